@@ -1,0 +1,399 @@
+/* core/cell.c - the algebra of counter cells: pure functions from bytes to bytes. */
+#include "counter_cell.h"
+
+#include <string.h>
+
+enum { CELL_FORMAT_1 = 0xC1, CELL_KIND = 0xC0, VARINT_MAX = 10 };
+
+/* ---- varints ---------------------------------------------------------------------------------- */
+
+static uint8_t *put_varint(uint8_t *out, uint64_t n)
+{
+    while (n >= 0x80) {
+        *out++ = (uint8_t)(n | 0x80);
+        n >>= 7;
+    }
+    *out++ = (uint8_t)n;
+    return out;
+}
+
+static ctr_status take_varint(const uint8_t **at, const uint8_t *end, uint64_t *n)
+{
+    uint64_t result = 0;
+    for (int i = 0; i < VARINT_MAX; i++) {
+        if (*at == end) return CTR_TRUNCATED;
+        uint8_t byte = *(*at)++;
+        if (i == VARINT_MAX - 1 && byte > 1) return CTR_OUT_OF_RANGE;
+        result |= (uint64_t)(byte & 0x7f) << (7 * i);
+        if (byte & 0x80) continue;
+        if (byte == 0 && i > 0) return CTR_NOT_MINIMAL;
+        *n = result;
+        return CTR_OK;
+    }
+    return CTR_OUT_OF_RANGE;
+}
+
+/* The same for bytes that take_varint has accepted before. */
+static const uint8_t *read_varint(const uint8_t *at, uint64_t *n)
+{
+    uint64_t result = 0;
+    int shift = 0;
+    for (; *at & 0x80; shift += 7) result |= (uint64_t)(*at++ & 0x7f) << shift;
+    *n = result | (uint64_t)*at++ << shift;
+    return at;
+}
+
+/* Zigzag keeps small negative values short: 0, -1, 1, -2 become 0, 1, 2, 3. */
+static uint64_t zigzag(int64_t n)
+{
+    return (uint64_t)n << 1 ^ (n < 0 ? UINT64_MAX : 0);
+}
+
+static int64_t unzigzag(uint64_t n)
+{
+    uint64_t bits = n >> 1 ^ (n & 1 ? UINT64_MAX : 0);
+    int64_t value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+ctr_cell ctr_cell_untouched(void)
+{
+    return (ctr_cell){.life = 1};
+}
+
+static ctr_status check_shards(const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *last = NULL;
+    while (at < end) {
+        if (end - at < CTR_ID_SIZE) return CTR_TRUNCATED;
+        int order = last ? memcmp(last, at, CTR_ID_SIZE) : -1;
+        if (order == 0) return CTR_DOUBLED;
+        if (order > 0) return CTR_UNSORTED;
+        last = at;
+        at += CTR_ID_SIZE;
+
+        uint64_t clock, value;
+        ctr_status status = take_varint(&at, end, &clock);
+        if (status != CTR_OK) return status;
+        if (clock < 1 || clock > INT64_MAX) return CTR_OUT_OF_RANGE;
+        status = take_varint(&at, end, &value);
+        if (status != CTR_OK) return status;
+    }
+    return CTR_OK;
+}
+
+ctr_status ctr_cell_open(ctr_cell *cell, const uint8_t *bytes, size_t size)
+{
+    *cell = ctr_cell_untouched();
+    if (size == 0 || (bytes[0] & 0xf0) != CELL_KIND || bytes[0] == CELL_KIND) return CTR_NOT_A_CELL;
+    if (bytes[0] != CELL_FORMAT_1) return CTR_NEWER_FORMAT;
+
+    const uint8_t *at = bytes + 1, *end = bytes + size;
+    uint64_t life;
+    ctr_status status = take_varint(&at, end, &life);
+    if (status != CTR_OK) return status;
+    if (life < 1 || life > CTR_LIFE_MAX) return CTR_OUT_OF_RANGE;
+    if (life % 2 == 0 && at < end) return CTR_TRAILING;
+    if (life == 1 && at == end) return CTR_NEEDLESS;
+    status = check_shards(at, end);
+    if (status != CTR_OK) return status;
+
+    *cell = (ctr_cell){(uint32_t)life, bytes, size, (size_t)(at - bytes)};
+    return CTR_OK;
+}
+
+const char *ctr_status_text(ctr_status status)
+{
+    switch (status) {
+    case CTR_OK: return "is well formed";
+    case CTR_OVERFLOW: return "leaves the range of a 64-bit integer";
+    case CTR_DELETED: return "was deleted";
+    case CTR_LAST_LIFE: return "is in its last life, 4294967295";
+    case CTR_NOT_A_CELL: return "is no counter cell";
+    case CTR_NEWER_FORMAT: return "is of a newer format than 1";
+    case CTR_TRUNCATED: return "is truncated";
+    case CTR_NOT_MINIMAL: return "has a number of needless length";
+    case CTR_OUT_OF_RANGE: return "has a number out of range";
+    case CTR_UNSORTED: return "has unsorted replica ids";
+    case CTR_DOUBLED: return "has a replica id twice";
+    case CTR_TRAILING: return "is deleted but has bytes after its life";
+    case CTR_NEEDLESS: return "is in life 1 without shards, which must be NULL";
+    }
+    return "is malformed";
+}
+
+/* ---- looking ---------------------------------------------------------------------------------- */
+
+bool ctr_cell_is_untouched(const ctr_cell *cell)
+{
+    return cell->size == 0;
+}
+
+bool ctr_cell_is_deleted(const ctr_cell *cell)
+{
+    return cell->life % 2 == 0;
+}
+
+bool ctr_cell_is_live(const ctr_cell *cell)
+{
+    return cell->size > 0 && cell->life % 2 == 1;
+}
+
+bool ctr_cell_same(const ctr_cell *a, const ctr_cell *b)
+{
+    return a->size == b->size && (a->size == 0 || memcmp(a->bytes, b->bytes, a->size) == 0);
+}
+
+bool ctr_cell_next(const ctr_cell *cell, size_t *at, ctr_shard *shard)
+{
+    if (*at == 0) *at = cell->header;
+    if (*at >= cell->size) return false;
+
+    const uint8_t *byte = cell->bytes + *at;
+    uint64_t clock, value;
+    shard->id = byte;
+    byte = read_varint(byte + CTR_ID_SIZE, &clock);
+    byte = read_varint(byte, &value);
+    shard->clock = (int64_t)clock;
+    shard->value = unzigzag(value);
+    *at = (size_t)(byte - cell->bytes);
+    return true;
+}
+
+bool ctr_shard_beats(const ctr_shard *a, const ctr_shard *b)
+{
+    return a->clock > b->clock || (a->clock == b->clock && a->value > b->value);
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+static uint8_t *put_header(uint8_t *out, uint32_t life)
+{
+    *out++ = CELL_FORMAT_1;
+    return put_varint(out, life);
+}
+
+static uint8_t *put_shard(uint8_t *out, const ctr_shard *shard)
+{
+    memcpy(out, shard->id, CTR_ID_SIZE);
+    out = put_varint(out + CTR_ID_SIZE, (uint64_t)shard->clock);
+    return put_varint(out, zigzag(shard->value));
+}
+
+static uint8_t *put_bytes(uint8_t *out, const uint8_t *bytes, size_t size)
+{
+    if (size > 0) memcpy(out, bytes, size);
+    return out + size;
+}
+
+static size_t copy_cell(const ctr_cell *cell, uint8_t *out)
+{
+    put_bytes(out, cell->bytes, cell->size);
+    return cell->size;
+}
+
+size_t ctr_cell_write(uint32_t life, const ctr_shard *shards, size_t n, uint8_t *out)
+{
+    if (life == 1 && n == 0) return 0;
+    uint8_t *end = put_header(out, life);
+    for (size_t i = 0; i < n; i++) end = put_shard(end, &shards[i]);
+    return (size_t)(end - out);
+}
+
+static bool add_overflows(int64_t a, int64_t b)
+{
+    return b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b;
+}
+
+ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
+                              uint8_t *out, size_t *size)
+{
+    if (ctr_cell_is_deleted(cell)) return CTR_DELETED;
+
+    /* before: the end of the shards with lower ids; after: where those with higher ids begin. */
+    size_t before = cell->header, at = 0;
+    ctr_shard found, mine = {id, 1, n};
+    int order = -1;
+    while (order < 0 && ctr_cell_next(cell, &at, &found)) {
+        order = memcmp(found.id, id, CTR_ID_SIZE);
+        if (order < 0) before = at;
+    }
+    size_t after = before;
+    if (order == 0) {
+        if (found.clock == INT64_MAX || add_overflows(found.value, n)) return CTR_OVERFLOW;
+        mine.clock = found.clock + 1;
+        mine.value = found.value + n;
+        after = at;
+    }
+    uint8_t *end = cell->size == 0 ? put_header(out, 1) : put_bytes(out, cell->bytes, before);
+    end = put_shard(end, &mine);
+    if (cell->size > 0) end = put_bytes(end, cell->bytes + after, cell->size - after);
+    *size = (size_t)(end - out);
+    return CTR_OK;
+}
+
+ctr_status ctr_cell_delete(const ctr_cell *cell, uint8_t *out, size_t *size)
+{
+    if (cell->life == CTR_LIFE_MAX) return CTR_LAST_LIFE;
+    uint32_t life = ctr_cell_is_deleted(cell) ? cell->life : cell->life + 1;
+    *size = (size_t)(put_header(out, life) - out);
+    return CTR_OK;
+}
+
+ctr_status ctr_cell_reset(const ctr_cell *cell, uint8_t *out, size_t *size)
+{
+    if (cell->life == CTR_LIFE_MAX) return CTR_LAST_LIFE;
+    uint32_t life = ctr_cell_is_deleted(cell) ? cell->life + 1 : cell->life + 2;
+    *size = (size_t)(put_header(out, life) - out);
+    return CTR_OK;
+}
+
+/* ---- two cells -------------------------------------------------------------------------------- */
+
+/* A walk over the shards of one cell, for loops over two. */
+typedef struct walk {
+    const ctr_cell *cell;
+    size_t at;
+    ctr_shard shard;
+    bool more;
+} walk;
+
+static walk walk_open(const ctr_cell *cell)
+{
+    walk w = {.cell = cell};
+    w.more = ctr_cell_next(cell, &w.at, &w.shard);
+    return w;
+}
+
+static void walk_on(walk *w)
+{
+    w->more = ctr_cell_next(w->cell, &w->at, &w->shard);
+}
+
+/* Where the two walks stand: < 0 if the id under a comes first or b is at its end, 0 if both have it.
+ * One of them has more. */
+static int walk_order(const walk *a, const walk *b)
+{
+    if (!a->more) return 1;
+    if (!b->more) return -1;
+    return memcmp(a->shard.id, b->shard.id, CTR_ID_SIZE);
+}
+
+size_t ctr_cell_merge(const ctr_cell *a, const ctr_cell *b, uint8_t *out)
+{
+    if (a->life != b->life) return copy_cell(a->life > b->life ? a : b, out);
+    if (a->size == 0 || ctr_cell_same(a, b)) return copy_cell(b, out);
+    if (b->size == 0) return copy_cell(a, out);
+
+    uint8_t *end = put_header(out, a->life);
+    walk left = walk_open(a), right = walk_open(b);
+    while (left.more || right.more) {
+        int order = walk_order(&left, &right);
+        bool take_left = order < 0 || (order == 0 && ctr_shard_beats(&left.shard, &right.shard));
+        end = put_shard(end, take_left ? &left.shard : &right.shard);
+        if (order <= 0) walk_on(&left);
+        if (order >= 0) walk_on(&right);
+    }
+    return (size_t)(end - out);
+}
+
+size_t ctr_cell_conflicts(const ctr_cell *a, const ctr_cell *b)
+{
+    if (a->life != b->life) return 0;
+    size_t n = 0;
+    walk left = walk_open(a), right = walk_open(b);
+    while (left.more && right.more) {
+        int order = walk_order(&left, &right);
+        if (order == 0 && left.shard.clock == right.shard.clock)
+            n += left.shard.value != right.shard.value;
+        if (order <= 0) walk_on(&left);
+        if (order >= 0) walk_on(&right);
+    }
+    return n;
+}
+
+ctr_order ctr_cell_compare(const ctr_cell *a, const ctr_cell *b)
+{
+    if (a->life != b->life) return a->life > b->life ? CTR_GREATER : CTR_LESS;
+
+    bool greater = false, less = false;
+    walk left = walk_open(a), right = walk_open(b);
+    while (left.more || right.more) {
+        int order = walk_order(&left, &right);
+        if (order < 0) greater = true;
+        if (order > 0) less = true;
+        if (order == 0) {
+            int64_t mine = left.shard.clock, theirs = right.shard.clock;
+            if (mine == theirs && left.shard.value != right.shard.value) return CTR_DISJOINT;
+            greater = greater || mine > theirs;
+            less = less || mine < theirs;
+        }
+        if (order <= 0) walk_on(&left);
+        if (order >= 0) walk_on(&right);
+    }
+    if (greater && less) return CTR_DISJOINT;
+    return greater ? CTR_GREATER : less ? CTR_LESS : CTR_EQUAL;
+}
+
+size_t ctr_cell_diff(const ctr_cell *cell, const ctr_cell *known, uint8_t *out)
+{
+    if (cell->life > known->life || known->size == 0) return copy_cell(cell, out);
+    if (cell->life < known->life || cell->size == 0) return 0;
+
+    uint8_t *start = put_header(out, cell->life), *end = start;
+    walk left = walk_open(cell), right = walk_open(known);
+    while (left.more) {
+        int order = walk_order(&left, &right);
+        if (order < 0 || (order == 0 && ctr_shard_beats(&left.shard, &right.shard)))
+            end = put_shard(end, &left.shard);
+        if (order <= 0) walk_on(&left);
+        if (order >= 0) walk_on(&right);
+    }
+    return end == start ? 0 : (size_t)(end - out);
+}
+
+/* ---- sums ------------------------------------------------------------------------------------- */
+
+void ctr_sum_add(ctr_sum *sum, int64_t value)
+{
+    uint64_t low = sum->low + (uint64_t)value;
+    sum->high += (value < 0 ? -1 : 0) + (low < sum->low ? 1 : 0);
+    sum->low = low;
+}
+
+void ctr_sum_subtract(ctr_sum *sum, int64_t value)
+{
+    uint64_t low = sum->low - (uint64_t)value;
+    sum->high -= (value < 0 ? -1 : 0) + (low > sum->low ? 1 : 0);
+    sum->low = low;
+}
+
+void ctr_sum_add_cell(ctr_sum *sum, const ctr_cell *cell)
+{
+    ctr_shard shard;
+    for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) ctr_sum_add(sum, shard.value);
+}
+
+void ctr_sum_subtract_cell(ctr_sum *sum, const ctr_cell *cell)
+{
+    ctr_shard shard;
+    for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) ctr_sum_subtract(sum, shard.value);
+}
+
+ctr_status ctr_sum_value(const ctr_sum *sum, int64_t *value)
+{
+    bool negative = sum->low > INT64_MAX;
+    if (sum->high != (negative ? -1 : 0)) return CTR_OVERFLOW;
+    memcpy(value, &sum->low, sizeof *value);
+    return CTR_OK;
+}
+
+ctr_status ctr_cell_value(const ctr_cell *cell, int64_t *value)
+{
+    ctr_sum sum = {0, 0};
+    ctr_sum_add_cell(&sum, cell);
+    return ctr_sum_value(&sum, value);
+}

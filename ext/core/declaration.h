@@ -1,0 +1,92 @@
+/* core/declaration.h - what stands between the parentheses of CREATE VIRTUAL TABLE ... USING counter(...).
+ *
+ *     name type... [COLLATE collation] [PRIMARY KEY]      a key column
+ *     name COUNTER                                        a counter
+ *     PRIMARY KEY (name, ...)                             the last clause, unless a column has it inline
+ *
+ * Everything else is refused, as Cassandra and ScyllaDB refuse it: a table of counters holds counters
+ * and their key, nothing besides. The parser reads what SQLite hands over (one text a clause, comments
+ * and spaces as written), allocates nothing and lends spans of the caller's texts.
+ */
+#ifndef CTR_CORE_DECLARATION_H
+#define CTR_CORE_DECLARATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A piece of the caller's text; names still with their quotes. */
+typedef struct ctr_span {
+    const char *text;
+    size_t size;
+} ctr_span;
+
+typedef struct ctr_declared {
+    ctr_span name;
+    ctr_span type;      /* empty if none was written */
+    ctr_span collation; /* empty if none was written */
+    bool counter;
+    int key; /* position in the key, 0 ...; -1: not in it */
+} ctr_declared;
+
+/* Why a declaration is refused; `culprit` is what the reason is about. */
+typedef enum ctr_refusal {
+    CTR_ACCEPTED,
+    CTR_REFUSE_SYNTAX,           /* culprit: the clause */
+    CTR_REFUSE_OPTION,           /* culprit: the clause, such as ttl=60 */
+    CTR_REFUSE_TTL,              /* culprit: column */
+    CTR_REFUSE_PLAIN_COLUMN,     /* culprit: column */
+    CTR_REFUSE_COUNTER_IN_KEY,   /* culprit: column */
+    CTR_REFUSE_COUNTER_TYPE,     /* culprit: column; COUNTER with other words */
+    CTR_REFUSE_COUNTER_COLLATED, /* culprit: column */
+    CTR_REFUSE_TYPE,             /* culprit: column; a type that is not plain words */
+    CTR_REFUSE_CONSTRAINT,       /* culprit: column; word: DEFAULT, UNIQUE, ... */
+    CTR_REFUSE_TABLE_CONSTRAINT, /* culprit: the clause */
+    CTR_REFUSE_NAME_RESERVED,    /* culprit: column */
+    CTR_REFUSE_NAME_OF_TABLE,    /* culprit: column */
+    CTR_REFUSE_NAME_TWICE,       /* culprit: column */
+    CTR_REFUSE_KEY_NOT_LAST,     /* culprit: the clause after it */
+    CTR_REFUSE_KEY_TWICE,        /* culprit: column or clause */
+    CTR_REFUSE_KEY_UNKNOWN,      /* culprit: name in the PRIMARY KEY that is no column */
+    CTR_REFUSE_KEY_REPEATED,     /* culprit: name that is twice in the PRIMARY KEY */
+    CTR_REFUSE_NO_KEY,
+    CTR_REFUSE_NO_COUNTER
+} ctr_refusal;
+
+typedef struct ctr_declaration {
+    ctr_declared *columns;
+    int n_columns, n_keys;
+    ctr_refusal refusal;
+    ctr_span culprit, word;
+} ctr_declaration;
+
+/* Parses n clauses into `room`, which has place for n columns and becomes declaration->columns. False: see
+ * `refusal`. */
+bool ctr_declaration_parse(ctr_declaration *declaration, ctr_declared *room, const char *table,
+                           const char *const *clauses, int n);
+
+/* Names as they mean: without quotes, doubled quotes single, ended by NUL. Needs span.size + 1 bytes. */
+void ctr_span_unquote(ctr_span span, char *out);
+
+/* The type in one spelling: words with one space between, then (n) or (n,m). Needs span.size + 1 bytes. */
+void ctr_span_type(ctr_span span, char *out);
+
+/* Is this a type that a declaration could have? (Foreign files are asked before their types are used.) */
+bool ctr_type_is_plain(const char *type);
+
+/* Column affinity of a type, by SQLite's rules ("Datatypes In SQLite", 3.1). */
+typedef enum ctr_affinity {
+    CTR_AFFINITY_BLOB,
+    CTR_AFFINITY_TEXT,
+    CTR_AFFINITY_NUMERIC,
+    CTR_AFFINITY_INTEGER,
+    CTR_AFFINITY_REAL
+} ctr_affinity;
+ctr_affinity ctr_type_affinity(const char *type);
+
+/* Is this a name that no column may have: "", _..., rowid, oid, request_id? */
+bool ctr_name_is_reserved(const char *name);
+
+/* Is this a name that no counter table may have: counter_...? */
+bool ctr_table_name_is_reserved(const char *table);
+
+#endif
