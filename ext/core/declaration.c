@@ -136,7 +136,7 @@ static char name_next(ctr_span name, size_t *at)
     return c;
 }
 
-void ctr_span_unquote(ctr_span span, char *out)
+void ctr_declaration_unquote(ctr_span span, char *out)
 {
     size_t at = 0;
     while ((*out = name_next(span, &at)) != '\0') out++;
@@ -171,13 +171,13 @@ static bool name_is_reserved(ctr_span name)
 }
 
 /* A text without quotes of its own, as a span; quotes in it would be taken for such. */
-bool ctr_name_is_reserved(const char *name)
+bool ctr_declaration_reserves(const char *name)
 {
     if (closing_quote(*name)) return false;
     return name_is_reserved((ctr_span){name, strlen(name)});
 }
 
-bool ctr_table_name_is_reserved(const char *table)
+bool ctr_declaration_reserves_table(const char *table)
 {
     static const char PREFIX[] = "counter_";
     size_t i = 0;
@@ -222,7 +222,7 @@ static bool scan_type(scanner *s, ctr_span *type, int *words)
     return true;
 }
 
-void ctr_span_type(ctr_span span, char *out)
+void ctr_declaration_type(ctr_span span, char *out)
 {
     scanner s = {.at = span.text};
     const char *end = span.text + span.size;
@@ -236,7 +236,7 @@ void ctr_span_type(ctr_span span, char *out)
     *out = '\0';
 }
 
-bool ctr_type_is_plain(const char *type)
+bool ctr_declaration_is_plain(const char *type)
 {
     scanner s = {.at = type};
     ctr_span span;
@@ -255,7 +255,7 @@ static bool contains(const char *text, const char *word)
     return false;
 }
 
-ctr_affinity ctr_type_affinity(const char *type)
+ctr_affinity ctr_declaration_affinity(const char *type)
 {
     if (contains(type, "int")) return CTR_AFFINITY_INTEGER;
     if (contains(type, "char") || contains(type, "clob") || contains(type, "text"))
@@ -268,7 +268,7 @@ ctr_affinity ctr_type_affinity(const char *type)
 
 /* ---- clauses ---------------------------------------------------------------------------------- */
 
-static bool refuse(ctr_declaration *d, ctr_refusal why, ctr_span culprit)
+static bool refuse_clause(ctr_declaration *d, ctr_refusal why, ctr_span culprit)
 {
     d->refusal = why;
     d->culprit = culprit;
@@ -290,10 +290,10 @@ static bool has_word(ctr_span type, const char *word)
 
 static bool check_name(ctr_declaration *d, ctr_span name, const char *table)
 {
-    if (name_is(name, table)) return refuse(d, CTR_REFUSE_NAME_OF_TABLE, name);
-    if (name_is_reserved(name)) return refuse(d, CTR_REFUSE_NAME_RESERVED, name);
+    if (name_is(name, table)) return refuse_clause(d, CTR_REFUSE_NAME_OF_TABLE, name);
+    if (name_is_reserved(name)) return refuse_clause(d, CTR_REFUSE_NAME_RESERVED, name);
     for (int i = 0; i < d->n_columns; i++)
-        if (same_name(d->columns[i].name, name)) return refuse(d, CTR_REFUSE_NAME_TWICE, name);
+        if (same_name(d->columns[i].name, name)) return refuse_clause(d, CTR_REFUSE_NAME_TWICE, name);
     return true;
 }
 
@@ -303,20 +303,20 @@ static bool parse_constraints(ctr_declaration *d, scanner *s, ctr_declared *colu
     while (s->kind != TOKEN_END) {
         if (at_word(s, "collate") && column->collation.size == 0) {
             scan(s);
-            if (!at_name(s)) return refuse(d, CTR_REFUSE_SYNTAX, column->name);
+            if (!at_name(s)) return refuse_clause(d, CTR_REFUSE_SYNTAX, column->name);
             column->collation = s->token;
             scan(s);
         } else if (at_word(s, "primary")) {
             scan(s);
-            if (!at_word(s, "key")) return refuse(d, CTR_REFUSE_SYNTAX, column->name);
-            if (d->n_keys > 0) return refuse(d, CTR_REFUSE_KEY_TWICE, column->name);
+            if (!at_word(s, "key")) return refuse_clause(d, CTR_REFUSE_SYNTAX, column->name);
+            if (d->n_keys > 0) return refuse_clause(d, CTR_REFUSE_KEY_TWICE, column->name);
             column->key = d->n_keys++;
             scan(s);
         } else if (at_word(s, "ttl")) {
-            return refuse(d, CTR_REFUSE_TTL, column->name);
+            return refuse_clause(d, CTR_REFUSE_TTL, column->name);
         } else {
             d->word = s->token;
-            return refuse(d, s->kind == TOKEN_WORD ? CTR_REFUSE_CONSTRAINT : CTR_REFUSE_SYNTAX,
+            return refuse_clause(d, s->kind == TOKEN_WORD ? CTR_REFUSE_CONSTRAINT : CTR_REFUSE_SYNTAX,
                           column->name);
         }
     }
@@ -327,23 +327,23 @@ static bool parse_column(ctr_declaration *d, const char *clause, const char *tab
 {
     scanner s = {.at = clause};
     scan(&s);
-    if (!at_name(&s)) return refuse(d, CTR_REFUSE_SYNTAX, whole(clause));
+    if (!at_name(&s)) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
 
     ctr_declared column = {.name = s.token, .key = -1};
     scan(&s);
-    if (at_mark(&s, '=')) return refuse(d, CTR_REFUSE_OPTION, whole(clause));
+    if (at_mark(&s, '=')) return refuse_clause(d, CTR_REFUSE_OPTION, whole(clause));
     if (!check_name(d, column.name, table)) return false;
     int words;
-    if (!scan_type(&s, &column.type, &words)) return refuse(d, CTR_REFUSE_TYPE, column.name);
+    if (!scan_type(&s, &column.type, &words)) return refuse_clause(d, CTR_REFUSE_TYPE, column.name);
     if (has_word(column.type, "counter")) {
-        if (words > 1) return refuse(d, CTR_REFUSE_COUNTER_TYPE, column.name);
+        if (words > 1) return refuse_clause(d, CTR_REFUSE_COUNTER_TYPE, column.name);
         column.counter = true;
     }
     if (!parse_constraints(d, &s, &column)) return false;
     if (column.counter && column.key >= 0)
-        return refuse(d, CTR_REFUSE_COUNTER_IN_KEY, column.name);
+        return refuse_clause(d, CTR_REFUSE_COUNTER_IN_KEY, column.name);
     if (column.counter && column.collation.size > 0)
-        return refuse(d, CTR_REFUSE_COUNTER_COLLATED, column.name);
+        return refuse_clause(d, CTR_REFUSE_COUNTER_COLLATED, column.name);
     d->columns[d->n_columns++] = column;
     return true;
 }
@@ -353,31 +353,31 @@ static bool add_key(ctr_declaration *d, ctr_span name)
     for (int i = 0; i < d->n_columns; i++) {
         ctr_declared *column = &d->columns[i];
         if (!same_name(column->name, name)) continue;
-        if (column->counter) return refuse(d, CTR_REFUSE_COUNTER_IN_KEY, name);
-        if (column->key >= 0) return refuse(d, CTR_REFUSE_KEY_REPEATED, name);
+        if (column->counter) return refuse_clause(d, CTR_REFUSE_COUNTER_IN_KEY, name);
+        if (column->key >= 0) return refuse_clause(d, CTR_REFUSE_KEY_REPEATED, name);
         column->key = d->n_keys++;
         return true;
     }
-    return refuse(d, CTR_REFUSE_KEY_UNKNOWN, name);
+    return refuse_clause(d, CTR_REFUSE_KEY_UNKNOWN, name);
 }
 
 /* PRIMARY KEY (name, ...); the scanner stands behind PRIMARY. */
 static bool parse_key(ctr_declaration *d, scanner *s, const char *clause)
 {
-    if (d->n_keys > 0) return refuse(d, CTR_REFUSE_KEY_TWICE, whole(clause));
+    if (d->n_keys > 0) return refuse_clause(d, CTR_REFUSE_KEY_TWICE, whole(clause));
     scan(s);
-    if (!at_word(s, "key")) return refuse(d, CTR_REFUSE_SYNTAX, whole(clause));
+    if (!at_word(s, "key")) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
     scan(s);
-    if (!at_mark(s, '(')) return refuse(d, CTR_REFUSE_SYNTAX, whole(clause));
+    if (!at_mark(s, '(')) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
     do {
         scan(s);
-        if (!at_name(s)) return refuse(d, CTR_REFUSE_SYNTAX, whole(clause));
+        if (!at_name(s)) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
         if (!add_key(d, s->token)) return false;
         scan(s);
     } while (at_mark(s, ','));
-    if (!at_mark(s, ')')) return refuse(d, CTR_REFUSE_SYNTAX, whole(clause));
+    if (!at_mark(s, ')')) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
     scan(s);
-    return s->kind == TOKEN_END || refuse(d, CTR_REFUSE_SYNTAX, whole(clause));
+    return s->kind == TOKEN_END || refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
 }
 
 static bool check_columns(ctr_declaration *d)
@@ -385,13 +385,13 @@ static bool check_columns(ctr_declaration *d)
     int counters = 0;
     for (int i = 0; i < d->n_columns; i++) counters += d->columns[i].counter;
     const ctr_span none = {"", 0};
-    if (d->n_keys == 0) return refuse(d, CTR_REFUSE_NO_KEY, none);
+    if (d->n_keys == 0) return refuse_clause(d, CTR_REFUSE_NO_KEY, none);
     for (int i = 0; i < d->n_columns; i++) {
         const ctr_declared *column = &d->columns[i];
         if (!column->counter && column->key < 0)
-            return refuse(d, CTR_REFUSE_PLAIN_COLUMN, column->name);
+            return refuse_clause(d, CTR_REFUSE_PLAIN_COLUMN, column->name);
     }
-    if (counters == 0) return refuse(d, CTR_REFUSE_NO_COUNTER, none);
+    if (counters == 0) return refuse_clause(d, CTR_REFUSE_NO_COUNTER, none);
     return true;
 }
 
@@ -404,9 +404,9 @@ bool ctr_declaration_parse(ctr_declaration *d, ctr_declared *room, const char *t
     for (int i = 0; i < n; i++) {
         scanner s = {.at = clauses[i]};
         scan(&s);
-        if (key_clause) return refuse(d, CTR_REFUSE_KEY_NOT_LAST, whole(clauses[i]));
+        if (key_clause) return refuse_clause(d, CTR_REFUSE_KEY_NOT_LAST, whole(clauses[i]));
         if (s.kind == TOKEN_WORD && span_is_one_of(s.token, TABLE_CONSTRAINTS))
-            return refuse(d, CTR_REFUSE_TABLE_CONSTRAINT, whole(clauses[i]));
+            return refuse_clause(d, CTR_REFUSE_TABLE_CONSTRAINT, whole(clauses[i]));
         key_clause = at_word(&s, "primary");
         if (key_clause ? !parse_key(d, &s, clauses[i]) : !parse_column(d, clauses[i], table))
             return false;

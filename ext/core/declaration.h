@@ -65,13 +65,13 @@ bool ctr_declaration_parse(ctr_declaration *declaration, ctr_declared *room, con
                            const char *const *clauses, int n);
 
 /* Names as they mean: without quotes, doubled quotes single, ended by NUL. Needs span.size + 1 bytes. */
-void ctr_span_unquote(ctr_span span, char *out);
+void ctr_declaration_unquote(ctr_span span, char *out);
 
 /* The type in one spelling: words with one space between, then (n) or (n,m). Needs span.size + 1 bytes. */
-void ctr_span_type(ctr_span span, char *out);
+void ctr_declaration_type(ctr_span span, char *out);
 
 /* Is this a type that a declaration could have? (Foreign files are asked before their types are used.) */
-bool ctr_type_is_plain(const char *type);
+bool ctr_declaration_is_plain(const char *type);
 
 /* Column affinity of a type, by SQLite's rules ("Datatypes In SQLite", 3.1). */
 typedef enum ctr_affinity {
@@ -81,12 +81,12 @@ typedef enum ctr_affinity {
     CTR_AFFINITY_INTEGER,
     CTR_AFFINITY_REAL
 } ctr_affinity;
-ctr_affinity ctr_type_affinity(const char *type);
+ctr_affinity ctr_declaration_affinity(const char *type);
 
 /* Is this a name that no column may have: "", _..., rowid, oid, request_id? */
-bool ctr_name_is_reserved(const char *name);
+bool ctr_declaration_reserves(const char *name);
 
 /* Is this a name that no counter table may have: counter_...? */
-bool ctr_table_name_is_reserved(const char *table);
+bool ctr_declaration_reserves_table(const char *table);
 
 #endif

@@ -1,0 +1,100 @@
+# Builds the extension twice from the same sources: build/counter.so to load, build/libcounter.a to link.
+#
+#   make          both
+#   make demo     runs sql/examples/demo.sh
+#   make test     everything that tests/run runs
+#   make bench    tests/bench/bench.c
+#   make setup    installs what the tests need; make demo and make test do it by themselves
+#   make format   clang-format over all C files
+#   make clean
+
+CFLAGS = -std=c11 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+CPPFLAGS = -Iext -Iinclude -Ibuild/gen
+SANITIZE = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+
+ifeq ($(shell uname -s),Darwin)
+LOADABLE = build/counter.dylib
+SHARED = -shared
+UUID =
+else
+LOADABLE = build/counter.so
+SHARED = -shared -Wl,--no-undefined
+UUID = -luuid
+endif
+
+SOURCES := $(wildcard ext/*.c ext/*/*.c)
+CORE := $(wildcard ext/core/*.c)
+STATEMENTS := $(wildcard sql/*.sql)
+CORE_TESTS := $(patsubst tests/core/%.c,build/tests/%,$(wildcard tests/core/test_*.c))
+CHECKED_BY := $(foreach cc,gcc clang,$(if $(shell command -v $(cc) 2>/dev/null),$(cc)))
+
+all: $(LOADABLE) build/libcounter.a
+
+# objects(variant, compiler, flags): how build/<variant>/**.o are made from the sources.
+define objects
+build/$(1)/%.o: %.c | build/gen/statements.h
+	@mkdir -p $$(@D)
+	$(2) $(CPPFLAGS) $(CFLAGS) $(3) -MMD -MP -c $$< -o $$@
+endef
+$(eval $(call objects,so,$(CC),))
+$(eval $(call objects,static,$(CC),-DSQLITE_CORE))
+$(eval $(call objects,sanitized,gcc,-DSQLITE_CORE $(SANITIZE)))
+$(foreach cc,gcc clang,$(eval $(call objects,check/$(cc)/so,$(cc),-Werror)))
+$(foreach cc,gcc clang,$(eval $(call objects,check/$(cc)/static,$(cc),-Werror -DSQLITE_CORE)))
+
+$(LOADABLE): $(SOURCES:%.c=build/so/%.o)
+	$(CC) $(SHARED) $(LDFLAGS) $^ $(UUID) -o $@
+
+build/libcounter.a: $(SOURCES:%.c=build/static/%.o)
+	rm -f $@
+	$(AR) rcs $@ $^
+
+build/gen/statements.h: tools/embed.awk $(STATEMENTS)
+	@mkdir -p $(@D)
+	awk -f tools/embed.awk $(STATEMENTS) /dev/null > $@.new
+	mv $@.new $@
+
+# The tests are built by gcc with the address and undefined behaviour sanitizers.
+build/tests/%: tests/core/%.c $(CORE:%.c=build/sanitized/%.o)
+	@mkdir -p $(@D)
+	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lcmocka -o $@
+
+build/tests/run_process: tests/sql/run_process.c $(SOURCES:%.c=build/sanitized/%.o)
+	@mkdir -p $(@D)
+	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
+
+tests: $(CORE_TESTS) build/tests/run_process
+
+# No warning in either build, by gcc and by clang.
+check-warnings: $(foreach cc,$(CHECKED_BY),$(SOURCES:%.c=build/check/$(cc)/so/%.o) \
+	$(SOURCES:%.c=build/check/$(cc)/static/%.o))
+
+demo:
+	@tools/setup demo
+	@$(MAKE) --no-print-directory all
+	@sql/examples/demo.sh
+
+test:
+	@tools/setup test
+	@$(MAKE) --no-print-directory all check-warnings tests
+	@tests/run
+
+build/bench/bench: tests/bench/bench.c build/libcounter.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(filter %.c %.a,$^) -lsqlite3 $(UUID) -o $@
+
+bench: build/bench/bench
+	@build/bench/bench
+
+setup:
+	@tools/setup test
+
+format:
+	clang-format -i $(shell find include ext tests -name '*.[ch]')
+
+clean:
+	rm -rf build
+
+.PHONY: all tests check-warnings demo test bench setup format clean
+.DELETE_ON_ERROR:
+-include $(shell find build -name '*.d' 2>/dev/null)

@@ -1,0 +1,48 @@
+/* counter.c - the entry point: checks the SQLite that it meets and registers what the surface offers. */
+#include "counter.h"
+
+#include <sqlite3ext.h>
+SQLITE_EXTENSION_INIT1
+
+#include "surface/register.h"
+
+enum { OLDEST_SQLITE = 3031000 }; /* INNOCUOUS and DIRECTONLY came with 3.31 */
+
+static int (*const ROOMS[])(sqlite3 *) = {
+    ctr_cells_register,  ctr_aggregates_register, ctr_replica_register,
+    ctr_shards_register, ctr_table_register,      ctr_exchange_register,
+};
+
+#if defined(_WIN32)
+#define EXPORTED __declspec(dllexport)
+#else
+#define EXPORTED __attribute__((visibility("default")))
+#endif
+
+EXPORTED int sqlite3_counter_init(sqlite3 *db, char **message,
+                                  const struct sqlite3_api_routines *api)
+{
+    SQLITE_EXTENSION_INIT2(api);
+    (void)api;
+    if (sqlite3_libversion_number() < OLDEST_SQLITE) {
+        if (message)
+            *message = sqlite3_mprintf("sqlite-counter needs SQLite 3.31.0 or later, this is %s",
+                                       sqlite3_libversion());
+        return SQLITE_ERROR;
+    }
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < sizeof ROOMS / sizeof *ROOMS && rc == SQLITE_OK; i++) rc = ROOMS[i](db);
+    return rc;
+}
+
+#ifndef SQLITE_CORE
+/* The name that SQLite looks for first, whatever the library's file is called. */
+EXPORTED int sqlite3_extension_init(sqlite3 *db, char **message,
+                                    const struct sqlite3_api_routines *api);
+
+EXPORTED int sqlite3_extension_init(sqlite3 *db, char **message,
+                                    const struct sqlite3_api_routines *api)
+{
+    return sqlite3_counter_init(db, message, api);
+}
+#endif

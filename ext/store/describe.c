@@ -1,0 +1,55 @@
+/* store/describe.c - values as a message shows them. */
+#include "store/describe.h"
+
+enum { SHOWN_MAX = 40 };
+
+/* The longest beginning of at most SHOWN_MAX bytes that does not cut a UTF-8 character. */
+static int shown_length(const char *text, int size)
+{
+    if (size <= SHOWN_MAX) return size;
+    int n = SHOWN_MAX;
+    while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) n--;
+    return n;
+}
+
+static void append_text(sqlite3_str *out, sqlite3_value *value)
+{
+    const char *text = (const char *)sqlite3_value_text(value);
+    int size = sqlite3_value_bytes(value);
+    if (!text) return;
+    int shown = shown_length(text, size);
+    sqlite3_str_appendf(out, "'%.*q%s'", shown, text, shown < size ? "..." : "");
+}
+
+static void append_blob(sqlite3_str *out, sqlite3_value *value)
+{
+    const unsigned char *bytes = sqlite3_value_blob(value);
+    int size = sqlite3_value_bytes(value);
+    sqlite3_str_appendall(out, "x'");
+    for (int i = 0; i < size && i < SHOWN_MAX / 2; i++) sqlite3_str_appendf(out, "%02x", bytes[i]);
+    sqlite3_str_appendall(out, size > SHOWN_MAX / 2 ? "...'" : "'");
+}
+
+void ctr_describe_append(sqlite3_str *out, sqlite3_value *value)
+{
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_INTEGER:
+        sqlite3_str_appendf(out, "%lld", (long long)sqlite3_value_int64(value));
+        break;
+    case SQLITE_FLOAT:
+        sqlite3_str_appendf(out, "%!.15g", sqlite3_value_double(value));
+        break;
+    case SQLITE_TEXT: append_text(out, value); break;
+    case SQLITE_BLOB: append_blob(out, value); break;
+    default: sqlite3_str_appendall(out, "NULL"); break;
+    }
+}
+
+char *ctr_describe_value(sqlite3_value *value)
+{
+    static const char *const TYPES[] = {"", "INTEGER ", "REAL ", "TEXT ", "BLOB ", ""};
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(out, TYPES[sqlite3_value_type(value)]);
+    ctr_describe_append(out, value);
+    return sqlite3_str_finish(out);
+}

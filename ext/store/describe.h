@@ -1,0 +1,13 @@
+/* store/describe.h - values as a message shows them: 5, 1.5, 'five', x'0102', NULL; long ones cut. */
+#ifndef CTR_STORE_DESCRIBE_H
+#define CTR_STORE_DESCRIBE_H
+
+#include "store/sqlite.h"
+
+/* Appends the value as an SQL literal of at most some 40 characters. */
+void ctr_describe_append(sqlite3_str *out, sqlite3_value *value);
+
+/* "TEXT 'five'", "REAL 1.5", "NULL": to be freed with sqlite3_free, NULL if there is no memory. */
+char *ctr_describe_value(sqlite3_value *value);
+
+#endif

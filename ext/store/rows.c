@@ -1,0 +1,384 @@
+/* store/rows.c - the one place that reads and writes stored rows. */
+#include "store/rows.h"
+
+#include <string.h>
+
+#include "store/describe.h"
+#include "store/identity.h"
+
+/* ---- lists of SQL ----------------------------------------------------------------------------- */
+
+/* Columns of a find: format, id, _id, then the counters. */
+enum { FIND_FORMAT, FIND_ID, FIND_ROWID, FIND_COUNTERS };
+
+static const char *key_name(const ctr_shape *shape, int key)
+{
+    return shape->columns[shape->keys[key]].name;
+}
+
+static const char *counter_name(const ctr_shape *shape, int counter)
+{
+    return shape->columns[shape->counters[counter]].name;
+}
+
+static char *found_counters(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_counters; i++)
+        sqlite3_str_appendf(out, "%sc.\"%w\"", i ? ", " : "", counter_name(shape, i));
+    return sqlite3_str_finish(out);
+}
+
+static char *key_match(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%sc.\"%w\" = ?%d", i ? " AND " : "", key_name(shape, i), i + 1);
+    return sqlite3_str_finish(out);
+}
+
+/* Byte for byte, whatever the collation; a parameter that is NULL asks nothing. */
+static char *exact_match(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s(?%d IS NULL OR \"%w\" = ?%d COLLATE BINARY)", i ? " AND " : "",
+                            i + 2, key_name(shape, i), i + 2);
+    return sqlite3_str_finish(out);
+}
+
+static char *insert_columns(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s\"%w\"", i ? ", " : "", key_name(shape, i));
+    for (int i = 0; i < shape->n_counters; i++)
+        sqlite3_str_appendf(out, ", \"%w\"", counter_name(shape, i));
+    return sqlite3_str_finish(out);
+}
+
+static char *insert_values(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 1; i <= shape->n_columns; i++) sqlite3_str_appendf(out, i > 1 ? ", ?%d" : "?%d", i);
+    return sqlite3_str_finish(out);
+}
+
+static char *update_changes(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_counters; i++)
+        sqlite3_str_appendf(out, "%s\"%w\" = coalesce(?%d, \"%w\")", i ? ", " : "",
+                            counter_name(shape, i), i + 2, counter_name(shape, i));
+    return sqlite3_str_finish(out);
+}
+
+/* ---- statements, each prepared at its first use ----------------------------------------------- */
+
+/* `keep` is where the statement stays. The lists are taken over and freed. */
+static sqlite3_stmt *prepare(ctr_rows *rows, sqlite3_stmt **keep, ctr_sql which, char *columns,
+                             char *constraint, ctr_problem *problem)
+{
+    if (!columns || !constraint) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    run.slots.columns = run.slots.changes = run.slots.keys = columns;
+    run.slots.constraint = run.slots.values = constraint;
+    *keep = ctr_run_prepare(&run, which);
+    sqlite3_free(columns);
+    sqlite3_free(constraint);
+    return *keep;
+}
+
+static sqlite3_stmt *find_key_statement(ctr_rows *rows, ctr_problem *problem)
+{
+    if (rows->find_key) return rows->find_key;
+    return prepare(rows, &rows->find_key, CTR_SQL_ROWS_FIND_KEY, found_counters(rows->shape),
+                   key_match(rows->shape), problem);
+}
+
+static sqlite3_stmt *find_rowid_statement(ctr_rows *rows, ctr_problem *problem)
+{
+    if (rows->find_rowid) return rows->find_rowid;
+    return prepare(rows, &rows->find_rowid, CTR_SQL_ROWS_FIND_ROWID, found_counters(rows->shape),
+                   sqlite3_mprintf(""), problem);
+}
+
+static sqlite3_stmt *insert_statement(ctr_rows *rows, ctr_problem *problem)
+{
+    if (rows->insert) return rows->insert;
+    return prepare(rows, &rows->insert, CTR_SQL_ROWS_INSERT, insert_columns(rows->shape),
+                   insert_values(rows->shape), problem);
+}
+
+static sqlite3_stmt *update_statement(ctr_rows *rows, ctr_problem *problem)
+{
+    if (rows->update) return rows->update;
+    return prepare(rows, &rows->update, CTR_SQL_ROWS_UPDATE, update_changes(rows->shape),
+                   sqlite3_mprintf(""), problem);
+}
+
+int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
+                  const ctr_shape *shape, ctr_problem *problem)
+{
+    size_t n = (size_t)shape->n_counters;
+    *rows = (ctr_rows){.db = db,
+                       .schema = sqlite3_mprintf("%s", schema),
+                       .table = sqlite3_mprintf("%s", table),
+                       .shape = shape,
+                       .cells = sqlite3_malloc64(n * sizeof *rows->cells),
+                       .changes = sqlite3_malloc64(n * sizeof *rows->changes)};
+    if (!rows->schema || !rows->table || !rows->cells || !rows->changes) ctr_problem_nomem(problem);
+    return problem->rc;
+}
+
+void ctr_rows_close(ctr_rows *rows)
+{
+    sqlite3_finalize(rows->find_key);
+    sqlite3_finalize(rows->find_rowid);
+    sqlite3_finalize(rows->insert);
+    sqlite3_finalize(rows->update);
+    sqlite3_free(rows->schema);
+    sqlite3_free(rows->table);
+    sqlite3_free(rows->cells);
+    sqlite3_free(rows->changes);
+    sqlite3_free(rows->old.bytes);
+    sqlite3_free(rows->fresh.bytes);
+    *rows = (ctr_rows){0};
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------ */
+
+static int make_room(struct ctr_bytes *room, size_t size, ctr_problem *problem)
+{
+    size_t needed = room->size + size;
+    if (needed <= room->capacity) return SQLITE_OK;
+    uint8_t *bytes = sqlite3_realloc64(room->bytes, needed * 2);
+    if (!bytes) return ctr_problem_nomem(problem);
+    room->bytes = bytes;
+    room->capacity = needed * 2;
+    return SQLITE_OK;
+}
+
+uint8_t *ctr_rows_room(ctr_rows *rows, size_t size, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || make_room(&rows->fresh, size, problem)) return NULL;
+    return rows->fresh.bytes + rows->fresh.size;
+}
+
+void ctr_rows_set(ctr_rows *rows, int counter, size_t size)
+{
+    rows->changes[counter] = (struct ctr_new_cell){true, rows->fresh.size, size};
+    rows->fresh.size += size;
+}
+
+bool ctr_rows_changed(const ctr_rows *rows)
+{
+    for (int i = 0; i < rows->shape->n_counters; i++)
+        if (rows->changes[i].set) return true;
+    return false;
+}
+
+/* ---- finding ---------------------------------------------------------------------------------- */
+
+/* SQLite converts an integer to REAL when it stores it, not when it compares; a key is looked up as it
+ * would be stored. */
+static int bind_key(sqlite3_stmt *statement, int i, const ctr_column *column, sqlite3_value *value)
+{
+    if (column->affinity == CTR_AFFINITY_REAL && sqlite3_value_numeric_type(value) == SQLITE_INTEGER)
+        return sqlite3_bind_double(statement, i, sqlite3_value_double(value));
+    return sqlite3_bind_value(statement, i, value);
+}
+
+static int bind_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **keys)
+{
+    int rc = SQLITE_OK;
+    for (int i = 0; i < rows->shape->n_keys && rc == SQLITE_OK; i++)
+        rc = bind_key(statement, i + 1, &rows->shape->columns[rows->shape->keys[i]], keys[i]);
+    return rc;
+}
+
+char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    sqlite3_stmt *row = NULL;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    prepare(rows, &row, CTR_SQL_ROWS_KEY, ctr_shape_key_list(rows->shape), sqlite3_mprintf(""), &problem);
+    sqlite3_str_appendchar(out, 1, '(');
+    if (row && sqlite3_bind_int64(row, 1, rowid) == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW) {
+        for (int i = 0; i < rows->shape->n_keys; i++) {
+            sqlite3_value *value = sqlite3_value_dup(sqlite3_column_value(row, i));
+            if (i) sqlite3_str_appendall(out, ", ");
+            if (value) ctr_describe_append(out, value);
+            sqlite3_value_free(value);
+        }
+    }
+    sqlite3_str_appendchar(out, 1, ')');
+    sqlite3_finalize(row);
+    ctr_problem_close(&problem);
+    return sqlite3_str_finish(out);
+}
+
+void ctr_rows_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem *problem)
+{
+    char *key = ctr_rows_key_text(rows, rowid);
+    ctr_problem_where(problem, "column %s of %s", counter_name(rows->shape, counter), key ? key : "");
+    sqlite3_free(key);
+}
+
+static int malformed(ctr_rows *rows, int64_t rowid, int counter, ctr_status status,
+                     ctr_problem *problem)
+{
+    if (ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the cell %s", ctr_status_text(status)))
+        ctr_rows_problem_at(rows, rowid, counter, problem);
+    return problem->rc;
+}
+
+int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int64_t rowid, int counter,
+                       ctr_cell *cell, ctr_problem *problem)
+{
+    *cell = ctr_cell_untouched();
+    int type = sqlite3_column_type(row, i);
+    if (type == SQLITE_NULL) return problem->rc;
+    if (type != SQLITE_BLOB) return malformed(rows, rowid, counter, CTR_NOT_A_CELL, problem);
+    const uint8_t *bytes = sqlite3_column_blob(row, i);
+    size_t size = (size_t)sqlite3_column_bytes(row, i);
+    if (!bytes && sqlite3_errcode(sqlite3_db_handle(row)) == SQLITE_NOMEM)
+        return ctr_problem_nomem(problem);
+    ctr_status status = ctr_cell_open(cell, bytes, size);
+    return status == CTR_OK ? problem->rc : malformed(rows, rowid, counter, status, problem);
+}
+
+/* Keeps copies of the cells, so that no read is open when the row is written. */
+static void take_cells(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
+{
+    const ctr_shape *shape = rows->shape;
+    size_t total = 0;
+    for (int i = 0; i < shape->n_counters; i++)
+        total += (size_t)sqlite3_column_bytes(row, FIND_COUNTERS + i);
+    if (make_room(&rows->old, total, problem)) return;
+
+    for (int i = 0; i < shape->n_counters; i++) {
+        ctr_cell *cell = &rows->cells[i];
+        if (ctr_rows_open_cell(rows, row, FIND_COUNTERS + i, rows->rowid, i, cell, problem)) return;
+        if (ctr_cell_is_untouched(cell)) continue;
+        uint8_t *copy = rows->old.bytes + rows->old.size;
+        memcpy(copy, cell->bytes, cell->size);
+        cell->bytes = copy;
+        rows->old.size += cell->size;
+    }
+}
+
+static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
+{
+    const void *id = sqlite3_column_blob(row, FIND_ID);
+    int id_size = id ? sqlite3_column_bytes(row, FIND_ID) : 0;
+    if (ctr_identity_check(sqlite3_column_int64(row, FIND_FORMAT), id_size, problem)) return;
+    memcpy(rows->id, id, CTR_ID_SIZE);
+    rows->found = sqlite3_column_type(row, FIND_ROWID) != SQLITE_NULL;
+    if (!rows->found) return;
+    rows->rowid = sqlite3_column_int64(row, FIND_ROWID);
+    take_cells(rows, row, problem);
+}
+
+static void forget(ctr_rows *rows)
+{
+    rows->found = false;
+    rows->old.size = rows->fresh.size = 0;
+    for (int i = 0; i < rows->shape->n_counters; i++) {
+        rows->cells[i] = ctr_cell_untouched();
+        rows->changes[i].set = false;
+    }
+}
+
+static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
+{
+    int rc = sqlite3_step(statement);
+    if (rc == SQLITE_ROW)
+        take_row(rows, statement, problem);
+    else if (rc == SQLITE_DONE)
+        ctr_identity_missing(rows->schema, problem);
+    else
+        ctr_problem_sqlite(problem, rows->db, rc);
+    sqlite3_reset(statement);
+    return problem->rc;
+}
+
+int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+{
+    forget(rows);
+    sqlite3_stmt *statement = find_key_statement(rows, problem);
+    if (!statement) return problem->rc;
+    if (ctr_problem_sqlite(problem, rows->db, bind_keys(rows, statement, keys))) return problem->rc;
+    return find(rows, statement, problem);
+}
+
+int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
+{
+    forget(rows);
+    sqlite3_stmt *statement = find_rowid_statement(rows, problem);
+    if (!statement) return problem->rc;
+    sqlite3_bind_int64(statement, 1, rowid);
+    return find(rows, statement, problem);
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+static int bind_changes(ctr_rows *rows, sqlite3_stmt *statement, int first)
+{
+    int rc = SQLITE_OK;
+    for (int i = 0; i < rows->shape->n_counters && rc == SQLITE_OK; i++) {
+        const struct ctr_new_cell *cell = &rows->changes[i];
+        if (!cell->set || cell->size == 0)
+            rc = sqlite3_bind_null(statement, first + i);
+        else
+            rc = sqlite3_bind_blob64(statement, first + i, rows->fresh.bytes + cell->offset, cell->size,
+                                     SQLITE_STATIC);
+    }
+    return rc;
+}
+
+/* A constraint that fails here is no constraint of ours: OR IGNORE must not swallow it. Nor may a trigger
+ * that somebody put on the stored table make a write vanish. */
+static int run_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
+{
+    int rc = sqlite3_step(statement);
+    if ((rc & 0xff) == SQLITE_CONSTRAINT)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table refuses the row: %s",
+                        sqlite3_errmsg(rows->db));
+    else if (rc == SQLITE_DONE && sqlite3_changes(rows->db) != 1)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table did not take the row");
+    else
+        ctr_problem_sqlite(problem, rows->db, rc);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return problem->rc;
+}
+
+int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+{
+    sqlite3_stmt *statement =
+        rows->found ? update_statement(rows, problem) : insert_statement(rows, problem);
+    if (!statement) return problem->rc;
+
+    int rc = rows->found ? sqlite3_bind_int64(statement, 1, rows->rowid)
+                         : bind_keys(rows, statement, keys);
+    if (rc == SQLITE_OK) rc = bind_changes(rows, statement, rows->found ? 2 : rows->shape->n_keys + 1);
+    if (ctr_problem_sqlite(problem, rows->db, rc)) return problem->rc;
+    if (run_write(rows, statement, problem)) return problem->rc;
+    if (!rows->found) rows->rowid = sqlite3_last_insert_rowid(rows->db);
+    return SQLITE_OK;
+}
+
+bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem)
+{
+    sqlite3_stmt *row = NULL;
+    prepare(rows, &row, CTR_SQL_ROWS_KEY_IS, sqlite3_mprintf(""), exact_match(rows->shape), problem);
+    if (!row) return false;
+    sqlite3_bind_int64(row, 1, rowid);
+    for (int i = 0; i < rows->shape->n_keys; i++)
+        if (keys[i]) sqlite3_bind_value(row, i + 2, keys[i]);
+    int rc = sqlite3_step(row);
+    ctr_problem_sqlite(problem, rows->db, rc);
+    sqlite3_finalize(row);
+    return rc == SQLITE_ROW;
+}

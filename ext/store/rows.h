@@ -1,0 +1,81 @@
+/* store/rows.h - reads and writes the rows of one stored table, one row at a time.
+ *
+ * Find a row, make new cells in the room that is given, write:
+ *
+ *     ctr_rows_find_key(rows, keys, problem);                 rows->found, rows->cells, rows->id
+ *     uint8_t *out = ctr_rows_room(rows, bound, problem);
+ *     ctr_rows_set(rows, counter, ctr_cell_...(&rows->cells[counter], ..., out));
+ *     ctr_rows_write(rows, keys, problem);                    one INSERT or one UPDATE
+ *
+ * All that can be refused is refused before the write, which is a single statement: inside a transaction
+ * SQLite does not take back half of what a virtual table has written. A kept statement reads the identity
+ * together with the row, so the id is that of this very moment.
+ *
+ * Kept statements belong to an object that SQLite closes before the connection: a virtual table, or a
+ * sync that is running.
+ */
+#ifndef CTR_STORE_ROWS_H
+#define CTR_STORE_ROWS_H
+
+#include "counter_cell.h"
+#include "store/shape.h"
+
+typedef struct ctr_rows {
+    sqlite3 *db;
+    char *schema, *table;   /* owned */
+    const ctr_shape *shape; /* borrowed */
+
+    /* The row found last. */
+    bool found;
+    int64_t rowid;            /* of that row, or of the one just inserted */
+    uint8_t id[CTR_ID_SIZE];  /* the replica id of the file */
+    ctr_cell *cells;          /* by counter; untouched ones if nothing was found */
+
+    /* Private: statements, copies of the cells found, new cells by counter. */
+    sqlite3_stmt *find_key, *find_rowid, *insert, *update;
+    struct ctr_bytes {
+        uint8_t *bytes;
+        size_t size, capacity;
+    } old, fresh;
+    struct ctr_new_cell {
+        bool set;
+        size_t offset, size;
+    } *changes;
+} ctr_rows;
+
+/* Copies the names. To be closed whatever is returned. */
+int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
+                  const ctr_shape *shape, ctr_problem *problem);
+void ctr_rows_close(ctr_rows *rows);
+
+/* Looks for the row with these key values, in key order, which may be of any type: they follow the
+ * columns' affinity. Fails where the file has no identity or a cell is malformed, naming column and key. */
+int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem);
+
+/* Room for a new cell, until the next call; NULL if there is no memory. */
+uint8_t *ctr_rows_room(ctr_rows *rows, size_t size, ctr_problem *problem);
+
+/* What stands in the room just given, `size` bytes, becomes the new cell of a counter. */
+void ctr_rows_set(ctr_rows *rows, int counter, size_t size);
+
+/* Is there anything to write? */
+bool ctr_rows_changed(const ctr_rows *rows);
+
+/* Inserts the row that was not found, with `keys`, or updates the one that was; keys may be NULL then. */
+int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+
+/* Has the row exactly these values in the key columns that are not NULL here? */
+bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem);
+
+/* The key of a row as a message shows it, ('/', 12); to be freed with sqlite3_free, NULL: no memory. */
+char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid);
+
+/* Opens the cell in column i of a statement. On a malformed one sets a problem that names counter and key. */
+int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int64_t rowid, int counter,
+                       ctr_cell *cell, ctr_problem *problem);
+
+/* "column hits of ('/', 12)", as where a problem is. */
+void ctr_rows_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem *problem);
+
+#endif

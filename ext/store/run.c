@@ -1,0 +1,45 @@
+/* store/run.c - statements in sequence, the first error kept. */
+#include "store/run.h"
+
+ctr_run ctr_run_on(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+{
+    return (ctr_run){.db = db, .slots = {.schema = schema, .table = table}, .problem = problem};
+}
+
+sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which)
+{
+    if (run->problem->rc != SQLITE_OK) return NULL;
+    char *text = ctr_sql_text(which, &run->slots);
+    if (!text) {
+        ctr_problem_nomem(run->problem);
+        return NULL;
+    }
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(run->db, text, -1, &statement, NULL);
+    ctr_problem_sqlite(run->problem, run->db, rc);
+    sqlite3_free(text);
+    return statement;
+}
+
+void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, int i, const char *text)
+{
+    if (run->problem->rc != SQLITE_OK) return;
+    int rc = sqlite3_bind_text(statement, i, text, -1, SQLITE_TRANSIENT);
+    ctr_problem_sqlite(run->problem, run->db, rc);
+}
+
+bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement)
+{
+    if (run->problem->rc != SQLITE_OK) return false;
+    int rc = sqlite3_step(statement);
+    ctr_problem_sqlite(run->problem, run->db, rc);
+    return rc == SQLITE_ROW;
+}
+
+void ctr_run_do(ctr_run *run, ctr_sql which, const char *text)
+{
+    sqlite3_stmt *statement = ctr_run_prepare(run, which);
+    if (text) ctr_run_bind_text(run, statement, 1, text);
+    while (ctr_run_row(run, statement)) continue;
+    sqlite3_finalize(statement);
+}

@@ -1,0 +1,38 @@
+/* store/run.h - a sequence of statements with a sticky error: once one has failed, the rest do nothing.
+ *
+ *     ctr_run run = ctr_run_on(db, schema, table, problem);
+ *     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_CELLS, NULL);
+ *     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_BORN);
+ *     ctr_run_bind_text(&run, row, 1, name);
+ *     while (ctr_run_row(&run, row)) ...
+ *     sqlite3_finalize(row);
+ */
+#ifndef CTR_STORE_RUN_H
+#define CTR_STORE_RUN_H
+
+#include <stdbool.h>
+
+#include "store/problem.h"
+#include "store/sql.h"
+
+typedef struct ctr_run {
+    sqlite3 *db;
+    ctr_slots slots;
+    ctr_problem *problem; /* borrowed; must be closed or zeroed before, and may hold an earlier error */
+} ctr_run;
+
+/* `schema` and `table` are borrowed; table may be NULL where no statement names one. */
+ctr_run ctr_run_on(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
+
+/* A statement to be finalized by the caller; NULL on error. */
+sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which);
+
+void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, int i, const char *text);
+
+/* Steps; true while there is a row. */
+bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement);
+
+/* Prepares, runs to the end, frees; with one text as ?1, or NULL for none. */
+void ctr_run_do(ctr_run *run, ctr_sql which, const char *text);
+
+#endif

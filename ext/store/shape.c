@@ -1,0 +1,297 @@
+/* store/shape.c - reads and makes the stored table. */
+#include "store/shape.h"
+
+#include <string.h>
+
+/* ---- the struct ------------------------------------------------------------------------------- */
+
+int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem)
+{
+    size_t room = (size_t)(n > 0 ? n : 1);
+    *shape = (ctr_shape){.columns = sqlite3_malloc64(room * sizeof *shape->columns),
+                         .keys = sqlite3_malloc64(room * sizeof *shape->keys),
+                         .counters = sqlite3_malloc64(room * sizeof *shape->counters)};
+    bool made = shape->columns && shape->keys && shape->counters;
+    return made ? problem->rc : ctr_problem_nomem(problem);
+}
+
+int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const char *collation, int key,
+                  ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    int i = shape->n_columns++;
+    ctr_column *column = &shape->columns[i];
+    *column = (ctr_column){.name = sqlite3_mprintf("%s", name),
+                           .type = sqlite3_mprintf("%s", type),
+                           .collation = sqlite3_mprintf("%s", *collation ? collation : "BINARY"),
+                           .affinity = ctr_declaration_affinity(type),
+                           .key = key,
+                           .counter = key < 0 ? shape->n_counters : -1};
+    if (key < 0) shape->counters[shape->n_counters++] = i;
+    if (key >= 0) {
+        shape->keys[key] = i;
+        shape->n_keys++;
+    }
+    bool made = column->name && column->type && column->collation;
+    return made ? SQLITE_OK : ctr_problem_nomem(problem);
+}
+
+void ctr_shape_close(ctr_shape *shape)
+{
+    for (int i = 0; i < shape->n_columns; i++) {
+        sqlite3_free(shape->columns[i].name);
+        sqlite3_free(shape->columns[i].type);
+        sqlite3_free(shape->columns[i].collation);
+    }
+    sqlite3_free(shape->columns);
+    sqlite3_free(shape->keys);
+    sqlite3_free(shape->counters);
+    *shape = (ctr_shape){0};
+}
+
+/* ---- lists of SQL ----------------------------------------------------------------------------- */
+
+static char *definition_list(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_columns; i++) {
+        const ctr_column *column = &shape->columns[i];
+        sqlite3_str_appendf(out, "%s\"%w\" ", i ? ", " : "", column->name);
+        if (column->key < 0)
+            sqlite3_str_appendall(out, "BLOB");
+        else
+            sqlite3_str_appendf(out, "%s COLLATE \"%w\" NOT NULL", column->type, column->collation);
+    }
+    return sqlite3_str_finish(out);
+}
+
+char *ctr_shape_key_list(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s\"%w\"", i ? ", " : "", shape->columns[shape->keys[i]].name);
+    return sqlite3_str_finish(out);
+}
+
+char *ctr_shape_column_list(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_columns; i++)
+        sqlite3_str_appendf(out, "%s\"%w\"", i ? ", " : "", shape->columns[i].name);
+    return sqlite3_str_finish(out);
+}
+
+char *ctr_shape_declaration(const ctr_shape *shape)
+{
+    char *keys = ctr_shape_key_list(shape);
+    if (!keys) return NULL;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_columns; i++) {
+        const ctr_column *column = &shape->columns[i];
+        if (column->key < 0)
+            sqlite3_str_appendf(out, "\"%w\" COUNTER, ", column->name);
+        else
+            sqlite3_str_appendf(out, "\"%w\" %s COLLATE \"%w\", ", column->name, column->type,
+                                column->collation);
+    }
+    sqlite3_str_appendf(out, "PRIMARY KEY (%s)", keys);
+    sqlite3_free(keys);
+    return sqlite3_str_finish(out);
+}
+
+void ctr_shape_create(const ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
+                      ctr_problem *problem)
+{
+    char *definition = definition_list(shape), *keys = ctr_shape_key_list(shape);
+    if (!definition || !keys) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(db, schema, table, problem);
+    run.slots.definition = definition;
+    run.slots.keys = keys;
+    ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_CELLS, NULL);
+    sqlite3_free(definition);
+    sqlite3_free(keys);
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+const char *ctr_shape_object(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem)
+{
+    const char *object = "";
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_OBJECT);
+    ctr_run_bind_text(&run, row, 1, name);
+    if (ctr_run_row(&run, row)) {
+        const char *type = (const char *)sqlite3_column_text(row, 0);
+        if (!type)
+            object = "nameless object";
+        else if (strcmp(type, "table") == 0)
+            object = sqlite3_column_int64(row, 1) > 0 ? "table" : "virtual table";
+        else
+            object = strcmp(type, "view") == 0 ? "view" : "index";
+    }
+    sqlite3_finalize(row);
+    return problem->rc == SQLITE_OK ? object : "";
+}
+
+static int damaged(ctr_run *run, const char *what, const char *name)
+{
+    return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB, "the stored table %s_cells is damaged: %s%s",
+                           run->slots.table, what, name);
+}
+
+static void check_is_table(ctr_run *run)
+{
+    char *stored = sqlite3_mprintf("%s_cells", run->slots.table);
+    if (!stored) {
+        ctr_problem_nomem(run->problem);
+        return;
+    }
+    const char *object = ctr_shape_object(run->db, run->slots.schema, stored, run->problem);
+    sqlite3_free(stored);
+    if (!*object)
+        damaged(run, "it is missing", "");
+    else if (strcmp(object, "table") != 0)
+        damaged(run, "it is not an ordinary table but a ", object);
+}
+
+/* The key columns as one index sees them: for each the column id and the collation. */
+typedef struct key_columns {
+    int *cids;
+    char **collations;
+    int n;
+} key_columns;
+
+static void key_columns_close(key_columns *keys)
+{
+    for (int i = 0; i < keys->n; i++) sqlite3_free(keys->collations[i]);
+    sqlite3_free(keys->cids);
+    sqlite3_free(keys->collations);
+    *keys = (key_columns){0};
+}
+
+static void key_columns_add(ctr_run *run, key_columns *keys, int cid, const char *collation)
+{
+    size_t n = (size_t)keys->n + 1;
+    int *cids = sqlite3_realloc64(keys->cids, n * sizeof *cids);
+    if (cids) keys->cids = cids;
+    char **collations = sqlite3_realloc64(keys->collations, n * sizeof *collations);
+    if (collations) keys->collations = collations;
+    char *copy = cids && collations ? sqlite3_mprintf("%s", collation ? collation : "") : NULL;
+    if (!copy) {
+        ctr_problem_nomem(run->problem);
+        return;
+    }
+    cids[keys->n] = cid;
+    collations[keys->n++] = copy;
+}
+
+/* Reads the columns of one UNIQUE constraint; those over bookkeeping columns are not the key. */
+static void read_index(ctr_run *run, const char *index, key_columns *keys)
+{
+    key_columns found = {0};
+    bool ours = false;
+    run->slots.name = index;
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEX_COLUMNS);
+    while (ctr_run_row(run, row)) {
+        const char *name = (const char *)sqlite3_column_text(row, 2);
+        if (!sqlite3_column_int(row, 5)) continue;
+        if (!name) damaged(run, "its UNIQUE constraint is over an expression", "");
+        if (name && *name == '_') ours = true;
+        if (sqlite3_column_int(row, 3)) damaged(run, "its UNIQUE constraint descends", "");
+        key_columns_add(run, &found, sqlite3_column_int(row, 1),
+                        (const char *)sqlite3_column_text(row, 4));
+    }
+    sqlite3_finalize(row);
+    if (!ours && keys->n > 0) damaged(run, "it has two UNIQUE constraints", "");
+    if (ours || keys->n > 0)
+        key_columns_close(&found);
+    else
+        *keys = found;
+}
+
+static void read_key(ctr_run *run, key_columns *keys)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEXES);
+    while (ctr_run_row(run, row)) {
+        const char *origin = (const char *)sqlite3_column_text(row, 3);
+        if (origin && strcmp(origin, "pk") == 0) damaged(run, "its row id is not _id", "");
+        if (origin && strcmp(origin, "u") == 0)
+            read_index(run, (const char *)sqlite3_column_text(row, 1), keys);
+    }
+    sqlite3_finalize(row);
+    if (keys->n == 0) damaged(run, "it has no UNIQUE constraint over the key", "");
+}
+
+static int key_position(const key_columns *keys, int cid)
+{
+    for (int i = 0; i < keys->n; i++)
+        if (keys->cids[i] == cid) return i;
+    return -1;
+}
+
+/* One row of SCHEMA_COLUMNS. Returns whether it is the row id. */
+static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys, ctr_shape *shape)
+{
+    const char *name = (const char *)sqlite3_column_text(row, 1);
+    const char *type = (const char *)sqlite3_column_text(row, 2);
+    if (!name || !type) {
+        ctr_problem_nomem(run->problem);
+        return false;
+    }
+    if (sqlite3_column_int(row, 6)) damaged(run, "generated column ", name);
+    bool is_rowid = sqlite3_column_int(row, 5) > 0;
+    if (is_rowid && (strcmp(name, "_id") != 0 || sqlite3_stricmp(type, "INTEGER") != 0))
+        damaged(run, "its row id is not _id but ", name);
+    int key = key_position(keys, sqlite3_column_int(row, 0));
+    if (*name == '_') return is_rowid;
+    if (ctr_declaration_reserves(name)) damaged(run, "a column has the reserved name ", name);
+    if (key < 0 && sqlite3_stricmp(type, "BLOB") != 0)
+        damaged(run, "no BLOB and outside the key is column ", name);
+    if (key >= 0 && !ctr_declaration_is_plain(type)) damaged(run, "no plain type has column ", name);
+    ctr_shape_add(shape, name, type, key >= 0 ? keys->collations[key] : "", key, run->problem);
+    return is_rowid;
+}
+
+static int count_columns(ctr_run *run)
+{
+    int n = 0;
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(run, row)) n++;
+    sqlite3_finalize(row);
+    return n;
+}
+
+int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
+                   ctr_problem *problem)
+{
+    *shape = (ctr_shape){0};
+    ctr_run run = ctr_run_on(db, schema, table, problem);
+    key_columns keys = {0};
+    check_is_table(&run);
+    read_key(&run, &keys);
+    int n = count_columns(&run);
+    if (keys.n > n) damaged(&run, "its UNIQUE constraint repeats a column", "");
+    ctr_shape_open(shape, n, problem);
+
+    bool has_rowid = false;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) has_rowid |= read_column(&run, row, &keys, shape);
+    sqlite3_finalize(row);
+    if (!has_rowid) damaged(&run, "it has no row id _id", "");
+    if (shape->n_keys != keys.n) damaged(&run, "its key names a column that it does not have", "");
+    if (shape->n_counters == 0) damaged(&run, "it has no counter", "");
+    key_columns_close(&keys);
+    return problem->rc;
+}
+
+int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *stored, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_TRIGGER);
+    ctr_run_bind_text(&run, row, 1, stored);
+    if (ctr_run_row(&run, row))
+        ctr_problem_set(problem, SQLITE_ERROR, "the stored table %s has the trigger %s: drop it first",
+                        stored, sqlite3_column_text(row, 0));
+    sqlite3_finalize(row);
+    return problem->rc;
+}

@@ -1,0 +1,103 @@
+/* surface/args.c - arguments in, messages out. */
+#include "surface/args.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "core/id.h"
+#include "store/describe.h"
+
+void ctr_arg_error(sqlite3_context *ctx, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = sqlite3_vmprintf(format, args);
+    va_end(args);
+    if (text)
+        sqlite3_result_error(ctx, text, -1);
+    else
+        sqlite3_result_error_nomem(ctx);
+    sqlite3_free(text);
+}
+
+/* "<function>: <name> must be <wanted>, not <the value>" */
+static bool refuse_value(sqlite3_context *ctx, const char *function, const char *name, const char *wanted,
+                   sqlite3_value *value)
+{
+    char *shown = ctr_describe_value(value);
+    if (shown)
+        ctr_arg_error(ctx, "%s: %s must be %s, not %s", function, name, wanted, shown);
+    else
+        sqlite3_result_error_nomem(ctx);
+    sqlite3_free(shown);
+    return false;
+}
+
+bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *value, ctr_cell *cell)
+{
+    *cell = ctr_cell_untouched();
+    if (sqlite3_value_type(value) == SQLITE_NULL) return true;
+    if (sqlite3_value_type(value) != SQLITE_BLOB)
+        return refuse_value(ctx, function, "the cell", "a BLOB or NULL", value);
+    const uint8_t *bytes = sqlite3_value_blob(value);
+    ctr_status status = ctr_cell_open(cell, bytes, (size_t)sqlite3_value_bytes(value));
+    if (status == CTR_OK) return true;
+
+    char *shown = ctr_describe_value(value);
+    if (shown)
+        ctr_arg_error(ctx, "%s: the cell %s: %s", function, ctr_status_text(status), shown);
+    else
+        sqlite3_result_error_nomem(ctx);
+    sqlite3_free(shown);
+    return false;
+}
+
+bool ctr_arg_integer(sqlite3_context *ctx, const char *function, const char *name,
+                     sqlite3_value *value, int64_t least, int64_t most, int64_t *n)
+{
+    if (sqlite3_value_type(value) != SQLITE_INTEGER)
+        return refuse_value(ctx, function, name, "an INTEGER", value);
+    *n = sqlite3_value_int64(value);
+    if (*n >= least && *n <= most) return true;
+    ctr_arg_error(ctx, "%s: %s must be %lld ... %lld, not %lld", function, name, (long long)least,
+                  (long long)most, (long long)*n);
+    return false;
+}
+
+bool ctr_arg_id(sqlite3_context *ctx, const char *function, const char *name, sqlite3_value *value,
+                uint8_t id[CTR_ID_SIZE])
+{
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_BLOB && sqlite3_value_bytes(value) == CTR_ID_SIZE) {
+        memcpy(id, sqlite3_value_blob(value), CTR_ID_SIZE);
+        return true;
+    }
+    if (type == SQLITE_TEXT) {
+        const char *text = (const char *)sqlite3_value_text(value);
+        if (text && ctr_id_from_text(text, (size_t)sqlite3_value_bytes(value), id)) return true;
+    }
+    return refuse_value(ctx, function, name, "a UUID (text, or a BLOB of 16 bytes)", value);
+}
+
+bool ctr_arg_status(sqlite3_context *ctx, const char *function, ctr_status status)
+{
+    switch (status) {
+    case CTR_OK: return true;
+    case CTR_OVERFLOW: ctr_arg_error(ctx, "%s: integer overflow", function); return false;
+    default: ctr_arg_error(ctx, "%s: the counter %s", function, ctr_status_text(status)); return false;
+    }
+}
+
+bool ctr_arg_problem(sqlite3_context *ctx, const char *function, ctr_problem *problem)
+{
+    int rc = problem->rc;
+    if (rc == SQLITE_OK) return true;
+    if (rc == SQLITE_NOMEM) {
+        sqlite3_result_error_nomem(ctx);
+    } else {
+        ctr_arg_error(ctx, "%s: %s", function, ctr_problem_text(problem));
+        sqlite3_result_error_code(ctx, rc);
+    }
+    ctr_problem_close(problem);
+    return false;
+}

@@ -1,0 +1,213 @@
+/* surface/commands.c - what is asked of a counter table through its hidden command column.
+ *
+ *     INSERT INTO t(t) VALUES ('integrity-check')              every cell, the key, the stored pages
+ *     INSERT INTO t(t, k, n) VALUES ('reset', 'a', 5)          the next life of the row's counters
+ *     INSERT INTO t(t, k, n) VALUES ('reset n', 'a', 5)        the next life of one counter
+ *     INSERT INTO t(t, k) VALUES ('delete n', 'a')             the tombstone of one counter
+ *
+ * Reset starts at the values given, or at 0; it works on deleted and missing rows too.
+ */
+#include <string.h>
+
+#include "store/catalog.h"
+#include "store/describe.h"
+#include "store/identity.h"
+#include "surface/table.h"
+
+static sqlite3_value *counter_value(const ctr_table *table, sqlite3_value **columns, int counter)
+{
+    return columns[ctr_table_column(table->shape.counters[counter])];
+}
+
+static bool is_set(sqlite3_value *value)
+{
+    return sqlite3_value_type(value) != SQLITE_NULL;
+}
+
+/* ---- reset and delete ------------------------------------------------------------------------- */
+
+static int last_life(ctr_table *table, int counter, ctr_status status, ctr_problem *problem)
+{
+    ctr_problem_set(problem, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
+    ctr_rows_problem_at(&table->rows, table->rows.rowid, counter, problem);
+    return problem->rc;
+}
+
+static int reset_counter(ctr_table *table, sqlite3_value **columns, int counter, ctr_problem *problem)
+{
+    uint8_t empty[CTR_CELL_HEADER_MAX];
+    size_t size;
+    ctr_status status = ctr_cell_reset(&table->rows.cells[counter], empty, &size);
+    if (status != CTR_OK) return last_life(table, counter, status, problem);
+
+    sqlite3_value *value = counter_value(table, columns, counter);
+    if (is_set(value)) {
+        ctr_cell cell;
+        ctr_cell_open(&cell, empty, size);
+        return ctr_write_add(table, counter, &cell, sqlite3_value_int64(value), problem);
+    }
+    uint8_t *out = ctr_rows_room(&table->rows, size, problem);
+    if (!out) return problem->rc;
+    memcpy(out, empty, size);
+    ctr_rows_set(&table->rows, counter, size);
+    return SQLITE_OK;
+}
+
+static int delete_counter(ctr_table *table, int counter, ctr_problem *problem)
+{
+    size_t size;
+    uint8_t *out = ctr_rows_room(&table->rows, CTR_CELL_HEADER_MAX, problem);
+    if (!out) return problem->rc;
+    ctr_status status = ctr_cell_delete(&table->rows.cells[counter], out, &size);
+    if (status != CTR_OK) return last_life(table, counter, status, problem);
+    ctr_rows_set(&table->rows, counter, size);
+    return SQLITE_OK;
+}
+
+/* Only counters that the command names may have values, and those must be integers. `named` -1: all. */
+static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_values, int named,
+                        ctr_problem *problem)
+{
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        sqlite3_value *value = counter_value(table, columns, i);
+        if (!is_set(value)) continue;
+        if (!takes_values || (named >= 0 && i != named))
+            ctr_problem_set(problem, SQLITE_ERROR, "the command takes no value for column %s",
+                            table->shape.columns[table->shape.counters[i]].name);
+        ctr_write_integer(table, i, value, problem);
+    }
+    return problem->rc;
+}
+
+static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
+{
+    if (check_named(table, columns, true, named, problem)) return;
+    if (ctr_write_keys(table, columns, problem)) return;
+    if (ctr_rows_find_key(&table->rows, table->keys, problem)) return;
+    for (int i = 0; i < table->shape.n_counters; i++)
+        if ((named < 0 || i == named) && reset_counter(table, columns, i, problem)) return;
+    ctr_rows_write(&table->rows, table->keys, problem);
+}
+
+static void delete_one(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
+{
+    if (check_named(table, columns, false, named, problem)) return;
+    if (ctr_write_keys(table, columns, problem)) return;
+    if (ctr_rows_find_key(&table->rows, table->keys, problem) || !table->rows.found) return;
+    if (delete_counter(table, named, problem) == SQLITE_OK)
+        ctr_rows_write(&table->rows, table->keys, problem);
+}
+
+/* ---- integrity-check -------------------------------------------------------------------------- */
+
+static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
+{
+    int64_t rowid = sqlite3_column_int64(row, 0);
+    for (int i = 0; i < table->shape.n_columns; i++) {
+        const ctr_column *column = &table->shape.columns[i];
+        ctr_cell cell;
+        if (column->counter >= 0)
+            ctr_rows_open_cell(&table->rows, row, 1 + i, rowid, column->counter, &cell, problem);
+        else if (sqlite3_column_type(row, 1 + i) == SQLITE_NULL)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "key column %s is NULL in row %lld",
+                            column->name, (long long)rowid);
+    }
+}
+
+static void check_rows(ctr_table *table, ctr_problem *problem)
+{
+    char *columns = ctr_shape_column_list(&table->shape);
+    if (!columns) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
+    run.slots.columns = columns;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ALL);
+    while (ctr_run_row(&run, row)) check_row(table, row, problem);
+    sqlite3_finalize(row);
+    sqlite3_free(columns);
+}
+
+static void check_pages(ctr_table *table, ctr_problem *problem)
+{
+    enum { CHECKS_ONE_TABLE = 3033000 };
+    if (sqlite3_libversion_number() < CHECKS_ONE_TABLE) return;
+    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_INTEGRITY);
+    while (ctr_run_row(&run, row)) {
+        const char *finding = (const char *)sqlite3_column_text(row, 0);
+        if (!finding || strcmp(finding, "ok") != 0)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s", finding ? finding : "no finding");
+    }
+    sqlite3_finalize(row);
+}
+
+static void check_file(ctr_table *table, ctr_problem *problem)
+{
+    ctr_identity identity;
+    ctr_identity_read(&identity, table->db, table->schema, problem);
+    if (problem->rc == SQLITE_OK && !identity.present) ctr_identity_missing(table->schema, problem);
+    if (!ctr_catalog_has(table->db, table->schema, table->name, problem))
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the table is missing in counter_tables");
+}
+
+static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    for (int i = 0; i < table->shape.n_columns; i++)
+        if (is_set(columns[ctr_table_column(i)]))
+            ctr_problem_set(problem, SQLITE_ERROR, "integrity-check takes no value for column %s",
+                            table->shape.columns[i].name);
+    if (problem->rc != SQLITE_OK) return;
+    check_file(table, problem);
+    check_rows(table, problem);
+    check_pages(table, problem);
+    ctr_problem_where(problem, "integrity-check");
+}
+
+/* ---- reading the command ---------------------------------------------------------------------- */
+
+/* If the command is `verb` and a name, returns the name. */
+static const char *name_behind(const char *command, const char *verb)
+{
+    size_t n = strlen(verb);
+    return strncmp(command, verb, n) == 0 && command[n] == ' ' ? command + n + 1 : NULL;
+}
+
+static int find_counter(const ctr_table *table, const char *name, ctr_problem *problem)
+{
+    for (int i = 0; i < table->shape.n_counters; i++)
+        if (sqlite3_stricmp(table->shape.columns[table->shape.counters[i]].name, name) == 0) return i;
+    ctr_problem_set(problem, SQLITE_ERROR, "the command names %s, which is no counter", name);
+    return -1;
+}
+
+static void refuse_command(sqlite3_value *value, ctr_problem *problem)
+{
+    char *shown = ctr_describe_value(value);
+    if (!shown) ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "no command is %s; there are 'integrity-check', 'reset', 'reset <counter>' and "
+                    "'delete <counter>'",
+                    shown ? shown : "");
+    sqlite3_free(shown);
+}
+
+int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    sqlite3_value *value = columns[CTR_COLUMN_COMMAND];
+    bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
+    const char *command = is_text ? (const char *)sqlite3_value_text(value) : "";
+    if (!command) return ctr_problem_nomem(problem);
+    const char *to_reset = name_behind(command, "reset"), *to_delete = name_behind(command, "delete");
+    int named = -1;
+    if (to_reset || to_delete) named = find_counter(table, to_reset ? to_reset : to_delete, problem);
+    if (problem->rc != SQLITE_OK) return problem->rc;
+
+    if (strcmp(command, "integrity-check") == 0)
+        integrity_check(table, columns, problem);
+    else if (strcmp(command, "reset") == 0 || to_reset)
+        reset(table, columns, named, problem);
+    else if (to_delete)
+        delete_one(table, columns, named, problem);
+    else
+        refuse_command(value, problem);
+    return problem->rc;
+}

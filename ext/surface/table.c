@@ -1,0 +1,188 @@
+/* surface/table.c - the life of a counter table: create, connect, rename, drop. */
+#include "surface/table.h"
+
+#include <string.h>
+
+#include "store/catalog.h"
+#include "store/identity.h"
+#include "surface/register.h"
+
+/* What SQLite passes to xCreate and xConnect. */
+enum { ARG_SCHEMA = 1, ARG_TABLE = 2, ARG_CLAUSES = 3 };
+
+int ctr_table_fail(ctr_table *table, ctr_problem *problem)
+{
+    int rc = problem->rc;
+    if (rc == SQLITE_OK) return SQLITE_OK;
+    sqlite3_free(table->base.zErrMsg);
+    table->base.zErrMsg = NULL;
+    if (rc != SQLITE_NOMEM)
+        table->base.zErrMsg = sqlite3_mprintf("%s: %s", table->name, ctr_problem_text(problem));
+    ctr_problem_close(problem);
+    return rc;
+}
+
+static void drop_scans(ctr_table *table)
+{
+    for (int i = 0; i < CTR_KEPT_SCANS; i++) {
+        sqlite3_finalize(table->kept[i].statement);
+        sqlite3_free(table->kept[i].plan);
+        table->kept[i] = (struct ctr_kept_scan){NULL, NULL};
+    }
+}
+
+static int table_disconnect(sqlite3_vtab *base)
+{
+    ctr_table *table = (ctr_table *)base;
+    drop_scans(table);
+    ctr_rows_close(&table->rows);
+    ctr_shape_close(&table->shape);
+    sqlite3_free(table->keys);
+    sqlite3_free(table->schema);
+    sqlite3_free(table->name);
+    sqlite3_free(table);
+    return SQLITE_OK;
+}
+
+/* A file of a newer format may mean something else by the same columns. */
+static void open_table(ctr_table *table, ctr_problem *problem)
+{
+    ctr_identity identity;
+    if (!table->schema || !table->name) ctr_problem_nomem(problem);
+    if (problem->rc == SQLITE_OK) ctr_identity_read(&identity, table->db, table->schema, problem);
+    ctr_shape_read(&table->shape, table->db, table->schema, table->name, problem);
+    if (problem->rc != SQLITE_OK) return;
+    size_t n = (size_t)table->shape.n_keys;
+    table->keys = sqlite3_malloc64(n * sizeof *table->keys);
+    if (!table->keys) ctr_problem_nomem(problem);
+    ctr_rows_open(&table->rows, table->db, table->schema, table->name, &table->shape, problem);
+}
+
+static void declare(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    char *declaration = ctr_declare_vtab(&table->shape, table->name);
+    if (!declaration) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    ctr_problem_sqlite(problem, table->db, sqlite3_declare_vtab(table->db, declaration));
+    sqlite3_free(declaration);
+    sqlite3_vtab_config(table->db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
+    sqlite3_vtab_config(table->db, SQLITE_VTAB_INNOCUOUS);
+}
+
+/* SQLITE_SCHEMA must come out as it is: SQLite reads the schema again and repeats the call. */
+static int report(const char *table, ctr_problem *problem, char **message)
+{
+    int rc = problem->rc;
+    if (rc != SQLITE_OK && rc != SQLITE_NOMEM && rc != SQLITE_SCHEMA)
+        *message = sqlite3_mprintf("%s: %s", table, ctr_problem_text(problem));
+    ctr_problem_close(problem);
+    return rc;
+}
+
+static int connect(sqlite3 *db, const char *const *argv, sqlite3_vtab **base, ctr_problem *problem)
+{
+    ctr_table *table = sqlite3_malloc64(sizeof *table);
+    if (!table) return ctr_problem_nomem(problem);
+    memset(table, 0, sizeof *table);
+    table->db = db;
+    table->schema = sqlite3_mprintf("%s", argv[ARG_SCHEMA]);
+    table->name = sqlite3_mprintf("%s", argv[ARG_TABLE]);
+    open_table(table, problem);
+    declare(table, problem);
+    if (problem->rc == SQLITE_OK)
+        *base = &table->base;
+    else
+        table_disconnect(&table->base);
+    return problem->rc;
+}
+
+static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                         sqlite3_vtab **base, char **message)
+{
+    (void)aux;
+    (void)argc;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    connect(db, argv, base, &problem);
+    return report(argv[ARG_TABLE], &problem, message);
+}
+
+/* Whatever fails here, the CREATE statement takes back what was written before. */
+static int table_create(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                        sqlite3_vtab **base, char **message)
+{
+    (void)aux;
+    const char *schema = argv[ARG_SCHEMA], *table = argv[ARG_TABLE];
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_shape shape = {0};
+    ctr_identity identity;
+    if (ctr_declaration_reserves_table(table))
+        ctr_problem_set(&problem, SQLITE_ERROR, "names that begin with counter_ are reserved");
+    ctr_declare_shape(&shape, table, argc - ARG_CLAUSES, argv + ARG_CLAUSES, &problem);
+    if (problem.rc == SQLITE_OK) ctr_identity_ensure(&identity, db, schema, NULL, &problem);
+    ctr_catalog_add(db, schema, table, &problem);
+    ctr_shape_create(&shape, db, schema, table, &problem);
+    ctr_shape_close(&shape);
+    if (problem.rc == SQLITE_OK) connect(db, argv, base, &problem);
+    return report(table, &problem, message);
+}
+
+static int table_destroy(sqlite3_vtab *base)
+{
+    ctr_table *table = (ctr_table *)base;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    drop_scans(table);
+    ctr_rows_close(&table->rows);
+    ctr_run run = ctr_run_on(table->db, table->schema, table->name, &problem);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_CELLS, NULL);
+    ctr_catalog_remove(table->db, table->schema, table->name, &problem);
+    if (problem.rc == SQLITE_OK) return table_disconnect(base);
+    return ctr_table_fail(table, &problem);
+}
+
+/* The command column has the table's name, so no other column may. */
+static int table_rename(sqlite3_vtab *base, const char *to)
+{
+    ctr_table *table = (ctr_table *)base;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    if (ctr_declaration_reserves_table(to))
+        ctr_problem_set(&problem, SQLITE_ERROR, "names that begin with counter_ are reserved, such as %s",
+                        to);
+    for (int i = 0; i < table->shape.n_columns; i++)
+        if (sqlite3_stricmp(table->shape.columns[i].name, to) == 0)
+            ctr_problem_set(&problem, SQLITE_ERROR, "cannot be renamed to %s: it has a column of that name",
+                            to);
+    ctr_run run = ctr_run_on(table->db, table->schema, table->name, &problem);
+    run.slots.name = to;
+    ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_CELLS, NULL);
+    ctr_catalog_rename(table->db, table->schema, table->name, to, &problem);
+    return ctr_table_fail(table, &problem);
+}
+
+static int table_shadow_name(const char *suffix)
+{
+    return sqlite3_stricmp(suffix, "cells") == 0;
+}
+
+int ctr_table_register(sqlite3 *db)
+{
+    static const sqlite3_module MODULE = {.iVersion = 3,
+                                          .xCreate = table_create,
+                                          .xConnect = table_connect,
+                                          .xBestIndex = ctr_plan_best_index,
+                                          .xDisconnect = table_disconnect,
+                                          .xDestroy = table_destroy,
+                                          .xOpen = ctr_scan_open,
+                                          .xClose = ctr_scan_close,
+                                          .xFilter = ctr_scan_filter,
+                                          .xNext = ctr_scan_next,
+                                          .xEof = ctr_scan_eof,
+                                          .xColumn = ctr_scan_column,
+                                          .xRowid = ctr_scan_rowid,
+                                          .xUpdate = ctr_write_update,
+                                          .xRename = table_rename,
+                                          .xShadowName = table_shadow_name};
+    return sqlite3_create_module_v2(db, "counter", &MODULE, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+/* surface/table.h - the counter table, a virtual table over a stored one.
+ *
+ *     table.c      its life: create, connect, rename, drop; registration
+ *     declare.c    CREATE VIRTUAL TABLE ... USING counter(...): clauses to a shape, refusals to sentences
+ *     plan.c       which constraints and orders the key can serve
+ *     scan.c       cursors: rows, values, and the markers that tell whether a counter was read
+ *     write.c      INSERT, UPDATE and DELETE: what they add
+ *     commands.c   INSERT INTO t(t, ...) VALUES ('reset', ...) and its like
+ *
+ * Columns as SQLite sees them, for page_views(path, hour, hits, bytes):
+ *
+ *     0  page_views   hidden   the command
+ *     1  path                  2  _path    hidden, a marker
+ *     3  hour                  4  _hour    hidden, a marker
+ *     5  hits                  6  _hits    hidden, a marker
+ *     7  bytes                 8  _bytes   hidden, a marker
+ *
+ * SQLite evaluates the columns of an UPDATE in this order, so the marker of a counter is asked for directly
+ * after the expression that is assigned to the counter; see scan.c.
+ */
+#ifndef CTR_SURFACE_TABLE_H
+#define CTR_SURFACE_TABLE_H
+
+#include "store/rows.h"
+
+enum { CTR_COLUMN_COMMAND = 0, CTR_KEPT_SCANS = 8 };
+
+/* The number of column i of the shape, and of its marker. */
+static inline int ctr_table_column(int i)
+{
+    return 1 + 2 * i;
+}
+static inline int ctr_table_marker(int i)
+{
+    return 2 + 2 * i;
+}
+
+typedef struct ctr_table {
+    sqlite3_vtab base;
+    sqlite3 *db;
+    char *schema, *name; /* owned */
+    ctr_shape shape;
+    ctr_rows rows;
+    sqlite3_value **keys; /* room for the key of a row that is written, in key order */
+
+    /* Scans that no cursor uses now, each with the plan that it was prepared for. */
+    struct ctr_kept_scan {
+        char *plan;
+        sqlite3_stmt *statement;
+    } kept[CTR_KEPT_SCANS];
+} ctr_table;
+
+/* Makes the problem the table's message, "<table>: <text>", closes it, and returns its code. */
+int ctr_table_fail(ctr_table *table, ctr_problem *problem);
+
+/* declare.c */
+int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *const *clauses,
+                      ctr_problem *problem);
+char *ctr_declare_vtab(const ctr_shape *shape, const char *table);
+
+/* plan.c: the plan is a text, two characters for each argument (operator and key position + '0'), then the
+ * order: see there. */
+enum { CTR_PLAN_UNIQUE = 1 };
+int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
+
+/* scan.c */
+int ctr_scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor);
+int ctr_scan_close(sqlite3_vtab_cursor *base);
+int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc,
+                    sqlite3_value **argv);
+int ctr_scan_next(sqlite3_vtab_cursor *base);
+int ctr_scan_eof(sqlite3_vtab_cursor *base);
+int ctr_scan_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column);
+int ctr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
+
+/* write.c */
+int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
+
+/* Collects the key of an INSERT into table->keys; SQLITE_MISMATCH for a NULL. */
+int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+
+/* Makes `base`, plus n under the file's id, the new cell of a counter of the row that was found. */
+int ctr_write_add(ctr_table *table, int counter, const ctr_cell *base, int64_t n,
+                  ctr_problem *problem);
+
+/* Refuses a value that is not INTEGER. */
+int ctr_write_integer(ctr_table *table, int counter, sqlite3_value *value, ctr_problem *problem);
+
+/* commands.c: `columns` are the columns of the INSERT, by number. */
+int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+
+#endif

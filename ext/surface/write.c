@@ -1,0 +1,306 @@
+/* surface/write.c - INSERT, UPDATE and DELETE of a counter table.
+ *
+ * Each looks at the row, checks and computes everything, and ends in one write of one stored row: inside a
+ * transaction SQLite does not take back the first of two.
+ *
+ *     INSERT    adds the values given; SQLITE_CONSTRAINT on a deleted row or counter
+ *     UPDATE    adds new value - value read, where the assignment has read its own counter (scan.c)
+ *     DELETE    gives every counter of the row its tombstone
+ *
+ * SQLITE_CONSTRAINT is ours alone, for OR IGNORE turns it into silence.
+ */
+#include "core/id.h"
+#include "store/describe.h"
+#include "surface/table.h"
+
+/* ---- values ----------------------------------------------------------------------------------- */
+
+static const char *column_name(const ctr_table *table, int column)
+{
+    return table->shape.columns[column].name;
+}
+
+static int counter_column(const ctr_table *table, int counter)
+{
+    return table->shape.counters[counter];
+}
+
+static bool is_given(sqlite3_value *value)
+{
+    return sqlite3_value_type(value) != SQLITE_NULL;
+}
+
+int ctr_write_integer(ctr_table *table, int counter, sqlite3_value *value, ctr_problem *problem)
+{
+    if (sqlite3_value_type(value) == SQLITE_INTEGER) return problem->rc;
+    char *shown = ctr_describe_value(value);
+    if (!shown) return ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_MISMATCH, "column %s: a counter takes an INTEGER, not %s",
+                    column_name(table, counter_column(table, counter)), shown);
+    sqlite3_free(shown);
+    return problem->rc;
+}
+
+int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    for (int i = 0; i < table->shape.n_keys; i++) {
+        int column = table->shape.keys[i];
+        table->keys[i] = columns[ctr_table_column(column)];
+        if (!is_given(table->keys[i]))
+            ctr_problem_set(problem, SQLITE_MISMATCH, "key column %s must not be NULL",
+                            column_name(table, column));
+    }
+    return problem->rc;
+}
+
+int ctr_write_add(ctr_table *table, int counter, const ctr_cell *base, int64_t n,
+                  ctr_problem *problem)
+{
+    ctr_rows *rows = &table->rows;
+    size_t bound = base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, size;
+    uint8_t *out = ctr_rows_room(rows, bound, problem);
+    if (!out) return problem->rc;
+    if (ctr_cell_increment(base, rows->id, n, out, &size) == CTR_OK)
+        ctr_rows_set(rows, counter, size);
+    else
+        ctr_problem_set(problem, SQLITE_ERROR, "column %s: integer overflow: %lld cannot be added",
+                        column_name(table, counter_column(table, counter)), (long long)n);
+    return problem->rc;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------- */
+
+typedef enum row_state { ROW_MISSING, ROW_LIVE, ROW_DELETED } row_state;
+
+static row_state state_of(const ctr_table *table)
+{
+    row_state state = ROW_MISSING;
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        if (ctr_cell_is_live(&table->rows.cells[i])) return ROW_LIVE;
+        if (ctr_cell_is_deleted(&table->rows.cells[i])) state = ROW_DELETED;
+    }
+    return state;
+}
+
+static int refuse_deleted(ctr_table *table, ctr_problem *problem)
+{
+    char *key = ctr_rows_key_text(&table->rows, table->rows.rowid);
+    ctr_problem_set(problem, SQLITE_CONSTRAINT,
+                    "the counter was deleted: %s; the command 'reset' starts its next life",
+                    key ? key : "");
+    sqlite3_free(key);
+    return problem->rc;
+}
+
+/* Adding to a deleted row, or to a counter that was deleted alone. */
+static int check_alive(ctr_table *table, int counter, ctr_problem *problem)
+{
+    bool deleted = ctr_cell_is_deleted(&table->rows.cells[counter]);
+    return deleted ? refuse_deleted(table, problem) : problem->rc;
+}
+
+static int refuse_replace(ctr_table *table, ctr_problem *problem)
+{
+    char *key = ctr_rows_key_text(&table->rows, table->rows.rowid);
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "REPLACE would wipe the counters of %s: INSERT adds to them, the command 'reset' "
+                    "starts their next life",
+                    key ? key : "");
+    sqlite3_free(key);
+    return problem->rc;
+}
+
+/* ---- INSERT ----------------------------------------------------------------------------------- */
+
+/* Markers are ours, and row ids are SQLite's. */
+static int check_hidden(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
+{
+    if (is_given(argv[1]))
+        ctr_problem_set(problem, SQLITE_ERROR, "the row id cannot be given, the key names a row");
+    for (int i = 0; i < table->shape.n_columns; i++)
+        if (is_given(argv[2 + ctr_table_marker(i)]))
+            ctr_problem_set(problem, SQLITE_ERROR, "column _%s cannot be written",
+                            column_name(table, i));
+    return problem->rc;
+}
+
+/* All values are looked at before anything else, so that what is wrong with them is always said. */
+static int check_values(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    bool any = false;
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        sqlite3_value *value = columns[ctr_table_column(counter_column(table, i))];
+        if (!is_given(value)) continue;
+        any = true;
+        ctr_write_integer(table, i, value, problem);
+    }
+    if (!any) ctr_problem_set(problem, SQLITE_ERROR, "a row needs a value for at least one counter");
+    return problem->rc;
+}
+
+static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    if (check_values(table, columns, problem) || ctr_write_keys(table, columns, problem)) return;
+    if (ctr_rows_find_key(&table->rows, table->keys, problem)) return;
+    row_state state = state_of(table);
+    if (state != ROW_MISSING && sqlite3_vtab_on_conflict(table->db) == SQLITE_REPLACE) {
+        refuse_replace(table, problem);
+        return;
+    }
+    if (state == ROW_DELETED && refuse_deleted(table, problem)) return;
+
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        sqlite3_value *value = columns[ctr_table_column(counter_column(table, i))];
+        if (!is_given(value)) continue;
+        if (check_alive(table, i, problem)) return;
+        int64_t n = sqlite3_value_int64(value);
+        if (ctr_write_add(table, i, &table->rows.cells[i], n, problem)) return;
+    }
+    ctr_rows_write(&table->rows, table->keys, problem);
+}
+
+/* ---- UPDATE ----------------------------------------------------------------------------------- */
+
+static int refuse_assignment(ctr_table *table, int counter, ctr_problem *problem)
+{
+    const char *name = column_name(table, counter_column(table, counter));
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "column %s: counters can only be incremented and decremented: "
+                           "SET %s = %s + n",
+                           name, name, name);
+}
+
+/* What an assignment adds to one counter. False: nothing, or a problem. `value` is the new value, `marker`
+ * what was read of the counter. */
+static bool delta_of(ctr_table *table, int counter, sqlite3_value *value, sqlite3_value *marker,
+                     int64_t *n, ctr_problem *problem)
+{
+    if (sqlite3_value_nochange(value)) return false;
+    bool was_read = !sqlite3_value_nochange(marker) && is_given(marker);
+    bool was_null = sqlite3_value_type(marker) == SQLITE_TEXT;
+    if (!was_read) {
+        refuse_assignment(table, counter, problem);
+        return false;
+    }
+    if (was_null && !is_given(value)) return false;
+    if (ctr_write_integer(table, counter, value, problem)) return false;
+    if (was_null) {
+        refuse_deleted(table, problem);
+        return false;
+    }
+    ctr_sum difference = {0, 0};
+    ctr_sum_add(&difference, sqlite3_value_int64(value));
+    ctr_sum_subtract(&difference, sqlite3_value_int64(marker));
+    if (ctr_sum_value(&difference, n) != CTR_OK)
+        ctr_problem_set(problem, SQLITE_ERROR, "column %s: integer overflow",
+                        column_name(table, counter_column(table, counter)));
+    return problem->rc == SQLITE_OK && *n != 0;
+}
+
+/* A key may be assigned the value that it has. SQLite before 3.41 passes every column of an UPDATE ... FROM
+ * in this way. */
+static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, ctr_problem *problem)
+{
+    bool assigned = false;
+    for (int i = 0; i < table->shape.n_keys; i++) {
+        sqlite3_value *value = columns[ctr_table_column(table->shape.keys[i])];
+        bool same = sqlite3_value_nochange(value);
+        table->keys[i] = same ? NULL : value;
+        assigned = assigned || !same;
+        if (!same && !is_given(value))
+            return ctr_problem_set(problem, SQLITE_MISMATCH, "key column %s must not be NULL",
+                                   column_name(table, table->shape.keys[i]));
+    }
+    if (assigned && !ctr_rows_key_is(&table->rows, rowid, table->keys, problem))
+        ctr_problem_set(problem, SQLITE_ERROR, "the key of a row cannot be changed");
+    return problem->rc;
+}
+
+/* A marker comes as it left the cursor, unless somebody has assigned to it. */
+static int check_assigned(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    sqlite3_value *command = columns[CTR_COLUMN_COMMAND];
+    if (!sqlite3_value_nochange(command) && is_given(command))
+        ctr_problem_set(problem, SQLITE_ERROR, "commands are given by INSERT");
+    for (int i = 0; i < table->shape.n_columns; i++) {
+        bool given = is_given(columns[ctr_table_marker(i)]);
+        bool key = table->shape.columns[i].key >= 0;
+        if (given && (key || sqlite3_value_nochange(columns[ctr_table_column(i)])))
+            ctr_problem_set(problem, SQLITE_ERROR, "column _%s cannot be written",
+                            column_name(table, i));
+    }
+    return problem->rc;
+}
+
+static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
+{
+    sqlite3_value **columns = argv + 2;
+    int64_t rowid = sqlite3_value_int64(argv[0]);
+    if (!sqlite3_value_nochange(argv[1]) && sqlite3_value_int64(argv[1]) != rowid) {
+        ctr_problem_set(problem, SQLITE_ERROR, "the row id cannot be changed");
+        return;
+    }
+    if (check_assigned(table, columns, problem) || check_key(table, rowid, columns, problem)) return;
+    if (ctr_rows_find_rowid(&table->rows, rowid, problem) || !table->rows.found) return;
+
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        int column = counter_column(table, i);
+        int64_t n;
+        if (delta_of(table, i, columns[ctr_table_column(column)], columns[ctr_table_marker(column)],
+                     &n, problem)) {
+            if (check_alive(table, i, problem)) return;
+            ctr_write_add(table, i, &table->rows.cells[i], n, problem);
+        }
+        if (problem->rc != SQLITE_OK) return;
+    }
+    if (ctr_rows_changed(&table->rows)) ctr_rows_write(&table->rows, NULL, problem);
+}
+
+/* ---- DELETE ----------------------------------------------------------------------------------- */
+
+static void delete_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
+{
+    ctr_rows *rows = &table->rows;
+    if (ctr_rows_find_rowid(rows, rowid, problem) || state_of(table) != ROW_LIVE) return;
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        size_t size;
+        uint8_t *out = ctr_rows_room(rows, CTR_CELL_HEADER_MAX, problem);
+        if (!out) return;
+        ctr_status status = ctr_cell_delete(&rows->cells[i], out, &size);
+        if (status != CTR_OK) {
+            ctr_problem_set(problem, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
+            ctr_rows_problem_at(rows, rowid, i, problem);
+            return;
+        }
+        ctr_rows_set(rows, i, size);
+    }
+    ctr_rows_write(rows, NULL, problem);
+}
+
+/* ---- xUpdate ---------------------------------------------------------------------------------- */
+
+int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+{
+    ctr_table *table = (ctr_table *)base;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    bool insert = argc > 1 && !is_given(argv[0]);
+    if (argc == 1)
+        delete_row(table, sqlite3_value_int64(argv[0]), &problem);
+    else if (!insert)
+        update_row(table, argv, &problem);
+    else if (check_hidden(table, argv, &problem) == SQLITE_OK) {
+        if (is_given(argv[2 + CTR_COLUMN_COMMAND]))
+            ctr_commands_run(table, argv + 2, &problem);
+        else
+            insert_row(table, argv + 2, &problem);
+    }
+    if (insert) *rowid = table->rows.rowid;
+
+    bool skip = problem.rc == SQLITE_CONSTRAINT && sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
+    int rc = ctr_table_fail(table, &problem);
+    if (skip) { /* SQLite takes a message for an error even where it is told to ignore */
+        sqlite3_free(base->zErrMsg);
+        base->zErrMsg = NULL;
+    }
+    return rc;
+}

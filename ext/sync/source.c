@@ -1,0 +1,129 @@
+/* sync/source.c - opens the snapshot of a file that gives. */
+#include "sync/source.h"
+
+#include <string.h>
+
+#include "store/run.h"
+
+/* The VFS through which the host has opened a schema; NULL for the default. */
+static const char *vfs_name(sqlite3 *host, const char *schema)
+{
+    sqlite3_vfs *vfs = NULL;
+    sqlite3_file_control(host, schema, SQLITE_FCNTL_VFS_POINTER, &vfs);
+    return vfs ? vfs->zName : NULL;
+}
+
+/* The VFS memdb reports a name that looks like that of a file. */
+static bool is_file(sqlite3 *host, const char *schema)
+{
+    const char *path = sqlite3_db_filename(host, schema), *vfs = vfs_name(host, schema);
+    return path && *path && !(vfs && strcmp(vfs, "memdb") == 0);
+}
+
+static bool has_pending_write(sqlite3 *host, const char *schema)
+{
+#if SQLITE_VERSION_NUMBER >= 3034000
+    if (sqlite3_libversion_number() >= 3034000)
+        return sqlite3_txn_state(host, schema) == SQLITE_TXN_WRITE;
+#endif
+    (void)schema;
+    return !sqlite3_get_autocommit(host);
+}
+
+/* As long as the host would wait for a lock, we wait too. */
+static int host_timeout(sqlite3 *host, ctr_problem *problem)
+{
+    int timeout = 0;
+    ctr_run run = ctr_run_on(host, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_BUSY_TIMEOUT);
+    if (ctr_run_row(&run, row)) timeout = sqlite3_column_int(row, 0);
+    sqlite3_finalize(row);
+    return timeout;
+}
+
+/* Opens the file and holds a snapshot of it. */
+static void open_own(ctr_source *source, sqlite3 *host, const char *path, const char *vfs,
+                     ctr_problem *problem)
+{
+    int timeout = host_timeout(host, problem);
+    int rc = sqlite3_open_v2(path, &source->db, SQLITE_OPEN_READONLY, vfs);
+    source->own = true;
+    ctr_problem_sqlite(problem, source->db, rc);
+    if (problem->rc != SQLITE_OK) return;
+    sqlite3_busy_timeout(source->db, timeout);
+    sqlite3_db_config(source->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(source->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    ctr_run run = ctr_run_on(source->db, "main", NULL, problem);
+    ctr_run_do(&run, CTR_SQL_SYNC_SNAPSHOT, NULL);
+    ctr_run_do(&run, CTR_SQL_SYNC_TOUCH, NULL);
+}
+
+static int name_schema(ctr_source *source, const char *schema, ctr_problem *problem)
+{
+    source->schema = sqlite3_mprintf("%s", schema);
+    return source->schema ? problem->rc : ctr_problem_nomem(problem);
+}
+
+/* Errors that another try, or this connection, would meet as well. */
+static bool is_final(int rc)
+{
+    rc &= 0xff;
+    return rc == SQLITE_BUSY || rc == SQLITE_LOCKED || rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT;
+}
+
+static int open_at_hand(ctr_source *source, sqlite3 *host, const char *schema, ctr_problem *problem)
+{
+    source->db = host;
+    return name_schema(source, schema, problem);
+}
+
+int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_problem *problem)
+{
+    *source = (ctr_source){0};
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (!is_file(host, schema)) return open_at_hand(source, host, schema, problem);
+
+    ctr_problem own = {SQLITE_OK, NULL};
+    open_own(source, host, sqlite3_db_filename(host, schema), vfs_name(host, schema), &own);
+    if (own.rc == SQLITE_OK) return name_schema(source, "main", problem);
+    if (is_final(own.rc)) {
+        *problem = own;
+        return problem->rc;
+    }
+    ctr_source_close(source);
+    ctr_problem_close(&own);
+    if (has_pending_write(host, schema))
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "only this connection can read the file of %s, and it has an open write "
+                               "transaction: commit first",
+                               schema);
+    return open_at_hand(source, host, schema, problem);
+}
+
+int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem)
+{
+    *source = (ctr_source){0};
+    open_own(source, host, path, vfs_name(host, "main"), problem);
+    if ((problem->rc & 0xff) == SQLITE_CANTOPEN || *path == '\0') {
+        ctr_problem_close(problem);
+        ctr_problem_set(problem, SQLITE_CANTOPEN,
+                        "'%s' is neither an attached database nor a database file that can be opened",
+                        path);
+    }
+    ctr_problem_where(problem, "%s", path);
+    return name_schema(source, "main", problem);
+}
+
+bool ctr_source_is_file_of(const ctr_source *source, sqlite3 *host, const char *schema)
+{
+    if (!source->own || !is_file(host, schema)) return false;
+    const char *path = sqlite3_db_filename(source->db, "main");
+    return path && strcmp(path, sqlite3_db_filename(host, schema)) == 0;
+}
+
+void ctr_source_close(ctr_source *source)
+{
+    if (source->own) sqlite3_close(source->db);
+    sqlite3_free(source->schema);
+    *source = (ctr_source){0};
+}

@@ -1,0 +1,35 @@
+-- The rows of one stored table. Parameters of keys come first, in key order, then those of counters.
+
+-- The identity and the row, if there is one, in one look: so the id is never older than this transaction.
+-- name: ROWS_FIND_KEY
+SELECT r.format, r.id, c._id, "{columns}"
+  FROM "{schema}".counter_replica AS r
+  LEFT JOIN "{schema}"."{table}_cells" AS c ON "{constraint}"
+ WHERE r.one = 1;
+
+-- name: ROWS_FIND_ROWID
+SELECT r.format, r.id, c._id, "{columns}"
+  FROM "{schema}".counter_replica AS r
+  LEFT JOIN "{schema}"."{table}_cells" AS c ON c._id = ?1
+ WHERE r.one = 1;
+
+-- name: ROWS_INSERT
+INSERT INTO "{schema}"."{table}_cells"("{columns}") VALUES ("{values}");
+
+-- A counter whose parameter is NULL stays as it is.
+-- name: ROWS_UPDATE
+UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE _id = ?1;
+
+-- name: ROWS_KEY
+SELECT "{keys}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;
+
+-- Does the row have exactly these key values?
+-- name: ROWS_KEY_IS
+SELECT 1 FROM "{schema}"."{table}_cells" WHERE _id = ?1 AND "{constraint}";
+
+-- name: ROWS_SCAN
+SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}" ORDER BY "{order}";
+
+-- Whole, in the order of storage: no collation of a foreign file is trusted.
+-- name: ROWS_ALL
+SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;

@@ -1,0 +1,37 @@
+-- The stored table of a counter table, and what SQLite says of it.
+
+-- name: SCHEMA_CREATE_CELLS
+CREATE TABLE "{schema}"."{table}_cells"(_id INTEGER PRIMARY KEY, "{definition}", UNIQUE("{keys}"));
+
+-- name: SCHEMA_DROP_CELLS
+DROP TABLE IF EXISTS "{schema}"."{table}_cells";
+
+-- name: SCHEMA_RENAME_CELLS
+ALTER TABLE "{schema}"."{table}_cells" RENAME TO "{name}_cells";
+
+-- What has the name ?1: table, view, index, ...; a virtual table is one without a root page.
+-- name: SCHEMA_OBJECT
+SELECT type, rootpage FROM "{schema}".sqlite_master
+ WHERE name = ?1 COLLATE NOCASE AND type <> 'trigger';
+
+-- Columns: cid, name, type, notnull, dflt_value, pk, hidden.
+-- name: SCHEMA_COLUMNS
+PRAGMA "{schema}".table_xinfo("{table}_cells");
+
+-- Columns: seq, name, unique, origin, partial.
+-- name: SCHEMA_INDEXES
+PRAGMA "{schema}".index_list("{table}_cells");
+
+-- Columns: seqno, cid, name, desc, coll, key.
+-- name: SCHEMA_INDEX_COLUMNS
+PRAGMA "{schema}".index_xinfo("{name}");
+
+-- A trigger on the table ?1 would run with what we write.
+-- name: SCHEMA_TRIGGER
+SELECT name FROM "{schema}".sqlite_master WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE
+UNION ALL
+SELECT name FROM temp.sqlite_master WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE;
+
+-- Pages, records and the index of one stored table against each other; since SQLite 3.33.
+-- name: SCHEMA_INTEGRITY
+PRAGMA "{schema}".integrity_check("{table}_cells");

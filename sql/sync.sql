@@ -1,0 +1,34 @@
+-- Between files.
+
+-- name: SYNC_SAVEPOINT
+SAVEPOINT counter_sync;
+
+-- name: SYNC_RELEASE
+RELEASE counter_sync;
+
+-- name: SYNC_ROLLBACK
+ROLLBACK TO counter_sync;
+
+-- name: SYNC_SNAPSHOT
+BEGIN;
+
+-- Opens the snapshot: reads the first page, which also says whether the file is a database.
+-- name: SYNC_TOUCH
+SELECT count(*) FROM "{schema}".sqlite_master;
+
+-- name: SYNC_USER_VERSION
+PRAGMA "{schema}".user_version;
+
+-- A write that changes nothing; "{value}" is the version the file has. Prepared before the savepoint,
+-- stepped only when an interrupt has kept the savepoint from being rolled back.
+-- name: SYNC_WRITE_NOTHING
+PRAGMA "{schema}".user_version = "{value}";
+
+-- name: SYNC_BUSY_TIMEOUT
+PRAGMA busy_timeout;
+
+-- name: SYNC_CREATE_TABLE
+CREATE VIRTUAL TABLE "{schema}"."{table}" USING counter("{definition}");
+
+-- name: SYNC_ROLLBACK_ALL
+ROLLBACK;

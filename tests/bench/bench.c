@@ -1,0 +1,240 @@
+/* bench.c - the cost of counting, beside the same work on a plain table, in one run on one machine.
+ *
+ *     build/bench/bench [folder]      databases in a new folder inside, removed in the end
+ *
+ * 100,000 keys of 24 bytes, WAL, synchronous=NORMAL, uniform random keys, 1,000 statements to a
+ * transaction, prepared. The two sides take turns; a ratio is that of the rates of one turn each,
+ * counter over plain: 1.00 is as fast as a plain table, more is faster. The bars are told, not
+ * enforced.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+int sqlite3_counter_init(sqlite3 *db, char **error, const struct sqlite3_api_routines *api);
+
+enum { KEYS = 100000, KEY_SIZE = 24, STATEMENTS = 100000, BATCH = 1000, TURNS = 5 };
+
+typedef enum side { COUNTER, PLAIN } side;
+
+static const char *const side_names[] = {"counter", "plain"};
+static const char *const declarations[] = {
+    "CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)",
+    "CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER)",
+};
+
+#define COUNTER_ADD "INSERT INTO t(k, n) VALUES (?1, ?2)"
+#define PLAIN_ADD \
+    "INSERT INTO t(k, n) VALUES (?1, ?2) ON CONFLICT(k) DO UPDATE SET n = n + excluded.n"
+#define COUNTER_PULL "SELECT * FROM counter_pull('source')"
+#define PLAIN_PULL                                       \
+    "INSERT INTO t SELECT k, n FROM source.t WHERE true" \
+    " ON CONFLICT(k) DO UPDATE SET n = max(n, excluded.n)"
+
+/* One line of the result. `bar` is the ratio to reach; 0: there is none. */
+typedef struct workload {
+    const char *name;
+    double bar;
+    const char *sql[2];
+} workload;
+
+static const workload statements[] = {
+    {"INSERT that adds / UPSERT", 0.55, {COUNTER_ADD, PLAIN_ADD}},
+    {"UPDATE SET n = n + ?",
+     0.45,
+     {"UPDATE t SET n = n + ?2 WHERE k = ?1", "UPDATE t SET n = n + ?2 WHERE k = ?1"}},
+    {"SELECT of one key", 0, {"SELECT n FROM t WHERE k = ?1", "SELECT n FROM t WHERE k = ?1"}},
+};
+static const workload pulls[] = {
+    {"pull of 100,000 rows, all new", 0, {COUNTER_PULL, PLAIN_PULL}},
+    {"the same again, nothing new", 0, {COUNTER_PULL, PLAIN_PULL}},
+};
+
+static char folder[512];
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Ends the program unless rc is one of the good ones. */
+static int must(sqlite3 *db, int rc)
+{
+    if (rc == SQLITE_OK || rc == SQLITE_ROW || rc == SQLITE_DONE) return rc;
+    fprintf(stderr, "bench: %s (files are left in %s)\n", sqlite3_errmsg(db), folder);
+    exit(1);
+}
+
+static void run(sqlite3 *db, const char *sql)
+{
+    must(db, sqlite3_exec(db, sql, NULL, NULL, NULL));
+}
+
+static void path_of(const char *name, side which, const char *tail, char path[600])
+{
+    snprintf(path, 600, "%s/%s-%s.db%s", folder, name, side_names[which], tail);
+}
+
+static void remove_file(const char *name, side which)
+{
+    static const char *const tails[] = {"", "-wal", "-shm"};
+    for (int i = 0; i < 3; i++) {
+        char path[600];
+        path_of(name, which, tails[i], path);
+        unlink(path);
+    }
+}
+
+/* A new file with an empty table t. */
+static sqlite3 *create(const char *name, side which)
+{
+    char path[600];
+    sqlite3 *db;
+    remove_file(name, which);
+    path_of(name, which, "", path);
+    int rc = sqlite3_open(path, &db);
+    must(db, rc);
+    run(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    run(db, declarations[which]);
+    return db;
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/* The i-th key: 24 bytes, neighbours by number far apart in the index. */
+static void bind_key(sqlite3_stmt *statement, uint64_t i)
+{
+    char key[KEY_SIZE + 1];
+    snprintf(key, sizeof key, "/page/%018" PRIx64, next_random(&i));
+    sqlite3_bind_text(statement, 1, key, KEY_SIZE, SQLITE_TRANSIENT);
+}
+
+/* Runs `sql` with each key in turn (seed 0) or with random ones; returns statements in a second. */
+static double run_many(sqlite3 *db, const char *sql, uint64_t seed)
+{
+    sqlite3_stmt *statement;
+    must(db, sqlite3_prepare_v2(db, sql, -1, &statement, NULL));
+    int parameters = sqlite3_bind_parameter_count(statement);
+    double began = now();
+    for (uint64_t i = 0; i < STATEMENTS; i++) {
+        if (i % BATCH == 0) run(db, i ? "COMMIT; BEGIN" : "BEGIN");
+        bind_key(statement, (seed ? next_random(&seed) : i) % KEYS);
+        if (parameters > 1) sqlite3_bind_int64(statement, 2, (sqlite3_int64)(i % 100 + 1));
+        while (must(db, sqlite3_step(statement)) == SQLITE_ROW) sqlite3_column_int64(statement, 0);
+        must(db, sqlite3_reset(statement));
+    }
+    run(db, "COMMIT");
+    double rate = STATEMENTS / (now() - began);
+    sqlite3_finalize(statement);
+    return rate;
+}
+
+static double run_pull(sqlite3 *db, const char *sql)
+{
+    double began = now();
+    run(db, sql);
+    return KEYS / (now() - began);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *numbers)
+{
+    qsort(numbers, TURNS, sizeof *numbers, by_size);
+    return numbers[TURNS / 2];
+}
+
+static void print_head(void)
+{
+    printf("%-31s %10s %10s   %-20s %s\n", "", "counter/s", "plain/s", "ratio (min ... max)",
+           "bar");
+}
+
+static void print_line(const workload *work, double rates[2][TURNS])
+{
+    double ratios[TURNS];
+    for (int i = 0; i < TURNS; i++) ratios[i] = rates[COUNTER][i] / rates[PLAIN][i];
+    double ratio = median(ratios);
+    printf("%-31s %10.0f %10.0f   %.2f (%.2f ... %.2f)  ", work->name, median(rates[COUNTER]),
+           median(rates[PLAIN]), ratio, ratios[0], ratios[TURNS - 1]);
+    if (work->bar > 0) printf(" %.2f %s", work->bar, ratio >= work->bar ? "reached" : "MISSED");
+    printf("\n");
+}
+
+/* The statements, on two files that have all keys already and stay. */
+static void measure_statements(void)
+{
+    sqlite3 *db[2] = {create("source", COUNTER), create("source", PLAIN)};
+    run_many(db[COUNTER], COUNTER_ADD, 0);
+    run_many(db[PLAIN], PLAIN_ADD, 0);
+    for (size_t w = 0; w < sizeof statements / sizeof *statements; w++) {
+        double rates[2][TURNS];
+        for (int turn = 0; turn < TURNS; turn++) {
+            for (side s = COUNTER; s <= PLAIN; s++) {
+                run(db[s], "PRAGMA wal_checkpoint(TRUNCATE)");
+                rates[s][turn] = run_many(db[s], statements[w].sql[s], (uint64_t)turn + 1);
+            }
+        }
+        print_line(&statements[w], rates);
+    }
+    must(db[COUNTER], sqlite3_close(db[COUNTER]));
+    must(db[PLAIN], sqlite3_close(db[PLAIN]));
+}
+
+/* The pulls, each turn into a new file, from the files that measure_statements has left. */
+static void measure_pulls(void)
+{
+    double rates[2][2][TURNS];
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (side s = COUNTER; s <= PLAIN; s++) {
+            char path[600], *attach;
+            path_of("source", s, "", path);
+            sqlite3 *db = create("target", s);
+            if (!(attach = sqlite3_mprintf("ATTACH %Q AS source", path))) exit(1);
+            run(db, attach);
+            sqlite3_free(attach);
+            rates[0][s][turn] = run_pull(db, pulls[0].sql[s]);
+            rates[1][s][turn] = run_pull(db, pulls[1].sql[s]);
+            must(db, sqlite3_close(db));
+        }
+    }
+    print_line(&pulls[0], rates[0]);
+    print_line(&pulls[1], rates[1]);
+}
+
+int main(int argc, char **argv)
+{
+    snprintf(folder, sizeof folder, "%s/XXXXXX", argc > 1 ? argv[1] : "build/bench");
+    if (!mkdtemp(folder)) {
+        perror(folder);
+        return 1;
+    }
+    if (sqlite3_auto_extension((void (*)(void))sqlite3_counter_init)) return 1;
+    printf("SQLite %s, median of %d turns\n", sqlite3_libversion(), TURNS);
+    print_head();
+    measure_statements();
+    measure_pulls();
+    for (side s = COUNTER; s <= PLAIN; s++) {
+        remove_file("source", s);
+        remove_file("target", s);
+    }
+    rmdir(folder);
+    return 0;
+}

@@ -1,0 +1,464 @@
+/* test_cell_laws.c - the laws of the cell algebra on random cells, against an oracle.
+ *
+ * The cells have few ids, small clocks and few lives, so that ties and lives collide. The oracle
+ * keeps a cell as arrays by id and knows nothing of the encoding; an encoder of its own says which
+ * bytes a state must have. A run prints its seed and takes it back from COUNTER_SEED.
+ */
+#include <stdio.h>
+#include <time.h>
+#include "cells.h"
+
+enum { ROUNDS = 20000, MUTATED_CELLS = 400, IDS = 6 };
+
+/* In ascending order of id; 128 and 384 differ in the last byte alone. */
+static const int symbols[IDS] = {0, 1, 127, 128, 384, 255};
+
+typedef struct model {
+    uint32_t life;
+    struct {
+        bool there;
+        int64_t clock, value;
+    } of[IDS];
+} model;
+
+__extension__ typedef __int128 wide;
+
+static uint64_t random_state;
+
+/* splitmix64 */
+static uint64_t random_bits(void)
+{
+    uint64_t z = (random_state += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+static int below(int n)
+{
+    return (int)(random_bits() % (uint64_t)n);
+}
+
+static int64_t random_value(void)
+{
+    static const int64_t edges[] = {INT64_MIN, INT64_MIN + 1, -65, -64, 63, 64, INT64_MAX};
+    return below(8) == 0 ? edges[below(7)] : below(7) - 3;
+}
+
+static model random_model(void)
+{
+    static const uint32_t lives[] = {1, 1, 1, 1, 1, 2, 3, 3, 3, 4, CTR_LIFE_MAX - 1, CTR_LIFE_MAX};
+    model m = {.life = lives[below(below(4) ? 10 : 12)]};
+    for (int i = 0; i < IDS && m.life % 2 == 1; i++) {
+        if (below(2)) continue;
+        m.of[i].there = true;
+        m.of[i].clock = below(40) ? 1 + below(3) : INT64_MAX;
+        m.of[i].value = random_value();
+    }
+    return m;
+}
+
+static bool is_empty(const model *m)
+{
+    for (int i = 0; i < IDS; i++) {
+        if (m->of[i].there) return false;
+    }
+    return true;
+}
+
+/* ---- the oracle ---- */
+
+static uint8_t *put_varint(uint8_t *out, uint64_t n)
+{
+    for (; n > 127; n >>= 7) *out++ = (uint8_t)(n | 128);
+    *out++ = (uint8_t)n;
+    return out;
+}
+
+static blob encoded(const model *m)
+{
+    if (m->life == 1 && is_empty(m)) return untouched();
+    uint8_t buffer[CTR_CELL_HEADER_MAX + IDS * CTR_SHARD_MAX], *out = buffer;
+    *out++ = 0xC1;
+    out = put_varint(out, m->life);
+    for (int i = 0; i < IDS; i++) {
+        if (!m->of[i].there) continue;
+        memcpy(out, id_of(symbols[i]), CTR_ID_SIZE);
+        out = put_varint(out + CTR_ID_SIZE, (uint64_t)m->of[i].clock);
+        int64_t v = m->of[i].value;
+        out = put_varint(out, v < 0 ? ~((uint64_t)v << 1) : (uint64_t)v << 1);
+    }
+    return exact(buffer, (size_t)(out - buffer));
+}
+
+static bool wins(const model *a, const model *b, int i)
+{
+    if (!a->of[i].there || !b->of[i].there) return a->of[i].there && !b->of[i].there;
+    if (a->of[i].clock != b->of[i].clock) return a->of[i].clock > b->of[i].clock;
+    return a->of[i].value > b->of[i].value;
+}
+
+static bool is_conflict(const model *a, const model *b, int i)
+{
+    return a->of[i].there && b->of[i].there && a->of[i].clock == b->of[i].clock &&
+           a->of[i].value != b->of[i].value;
+}
+
+static model joined(const model *a, const model *b)
+{
+    if (a->life != b->life) return a->life > b->life ? *a : *b;
+    model m = *a;
+    for (int i = 0; i < IDS; i++) {
+        if (wins(b, a, i)) m.of[i] = b->of[i];
+    }
+    return m;
+}
+
+static model missing(const model *m, const model *known)
+{
+    if (m->life > known->life) return *m;
+    model d = {.life = 1};
+    if (m->life < known->life) return d;
+    for (int i = 0; i < IDS; i++) {
+        if (wins(m, known, i)) d.of[i] = m->of[i];
+    }
+    if (!is_empty(&d)) d.life = m->life;
+    return d;
+}
+
+static ctr_order ordered(const model *a, const model *b)
+{
+    if (a->life != b->life) return a->life > b->life ? CTR_GREATER : CTR_LESS;
+    bool more = false, less = false;
+    for (int i = 0; i < IDS; i++) {
+        more = more || wins(a, b, i) || is_conflict(a, b, i);
+        less = less || wins(b, a, i) || is_conflict(a, b, i);
+    }
+    if (more) return less ? CTR_DISJOINT : CTR_GREATER;
+    return less ? CTR_LESS : CTR_EQUAL;
+}
+
+static wide summed(const model *m)
+{
+    wide sum = 0;
+    for (int i = 0; i < IDS; i++) {
+        if (m->of[i].there) sum += m->of[i].value;
+    }
+    return sum;
+}
+
+/* The sum as int64, or CTR_OVERFLOW, as ctr_cell_value must say it. */
+static void assert_sum(wide expected, ctr_status status, int64_t got)
+{
+    bool fits = expected >= INT64_MIN && expected <= INT64_MAX;
+    assert_int_equal(status, fits ? CTR_OK : CTR_OVERFLOW);
+    if (fits) assert_true(got == (int64_t)expected);
+}
+
+/* ---- the laws ---- */
+
+static void merge_is_commutative_associative_idempotent(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        model m[3] = {random_model(), random_model(), random_model()};
+        blob a = encoded(&m[0]), b = encoded(&m[1]), c = encoded(&m[2]);
+        assert_same(merge(a, b), merge(b, a));
+        assert_same(merge(a, merge(b, c)), merge(merge(a, b), c));
+        assert_same(merge(a, a), a);
+        release_all();
+    }
+}
+
+static void merge_is_that_of_the_oracle(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        model a = random_model(), b = random_model(), m = joined(&a, &b);
+        assert_same(merge(encoded(&a), encoded(&b)), encoded(&m));
+        release_all();
+    }
+}
+
+/* The shards of a cell, written again. */
+static blob rewritten(blob b)
+{
+    ctr_cell c = opened(b);
+    ctr_shard shards[IDS];
+    size_t at = 0, n = 0;
+    while (n < IDS && ctr_cell_next(&c, &at, &shards[n])) n++;
+    return cell_of(c.life, shards, n);
+}
+
+static void one_state_has_one_encoding(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        model m = random_model();
+        blob b = encoded(&m);
+        assert_same(rewritten(b), b);
+        release_all();
+    }
+}
+
+static void diff_is_enough(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        model m = random_model(), known = random_model(), d = missing(&m, &known);
+        blob a = encoded(&m), k = encoded(&known);
+        assert_same(merge(k, diff(a, k)), merge(k, a));
+        assert_same(diff(a, k), encoded(&d));
+        release_all();
+    }
+}
+
+/* Leave out any shard of a diff, or a diff without shards whole, and the merge differs. */
+static void diff_is_minimal(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        model m = random_model(), known = random_model();
+        blob a = encoded(&m), k = encoded(&known), d = diff(a, k), wanted = merge(k, a);
+        ctr_cell c = opened(d);
+        ctr_shard shards[IDS];
+        size_t at = 0, n = 0;
+        while (n < IDS && ctr_cell_next(&c, &at, &shards[n])) n++;
+        if (n == 0 && d.size > 0) assert_false(same(k, wanted));
+        for (size_t out = 0; out < n; out++) {
+            ctr_shard rest[IDS] = {{NULL, 0, 0}};
+            memcpy(rest, shards, out * sizeof *rest);
+            memcpy(rest + out, shards + out + 1, (n - out - 1) * sizeof *rest);
+            assert_false(same(merge(k, cell_of(c.life, rest, n - 1)), wanted));
+        }
+        release_all();
+    }
+}
+
+static void compare_agrees_with_the_oracle_and_with_merge(void **state)
+{
+    (void)state;
+    static const ctr_order mirror[] = {CTR_EQUAL, CTR_LESS, CTR_GREATER, CTR_DISJOINT};
+    for (int i = 0; i < ROUNDS; i++) {
+        model x = random_model(), y = below(3) ? random_model() : x;
+        if (below(3) == 0) y = joined(&x, &y);
+        blob a = encoded(&x), b = encoded(&y), both = merge(a, b);
+        ctr_order order = compare(a, b);
+        assert_int_equal(order, ordered(&x, &y));
+        assert_int_equal(compare(b, a), mirror[order]);
+        assert_int_equal(order == CTR_EQUAL, same(a, b));
+        if (order == CTR_GREATER) assert_same(both, a);
+        if (order == CTR_LESS) assert_same(both, b);
+        if (order == CTR_DISJOINT && conflicts(a, b) == 0)
+            assert_false(same(both, a) || same(both, b));
+        release_all();
+    }
+}
+
+static void conflicts_are_those_of_the_oracle(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        model a = random_model(), b = random_model();
+        size_t n = 0;
+        for (int id = 0; id < IDS; id++) n += a.life == b.life && is_conflict(&a, &b, id);
+        assert_int_equal(conflicts(encoded(&a), encoded(&b)), n);
+        release_all();
+    }
+}
+
+static void increment_is_that_of_the_oracle(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        model m = random_model();
+        int id = below(IDS);
+        int64_t n = random_value();
+        blob before = encoded(&m), after = {NULL, 0};
+        ctr_status status = try_increment(before, id_of(symbols[id]), n, &after);
+        wide sum = m.of[id].there ? (wide)m.of[id].value + n : n;
+        if (m.life % 2 == 0) {
+            assert_int_equal(status, CTR_DELETED);
+        } else if (m.of[id].clock == INT64_MAX || sum < INT64_MIN || sum > INT64_MAX) {
+            assert_int_equal(status, CTR_OVERFLOW);
+        } else {
+            assert_int_equal(status, CTR_OK);
+            m.of[id].there = true;
+            m.of[id].clock++;
+            m.of[id].value = (int64_t)sum;
+            assert_same(after, encoded(&m));
+            assert_int_equal(compare(after, before), CTR_GREATER);
+        }
+        release_all();
+    }
+}
+
+static void value_is_exact(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        model m = random_model();
+        ctr_cell c = opened(encoded(&m));
+        int64_t v = 0;
+        ctr_status status = ctr_cell_value(&c, &v);
+        assert_sum(summed(&m), status, v);
+        release_all();
+    }
+}
+
+/* A window that slides: what was added is taken away again, in any order. */
+static void sums_are_exact_and_can_be_undone(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS / 10; i++) {
+        ctr_sum sum = {0, 0};
+        wide expected = 0;
+        for (int step = 0; step < 20; step++) {
+            model m = random_model();
+            ctr_cell c = opened(encoded(&m));
+            int64_t n = random_value(), v = 0;
+            switch (below(4)) {
+            case 0:
+                ctr_sum_add(&sum, n);
+                expected += n;
+                break;
+            case 1:
+                ctr_sum_subtract(&sum, n);
+                expected -= n;
+                break;
+            case 2:
+                ctr_sum_add_cell(&sum, &c);
+                expected += summed(&m);
+                break;
+            default:
+                ctr_sum_subtract_cell(&sum, &c);
+                expected -= summed(&m);
+                break;
+            }
+            ctr_status status = ctr_sum_value(&sum, &v);
+            assert_sum(expected, status, v);
+        }
+        release_all();
+    }
+}
+
+static void lives_only_rise(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        model m = random_model();
+        blob before = encoded(&m), after;
+        life_step *const steps[] = {ctr_cell_delete, ctr_cell_reset};
+        for (int step = 0; step < 2; step++) {
+            bool stays = step == 0 && m.life % 2 == 0;
+            ctr_status status = try_step(steps[step], before, &after);
+            assert_int_equal(status, m.life == CTR_LIFE_MAX && !stays ? CTR_LAST_LIFE : CTR_OK);
+            if (status != CTR_OK) continue;
+            assert_int_equal(compare(after, before), stays ? CTR_EQUAL : CTR_GREATER);
+            assert_int_equal(life(after) % 2, step);
+            assert_int_equal(shard_count(after), 0);
+        }
+        release_all();
+    }
+}
+
+/* ---- malformed cells ---- */
+
+/* Bytes that are accepted say exactly one state; bytes that are not leave the untouched cell. */
+static void assert_canonical_or_refused(const uint8_t *bytes, size_t size)
+{
+    ctr_cell c;
+    ctr_status status = ctr_cell_open(&c, bytes, size);
+    if (status != CTR_OK) {
+        assert_true(status >= CTR_NOT_A_CELL && status <= CTR_NEEDLESS);
+        assert_true(ctr_cell_is_untouched(&c));
+        return;
+    }
+    uint8_t again[CTR_CELL_HEADER_MAX + IDS * CTR_SHARD_MAX], *out = again;
+    *out++ = 0xC1;
+    out = put_varint(out, c.life);
+    ctr_shard shard;
+    const uint8_t *before = NULL;
+    size_t at = 0;
+    while (ctr_cell_next(&c, &at, &shard)) {
+        assert_true(!before || memcmp(before, shard.id, CTR_ID_SIZE) < 0);
+        assert_true(shard.clock > 0 && (size_t)(out - again) + CTR_SHARD_MAX <= sizeof again);
+        memcpy(out, shard.id, CTR_ID_SIZE);
+        out = put_varint(out + CTR_ID_SIZE, (uint64_t)shard.clock);
+        int64_t v = shard.value;
+        out = put_varint(out, v < 0 ? ~((uint64_t)v << 1) : (uint64_t)v << 1);
+        before = shard.id;
+    }
+    assert_true((size_t)(out - again) == size && memcmp(again, bytes, size) == 0);
+    assert_true(c.life % 2 == 1 || size <= CTR_CELL_HEADER_MAX);
+}
+
+static void every_truncation_is_a_cell_or_refused(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MUTATED_CELLS; i++) {
+        model m = random_model();
+        blob b = encoded(&m);
+        for (size_t size = 0; size < b.size; size++) {
+            blob cut = exact(b.bytes, size);
+            assert_canonical_or_refused(cut.bytes, cut.size);
+        }
+        release_all();
+    }
+}
+
+static void every_changed_byte_is_a_cell_or_refused(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MUTATED_CELLS; i++) {
+        model m = random_model();
+        blob b = encoded(&m);
+        for (size_t at = 0; at < b.size; at++) {
+            for (int change = 1; change < 256; change++) {
+                b.bytes[at] ^= (uint8_t)change;
+                assert_canonical_or_refused(b.bytes, b.size);
+                b.bytes[at] ^= (uint8_t)change;
+            }
+        }
+        release_all();
+    }
+}
+
+static void random_bytes_are_a_cell_or_refused(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        uint8_t bytes[64] = {0xC1, (uint8_t)(1 + below(4))};
+        size_t size = (size_t)below(sizeof bytes + 1);
+        for (size_t at = 2; at < sizeof bytes; at++) bytes[at] = (uint8_t)random_bits();
+        blob b = exact(bytes, size);
+        assert_canonical_or_refused(b.bytes, b.size);
+        release_all();
+    }
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, release_after)
+
+int main(void)
+{
+    const char *seed = getenv("COUNTER_SEED");
+    random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
+    printf("COUNTER_SEED=%llu\n", (unsigned long long)random_state);
+    const struct CMUnitTest tests[] = {
+        TEST(merge_is_commutative_associative_idempotent),
+        TEST(merge_is_that_of_the_oracle),
+        TEST(one_state_has_one_encoding),
+        TEST(diff_is_enough),
+        TEST(diff_is_minimal),
+        TEST(compare_agrees_with_the_oracle_and_with_merge),
+        TEST(conflicts_are_those_of_the_oracle),
+        TEST(increment_is_that_of_the_oracle),
+        TEST(value_is_exact),
+        TEST(sums_are_exact_and_can_be_undone),
+        TEST(lives_only_rise),
+        TEST(every_truncation_is_a_cell_or_refused),
+        TEST(every_changed_byte_is_a_cell_or_refused),
+        TEST(random_bytes_are_a_cell_or_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,71 @@
+"""test_demo.py - the demonstration runs, and the agreement that it reports is a real comparison."""
+
+import pathlib
+import re
+import sqlite3
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEMO = ROOT / "sql" / "examples" / "demo.sh"
+
+
+def run(*arguments, folder=ROOT):
+    return subprocess.run([DEMO, *arguments], cwd=folder, capture_output=True, text=True)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Two files that agree."""
+    for name in "ab":
+        db = sqlite3.connect(tmp_path / f"{name}.db", isolation_level=None)
+        db.enable_load_extension(True)
+        db.load_extension(str(ROOT / "build" / "counter"))
+        db.execute("CREATE VIRTUAL TABLE page_views USING counter("
+                   "path TEXT PRIMARY KEY, hits COUNTER, bytes COUNTER)")
+        db.execute("INSERT INTO page_views VALUES ('/', 1, 1)")
+        if name == "b":
+            db.execute("ATTACH ? AS a", [str(tmp_path / "a.db")])
+            db.execute("SELECT * FROM counter_sync('a')").fetchall()
+        db.close()
+    return tmp_path
+
+
+def test_the_demo_ends_with_all_three_in_agreement(tmp_path):
+    done = run(folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    assert done.stdout.count("all three agree") == 2
+    assert done.stdout.rstrip().endswith("all three agree.")
+
+
+def test_the_demo_shows_the_sums(tmp_path):
+    told = re.sub(r"[│ ]+", " ", run(folder=tmp_path).stdout)
+    assert told.count(" / 113 578560 ") == 3      # 3 + 10 + 100 hits, in each of the three files
+    assert told.count(" /contact 7 700 ") == 4    # once before the merge
+    assert " / 2 10240 " in told and " /contact 11 800 " in told
+
+
+def test_the_demo_leaves_nothing_behind(tmp_path):
+    run(folder=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_that_agree_are_said_to_agree(files):
+    done = run("agree", "a.db", "b.db", folder=files)
+    assert (done.returncode, done.stdout) == (0, "all 2 agree\n")
+
+
+@pytest.mark.parametrize("sql", [
+    "UPDATE page_views_cells SET hits = x'c103'",                # another value
+    "INSERT INTO page_views_cells(path, hits) VALUES ('/x', x'c102')",  # a deletion: same values, other digests
+    "DELETE FROM page_views_cells",                              # a row less
+    "DROP TABLE page_views_cells"])                              # a file that cannot be read
+def test_files_that_differ_are_said_to_disagree(files, sql):
+    with sqlite3.connect(files / "b.db") as db:
+        db.execute(sql)
+    db.close()
+    done = run("agree", "a.db", "b.db", folder=files)
+    assert done.returncode == 1
+    assert "agree\n" not in done.stdout

@@ -1,0 +1,284 @@
+"""test_house.py - the order of the house: floors, names, exported symbols, statements, the README."""
+import collections
+import pathlib
+import re
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "sql"))
+import run_shell  # noqa: E402
+
+EXTENSION = ROOT / "build" / "counter"
+SOURCES = sorted((ROOT / "ext").rglob("*.[ch]"))
+FLOORS = ["core", "store", "sync", "surface"]
+STANDARD = {"assert", "ctype", "errno", "inttypes", "limits", "stdarg", "stdbool", "stddef",
+            "stdint", "stdio", "stdlib", "string"}
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+def floor_of(path):
+    """core 0 ... surface 3, ext/counter.c 4."""
+    folder = path.relative_to(ROOT / "ext").parts[0]
+    return FLOORS.index(folder) if folder in FLOORS else len(FLOORS)
+
+
+def includes(path):
+    return re.findall(r'^\s*#\s*include\s+(["<][^">]+)[">]', path.read_text(), re.M)
+
+
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+
+
+def symbols(*args):
+    out = subprocess.run(["nm", *args], capture_output=True, text=True, check=True).stdout
+    return [line.split()[1:] for line in out.splitlines() if len(line.split()) == 3]
+
+
+# ---- floors ----
+
+def test_includes_go_down_only():
+    wrong = []
+    for path in SOURCES:
+        for include in includes(path):
+            kind, name = include[0], include[1:]
+            folder = name.split("/")[0]
+            if kind == "<" or name in ("counter_cell.h", "counter.h", "statements.h"):
+                continue
+            if "/" not in name or folder not in FLOORS:
+                wrong.append(f"{name_of(path)}: \"{name}\" does not name its floor")
+            elif FLOORS.index(folder) > floor_of(path):
+                wrong.append(f"{name_of(path)}: \"{name}\" is a floor above")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_core_knows_only_core_and_the_c_library():
+    wrong = []
+    for path in SOURCES:
+        if floor_of(path) > 0:
+            continue
+        for include in includes(path):
+            standard = include[0] == "<" and include[1:].removesuffix(".h") in STANDARD
+            if not (standard or include == '"counter_cell.h' or include.startswith('"core/')):
+                wrong.append(f"{name_of(path)}: {include[1:]}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_sqlite_is_included_in_one_header_of_store():
+    users = [name_of(path) for path in SOURCES
+             if any(re.search(r"sqlite3(ext)?\.h$", include) for include in includes(path))]
+    headers = [name for name in users if name != "ext/counter.c"]
+    assert len(headers) == 1, headers
+    assert re.fullmatch(r"ext/store/\w+\.h", headers[0])
+
+
+def test_the_api_pointer_is_defined_in_the_roof():
+    users = [name_of(path) for path in SOURCES
+             if "SQLITE_EXTENSION_INIT1" in without_comments(path.read_text())]
+    assert users == ["ext/counter.c"]
+
+
+# ---- symbols and names ----
+
+def test_only_the_entry_points_are_exported():
+    exported = symbols("-D", "--defined-only", f"{EXTENSION}.so")
+    assert sorted(name for _, name in exported) == ["sqlite3_counter_init", "sqlite3_extension_init"]
+
+
+def test_the_extension_is_not_linked_with_sqlite():
+    out = subprocess.run(["objdump", "-p", f"{EXTENSION}.so"], capture_output=True, text=True,
+                         check=True).stdout
+    assert "NEEDED" in out
+    assert "libsqlite3" not in out
+
+
+def test_external_names_tell_their_file():
+    public = "".join(path.read_text() for path in (ROOT / "include").glob("*.h"))
+    wrong, member = [], None
+    out = subprocess.run(["nm", "--defined-only", str(ROOT / "build" / "libcounter.a")],
+                         capture_output=True, text=True, check=True).stdout
+    for line in out.splitlines():
+        if line.endswith(".o:"):
+            member = line[:-3]
+        fields = line.split()
+        if len(fields) != 3 or not fields[1].isupper():
+            continue
+        allowed = rf"^ctr_({member}|{member.removesuffix('s')})_|^sqlite3_" if fields[1] == "T" else r"^ctr_|^sqlite3_"
+        if not re.match(allowed, fields[2]) and not re.search(rf"\b{fields[2]}\(", public):
+            wrong.append(f"{member}: {fields[2]}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_static_functions_have_one_name_each():
+    definition = re.compile(r"^static\s[^;={}()]*?\b(\w+)\([^;{}]*\)\s*\{", re.M)
+    where = collections.defaultdict(list)
+    for path in SOURCES:
+        for name in definition.findall(without_comments(path.read_text())):
+            where[name].append(name_of(path))
+    assert where
+    wrong = [f"{name}: {', '.join(files)}" for name, files in where.items() if len(files) > 1]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_nothing_is_left_undone():
+    unwanted = re.compile(r"TODO|FIXME|XXX|#\s*if(def\s+|.*defined\W*)\w*TEST")
+    wrong = [f"{name_of(path)}:{n}: {line.strip()}" for path in SOURCES
+             for n, line in enumerate(path.read_text().splitlines(), 1) if unwanted.search(line)]
+    assert not wrong, "\n".join(wrong)
+
+
+# ---- statements ----
+
+def statements():
+    """(file, name, text) of each named statement."""
+    for path in sorted((ROOT / "sql").glob("*.sql")):
+        name = None
+        for line in path.read_text().splitlines():
+            if line.startswith("-- name:"):
+                name, text = line.split()[2], []
+            elif name and not line.lstrip().startswith("--"):
+                text.append(line)
+                if line.rstrip().endswith(";"):
+                    yield name_of(path), name, "\n".join(text)
+                    name = None
+
+
+def test_statements_have_one_name_each_and_are_used():
+    names = [name for _, name, _ in statements()]
+    assert names
+    assert not [name for name, n in collections.Counter(names).items() if n > 1]
+    code = "\n".join(without_comments(path.read_text()) for path in SOURCES)
+    unused = [name for name in names if not re.search(rf"\bCTR_SQL_{name}\b", code)]
+    assert not unused, "\n".join(unused)
+
+
+@pytest.mark.parametrize("file, name, text", statements())
+def test_statement_parses(file, name, text):
+    db = sqlite3.connect(":memory:")
+    for schema in sorted(set(re.findall(r'"(\{\w+\})"\s*\.', text))):
+        db.execute(f"ATTACH ':memory:' AS \"{schema}\"")
+    text = text.replace('SET "{changes}"', 'SET "{changes}" = NULL')  # no list can be valid there
+    try:
+        db.execute("EXPLAIN " + text)
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        assert not re.search("syntax error|unrecognized token|incomplete input|one statement",
+                             str(error)), f"{file}: {name}: {error}"
+    db.close()
+
+
+# ---- the README ----
+
+UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+
+
+def readme_blocks(language):
+    """(line, words after the language, lines) of each fenced block."""
+    path = ROOT / "README.md"
+    if not path.exists():
+        pytest.skip("there is no README.md")
+    blocks, block = [], None
+    for n, line in enumerate(path.read_text().splitlines(), 1):
+        if not line.startswith("```"):
+            if block:
+                block[3].append(line)
+        elif block:
+            blocks.append(block)
+            block = None
+        else:
+            words = line[3:].split() or [""]
+            block = (words[0], n, words[1:], [])
+    found = [block[1:] for block in blocks if block[0] == language]
+    if not found:
+        pytest.skip(f"README.md has no {language} block")
+    return found
+
+
+def workplace(tmp_path):
+    """A folder in which the README's paths work: build/counter and ./counter."""
+    (tmp_path / "build").symlink_to(ROOT / "build")
+    (tmp_path / "sql").symlink_to(ROOT / "sql")
+    (tmp_path / "counter.so").symlink_to(f"{EXTENSION}.so")
+    return tmp_path
+
+
+def load(db):
+    db.enable_load_extension(True)
+    db.execute("SELECT load_extension(?)", (str(EXTENSION),))
+    return db
+
+
+def test_readme_sql_runs(tmp_path, monkeypatch):
+    blocks = readme_blocks("sql")
+    monkeypatch.chdir(workplace(tmp_path))
+    text = "\n".join("\n".join(lines) for _, _, lines in blocks)
+    tables = re.findall(r"CREATE VIRTUAL TABLE[^;]*?USING counter\b[^;]*;", text)
+    for name in ("phone.db", "east.db"):
+        other = load(sqlite3.connect(name))
+        for table in tables:
+            other.execute(table)
+        other.commit()
+        other.close()
+
+    db = load(sqlite3.connect("readme.db", isolation_level=None))
+    for start, _, lines in blocks:
+        statement = []
+        for n, line in enumerate(lines, start + 1):
+            statement.append(line)
+            if not sqlite3.complete_statement("\n".join(statement)):
+                continue
+            try:
+                db.execute("\n".join(statement)).fetchall()
+            except sqlite3.Error as error:
+                pytest.fail(f"README.md:{n}: {error}")
+            statement = []
+        assert not "".join(statement).strip(), f"README.md:{start}: a statement without an end"
+    db.close()
+
+
+def session_steps(start, lines):
+    """[line, input lines, expected output] of one block."""
+    steps = []
+    for n, line in enumerate(lines, start + 1):
+        if line.startswith("sqlite> "):
+            steps.append([n, [line[8:]], ""])
+        elif line.startswith("   ...> "):
+            steps[-1][1].append(line[8:])
+        else:
+            steps[-1][2] += line + "\n"
+    return steps
+
+
+def same_output(expected, output, error):
+    """Does the block show the rows and, as an interactive shell does, the error without a line number?"""
+    if error is not None:
+        shown = re.search(r"^(?:Parse error|Runtime error|Error): ", expected, re.M)
+        if not shown or expected[shown.end():].rstrip() != error.rstrip():
+            return False
+        expected = expected[:shown.start()]
+    pattern = r"[0-9a-f-]{36}".join(map(re.escape, UUID.split(expected.rstrip())))
+    return re.fullmatch(pattern, output.rstrip()) is not None
+
+
+def test_readme_sessions_show_what_happens(tmp_path):
+    sessions = []
+    for start, words, lines in readme_blocks("sqlite-session"):
+        if "continue" not in words or not sessions:
+            sessions.append([])
+        sessions[-1] += session_steps(start, lines)
+    for n, steps in enumerate(sessions):
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        loads = any(".load" in line for _, text, _ in steps for line in text)
+        results, stray = run_shell.drive([text for _, text, _ in steps], workplace(folder),
+                                         [] if loads else [f".load {EXTENSION}"])
+        assert not stray, stray
+        for (line, _, expected), (output, error) in zip(steps, results):
+            assert same_output(expected, output, error), \
+                f"README.md:{line}: shows {expected!r}, the shell said {output!r} {error!r}"

@@ -1,0 +1,120 @@
+"""oracle.py - what counter tables must show, told without numbers, clocks or shards.
+
+A counter is a life and the set of increments that it has seen: each is an id, and Increments remembers
+its amount. Merge is set union within a life. A table is a dict from key to a tuple of counters; nothing
+in it is ever changed in place, so that a copy of the dict is a snapshot.
+"""
+
+import collections
+import itertools
+
+Counter = collections.namedtuple("Counter", "life seen")
+UNTOUCHED = Counter(1, frozenset())
+
+
+class Refused(Exception):
+    """The statement must fail and change nothing; `kind` is "constraint" or "error"."""
+
+    def __init__(self, kind):
+        super().__init__(kind)
+        self.kind = kind
+
+
+def is_live(counter):
+    return counter.life % 2 == 1 and counter != UNTOUCHED
+
+
+def is_deleted(counter):
+    return counter.life % 2 == 0
+
+
+def delete(counter):
+    return counter if is_deleted(counter) else Counter(counter.life + 1, frozenset())
+
+
+def reset(counter):
+    return Counter(counter.life + (1 if is_deleted(counter) else 2), frozenset())
+
+
+def merge(a, b):
+    return Counter(a.life, a.seen | b.seen) if a.life == b.life else max(a, b, key=lambda c: c.life)
+
+
+class Increments:
+    """Hands out the ids of increments and knows their amounts."""
+
+    def __init__(self):
+        self.amounts = {}
+        self.ids = itertools.count()
+
+    def add(self, counter, amount):
+        one = next(self.ids)
+        self.amounts[one] = amount
+        return Counter(counter.life, counter.seen | {one})
+
+    def value(self, counter):
+        """What a visible row shows."""
+        return None if is_deleted(counter) else sum(self.amounts[one] for one in counter.seen)
+
+
+class Table:
+    """The statements of counter tables. `rows` holds every row that has ever been, deleted ones too."""
+
+    def __init__(self, increments, width, rows=()):
+        self.increments, self.width, self.rows = increments, width, dict(rows)
+
+    def copy(self):
+        return Table(self.increments, self.width, self.rows)
+
+    def row(self, key):
+        return self.rows.get(key, (UNTOUCHED,) * self.width)
+
+    def is_visible(self, key):
+        return any(map(is_live, self.row(key)))
+
+    def visible(self):
+        return {key: tuple(map(self.increments.value, row))
+                for key, row in self.rows.items() if self.is_visible(key)}
+
+    def insert(self, key, amounts, conflict):
+        """Adds amounts (None: not given). Returns whether the row was changed."""
+        row = self.row(key)
+        if all(amount is None for amount in amounts):
+            raise Refused("error")
+        if conflict == "REPLACE" and key in self.rows:
+            raise Refused("error")
+        gone = key in self.rows and not self.is_visible(key)
+        if gone or any(is_deleted(c) and n is not None for c, n in zip(row, amounts)):
+            if conflict == "IGNORE":
+                return False
+            raise Refused("constraint")
+        self.add(key, amounts)
+        return True
+
+    def add(self, key, amounts):
+        self.rows[key] = tuple(c if n is None else self.increments.add(c, n)
+                               for c, n in zip(self.row(key), amounts))
+
+    def update(self, key, amounts):
+        """SET c = c + amount: a counter deleted alone reads NULL and stays so, adding 0 changes nothing."""
+        self.add(key, [None if is_deleted(c) or n == 0 else n for c, n in zip(self.row(key), amounts)])
+
+    def delete(self, key):
+        self.rows[key] = tuple(map(delete, self.row(key)))
+
+    def command(self, key, verb, named, amounts):
+        """`reset` or `delete` of the named counters (indexes), with amounts for those that are reset."""
+        if any(n is not None and (verb == "delete" or i not in named) for i, n in enumerate(amounts)):
+            raise Refused("error")
+        if verb == "delete" and key not in self.rows:
+            return
+        change = reset if verb == "reset" else delete
+        self.rows[key] = tuple(change(c) if i in named else c for i, c in enumerate(self.row(key)))
+        self.add(key, amounts)
+
+    def merge(self, other):
+        """Takes in another table. Returns how many rows that changed."""
+        before = dict(self.rows)
+        for key, row in other.rows.items():
+            self.rows[key] = tuple(map(merge, self.row(key), row))
+        return sum(before.get(key) != row for key, row in self.rows.items())

@@ -1,0 +1,317 @@
+"""test_functions.py - the SQL functions on ordinary tables against cells.py, byte by byte."""
+
+import hashlib
+import json
+import sqlite3
+import uuid
+
+import pytest
+from hypothesis import example, given, settings, strategies as st
+
+import cells
+from cells import Cell
+from files import connect
+
+# The first bytes 7f and 80 are in the wrong order for one who compares signed bytes.
+IDS = [bytes([first]) + bytes(range(14)) + b"\x01" for first in (0x00, 0x7F, 0x80, 0xFF)]
+
+ids = st.sampled_from(IDS)
+small = st.integers(-3, 3)
+int64 = small | st.integers(cells.INT_MIN, cells.INT_MAX) | st.sampled_from(
+    [cells.INT_MIN, cells.INT_MIN + 1, cells.INT_MAX - 1, cells.INT_MAX, 63, 64, -64, -65])
+clocks = st.integers(1, 3) | st.integers(1, cells.INT_MAX) | st.sampled_from([127, 128, cells.INT_MAX])
+lives = st.integers(1, 4) | st.integers(1, cells.LIFE_MAX) | st.sampled_from(
+    [127, 128, cells.LIFE_MAX - 1, cells.LIFE_MAX])
+
+
+@st.composite
+def some_cells(draw, values=int64):
+    life = draw(lives)
+    if life % 2 == 0:
+        return Cell(life, {})
+    shards = draw(st.dictionaries(ids, st.tuples(clocks, values)))
+    return None if life == 1 and not shards else Cell(life, shards)
+
+
+@pytest.fixture(scope="module")
+def db():
+    db = connect(":memory:")
+    yield db
+    db.close()
+
+
+def ask(db, sql, *arguments):
+    """The single value of a query; cells go in and come out as bytes."""
+    plain = [cells.encode(a) if isinstance(a, Cell) else a for a in arguments]
+    return db.execute(sql, plain).fetchone()[0]
+
+
+def refuses(db, sql, *arguments, reason=""):
+    with pytest.raises(sqlite3.Error, match=reason):
+        ask(db, sql, *arguments)
+    return True
+
+
+def fits(*numbers):
+    return all(cells.INT_MIN <= n <= cells.INT_MAX for n in numbers)
+
+
+def rows_of(cell):
+    """The cell as rows for counter_collect: id, clock, value, life."""
+    rows = [(str(uuid.UUID(bytes=i)), clock, value, cells.life(cell))
+            for i, (clock, value) in cells.shards(cell).items()]
+    return rows or [(None, None, None, cells.life(cell))]
+
+
+def collect(db, rows):
+    values = ",".join(["(?,?,?,?)"] * len(rows))
+    return ask(db, "SELECT counter_collect(column1, column2, column3, column4)"
+                   f" FROM (VALUES {values})", *[x for row in rows for x in row])
+
+
+@given(cell=some_cells(), order=st.randoms(use_true_random=False))
+def test_collect_writes_the_one_encoding_whatever_the_order_of_rows(db, cell, order):
+    rows = rows_of(cell)
+    order.shuffle(rows)
+    assert collect(db, rows) == cells.encode(cell)
+
+
+@given(a=some_cells(), b=some_cells())
+def test_collect_of_two_cells_of_one_life_is_their_merge(db, a, b):
+    rows = rows_of(a) + rows_of(b)
+    if cells.life(a) == cells.life(b):
+        assert collect(db, rows) == cells.encode(cells.merge(a, b))
+    else:
+        assert refuses(db, f"SELECT counter_collect(column1, column2, column3, column4) FROM (VALUES"
+                           f"{','.join(['(?,?,?,?)'] * len(rows))})", *[x for row in rows for x in row],
+                       reason="counter_collect")
+
+
+@given(cell=some_cells())
+def test_shards_are_the_rows_of_the_cell_in_order_of_id(db, cell):
+    rows = db.execute("SELECT id, clock, value FROM counter_shards(?)", [cells.encode(cell)]).fetchall()
+    assert rows == [(str(uuid.UUID(bytes=i)), *s) for i, s in sorted(cells.shards(cell).items())]
+
+
+@given(cell=some_cells())
+def test_collect_undoes_shards(db, cell):
+    if cells.shards(cell):
+        assert ask(db, "SELECT counter_collect(id, clock, value, ?2) FROM counter_shards(?1)",
+                   cell, cell.life) == cells.encode(cell)
+
+
+@given(several=st.lists(some_cells(), min_size=2, max_size=4))
+def test_merge_is_the_join_as_function_and_as_aggregate(db, several):
+    joined = None
+    for cell in several:
+        joined = cells.merge(joined, cell)
+    marks = ",".join("?" * len(several))
+    rows = ",".join(["(?)"] * len(several))
+    assert ask(db, f"SELECT counter_merge({marks})", *several) == cells.encode(joined)
+    assert ask(db, f"SELECT counter_merge(column1) FROM (VALUES {rows})", *several) == cells.encode(joined)
+
+
+@given(cell=some_cells(), known=some_cells())
+def test_diff_is_the_least_that_brings_known_up_to_the_merge(db, cell, known):
+    sent = ask(db, "SELECT counter_diff(?, ?)", cell, known)
+    assert sent == cells.encode(cells.diff(cell, known))
+    merged = cells.encode(cells.merge(cell, known))
+    assert ask(db, "SELECT counter_merge(?, ?)", known, sent) == merged
+
+
+@given(a=some_cells(), b=some_cells())
+def test_compare_orders_cells_as_version_vectors(db, a, b):
+    assert ask(db, "SELECT counter_compare(?, ?)", a, b) == cells.compare(a, b)
+
+
+@given(cell=some_cells())
+def test_value_is_the_sum_of_the_shards_or_an_overflow(db, cell):
+    if cell is None or cells.is_deleted(cell):
+        assert ask(db, "SELECT counter_value(?)", cell) is None
+    elif fits(cells.total(cell)):
+        assert ask(db, "SELECT counter_value(?)", cell) == cells.total(cell)
+    else:
+        assert refuses(db, "SELECT counter_value(?)", cell, reason="integer overflow")
+
+
+@given(cell=some_cells())
+def test_delete_and_reset_start_the_next_life_until_the_last(db, cell):
+    for sql, after in (("SELECT counter_delete(?)", cells.delete(cell)),
+                       ("SELECT counter_reset(?)", cells.reset(cell))):
+        if after.life <= cells.LIFE_MAX:
+            assert ask(db, sql, cell) == cells.encode(after)
+        else:
+            assert refuses(db, sql, cell)
+    deleted = ask(db, "SELECT counter_is_deleted(?)", cell)
+    assert deleted == (None if cell is None else cells.is_deleted(cell))
+
+
+@given(cell=some_cells(values=small))
+def test_json_tells_all_that_is_in_a_cell(db, cell):
+    told = ask(db, "SELECT counter_json(?)", cell)
+    if cell is None:
+        return  # nothing is promised about NULL
+    expected = {"life": cell.life}
+    if not cells.is_deleted(cell):
+        expected["value"] = cells.total(cell)
+        expected["shards"] = [{"id": str(uuid.UUID(bytes=i)), "clock": clock, "value": value}
+                              for i, (clock, value) in sorted(cell.shards.items())]
+    assert told == json.dumps(expected, separators=(",", ":"))
+
+
+@given(cell=some_cells())
+def test_digest_is_the_name_based_uuid_of_the_bytes(db, cell):
+    space = uuid.UUID("8f4c7e52-6a1d-5b0e-9c37-2d1e0a94b6f3")
+    expected = None
+    if cell is not None:
+        sha = hashlib.sha1(space.bytes + cells.encode(cell)).digest()
+        expected = str(uuid.UUID(bytes=sha[:16], version=5))
+    assert ask(db, "SELECT counter_digest(?)", cell) == expected
+
+
+@given(cell=some_cells(), replica=ids, n=int64, as_text=st.booleans())
+def test_inc_and_dec_touch_one_shard_or_nothing(db, cell, replica, n, as_text):
+    named = str(uuid.UUID(bytes=replica)) if as_text else replica
+    for sql, added in (("SELECT counter_inc(?, ?, ?)", n), ("SELECT counter_dec(?, ?, ?)", -n)):
+        after = cells.increment(cell, replica, added)
+        if cells.is_deleted(cell) or not fits(added, *after.shards[replica]):
+            assert refuses(db, sql, cell, n, named, reason=sql[7:18])
+        else:
+            assert ask(db, sql, cell, n, named) == cells.encode(after)
+
+
+@pytest.mark.parametrize("n", [None, 1.0, "five", "5", b"\x05"])
+def test_n_must_be_an_integer(db, n):
+    assert refuses(db, "SELECT counter_inc(NULL, ?, ?)", n, IDS[0], reason="counter_inc.*INTEGER")
+    assert refuses(db, "SELECT counter_dec(NULL, ?, ?)", n, IDS[0], reason="counter_dec.*INTEGER")
+
+
+@pytest.mark.parametrize("replica", [None, b"", b"short", bytes(17), "", "no uuid", 1, 1.5])
+def test_a_replica_is_16_bytes_or_the_text_of_a_uuid(db, replica):
+    assert refuses(db, "SELECT counter_inc(NULL, 1, ?)", replica, reason="counter_inc")
+
+
+# What one may do to a row of an ordinary table, and what it does to the cell.
+changes = st.one_of(
+    st.tuples(st.just("counter_inc(c, ?, ?)"), st.tuples(int64, ids)),
+    st.tuples(st.just("counter_dec(c, ?, ?)"), st.tuples(int64, ids)),
+    st.tuples(st.just("counter_delete(c)"), st.just(())),
+    st.tuples(st.just("counter_reset(c)"), st.just(())),
+    st.tuples(st.just("counter_merge(c, ?)"), st.tuples(some_cells(values=small))),
+    st.tuples(st.just("counter_merge(c, counter_diff(?, c))"), st.tuples(some_cells(values=small))))
+
+
+def changed(cell, expression, arguments):
+    """The cell after an expression of `changes`; None if it must be refused."""
+    name = expression.split("(")[0]
+    if name in ("counter_inc", "counter_dec"):
+        n = arguments[0] if name == "counter_inc" else -arguments[0]
+        after = cells.increment(cell, arguments[1], n)
+        refused = cells.is_deleted(cell) or not fits(n, *after.shards[arguments[1]])
+        return None if refused else after
+    if name == "counter_merge":
+        return cells.merge(cell, arguments[0])
+    after = cells.delete(cell) if name == "counter_delete" else cells.reset(cell)
+    return after if after.life <= cells.LIFE_MAX else None
+
+
+@given(script=st.lists(st.tuples(st.integers(0, 2), changes), max_size=20))
+def test_rows_of_an_ordinary_table_go_through_the_same_states_as_the_oracle(db, script):
+    db.execute("CREATE TEMP TABLE t(k INTEGER PRIMARY KEY, c BLOB)")
+    try:
+        db.execute("INSERT INTO t(k) VALUES (0), (1), (2)")
+        oracle = [None, None, None]
+        for k, (expression, arguments) in script:
+            plain = [cells.encode(a) if isinstance(a, Cell) else a for a in arguments]
+            after = changed(oracle[k], expression, arguments)
+            update = f"UPDATE t SET c = {expression} WHERE k = ?"
+            if after is None and "merge" not in expression:
+                with pytest.raises(sqlite3.Error):
+                    db.execute(update, [*plain, k])
+            else:
+                db.execute(update, [*plain, k])
+                oracle[k] = after
+            stored = [c for c, in db.execute("SELECT c FROM t ORDER BY k")]
+            assert stored == [cells.encode(cell) for cell in oracle]
+    finally:
+        db.execute("DROP TABLE t")
+
+
+def exact_sum(several):
+    """What counter_sum gives: live cells alone count, None if there are none."""
+    live = [cells.total(c) for c in several if c is not None and not cells.is_deleted(c)]
+    return sum(live) if live else None
+
+
+@given(several=st.lists(some_cells(), max_size=6))
+@example([Cell(1, {IDS[0]: (1, cells.INT_MAX)})] * 3 + [Cell(1, {IDS[0]: (1, cells.INT_MIN)})] * 2)
+def test_sum_is_exact_though_it_passes_beyond_int64_on_the_way(db, several):
+    expected = exact_sum(several)
+    rows = ",".join(f"({i}, ?)" for i in range(len(several))) or "(0, NULL)"
+    sql = f"SELECT counter_sum(column2) FROM (VALUES {rows})"
+    if expected is None or fits(expected):
+        assert ask(db, sql, *several) == expected
+    else:
+        assert refuses(db, sql, *several, reason="integer overflow")
+
+
+@given(several=st.lists(some_cells(), min_size=1, max_size=8), before=st.integers(0, 3),
+       after=st.integers(0, 3))
+def test_sum_over_a_moving_window_forgets_exactly_what_leaves(db, several, before, after):
+    frames = [several[max(0, i - before):i + after + 1] for i in range(len(several))]
+    expected = [exact_sum(frame) for frame in frames]
+    rows = ",".join(f"({i}, ?)" for i in range(len(several)))
+    sql = (f"SELECT counter_sum(column2) OVER (ORDER BY column1 ROWS BETWEEN {before} PRECEDING"
+           f" AND {after} FOLLOWING) FROM (VALUES {rows})")
+    plain = [cells.encode(cell) for cell in several]
+    if all(n is None or fits(n) for n in expected):
+        assert [n for n, in db.execute(sql, plain)] == expected
+    else:
+        with pytest.raises(sqlite3.Error, match="integer overflow"):
+            db.execute(sql, plain).fetchall()
+
+
+@st.composite
+def nearly_cells(draw):
+    """The bytes of a cell with one thing done to them, and anything that begins like a cell."""
+    data = cells.encode(draw(some_cells())) or b"\xc1\x01"
+    at = draw(st.integers(0, len(data)))
+    return draw(st.sampled_from([
+        data, data[:at], data[at:], data + draw(st.binary(min_size=1, max_size=20)),
+        data[:at] + draw(st.binary(min_size=1, max_size=3)) + data[at + 1:],
+        data[:at] + draw(st.binary(min_size=1, max_size=3)) + data[at:],
+        data + data[2:], b"\xc1" + draw(st.binary(max_size=60))]))
+
+
+@settings(max_examples=5 * settings.default.max_examples)
+@given(data=nearly_cells())
+@example(b"\xc1\x01")                                # untouched, which is NULL and nothing else
+@example(b"\xc1\x00")                                # no such life
+@example(b"\xc1\x83\x00")                            # a life longer than it need be
+@example(b"\xc1\xff\xff\xff\xff\x0f" + IDS[0] + b"\x01\x01")   # the last life
+@example(b"\xc1\x80\x80\x80\x80\x10")                # beyond the last life
+@example(b"\xc1\x01" + IDS[0] + b"\x00\x00")         # clock 0
+@example(b"\xc1\x01" + IDS[0] + b"\xff" * 8 + b"\x7f\x00")     # the last clock
+@example(b"\xc1\x01" + IDS[0] + b"\x80" * 9 + b"\x01\x00")     # beyond the last clock
+@example(b"\xc1\x01" + IDS[0] + b"\x01" + b"\xff" * 9 + b"\x01")   # the least value
+@example(b"\xc1\x01" + IDS[0] + b"\x01" + b"\xff" * 9 + b"\x02")   # beyond the least value
+@example(b"\xc1\x01" + IDS[2] + b"\x01\x00" + IDS[1] + b"\x01\x00")    # signed order
+@example(b"\xc1\x01" + IDS[0] + b"\x01\x00" + IDS[0] + b"\x02\x00")    # one id twice
+@example(b"\xc1\x02" + IDS[0] + b"\x01\x00")         # shards of a deleted cell
+def test_what_is_no_cell_is_refused_and_nothing_else(db, data):
+    try:
+        cell = cells.decode(data)
+    except ValueError:
+        for call in ("counter_inc(?, 1, zeroblob(16))", "counter_merge(NULL, ?)", "counter_is_deleted(?)",
+                     "counter_sum(?)", "counter_diff(?, NULL)", "counter_compare(?, NULL)",
+                     "counter_delete(?)", "counter_reset(?)", "counter_digest(?)"):
+            assert refuses(db, f"SELECT {call}", data, reason=call.split("(")[0])
+    else:
+        assert ask(db, "SELECT counter_merge(NULL, ?)", data) == cells.encode(cell) == data
+        assert ask(db, "SELECT counter_is_deleted(?)", data) == cells.is_deleted(cell)
+
+
+@pytest.mark.parametrize("value", [1, 1.5, "", "text", b""])
+def test_what_is_no_blob_is_no_cell(db, value):
+    assert refuses(db, "SELECT counter_value(?)", value, reason="counter_value")
+    assert refuses(db, "SELECT counter_inc(?, 1, zeroblob(16))", value, reason="counter_inc")

@@ -1,0 +1,44 @@
+"""worker.py - another process that uses a file. Each word on standard output is an acknowledgement.
+
+    worker.py count FILE TIMES       adds 1 to both counters of row 'k', TIMES times, '+' for each commit
+    worker.py hold FILE SECONDS      takes the write lock, says 'locked', keeps it for SECONDS
+"""
+
+import os
+import sys
+import time
+
+from files import connect, is_locked
+
+
+def count(db, times):
+    for _ in range(times):
+        while True:
+            try:
+                db.execute("INSERT INTO t(k, a, b) VALUES ('k', 1, 1)")
+                break
+            except Exception as error:
+                if not is_locked(error):
+                    raise
+                time.sleep(0.0002)
+        os.write(1, b"+")
+
+
+def hold(db, seconds):
+    db.execute("BEGIN IMMEDIATE")
+    os.write(1, b"locked")
+    time.sleep(seconds)
+    db.execute("COMMIT")
+
+
+def main(what, path, argument):
+    db = connect(path)
+    db.execute("PRAGMA synchronous = OFF")  # a killed process loses nothing that was written
+    if what == "count":
+        count(db, int(argument))
+    else:
+        hold(db, float(argument))
+    db.close()
+
+
+main(*sys.argv[1:])
