@@ -12,12 +12,3 @@ INSERT INTO "{schema}".counter_replica(one, format, id, name) VALUES (1, ?1, ?2,
 
 -- name: IDENTITY_READ
 SELECT format, id, name FROM "{schema}".counter_replica WHERE one = 1;
-
--- name: IDENTITY_SAVEPOINT
-SAVEPOINT counter_init;
-
--- name: IDENTITY_RELEASE
-RELEASE counter_init;
-
--- name: IDENTITY_ROLLBACK
-ROLLBACK TO counter_init;

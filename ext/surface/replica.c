@@ -11,9 +11,9 @@
 #include "core/id.h"
 #include "store/describe.h"
 #include "store/identity.h"
-#include "store/run.h"
 #include "surface/args.h"
 #include "surface/register.h"
+#include "sync/session.h"
 
 /* The third argument, which must then be an id, or the id of main. */
 static bool leader(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
@@ -72,11 +72,11 @@ static void result_id(sqlite3_context *ctx, const uint8_t id[CTR_ID_SIZE])
 /* A name as text, or a refusal that shows it. */
 static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
 {
-    const char *name = (const char *)sqlite3_value_text(value);
-    int size = sqlite3_value_bytes(value);
-    if (sqlite3_value_type(value) == SQLITE_TEXT && name && size <= CTR_NAME_MAX &&
-        ctr_id_is_name(name, (size_t)size))
-        return name;
+    if (sqlite3_value_type(value) == SQLITE_TEXT) {
+        const char *name = (const char *)sqlite3_value_text(value);
+        int size = sqlite3_value_bytes(value);
+        if (name && size <= CTR_NAME_MAX && ctr_id_is_name(name, (size_t)size)) return name;
+    }
     char *shown = ctr_describe_value(value);
     if (shown)
         ctr_arg_error(ctx,
@@ -90,26 +90,28 @@ static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
 }
 
 /* Table and row come together or not at all. */
+static void make_identity(sqlite3 *db, const char *name, ctr_identity *identity, ctr_problem *problem)
+{
+    ctr_session session;
+    if (ctr_session_begin(&session, db, "main", problem) == SQLITE_OK)
+        ctr_identity_ensure(identity, db, "main", name, problem);
+    ctr_session_end(&session, problem);
+}
+
+/* A file that has its identity is only read. */
 static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     const char *name = argc > 0 ? replica_name(ctx, argv[0]) : NULL;
     if (argc > 0 && !name) return;
 
     ctr_identity identity;
-    ctr_problem problem = {SQLITE_OK, NULL}, undo = {SQLITE_OK, NULL};
+    ctr_problem problem = {SQLITE_OK, NULL};
     sqlite3 *db = sqlite3_context_db_handle(ctx);
-    ctr_run run = ctr_run_on(db, "main", NULL, &problem), back = ctr_run_on(db, "main", NULL, &undo);
     ctr_identity_read(&identity, db, "main", &problem);
-    bool make = problem.rc == SQLITE_OK && !identity.present;
-    if (make) ctr_run_do(&run, CTR_SQL_IDENTITY_SAVEPOINT, NULL);
-    make = make && problem.rc == SQLITE_OK;
-    if (problem.rc == SQLITE_OK) ctr_identity_ensure(&identity, db, "main", name, &problem);
-    if (make) ctr_run_do(&run, CTR_SQL_IDENTITY_RELEASE, NULL);
-    if (make && problem.rc != SQLITE_OK) {
-        ctr_run_do(&back, CTR_SQL_IDENTITY_ROLLBACK, NULL);
-        ctr_run_do(&back, CTR_SQL_IDENTITY_RELEASE, NULL);
-    }
-    ctr_problem_close(&undo);
+    if (problem.rc == SQLITE_OK && identity.present)
+        ctr_identity_ensure(&identity, db, "main", name, &problem);
+    else if (problem.rc == SQLITE_OK)
+        make_identity(db, name, &identity, &problem);
     if (ctr_arg_problem(ctx, "counter_init", &problem)) result_id(ctx, identity.id);
 }
 

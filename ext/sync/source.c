@@ -103,15 +103,15 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
 int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem)
 {
     *source = (ctr_source){0};
-    open_own(source, host, path, vfs_name(host, "main"), problem);
-    if ((problem->rc & 0xff) == SQLITE_CANTOPEN || *path == '\0') {
-        ctr_problem_close(problem);
-        ctr_problem_set(problem, SQLITE_CANTOPEN,
-                        "'%s' is neither an attached database nor a database file that can be opened",
-                        path);
+    if (*path) open_own(source, host, path, vfs_name(host, "main"), problem);
+    if (*path && (problem->rc & 0xff) != SQLITE_CANTOPEN) {
+        ctr_problem_where(problem, "%s", path);
+        return name_schema(source, "main", problem);
     }
-    ctr_problem_where(problem, "%s", path);
-    return name_schema(source, "main", problem);
+    ctr_problem_close(problem);
+    return ctr_problem_set(problem, SQLITE_CANTOPEN,
+                           "'%s' is neither an attached database nor a database file that can be opened",
+                           path);
 }
 
 bool ctr_source_is_file_of(const ctr_source *source, sqlite3 *host, const char *schema)

@@ -1,0 +1,174 @@
+-- CREATE VIRTUAL TABLE ... USING counter(...): what is taken and what is refused.
+
+-- # a-declaration-makes-the-stored-table
+CREATE VIRTUAL TABLE page_views USING counter(
+  path TEXT, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY (path, hour));
+SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name;
+--= counter_replica
+--= counter_tables
+--= page_views
+--= page_views_cells
+SELECT name, type, "notnull" FROM pragma_table_info('page_views_cells');
+--= _id|INTEGER|0
+--= path|TEXT|1
+--= hour|INTEGER|1
+--= hits|BLOB|0
+--= bytes|BLOB|0
+SELECT name, type FROM pragma_table_info('page_views');
+--= path|TEXT
+--= hour|INTEGER
+--= hits|COUNTER
+--= bytes|COUNTER
+SELECT name, hidden FROM pragma_table_xinfo('page_views') WHERE hidden;
+--= page_views|1
+--= _path|1
+--= _hour|1
+--= _hits|1
+--= _bytes|1
+SELECT name, birth FROM counter_tables;
+--= page_views|page_views
+SELECT length(counter_id());
+--= 36
+
+-- # an-inline-key-comments-quotes-and-cases-are-read
+CREATE VIRTUAL TABLE "my ""table" USING counter(
+  -- a comment, with a comma
+  "the key" VARCHAR ( 20 ) collate nocase primary key, /* another */ [n 1] Counter, `n"2` COUNTER);
+INSERT INTO "my ""table" VALUES('A', 1, 2), ('a', 10, 20);
+SELECT "the key", [n 1], `n"2` FROM "my ""table";
+--= A|11|22
+INSERT INTO "my ""table"("my ""table", "the key") VALUES('delete n"2', 'a');
+SELECT * FROM "my ""table";
+--= A|11|NULL
+
+-- # names-with-braces-are-only-names
+CREATE VIRTUAL TABLE "{schema}" USING counter("{table}" TEXT PRIMARY KEY, "{keys}" COUNTER);
+INSERT INTO "{schema}" VALUES('"{columns}"', 3);
+SELECT * FROM "{schema}" WHERE "{table}" = '"{columns}"';
+--= "{columns}"|3
+
+-- # the-counter-may-come-first
+CREATE VIRTUAL TABLE t USING counter(n COUNTER, b, a, PRIMARY KEY(a, b));
+INSERT INTO t VALUES(1, 'b', 'a');
+UPDATE t SET n = n + 5 WHERE a = 'a' AND b = 'b';
+SELECT * FROM t;
+--= 6|b|a
+
+-- # plain-columns-are-refused
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, note TEXT, n COUNTER);
+--! t: column note is neither a COUNTER nor part of the PRIMARY KEY; plain columns cannot stand beside counters
+
+-- # a-counter-in-the-key-is-refused
+CREATE VIRTUAL TABLE t USING counter(k TEXT, n COUNTER, PRIMARY KEY (k, n));
+--! t: column n: a COUNTER cannot be part of the PRIMARY KEY
+CREATE VIRTUAL TABLE t USING counter(n COUNTER PRIMARY KEY);
+--! t: column n: a COUNTER cannot be part of the PRIMARY KEY
+
+-- # key-and-counter-are-needed
+CREATE VIRTUAL TABLE t USING counter(k TEXT, n COUNTER);
+--! t: a PRIMARY KEY is needed
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY);
+--! t: at least one column must be a COUNTER
+CREATE VIRTUAL TABLE t USING counter;
+--! t: a PRIMARY KEY is needed
+CREATE VIRTUAL TABLE t USING counter();
+--! t: a PRIMARY KEY is needed
+
+-- # constraints-are-refused-by-name
+CREATE VIRTUAL TABLE t USING counter(k TEXT DEFAULT 'x' PRIMARY KEY, n COUNTER);
+--! t: column k: DEFAULT is not possible in a counter table
+CREATE VIRTUAL TABLE t USING counter(k TEXT UNIQUE, n COUNTER, PRIMARY KEY(k));
+--! t: column k: UNIQUE is not possible in a counter table
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER CHECK (n > 0));
+--! t: column n: CHECK is not possible in a counter table
+CREATE VIRTUAL TABLE t USING counter(k TEXT REFERENCES other(k), n COUNTER, PRIMARY KEY(k));
+--! t: column k: REFERENCES is not possible in a counter table
+CREATE VIRTUAL TABLE t USING counter(k TEXT NOT NULL PRIMARY KEY, n COUNTER);
+--! t: column k: NOT is not possible in a counter table
+CREATE VIRTUAL TABLE t USING counter(k INTEGER PRIMARY KEY AUTOINCREMENT, n COUNTER);
+--! t: column k: AUTOINCREMENT is not possible in a counter table
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY DESC, n COUNTER);
+--! t: column k: DESC is not possible in a counter table
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER GENERATED ALWAYS AS (1));
+--! t: column n: GENERATED is not possible in a counter table
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, UNIQUE(k));
+--! t: 'UNIQUE(k)' is not possible in a counter table, whose one constraint is its PRIMARY KEY
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, CHECK (k <> ''));
+--! t: 'CHECK (k <> '')' is not possible in a counter table, whose one constraint is its PRIMARY KEY
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, FOREIGN KEY(k) REFERENCES o(k));
+--! t: 'FOREIGN KEY(k) REFERENCES o(k)' is not possible in a counter table, whose one constraint is its PRIMARY KEY
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER COLLATE NOCASE);
+--! t: column n: a COUNTER has no COLLATE, it is an integer
+
+-- # a-ttl-is-refused
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER TTL 60);
+--! t: column n: a counter table cannot have a TTL
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, ttl=60);
+--! t: there are no options such as 'ttl=60'; a counter cannot have a TTL either
+
+-- # types-are-plain-words
+CREATE VIRTUAL TABLE t USING counter(k TEXT HIDDEN PRIMARY KEY, n COUNTER);
+--! t: column k: its type must be plain words, such as TEXT or VARCHAR(20)
+CREATE VIRTUAL TABLE t USING counter(k "TEXT, x" PRIMARY KEY, n COUNTER);
+--! t: column k: its type must be plain words, such as TEXT or VARCHAR(20)
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n BIG COUNTER);
+--! t: column n: the type COUNTER stands alone, without other words
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER(8));
+--! t: column n: the type COUNTER stands alone, without other words
+
+-- # reserved-names-are-refused
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, _n COUNTER);
+--! t: column _n: the names rowid, oid, request_id and those that begin with _ are reserved
+CREATE VIRTUAL TABLE t USING counter(RowId TEXT PRIMARY KEY, n COUNTER);
+--! t: column RowId: the names rowid, oid, request_id and those that begin with _ are reserved
+CREATE VIRTUAL TABLE t USING counter(oid TEXT PRIMARY KEY, n COUNTER);
+--! t: column oid: the names rowid, oid, request_id and those that begin with _ are reserved
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, request_id COUNTER);
+--! t: column request_id: the names rowid, oid, request_id and those that begin with _ are reserved
+CREATE VIRTUAL TABLE t USING counter("" TEXT PRIMARY KEY, n COUNTER);
+--! t: column "": the names rowid, oid, request_id and those that begin with _ are reserved
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, T COUNTER);
+--! t: column T has the name of the table, which is that of the command column
+CREATE VIRTUAL TABLE counter_x USING counter(k TEXT PRIMARY KEY, n COUNTER);
+--! counter_x: names that begin with counter_ are reserved
+
+-- # columns-stand-there-once
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, "N" COUNTER);
+--! t: column "N" stands there twice
+CREATE VIRTUAL TABLE t USING counter(k TEXT, n COUNTER, PRIMARY KEY(k, K));
+--! t: the PRIMARY KEY names K twice
+CREATE VIRTUAL TABLE t USING counter(k TEXT, n COUNTER, PRIMARY KEY(k, x));
+--! t: the PRIMARY KEY names x, which is no column
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, PRIMARY KEY(k));
+--! t: a second PRIMARY KEY at 'PRIMARY KEY(k)'; write PRIMARY KEY (...) for several columns
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, j TEXT PRIMARY KEY, n COUNTER);
+--! t: a second PRIMARY KEY at 'j'; write PRIMARY KEY (...) for several columns
+CREATE VIRTUAL TABLE t USING counter(k TEXT, PRIMARY KEY(k), n COUNTER);
+--! t: PRIMARY KEY (...) must be the last clause; 'n COUNTER' follows it
+CREATE VIRTUAL TABLE t USING counter(k TEXT, n COUNTER, PRIMARY KEY(k COLLATE NOCASE));
+--! t: cannot read the declaration 'PRIMARY KEY(k COLLATE NOCASE)'
+
+-- # an-unknown-collation-is-named
+CREATE VIRTUAL TABLE t USING counter(k TEXT COLLATE klingon PRIMARY KEY, n COUNTER);
+--! t: no such collation sequence: klingon
+
+-- # a-refused-create-leaves-nothing
+BEGIN;
+CREATE TABLE v_cells(x);
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+--! v: table "v_cells" already exists
+COMMIT;
+SELECT name FROM sqlite_master;
+--= v_cells
+SELECT counter_id();
+--= NULL
+
+-- # a-birth-name-is-held-until-its-table-is-dropped
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+ALTER TABLE v RENAME TO w;
+CREATE VIRTUAL TABLE V USING counter(k PRIMARY KEY, n COUNTER);
+--! V: the table 'w' was created under this name, and sync matches tables by it
+DROP TABLE w;
+CREATE VIRTUAL TABLE V USING counter(k PRIMARY KEY, n COUNTER);
+SELECT * FROM counter_tables;
+--= V|V
