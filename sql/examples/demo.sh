@@ -11,13 +11,18 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 
 shell() { sqlite3 -batch -bail -init /dev/null -cmd ".load '$root/build/counter'" "$@"; }
 
-say() { printf '\n%s\n' "$@"; }
+say() {
+    echo
+    printf '%s\n' "$@"
+}
 
-# on FILE: shows the SQL that stands on standard input, and runs it in FILE.
+# on NAME: each line of standard input is SQL, shown and run in NAME.db.
 on() {
-    sql=$(cat)
-    printf '\n%s\n' "$sql" | sed "2,\$s/^/  $1> /"
-    printf '%s\n' "$sql" | shell -box "$1.db"
+    echo
+    while read -r sql; do
+        printf '%s> %s\n' "$1" "$sql"
+        shell -box "$1.db" "$sql"
+    done
 }
 
 # Every value that a user sees, and a digest of every stored cell, deleted ones too.
@@ -64,18 +69,18 @@ say '2. COUNTING, with no connection between them. INSERT adds; so does UPDATE â
 on paris <<'SQL'
 INSERT INTO page_views VALUES ('/', 1, 5120), ('/', 1, 5120), ('/blog', 1, 900);
 UPDATE page_views SET hits = hits + 1, bytes = bytes + 5120 WHERE path = '/';
-SELECT * FROM page_views;
+SELECT * FROM page_views ORDER BY path;
 SQL
 on tokyo <<'SQL'
 INSERT INTO page_views VALUES ('/', 10, 51200), ('/blog', 5, 4500);
-SELECT * FROM page_views;
+SELECT * FROM page_views ORDER BY path;
 SQL
 on lima <<'SQL'
 INSERT INTO page_views VALUES ('/', 100, 512000), ('/contact', 7, 700);
-SELECT * FROM page_views;
+SELECT * FROM page_views ORDER BY path;
 SQL
 
-say '3. MERGING, everyone in another order. Lima never meets Paris: Tokyo brings the news.' \
+say '3. MERGING, everyone in another order. Tokyo brings the news of Paris to Lima.' \
     '   Paris pulls from Lima twice, the second time nothing changes.'
 
 on tokyo <<'SQL'
@@ -88,13 +93,12 @@ SELECT * FROM counter_pull('lima.db');
 SELECT * FROM counter_pull('tokyo.db');
 SQL
 on lima <<'SQL'
-ATTACH 'tokyo.db' AS tokyo;
-SELECT * FROM counter_sync('tokyo');
+ATTACH 'tokyo.db' AS tokyo; SELECT * FROM counter_sync('tokyo');
 SQL
 
 for city in paris tokyo lima; do
     on $city <<'SQL'
-SELECT * FROM page_views;
+SELECT * FROM page_views ORDER BY path;
 SQL
 done
 
@@ -136,7 +140,7 @@ SELECT * FROM counter_pull('tokyo.db');
 SQL
 on paris <<'SQL'
 SELECT * FROM counter_pull('lima.db');
-SELECT * FROM page_views;
+SELECT * FROM page_views ORDER BY path;
 SQL
 
 agree paris.db tokyo.db lima.db

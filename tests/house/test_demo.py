@@ -67,5 +67,5 @@ def test_files_that_differ_are_said_to_disagree(files, sql):
         db.execute(sql)
     db.close()
     done = run("agree", "a.db", "b.db", folder=files)
-    assert done.returncode == 1
+    assert done.returncode != 0
     assert "agree\n" not in done.stdout

@@ -293,13 +293,16 @@ class Replicas(RuleBasedStateMachine):
     # Between files. Only committed content of the giving file travels.
 
     def moved(self, one, call, argument, moves):
-        """Runs a sync; `moves` are pairs (giver, taker), givers as they were committed."""
+        """Runs a sync; `moves` are pairs (giver's committed table, taker). A taker to whom nothing is new is
+        not even locked."""
         tables, changed = {}, 0
         for given, taker in moves:
-            seen = taker.table if taker is one else one.pending and one.pending.get(taker.number)
-            table = (seen or taker.committed or Table(self.increments, len(COUNTERS))).copy()
-            changed += table.merge(given)
-            tables[taker.number] = table
+            seen = (one.pending or {}).get(taker.number, taker.committed)
+            table = seen.copy() if seen else Table(self.increments, len(COUNTERS))
+            news = table.merge(given)
+            changed += news
+            if news or not seen:
+                tables[taker.number] = table
         done = self.run(one, f"SELECT table_name, rows_changed, conflicts FROM {call}(?)", [argument],
                         [taker for _, taker in moves])
         if done is not None:

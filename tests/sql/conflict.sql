@@ -1,0 +1,97 @@
+-- A conflict clause of an outer statement reaches a counter table through triggers. No count is wiped.
+
+-- # replace-with-a-trigger-that-inserts
+CREATE TABLE page(path PRIMARY KEY, title);
+CREATE VIRTUAL TABLE v USING counter(path PRIMARY KEY, n COUNTER);
+CREATE TRIGGER counts AFTER INSERT ON page BEGIN INSERT INTO v VALUES(new.path, 1); END;
+INSERT INTO page VALUES('/', 'a');
+SELECT * FROM v;
+--= /|1
+REPLACE INTO page VALUES('/', 'b');
+--! v: REPLACE would wipe the counters of ('/'): INSERT adds to them, the command 'reset' starts their next life
+INSERT OR REPLACE INTO page VALUES('/', 'b');
+--! v: REPLACE would wipe the counters of ('/'): INSERT adds to them, the command 'reset' starts their next life
+REPLACE INTO page VALUES('/new', 'b');
+SELECT * FROM v;
+--= /|1
+--= /new|1
+SELECT * FROM page;
+--= /|a
+--= /new|b
+
+-- # replace-wins-against-or-abort-in-the-trigger-and-still-wipes-nothing
+CREATE TABLE page(path PRIMARY KEY, title);
+CREATE VIRTUAL TABLE v USING counter(path PRIMARY KEY, n COUNTER);
+CREATE TRIGGER counts AFTER INSERT ON page BEGIN INSERT OR ABORT INTO v VALUES(new.path, 1); END;
+INSERT INTO page VALUES('/', 'a');
+REPLACE INTO page VALUES('/', 'b');
+--! v: REPLACE would wipe the counters of ('/'): INSERT adds to them, the command 'reset' starts their next life
+SELECT * FROM v;
+--= /|1
+
+-- # replace-with-a-trigger-that-updates-counts
+CREATE TABLE page(path PRIMARY KEY, title);
+CREATE VIRTUAL TABLE v USING counter(path PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('/', 0);
+CREATE TRIGGER counts AFTER INSERT ON page BEGIN UPDATE v SET n = n + 1 WHERE path = new.path; END;
+REPLACE INTO page VALUES('/', 'a');
+REPLACE INTO page VALUES('/', 'b');
+INSERT OR REPLACE INTO page VALUES('/', 'c');
+SELECT * FROM v;
+--= /|3
+
+-- # update-or-replace-with-a-trigger
+CREATE TABLE page(path PRIMARY KEY, title);
+CREATE VIRTUAL TABLE v USING counter(path PRIMARY KEY, n COUNTER);
+CREATE TRIGGER counts AFTER UPDATE ON page BEGIN INSERT INTO v VALUES(new.path, 1); END;
+INSERT INTO page VALUES('/', 'a'), ('/b', 'b');
+UPDATE page SET title = 'x' WHERE path = '/';
+UPDATE OR REPLACE page SET path = '/' WHERE path = '/b';
+--! v: REPLACE would wipe the counters of ('/'): INSERT adds to them, the command 'reset' starts their next life
+SELECT * FROM v;
+--= /|1
+
+-- # or-ignore-with-a-trigger-skips-only-what-was-deleted
+CREATE TABLE hit(path);
+CREATE VIRTUAL TABLE v USING counter(path PRIMARY KEY, n COUNTER);
+CREATE TRIGGER counts AFTER INSERT ON hit BEGIN INSERT INTO v VALUES(new.path, 1); END;
+INSERT INTO v VALUES('/gone', 1);
+DELETE FROM v;
+INSERT OR IGNORE INTO hit VALUES('/'), ('/gone'), ('/');
+SELECT * FROM v;
+--= /|2
+SELECT count(*) FROM hit;
+--= 3
+INSERT INTO hit VALUES('/'), ('/gone');
+--! v: the counter was deleted: ('/gone'); the command 'reset' starts its next life
+SELECT * FROM v;
+--= /|2
+
+-- # or-fail-with-a-trigger-keeps-what-came-before
+CREATE TABLE hit(path);
+CREATE VIRTUAL TABLE v USING counter(path PRIMARY KEY, n COUNTER);
+CREATE TRIGGER counts AFTER INSERT ON hit BEGIN INSERT INTO v VALUES(new.path, 1); END;
+INSERT INTO v VALUES('/gone', 1);
+DELETE FROM v;
+INSERT OR FAIL INTO hit VALUES('/'), ('/gone'), ('/');
+--! v: the counter was deleted: ('/gone'); the command 'reset' starts its next life
+SELECT * FROM v;
+--= /|1
+
+-- # counting-triggers-work-with-an-untrusted-schema
+--@ trusted-schema off
+CREATE TABLE hit(path);
+CREATE VIRTUAL TABLE v USING counter(path PRIMARY KEY, n COUNTER);
+CREATE TRIGGER counts AFTER INSERT ON hit BEGIN INSERT INTO v VALUES(new.path, 1); END;
+INSERT INTO hit VALUES('/'), ('/');
+SELECT * FROM v;
+--= /|2
+CREATE VIEW top AS SELECT * FROM v ORDER BY n DESC;
+SELECT * FROM top;
+--= /|2
+CREATE TRIGGER pulls AFTER DELETE ON hit BEGIN SELECT * FROM counter_pull('x'); END;
+DELETE FROM hit;
+--! unsafe use of virtual table "counter_pull"
+CREATE VIEW pulled AS SELECT * FROM counter_pull('x');
+SELECT * FROM pulled;
+--! unsafe use of virtual table "counter_pull"

@@ -1,0 +1,187 @@
+-- UPDATE adds new value - value read, if the assignment has read its own counter.
+
+-- # increments-in-a-row
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+UPDATE v SET n = n - 4;
+UPDATE v SET n = n + 1 WHERE k = 'x';
+UPDATE v SET n = 2 * n - 7 + 9 WHERE n = -2;
+SELECT n FROM v;
+--= -2
+BEGIN;
+UPDATE v SET n = n + 1;
+UPDATE v SET n = n + 125;
+UPDATE v SET n = n - 64;
+COMMIT;
+SELECT n FROM v;
+--= 60
+SELECT counter_json(n) LIKE '%"clock":6,"value":60%' FROM v_cells;
+--= 1
+
+-- # an-absolute-value-is-refused
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER, b COUNTER);
+INSERT INTO v VALUES('x', 1, 10), ('y', 2, 20);
+UPDATE v SET a = 5;
+--! v: column a: counters can only be incremented and decremented: SET a = a + n
+UPDATE v SET a = 5 WHERE a > 0;
+--! v: column a: counters can only be incremented and decremented: SET a = a + n
+UPDATE v SET a = 5 WHERE k = 'x' AND a > 0;
+--! v: column a: counters can only be incremented and decremented: SET a = a + n
+UPDATE v SET b = a, a = 5;
+--! v: column a: counters can only be incremented and decremented: SET a = a + n
+UPDATE v SET a = 5, b = a;
+--! v: column a: counters can only be incremented and decremented: SET a = a + n
+UPDATE v SET b = a + b, a = 5;
+--! v: column a: counters can only be incremented and decremented: SET a = a + n
+UPDATE v SET a = b, b = a;
+--! v: column a: counters can only be incremented and decremented: SET a = a + n
+UPDATE v SET b = 7, a = a + 1;
+--! v: column b: counters can only be incremented and decremented: SET b = b + n
+UPDATE v SET a = NULL;
+--! v: column a: counters can only be incremented and decremented: SET a = a + n
+UPDATE v SET k = CASE WHEN a > 0 THEN k ELSE k END, a = 5;
+--! v: column a: counters can only be incremented and decremented: SET a = a + n
+UPDATE v SET a = (SELECT max(n.a) FROM v AS n);
+--! v: column a: counters can only be incremented and decremented: SET a = a + n
+UPDATE v SET a = (SELECT 5);
+--! v: column a: counters can only be incremented and decremented: SET a = a + n
+SELECT * FROM v;
+--= x|1|10
+--= y|2|20
+
+-- # nested-functions-and-subqueries-that-read-the-counter-are-accepted
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER, b COUNTER);
+INSERT INTO v VALUES('x', 1, 10), ('y', 2, 20);
+UPDATE v SET a = abs(max(a, 0)) + length(k), b = coalesce(nullif(b, 10), b) - 1;
+SELECT * FROM v;
+--= x|2|9
+--= y|3|19
+UPDATE v SET a = a + (SELECT count(*) FROM v AS o WHERE o.a < v.a);
+SELECT * FROM v;
+--= x|2|9
+--= y|4|19
+UPDATE v SET a = (SELECT v.a + 1);
+SELECT * FROM v;
+--= x|3|9
+--= y|5|19
+UPDATE v SET (a, b) = (a + 1, b + 1) WHERE k = 'x';
+SELECT * FROM v;
+--= x|4|10
+--= y|5|19
+
+-- # both-counters-may-read-each-other
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER, b COUNTER);
+INSERT INTO v VALUES('x', 1, 10);
+UPDATE v SET a = a + b, b = b - a;
+SELECT * FROM v;
+--= x|11|9
+
+-- # what-cannot-be-told-apart-is-an-error-or-documented
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER, b COUNTER);
+INSERT INTO v VALUES('x', 1, 10);
+UPDATE v SET (b, a) = (SELECT b + 1, a + 1);
+--!~ v: column *: counters can only be incremented and decremented: *
+UPDATE v SET a = a * 0 + 5;
+SELECT * FROM v;
+--= x|5|10
+
+-- # a-difference-of-zero-changes-nothing
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+UPDATE v SET n = n + 0, k = k;
+SELECT counter_json(n) LIKE '%"clock":1,"value":1}]}' FROM v_cells;
+--= 1
+
+-- # results-that-are-no-integers-are-refused
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+UPDATE v SET n = n + NULL;
+--! v: column n: a counter takes an INTEGER, not NULL
+UPDATE v SET n = n + 0.5;
+--! v: column n: a counter takes an INTEGER, not REAL 1.5
+UPDATE v SET n = n || '';
+--! v: column n: a counter takes an INTEGER, not TEXT '1'
+UPDATE v SET n = CAST(n AS BLOB);
+--! v: column n: a counter takes an INTEGER, not BLOB x'31'
+UPDATE OR IGNORE v SET n = n + NULL;
+--! v: column n: a counter takes an INTEGER, not NULL
+SELECT * FROM v;
+--= x|1
+
+-- # a-difference-that-overflows-is-refused
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', -2);
+UPDATE v SET n = iif(n < 0, 9223372036854775807, n);
+--! v: column n: integer overflow
+SELECT * FROM v;
+--= x|-2
+
+-- # a-key-keeps-its-value
+CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE, j INTEGER, n COUNTER, PRIMARY KEY(k, j));
+INSERT INTO v VALUES('x', 1, 1);
+UPDATE v SET k = 'x', j = '1', n = n + 1;
+UPDATE v SET k = k, j = j + 0, n = n + 1;
+SELECT * FROM v;
+--= x|1|3
+UPDATE v SET k = 'X', n = n + 1;
+--! v: the key of a row cannot be changed
+UPDATE v SET j = 2;
+--! v: the key of a row cannot be changed
+UPDATE v SET j = NULL;
+--! v: key column j must not be NULL
+SELECT * FROM v;
+--= x|1|3
+
+-- # update-from-adds-every-matching-row
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER, b COUNTER);
+INSERT INTO v VALUES('x', 1, 10), ('y', 2, 20), ('z', 3, 30);
+CREATE TABLE src(k, n);
+INSERT INTO src VALUES('x', 100), ('x', 1000), ('y', 7);
+UPDATE v SET a = a + src.n FROM src WHERE src.k = v.k;
+SELECT * FROM v;
+--= x|1101|10
+--= y|9|20
+--= z|3|30
+UPDATE v SET a = src.n FROM src WHERE src.k = v.k;
+--! v: column a: counters can only be incremented and decremented: SET a = a + n
+UPDATE v SET a = v.b FROM src WHERE src.k = v.k;
+--! v: column a: counters can only be incremented and decremented: SET a = a + n
+UPDATE v SET a = src.n, b = v.b + v.a FROM src WHERE src.k = v.k AND v.a > 0;
+--! v: column a: counters can only be incremented and decremented: SET a = a + n
+INSERT INTO v(v, k) VALUES('delete b', 'x');
+UPDATE v SET a = a + src.n FROM src WHERE src.k = v.k AND src.k = 'x';
+SELECT * FROM v;
+--= x|2201|NULL
+--= y|9|20
+--= z|3|30
+
+-- # two-pass-updates-add-once
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(1, 1), (2, 2), (3, 3), (4, 4);
+UPDATE v SET n = n + 10 WHERE k IN (SELECT k FROM v WHERE n > 1);
+UPDATE v SET n = n + 100 WHERE k > 1 AND n < (SELECT avg(n) FROM v);
+SELECT * FROM v;
+--= 1|1
+--= 2|12
+--= 3|13
+--= 4|14
+UPDATE v SET n = n + (SELECT sum(n) FROM v) WHERE k <= 2;
+SELECT * FROM v ORDER BY k;
+--= 1|41
+--= 2|52
+--= 3|13
+--= 4|14
+UPDATE v SET n = 5 WHERE k IN (SELECT k FROM v WHERE n > 1);
+--! v: column n: counters can only be incremented and decremented: SET n = n + n
+
+-- # triggers-update-with-the-same-rules
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+CREATE TABLE page(k, w);
+CREATE TRIGGER adds AFTER INSERT ON page WHEN new.w > 0 BEGIN UPDATE v SET n = n + new.w WHERE k = new.k AND n > 0; END;
+CREATE TRIGGER sets AFTER INSERT ON page WHEN new.w < 0 BEGIN UPDATE v SET n = new.w WHERE k = new.k AND n > 0; END;
+INSERT INTO page VALUES('x', 5), ('x', 6), ('nosuch', 7);
+INSERT INTO page VALUES('x', -5);
+--! v: column n: counters can only be incremented and decremented: SET n = n + n
+SELECT n, (SELECT count(*) FROM page) FROM v;
+--= 12|3
