@@ -2,7 +2,7 @@
  *
  * A plan is a text: for each argument an operator and the key position, then the order: + - or none (.).
  *
- *     "=0=1."      path = ? AND hour = ?                  unique, for that is the whole key
+ *     "=0=1."      path = ? AND hour = ?                  the whole key
  *     "=0G1L1+"    path = ? AND hour >= ? AND hour <= ?   ORDER BY path, hour
  *     "-"          everything                             ORDER BY path DESC, hour DESC
  *
@@ -10,6 +10,9 @@
  * serves the first CTR_PLAN_KEYS columns of a key; further ones are checked by SQLite. It checks all of them
  * again anyway: `omit` is never set, for the comparison that SQLite makes may differ from ours by affinity
  * (scan.c). A constraint is used only if its collation is the key's.
+ *
+ * The whole key is a unique scan, which lets an UPDATE go in one pass. Where a number may equal several texts
+ * it is called unique for an UPDATE alone: of one row SQLite would not sort the rest.
  */
 #include "surface/table.h"
 
@@ -94,6 +97,21 @@ static char plan_order(const ctr_table *table, const sqlite3_index_info *info, i
     return direction ? direction : '+';
 }
 
+/* SQLite reads all columns in an UPDATE, hidden ones too, and hardly ever else. */
+static bool is_update(const sqlite3_index_info *info)
+{
+    return info->colUsed == ~(sqlite3_uint64)0;
+}
+
+static bool all_numeric(const ctr_table *table)
+{
+    for (int i = 0; i < table->shape.n_keys; i++) {
+        ctr_affinity affinity = table->shape.columns[table->shape.keys[i]].affinity;
+        if (affinity == CTR_AFFINITY_TEXT || affinity == CTR_AFFINITY_BLOB) return false;
+    }
+    return true;
+}
+
 int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const ctr_table *table = (ctr_table *)base;
@@ -112,13 +130,14 @@ int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         break;
     }
 
-    bool unique = equal == table->shape.n_keys;
+    bool whole = equal == table->shape.n_keys;
+    bool unique = whole && (is_update(info) || all_numeric(table));
     double rows = ROWS_ALL;
     for (int i = 0; i < equal; i++) rows /= 100;
     for (int i = 0; i < ends; i++) rows /= 4;
     if (rows < 2) rows = 2;
-    info->estimatedRows = unique ? 1 : (sqlite3_int64)rows;
-    info->estimatedCost = unique ? COST_UNIQUE : rows * (arguments ? 2 : 1) + COST_UNIQUE;
+    info->estimatedRows = whole ? 1 : (sqlite3_int64)rows;
+    info->estimatedCost = whole ? COST_UNIQUE : rows * (arguments ? 2 : 1) + COST_UNIQUE;
     if (unique) info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
     info->idxNum = unique ? CTR_PLAN_UNIQUE : 0;
 

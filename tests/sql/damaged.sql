@@ -1,0 +1,171 @@
+-- Stored tables that are not what they should be: a sentence, and nothing changed.
+
+-- # a-malformed-cell-is-an-error-that-names-table-column-and-key
+CREATE VIRTUAL TABLE v USING counter(k TEXT, j INTEGER, a COUNTER, b COUNTER, PRIMARY KEY(k, j));
+INSERT INTO v VALUES('x', 1, 1, 1), ('y', 2, 2, 2);
+UPDATE v_cells SET b = substr(b, 1, 5) WHERE k = 'x';
+SELECT k, a FROM v;
+--= x|1
+--= y|2
+SELECT * FROM v;
+--! v: column b of ('x', 1): the cell is truncated
+INSERT INTO v(k, j, a) VALUES('x', 1, 1);
+--!~ v: column b of ('x', 1): the cell *
+DELETE FROM v WHERE k = 'x';
+--!~ v: column b of ('x', 1): the cell *
+UPDATE v SET a = a + 1;
+--!~ v: column b of ('x', 1): the cell *
+INSERT INTO v(v, k, j) VALUES('reset b', 'x', 1);
+--!~ v: column b of ('x', 1): the cell *
+SELECT * FROM v WHERE k = 'y';
+--= y|2|2|2
+UPDATE v_cells SET a = x'c202' WHERE k = 'y';
+SELECT * FROM v WHERE k = 'y';
+--! v: column a of ('y', 2): the cell is of a newer format than 1
+
+-- # a-missing-stored-table
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+DROP TABLE v_cells;
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: it is missing
+
+-- # a-view-where-the-stored-table-should-be
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+DROP TABLE v_cells;
+CREATE VIEW v_cells AS SELECT 1 AS _id, 'x' AS k, NULL AS n;
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: it is not an ordinary table but a view
+SELECT * FROM counter_sync('nosuch');
+--! counter_sync: no attached database has the name 'nosuch'
+
+-- # stored-tables-of-another-shape
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, n BLOB);
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: it has no UNIQUE constraint over the key
+DROP TABLE v_cells;
+CREATE TABLE v_cells(id INTEGER PRIMARY KEY, k TEXT, n BLOB, UNIQUE(k));
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: its row id is not _id but id
+DROP TABLE v_cells;
+CREATE TABLE v_cells(k TEXT, n BLOB, UNIQUE(k));
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: it has no row id _id
+DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, n INTEGER, UNIQUE(k));
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: no BLOB and outside the key is column n
+DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, UNIQUE(k));
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: it has no counter
+DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, n BLOB GENERATED ALWAYS AS (x'c102'), UNIQUE(k));
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: generated column n
+DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, n BLOB, UNIQUE(k)) WITHOUT ROWID;
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: its row id is not _id
+DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k "TEXT, x HIDDEN", n BLOB, UNIQUE(k));
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: no plain type has column k
+DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, oid BLOB, UNIQUE(k));
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: a column has the reserved name oid
+DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, n BLOB, UNIQUE(k), UNIQUE(n));
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: it has two UNIQUE constraints
+
+-- # a-newer-file-is-refused-for-reading-and-writing
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+UPDATE counter_replica SET format = 9;
+INSERT INTO v VALUES('x', 1);
+--! v: the file was written by a newer version: format 9, this library knows 1
+--@ reopen
+SELECT * FROM v;
+--! v: the file was written by a newer version: format 9, this library knows 1
+
+-- # a-lost-identity-says-what-to-run
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+DELETE FROM counter_replica;
+SELECT * FROM v;
+--= x|1
+INSERT INTO v VALUES('x', 1);
+--! v: main has no replica id: run SELECT counter_init() once
+INSERT INTO v(v) VALUES('integrity-check');
+--! v: integrity-check: main has no replica id: run SELECT counter_init() once
+SELECT length(counter_init());
+--= 36
+INSERT INTO v VALUES('x', 1);
+SELECT * FROM v;
+--= x|2
+
+-- # a-damaged-source-changes-nothing
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('x', 1);
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+UPDATE phone.counter_replica SET format = 2;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: the giving file: the file was written by a newer version: format 2, this library knows 1
+SELECT * FROM counter_push('phone');
+--! counter_push: the taking file: the file was written by a newer version: format 2, this library knows 1
+UPDATE phone.counter_replica SET format = 1, id = x'00';
+SELECT * FROM counter_pull('phone');
+--! counter_pull: the giving file: counter_replica is damaged: an id of 1 bytes instead of 16
+DELETE FROM phone.counter_replica;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: the giving file has counter tables but no replica id: it is damaged
+DROP TABLE phone.counter_tables;
+CREATE VIEW phone.counter_tables AS SELECT 'v' AS name, 'v' AS birth;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: counter_tables is damaged: it is not an ordinary table but a view
+SELECT count(*) FROM main.v;
+--= 0
+
+-- # a-source-with-a-view-for-its-stored-table
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+DROP TABLE phone.v_cells;
+CREATE VIEW phone.v_cells AS SELECT 1 AS _id, 'x' AS k, x'c102' AS n;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: the stored table v_cells is damaged: it is not an ordinary table but a view
+SELECT * FROM counter_pull('phone.db');
+--! counter_pull: table v: the stored table v_cells is damaged: it is not an ordinary table but a view
+
+-- # a-source-whose-key-is-null
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+DROP TABLE phone.v_cells;
+CREATE TABLE phone.v_cells(_id INTEGER PRIMARY KEY, k TEXT, n BLOB, UNIQUE(k));
+INSERT INTO phone.v_cells VALUES(1, NULL, x'c102');
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: key column k of the giving file is NULL
+
+-- # a-source-that-names-reserved-tables
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+UPDATE phone.counter_tables SET birth = 'counter_x';
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table counter_x: counter_x: names that begin with counter_ are reserved
+UPDATE phone.counter_tables SET birth = 'sqlite_master';
+SELECT * FROM counter_pull('phone');
+--!~ counter_pull: table sqlite_master: *
+UPDATE phone.counter_tables SET birth = 'x" (y); --';
+SELECT * FROM counter_pull('phone');
+--~ *|0|0|0
+SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY 1;
+--= counter_replica
+--= counter_tables
+--= x" (y); --
+--= x" (y); --_cells

@@ -1,0 +1,383 @@
+-- counter_pull, counter_push, counter_sync.
+
+-- # pull-merges-and-a-second-pull-changes-nothing
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO main.v VALUES('a', 1), ('b', 2);
+INSERT INTO phone.v VALUES('a', 10), ('c', 30);
+SELECT * FROM counter_pull('phone');
+--= v|2|2|0
+SELECT * FROM main.v ORDER BY k;
+--= a|11
+--= b|2
+--= c|30
+SELECT * FROM counter_pull('PHONE');
+--= v|2|0|0
+SELECT * FROM phone.v ORDER BY k;
+--= a|10
+--= c|30
+SELECT * FROM counter_push('phone');
+--= v|3|2|0
+SELECT * FROM counter_push('phone');
+--= v|3|0|0
+SELECT m.k FROM main.v_cells AS m JOIN phone.v_cells AS p USING (k) WHERE counter_digest(m.n) = counter_digest(p.n) ORDER BY 1;
+--= a
+--= b
+--= c
+
+-- # sync-goes-both-ways
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO main.v VALUES('a', 1), ('b', 2);
+INSERT INTO phone.v VALUES('a', 10), ('c', 30);
+SELECT table_name, rows_read, rows_changed, conflicts FROM counter_sync('phone');
+--= v|4|4|0
+SELECT * FROM main.v JOIN phone.v USING (k, n) ORDER BY k;
+--= a|11
+--= b|2
+--= c|30
+SELECT * FROM counter_sync('phone');
+--= v|6|0|0
+
+-- # a-path-is-pulled-and-its-file-stays-as-it-is
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('a', 10);
+DETACH phone;
+SELECT * FROM counter_pull('phone.db');
+--= v|1|1|0
+SELECT * FROM v;
+--= a|10
+SELECT * FROM counter_pull('./phone.db');
+--= v|1|0|0
+
+-- # tables-are-created-on-the-way
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(path VARCHAR(20) COLLATE NOCASE, hour INTEGER, hits COUNTER, "by tes" COUNTER, PRIMARY KEY(hour, path));
+INSERT INTO phone.v VALUES('/', 1, 2, 3);
+CREATE VIRTUAL TABLE w USING counter(k PRIMARY KEY, n COUNTER);
+SELECT * FROM counter_sync('phone') ORDER BY 1;
+--= v|1|1|0
+--= w|0|0|0
+SELECT name, type FROM pragma_table_info('v');
+--= path|VARCHAR(20)
+--= hour|INTEGER
+--= hits|COUNTER
+--= by tes|COUNTER
+SELECT * FROM v WHERE path = '/';
+--= /|1|2|3
+SELECT count(*) FROM phone.w;
+--= 0
+SELECT counter_id() <> counter_id('phone');
+--= 1
+
+-- # tombstones-and-lives-travel
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER);
+INSERT INTO v VALUES('del', 1, 1), ('reset', 1, 1), ('one', 1, 1);
+SELECT * FROM counter_push('phone');
+--= v|3|3|0
+INSERT INTO phone.v VALUES('del', 10, 10), ('reset', 10, 10), ('one', 10, 10);
+DELETE FROM main.v WHERE k = 'del';
+INSERT INTO main.v(v, k, a) VALUES('reset', 'reset', 7);
+INSERT INTO main.v(v, k) VALUES('delete a', 'one');
+SELECT * FROM counter_sync('phone');
+--= v|6|4|0
+SELECT * FROM main.v ORDER BY k;
+--= one|NULL|11
+--= reset|7|0
+SELECT * FROM phone.v ORDER BY k;
+--= one|NULL|11
+--= reset|7|0
+INSERT INTO phone.v VALUES('del', 1, 1);
+--! v: the counter was deleted: ('del'); the command 'reset' starts its next life
+
+-- # two-concurrent-resets-add-up-in-one-life
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 100);
+SELECT * FROM counter_push('phone');
+--= v|1|1|0
+INSERT INTO main.v(v, k, n) VALUES('reset', 'x', 1);
+INSERT INTO phone.v(v, k, n) VALUES('reset', 'x', 2);
+SELECT * FROM counter_sync('phone');
+--= v|2|2|0
+SELECT * FROM main.v UNION ALL SELECT * FROM phone.v;
+--= x|3
+--= x|3
+
+-- # equal-clocks-with-other-values-are-counted-as-conflicts
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+SELECT * FROM counter_push('phone');
+--= v|1|1|0
+UPDATE main.v_cells SET n = counter_inc(n, 5, x'0000000000000000000000000000000a');
+UPDATE phone.v_cells SET n = counter_inc(n, 7, x'0000000000000000000000000000000a');
+SELECT * FROM counter_pull('phone');
+--= v|1|1|1
+SELECT * FROM main.v;
+--= x|8
+
+-- # tables-match-by-the-name-they-were-created-with
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+SELECT * FROM counter_push('phone');
+--= v|1|1|0
+ALTER TABLE phone.v RENAME TO hits;
+INSERT INTO phone.hits VALUES('x', 10);
+SELECT * FROM counter_sync('phone');
+--= v|2|1|0
+SELECT * FROM main.v UNION ALL SELECT * FROM phone.hits;
+--= x|11
+--= x|11
+ALTER TABLE main.v RENAME TO clicks;
+SELECT * FROM counter_sync('phone');
+--= clicks|2|0|0
+CREATE VIRTUAL TABLE main.hits USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT * FROM counter_push('phone');
+--! counter_push: table hits: a virtual table in phone has the name of the counter table that would be created
+
+-- # only-committed-content-is-published
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+SELECT * FROM counter_sync('phone');
+--= v|1|1|0
+BEGIN;
+INSERT INTO phone.v VALUES('x', 10), ('pending', 1);
+INSERT INTO main.v VALUES('mine', 1);
+SELECT * FROM counter_pull('phone');
+--= v|1|0|0
+SELECT * FROM counter_push('phone');
+--= v|1|0|0
+SELECT * FROM main.v ORDER BY k;
+--= mine|1
+--= x|1
+SELECT * FROM phone.v ORDER BY k;
+--= pending|1
+--= x|11
+COMMIT;
+SELECT * FROM counter_sync('phone');
+--= v|4|3|0
+SELECT * FROM main.v JOIN phone.v USING (k, n) ORDER BY k;
+--= mine|1
+--= pending|1
+--= x|11
+
+-- # memory-and-temp-databases-are-read-at-hand
+ATTACH ':memory:' AS mem;
+CREATE VIRTUAL TABLE mem.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.t USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO mem.v VALUES('x', 1);
+INSERT INTO temp.t VALUES('y', 2);
+SELECT * FROM counter_pull('mem');
+--= v|1|1|0
+SELECT * FROM counter_pull('temp');
+--= t|1|1|0
+SELECT * FROM main.v UNION ALL SELECT * FROM main.t;
+--= x|1
+--= y|2
+SELECT * FROM counter_sync('mem') ORDER BY 1;
+--= t|1|1|0
+--= v|2|0|0
+
+-- # a-pull-is-a-part-of-the-callers-transaction
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('x', 1);
+BEGIN;
+SELECT * FROM counter_pull('phone');
+--= v|1|1|0
+SELECT * FROM main.v;
+--= x|1
+ROLLBACK;
+SELECT count(*) FROM main.sqlite_master;
+--= 0
+SELECT counter_id();
+--= NULL
+
+-- # arguments-that-name-no-peer-are-errors
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT * FROM counter_pull('nosuch');
+--! counter_pull: 'nosuch' is neither an attached database nor a database file that can be opened
+SELECT * FROM counter_pull('');
+--! counter_pull: '' is neither an attached database nor a database file that can be opened
+SELECT * FROM counter_push('nosuch');
+--! counter_push: no attached database has the name 'nosuch'
+SELECT * FROM counter_sync('nosuch.db');
+--! counter_sync: no attached database has the name 'nosuch.db'
+SELECT * FROM counter_pull('main');
+--! counter_pull: main cannot be merged with itself
+SELECT * FROM counter_push('MAIN');
+--! counter_push: main cannot be merged with itself
+SELECT * FROM counter_pull('main.db');
+--! counter_pull: main cannot be merged with itself
+ATTACH 'main.db' AS again;
+SELECT * FROM counter_sync('again');
+--! counter_sync: main cannot be merged with itself
+SELECT * FROM counter_pull(NULL);
+--! counter_pull: the argument must be TEXT, not NULL
+SELECT * FROM counter_pull(5);
+--! counter_pull: the argument must be TEXT, not INTEGER 5
+SELECT * FROM counter_pull;
+--! counter_pull: one argument is needed, an attached database or a file
+SELECT * FROM counter_sync;
+--! counter_sync: one argument is needed, the name of an attached database
+ATTACH 'empty.db' AS empty;
+SELECT * FROM counter_pull('empty');
+--! counter_pull: empty has no counter tables
+
+-- # a-main-without-tables-has-nothing-to-give
+ATTACH 'phone.db' AS phone;
+SELECT * FROM counter_push('phone');
+--! counter_push: main has no counter tables
+SELECT * FROM counter_sync('phone');
+--! counter_sync: neither phone nor main has counter tables
+
+-- # a-sync-inside-a-statement-that-writes-is-an-error
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE log(a, b, c, d);
+INSERT INTO log SELECT * FROM counter_pull('phone');
+--! counter_pull: it cannot run inside a statement that writes
+SELECT count(*) FROM log;
+--= 0
+
+-- # a-cursor-pulls-once
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('x', 1);
+SELECT i.column1, p.rows_changed FROM (VALUES(1), (2), (3)) AS i CROSS JOIN counter_pull('phone') AS p;
+--= 1|1
+--= 2|1
+--= 3|1
+
+-- # shapes-that-differ-are-refused
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE a USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.a USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table a: the tables differ in the affinity of a key column: the giving file has INTEGER, the taking file has TEXT
+DROP TABLE phone.a;
+CREATE VIRTUAL TABLE phone.a USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table a: the tables differ in the collation of a key column: the giving file has NOCASE, the taking file has BINARY
+DROP TABLE phone.a;
+CREATE VIRTUAL TABLE phone.a USING counter(j TEXT PRIMARY KEY, n COUNTER);
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table a: the tables differ in a key column: the giving file has j, the taking file has k
+DROP TABLE phone.a;
+CREATE VIRTUAL TABLE phone.a USING counter(k TEXT, l, n COUNTER, PRIMARY KEY(k, l));
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table a: the tables differ in a key column: the giving file has l, the taking file has none
+SELECT * FROM counter_push('phone');
+--! counter_push: table a: the tables differ in a key column: the giving file has none, the taking file has l
+DROP TABLE phone.a;
+CREATE VIRTUAL TABLE phone.a USING counter(k TEXT PRIMARY KEY, m COUNTER);
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table a: the tables differ in a counter: the giving file has none, the taking file has n
+DROP TABLE phone.a;
+CREATE VIRTUAL TABLE phone.a USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table a: the tables differ in a counter: the giving file has m, the taking file has none
+DROP TABLE phone.a;
+CREATE VIRTUAL TABLE phone.a USING counter(n COUNTER, k VARCHAR(9) PRIMARY KEY);
+INSERT INTO phone.a VALUES(1, 'x');
+SELECT * FROM counter_pull('phone');
+--= a|1|1|0
+
+-- # ordinary-objects-in-the-way-are-named
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE v(x);
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: a table in main has the name of the counter table that would be created
+DROP TABLE v;
+CREATE VIEW v AS SELECT 1;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: a view in main has the name of the counter table that would be created
+
+-- # one-bad-cell-and-nothing-has-changed
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.a USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.b USING counter(k TEXT, j INTEGER, n COUNTER, PRIMARY KEY(k, j));
+INSERT INTO phone.a VALUES('x', 1);
+INSERT INTO phone.b VALUES('x', 1, 1), ('y', 2, 1);
+UPDATE phone.b_cells SET n = x'c10100' WHERE k = 'y';
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table b: column n of ('y', 2): the cell is truncated
+SELECT count(*) FROM main.sqlite_master;
+--= 0
+SELECT * FROM counter_pull('phone.db');
+--! counter_pull: table b: column n of ('y', 2): the cell is truncated
+UPDATE phone.b_cells SET n = 'text' WHERE k = 'y';
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table b: column n of ('y', 2): the cell is no counter cell
+
+-- # stored-tables-with-triggers-are-refused-as-source-and-as-target
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+SELECT * FROM counter_sync('phone');
+--= v|1|1|0
+CREATE TRIGGER phone.evil AFTER UPDATE ON v_cells BEGIN SELECT 1; END;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: the stored table v_cells has the trigger evil: drop it first
+SELECT * FROM counter_push('phone');
+--! counter_push: table v: the stored table v_cells has the trigger evil: drop it first
+DROP TRIGGER phone.evil;
+CREATE TEMP TRIGGER sly AFTER UPDATE ON main.v_cells BEGIN SELECT 1; END;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: the stored table v_cells has the trigger sly: drop it first
+
+-- # a-full-disk-takes-a-pull-back-whole
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+WITH RECURSIVE i(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM i WHERE i < 5000)
+INSERT INTO phone.v SELECT 'key' || i, 1 FROM i;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+PRAGMA main.max_page_count = 20;
+--= 20
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: database or disk is full
+SELECT * FROM v;
+--= x|1
+PRAGMA main.max_page_count = 100000;
+--= 100000
+SELECT * FROM counter_pull('phone');
+--= v|5000|5000|0
+
+-- # a-read-only-target-is-an-error
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('x', 1);
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+--@ readonly
+SELECT * FROM counter_pull('phone.db');
+--! counter_pull: table v: attempt to write a readonly database
+SELECT count(*) FROM v;
+--= 0
+
+-- # a-lock-that-cannot-be-had-says-what-to-do
+--@ connection main
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('x', 1);
+CREATE VIRTUAL TABLE main.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+--@ connection other
+BEGIN IMMEDIATE;
+--@ connection main
+SELECT * FROM counter_pull('phone');
+--! counter_pull: database is locked: wrap the call in BEGIN IMMEDIATE, which waits
+SELECT count(*) FROM main.v;
+--= 0
+--@ connection other
+COMMIT;
+--@ connection main
+SELECT * FROM counter_pull('phone');
+--= v|1|1|0
