@@ -25,7 +25,8 @@ endif
 SOURCES := $(wildcard ext/*.c ext/*/*.c)
 CORE := $(wildcard ext/core/*.c)
 STATEMENTS := $(wildcard sql/*.sql)
-CORE_TESTS := $(patsubst tests/core/%.c,build/tests/%,$(wildcard tests/core/test_*.c))
+CORE_TESTS := $(patsubst tests/core/%.c,build/tests/core/%,$(wildcard tests/core/test_*.c))
+FAULT_TESTS := $(patsubst tests/fault/%.c,build/tests/fault/%,$(wildcard tests/fault/test_*.c))
 CHECKED_BY := $(foreach cc,gcc clang,$(if $(shell command -v $(cc) 2>/dev/null),$(cc)))
 
 all: $(LOADABLE) build/libcounter.a
@@ -55,15 +56,20 @@ build/gen/statements.h: tools/embed.awk $(STATEMENTS)
 	mv $@.new $@
 
 # The tests are built by gcc with the address and undefined behaviour sanitizers.
-build/tests/%: tests/core/%.c $(CORE:%.c=build/sanitized/%.o)
+build/tests/core/%: tests/core/%.c $(CORE:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
 	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lcmocka -o $@
+
+build/tests/fault/%: tests/fault/%.c $(SOURCES:%.c=build/sanitized/%.o)
+	@mkdir -p $(@D)
+	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
+		-lcmocka -lsqlite3 $(UUID) -o $@
 
 build/tests/run_process: tests/sql/run_process.c $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
 	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 
-tests: $(CORE_TESTS) build/tests/run_process
+tests: $(CORE_TESTS) $(FAULT_TESTS) build/tests/run_process
 
 # No warning in either build, by gcc and by clang.
 check-warnings: $(foreach cc,$(CHECKED_BY),$(SOURCES:%.c=build/check/$(cc)/so/%.o) \

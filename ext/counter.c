@@ -8,10 +8,24 @@ SQLITE_EXTENSION_INIT1
 
 enum { OLDEST_SQLITE = 3031000 }; /* INNOCUOUS and DIRECTONLY came with 3.31 */
 
-static int (*const ROOMS[])(sqlite3 *) = {
-    ctr_cells_register,  ctr_aggregates_register, ctr_replica_register,
-    ctr_shards_register, ctr_table_register,      ctr_exchange_register,
+static int (*const FUNCTIONS[])(sqlite3 *) = {
+    ctr_cells_register,
+    ctr_aggregates_register,
+    ctr_replica_register,
+    ctr_shards_register,
 };
+
+static int register_all(sqlite3 *db)
+{
+    ctr_sessions *sessions = sqlite3_malloc64(sizeof *sessions);
+    if (!sessions) return SQLITE_NOMEM;
+    *sessions = (ctr_sessions){NULL};
+    int rc = ctr_table_register(db, sessions);
+    if (rc == SQLITE_OK) rc = ctr_exchange_register(db, sessions);
+    for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && rc == SQLITE_OK; i++)
+        rc = FUNCTIONS[i](db);
+    return rc;
+}
 
 #if defined(_WIN32)
 #define EXPORTED __declspec(dllexport)
@@ -30,8 +44,8 @@ EXPORTED int sqlite3_counter_init(sqlite3 *db, char **message,
                                        sqlite3_libversion());
         return SQLITE_ERROR;
     }
-    int rc = SQLITE_OK;
-    for (size_t i = 0; i < sizeof ROOMS / sizeof *ROOMS && rc == SQLITE_OK; i++) rc = ROOMS[i](db);
+    int rc = register_all(db);
+    if (rc != SQLITE_OK && message) *message = sqlite3_mprintf("sqlite-counter: %s", sqlite3_errmsg(db));
     return rc;
 }
 

@@ -1,13 +1,13 @@
 -- Between files.
 
 -- name: SYNC_SAVEPOINT
-SAVEPOINT counter_sync;
+SAVEPOINT _counter_session;
 
 -- name: SYNC_RELEASE
-RELEASE counter_sync;
+RELEASE _counter_session;
 
 -- name: SYNC_ROLLBACK
-ROLLBACK TO counter_sync;
+ROLLBACK TO _counter_session;
 
 -- name: SYNC_SNAPSHOT
 BEGIN;

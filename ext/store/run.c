@@ -6,6 +6,11 @@ ctr_run ctr_run_on(sqlite3 *db, const char *schema, const char *table, ctr_probl
     return (ctr_run){.db = db, .slots = {.schema = schema, .table = table}, .problem = problem};
 }
 
+bool ctr_run_has_schema(sqlite3 *db, const char *schema)
+{
+    return sqlite3_db_readonly(db, schema) >= 0 || sqlite3_stricmp(schema, "temp") == 0;
+}
+
 sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which)
 {
     if (run->problem->rc != SQLITE_OK) return NULL;

@@ -24,6 +24,9 @@ typedef struct ctr_run {
 /* `schema` and `table` are borrowed; table may be NULL where no statement names one. */
 ctr_run ctr_run_on(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
 
+/* Is this the name of a database of the connection? temp always is. */
+bool ctr_run_has_schema(sqlite3 *db, const char *schema);
+
 /* A statement to be finalized by the caller; NULL on error. */
 sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which);
 

@@ -184,7 +184,7 @@ static void refuse_command(sqlite3_value *value, ctr_problem *problem)
     char *shown = ctr_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
-                    "no command is %s; there are 'integrity-check', 'reset', 'reset <counter>' and "
+                    "unknown command %s; there are 'integrity-check', 'reset', 'reset <counter>' and "
                     "'delete <counter>'",
                     shown ? shown : "");
     sqlite3_free(shown);

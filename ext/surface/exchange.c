@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "store/describe.h"
+#include "store/run.h"
 #include "surface/register.h"
 #include "sync/pull.h"
 #include "sync/session.h"
@@ -30,6 +31,7 @@ typedef struct exchange_table {
     sqlite3_vtab base;
     sqlite3 *db;
     const direction *way;
+    ctr_sessions *sessions; /* borrowed */
 } exchange_table;
 
 typedef struct exchange_cursor {
@@ -41,11 +43,6 @@ typedef struct exchange_cursor {
 
 /* ---- the work --------------------------------------------------------------------------------- */
 
-static bool is_attached(sqlite3 *db, const char *schema)
-{
-    return sqlite3_db_readonly(db, schema) >= 0;
-}
-
 static int refuse_main(ctr_problem *problem)
 {
     return ctr_problem_set(problem, SQLITE_ERROR, "main cannot be merged with itself");
@@ -55,7 +52,7 @@ static int open_peer(const exchange_table *table, ctr_source *source, const char
                      ctr_problem *problem)
 {
     if (sqlite3_stricmp(peer, "main") == 0) return refuse_main(problem);
-    if (is_attached(table->db, peer))
+    if (ctr_run_has_schema(table->db, peer))
         ctr_source_open(source, table->db, peer, problem);
     else if (table->way->gives)
         ctr_problem_set(problem, SQLITE_ERROR, "no attached database has the name '%s'", peer);
@@ -73,6 +70,16 @@ static int refuse_empty(const direction *way, const char *peer, ctr_problem *pro
     return ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter tables", way->takes ? peer : "main");
 }
 
+/* A call that stands alone can wait for the lock if it begins with it; inside a transaction the lock may be
+ * the transaction's own, which no waiting opens. */
+static void say_locked(bool alone, ctr_problem *problem)
+{
+    ctr_problem_close(problem);
+    ctr_problem_set(problem, SQLITE_BUSY, "database is locked: %s",
+                    alone ? "wrap the call in BEGIN IMMEDIATE, which waits"
+                          : "by another connection, or by this transaction: commit it first");
+}
+
 /* Snapshots of those that give, the savepoint, the merges, the end. The snapshots close before the commit,
  * which would wait for them. */
 static int exchange(exchange_table *table, const char *peer, ctr_report *report, ctr_problem *problem)
@@ -83,7 +90,7 @@ static int exchange(exchange_table *table, const char *peer, ctr_report *report,
     ctr_session session = {0};
     open_peer(table, &theirs, peer, problem);
     if (way->gives) ctr_source_open(&ours, db, "main", problem);
-    if (problem->rc == SQLITE_OK) ctr_session_begin(&session, db, way->takes ? "main" : peer, problem);
+    if (problem->rc == SQLITE_OK) ctr_session_begin(&session, db, table->sessions, problem);
 
     if (way->takes) ctr_pull_all(&theirs, db, "main", CTR_MAIN_TAKES, report, problem);
     if (way->gives) ctr_pull_all(&ours, db, peer, CTR_MAIN_GIVES, report, problem);
@@ -92,21 +99,24 @@ static int exchange(exchange_table *table, const char *peer, ctr_report *report,
     ctr_source_close(&theirs);
     ctr_source_close(&ours);
     ctr_session_end(&session, problem);
-    if ((problem->rc & 0xff) == SQLITE_BUSY) {
-        ctr_problem_close(problem);
-        ctr_problem_set(problem, SQLITE_BUSY,
-                        "database is locked: wrap the call in BEGIN IMMEDIATE, which waits");
-    }
+    if ((problem->rc & 0xff) == SQLITE_BUSY) say_locked(sqlite3_get_autocommit(db), problem);
     return problem->rc;
 }
 
 /* ---- the virtual table ------------------------------------------------------------------------ */
 
+/* The first argument of xConnect is the module's name. */
+static const direction *direction_of(const char *module)
+{
+    const direction *way = DIRECTIONS;
+    while (sqlite3_stricmp(way->function, module) != 0) way++;
+    return way;
+}
+
 static int exchange_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                             sqlite3_vtab **base, char **message)
 {
     (void)argc;
-    (void)argv;
     (void)message;
     int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(table_name TEXT, rows_read INTEGER, "
                                       "rows_changed INTEGER, conflicts INTEGER, peer HIDDEN)");
@@ -114,7 +124,7 @@ static int exchange_connect(sqlite3 *db, void *aux, int argc, const char *const 
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     exchange_table *table = sqlite3_malloc64(sizeof *table);
     if (!table) return SQLITE_NOMEM;
-    *table = (exchange_table){.db = db, .way = aux};
+    *table = (exchange_table){.db = db, .way = direction_of(argv[0]), .sessions = aux};
     *base = &table->base;
     return SQLITE_OK;
 }
@@ -248,7 +258,7 @@ static int exchange_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
     return SQLITE_OK;
 }
 
-int ctr_exchange_register(sqlite3 *db)
+int ctr_exchange_register(sqlite3 *db, ctr_sessions *sessions)
 {
     /* No xCreate: the tables exist by themselves and cannot be created. */
     static const sqlite3_module MODULE = {.xConnect = exchange_connect,
@@ -263,6 +273,6 @@ int ctr_exchange_register(sqlite3 *db)
                                           .xRowid = exchange_rowid};
     int rc = SQLITE_OK;
     for (size_t i = 0; i < sizeof DIRECTIONS / sizeof *DIRECTIONS && rc == SQLITE_OK; i++)
-        rc = sqlite3_create_module_v2(db, DIRECTIONS[i].function, &MODULE, (void *)&DIRECTIONS[i], NULL);
+        rc = sqlite3_create_module_v2(db, DIRECTIONS[i].function, &MODULE, sessions, NULL);
     return rc;
 }

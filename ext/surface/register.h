@@ -2,7 +2,7 @@
 #ifndef CTR_SURFACE_REGISTER_H
 #define CTR_SURFACE_REGISTER_H
 
-#include "store/sqlite.h"
+#include "sync/session.h"
 
 /* How an SQL function may be used. PURE: its result depends on its arguments alone. READS: it looks at the
  * identity. ADMIN: it changes the file, so it may stand in no trigger and no view. */
@@ -16,7 +16,9 @@ int ctr_cells_register(sqlite3 *db);      /* functions of cells */
 int ctr_aggregates_register(sqlite3 *db); /* counter_merge(cell), counter_sum, counter_collect */
 int ctr_replica_register(sqlite3 *db);    /* counter_init, counter_id, counter_inc, counter_dec */
 int ctr_shards_register(sqlite3 *db);     /* counter_shards */
-int ctr_table_register(sqlite3 *db);      /* USING counter(...) */
-int ctr_exchange_register(sqlite3 *db);   /* counter_pull, counter_push, counter_sync */
+
+/* These two share the running session, which the connection frees with the counter table's module. */
+int ctr_table_register(sqlite3 *db, ctr_sessions *sessions);    /* USING counter(...); takes it over */
+int ctr_exchange_register(sqlite3 *db, ctr_sessions *sessions); /* counter_pull, _push, _sync; borrows */
 
 #endif

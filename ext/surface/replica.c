@@ -11,6 +11,7 @@
 #include "core/id.h"
 #include "store/describe.h"
 #include "store/identity.h"
+#include "store/run.h"
 #include "surface/args.h"
 #include "surface/register.h"
 #include "sync/session.h"
@@ -93,7 +94,7 @@ static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
 static void make_identity(sqlite3 *db, const char *name, ctr_identity *identity, ctr_problem *problem)
 {
     ctr_session session;
-    if (ctr_session_begin(&session, db, "main", problem) == SQLITE_OK)
+    if (ctr_session_begin(&session, db, NULL, problem) == SQLITE_OK)
         ctr_identity_ensure(identity, db, "main", name, problem);
     ctr_session_end(&session, problem);
 }
@@ -121,7 +122,7 @@ static void fn_id(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ctr_problem problem = {SQLITE_OK, NULL};
     sqlite3 *db = sqlite3_context_db_handle(ctx);
     const char *schema = argc > 0 ? (const char *)sqlite3_value_text(argv[0]) : "main";
-    if (!schema || sqlite3_db_readonly(db, schema) < 0) {
+    if (!schema || !ctr_run_has_schema(db, schema)) {
         ctr_arg_error(ctx, "counter_id: no attached database has the name '%s'",
                       schema ? schema : "NULL");
         return;

@@ -72,61 +72,86 @@ static void declare(ctr_table *table, ctr_problem *problem)
     sqlite3_vtab_config(table->db, SQLITE_VTAB_INNOCUOUS);
 }
 
+/* A table that was read from the stored tables, or NULL and a problem. Takes over the names. */
+static ctr_table *connect(sqlite3 *db, char *schema, char *name, ctr_problem *problem)
+{
+    ctr_table *table = sqlite3_malloc64(sizeof *table);
+    if (!table) {
+        sqlite3_free(schema);
+        sqlite3_free(name);
+        ctr_problem_nomem(problem);
+        return NULL;
+    }
+    memset(table, 0, sizeof *table);
+    table->db = db;
+    table->schema = schema;
+    table->name = name;
+    open_table(table, problem);
+    declare(table, problem);
+    if (problem->rc == SQLITE_OK) return table;
+    ctr_problem_where(problem, "%s", name);
+    table_disconnect(&table->base);
+    return NULL;
+}
+
 /* SQLITE_SCHEMA must come out as it is: SQLite reads the schema again and repeats the call. */
-static int report(const char *table, ctr_problem *problem, char **message)
+static int report(ctr_problem *problem, char **message)
 {
     int rc = problem->rc;
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM && rc != SQLITE_SCHEMA)
-        *message = sqlite3_mprintf("%s: %s", table, ctr_problem_text(problem));
+        *message = sqlite3_mprintf("%s", ctr_problem_text(problem));
     ctr_problem_close(problem);
     return rc;
 }
 
-static int connect(sqlite3 *db, const char *const *argv, sqlite3_vtab **base, ctr_problem *problem)
-{
-    ctr_table *table = sqlite3_malloc64(sizeof *table);
-    if (!table) return ctr_problem_nomem(problem);
-    memset(table, 0, sizeof *table);
-    table->db = db;
-    table->schema = sqlite3_mprintf("%s", argv[ARG_SCHEMA]);
-    table->name = sqlite3_mprintf("%s", argv[ARG_TABLE]);
-    open_table(table, problem);
-    declare(table, problem);
-    if (problem->rc == SQLITE_OK)
-        *base = &table->base;
-    else
-        table_disconnect(&table->base);
-    return problem->rc;
-}
-
+/* The names are copied at once: an inner statement that is interrupted rolls everything back, and with it
+ * goes the table whose arguments we are looking at. */
 static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                          sqlite3_vtab **base, char **message)
 {
     (void)aux;
     (void)argc;
     ctr_problem problem = {SQLITE_OK, NULL};
-    connect(db, argv, base, &problem);
-    return report(argv[ARG_TABLE], &problem, message);
+    ctr_table *table = connect(db, sqlite3_mprintf("%s", argv[ARG_SCHEMA]),
+                               sqlite3_mprintf("%s", argv[ARG_TABLE]), &problem);
+    if (table) *base = &table->base;
+    return report(&problem, message);
+}
+
+static void create(sqlite3 *db, const char *schema, const char *name, const ctr_shape *shape,
+                   ctr_problem *problem)
+{
+    ctr_identity identity;
+    if (ctr_declaration_reserves_table(name))
+        ctr_problem_set(problem, SQLITE_ERROR, "names that begin with counter_ are reserved");
+    if (problem->rc == SQLITE_OK) ctr_identity_ensure(&identity, db, schema, NULL, problem);
+    ctr_catalog_add(db, schema, name, problem);
+    ctr_shape_create(shape, db, schema, name, problem);
 }
 
 /* Whatever fails here, the CREATE statement takes back what was written before. */
 static int table_create(sqlite3 *db, void *aux, int argc, const char *const *argv,
                         sqlite3_vtab **base, char **message)
 {
-    (void)aux;
-    const char *schema = argv[ARG_SCHEMA], *table = argv[ARG_TABLE];
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_shape shape = {0};
-    ctr_identity identity;
-    if (ctr_declaration_reserves_table(table))
-        ctr_problem_set(&problem, SQLITE_ERROR, "names that begin with counter_ are reserved");
-    ctr_declare_shape(&shape, table, argc - ARG_CLAUSES, argv + ARG_CLAUSES, &problem);
-    if (problem.rc == SQLITE_OK) ctr_identity_ensure(&identity, db, schema, NULL, &problem);
-    ctr_catalog_add(db, schema, table, &problem);
-    ctr_shape_create(&shape, db, schema, table, &problem);
+    ctr_table *table = NULL;
+    char *schema = sqlite3_mprintf("%s", argv[ARG_SCHEMA]);
+    char *name = sqlite3_mprintf("%s", argv[ARG_TABLE]);
+    if (!schema || !name) ctr_problem_nomem(&problem);
+    ctr_session_renew(aux, &problem);
+    ctr_declare_shape(&shape, name, argc - ARG_CLAUSES, argv + ARG_CLAUSES, &problem);
+    create(db, schema, name, &shape, &problem);
     ctr_shape_close(&shape);
-    if (problem.rc == SQLITE_OK) connect(db, argv, base, &problem);
-    return report(table, &problem, message);
+    if (problem.rc == SQLITE_OK) {
+        table = connect(db, schema, name, &problem);
+    } else {
+        ctr_problem_where(&problem, "%s", name);
+        sqlite3_free(schema);
+        sqlite3_free(name);
+    }
+    if (table) *base = &table->base;
+    return report(&problem, message);
 }
 
 static int table_destroy(sqlite3_vtab *base)
@@ -166,7 +191,7 @@ static int table_shadow_name(const char *suffix)
     return sqlite3_stricmp(suffix, "cells") == 0;
 }
 
-int ctr_table_register(sqlite3 *db)
+int ctr_table_register(sqlite3 *db, ctr_sessions *sessions)
 {
     static const sqlite3_module MODULE = {.iVersion = 3,
                                           .xCreate = table_create,
@@ -184,5 +209,5 @@ int ctr_table_register(sqlite3 *db)
                                           .xUpdate = ctr_write_update,
                                           .xRename = table_rename,
                                           .xShadowName = table_shadow_name};
-    return sqlite3_create_module_v2(db, "counter", &MODULE, NULL, NULL);
+    return sqlite3_create_module_v2(db, "counter", &MODULE, sessions, sqlite3_free);
 }

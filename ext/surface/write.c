@@ -166,7 +166,7 @@ static int refuse_assignment(ctr_table *table, int counter, ctr_problem *problem
     const char *name = column_name(table, counter_column(table, counter));
     return ctr_problem_set(problem, SQLITE_ERROR,
                            "column %s: counters can only be incremented and decremented: "
-                           "SET %s = %s + n",
+                           "SET %s = %s + 1",
                            name, name, name);
 }
 

@@ -14,34 +14,60 @@ static int64_t user_version(ctr_run *run)
     return version;
 }
 
-int ctr_session_begin(ctr_session *session, sqlite3 *db, const char *target, ctr_problem *problem)
+static void prepare_write(ctr_session *session, ctr_problem *problem)
 {
-    *session = (ctr_session){.db = db, .alone = sqlite3_get_autocommit(db)};
-    ctr_run run = ctr_run_on(db, target, NULL, problem);
+    ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
     char *version = sqlite3_mprintf("%lld", (long long)user_version(&run));
-    if (!version) return ctr_problem_nomem(problem);
+    if (!version) ctr_problem_nomem(problem);
     run.slots.value = version;
+    sqlite3_finalize(session->write_nothing);
     session->write_nothing = ctr_run_prepare(&run, CTR_SQL_SYNC_WRITE_NOTHING);
     sqlite3_free(version);
+}
+
+int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions, ctr_problem *problem)
+{
+    *session = (ctr_session){.db = db, .sessions = sessions, .alone = sqlite3_get_autocommit(db)};
+    prepare_write(session, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;
 
+    ctr_run run = ctr_run_on(db, "main", NULL, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_SAVEPOINT, NULL);
-    session->open = problem->rc == SQLITE_OK;
-    if ((problem->rc & 0xff) == SQLITE_BUSY) {
+    int code = problem->rc & 0xff; /* an interrupt may come when the savepoint is there already */
+    session->open = code == SQLITE_OK || code == SQLITE_INTERRUPT;
+    if (sessions) sessions->running = session;
+    if (code == SQLITE_BUSY) {
         ctr_problem_close(problem);
         ctr_problem_set(problem, SQLITE_ERROR, "it cannot run inside a statement that writes");
     }
     return problem->rc;
 }
 
-static void take_back(ctr_session *session)
+int ctr_session_renew(ctr_sessions *sessions, ctr_problem *problem)
+{
+    if (problem->rc == SQLITE_OK && sessions->running) prepare_write(sessions->running, problem);
+    return problem->rc;
+}
+
+static int roll_back(const ctr_session *session)
 {
     ctr_problem undo = {SQLITE_OK, NULL};
     ctr_run run = ctr_run_on(session->db, "main", NULL, &undo);
     ctr_run_do(&run, session->alone ? CTR_SQL_SYNC_ROLLBACK_ALL : CTR_SQL_SYNC_ROLLBACK, NULL);
     if (!session->alone) ctr_run_do(&run, CTR_SQL_SYNC_RELEASE, NULL);
-    if ((undo.rc & 0xff) == SQLITE_INTERRUPT) sqlite3_step(session->write_nothing);
+    int code = undo.rc & 0xff;
     ctr_problem_close(&undo);
+    return code;
+}
+
+/* An interrupt that lasts interrupts the write too, which takes everything back. One that came from a progress
+ * handler may be over by then: the second attempt does it. */
+static void take_back(const ctr_session *session)
+{
+    if (roll_back(session) != SQLITE_INTERRUPT) return;
+    sqlite3_step(session->write_nothing);
+    sqlite3_reset(session->write_nothing);
+    if (!sqlite3_get_autocommit(session->db)) roll_back(session);
 }
 
 /* SQLite has rolled back by itself where it had to: then there is nothing left to be taken back. */
@@ -53,6 +79,7 @@ int ctr_session_end(ctr_session *session, ctr_problem *problem)
         if (problem->rc != SQLITE_OK && !sqlite3_get_autocommit(session->db)) take_back(session);
     }
     sqlite3_finalize(session->write_nothing);
+    if (session->sessions) session->sessions->running = NULL;
     *session = (ctr_session){0};
     return problem->rc;
 }

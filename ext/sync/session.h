@@ -5,7 +5,9 @@
  *
  * After sqlite3_interrupt() even ROLLBACK TO is interrupted, and half the work would stay in an open
  * transaction. What SQLite does guarantee is that an interrupted write rolls the transaction back: such a
- * write, which would change nothing, is prepared beforehand.
+ * write, which would change nothing, is prepared beforehand. CREATE VIRTUAL TABLE makes all prepared statements
+ * expire just before it calls xCreate, so that call prepares it again: if this is interrupted too, the
+ * CREATE is, which is a write.
  */
 #ifndef CTR_SYNC_SESSION_H
 #define CTR_SYNC_SESSION_H
@@ -16,12 +18,21 @@
 
 typedef struct ctr_session {
     sqlite3 *db;
+    struct ctr_sessions *sessions; /* borrowed */
     sqlite3_stmt *write_nothing;
     bool open, alone; /* alone: in no transaction of the caller */
 } ctr_session;
 
-/* `target` is the schema that will be written first. */
-int ctr_session_begin(ctr_session *session, sqlite3 *db, const char *target, ctr_problem *problem);
+/* What the modules of one connection share: the session that is running, or NULL. */
+typedef struct ctr_sessions {
+    ctr_session *running;
+} ctr_sessions;
+
+/* NULL `sessions`: no virtual table will be created. */
+int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions, ctr_problem *problem);
+
+/* To be called where a virtual table is created. */
+int ctr_session_renew(ctr_sessions *sessions, ctr_problem *problem);
 
 /* Keeps the work if there is no problem, else takes it back; a failed commit becomes the problem. */
 int ctr_session_end(ctr_session *session, ctr_problem *problem);

@@ -68,14 +68,19 @@ def copies(pending):
     return {number: table and table.copy() for number, table in pending.items()}
 
 
+numbers = st.integers(0, 4)
+amounts = st.integers(-3, 5) | st.sampled_from([10**12, -10**12])
+perhaps = st.tuples(*[st.none() | amounts] * len(COUNTERS))
+
+
 class Replicas(RuleBasedStateMachine):
     replicas = ()
 
     @initialize(key=st.sampled_from(sorted(KEYS)), chance=st.integers(0, 2**32),
                 journals=st.lists(st.sampled_from(["WAL", "DELETE"]), min_size=2, max_size=5),
-                bare=st.booleans())
-    def start(self, key, chance, journals, bare):
-        """All replicas but perhaps the last begin with the table."""
+                bare=st.booleans(), rows=st.lists(st.tuples(numbers, st.integers(0, 2), perhaps), max_size=12))
+    def start(self, key, chance, journals, bare, rows):
+        """All replicas but perhaps the last begin with the table, and with some rows."""
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="counter-"))
         self.random = random.Random(chance)
         self.increments = Increments()
@@ -92,6 +97,8 @@ class Replicas(RuleBasedStateMachine):
             self.replicas.append(one)
         for one in self.replicas:
             one.attach([other for other in self.replicas if other is not one])
+        for number, row, amounts in rows:
+            self.insert_rows(self.pick(number), "ABORT", [(row, amounts)])
 
     def create_table(self, one):
         declaration = self.declaration.split(", PRIMARY KEY")
@@ -146,10 +153,7 @@ class Replicas(RuleBasedStateMachine):
 
     # What an application does.
 
-    numbers = st.integers(0, 4)
-    amounts = st.integers(-3, 5) | st.sampled_from([10**12, -10**12])
-    perhaps = st.tuples(*[st.none() | amounts] * len(COUNTERS))
-    wheres = st.sampled_from([0, 1, 2, "all", "first"])
+    wheres = st.sampled_from([0, 1, 2, 0, 1, 2, "all", "first"])
 
     def where(self, where):
         """A condition on the key, and the keys that satisfy it."""
@@ -161,10 +165,12 @@ class Replicas(RuleBasedStateMachine):
         condition = " AND ".join(f"{column} = ?" for column in columns)
         return condition, list(key), [k for k in self.keys if k[:len(key)] == key]
 
-    @rule(number=numbers, conflict=st.sampled_from(["ABORT", "ABORT", "IGNORE", "REPLACE"]),
+    @rule(number=numbers, conflict=st.sampled_from(["ABORT", "ABORT", "ABORT", "IGNORE", "REPLACE"]),
           rows=st.lists(st.tuples(st.integers(0, 2), perhaps), min_size=1, max_size=3))
     def insert(self, number, conflict, rows):
-        one = self.pick(number)
+        self.insert_rows(self.pick(number), conflict, rows)
+
+    def insert_rows(self, one, conflict, rows):
         if one.table is None:
             return
         columns = ", ".join(self.key_columns + COUNTERS)
@@ -206,14 +212,17 @@ class Replicas(RuleBasedStateMachine):
             return len(hit)
         self.change(one, f"DELETE FROM main.page_views WHERE {condition}", arguments, foresee)
 
-    @rule(number=numbers, key=st.integers(0, 2), amounts=perhaps, verb=st.sampled_from(
-        ["reset", "reset hits", "reset bytes", "delete hits", "delete bytes"]))
-    def command(self, number, key, verb, amounts):
+    @rule(number=numbers, key=st.integers(0, 2), amounts=perhaps, careless=st.sampled_from([False] * 4 + [True]),
+          verb=st.sampled_from(["reset", "reset hits", "reset bytes", "delete hits", "delete bytes"]))
+    def command(self, number, key, verb, amounts, careless):
+        """Values for counters that the command does not name are refused; only the careless give them."""
         one = self.pick(number)
         if one.table is None:
             return
         word, *name = verb.split()
         named = [COUNTERS.index(n) for n in name] or range(len(COUNTERS))
+        if not careless:
+            amounts = [n if i in named and word == "reset" else None for i, n in enumerate(amounts)]
         columns = ", ".join(["page_views", *self.key_columns, *COUNTERS])
         marks = ", ".join("?" * (1 + len(self.key_columns) + len(COUNTERS)))
 
@@ -222,17 +231,8 @@ class Replicas(RuleBasedStateMachine):
         self.change(one, f"INSERT INTO main.page_views({columns}) VALUES ({marks})",
                     [verb, *self.keys[key], *amounts], foresee)
 
-    @rule(number=numbers)
-    def reopen(self, number):
-        """What was pending is gone, the identity is still there."""
-        one = self.pick(number)
-        one.db.close()
-        one.pending, one.savepoints = None, []
-        one.open()
-
     # Transactions. They hold the write lock of their file from the start, so that what they see stands still.
 
-    @precondition(lambda self: not all(one.in_transaction for one in self.replicas))
     @rule(number=numbers, begin=st.sampled_from(["BEGIN", "SAVEPOINT begin"]))
     def begin(self, number, begin):
         one = self.pick(number)
@@ -244,23 +244,25 @@ class Replicas(RuleBasedStateMachine):
         else:
             one.pending, one.savepoints = {one.number: one.committed}, []
 
-    in_transaction = precondition(lambda self: any(one.in_transaction for one in self.replicas))
-
-    def pick_in_transaction(self, number):
+    @precondition(lambda self: any(one.in_transaction for one in self.replicas))
+    @rule(number=numbers, depth=st.integers(0, 2), go_on=st.sampled_from(
+        ["savepoint", "savepoint", "release", "rollback to", "rollback to", "rollback", "commit", "commit", "reopen"]))
+    def go_on(self, number, go_on, depth):
         inside = [one for one in self.replicas if one.in_transaction]
-        return inside[number % len(inside)]
+        one = inside[number % len(inside)]
+        if go_on == "savepoint":
+            one.db.execute(f"SAVEPOINT s{len(one.savepoints)}")
+            one.savepoints.append(copies(one.pending))
+        elif go_on in ("release", "rollback to"):
+            self.leave_savepoint(one, depth, go_on == "release")
+        elif go_on == "rollback":
+            self.roll_back(one)
+        elif go_on == "commit":
+            self.commit(one)
+        else:
+            self.reopen(one)
 
-    @in_transaction
-    @rule(number=numbers)
-    def savepoint(self, number):
-        one = self.pick_in_transaction(number)
-        one.db.execute(f"SAVEPOINT s{len(one.savepoints)}")
-        one.savepoints.append(copies(one.pending))
-
-    @in_transaction
-    @rule(number=numbers, depth=st.integers(0, 2), release=st.booleans())
-    def leave_savepoint(self, number, depth, release):
-        one = self.pick_in_transaction(number)
+    def leave_savepoint(self, one, depth, release):
         if not one.savepoints:
             return
         depth = depth % len(one.savepoints)
@@ -270,25 +272,23 @@ class Replicas(RuleBasedStateMachine):
         one.db.execute(f"RELEASE s{depth}")
         del one.savepoints[depth:]
 
-    @in_transaction
-    @rule(number=numbers)
-    def rollback(self, number):
-        self.end_by_rollback(self.pick_in_transaction(number))
-
-    def end_by_rollback(self, one):
+    def roll_back(self, one):
         one.db.execute("ROLLBACK")
         one.pending, one.savepoints = None, []
 
-    @in_transaction
-    @rule(number=numbers)
-    def commit(self, number):
+    def commit(self, one):
         """Another transaction that has read one of the files can hold the commit up; this one gives up then."""
-        one = self.pick_in_transaction(number)
         if self.run(one, "COMMIT") is None:
-            return self.end_by_rollback(one)
+            return self.roll_back(one)
         for touched, table in one.pending.items():
             self.replicas[touched].committed = table
         one.pending, one.savepoints = None, []
+
+    def reopen(self, one):
+        """What was pending is gone, the identity is still there."""
+        one.db.close()
+        one.pending, one.savepoints = None, []
+        one.open()
 
     # Between files. Only committed content of the giving file travels.
 
@@ -310,35 +310,31 @@ class Replicas(RuleBasedStateMachine):
             for number, table in tables.items():
                 self.keep(one, self.replicas[number], table)
 
-    @rule(number=numbers, other=numbers, by=st.sampled_from(["schema", "path", "new schema"]))
-    def pull(self, number, other, by):
+    @rule(number=numbers, other=numbers, how=st.sampled_from(["schema", "path", "new schema", "push", "sync"]))
+    def exchange(self, number, other, how):
         one, other = self.pick(number), self.pick(other)
         if one is other:
             return
+        if how == "push" and one.committed is not None:
+            self.moved(one, "counter_push", f"r{other.number}", [(one.committed, other)])
+        elif how == "sync" and None not in (one.committed, other.committed):
+            self.moved(one, "counter_sync", f"r{other.number}",
+                       [(other.committed, one), (one.committed, other)])
+        elif how not in ("push", "sync"):
+            self.pull(one, other, how)
+
+    def pull(self, one, other, how):
         if other.committed is None:
             with pytest.raises(sqlite3.Error):
                 one.db.execute("SELECT * FROM counter_pull(?)", [other.path]).fetchall()
-        elif by == "path":
+        elif how == "path":
             self.moved(one, "counter_pull", other.path, [(other.committed, one)])
-        elif by == "new schema" and not one.in_transaction:
+        elif how == "new schema" and not one.in_transaction:
             one.db.execute("ATTACH ? AS guest", [other.path])
             self.moved(one, "counter_pull", "guest", [(other.committed, one)])
             one.db.execute("DETACH guest")
         else:
             self.moved(one, "counter_pull", f"r{other.number}", [(other.committed, one)])
-
-    @rule(number=numbers, other=numbers)
-    def push(self, number, other):
-        one, other = self.pick(number), self.pick(other)
-        if one is not other and one.committed is not None:
-            self.moved(one, "counter_push", f"r{other.number}", [(one.committed, other)])
-
-    @rule(number=numbers, other=numbers)
-    def sync(self, number, other):
-        one, other = self.pick(number), self.pick(other)
-        if one is not other and None not in (one.committed, other.committed):
-            self.moved(one, "counter_sync", f"r{other.number}",
-                       [(other.committed, one), (one.committed, other)])
 
     # Stale copies of a file: sources of pulls, never counted in.
 
@@ -393,7 +389,7 @@ class Replicas(RuleBasedStateMachine):
     def bring_everything_to_everyone(self):
         for one in self.replicas:
             if one.in_transaction:
-                self.end_by_rollback(one)
+                self.roll_back(one)
         pairs = [(a, b) for a in self.replicas for b in self.replicas if a is not b]
         for _ in range(2):
             self.random.shuffle(pairs)

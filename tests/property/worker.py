@@ -11,16 +11,20 @@ import time
 from files import connect, is_locked
 
 
+def insist(db, sql):
+    """Runs a statement, again and again while the file is locked."""
+    while True:
+        try:
+            return db.execute(sql)
+        except Exception as error:
+            if not is_locked(error):
+                raise
+            time.sleep(0.0002)
+
+
 def count(db, times):
     for _ in range(times):
-        while True:
-            try:
-                db.execute("INSERT INTO t(k, a, b) VALUES ('k', 1, 1)")
-                break
-            except Exception as error:
-                if not is_locked(error):
-                    raise
-                time.sleep(0.0002)
+        insist(db, "INSERT INTO t(k, a, b) VALUES ('k', 1, 1)")
         os.write(1, b"+")
 
 
@@ -33,7 +37,7 @@ def hold(db, seconds):
 
 def main(what, path, argument):
     db = connect(path)
-    db.execute("PRAGMA synchronous = OFF")  # a killed process loses nothing that was written
+    insist(db, "PRAGMA synchronous = OFF")  # a killed process loses nothing that was written
     if what == "count":
         count(db, int(argument))
     else:

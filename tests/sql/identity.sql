@@ -81,6 +81,8 @@ SELECT counter_id('phone'), counter_id('main');
 CREATE VIRTUAL TABLE phone.v USING counter(k PRIMARY KEY, n COUNTER);
 SELECT counter_id('phone') <> counter_id(), counter_id('PHONE') = counter_id('phone');
 --= 1|1
+SELECT counter_id('temp');
+--= NULL
 SELECT counter_id('nosuch');
 --! counter_id: no attached database has the name 'nosuch'
 SELECT counter_id(NULL);

@@ -1,0 +1,167 @@
+/* tests/fault/test_interrupt.c - a pull, push or sync that is interrupted at any moment is done whole or not
+ * at all. (Whole, if the interrupt comes while the rows of the result are read.)
+ *
+ * SQLite calls the progress handler every few instructions; the n-th call interrupts, by sqlite3_interrupt() or
+ * by its result, for n = 1, 2, ... until the call passes untouched.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "counter.h"
+
+enum { EVERY = 20 };
+
+typedef struct alarm_clock {
+    sqlite3 *db;
+    int calls, at;
+    bool flag; /* sqlite3_interrupt instead of the handler's result */
+} alarm_clock;
+
+static int ring(void *data)
+{
+    alarm_clock *clock = data;
+    if (++clock->calls != clock->at) return 0;
+    if (clock->flag) sqlite3_interrupt(clock->db);
+    return !clock->flag;
+}
+
+static int run(sqlite3 *db, const char *sql)
+{
+    return sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
+
+static int64_t number(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *row;
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(row, 0);
+    sqlite3_finalize(row);
+    return n;
+}
+
+static sqlite3 *open_pair(void)
+{
+    sqlite3 *db;
+    char *message = NULL;
+    unlink("interrupt-main.db");
+    unlink("interrupt-peer.db");
+    assert_int_equal(sqlite3_open("interrupt-main.db", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_counter_init(db, &message, NULL), SQLITE_OK);
+    assert_int_equal(
+        run(db, "PRAGMA synchronous = OFF; ATTACH 'interrupt-peer.db' AS peer;"
+                "PRAGMA peer.synchronous = OFF;"
+                "CREATE VIRTUAL TABLE main.v USING counter(k INTEGER PRIMARY KEY, n COUNTER);"
+                "CREATE VIRTUAL TABLE main.mine USING counter(k INTEGER PRIMARY KEY, n COUNTER);"
+                "CREATE VIRTUAL TABLE peer.v USING counter(k INTEGER PRIMARY KEY, n COUNTER);"
+                "CREATE VIRTUAL TABLE peer.theirs USING counter(k INTEGER PRIMARY KEY, n COUNTER);"
+                "CREATE TABLE other(x); INSERT INTO other VALUES(0);"
+                "INSERT INTO main.v VALUES(1, 1), (2, 2); INSERT INTO main.mine VALUES(1, 1);"
+                "INSERT INTO peer.v VALUES(2, 20), (3, 30); INSERT INTO peer.theirs VALUES(1, 1);"),
+        SQLITE_OK);
+    return db;
+}
+
+/* Everything that a sync could change. */
+static int64_t fingerprint(sqlite3 *db)
+{
+    return number(db, "SELECT (SELECT 1000 * count(*) FROM main.sqlite_master)"
+                      " + (SELECT 1000000 * count(*) FROM peer.sqlite_master)"
+                      " + (SELECT sum(length(n)) FROM main.v_cells)"
+                      " + (SELECT sum(length(n)) FROM peer.v_cells)");
+}
+
+static int64_t fingerprint_after(const char *call)
+{
+    sqlite3 *db = open_pair();
+    assert_int_equal(run(db, call), SQLITE_OK);
+    int64_t after = fingerprint(db);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return after;
+}
+
+/* Returns the number of runs that were taken back. */
+static int interrupt_at_every_moment(const char *call, bool transaction, bool flag)
+{
+    int64_t after = fingerprint_after(call);
+    int taken_back = 0;
+    for (int at = 1;; at++) {
+        sqlite3 *db = open_pair();
+        alarm_clock clock = {db, 0, at, flag};
+        int64_t before = fingerprint(db);
+        if (transaction) assert_int_equal(run(db, "BEGIN; UPDATE other SET x = 1"), SQLITE_OK);
+        sqlite3_progress_handler(db, EVERY, ring, &clock);
+        int rc = run(db, call);
+        sqlite3_progress_handler(db, 0, NULL, NULL);
+        if (rc != SQLITE_OK) assert_int_equal(rc, SQLITE_INTERRUPT);
+
+        /* the caller's transaction goes on, or SQLite has rolled it back, as it does with an interrupted write */
+        if (transaction && !sqlite3_get_autocommit(db)) assert_int_equal(run(db, "COMMIT"), SQLITE_OK);
+        assert_true(sqlite3_get_autocommit(db));
+        bool done = fingerprint(db) == after;
+        if (!done) assert_int_equal(fingerprint(db), before);
+        if (rc == SQLITE_OK) assert_true(done);
+        taken_back += !done;
+        assert_int_equal(run(db, call), SQLITE_OK);
+        assert_int_equal(fingerprint(db), after);
+        assert_int_equal(run(db, "INSERT INTO v(v) VALUES('integrity-check')"), SQLITE_OK);
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+        if (rc == SQLITE_OK && clock.calls < at) return taken_back;
+    }
+}
+
+static void check(const char *call)
+{
+    for (int i = 0; i < 4; i++) assert_true(interrupt_at_every_moment(call, i & 1, i & 2) > 5);
+}
+
+static void an_interrupted_pull_is_done_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    check("SELECT * FROM counter_pull('peer')");
+}
+
+static void an_interrupted_push_is_done_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    check("SELECT * FROM counter_push('peer')");
+}
+
+static void an_interrupted_sync_is_done_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    check("SELECT * FROM counter_sync('peer')");
+}
+
+static int enter_folder(void **state)
+{
+    static char name[] = "/tmp/counter-interrupt-XXXXXX";
+    *state = mkdtemp(name);
+    return *state ? chdir(name) : -1;
+}
+
+static int leave_folder(void **state)
+{
+    unlink("interrupt-main.db");
+    unlink("interrupt-peer.db");
+    return chdir("/") || rmdir(*state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_interrupted_pull_is_done_whole_or_not_at_all),
+        cmocka_unit_test(an_interrupted_push_is_done_whole_or_not_at_all),
+        cmocka_unit_test(an_interrupted_sync_is_done_whole_or_not_at_all),
+    };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
