@@ -179,16 +179,16 @@ static int exchange_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
     return SQLITE_OK;
 }
 
-static void forget(exchange_cursor *cursor)
+static void forget_report(exchange_cursor *cursor)
 {
     sqlite3_free(cursor->peer);
     cursor->peer = NULL;
-    ctr_report_close(&cursor->report);
+    ctr_pull_report_close(&cursor->report);
 }
 
 static int exchange_close(sqlite3_vtab_cursor *base)
 {
-    forget((exchange_cursor *)base);
+    forget_report((exchange_cursor *)base);
     sqlite3_free(base);
     return SQLITE_OK;
 }
@@ -216,13 +216,13 @@ static int exchange_filter(sqlite3_vtab_cursor *base, int plan, const char *plan
     cursor->row = 0;
     if (cursor->peer && strcmp(cursor->peer, peer) == 0) return SQLITE_OK;
 
-    forget(cursor);
+    forget_report(cursor);
     cursor->peer = sqlite3_mprintf("%s", peer);
     if (!cursor->peer) return SQLITE_NOMEM;
     ctr_problem problem = {SQLITE_OK, NULL};
     exchange((exchange_table *)base->pVtab, cursor->peer, &cursor->report, &problem);
     if (problem.rc == SQLITE_OK) return SQLITE_OK;
-    forget(cursor);
+    forget_report(cursor);
     return fail(base->pVtab, &problem);
 }
 

@@ -21,7 +21,7 @@ typedef struct merge_job {
 
 /* ---- report ----------------------------------------------------------------------------------- */
 
-void ctr_report_close(ctr_report *report)
+void ctr_pull_report_close(ctr_report *report)
 {
     for (int i = 0; i < report->n; i++) {
         sqlite3_free(report->rows[i].birth);
@@ -52,7 +52,7 @@ static struct ctr_report_row *report_row(ctr_report *report, const char *birth, 
 
 /* ---- do the two tables agree? ----------------------------------------------------------------- */
 
-static int find_counter(const ctr_shape *shape, const char *name)
+static int counter_named(const ctr_shape *shape, const char *name)
 {
     for (int i = 0; i < shape->n_counters; i++)
         if (strcmp(shape->columns[shape->counters[i]].name, name) == 0) return i;
@@ -89,12 +89,12 @@ static int compare_counters(merge_job *job, ctr_problem *problem)
 {
     for (int i = 0; i < job->to.n_counters; i++) {
         const char *name = job->to.columns[job->to.counters[i]].name;
-        job->counters[i] = find_counter(&job->from, name);
+        job->counters[i] = counter_named(&job->from, name);
         if (job->counters[i] < 0) differ(problem, "a counter", name, "none");
     }
     for (int i = 0; i < job->from.n_counters; i++) {
         const char *name = job->from.columns[job->from.counters[i]].name;
-        if (find_counter(&job->to, name) < 0) differ(problem, "a counter", "none", name);
+        if (counter_named(&job->to, name) < 0) differ(problem, "a counter", "none", name);
     }
     return problem->rc;
 }

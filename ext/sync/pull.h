@@ -20,7 +20,7 @@ typedef struct ctr_report {
     int n;
 } ctr_report;
 
-void ctr_report_close(ctr_report *report);
+void ctr_pull_report_close(ctr_report *report);
 
 /* Which side is main, for the names in the report. */
 typedef enum ctr_side { CTR_MAIN_TAKES, CTR_MAIN_GIVES } ctr_side;
