@@ -1,4 +1,4 @@
-/* counter.c - the entry point: checks the SQLite that it meets and registers what the surface offers. */
+/* counter.c - the entry point: checks the SQLite that it meets, registers what the surface offers. */
 #include "counter.h"
 
 #include <sqlite3ext.h>
@@ -45,7 +45,8 @@ EXPORTED int sqlite3_counter_init(sqlite3 *db, char **message,
         return SQLITE_ERROR;
     }
     int rc = register_all(db);
-    if (rc != SQLITE_OK && message) *message = sqlite3_mprintf("sqlite-counter: %s", sqlite3_errmsg(db));
+    if (rc != SQLITE_OK && message)
+        *message = sqlite3_mprintf("sqlite-counter: %s", sqlite3_errmsg(db));
     return rc;
 }
 

@@ -1,6 +1,7 @@
 /* counter_cell.h - the state of one counter, read in place from its blob.
  *
- * A cell is a life and, while it lives, a set of shards, one for each replica that ever added to it:
+ * A cell is a life and, while it lives, a set of shards, one for each replica that ever added to
+ * it:
  *
  *     id      16 bytes   who wrote this shard; no one else ever writes it
  *     clock              how often; of two versions the higher clock wins
@@ -18,17 +19,18 @@
  *     clock    varint, 1 ... 2^63-1
  *     value    zigzag varint, any int64
  *
- * A varint is LEB128 of minimal length, so one state has exactly one encoding: two cells are equal if
- * their bytes are. The counter that nobody has touched yet (life 1, no shards) has no bytes at all; SQL
- * keeps it as NULL. A live cell without shards in life 3, 5, ... is what a reset leaves.
+ * A varint is LEB128 of minimal length, so one state has exactly one encoding: two cells are equal
+ * if their bytes are. The counter that nobody has touched yet (life 1, no shards) has no bytes at
+ * all; SQL keeps it as NULL. A live cell without shards in life 3, 5, ... is what a reset leaves.
  *
  * Nothing in this file allocates. A ctr_cell is a view: it lives as long as the bytes it was opened
  * on. Functions that write take a buffer, say how large it must be, and return the bytes written; 0
- * bytes are the untouched counter. All that can be wrong with foreign bytes is found by ctr_cell_open.
+ * bytes are the untouched counter. All that can be wrong with foreign bytes is found by
+ * ctr_cell_open.
  *
- * The algebra is that of Cassandra's and ScyllaDB's counter columns with two changes: lives instead of
- * tombstone timestamps, and ties of the clock decided by the higher value (Cassandra's rule; ScyllaDB
- * keeps the left side, which does not commute).
+ * The algebra is that of Cassandra's and ScyllaDB's counter columns with two changes: lives instead
+ * of tombstone timestamps, and ties of the clock decided by the higher value (Cassandra's rule;
+ * ScyllaDB keeps the left side, which does not commute).
  */
 #ifndef COUNTER_CELL_H
 #define COUNTER_CELL_H
@@ -38,9 +40,9 @@
 #include <stdint.h>
 
 enum {
-    CTR_ID_SIZE = 16,         /* bytes of a replica id */
-    CTR_CELL_HEADER_MAX = 6,  /* the first byte and the longest life */
-    CTR_SHARD_MAX = 35        /* id, longest clock (9), longest value (10) */
+    CTR_ID_SIZE = 16,        /* bytes of a replica id */
+    CTR_CELL_HEADER_MAX = 6, /* the first byte and the longest life */
+    CTR_SHARD_MAX = 35       /* id, longest clock (9), longest value (10) */
 };
 
 #define CTR_LIFE_MAX UINT32_MAX /* the last life; it is live */
@@ -48,18 +50,18 @@ enum {
 /* What can be wrong. Everything from CTR_NOT_A_CELL on is said by ctr_cell_open alone. */
 typedef enum ctr_status {
     CTR_OK = 0,
-    CTR_OVERFLOW,      /* a shard, its clock or the sum leaves the range of int64 */
-    CTR_DELETED,       /* nothing may be added to a deleted cell */
-    CTR_LAST_LIFE,     /* there is no further life */
-    CTR_NOT_A_CELL,    /* empty, or the first byte is that of something else */
-    CTR_NEWER_FORMAT,  /* a counter cell of a later format */
-    CTR_TRUNCATED,     /* ends inside a life or a shard */
-    CTR_NOT_MINIMAL,   /* a varint longer than it need be */
-    CTR_OUT_OF_RANGE,  /* life, clock or value beyond its limits */
-    CTR_UNSORTED,      /* ids do not ascend */
-    CTR_DOUBLED,       /* one id twice */
-    CTR_TRAILING,      /* bytes after a deleted cell */
-    CTR_NEEDLESS       /* life 1 without shards, which is written as no bytes at all */
+    CTR_OVERFLOW,     /* a shard, its clock or the sum leaves the range of int64 */
+    CTR_DELETED,      /* nothing may be added to a deleted cell */
+    CTR_LAST_LIFE,    /* there is no further life */
+    CTR_NOT_A_CELL,   /* empty, or the first byte is that of something else */
+    CTR_NEWER_FORMAT, /* a counter cell of a later format */
+    CTR_TRUNCATED,    /* ends inside a life or a shard */
+    CTR_NOT_MINIMAL,  /* a varint longer than it need be */
+    CTR_OUT_OF_RANGE, /* life, clock or value beyond its limits */
+    CTR_UNSORTED,     /* ids do not ascend */
+    CTR_DOUBLED,      /* one id twice */
+    CTR_TRAILING,     /* bytes after a deleted cell */
+    CTR_NEEDLESS      /* life 1 without shards, which is written as no bytes at all */
 } ctr_status;
 
 /* One shard. `id` points to CTR_ID_SIZE bytes, lent by the cell or the caller. */
@@ -77,8 +79,8 @@ typedef struct ctr_cell {
     size_t header; /* bytes before the first shard */
 } ctr_cell;
 
-/* Order of two cells as states; CTR_DISJOINT: each has something that the other lacks, or one id has
- * one clock and two values. */
+/* Order of two cells as states; CTR_DISJOINT: each has something that the other lacks, or one id
+ * has one clock and two values. */
 typedef enum ctr_order { CTR_EQUAL, CTR_GREATER, CTR_LESS, CTR_DISJOINT } ctr_order;
 
 /* An exact sum of int64 values: 128 bits, two's complement. Zero it before use. */
@@ -90,8 +92,8 @@ typedef struct ctr_sum {
 /* The counter that nobody has touched: life 1, no shards. */
 ctr_cell ctr_cell_untouched(void);
 
-/* Checks all of `bytes` and makes `cell` a view of them. On anything but CTR_OK `cell` is the untouched
- * one. `size` 0 is CTR_NOT_A_CELL. */
+/* Checks all of `bytes` and makes `cell` a view of them. On anything but CTR_OK `cell` is the
+ * untouched one. `size` 0 is CTR_NOT_A_CELL. */
 ctr_status ctr_cell_open(ctr_cell *cell, const uint8_t *bytes, size_t size);
 
 /* A clause for each status, to follow a noun: "is truncated", "is no counter cell". Static text. */
@@ -106,19 +108,19 @@ bool ctr_cell_is_live(const ctr_cell *cell);
 /* Same state, that is, same bytes. */
 bool ctr_cell_same(const ctr_cell *a, const ctr_cell *b);
 
-/* Walks the shards in ascending order of id: set `at` to 0, call until false. `shard->id` is lent from
- * the cell's bytes. A deleted cell has none. */
+/* Walks the shards in ascending order of id: set `at` to 0, call until false. `shard->id` is lent
+ * from the cell's bytes. A deleted cell has none. */
 bool ctr_cell_next(const ctr_cell *cell, size_t *at, ctr_shard *shard);
 
-/* Writes a cell from shards that ascend by id, none twice; the caller warrants that. `life` 1 ... 2^32-1,
- * n = 0 for an even one. Needs CTR_CELL_HEADER_MAX + n * CTR_SHARD_MAX bytes. */
+/* Writes a cell from shards that ascend by id, none twice; the caller warrants that. `life` 1 ...
+ * 2^32-1, n = 0 for an even one. Needs CTR_CELL_HEADER_MAX + n * CTR_SHARD_MAX bytes. */
 size_t ctr_cell_write(uint32_t life, const ctr_shard *shards, size_t n, uint8_t *out);
 
 /* Does a, of the same id, win over b in a merge? Higher clock, then higher value. */
 bool ctr_shard_beats(const ctr_shard *a, const ctr_shard *b);
 
-/* Adds n to the shard of `id`: (id, clock + 1, value + n), or (id, 1, n) if there is none; n = 0 writes a
- * shard too, as ScyllaDB does. CTR_DELETED, CTR_OVERFLOW: nothing is written. Needs
+/* Adds n to the shard of `id`: (id, clock + 1, value + n), or (id, 1, n) if there is none; n = 0
+ * writes a shard too, as ScyllaDB does. CTR_DELETED, CTR_OVERFLOW: nothing is written. Needs
  * cell->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX bytes. */
 ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
                               uint8_t *out, size_t *size);
@@ -126,8 +128,8 @@ ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE
 /* The sum of the shards; 0 for untouched and deleted cells. CTR_OVERFLOW if it is no int64. */
 ctr_status ctr_cell_value(const ctr_cell *cell, int64_t *value);
 
-/* The join: commutative, associative, idempotent. The higher life wins whole; in one odd life, shard by
- * shard, ctr_shard_beats. Needs a->size + b->size bytes. */
+/* The join: commutative, associative, idempotent. The higher life wins whole; in one odd life,
+ * shard by shard, ctr_shard_beats. Needs a->size + b->size bytes. */
 size_t ctr_cell_merge(const ctr_cell *a, const ctr_cell *b, uint8_t *out);
 
 /* How many ids have one clock and two values in a and b; 0 unless both are in the same odd life. */
@@ -136,15 +138,16 @@ size_t ctr_cell_conflicts(const ctr_cell *a, const ctr_cell *b);
 /* a against b. The untouched cell is the bottom. */
 ctr_order ctr_cell_compare(const ctr_cell *a, const ctr_cell *b);
 
-/* The smallest cell d with merge(known, d) = merge(known, cell); 0 bytes if there is nothing to send.
- * Needs cell->size bytes. */
+/* The smallest cell d with merge(known, d) = merge(known, cell); 0 bytes if there is nothing to
+ * send. Needs cell->size bytes. */
 size_t ctr_cell_diff(const ctr_cell *cell, const ctr_cell *known, uint8_t *out);
 
 /* The next even life, without shards; a deleted cell stays as it is. CTR_LAST_LIFE in the last one.
  * Needs CTR_CELL_HEADER_MAX bytes. */
 ctr_status ctr_cell_delete(const ctr_cell *cell, uint8_t *out, size_t *size);
 
-/* The next odd life, without shards. CTR_LAST_LIFE in the last one. Needs CTR_CELL_HEADER_MAX bytes. */
+/* The next odd life, without shards. CTR_LAST_LIFE in the last one. Needs CTR_CELL_HEADER_MAX
+ * bytes. */
 ctr_status ctr_cell_reset(const ctr_cell *cell, uint8_t *out, size_t *size);
 
 /* Exact sums: add and subtract one value, add and subtract all shards of a cell. */

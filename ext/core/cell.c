@@ -5,7 +5,7 @@
 
 enum { CELL_FORMAT_1 = 0xC1, CELL_KIND = 0xC0, VARINT_MAX = 10 };
 
-/* ---- varints ---------------------------------------------------------------------------------- */
+/* ---- varints --------------------------------------------------------------------------------- */
 
 static uint8_t *put_varint(uint8_t *out, uint64_t n)
 {
@@ -57,7 +57,7 @@ static int64_t unzigzag(uint64_t n)
     return value;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 ctr_cell ctr_cell_untouched(void)
 {
@@ -125,7 +125,7 @@ const char *ctr_status_text(ctr_status status)
     return "is malformed";
 }
 
-/* ---- looking ---------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 bool ctr_cell_is_untouched(const ctr_cell *cell)
 {
@@ -168,7 +168,7 @@ bool ctr_shard_beats(const ctr_shard *a, const ctr_shard *b)
     return a->clock > b->clock || (a->clock == b->clock && a->value > b->value);
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static uint8_t *put_header(uint8_t *out, uint32_t life)
 {
@@ -251,7 +251,7 @@ ctr_status ctr_cell_reset(const ctr_cell *cell, uint8_t *out, size_t *size)
     return CTR_OK;
 }
 
-/* ---- two cells -------------------------------------------------------------------------------- */
+/* ---- two cells ------------------------------------------------------------------------------- */
 
 /* A walk over the shards of one cell, for loops over two. */
 typedef struct walk {
@@ -273,8 +273,8 @@ static void walk_on(walk *w)
     w->more = ctr_cell_next(w->cell, &w->at, &w->shard);
 }
 
-/* Where the two walks stand: < 0 if the id under a comes first or b is at its end, 0 if both have it.
- * One of them has more. */
+/* Where the two walks stand: < 0 if the id under a comes first or b is at its end, 0 if both have
+ * it. One of them has more. */
 static int walk_order(const walk *a, const walk *b)
 {
     if (!a->more) return 1;
@@ -355,7 +355,7 @@ size_t ctr_cell_diff(const ctr_cell *cell, const ctr_cell *known, uint8_t *out)
     return end == start ? 0 : (size_t)(end - out);
 }
 
-/* ---- sums ------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 void ctr_sum_add(ctr_sum *sum, int64_t value)
 {

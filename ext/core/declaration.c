@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- characters and words --------------------------------------------------------------------- */
+/* ---- characters and words -------------------------------------------------------------------- */
 
 static char lower(char c)
 {
@@ -42,9 +42,15 @@ static bool span_is_one_of(ctr_span span, const char *const *words)
     return false;
 }
 
-/* ---- tokens ----------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
-typedef enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_QUOTED, TOKEN_NUMBER, TOKEN_OTHER } token_kind;
+typedef enum token_kind {
+    TOKEN_END,
+    TOKEN_WORD,
+    TOKEN_QUOTED,
+    TOKEN_NUMBER,
+    TOKEN_OTHER
+} token_kind;
 
 typedef struct scanner {
     const char *at;
@@ -122,7 +128,7 @@ static bool at_name(const scanner *s)
     return s->kind == TOKEN_WORD || s->kind == TOKEN_QUOTED;
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* The next character of a name without its quotes, '\0' at the end. Start with *at = 0. */
 static char name_next(ctr_span name, size_t *at)
@@ -185,11 +191,11 @@ bool ctr_declaration_reserves_table(const char *table)
     return PREFIX[i] == '\0';
 }
 
-/* ---- types ------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 /* Words that end a type because a constraint begins with them. */
 static const char *const CONSTRAINT_WORDS[] = {
-    "primary",    "collate",    "not", "null", "unique", "check",   "default", "references",
+    "primary",    "collate",   "not", "null", "unique", "check",   "default",       "references",
     "constraint", "generated", "as",  "on",   "ttl",    "foreign", "autoincrement", NULL};
 
 static bool at_type_word(const scanner *s)
@@ -197,8 +203,8 @@ static bool at_type_word(const scanner *s)
     return s->kind == TOKEN_WORD && !span_is_one_of(s->token, CONSTRAINT_WORDS);
 }
 
-/* Reads words and (n) or (n,m); the scanner stands at the first token and ends behind the last one. SQLite
- * would hide a column of a virtual table whose type has the word HIDDEN. */
+/* Reads words and (n) or (n,m); the scanner stands at the first token and ends behind the last one.
+ * SQLite would hide a column of a virtual table whose type has the word HIDDEN. */
 static bool scan_type(scanner *s, ctr_span *type, int *words)
 {
     type->text = s->token.text;
@@ -266,7 +272,7 @@ ctr_affinity ctr_declaration_affinity(const char *type)
     return CTR_AFFINITY_NUMERIC;
 }
 
-/* ---- clauses ---------------------------------------------------------------------------------- */
+/* ---- clauses --------------------------------------------------------------------------------- */
 
 static bool refuse_clause(ctr_declaration *d, ctr_refusal why, ctr_span culprit)
 {
@@ -293,7 +299,8 @@ static bool check_name(ctr_declaration *d, ctr_span name, const char *table)
     if (name_is(name, table)) return refuse_clause(d, CTR_REFUSE_NAME_OF_TABLE, name);
     if (name_is_reserved(name)) return refuse_clause(d, CTR_REFUSE_NAME_RESERVED, name);
     for (int i = 0; i < d->n_columns; i++)
-        if (same_name(d->columns[i].name, name)) return refuse_clause(d, CTR_REFUSE_NAME_TWICE, name);
+        if (same_name(d->columns[i].name, name))
+            return refuse_clause(d, CTR_REFUSE_NAME_TWICE, name);
     return true;
 }
 
@@ -316,8 +323,8 @@ static bool parse_constraints(ctr_declaration *d, scanner *s, ctr_declared *colu
             return refuse_clause(d, CTR_REFUSE_TTL, column->name);
         } else {
             d->word = s->token;
-            return refuse_clause(d, s->kind == TOKEN_WORD ? CTR_REFUSE_CONSTRAINT : CTR_REFUSE_SYNTAX,
-                          column->name);
+            return refuse_clause(
+                d, s->kind == TOKEN_WORD ? CTR_REFUSE_CONSTRAINT : CTR_REFUSE_SYNTAX, column->name);
         }
     }
     return true;
@@ -398,7 +405,8 @@ static bool check_columns(ctr_declaration *d)
 bool ctr_declaration_parse(ctr_declaration *d, ctr_declared *room, const char *table,
                            const char *const *clauses, int n)
 {
-    static const char *const TABLE_CONSTRAINTS[] = {"constraint", "unique", "check", "foreign", NULL};
+    static const char *const TABLE_CONSTRAINTS[] = {"constraint", "unique", "check", "foreign",
+                                                    NULL};
     *d = (ctr_declaration){.columns = room};
     bool key_clause = false;
     for (int i = 0; i < n; i++) {

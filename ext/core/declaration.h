@@ -1,12 +1,12 @@
-/* core/declaration.h - what stands between the parentheses of CREATE VIRTUAL TABLE ... USING counter(...).
+/* core/declaration.h - the clauses of CREATE VIRTUAL TABLE ... USING counter(...).
  *
  *     name type... [COLLATE collation] [PRIMARY KEY]      a key column
  *     name COUNTER                                        a counter
- *     PRIMARY KEY (name, ...)                             the last clause, unless a column has it inline
+ *     PRIMARY KEY (name, ...)                        the last clause, unless a column has it
  *
- * Everything else is refused, as Cassandra and ScyllaDB refuse it: a table of counters holds counters
- * and their key, nothing besides. The parser reads what SQLite hands over (one text a clause, comments
- * and spaces as written), allocates nothing and lends spans of the caller's texts.
+ * Everything else is refused, as Cassandra and ScyllaDB refuse it: a table of counters holds
+ * counters and their key, nothing besides. The parser reads what SQLite hands over (one text a
+ * clause, comments and spaces as written), allocates nothing and lends spans of the caller's texts.
  */
 #ifndef CTR_CORE_DECLARATION_H
 #define CTR_CORE_DECLARATION_H
@@ -59,18 +59,21 @@ typedef struct ctr_declaration {
     ctr_span culprit, word;
 } ctr_declaration;
 
-/* Parses n clauses into `room`, which has place for n columns and becomes declaration->columns. False: see
- * `refusal`. */
+/* Parses n clauses into `room`, which has place for n columns and becomes declaration->columns.
+ * False: see `refusal`. */
 bool ctr_declaration_parse(ctr_declaration *declaration, ctr_declared *room, const char *table,
                            const char *const *clauses, int n);
 
-/* Names as they mean: without quotes, doubled quotes single, ended by NUL. Needs span.size + 1 bytes. */
+/* Names as they mean: without quotes, doubled quotes single, ended by NUL. Needs span.size + 1
+ * bytes. */
 void ctr_declaration_unquote(ctr_span span, char *out);
 
-/* The type in one spelling: words with one space between, then (n) or (n,m). Needs span.size + 1 bytes. */
+/* The type in one spelling: words with one space between, then (n) or (n,m). Needs span.size + 1
+ * bytes. */
 void ctr_declaration_type(ctr_span span, char *out);
 
-/* Is this a type that a declaration could have? (Foreign files are asked before their types are used.) */
+/* Is this a type that a declaration could have? (Foreign files are asked before their types are
+ * used.) */
 bool ctr_declaration_is_plain(const char *type);
 
 /* Column affinity of a type, by SQLite's rules ("Datatypes In SQLite", 3.1). */

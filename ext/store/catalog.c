@@ -77,7 +77,8 @@ void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, cons
     sqlite3_finalize(row);
 }
 
-static int add_entry(ctr_catalog *catalog, const char *name, const char *birth, ctr_problem *problem)
+static int add_entry(ctr_catalog *catalog, const char *name, const char *birth,
+                     ctr_problem *problem)
 {
     size_t size = ((size_t)catalog->n + 1) * sizeof *catalog->entries;
     struct ctr_catalog_entry *entries = sqlite3_realloc64(catalog->entries, size);

@@ -1,9 +1,9 @@
-/* store/catalog.h - the counter tables of a file, by the name they have and the name they were born with.
+/* store/catalog.h - the counter tables of a file, by the names they have and were born with.
  *
  *     counter_tables(name, birth)
  *
- * ALTER TABLE RENAME is local to a file, so tables of two files belong together if their birth names are
- * the same. Matching by the present name loses counts.
+ * ALTER TABLE RENAME is local to a file, so tables of two files belong together if their birth
+ * names are the same. Matching by the present name loses counts.
  */
 #ifndef CTR_STORE_CATALOG_H
 #define CTR_STORE_CATALOG_H
@@ -22,14 +22,15 @@ void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, cons
 /* Is the table entered? */
 bool ctr_catalog_has(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
 
-/* The present name of the table born as `birth`, to be freed with sqlite3_free; NULL if there is none. */
+/* The present name of the table born as `birth`, to be freed with sqlite3_free; NULL if there is
+ * none. */
 char *ctr_catalog_born(sqlite3 *db, const char *schema, const char *birth, ctr_problem *problem);
 
 /* All tables, in order of birth name. */
 typedef struct ctr_catalog {
     struct ctr_catalog_entry {
         char *name, *birth;
-    } *entries;
+    } * entries;
     int n;
 } ctr_catalog;
 

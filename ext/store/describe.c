@@ -36,9 +36,7 @@ void ctr_describe_append(sqlite3_str *out, sqlite3_value *value)
     case SQLITE_INTEGER:
         sqlite3_str_appendf(out, "%lld", (long long)sqlite3_value_int64(value));
         break;
-    case SQLITE_FLOAT:
-        sqlite3_str_appendf(out, "%!.15g", sqlite3_value_double(value));
-        break;
+    case SQLITE_FLOAT: sqlite3_str_appendf(out, "%!.15g", sqlite3_value_double(value)); break;
     case SQLITE_TEXT: append_text(out, value); break;
     case SQLITE_BLOB: append_blob(out, value); break;
     default: sqlite3_str_appendall(out, "NULL"); break;

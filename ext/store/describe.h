@@ -1,4 +1,4 @@
-/* store/describe.h - values as a message shows them: 5, 1.5, 'five', x'0102', NULL; long ones cut. */
+/* store/describe.h - values as messages show them: 5, 1.5, 'five', x'01', NULL; long ones cut. */
 #ifndef CTR_STORE_DESCRIBE_H
 #define CTR_STORE_DESCRIBE_H
 

@@ -19,8 +19,8 @@ int ctr_identity_check(int64_t format, int id_size, ctr_problem *problem)
                                "counter_replica is damaged: format %lld", (long long)format);
     if (id_size != CTR_ID_SIZE)
         return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                               "counter_replica is damaged: an id of %d bytes instead of %d", id_size,
-                               CTR_ID_SIZE);
+                               "counter_replica is damaged: an id of %d bytes instead of %d",
+                               id_size, CTR_ID_SIZE);
     return problem->rc;
 }
 
@@ -39,7 +39,8 @@ static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem
 {
     const void *id = sqlite3_column_blob(row, 1);
     const char *name = (const char *)sqlite3_column_text(row, 2);
-    if (ctr_identity_check(sqlite3_column_int64(row, 0), id ? sqlite3_column_bytes(row, 1) : 0, problem))
+    if (ctr_identity_check(sqlite3_column_int64(row, 0), id ? sqlite3_column_bytes(row, 1) : 0,
+                           problem))
         return;
     if (name && strlen(name) > CTR_NAME_MAX) {
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
@@ -98,8 +99,8 @@ int ctr_identity_ensure(ctr_identity *identity, sqlite3 *db, const char *schema,
         if (!name || strcmp(name, identity->name) == 0) return SQLITE_OK;
         if (!*identity->name)
             return ctr_problem_set(problem, SQLITE_ERROR,
-                                   "%s has a random replica id already, it cannot become '%s'", schema,
-                                   name);
+                                   "%s has a random replica id already, it cannot become '%s'",
+                                   schema, name);
         return ctr_problem_set(problem, SQLITE_ERROR, "%s is '%s' already, it cannot become '%s'",
                                schema, identity->name, name);
     }

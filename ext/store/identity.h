@@ -2,8 +2,8 @@
  *
  *     counter_replica(one, format, id, name)      one row
  *
- * `format` is that of everything we store in the file; a newer one than ours is refused. `name` is NULL
- * for a random id; a named id is the type-3 UUID of "dc:rack" in the DNS namespace, so that
+ * `format` is that of everything we store in the file; a newer one than ours is refused. `name` is
+ * NULL for a random id; a named id is the type-3 UUID of "dc:rack" in the DNS namespace, so that
  * `uuidgen --md5 --namespace @dns --name dc1:rack1` gives the same, as in ScyllaDB.
  *
  * Nothing is cached: whoever needs the id reads it in the transaction that uses it.
@@ -26,10 +26,12 @@ typedef struct ctr_identity {
 } ctr_identity;
 
 /* Reads the identity of an attached schema; absent is no problem, damaged or newer is. */
-int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema, ctr_problem *problem);
+int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema,
+                      ctr_problem *problem);
 
-/* The same, and where there is none makes one: random, or of `name`, which is "dc:rack" or NULL. Where
- * there is one it must have that name, or any if `name` is NULL. Two writes: the caller makes them one. */
+/* The same, and where there is none makes one: random, or of `name`, which is "dc:rack" or NULL.
+ * Where there is one it must have that name, or any if `name` is NULL. Two writes: the caller makes
+ * them one. */
 int ctr_identity_ensure(ctr_identity *identity, sqlite3 *db, const char *schema, const char *name,
                         ctr_problem *problem);
 

@@ -1,7 +1,7 @@
 /* store/problem.h - what went wrong, carried up beside the result code.
  *
- * The first problem stays; what is set on top of it is dropped. The text says where and what, without the
- * name of the SQL function or table: the surface puts that in front and speaks.
+ * The first problem stays; what is set on top of it is dropped. The text says where and what,
+ * without the name of the SQL function or table: the surface puts that in front and speaks.
  */
 #ifndef CTR_STORE_PROBLEM_H
 #define CTR_STORE_PROBLEM_H

@@ -6,7 +6,7 @@
 #include "store/describe.h"
 #include "store/identity.h"
 
-/* ---- lists of SQL ----------------------------------------------------------------------------- */
+/* ---- lists of SQL ---------------------------------------------------------------------------- */
 
 /* Columns of a find: format, id, _id, then the counters. */
 enum { FIND_FORMAT, FIND_ID, FIND_ROWID, FIND_COUNTERS };
@@ -60,7 +60,8 @@ static char *insert_columns(const ctr_shape *shape)
 static char *insert_values(const ctr_shape *shape)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 1; i <= shape->n_columns; i++) sqlite3_str_appendf(out, i > 1 ? ", ?%d" : "?%d", i);
+    for (int i = 1; i <= shape->n_columns; i++)
+        sqlite3_str_appendf(out, i > 1 ? ", ?%d" : "?%d", i);
     return sqlite3_str_finish(out);
 }
 
@@ -73,7 +74,7 @@ static char *update_changes(const ctr_shape *shape)
     return sqlite3_str_finish(out);
 }
 
-/* ---- statements, each prepared at its first use ----------------------------------------------- */
+/* ---- statements, each prepared at its first use ---------------------------------------------- */
 
 /* `keep` is where the statement stays. The lists are taken over and freed. */
 static sqlite3_stmt *prepare(ctr_rows *rows, sqlite3_stmt **keep, ctr_sql which, char *columns,
@@ -146,7 +147,7 @@ void ctr_rows_close(ctr_rows *rows)
     *rows = (ctr_rows){0};
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------ */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static int make_room(struct ctr_bytes *room, size_t size, ctr_problem *problem)
 {
@@ -178,13 +179,14 @@ bool ctr_rows_changed(const ctr_rows *rows)
     return false;
 }
 
-/* ---- finding ---------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
-/* SQLite converts an integer to REAL when it stores it, not when it compares; a key is looked up as it
- * would be stored. */
+/* SQLite converts an integer to REAL when it stores it, not when it compares; a key is looked up as
+ * it would be stored. */
 static int bind_key(sqlite3_stmt *statement, int i, const ctr_column *column, sqlite3_value *value)
 {
-    if (column->affinity == CTR_AFFINITY_REAL && sqlite3_value_numeric_type(value) == SQLITE_INTEGER)
+    if (column->affinity == CTR_AFFINITY_REAL &&
+        sqlite3_value_numeric_type(value) == SQLITE_INTEGER)
         return sqlite3_bind_double(statement, i, sqlite3_value_double(value));
     return sqlite3_bind_value(statement, i, value);
 }
@@ -202,7 +204,8 @@ char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid)
     ctr_problem problem = {SQLITE_OK, NULL};
     sqlite3_stmt *row = NULL;
     sqlite3_str *out = sqlite3_str_new(NULL);
-    prepare(rows, &row, CTR_SQL_ROWS_KEY, ctr_shape_key_list(rows->shape), sqlite3_mprintf(""), &problem);
+    prepare(rows, &row, CTR_SQL_ROWS_KEY, ctr_shape_key_list(rows->shape), sqlite3_mprintf(""),
+            &problem);
     sqlite3_str_appendchar(out, 1, '(');
     if (row && sqlite3_bind_int64(row, 1, rowid) == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW) {
         for (int i = 0; i < rows->shape->n_keys; i++) {
@@ -221,7 +224,8 @@ char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid)
 void ctr_rows_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem *problem)
 {
     char *key = ctr_rows_key_text(rows, rowid);
-    ctr_problem_where(problem, "column %s of %s", counter_name(rows->shape, counter), key ? key : "");
+    ctr_problem_where(problem, "column %s of %s", counter_name(rows->shape, counter),
+                      key ? key : "");
     sqlite3_free(key);
 }
 
@@ -321,7 +325,7 @@ int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
     return find(rows, statement, problem);
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int bind_changes(ctr_rows *rows, sqlite3_stmt *statement, int first)
 {
@@ -331,14 +335,14 @@ static int bind_changes(ctr_rows *rows, sqlite3_stmt *statement, int first)
         if (!cell->set || cell->size == 0)
             rc = sqlite3_bind_null(statement, first + i);
         else
-            rc = sqlite3_bind_blob64(statement, first + i, rows->fresh.bytes + cell->offset, cell->size,
-                                     SQLITE_STATIC);
+            rc = sqlite3_bind_blob64(statement, first + i, rows->fresh.bytes + cell->offset,
+                                     cell->size, SQLITE_STATIC);
     }
     return rc;
 }
 
-/* A constraint that fails here is no constraint of ours: OR IGNORE must not swallow it. Nor may a trigger
- * that somebody put on the stored table make a write vanish. */
+/* A constraint that fails here is no constraint of ours: OR IGNORE must not swallow it. Nor may a
+ * trigger that somebody put on the stored table make a write vanish. */
 static int run_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 {
     int rc = sqlite3_step(statement);
@@ -362,7 +366,8 @@ int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 
     int rc = rows->found ? sqlite3_bind_int64(statement, 1, rows->rowid)
                          : bind_keys(rows, statement, keys);
-    if (rc == SQLITE_OK) rc = bind_changes(rows, statement, rows->found ? 2 : rows->shape->n_keys + 1);
+    if (rc == SQLITE_OK)
+        rc = bind_changes(rows, statement, rows->found ? 2 : rows->shape->n_keys + 1);
     if (ctr_problem_sqlite(problem, rows->db, rc)) return problem->rc;
     if (run_write(rows, statement, problem)) return problem->rc;
     if (!rows->found) rows->rowid = sqlite3_last_insert_rowid(rows->db);
@@ -372,7 +377,8 @@ int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem)
 {
     sqlite3_stmt *row = NULL;
-    prepare(rows, &row, CTR_SQL_ROWS_KEY_IS, sqlite3_mprintf(""), exact_match(rows->shape), problem);
+    prepare(rows, &row, CTR_SQL_ROWS_KEY_IS, sqlite3_mprintf(""), exact_match(rows->shape),
+            problem);
     if (!row) return false;
     sqlite3_bind_int64(row, 1, rowid);
     for (int i = 0; i < rows->shape->n_keys; i++)

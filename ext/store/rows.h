@@ -7,12 +7,12 @@
  *     ctr_rows_set(rows, counter, ctr_cell_...(&rows->cells[counter], ..., out));
  *     ctr_rows_write(rows, keys, problem);                    one INSERT or one UPDATE
  *
- * All that can be refused is refused before the write, which is a single statement: inside a transaction
- * SQLite does not take back half of what a virtual table has written. A kept statement reads the identity
- * together with the row, so the id is that of this very moment.
+ * All that can be refused is refused before the write, which is a single statement: inside a
+ * transaction SQLite does not take back half of what a virtual table has written. A kept statement
+ * reads the identity together with the row, so the id is that of this very moment.
  *
- * Kept statements belong to an object that SQLite closes before the connection: a virtual table, or a
- * sync that is running.
+ * Kept statements belong to an object that SQLite closes before the connection: a virtual table, or
+ * a sync that is running.
  */
 #ifndef CTR_STORE_ROWS_H
 #define CTR_STORE_ROWS_H
@@ -27,9 +27,9 @@ typedef struct ctr_rows {
 
     /* The row found last. */
     bool found;
-    int64_t rowid;            /* of that row, or of the one just inserted */
-    uint8_t id[CTR_ID_SIZE];  /* the replica id of the file */
-    ctr_cell *cells;          /* by counter; untouched ones if nothing was found */
+    int64_t rowid;           /* of that row, or of the one just inserted */
+    uint8_t id[CTR_ID_SIZE]; /* the replica id of the file */
+    ctr_cell *cells;         /* by counter; untouched ones if nothing was found */
 
     /* Private: statements, copies of the cells found, new cells by counter. */
     sqlite3_stmt *find_key, *find_rowid, *insert, *update;
@@ -40,7 +40,7 @@ typedef struct ctr_rows {
     struct ctr_new_cell {
         bool set;
         size_t offset, size;
-    } *changes;
+    } * changes;
 } ctr_rows;
 
 /* Copies the names. To be closed whatever is returned. */
@@ -49,7 +49,8 @@ int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *t
 void ctr_rows_close(ctr_rows *rows);
 
 /* Looks for the row with these key values, in key order, which may be of any type: they follow the
- * columns' affinity. Fails where the file has no identity or a cell is malformed, naming column and key. */
+ * columns' affinity. Fails where the file has no identity or a cell is malformed, naming column and
+ * key. */
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem);
 
@@ -62,16 +63,19 @@ void ctr_rows_set(ctr_rows *rows, int counter, size_t size);
 /* Is there anything to write? */
 bool ctr_rows_changed(const ctr_rows *rows);
 
-/* Inserts the row that was not found, with `keys`, or updates the one that was; keys may be NULL then. */
+/* Inserts the row that was not found, with `keys`, or updates the one that was; keys may be NULL
+ * then. */
 int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 
 /* Has the row exactly these values in the key columns that are not NULL here? */
 bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem);
 
-/* The key of a row as a message shows it, ('/', 12); to be freed with sqlite3_free, NULL: no memory. */
+/* The key of a row as a message shows it, ('/', 12); to be freed with sqlite3_free, NULL: no
+ * memory. */
 char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid);
 
-/* Opens the cell in column i of a statement. On a malformed one sets a problem that names counter and key. */
+/* Opens the cell in column i of a statement. On a malformed one sets a problem that names counter
+ * and key. */
 int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int64_t rowid, int counter,
                        ctr_cell *cell, ctr_problem *problem);
 

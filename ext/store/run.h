@@ -1,4 +1,4 @@
-/* store/run.h - a sequence of statements with a sticky error: once one has failed, the rest do nothing.
+/* store/run.h - statements in sequence: once one has failed, the rest do nothing.
  *
  *     ctr_run run = ctr_run_on(db, schema, table, problem);
  *     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_CELLS, NULL);
@@ -18,7 +18,7 @@
 typedef struct ctr_run {
     sqlite3 *db;
     ctr_slots slots;
-    ctr_problem *problem; /* borrowed; must be closed or zeroed before, and may hold an earlier error */
+    ctr_problem *problem; /* borrowed; zeroed or closed at first, or an earlier error */
 } ctr_run;
 
 /* `schema` and `table` are borrowed; table may be NULL where no statement names one. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- the struct ------------------------------------------------------------------------------- */
+/* ---- the struct ------------------------------------------------------------------------------ */
 
 int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem)
 {
@@ -15,8 +15,8 @@ int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem)
     return made ? problem->rc : ctr_problem_nomem(problem);
 }
 
-int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const char *collation, int key,
-                  ctr_problem *problem)
+int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const char *collation,
+                  int key, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return problem->rc;
     int i = shape->n_columns++;
@@ -49,7 +49,7 @@ void ctr_shape_close(ctr_shape *shape)
     *shape = (ctr_shape){0};
 }
 
-/* ---- lists of SQL ----------------------------------------------------------------------------- */
+/* ---- lists of SQL ---------------------------------------------------------------------------- */
 
 static char *definition_list(const ctr_shape *shape)
 {
@@ -112,9 +112,10 @@ void ctr_shape_create(const ctr_shape *shape, sqlite3 *db, const char *schema, c
     sqlite3_free(keys);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-const char *ctr_shape_object(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem)
+const char *ctr_shape_object(sqlite3 *db, const char *schema, const char *name,
+                             ctr_problem *problem)
 {
     const char *object = "";
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
@@ -135,8 +136,9 @@ const char *ctr_shape_object(sqlite3 *db, const char *schema, const char *name, 
 
 static int damaged(ctr_run *run, const char *what, const char *name)
 {
-    return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB, "the stored table %s_cells is damaged: %s%s",
-                           run->slots.table, what, name);
+    return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+                           "the stored table %s_cells is damaged: %s%s", run->slots.table, what,
+                           name);
 }
 
 static void check_is_table(ctr_run *run)
@@ -247,7 +249,8 @@ static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys
     if (ctr_declaration_reserves(name)) damaged(run, "a column has the reserved name ", name);
     if (key < 0 && sqlite3_stricmp(type, "BLOB") != 0)
         damaged(run, "no BLOB and outside the key is column ", name);
-    if (key >= 0 && !ctr_declaration_is_plain(type)) damaged(run, "no plain type has column ", name);
+    if (key >= 0 && !ctr_declaration_is_plain(type))
+        damaged(run, "no plain type has column ", name);
     ctr_shape_add(shape, name, type, key >= 0 ? keys->collations[key] : "", key, run->problem);
     return is_rowid;
 }
@@ -284,14 +287,16 @@ int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char
     return problem->rc;
 }
 
-int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *stored, ctr_problem *problem)
+int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *stored,
+                              ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_TRIGGER);
     ctr_run_bind_text(&run, row, 1, stored);
     if (ctr_run_row(&run, row))
-        ctr_problem_set(problem, SQLITE_ERROR, "the stored table %s has the trigger %s: drop it first",
-                        stored, sqlite3_column_text(row, 0));
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the stored table %s has the trigger %s: drop it first", stored,
+                        sqlite3_column_text(row, 0));
     sqlite3_finalize(row);
     return problem->rc;
 }

@@ -8,9 +8,9 @@
  *       hits BLOB, bytes BLOB,
  *       UNIQUE(path, hour))
  *
- * The columns of the UNIQUE constraint are the key, in its order; the other columns are counters, each a
- * cell or NULL. Names that begin with an underscore are ours. A stored table that is anything else is
- * damaged, and is refused before it is used.
+ * The columns of the UNIQUE constraint are the key, in its order; the other columns are counters,
+ * each a cell or NULL. Names that begin with an underscore are ours. A stored table that is
+ * anything else is damaged, and is refused before it is used.
  */
 #ifndef CTR_STORE_SHAPE_H
 #define CTR_STORE_SHAPE_H
@@ -25,7 +25,8 @@ typedef struct ctr_column {
     int counter; /* number among the counters, or -1 */
 } ctr_column;
 
-/* Columns in declared order, and where the n-th key column and the n-th counter stand among them. */
+/* Columns in declared order, and where the n-th key column and the n-th counter stand
+ * among them. */
 typedef struct ctr_shape {
     ctr_column *columns;
     int *keys, *counters;
@@ -36,11 +37,11 @@ typedef struct ctr_shape {
 int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem);
 
 /* Appends a copied column; key: its position in the key or -1 for a counter. There must be room. */
-int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const char *collation, int key,
-                  ctr_problem *problem);
+int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const char *collation,
+                  int key, ctr_problem *problem);
 
-/* Reads it from the stored table of `table`. SQLITE_CORRUPT_VTAB if that is missing or damaged. To be
- * closed whatever is returned. */
+/* Reads it from the stored table of `table`. SQLITE_CORRUPT_VTAB if that is missing or damaged. To
+ * be closed whatever is returned. */
 int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                    ctr_problem *problem);
 
@@ -48,18 +49,23 @@ int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char
 void ctr_shape_create(const ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                       ctr_problem *problem);
 
-/* The clauses of a declaration that gives this shape, to be freed with sqlite3_free; NULL: no memory. */
+/* The clauses of a declaration that gives this shape, to be freed with sqlite3_free; NULL: no
+ * memory. */
 char *ctr_shape_declaration(const ctr_shape *shape);
 
-/* The key columns, quoted, in key order, and all columns in declared order; to be freed with sqlite3_free. */
+/* The key columns, quoted, in key order, and all columns in declared order; to be freed with
+ * sqlite3_free. */
 char *ctr_shape_key_list(const ctr_shape *shape);
 char *ctr_shape_column_list(const ctr_shape *shape);
 
 /* Refuses a table for which a trigger would run with what we write: a trigger is foreign code. */
-int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *stored, ctr_problem *problem);
+int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *stored,
+                              ctr_problem *problem);
 
-/* What an object of this name is: "table", "view", "virtual table", "index"; "" if there is none. */
-const char *ctr_shape_object(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem);
+/* What an object of this name is: "table", "view", "virtual table", "index"; "" if
+ * there is none. */
+const char *ctr_shape_object(sqlite3 *db, const char *schema, const char *name,
+                             ctr_problem *problem);
 
 /* Frees all; twice is harmless. */
 void ctr_shape_close(ctr_shape *shape);

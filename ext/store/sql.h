@@ -1,9 +1,10 @@
 /* store/sql.h - every statement that we run, by name, with its identifiers filled in.
  *
- * The texts stand in sql/ and are embedded at build time; each line of the generated list makes the enum
- * and the text, so that they cannot part. A placeholder stands in double quotes: "{table}_cells" takes a
- * name, quoted as SQL wants it; "{columns}" takes a list that is SQL already, and its quotes go away. All
- * are filled in one pass, so that a name with braces is only a name.
+ * The texts stand in sql/ and are embedded at build time; each line of the generated list makes the
+ * enum and the text, so that they cannot part. A placeholder stands in double quotes:
+ * "{table}_cells" takes a name, quoted as SQL wants it; "{columns}" takes a list that is SQL
+ * already, and its quotes go away. All are filled in one pass, so that a name with braces is only a
+ * name.
  */
 #ifndef CTR_STORE_SQL_H
 #define CTR_STORE_SQL_H
@@ -15,10 +16,12 @@ typedef enum ctr_sql {
     CTR_SQL_COUNT
 } ctr_sql;
 
-/* What is put in. Borrowed; a statement uses those that it names, and they must not be NULL then. */
+/* What is put in. Borrowed; a statement uses those that it names, and they must not be
+ * NULL then. */
 typedef struct ctr_slots {
     const char *schema, *table, *name; /* names */
-    const char *columns, *keys, *definition, *constraint, *values, *changes, *order, *value; /* SQL */
+    /* SQL */
+    const char *columns, *keys, *definition, *constraint, *values, *changes, *order, *value;
 } ctr_slots;
 
 /* The statement, to be freed with sqlite3_free; NULL if there is no memory. */

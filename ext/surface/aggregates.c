@@ -1,7 +1,7 @@
 /* surface/aggregates.c - functions over many rows.
  *
- *     counter_merge(cell)                          the merge of all; tombstones win; NULL for no cells
- *     counter_sum(cell)                            exact sum of the live cells; a window function too
+ *     counter_merge(cell)                          the merge of all; NULL for no cells
+ *     counter_sum(cell)                            exact sum of live cells; a window function too
  *     counter_collect(id, clock, value [, life])   a cell from rows such as those of counter_shards
  */
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "surface/args.h"
 #include "surface/register.h"
 
-/* ---- counter_merge ---------------------------------------------------------------------------- */
+/* ---- counter_merge --------------------------------------------------------------------------- */
 
 typedef struct merged {
     uint8_t *bytes; /* owned */
@@ -41,10 +41,11 @@ static void merge_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void merge_final(sqlite3_context *ctx)
 {
     merged *state = sqlite3_aggregate_context(ctx, 0);
-    if (state && state->size > 0) sqlite3_result_blob64(ctx, state->bytes, state->size, sqlite3_free);
+    if (state && state->size > 0)
+        sqlite3_result_blob64(ctx, state->bytes, state->size, sqlite3_free);
 }
 
-/* ---- counter_sum ------------------------------------------------------------------------------ */
+/* ---- counter_sum ----------------------------------------------------------------------------- */
 
 typedef struct total {
     ctr_sum sum;
@@ -89,7 +90,7 @@ static void sum_value(sqlite3_context *ctx)
         sqlite3_result_int64(ctx, value);
 }
 
-/* ---- counter_collect -------------------------------------------------------------------------- */
+/* ---- counter_collect ------------------------------------------------------------------------- */
 
 typedef struct collected_shard {
     uint8_t id[CTR_ID_SIZE];
@@ -118,7 +119,8 @@ static collected_shard *collection_add(collection *state)
 static bool collect_life(sqlite3_context *ctx, collection *state, int64_t life)
 {
     if (state->life != 0 && state->life != life) {
-        ctr_arg_error(ctx, "counter_collect: rows of one cell must have one life, not %lld and %lld",
+        ctr_arg_error(ctx,
+                      "counter_collect: rows of one cell must have one life, not %lld and %lld",
                       (long long)state->life, (long long)life);
         return false;
     }
@@ -141,7 +143,8 @@ static void collect_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL) return;
 
     if (life % 2 == 0) {
-        ctr_arg_error(ctx, "counter_collect: life %lld is deleted and has no shards", (long long)life);
+        ctr_arg_error(ctx, "counter_collect: life %lld is deleted and has no shards",
+                      (long long)life);
         return;
     }
     if (!ctr_arg_id(ctx, SELF, "id", argv[0], row.id)) return;
@@ -210,8 +213,8 @@ int ctr_aggregates_register(sqlite3 *db)
     };
     int rc = SQLITE_OK;
     for (size_t i = 0; i < sizeof functions / sizeof *functions && rc == SQLITE_OK; i++)
-        rc = sqlite3_create_window_function(db, functions[i].name, functions[i].argc, CTR_PURE, NULL,
-                                            functions[i].step, functions[i].final, functions[i].value,
-                                            functions[i].inverse, NULL);
+        rc = sqlite3_create_window_function(db, functions[i].name, functions[i].argc, CTR_PURE,
+                                            NULL, functions[i].step, functions[i].final,
+                                            functions[i].value, functions[i].inverse, NULL);
     return rc;
 }

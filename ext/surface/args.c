@@ -21,8 +21,8 @@ void ctr_arg_error(sqlite3_context *ctx, const char *format, ...)
 }
 
 /* "<function>: <name> must be <wanted>, not <the value>" */
-static bool refuse_value(sqlite3_context *ctx, const char *function, const char *name, const char *wanted,
-                   sqlite3_value *value)
+static bool refuse_value(sqlite3_context *ctx, const char *function, const char *name,
+                         const char *wanted, sqlite3_value *value)
 {
     char *shown = ctr_describe_value(value);
     if (shown)
@@ -84,7 +84,9 @@ bool ctr_arg_status(sqlite3_context *ctx, const char *function, ctr_status statu
     switch (status) {
     case CTR_OK: return true;
     case CTR_OVERFLOW: ctr_arg_error(ctx, "%s: integer overflow", function); return false;
-    default: ctr_arg_error(ctx, "%s: the counter %s", function, ctr_status_text(status)); return false;
+    default:
+        ctr_arg_error(ctx, "%s: the counter %s", function, ctr_status_text(status));
+        return false;
     }
 }
 

@@ -1,7 +1,7 @@
 /* surface/args.h - SQL arguments to C values, and problems to sentences.
  *
- * A function that returns bool has, when it returns false, already given the SQL function its error: a
- * sentence that starts with `function` and shows the value received.
+ * A function that returns bool has, when it returns false, already given the SQL function its
+ * error: a sentence that starts with `function` and shows the value received.
  */
 #ifndef CTR_SURFACE_ARGS_H
 #define CTR_SURFACE_ARGS_H

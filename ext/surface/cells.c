@@ -19,7 +19,8 @@
 #include "surface/args.h"
 #include "surface/register.h"
 
-/* Hands over `size` bytes of `out`, made by sqlite3_malloc64; none are the untouched counter, NULL. */
+/* Hands over `size` bytes of `out`, made by sqlite3_malloc64; none are the untouched
+ * counter, NULL. */
 static void result_cell(sqlite3_context *ctx, uint8_t *out, size_t size)
 {
     if (size > 0) {
@@ -113,9 +114,10 @@ static void fn_is_deleted(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void fn_compare(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    static const char *const WORDS[] = {
-        [CTR_EQUAL] = "equal", [CTR_GREATER] = "greater", [CTR_LESS] = "less",
-        [CTR_DISJOINT] = "disjoint"};
+    static const char *const WORDS[] = {[CTR_EQUAL] = "equal",
+                                        [CTR_GREATER] = "greater",
+                                        [CTR_LESS] = "less",
+                                        [CTR_DISJOINT] = "disjoint"};
     ctr_cell a, b;
     if (!ctr_arg_cell(ctx, "counter_compare", argv[0], &a)) return;
     if (!ctr_arg_cell(ctx, "counter_compare", argv[1], &b)) return;

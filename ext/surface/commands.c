@@ -1,6 +1,6 @@
 /* surface/commands.c - what is asked of a counter table through its hidden command column.
  *
- *     INSERT INTO t(t) VALUES ('integrity-check')              every cell, the key, the stored pages
+ *     INSERT INTO t(t) VALUES ('integrity-check')              cells, keys, stored pages
  *     INSERT INTO t(t, k, n) VALUES ('reset', 'a', 5)          the next life of the row's counters
  *     INSERT INTO t(t, k, n) VALUES ('reset n', 'a', 5)        the next life of one counter
  *     INSERT INTO t(t, k) VALUES ('delete n', 'a')             the tombstone of one counter
@@ -24,7 +24,7 @@ static bool is_set(sqlite3_value *value)
     return sqlite3_value_type(value) != SQLITE_NULL;
 }
 
-/* ---- reset and delete ------------------------------------------------------------------------- */
+/* ---- reset and delete ------------------------------------------------------------------------ */
 
 static int last_life(ctr_table *table, int counter, ctr_status status, ctr_problem *problem)
 {
@@ -33,7 +33,8 @@ static int last_life(ctr_table *table, int counter, ctr_status status, ctr_probl
     return problem->rc;
 }
 
-static int reset_counter(ctr_table *table, sqlite3_value **columns, int counter, ctr_problem *problem)
+static int reset_counter(ctr_table *table, sqlite3_value **columns, int counter,
+                         ctr_problem *problem)
 {
     uint8_t empty[CTR_CELL_HEADER_MAX];
     size_t size;
@@ -64,9 +65,10 @@ static int delete_counter(ctr_table *table, int counter, ctr_problem *problem)
     return SQLITE_OK;
 }
 
-/* Only counters that the command names may have values, and those must be integers. `named` -1: all. */
+/* Only counters that the command names may have values, and those must be integers. `named` -1:
+ * all. */
 static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_values, int named,
-                        ctr_problem *problem)
+                       ctr_problem *problem)
 {
     for (int i = 0; i < table->shape.n_counters; i++) {
         sqlite3_value *value = counter_value(table, columns, i);
@@ -98,7 +100,7 @@ static void delete_one(ctr_table *table, sqlite3_value **columns, int named, ctr
         ctr_rows_write(&table->rows, table->keys, problem);
 }
 
-/* ---- integrity-check -------------------------------------------------------------------------- */
+/* ---- integrity-check ------------------------------------------------------------------------- */
 
 static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
 {
@@ -162,7 +164,7 @@ static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_probl
     ctr_problem_where(problem, "integrity-check");
 }
 
-/* ---- reading the command ---------------------------------------------------------------------- */
+/* ---- reading the command --------------------------------------------------------------------- */
 
 /* If the command is `verb` and a name, returns the name. */
 static const char *name_behind(const char *command, const char *verb)
@@ -174,7 +176,8 @@ static const char *name_behind(const char *command, const char *verb)
 static int find_counter(const ctr_table *table, const char *name, ctr_problem *problem)
 {
     for (int i = 0; i < table->shape.n_counters; i++)
-        if (sqlite3_stricmp(table->shape.columns[table->shape.counters[i]].name, name) == 0) return i;
+        if (sqlite3_stricmp(table->shape.columns[table->shape.counters[i]].name, name) == 0)
+            return i;
     ctr_problem_set(problem, SQLITE_ERROR, "the command names %s, which is no counter", name);
     return -1;
 }
@@ -183,10 +186,11 @@ static void refuse_command(sqlite3_value *value, ctr_problem *problem)
 {
     char *shown = ctr_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_ERROR,
-                    "unknown command %s; there are 'integrity-check', 'reset', 'reset <counter>' and "
-                    "'delete <counter>'",
-                    shown ? shown : "");
+    ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "unknown command %s; there are 'integrity-check', 'reset', 'reset <counter>' and "
+        "'delete <counter>'",
+        shown ? shown : "");
     sqlite3_free(shown);
 }
 
@@ -196,9 +200,11 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
     bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
     const char *command = is_text ? (const char *)sqlite3_value_text(value) : "";
     if (!command) return ctr_problem_nomem(problem);
-    const char *to_reset = name_behind(command, "reset"), *to_delete = name_behind(command, "delete");
+    const char *to_reset = name_behind(command, "reset"),
+               *to_delete = name_behind(command, "delete");
     int named = -1;
-    if (to_reset || to_delete) named = find_counter(table, to_reset ? to_reset : to_delete, problem);
+    if (to_reset || to_delete)
+        named = find_counter(table, to_reset ? to_reset : to_delete, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;
 
     if (strcmp(command, "integrity-check") == 0)

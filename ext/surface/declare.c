@@ -1,4 +1,5 @@
-/* surface/declare.c - from the clauses of USING counter(...) to a shape, or to a sentence that refuses. */
+/* surface/declare.c - from the clauses of USING counter(...) to a shape, or to a sentence that
+ * refuses. */
 #include "surface/table.h"
 
 /* Each takes the culprit and, where there is a second %s, the word. */
@@ -6,9 +7,9 @@ static const char *const SENTENCES[] = {
     [CTR_REFUSE_SYNTAX] = "cannot read the declaration '%s'",
     [CTR_REFUSE_OPTION] = "there are no options such as '%s'; a counter cannot have a TTL either",
     [CTR_REFUSE_TTL] = "column %s: a counter table cannot have a TTL",
-    [CTR_REFUSE_PLAIN_COLUMN] =
-        "column %s is neither a COUNTER nor part of the PRIMARY KEY; plain columns cannot stand beside "
-        "counters",
+    [CTR_REFUSE_PLAIN_COLUMN] = "column %s is neither a COUNTER nor part of the PRIMARY KEY; plain "
+                                "columns cannot stand beside "
+                                "counters",
     [CTR_REFUSE_COUNTER_IN_KEY] = "column %s: a COUNTER cannot be part of the PRIMARY KEY",
     [CTR_REFUSE_COUNTER_TYPE] = "column %s: the type COUNTER stands alone, without other words",
     [CTR_REFUSE_COUNTER_COLLATED] = "column %s: a COUNTER has no COLLATE, it is an integer",
@@ -22,7 +23,8 @@ static const char *const SENTENCES[] = {
         "column %s has the name of the table, which is that of the command column",
     [CTR_REFUSE_NAME_TWICE] = "column %s stands there twice",
     [CTR_REFUSE_KEY_NOT_LAST] = "PRIMARY KEY (...) must be the last clause; '%s' follows it",
-    [CTR_REFUSE_KEY_TWICE] = "a second PRIMARY KEY at '%s'; write PRIMARY KEY (...) for several columns",
+    [CTR_REFUSE_KEY_TWICE] =
+        "a second PRIMARY KEY at '%s'; write PRIMARY KEY (...) for several columns",
     [CTR_REFUSE_KEY_UNKNOWN] = "the PRIMARY KEY names %s, which is no column",
     [CTR_REFUSE_KEY_REPEATED] = "the PRIMARY KEY names %s twice",
     [CTR_REFUSE_NO_KEY] = "a PRIMARY KEY is needed%s",

@@ -4,9 +4,9 @@
  *     SELECT * FROM counter_push('phone');       main -> phone
  *     SELECT * FROM counter_sync('phone');       both ways
  *
- * One row for each counter table: table_name, rows_read, rows_changed, conflicts. The work is done whole
- * before the first row is returned, or an error is and nothing has changed. A cursor does it once for an
- * argument, for the planner may put the table into an inner loop.
+ * One row for each counter table: table_name, rows_read, rows_changed, conflicts. The work is done
+ * whole before the first row is returned, or an error is and nothing has changed. A cursor does it
+ * once for an argument, for the planner may put the table into an inner loop.
  */
 #include <string.h>
 
@@ -41,7 +41,7 @@ typedef struct exchange_cursor {
     int row;
 } exchange_cursor;
 
-/* ---- the work --------------------------------------------------------------------------------- */
+/* ---- the work -------------------------------------------------------------------------------- */
 
 static int refuse_main(ctr_problem *problem)
 {
@@ -66,12 +66,14 @@ static int open_peer(const exchange_table *table, ctr_source *source, const char
 static int refuse_empty(const direction *way, const char *peer, ctr_problem *problem)
 {
     if (way->takes && way->gives)
-        return ctr_problem_set(problem, SQLITE_ERROR, "neither %s nor main has counter tables", peer);
-    return ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter tables", way->takes ? peer : "main");
+        return ctr_problem_set(problem, SQLITE_ERROR, "neither %s nor main has counter tables",
+                               peer);
+    return ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter tables",
+                           way->takes ? peer : "main");
 }
 
-/* A call that stands alone can wait for the lock if it begins with it; inside a transaction the lock may be
- * the transaction's own, which no waiting opens. */
+/* A call that stands alone can wait for the lock if it begins with it; inside a transaction the
+ * lock may be the transaction's own, which no waiting opens. */
 static void say_locked(bool alone, ctr_problem *problem)
 {
     ctr_problem_close(problem);
@@ -80,9 +82,10 @@ static void say_locked(bool alone, ctr_problem *problem)
                           : "by another connection, or by this transaction: commit it first");
 }
 
-/* Snapshots of those that give, the savepoint, the merges, the end. The snapshots close before the commit,
- * which would wait for them. */
-static int exchange(exchange_table *table, const char *peer, ctr_report *report, ctr_problem *problem)
+/* Snapshots of those that give, the savepoint, the merges, the end. The snapshots close before the
+ * commit, which would wait for them. */
+static int exchange(exchange_table *table, const char *peer, ctr_report *report,
+                    ctr_problem *problem)
 {
     const direction *way = table->way;
     sqlite3 *db = table->db;
@@ -103,7 +106,7 @@ static int exchange(exchange_table *table, const char *peer, ctr_report *report,
     return problem->rc;
 }
 
-/* ---- the virtual table ------------------------------------------------------------------------ */
+/* ---- the virtual table ----------------------------------------------------------------------- */
 
 /* The first argument of xConnect is the module's name. */
 static const direction *direction_of(const char *module)
@@ -147,7 +150,8 @@ static int fail(sqlite3_vtab *base, ctr_problem *problem)
     return rc;
 }
 
-/* So dear that the planner puts it into an inner loop only if the argument comes from an outer one. */
+/* So dear that the planner puts it into an inner loop only if the argument comes from
+ * an outer one. */
 static int exchange_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     bool asked = false;
@@ -198,7 +202,8 @@ static int refuse_argument(sqlite3_vtab *base, sqlite3_value *value)
     ctr_problem problem = {SQLITE_OK, NULL};
     char *shown = ctr_describe_value(value);
     if (!shown) ctr_problem_nomem(&problem);
-    ctr_problem_set(&problem, SQLITE_MISMATCH, "the argument must be TEXT, not %s", shown ? shown : "");
+    ctr_problem_set(&problem, SQLITE_MISMATCH, "the argument must be TEXT, not %s",
+                    shown ? shown : "");
     sqlite3_free(shown);
     return fail(base, &problem);
 }

@@ -1,18 +1,19 @@
-/* surface/plan.c - xBestIndex: equality on a prefix of the key, a range on the next column, the key's order.
+/* surface/plan.c - xBestIndex: equality on a prefix of the key, a range behind it, its order.
  *
- * A plan is a text: for each argument an operator and the key position, then the order: + - or none (.).
+ * A plan is a text: for each argument an operator and the key position, then the order: + - or none
+ * (.).
  *
  *     "=0=1."      path = ? AND hour = ?                  the whole key
  *     "=0G1L1+"    path = ? AND hour >= ? AND hour <= ?   ORDER BY path, hour
  *     "-"          everything                             ORDER BY path DESC, hour DESC
  *
- * Operators are = > G(>=) < L(<=). Key positions are written as the character '0' + position, so a plan
- * serves the first CTR_PLAN_KEYS columns of a key; further ones are checked by SQLite. It checks all of them
- * again anyway: `omit` is never set, for the comparison that SQLite makes may differ from ours by affinity
- * (scan.c). A constraint is used only if its collation is the key's.
+ * Operators are = > G(>=) < L(<=). Key positions are written as the character '0' + position, so a
+ * plan serves the first CTR_PLAN_KEYS columns of a key; further ones are checked by SQLite. It
+ * checks all of them again anyway: `omit` is never set, for the comparison that SQLite makes may
+ * differ from ours by affinity (scan.c). A constraint is used only if its collation is the key's.
  *
- * The whole key is a unique scan, which lets an UPDATE go in one pass. Where a number may equal several texts
- * it is called unique for an UPDATE alone: of one row SQLite would not sort the rest.
+ * The whole key is a unique scan, which lets an UPDATE go in one pass. Where a number may equal
+ * several texts it is called unique for an UPDATE alone: of one row SQLite would not sort the rest.
  */
 #include "surface/table.h"
 
@@ -69,7 +70,8 @@ static char operator_letter(unsigned char op)
     }
 }
 
-static void use(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int constraint, int key)
+static void use(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int constraint,
+                int key)
 {
     if (constraint < 0) return;
     info->aConstraintUsage[constraint].argvIndex = ++*arguments;
@@ -77,8 +79,8 @@ static void use(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int
     sqlite3_str_appendall(plan, pair);
 }
 
-/* Does the key give this order? Returns '+', '-', or '.' if not. Columns fixed by equality may stand anywhere or not
- * at all; behind the last key column nothing is left to be ordered. */
+/* Does the key give this order? Returns '+', '-', or '.' if not. Columns fixed by equality may
+ * stand anywhere or not at all; behind the last key column nothing is left to be ordered. */
 static char plan_order(const ctr_table *table, const sqlite3_index_info *info, int equal)
 {
     char direction = 0;

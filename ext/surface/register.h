@@ -4,8 +4,8 @@
 
 #include "sync/session.h"
 
-/* How an SQL function may be used. PURE: its result depends on its arguments alone. READS: it looks at the
- * identity. ADMIN: it changes the file, so it may stand in no trigger and no view. */
+/* How an SQL function may be used. PURE: its result depends on its arguments alone. READS: it looks
+ * at the identity. ADMIN: it changes the file, so it may stand in no trigger and no view. */
 enum {
     CTR_PURE = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
     CTR_READS = SQLITE_UTF8,
@@ -17,8 +17,10 @@ int ctr_aggregates_register(sqlite3 *db); /* counter_merge(cell), counter_sum, c
 int ctr_replica_register(sqlite3 *db);    /* counter_init, counter_id, counter_inc, counter_dec */
 int ctr_shards_register(sqlite3 *db);     /* counter_shards */
 
-/* These two share the running session, which the connection frees with the counter table's module. */
-int ctr_table_register(sqlite3 *db, ctr_sessions *sessions);    /* USING counter(...); takes it over */
-int ctr_exchange_register(sqlite3 *db, ctr_sessions *sessions); /* counter_pull, _push, _sync; borrows */
+/* These two share the running session, which the connection frees with the counter
+ * table's module. */
+int ctr_table_register(sqlite3 *db, ctr_sessions *sessions); /* USING counter(...); takes it over */
+int ctr_exchange_register(sqlite3 *db,
+                          ctr_sessions *sessions); /* counter_pull, _push, _sync; borrows */
 
 #endif

@@ -1,6 +1,6 @@
 /* surface/replica.c - SQL functions that write under a replica id, or make and show one.
  *
- *     counter_inc(cell [, n=1 [, replica]])   cell with n added to the shard of main, or of `replica`
+ *     counter_inc(cell [, n=1 [, replica]])   cell with n added to the shard of main, or `replica`
  *     counter_dec(cell [, n=1 [, replica]])   the same with -n
  *     counter_init([name])                    makes the identity of main; returns its id
  *     counter_id([schema])                    the id as text; NULL if there is none
@@ -80,10 +80,11 @@ static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
     }
     char *shown = ctr_describe_value(value);
     if (shown)
-        ctr_arg_error(ctx,
-                      "counter_init: the name must be dc:rack, both non-empty and %d bytes at most, "
-                      "not %s",
-                      CTR_NAME_MAX, shown);
+        ctr_arg_error(
+            ctx,
+            "counter_init: the name must be dc:rack, both non-empty and %d bytes at most, "
+            "not %s",
+            CTR_NAME_MAX, shown);
     else
         sqlite3_result_error_nomem(ctx);
     sqlite3_free(shown);
@@ -91,7 +92,8 @@ static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
 }
 
 /* Table and row come together or not at all. */
-static void make_identity(sqlite3 *db, const char *name, ctr_identity *identity, ctr_problem *problem)
+static void make_identity(sqlite3 *db, const char *name, ctr_identity *identity,
+                          ctr_problem *problem)
 {
     ctr_session session;
     if (ctr_session_begin(&session, db, NULL, problem) == SQLITE_OK)
@@ -128,7 +130,8 @@ static void fn_id(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         return;
     }
     ctr_identity_read(&identity, db, schema, &problem);
-    if (ctr_arg_problem(ctx, "counter_id", &problem) && identity.present) result_id(ctx, identity.id);
+    if (ctr_arg_problem(ctx, "counter_id", &problem) && identity.present)
+        result_id(ctx, identity.id);
 }
 
 int ctr_replica_register(sqlite3 *db)
@@ -147,7 +150,8 @@ int ctr_replica_register(sqlite3 *db)
     };
     int rc = SQLITE_OK;
     for (size_t i = 0; i < sizeof functions / sizeof *functions && rc == SQLITE_OK; i++)
-        rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].argc, functions[i].flags,
-                                        NULL, functions[i].call, NULL, NULL, NULL);
+        rc =
+            sqlite3_create_function_v2(db, functions[i].name, functions[i].argc, functions[i].flags,
+                                       NULL, functions[i].call, NULL, NULL, NULL);
     return rc;
 }

@@ -1,18 +1,19 @@
 /* surface/scan.c - cursors of a counter table.
  *
- * Rows. A row is shown while one of its counters is live and touched. In it an untouched counter reads 0, one
- * that was deleted alone reads NULL.
+ * Rows. A row is shown while one of its counters is live and touched. In it an untouched counter
+ * reads 0, one that was deleted alone reads NULL.
  *
- * Numbers and text. SQLite has checked by its own rules that a constraint fits, and checks each row again;
- * ours must not lose a row that it would keep. `path = 12` on a TEXT key arrives as the number 12, whether
- * SQLite will compare it as '12' (a literal) or '012' too (a column of integers). So such an argument is not
- * used, but for a whole key: there the row with the number's exact text comes first, because a one-pass
- * UPDATE looks at one row, and then all others.
+ * Numbers and text. SQLite has checked by its own rules that a constraint fits, and checks each row
+ * again; ours must not lose a row that it would keep. `path = 12` on a TEXT key arrives as the
+ * number 12, whether SQLite will compare it as '12' (a literal) or '012' too (a column of
+ * integers). So such an argument is not used, but for a whole key: there the row with the number's
+ * exact text comes first, because a one-pass UPDATE looks at one row, and then all others.
  *
- * Markers. UPDATE ... SET hits = 5 has no meaning, SET hits = hits + 5 has. To xUpdate both are a number, so
- * the cursor notes which counters SQLite asks for. Asking for a marker returns what was read of its counter
- * since the marker before, if it was read, and starts anew; the command column, which SQLite asks for first,
- * forgets what WHERE has read. An INTEGER is the value read, a TEXT says that it was NULL.
+ * Markers. UPDATE ... SET hits = 5 has no meaning, SET hits = hits + 5 has. To xUpdate both are a
+ * number, so the cursor notes which counters SQLite asks for. Asking for a marker returns what was
+ * read of its counter since the marker before, if it was read, and starts anew; the command column,
+ * which SQLite asks for first, forgets what WHERE has read. An INTEGER is the value read, a TEXT
+ * says that it was NULL.
  */
 #include <string.h>
 
@@ -30,12 +31,13 @@ typedef struct scan_cursor {
     sqlite3_vtab_cursor base;
     char *plan;              /* what `statement` was prepared for; owned */
     sqlite3_stmt *statement; /* owned; NULL before the first filter */
-    sqlite3_value **rest;    /* owned copies of all arguments while a second scan is to follow, else NULL */
+    sqlite3_value *
+        *rest; /* owned copies of all arguments while a second scan is to follow, else NULL */
     int n_rest;
-    char *rest_plan;    /* its plan; owned */
-    int64_t exact;      /* the row that came first */
+    char *rest_plan; /* its plan; owned */
+    int64_t exact;   /* the row that came first */
     bool has_exact, eof;
-    int64_t row, span;  /* rows seen, markers passed */
+    int64_t row, span; /* rows seen, markers passed */
     seen counters[];
 } scan_cursor;
 
@@ -44,7 +46,7 @@ static ctr_table *table_of(const scan_cursor *cursor)
     return (ctr_table *)cursor->base.pVtab;
 }
 
-/* ---- statements ------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static bool plan_has_argument(const char *plan)
 {
@@ -92,7 +94,8 @@ static void prepare_scan(scan_cursor *cursor, const char *plan, ctr_problem *pro
     ctr_table *table = table_of(cursor);
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
     char *columns = ctr_shape_column_list(&table->shape);
-    char *constraint = constraint_list(&table->shape, plan), *order = order_list(&table->shape, plan);
+    char *constraint = constraint_list(&table->shape, plan),
+         *order = order_list(&table->shape, plan);
     cursor->plan = sqlite3_mprintf("%s", plan);
     run.slots.columns = columns;
     run.slots.constraint = constraint;
@@ -142,7 +145,7 @@ static void take_scan(scan_cursor *cursor, const char *plan, ctr_problem *proble
     prepare_scan(cursor, plan, problem);
 }
 
-/* ---- opening and filtering -------------------------------------------------------------------- */
+/* ---- opening and filtering ------------------------------------------------------------------- */
 
 int ctr_scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
 {
@@ -173,9 +176,9 @@ int ctr_scan_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* Does a comparison with this value mean the same on the stored column, whatever the value stood for? A
- * column of NUMERIC affinity makes numbers of both sides. Otherwise a number may be compared with texts,
- * and on a column without type a text with numbers. */
+/* Does a comparison with this value mean the same on the stored column, whatever the value stood
+ * for? A column of NUMERIC affinity makes numbers of both sides. Otherwise a number may be compared
+ * with texts, and on a column without type a text with numbers. */
 static bool means_the_same(ctr_affinity affinity, sqlite3_value *value)
 {
     int type = sqlite3_value_type(value);
@@ -205,7 +208,8 @@ static int bind(sqlite3_stmt *statement, int i, sqlite3_value *value, ctr_proble
                               sqlite3_bind_value(statement, i, value));
 }
 
-/* Runs `plan` without the arguments that are not exact; without the row that came first, if one did. */
+/* Runs `plan` without the arguments that are not exact; without the row that came first, if one
+ * did. */
 static void start_inexact(scan_cursor *cursor, const char *plan, sqlite3_value **argv,
                           ctr_problem *problem)
 {
@@ -225,7 +229,8 @@ static void start_inexact(scan_cursor *cursor, const char *plan, sqlite3_value *
     int bound = 0;
     at = plan;
     for (int i = 0; plan_has_argument(at) && problem->rc == SQLITE_OK; at += 2, i++)
-        if (argument_is_exact(table, at, argv[i])) bind(cursor->statement, ++bound, argv[i], problem);
+        if (argument_is_exact(table, at, argv[i]))
+            bind(cursor->statement, ++bound, argv[i], problem);
     if (problem->rc == SQLITE_OK && cursor->has_exact)
         sqlite3_bind_int64(cursor->statement, bound + 1, cursor->exact);
 }
@@ -274,7 +279,7 @@ int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int
     return ctr_scan_next(base);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* The cell of a counter of this row, opened at most once. */
 static const ctr_cell *open_counter(scan_cursor *cursor, int counter, ctr_problem *problem)
@@ -343,7 +348,7 @@ int ctr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
     return SQLITE_OK;
 }
 
-/* ---- columns ---------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 /* The value of a counter in a visible row; NULL if it was deleted alone, `null` then. */
 static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counter, const char *null)

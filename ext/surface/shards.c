@@ -45,7 +45,8 @@ static int shards_disconnect(sqlite3_vtab *table)
     return SQLITE_OK;
 }
 
-/* The argument is a constraint on the hidden column; a plan in which it is not yet known is no plan. */
+/* The argument is a constraint on the hidden column; a plan in which it is not yet known is no
+ * plan. */
 static int shards_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
     bool asked = false;
@@ -141,8 +142,7 @@ static int shards_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
         break;
     case COLUMN_CLOCK: sqlite3_result_int64(ctx, cursor->shard.clock); break;
     case COLUMN_VALUE: sqlite3_result_int64(ctx, cursor->shard.value); break;
-    default:
-        sqlite3_result_blob64(ctx, cursor->cell.bytes, cursor->cell.size, SQLITE_TRANSIENT);
+    default: sqlite3_result_blob64(ctx, cursor->cell.bytes, cursor->cell.size, SQLITE_TRANSIENT);
     }
     return SQLITE_OK;
 }

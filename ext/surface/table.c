@@ -104,8 +104,8 @@ static int report(ctr_problem *problem, char **message)
     return rc;
 }
 
-/* The names are copied at once: an inner statement that is interrupted rolls everything back, and with it
- * goes the table whose arguments we are looking at. */
+/* The names are copied at once: an inner statement that is interrupted rolls everything back, and
+ * with it goes the table whose arguments we are looking at. */
 static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                          sqlite3_vtab **base, char **message)
 {
@@ -173,12 +173,12 @@ static int table_rename(sqlite3_vtab *base, const char *to)
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     if (ctr_declaration_reserves_table(to))
-        ctr_problem_set(&problem, SQLITE_ERROR, "names that begin with counter_ are reserved, such as %s",
-                        to);
+        ctr_problem_set(&problem, SQLITE_ERROR,
+                        "names that begin with counter_ are reserved, such as %s", to);
     for (int i = 0; i < table->shape.n_columns; i++)
         if (sqlite3_stricmp(table->shape.columns[i].name, to) == 0)
-            ctr_problem_set(&problem, SQLITE_ERROR, "cannot be renamed to %s: it has a column of that name",
-                            to);
+            ctr_problem_set(&problem, SQLITE_ERROR,
+                            "cannot be renamed to %s: it has a column of that name", to);
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, &problem);
     run.slots.name = to;
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_CELLS, NULL);

@@ -1,7 +1,7 @@
 /* surface/table.h - the counter table, a virtual table over a stored one.
  *
  *     table.c      its life: create, connect, rename, drop; registration
- *     declare.c    CREATE VIRTUAL TABLE ... USING counter(...): clauses to a shape, refusals to sentences
+ *     declare.c    the clauses of USING counter(...): to a shape, or to a sentence that refuses
  *     plan.c       which constraints and orders the key can serve
  *     scan.c       cursors: rows, values, and the markers that tell whether a counter was read
  *     write.c      INSERT, UPDATE and DELETE: what they add
@@ -15,8 +15,8 @@
  *     5  hits                  6  _hits    hidden, a marker
  *     7  bytes                 8  _bytes   hidden, a marker
  *
- * SQLite evaluates the columns of an UPDATE in this order, so the marker of a counter is asked for directly
- * after the expression that is assigned to the counter; see scan.c.
+ * SQLite evaluates the columns of an UPDATE in this order, so the marker of a counter is asked for
+ * directly after the expression that is assigned to the counter; see scan.c.
  */
 #ifndef CTR_SURFACE_TABLE_H
 #define CTR_SURFACE_TABLE_H
@@ -58,8 +58,8 @@ int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *co
                       ctr_problem *problem);
 char *ctr_declare_vtab(const ctr_shape *shape, const char *table);
 
-/* plan.c: the plan is a text, two characters for each argument (operator and key position + '0'), then the
- * order: see there. */
+/* plan.c: the plan is a text, two characters for each argument (operator and key position + '0'),
+ * then the order: see there. */
 enum { CTR_PLAN_UNIQUE = 1 };
 int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 

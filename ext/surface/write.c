@@ -1,7 +1,7 @@
 /* surface/write.c - INSERT, UPDATE and DELETE of a counter table.
  *
- * Each looks at the row, checks and computes everything, and ends in one write of one stored row: inside a
- * transaction SQLite does not take back the first of two.
+ * Each looks at the row, checks and computes everything, and ends in one write of one stored row:
+ * inside a transaction SQLite does not take back the first of two.
  *
  *     INSERT    adds the values given; SQLITE_CONSTRAINT on a deleted row or counter
  *     UPDATE    adds new value - value read, where the assignment has read its own counter (scan.c)
@@ -13,7 +13,7 @@
 #include "store/describe.h"
 #include "surface/table.h"
 
-/* ---- values ----------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static const char *column_name(const ctr_table *table, int column)
 {
@@ -68,7 +68,7 @@ int ctr_write_add(ctr_table *table, int counter, const ctr_cell *base, int64_t n
     return problem->rc;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 typedef enum row_state { ROW_MISSING, ROW_LIVE, ROW_DELETED } row_state;
 
@@ -102,15 +102,16 @@ static int check_alive(ctr_table *table, int counter, ctr_problem *problem)
 static int refuse_replace(ctr_table *table, ctr_problem *problem)
 {
     char *key = ctr_rows_key_text(&table->rows, table->rows.rowid);
-    ctr_problem_set(problem, SQLITE_ERROR,
-                    "REPLACE would wipe the counters of %s: INSERT adds to them, the command 'reset' "
-                    "starts their next life",
-                    key ? key : "");
+    ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "REPLACE would wipe the counters of %s: INSERT adds to them, the command 'reset' "
+        "starts their next life",
+        key ? key : "");
     sqlite3_free(key);
     return problem->rc;
 }
 
-/* ---- INSERT ----------------------------------------------------------------------------------- */
+/* ---- INSERT ---------------------------------------------------------------------------------- */
 
 /* Markers are ours, and row ids are SQLite's. */
 static int check_hidden(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
@@ -134,7 +135,8 @@ static int check_values(ctr_table *table, sqlite3_value **columns, ctr_problem *
         any = true;
         ctr_write_integer(table, i, value, problem);
     }
-    if (!any) ctr_problem_set(problem, SQLITE_ERROR, "a row needs a value for at least one counter");
+    if (!any)
+        ctr_problem_set(problem, SQLITE_ERROR, "a row needs a value for at least one counter");
     return problem->rc;
 }
 
@@ -159,7 +161,7 @@ static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *p
     ctr_rows_write(&table->rows, table->keys, problem);
 }
 
-/* ---- UPDATE ----------------------------------------------------------------------------------- */
+/* ---- UPDATE ---------------------------------------------------------------------------------- */
 
 static int refuse_assignment(ctr_table *table, int counter, ctr_problem *problem)
 {
@@ -170,8 +172,8 @@ static int refuse_assignment(ctr_table *table, int counter, ctr_problem *problem
                            name, name, name);
 }
 
-/* What an assignment adds to one counter. False: nothing, or a problem. `value` is the new value, `marker`
- * what was read of the counter. */
+/* What an assignment adds to one counter. False: nothing, or a problem. `value` is the new value,
+ * `marker` what was read of the counter. */
 static bool delta_of(ctr_table *table, int counter, sqlite3_value *value, sqlite3_value *marker,
                      int64_t *n, ctr_problem *problem)
 {
@@ -197,8 +199,8 @@ static bool delta_of(ctr_table *table, int counter, sqlite3_value *value, sqlite
     return problem->rc == SQLITE_OK && *n != 0;
 }
 
-/* A key may be assigned the value that it has. SQLite before 3.41 passes every column of an UPDATE ... FROM
- * in this way. */
+/* A key may be assigned the value that it has. SQLite before 3.41 passes every column of an UPDATE
+ * ... FROM in this way. */
 static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, ctr_problem *problem)
 {
     bool assigned = false;
@@ -240,7 +242,8 @@ static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *prob
         ctr_problem_set(problem, SQLITE_ERROR, "the row id cannot be changed");
         return;
     }
-    if (check_assigned(table, columns, problem) || check_key(table, rowid, columns, problem)) return;
+    if (check_assigned(table, columns, problem) || check_key(table, rowid, columns, problem))
+        return;
     if (ctr_rows_find_rowid(&table->rows, rowid, problem) || !table->rows.found) return;
 
     for (int i = 0; i < table->shape.n_counters; i++) {
@@ -256,7 +259,7 @@ static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *prob
     if (ctr_rows_changed(&table->rows)) ctr_rows_write(&table->rows, NULL, problem);
 }
 
-/* ---- DELETE ----------------------------------------------------------------------------------- */
+/* ---- DELETE ---------------------------------------------------------------------------------- */
 
 static void delete_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
@@ -277,7 +280,7 @@ static void delete_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
     ctr_rows_write(rows, NULL, problem);
 }
 
-/* ---- xUpdate ---------------------------------------------------------------------------------- */
+/* ---- xUpdate --------------------------------------------------------------------------------- */
 
 int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
@@ -296,7 +299,8 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     }
     if (insert) *rowid = table->rows.rowid;
 
-    bool skip = problem.rc == SQLITE_CONSTRAINT && sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
+    bool skip =
+        problem.rc == SQLITE_CONSTRAINT && sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
     int rc = ctr_table_fail(table, &problem);
     if (skip) { /* SQLite takes a message for an error even where it is told to ignore */
         sqlite3_free(base->zErrMsg);

@@ -19,7 +19,7 @@ typedef struct merge_job {
     struct ctr_report_row *report;
 } merge_job;
 
-/* ---- report ----------------------------------------------------------------------------------- */
+/* ---- report ---------------------------------------------------------------------------------- */
 
 void ctr_pull_report_close(ctr_report *report)
 {
@@ -50,7 +50,7 @@ static struct ctr_report_row *report_row(ctr_report *report, const char *birth, 
     return problem->rc == SQLITE_OK ? row : NULL;
 }
 
-/* ---- do the two tables agree? ----------------------------------------------------------------- */
+/* ---- do the two tables agree? ---------------------------------------------------------------- */
 
 static int counter_named(const ctr_shape *shape, const char *name)
 {
@@ -61,9 +61,10 @@ static int counter_named(const ctr_shape *shape, const char *name)
 
 static int differ(ctr_problem *problem, const char *what, const char *here, const char *there)
 {
-    return ctr_problem_set(problem, SQLITE_ERROR,
-                           "the tables differ in %s: the giving file has %s, the taking file has %s",
-                           what, there, here);
+    return ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "the tables differ in %s: the giving file has %s, the taking file has %s", what, there,
+        here);
 }
 
 static int compare_keys(const ctr_shape *to, const ctr_shape *from, ctr_problem *problem)
@@ -99,7 +100,7 @@ static int compare_counters(merge_job *job, ctr_problem *problem)
     return problem->rc;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static int take_keys(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
 {
@@ -107,7 +108,8 @@ static int take_keys(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
         int column = job->from.keys[i];
         job->keys[i] = sqlite3_column_value(row, 1 + column);
         if (sqlite3_column_type(row, 1 + column) == SQLITE_NULL)
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "key column %s of the giving file is NULL",
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                            "key column %s of the giving file is NULL",
                             job->from.columns[column].name);
     }
     return problem->rc;
@@ -119,8 +121,8 @@ static int merge_counter(merge_job *job, sqlite3_stmt *row, int counter, ctr_pro
     int theirs = job->counters[counter];
     int64_t rowid = sqlite3_column_int64(row, 0);
     ctr_cell cell;
-    if (ctr_rows_open_cell(&job->from_rows, row, 1 + job->from.counters[theirs], rowid, theirs, &cell,
-                           problem))
+    if (ctr_rows_open_cell(&job->from_rows, row, 1 + job->from.counters[theirs], rowid, theirs,
+                           &cell, problem))
         return problem->rc;
     const ctr_cell *mine = &rows->cells[counter];
     if (ctr_cell_same(mine, &cell)) return SQLITE_OK;
@@ -158,7 +160,7 @@ static void merge_rows(merge_job *job, const char *table, ctr_problem *problem)
     sqlite3_free(columns);
 }
 
-/* ---- tables ----------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static int refuse_triggers(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
 {
@@ -175,8 +177,8 @@ static void create_table(merge_job *job, const char *birth, ctr_problem *problem
     const char *object = ctr_shape_object(job->db, job->target, birth, problem);
     if (*object)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "a %s in %s has the name of the counter table that would be created", object,
-                        job->target);
+                        "a %s in %s has the name of the counter table that would be created",
+                        object, job->target);
     ctr_shape_refuse_triggers(job->db, job->target, "counter_tables", problem);
     ctr_shape_refuse_triggers(job->db, job->target, "counter_replica", problem);
     char *definition = ctr_shape_declaration(&job->from);
@@ -199,7 +201,8 @@ static void open_job(merge_job *job, const char *theirs, const char *mine, ctr_p
         return;
     }
     if (compare_keys(&job->to, &job->from, problem) || compare_counters(job, problem)) return;
-    ctr_rows_open(&job->from_rows, job->source->db, job->source->schema, theirs, &job->from, problem);
+    ctr_rows_open(&job->from_rows, job->source->db, job->source->schema, theirs, &job->from,
+                  problem);
     ctr_rows_open(&job->to_rows, job->db, job->target, mine, &job->to, problem);
 }
 
@@ -214,8 +217,9 @@ static void close_job(merge_job *job)
 }
 
 /* `theirs` is the table's present name at the source. */
-static void merge_table(const ctr_source *source, sqlite3 *db, const char *target, const char *theirs,
-                        const char *birth, ctr_side side, ctr_report *report, ctr_problem *problem)
+static void merge_table(const ctr_source *source, sqlite3 *db, const char *target,
+                        const char *theirs, const char *birth, ctr_side side, ctr_report *report,
+                        ctr_problem *problem)
 {
     merge_job job = {.source = source, .db = db, .target = target};
     ctr_shape_read(&job.from, source->db, source->schema, theirs, problem);
@@ -245,9 +249,11 @@ static int check_formats(const ctr_source *source, sqlite3 *db, const char *targ
         return problem->rc;
     }
     if (has_tables && !identity.present)
-        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the giving file has counter tables but no "
-                                                             "replica id: it is damaged");
-    if (ctr_identity_read(&identity, db, target, problem)) ctr_problem_where(problem, "the taking file");
+        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                               "the giving file has counter tables but no "
+                               "replica id: it is damaged");
+    if (ctr_identity_read(&identity, db, target, problem))
+        ctr_problem_where(problem, "the taking file");
     return problem->rc;
 }
 
@@ -258,8 +264,8 @@ int ctr_pull_all(const ctr_source *source, sqlite3 *db, const char *target, ctr_
     if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, source->db, source->schema, problem);
     if (problem->rc == SQLITE_OK) check_formats(source, db, target, catalog.n > 0, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
-        merge_table(source, db, target, catalog.entries[i].name, catalog.entries[i].birth, side, report,
-                    problem);
+        merge_table(source, db, target, catalog.entries[i].name, catalog.entries[i].birth, side,
+                    report, problem);
     ctr_catalog_close(&catalog);
     return problem->rc;
 }

@@ -1,8 +1,8 @@
 /* sync/pull.h - merges all counter tables of one file into another.
  *
- * Tables belong together by the name they were created with. Their keys must agree in name, order, affinity
- * and collation, else two keys here would be one there and shards of different keys be merged; their
- * counters must agree in name. A table that only the source has is created.
+ * Tables belong together by the name they were created with. Their keys must agree in name, order,
+ * affinity and collation, else two keys here would be one there and shards of different keys be
+ * merged; their counters must agree in name. A table that only the source has is created.
  */
 #ifndef CTR_SYNC_PULL_H
 #define CTR_SYNC_PULL_H
@@ -16,7 +16,7 @@ typedef struct ctr_report {
     struct ctr_report_row {
         char *birth, *name; /* the name it was created with, and the one it has in main */
         int64_t read, changed, conflicts;
-    } *rows;
+    } * rows;
     int n;
 } ctr_report;
 
@@ -25,7 +25,8 @@ void ctr_pull_report_close(ctr_report *report);
 /* Which side is main, for the names in the report. */
 typedef enum ctr_side { CTR_MAIN_TAKES, CTR_MAIN_GIVES } ctr_side;
 
-/* Merges every table of `source` into the schema `target` of `db`; the caller makes it all or nothing. */
+/* Merges every table of `source` into the schema `target` of `db`; the caller makes it all or
+ * nothing. */
 int ctr_pull_all(const ctr_source *source, sqlite3 *db, const char *target, ctr_side side,
                  ctr_report *report, ctr_problem *problem);
 

@@ -25,7 +25,8 @@ static void prepare_write(ctr_session *session, ctr_problem *problem)
     sqlite3_free(version);
 }
 
-int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions, ctr_problem *problem)
+int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
+                      ctr_problem *problem)
 {
     *session = (ctr_session){.db = db, .sessions = sessions, .alone = sqlite3_get_autocommit(db)};
     prepare_write(session, problem);
@@ -60,8 +61,8 @@ static int roll_back(const ctr_session *session)
     return code;
 }
 
-/* An interrupt that lasts interrupts the write too, which takes everything back. One that came from a progress
- * handler may be over by then: the second attempt does it. */
+/* An interrupt that lasts interrupts the write too, which takes everything back. One that came from
+ * a progress handler may be over by then: the second attempt does it. */
 static void take_back(const ctr_session *session)
 {
     if (roll_back(session) != SQLITE_INTERRUPT) return;

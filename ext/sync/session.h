@@ -1,13 +1,13 @@
 /* sync/session.h - all or nothing: the savepoint around a sync.
  *
- * Inside a transaction of the caller it is a part of it, else a transaction of its own. SQLite opens no
- * savepoint inside a statement that writes, so a sync is refused there.
+ * Inside a transaction of the caller it is a part of it, else a transaction of its own. SQLite
+ * opens no savepoint inside a statement that writes, so a sync is refused there.
  *
- * After sqlite3_interrupt() even ROLLBACK TO is interrupted, and half the work would stay in an open
- * transaction. What SQLite does guarantee is that an interrupted write rolls the transaction back: such a
- * write, which would change nothing, is prepared beforehand. CREATE VIRTUAL TABLE makes all prepared statements
- * expire just before it calls xCreate, so that call prepares it again: if this is interrupted too, the
- * CREATE is, which is a write.
+ * After sqlite3_interrupt() even ROLLBACK TO is interrupted, and half the work would stay in an
+ * open transaction. What SQLite does guarantee is that an interrupted write rolls the transaction
+ * back: such a write, which would change nothing, is prepared beforehand. CREATE VIRTUAL TABLE
+ * makes all prepared statements expire just before it calls xCreate, so that call prepares it
+ * again: if this is interrupted too, the CREATE is, which is a write.
  */
 #ifndef CTR_SYNC_SESSION_H
 #define CTR_SYNC_SESSION_H
@@ -29,12 +29,14 @@ typedef struct ctr_sessions {
 } ctr_sessions;
 
 /* NULL `sessions`: no virtual table will be created. */
-int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions, ctr_problem *problem);
+int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
+                      ctr_problem *problem);
 
 /* To be called where a virtual table is created. */
 int ctr_session_renew(ctr_sessions *sessions, ctr_problem *problem);
 
-/* Keeps the work if there is no problem, else takes it back; a failed commit becomes the problem. */
+/* Keeps the work if there is no problem, else takes it back; a failed commit becomes
+ * the problem. */
 int ctr_session_end(ctr_session *session, ctr_problem *problem);
 
 #endif

@@ -93,10 +93,11 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
     ctr_source_close(source);
     ctr_problem_close(&own);
     if (has_pending_write(host, schema))
-        return ctr_problem_set(problem, SQLITE_ERROR,
-                               "only this connection can read the file of %s, and it has an open write "
-                               "transaction: commit first",
-                               schema);
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "only this connection can read the file of %s, and it has an open write "
+            "transaction: commit first",
+            schema);
     return open_at_hand(source, host, schema, problem);
 }
 
@@ -104,14 +105,15 @@ int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ct
 {
     *source = (ctr_source){0};
     if (*path) open_own(source, host, path, vfs_name(host, "main"), problem);
-    if (*path && (problem->rc & 0xff) != SQLITE_CANTOPEN) {
+    int code = problem->rc & 0xff; /* a folder can be opened, but not be read */
+    if (*path && code != SQLITE_CANTOPEN && code != SQLITE_IOERR) {
         ctr_problem_where(problem, "%s", path);
         return name_schema(source, "main", problem);
     }
     ctr_problem_close(problem);
-    return ctr_problem_set(problem, SQLITE_CANTOPEN,
-                           "'%s' is neither an attached database nor a database file that can be opened",
-                           path);
+    return ctr_problem_set(
+        problem, SQLITE_CANTOPEN,
+        "'%s' is neither an attached database nor a database file that can be opened", path);
 }
 
 bool ctr_source_is_file_of(const ctr_source *source, sqlite3 *host, const char *schema)

@@ -1,14 +1,15 @@
 /* sync/source.h - the file that gives: one snapshot of what it has committed.
  *
- * It is read through an own read-only connection, so that nothing which this connection has pending is ever
- * published: under WAL a transaction over several files commits file by file, and a crash in between would
- * make a file reuse clocks that another has seen.
+ * It is read through an own read-only connection, so that nothing which this connection has pending
+ * is ever published: under WAL a transaction over several files commits file by file, and a crash
+ * in between would make a file reuse clocks that another has seen.
  *
- * Where no other connection can see the content (a memory or temp database, a file that needs a key or a
- * private VFS) it is read through the connection at hand; such a file only while nothing is pending in it.
+ * Where no other connection can see the content (a memory or temp database, a file that needs a key
+ * or a private VFS) it is read through the connection at hand; such a file only while nothing is
+ * pending in it.
  *
- * A source is untrusted: of its schema only ordinary tables of the expected shape are read, and its views,
- * triggers and functions are never run.
+ * A source is untrusted: of its schema only ordinary tables of the expected shape are read, and its
+ * views, triggers and functions are never run.
  */
 #ifndef CTR_SYNC_SOURCE_H
 #define CTR_SYNC_SOURCE_H
@@ -32,7 +33,8 @@ int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ct
 /* Is it the same file as that of an attached schema? */
 bool ctr_source_is_file_of(const ctr_source *source, sqlite3 *host, const char *schema);
 
-/* Ends the snapshot; twice is harmless. Before a commit into the same file, or that would wait for it. */
+/* Ends the snapshot; twice is harmless. Before a commit into the same file, or that would wait for
+ * it. */
 void ctr_source_close(ctr_source *source);
 
 #endif

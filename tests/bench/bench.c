@@ -174,8 +174,10 @@ static void print_line(const workload *work, double rates[2][TURNS])
     double ratio = median(ratios);
     printf("%-31s %10.0f %10.0f   %.2f (%.2f ... %.2f)  ", work->name, median(rates[COUNTER]),
            median(rates[PLAIN]), ratio, ratios[0], ratios[TURNS - 1]);
-    if (work->bar > 0) printf(" %.2f %s", work->bar, ratio >= work->bar ? "reached" : "MISSED");
-    printf("\n");
+    if (work->bar > 0)
+        printf(" %.2f %s\n", work->bar, ratio >= work->bar ? "reached" : "MISSED");
+    else
+        printf(" none\n");
 }
 
 /* The statements, on two files that have all keys already and stay. */

@@ -1,5 +1,5 @@
-/* tests/core/test_declaration.c - the parser of declarations: what it takes, what it refuses, and that no
- * text makes it read beyond its end. */
+/* tests/core/test_declaration.c - the parser of declarations: what it takes, what it refuses, and
+ * that no text makes it read beyond its end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,8 @@
 
 enum { ROOM = 16 };
 
-/* Parses up to ROOM clauses, each in memory of exactly its size, so that the sanitizer sees one byte too far. */
+/* Parses up to ROOM clauses, each in memory of exactly its size, so that the sanitizer sees one
+ * byte too far. */
 static bool parse(ctr_declaration *declaration, ctr_declared *room, char **copies, int n,
                   const char *const *clauses)
 {
@@ -32,9 +33,9 @@ static void free_all(char **copies, int n)
 static void a_declaration_is_read_in_declared_order(void **state)
 {
     (void)state;
-    static const char *const clauses[] = {"hits COUNTER", "\"the \"\"path\" VARCHAR ( 20 , 3 ) /* , */",
-                                          "hour  BIG\n INT COLLATE [no case] -- end",
-                                          "PRIMARY KEY (hour, [the \"path])"};
+    static const char *const clauses[] = {
+        "hits COUNTER", "\"the \"\"path\" VARCHAR ( 20 , 3 ) /* , */",
+        "hour  BIG\n INT COLLATE [no case] -- end", "PRIMARY KEY (hour, [the \"path])"};
     ctr_declaration d;
     ctr_declared room[ROOM];
     char *copies[ROOM], text[64];
@@ -63,13 +64,20 @@ static void affinity_follows_the_rules_of_sqlite(void **state)
         const char *type;
         ctr_affinity affinity;
     } cases[] = {
-        {"", CTR_AFFINITY_BLOB},           {"BLOB", CTR_AFFINITY_BLOB},
-        {"INTEGER", CTR_AFFINITY_INTEGER}, {"tinyint", CTR_AFFINITY_INTEGER},
-        {"CHARINT", CTR_AFFINITY_INTEGER}, {"VARCHAR(20)", CTR_AFFINITY_TEXT},
-        {"CLOB", CTR_AFFINITY_TEXT},       {"text", CTR_AFFINITY_TEXT},
-        {"REAL", CTR_AFFINITY_REAL},       {"DOUBLE PRECISION", CTR_AFFINITY_REAL},
-        {"FLOAT", CTR_AFFINITY_REAL},      {"FLOATING POINT", CTR_AFFINITY_INTEGER},
-        {"DECIMAL(10,5)", CTR_AFFINITY_NUMERIC}, {"DATE", CTR_AFFINITY_NUMERIC},
+        {"", CTR_AFFINITY_BLOB},
+        {"BLOB", CTR_AFFINITY_BLOB},
+        {"INTEGER", CTR_AFFINITY_INTEGER},
+        {"tinyint", CTR_AFFINITY_INTEGER},
+        {"CHARINT", CTR_AFFINITY_INTEGER},
+        {"VARCHAR(20)", CTR_AFFINITY_TEXT},
+        {"CLOB", CTR_AFFINITY_TEXT},
+        {"text", CTR_AFFINITY_TEXT},
+        {"REAL", CTR_AFFINITY_REAL},
+        {"DOUBLE PRECISION", CTR_AFFINITY_REAL},
+        {"FLOAT", CTR_AFFINITY_REAL},
+        {"FLOATING POINT", CTR_AFFINITY_INTEGER},
+        {"DECIMAL(10,5)", CTR_AFFINITY_NUMERIC},
+        {"DATE", CTR_AFFINITY_NUMERIC},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(ctr_declaration_affinity(cases[i].type), cases[i].affinity);
@@ -79,8 +87,9 @@ static void plain_types_are_words_and_numbers(void **state)
 {
     (void)state;
     static const char *const plain[] = {"", "TEXT", "VARCHAR(20)", "DECIMAL(10, -5)", "BIG INT"};
-    static const char *const other[] = {"HIDDEN",     "TEXT HIDDEN", "\"TEXT\"", "TEXT, x",   "TEXT)",
-                                        "VARCHAR(x)", "VARCHAR(1",   "(1)",      "TEXT; --x;", "A B'"};
+    static const char *const other[] = {"HIDDEN",     "TEXT HIDDEN", "\"TEXT\"",  "TEXT, x",
+                                        "TEXT)",      "VARCHAR(x)",  "VARCHAR(1", "(1)",
+                                        "TEXT; --x;", "A B'"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         assert_true(ctr_declaration_is_plain(plain[i]));
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
@@ -105,9 +114,12 @@ static void reserved_names_are_known_in_any_case(void **state)
 static void no_cut_or_changed_text_reads_beyond_its_end(void **state)
 {
     (void)state;
-    static const char *const clauses[] = {
-        "\"a\"\"b\" VARCHAR(20, -3) COLLATE \"x\" PRIMARY KEY", "[n ] /* c */ COUNTER -- d",
-        "PRIMARY KEY (\"a\"\"b\", `c``d`)", "n COUNTER TTL 5", "ttl = 60", "k 'te''xt' CHECK (a > 1)"};
+    static const char *const clauses[] = {"\"a\"\"b\" VARCHAR(20, -3) COLLATE \"x\" PRIMARY KEY",
+                                          "[n ] /* c */ COUNTER -- d",
+                                          "PRIMARY KEY (\"a\"\"b\", `c``d`)",
+                                          "n COUNTER TTL 5",
+                                          "ttl = 60",
+                                          "k 'te''xt' CHECK (a > 1)"};
     static const char changes[] = "\"'`[](),-/*=\xff 1a";
     for (size_t i = 0; i < sizeof clauses / sizeof *clauses; i++) {
         char text[128];
@@ -120,7 +132,8 @@ static void no_cut_or_changed_text_reads_beyond_its_end(void **state)
                 ctr_declaration d;
                 ctr_declared room[ROOM];
                 char *copies[ROOM];
-                if (!parse(&d, room, copies, 2, both)) assert_int_not_equal(d.refusal, CTR_ACCEPTED);
+                if (!parse(&d, room, copies, 2, both))
+                    assert_int_not_equal(d.refusal, CTR_ACCEPTED);
                 free_all(copies, 2);
             }
         }

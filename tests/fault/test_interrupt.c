@@ -1,8 +1,8 @@
-/* tests/fault/test_interrupt.c - a pull, push or sync that is interrupted at any moment is done whole or not
- * at all. (Whole, if the interrupt comes while the rows of the result are read.)
+/* tests/fault/test_interrupt.c - a pull, push or sync that is interrupted at any moment is done
+ * whole or not at all. (Whole, if the interrupt comes while the rows of the result are read.)
  *
- * SQLite calls the progress handler every few instructions; the n-th call interrupts, by sqlite3_interrupt() or
- * by its result, for n = 1, 2, ... until the call passes untouched.
+ * SQLite calls the progress handler every few instructions; the n-th call interrupts, by
+ * sqlite3_interrupt() or by its result, for n = 1, 2, ... until the call passes untouched.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -104,8 +104,10 @@ static int interrupt_at_every_moment(const char *call, bool transaction, bool fl
         sqlite3_progress_handler(db, 0, NULL, NULL);
         if (rc != SQLITE_OK) assert_int_equal(rc, SQLITE_INTERRUPT);
 
-        /* the caller's transaction goes on, or SQLite has rolled it back, as it does with an interrupted write */
-        if (transaction && !sqlite3_get_autocommit(db)) assert_int_equal(run(db, "COMMIT"), SQLITE_OK);
+        /* the caller's transaction goes on, or SQLite has rolled it back, as it does with an
+         * interrupted write */
+        if (transaction && !sqlite3_get_autocommit(db))
+            assert_int_equal(run(db, "COMMIT"), SQLITE_OK);
         assert_true(sqlite3_get_autocommit(db));
         bool done = fingerprint(db) == after;
         if (!done) assert_int_equal(fingerprint(db), before);

@@ -1,7 +1,7 @@
 """cells.py - the cell format and its algebra once more: the oracle of every byte.
 
-Written from the format, not from the C code, and as plainly as it goes. A cell is None, the counter that
-nobody has touched, or Cell(life, shards) where shards maps a 16-byte id to (clock, value).
+Written from the format, not from the C code, and as plainly as it goes. A cell is None, the counter
+that nobody has touched, or Cell(life, shards) where shards maps a 16-byte id to (clock, value).
 """
 
 import collections
@@ -54,7 +54,8 @@ def merge(a, b):
 def compare(a, b):
     if life(a) != life(b):
         return "greater" if life(a) > life(b) else "less"
-    clocks = [(shards(a).get(i, (0, 0)), shards(b).get(i, (0, 0))) for i in {*shards(a), *shards(b)}]
+    ids = {*shards(a), *shards(b)}
+    clocks = [(shards(a).get(i, (0, 0)), shards(b).get(i, (0, 0))) for i in ids]
     if any(x[0] == y[0] and x[1] != y[1] for x, y in clocks):
         return "disjoint"
     more, less = any(x > y for x, y in clocks), any(x < y for x, y in clocks)
@@ -83,7 +84,8 @@ def encode(cell):
     if cell is None:
         return None
     return b"\xc1" + varint(cell.life) + b"".join(
-        i + varint(clock) + varint(zigzag(value)) for i, (clock, value) in sorted(cell.shards.items()))
+        i + varint(clock) + varint(zigzag(value))
+        for i, (clock, value) in sorted(cell.shards.items()))
 
 
 def read_varint(data):

@@ -22,7 +22,8 @@ def is_locked(error):
 
 
 def copy_live(path, to):
-    """Copies a file that this process has open: in another process, for a descriptor closed here would
-    drop SQLite's locks. The WAL comes along, without it the copy would be older than the last commit."""
+    """Copies a file that this process has open: in another process, for a descriptor closed here
+    would drop SQLite's locks. The WAL comes along, without it the copy would be older than the last
+    commit."""
     subprocess.run(["sh", "-c", 'cp "$1" "$2"; if [ -f "$1-wal" ]; then cp "$1-wal" "$2-wal"; fi',
                     "sh", str(path), str(to)], check=True)

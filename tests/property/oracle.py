@@ -1,8 +1,8 @@
 """oracle.py - what counter tables must show, told without numbers, clocks or shards.
 
-A counter is a life and the set of increments that it has seen: each is an id, and Increments remembers
-its amount. Merge is set union within a life. A table is a dict from key to a tuple of counters; nothing
-in it is ever changed in place, so that a copy of the dict is a snapshot.
+A counter is a life and the set of increments that it has seen: each is an id, and Increments
+remembers its amount. Merge is set union within a life. A table is a dict from key to a tuple of
+counters; nothing in it is ever changed in place, so that a copy of the dict is a snapshot.
 """
 
 import collections
@@ -58,7 +58,7 @@ class Increments:
 
 
 class Table:
-    """The statements of counter tables. `rows` holds every row that has ever been, deleted ones too."""
+    """The statements of counter tables. `rows` holds every row that has ever been, deleted or not."""
 
     def __init__(self, increments, width, rows=()):
         self.increments, self.width, self.rows = increments, width, dict(rows)
@@ -96,15 +96,17 @@ class Table:
                                for c, n in zip(self.row(key), amounts))
 
     def update(self, key, amounts):
-        """SET c = c + amount: a counter deleted alone reads NULL and stays so, adding 0 changes nothing."""
-        self.add(key, [None if is_deleted(c) or n == 0 else n for c, n in zip(self.row(key), amounts)])
+        """SET c = c + amount: one deleted alone reads NULL and stays so, adding 0 changes nothing."""
+        self.add(key, [None if is_deleted(c) or n == 0 else n
+                       for c, n in zip(self.row(key), amounts)])
 
     def delete(self, key):
         self.rows[key] = tuple(map(delete, self.row(key)))
 
     def command(self, key, verb, named, amounts):
-        """`reset` or `delete` of the named counters (indexes), with amounts for those that are reset."""
-        if any(n is not None and (verb == "delete" or i not in named) for i, n in enumerate(amounts)):
+        """`reset` or `delete` of the named counters (indexes), with amounts for those reset."""
+        takes = named if verb == "reset" else []
+        if any(n is not None and i not in takes for i, n in enumerate(amounts)):
             raise Refused("error")
         if verb == "delete" and key not in self.rows:
             return

@@ -1,6 +1,6 @@
 """worker.py - another process that uses a file. Each word on standard output is an acknowledgement.
 
-    worker.py count FILE TIMES       adds 1 to both counters of row 'k', TIMES times, '+' for each commit
+    worker.py count FILE TIMES       adds 1 to both counters of row 'k', '+' for each commit
     worker.py hold FILE SECONDS      takes the write lock, says 'locked', keeps it for SECONDS
 """
 
