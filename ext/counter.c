@@ -1,4 +1,4 @@
-/* counter.c - the entry point: checks the SQLite that it meets, registers what the surface offers. */
+/* counter.c - the entry point: checks the SQLite that it meets and registers the surface. */
 #include "counter.h"
 
 #include <sqlite3ext.h>
