@@ -2,10 +2,10 @@
 #include "store/identity.h"
 
 #include <string.h>
-#include <uuid/uuid.h>
 
 #include "store/run.h"
 #include "store/shape.h"
+#include "store/uuid.h"
 
 int ctr_identity_check(int64_t format, int id_size, ctr_problem *problem)
 {
@@ -69,14 +69,6 @@ int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema, c
     return problem->rc;
 }
 
-static void make_id(ctr_identity *identity, const char *name)
-{
-    if (name)
-        uuid_generate_md5(identity->id, *uuid_get_template("dns"), name, strlen(name));
-    else
-        uuid_generate_random(identity->id);
-}
-
 static int insert(const ctr_identity *identity, const char *name, ctr_run *run)
 {
     ctr_run_do(run, CTR_SQL_IDENTITY_CREATE, NULL);
@@ -104,9 +96,13 @@ int ctr_identity_ensure(ctr_identity *identity, sqlite3 *db, const char *schema,
         return ctr_problem_set(problem, SQLITE_ERROR, "%s is '%s' already, it cannot become '%s'",
                                schema, identity->name, name);
     }
-    make_id(identity, name);
     identity->present = true;
-    if (name) memcpy(identity->name, name, strlen(name) + 1);
+    if (name) {
+        ctr_uuid_of_name(name, identity->id);
+        memcpy(identity->name, name, strlen(name) + 1);
+    } else {
+        ctr_uuid_random(identity->id);
+    }
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     return insert(identity, name, &run);
 }

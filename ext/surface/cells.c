@@ -12,10 +12,10 @@
  *     counter_version()
  */
 #include <string.h>
-#include <uuid/uuid.h>
 
 #include "core/id.h"
 #include "counter.h"
+#include "store/uuid.h"
 #include "surface/args.h"
 #include "surface/register.h"
 
@@ -137,15 +137,12 @@ static void fn_diff(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void fn_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    /* 8f4c7e52-6a1d-5b0e-9c37-2d1e0a94b6f3, the namespace of cells */
-    static const uuid_t NAMESPACE = {0x8f, 0x4c, 0x7e, 0x52, 0x6a, 0x1d, 0x5b, 0x0e,
-                                     0x9c, 0x37, 0x2d, 0x1e, 0x0a, 0x94, 0xb6, 0xf3};
     ctr_cell cell;
     if (!ctr_arg_cell(ctx, "counter_digest", argv[0], &cell)) return;
     if (ctr_cell_is_untouched(&cell)) return;
-    uuid_t digest;
+    uint8_t digest[CTR_ID_SIZE];
     char text[CTR_ID_TEXT_SIZE];
-    uuid_generate_sha1(digest, NAMESPACE, (const char *)cell.bytes, cell.size);
+    ctr_uuid_of_cell(cell.bytes, cell.size, digest);
     ctr_id_to_text(digest, text);
     sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
