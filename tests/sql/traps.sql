@@ -1,0 +1,74 @@
+-- What went wrong elsewhere, once each.
+
+-- # a-transfer-to-oneself-mints-nothing
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 10);
+CREATE TABLE move(source, target, n);
+CREATE TRIGGER moves AFTER INSERT ON move BEGIN
+  UPDATE v SET n = n - new.n WHERE k = new.source;
+  UPDATE v SET n = n + new.n WHERE k = new.target;
+END;
+INSERT INTO move VALUES('a', 'a', 4);
+INSERT INTO v VALUES('a', 4), ('a', -4);
+SELECT * FROM v;
+--= a|10
+
+-- # a-null-delta-neither-wipes-nor-blocks
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER, b COUNTER);
+INSERT INTO v VALUES('x', 10, 10);
+INSERT INTO v VALUES('x', NULL, 1);
+UPDATE v SET a = a + NULL;
+--! v: column a: a counter takes an INTEGER, not NULL
+INSERT INTO v VALUES('x', 1, NULL);
+SELECT * FROM v;
+--= x|11|11
+
+-- # ids-are-told-apart-by-every-byte
+SELECT count(*), count(DISTINCT id) FROM counter_shards(counter_inc(counter_inc(counter_inc(NULL,
+  1, x'00000000000000000000000000000001'), 1, x'01000000000000000000000000000001'), 1, x'00000000000000010000000000000001'));
+--= 3|3
+
+-- # an-empty-cell-survives-its-encoding
+SELECT hex(counter_merge(counter_reset(NULL), NULL)), counter_value(counter_merge(counter_reset(NULL), counter_reset(NULL)));
+--= C103|0
+SELECT counter_collect(id, clock, value, 3) FROM counter_shards(counter_reset(NULL));
+--= NULL
+
+-- # a-state-is-no-delta
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 10);
+INSERT INTO v SELECT k, n FROM v_cells;
+--!~ v: column n: a counter takes an INTEGER, not BLOB x'c101*
+SELECT counter_inc(NULL, n) FROM v_cells;
+--!~ counter_inc: n must be an INTEGER, not BLOB x'c101*
+SELECT * FROM v;
+--= x|10
+
+-- # an-old-sum-does-not-return-after-a-delete
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+ATTACH 'peer.db' AS peer;
+INSERT INTO v VALUES('x', 6);
+SELECT * FROM counter_push('peer');
+--= v|1|1|0
+DELETE FROM main.v;
+SELECT * FROM counter_pull('peer');
+--= v|1|0|0
+INSERT INTO main.v(v, k, n) VALUES('reset', 'x', 6);
+SELECT * FROM counter_sync('peer');
+--= v|2|1|0
+SELECT n FROM peer.v;
+--= 6
+
+-- # no-stored-table-is-strict
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+SELECT count(*) FROM sqlite_master WHERE sql LIKE '%STRICT%';
+--= 0
+
+-- # integers-at-the-ends-count-exactly
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('max', 9223372036854775807), ('min', -9223372036854775808);
+UPDATE v SET n = n - 1 WHERE k = 'max';
+UPDATE v SET n = n + 1 WHERE k = 'min';
+SELECT * FROM v;
+--= max|9223372036854775806
+--= min|-9223372036854775807
