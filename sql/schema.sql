@@ -16,7 +16,7 @@ SELECT type, rootpage FROM "{schema}".sqlite_master
 
 -- Columns: cid, name, type, notnull, dflt_value, pk, hidden.
 -- name: SCHEMA_COLUMNS
-PRAGMA "{schema}".table_xinfo("{table}_cells");
+PRAGMA "{schema}".table_xinfo("{name}");
 
 -- Columns: seq, name, unique, origin, partial.
 -- name: SCHEMA_INDEXES

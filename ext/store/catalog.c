@@ -80,13 +80,16 @@ void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, cons
 static int add_entry(ctr_catalog *catalog, const char *name, const char *birth,
                      ctr_problem *problem)
 {
+    if (!name || !*name || !birth || !*birth)
+        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                               "counter_tables is damaged: a table without a name");
     size_t size = ((size_t)catalog->n + 1) * sizeof *catalog->entries;
     struct ctr_catalog_entry *entries = sqlite3_realloc64(catalog->entries, size);
     if (!entries) return ctr_problem_nomem(problem);
     catalog->entries = entries;
     struct ctr_catalog_entry *entry = &entries[catalog->n++];
-    entry->name = sqlite3_mprintf("%s", name ? name : "");
-    entry->birth = sqlite3_mprintf("%s", birth ? birth : "");
+    entry->name = sqlite3_mprintf("%s", name);
+    entry->birth = sqlite3_mprintf("%s", birth);
     return entry->name && entry->birth ? SQLITE_OK : ctr_problem_nomem(problem);
 }
 

@@ -24,7 +24,7 @@ static void append_text(sqlite3_str *out, sqlite3_value *value)
 static void append_blob(sqlite3_str *out, sqlite3_value *value)
 {
     const unsigned char *bytes = sqlite3_value_blob(value);
-    int size = sqlite3_value_bytes(value);
+    int size = bytes ? sqlite3_value_bytes(value) : 0;
     sqlite3_str_appendall(out, "x'");
     for (int i = 0; i < size && i < SHOWN_MAX / 2; i++) sqlite3_str_appendf(out, "%02x", bytes[i]);
     sqlite3_str_appendall(out, size > SHOWN_MAX / 2 ? "...'" : "'");

@@ -90,6 +90,16 @@ static sqlite3_stmt *prepare(ctr_rows *rows, sqlite3_stmt **keep, ctr_sql which,
     return *keep;
 }
 
+static bool has_triggers(ctr_rows *rows, ctr_problem *problem)
+{
+    char *stored = sqlite3_mprintf("%s_cells", rows->table);
+    if (!stored) ctr_problem_nomem(problem);
+    char *trigger = ctr_shape_trigger(rows->db, rows->schema, stored, problem);
+    sqlite3_free(stored);
+    sqlite3_free(trigger);
+    return trigger != NULL;
+}
+
 static sqlite3_stmt *find_key_statement(ctr_rows *rows, ctr_problem *problem)
 {
     if (rows->find_key) return rows->find_key;
@@ -104,18 +114,32 @@ static sqlite3_stmt *find_rowid_statement(ctr_rows *rows, ctr_problem *problem)
                    sqlite3_mprintf(""), problem);
 }
 
-static sqlite3_stmt *insert_statement(ctr_rows *rows, ctr_problem *problem)
+/* A write of the stored table; whoever prepares one looks whether triggers will run with it. */
+static sqlite3_stmt *write_statement(ctr_rows *rows, ctr_problem *problem)
 {
-    if (rows->insert) return rows->insert;
-    return prepare(rows, &rows->insert, CTR_SQL_ROWS_INSERT, insert_columns(rows->shape),
+    sqlite3_stmt **keep = rows->found ? &rows->update : &rows->insert;
+    if (*keep) return *keep;
+    rows->has_triggers = has_triggers(rows, problem);
+    if (rows->found)
+        return prepare(rows, keep, CTR_SQL_ROWS_UPDATE, update_changes(rows->shape),
+                       sqlite3_mprintf(""), problem);
+    return prepare(rows, keep, CTR_SQL_ROWS_INSERT, insert_columns(rows->shape),
                    insert_values(rows->shape), problem);
 }
 
-static sqlite3_stmt *update_statement(ctr_rows *rows, ctr_problem *problem)
+static void release_writes(ctr_rows *rows)
 {
-    if (rows->update) return rows->update;
-    return prepare(rows, &rows->update, CTR_SQL_ROWS_UPDATE, update_changes(rows->shape),
-                   sqlite3_mprintf(""), problem);
+    sqlite3_finalize(rows->insert);
+    sqlite3_finalize(rows->update);
+    rows->insert = rows->update = NULL;
+}
+
+void ctr_rows_release(ctr_rows *rows)
+{
+    sqlite3_finalize(rows->find_key);
+    sqlite3_finalize(rows->find_rowid);
+    rows->find_key = rows->find_rowid = NULL;
+    release_writes(rows);
 }
 
 int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
@@ -134,10 +158,7 @@ int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *t
 
 void ctr_rows_close(ctr_rows *rows)
 {
-    sqlite3_finalize(rows->find_key);
-    sqlite3_finalize(rows->find_rowid);
-    sqlite3_finalize(rows->insert);
-    sqlite3_finalize(rows->update);
+    ctr_rows_release(rows);
     sqlite3_free(rows->schema);
     sqlite3_free(rows->table);
     sqlite3_free(rows->cells);
@@ -284,6 +305,14 @@ static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
     take_cells(rows, row, problem);
 }
 
+static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
+{
+    if (!rows->writing) return problem->rc;
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "a trigger on the stored table %s_cells writes to the table itself",
+                           rows->table);
+}
+
 static void forget(ctr_rows *rows)
 {
     rows->found = false;
@@ -294,9 +323,11 @@ static void forget(ctr_rows *rows)
     }
 }
 
+/* A find that SQLite had to prepare again tells that the schema has changed: there may be triggers. */
 static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 {
     int rc = sqlite3_step(statement);
+    if (sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) release_writes(rows);
     if (rc == SQLITE_ROW)
         take_row(rows, statement, problem);
     else if (rc == SQLITE_DONE)
@@ -309,6 +340,7 @@ static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
+    if (refuse_reentry(rows, problem)) return problem->rc;
     forget(rows);
     sqlite3_stmt *statement = find_key_statement(rows, problem);
     if (!statement) return problem->rc;
@@ -318,6 +350,7 @@ int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem
 
 int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
 {
+    if (refuse_reentry(rows, problem)) return problem->rc;
     forget(rows);
     sqlite3_stmt *statement = find_rowid_statement(rows, problem);
     if (!statement) return problem->rc;
@@ -345,7 +378,9 @@ static int bind_changes(ctr_rows *rows, sqlite3_stmt *statement, int first)
  * trigger that somebody put on the stored table make a write vanish. */
 static int run_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 {
+    rows->writing = true;
     int rc = sqlite3_step(statement);
+    rows->writing = false;
     if ((rc & 0xff) == SQLITE_CONSTRAINT)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table refuses the row: %s",
                         sqlite3_errmsg(rows->db));
@@ -355,13 +390,13 @@ static int run_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *probl
         ctr_problem_sqlite(problem, rows->db, rc);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
+    if (rows->has_triggers) release_writes(rows);
     return problem->rc;
 }
 
 int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
-    sqlite3_stmt *statement =
-        rows->found ? update_statement(rows, problem) : insert_statement(rows, problem);
+    sqlite3_stmt *statement = write_statement(rows, problem);
     if (!statement) return problem->rc;
 
     int rc = rows->found ? sqlite3_bind_int64(statement, 1, rows->rowid)

@@ -12,7 +12,9 @@
  * reads the identity together with the row, so the id is that of this very moment.
  *
  * Kept statements belong to an object that SQLite closes before the connection: a virtual table, or
- * a sync that is running.
+ * a sync that is running. Somebody's triggers on the stored table run with our writes. Such a write
+ * is not kept, for a trigger that names the virtual table would hold it for ever; and it may not
+ * write to the same table again while it runs.
  */
 #ifndef CTR_STORE_ROWS_H
 #define CTR_STORE_ROWS_H
@@ -33,6 +35,8 @@ typedef struct ctr_rows {
 
     /* Private: statements, copies of the cells found, new cells by counter. */
     sqlite3_stmt *find_key, *find_rowid, *insert, *update;
+    bool has_triggers; /* as of the last preparation of insert or update */
+    bool writing;
     struct ctr_bytes {
         uint8_t *bytes;
         size_t size, capacity;
@@ -47,6 +51,9 @@ typedef struct ctr_rows {
 int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
                   const ctr_shape *shape, ctr_problem *problem);
 void ctr_rows_close(ctr_rows *rows);
+
+/* Finalizes the kept statements; they are prepared again when they are needed. */
+void ctr_rows_release(ctr_rows *rows);
 
 /* Looks for the row with these key values, in key order, which may be of any type: they follow the
  * columns' affinity. Fails where the file has no identity or a cell is malformed, naming column and

@@ -10,7 +10,8 @@ int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem)
     size_t room = (size_t)(n > 0 ? n : 1);
     *shape = (ctr_shape){.columns = sqlite3_malloc64(room * sizeof *shape->columns),
                          .keys = sqlite3_malloc64(room * sizeof *shape->keys),
-                         .counters = sqlite3_malloc64(room * sizeof *shape->counters)};
+                         .counters = sqlite3_malloc64(room * sizeof *shape->counters),
+                         .room = n};
     bool made = shape->columns && shape->keys && shape->counters;
     return made ? problem->rc : ctr_problem_nomem(problem);
 }
@@ -19,6 +20,8 @@ int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const ch
                   int key, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return problem->rc;
+    if (shape->n_columns == shape->room)
+        return ctr_problem_set(problem, SQLITE_SCHEMA, "the stored table has changed");
     int i = shape->n_columns++;
     ctr_column *column = &shape->columns[i];
     *column = (ctr_column){.name = sqlite3_mprintf("%s", name),
@@ -141,15 +144,10 @@ static int damaged(ctr_run *run, const char *what, const char *name)
                            name);
 }
 
-static void check_is_table(ctr_run *run)
+static void check_is_table(ctr_run *run, const char *stored)
 {
-    char *stored = sqlite3_mprintf("%s_cells", run->slots.table);
-    if (!stored) {
-        ctr_problem_nomem(run->problem);
-        return;
-    }
+    if (run->problem->rc != SQLITE_OK) return;
     const char *object = ctr_shape_object(run->db, run->slots.schema, stored, run->problem);
-    sqlite3_free(stored);
     if (!*object)
         damaged(run, "it is missing", "");
     else if (strcmp(object, "table") != 0)
@@ -255,9 +253,10 @@ static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys
     return is_rowid;
 }
 
-static int count_columns(ctr_run *run)
+static int count_columns(ctr_run *run, const char *stored)
 {
     int n = 0;
+    run->slots.name = stored;
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_COLUMNS);
     while (ctr_run_row(run, row)) n++;
     sqlite3_finalize(row);
@@ -270,9 +269,11 @@ int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char
     *shape = (ctr_shape){0};
     ctr_run run = ctr_run_on(db, schema, table, problem);
     key_columns keys = {0};
-    check_is_table(&run);
+    char *stored = sqlite3_mprintf("%s_cells", table);
+    if (!stored) ctr_problem_nomem(problem);
+    check_is_table(&run, stored);
     read_key(&run, &keys);
-    int n = count_columns(&run);
+    int n = count_columns(&run, stored);
     if (keys.n > n) damaged(&run, "its UNIQUE constraint repeats a column", "");
     ctr_shape_open(shape, n, problem);
 
@@ -284,19 +285,45 @@ int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char
     if (shape->n_keys != keys.n) damaged(&run, "its key names a column that it does not have", "");
     if (shape->n_counters == 0) damaged(&run, "it has no counter", "");
     key_columns_close(&keys);
+    sqlite3_free(stored);
     return problem->rc;
+}
+
+char *ctr_shape_trigger(sqlite3 *db, const char *schema, const char *stored, ctr_problem *problem)
+{
+    char *trigger = NULL;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_TRIGGER);
+    ctr_run_bind_text(&run, row, 1, stored);
+    if (ctr_run_row(&run, row)) {
+        trigger = sqlite3_mprintf("%s", sqlite3_column_text(row, 0));
+        if (!trigger) ctr_problem_nomem(problem);
+    }
+    sqlite3_finalize(row);
+    return trigger;
 }
 
 int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *stored,
                               ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_TRIGGER);
-    ctr_run_bind_text(&run, row, 1, stored);
-    if (ctr_run_row(&run, row))
+    char *trigger = ctr_shape_trigger(db, schema, stored, problem);
+    if (trigger)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "the stored table %s has the trigger %s: drop it first", stored,
-                        sqlite3_column_text(row, 0));
+                        "the stored table %s has the trigger %s: drop it first", stored, trigger);
+    sqlite3_free(trigger);
+    return problem->rc;
+}
+
+int ctr_shape_refuse_generated(sqlite3 *db, const char *schema, const char *stored,
+                               ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    run.slots.name = stored;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row))
+        if (sqlite3_column_int(row, 6))
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s is damaged: generated column %s",
+                            stored, sqlite3_column_text(row, 1));
     sqlite3_finalize(row);
     return problem->rc;
 }

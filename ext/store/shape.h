@@ -30,13 +30,14 @@ typedef struct ctr_column {
 typedef struct ctr_shape {
     ctr_column *columns;
     int *keys, *counters;
-    int n_columns, n_keys, n_counters;
+    int n_columns, n_keys, n_counters, room;
 } ctr_shape;
 
 /* Makes room for n columns. */
 int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem);
 
-/* Appends a copied column; key: its position in the key or -1 for a counter. There must be room. */
+/* Appends a copied column; key: its position in the key or -1 for a counter. Without room for it the
+ * table has grown meanwhile: SQLITE_SCHEMA, and SQLite tries again. */
 int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const char *collation,
                   int key, ctr_problem *problem);
 
@@ -57,6 +58,13 @@ char *ctr_shape_declaration(const ctr_shape *shape);
  * sqlite3_free. */
 char *ctr_shape_key_list(const ctr_shape *shape);
 char *ctr_shape_column_list(const ctr_shape *shape);
+
+/* The name of a trigger on a table, to be freed with sqlite3_free; NULL if there is none. */
+char *ctr_shape_trigger(sqlite3 *db, const char *schema, const char *stored, ctr_problem *problem);
+
+/* Refuses a table with generated columns, whose expressions would run when it is read. */
+int ctr_shape_refuse_generated(sqlite3 *db, const char *schema, const char *stored,
+                               ctr_problem *problem);
 
 /* Refuses a table for which a trigger would run with what we write: a trigger is foreign code. */
 int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *stored,

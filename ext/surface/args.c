@@ -40,7 +40,12 @@ bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *val
     if (sqlite3_value_type(value) != SQLITE_BLOB)
         return refuse_value(ctx, function, "the cell", "a BLOB or NULL", value);
     const uint8_t *bytes = sqlite3_value_blob(value);
-    ctr_status status = ctr_cell_open(cell, bytes, (size_t)sqlite3_value_bytes(value));
+    size_t size = (size_t)sqlite3_value_bytes(value);
+    if (!bytes && size > 0) {
+        sqlite3_result_error_nomem(ctx);
+        return false;
+    }
+    ctr_status status = ctr_cell_open(cell, bytes, size);
     if (status == CTR_OK) return true;
 
     char *shown = ctr_describe_value(value);
@@ -69,8 +74,12 @@ bool ctr_arg_id(sqlite3_context *ctx, const char *function, const char *name, sq
 {
     int type = sqlite3_value_type(value);
     if (type == SQLITE_BLOB && sqlite3_value_bytes(value) == CTR_ID_SIZE) {
-        memcpy(id, sqlite3_value_blob(value), CTR_ID_SIZE);
-        return true;
+        const void *bytes = sqlite3_value_blob(value);
+        if (bytes)
+            memcpy(id, bytes, CTR_ID_SIZE);
+        else
+            sqlite3_result_error_nomem(ctx);
+        return bytes != NULL;
     }
     if (type == SQLITE_TEXT) {
         const char *text = (const char *)sqlite3_value_text(value);

@@ -11,7 +11,6 @@
  *     counter_json(cell)          {"life":1,"value":5,"shards":[{"id":"...","clock":2,"value":5}]}
  *     counter_version()
  */
-#include <string.h>
 
 #include "core/id.h"
 #include "counter.h"

@@ -143,9 +143,11 @@ static int fail(sqlite3_vtab *base, ctr_problem *problem)
     int rc = problem->rc;
     sqlite3_free(base->zErrMsg);
     base->zErrMsg = NULL;
-    if (rc != SQLITE_NOMEM)
+    if (rc != SQLITE_NOMEM) {
         base->zErrMsg = sqlite3_mprintf("%s: %s", ((exchange_table *)base)->way->function,
                                         ctr_problem_text(problem));
+        if (!base->zErrMsg) rc = SQLITE_NOMEM;
+    }
     ctr_problem_close(problem);
     return rc;
 }

@@ -1,19 +1,20 @@
 /* surface/plan.c - xBestIndex: equality on a prefix of the key, a range behind it, its order.
  *
- * A plan is a text: for each argument an operator and the key position, then the order: + - or none
- * (.).
+ * A plan is a text: for each argument an operator and a key position, a full stop, then the order that
+ * SQLite leaves to us: for each column its direction and its key position.
  *
- *     "=0=1."      path = ? AND hour = ?                  the whole key
- *     "=0G1L1+"    path = ? AND hour >= ? AND hour <= ?   ORDER BY path, hour
- *     "-"          everything                             ORDER BY path DESC, hour DESC
+ *     "=0=1."        path = ? AND hour = ?                  the whole key
+ *     "=0G1L1.+1"    path = ? AND hour >= ? AND hour <= ?   ORDER BY hour
+ *     ".-0-1"        everything                             ORDER BY path DESC, hour DESC
  *
  * Operators are = > G(>=) < L(<=). Key positions are written as the character '0' + position, so a
- * plan serves the first CTR_PLAN_KEYS columns of a key; further ones are checked by SQLite. It
- * checks all of them again anyway: `omit` is never set, for the comparison that SQLite makes may
- * differ from ours by affinity (scan.c). A constraint is used only if its collation is the key's.
+ * plan serves the first CTR_PLAN_KEYS columns of a key; further ones are checked by SQLite. It checks
+ * all of them again anyway: `omit` is never set, for the comparison that SQLite makes may differ from
+ * ours by affinity. A constraint is used only if its collation is the key's.
  *
- * The whole key is a unique scan, which lets an UPDATE go in one pass. Where a number may equal
- * several texts it is called unique for an UPDATE alone: of one row SQLite would not sort the rest.
+ * Where SQLite's comparison may differ, on columns of TEXT affinity or none, the argument may turn out to
+ * be useless (scan.c). So such an equality makes no column constant, and a whole key no single row, but
+ * for an UPDATE, which can go in one pass only then.
  */
 #include "surface/table.h"
 
@@ -79,24 +80,44 @@ static void use(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int
     sqlite3_str_appendall(plan, pair);
 }
 
-/* Does the key give this order? Returns '+', '-', or '.' if not. Columns fixed by equality may
- * stand anywhere or not at all; behind the last key column nothing is left to be ordered. */
-static char plan_order(const ctr_table *table, const sqlite3_index_info *info, int equal)
+/* Does equality with any value fix a key column? A column of numbers makes numbers of both sides. */
+static bool is_numeric(const ctr_table *table, int key)
 {
-    char direction = 0;
-    int key = equal;
-    for (int i = 0; i < info->nOrderBy && key < table->shape.n_keys; i++) {
-        bool fixed = false;
-        for (int k = 0; k < equal; k++)
-            fixed = fixed || info->aOrderBy[i].iColumn == ctr_table_column(table->shape.keys[k]);
-        if (fixed) continue;
-        if (info->aOrderBy[i].iColumn != ctr_table_column(table->shape.keys[key])) return '.';
-        char wanted = info->aOrderBy[i].desc ? '-' : '+';
-        if (direction != 0 && direction != wanted) return '.';
-        direction = wanted;
-        key++;
+    ctr_affinity affinity = table->shape.columns[table->shape.keys[key]].affinity;
+    return affinity != CTR_AFFINITY_TEXT && affinity != CTR_AFFINITY_BLOB;
+}
+
+/* The position in the key of a column that SQLite names, or -1. */
+static int key_of_column(const ctr_table *table, int column)
+{
+    for (int i = 0; i < table->shape.n_keys; i++)
+        if (ctr_table_column(table->shape.keys[i]) == column) return i;
+    return -1;
+}
+
+/* The order that SQLite asks for, if an index over the key gives it: columns that equality has fixed,
+ * anywhere; the others one behind the other, all in one direction. What follows the whole key orders
+ * nothing. `fixed` is how many columns have an equality, `order` takes the text. */
+static bool plan_order(const ctr_table *table, const sqlite3_index_info *info, int fixed,
+                       sqlite3_str *order)
+{
+    bool settled[CTR_PLAN_KEYS] = {false};
+    int unsettled = table->shape.n_keys, next = fixed, direction = -1;
+    for (int i = 0; i < fixed; i++) unsettled -= settled[i] = is_numeric(table, i);
+    for (int i = 0; i < info->nOrderBy && unsettled > 0; i++) {
+        int key = key_of_column(table, info->aOrderBy[i].iColumn), desc = info->aOrderBy[i].desc;
+        if (key < 0 || key > next || key >= CTR_PLAN_KEYS) return false;
+        if (key == next) {
+            if (direction >= 0 && direction != desc) return false;
+            direction = desc;
+            next++;
+        }
+        unsettled -= !settled[key];
+        settled[key] = true;
+        char pair[3] = {desc ? '-' : '+', (char)('0' + key), '\0'};
+        sqlite3_str_appendall(order, pair);
     }
-    return direction ? direction : '+';
+    return true;
 }
 
 /* SQLite reads all columns in an UPDATE, hidden ones too, and hardly ever else. */
@@ -107,45 +128,56 @@ static bool is_update(const sqlite3_index_info *info)
 
 static bool all_numeric(const ctr_table *table)
 {
-    for (int i = 0; i < table->shape.n_keys; i++) {
-        ctr_affinity affinity = table->shape.columns[table->shape.keys[i]].affinity;
-        if (affinity == CTR_AFFINITY_TEXT || affinity == CTR_AFFINITY_BLOB) return false;
-    }
+    for (int i = 0; i < table->shape.n_keys; i++)
+        if (!is_numeric(table, i)) return false;
     return true;
 }
 
-int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+/* Puts the constraints that serve into the plan: equalities, and behind them the ends of one range. */
+static int use_constraints(const ctr_table *table, sqlite3_index_info *info, sqlite3_str *plan,
+                           int *ends)
 {
-    const ctr_table *table = (ctr_table *)base;
     int keys = table->shape.n_keys < CTR_PLAN_KEYS ? table->shape.n_keys : CTR_PLAN_KEYS;
-    sqlite3_str *plan = sqlite3_str_new(NULL);
-    int arguments = 0, equal = 0, ends = 0;
+    int arguments = 0, equal = 0;
     for (; equal < keys; equal++) {
         served key = find_served(table, info, equal);
-        if (key.equal >= 0) {
-            use(info, plan, &arguments, key.equal, equal);
-            continue;
+        if (key.equal < 0) {
+            use(info, plan, &arguments, key.lower, equal);
+            use(info, plan, &arguments, key.upper, equal);
+            *ends = (key.lower >= 0) + (key.upper >= 0);
+            break;
         }
-        use(info, plan, &arguments, key.lower, equal);
-        use(info, plan, &arguments, key.upper, equal);
-        ends = (key.lower >= 0) + (key.upper >= 0);
-        break;
+        use(info, plan, &arguments, key.equal, equal);
     }
+    return equal;
+}
 
-    bool whole = equal == table->shape.n_keys;
-    bool unique = whole && (is_update(info) || all_numeric(table));
+/* Guesses: each equality leaves one row in a hundred, each end of a range one in four. */
+static void estimate(sqlite3_index_info *info, int equal, int ends, bool whole)
+{
     double rows = ROWS_ALL;
     for (int i = 0; i < equal; i++) rows /= 100;
     for (int i = 0; i < ends; i++) rows /= 4;
     if (rows < 2) rows = 2;
     info->estimatedRows = whole ? 1 : (sqlite3_int64)rows;
-    info->estimatedCost = whole ? COST_UNIQUE : rows * (arguments ? 2 : 1) + COST_UNIQUE;
+    info->estimatedCost = whole ? COST_UNIQUE : rows * (equal + ends ? 2 : 1) + COST_UNIQUE;
+}
+
+int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    const ctr_table *table = (ctr_table *)base;
+    sqlite3_str *plan = sqlite3_str_new(NULL), *order = sqlite3_str_new(NULL);
+    int ends = 0, equal = use_constraints(table, info, plan, &ends);
+    bool whole = equal == table->shape.n_keys;
+    bool unique = whole && (is_update(info) || all_numeric(table));
+    estimate(info, equal, ends, whole);
     if (unique) info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
     info->idxNum = unique ? CTR_PLAN_UNIQUE : 0;
 
-    char order = info->nOrderBy > 0 ? plan_order(table, info, equal) : '.';
-    info->orderByConsumed = order != '.';
-    sqlite3_str_appendchar(plan, 1, order);
+    info->orderByConsumed = info->nOrderBy > 0 && plan_order(table, info, equal, order);
+    char *columns = sqlite3_str_finish(order);
+    sqlite3_str_appendf(plan, ".%s", info->orderByConsumed && columns ? columns : "");
+    sqlite3_free(columns);
     info->idxStr = sqlite3_str_finish(plan);
     info->needToFreeIdxStr = 1;
     return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;

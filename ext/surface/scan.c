@@ -81,10 +81,11 @@ static char *constraint_list(const ctr_shape *shape, const char *plan)
 static char *order_list(const ctr_shape *shape, const char *plan)
 {
     while (plan_has_argument(plan)) plan += 2;
-    if (*plan == '.') return sqlite3_mprintf("NULL");
+    plan++; /* the full stop */
+    if (*plan != '+' && *plan != '-') return sqlite3_mprintf("NULL");
     sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s\"%w\"%s", i ? ", " : "", shape->columns[shape->keys[i]].name,
+    for (const char *comma = ""; *plan == '+' || *plan == '-'; plan += 2, comma = ", ")
+        sqlite3_str_appendf(out, "%s\"%w\"%s", comma, shape->columns[shape->keys[plan[1] - '0']].name,
                             *plan == '-' ? " DESC" : "");
     return sqlite3_str_finish(out);
 }

@@ -118,9 +118,10 @@ static int shards_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_t
     if (type != SQLITE_BLOB) return refuse_cell(base->pVtab, "must be a BLOB or NULL");
 
     size_t size = (size_t)sqlite3_value_bytes(argv[0]);
+    const void *bytes = sqlite3_value_blob(argv[0]);
     cursor->bytes = sqlite3_malloc64(size + 1);
-    if (!cursor->bytes) return SQLITE_NOMEM;
-    if (size > 0) memcpy(cursor->bytes, sqlite3_value_blob(argv[0]), size);
+    if (!cursor->bytes || (!bytes && size > 0)) return SQLITE_NOMEM;
+    if (size > 0) memcpy(cursor->bytes, bytes, size);
     ctr_status status = ctr_cell_open(&cursor->cell, cursor->bytes, size);
     if (status != CTR_OK) return refuse_cell(base->pVtab, ctr_status_text(status));
     return shards_next(base);

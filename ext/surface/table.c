@@ -16,8 +16,10 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem)
     if (rc == SQLITE_OK) return SQLITE_OK;
     sqlite3_free(table->base.zErrMsg);
     table->base.zErrMsg = NULL;
-    if (rc != SQLITE_NOMEM)
+    if (rc != SQLITE_NOMEM) {
         table->base.zErrMsg = sqlite3_mprintf("%s: %s", table->name, ctr_problem_text(problem));
+        if (!table->base.zErrMsg) rc = SQLITE_NOMEM;
+    }
     ctr_problem_close(problem);
     return rc;
 }
@@ -118,12 +120,27 @@ static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
     return report(&problem, message);
 }
 
+/* The command column has the table's name and a marker that of its column behind an underscore: all
+ * must differ. */
+static void check_columns_of(const ctr_shape *shape, const char *name, ctr_problem *problem)
+{
+    for (int i = 0; i < shape->n_columns; i++) {
+        const char *column = shape->columns[i].name;
+        if (sqlite3_stricmp(column, name) == 0 ||
+            (*name == '_' && sqlite3_stricmp(column, name + 1) == 0))
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "the table cannot have the name %s, for it has the column %s", name,
+                            column);
+    }
+}
+
 static void create(sqlite3 *db, const char *schema, const char *name, const ctr_shape *shape,
                    ctr_problem *problem)
 {
     ctr_identity identity;
-    if (ctr_declaration_reserves_table(name))
+    if (problem->rc == SQLITE_OK && ctr_declaration_reserves_table(name))
         ctr_problem_set(problem, SQLITE_ERROR, "names that begin with counter_ are reserved");
+    check_columns_of(shape, name, problem);
     if (problem->rc == SQLITE_OK) ctr_identity_ensure(&identity, db, schema, NULL, problem);
     ctr_catalog_add(db, schema, name, problem);
     ctr_shape_create(shape, db, schema, name, problem);
@@ -159,7 +176,7 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     drop_scans(table);
-    ctr_rows_close(&table->rows);
+    ctr_rows_release(&table->rows);
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, &problem);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_CELLS, NULL);
     ctr_catalog_remove(table->db, table->schema, table->name, &problem);
@@ -167,7 +184,6 @@ static int table_destroy(sqlite3_vtab *base)
     return ctr_table_fail(table, &problem);
 }
 
-/* The command column has the table's name, so no other column may. */
 static int table_rename(sqlite3_vtab *base, const char *to)
 {
     ctr_table *table = (ctr_table *)base;
@@ -175,10 +191,7 @@ static int table_rename(sqlite3_vtab *base, const char *to)
     if (ctr_declaration_reserves_table(to))
         ctr_problem_set(&problem, SQLITE_ERROR,
                         "names that begin with counter_ are reserved, such as %s", to);
-    for (int i = 0; i < table->shape.n_columns; i++)
-        if (sqlite3_stricmp(table->shape.columns[i].name, to) == 0)
-            ctr_problem_set(&problem, SQLITE_ERROR,
-                            "cannot be renamed to %s: it has a column of that name", to);
+    check_columns_of(&table->shape, to, &problem);
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, &problem);
     run.slots.name = to;
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_CELLS, NULL);

@@ -58,8 +58,7 @@ int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *co
                       ctr_problem *problem);
 char *ctr_declare_vtab(const ctr_shape *shape, const char *table);
 
-/* plan.c: the plan is a text, two characters for each argument (operator and key position + '0'),
- * then the order: see there. */
+/* plan.c: the plan is a text, see there. */
 enum { CTR_PLAN_UNIQUE = 1 };
 int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 

@@ -85,9 +85,10 @@ static row_state state_of(const ctr_table *table)
 static int refuse_deleted(ctr_table *table, ctr_problem *problem)
 {
     char *key = ctr_rows_key_text(&table->rows, table->rows.rowid);
+    if (!key) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_CONSTRAINT,
                     "the counter was deleted: %s; the command 'reset' starts its next life",
-                    key ? key : "");
+                    key);
     sqlite3_free(key);
     return problem->rc;
 }
@@ -102,11 +103,12 @@ static int check_alive(ctr_table *table, int counter, ctr_problem *problem)
 static int refuse_replace(ctr_table *table, ctr_problem *problem)
 {
     char *key = ctr_rows_key_text(&table->rows, table->rows.rowid);
+    if (!key) return ctr_problem_nomem(problem);
     ctr_problem_set(
         problem, SQLITE_ERROR,
         "REPLACE would wipe the counters of %s: INSERT adds to them, the command 'reset' "
         "starts their next life",
-        key ? key : "");
+        key);
     sqlite3_free(key);
     return problem->rc;
 }

@@ -261,6 +261,8 @@ int ctr_pull_all(const ctr_source *source, sqlite3 *db, const char *target, ctr_
                  ctr_report *report, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
+    ctr_shape_refuse_generated(source->db, source->schema, "counter_tables", problem);
+    ctr_shape_refuse_generated(source->db, source->schema, "counter_replica", problem);
     if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, source->db, source->schema, problem);
     if (problem->rc == SQLITE_OK) check_formats(source, db, target, catalog.n > 0, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)

@@ -12,11 +12,11 @@ EXPLAIN QUERY PLAN SELECT * FROM v WHERE path = '/';
 EXPLAIN QUERY PLAN SELECT * FROM v WHERE path = '/' AND hour BETWEEN 3 AND 5;
 --~ *SCAN v VIRTUAL TABLE INDEX 0:=0G1L1.
 EXPLAIN QUERY PLAN SELECT * FROM v WHERE path > '/' ORDER BY path, hour;
---~ *SCAN v VIRTUAL TABLE INDEX 0:>0+
+--~ *SCAN v VIRTUAL TABLE INDEX 0:>0.+0+1
 EXPLAIN QUERY PLAN SELECT * FROM v ORDER BY path DESC, hour DESC;
---~ *SCAN v VIRTUAL TABLE INDEX 0:-
+--~ *SCAN v VIRTUAL TABLE INDEX 0:.-0-1
 EXPLAIN QUERY PLAN SELECT * FROM v WHERE path = '/' ORDER BY hour DESC;
---~ *SCAN v VIRTUAL TABLE INDEX 0:=0-
+--~ *SCAN v VIRTUAL TABLE INDEX 0:=0.-1
 EXPLAIN QUERY PLAN SELECT * FROM v WHERE path IN ('/', '/a') AND hour = 12;
 --~ *SCAN v VIRTUAL TABLE INDEX 0:=0=1.
 EXPLAIN QUERY PLAN SELECT * FROM v WHERE hour = 12;
@@ -111,6 +111,33 @@ SELECT k FROM v ORDER BY k;
 --= 012
 --= 12.0
 --= x
+
+-- # a-number-against-a-part-of-the-key-keeps-order-groups-and-distinct
+CREATE VIRTUAL TABLE v USING counter(a TEXT, b INTEGER, n COUNTER, PRIMARY KEY(a, b));
+INSERT INTO v VALUES('012', 1, 1), ('012', 5, 9), ('12', 1, 2), ('12', 3, 0);
+CREATE TABLE i(x INTEGER);
+INSERT INTO i VALUES(12);
+SELECT b FROM v WHERE a = (SELECT x FROM i) ORDER BY b;
+--= 1
+--= 1
+--= 3
+--= 5
+SELECT b, count(*) FROM v WHERE a = (SELECT x FROM i) GROUP BY b;
+--= 1|2
+--= 3|1
+--= 5|1
+SELECT DISTINCT b FROM v WHERE a = (SELECT x FROM i) ORDER BY b DESC;
+--= 5
+--= 3
+--= 1
+SELECT a, n FROM v WHERE a = (SELECT x FROM i) AND b = 1 ORDER BY n DESC;
+--= 12|2
+--= 012|1
+SELECT a, b FROM v WHERE a = (SELECT x FROM i) ORDER BY a DESC, b;
+--= 12|1
+--= 12|3
+--= 012|1
+--= 012|5
 
 -- # text-against-a-number-key-loses-no-row
 CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);

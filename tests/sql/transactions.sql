@@ -60,6 +60,52 @@ SELECT * FROM v;
 --= x|2
 INSERT INTO v(v) VALUES('integrity-check');
 
+-- # a-stored-table-that-refuses-a-row-is-an-error-even-under-or-ignore
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT NOT NULL, n BLOB CHECK (length(n) < 21), UNIQUE(k));
+BEGIN;
+INSERT INTO v VALUES('x', 1);
+INSERT OR IGNORE INTO v VALUES('x', 1000);
+--! v: the stored table refuses the row: CHECK constraint failed: length(n) < 21
+INSERT INTO v VALUES('y', 1);
+COMMIT;
+SELECT * FROM v;
+--= x|1
+--= y|1
+
+-- # triggers-on-the-stored-table-run-but-cannot-write-to-it-through-us
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE log(k);
+INSERT INTO v VALUES('a', 5);
+INSERT INTO v VALUES('a', 5);
+CREATE TRIGGER logs AFTER UPDATE ON v_cells BEGIN INSERT INTO log VALUES(new.k); END;
+INSERT INTO v VALUES('a', 1);
+UPDATE v SET n = n + 1;
+SELECT n, (SELECT count(*) FROM log) FROM v;
+--= 12|2
+CREATE TRIGGER loops BEFORE UPDATE ON v_cells WHEN old.k = 'a' BEGIN INSERT INTO v(k, n) VALUES('log' || old._id, 100); END;
+INSERT INTO v VALUES('a', 1);
+--!~ v: *a trigger on the stored table v_cells writes to the table itself
+SELECT * FROM v;
+--= a|12
+DROP TRIGGER loops;
+CREATE TRIGGER never AFTER UPDATE ON v_cells WHEN 0 BEGIN INSERT INTO v(k, n) VALUES('log', 1); END;
+INSERT INTO v VALUES('a', 1);
+SELECT * FROM v;
+--= a|13
+
+-- # a-drop-that-fails-leaves-a-table-that-works
+--@ process-only
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 5);
+CREATE TRIGGER no BEFORE DELETE ON counter_tables BEGIN SELECT RAISE(ABORT, 'not now'); END;
+DROP TABLE v;
+--!~ *not now*
+INSERT INTO v VALUES('a', 5);
+SELECT * FROM v;
+--= a|10
+
 -- # rollback-takes-back-and-savepoints-nest
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
@@ -110,7 +156,9 @@ SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1;
 --= w "x
 --= w "x_cells
 ALTER TABLE "w ""x" RENAME TO N;
---!~ *w "x: cannot be renamed to N: it has a column of that name
+--!~ *w "x: the table cannot have the name N, for it has the column n
+ALTER TABLE "w ""x" RENAME TO _n;
+--!~ *w "x: the table cannot have the name _n, for it has the column n
 ALTER TABLE "w ""x" RENAME TO counter_y;
 --!~ *w "x: names that begin with counter_ are reserved, such as counter_y
 CREATE TABLE z_cells(a);
