@@ -42,6 +42,7 @@ static int table_disconnect(sqlite3_vtab *base)
     sqlite3_free(table->keys);
     sqlite3_free(table->schema);
     sqlite3_free(table->name);
+    sqlite3_free(base->zErrMsg); /* that of a DROP which failed; SQLite does not fetch it */
     sqlite3_free(table);
     return SQLITE_OK;
 }

@@ -101,7 +101,7 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('a', 5);
 CREATE TRIGGER no BEFORE DELETE ON counter_tables BEGIN SELECT RAISE(ABORT, 'not now'); END;
 DROP TABLE v;
---!~ *not now*
+--! constraint failed
 INSERT INTO v VALUES('a', 5);
 SELECT * FROM v;
 --= a|10
