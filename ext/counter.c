@@ -17,13 +17,13 @@ static int (*const FUNCTIONS[])(sqlite3 *) = {
 
 static int register_all(sqlite3 *db)
 {
-    ctr_sessions *sessions = sqlite3_malloc64(sizeof *sessions);
+    ctr_sessions *sessions = ctr_session_share();
     if (!sessions) return SQLITE_NOMEM;
-    *sessions = (ctr_sessions){NULL};
     int rc = ctr_table_register(db, sessions);
     if (rc == SQLITE_OK) rc = ctr_exchange_register(db, sessions);
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && rc == SQLITE_OK; i++)
         rc = FUNCTIONS[i](db);
+    ctr_session_drop(sessions);
     return rc;
 }
 

@@ -32,3 +32,14 @@ CREATE VIRTUAL TABLE "{schema}"."{table}" USING counter("{definition}");
 
 -- name: SYNC_ROLLBACK_ALL
 ROLLBACK;
+
+-- Takes the write lock before anything is read, for then SQLite waits for it; changes nothing.
+-- name: SYNC_LOCK
+DELETE FROM "{schema}".counter_replica WHERE 0;
+
+-- How many pages may be changed before SQLite writes some to make room; 0: it never does.
+-- name: SYNC_SPILL
+PRAGMA "{schema}".cache_spill;
+
+-- name: SYNC_SET_SPILL
+PRAGMA "{schema}".cache_spill = "{value}";

@@ -48,18 +48,31 @@ static int refuse_main(ctr_problem *problem)
     return ctr_problem_set(problem, SQLITE_ERROR, "main cannot be merged with itself");
 }
 
-static int open_peer(const exchange_table *table, ctr_source *source, const char *peer,
-                     ctr_problem *problem)
+/* What the call reads: the peer, unless it only takes; main, if it gives. */
+static int open_sources(const exchange_table *table, const char *peer, ctr_source *theirs,
+                        ctr_source *ours, ctr_problem *problem)
 {
+    bool attached = ctr_run_has_schema(table->db, peer);
     if (sqlite3_stricmp(peer, "main") == 0) return refuse_main(problem);
-    if (ctr_run_has_schema(table->db, peer))
-        ctr_source_open(source, table->db, peer, problem);
-    else if (table->way->gives)
-        ctr_problem_set(problem, SQLITE_ERROR, "no attached database has the name '%s'", peer);
-    else
-        ctr_source_open_path(source, table->db, peer, problem);
-    if (problem->rc == SQLITE_OK && ctr_source_is_file_of(source, table->db, "main"))
+    if (attached && ctr_source_same_file(table->db, peer, "main")) return refuse_main(problem);
+    if (!attached && table->way->gives)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "no attached database has the name '%s', ATTACH it first", peer);
+    if (!attached) ctr_source_open_path(theirs, table->db, peer, problem);
+    if (attached && table->way->takes) ctr_source_open(theirs, table->db, peer, problem);
+    if (table->way->gives) ctr_source_open(ours, table->db, "main", problem);
+    if (problem->rc == SQLITE_OK && ctr_source_is_file_of(theirs, table->db, "main"))
         refuse_main(problem);
+    return problem->rc;
+}
+
+/* All locks before the first read, main before the peer. */
+static int lock_targets(ctr_session *session, const direction *way, const char *peer,
+                        ctr_problem *problem)
+{
+    if (way->takes) ctr_session_lock(session, "main", problem);
+    if (way->gives) ctr_session_lock(session, peer, problem);
+    if (way->takes && way->gives) ctr_session_keep_pages(session, problem);
     return problem->rc;
 }
 
@@ -82,8 +95,9 @@ static void say_locked(bool alone, ctr_problem *problem)
                           : "by another connection, or by this transaction: commit it first");
 }
 
-/* Snapshots of those that give, the savepoint, the merges, the end. The snapshots close before the
- * commit, which would wait for them. */
+/* Snapshots of those that give, the savepoint, the locks, the merges, the end. A snapshot of a file closes
+ * before the file is written, but for that of main in a sync, and all before the commit, which would wait
+ * for them. */
 static int exchange(exchange_table *table, const char *peer, ctr_report *report,
                     ctr_problem *problem)
 {
@@ -91,15 +105,15 @@ static int exchange(exchange_table *table, const char *peer, ctr_report *report,
     sqlite3 *db = table->db;
     ctr_source theirs = {0}, ours = {0};
     ctr_session session = {0};
-    open_peer(table, &theirs, peer, problem);
-    if (way->gives) ctr_source_open(&ours, db, "main", problem);
+    open_sources(table, peer, &theirs, &ours, problem);
     if (problem->rc == SQLITE_OK) ctr_session_begin(&session, db, table->sessions, problem);
+    lock_targets(&session, way, peer, problem);
 
     if (way->takes) ctr_pull_all(&theirs, db, "main", CTR_MAIN_TAKES, report, problem);
+    ctr_source_close(&theirs);
     if (way->gives) ctr_pull_all(&ours, db, peer, CTR_MAIN_GIVES, report, problem);
     if (report->n == 0) refuse_empty(way, peer, problem);
 
-    ctr_source_close(&theirs);
     ctr_source_close(&ours);
     ctr_session_end(&session, problem);
     if ((problem->rc & 0xff) == SQLITE_BUSY) say_locked(sqlite3_get_autocommit(db), problem);
@@ -280,6 +294,7 @@ int ctr_exchange_register(sqlite3 *db, ctr_sessions *sessions)
                                           .xRowid = exchange_rowid};
     int rc = SQLITE_OK;
     for (size_t i = 0; i < sizeof DIRECTIONS / sizeof *DIRECTIONS && rc == SQLITE_OK; i++)
-        rc = sqlite3_create_module_v2(db, DIRECTIONS[i].function, &MODULE, sessions, NULL);
+        rc = sqlite3_create_module_v2(db, DIRECTIONS[i].function, &MODULE,
+                                      ctr_session_hold(sessions), ctr_session_drop);
     return rc;
 }

@@ -17,10 +17,8 @@ int ctr_aggregates_register(sqlite3 *db); /* counter_merge(cell), counter_sum, c
 int ctr_replica_register(sqlite3 *db);    /* counter_init, counter_id, counter_inc, counter_dec */
 int ctr_shards_register(sqlite3 *db);     /* counter_shards */
 
-/* These two share the running session, which the connection frees with the counter
- * table's module. */
-int ctr_table_register(sqlite3 *db, ctr_sessions *sessions); /* USING counter(...); takes it over */
-int ctr_exchange_register(sqlite3 *db,
-                          ctr_sessions *sessions); /* counter_pull, _push, _sync; borrows */
+/* These two share the running session, and hold it. */
+int ctr_table_register(sqlite3 *db, ctr_sessions *sessions);    /* USING counter(...) */
+int ctr_exchange_register(sqlite3 *db, ctr_sessions *sessions); /* counter_pull, _push, _sync */
 
 #endif

@@ -85,7 +85,8 @@ static char *order_list(const ctr_shape *shape, const char *plan)
     if (*plan != '+' && *plan != '-') return sqlite3_mprintf("NULL");
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (const char *comma = ""; *plan == '+' || *plan == '-'; plan += 2, comma = ", ")
-        sqlite3_str_appendf(out, "%s\"%w\"%s", comma, shape->columns[shape->keys[plan[1] - '0']].name,
+        sqlite3_str_appendf(out, "%s\"%w\"%s", comma,
+                            shape->columns[shape->keys[plan[1] - '0']].name,
                             *plan == '-' ? " DESC" : "");
     return sqlite3_str_finish(out);
 }

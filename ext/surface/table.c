@@ -223,5 +223,6 @@ int ctr_table_register(sqlite3 *db, ctr_sessions *sessions)
                                           .xUpdate = ctr_write_update,
                                           .xRename = table_rename,
                                           .xShadowName = table_shadow_name};
-    return sqlite3_create_module_v2(db, "counter", &MODULE, sessions, sqlite3_free);
+    return sqlite3_create_module_v2(db, "counter", &MODULE, ctr_session_hold(sessions),
+                                    ctr_session_drop);
 }

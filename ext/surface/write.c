@@ -87,8 +87,7 @@ static int refuse_deleted(ctr_table *table, ctr_problem *problem)
     char *key = ctr_rows_key_text(&table->rows, table->rows.rowid);
     if (!key) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_CONSTRAINT,
-                    "the counter was deleted: %s; the command 'reset' starts its next life",
-                    key);
+                    "the counter was deleted: %s; the command 'reset' starts its next life", key);
     sqlite3_free(key);
     return problem->rc;
 }

@@ -1,9 +1,29 @@
 /* sync/session.c - begins and ends the savepoint around a sync. */
 #include "sync/session.h"
 
+#include <limits.h>
 #include <stdint.h>
 
 #include "store/run.h"
+
+ctr_sessions *ctr_session_share(void)
+{
+    ctr_sessions *sessions = sqlite3_malloc64(sizeof *sessions);
+    if (sessions) *sessions = (ctr_sessions){.running = NULL, .holders = 1};
+    return sessions;
+}
+
+ctr_sessions *ctr_session_hold(ctr_sessions *sessions)
+{
+    sessions->holders++;
+    return sessions;
+}
+
+void ctr_session_drop(void *shared)
+{
+    ctr_sessions *sessions = shared;
+    if (--sessions->holders == 0) sqlite3_free(sessions);
+}
 
 static int64_t user_version(ctr_run *run)
 {
@@ -50,6 +70,43 @@ int ctr_session_renew(ctr_sessions *sessions, ctr_problem *problem)
     return problem->rc;
 }
 
+/* A file without counter tables is locked by what creates them. */
+int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    ctr_problem missing = {SQLITE_OK, NULL};
+    ctr_run look = ctr_run_on(session->db, schema, NULL, &missing);
+    sqlite3_stmt *lock = ctr_run_prepare(&look, CTR_SQL_SYNC_LOCK);
+    if (missing.rc == SQLITE_ERROR) {
+        ctr_problem_close(&missing);
+        return problem->rc;
+    }
+    if (missing.rc == SQLITE_OK) ctr_run_row(&look, lock);
+    sqlite3_finalize(lock);
+    *problem = missing;
+    return problem->rc;
+}
+
+static void set_spill(sqlite3 *db, int pages, ctr_problem *problem)
+{
+    char *value = sqlite3_mprintf("%d", pages);
+    if (!value) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(db, "main", NULL, problem);
+    run.slots.value = value;
+    ctr_run_do(&run, CTR_SQL_SYNC_SET_SPILL, NULL);
+    sqlite3_free(value);
+}
+
+int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_SPILL);
+    if (ctr_run_row(&run, row)) session->spill = sqlite3_column_int(row, 0);
+    sqlite3_finalize(row);
+    if (session->spill > 0) set_spill(session->db, INT_MAX, problem);
+    return problem->rc;
+}
+
 static int roll_back(const ctr_session *session)
 {
     ctr_problem undo = {SQLITE_OK, NULL};
@@ -78,6 +135,12 @@ int ctr_session_end(ctr_session *session, ctr_problem *problem)
         ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
         ctr_run_do(&run, CTR_SQL_SYNC_RELEASE, NULL);
         if (problem->rc != SQLITE_OK && !sqlite3_get_autocommit(session->db)) take_back(session);
+    }
+    if (session->spill > 0) {
+        ctr_problem kept = {SQLITE_OK,
+                            NULL}; /* an interrupt may keep it: only memory is at stake */
+        set_spill(session->db, session->spill, &kept);
+        ctr_problem_close(&kept);
     }
     sqlite3_finalize(session->write_nothing);
     if (session->sessions) session->sessions->running = NULL;

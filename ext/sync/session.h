@@ -21,16 +21,34 @@ typedef struct ctr_session {
     struct ctr_sessions *sessions; /* borrowed */
     sqlite3_stmt *write_nothing;
     bool open, alone; /* alone: in no transaction of the caller */
+    int spill;        /* of main, to be set back; 0: nothing to set */
 } ctr_session;
 
-/* What the modules of one connection share: the session that is running, or NULL. */
+/* What the modules of one connection share: the session that is running, or NULL. Each module holds
+ * it, for one may be registered anew while a table of the old one is in use. */
 typedef struct ctr_sessions {
     ctr_session *running;
+    int holders;
 } ctr_sessions;
+
+/* NULL if there is no memory. The caller holds it. */
+ctr_sessions *ctr_session_share(void);
+ctr_sessions *ctr_session_hold(ctr_sessions *sessions);
+
+/* Frees it with its last holder. */
+void ctr_session_drop(void *sessions);
 
 /* NULL `sessions`: no virtual table will be created. */
 int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
                       ctr_problem *problem);
+
+/* Takes the write lock of a schema that has counter tables. To be called before it is read: SQLite does
+ * not wait for a lock once it reads. */
+int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *problem);
+
+/* Keeps the changed pages of main in memory while a snapshot of the same file is open: to write them early
+ * SQLite would wait for the snapshot, as long as the busy timeout, each time. */
+int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem);
 
 /* To be called where a virtual table is created. */
 int ctr_session_renew(ctr_sessions *sessions, ctr_problem *problem);

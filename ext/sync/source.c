@@ -116,6 +116,12 @@ int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ct
         "'%s' is neither an attached database nor a database file that can be opened", path);
 }
 
+bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other)
+{
+    return is_file(host, schema) && is_file(host, other) &&
+           strcmp(sqlite3_db_filename(host, schema), sqlite3_db_filename(host, other)) == 0;
+}
+
 bool ctr_source_is_file_of(const ctr_source *source, sqlite3 *host, const char *schema)
 {
     if (!source->own || !is_file(host, schema)) return false;

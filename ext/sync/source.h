@@ -30,11 +30,14 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
 /* A database file by its path, which must not be that of main. */
 int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem);
 
+/* Are two attached schemas one file? */
+bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other);
+
 /* Is it the same file as that of an attached schema? */
 bool ctr_source_is_file_of(const ctr_source *source, sqlite3 *host, const char *schema);
 
-/* Ends the snapshot; twice is harmless. Before a commit into the same file, or that would wait for
- * it. */
+/* Ends the snapshot; twice is harmless. To be called before the same file is written and committed,
+ * which would wait for it. */
 void ctr_source_close(ctr_source *source);
 
 #endif

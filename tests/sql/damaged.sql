@@ -38,7 +38,7 @@ CREATE VIEW v_cells AS SELECT 1 AS _id, 'x' AS k, NULL AS n;
 SELECT * FROM v;
 --! v: the stored table v_cells is damaged: it is not an ordinary table but a view
 SELECT * FROM counter_sync('nosuch');
---! counter_sync: no attached database has the name 'nosuch'
+--! counter_sync: no attached database has the name 'nosuch', ATTACH it first
 
 -- # stored-tables-of-another-shape
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);

@@ -207,9 +207,9 @@ SELECT * FROM counter_pull('nosuch');
 SELECT * FROM counter_pull('');
 --! counter_pull: '' is neither an attached database nor a database file that can be opened
 SELECT * FROM counter_push('nosuch');
---! counter_push: no attached database has the name 'nosuch'
+--! counter_push: no attached database has the name 'nosuch', ATTACH it first
 SELECT * FROM counter_sync('nosuch.db');
---! counter_sync: no attached database has the name 'nosuch.db'
+--! counter_sync: no attached database has the name 'nosuch.db', ATTACH it first
 SELECT * FROM counter_pull('main');
 --! counter_pull: main cannot be merged with itself
 SELECT * FROM counter_push('MAIN');
@@ -359,7 +359,7 @@ INSERT INTO phone.v VALUES('x', 1);
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 --@ readonly
 SELECT * FROM counter_pull('phone.db');
---! counter_pull: table v: attempt to write a readonly database
+--! counter_pull: attempt to write a readonly database
 SELECT count(*) FROM v;
 --= 0
 
