@@ -1,0 +1,148 @@
+/* tests/fault/test_connection.c - what one connection does to itself: its own locks, a second
+ * initialisation, a statement that is still open. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "counter.h"
+
+static void run(sqlite3 *db, const char *sql, int expected)
+{
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), expected);
+}
+
+static sqlite3 *open_fresh(void)
+{
+    sqlite3 *db;
+    unlink("main.db");
+    unlink("peer.db");
+    assert_int_equal(sqlite3_open("main.db", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_counter_init(db, NULL, NULL), SQLITE_OK);
+    return db;
+}
+
+static int count_waits(void *waits, int attempt)
+{
+    (void)attempt;
+    ++*(int *)waits;
+    return 0;
+}
+
+static const char FILL[] =
+    "ATTACH 'peer.db' AS peer;"
+    "CREATE VIRTUAL TABLE main.v USING counter(k TEXT PRIMARY KEY, n COUNTER);"
+    "WITH RECURSIVE i(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM i WHERE i < 30000)"
+    " INSERT INTO main.v SELECT 'a key that fills pages ' || i, 1 FROM i;"
+    "CREATE VIRTUAL TABLE peer.v USING counter(k TEXT PRIMARY KEY, n COUNTER);"
+    "WITH RECURSIVE i(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM i WHERE i < 30000)"
+    " INSERT INTO peer.v SELECT 'a key that fills pages ' || i, 1 FROM i;";
+
+/* More changed pages than the cache holds: SQLite writes some early, which it cannot while somebody reads. */
+static void nothing_waits_for_a_snapshot_of_its_own(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {
+        "SELECT * FROM counter_pull('peer')", "SELECT * FROM counter_push('peer')",
+        "SELECT * FROM counter_sync('peer')",
+        "BEGIN IMMEDIATE; SELECT * FROM counter_sync('peer'); COMMIT"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        int waits = 0;
+        sqlite3 *db = open_fresh();
+        run(db, "PRAGMA synchronous = OFF", SQLITE_OK);
+        run(db, FILL, SQLITE_OK);
+        run(db, "PRAGMA main.cache_size = 50; PRAGMA peer.cache_size = 50", SQLITE_OK);
+        sqlite3_busy_handler(db, count_waits, &waits);
+        run(db, calls[i], SQLITE_OK);
+        assert_int_equal(waits, 0);
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    }
+}
+
+static int first_integer(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *row;
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    int n = sqlite3_column_int(row, 0);
+    assert_int_equal(sqlite3_finalize(row), SQLITE_OK);
+    return n;
+}
+
+static void a_sync_leaves_the_setting_of_cache_spill_as_it_was(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_fresh();
+    run(db, FILL, SQLITE_OK);
+    int before = first_integer(db, "PRAGMA main.cache_spill");
+    run(db, "SELECT * FROM counter_sync('peer')", SQLITE_OK);
+    assert_int_equal(first_integer(db, "PRAGMA main.cache_spill"), before);
+    run(db, "PRAGMA cache_spill = OFF; SELECT * FROM counter_sync('peer')", SQLITE_OK);
+    assert_int_equal(first_integer(db, "PRAGMA main.cache_spill"), 0);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void a_second_initialisation_leaves_a_prepared_pull_whole(void **state)
+{
+    (void)state;
+    sqlite3_stmt *pull, *other;
+    sqlite3 *db = open_fresh();
+    run(db, FILL, SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT * FROM counter_pull('peer')", -1, &pull, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT * FROM main.v", -1, &other, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(other), SQLITE_ROW);
+    sqlite3_counter_init(db, NULL, NULL);
+    assert_int_equal(sqlite3_step(pull), SQLITE_ROW);
+    sqlite3_finalize(pull);
+    sqlite3_finalize(other);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void a_drop_that_is_locked_leaves_a_table_that_works(void **state)
+{
+    (void)state;
+    sqlite3_stmt *reader;
+    sqlite3 *db = open_fresh();
+    run(db, "CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER)", SQLITE_OK);
+    run(db, "INSERT INTO v VALUES('x', 1)", SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT * FROM v_cells", -1, &reader, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(reader), SQLITE_ROW);
+    run(db, "DROP TABLE v", SQLITE_LOCKED);
+    sqlite3_finalize(reader);
+    run(db, "INSERT INTO v VALUES('x', 1)", SQLITE_OK);
+    assert_int_equal(first_integer(db, "SELECT n FROM v"), 2);
+    run(db, "DROP TABLE v", SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static int enter_folder(void **state)
+{
+    static char name[] = "/tmp/counter-connection-XXXXXX";
+    *state = mkdtemp(name);
+    return *state ? chdir(name) : -1;
+}
+
+static int leave_folder(void **state)
+{
+    unlink("main.db");
+    unlink("peer.db");
+    return chdir("/") || rmdir(*state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_waits_for_a_snapshot_of_its_own),
+        cmocka_unit_test(a_sync_leaves_the_setting_of_cache_spill_as_it_was),
+        cmocka_unit_test(a_second_initialisation_leaves_a_prepared_pull_whole),
+        cmocka_unit_test(a_drop_that_is_locked_leaves_a_table_that_works),
+    };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
