@@ -92,6 +92,10 @@ bool ctr_arg_status(sqlite3_context *ctx, const char *function, ctr_status statu
 {
     switch (status) {
     case CTR_OK: return true;
+    case CTR_DELETED:
+        ctr_arg_error(ctx, "%s: the counter was deleted; counter_reset starts its next life",
+                      function);
+        return false;
     case CTR_OVERFLOW: ctr_arg_error(ctx, "%s: integer overflow", function); return false;
     default:
         ctr_arg_error(ctx, "%s: the counter %s", function, ctr_status_text(status));

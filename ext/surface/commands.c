@@ -170,7 +170,8 @@ static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_probl
 static const char *name_behind(const char *command, const char *verb)
 {
     size_t n = strlen(verb);
-    return strncmp(command, verb, n) == 0 && command[n] == ' ' ? command + n + 1 : NULL;
+    return sqlite3_strnicmp(command, verb, (int)n) == 0 && command[n] == ' ' ? command + n + 1
+                                                                             : NULL;
 }
 
 static int find_counter(const ctr_table *table, const char *name, ctr_problem *problem)
@@ -207,9 +208,9 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
         named = find_counter(table, to_reset ? to_reset : to_delete, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;
 
-    if (strcmp(command, "integrity-check") == 0)
+    if (sqlite3_stricmp(command, "integrity-check") == 0)
         integrity_check(table, columns, problem);
-    else if (strcmp(command, "reset") == 0 || to_reset)
+    else if (sqlite3_stricmp(command, "reset") == 0 || to_reset)
         reset(table, columns, named, problem);
     else if (to_delete)
         delete_one(table, columns, named, problem);

@@ -14,7 +14,8 @@ static const char *const SENTENCES[] = {
     [CTR_REFUSE_COUNTER_TYPE] = "column %s: the type COUNTER stands alone, without other words",
     [CTR_REFUSE_COUNTER_COLLATED] = "column %s: a COUNTER has no COLLATE, it is an integer",
     [CTR_REFUSE_TYPE] = "column %s: its type must be plain words, such as TEXT or VARCHAR(20)",
-    [CTR_REFUSE_CONSTRAINT] = "column %s: %s is not possible in a counter table",
+    [CTR_REFUSE_CONSTRAINT] =
+        "column %s: %s is not possible in a counter table, which is counters and their key alone",
     [CTR_REFUSE_TABLE_CONSTRAINT] =
         "'%s' is not possible in a counter table, whose one constraint is its PRIMARY KEY",
     [CTR_REFUSE_NAME_RESERVED] =
@@ -25,7 +26,7 @@ static const char *const SENTENCES[] = {
     [CTR_REFUSE_KEY_NOT_LAST] = "PRIMARY KEY (...) must be the last clause; '%s' follows it",
     [CTR_REFUSE_KEY_TWICE] =
         "a second PRIMARY KEY at '%s'; write PRIMARY KEY (...) for several columns",
-    [CTR_REFUSE_KEY_UNKNOWN] = "the PRIMARY KEY names %s, which is no column",
+    [CTR_REFUSE_KEY_UNKNOWN] = "the PRIMARY KEY names %s, which is no column before it",
     [CTR_REFUSE_KEY_REPEATED] = "the PRIMARY KEY names %s twice",
     [CTR_REFUSE_NO_KEY] = "a PRIMARY KEY is needed%s",
     [CTR_REFUSE_NO_COUNTER] = "at least one column must be a COUNTER%s",

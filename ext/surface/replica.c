@@ -124,9 +124,12 @@ static void fn_id(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ctr_problem problem = {SQLITE_OK, NULL};
     sqlite3 *db = sqlite3_context_db_handle(ctx);
     const char *schema = argc > 0 ? (const char *)sqlite3_value_text(argv[0]) : "main";
-    if (!schema || !ctr_run_has_schema(db, schema)) {
-        ctr_arg_error(ctx, "counter_id: no attached database has the name '%s'",
-                      schema ? schema : "NULL");
+    if (!schema) {
+        ctr_arg_error(ctx, "counter_id: the name of a database must be TEXT, not NULL");
+        return;
+    }
+    if (!ctr_run_has_schema(db, schema)) {
+        ctr_arg_error(ctx, "counter_id: no attached database has the name '%s'", schema);
         return;
     }
     ctr_identity_read(&identity, db, schema, &problem);

@@ -352,23 +352,40 @@ int ctr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* The value of a counter in a visible row; NULL if it was deleted alone, `null` then. */
-static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counter, const char *null)
+/* Reads a counter of a visible row: NULL if it was deleted alone. False: the error has been given. */
+static bool read_counter(scan_cursor *cursor, sqlite3_context *ctx, int counter, int64_t *value,
+                         bool *is_null)
 {
     ctr_table *table = table_of(cursor);
     ctr_problem problem = {SQLITE_OK, NULL};
     const ctr_cell *cell = open_counter(cursor, counter, &problem);
-    int64_t value;
-    if (problem.rc == SQLITE_OK && ctr_cell_is_deleted(cell)) {
-        sqlite3_result_text(ctx, null, -1, SQLITE_STATIC);
-        return;
-    }
-    if (problem.rc == SQLITE_OK && ctr_cell_value(cell, &value) != CTR_OK) {
-        ctr_problem_set(&problem, SQLITE_ERROR, "integer overflow");
+    *value = 0;
+    *is_null = ctr_cell_is_deleted(cell);
+    if (problem.rc == SQLITE_OK && ctr_cell_value(cell, value) != CTR_OK) {
+        ctr_problem_set(&problem, SQLITE_ERROR,
+                        "integer overflow: the sum of its shards; INSERT of the other sign helps");
         ctr_rows_problem_at(&table->rows, sqlite3_column_int64(cursor->statement, 0), counter,
                             &problem);
     }
-    if (ctr_arg_problem(ctx, table->name, &problem)) sqlite3_result_int64(ctx, value);
+    return ctr_arg_problem(ctx, table->name, &problem);
+}
+
+static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counter)
+{
+    int64_t value;
+    bool is_null;
+    if (read_counter(cursor, ctx, counter, &value, &is_null) && !is_null)
+        sqlite3_result_int64(ctx, value);
+}
+
+static void result_marker(scan_cursor *cursor, sqlite3_context *ctx, int counter)
+{
+    ctr_marker marker;
+    bool is_null;
+    if (!read_counter(cursor, ctx, counter, &marker.value, &is_null)) return;
+    marker.is_null = is_null;
+    memcpy(marker.secret, table_of(cursor)->secret, sizeof marker.secret);
+    sqlite3_result_blob(ctx, &marker, sizeof marker, SQLITE_TRANSIENT);
 }
 
 int ctr_scan_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
@@ -383,7 +400,7 @@ int ctr_scan_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
     int counter = shape->columns[i].counter;
     if (column == ctr_table_marker(i)) {
         if (counter >= 0 && cursor->counters[counter].asked == cursor->span)
-            result_counter(cursor, ctx, counter, "deleted");
+            result_marker(cursor, ctx, counter);
         cursor->span++;
         return SQLITE_OK;
     }
@@ -393,6 +410,6 @@ int ctr_scan_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
         return SQLITE_OK;
     }
     cursor->counters[counter].asked = cursor->span;
-    result_counter(cursor, ctx, counter, NULL);
+    result_counter(cursor, ctx, counter);
     return SQLITE_OK;
 }

@@ -89,6 +89,7 @@ static ctr_table *connect(sqlite3 *db, char *schema, char *name, ctr_problem *pr
     table->db = db;
     table->schema = schema;
     table->name = name;
+    sqlite3_randomness(CTR_MARKER_SECRET, table->secret);
     open_table(table, problem);
     declare(table, problem);
     if (problem->rc == SQLITE_OK) return table;

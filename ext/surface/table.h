@@ -23,7 +23,7 @@
 
 #include "store/rows.h"
 
-enum { CTR_COLUMN_COMMAND = 0, CTR_KEPT_SCANS = 8 };
+enum { CTR_COLUMN_COMMAND = 0, CTR_KEPT_SCANS = 8, CTR_MARKER_SECRET = 8 };
 
 /* The number of column i of the shape, and of its marker. */
 static inline int ctr_table_column(int i)
@@ -41,7 +41,9 @@ typedef struct ctr_table {
     char *schema, *name; /* owned */
     ctr_shape shape;
     ctr_rows rows;
-    sqlite3_value **keys; /* room for the key of a row that is written, in key order */
+    unsigned char
+        secret[CTR_MARKER_SECRET]; /* begins what a marker returns, so that none is forged */
+    sqlite3_value **keys;          /* room for the key of a row that is written, in key order */
 
     /* Scans that no cursor uses now, each with the plan that it was prepared for. */
     struct ctr_kept_scan {
@@ -71,6 +73,13 @@ int ctr_scan_next(sqlite3_vtab_cursor *base);
 int ctr_scan_eof(sqlite3_vtab_cursor *base);
 int ctr_scan_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column);
 int ctr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
+
+/* What a marker returns for a counter that was read: a BLOB of this. */
+typedef struct ctr_marker {
+    unsigned char secret[CTR_MARKER_SECRET];
+    int64_t value;
+    int64_t is_null;
+} ctr_marker;
 
 /* write.c */
 int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);

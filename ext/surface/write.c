@@ -9,7 +9,8 @@
  *
  * SQLITE_CONSTRAINT is ours alone, for OR IGNORE turns it into silence.
  */
-#include "core/id.h"
+#include <string.h>
+
 #include "store/describe.h"
 #include "surface/table.h"
 
@@ -169,31 +170,49 @@ static int refuse_assignment(ctr_table *table, int counter, ctr_problem *problem
     const char *name = column_name(table, counter_column(table, counter));
     return ctr_problem_set(problem, SQLITE_ERROR,
                            "column %s: counters can only be incremented and decremented: "
-                           "SET %s = %s + 1",
+                           "SET %s = %s + 1; the command 'reset' sets a value",
                            name, name, name);
 }
 
+/* What was read of a counter, if it was. False: not read, or the marker is not ours, a problem. */
+static bool read_marker(const ctr_table *table, int counter, sqlite3_value *value,
+                        ctr_marker *marker, ctr_problem *problem)
+{
+    if (sqlite3_value_nochange(value) || !is_given(value)) return false;
+    const void *bytes = sqlite3_value_blob(value);
+    bool whole = sqlite3_value_type(value) == SQLITE_BLOB &&
+                 sqlite3_value_bytes(value) == (int)sizeof *marker;
+    if (whole && !bytes) {
+        ctr_problem_nomem(problem);
+        return false;
+    }
+    if (whole) memcpy(marker, bytes, sizeof *marker);
+    if (whole && memcmp(marker->secret, table->secret, sizeof marker->secret) == 0) return true;
+    ctr_problem_set(problem, SQLITE_ERROR, "column _%s cannot be written",
+                    column_name(table, counter_column(table, counter)));
+    return false;
+}
+
 /* What an assignment adds to one counter. False: nothing, or a problem. `value` is the new value,
- * `marker` what was read of the counter. */
-static bool delta_of(ctr_table *table, int counter, sqlite3_value *value, sqlite3_value *marker,
+ * `marked` what was read of the counter. */
+static bool delta_of(ctr_table *table, int counter, sqlite3_value *value, sqlite3_value *marked,
                      int64_t *n, ctr_problem *problem)
 {
     if (sqlite3_value_nochange(value)) return false;
-    bool was_read = !sqlite3_value_nochange(marker) && is_given(marker);
-    bool was_null = sqlite3_value_type(marker) == SQLITE_TEXT;
-    if (!was_read) {
+    ctr_marker marker;
+    if (!read_marker(table, counter, marked, &marker, problem)) {
         refuse_assignment(table, counter, problem);
         return false;
     }
-    if (was_null && !is_given(value)) return false;
+    if (marker.is_null && !is_given(value)) return false;
     if (ctr_write_integer(table, counter, value, problem)) return false;
-    if (was_null) {
+    if (marker.is_null) {
         refuse_deleted(table, problem);
         return false;
     }
     ctr_sum difference = {0, 0};
     ctr_sum_add(&difference, sqlite3_value_int64(value));
-    ctr_sum_subtract(&difference, sqlite3_value_int64(marker));
+    ctr_sum_subtract(&difference, marker.value);
     if (ctr_sum_value(&difference, n) != CTR_OK)
         ctr_problem_set(problem, SQLITE_ERROR, "column %s: integer overflow",
                         column_name(table, counter_column(table, counter)));

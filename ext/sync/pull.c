@@ -91,11 +91,15 @@ static int compare_counters(merge_job *job, ctr_problem *problem)
     for (int i = 0; i < job->to.n_counters; i++) {
         const char *name = job->to.columns[job->to.counters[i]].name;
         job->counters[i] = counter_named(&job->from, name);
-        if (job->counters[i] < 0) differ(problem, "a counter", name, "none");
+        if (job->counters[i] < 0)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "the tables differ: the giving file has no counter %s", name);
     }
     for (int i = 0; i < job->from.n_counters; i++) {
         const char *name = job->from.columns[job->from.counters[i]].name;
-        if (counter_named(&job->to, name) < 0) differ(problem, "a counter", "none", name);
+        if (counter_named(&job->to, name) < 0)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "the tables differ: the taking file has no counter %s", name);
     }
     return problem->rc;
 }

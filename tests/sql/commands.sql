@@ -43,7 +43,7 @@ SELECT * FROM v;
 INSERT INTO v(v, k) VALUES('delete b', 'x');
 SELECT * FROM v;
 --= x|1|NULL
-INSERT INTO v(v, k) VALUES('delete b', 'x'), ('reset b', 'x');
+INSERT INTO v(v, k) VALUES('delete b', 'x'), ('RESET B', 'x');
 SELECT * FROM v;
 --= x|1|0
 

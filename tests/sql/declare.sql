@@ -76,21 +76,21 @@ CREATE VIRTUAL TABLE t USING counter();
 
 -- # constraints-are-refused-by-name
 CREATE VIRTUAL TABLE t USING counter(k TEXT DEFAULT 'x' PRIMARY KEY, n COUNTER);
---! t: column k: DEFAULT is not possible in a counter table
+--! t: column k: DEFAULT is not possible in a counter table, which is counters and their key alone
 CREATE VIRTUAL TABLE t USING counter(k TEXT UNIQUE, n COUNTER, PRIMARY KEY(k));
---! t: column k: UNIQUE is not possible in a counter table
+--! t: column k: UNIQUE is not possible in a counter table, which is counters and their key alone
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER CHECK (n > 0));
---! t: column n: CHECK is not possible in a counter table
+--! t: column n: CHECK is not possible in a counter table, which is counters and their key alone
 CREATE VIRTUAL TABLE t USING counter(k TEXT REFERENCES other(k), n COUNTER, PRIMARY KEY(k));
---! t: column k: REFERENCES is not possible in a counter table
+--! t: column k: REFERENCES is not possible in a counter table, which is counters and their key alone
 CREATE VIRTUAL TABLE t USING counter(k TEXT NOT NULL PRIMARY KEY, n COUNTER);
---! t: column k: NOT is not possible in a counter table
+--! t: column k: NOT is not possible in a counter table, which is counters and their key alone
 CREATE VIRTUAL TABLE t USING counter(k INTEGER PRIMARY KEY AUTOINCREMENT, n COUNTER);
---! t: column k: AUTOINCREMENT is not possible in a counter table
+--! t: column k: AUTOINCREMENT is not possible in a counter table, which is counters and their key alone
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY DESC, n COUNTER);
---! t: column k: DESC is not possible in a counter table
+--! t: column k: DESC is not possible in a counter table, which is counters and their key alone
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER GENERATED ALWAYS AS (1));
---! t: column n: GENERATED is not possible in a counter table
+--! t: column n: GENERATED is not possible in a counter table, which is counters and their key alone
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, UNIQUE(k));
 --! t: 'UNIQUE(k)' is not possible in a counter table, whose one constraint is its PRIMARY KEY
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, CHECK (k <> ''));
@@ -138,7 +138,7 @@ CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, "N" COUNTER)
 CREATE VIRTUAL TABLE t USING counter(k TEXT, n COUNTER, PRIMARY KEY(k, K));
 --! t: the PRIMARY KEY names K twice
 CREATE VIRTUAL TABLE t USING counter(k TEXT, n COUNTER, PRIMARY KEY(k, x));
---! t: the PRIMARY KEY names x, which is no column
+--! t: the PRIMARY KEY names x, which is no column before it
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, PRIMARY KEY(k));
 --! t: a second PRIMARY KEY at 'PRIMARY KEY(k)'; write PRIMARY KEY (...) for several columns
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, j TEXT PRIMARY KEY, n COUNTER);

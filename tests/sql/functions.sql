@@ -105,7 +105,7 @@ SELECT counter_is_deleted(NULL), counter_is_deleted(x'c102'), counter_is_deleted
 
 -- # nothing-can-be-added-to-a-deleted-cell
 SELECT counter_inc(x'c102', 1, x'0000000000000000000000000000000a');
---! counter_inc: the counter was deleted
+--! counter_inc: the counter was deleted; counter_reset starts its next life
 SELECT counter_json(counter_inc(counter_reset(x'c102'), 6, x'0000000000000000000000000000000a'));
 --= {"life":3,"value":6,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":6}]}
 

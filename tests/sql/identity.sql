@@ -86,7 +86,7 @@ SELECT counter_id('temp');
 SELECT counter_id('nosuch');
 --! counter_id: no attached database has the name 'nosuch'
 SELECT counter_id(NULL);
---! counter_id: no attached database has the name 'NULL'
+--! counter_id: the name of a database must be TEXT, not NULL
 SELECT id = counter_id('phone') FROM counter_shards(counter_inc(NULL, 1, counter_id('phone')));
 --= 1
 

@@ -279,11 +279,11 @@ SELECT * FROM counter_push('phone');
 DROP TABLE phone.a;
 CREATE VIRTUAL TABLE phone.a USING counter(k TEXT PRIMARY KEY, m COUNTER);
 SELECT * FROM counter_pull('phone');
---! counter_pull: table a: the tables differ in a counter: the giving file has none, the taking file has n
+--! counter_pull: table a: the tables differ: the giving file has no counter n
 DROP TABLE phone.a;
 CREATE VIRTUAL TABLE phone.a USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
 SELECT * FROM counter_pull('phone');
---! counter_pull: table a: the tables differ in a counter: the giving file has m, the taking file has none
+--! counter_pull: table a: the tables differ: the taking file has no counter m
 DROP TABLE phone.a;
 CREATE VIRTUAL TABLE phone.a USING counter(n COUNTER, k VARCHAR(9) PRIMARY KEY);
 INSERT INTO phone.a VALUES(1, 'x');

@@ -22,29 +22,29 @@ SELECT counter_json(n) LIKE '%"clock":6,"value":60%' FROM v_cells;
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER, b COUNTER);
 INSERT INTO v VALUES('x', 1, 10), ('y', 2, 20);
 UPDATE v SET a = 5;
---! v: column a: counters can only be incremented and decremented: SET a = a + 1
+--! v: column a: counters can only be incremented and decremented: SET a = a + 1; the command 'reset' sets a value
 UPDATE v SET a = 5 WHERE a > 0;
---! v: column a: counters can only be incremented and decremented: SET a = a + 1
+--! v: column a: counters can only be incremented and decremented: SET a = a + 1; the command 'reset' sets a value
 UPDATE v SET a = 5 WHERE k = 'x' AND a > 0;
---! v: column a: counters can only be incremented and decremented: SET a = a + 1
+--! v: column a: counters can only be incremented and decremented: SET a = a + 1; the command 'reset' sets a value
 UPDATE v SET b = a, a = 5;
---! v: column a: counters can only be incremented and decremented: SET a = a + 1
+--! v: column a: counters can only be incremented and decremented: SET a = a + 1; the command 'reset' sets a value
 UPDATE v SET a = 5, b = a;
---! v: column a: counters can only be incremented and decremented: SET a = a + 1
+--! v: column a: counters can only be incremented and decremented: SET a = a + 1; the command 'reset' sets a value
 UPDATE v SET b = a + b, a = 5;
---! v: column a: counters can only be incremented and decremented: SET a = a + 1
+--! v: column a: counters can only be incremented and decremented: SET a = a + 1; the command 'reset' sets a value
 UPDATE v SET a = b, b = a;
---! v: column a: counters can only be incremented and decremented: SET a = a + 1
+--! v: column a: counters can only be incremented and decremented: SET a = a + 1; the command 'reset' sets a value
 UPDATE v SET b = 7, a = a + 1;
---! v: column b: counters can only be incremented and decremented: SET b = b + 1
+--! v: column b: counters can only be incremented and decremented: SET b = b + 1; the command 'reset' sets a value
 UPDATE v SET a = NULL;
---! v: column a: counters can only be incremented and decremented: SET a = a + 1
+--! v: column a: counters can only be incremented and decremented: SET a = a + 1; the command 'reset' sets a value
 UPDATE v SET k = CASE WHEN a > 0 THEN k ELSE k END, a = 5;
---! v: column a: counters can only be incremented and decremented: SET a = a + 1
+--! v: column a: counters can only be incremented and decremented: SET a = a + 1; the command 'reset' sets a value
 UPDATE v SET a = (SELECT max(n.a) FROM v AS n);
---! v: column a: counters can only be incremented and decremented: SET a = a + 1
+--! v: column a: counters can only be incremented and decremented: SET a = a + 1; the command 'reset' sets a value
 UPDATE v SET a = (SELECT 5);
---! v: column a: counters can only be incremented and decremented: SET a = a + 1
+--! v: column a: counters can only be incremented and decremented: SET a = a + 1; the command 'reset' sets a value
 SELECT * FROM v;
 --= x|1|10
 --= y|2|20
@@ -143,11 +143,11 @@ SELECT * FROM v;
 --= y|9|20
 --= z|3|30
 UPDATE v SET a = src.n FROM src WHERE src.k = v.k;
---! v: column a: counters can only be incremented and decremented: SET a = a + 1
+--! v: column a: counters can only be incremented and decremented: SET a = a + 1; the command 'reset' sets a value
 UPDATE v SET a = v.b FROM src WHERE src.k = v.k;
---! v: column a: counters can only be incremented and decremented: SET a = a + 1
+--! v: column a: counters can only be incremented and decremented: SET a = a + 1; the command 'reset' sets a value
 UPDATE v SET a = src.n, b = v.b + v.a FROM src WHERE src.k = v.k AND v.a > 0;
---! v: column a: counters can only be incremented and decremented: SET a = a + 1
+--! v: column a: counters can only be incremented and decremented: SET a = a + 1; the command 'reset' sets a value
 INSERT INTO v(v, k) VALUES('delete b', 'x');
 UPDATE v SET a = a + src.n FROM src WHERE src.k = v.k AND src.k = 'x';
 SELECT * FROM v;
@@ -172,7 +172,7 @@ SELECT * FROM v ORDER BY k;
 --= 3|13
 --= 4|14
 UPDATE v SET n = 5 WHERE k IN (SELECT k FROM v WHERE n > 1);
---! v: column n: counters can only be incremented and decremented: SET n = n + 1
+--! v: column n: counters can only be incremented and decremented: SET n = n + 1; the command 'reset' sets a value
 
 -- # triggers-update-with-the-same-rules
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
@@ -182,6 +182,6 @@ CREATE TRIGGER adds AFTER INSERT ON page WHEN new.w > 0 BEGIN UPDATE v SET n = n
 CREATE TRIGGER sets AFTER INSERT ON page WHEN new.w < 0 BEGIN UPDATE v SET n = new.w WHERE k = new.k AND n > 0; END;
 INSERT INTO page VALUES('x', 5), ('x', 6), ('nosuch', 7);
 INSERT INTO page VALUES('x', -5);
---! v: column n: counters can only be incremented and decremented: SET n = n + 1
+--! v: column n: counters can only be incremented and decremented: SET n = n + 1; the command 'reset' sets a value
 SELECT n, (SELECT count(*) FROM page) FROM v;
 --= 12|3
