@@ -220,6 +220,16 @@ static int bind_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **ke
     return rc;
 }
 
+static void append_key(sqlite3_str *out, sqlite3_stmt *row, int n_keys)
+{
+    for (int i = 0; i < n_keys; i++) {
+        sqlite3_value *value = sqlite3_value_dup(sqlite3_column_value(row, i));
+        if (i) sqlite3_str_appendall(out, ", ");
+        if (value) ctr_describe_append(out, value);
+        sqlite3_value_free(value);
+    }
+}
+
 char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
@@ -227,26 +237,28 @@ char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid)
     sqlite3_str *out = sqlite3_str_new(NULL);
     prepare(rows, &row, CTR_SQL_ROWS_KEY, ctr_shape_key_list(rows->shape), sqlite3_mprintf(""),
             &problem);
+    if (row) sqlite3_bind_int64(row, 1, rowid);
+    int rc = row ? sqlite3_step(row) : problem.rc;
     sqlite3_str_appendchar(out, 1, '(');
-    if (row && sqlite3_bind_int64(row, 1, rowid) == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW) {
-        for (int i = 0; i < rows->shape->n_keys; i++) {
-            sqlite3_value *value = sqlite3_value_dup(sqlite3_column_value(row, i));
-            if (i) sqlite3_str_appendall(out, ", ");
-            if (value) ctr_describe_append(out, value);
-            sqlite3_value_free(value);
-        }
-    }
+    if (rc == SQLITE_ROW) append_key(out, row, rows->shape->n_keys);
     sqlite3_str_appendchar(out, 1, ')');
     sqlite3_finalize(row);
     ctr_problem_close(&problem);
-    return sqlite3_str_finish(out);
+    char *text = sqlite3_str_finish(out);
+    if (rc != SQLITE_NOMEM) return text;
+    sqlite3_free(text);
+    return NULL;
 }
 
 void ctr_rows_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem *problem)
 {
     char *key = ctr_rows_key_text(rows, rowid);
-    ctr_problem_where(problem, "column %s of %s", counter_name(rows->shape, counter),
-                      key ? key : "");
+    if (key) {
+        ctr_problem_where(problem, "column %s of %s", counter_name(rows->shape, counter), key);
+    } else {
+        ctr_problem_close(problem);
+        ctr_problem_nomem(problem);
+    }
     sqlite3_free(key);
 }
 
