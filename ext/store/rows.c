@@ -335,7 +335,8 @@ static void forget(ctr_rows *rows)
     }
 }
 
-/* A find that SQLite had to prepare again tells that the schema has changed: there may be triggers. */
+/* A find that SQLite had to prepare again tells that the schema has changed: there may
+ * be triggers. */
 static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 {
     int rc = sqlite3_step(statement);

@@ -36,8 +36,8 @@ typedef struct ctr_shape {
 /* Makes room for n columns. */
 int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem);
 
-/* Appends a copied column; key: its position in the key or -1 for a counter. Without room for it the
- * table has grown meanwhile: SQLITE_SCHEMA, and SQLite tries again. */
+/* Appends a copied column; key: its position in the key or -1 for a counter. Without room for it
+ * the table has grown meanwhile: SQLITE_SCHEMA, and SQLite tries again. */
 int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const char *collation,
                   int key, ctr_problem *problem);
 

@@ -95,9 +95,9 @@ static void say_locked(bool alone, ctr_problem *problem)
                           : "by another connection, or by this transaction: commit it first");
 }
 
-/* Snapshots of those that give, the savepoint, the locks, the merges, the end. A snapshot of a file closes
- * before the file is written, but for that of main in a sync, and all before the commit, which would wait
- * for them. */
+/* Snapshots of those that give, the savepoint, the locks, the merges, the end. A snapshot of a file
+ * closes before the file is written, but for that of main in a sync, and all before the commit,
+ * which would wait for them. */
 static int exchange(exchange_table *table, const char *peer, ctr_report *report,
                     ctr_problem *problem)
 {

@@ -1,20 +1,20 @@
 /* surface/plan.c - xBestIndex: equality on a prefix of the key, a range behind it, its order.
  *
- * A plan is a text: for each argument an operator and a key position, a full stop, then the order that
- * SQLite leaves to us: for each column its direction and its key position.
+ * A plan is a text: for each argument an operator and a key position, a full stop, then the order
+ * that SQLite leaves to us: for each column its direction and its key position.
  *
  *     "=0=1."        path = ? AND hour = ?                  the whole key
  *     "=0G1L1.+1"    path = ? AND hour >= ? AND hour <= ?   ORDER BY hour
  *     ".-0-1"        everything                             ORDER BY path DESC, hour DESC
  *
  * Operators are = > G(>=) < L(<=). Key positions are written as the character '0' + position, so a
- * plan serves the first CTR_PLAN_KEYS columns of a key; further ones are checked by SQLite. It checks
- * all of them again anyway: `omit` is never set, for the comparison that SQLite makes may differ from
- * ours by affinity. A constraint is used only if its collation is the key's.
+ * plan serves the first CTR_PLAN_KEYS columns of a key; further ones are checked by SQLite. It
+ * checks all of them again anyway: `omit` is never set, for the comparison that SQLite makes may
+ * differ from ours by affinity. A constraint is used only if its collation is the key's.
  *
- * Where SQLite's comparison may differ, on columns of TEXT affinity or none, the argument may turn out to
- * be useless (scan.c). So such an equality makes no column constant, and a whole key no single row, but
- * for an UPDATE, which can go in one pass only then.
+ * Where SQLite's comparison may differ, on columns of TEXT affinity or none, the argument may turn
+ * out to be useless (scan.c). So such an equality makes no column constant, and a whole key no
+ * single row, but for an UPDATE, which can go in one pass only then.
  */
 #include "surface/table.h"
 
@@ -80,7 +80,8 @@ static void use(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int
     sqlite3_str_appendall(plan, pair);
 }
 
-/* Does equality with any value fix a key column? A column of numbers makes numbers of both sides. */
+/* Does equality with any value fix a key column? A column of numbers makes numbers of
+ * both sides. */
 static bool is_numeric(const ctr_table *table, int key)
 {
     ctr_affinity affinity = table->shape.columns[table->shape.keys[key]].affinity;
@@ -95,9 +96,9 @@ static int key_of_column(const ctr_table *table, int column)
     return -1;
 }
 
-/* The order that SQLite asks for, if an index over the key gives it: columns that equality has fixed,
- * anywhere; the others one behind the other, all in one direction. What follows the whole key orders
- * nothing. `fixed` is how many columns have an equality, `order` takes the text. */
+/* The order that SQLite asks for, if an index over the key gives it: columns that equality has
+ * fixed, anywhere; the others one behind the other, all in one direction. What follows the whole
+ * key orders nothing. `fixed` is how many columns have an equality, `order` takes the text. */
 static bool plan_order(const ctr_table *table, const sqlite3_index_info *info, int fixed,
                        sqlite3_str *order)
 {
@@ -133,7 +134,8 @@ static bool all_numeric(const ctr_table *table)
     return true;
 }
 
-/* Puts the constraints that serve into the plan: equalities, and behind them the ends of one range. */
+/* Puts the constraints that serve into the plan: equalities, and behind them the ends
+ * of one range. */
 static int use_constraints(const ctr_table *table, sqlite3_index_info *info, sqlite3_str *plan,
                            int *ends)
 {

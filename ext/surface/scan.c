@@ -352,7 +352,8 @@ int ctr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Reads a counter of a visible row: NULL if it was deleted alone. False: the error has been given. */
+/* Reads a counter of a visible row: NULL if it was deleted alone. False: the error has
+ * been given. */
 static bool read_counter(scan_cursor *cursor, sqlite3_context *ctx, int counter, int64_t *value,
                          bool *is_null)
 {

@@ -42,12 +42,12 @@ void ctr_session_drop(void *sessions);
 int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
                       ctr_problem *problem);
 
-/* Takes the write lock of a schema that has counter tables. To be called before it is read: SQLite does
- * not wait for a lock once it reads. */
+/* Takes the write lock of a schema that has counter tables. To be called before it is read: SQLite
+ * does not wait for a lock once it reads. */
 int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *problem);
 
-/* Keeps the changed pages of main in memory while a snapshot of the same file is open: to write them early
- * SQLite would wait for the snapshot, as long as the busy timeout, each time. */
+/* Keeps the changed pages of main in memory while a snapshot of the same file is open: to write
+ * them early SQLite would wait for the snapshot, as long as the busy timeout, each time. */
 int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem);
 
 /* To be called where a virtual table is created. */

@@ -44,7 +44,8 @@ static const char FILL[] =
     "WITH RECURSIVE i(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM i WHERE i < 30000)"
     " INSERT INTO peer.v SELECT 'a key that fills pages ' || i, 1 FROM i;";
 
-/* More changed pages than the cache holds: SQLite writes some early, which it cannot while somebody reads. */
+/* More changed pages than the cache holds: SQLite writes some early, which it cannot while somebody
+ * reads. */
 static void nothing_waits_for_a_snapshot_of_its_own(void **state)
 {
     (void)state;
