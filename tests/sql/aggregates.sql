@@ -97,3 +97,13 @@ SELECT counter_collect(NULL, NULL, NULL, 4294967296);
 --! counter_collect: life must be 1 ... 4294967295, not 4294967296
 SELECT counter_collect(NULL, NULL, NULL, 'x');
 --! counter_collect: life must be an INTEGER, not TEXT 'x'
+
+-- # the-cell-of-shards-and-the-peer-of-a-pull-are-hidden-columns
+SELECT rowid, clock, hex(cell) FROM counter_shards(x'c101000000000000000000000000000000010a3c');
+--= 1|10|C101000000000000000000000000000000010A3C
+SELECT clock FROM counter_shards WHERE cell = x'c101000000000000000000000000000000010a3c';
+--= 10
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT rowid, table_name, peer FROM counter_pull WHERE peer = 'phone';
+--= 0|v|phone

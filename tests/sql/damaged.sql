@@ -23,6 +23,18 @@ UPDATE v_cells SET a = x'c202' WHERE k = 'y';
 SELECT * FROM v WHERE k = 'y';
 --! v: column a of ('y', 2): the cell is of a newer format than 1
 
+-- # integrity-check-finds-an-index-that-disagrees
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE other(k TEXT, UNIQUE(k));
+INSERT INTO v VALUES('x', 1);
+INSERT INTO other VALUES('y');
+PRAGMA writable_schema = ON;
+UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_other_1')
+ WHERE name = 'sqlite_autoindex_v_cells_1';
+--@ reopen
+INSERT INTO v(v) VALUES('integrity-check');
+--!~ v: integrity-check: *sqlite_autoindex_v_cells_1*
+
 -- # a-missing-stored-table
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 DROP TABLE v_cells;
@@ -169,3 +181,57 @@ SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_tables
 --= x" (y); --
 --= x" (y); --_cells
+
+-- # a-source-whose-lists-would-run-its-own-sql
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+DROP TABLE phone.counter_tables;
+CREATE TABLE phone.counter_tables(x, name AS (upper(x)), birth AS (upper(x)));
+SELECT * FROM counter_pull('phone');
+--! counter_pull: counter_tables is damaged: generated column name
+DROP TABLE phone.counter_tables;
+CREATE TABLE phone.counter_tables(name, birth);
+INSERT INTO phone.counter_tables VALUES('v', '');
+SELECT * FROM counter_pull('phone');
+--! counter_pull: counter_tables is damaged: a table without a name
+UPDATE phone.counter_tables SET name = NULL, birth = 'v';
+SELECT * FROM counter_pull('phone.db');
+--! counter_pull: counter_tables is damaged: a table without a name
+DROP TABLE phone.counter_replica;
+CREATE TABLE phone.counter_replica(one, format, id AS (zeroblob(16)), name);
+SELECT * FROM counter_pull('phone');
+--! counter_pull: counter_replica is damaged: generated column id
+
+-- # an-attached-file-without-identity-says-what-to-run
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+DELETE FROM phone.counter_replica;
+INSERT INTO phone.v VALUES('x', 1);
+--! v: phone has no replica id: open that file as main and run SELECT counter_init() once
+
+-- # an-identity-of-another-shape
+SELECT length(counter_init());
+--= 36
+UPDATE counter_replica SET format = 0;
+SELECT counter_id();
+--! counter_id: counter_replica is damaged: format 0
+UPDATE counter_replica SET format = 1, name = hex(zeroblob(200));
+SELECT counter_id();
+--! counter_id: counter_replica is damaged: a name of more than 255 bytes
+DROP TABLE counter_replica;
+CREATE TABLE counter_replica(something);
+SELECT counter_id();
+--!~ counter_id: no such column: *
+
+-- # integrity-check-finds-null-keys-and-a-missing-entry
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, n BLOB, UNIQUE(k));
+INSERT INTO v_cells VALUES(7, NULL, x'c103');
+INSERT INTO v(v) VALUES('integrity-check');
+--! v: integrity-check: key column k is NULL in row 7
+DELETE FROM v_cells;
+INSERT INTO v(v) VALUES('integrity-check');
+DELETE FROM counter_tables;
+INSERT INTO v(v) VALUES('integrity-check');
+--! v: integrity-check: the table is missing in counter_tables

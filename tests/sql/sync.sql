@@ -381,3 +381,32 @@ COMMIT;
 --@ connection main
 SELECT * FROM counter_pull('phone');
 --= v|1|1|0
+
+-- # an-attached-source-that-is-locked-is-busy
+--@ connection main
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+--@ connection other
+ATTACH 'phone.db' AS phone;
+PRAGMA phone.locking_mode = EXCLUSIVE;
+--= exclusive
+INSERT INTO phone.v VALUES('x', 1);
+--@ connection main
+SELECT * FROM counter_pull('phone');
+--!~ counter_pull: database is locked: *
+--@ connection other
+DETACH phone;
+--@ connection main
+SELECT * FROM counter_pull('phone');
+--= v|1|1|0
+
+-- # a-lock-of-this-transaction-says-so
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE main.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO main.v VALUES('x', 1);
+BEGIN EXCLUSIVE;
+SELECT * FROM counter_push('phone');
+--! counter_push: database is locked: by another connection, or by this transaction: commit it first
+COMMIT;
+SELECT * FROM counter_push('phone');
+--= v|1|1|0
