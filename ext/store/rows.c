@@ -335,12 +335,9 @@ static void forget(ctr_rows *rows)
     }
 }
 
-/* A find that SQLite had to prepare again tells that the schema has changed: there may
- * be triggers. */
 static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 {
     int rc = sqlite3_step(statement);
-    if (sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) release_writes(rows);
     if (rc == SQLITE_ROW)
         take_row(rows, statement, problem);
     else if (rc == SQLITE_DONE)
@@ -388,7 +385,8 @@ static int bind_changes(ctr_rows *rows, sqlite3_stmt *statement, int first)
 }
 
 /* A constraint that fails here is no constraint of ours: OR IGNORE must not swallow it. Nor may a
- * trigger that somebody put on the stored table make a write vanish. */
+ * trigger that somebody put on the stored table make a write vanish. A statement that SQLite had to
+ * prepare again tells that the schema has changed: there may be triggers now. */
 static int run_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 {
     rows->writing = true;
@@ -403,7 +401,8 @@ static int run_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *probl
         ctr_problem_sqlite(problem, rows->db, rc);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
-    if (rows->has_triggers) release_writes(rows);
+    bool changed = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    if (changed || rows->has_triggers) release_writes(rows);
     return problem->rc;
 }
 

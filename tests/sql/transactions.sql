@@ -299,3 +299,12 @@ COMMIT;
 INSERT INTO v VALUES('x', 1);
 SELECT * FROM v;
 --= x|3
+
+-- # a-trigger-that-comes-between-two-kinds-of-statements-holds-nothing
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 5);
+INSERT INTO v VALUES('a', 5);
+CREATE TRIGGER never AFTER UPDATE ON v_cells WHEN 0 BEGIN INSERT INTO v(k, n) VALUES('log', 1); END;
+UPDATE v SET n = n + 1 WHERE k = 'a';
+SELECT * FROM v;
+--= a|11
