@@ -1,27 +1,14 @@
 /* store/catalog.c - keeps the list of counter tables. */
 #include "store/catalog.h"
 
-#include <string.h>
-
 #include "store/run.h"
 #include "store/shape.h"
-
-/* False, and no problem, where there is no catalog at all. */
-static bool catalog_exists(sqlite3 *db, const char *schema, ctr_problem *problem)
-{
-    const char *object = ctr_shape_object(db, schema, "counter_tables", problem);
-    if (problem->rc != SQLITE_OK || !*object) return false;
-    if (strcmp(object, "table") == 0) return true;
-    ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                    "counter_tables is damaged: it is not an ordinary table but a %s", object);
-    return false;
-}
 
 /* The first column of the row that a statement gives for one name; NULL if there is none. */
 static char *look_up(sqlite3 *db, const char *schema, ctr_sql which, const char *name,
                      ctr_problem *problem)
 {
-    if (!catalog_exists(db, schema, problem)) return NULL;
+    if (!ctr_shape_is_table(db, schema, "counter_tables", problem)) return NULL;
     char *found = NULL;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, which);
@@ -61,7 +48,7 @@ void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, ctr_pro
 
 void ctr_catalog_remove(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
 {
-    if (!catalog_exists(db, schema, problem)) return;
+    if (!ctr_shape_is_table(db, schema, "counter_tables", problem)) return;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     ctr_run_do(&run, CTR_SQL_CATALOG_DELETE, table);
 }
@@ -96,7 +83,7 @@ static int add_entry(ctr_catalog *catalog, const char *name, const char *birth,
 int ctr_catalog_read(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_problem *problem)
 {
     *catalog = (ctr_catalog){0};
-    if (!catalog_exists(db, schema, problem)) return problem->rc;
+    if (!ctr_shape_is_table(db, schema, "counter_tables", problem)) return problem->rc;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_LIST);
     while (ctr_run_row(&run, row))

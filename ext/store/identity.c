@@ -55,13 +55,7 @@ static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem
 int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema, ctr_problem *problem)
 {
     *identity = (ctr_identity){0};
-    const char *object = ctr_shape_object(db, schema, "counter_replica", problem);
-    if (problem->rc != SQLITE_OK || !*object) return problem->rc;
-    if (strcmp(object, "table") != 0)
-        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                               "counter_replica is damaged: it is not an ordinary table but a %s",
-                               object);
-
+    if (!ctr_shape_is_table(db, schema, "counter_replica", problem)) return problem->rc;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_READ);
     if (ctr_run_row(&run, row)) take_identity(identity, row, problem);

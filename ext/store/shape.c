@@ -137,6 +137,16 @@ const char *ctr_shape_object(sqlite3 *db, const char *schema, const char *name,
     return problem->rc == SQLITE_OK ? object : "";
 }
 
+bool ctr_shape_is_table(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem)
+{
+    const char *object = ctr_shape_object(db, schema, name, problem);
+    if (problem->rc != SQLITE_OK || !*object) return false;
+    if (strcmp(object, "table") == 0) return true;
+    ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                    "%s is damaged: it is not an ordinary table but a %s", name, object);
+    return false;
+}
+
 static int damaged(ctr_run *run, const char *what, const char *name)
 {
     return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,

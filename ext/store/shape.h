@@ -75,6 +75,9 @@ int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *store
 const char *ctr_shape_object(sqlite3 *db, const char *schema, const char *name,
                              ctr_problem *problem);
 
+/* Is there an ordinary table of this name? Nothing is no problem, anything else is. */
+bool ctr_shape_is_table(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem);
+
 /* Frees all; twice is harmless. */
 void ctr_shape_close(ctr_shape *shape);
 

@@ -19,11 +19,6 @@ static sqlite3_value *counter_value(const ctr_table *table, sqlite3_value **colu
     return columns[ctr_table_column(table->shape.counters[counter])];
 }
 
-static bool is_set(sqlite3_value *value)
-{
-    return sqlite3_value_type(value) != SQLITE_NULL;
-}
-
 /* ---- reset and delete ------------------------------------------------------------------------ */
 
 static int last_life(ctr_table *table, int counter, ctr_status status, ctr_problem *problem)
@@ -42,7 +37,7 @@ static int reset_counter(ctr_table *table, sqlite3_value **columns, int counter,
     if (status != CTR_OK) return last_life(table, counter, status, problem);
 
     sqlite3_value *value = counter_value(table, columns, counter);
-    if (is_set(value)) {
+    if (ctr_table_given(value)) {
         ctr_cell cell;
         ctr_cell_open(&cell, empty, size);
         return ctr_write_add(table, counter, &cell, sqlite3_value_int64(value), problem);
@@ -72,7 +67,7 @@ static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_val
 {
     for (int i = 0; i < table->shape.n_counters; i++) {
         sqlite3_value *value = counter_value(table, columns, i);
-        if (!is_set(value)) continue;
+        if (!ctr_table_given(value)) continue;
         if (!takes_values || (named >= 0 && i != named))
             ctr_problem_set(problem, SQLITE_ERROR, "the command takes no value for column %s",
                             table->shape.columns[table->shape.counters[i]].name);
@@ -154,7 +149,7 @@ static void check_file(ctr_table *table, ctr_problem *problem)
 static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     for (int i = 0; i < table->shape.n_columns; i++)
-        if (is_set(columns[ctr_table_column(i)]))
+        if (ctr_table_given(columns[ctr_table_column(i)]))
             ctr_problem_set(problem, SQLITE_ERROR, "integrity-check takes no value for column %s",
                             table->shape.columns[i].name);
     if (problem->rc != SQLITE_OK) return;

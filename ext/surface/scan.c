@@ -12,8 +12,7 @@
  * Markers. UPDATE ... SET hits = 5 has no meaning, SET hits = hits + 5 has. To xUpdate both are a
  * number, so the cursor notes which counters SQLite asks for. Asking for a marker returns what was
  * read of its counter since the marker before, if it was read, and starts anew; the command column,
- * which SQLite asks for first, forgets what WHERE has read. An INTEGER is the value read, a TEXT
- * says that it was NULL.
+ * which SQLite asks for first, forgets what WHERE has read.
  */
 #include <string.h>
 
@@ -31,8 +30,7 @@ typedef struct scan_cursor {
     sqlite3_vtab_cursor base;
     char *plan;              /* what `statement` was prepared for; owned */
     sqlite3_stmt *statement; /* owned; NULL before the first filter */
-    sqlite3_value *
-        *rest; /* owned copies of all arguments while a second scan is to follow, else NULL */
+    sqlite3_value **rest;    /* owned copies of all arguments if a second scan follows, else NULL */
     int n_rest;
     char *rest_plan; /* its plan; owned */
     int64_t exact;   /* the row that came first */

@@ -35,15 +35,20 @@ static inline int ctr_table_marker(int i)
     return 2 + 2 * i;
 }
 
+/* Was a value given for a column? */
+static inline bool ctr_table_given(sqlite3_value *value)
+{
+    return sqlite3_value_type(value) != SQLITE_NULL;
+}
+
 typedef struct ctr_table {
     sqlite3_vtab base;
     sqlite3 *db;
     char *schema, *name; /* owned */
     ctr_shape shape;
     ctr_rows rows;
-    unsigned char
-        secret[CTR_MARKER_SECRET]; /* begins what a marker returns, so that none is forged */
-    sqlite3_value **keys;          /* room for the key of a row that is written, in key order */
+    sqlite3_value **keys; /* room for the key of a row that is written, in key order */
+    unsigned char secret[CTR_MARKER_SECRET]; /* markers begin with it: none is forged */
 
     /* Scans that no cursor uses now, each with the plan that it was prepared for. */
     struct ctr_kept_scan {

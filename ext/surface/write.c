@@ -26,11 +26,6 @@ static int counter_column(const ctr_table *table, int counter)
     return table->shape.counters[counter];
 }
 
-static bool is_given(sqlite3_value *value)
-{
-    return sqlite3_value_type(value) != SQLITE_NULL;
-}
-
 int ctr_write_integer(ctr_table *table, int counter, sqlite3_value *value, ctr_problem *problem)
 {
     if (sqlite3_value_type(value) == SQLITE_INTEGER) return problem->rc;
@@ -47,7 +42,7 @@ int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *probl
     for (int i = 0; i < table->shape.n_keys; i++) {
         int column = table->shape.keys[i];
         table->keys[i] = columns[ctr_table_column(column)];
-        if (!is_given(table->keys[i]))
+        if (!ctr_table_given(table->keys[i]))
             ctr_problem_set(problem, SQLITE_MISMATCH, "key column %s must not be NULL",
                             column_name(table, column));
     }
@@ -118,10 +113,10 @@ static int refuse_replace(ctr_table *table, ctr_problem *problem)
 /* Markers are ours, and row ids are SQLite's. */
 static int check_hidden(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
 {
-    if (is_given(argv[1]))
+    if (ctr_table_given(argv[1]))
         ctr_problem_set(problem, SQLITE_ERROR, "the row id cannot be given, the key names a row");
     for (int i = 0; i < table->shape.n_columns; i++)
-        if (is_given(argv[2 + ctr_table_marker(i)]))
+        if (ctr_table_given(argv[2 + ctr_table_marker(i)]))
             ctr_problem_set(problem, SQLITE_ERROR, "column _%s cannot be written",
                             column_name(table, i));
     return problem->rc;
@@ -133,7 +128,7 @@ static int check_values(ctr_table *table, sqlite3_value **columns, ctr_problem *
     bool any = false;
     for (int i = 0; i < table->shape.n_counters; i++) {
         sqlite3_value *value = columns[ctr_table_column(counter_column(table, i))];
-        if (!is_given(value)) continue;
+        if (!ctr_table_given(value)) continue;
         any = true;
         ctr_write_integer(table, i, value, problem);
     }
@@ -155,7 +150,7 @@ static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *p
 
     for (int i = 0; i < table->shape.n_counters; i++) {
         sqlite3_value *value = columns[ctr_table_column(counter_column(table, i))];
-        if (!is_given(value)) continue;
+        if (!ctr_table_given(value)) continue;
         if (check_alive(table, i, problem)) return;
         int64_t n = sqlite3_value_int64(value);
         if (ctr_write_add(table, i, &table->rows.cells[i], n, problem)) return;
@@ -178,7 +173,7 @@ static int refuse_assignment(ctr_table *table, int counter, ctr_problem *problem
 static bool read_marker(const ctr_table *table, int counter, sqlite3_value *value,
                         ctr_marker *marker, ctr_problem *problem)
 {
-    if (sqlite3_value_nochange(value) || !is_given(value)) return false;
+    if (sqlite3_value_nochange(value) || !ctr_table_given(value)) return false;
     const void *bytes = sqlite3_value_blob(value);
     bool whole = sqlite3_value_type(value) == SQLITE_BLOB &&
                  sqlite3_value_bytes(value) == (int)sizeof *marker;
@@ -204,7 +199,7 @@ static bool delta_of(ctr_table *table, int counter, sqlite3_value *value, sqlite
         refuse_assignment(table, counter, problem);
         return false;
     }
-    if (marker.is_null && !is_given(value)) return false;
+    if (marker.is_null && !ctr_table_given(value)) return false;
     if (ctr_write_integer(table, counter, value, problem)) return false;
     if (marker.is_null) {
         refuse_deleted(table, problem);
@@ -229,7 +224,7 @@ static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, c
         bool same = sqlite3_value_nochange(value);
         table->keys[i] = same ? NULL : value;
         assigned = assigned || !same;
-        if (!same && !is_given(value))
+        if (!same && !ctr_table_given(value))
             return ctr_problem_set(problem, SQLITE_MISMATCH, "key column %s must not be NULL",
                                    column_name(table, table->shape.keys[i]));
     }
@@ -242,10 +237,10 @@ static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, c
 static int check_assigned(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     sqlite3_value *command = columns[CTR_COLUMN_COMMAND];
-    if (!sqlite3_value_nochange(command) && is_given(command))
+    if (!sqlite3_value_nochange(command) && ctr_table_given(command))
         ctr_problem_set(problem, SQLITE_ERROR, "commands are given by INSERT");
     for (int i = 0; i < table->shape.n_columns; i++) {
-        bool given = is_given(columns[ctr_table_marker(i)]);
+        bool given = ctr_table_given(columns[ctr_table_marker(i)]);
         bool key = table->shape.columns[i].key >= 0;
         if (given && (key || sqlite3_value_nochange(columns[ctr_table_column(i)])))
             ctr_problem_set(problem, SQLITE_ERROR, "column _%s cannot be written",
@@ -306,13 +301,13 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
 {
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
-    bool insert = argc > 1 && !is_given(argv[0]);
+    bool insert = argc > 1 && !ctr_table_given(argv[0]);
     if (argc == 1)
         delete_row(table, sqlite3_value_int64(argv[0]), &problem);
     else if (!insert)
         update_row(table, argv, &problem);
     else if (check_hidden(table, argv, &problem) == SQLITE_OK) {
-        if (is_given(argv[2 + CTR_COLUMN_COMMAND]))
+        if (ctr_table_given(argv[2 + CTR_COLUMN_COMMAND]))
             ctr_commands_run(table, argv + 2, &problem);
         else
             insert_row(table, argv + 2, &problem);
