@@ -1,0 +1,77 @@
+/* core/lineage.c - fingerprint and witness: copy, restore, or innocent. */
+#include "core/lineage.h"
+
+#include <string.h>
+
+const char *ctr_lineage_why(ctr_why why)
+{
+    static const char *const TEXTS[] = {
+        [CTR_WHY_NONE] = "none",         [CTR_WHY_CREATED] = "created",
+        [CTR_WHY_COPY] = "copy",         [CTR_WHY_RESTORE] = "restore",
+        [CTR_WHY_CONFLICT] = "conflict", [CTR_WHY_DROPPED] = "dropped table",
+        [CTR_WHY_FORK] = "fork",
+    };
+    return TEXTS[why];
+}
+
+bool ctr_lineage_same_place(const ctr_fingerprint *a, const ctr_fingerprint *b)
+{
+    if (a->place != b->place) return false;
+    if (a->place == CTR_PLACE_UNKNOWN) return true;
+    if (a->place == CTR_PLACE_MEMORY) return memcmp(a->instance, b->instance, CTR_ID_SIZE) == 0;
+    if (a->has_birth != b->has_birth || a->inode != b->inode) return false;
+    return a->has_birth ? a->birth == b->birth : a->device == b->device;
+}
+
+static bool same_pair(const ctr_pair *a, const ctr_pair *b)
+{
+    return a->number == b->number && a->random == b->random;
+}
+
+static bool is_born_later(const ctr_fingerprint *seen, const ctr_fingerprint *written)
+{
+    return seen->has_birth && written->has_birth && seen->birth > written->birth;
+}
+
+/* The place is the right one, or means nothing: is the content the newest? */
+static ctr_why judge_witness(const ctr_lineage *lineage, const ctr_fingerprint *seen,
+                             const ctr_attribute *attribute)
+{
+    bool place_is_sure = seen->place != CTR_PLACE_FILE || seen->has_birth;
+    switch (attribute->state) {
+    case CTR_ATTRIBUTE_UNARMED: return lineage->trusts_witness ? CTR_WHY_RESTORE : CTR_WHY_NONE;
+    case CTR_ATTRIBUTE_FOREIGN: return CTR_WHY_RESTORE;
+    case CTR_ATTRIBUTE_MISSING:
+        if (lineage->trusts_witness) return CTR_WHY_RESTORE;
+        return lineage->witnessed && !place_is_sure ? CTR_WHY_RESTORE : CTR_WHY_NONE;
+    case CTR_ATTRIBUTE_READ: break;
+    }
+    if (attribute->pair.number < lineage->pair.number) return CTR_WHY_NONE;
+    return same_pair(&attribute->pair, &lineage->pair) ? CTR_WHY_NONE : CTR_WHY_RESTORE;
+}
+
+ctr_verdict ctr_lineage_judge(const ctr_lineage *lineage, const ctr_fingerprint *seen,
+                              const ctr_attribute *attribute)
+{
+    const ctr_fingerprint *written = &lineage->fingerprint;
+    if (lineage->trusts_witness || ctr_lineage_same_place(written, seen))
+        return (ctr_verdict){judge_witness(lineage, seen, attribute), false};
+    bool came_along = attribute->state == CTR_ATTRIBUTE_READ &&
+                      same_pair(&attribute->pair, &lineage->pair);
+    return (ctr_verdict){CTR_WHY_COPY, came_along && !is_born_later(seen, written)};
+}
+
+bool ctr_lineage_outdates(const ctr_pair *pair, const ctr_attribute *attribute)
+{
+    switch (attribute->state) {
+    case CTR_ATTRIBUTE_UNARMED: return false;
+    case CTR_ATTRIBUTE_READ: return attribute->pair.number < pair->number;
+    default: return true;
+    }
+}
+
+int64_t ctr_lineage_leap(int64_t number, const ctr_attribute *attribute)
+{
+    bool behind = attribute->state == CTR_ATTRIBUTE_READ && attribute->pair.number > number;
+    return (behind ? attribute->pair.number : number) + ((int64_t)1 << 20);
+}

@@ -1,0 +1,219 @@
+/* store/place.c - the one file that asks the operating system about files. */
+#ifdef __linux__
+#define _GNU_SOURCE
+#elif !defined(_WIN32)
+#define _XOPEN_SOURCE 700
+#ifdef __APPLE__
+#define _DARWIN_C_SOURCE
+#endif
+#endif
+
+#include "store/place.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#ifndef _WIN32
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+#if defined(__linux__) || defined(__APPLE__)
+#include <sys/xattr.h>
+#define HAS_ATTRIBUTES 1
+#endif
+#ifdef __linux__
+#include <sys/sysmacros.h>
+#endif
+
+#define ATTRIBUTE "user.sqlite-counter"
+
+enum { ATTRIBUTE_FORMAT = 0xC1, ATTRIBUTE_SIZE = 17 };
+
+int64_t ctr_place_now(void)
+{
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+#if defined(__linux__)
+
+int ctr_place_stat(const char *path, ctr_fingerprint *fingerprint)
+{
+    struct statx now;
+    if (statx(AT_FDCWD, path, 0, STATX_INO | STATX_BTIME, &now) != 0) return errno;
+    *fingerprint = (ctr_fingerprint){.place = CTR_PLACE_FILE, .inode = (int64_t)now.stx_ino};
+    fingerprint->has_birth = (now.stx_mask & STATX_BTIME) != 0 &&
+                             (now.stx_btime.tv_sec != 0 || now.stx_btime.tv_nsec != 0);
+    if (fingerprint->has_birth)
+        fingerprint->birth = now.stx_btime.tv_sec * INT64_C(1000000000) + now.stx_btime.tv_nsec;
+    else
+        fingerprint->device = (int64_t)makedev(now.stx_dev_major, now.stx_dev_minor);
+    return 0;
+}
+
+#elif !defined(_WIN32)
+
+int ctr_place_stat(const char *path, ctr_fingerprint *fingerprint)
+{
+    struct stat now;
+    if (stat(path, &now) != 0) return errno;
+    *fingerprint = (ctr_fingerprint){.place = CTR_PLACE_FILE, .inode = (int64_t)now.st_ino};
+#ifdef __APPLE__
+    fingerprint->has_birth = true;
+    fingerprint->birth = (int64_t)now.st_birthtimespec.tv_sec * INT64_C(1000000000) +
+                         now.st_birthtimespec.tv_nsec;
+#else
+    fingerprint->device = (int64_t)now.st_dev;
+#endif
+    return 0;
+}
+
+#else
+
+int ctr_place_stat(const char *path, ctr_fingerprint *fingerprint)
+{
+    (void)path;
+    *fingerprint = (ctr_fingerprint){.place = CTR_PLACE_UNKNOWN};
+    return 0;
+}
+
+#endif
+
+/* ---- the attribute --------------------------------------------------------------------------- */
+
+#ifdef HAS_ATTRIBUTES
+
+static long get(const char *path, uint8_t *value, size_t size)
+{
+#ifdef __APPLE__
+    return getxattr(path, ATTRIBUTE, value, size, 0, 0);
+#else
+    return getxattr(path, ATTRIBUTE, value, size);
+#endif
+}
+
+static int set(const char *path, const uint8_t *value, size_t size)
+{
+#ifdef __APPLE__
+    return setxattr(path, ATTRIBUTE, value, size, 0, 0);
+#else
+    return setxattr(path, ATTRIBUTE, value, size, 0);
+#endif
+}
+
+static void put_int64(uint8_t *out, int64_t n)
+{
+    for (int i = 0; i < 8; i++) out[i] = (uint8_t)((uint64_t)n >> (56 - 8 * i));
+}
+
+static int64_t get_int64(const uint8_t *bytes)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < 8; i++) n = n << 8 | bytes[i];
+    return (int64_t)n;
+}
+
+static bool open_pair(const uint8_t *bytes, long size, ctr_pair *pair)
+{
+    if (size != ATTRIBUTE_SIZE || bytes[0] != ATTRIBUTE_FORMAT) return false;
+    *pair = (ctr_pair){get_int64(bytes + 1), get_int64(bytes + 9)};
+    return pair->number > 0 && pair->number <= CTR_PAIR_MAX;
+}
+
+static bool is_missing(int error)
+{
+#ifdef __APPLE__
+    return error == ENOATTR;
+#else
+    return error == ENODATA;
+#endif
+}
+
+int ctr_place_attribute(const char *path, ctr_attribute *attribute)
+{
+    uint8_t bytes[ATTRIBUTE_SIZE];
+    *attribute = (ctr_attribute){.state = CTR_ATTRIBUTE_UNARMED};
+    long size = get(path, bytes, sizeof bytes);
+    int error = size < 0 ? errno : 0;
+    if (size >= 0 && open_pair(bytes, size, &attribute->pair))
+        attribute->state = CTR_ATTRIBUTE_READ;
+    else if (size >= 0 || error == ERANGE)
+        attribute->state = CTR_ATTRIBUTE_FOREIGN;
+    else if (is_missing(error))
+        attribute->state = CTR_ATTRIBUTE_MISSING;
+    return attribute->state == CTR_ATTRIBUTE_UNARMED ? error : 0;
+}
+
+int ctr_place_set_attribute(const char *path, const ctr_pair *pair)
+{
+    uint8_t bytes[ATTRIBUTE_SIZE] = {ATTRIBUTE_FORMAT};
+    put_int64(bytes + 1, pair->number);
+    put_int64(bytes + 9, pair->random);
+    return set(path, bytes, sizeof bytes) == 0 ? 0 : errno;
+}
+
+#else
+
+int ctr_place_attribute(const char *path, ctr_attribute *attribute)
+{
+    (void)path;
+    *attribute = (ctr_attribute){.state = CTR_ATTRIBUTE_UNARMED};
+    return ENOSYS;
+}
+
+int ctr_place_set_attribute(const char *path, const ctr_pair *pair)
+{
+    (void)path;
+    (void)pair;
+    return ENOSYS;
+}
+
+#endif
+
+/* ---- durability ------------------------------------------------------------------------------ */
+
+#ifndef _WIN32
+
+static int sync_path(const char *path, int flags)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC | flags);
+    if (file < 0) return errno == ENOENT ? 0 : errno;
+    int error = fsync(file) == 0 ? 0 : errno;
+    close(file);
+    return error;
+}
+
+int ctr_place_sync_file(const char *path)
+{
+    return sync_path(path, 0);
+}
+
+int ctr_place_sync_folder_of(const char *path)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    size_t size = slash ? (size_t)(slash - path) + (slash == path) : 0;
+    if (size >= sizeof folder) return ENAMETOOLONG;
+    memcpy(folder, path, size);
+    folder[size] = '\0';
+    return sync_path(size ? folder : ".", O_DIRECTORY);
+}
+
+#else
+
+int ctr_place_sync_file(const char *path)
+{
+    (void)path;
+    return 0;
+}
+
+int ctr_place_sync_folder_of(const char *path)
+{
+    (void)path;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* store/place.h - what the operating system says of a database file, by its path.
+ *
+ *     inode, birth time    statx on Linux, stat elsewhere
+ *     attribute            user.sqlite-counter, Linux and macOS: C1, then number and random,
+ *                          8 bytes each, big end first
+ *
+ * Nothing here opens the file: any descriptor of it that is closed drops the locks that SQLite
+ * holds in this process. Where a function cannot tell, it says so, and the defence is not armed.
+ */
+#ifndef CTR_STORE_PLACE_H
+#define CTR_STORE_PLACE_H
+
+#include "core/lineage.h"
+
+/* Returns 0 or an errno. */
+int ctr_place_stat(const char *path, ctr_fingerprint *fingerprint);
+
+/* The attribute as it stands. What has another form than ours is CTR_ATTRIBUTE_FOREIGN; UNARMED
+ * with an errno where attributes cannot be read here. */
+int ctr_place_attribute(const char *path, ctr_attribute *attribute);
+
+/* Returns 0 or an errno. */
+int ctr_place_set_attribute(const char *path, const ctr_pair *pair);
+
+/* Makes durable what was done to a folder, such as a journal that was deleted; 0 or an errno. */
+int ctr_place_sync_folder_of(const char *path);
+
+/* Makes durable a file that is neither a database nor its -shm; a missing one is no error. */
+int ctr_place_sync_file(const char *path);
+
+/* Milliseconds since 1970. */
+int64_t ctr_place_now(void);
+
+#endif
