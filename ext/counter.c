@@ -11,19 +11,24 @@ enum { OLDEST_SQLITE = 3031000 }; /* INNOCUOUS and DIRECTONLY came with 3.31 */
 static int (*const FUNCTIONS[])(sqlite3 *) = {
     ctr_cells_register,
     ctr_aggregates_register,
-    ctr_replica_register,
     ctr_shards_register,
+};
+
+static int (*const SHARING[])(sqlite3 *, ctr_shared *) = {
+    ctr_internal_register, ctr_table_register,   ctr_exchange_register,
+    ctr_replica_register,  ctr_history_register,
 };
 
 static int register_all(sqlite3 *db)
 {
-    ctr_sessions *sessions = ctr_session_share();
-    if (!sessions) return SQLITE_NOMEM;
-    int rc = ctr_table_register(db, sessions);
-    if (rc == SQLITE_OK) rc = ctr_exchange_register(db, sessions);
+    ctr_shared *shared = ctr_shared_new(db);
+    if (!shared) return SQLITE_NOMEM;
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < sizeof SHARING / sizeof *SHARING && rc == SQLITE_OK; i++)
+        rc = SHARING[i](db, shared);
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && rc == SQLITE_OK; i++)
         rc = FUNCTIONS[i](db);
-    ctr_session_drop(sessions);
+    ctr_shared_drop(shared);
     return rc;
 }
 

@@ -1,14 +1,101 @@
--- Who this file is: one row, written once.
+-- Who this file is: counter_replica, one row; and who it was before: counter_former.
+--
+-- since, until, renewed: milliseconds since 1970. inode, birth (nanoseconds), device, instance: where the row was
+-- written. number, random: the witness, renewed after `renewal` milliseconds. witnessed: its attribute has been seen.
+-- alone: the id was taken because of the fingerprint alone. trust: the fingerprint means nothing here. refuses: why a
+-- named file, or one without a steady fingerprint, does not count.
 
 -- name: IDENTITY_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}".counter_replica(
   one INTEGER PRIMARY KEY CHECK (one = 1),
   format INTEGER NOT NULL,
   id BLOB NOT NULL,
-  name TEXT);
+  name TEXT,
+  since INTEGER NOT NULL,
+  why TEXT NOT NULL,
+  inode INTEGER,
+  birth INTEGER,
+  device INTEGER,
+  instance BLOB,
+  number INTEGER NOT NULL,
+  random INTEGER NOT NULL,
+  renewed INTEGER NOT NULL,
+  renewal INTEGER NOT NULL DEFAULT 10,
+  witnessed INTEGER NOT NULL DEFAULT 0,
+  alone INTEGER NOT NULL DEFAULT 0,
+  trust INTEGER NOT NULL DEFAULT 0,
+  refuses TEXT);
 
--- name: IDENTITY_INSERT
-INSERT INTO "{schema}".counter_replica(one, format, id, name) VALUES (1, ?1, ?2, ?3);
+-- name: IDENTITY_CREATE_FORMER
+CREATE TABLE IF NOT EXISTS "{schema}".counter_former(
+  id BLOB NOT NULL PRIMARY KEY,
+  name TEXT,
+  since INTEGER NOT NULL,
+  why TEXT NOT NULL,
+  alone INTEGER NOT NULL,
+  until INTEGER NOT NULL);
 
+-- All rows, for there must be one.
 -- name: IDENTITY_READ
-SELECT format, id, name FROM "{schema}".counter_replica WHERE one = 1;
+SELECT format, id, name, inode, birth, device, instance, number, random, renewed, renewal, witnessed, trust, refuses
+  FROM "{schema}".counter_replica;
+
+-- name: IDENTITY_WRITE
+INSERT OR REPLACE INTO "{schema}".counter_replica(
+  one, format, id, name, since, why, inode, birth, device, instance, number, random, renewed, renewal, alone,
+  trust)
+VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?4, ?12, ?13, ?14);
+
+-- name: IDENTITY_CLEAR
+DELETE FROM "{schema}".counter_replica;
+
+-- name: IDENTITY_RENEW
+UPDATE "{schema}".counter_replica SET number = ?1, random = ?2, renewed = ?3, witnessed = ?4 WHERE one = 1;
+
+-- name: IDENTITY_REFUSE
+UPDATE "{schema}".counter_replica SET refuses = ?1 WHERE one = 1;
+
+-- name: IDENTITY_TRUST
+UPDATE "{schema}".counter_replica SET trust = 1, refuses = NULL WHERE one = 1;
+
+-- name: IDENTITY_RETIRE
+INSERT OR REPLACE INTO "{schema}".counter_former(id, name, since, why, alone, until)
+SELECT id, name, since, why, alone, ?1 FROM "{schema}".counter_replica;
+
+-- Ids that the fingerprint alone has cost within a day.
+-- name: IDENTITY_ALONE
+SELECT count(*)
+  FROM (SELECT alone, since FROM "{schema}".counter_replica
+        UNION ALL SELECT alone, since FROM "{schema}".counter_former)
+ WHERE alone AND abs(?1 - since) < 86400000;
+
+-- name: IDENTITY_HISTORY
+SELECT id, name, 'current', strftime('%Y-%m-%d %H:%M:%f', since / 1000.0, 'unixepoch'), why, refuses, since
+  FROM "{schema}".counter_replica
+UNION ALL
+SELECT id, name, 'former', strftime('%Y-%m-%d %H:%M:%f', since / 1000.0, 'unixepoch'), why, NULL, since
+  FROM "{schema}".counter_former
+ ORDER BY 7 DESC, 3;
+
+-- A table of the connection that joins its transactions; a write of nothing makes it do so, and takes the write lock
+-- of main.
+-- name: GUARD_JOIN
+DELETE FROM counter_witness WHERE 0;
+
+-- A table of the connection that keeps statements until it closes; it is there from the first look at it.
+-- name: GUARD_KEEP
+SELECT 1 FROM counter_guard;
+
+-- name: GUARD_LOCK
+DELETE FROM "{schema}".counter_replica WHERE 0;
+
+-- The instance of a memory database, in a memory database of the process that lives as long as one of those
+-- connections which count in the first.
+-- name: INSTANCE_CREATE
+CREATE TABLE IF NOT EXISTS instance(one INTEGER PRIMARY KEY, id BLOB NOT NULL);
+
+-- name: INSTANCE_INSERT
+INSERT OR IGNORE INTO instance(one, id) VALUES (1, ?1);
+
+-- name: INSTANCE_READ
+SELECT id FROM instance;

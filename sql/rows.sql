@@ -1,17 +1,13 @@
 -- The rows of one stored table. Parameters of keys come first, in key order, then those of counters.
 
--- The identity and the row, if there is one, in one look: so the id is never older than this transaction.
 -- name: ROWS_FIND_KEY
-SELECT r.format, r.id, c._id, "{columns}"
-  FROM "{schema}".counter_replica AS r
-  LEFT JOIN "{schema}"."{table}_cells" AS c ON "{constraint}"
- WHERE r.one = 1;
+SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}";
 
 -- name: ROWS_FIND_ROWID
-SELECT r.format, r.id, c._id, "{columns}"
-  FROM "{schema}".counter_replica AS r
-  LEFT JOIN "{schema}"."{table}_cells" AS c ON c._id = ?1
- WHERE r.one = 1;
+SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;
+
+-- name: ROWS_ANY
+SELECT 1 FROM "{schema}"."{table}_cells" LIMIT 1;
 
 -- name: ROWS_INSERT
 INSERT INTO "{schema}"."{table}_cells"("{columns}") VALUES ("{values}");

@@ -43,3 +43,10 @@ PRAGMA "{schema}".cache_spill;
 
 -- name: SYNC_SET_SPILL
 PRAGMA "{schema}".cache_spill = "{value}";
+
+-- name: SYNC_JOURNAL_MODE
+PRAGMA "{schema}".journal_mode;
+
+-- Changes nothing; the counter table joins the transaction, and will be told of its end.
+-- name: SYNC_JOIN
+DELETE FROM "{schema}"."{table}" WHERE 0;

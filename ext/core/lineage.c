@@ -56,8 +56,8 @@ ctr_verdict ctr_lineage_judge(const ctr_lineage *lineage, const ctr_fingerprint 
     const ctr_fingerprint *written = &lineage->fingerprint;
     if (lineage->trusts_witness || ctr_lineage_same_place(written, seen))
         return (ctr_verdict){judge_witness(lineage, seen, attribute), false};
-    bool came_along = attribute->state == CTR_ATTRIBUTE_READ &&
-                      same_pair(&attribute->pair, &lineage->pair);
+    bool came_along =
+        attribute->state == CTR_ATTRIBUTE_READ && same_pair(&attribute->pair, &lineage->pair);
     return (ctr_verdict){CTR_WHY_COPY, came_along && !is_born_later(seen, written)};
 }
 

@@ -23,7 +23,8 @@ typedef enum ctr_place { CTR_PLACE_UNKNOWN, CTR_PLACE_FILE, CTR_PLACE_MEMORY } c
 typedef struct ctr_fingerprint {
     ctr_place place;
     bool has_birth;
-    int64_t inode, birth, device; /* of a file; birth in ns since 1970, if it has one, else device */
+    int64_t inode, birth,
+        device; /* of a file; birth in ns since 1970, if it has one, else device */
     uint8_t instance[CTR_ID_SIZE]; /* of a memory database */
 } ctr_fingerprint;
 
@@ -64,7 +65,7 @@ const char *ctr_lineage_why(ctr_why why);
 typedef struct ctr_lineage {
     ctr_fingerprint fingerprint;
     ctr_pair pair;
-    bool witnessed; /* its attribute has been seen, so it works here */
+    bool witnessed;      /* its attribute has been seen, so it works here */
     bool trusts_witness; /* alone: an operator has said that the fingerprint means nothing */
 } ctr_lineage;
 

@@ -1,13 +1,34 @@
-/* store/identity.c - reads and creates the identity of a file. */
+/* store/identity.c - reads and writes the identity of a file. */
 #include "store/identity.h"
 
 #include <string.h>
 
-#include "store/run.h"
 #include "store/shape.h"
-#include "store/uuid.h"
 
-int ctr_identity_check(int64_t format, int id_size, ctr_problem *problem)
+/* Columns of CTR_SQL_IDENTITY_READ. */
+enum {
+    READ_FORMAT,
+    READ_ID,
+    READ_NAME,
+    READ_INODE,
+    READ_BIRTH,
+    READ_DEVICE,
+    READ_INSTANCE,
+    READ_NUMBER,
+    READ_RANDOM,
+    READ_RENEWED,
+    READ_RENEWAL,
+    READ_WITNESSED,
+    READ_TRUST,
+    READ_REFUSES
+};
+
+static int damaged(ctr_problem *problem, const char *what)
+{
+    return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: %s", what);
+}
+
+static int check(int64_t format, int id_size, ctr_problem *problem)
 {
     if (format > CTR_FILE_FORMAT)
         return ctr_problem_set(problem, SQLITE_ERROR,
@@ -35,21 +56,72 @@ int ctr_identity_missing(const char *schema, ctr_problem *problem)
                            schema);
 }
 
+static void take_text(char *to, int most, const char *what, sqlite3_stmt *row, int column,
+                      ctr_problem *problem)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+    int size = sqlite3_column_bytes(row, column);
+    if (!text) return;
+    if (size > most)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "counter_replica is damaged: a %s of more than %d bytes", what, most);
+    else
+        memcpy(to, text, (size_t)size + 1);
+}
+
+static ctr_fingerprint fingerprint_of(sqlite3_stmt *row)
+{
+    ctr_fingerprint written = {.place = CTR_PLACE_UNKNOWN};
+    if (sqlite3_column_bytes(row, READ_INSTANCE) == CTR_ID_SIZE) {
+        written.place = CTR_PLACE_MEMORY;
+        memcpy(written.instance, sqlite3_column_blob(row, READ_INSTANCE), CTR_ID_SIZE);
+    } else if (sqlite3_column_type(row, READ_INODE) != SQLITE_NULL) {
+        written.place = CTR_PLACE_FILE;
+        written.inode = sqlite3_column_int64(row, READ_INODE);
+        written.has_birth = sqlite3_column_type(row, READ_BIRTH) != SQLITE_NULL;
+        written.birth = sqlite3_column_int64(row, READ_BIRTH);
+        written.device = sqlite3_column_int64(row, READ_DEVICE);
+    }
+    return written;
+}
+
 static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem *problem)
 {
-    const void *id = sqlite3_column_blob(row, 1);
-    const char *name = (const char *)sqlite3_column_text(row, 2);
-    if (ctr_identity_check(sqlite3_column_int64(row, 0), id ? sqlite3_column_bytes(row, 1) : 0,
-                           problem))
+    const void *id = sqlite3_column_blob(row, READ_ID);
+    if (check(sqlite3_column_int64(row, READ_FORMAT), id ? sqlite3_column_bytes(row, READ_ID) : 0,
+              problem))
         return;
-    if (name && strlen(name) > CTR_NAME_MAX) {
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                        "counter_replica is damaged: a name of more than %d bytes", CTR_NAME_MAX);
-        return;
-    }
     memcpy(identity->id, id, CTR_ID_SIZE);
-    if (name) memcpy(identity->name, name, strlen(name) + 1);
+    take_text(identity->name, CTR_NAME_MAX, "name", row, READ_NAME, problem);
+    take_text(identity->refuses, CTR_REFUSAL_MAX, "refusal", row, READ_REFUSES, problem);
+    identity->lineage.fingerprint = fingerprint_of(row);
+    identity->lineage.pair =
+        (ctr_pair){sqlite3_column_int64(row, READ_NUMBER), sqlite3_column_int64(row, READ_RANDOM)};
+    identity->lineage.witnessed = sqlite3_column_int(row, READ_WITNESSED) != 0;
+    identity->lineage.trusts_witness = sqlite3_column_int(row, READ_TRUST) != 0;
+    identity->renewed = sqlite3_column_int64(row, READ_RENEWED);
+    identity->renewal = sqlite3_column_int64(row, READ_RENEWAL);
+    int64_t number = identity->lineage.pair.number;
+    if (number < 1 || number > CTR_PAIR_MAX)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "counter_replica is damaged: the witness has the number %lld",
+                        (long long)number);
     identity->present = true;
+}
+
+int ctr_identity_take(ctr_identity *identity, sqlite3_stmt *rows, ctr_problem *problem)
+{
+    *identity = (ctr_identity){0};
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    int rc = sqlite3_step(rows);
+    if (rc == SQLITE_ROW) {
+        take_identity(identity, rows, problem);
+        rc = sqlite3_step(rows);
+        if (rc == SQLITE_ROW) damaged(problem, "it has more than one row");
+    }
+    ctr_problem_sqlite(problem, sqlite3_db_handle(rows), rc);
+    sqlite3_reset(rows);
+    return problem->rc;
 }
 
 int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema, ctr_problem *problem)
@@ -57,46 +129,71 @@ int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema, c
     *identity = (ctr_identity){0};
     if (!ctr_shape_is_table(db, schema, "counter_replica", problem)) return problem->rc;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_READ);
-    if (ctr_run_row(&run, row)) take_identity(identity, row, problem);
-    sqlite3_finalize(row);
+    sqlite3_stmt *rows = ctr_run_prepare(&run, CTR_SQL_IDENTITY_READ);
+    if (rows) ctr_identity_take(identity, rows, problem);
+    sqlite3_finalize(rows);
     return problem->rc;
 }
 
-static int insert(const ctr_identity *identity, const char *name, ctr_run *run)
+int ctr_identity_check_name(const ctr_identity *identity, const char *schema, const char *name,
+                            ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || !name || strcmp(name, identity->name) == 0) return problem->rc;
+    if (!*identity->name)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "%s has a random replica id already, it cannot become '%s'", schema,
+                               name);
+    return ctr_problem_set(problem, SQLITE_ERROR, "%s is '%s' already, it cannot become '%s'",
+                           schema, identity->name, name);
+}
+
+int ctr_identity_create(ctr_run *run)
 {
     ctr_run_do(run, CTR_SQL_IDENTITY_CREATE, NULL);
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_INSERT);
-    if (row) {
-        sqlite3_bind_int(row, 1, CTR_FILE_FORMAT);
-        sqlite3_bind_blob(row, 2, identity->id, CTR_ID_SIZE, SQLITE_STATIC);
-        if (name) sqlite3_bind_text(row, 3, name, -1, SQLITE_STATIC);
-    }
+    ctr_run_do(run, CTR_SQL_IDENTITY_CREATE_FORMER, NULL);
+    ctr_run_do(run, CTR_SQL_CONFLICTS_CREATE, NULL);
+    return run->problem->rc;
+}
+
+/* Parameters 6 ... 9; those that do not hold stay NULL. */
+static void bind_fingerprint(sqlite3_stmt *row, const ctr_fingerprint *written)
+{
+    if (written->place == CTR_PLACE_MEMORY)
+        sqlite3_bind_blob(row, 9, written->instance, CTR_ID_SIZE, SQLITE_TRANSIENT);
+    if (written->place != CTR_PLACE_FILE) return;
+    sqlite3_bind_int64(row, 6, written->inode);
+    if (written->has_birth)
+        sqlite3_bind_int64(row, 7, written->birth);
+    else
+        sqlite3_bind_int64(row, 8, written->device);
+}
+
+int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, bool alone,
+                       int64_t now)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_WRITE);
+    if (!row) return run->problem->rc;
+    sqlite3_bind_int(row, 1, CTR_FILE_FORMAT);
+    sqlite3_bind_blob(row, 2, identity->id, CTR_ID_SIZE, SQLITE_STATIC);
+    if (*identity->name) sqlite3_bind_text(row, 3, identity->name, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(row, 4, now);
+    sqlite3_bind_text(row, 5, ctr_lineage_why(why), -1, SQLITE_STATIC);
+    bind_fingerprint(row, &identity->lineage.fingerprint);
+    sqlite3_bind_int64(row, 10, identity->lineage.pair.number);
+    sqlite3_bind_int64(row, 11, identity->lineage.pair.random);
+    sqlite3_bind_int64(row, 12, identity->renewal);
+    sqlite3_bind_int(row, 13, alone);
+    sqlite3_bind_int(row, 14, identity->lineage.trusts_witness);
     ctr_run_row(run, row);
     sqlite3_finalize(row);
     return run->problem->rc;
 }
 
-int ctr_identity_ensure(ctr_identity *identity, sqlite3 *db, const char *schema, const char *name,
-                        ctr_problem *problem)
+int ctr_identity_retire(ctr_run *run, int64_t now)
 {
-    if (ctr_identity_read(identity, db, schema, problem) != SQLITE_OK) return problem->rc;
-    if (identity->present) {
-        if (!name || strcmp(name, identity->name) == 0) return SQLITE_OK;
-        if (!*identity->name)
-            return ctr_problem_set(problem, SQLITE_ERROR,
-                                   "%s has a random replica id already, it cannot become '%s'",
-                                   schema, name);
-        return ctr_problem_set(problem, SQLITE_ERROR, "%s is '%s' already, it cannot become '%s'",
-                               schema, identity->name, name);
-    }
-    identity->present = true;
-    if (name) {
-        ctr_uuid_of_name(name, identity->id);
-        memcpy(identity->name, name, strlen(name) + 1);
-    } else {
-        ctr_uuid_random(identity->id);
-    }
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    return insert(identity, name, &run);
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_RETIRE);
+    if (row) sqlite3_bind_int64(row, 1, now);
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
+    return run->problem->rc;
 }

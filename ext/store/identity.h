@@ -1,42 +1,58 @@
 /* store/identity.h - who a database file is: its replica id, kept in the file.
  *
- *     counter_replica(one, format, id, name)      one row
+ *     counter_replica      one row: the current id, why and since when, where it was written (its
+ *                          fingerprint), how far it had come (its witness); see core/lineage.h
+ *     counter_former       the ids that the file had before
  *
  * `format` is that of everything we store in the file; a newer one than ours is refused. `name` is
  * NULL for a random id; a named id is the type-3 UUID of "dc:rack" in the DNS namespace, so that
  * `uuidgen --md5 --namespace @dns --name dc1:rack1` gives the same, as in ScyllaDB.
  *
- * Nothing is cached: whoever needs the id reads it in the transaction that uses it.
+ * Here are rows only. Whoever counts asks store/guard.h, which looks whether they are still true.
  */
 #ifndef CTR_STORE_IDENTITY_H
 #define CTR_STORE_IDENTITY_H
 
 #include "core/id.h"
-#include "store/problem.h"
+#include "core/lineage.h"
+#include "store/run.h"
 
 enum {
     CTR_FILE_FORMAT = 1,
-    CTR_NAME_MAX = 255 /* bytes of a replica's name */
+    CTR_NAME_MAX = 255,   /* bytes of a replica's name */
+    CTR_REFUSAL_MAX = 31, /* bytes of the stored reason not to count */
+    CTR_RENEWAL = 10      /* milliseconds between two renewals of the witness */
 };
 
 typedef struct ctr_identity {
     bool present;
     uint8_t id[CTR_ID_SIZE];
     char name[CTR_NAME_MAX + 1]; /* "" for a random id */
+    ctr_lineage lineage;
+    int64_t renewed, renewal;          /* milliseconds: when, and how long that lasts */
+    char refuses[CTR_REFUSAL_MAX + 1]; /* why it does not count; "" if it does */
 } ctr_identity;
 
 /* Reads the identity of an attached schema; absent is no problem, damaged or newer is. */
 int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema,
                       ctr_problem *problem);
 
-/* The same, and where there is none makes one: random, or of `name`, which is "dc:rack" or NULL.
- * Where there is one it must have that name, or any if `name` is NULL. Two writes: the caller makes
- * them one. */
-int ctr_identity_ensure(ctr_identity *identity, sqlite3 *db, const char *schema, const char *name,
-                        ctr_problem *problem);
+/* The same from CTR_SQL_IDENTITY_READ, prepared on the schema; leaves it reset. */
+int ctr_identity_take(ctr_identity *identity, sqlite3_stmt *rows, ctr_problem *problem);
 
-/* Checks a row's format and id; `format` and `id_size` as stored. */
-int ctr_identity_check(int64_t format, int id_size, ctr_problem *problem);
+/* Fails where the identity has another name than `name`; NULL asks for none. */
+int ctr_identity_check_name(const ctr_identity *identity, const char *schema, const char *name,
+                            ctr_problem *problem);
+
+/* Makes the tables, for a first identity; that of conflicts too, so that it can always be read. */
+int ctr_identity_create(ctr_run *run);
+
+/* Writes the row, in place of one that is there: id, name, lineage; `now` is since when. */
+int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, bool alone,
+                       int64_t now);
+
+/* Enters the current id, if there is one, as a former one. */
+int ctr_identity_retire(ctr_run *run, int64_t now);
 
 /* "no replica id: run SELECT counter_init() ..." */
 int ctr_identity_missing(const char *schema, ctr_problem *problem);

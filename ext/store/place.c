@@ -63,8 +63,8 @@ int ctr_place_stat(const char *path, ctr_fingerprint *fingerprint)
     *fingerprint = (ctr_fingerprint){.place = CTR_PLACE_FILE, .inode = (int64_t)now.st_ino};
 #ifdef __APPLE__
     fingerprint->has_birth = true;
-    fingerprint->birth = (int64_t)now.st_birthtimespec.tv_sec * INT64_C(1000000000) +
-                         now.st_birthtimespec.tv_nsec;
+    fingerprint->birth =
+        (int64_t)now.st_birthtimespec.tv_sec * INT64_C(1000000000) + now.st_birthtimespec.tv_nsec;
 #else
     fingerprint->device = (int64_t)now.st_dev;
 #endif

@@ -4,12 +4,11 @@
 #include <string.h>
 
 #include "store/describe.h"
-#include "store/identity.h"
 
 /* ---- lists of SQL ---------------------------------------------------------------------------- */
 
-/* Columns of a find: format, id, _id, then the counters. */
-enum { FIND_FORMAT, FIND_ID, FIND_ROWID, FIND_COUNTERS };
+/* Columns of a find: _id, then the counters. */
+enum { FIND_ROWID, FIND_COUNTERS };
 
 static const char *key_name(const ctr_shape *shape, int key)
 {
@@ -25,7 +24,7 @@ static char *found_counters(const ctr_shape *shape)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; i < shape->n_counters; i++)
-        sqlite3_str_appendf(out, "%sc.\"%w\"", i ? ", " : "", counter_name(shape, i));
+        sqlite3_str_appendf(out, "%s\"%w\"", i ? ", " : "", counter_name(shape, i));
     return sqlite3_str_finish(out);
 }
 
@@ -33,7 +32,7 @@ static char *key_match(const ctr_shape *shape)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; i < shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%sc.\"%w\" = ?%d", i ? " AND " : "", key_name(shape, i), i + 1);
+        sqlite3_str_appendf(out, "%s\"%w\" = ?%d", i ? " AND " : "", key_name(shape, i), i + 1);
     return sqlite3_str_finish(out);
 }
 
@@ -307,12 +306,7 @@ static void take_cells(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 
 static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 {
-    const void *id = sqlite3_column_blob(row, FIND_ID);
-    int id_size = id ? sqlite3_column_bytes(row, FIND_ID) : 0;
-    if (ctr_identity_check(sqlite3_column_int64(row, FIND_FORMAT), id_size, problem)) return;
-    memcpy(rows->id, id, CTR_ID_SIZE);
-    rows->found = sqlite3_column_type(row, FIND_ROWID) != SQLITE_NULL;
-    if (!rows->found) return;
+    rows->found = true;
     rows->rowid = sqlite3_column_int64(row, FIND_ROWID);
     take_cells(rows, row, problem);
 }
@@ -340,8 +334,6 @@ static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
     int rc = sqlite3_step(statement);
     if (rc == SQLITE_ROW)
         take_row(rows, statement, problem);
-    else if (rc == SQLITE_DONE)
-        ctr_identity_missing(rows->schema, problem);
     else
         ctr_problem_sqlite(problem, rows->db, rc);
     sqlite3_reset(statement);

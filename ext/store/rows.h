@@ -2,14 +2,13 @@
  *
  * Find a row, make new cells in the room that is given, write:
  *
- *     ctr_rows_find_key(rows, keys, problem);                 rows->found, rows->cells, rows->id
+ *     ctr_rows_find_key(rows, keys, problem);                 rows->found, rows->cells
  *     uint8_t *out = ctr_rows_room(rows, bound, problem);
  *     ctr_rows_set(rows, counter, ctr_cell_...(&rows->cells[counter], ..., out));
  *     ctr_rows_write(rows, keys, problem);                    one INSERT or one UPDATE
  *
  * All that can be refused is refused before the write, which is a single statement: inside a
- * transaction SQLite does not take back half of what a virtual table has written. A kept statement
- * reads the identity together with the row, so the id is that of this very moment.
+ * transaction SQLite does not take back half of what a virtual table has written.
  *
  * Kept statements belong to an object that SQLite closes before the connection: a virtual table, or
  * a sync that is running. Somebody's triggers on the stored table run with our writes. Such a write
@@ -29,9 +28,8 @@ typedef struct ctr_rows {
 
     /* The row found last. */
     bool found;
-    int64_t rowid;           /* of that row, or of the one just inserted */
-    uint8_t id[CTR_ID_SIZE]; /* the replica id of the file */
-    ctr_cell *cells;         /* by counter; untouched ones if nothing was found */
+    int64_t rowid;   /* of that row, or of the one just inserted */
+    ctr_cell *cells; /* by counter; untouched ones if nothing was found */
 
     /* Private: statements, copies of the cells found, new cells by counter. */
     sqlite3_stmt *find_key, *find_rowid, *insert, *update;
@@ -56,8 +54,7 @@ void ctr_rows_close(ctr_rows *rows);
 void ctr_rows_release(ctr_rows *rows);
 
 /* Looks for the row with these key values, in key order, which may be of any type: they follow the
- * columns' affinity. Fails where the file has no identity or a cell is malformed, naming column and
- * key. */
+ * columns' affinity. Fails where a cell is malformed, naming column and key. */
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem);
 

@@ -31,7 +31,7 @@ typedef struct exchange_table {
     sqlite3_vtab base;
     sqlite3 *db;
     const direction *way;
-    ctr_sessions *sessions; /* borrowed */
+    ctr_shared *shared; /* borrowed */
 } exchange_table;
 
 typedef struct exchange_cursor {
@@ -103,15 +103,17 @@ static int exchange(exchange_table *table, const char *peer, ctr_report *report,
 {
     const direction *way = table->way;
     sqlite3 *db = table->db;
+    ctr_guard *guard = table->shared->guard;
     ctr_source theirs = {0}, ours = {0};
     ctr_session session = {0};
     open_sources(table, peer, &theirs, &ours, problem);
-    if (problem->rc == SQLITE_OK) ctr_session_begin(&session, db, table->sessions, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_session_begin(&session, db, &table->shared->sessions, problem);
     lock_targets(&session, way, peer, problem);
 
-    if (way->takes) ctr_pull_all(&theirs, db, "main", CTR_MAIN_TAKES, report, problem);
+    if (way->takes) ctr_pull_all(&theirs, db, guard, "main", CTR_MAIN_TAKES, report, problem);
     ctr_source_close(&theirs);
-    if (way->gives) ctr_pull_all(&ours, db, peer, CTR_MAIN_GIVES, report, problem);
+    if (way->gives) ctr_pull_all(&ours, db, guard, peer, CTR_MAIN_GIVES, report, problem);
     if (report->n == 0) refuse_empty(way, peer, problem);
 
     ctr_source_close(&ours);
@@ -141,7 +143,7 @@ static int exchange_connect(sqlite3 *db, void *aux, int argc, const char *const 
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     exchange_table *table = sqlite3_malloc64(sizeof *table);
     if (!table) return SQLITE_NOMEM;
-    *table = (exchange_table){.db = db, .way = direction_of(argv[0]), .sessions = aux};
+    *table = (exchange_table){.db = db, .way = direction_of(argv[0]), .shared = aux};
     *base = &table->base;
     return SQLITE_OK;
 }
@@ -279,7 +281,7 @@ static int exchange_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
     return SQLITE_OK;
 }
 
-int ctr_exchange_register(sqlite3 *db, ctr_sessions *sessions)
+int ctr_exchange_register(sqlite3 *db, ctr_shared *shared)
 {
     /* No xCreate: the tables exist by themselves and cannot be created. */
     static const sqlite3_module MODULE = {.xConnect = exchange_connect,
@@ -294,7 +296,7 @@ int ctr_exchange_register(sqlite3 *db, ctr_sessions *sessions)
                                           .xRowid = exchange_rowid};
     int rc = SQLITE_OK;
     for (size_t i = 0; i < sizeof DIRECTIONS / sizeof *DIRECTIONS && rc == SQLITE_OK; i++)
-        rc = sqlite3_create_module_v2(db, DIRECTIONS[i].function, &MODULE,
-                                      ctr_session_hold(sessions), ctr_session_drop);
+        rc = sqlite3_create_module_v2(db, DIRECTIONS[i].function, &MODULE, ctr_shared_hold(shared),
+                                      ctr_shared_drop);
     return rc;
 }

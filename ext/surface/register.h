@@ -2,6 +2,7 @@
 #ifndef CTR_SURFACE_REGISTER_H
 #define CTR_SURFACE_REGISTER_H
 
+#include "store/guard.h"
 #include "sync/session.h"
 
 /* How an SQL function may be used. PURE: its result depends on its arguments alone. READS: it looks
@@ -14,11 +15,27 @@ enum {
 
 int ctr_cells_register(sqlite3 *db);      /* functions of cells */
 int ctr_aggregates_register(sqlite3 *db); /* counter_merge(cell), counter_sum, counter_collect */
-int ctr_replica_register(sqlite3 *db);    /* counter_init, counter_id, counter_inc, counter_dec */
 int ctr_shards_register(sqlite3 *db);     /* counter_shards */
 
-/* These two share the running session, and hold it. */
-int ctr_table_register(sqlite3 *db, ctr_sessions *sessions);    /* USING counter(...) */
-int ctr_exchange_register(sqlite3 *db, ctr_sessions *sessions); /* counter_pull, _push, _sync */
+/* What those share that work with files: the connection's guard, and the sync that is running. */
+typedef struct ctr_shared {
+    ctr_guard *guard;
+    ctr_sessions sessions;
+    int holders;
+} ctr_shared;
+
+/* The caller holds it; NULL if there is no memory. Each module and each function holds it as its
+ * user data, for one may be registered anew while something of the old one is in use. */
+ctr_shared *ctr_shared_new(sqlite3 *db);
+ctr_shared *ctr_shared_hold(ctr_shared *shared);
+
+/* Frees it with its last holder. */
+void ctr_shared_drop(void *shared);
+
+int ctr_replica_register(sqlite3 *db, ctr_shared *shared);  /* counter_inc, _dec, _init, _id, ... */
+int ctr_table_register(sqlite3 *db, ctr_shared *shared);    /* USING counter(...) */
+int ctr_exchange_register(sqlite3 *db, ctr_shared *shared); /* counter_pull, _push, _sync */
+int ctr_history_register(sqlite3 *db, ctr_shared *shared);  /* counter_identity */
+int ctr_internal_register(sqlite3 *db, ctr_shared *shared); /* counter_guard, counter_witness */
 
 #endif

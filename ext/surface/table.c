@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "store/catalog.h"
-#include "store/identity.h"
 #include "surface/register.h"
 
 /* What SQLite passes to xCreate and xConnect. */
@@ -51,7 +50,8 @@ static int table_disconnect(sqlite3_vtab *base)
 static void open_table(ctr_table *table, ctr_problem *problem)
 {
     ctr_identity identity;
-    if (!table->schema || !table->name) ctr_problem_nomem(problem);
+    if (table->schema) table->post = ctr_guard_post(table->guard, table->schema);
+    if (!table->post || !table->name) ctr_problem_nomem(problem);
     if (problem->rc == SQLITE_OK) ctr_identity_read(&identity, table->db, table->schema, problem);
     ctr_shape_read(&table->shape, table->db, table->schema, table->name, problem);
     if (problem->rc != SQLITE_OK) return;
@@ -76,7 +76,8 @@ static void declare(ctr_table *table, ctr_problem *problem)
 }
 
 /* A table that was read from the stored tables, or NULL and a problem. Takes over the names. */
-static ctr_table *connect(sqlite3 *db, char *schema, char *name, ctr_problem *problem)
+static ctr_table *connect(sqlite3 *db, ctr_guard *guard, char *schema, char *name,
+                          ctr_problem *problem)
 {
     ctr_table *table = sqlite3_malloc64(sizeof *table);
     if (!table) {
@@ -87,6 +88,7 @@ static ctr_table *connect(sqlite3 *db, char *schema, char *name, ctr_problem *pr
     }
     memset(table, 0, sizeof *table);
     table->db = db;
+    table->guard = guard;
     table->schema = schema;
     table->name = name;
     sqlite3_randomness(CTR_MARKER_SECRET, table->secret);
@@ -113,10 +115,10 @@ static int report(ctr_problem *problem, char **message)
 static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                          sqlite3_vtab **base, char **message)
 {
-    (void)aux;
     (void)argc;
     ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_table *table = connect(db, sqlite3_mprintf("%s", argv[ARG_SCHEMA]),
+    ctr_guard *guard = ((ctr_shared *)aux)->guard;
+    ctr_table *table = connect(db, guard, sqlite3_mprintf("%s", argv[ARG_SCHEMA]),
                                sqlite3_mprintf("%s", argv[ARG_TABLE]), &problem);
     if (table) *base = &table->base;
     return report(&problem, message);
@@ -136,14 +138,17 @@ static void check_columns_of(const ctr_shape *shape, const char *name, ctr_probl
     }
 }
 
-static void create(sqlite3 *db, const char *schema, const char *name, const ctr_shape *shape,
-                   ctr_problem *problem)
+static void create(sqlite3 *db, ctr_guard *guard, const char *schema, const char *name,
+                   const ctr_shape *shape, ctr_problem *problem)
 {
-    ctr_identity identity;
     if (problem->rc == SQLITE_OK && ctr_declaration_reserves_table(name))
         ctr_problem_set(problem, SQLITE_ERROR, "names that begin with counter_ are reserved");
     check_columns_of(shape, name, problem);
-    if (problem->rc == SQLITE_OK) ctr_identity_ensure(&identity, db, schema, NULL, problem);
+    ctr_post *post = problem->rc == SQLITE_OK ? ctr_guard_post(guard, schema) : NULL;
+    if (post)
+        ctr_guard_create(post, NULL, problem);
+    else
+        ctr_problem_nomem(problem);
     ctr_catalog_add(db, schema, name, problem);
     ctr_shape_create(shape, db, schema, name, problem);
 }
@@ -153,17 +158,18 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
                         sqlite3_vtab **base, char **message)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_shared *shared = aux;
     ctr_shape shape = {0};
     ctr_table *table = NULL;
     char *schema = sqlite3_mprintf("%s", argv[ARG_SCHEMA]);
     char *name = sqlite3_mprintf("%s", argv[ARG_TABLE]);
     if (!schema || !name) ctr_problem_nomem(&problem);
-    ctr_session_renew(aux, &problem);
+    ctr_session_renew(&shared->sessions, &problem);
     ctr_declare_shape(&shape, name, argc - ARG_CLAUSES, argv + ARG_CLAUSES, &problem);
-    create(db, schema, name, &shape, &problem);
+    create(db, shared->guard, schema, name, &shape, &problem);
     ctr_shape_close(&shape);
     if (problem.rc == SQLITE_OK) {
-        table = connect(db, schema, name, &problem);
+        table = connect(db, shared->guard, schema, name, &problem);
     } else {
         ctr_problem_where(&problem, "%s", name);
         sqlite3_free(schema);
@@ -173,12 +179,24 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
     return report(&problem, message);
 }
 
+/* Shards of its own that a file forgets, it would write again with clocks that others have seen. A
+ * table that never had a row has nothing to forget. */
+static void forget_shards(ctr_table *table, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY);
+    bool any = ctr_run_row(&run, row);
+    sqlite3_finalize(row);
+    if (any) ctr_guard_lineage_changed(table->post, CTR_WHY_DROPPED, problem);
+}
+
 static int table_destroy(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     drop_scans(table);
     ctr_rows_release(&table->rows);
+    forget_shards(table, &problem);
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, &problem);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_CELLS, NULL);
     ctr_catalog_remove(table->db, table->schema, table->name, &problem);
@@ -206,7 +224,49 @@ static int table_shadow_name(const char *suffix)
     return sqlite3_stricmp(suffix, "cells") == 0;
 }
 
-int ctr_table_register(sqlite3 *db, ctr_sessions *sessions)
+/* ---- transactions: what SQLite tells, passed on ---------------------------------------------- */
+
+static int table_begin(sqlite3_vtab *base)
+{
+    (void)base;
+    return SQLITE_OK;
+}
+
+static int table_sync(sqlite3_vtab *base)
+{
+    ctr_table *table = (ctr_table *)base;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_guard_sync(table->guard, &problem);
+    return ctr_table_fail(table, &problem);
+}
+
+static int table_commit(sqlite3_vtab *base)
+{
+    ctr_guard_commit(((ctr_table *)base)->guard);
+    return SQLITE_OK;
+}
+
+static int table_rollback(sqlite3_vtab *base)
+{
+    ctr_guard_rollback(((ctr_table *)base)->guard);
+    return SQLITE_OK;
+}
+
+static int table_savepoint(sqlite3_vtab *base, int level)
+{
+    (void)base;
+    (void)level;
+    return SQLITE_OK;
+}
+
+static int table_rollback_to(sqlite3_vtab *base, int level)
+{
+    (void)level;
+    ctr_guard_rollback_to(((ctr_table *)base)->guard);
+    return SQLITE_OK;
+}
+
+int ctr_table_register(sqlite3 *db, ctr_shared *shared)
 {
     static const sqlite3_module MODULE = {.iVersion = 3,
                                           .xCreate = table_create,
@@ -223,7 +283,14 @@ int ctr_table_register(sqlite3 *db, ctr_sessions *sessions)
                                           .xRowid = ctr_scan_rowid,
                                           .xUpdate = ctr_write_update,
                                           .xRename = table_rename,
+                                          .xBegin = table_begin,
+                                          .xSync = table_sync,
+                                          .xCommit = table_commit,
+                                          .xRollback = table_rollback,
+                                          .xSavepoint = table_savepoint,
+                                          .xRelease = table_savepoint,
+                                          .xRollbackTo = table_rollback_to,
                                           .xShadowName = table_shadow_name};
-    return sqlite3_create_module_v2(db, "counter", &MODULE, ctr_session_hold(sessions),
-                                    ctr_session_drop);
+    return sqlite3_create_module_v2(db, "counter", &MODULE, ctr_shared_hold(shared),
+                                    ctr_shared_drop);
 }

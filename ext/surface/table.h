@@ -21,6 +21,7 @@
 #ifndef CTR_SURFACE_TABLE_H
 #define CTR_SURFACE_TABLE_H
 
+#include "store/guard.h"
 #include "store/rows.h"
 
 enum { CTR_COLUMN_COMMAND = 0, CTR_KEPT_SCANS = 8, CTR_MARKER_SECRET = 8 };
@@ -47,6 +48,8 @@ typedef struct ctr_table {
     char *schema, *name; /* owned */
     ctr_shape shape;
     ctr_rows rows;
+    ctr_guard *guard;     /* of the connection; borrowed from the module */
+    ctr_post *post;       /* that of the schema */
     sqlite3_value **keys; /* room for the key of a row that is written, in key order */
     unsigned char secret[CTR_MARKER_SECRET]; /* markers begin with it: none is forged */
 

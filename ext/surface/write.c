@@ -53,10 +53,14 @@ int ctr_write_add(ctr_table *table, int counter, const ctr_cell *base, int64_t n
                   ctr_problem *problem)
 {
     ctr_rows *rows = &table->rows;
+    rows->writing = true; /* a trigger on counter_replica must not come back to this row */
+    const uint8_t *id = ctr_guard_count(table->post, problem);
+    rows->writing = false;
+    if (!id) return problem->rc;
     size_t bound = base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, size;
     uint8_t *out = ctr_rows_room(rows, bound, problem);
     if (!out) return problem->rc;
-    if (ctr_cell_increment(base, rows->id, n, out, &size) == CTR_OK)
+    if (ctr_cell_increment(base, id, n, out, &size) == CTR_OK)
         ctr_rows_set(rows, counter, size);
     else
         ctr_problem_set(problem, SQLITE_ERROR, "column %s: integer overflow: %lld cannot be added",

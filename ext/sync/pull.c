@@ -6,6 +6,8 @@
 #include "store/catalog.h"
 #include "store/identity.h"
 #include "store/rows.h"
+#include "sync/conflicts.h"
+#include "sync/durable.h"
 
 /* One table on both sides while it is merged. */
 typedef struct merge_job {
@@ -16,6 +18,8 @@ typedef struct merge_job {
     ctr_rows from_rows, to_rows;
     int *counters;        /* for each counter of `to`, the one of `from` */
     sqlite3_value **keys; /* of the source's row, lent by its statement */
+    const char *birth;
+    ctr_conflicts *conflicts;
     struct ctr_report_row *report;
 } merge_job;
 
@@ -119,6 +123,19 @@ static int take_keys(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
     return problem->rc;
 }
 
+static void record(merge_job *job, int64_t rowid, int counter, const ctr_cell *mine,
+                   const ctr_cell *theirs, ctr_problem *problem)
+{
+    const char *column = job->to.columns[job->to.counters[counter]].name;
+    char *key = ctr_rows_key_text(&job->from_rows, rowid);
+    if (key)
+        job->report->conflicts +=
+            ctr_conflicts_record(job->conflicts, job->birth, key, column, mine, theirs, problem);
+    else
+        ctr_problem_nomem(problem);
+    sqlite3_free(key);
+}
+
 static int merge_counter(merge_job *job, sqlite3_stmt *row, int counter, ctr_problem *problem)
 {
     ctr_rows *rows = &job->to_rows;
@@ -130,7 +147,8 @@ static int merge_counter(merge_job *job, sqlite3_stmt *row, int counter, ctr_pro
         return problem->rc;
     const ctr_cell *mine = &rows->cells[counter];
     if (ctr_cell_same(mine, &cell)) return SQLITE_OK;
-    job->report->conflicts += (int64_t)ctr_cell_conflicts(mine, &cell);
+    if (!ctr_conflicts_none(job->conflicts, mine, &cell))
+        record(job, rowid, counter, mine, &cell, problem);
 
     uint8_t *out = ctr_rows_room(rows, mine->size + cell.size, problem);
     if (!out) return problem->rc;
@@ -220,12 +238,27 @@ static void close_job(merge_job *job)
     sqlite3_free(job->keys);
 }
 
-/* `theirs` is the table's present name at the source. */
-static void merge_table(const ctr_source *source, sqlite3 *db, const char *target,
-                        const char *theirs, const char *birth, ctr_side side, ctr_report *report,
-                        ctr_problem *problem)
+/* The target's identity is checked within the transaction that the table has joined. Only the first
+ * table does the work. */
+static void open_conflicts(const merge_job *job, const char *mine, ctr_guard *guard,
+                           const ctr_identity *giver, ctr_problem *problem)
 {
-    merge_job job = {.source = source, .db = db, .target = target};
+    ctr_run run = ctr_run_on(job->db, job->target, mine, problem);
+    ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
+    ctr_post *post = ctr_guard_post(guard, job->target);
+    if (!post) ctr_problem_nomem(problem);
+    const uint8_t *id = post ? ctr_guard_merge(post, problem) : NULL;
+    if (id && !job->conflicts->db)
+        ctr_conflicts_open(job->conflicts, job->db, job->target, id, giver, problem);
+}
+
+/* `theirs` is the table's present name at the source. */
+static void merge_table(merge_job job, ctr_guard *guard, const ctr_identity *giver,
+                        const char *theirs, ctr_side side, ctr_report *report, ctr_problem *problem)
+{
+    const ctr_source *source = job.source;
+    const char *birth = job.birth, *target = job.target;
+    sqlite3 *db = job.db;
     ctr_shape_read(&job.from, source->db, source->schema, theirs, problem);
     if (problem->rc == SQLITE_OK) refuse_triggers(source->db, source->schema, theirs, problem);
     char *mine = ctr_catalog_born(db, target, birth, problem);
@@ -236,6 +269,7 @@ static void merge_table(const ctr_source *source, sqlite3 *db, const char *targe
     }
     const char *name = side == CTR_MAIN_TAKES ? mine : theirs;
     if (problem->rc == SQLITE_OK) job.report = report_row(report, birth, name, problem);
+    if (problem->rc == SQLITE_OK) open_conflicts(&job, mine, guard, giver, problem);
     if (problem->rc == SQLITE_OK) open_job(&job, theirs, mine, problem);
     if (problem->rc == SQLITE_OK) merge_rows(&job, theirs, problem);
     ctr_problem_where(problem, "table %s", birth);
@@ -245,14 +279,14 @@ static void merge_table(const ctr_source *source, sqlite3 *db, const char *targe
 
 /* A newer format at either end may mean something else by the same columns. */
 static int check_formats(const ctr_source *source, sqlite3 *db, const char *target, bool has_tables,
-                         ctr_problem *problem)
+                         ctr_identity *giver, ctr_problem *problem)
 {
     ctr_identity identity;
-    if (ctr_identity_read(&identity, source->db, source->schema, problem)) {
+    if (ctr_identity_read(giver, source->db, source->schema, problem)) {
         ctr_problem_where(problem, "the giving file");
         return problem->rc;
     }
-    if (has_tables && !identity.present)
+    if (has_tables && !giver->present)
         return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                                "the giving file has counter tables but no "
                                "replica id: it is damaged");
@@ -261,17 +295,37 @@ static int check_formats(const ctr_source *source, sqlite3 *db, const char *targ
     return problem->rc;
 }
 
-int ctr_pull_all(const ctr_source *source, sqlite3 *db, const char *target, ctr_side side,
-                 ctr_report *report, ctr_problem *problem)
+/* A shard under the file's own id that is ahead of its own proves that it forgot or has a twin. */
+static void heed_conflicts(const ctr_conflicts *conflicts, ctr_guard *guard, const char *target,
+                           ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || !conflicts->own) return;
+    ctr_post *post = ctr_guard_post(guard, target);
+    if (post)
+        ctr_guard_lineage_changed(post, CTR_WHY_CONFLICT, problem);
+    else
+        ctr_problem_nomem(problem);
+}
+
+int ctr_pull_all(const ctr_source *source, sqlite3 *db, ctr_guard *guard, const char *target,
+                 ctr_side side, ctr_report *report, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
+    ctr_identity giver;
+    ctr_conflicts conflicts = {0};
+    ctr_durable_source(source, problem);
     ctr_shape_refuse_generated(source->db, source->schema, "counter_tables", problem);
     ctr_shape_refuse_generated(source->db, source->schema, "counter_replica", problem);
     if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, source->db, source->schema, problem);
-    if (problem->rc == SQLITE_OK) check_formats(source, db, target, catalog.n > 0, problem);
+    if (problem->rc == SQLITE_OK) check_formats(source, db, target, catalog.n > 0, &giver, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
-        merge_table(source, db, target, catalog.entries[i].name, catalog.entries[i].birth, side,
-                    report, problem);
+        merge_table((merge_job){.source = source,
+                                .db = db,
+                                .target = target,
+                                .birth = catalog.entries[i].birth,
+                                .conflicts = &conflicts},
+                    guard, &giver, catalog.entries[i].name, side, report, problem);
+    heed_conflicts(&conflicts, guard, target, problem);
     ctr_catalog_close(&catalog);
     return problem->rc;
 }

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "store/guard.h"
 #include "sync/source.h"
 
 /* What was done, by table; sums if several pulls report into one. */
@@ -25,9 +26,9 @@ void ctr_pull_report_close(ctr_report *report);
 /* Which side is main, for the names in the report. */
 typedef enum ctr_side { CTR_MAIN_TAKES, CTR_MAIN_GIVES } ctr_side;
 
-/* Merges every table of `source` into the schema `target` of `db`; the caller makes it all or
- * nothing. */
-int ctr_pull_all(const ctr_source *source, sqlite3 *db, const char *target, ctr_side side,
-                 ctr_report *report, ctr_problem *problem);
+/* Merges every table of `source` into the schema `target` of the guard's connection, whose identity
+ * is checked first; the caller makes it all or nothing. The source is made durable. */
+int ctr_pull_all(const ctr_source *source, sqlite3 *db, ctr_guard *guard, const char *target,
+                 ctr_side side, ctr_report *report, ctr_problem *problem);
 
 #endif

@@ -6,25 +6,6 @@
 
 #include "store/run.h"
 
-ctr_sessions *ctr_session_share(void)
-{
-    ctr_sessions *sessions = sqlite3_malloc64(sizeof *sessions);
-    if (sessions) *sessions = (ctr_sessions){.running = NULL, .holders = 1};
-    return sessions;
-}
-
-ctr_sessions *ctr_session_hold(ctr_sessions *sessions)
-{
-    sessions->holders++;
-    return sessions;
-}
-
-void ctr_session_drop(void *shared)
-{
-    ctr_sessions *sessions = shared;
-    if (--sessions->holders == 0) sqlite3_free(sessions);
-}
-
 static int64_t user_version(ctr_run *run)
 {
     int64_t version = 0;

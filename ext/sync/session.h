@@ -24,19 +24,10 @@ typedef struct ctr_session {
     int spill;        /* of main, to be set back; 0: nothing to set */
 } ctr_session;
 
-/* What the modules of one connection share: the session that is running, or NULL. Each module holds
- * it, for one may be registered anew while a table of the old one is in use. */
+/* What the modules of one connection share: the session that is running, or NULL. */
 typedef struct ctr_sessions {
     ctr_session *running;
-    int holders;
 } ctr_sessions;
-
-/* NULL if there is no memory. The caller holds it. */
-ctr_sessions *ctr_session_share(void);
-ctr_sessions *ctr_session_hold(ctr_sessions *sessions);
-
-/* Frees it with its last holder. */
-void ctr_session_drop(void *sessions);
 
 /* NULL `sessions`: no virtual table will be created. */
 int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,

@@ -177,6 +177,9 @@ UPDATE phone.counter_tables SET birth = 'x" (y); --';
 SELECT * FROM counter_pull('phone');
 --~ *|0|0|0
 SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY 1;
+--= counter_conflicts
+--= counter_former
+--= counter_peers
 --= counter_replica
 --= counter_tables
 --= x" (y); --

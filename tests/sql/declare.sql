@@ -4,6 +4,8 @@
 CREATE VIRTUAL TABLE page_views USING counter(
   path TEXT, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY (path, hour));
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name;
+--= counter_conflicts
+--= counter_former
 --= counter_replica
 --= counter_tables
 --= page_views

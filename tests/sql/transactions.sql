@@ -151,6 +151,8 @@ INSERT INTO "w ""x"("w ""x") VALUES('integrity-check');
 SELECT name, birth FROM counter_tables;
 --= w "x|v
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1;
+--= counter_conflicts
+--= counter_former
 --= counter_replica
 --= counter_tables
 --= w "x
@@ -181,6 +183,8 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 DROP TABLE v;
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1;
+--= counter_conflicts
+--= counter_former
 --= counter_replica
 --= counter_tables
 SELECT count(*) FROM counter_tables;

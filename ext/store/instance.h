@@ -1,0 +1,29 @@
+/* store/instance.h - a random id for each memory database, as long as it lives.
+ *
+ * A file has an inode; a memory database has nothing that a copy of its content would not have too,
+ * but for being the same object in this process. The rule: the connections that count in one memory
+ * database, and share it, hold a second one of their own, named after the first, in which the first
+ * of them puts a random id. It lives as long as one of them does. So several connections of one
+ * memory database are one replica, and content that is loaded into another, or after all of them
+ * have closed, is a copy.
+ */
+#ifndef CTR_STORE_INSTANCE_H
+#define CTR_STORE_INSTANCE_H
+
+#include "core/id.h"
+#include "store/problem.h"
+
+typedef struct ctr_instance {
+    sqlite3 *db; /* owned */
+    uint8_t id[CTR_ID_SIZE];
+} ctr_instance;
+
+/* `file` is what SQLite has for the database, shared by a shared cache; `path` is the name of one
+ * that the VFS memdb shares, or NULL. To be closed whatever is returned. */
+int ctr_instance_open(ctr_instance *instance, const void *file, const char *path,
+                      ctr_problem *problem);
+
+/* Twice is harmless. */
+void ctr_instance_close(ctr_instance *instance);
+
+#endif

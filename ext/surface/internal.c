@@ -1,0 +1,209 @@
+/* surface/internal.c - two tables of the connection that are always empty and that nobody asks for.
+ *
+ *     counter_witness    joins transactions, so that the guard is told how they end; counter tables
+ *                        do that by themselves, counter_inc on ordinary tables needs this one
+ *     counter_guard      keeps the guard's prepared statements until the connection closes; it must
+ *                        not be named in one, which would hold it for ever, so there are two
+ */
+#include <string.h>
+
+#include "surface/register.h"
+
+typedef struct internal_table {
+    sqlite3_vtab base;
+    ctr_guard *guard; /* borrowed from the module */
+} internal_table;
+
+static int internal_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                            sqlite3_vtab **base, char **message)
+{
+    (void)argc;
+    (void)argv;
+    (void)message;
+    int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(empty)");
+    if (rc != SQLITE_OK) return rc;
+    sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+    internal_table *table = sqlite3_malloc64(sizeof *table);
+    if (!table) return SQLITE_NOMEM;
+    *table = (internal_table){.guard = ((ctr_shared *)aux)->guard};
+    *base = &table->base;
+    return SQLITE_OK;
+}
+
+static int internal_disconnect(sqlite3_vtab *base)
+{
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+static int guard_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                         sqlite3_vtab **base, char **message)
+{
+    int rc = internal_connect(db, aux, argc, argv, base, message);
+    if (rc == SQLITE_OK) ctr_guard_set_keeper(((ctr_shared *)aux)->guard, true);
+    return rc;
+}
+
+static int guard_disconnect(sqlite3_vtab *base)
+{
+    ctr_guard_set_keeper(((internal_table *)base)->guard, false);
+    return internal_disconnect(base);
+}
+
+/* ---- no rows --------------------------------------------------------------------------------- */
+
+static int internal_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    (void)base;
+    info->estimatedCost = 1;
+    info->estimatedRows = 1;
+    return SQLITE_OK;
+}
+
+static int internal_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
+{
+    (void)base;
+    *cursor = sqlite3_malloc64(sizeof **cursor);
+    if (!*cursor) return SQLITE_NOMEM;
+    memset(*cursor, 0, sizeof **cursor);
+    return SQLITE_OK;
+}
+
+static int internal_close(sqlite3_vtab_cursor *cursor)
+{
+    sqlite3_free(cursor);
+    return SQLITE_OK;
+}
+
+static int internal_filter(sqlite3_vtab_cursor *cursor, int plan, const char *plan_text, int argc,
+                           sqlite3_value **argv)
+{
+    (void)cursor;
+    (void)plan;
+    (void)plan_text;
+    (void)argc;
+    (void)argv;
+    return SQLITE_OK;
+}
+
+static int internal_next(sqlite3_vtab_cursor *cursor)
+{
+    (void)cursor;
+    return SQLITE_OK;
+}
+
+static int internal_eof(sqlite3_vtab_cursor *cursor)
+{
+    (void)cursor;
+    return 1;
+}
+
+static int internal_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int column)
+{
+    (void)cursor;
+    (void)ctx;
+    (void)column;
+    return SQLITE_OK;
+}
+
+static int internal_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
+{
+    (void)cursor;
+    *rowid = 0;
+    return SQLITE_OK;
+}
+
+/* ---- transactions ---------------------------------------------------------------------------- */
+
+static int witness_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+{
+    (void)argc;
+    (void)argv;
+    (void)rowid;
+    sqlite3_free(base->zErrMsg);
+    base->zErrMsg = sqlite3_mprintf("counter_witness: it has no rows");
+    return base->zErrMsg ? SQLITE_READONLY : SQLITE_NOMEM;
+}
+
+static int witness_begin(sqlite3_vtab *base)
+{
+    ctr_guard_set_joined(((internal_table *)base)->guard, true);
+    return SQLITE_OK;
+}
+
+static int witness_sync(sqlite3_vtab *base)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    int rc = ctr_guard_sync(((internal_table *)base)->guard, &problem);
+    ctr_problem_close(&problem);
+    return rc;
+}
+
+static int witness_commit(sqlite3_vtab *base)
+{
+    ctr_guard *guard = ((internal_table *)base)->guard;
+    ctr_guard_set_joined(guard, false);
+    ctr_guard_commit(guard);
+    return SQLITE_OK;
+}
+
+static int witness_rollback(sqlite3_vtab *base)
+{
+    ctr_guard *guard = ((internal_table *)base)->guard;
+    ctr_guard_set_joined(guard, false);
+    ctr_guard_rollback(guard);
+    return SQLITE_OK;
+}
+
+static int witness_savepoint(sqlite3_vtab *base, int level)
+{
+    (void)base;
+    (void)level;
+    return SQLITE_OK;
+}
+
+static int witness_rollback_to(sqlite3_vtab *base, int level)
+{
+    (void)level;
+    ctr_guard_rollback_to(((internal_table *)base)->guard);
+    return SQLITE_OK;
+}
+
+int ctr_internal_register(sqlite3 *db, ctr_shared *shared)
+{
+    /* No xCreate: the tables exist by themselves and cannot be created. */
+    static const sqlite3_module KEEPER = {.xConnect = guard_connect,
+                                          .xBestIndex = internal_best_index,
+                                          .xDisconnect = guard_disconnect,
+                                          .xOpen = internal_open,
+                                          .xClose = internal_close,
+                                          .xFilter = internal_filter,
+                                          .xNext = internal_next,
+                                          .xEof = internal_eof,
+                                          .xColumn = internal_column,
+                                          .xRowid = internal_rowid};
+    static const sqlite3_module WITNESS = {.iVersion = 2,
+                                           .xConnect = internal_connect,
+                                           .xBestIndex = internal_best_index,
+                                           .xDisconnect = internal_disconnect,
+                                           .xOpen = internal_open,
+                                           .xClose = internal_close,
+                                           .xFilter = internal_filter,
+                                           .xNext = internal_next,
+                                           .xEof = internal_eof,
+                                           .xColumn = internal_column,
+                                           .xRowid = internal_rowid,
+                                           .xUpdate = witness_update,
+                                           .xBegin = witness_begin,
+                                           .xSync = witness_sync,
+                                           .xCommit = witness_commit,
+                                           .xRollback = witness_rollback,
+                                           .xSavepoint = witness_savepoint,
+                                           .xRelease = witness_savepoint,
+                                           .xRollbackTo = witness_rollback_to};
+    int rc = sqlite3_create_module_v2(db, "counter_guard", &KEEPER, ctr_shared_hold(shared),
+                                      ctr_shared_drop);
+    if (rc != SQLITE_OK) return rc;
+    return sqlite3_create_module_v2(db, "counter_witness", &WITNESS, ctr_shared_hold(shared),
+                                    ctr_shared_drop);
+}

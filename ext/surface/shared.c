@@ -1,0 +1,26 @@
+/* surface/shared.c - what the modules and functions of one connection share. */
+#include "surface/register.h"
+
+ctr_shared *ctr_shared_new(sqlite3 *db)
+{
+    ctr_shared *shared = sqlite3_malloc64(sizeof *shared);
+    if (!shared) return NULL;
+    *shared = (ctr_shared){.guard = ctr_guard_open(db), .holders = 1};
+    if (shared->guard) return shared;
+    sqlite3_free(shared);
+    return NULL;
+}
+
+ctr_shared *ctr_shared_hold(ctr_shared *shared)
+{
+    shared->holders++;
+    return shared;
+}
+
+void ctr_shared_drop(void *holder)
+{
+    ctr_shared *shared = holder;
+    if (--shared->holders > 0) return;
+    ctr_guard_close(shared->guard);
+    sqlite3_free(shared);
+}

@@ -1,0 +1,127 @@
+/* sync/conflicts.c - finds and records what a merge proves. */
+#include "sync/conflicts.h"
+
+#include <string.h>
+
+static bool find(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_shard *shard)
+{
+    size_t at = 0;
+    while (ctr_cell_next(cell, &at, shard))
+        if (memcmp(shard->id, id, CTR_ID_SIZE) == 0) return true;
+    return false;
+}
+
+/* A later life with a shard of this id in it is one that its owner has lived and I have not. */
+static bool is_ahead(const ctr_cell *mine, const ctr_cell *theirs, const ctr_shard *shard)
+{
+    ctr_shard own;
+    if (theirs->life != mine->life) return theirs->life > mine->life;
+    return !find(mine, shard->id, &own) || ctr_shard_beats(shard, &own);
+}
+
+static const char *fault(const ctr_conflicts *conflicts, const ctr_cell *mine,
+                         const ctr_cell *theirs, const ctr_shard *shard)
+{
+    ctr_shard own;
+    bool is_mine = memcmp(shard->id, conflicts->mine, CTR_ID_SIZE) == 0;
+    bool same_life = mine->life == theirs->life;
+    if (same_life && find(mine, shard->id, &own) && own.clock == shard->clock)
+        return own.value == shard->value ? NULL : is_mine ? "own" : "values";
+    if (!is_ahead(mine, theirs, shard)) return NULL;
+    if (is_mine) return "own";
+    bool is_source = memcmp(shard->id, conflicts->theirs, CTR_ID_SIZE) == 0;
+    return conflicts->went_back && is_source ? "source" : NULL;
+}
+
+bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
+                        const ctr_cell *theirs)
+{
+    ctr_shard shard;
+    size_t at = 0;
+    while (ctr_cell_next(theirs, &at, &shard))
+        if (fault(conflicts, mine, theirs, &shard)) return false;
+    return true;
+}
+
+static void bind_shard(sqlite3_stmt *row, int first, const ctr_shard *shard)
+{
+    sqlite3_bind_int64(row, first, shard->clock);
+    sqlite3_bind_int64(row, first + 1, shard->value);
+}
+
+static void insert_conflict(ctr_run *run, const char *const texts[3], const ctr_shard *mine,
+                            const ctr_shard *theirs, const char *why)
+{
+    char id[CTR_ID_TEXT_SIZE];
+    ctr_id_to_text(theirs->id, id);
+    ctr_run_do(run, CTR_SQL_CONFLICTS_CREATE, NULL);
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_CONFLICTS_INSERT);
+    for (int i = 0; i < 3; i++) ctr_run_bind_text(run, row, i + 1, texts[i]);
+    ctr_run_bind_text(run, row, 4, id);
+    ctr_run_bind_text(run, row, 9, why);
+    if (row && mine) bind_shard(row, 5, mine);
+    if (row) bind_shard(row, 7, theirs);
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
+}
+
+int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const char *key,
+                             const char *column, const ctr_cell *mine, const ctr_cell *theirs,
+                             ctr_problem *problem)
+{
+    const char *const texts[] = {table, key, column};
+    ctr_run run = ctr_run_on(conflicts->db, conflicts->schema, NULL, problem);
+    ctr_shard shard, own;
+    size_t at = 0;
+    int64_t n = 0;
+    while (problem->rc == SQLITE_OK && ctr_cell_next(theirs, &at, &shard)) {
+        const char *why = fault(conflicts, mine, theirs, &shard);
+        if (!why) continue;
+        bool known = mine->life == theirs->life && find(mine, shard.id, &own);
+        insert_conflict(&run, texts, known ? &own : NULL, &shard, why);
+        if (strcmp(why, "own") == 0) conflicts->own = true;
+        n++;
+    }
+    return n;
+}
+
+/* ---- how far the source had come ------------------------------------------------------------- */
+
+static bool read_peer(ctr_run *run, const uint8_t id[CTR_ID_SIZE], ctr_pair *pair)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_PEERS_READ);
+    if (row) sqlite3_bind_blob(row, 1, id, CTR_ID_SIZE, SQLITE_STATIC);
+    bool known = ctr_run_row(run, row);
+    if (known) *pair = (ctr_pair){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)};
+    sqlite3_finalize(row);
+    return known;
+}
+
+static void write_peer(ctr_run *run, const ctr_identity *source)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_PEERS_WRITE);
+    if (row) {
+        sqlite3_bind_blob(row, 1, source->id, CTR_ID_SIZE, SQLITE_STATIC);
+        sqlite3_bind_int64(row, 2, source->lineage.pair.number);
+        sqlite3_bind_int64(row, 3, source->lineage.pair.random);
+    }
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
+}
+
+int ctr_conflicts_open(ctr_conflicts *conflicts, sqlite3 *db, const char *schema,
+                       const uint8_t mine[CTR_ID_SIZE], const ctr_identity *source,
+                       ctr_problem *problem)
+{
+    *conflicts = (ctr_conflicts){.db = db, .schema = schema};
+    memcpy(conflicts->mine, mine, CTR_ID_SIZE);
+    memcpy(conflicts->theirs, source->id, CTR_ID_SIZE);
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_pair last = {0, 0}, now = source->lineage.pair;
+    ctr_run_do(&run, CTR_SQL_PEERS_CREATE, NULL);
+    bool known = read_peer(&run, source->id, &last);
+    conflicts->went_back = known && (now.number < last.number ||
+                                     (now.number == last.number && now.random != last.random));
+    if (!known || now.number > last.number) write_peer(&run, source);
+    return problem->rc;
+}

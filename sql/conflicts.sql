@@ -1,0 +1,31 @@
+-- What merges have proved: that a file has forgotten something, or has a twin.
+
+-- name: CONFLICTS_CREATE
+CREATE TABLE IF NOT EXISTS "{schema}".counter_conflicts(
+  "when" TEXT NOT NULL,
+  "table" TEXT NOT NULL,
+  "key" TEXT NOT NULL,
+  "column" TEXT NOT NULL,
+  id TEXT NOT NULL,
+  clock INTEGER,
+  value INTEGER,
+  their_clock INTEGER,
+  their_value INTEGER,
+  why TEXT NOT NULL);
+
+-- name: CONFLICTS_INSERT
+INSERT INTO "{schema}".counter_conflicts VALUES (
+  strftime('%Y-%m-%d %H:%M:%f', 'now'), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
+
+-- How far the files have come that were pulled from: the witness of each, as of the newest snapshot.
+-- name: PEERS_CREATE
+CREATE TABLE IF NOT EXISTS "{schema}".counter_peers(
+  id BLOB NOT NULL PRIMARY KEY,
+  number INTEGER NOT NULL,
+  random INTEGER NOT NULL);
+
+-- name: PEERS_READ
+SELECT number, random FROM "{schema}".counter_peers WHERE id = ?1;
+
+-- name: PEERS_WRITE
+INSERT OR REPLACE INTO "{schema}".counter_peers(id, number, random) VALUES (?1, ?2, ?3);
