@@ -86,9 +86,6 @@ DELETE FROM counter_witness WHERE 0;
 -- name: GUARD_KEEP
 SELECT 1 FROM counter_guard;
 
--- name: GUARD_LOCK
-DELETE FROM "{schema}".counter_replica WHERE 0;
-
 -- The instance of a memory database, in a memory database of the process that lives as long as one of those
 -- connections which count in the first.
 -- name: INSTANCE_CREATE

@@ -23,11 +23,6 @@ enum {
     READ_REFUSES
 };
 
-static int damaged(ctr_problem *problem, const char *what)
-{
-    return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: %s", what);
-}
-
 static int check(int64_t format, int id_size, ctr_problem *problem)
 {
     if (format > CTR_FILE_FORMAT)
@@ -117,7 +112,9 @@ int ctr_identity_take(ctr_identity *identity, sqlite3_stmt *rows, ctr_problem *p
     if (rc == SQLITE_ROW) {
         take_identity(identity, rows, problem);
         rc = sqlite3_step(rows);
-        if (rc == SQLITE_ROW) damaged(problem, "it has more than one row");
+        if (rc == SQLITE_ROW)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                            "counter_replica is damaged: it has more than one row");
     }
     ctr_problem_sqlite(problem, sqlite3_db_handle(rows), rc);
     sqlite3_reset(rows);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool find(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_shard *shard)
+static bool find_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_shard *shard)
 {
     size_t at = 0;
     while (ctr_cell_next(cell, &at, shard))
@@ -16,7 +16,7 @@ static bool is_ahead(const ctr_cell *mine, const ctr_cell *theirs, const ctr_sha
 {
     ctr_shard own;
     if (theirs->life != mine->life) return theirs->life > mine->life;
-    return !find(mine, shard->id, &own) || ctr_shard_beats(shard, &own);
+    return !find_shard(mine, shard->id, &own) || ctr_shard_beats(shard, &own);
 }
 
 static const char *fault(const ctr_conflicts *conflicts, const ctr_cell *mine,
@@ -25,7 +25,7 @@ static const char *fault(const ctr_conflicts *conflicts, const ctr_cell *mine,
     ctr_shard own;
     bool is_mine = memcmp(shard->id, conflicts->mine, CTR_ID_SIZE) == 0;
     bool same_life = mine->life == theirs->life;
-    if (same_life && find(mine, shard->id, &own) && own.clock == shard->clock)
+    if (same_life && find_shard(mine, shard->id, &own) && own.clock == shard->clock)
         return own.value == shard->value ? NULL : is_mine ? "own" : "values";
     if (!is_ahead(mine, theirs, shard)) return NULL;
     if (is_mine) return "own";
@@ -77,7 +77,7 @@ int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const 
     while (problem->rc == SQLITE_OK && ctr_cell_next(theirs, &at, &shard)) {
         const char *why = fault(conflicts, mine, theirs, &shard);
         if (!why) continue;
-        bool known = mine->life == theirs->life && find(mine, shard.id, &own);
+        bool known = mine->life == theirs->life && find_shard(mine, shard.id, &own);
         insert_conflict(&run, texts, known ? &own : NULL, &shard, why);
         if (strcmp(why, "own") == 0) conflicts->own = true;
         n++;
