@@ -37,10 +37,10 @@ bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
                         const ctr_cell *theirs)
 {
     ctr_shard shard;
-    size_t at = 0;
-    while (ctr_cell_next(theirs, &at, &shard))
-        if (fault(conflicts, mine, theirs, &shard)) return false;
-    return true;
+    if (ctr_cell_conflicts(mine, theirs) > 0) return false;
+    if (find_shard(theirs, conflicts->mine, &shard) && is_ahead(mine, theirs, &shard)) return false;
+    if (!conflicts->went_back || !find_shard(theirs, conflicts->theirs, &shard)) return true;
+    return !is_ahead(mine, theirs, &shard);
 }
 
 static void bind_shard(sqlite3_stmt *row, int first, const ctr_shard *shard)
