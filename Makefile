@@ -69,7 +69,12 @@ build/tests/run_process: tests/sql/run_process.c $(SOURCES:%.c=build/sanitized/%
 	@mkdir -p $(@D)
 	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 
-tests: $(CORE_TESTS) $(FAULT_TESTS) build/tests/run_process
+# A VFS to be loaded by Python, so without sanitizers.
+build/tests/powercut.so: tests/fault/powercut.c
+	@mkdir -p $(@D)
+	$(CC) -D_GNU_SOURCE $(CFLAGS) $(SHARED) -MMD -MP -MF $@.d $(filter %.c,$^) -o $@
+
+tests: $(CORE_TESTS) $(FAULT_TESTS) build/tests/run_process build/tests/powercut.so
 
 # No warning in either build, by gcc and by clang.
 check-warnings: $(foreach cc,$(CHECKED_BY),$(SOURCES:%.c=build/check/$(cc)/so/%.o) \

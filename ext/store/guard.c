@@ -294,12 +294,17 @@ static void take_new_id(ctr_post *post, ctr_identity *identity, ctr_why why, boo
 {
     ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
     int64_t now = ctr_place_now();
+    int64_t number = ctr_lineage_leap(identity->lineage.pair.number, attribute);
+    if (number > CTR_PAIR_MAX)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the witness of %s is at its end, somebody must have forged it: remove the "
+                        "attribute user.sqlite-counter of the file, then SELECT counter_fork('%s')",
+                        post->schema, post->schema);
     ctr_identity_retire(&run, now);
     ctr_uuid_random(identity->id);
     identity->name[0] = post->refusal[0] = '\0';
     identity->lineage.fingerprint = *seen;
-    identity->lineage.pair =
-        (ctr_pair){ctr_lineage_leap(identity->lineage.pair.number, attribute), random_number()};
+    identity->lineage.pair = (ctr_pair){number, random_number()};
     ctr_identity_write(&run, identity, why, alone, now);
 }
 

@@ -18,7 +18,7 @@
 
 int sqlite3_counter_init(sqlite3 *db, char **error, const struct sqlite3_api_routines *api);
 
-enum { KEYS = 100000, KEY_SIZE = 24, STATEMENTS = 100000, BATCH = 1000, TURNS = 5 };
+enum { KEYS = 100000, KEY_SIZE = 24, STATEMENTS = 100000, BATCH = 1000, TURNS = 7 };
 
 typedef enum side { COUNTER, PLAIN } side;
 
@@ -35,6 +35,9 @@ static const char *const declarations[] = {
 #define PLAIN_PULL                                       \
     "INSERT INTO t SELECT k, n FROM source.t WHERE true" \
     " ON CONFLICT(k) DO UPDATE SET n = max(n, excluded.n)"
+
+#define UNARMED "unarmed" /* a VFS of which nothing is known, so that nothing is looked at */
+#define NEVER_RENEW "UPDATE counter_replica SET renewal = 1000000000000000"
 
 /* One line of the result. `bar` is the ratio to reach; 0: there is none. */
 typedef struct workload {
@@ -92,17 +95,36 @@ static void remove_file(const char *name, side which)
     }
 }
 
-/* A new file with an empty table t. */
-static sqlite3 *create(const char *name, side which)
+static sqlite3 *open_new(const char *name, side which, const char *vfs)
 {
     char path[600];
     sqlite3 *db;
     remove_file(name, which);
     path_of(name, which, "", path);
-    int rc = sqlite3_open(path, &db);
+    int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs);
     must(db, rc);
     run(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    return db;
+}
+
+/* A new file with an empty table t. */
+static sqlite3 *create(const char *name, side which)
+{
+    sqlite3 *db = open_new(name, which, NULL);
     run(db, declarations[which]);
+    return db;
+}
+
+/* A new file with a counter table, whose identity nobody defends. */
+static sqlite3 *create_undefended(const char *name, side which)
+{
+    static sqlite3_vfs unarmed;
+    unarmed = *sqlite3_vfs_find(NULL);
+    unarmed.zName = UNARMED;
+    sqlite3_vfs_register(&unarmed, 0);
+    sqlite3 *db = open_new(name, which, UNARMED);
+    run(db, declarations[COUNTER]);
+    run(db, NEVER_RENEW);
     return db;
 }
 
@@ -122,15 +144,16 @@ static void bind_key(sqlite3_stmt *statement, uint64_t i)
     sqlite3_bind_text(statement, 1, key, KEY_SIZE, SQLITE_TRANSIENT);
 }
 
-/* Runs `sql` with each key in turn (seed 0) or with random ones; returns statements in a second. */
-static double run_many(sqlite3 *db, const char *sql, uint64_t seed)
+/* Runs `sql` with each key in turn (seed 0) or with random ones, `batch` to a transaction; returns
+ * statements in a second. */
+static double run_batches(sqlite3 *db, const char *sql, uint64_t seed, uint64_t batch)
 {
     sqlite3_stmt *statement;
     must(db, sqlite3_prepare_v2(db, sql, -1, &statement, NULL));
     int parameters = sqlite3_bind_parameter_count(statement);
     double began = now();
     for (uint64_t i = 0; i < STATEMENTS; i++) {
-        if (i % BATCH == 0) run(db, i ? "COMMIT; BEGIN" : "BEGIN");
+        if (i % batch == 0) run(db, i ? "COMMIT; BEGIN" : "BEGIN");
         bind_key(statement, (seed ? next_random(&seed) : i) % KEYS);
         if (parameters > 1) sqlite3_bind_int64(statement, 2, (sqlite3_int64)(i % 100 + 1));
         while (must(db, sqlite3_step(statement)) == SQLITE_ROW) sqlite3_column_int64(statement, 0);
@@ -140,6 +163,11 @@ static double run_many(sqlite3 *db, const char *sql, uint64_t seed)
     double rate = STATEMENTS / (now() - began);
     sqlite3_finalize(statement);
     return rate;
+}
+
+static double run_many(sqlite3 *db, const char *sql, uint64_t seed)
+{
+    return run_batches(db, sql, seed, BATCH);
 }
 
 static double run_pull(sqlite3 *db, const char *sql)
@@ -221,6 +249,31 @@ static void measure_pulls(void)
     print_line(&pulls[1], rates[1]);
 }
 
+/* Counting in a file whose identity is defended against counting in one where it is not: its VFS is
+ * unknown, so no inode and no attribute are asked for, and its witness is never renewed. */
+static void measure_defence(void)
+{
+    static const struct {
+        workload work;
+        uint64_t batch;
+    } defences[] = {{{"defence, 1 per transaction", 0.93, {COUNTER_ADD, COUNTER_ADD}}, 1},
+                    {{"defence, 1,000 per transaction", 0.99, {COUNTER_ADD, COUNTER_ADD}}, BATCH}};
+    sqlite3 *db[2] = {create("defence", COUNTER), create_undefended("defence", PLAIN)};
+    for (size_t w = 0; w < sizeof defences / sizeof *defences; w++) {
+        double rates[2][TURNS];
+        for (int turn = 0; turn < TURNS; turn++) {
+            for (side s = COUNTER; s <= PLAIN; s++) {
+                run(db[s], "PRAGMA wal_checkpoint(TRUNCATE)");
+                rates[s][turn] = run_batches(db[s], defences[w].work.sql[s], (uint64_t)turn + 1,
+                                             defences[w].batch);
+            }
+        }
+        print_line(&defences[w].work, rates);
+    }
+    must(db[COUNTER], sqlite3_close(db[COUNTER]));
+    must(db[PLAIN], sqlite3_close(db[PLAIN]));
+}
+
 int main(int argc, char **argv)
 {
     snprintf(folder, sizeof folder, "%s/XXXXXX", argc > 1 ? argv[1] : "build/bench");
@@ -233,9 +286,11 @@ int main(int argc, char **argv)
     print_head();
     measure_statements();
     measure_pulls();
+    measure_defence();
     for (side s = COUNTER; s <= PLAIN; s++) {
         remove_file("source", s);
         remove_file("target", s);
+        remove_file("defence", s);
     }
     rmdir(folder);
     return 0;
