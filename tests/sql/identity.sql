@@ -134,3 +134,142 @@ CREATE TABLE t(x);
 --@ readonly
 SELECT counter_init();
 --! counter_init: attempt to write a readonly database
+
+-- # an-identity-tells-where-it-comes-from
+SELECT * FROM counter_identity();
+SELECT length(counter_init());
+--= 36
+SELECT id = counter_id(), name, state, since LIKE '20__-__-__ __:__:__.___', why, fingerprint, refuses
+  FROM counter_identity;
+--= 1|NULL|current|1|created|armed|NULL
+SELECT length(counter_fork());
+--= 36
+SELECT state, why FROM counter_identity();
+--= current|fork
+--= former|created
+SELECT count(DISTINCT id) FROM counter_identity('main');
+--= 2
+SELECT * FROM counter_identity('nowhere');
+--! counter_identity: no attached database has the name 'nowhere'
+SELECT * FROM counter_identity(NULL);
+--! counter_identity: the name of a database must be TEXT, not NULL
+
+-- # a-fork-counts-under-another-shard
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1);
+BEGIN;
+INSERT INTO v VALUES ('x', 2);
+SELECT counter_fork() <> '' AND counter_id() = counter_fork();
+--= 0
+INSERT INTO v VALUES ('x', 4);
+ROLLBACK;
+INSERT INTO v VALUES ('x', 8);
+SELECT count(*), sum(value) FROM v_cells, counter_shards(n);
+--= 1|9
+SELECT length(counter_fork('main'));
+--= 36
+INSERT INTO v VALUES ('x', 16);
+SELECT count(*), sum(value) FROM v_cells, counter_shards(n);
+--= 2|25
+
+-- # a-fork-of-a-name-takes-a-random-id
+SELECT counter_init('dc1:rack1');
+--= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
+SELECT counter_fork() = '4c5128aa-402c-31c8-9fc0-6c27b0f53f93';
+--= 0
+SELECT name, state FROM counter_identity();
+--= NULL|current
+--= dc1:rack1|former
+
+-- # a-fork-without-an-identity-says-what-to-run
+SELECT counter_fork();
+--! counter_fork: main has no replica id: run SELECT counter_init() once
+SELECT counter_fork('nowhere');
+--! counter_fork: no attached database has the name 'nowhere'
+SELECT counter_trust_witness();
+--! counter_trust_witness: main has no replica id: run SELECT counter_init() once
+
+-- # dropping-a-table-that-has-counted-takes-a-new-id
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+DROP TABLE v;
+SELECT state, why FROM counter_identity();
+--= current|created
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1);
+BEGIN;
+DROP TABLE v;
+ROLLBACK;
+SELECT state, why FROM counter_identity();
+--= current|created
+DROP TABLE v;
+SELECT state, why FROM counter_identity();
+--= current|dropped table
+--= former|created
+
+-- # a-named-file-that-drops-its-counts-refuses-to-count
+SELECT counter_init('dc1:rack1');
+--= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1);
+DROP TABLE v;
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1);
+--! v: main is 'dc1:rack1' and does not count, for another file may count under that name (dropped table): SELECT counter_fork('main') gives it a new random id
+SELECT counter_inc(NULL);
+--! counter_inc: main is 'dc1:rack1' and does not count, for another file may count under that name (dropped table): SELECT counter_fork('main') gives it a new random id
+SELECT refuses FROM counter_identity();
+--= dropped table
+SELECT length(counter_fork());
+--= 36
+INSERT INTO v VALUES ('x', 1);
+SELECT * FROM v;
+--= x|1
+
+-- # a-shard-of-mine-that-i-do-not-know-is-a-conflict-and-takes-a-new-id
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1);
+ATTACH 'phone.db' AS phone;
+SELECT table_name, rows_changed FROM counter_push('phone');
+--= v|1
+UPDATE phone.v_cells SET n = counter_inc(n, 4, counter_id());
+INSERT INTO phone.v VALUES ('x', 8);
+SELECT * FROM counter_pull('phone');
+--= v|1|1|1
+SELECT * FROM v;
+--= x|13
+SELECT "table", "key", "column", clock, value, their_clock, their_value, why FROM counter_conflicts;
+--= v|('x')|n|1|1|2|5|own
+SELECT state, why FROM counter_identity();
+--= current|conflict
+--= former|created
+INSERT INTO v VALUES ('x', 16);
+SELECT * FROM counter_sync('phone');
+--= v|2|1|0
+SELECT * FROM phone.v;
+--= x|29
+DELETE FROM counter_conflicts;
+SELECT count(*) FROM counter_conflicts;
+--= 0
+
+-- # a-foreign-shard-with-one-clock-and-two-values-is-recorded
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1);
+ATTACH 'phone.db' AS phone;
+SELECT table_name FROM counter_push('phone');
+--= v
+UPDATE v_cells SET n = counter_inc(n, 2, '4c5128aa-402c-31c8-9fc0-6c27b0f53f93');
+UPDATE phone.v_cells SET n = counter_inc(n, 3, '4c5128aa-402c-31c8-9fc0-6c27b0f53f93');
+SELECT conflicts FROM counter_pull('phone');
+--= 1
+SELECT value, their_value, why FROM counter_conflicts;
+--= 2|3|values
+SELECT state FROM counter_identity();
+--= current
+SELECT * FROM v;
+--= x|4
+
+-- # internal-tables-are-empty-and-stay-so
+SELECT count(*) FROM counter_guard, counter_witness;
+--= 0
+INSERT INTO counter_witness VALUES (1);
+--! counter_witness: it has no rows
