@@ -193,6 +193,15 @@ static int refuse_triggers(sqlite3 *db, const char *schema, const char *table, c
     return problem->rc;
 }
 
+/* Nothing that somebody has hung on our tables runs with a merge. */
+static void refuse_triggers_of_file(const merge_job *job, ctr_problem *problem)
+{
+    static const char *const TABLES[] = {"counter_tables", "counter_replica", "counter_former",
+                                         "counter_conflicts", "counter_peers"};
+    for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES; i++)
+        ctr_shape_refuse_triggers(job->db, job->target, TABLES[i], problem);
+}
+
 /* The source's shape in the words of our own declaration: nothing of its SQL is run. */
 static void create_table(merge_job *job, const char *birth, ctr_problem *problem)
 {
@@ -201,8 +210,7 @@ static void create_table(merge_job *job, const char *birth, ctr_problem *problem
         ctr_problem_set(problem, SQLITE_ERROR,
                         "a %s in %s has the name of the counter table that would be created",
                         object, job->target);
-    ctr_shape_refuse_triggers(job->db, job->target, "counter_tables", problem);
-    ctr_shape_refuse_triggers(job->db, job->target, "counter_replica", problem);
+    refuse_triggers_of_file(job, problem);
     char *definition = ctr_shape_declaration(&job->from);
     if (!definition) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(job->db, job->target, birth, problem);
@@ -244,6 +252,7 @@ static void open_conflicts(const merge_job *job, const char *mine, ctr_guard *gu
                            const ctr_identity *giver, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(job->db, job->target, mine, problem);
+    if (!job->conflicts->db) refuse_triggers_of_file(job, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     ctr_post *post = ctr_guard_post(guard, job->target);
     if (!post) ctr_problem_nomem(problem);

@@ -205,6 +205,16 @@ CREATE TABLE phone.counter_replica(one, format, id AS (zeroblob(16)), name);
 SELECT * FROM counter_pull('phone');
 --! counter_pull: counter_replica is damaged: generated column id
 
+-- # triggers-on-the-identity-of-a-target-never-run
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1);
+ATTACH 'phone.db' AS phone;
+SELECT table_name FROM counter_push('phone');
+--= v
+CREATE TRIGGER phone.evil AFTER UPDATE ON counter_replica BEGIN DELETE FROM v_cells; END;
+SELECT * FROM counter_push('phone');
+--!~ counter_push: table v: *evil*
+
 -- # an-attached-file-without-identity-says-what-to-run
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
