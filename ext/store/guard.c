@@ -1,16 +1,12 @@
 /* store/guard.c - checks identities, renews witnesses, takes new ids. */
 #include "store/guard.h"
 
-#include <errno.h>
 #include <string.h>
 
-#include "store/instance.h"
+#include "store/medium.h"
 #include "store/place.h"
 #include "store/shape.h"
 #include "store/uuid.h"
-
-/* How a schema is stored, as far as it matters here. */
-typedef enum medium { MEDIUM_UNASKED, MEDIUM_FILE, MEDIUM_MEMORY, MEDIUM_OTHER } medium;
 
 /* What must be done with the attribute once the transaction has committed. */
 typedef enum after_commit { AFTER_NOTHING, AFTER_READ, AFTER_WRITE } after_commit;
@@ -29,15 +25,7 @@ struct ctr_post {
     after_commit after;
     ctr_pair pair; /* if after is AFTER_WRITE */
 
-    /* Of the file that is open, until `file` is another one or `read` was prepared again. */
-    medium medium;
-    void *file;
-    sqlite3_vfs *vfs;
-    int64_t inode; /* of the open file; 0: not known yet */
-    ctr_instance instance;
-    ctr_attribute kept; /* the witness of a memory database, which has no attributes */
-    int attribute_error;
-
+    ctr_medium medium;
     sqlite3_stmt *read, *renew;
 };
 
@@ -79,7 +67,7 @@ void ctr_guard_close(ctr_guard *guard)
     while (guard->posts) {
         ctr_post *post = guard->posts;
         guard->posts = post->next;
-        ctr_instance_close(&post->instance);
+        ctr_medium_close(&post->medium);
         sqlite3_free(post->schema);
         sqlite3_free(post);
     }
@@ -146,93 +134,14 @@ bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem)
 
 /* ---- what is seen of the file ---------------------------------------------------------------- */
 
-/* Of a stack of VFSes that the one at the bottom is a unix one. */
-static bool is_unix(sqlite3 *db, const char *schema)
-{
-    char *name = NULL;
-    sqlite3_file_control(db, schema, SQLITE_FCNTL_VFSNAME, &name);
-    const char *slash = name ? strrchr(name, '/') : NULL, *bottom = slash ? slash + 1 : name;
-    bool is = bottom && strncmp(bottom, "unix", 4) == 0;
-    sqlite3_free(name);
-    return is;
-}
-
-static void open_medium(ctr_post *post, ctr_problem *problem)
-{
-    sqlite3 *db = post->guard->db;
-    const char *path = sqlite3_db_filename(db, post->schema);
-    bool memdb = post->vfs && strcmp(post->vfs->zName, "memdb") == 0;
-    ctr_instance_close(&post->instance);
-    post->inode = 0;
-    post->kept = (ctr_attribute){.state = CTR_ATTRIBUTE_MISSING};
-    if (!memdb && path && *path) {
-        post->medium = is_unix(db, post->schema) ? MEDIUM_FILE : MEDIUM_OTHER;
-        return;
-    }
-    bool shared = memdb && path && *path == '/';
-    ctr_instance_open(&post->instance, post->file, shared ? path : NULL, problem);
-    post->medium = problem->rc == SQLITE_OK ? MEDIUM_MEMORY : MEDIUM_UNASKED;
-}
-
 /* DETACH makes every statement expire, and the next file may stand where the last one stood in
  * memory: so a statement that was prepared again says that nothing is known of the file. */
-static void find_medium(ctr_post *post, ctr_problem *problem)
-{
-    void *file = NULL;
-    sqlite3_vfs *vfs = NULL;
-    sqlite3_file_control(post->guard->db, post->schema, SQLITE_FCNTL_FILE_POINTER, &file);
-    sqlite3_file_control(post->guard->db, post->schema, SQLITE_FCNTL_VFS_POINTER, &vfs);
-    bool again = post->read && sqlite3_stmt_status(post->read, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
-    bool known = post->medium != MEDIUM_UNASKED && file == post->file && vfs == post->vfs;
-    if (known && post->medium == MEDIUM_MEMORY) return;
-    if (known && !again) return;
-    post->file = file;
-    post->vfs = vfs;
-    open_medium(post, problem);
-}
-
-static int refuse_moved(ctr_problem *problem, const char *path)
-{
-    return ctr_problem_set(problem, SQLITE_IOERR,
-                           "the file %s was moved away or replaced while it is open, what is "
-                           "counted would be lost: close it and open it again",
-                           path);
-}
-
-static int see_file(ctr_post *post, ctr_fingerprint *seen, ctr_attribute *attribute,
-                    ctr_problem *problem)
-{
-    const char *path = sqlite3_db_filename(post->guard->db, post->schema);
-    int error = ctr_place_stat(path, seen);
-    if (error == ENOENT || error == ENOTDIR) return refuse_moved(problem, path);
-    if (error)
-        return ctr_problem_set(problem, SQLITE_IOERR, "the file %s cannot be looked at: %s", path,
-                               strerror(error));
-    if (seen->inode != post->inode) {
-        int moved = 0;
-        sqlite3_file_control(post->guard->db, post->schema, SQLITE_FCNTL_HAS_MOVED, &moved);
-        if (moved) return refuse_moved(problem, path);
-        post->inode = seen->inode;
-    }
-    post->attribute_error = ctr_place_attribute(path, attribute);
-    return problem->rc;
-}
-
 static int see(ctr_post *post, ctr_fingerprint *seen, ctr_attribute *attribute,
                ctr_problem *problem)
 {
-    *seen = (ctr_fingerprint){.place = CTR_PLACE_UNKNOWN};
-    *attribute = (ctr_attribute){.state = CTR_ATTRIBUTE_UNARMED};
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    find_medium(post, problem);
-    if (problem->rc == SQLITE_OK && post->medium == MEDIUM_FILE)
-        return see_file(post, seen, attribute, problem);
-    if (problem->rc == SQLITE_OK && post->medium == MEDIUM_MEMORY) {
-        seen->place = CTR_PLACE_MEMORY;
-        memcpy(seen->instance, post->instance.id, CTR_ID_SIZE);
-        *attribute = post->kept;
-    }
-    return problem->rc;
+    bool anew = post->read && sqlite3_stmt_status(post->read, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    return ctr_medium_see(&post->medium, post->guard->db, post->schema, anew, seen, attribute,
+                          problem);
 }
 
 /* ---- the row --------------------------------------------------------------------------------- */
@@ -513,7 +422,7 @@ int ctr_guard_trust_witness(ctr_post *post, ctr_problem *problem)
     if (!identity.present) return ctr_identity_missing(post->schema, problem);
     if (see(post, &seen, &attribute, problem)) return problem->rc;
     identity.lineage.trusts_witness = true;
-    if (post->medium != MEDIUM_FILE || attribute.state != CTR_ATTRIBUTE_READ)
+    if (post->medium.kind != CTR_MEDIUM_FILE || attribute.state != CTR_ATTRIBUTE_READ)
         return ctr_problem_set(problem, SQLITE_ERROR,
                                "there is no witness to trust: the file has no extended attribute "
                                "user.sqlite-counter of ours");
@@ -542,24 +451,11 @@ int ctr_guard_sync(ctr_guard *guard, ctr_problem *problem)
     return problem->rc;
 }
 
-/* What fails here is shown by counter_identity; the file is then ahead of its attribute. */
-static void write_attribute(ctr_post *post)
-{
-    ctr_fingerprint now;
-    ctr_attribute attribute;
-    const char *path = sqlite3_db_filename(post->guard->db, post->schema);
-    if (!path || ctr_place_stat(path, &now) || !ctr_lineage_same_place(&now, &post->seen)) return;
-    post->attribute_error = ctr_place_attribute(path, &attribute);
-    if (ctr_lineage_outdates(&post->pair, &attribute))
-        post->attribute_error = ctr_place_set_attribute(path, &post->pair);
-}
-
 void ctr_guard_commit(ctr_guard *guard)
 {
     for (ctr_post *post = guard->posts; post; post = post->next) {
-        if (post->after == AFTER_WRITE && post->medium == MEDIUM_FILE) write_attribute(post);
-        if (post->after == AFTER_WRITE && post->medium == MEDIUM_MEMORY)
-            post->kept = (ctr_attribute){CTR_ATTRIBUTE_READ, post->pair};
+        if (post->after != AFTER_WRITE) continue;
+        ctr_medium_write(&post->medium, guard->db, post->schema, &post->seen, &post->pair);
     }
     ctr_guard_rollback(guard);
 }
@@ -578,57 +474,4 @@ void ctr_guard_rollback_to(ctr_guard *guard)
         post->checked = false;
         if (post->after == AFTER_WRITE) post->after = AFTER_READ;
     }
-}
-
-/* ---- what can be seen of it ------------------------------------------------------------------ */
-
-char *ctr_guard_fingerprint_state(ctr_post *post, const ctr_identity *identity)
-{
-    ctr_fingerprint seen;
-    ctr_attribute attribute;
-    ctr_problem problem = {SQLITE_OK, NULL};
-    const char *state = "armed";
-    char *text;
-    if (see(post, &seen, &attribute, &problem)) {
-        text = sqlite3_mprintf("not armed: %s", ctr_problem_text(&problem));
-        ctr_problem_close(&problem);
-        return text;
-    }
-    if (identity->lineage.trusts_witness)
-        state = "not armed: the witness alone is trusted";
-    else if (post->medium == MEDIUM_OTHER)
-        state = "not armed: the VFS is not a unix one";
-    else if (!ctr_lineage_same_place(&seen, &identity->lineage.fingerprint))
-        state = "this is a copy: the next count takes a new id";
-    return sqlite3_mprintf("%s", state);
-}
-
-char *ctr_guard_witness_state(ctr_post *post, const ctr_identity *identity)
-{
-    ctr_fingerprint seen;
-    ctr_attribute attribute;
-    ctr_problem problem = {SQLITE_OK, NULL};
-    int rc = see(post, &seen, &attribute, &problem);
-    ctr_problem_close(&problem);
-    if (rc != SQLITE_OK) return sqlite3_mprintf("not armed: the file cannot be looked at");
-    if (post->medium == MEDIUM_MEMORY) return sqlite3_mprintf("armed");
-    if (post->medium == MEDIUM_OTHER)
-        return sqlite3_mprintf("not armed: the VFS is not a unix one");
-    switch (attribute.state) {
-    case CTR_ATTRIBUTE_UNARMED:
-        return sqlite3_mprintf("not armed: extended attributes: %s",
-                               strerror(post->attribute_error));
-    case CTR_ATTRIBUTE_MISSING:
-        return sqlite3_mprintf("not armed: the attribute user.sqlite-counter is not there%s",
-                               identity->lineage.pair.number > 1 ? ", perhaps it cannot be set"
-                                                                 : " yet");
-    case CTR_ATTRIBUTE_FOREIGN:
-        return sqlite3_mprintf(
-            "not armed: somebody else has written the attribute user.sqlite-counter");
-    default: break;
-    }
-    bool innocent = ctr_lineage_judge(&identity->lineage, &seen, &attribute).why == CTR_WHY_NONE;
-    return sqlite3_mprintf(innocent ? "armed"
-                                    : "this is older content or a copy: the next count "
-                                      "takes a new id");
 }

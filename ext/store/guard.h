@@ -55,10 +55,6 @@ int ctr_guard_fork(ctr_post *post, ctr_problem *problem);
 /* From now on the witness alone is asked; refused where there is none. */
 int ctr_guard_trust_witness(ctr_post *post, ctr_problem *problem);
 
-/* Are they armed? "armed", or why not; to be freed with sqlite3_free, NULL: no memory. */
-char *ctr_guard_fingerprint_state(ctr_post *post, const ctr_identity *identity);
-char *ctr_guard_witness_state(ctr_post *post, const ctr_identity *identity);
-
 /* Joins the transaction that is open or that the running statement has begun; takes the write lock
  * of main. False, without a problem, if there is none: then nothing would be told of its end. */
 bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem);

@@ -12,7 +12,8 @@
  */
 #include <string.h>
 
-#include "store/describe.h"
+#include "store/identity.h"
+#include "store/medium.h"
 #include "surface/args.h"
 #include "surface/register.h"
 
@@ -34,7 +35,6 @@ enum { READ_ID, READ_NAME, READ_STATE, READ_SINCE, READ_WHY, READ_REFUSES };
 typedef struct history_table {
     sqlite3_vtab base;
     sqlite3 *db;
-    ctr_guard *guard; /* borrowed from the module */
 } history_table;
 
 typedef struct history_cursor {
@@ -48,6 +48,7 @@ typedef struct history_cursor {
 static int history_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                            sqlite3_vtab **base, char **message)
 {
+    (void)aux;
     (void)argc;
     (void)argv;
     (void)message;
@@ -57,7 +58,7 @@ static int history_connect(sqlite3 *db, void *aux, int argc, const char *const *
     if (rc != SQLITE_OK) return rc;
     history_table *table = sqlite3_malloc64(sizeof *table);
     if (!table) return SQLITE_NOMEM;
-    *table = (history_table){.db = db, .guard = ((ctr_shared *)aux)->guard};
+    *table = (history_table){.db = db};
     *base = &table->base;
     return SQLITE_OK;
 }
@@ -137,19 +138,68 @@ static void next_id(history_cursor *cursor, sqlite3 *db, ctr_problem *problem)
     ctr_problem_sqlite(problem, db, rc);
 }
 
+/* ---- are fingerprint and witness armed? ------------------------------------------------------ */
+
+static const char UNKNOWN_VFS[] = "not armed: the VFS is not a unix one";
+
+static char *fingerprint_state(const ctr_medium *medium, const ctr_lineage *lineage,
+                               const ctr_fingerprint *seen)
+{
+    const char *state = "armed";
+    if (lineage->trusts_witness)
+        state = "not armed: the witness alone is trusted";
+    else if (medium->kind == CTR_MEDIUM_OTHER)
+        state = UNKNOWN_VFS;
+    else if (!ctr_lineage_same_place(seen, &lineage->fingerprint))
+        state = "this is a copy: the next count takes a new id";
+    return sqlite3_mprintf("%s", state);
+}
+
+static char *witness_state(const ctr_medium *medium, const ctr_lineage *lineage,
+                           const ctr_fingerprint *seen, const ctr_attribute *attribute)
+{
+    if (medium->kind == CTR_MEDIUM_MEMORY) return sqlite3_mprintf("armed");
+    if (medium->kind == CTR_MEDIUM_OTHER) return sqlite3_mprintf("%s", UNKNOWN_VFS);
+    switch (attribute->state) {
+    case CTR_ATTRIBUTE_UNARMED:
+        return sqlite3_mprintf("not armed: extended attributes: %s", strerror(medium->error));
+    case CTR_ATTRIBUTE_MISSING:
+        return sqlite3_mprintf("not armed: the attribute user.sqlite-counter is not there");
+    case CTR_ATTRIBUTE_FOREIGN:
+        return sqlite3_mprintf(
+            "not armed: somebody else has written the attribute user.sqlite-counter");
+    case CTR_ATTRIBUTE_READ: break;
+    }
+    bool innocent = ctr_lineage_judge(lineage, seen, attribute).why == CTR_WHY_NONE;
+    return sqlite3_mprintf("%s", innocent ? "armed"
+                                          : "this is older content, or a copy: the next count "
+                                            "takes a new id");
+}
+
+static void take_states(history_cursor *cursor, sqlite3 *db, const ctr_lineage *lineage,
+                        ctr_problem *problem)
+{
+    ctr_medium medium = {.kind = CTR_MEDIUM_UNASKED};
+    ctr_fingerprint seen;
+    ctr_attribute attribute;
+    if (ctr_medium_see(&medium, db, cursor->schema, true, &seen, &attribute, problem)) return;
+    cursor->fingerprint = fingerprint_state(&medium, lineage, &seen);
+    cursor->witness = witness_state(&medium, lineage, &seen, &attribute);
+    if (!cursor->fingerprint || !cursor->witness) ctr_problem_nomem(problem);
+    ctr_medium_close(&medium);
+}
+
+/* ---- the scan -------------------------------------------------------------------------------- */
+
 /* A file without an identity has no rows. */
-static void start_scan(history_cursor *cursor, const history_table *table, ctr_problem *problem)
+static void start_scan(history_cursor *cursor, sqlite3 *db, ctr_problem *problem)
 {
     ctr_identity identity;
-    if (ctr_identity_read(&identity, table->db, cursor->schema, problem) || !identity.present)
-        return;
-    ctr_post *post = ctr_guard_post(table->guard, cursor->schema);
-    if (post) cursor->fingerprint = ctr_guard_fingerprint_state(post, &identity);
-    if (post) cursor->witness = ctr_guard_witness_state(post, &identity);
-    if (!cursor->fingerprint || !cursor->witness) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(table->db, cursor->schema, NULL, problem);
+    if (ctr_identity_read(&identity, db, cursor->schema, problem) || !identity.present) return;
+    take_states(cursor, db, &identity.lineage, problem);
+    ctr_run run = ctr_run_on(db, cursor->schema, NULL, problem);
     cursor->rows = ctr_run_prepare(&run, CTR_SQL_IDENTITY_HISTORY);
-    next_id(cursor, table->db, problem);
+    next_id(cursor, db, problem);
 }
 
 static int history_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
@@ -168,7 +218,7 @@ static int history_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
         ctr_problem_set(&problem, SQLITE_ERROR, "no attached database has the name '%s'", schema);
     else if (!(cursor->schema = sqlite3_mprintf("%s", schema)))
         ctr_problem_nomem(&problem);
-    if (problem.rc == SQLITE_OK) start_scan(cursor, table, &problem);
+    if (problem.rc == SQLITE_OK) start_scan(cursor, table->db, &problem);
     return fail_history(base->pVtab, &problem);
 }
 
@@ -221,7 +271,7 @@ static int history_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
     return SQLITE_OK;
 }
 
-int ctr_history_register(sqlite3 *db, ctr_shared *shared)
+int ctr_history_register(sqlite3 *db)
 {
     /* No xCreate: the table exists by itself and cannot be created. */
     static const sqlite3_module MODULE = {.xConnect = history_connect,
@@ -234,6 +284,5 @@ int ctr_history_register(sqlite3 *db, ctr_shared *shared)
                                           .xEof = history_eof,
                                           .xColumn = history_column,
                                           .xRowid = history_rowid};
-    return sqlite3_create_module_v2(db, "counter_identity", &MODULE, ctr_shared_hold(shared),
-                                    ctr_shared_drop);
+    return sqlite3_create_module_v2(db, "counter_identity", &MODULE, NULL, NULL);
 }

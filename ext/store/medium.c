@@ -1,0 +1,117 @@
+/* store/medium.c - files, memory databases, and what is neither. */
+#include "store/medium.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "store/place.h"
+
+/* Of a stack of VFSes that the one at the bottom is a unix one. */
+static bool is_unix(sqlite3 *db, const char *schema)
+{
+    char *name = NULL;
+    sqlite3_file_control(db, schema, SQLITE_FCNTL_VFSNAME, &name);
+    const char *slash = name ? strrchr(name, '/') : NULL, *bottom = slash ? slash + 1 : name;
+    bool is = bottom && strncmp(bottom, "unix", 4) == 0;
+    sqlite3_free(name);
+    return is;
+}
+
+static void open_medium(ctr_medium *medium, sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    const char *path = sqlite3_db_filename(db, schema);
+    bool memdb = medium->vfs && strcmp(medium->vfs->zName, "memdb") == 0;
+    ctr_instance_close(&medium->instance);
+    medium->inode = 0;
+    medium->kept = (ctr_attribute){.state = CTR_ATTRIBUTE_MISSING};
+    if (!memdb && path && *path) {
+        medium->kind = is_unix(db, schema) ? CTR_MEDIUM_FILE : CTR_MEDIUM_OTHER;
+        return;
+    }
+    bool shared = memdb && path && *path == '/';
+    ctr_instance_open(&medium->instance, medium->file, shared ? path : NULL, problem);
+    medium->kind = problem->rc == SQLITE_OK ? CTR_MEDIUM_MEMORY : CTR_MEDIUM_UNASKED;
+}
+
+static void find_medium(ctr_medium *medium, sqlite3 *db, const char *schema, bool anew,
+                        ctr_problem *problem)
+{
+    void *file = NULL;
+    sqlite3_vfs *vfs = NULL;
+    sqlite3_file_control(db, schema, SQLITE_FCNTL_FILE_POINTER, &file);
+    sqlite3_file_control(db, schema, SQLITE_FCNTL_VFS_POINTER, &vfs);
+    bool same = medium->kind != CTR_MEDIUM_UNASKED && file == medium->file && vfs == medium->vfs;
+    if (same && (!anew || medium->kind == CTR_MEDIUM_MEMORY)) return;
+    medium->file = file;
+    medium->vfs = vfs;
+    open_medium(medium, db, schema, problem);
+}
+
+static int refuse_moved(ctr_problem *problem, const char *path)
+{
+    return ctr_problem_set(problem, SQLITE_IOERR,
+                           "the file %s was moved away or replaced while it is open, what is "
+                           "counted would be lost: close it and open it again",
+                           path);
+}
+
+static int see_file(ctr_medium *medium, sqlite3 *db, const char *schema, ctr_fingerprint *seen,
+                    ctr_attribute *attribute, ctr_problem *problem)
+{
+    const char *path = sqlite3_db_filename(db, schema);
+    int error = ctr_place_stat(path, seen);
+    if (error == ENOENT || error == ENOTDIR) return refuse_moved(problem, path);
+    if (error)
+        return ctr_problem_set(problem, SQLITE_IOERR, "the file %s cannot be looked at: %s", path,
+                               strerror(error));
+    if (seen->inode != medium->inode) {
+        int moved = 0;
+        sqlite3_file_control(db, schema, SQLITE_FCNTL_HAS_MOVED, &moved);
+        if (moved) return refuse_moved(problem, path);
+        medium->inode = seen->inode;
+    }
+    medium->error = ctr_place_attribute(path, attribute);
+    return problem->rc;
+}
+
+int ctr_medium_see(ctr_medium *medium, sqlite3 *db, const char *schema, bool anew,
+                   ctr_fingerprint *seen, ctr_attribute *attribute, ctr_problem *problem)
+{
+    *seen = (ctr_fingerprint){.place = CTR_PLACE_UNKNOWN};
+    *attribute = (ctr_attribute){.state = CTR_ATTRIBUTE_UNARMED};
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    find_medium(medium, db, schema, anew, problem);
+    if (problem->rc == SQLITE_OK && medium->kind == CTR_MEDIUM_FILE)
+        return see_file(medium, db, schema, seen, attribute, problem);
+    if (problem->rc == SQLITE_OK && medium->kind == CTR_MEDIUM_MEMORY) {
+        seen->place = CTR_PLACE_MEMORY;
+        memcpy(seen->instance, medium->instance.id, CTR_ID_SIZE);
+        *attribute = medium->kept;
+    }
+    return problem->rc;
+}
+
+static void write_attribute(ctr_medium *medium, const char *path, const ctr_fingerprint *seen,
+                            const ctr_pair *pair)
+{
+    ctr_fingerprint now;
+    ctr_attribute attribute;
+    if (!path || ctr_place_stat(path, &now) || !ctr_lineage_same_place(&now, seen)) return;
+    medium->error = ctr_place_attribute(path, &attribute);
+    if (ctr_lineage_outdates(pair, &attribute)) medium->error = ctr_place_set_attribute(path, pair);
+}
+
+void ctr_medium_write(ctr_medium *medium, sqlite3 *db, const char *schema,
+                      const ctr_fingerprint *seen, const ctr_pair *pair)
+{
+    if (medium->kind == CTR_MEDIUM_MEMORY)
+        medium->kept = (ctr_attribute){CTR_ATTRIBUTE_READ, *pair};
+    if (medium->kind == CTR_MEDIUM_FILE)
+        write_attribute(medium, sqlite3_db_filename(db, schema), seen, pair);
+}
+
+void ctr_medium_close(ctr_medium *medium)
+{
+    ctr_instance_close(&medium->instance);
+    *medium = (ctr_medium){.kind = CTR_MEDIUM_UNASKED};
+}

@@ -1,0 +1,50 @@
+/* store/medium.h - what can be seen of the thing that a schema is stored in.
+ *
+ *     a file on a unix VFS    by its path: fingerprint and attribute, see store/place.h
+ *     a memory database       a random instance as fingerprint; what would be its attribute is kept
+ *                             here, with the connection
+ *     anything else           nothing can be seen: CTR_PLACE_UNKNOWN, CTR_ATTRIBUTE_UNARMED
+ *
+ * A file that is open here but no longer at its path is a problem: what is written into it would be
+ * lost, and SQLite goes on writing under WAL.
+ */
+#ifndef CTR_STORE_MEDIUM_H
+#define CTR_STORE_MEDIUM_H
+
+#include "core/lineage.h"
+#include "store/instance.h"
+
+typedef enum ctr_medium_kind {
+    CTR_MEDIUM_UNASKED,
+    CTR_MEDIUM_FILE,
+    CTR_MEDIUM_MEMORY,
+    CTR_MEDIUM_OTHER
+} ctr_medium_kind;
+
+/* Zeroed at first. */
+typedef struct ctr_medium {
+    ctr_medium_kind kind;
+    int error; /* why the attribute could not be read or written: an errno, or 0 */
+
+    /* Private: of the file that is open, until `file` is another one. */
+    void *file;
+    sqlite3_vfs *vfs;
+    int64_t inode; /* 0: not known yet */
+    ctr_instance instance;
+    ctr_attribute kept;
+} ctr_medium;
+
+/* Looks at the schema's medium; `anew` if the schema may be another file since the last look, though
+ * it stands where the last one stood. */
+int ctr_medium_see(ctr_medium *medium, sqlite3 *db, const char *schema, bool anew,
+                   ctr_fingerprint *seen, ctr_attribute *attribute, ctr_problem *problem);
+
+/* Writes the attribute of what was seen last, unless it is as new already or the path has become
+ * another file. What fails is told by `error`. */
+void ctr_medium_write(ctr_medium *medium, sqlite3 *db, const char *schema,
+                      const ctr_fingerprint *seen, const ctr_pair *pair);
+
+/* Twice is harmless. */
+void ctr_medium_close(ctr_medium *medium);
+
+#endif
