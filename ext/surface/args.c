@@ -116,3 +116,17 @@ bool ctr_arg_problem(sqlite3_context *ctx, const char *function, ctr_problem *pr
     ctr_problem_close(problem);
     return false;
 }
+
+int ctr_arg_table_problem(sqlite3_vtab *table, const char *name, ctr_problem *problem)
+{
+    int rc = problem->rc;
+    if (rc == SQLITE_OK) return SQLITE_OK;
+    sqlite3_free(table->zErrMsg);
+    table->zErrMsg = NULL;
+    if (rc != SQLITE_NOMEM) {
+        table->zErrMsg = sqlite3_mprintf("%s: %s", name, ctr_problem_text(problem));
+        if (!table->zErrMsg) rc = SQLITE_NOMEM;
+    }
+    ctr_problem_close(problem);
+    return rc;
+}

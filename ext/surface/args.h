@@ -28,6 +28,10 @@ bool ctr_arg_status(sqlite3_context *ctx, const char *function, ctr_status statu
 /* Hands the problem over as the function's error and closes it. True if there was none. */
 bool ctr_arg_problem(sqlite3_context *ctx, const char *function, ctr_problem *problem);
 
+/* Makes the problem the message of a virtual table, "<name>: <text>", closes it, and returns its
+ * code. */
+int ctr_arg_table_problem(sqlite3_vtab *table, const char *name, ctr_problem *problem);
+
 /* sqlite3_result_error with a format. */
 void ctr_arg_error(sqlite3_context *ctx, const char *format, ...);
 

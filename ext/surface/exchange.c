@@ -12,6 +12,7 @@
 
 #include "store/describe.h"
 #include "store/run.h"
+#include "surface/args.h"
 #include "surface/register.h"
 #include "sync/pull.h"
 #include "sync/session.h"
@@ -156,16 +157,7 @@ static int exchange_disconnect(sqlite3_vtab *base)
 
 static int fail(sqlite3_vtab *base, ctr_problem *problem)
 {
-    int rc = problem->rc;
-    sqlite3_free(base->zErrMsg);
-    base->zErrMsg = NULL;
-    if (rc != SQLITE_NOMEM) {
-        base->zErrMsg = sqlite3_mprintf("%s: %s", ((exchange_table *)base)->way->function,
-                                        ctr_problem_text(problem));
-        if (!base->zErrMsg) rc = SQLITE_NOMEM;
-    }
-    ctr_problem_close(problem);
-    return rc;
+    return ctr_arg_table_problem(base, ((exchange_table *)base)->way->function, problem);
 }
 
 /* So dear that the planner puts it into an inner loop only if the argument comes from

@@ -115,20 +115,6 @@ static int history_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static int fail_history(sqlite3_vtab *base, ctr_problem *problem)
-{
-    int rc = problem->rc;
-    if (rc == SQLITE_OK) return SQLITE_OK;
-    sqlite3_free(base->zErrMsg);
-    base->zErrMsg = NULL;
-    if (rc != SQLITE_NOMEM) {
-        base->zErrMsg = sqlite3_mprintf("counter_identity: %s", ctr_problem_text(problem));
-        if (!base->zErrMsg) rc = SQLITE_NOMEM;
-    }
-    ctr_problem_close(problem);
-    return rc;
-}
-
 static void next_id(history_cursor *cursor, sqlite3 *db, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || !cursor->rows) return;
@@ -219,14 +205,14 @@ static int history_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
     else if (!(cursor->schema = sqlite3_mprintf("%s", schema)))
         ctr_problem_nomem(&problem);
     if (problem.rc == SQLITE_OK) start_scan(cursor, table->db, &problem);
-    return fail_history(base->pVtab, &problem);
+    return ctr_arg_table_problem(base->pVtab, "counter_identity", &problem);
 }
 
 static int history_next(sqlite3_vtab_cursor *base)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
     next_id((history_cursor *)base, ((history_table *)base->pVtab)->db, &problem);
-    return fail_history(base->pVtab, &problem);
+    return ctr_arg_table_problem(base->pVtab, "counter_identity", &problem);
 }
 
 static int history_eof(sqlite3_vtab_cursor *base)

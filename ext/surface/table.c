@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/catalog.h"
+#include "surface/args.h"
 #include "surface/register.h"
 
 /* What SQLite passes to xCreate and xConnect. */
@@ -11,16 +12,7 @@ enum { ARG_SCHEMA = 1, ARG_TABLE = 2, ARG_CLAUSES = 3 };
 
 int ctr_table_fail(ctr_table *table, ctr_problem *problem)
 {
-    int rc = problem->rc;
-    if (rc == SQLITE_OK) return SQLITE_OK;
-    sqlite3_free(table->base.zErrMsg);
-    table->base.zErrMsg = NULL;
-    if (rc != SQLITE_NOMEM) {
-        table->base.zErrMsg = sqlite3_mprintf("%s: %s", table->name, ctr_problem_text(problem));
-        if (!table->base.zErrMsg) rc = SQLITE_NOMEM;
-    }
-    ctr_problem_close(problem);
-    return rc;
+    return ctr_arg_table_problem(&table->base, table->name, problem);
 }
 
 static void drop_scans(ctr_table *table)
