@@ -82,17 +82,24 @@ SELECT id, name, 'former', strftime('%Y-%m-%d %H:%M:%f', since / 1000.0, 'unixep
 -- name: GUARD_JOIN
 DELETE FROM counter_witness WHERE 0;
 
+-- Is prepared again when the schema of main is another one.
+-- name: GUARD_SCHEMA
+SELECT 1 FROM main.sqlite_master LIMIT 0;
+
 -- A table of the connection that keeps statements until it closes; it is there from the first look at it.
 -- name: GUARD_KEEP
 SELECT 1 FROM counter_guard;
 
--- The instance of a memory database, in a memory database of the process that lives as long as one of those
+-- The instance and the witness of a memory database, in a memory database of the process that lives as long as one of those
 -- connections which count in the first.
 -- name: INSTANCE_CREATE
-CREATE TABLE IF NOT EXISTS instance(one INTEGER PRIMARY KEY, id BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS instance(one INTEGER PRIMARY KEY, id BLOB NOT NULL, number INTEGER, random INTEGER);
 
 -- name: INSTANCE_INSERT
 INSERT OR IGNORE INTO instance(one, id) VALUES (1, ?1);
 
 -- name: INSTANCE_READ
-SELECT id FROM instance;
+SELECT id, number, random FROM instance;
+
+-- name: INSTANCE_WITNESS
+UPDATE instance SET number = ?1, random = ?2 WHERE number IS NULL OR number < ?1;

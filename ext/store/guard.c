@@ -5,7 +5,6 @@
 
 #include "store/medium.h"
 #include "store/place.h"
-#include "store/shape.h"
 #include "store/uuid.h"
 
 /* What must be done with the attribute once the transaction has committed. */
@@ -32,7 +31,9 @@ struct ctr_post {
 struct ctr_guard {
     sqlite3 *db;
     ctr_post *posts;
-    sqlite3_stmt *join;
+    sqlite3_stmt *schema, *join;
+    int (*renew_witness)(void *arg);
+    void *arg;
     bool has_keeper, joined;
 };
 
@@ -42,10 +43,10 @@ enum { DAY_LIMIT = 2 }; /* new ids in a day that the fingerprint alone may cost 
 
 /* ---- posts, statements ------- -------------------------------------------------------------- */
 
-ctr_guard *ctr_guard_open(sqlite3 *db)
+ctr_guard *ctr_guard_open(sqlite3 *db, int (*renew_witness)(void *arg), void *arg)
 {
     ctr_guard *guard = sqlite3_malloc64(sizeof *guard);
-    if (guard) *guard = (ctr_guard){.db = db};
+    if (guard) *guard = (ctr_guard){.db = db, .renew_witness = renew_witness, .arg = arg};
     return guard;
 }
 
@@ -56,8 +57,9 @@ static void release(ctr_guard *guard)
         sqlite3_finalize(post->renew);
         post->read = post->renew = NULL;
     }
+    sqlite3_finalize(guard->schema);
     sqlite3_finalize(guard->join);
-    guard->join = NULL;
+    guard->schema = guard->join = NULL;
 }
 
 void ctr_guard_close(ctr_guard *guard)
@@ -121,8 +123,25 @@ static void keep_no_more(ctr_guard *guard)
     if (!guard->has_keeper) release(guard);
 }
 
+/* sqlite3_deserialize() frees the schema of main, and SQLite does not tell tables that were never
+ * created: to prepare a write of one again would crash. So it is made anew whenever the schema may be
+ * another one. */
+static void renew_witness(ctr_guard *guard, ctr_problem *problem)
+{
+    bool had = guard->schema != NULL;
+    sqlite3_stmt *schema = keep(guard, &guard->schema, "main", CTR_SQL_GUARD_SCHEMA, problem);
+    if (!schema) return;
+    ctr_problem_sqlite(problem, guard->db, sqlite3_step(schema));
+    sqlite3_reset(schema);
+    if (!had || sqlite3_stmt_status(schema, SQLITE_STMTSTATUS_REPREPARE, 1) == 0) return;
+    sqlite3_finalize(guard->join);
+    guard->join = NULL;
+    ctr_problem_sqlite(problem, guard->db, guard->renew_witness(guard->arg));
+}
+
 bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem)
 {
+    renew_witness(guard, problem);
     sqlite3_stmt *join = keep(guard, &guard->join, "main", CTR_SQL_GUARD_JOIN, problem);
     if (join) {
         ctr_problem_sqlite(problem, guard->db, sqlite3_step(join));
@@ -282,27 +301,13 @@ static void judge(ctr_post *post, ctr_identity *identity, const ctr_fingerprint 
         post->after = AFTER_READ;
 }
 
-/* A damaged identity is never used; a new one is at hand. */
-static void offer_fork(const ctr_post *post, ctr_problem *problem)
-{
-    ctr_problem offer = {SQLITE_OK, NULL};
-    bool mends = problem->rc == SQLITE_CORRUPT_VTAB &&
-                 ctr_shape_is_table(post->guard->db, post->schema, "counter_replica", &offer);
-    ctr_problem_close(&offer);
-    if (!mends) return;
-    ctr_problem_set(&offer, SQLITE_CORRUPT_VTAB, "%s; SELECT counter_fork('%s') takes a new id",
-                    ctr_problem_text(problem), post->schema);
-    ctr_problem_close(problem);
-    *problem = offer;
-}
-
 static void check_post(ctr_post *post, ctr_problem *problem)
 {
     ctr_identity identity;
     ctr_fingerprint seen;
     ctr_attribute attribute;
     if (read_row(post, &identity, problem)) {
-        offer_fork(post, problem);
+        ctr_identity_offer_fork(post->guard->db, post->schema, problem);
         return;
     }
     if (!identity.present) {

@@ -24,8 +24,8 @@
 typedef struct ctr_guard ctr_guard;
 typedef struct ctr_post ctr_post;
 
-/* NULL if there is no memory. */
-ctr_guard *ctr_guard_open(sqlite3 *db);
+/* `renew_witness`, called with `arg`, registers counter_witness anew. NULL if there is no memory. */
+ctr_guard *ctr_guard_open(sqlite3 *db, int (*renew_witness)(void *arg), void *arg);
 void ctr_guard_close(ctr_guard *guard);
 
 /* The post of a schema, lent as long as the guard; NULL if there is no memory. */

@@ -40,6 +40,19 @@ static int check(int64_t format, int id_size, ctr_problem *problem)
     return problem->rc;
 }
 
+void ctr_identity_offer_fork(sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    ctr_problem offer = {SQLITE_OK, NULL};
+    bool mends = problem->rc == SQLITE_CORRUPT_VTAB &&
+                 ctr_shape_is_table(db, schema, "counter_replica", &offer);
+    ctr_problem_close(&offer);
+    if (!mends) return;
+    ctr_problem_set(&offer, SQLITE_CORRUPT_VTAB, "%s; SELECT counter_fork('%s') takes a new id",
+                    ctr_problem_text(problem), schema);
+    ctr_problem_close(problem);
+    *problem = offer;
+}
+
 int ctr_identity_missing(const char *schema, ctr_problem *problem)
 {
     if (sqlite3_stricmp(schema, "main") == 0)

@@ -54,6 +54,9 @@ int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, 
 /* Enters the current id, if there is one, as a former one. */
 int ctr_identity_retire(ctr_run *run, int64_t now);
 
+/* Where an identity is damaged and counter_fork() would mend it, adds that to the problem. */
+void ctr_identity_offer_fork(sqlite3 *db, const char *schema, ctr_problem *problem);
+
 /* "no replica id: run SELECT counter_init() ..." */
 int ctr_identity_missing(const char *schema, ctr_problem *problem);
 

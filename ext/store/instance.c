@@ -20,6 +20,9 @@ static char *name_of(const void *file, const char *path)
     return sqlite3_str_finish(out);
 }
 
+/* Columns of CTR_SQL_INSTANCE_READ. */
+enum { READ_INSTANCE_ID, READ_INSTANCE_NUMBER, READ_INSTANCE_RANDOM };
+
 static void take_id(ctr_instance *instance, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(instance->db, "main", NULL, problem);
@@ -29,10 +32,35 @@ static void take_id(ctr_instance *instance, ctr_problem *problem)
     if (row) sqlite3_bind_blob(row, 1, instance->id, CTR_ID_SIZE, SQLITE_STATIC);
     ctr_run_row(&run, row);
     sqlite3_finalize(row);
-    row = ctr_run_prepare(&run, CTR_SQL_INSTANCE_READ);
-    if (ctr_run_row(&run, row) && sqlite3_column_bytes(row, 0) == CTR_ID_SIZE)
-        memcpy(instance->id, sqlite3_column_blob(row, 0), CTR_ID_SIZE);
-    sqlite3_finalize(row);
+    instance->read = ctr_run_prepare(&run, CTR_SQL_INSTANCE_READ);
+    instance->write = ctr_run_prepare(&run, CTR_SQL_INSTANCE_WITNESS);
+    if (ctr_run_row(&run, instance->read) &&
+        sqlite3_column_bytes(instance->read, READ_INSTANCE_ID) == CTR_ID_SIZE)
+        memcpy(instance->id, sqlite3_column_blob(instance->read, READ_INSTANCE_ID), CTR_ID_SIZE);
+    sqlite3_reset(instance->read);
+}
+
+int ctr_instance_read(ctr_instance *instance, ctr_attribute *witness, ctr_problem *problem)
+{
+    *witness = (ctr_attribute){.state = CTR_ATTRIBUTE_MISSING};
+    int rc = sqlite3_step(instance->read);
+    if (rc == SQLITE_ROW &&
+        sqlite3_column_type(instance->read, READ_INSTANCE_NUMBER) != SQLITE_NULL) {
+        witness->state = CTR_ATTRIBUTE_READ;
+        witness->pair = (ctr_pair){sqlite3_column_int64(instance->read, READ_INSTANCE_NUMBER),
+                                   sqlite3_column_int64(instance->read, READ_INSTANCE_RANDOM)};
+    }
+    ctr_problem_sqlite(problem, instance->db, rc);
+    sqlite3_reset(instance->read);
+    return problem->rc;
+}
+
+void ctr_instance_write(ctr_instance *instance, const ctr_pair *pair)
+{
+    sqlite3_bind_int64(instance->write, 1, pair->number);
+    sqlite3_bind_int64(instance->write, 2, pair->random);
+    sqlite3_step(instance->write);
+    sqlite3_reset(instance->write);
 }
 
 int ctr_instance_open(ctr_instance *instance, const void *file, const char *path,
@@ -52,6 +80,8 @@ int ctr_instance_open(ctr_instance *instance, const void *file, const char *path
 
 void ctr_instance_close(ctr_instance *instance)
 {
+    sqlite3_finalize(instance->read);
+    sqlite3_finalize(instance->write);
     sqlite3_close(instance->db);
     *instance = (ctr_instance){0};
 }

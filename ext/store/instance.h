@@ -1,4 +1,4 @@
-/* store/instance.h - a random id for each memory database, as long as it lives.
+/* store/instance.h - a random id, and a witness, for each memory database, as long as it lives.
  *
  * A file has an inode; a memory database has nothing that a copy of its content would not have too,
  * but for being the same object in this process. The rule: the connections that count in one memory
@@ -11,17 +11,24 @@
 #define CTR_STORE_INSTANCE_H
 
 #include "core/id.h"
+#include "core/lineage.h"
 #include "store/problem.h"
 
 typedef struct ctr_instance {
-    sqlite3 *db; /* owned */
     uint8_t id[CTR_ID_SIZE];
+
+    sqlite3 *db; /* private, owned, as are the statements */
+    sqlite3_stmt *read, *write;
 } ctr_instance;
 
 /* `file` is what SQLite has for the database, shared by a shared cache; `path` is the name of one
  * that the VFS memdb shares, or NULL. To be closed whatever is returned. */
 int ctr_instance_open(ctr_instance *instance, const void *file, const char *path,
                       ctr_problem *problem);
+
+/* The witness stands for the attribute of a file, and is as little lowered as that. */
+int ctr_instance_read(ctr_instance *instance, ctr_attribute *witness, ctr_problem *problem);
+void ctr_instance_write(ctr_instance *instance, const ctr_pair *pair);
 
 /* Twice is harmless. */
 void ctr_instance_close(ctr_instance *instance);

@@ -23,7 +23,6 @@ static void open_medium(ctr_medium *medium, sqlite3 *db, const char *schema, ctr
     bool memdb = medium->vfs && strcmp(medium->vfs->zName, "memdb") == 0;
     ctr_instance_close(&medium->instance);
     medium->inode = 0;
-    medium->kept = (ctr_attribute){.state = CTR_ATTRIBUTE_MISSING};
     if (!memdb && path && *path) {
         medium->kind = is_unix(db, schema) ? CTR_MEDIUM_FILE : CTR_MEDIUM_OTHER;
         return;
@@ -86,7 +85,7 @@ int ctr_medium_see(ctr_medium *medium, sqlite3 *db, const char *schema, bool ane
     if (problem->rc == SQLITE_OK && medium->kind == CTR_MEDIUM_MEMORY) {
         seen->place = CTR_PLACE_MEMORY;
         memcpy(seen->instance, medium->instance.id, CTR_ID_SIZE);
-        *attribute = medium->kept;
+        ctr_instance_read(&medium->instance, attribute, problem);
     }
     return problem->rc;
 }
@@ -104,8 +103,7 @@ static void write_attribute(ctr_medium *medium, const char *path, const ctr_fing
 void ctr_medium_write(ctr_medium *medium, sqlite3 *db, const char *schema,
                       const ctr_fingerprint *seen, const ctr_pair *pair)
 {
-    if (medium->kind == CTR_MEDIUM_MEMORY)
-        medium->kept = (ctr_attribute){CTR_ATTRIBUTE_READ, *pair};
+    if (medium->kind == CTR_MEDIUM_MEMORY) ctr_instance_write(&medium->instance, pair);
     if (medium->kind == CTR_MEDIUM_FILE)
         write_attribute(medium, sqlite3_db_filename(db, schema), seen, pair);
 }

@@ -1,8 +1,8 @@
 /* store/medium.h - what can be seen of the thing that a schema is stored in.
  *
  *     a file on a unix VFS    by its path: fingerprint and attribute, see store/place.h
- *     a memory database       a random instance as fingerprint; what would be its attribute is kept
- *                             here, with the connection
+ *     a memory database       its instance as fingerprint, and the witness kept there as attribute,
+ *                             see store/instance.h
  *     anything else           nothing can be seen: CTR_PLACE_UNKNOWN, CTR_ATTRIBUTE_UNARMED
  *
  * A file that is open here but no longer at its path is a problem: what is written into it would be
@@ -31,7 +31,6 @@ typedef struct ctr_medium {
     sqlite3_vfs *vfs;
     int64_t inode; /* 0: not known yet */
     ctr_instance instance;
-    ctr_attribute kept;
 } ctr_medium;
 
 /* Looks at the schema's medium; `anew` if the schema may be another file since the last look, though

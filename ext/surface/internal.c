@@ -169,19 +169,10 @@ static int witness_rollback_to(sqlite3_vtab *base, int level)
     return SQLITE_OK;
 }
 
-int ctr_internal_register(sqlite3 *db, ctr_shared *shared)
+int ctr_internal_renew_witness(void *holder)
 {
-    /* No xCreate: the tables exist by themselves and cannot be created. */
-    static const sqlite3_module KEEPER = {.xConnect = guard_connect,
-                                          .xBestIndex = internal_best_index,
-                                          .xDisconnect = guard_disconnect,
-                                          .xOpen = internal_open,
-                                          .xClose = internal_close,
-                                          .xFilter = internal_filter,
-                                          .xNext = internal_next,
-                                          .xEof = internal_eof,
-                                          .xColumn = internal_column,
-                                          .xRowid = internal_rowid};
+    ctr_shared *shared = holder;
+    /* No xCreate, here and below: the tables exist by themselves and cannot be created. */
     static const sqlite3_module WITNESS = {.iVersion = 2,
                                            .xConnect = internal_connect,
                                            .xBestIndex = internal_best_index,
@@ -201,9 +192,24 @@ int ctr_internal_register(sqlite3 *db, ctr_shared *shared)
                                            .xSavepoint = witness_savepoint,
                                            .xRelease = witness_savepoint,
                                            .xRollbackTo = witness_rollback_to};
+    return sqlite3_create_module_v2(shared->db, "counter_witness", &WITNESS,
+                                    ctr_shared_hold(shared), ctr_shared_drop);
+}
+
+int ctr_internal_register(sqlite3 *db, ctr_shared *shared)
+{
+    static const sqlite3_module KEEPER = {.xConnect = guard_connect,
+                                          .xBestIndex = internal_best_index,
+                                          .xDisconnect = guard_disconnect,
+                                          .xOpen = internal_open,
+                                          .xClose = internal_close,
+                                          .xFilter = internal_filter,
+                                          .xNext = internal_next,
+                                          .xEof = internal_eof,
+                                          .xColumn = internal_column,
+                                          .xRowid = internal_rowid};
     int rc = sqlite3_create_module_v2(db, "counter_guard", &KEEPER, ctr_shared_hold(shared),
                                       ctr_shared_drop);
     if (rc != SQLITE_OK) return rc;
-    return sqlite3_create_module_v2(db, "counter_witness", &WITNESS, ctr_shared_hold(shared),
-                                    ctr_shared_drop);
+    return ctr_internal_renew_witness(shared);
 }

@@ -20,6 +20,7 @@ int ctr_history_register(sqlite3 *db);    /* counter_identity */
 
 /* What those share that work with files: the connection's guard, and the sync that is running. */
 typedef struct ctr_shared {
+    sqlite3 *db;
     ctr_guard *guard;
     ctr_sessions sessions;
     int holders;
@@ -37,5 +38,8 @@ int ctr_replica_register(sqlite3 *db, ctr_shared *shared);  /* counter_inc, _dec
 int ctr_table_register(sqlite3 *db, ctr_shared *shared);    /* USING counter(...) */
 int ctr_exchange_register(sqlite3 *db, ctr_shared *shared); /* counter_pull, _push, _sync */
 int ctr_internal_register(sqlite3 *db, ctr_shared *shared); /* counter_guard, counter_witness */
+
+/* Registers counter_witness again, for a new schema of main. */
+int ctr_internal_renew_witness(void *shared);
 
 #endif

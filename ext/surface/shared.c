@@ -5,7 +5,9 @@ ctr_shared *ctr_shared_new(sqlite3 *db)
 {
     ctr_shared *shared = sqlite3_malloc64(sizeof *shared);
     if (!shared) return NULL;
-    *shared = (ctr_shared){.guard = ctr_guard_open(db), .holders = 1};
+    *shared = (ctr_shared){.holders = 1, .guard = NULL};
+    shared->guard = ctr_guard_open(db, ctr_internal_renew_witness, shared);
+    shared->db = db;
     if (shared->guard) return shared;
     sqlite3_free(shared);
     return NULL;

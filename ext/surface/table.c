@@ -44,7 +44,8 @@ static void open_table(ctr_table *table, ctr_problem *problem)
     ctr_identity identity;
     if (table->schema) table->post = ctr_guard_post(table->guard, table->schema);
     if (!table->post || !table->name) ctr_problem_nomem(problem);
-    if (problem->rc == SQLITE_OK) ctr_identity_read(&identity, table->db, table->schema, problem);
+    if (problem->rc == SQLITE_OK && ctr_identity_read(&identity, table->db, table->schema, problem))
+        ctr_identity_offer_fork(table->db, table->schema, problem);
     ctr_shape_read(&table->shape, table->db, table->schema, table->name, problem);
     if (problem->rc != SQLITE_OK) return;
     size_t n = (size_t)table->shape.n_keys;

@@ -299,8 +299,10 @@ static int check_formats(const ctr_source *source, sqlite3 *db, const char *targ
         return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                                "the giving file has counter tables but no "
                                "replica id: it is damaged");
-    if (ctr_identity_read(&identity, db, target, problem))
+    if (ctr_identity_read(&identity, db, target, problem)) {
+        ctr_identity_offer_fork(db, target, problem);
         ctr_problem_where(problem, "the taking file");
+    }
     return problem->rc;
 }
 
