@@ -41,8 +41,8 @@ static int register_all(sqlite3 *db)
 #define EXPORTED __attribute__((visibility("default")))
 #endif
 
-EXPORTED int sqlite3_counter_init(sqlite3 *db, char **message,
-                                  const struct sqlite3_api_routines *api)
+/* Not exported: of two versions in one process each must find its own. */
+static int start(sqlite3 *db, char **message, const struct sqlite3_api_routines *api)
 {
     SQLITE_EXTENSION_INIT2(api);
     (void)api;
@@ -58,6 +58,12 @@ EXPORTED int sqlite3_counter_init(sqlite3 *db, char **message,
     return rc;
 }
 
+EXPORTED int sqlite3_counter_init(sqlite3 *db, char **message,
+                                  const struct sqlite3_api_routines *api)
+{
+    return start(db, message, api);
+}
+
 #ifndef SQLITE_CORE
 /* The name that SQLite looks for first, whatever the library's file is called. */
 EXPORTED int sqlite3_extension_init(sqlite3 *db, char **message,
@@ -66,6 +72,6 @@ EXPORTED int sqlite3_extension_init(sqlite3 *db, char **message,
 EXPORTED int sqlite3_extension_init(sqlite3 *db, char **message,
                                     const struct sqlite3_api_routines *api)
 {
-    return sqlite3_counter_init(db, message, api);
+    return start(db, message, api);
 }
 #endif
