@@ -80,7 +80,7 @@ SELECT id, name, 'former', strftime('%Y-%m-%d %H:%M:%f', since / 1000.0, 'unixep
 -- A table of the connection that joins its transactions; a write of nothing makes it do so, and takes the write lock
 -- of main.
 -- name: GUARD_JOIN
-DELETE FROM counter_witness WHERE 0;
+DELETE FROM main.counter_witness WHERE 0;
 
 -- Is prepared again when the schema of main is another one.
 -- name: GUARD_SCHEMA
@@ -88,7 +88,7 @@ SELECT 1 FROM main.sqlite_master LIMIT 0;
 
 -- A table of the connection that keeps statements until it closes; it is there from the first look at it.
 -- name: GUARD_KEEP
-SELECT 1 FROM counter_guard;
+SELECT 1 FROM main.counter_guard;
 
 -- The instance and the witness of a memory database, in a memory database of the process that lives as long as one of those
 -- connections which count in the first.

@@ -35,13 +35,14 @@ struct ctr_guard {
     int (*renew_witness)(void *arg);
     void *arg;
     bool has_keeper, joined;
+    bool busy; /* with an identity; a trigger on it must not come back here */
 };
 
 enum { DAY_LIMIT = 2 }; /* new ids in a day that the fingerprint alone may cost */
 
 #define REFUSES_NUMBERS "inode numbers"
 
-/* ---- posts, statements ------- -------------------------------------------------------------- */
+/* ---- posts, statements --------------------------------------------------------------------- */
 
 ctr_guard *ctr_guard_open(sqlite3 *db, int (*renew_witness)(void *arg), void *arg)
 {
@@ -110,7 +111,8 @@ void ctr_guard_set_joined(ctr_guard *guard, bool joined)
 static sqlite3_stmt *keep(ctr_guard *guard, sqlite3_stmt **slot, const char *schema, ctr_sql which,
                           ctr_problem *problem)
 {
-    if (*slot || problem->rc != SQLITE_OK) return *slot;
+    if (problem->rc != SQLITE_OK) return NULL;
+    if (*slot) return *slot;
     ctr_run run = ctr_run_on(guard->db, schema, NULL, problem);
     if (!guard->has_keeper) ctr_run_do(&run, CTR_SQL_GUARD_KEEP, NULL);
     *slot = ctr_run_prepare(&run, which);
@@ -139,7 +141,25 @@ static void renew_witness(ctr_guard *guard, ctr_problem *problem)
     ctr_problem_sqlite(problem, guard->db, guard->renew_witness(guard->arg));
 }
 
-bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem)
+/* Takes the guard for one piece of work, or sets a problem. */
+static bool enter(ctr_guard *guard, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return false;
+    if (guard->busy)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a trigger on counter_replica or counter_former counts by itself");
+    else
+        guard->busy = true;
+    return problem->rc == SQLITE_OK;
+}
+
+static int leave(ctr_guard *guard, ctr_problem *problem)
+{
+    guard->busy = false;
+    return problem->rc;
+}
+
+static void join_transaction(ctr_guard *guard, ctr_problem *problem)
 {
     renew_witness(guard, problem);
     sqlite3_stmt *join = keep(guard, &guard->join, "main", CTR_SQL_GUARD_JOIN, problem);
@@ -148,7 +168,13 @@ bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem)
         sqlite3_reset(join);
     }
     keep_no_more(guard);
-    return problem->rc == SQLITE_OK && guard->joined;
+}
+
+bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem)
+{
+    if (!enter(guard, problem)) return false;
+    join_transaction(guard, problem);
+    return leave(guard, problem) == SQLITE_OK && guard->joined;
 }
 
 /* ---- what is seen of the file ---------------------------------------------------------------- */
@@ -223,11 +249,13 @@ static void take_new_id(ctr_post *post, ctr_identity *identity, ctr_why why, boo
     ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
     int64_t now = ctr_place_now();
     int64_t number = ctr_lineage_leap(identity->lineage.pair.number, attribute);
-    if (number > CTR_PAIR_MAX)
+    if (number > CTR_PAIR_MAX / 2)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "the witness of %s is at its end, somebody must have forged it: remove the "
-                        "attribute user.sqlite-counter of the file, then SELECT counter_fork('%s')",
+                        "attribute " CTR_PLACE_ATTRIBUTE " of the file, then "
+                        "SELECT counter_fork('%s')",
                         post->schema, post->schema);
+    if (attribute->state != CTR_ATTRIBUTE_READ) identity->lineage.trusts_witness = false;
     ctr_identity_retire(&run, now);
     ctr_uuid_random(identity->id);
     identity->name[0] = post->refusal[0] = '\0';
@@ -265,6 +293,7 @@ static void renew(ctr_post *post, const ctr_identity *identity, const ctr_attrib
 {
     int64_t now = ctr_place_now(), passed = now - identity->renewed;
     if (passed < identity->renewal && -passed < identity->renewal) return;
+    if (identity->lineage.pair.number >= CTR_PAIR_MAX) return;
     sqlite3_stmt *row =
         keep(post->guard, &post->renew, post->schema, CTR_SQL_IDENTITY_RENEW, problem);
     if (!row) return;
@@ -330,7 +359,10 @@ const uint8_t *ctr_guard_checked(const ctr_post *post)
 const uint8_t *ctr_guard_merge(ctr_post *post, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return NULL;
-    if (!post->checked) check_post(post, problem);
+    if (!post->checked && enter(post->guard, problem)) {
+        check_post(post, problem);
+        leave(post->guard, problem);
+    }
     return problem->rc == SQLITE_OK ? post->id : NULL;
 }
 
@@ -344,7 +376,7 @@ const uint8_t *ctr_guard_count(ctr_post *post, ctr_problem *problem)
 
 /* ---- changes of the identity ----------------------------------------------------------------- */
 
-int ctr_guard_create(ctr_post *post, const char *name, ctr_problem *problem)
+static int create_identity(ctr_post *post, const char *name, ctr_problem *problem)
 {
     ctr_identity identity;
     ctr_attribute attribute;
@@ -352,6 +384,12 @@ int ctr_guard_create(ctr_post *post, const char *name, ctr_problem *problem)
     if (ctr_identity_read(&identity, db, post->schema, problem)) return problem->rc;
     if (identity.present) return ctr_identity_check_name(&identity, post->schema, name, problem);
     if (see(post, &identity.lineage.fingerprint, &attribute, problem)) return problem->rc;
+    bool used = attribute.state == CTR_ATTRIBUTE_READ;
+    if (used && name)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "this file has counted under an identity that it has lost, perhaps "
+                               "'%s': SELECT counter_init() without a name gives it a random id",
+                               name);
 
     if (name) {
         ctr_uuid_of_name(name, identity.id);
@@ -359,7 +397,6 @@ int ctr_guard_create(ctr_post *post, const char *name, ctr_problem *problem)
     } else {
         ctr_uuid_random(identity.id);
     }
-    bool used = attribute.state == CTR_ATTRIBUTE_READ;
     identity.lineage.pair = (ctr_pair){used ? ctr_lineage_leap(0, &attribute) : 1, random_number()};
     identity.renewal = CTR_RENEWAL;
     ctr_run run = ctr_run_on(db, post->schema, NULL, problem);
@@ -371,7 +408,14 @@ int ctr_guard_create(ctr_post *post, const char *name, ctr_problem *problem)
     return problem->rc;
 }
 
-int ctr_guard_lineage_changed(ctr_post *post, ctr_why why, ctr_problem *problem)
+int ctr_guard_create(ctr_post *post, const char *name, ctr_problem *problem)
+{
+    if (!enter(post->guard, problem)) return problem->rc;
+    create_identity(post, name, problem);
+    return leave(post->guard, problem);
+}
+
+static int replace_lineage(ctr_post *post, ctr_why why, ctr_problem *problem)
 {
     ctr_identity identity;
     ctr_fingerprint seen;
@@ -382,6 +426,13 @@ int ctr_guard_lineage_changed(ctr_post *post, ctr_why why, ctr_problem *problem)
     memcpy(post->refusal, identity.refuses, sizeof post->refusal);
     change_lineage(post, &identity, (ctr_verdict){why, false}, &seen, &attribute, problem);
     return problem->rc;
+}
+
+int ctr_guard_lineage_changed(ctr_post *post, ctr_why why, ctr_problem *problem)
+{
+    if (!enter(post->guard, problem)) return problem->rc;
+    replace_lineage(post, why, problem);
+    return leave(post->guard, problem);
 }
 
 /* Only damage is mended: a newer format is not ours to overwrite. */
@@ -401,7 +452,7 @@ static void read_for_fork(ctr_post *post, ctr_identity *identity, ctr_problem *p
     ctr_run_do(&run, CTR_SQL_IDENTITY_CLEAR, NULL);
 }
 
-int ctr_guard_fork(ctr_post *post, ctr_problem *problem)
+static int fork_identity(ctr_post *post, ctr_problem *problem)
 {
     ctr_identity identity;
     ctr_fingerprint seen;
@@ -418,7 +469,14 @@ int ctr_guard_fork(ctr_post *post, ctr_problem *problem)
     return problem->rc;
 }
 
-int ctr_guard_trust_witness(ctr_post *post, ctr_problem *problem)
+int ctr_guard_fork(ctr_post *post, ctr_problem *problem)
+{
+    if (!enter(post->guard, problem)) return problem->rc;
+    fork_identity(post, problem);
+    return leave(post->guard, problem);
+}
+
+static int trust_witness(ctr_post *post, ctr_problem *problem)
 {
     ctr_identity identity;
     ctr_fingerprint seen;
@@ -428,9 +486,10 @@ int ctr_guard_trust_witness(ctr_post *post, ctr_problem *problem)
     if (see(post, &seen, &attribute, problem)) return problem->rc;
     identity.lineage.trusts_witness = true;
     if (post->medium.kind != CTR_MEDIUM_FILE || attribute.state != CTR_ATTRIBUTE_READ)
-        return ctr_problem_set(problem, SQLITE_ERROR,
-                               "there is no witness to trust: the file has no extended attribute "
-                               "user.sqlite-counter of ours");
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "there is no witness to trust: the file has no extended attribute " CTR_PLACE_ATTRIBUTE
+            " of ours");
     if (ctr_lineage_judge(&identity.lineage, &seen, &attribute).why != CTR_WHY_NONE)
         return ctr_problem_set(problem, SQLITE_ERROR,
                                "the witness says that this is older content: SELECT "
@@ -442,18 +501,26 @@ int ctr_guard_trust_witness(ctr_post *post, ctr_problem *problem)
     return problem->rc;
 }
 
+int ctr_guard_trust_witness(ctr_post *post, ctr_problem *problem)
+{
+    if (!enter(post->guard, problem)) return problem->rc;
+    trust_witness(post, problem);
+    return leave(post->guard, problem);
+}
+
 /* ---- the end of a transaction ---------------------------------------------------------------- */
 
-int ctr_guard_sync(ctr_guard *guard, ctr_problem *problem)
+void ctr_guard_sync(ctr_guard *guard)
 {
-    for (ctr_post *post = guard->posts; post && problem->rc == SQLITE_OK; post = post->next) {
+    for (ctr_post *post = guard->posts; post; post = post->next) {
         if (post->after != AFTER_READ) continue;
-        ctr_identity identity;
-        if (read_row(post, &identity, problem)) return problem->rc;
+        ctr_identity identity = {0};
+        ctr_problem problem = {SQLITE_OK, NULL};
+        if (ctr_run_has_schema(guard->db, post->schema)) read_row(post, &identity, &problem);
+        ctr_problem_close(&problem);
         post->pair = identity.lineage.pair;
         post->after = identity.present ? AFTER_WRITE : AFTER_NOTHING;
     }
-    return problem->rc;
 }
 
 void ctr_guard_commit(ctr_guard *guard)
@@ -465,12 +532,15 @@ void ctr_guard_commit(ctr_guard *guard)
     ctr_guard_rollback(guard);
 }
 
+void ctr_guard_forget(ctr_post *post)
+{
+    post->checked = false;
+    post->after = AFTER_NOTHING;
+}
+
 void ctr_guard_rollback(ctr_guard *guard)
 {
-    for (ctr_post *post = guard->posts; post; post = post->next) {
-        post->checked = false;
-        post->after = AFTER_NOTHING;
-    }
+    for (ctr_post *post = guard->posts; post; post = post->next) ctr_guard_forget(post);
 }
 
 void ctr_guard_rollback_to(ctr_guard *guard)

@@ -59,11 +59,15 @@ int ctr_guard_trust_witness(ctr_post *post, ctr_problem *problem);
  * of main. False, without a problem, if there is none: then nothing would be told of its end. */
 bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem);
 
-/* What SQLite tells the tables that have joined. */
-int ctr_guard_sync(ctr_guard *guard, ctr_problem *problem);
+/* What SQLite tells the tables that have joined. None of it can fail: an attribute that is not
+ * written leaves the file ahead of it. */
+void ctr_guard_sync(ctr_guard *guard);
 void ctr_guard_commit(ctr_guard *guard);
 void ctr_guard_rollback(ctr_guard *guard);
 void ctr_guard_rollback_to(ctr_guard *guard);
+
+/* Remembers nothing of a schema for which no table will be told of the transaction's end. */
+void ctr_guard_forget(ctr_post *post);
 
 /* For the internal tables: counter_witness is in a transaction, counter_guard is there. */
 void ctr_guard_set_joined(ctr_guard *guard, bool joined);

@@ -50,7 +50,7 @@ int ctr_instance_read(ctr_instance *instance, ctr_attribute *witness, ctr_proble
         witness->pair = (ctr_pair){sqlite3_column_int64(instance->read, READ_INSTANCE_NUMBER),
                                    sqlite3_column_int64(instance->read, READ_INSTANCE_RANDOM)};
     }
-    ctr_problem_sqlite(problem, instance->db, rc);
+    if ((rc & 0xff) != SQLITE_LOCKED) ctr_problem_sqlite(problem, instance->db, rc);
     sqlite3_reset(instance->read);
     return problem->rc;
 }

@@ -26,7 +26,8 @@ typedef struct ctr_instance {
 int ctr_instance_open(ctr_instance *instance, const void *file, const char *path,
                       ctr_problem *problem);
 
-/* The witness stands for the attribute of a file, and is as little lowered as that. */
+/* The witness stands for the attribute of a file, and is as little lowered as that. While another
+ * thread writes it, it counts as missing. */
 int ctr_instance_read(ctr_instance *instance, ctr_attribute *witness, ctr_problem *problem);
 void ctr_instance_write(ctr_instance *instance, const ctr_pair *pair);
 

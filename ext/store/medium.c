@@ -6,8 +6,7 @@
 
 #include "store/place.h"
 
-/* Of a stack of VFSes that the one at the bottom is a unix one. */
-static bool is_unix(sqlite3 *db, const char *schema)
+bool ctr_medium_is_unix(sqlite3 *db, const char *schema)
 {
     char *name = NULL;
     sqlite3_file_control(db, schema, SQLITE_FCNTL_VFSNAME, &name);
@@ -17,21 +16,31 @@ static bool is_unix(sqlite3 *db, const char *schema)
     return is;
 }
 
+/* A memory database has no path; but one of the VFS memdb has a name that looks like one. */
+static ctr_medium_kind kind_of(sqlite3 *db, const char *schema, const sqlite3_vfs *vfs)
+{
+    const char *path = sqlite3_db_filename(db, schema);
+    if (!path || !*path || (vfs && strcmp(vfs->zName, "memdb") == 0)) return CTR_MEDIUM_MEMORY;
+    return ctr_medium_is_unix(db, schema) ? CTR_MEDIUM_FILE : CTR_MEDIUM_OTHER;
+}
+
+/* Those of the VFS memdb are shared if their name begins with a slash. */
 static void open_medium(ctr_medium *medium, sqlite3 *db, const char *schema, ctr_problem *problem)
 {
     const char *path = sqlite3_db_filename(db, schema);
-    bool memdb = medium->vfs && strcmp(medium->vfs->zName, "memdb") == 0;
+    ctr_medium_kind kind = kind_of(db, schema, medium->vfs);
     ctr_instance_close(&medium->instance);
     medium->inode = 0;
-    if (!memdb && path && *path) {
-        medium->kind = is_unix(db, schema) ? CTR_MEDIUM_FILE : CTR_MEDIUM_OTHER;
-        return;
-    }
-    bool shared = memdb && path && *path == '/';
-    ctr_instance_open(&medium->instance, medium->file, shared ? path : NULL, problem);
-    medium->kind = problem->rc == SQLITE_OK ? CTR_MEDIUM_MEMORY : CTR_MEDIUM_UNASKED;
+    medium->kind = CTR_MEDIUM_UNASKED;
+    if (kind == CTR_MEDIUM_MEMORY)
+        ctr_instance_open(&medium->instance, medium->file, path && *path == '/' ? path : NULL,
+                          problem);
+    if (problem->rc == SQLITE_OK) medium->kind = kind;
 }
 
+/* A memory database that stands where the last one stood cannot be told from it, and every change of
+ * a schema would cost an id if it were taken for another: it keeps the instance. The last one is
+ * gone, so this is older content of the same at worst, and that the witness tells. */
 static void find_medium(ctr_medium *medium, sqlite3 *db, const char *schema, bool anew,
                         ctr_problem *problem)
 {
@@ -40,7 +49,9 @@ static void find_medium(ctr_medium *medium, sqlite3 *db, const char *schema, boo
     sqlite3_file_control(db, schema, SQLITE_FCNTL_FILE_POINTER, &file);
     sqlite3_file_control(db, schema, SQLITE_FCNTL_VFS_POINTER, &vfs);
     bool same = medium->kind != CTR_MEDIUM_UNASKED && file == medium->file && vfs == medium->vfs;
-    if (same && (!anew || medium->kind == CTR_MEDIUM_MEMORY)) return;
+    if (same && !anew) return;
+    if (same && medium->kind == CTR_MEDIUM_MEMORY && kind_of(db, schema, vfs) == medium->kind)
+        return;
     medium->file = file;
     medium->vfs = vfs;
     open_medium(medium, db, schema, problem);

@@ -33,8 +33,8 @@ typedef struct ctr_medium {
     ctr_instance instance;
 } ctr_medium;
 
-/* Looks at the schema's medium; `anew` if the schema may be another file since the last look, though
- * it stands where the last one stood. */
+/* Looks at the schema's medium; `anew` if the schema may be another file since the last look,
+ * though it stands where the last one stood. */
 int ctr_medium_see(ctr_medium *medium, sqlite3 *db, const char *schema, bool anew,
                    ctr_fingerprint *seen, ctr_attribute *attribute, ctr_problem *problem);
 
@@ -42,6 +42,9 @@ int ctr_medium_see(ctr_medium *medium, sqlite3 *db, const char *schema, bool ane
  * another file. What fails is told by `error`. */
 void ctr_medium_write(ctr_medium *medium, sqlite3 *db, const char *schema,
                       const ctr_fingerprint *seen, const ctr_pair *pair);
+
+/* Is the VFS at the bottom of the schema's stack of VFSes a unix one, so that its path is a path? */
+bool ctr_medium_is_unix(sqlite3 *db, const char *schema);
 
 /* Twice is harmless. */
 void ctr_medium_close(ctr_medium *medium);

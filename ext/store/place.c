@@ -27,8 +27,6 @@
 #include <sys/sysmacros.h>
 #endif
 
-#define ATTRIBUTE "user.sqlite-counter"
-
 enum { ATTRIBUTE_FORMAT = 0xC1, ATTRIBUTE_SIZE = 17 };
 
 int64_t ctr_place_now(void)
@@ -89,18 +87,18 @@ int ctr_place_stat(const char *path, ctr_fingerprint *fingerprint)
 static long get(const char *path, uint8_t *value, size_t size)
 {
 #ifdef __APPLE__
-    return getxattr(path, ATTRIBUTE, value, size, 0, 0);
+    return getxattr(path, CTR_PLACE_ATTRIBUTE, value, size, 0, 0);
 #else
-    return getxattr(path, ATTRIBUTE, value, size);
+    return getxattr(path, CTR_PLACE_ATTRIBUTE, value, size);
 #endif
 }
 
 static int set(const char *path, const uint8_t *value, size_t size)
 {
 #ifdef __APPLE__
-    return setxattr(path, ATTRIBUTE, value, size, 0, 0);
+    return setxattr(path, CTR_PLACE_ATTRIBUTE, value, size, 0, 0);
 #else
-    return setxattr(path, ATTRIBUTE, value, size, 0);
+    return setxattr(path, CTR_PLACE_ATTRIBUTE, value, size, 0);
 #endif
 }
 

@@ -1,7 +1,7 @@
 /* store/place.h - what the operating system says of a database file, by its path.
  *
  *     inode, birth time    statx on Linux, stat elsewhere
- *     attribute            user.sqlite-counter, Linux and macOS: C1, then number and random,
+ *     attribute            CTR_PLACE_ATTRIBUTE, Linux and macOS: C1, then number and random,
  *                          8 bytes each, big end first
  *
  * Nothing here opens the file: any descriptor of it that is closed drops the locks that SQLite
@@ -11,6 +11,8 @@
 #define CTR_STORE_PLACE_H
 
 #include "core/lineage.h"
+
+#define CTR_PLACE_ATTRIBUTE "user.sqlite-counter"
 
 /* Returns 0 or an errno. */
 int ctr_place_stat(const char *path, ctr_fingerprint *fingerprint);

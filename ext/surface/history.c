@@ -8,12 +8,13 @@
  *     witness        the same
  *     refuses        why the file does not count; NULL if it does
  *
- * Newest first. It only reads; what it finds amiss is heeded by the next count.
+ * Newest first. It changes nothing; what it finds amiss is heeded by the next count.
  */
 #include <string.h>
 
 #include "store/identity.h"
 #include "store/medium.h"
+#include "store/place.h"
 #include "surface/args.h"
 #include "surface/register.h"
 
@@ -150,10 +151,10 @@ static char *witness_state(const ctr_medium *medium, const ctr_lineage *lineage,
     case CTR_ATTRIBUTE_UNARMED:
         return sqlite3_mprintf("not armed: extended attributes: %s", strerror(medium->error));
     case CTR_ATTRIBUTE_MISSING:
-        return sqlite3_mprintf("not armed: the attribute user.sqlite-counter is not there");
+        return sqlite3_mprintf("not armed: the attribute " CTR_PLACE_ATTRIBUTE " is not there");
     case CTR_ATTRIBUTE_FOREIGN:
         return sqlite3_mprintf(
-            "not armed: somebody else has written the attribute user.sqlite-counter");
+            "not armed: somebody else has written the attribute " CTR_PLACE_ATTRIBUTE);
     case CTR_ATTRIBUTE_READ: break;
     }
     bool innocent = ctr_lineage_judge(lineage, seen, attribute).why == CTR_WHY_NONE;
@@ -168,10 +169,12 @@ static void take_states(history_cursor *cursor, sqlite3 *db, const ctr_lineage *
     ctr_medium medium = {.kind = CTR_MEDIUM_UNASKED};
     ctr_fingerprint seen;
     ctr_attribute attribute;
-    if (ctr_medium_see(&medium, db, cursor->schema, true, &seen, &attribute, problem)) return;
-    cursor->fingerprint = fingerprint_state(&medium, lineage, &seen);
-    cursor->witness = witness_state(&medium, lineage, &seen, &attribute);
-    if (!cursor->fingerprint || !cursor->witness) ctr_problem_nomem(problem);
+    if (ctr_medium_see(&medium, db, cursor->schema, true, &seen, &attribute, problem) ==
+        SQLITE_OK) {
+        cursor->fingerprint = fingerprint_state(&medium, lineage, &seen);
+        cursor->witness = witness_state(&medium, lineage, &seen, &attribute);
+        if (!cursor->fingerprint || !cursor->witness) ctr_problem_nomem(problem);
+    }
     ctr_medium_close(&medium);
 }
 

@@ -32,6 +32,7 @@ static int internal_connect(sqlite3 *db, void *aux, int argc, const char *const 
 
 static int internal_disconnect(sqlite3_vtab *base)
 {
+    sqlite3_free(base->zErrMsg);
     sqlite3_free(base);
     return SQLITE_OK;
 }
@@ -133,10 +134,8 @@ static int witness_begin(sqlite3_vtab *base)
 
 static int witness_sync(sqlite3_vtab *base)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
-    int rc = ctr_guard_sync(((internal_table *)base)->guard, &problem);
-    ctr_problem_close(&problem);
-    return rc;
+    ctr_guard_sync(((internal_table *)base)->guard);
+    return SQLITE_OK;
 }
 
 static int witness_commit(sqlite3_vtab *base)

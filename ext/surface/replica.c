@@ -33,6 +33,9 @@ static bool lead_main(ctr_guard *guard, sqlite3 *db, uint8_t id[CTR_ID_SIZE], ct
     ctr_session_begin(&session, db, NULL, problem);
     if (ctr_guard_join(guard, problem)) mine = ctr_guard_count(post, problem);
     if (mine) memcpy(id, mine, CTR_ID_SIZE);
+    if (!mine)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a table in main has the name counter_witness, which is reserved");
     return ctr_session_end(&session, problem) == SQLITE_OK && mine;
 }
 
@@ -43,8 +46,8 @@ static bool leader(sqlite3_context *ctx, const char *function, int argc, sqlite3
     if (argc > 2) return ctr_arg_id(ctx, function, "replica", argv[2], id);
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_shared *shared = sqlite3_user_data(ctx);
-    lead_main(shared->guard, sqlite3_context_db_handle(ctx), id, &problem);
-    return ctr_arg_problem(ctx, function, &problem);
+    bool led = lead_main(shared->guard, sqlite3_context_db_handle(ctx), id, &problem);
+    return ctr_arg_problem(ctx, function, &problem) && led;
 }
 
 static void increment(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
@@ -173,6 +176,7 @@ static void change(sqlite3_context *ctx, const char *function, int argc, sqlite3
         ctr_session_lock(&session, schema, &problem);
         if (sqlite3_stricmp(schema, "main") == 0) ctr_guard_join(shared->guard, &problem);
         if (problem.rc == SQLITE_OK) how(post, &problem);
+        if (sqlite3_stricmp(schema, "main") != 0) ctr_guard_forget(post);
         ctr_identity_read(&identity, db, schema, &problem);
     }
     if (post) ctr_session_end(&session, &problem);
@@ -200,7 +204,12 @@ static void check_if_writing(ctr_guard *guard, sqlite3 *db, const char *schema,
     ctr_post *post = ctr_guard_post(guard, schema);
     if (!post) ctr_problem_nomem(problem);
     if (problem->rc != SQLITE_OK || ctr_guard_checked(post)) return;
-    if (ctr_guard_join(guard, problem)) ctr_guard_count(post, problem);
+    if (sqlite3_stricmp(schema, "main") != 0) {
+        ctr_guard_count(post, problem); /* at each call, for nobody would be told of the end */
+        ctr_guard_forget(post);
+    } else if (ctr_guard_join(guard, problem)) {
+        ctr_guard_count(post, problem);
+    }
 #else
     (void)guard, (void)db, (void)schema, (void)problem;
 #endif

@@ -183,6 +183,15 @@ static void forget_shards(ctr_table *table, ctr_problem *problem)
     if (any) ctr_guard_lineage_changed(table->post, CTR_WHY_DROPPED, problem);
 }
 
+/* SQLite will not tell this table how the transaction ends. In main another can be told; the lock of
+ * main is not to be taken for the sake of another file. */
+static void leave_transaction(ctr_table *table, ctr_problem *problem)
+{
+    bool told =
+        sqlite3_stricmp(table->schema, "main") == 0 && ctr_guard_join(table->guard, problem);
+    if (!told) ctr_guard_forget(table->post);
+}
+
 static int table_destroy(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
@@ -193,6 +202,7 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, &problem);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_CELLS, NULL);
     ctr_catalog_remove(table->db, table->schema, table->name, &problem);
+    leave_transaction(table, &problem);
     if (problem.rc == SQLITE_OK) return table_disconnect(base);
     return ctr_table_fail(table, &problem);
 }
@@ -227,10 +237,8 @@ static int table_begin(sqlite3_vtab *base)
 
 static int table_sync(sqlite3_vtab *base)
 {
-    ctr_table *table = (ctr_table *)base;
-    ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_guard_sync(table->guard, &problem);
-    return ctr_table_fail(table, &problem);
+    ctr_guard_sync(((ctr_table *)base)->guard);
+    return SQLITE_OK;
 }
 
 static int table_commit(sqlite3_vtab *base)

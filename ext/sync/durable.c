@@ -1,8 +1,9 @@
-/* sync/durable.c - syncs through SQLite's own file handles; what SQLite has no handle for, by path. */
+/* sync/durable.c - syncs through SQLite's file handles, and by path what it has no handle for. */
 #include "sync/durable.h"
 
 #include <string.h>
 
+#include "store/medium.h"
 #include "store/place.h"
 #include "store/run.h"
 
@@ -48,9 +49,9 @@ int ctr_durable_source(const ctr_source *source, ctr_problem *problem)
     if (!path || !*path) return SQLITE_OK;
     if (is_wal(source, problem)) {
         sync_handle(source, SQLITE_FCNTL_JOURNAL_POINTER, problem);
-    } else if (source->own) {
+    } else {
         sync_handle(source, SQLITE_FCNTL_FILE_POINTER, problem);
-        sync_journal(path, problem);
+        if (ctr_medium_is_unix(source->db, source->schema)) sync_journal(path, problem);
     }
     return problem->rc;
 }
