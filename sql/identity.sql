@@ -92,6 +92,13 @@ SELECT 1 FROM main.counter_guard;
 
 -- The instance and the witness of a memory database, in a memory database of the process that lives as long as one of those
 -- connections which count in the first.
+-- A setting of the open database that is not in its content and means nothing in memory.
+-- name: INSTANCE_MARK
+PRAGMA "{schema}".journal_size_limit;
+
+-- name: INSTANCE_SET_MARK
+PRAGMA "{schema}".journal_size_limit = "{value}";
+
 -- name: INSTANCE_CREATE
 CREATE TABLE IF NOT EXISTS instance(one INTEGER PRIMARY KEY, id BLOB NOT NULL, number INTEGER, random INTEGER);
 

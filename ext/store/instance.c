@@ -40,6 +40,35 @@ static void take_id(ctr_instance *instance, ctr_problem *problem)
     sqlite3_reset(instance->read);
 }
 
+/* 56 bits of the id: a limit that nobody sets. */
+static int64_t mark_of(const ctr_instance *instance)
+{
+    int64_t mark = 0;
+    for (int i = 0; i < 7; i++) mark = mark << 8 | instance->id[i];
+    return mark;
+}
+
+void ctr_instance_mark(const ctr_instance *instance, sqlite3 *db, const char *schema,
+                       ctr_problem *problem)
+{
+    char *mark = sqlite3_mprintf("%lld", (long long)mark_of(instance));
+    if (!mark) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    run.slots.value = mark;
+    ctr_run_do(&run, CTR_SQL_INSTANCE_SET_MARK, NULL);
+    sqlite3_free(mark);
+}
+
+bool ctr_instance_is_marked(const ctr_instance *instance, sqlite3 *db, const char *schema,
+                            ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_INSTANCE_MARK);
+    bool is = ctr_run_row(&run, row) && sqlite3_column_int64(row, 0) == mark_of(instance);
+    sqlite3_finalize(row);
+    return is;
+}
+
 int ctr_instance_read(ctr_instance *instance, ctr_attribute *witness, ctr_problem *problem)
 {
     *witness = (ctr_attribute){.state = CTR_ATTRIBUTE_MISSING};

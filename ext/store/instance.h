@@ -6,6 +6,9 @@
  * of them puts a random id. It lives as long as one of them does. So several connections of one
  * memory database are one replica, and content that is loaded into another, or after all of them
  * have closed, is a copy.
+ *
+ * After DETACH the next memory database may stand at the same address. So the open one is marked, by
+ * a setting that is not part of its content: its journal_size_limit, which memory has no use for.
  */
 #ifndef CTR_STORE_INSTANCE_H
 #define CTR_STORE_INSTANCE_H
@@ -25,6 +28,12 @@ typedef struct ctr_instance {
  * that the VFS memdb shares, or NULL. To be closed whatever is returned. */
 int ctr_instance_open(ctr_instance *instance, const void *file, const char *path,
                       ctr_problem *problem);
+
+/* Marks the schema's memory database as this instance; does it still have the mark? */
+void ctr_instance_mark(const ctr_instance *instance, sqlite3 *db, const char *schema,
+                       ctr_problem *problem);
+bool ctr_instance_is_marked(const ctr_instance *instance, sqlite3 *db, const char *schema,
+                            ctr_problem *problem);
 
 /* The witness stands for the attribute of a file, and is as little lowered as that. While another
  * thread writes it, it counts as missing. */

@@ -24,6 +24,13 @@ static ctr_medium_kind kind_of(sqlite3 *db, const char *schema, const sqlite3_vf
     return ctr_medium_is_unix(db, schema) ? CTR_MEDIUM_FILE : CTR_MEDIUM_OTHER;
 }
 
+static void open_instance(ctr_medium *medium, sqlite3 *db, const char *schema, const char *path,
+                          ctr_problem *problem)
+{
+    ctr_instance_open(&medium->instance, medium->file, path, problem);
+    ctr_instance_mark(&medium->instance, db, schema, problem);
+}
+
 /* Those of the VFS memdb are shared if their name begins with a slash. */
 static void open_medium(ctr_medium *medium, sqlite3 *db, const char *schema, ctr_problem *problem)
 {
@@ -33,14 +40,10 @@ static void open_medium(ctr_medium *medium, sqlite3 *db, const char *schema, ctr
     medium->inode = 0;
     medium->kind = CTR_MEDIUM_UNASKED;
     if (kind == CTR_MEDIUM_MEMORY)
-        ctr_instance_open(&medium->instance, medium->file, path && *path == '/' ? path : NULL,
-                          problem);
+        open_instance(medium, db, schema, path && *path == '/' ? path : NULL, problem);
     if (problem->rc == SQLITE_OK) medium->kind = kind;
 }
 
-/* A memory database that stands where the last one stood cannot be told from it, and every change of
- * a schema would cost an id if it were taken for another: it keeps the instance. The last one is
- * gone, so this is older content of the same at worst, and that the witness tells. */
 static void find_medium(ctr_medium *medium, sqlite3 *db, const char *schema, bool anew,
                         ctr_problem *problem)
 {
@@ -50,7 +53,8 @@ static void find_medium(ctr_medium *medium, sqlite3 *db, const char *schema, boo
     sqlite3_file_control(db, schema, SQLITE_FCNTL_VFS_POINTER, &vfs);
     bool same = medium->kind != CTR_MEDIUM_UNASKED && file == medium->file && vfs == medium->vfs;
     if (same && !anew) return;
-    if (same && medium->kind == CTR_MEDIUM_MEMORY && kind_of(db, schema, vfs) == medium->kind)
+    if (same && medium->kind == CTR_MEDIUM_MEMORY && kind_of(db, schema, vfs) == medium->kind &&
+        ctr_instance_is_marked(&medium->instance, db, schema, problem))
         return;
     medium->file = file;
     medium->vfs = vfs;
