@@ -273,3 +273,60 @@ SELECT count(*) FROM counter_guard, counter_witness;
 --= 0
 INSERT INTO counter_witness VALUES (1);
 --! counter_witness: it has no rows
+
+-- # a-table-that-has-an-internal-name-hides-nothing
+SELECT length(counter_init());
+--= 36
+CREATE TEMP TABLE counter_witness(x);
+ATTACH ':memory:' AS other;
+CREATE TABLE other.counter_guard(x);
+SELECT json_extract(counter_json(counter_inc(NULL)), '$.shards[0].id') = counter_id();
+--= 1
+CREATE TABLE main.counter_witness(x);
+SELECT counter_inc(NULL);
+--! counter_inc: a table in main has the name counter_witness, which is reserved
+
+-- # a-fork-of-an-attached-file-that-is-detached-is-over
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+ATTACH 'phone.db' AS phone;
+SELECT table_name FROM counter_push('phone');
+--= v
+INSERT INTO phone.v VALUES ('x', 1);
+SELECT length(counter_fork('phone'));
+--= 36
+DETACH phone;
+INSERT INTO v VALUES ('x', 1);
+ATTACH 'phone.db' AS phone;
+DROP TABLE phone.v;
+DETACH phone;
+INSERT INTO v VALUES ('x', 1);
+SELECT * FROM v;
+--= x|2
+
+-- # a-trigger-on-the-identity-that-counts-is-an-error
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+CREATE TABLE page(path PRIMARY KEY, views);
+INSERT INTO page VALUES ('/', counter_inc(NULL));
+UPDATE counter_replica SET renewal = 0;
+CREATE TRIGGER back BEFORE UPDATE ON counter_replica BEGIN
+  UPDATE page SET views = counter_inc(views); END;
+INSERT INTO v VALUES ('x', 1);
+--!~ v: *a trigger on counter_replica or counter_former counts by itself
+UPDATE page SET views = counter_inc(views);
+--!~ counter_inc: *a trigger on counter_replica or counter_former counts by itself
+DROP TRIGGER back;
+INSERT INTO v VALUES ('x', 1);
+SELECT * FROM v;
+--= x|1
+
+-- # one-memory-database-after-another-is-another-replica
+ATTACH ':memory:' AS m;
+CREATE VIRTUAL TABLE m.v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO m.v VALUES ('x', 1);
+CREATE TEMP TABLE first AS SELECT instance FROM m.counter_replica;
+DETACH m;
+ATTACH ':memory:' AS m;
+CREATE VIRTUAL TABLE m.v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO m.v VALUES ('x', 1);
+SELECT instance = (SELECT instance FROM first) FROM m.counter_replica;
+--= 0
