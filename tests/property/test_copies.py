@@ -1321,3 +1321,66 @@ def test_memory_databases_of_one_name_after_one_another_are_two_replicas(fleet):
     push(two, fleet.path("hub"))
     assert len(fleet.see("hub")) == 2
     two.close()
+
+
+# ---- the end of a transaction that nobody was told of ---------------------------------------------
+
+def test_a_table_that_a_transaction_pulls_and_drops_leaves_nothing_checked(tmp_path):
+    """SQLite does not tell a dropped table that the transaction has ended."""
+    fleet = Fleet(tmp_path, "DELETE")
+    fleet.new("one", "peer")
+    with contextlib.closing(connect(fleet.path("empty"))) as db:
+        db.execute("CREATE VIRTUAL TABLE e USING counter(k PRIMARY KEY, n COUNTER)")
+    one = fleet.open("one")
+    fleet.count("one")
+    sh('cp "$1" "$1.backup"', fleet.path("one"))
+    fleet.count("one")
+    fleet.pull("peer", "one")
+    one.execute("BEGIN")
+    rows(one, "SELECT * FROM counter_pull(?)", fleet.path("empty"))
+    one.execute("DROP TABLE e")
+    one.execute("COMMIT")
+    sh('cat "$1.backup" > "$1"', fleet.path("one"))
+    fleet.count("one")
+    assert fleet.whys("one")[0] == "restore"
+    fleet.check(files=1, events=1)
+    fleet.close()
+
+
+def test_a_name_that_a_restore_made_forget_is_not_taken_again(fleet):
+    with contextlib.closing(connect(fleet.path("one"))) as db:
+        db.execute("CREATE TABLE plain(x)")
+    sh('cp "$1" "$1.backup"', fleet.path("one"))
+    with contextlib.closing(connect(fleet.path("one"))) as db:
+        rows(db, "SELECT counter_init('dc:rack')")
+    sh('cat "$1.backup" > "$1"', fleet.path("one"))
+    with contextlib.closing(connect(fleet.path("one"))) as db:
+        refused(db, "without a name", "SELECT counter_init('dc:rack')", [])
+        rows(db, "SELECT counter_init()")
+
+
+def test_a_trusted_witness_that_goes_away_costs_one_id(fleet):
+    fleet.new("one", "peer")
+    fleet.count("one", "peer", "one")
+    with fleet.use("one") as db:
+        rows(db, "SELECT counter_trust_witness()")
+        os.removexattr(fleet.path("one"), ATTRIBUTE)
+    for _ in range(4):
+        fleet.count("one")
+        os.removexattr(fleet.path("one"), ATTRIBUTE)
+    fleet.check(files=2, events=1)
+
+
+def test_loading_twice_leaves_one_guard(fleet):
+    fleet.new("one", "peer")
+    one = fleet.open("one")
+    fleet.count("one", "peer")
+    one.enable_load_extension(True)
+    one.load_extension(files.EXTENSION)
+    one.execute("BEGIN")
+    fleet.count("one")
+    rows(one, "SELECT counter_fork()")
+    fleet.count("one")
+    one.execute("COMMIT")
+    assert len(rows(one, SHARDS)) == 2
+    fleet.check(files=2, events=1)
