@@ -68,8 +68,10 @@ def serve():
         what, argument = line.rstrip("\n").split(" ", 1)
         if what == "fork":
             if os.fork() == 0:
-                work(Client(argument, "AF_UNIX"))
-                os._exit(0)
+                try:
+                    work(Client(argument, "AF_UNIX"))
+                except EOFError:  # the caller is gone
+                    os._exit(0)
         else:
             os.kill(int(argument), signal.SIGKILL)
             os.waitpid(int(argument), 0)
@@ -94,6 +96,7 @@ def do_open(caller, connections, path):
 
 def do_settle(caller, connections, path):
     db = connections[path]
+    db.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # else the mode is that of before
     journal, = db.execute("PRAGMA journal_mode").fetchone()
     db.execute(f"PRAGMA synchronous = {'NORMAL' if journal == 'wal' else 'FULL'}")
     return journal
