@@ -1,11 +1,12 @@
 /* store/place.c - the one file that asks the operating system about files. */
-#ifdef __linux__
-#define _GNU_SOURCE
-#elif !defined(_WIN32)
-#define _XOPEN_SOURCE 700
-#ifdef __APPLE__
-#define _DARWIN_C_SOURCE
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* statx */
 #endif
+#if defined(__APPLE__) && !defined(_DARWIN_C_SOURCE)
+#define _DARWIN_C_SOURCE /* birth times */
+#endif
+#if !defined(_WIN32) && !defined(_XOPEN_SOURCE)
+#define _XOPEN_SOURCE 700
 #endif
 
 #include "store/place.h"
