@@ -22,19 +22,9 @@ static int (*const SHARING[])(sqlite3 *, ctr_shared *) = {
     ctr_replica_register,
 };
 
-/* A second load would put a second guard beside the first, and neither would know what the other
- * does. */
-static bool is_loaded(sqlite3 *db)
-{
-    sqlite3_stmt *version = NULL;
-    int rc = sqlite3_prepare_v2(db, "SELECT counter_version()", -1, &version, NULL);
-    sqlite3_finalize(version);
-    return rc == SQLITE_OK;
-}
-
 static int register_all(sqlite3 *db)
 {
-    if (is_loaded(db)) return SQLITE_OK;
+    if (ctr_internal_is_registered(db)) return SQLITE_OK;
     ctr_shared *shared = ctr_shared_new(db);
     if (!shared) return SQLITE_NOMEM;
     int rc = SQLITE_OK;

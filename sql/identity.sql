@@ -82,6 +82,10 @@ SELECT id, name, 'former', strftime('%Y-%m-%d %H:%M:%f', since / 1000.0, 'unixep
 -- name: GUARD_JOIN
 DELETE FROM main.counter_witness WHERE 0;
 
+-- The modules of the connection; asks nothing of the file, which may not have been opened yet.
+-- name: GUARD_MODULES
+PRAGMA module_list;
+
 -- Is prepared again when the schema of main is another one.
 -- name: GUARD_SCHEMA
 SELECT 1 FROM main.sqlite_master LIMIT 0;

@@ -168,6 +168,21 @@ static int witness_rollback_to(sqlite3_vtab *base, int level)
     return SQLITE_OK;
 }
 
+bool ctr_internal_is_registered(sqlite3 *db)
+{
+    bool found = false;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(db, "main", NULL, &problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_GUARD_MODULES);
+    while (!found && ctr_run_row(&run, row)) {
+        const char *name = (const char *)sqlite3_column_text(row, 0);
+        found = name && strcmp(name, "counter_guard") == 0;
+    }
+    sqlite3_finalize(row);
+    ctr_problem_close(&problem);
+    return found;
+}
+
 int ctr_internal_renew_witness(void *holder)
 {
     ctr_shared *shared = holder;

@@ -39,6 +39,10 @@ int ctr_table_register(sqlite3 *db, ctr_shared *shared);    /* USING counter(...
 int ctr_exchange_register(sqlite3 *db, ctr_shared *shared); /* counter_pull, _push, _sync */
 int ctr_internal_register(sqlite3 *db, ctr_shared *shared); /* counter_guard, counter_witness */
 
+/* Is the library in this connection already? A second guard beside the first would not know what that
+ * does, so a second load does nothing. */
+bool ctr_internal_is_registered(sqlite3 *db);
+
 /* Registers counter_witness again, for a new schema of main. */
 int ctr_internal_renew_witness(void *shared);
 

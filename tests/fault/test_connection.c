@@ -106,6 +106,22 @@ static void a_second_initialisation_leaves_a_prepared_pull_whole(void **state)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/* SQLite takes any error that an automatic extension leaves behind for its own. */
+static void connections_open_with_the_library_as_automatic_extension(void **state)
+{
+    (void)state;
+    sqlite3 *db;
+    sqlite3_auto_extension((void (*)(void))sqlite3_counter_init);
+    int rc = sqlite3_open("automatic.db", &db);
+    sqlite3_reset_auto_extension();
+    assert_int_equal(rc, SQLITE_OK);
+    run(db, "CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER)", SQLITE_OK);
+    run(db, "INSERT INTO v VALUES ('x', 1)", SQLITE_OK);
+    sqlite3_counter_init(db, NULL, NULL);
+    run(db, "INSERT INTO v VALUES ('x', 1)", SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static void a_drop_that_is_locked_leaves_a_table_that_works(void **state)
 {
     (void)state;
@@ -143,6 +159,7 @@ int main(void)
         cmocka_unit_test(nothing_waits_for_a_snapshot_of_its_own),
         cmocka_unit_test(a_sync_leaves_the_setting_of_cache_spill_as_it_was),
         cmocka_unit_test(a_second_initialisation_leaves_a_prepared_pull_whole),
+        cmocka_unit_test(connections_open_with_the_library_as_automatic_extension),
         cmocka_unit_test(a_drop_that_is_locked_leaves_a_table_that_works),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
