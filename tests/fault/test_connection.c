@@ -120,6 +120,7 @@ static void connections_open_with_the_library_as_automatic_extension(void **stat
     sqlite3_counter_init(db, NULL, NULL);
     run(db, "INSERT INTO v VALUES ('x', 1)", SQLITE_OK);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    unlink("automatic.db");
 }
 
 static void a_drop_that_is_locked_leaves_a_table_that_works(void **state)
