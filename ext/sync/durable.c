@@ -7,9 +7,11 @@
 #include "store/place.h"
 #include "store/run.h"
 
+/* A connection that has not read since another one changed the mode would tell the old one. */
 static bool is_wal(const ctr_source *source, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(source->db, source->schema, NULL, problem);
+    ctr_run_do(&run, CTR_SQL_SYNC_TOUCH, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_JOURNAL_MODE);
     const char *mode = ctr_run_row(&run, row) ? (const char *)sqlite3_column_text(row, 0) : NULL;
     bool is = mode && strcmp(mode, "wal") == 0;
