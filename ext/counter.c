@@ -12,7 +12,6 @@ static int (*const FUNCTIONS[])(sqlite3 *) = {
     ctr_cells_register,
     ctr_aggregates_register,
     ctr_shards_register,
-    ctr_history_register,
 };
 
 static int (*const SHARING[])(sqlite3 *, ctr_shared *) = {
@@ -20,6 +19,7 @@ static int (*const SHARING[])(sqlite3 *, ctr_shared *) = {
     ctr_table_register,
     ctr_exchange_register,
     ctr_replica_register,
+    ctr_history_register,
 };
 
 static int register_all(sqlite3 *db)

@@ -1,13 +1,15 @@
 -- The counter tables of a file: the name each has now and the name it was created with. Files match their
--- tables by the second, for a rename is local.
+-- tables by the second, for a rename is local. The token is another one for a table that was dropped and created
+-- again, and in a file whose lineage has changed without a new id: marks that others have left are void then.
 
 -- name: CATALOG_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}".counter_tables(
   name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY,
-  birth TEXT NOT NULL COLLATE NOCASE UNIQUE);
+  birth TEXT NOT NULL COLLATE NOCASE UNIQUE,
+  token BLOB NOT NULL);
 
 -- name: CATALOG_INSERT
-INSERT INTO "{schema}".counter_tables(name, birth) VALUES (?1, ?1);
+INSERT INTO "{schema}".counter_tables(name, birth, token) VALUES (?1, ?1, randomblob(16));
 
 -- name: CATALOG_DELETE
 DELETE FROM "{schema}".counter_tables WHERE name = ?1;
@@ -16,10 +18,13 @@ DELETE FROM "{schema}".counter_tables WHERE name = ?1;
 UPDATE "{schema}".counter_tables SET name = ?2 WHERE name = ?1;
 
 -- name: CATALOG_BORN
-SELECT name FROM "{schema}".counter_tables WHERE birth = ?1;
+SELECT name, birth, token FROM "{schema}".counter_tables WHERE birth = ?1;
 
--- name: CATALOG_HAS
-SELECT birth FROM "{schema}".counter_tables WHERE name = ?1;
+-- name: CATALOG_NAMED
+SELECT name, birth, token FROM "{schema}".counter_tables WHERE name = ?1;
 
 -- name: CATALOG_LIST
-SELECT name, birth FROM "{schema}".counter_tables NOT INDEXED ORDER BY birth;
+SELECT name, birth, token FROM "{schema}".counter_tables NOT INDEXED ORDER BY birth;
+
+-- name: CATALOG_REDRAW
+UPDATE "{schema}".counter_tables SET token = randomblob(16);

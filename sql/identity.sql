@@ -3,7 +3,9 @@
 -- since, until, renewed: milliseconds since 1970. inode, birth (nanoseconds), device, instance: where the row was
 -- written. number, random: the witness, renewed after `renewal` milliseconds. witnessed: its attribute has been seen.
 -- alone: the id was taken because of the fingerprint alone. trust: the fingerprint means nothing here. refuses: why a
--- named file, or one without a steady fingerprint, does not count.
+-- named file, or one without a steady fingerprint, does not count. twist: another number each time the lineage changes
+-- without a new id. sequence: what rows that change are stamped with; risen: when it rose; stamped: how many rows were
+-- given it, as of the last write here. floors: another random number whenever a floor of any table rises; 0: none has.
 
 -- name: IDENTITY_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}".counter_replica(
@@ -24,7 +26,12 @@ CREATE TABLE IF NOT EXISTS "{schema}".counter_replica(
   witnessed INTEGER NOT NULL DEFAULT 0,
   alone INTEGER NOT NULL DEFAULT 0,
   trust INTEGER NOT NULL DEFAULT 0,
-  refuses TEXT);
+  refuses TEXT,
+  twist INTEGER NOT NULL DEFAULT 0,
+  sequence INTEGER NOT NULL,
+  risen INTEGER NOT NULL,
+  stamped INTEGER NOT NULL DEFAULT 0,
+  floors INTEGER NOT NULL DEFAULT 0);
 
 -- name: IDENTITY_CREATE_FORMER
 CREATE TABLE IF NOT EXISTS "{schema}".counter_former(
@@ -37,23 +44,34 @@ CREATE TABLE IF NOT EXISTS "{schema}".counter_former(
 
 -- All rows, for there must be one.
 -- name: IDENTITY_READ
-SELECT format, id, name, inode, birth, device, instance, number, random, renewed, renewal, witnessed, trust, refuses
+SELECT format, id, name, inode, birth, device, instance, number, random, renewed, renewal, witnessed, trust, refuses,
+       twist, sequence, risen, stamped, floors
   FROM "{schema}".counter_replica;
 
 -- name: IDENTITY_WRITE
 INSERT OR REPLACE INTO "{schema}".counter_replica(
   one, format, id, name, since, why, inode, birth, device, instance, number, random, renewed, renewal, alone,
-  trust)
-VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?4, ?12, ?13, ?14);
+  trust, sequence, risen, floors)
+VALUES (1, ?7, ?8, ?9, ?10, ?11, ?1, ?2, ?3, ?4, ?5, ?6, ?10, ?12, ?13, ?14, ?15, ?16, ?17);
 
 -- name: IDENTITY_CLEAR
 DELETE FROM "{schema}".counter_replica;
 
 -- name: IDENTITY_RENEW
-UPDATE "{schema}".counter_replica SET number = ?1, random = ?2, renewed = ?3, witnessed = ?4 WHERE one = 1;
+UPDATE "{schema}".counter_replica
+   SET number = ?1, random = ?2, renewed = ?3, witnessed = ?4, sequence = ?5, risen = ?6, stamped = ?7
+ WHERE one = 1;
+
+-- name: IDENTITY_RISE
+UPDATE "{schema}".counter_replica SET sequence = ?1, risen = ?2, stamped = 0 WHERE one = 1;
 
 -- name: IDENTITY_REFUSE
-UPDATE "{schema}".counter_replica SET refuses = ?1 WHERE one = 1;
+UPDATE "{schema}".counter_replica
+   SET inode = ?1, birth = ?2, device = ?3, instance = ?4, number = ?5, random = ?6, refuses = ?7, twist = ?8
+ WHERE one = 1;
+
+-- name: IDENTITY_FLOORS
+UPDATE "{schema}".counter_replica SET floors = ?1 WHERE one = 1;
 
 -- name: IDENTITY_TRUST
 UPDATE "{schema}".counter_replica SET trust = 1, refuses = NULL WHERE one = 1;

@@ -1,20 +1,24 @@
 -- The rows of one stored table. Parameters of keys come first, in key order, then those of counters.
 
 -- name: ROWS_FIND_KEY
-SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}";
+SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}";
 
 -- name: ROWS_FIND_ROWID
-SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;
+SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;
 
 -- name: ROWS_ANY
 SELECT 1 FROM "{schema}"."{table}_cells" LIMIT 1;
 
 -- name: ROWS_INSERT
-INSERT INTO "{schema}"."{table}_cells"("{columns}") VALUES ("{values}");
+INSERT INTO "{schema}"."{table}_cells"(_seq, "{columns}") VALUES ("{values}");
 
--- A counter whose parameter is NULL stays as it is.
+-- A counter whose parameter is NULL stays as it is. A row that has the number already is not stamped again, which
+-- would touch the index on it.
 -- name: ROWS_UPDATE
 UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE _id = ?1;
+
+-- name: ROWS_UPDATE_STAMP
+UPDATE "{schema}"."{table}_cells" SET "{changes}", _seq = ?2 WHERE _id = ?1;
 
 -- name: ROWS_KEY
 SELECT "{keys}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;
@@ -25,6 +29,13 @@ SELECT 1 FROM "{schema}"."{table}_cells" WHERE _id = ?1 AND "{constraint}";
 
 -- name: ROWS_SCAN
 SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}" ORDER BY "{order}";
+
+-- What has changed since: rows whose number is ?1 or higher.
+-- name: ROWS_SINCE
+SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE _seq >= ?1;
+
+-- name: ROWS_ANY_SINCE
+SELECT 1 FROM "{schema}"."{table}_cells" WHERE _seq >= ?1 LIMIT 1;
 
 -- Whole, in the order of storage: no collation of a foreign file is trusted.
 -- name: ROWS_ALL

@@ -1,10 +1,30 @@
 -- The stored table of a counter table, and what SQLite says of it.
 
 -- name: SCHEMA_CREATE_CELLS
-CREATE TABLE "{schema}"."{table}_cells"(_id INTEGER PRIMARY KEY, "{definition}", UNIQUE("{keys}"));
+CREATE TABLE "{schema}"."{table}_cells"(
+  _id INTEGER PRIMARY KEY,
+  _seq INTEGER NOT NULL,
+  "{definition}",
+  UNIQUE("{keys}"),
+  UNIQUE(_seq, _id));
+
+-- No row, or one: the floor of each key column that has one, and what has been removed below.
+-- name: SCHEMA_CREATE_FLOORS
+CREATE TABLE "{schema}"."{table}_floors"(
+  _id INTEGER PRIMARY KEY,
+  _seq INTEGER NOT NULL,
+  _rows INTEGER NOT NULL DEFAULT 0,
+  _bytes INTEGER NOT NULL DEFAULT 0,
+  "{definition}");
 
 -- name: SCHEMA_DROP_CELLS
 DROP TABLE IF EXISTS "{schema}"."{table}_cells";
+
+-- name: SCHEMA_DROP_FLOORS
+DROP TABLE IF EXISTS "{schema}"."{table}_floors";
+
+-- name: SCHEMA_RENAME_FLOORS
+ALTER TABLE "{schema}"."{table}_floors" RENAME TO "{name}_floors";
 
 -- name: SCHEMA_RENAME_CELLS
 ALTER TABLE "{schema}"."{table}_cells" RENAME TO "{name}_cells";

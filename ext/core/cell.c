@@ -3,59 +3,9 @@
 
 #include <string.h>
 
-enum { CELL_FORMAT_1 = 0xC1, CELL_KIND = 0xC0, VARINT_MAX = 10 };
+#include "core/varint.h"
 
-/* ---- varints --------------------------------------------------------------------------------- */
-
-static uint8_t *put_varint(uint8_t *out, uint64_t n)
-{
-    while (n >= 0x80) {
-        *out++ = (uint8_t)(n | 0x80);
-        n >>= 7;
-    }
-    *out++ = (uint8_t)n;
-    return out;
-}
-
-static ctr_status take_varint(const uint8_t **at, const uint8_t *end, uint64_t *n)
-{
-    uint64_t result = 0;
-    for (int i = 0; i < VARINT_MAX; i++) {
-        if (*at == end) return CTR_TRUNCATED;
-        uint8_t byte = *(*at)++;
-        if (i == VARINT_MAX - 1 && byte > 1) return CTR_OUT_OF_RANGE;
-        result |= (uint64_t)(byte & 0x7f) << (7 * i);
-        if (byte & 0x80) continue;
-        if (byte == 0 && i > 0) return CTR_NOT_MINIMAL;
-        *n = result;
-        return CTR_OK;
-    }
-    return CTR_OUT_OF_RANGE;
-}
-
-/* The same for bytes that take_varint has accepted before. */
-static const uint8_t *read_varint(const uint8_t *at, uint64_t *n)
-{
-    uint64_t result = 0;
-    int shift = 0;
-    for (; *at & 0x80; shift += 7) result |= (uint64_t)(*at++ & 0x7f) << shift;
-    *n = result | (uint64_t)*at++ << shift;
-    return at;
-}
-
-/* Zigzag keeps small negative values short: 0, -1, 1, -2 become 0, 1, 2, 3. */
-static uint64_t zigzag(int64_t n)
-{
-    return (uint64_t)n << 1 ^ (n < 0 ? UINT64_MAX : 0);
-}
-
-static int64_t unzigzag(uint64_t n)
-{
-    uint64_t bits = n >> 1 ^ (n & 1 ? UINT64_MAX : 0);
-    int64_t value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
+enum { CELL_FORMAT_1 = 0xC1, CELL_KIND = 0xC0 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -76,10 +26,10 @@ static ctr_status check_shards(const uint8_t *at, const uint8_t *end)
         at += CTR_ID_SIZE;
 
         uint64_t clock, value;
-        ctr_status status = take_varint(&at, end, &clock);
+        ctr_status status = ctr_varint_take(&at, end, &clock);
         if (status != CTR_OK) return status;
         if (clock < 1 || clock > INT64_MAX) return CTR_OUT_OF_RANGE;
-        status = take_varint(&at, end, &value);
+        status = ctr_varint_take(&at, end, &value);
         if (status != CTR_OK) return status;
     }
     return CTR_OK;
@@ -93,7 +43,7 @@ ctr_status ctr_cell_open(ctr_cell *cell, const uint8_t *bytes, size_t size)
 
     const uint8_t *at = bytes + 1, *end = bytes + size;
     uint64_t life;
-    ctr_status status = take_varint(&at, end, &life);
+    ctr_status status = ctr_varint_take(&at, end, &life);
     if (status != CTR_OK) return status;
     if (life < 1 || life > CTR_LIFE_MAX) return CTR_OUT_OF_RANGE;
     if (life % 2 == 0 && at < end) return CTR_TRAILING;
@@ -155,10 +105,10 @@ bool ctr_cell_next(const ctr_cell *cell, size_t *at, ctr_shard *shard)
     const uint8_t *byte = cell->bytes + *at;
     uint64_t clock, value;
     shard->id = byte;
-    byte = read_varint(byte + CTR_ID_SIZE, &clock);
-    byte = read_varint(byte, &value);
+    byte = ctr_varint_read(byte + CTR_ID_SIZE, &clock);
+    byte = ctr_varint_read(byte, &value);
     shard->clock = (int64_t)clock;
-    shard->value = unzigzag(value);
+    shard->value = ctr_varint_unzigzag(value);
     *at = (size_t)(byte - cell->bytes);
     return true;
 }
@@ -173,14 +123,14 @@ bool ctr_shard_beats(const ctr_shard *a, const ctr_shard *b)
 static uint8_t *put_header(uint8_t *out, uint32_t life)
 {
     *out++ = CELL_FORMAT_1;
-    return put_varint(out, life);
+    return ctr_varint_put(out, life);
 }
 
 static uint8_t *put_shard(uint8_t *out, const ctr_shard *shard)
 {
     memcpy(out, shard->id, CTR_ID_SIZE);
-    out = put_varint(out + CTR_ID_SIZE, (uint64_t)shard->clock);
-    return put_varint(out, zigzag(shard->value));
+    out = ctr_varint_put(out + CTR_ID_SIZE, (uint64_t)shard->clock);
+    return ctr_varint_put(out, ctr_varint_zigzag(shard->value));
 }
 
 static uint8_t *put_bytes(uint8_t *out, const uint8_t *bytes, size_t size)

@@ -1,49 +1,79 @@
 /* store/catalog.c - keeps the list of counter tables. */
 #include "store/catalog.h"
 
+#include <string.h>
+
 #include "store/run.h"
 #include "store/shape.h"
 
-/* The first column of the row that a statement gives for one name; NULL if there is none. */
-static char *look_up(sqlite3 *db, const char *schema, ctr_sql which, const char *name,
-                     ctr_problem *problem)
+static int take_entry(ctr_catalog_entry *entry, sqlite3_stmt *row, ctr_problem *problem)
 {
-    if (!ctr_shape_is_table(db, schema, "counter_tables", problem)) return NULL;
-    char *found = NULL;
+    const char *name = (const char *)sqlite3_column_text(row, 0),
+               *birth = (const char *)sqlite3_column_text(row, 1);
+    const void *token = sqlite3_column_blob(row, 2);
+    if (!name || !*name || !birth || !*birth)
+        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                               "counter_tables is damaged: a table without a name");
+    if (!token || sqlite3_column_bytes(row, 2) != CTR_ID_SIZE)
+        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                               "counter_tables is damaged: the token of %s is not %d bytes", name,
+                               CTR_ID_SIZE);
+    memcpy(entry->token, token, CTR_ID_SIZE);
+    entry->name = sqlite3_mprintf("%s", name);
+    entry->birth = sqlite3_mprintf("%s", birth);
+    return entry->name && entry->birth ? problem->rc : ctr_problem_nomem(problem);
+}
+
+void ctr_catalog_close_entry(ctr_catalog_entry *entry)
+{
+    sqlite3_free(entry->name);
+    sqlite3_free(entry->birth);
+    *entry = (ctr_catalog_entry){0};
+}
+
+static bool look_up(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, ctr_sql which,
+                    const char *name, ctr_problem *problem)
+{
+    *entry = (ctr_catalog_entry){0};
+    if (!ctr_shape_is_table(db, schema, "counter_tables", problem)) return false;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, which);
     ctr_run_bind_text(&run, row, 1, name);
-    if (ctr_run_row(&run, row)) {
-        found = sqlite3_mprintf("%s", sqlite3_column_text(row, 0));
-        if (!found) ctr_problem_nomem(problem);
-    }
+    bool found = ctr_run_row(&run, row) && take_entry(entry, row, problem) == SQLITE_OK;
     sqlite3_finalize(row);
     return found;
 }
 
-char *ctr_catalog_born(sqlite3 *db, const char *schema, const char *birth, ctr_problem *problem)
+bool ctr_catalog_born(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *birth,
+                      ctr_problem *problem)
 {
-    return look_up(db, schema, CTR_SQL_CATALOG_BORN, birth, problem);
+    return look_up(entry, db, schema, CTR_SQL_CATALOG_BORN, birth, problem);
 }
 
-bool ctr_catalog_has(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema,
+                       const char *table, ctr_problem *problem)
 {
-    char *birth = look_up(db, schema, CTR_SQL_CATALOG_HAS, table, problem);
-    sqlite3_free(birth);
-    return birth != NULL;
+    return look_up(entry, db, schema, CTR_SQL_CATALOG_NAMED, table, problem);
 }
 
 void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
 {
-    char *holder = ctr_catalog_born(db, schema, table, problem);
-    if (holder)
+    ctr_catalog_entry holder;
+    if (ctr_catalog_born(&holder, db, schema, table, problem))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "the table '%s' was created under this name, and sync matches tables by it",
-                        holder);
-    sqlite3_free(holder);
+                        holder.name);
+    ctr_catalog_close_entry(&holder);
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     ctr_run_do(&run, CTR_SQL_CATALOG_CREATE, NULL);
     ctr_run_do(&run, CTR_SQL_CATALOG_INSERT, table);
+}
+
+void ctr_catalog_redraw(sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    if (!ctr_shape_is_table(db, schema, "counter_tables", problem)) return;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run_do(&run, CTR_SQL_CATALOG_REDRAW, NULL);
 }
 
 void ctr_catalog_remove(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
@@ -64,20 +94,14 @@ void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, cons
     sqlite3_finalize(row);
 }
 
-static int add_entry(ctr_catalog *catalog, const char *name, const char *birth,
-                     ctr_problem *problem)
+static int add_entry(ctr_catalog *catalog, sqlite3_stmt *row, ctr_problem *problem)
 {
-    if (!name || !*name || !birth || !*birth)
-        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                               "counter_tables is damaged: a table without a name");
     size_t size = ((size_t)catalog->n + 1) * sizeof *catalog->entries;
-    struct ctr_catalog_entry *entries = sqlite3_realloc64(catalog->entries, size);
+    ctr_catalog_entry *entries = sqlite3_realloc64(catalog->entries, size);
     if (!entries) return ctr_problem_nomem(problem);
     catalog->entries = entries;
-    struct ctr_catalog_entry *entry = &entries[catalog->n++];
-    entry->name = sqlite3_mprintf("%s", name);
-    entry->birth = sqlite3_mprintf("%s", birth);
-    return entry->name && entry->birth ? SQLITE_OK : ctr_problem_nomem(problem);
+    entries[catalog->n] = (ctr_catalog_entry){0};
+    return take_entry(&entries[catalog->n++], row, problem);
 }
 
 int ctr_catalog_read(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_problem *problem)
@@ -87,18 +111,14 @@ int ctr_catalog_read(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_LIST);
     while (ctr_run_row(&run, row))
-        add_entry(catalog, (const char *)sqlite3_column_text(row, 0),
-                  (const char *)sqlite3_column_text(row, 1), problem);
+        add_entry(catalog, row, problem);
     sqlite3_finalize(row);
     return problem->rc;
 }
 
 void ctr_catalog_close(ctr_catalog *catalog)
 {
-    for (int i = 0; i < catalog->n; i++) {
-        sqlite3_free(catalog->entries[i].name);
-        sqlite3_free(catalog->entries[i].birth);
-    }
+    for (int i = 0; i < catalog->n; i++) ctr_catalog_close_entry(&catalog->entries[i]);
     sqlite3_free(catalog->entries);
     *catalog = (ctr_catalog){0};
 }

@@ -1,6 +1,6 @@
 /* store/catalog.h - the counter tables of a file, by the names they have and were born with.
  *
- *     counter_tables(name, birth)
+ *     counter_tables(name, birth, token)
  *
  * ALTER TABLE RENAME is local to a file, so tables of two files belong together if their birth
  * names are the same. Matching by the present name loses counts.
@@ -10,7 +10,13 @@
 
 #include <stdbool.h>
 
+#include "core/id.h"
 #include "store/problem.h"
+
+typedef struct ctr_catalog_entry {
+    char *name, *birth; /* owned */
+    uint8_t token[CTR_ID_SIZE];
+} ctr_catalog_entry;
 
 /* Enters a new table under its present name. Refused while another table has it as birth name. */
 void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
@@ -19,18 +25,20 @@ void ctr_catalog_remove(sqlite3 *db, const char *schema, const char *table, ctr_
 void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
                         ctr_problem *problem);
 
-/* Is the table entered? */
-bool ctr_catalog_has(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
+/* Looks for the table born as `birth`, or for the one that has the name `table` now. False if there
+ * is none, or a problem. The entry is to be closed whatever is returned. */
+bool ctr_catalog_born(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *birth,
+                      ctr_problem *problem);
+bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema,
+                       const char *table, ctr_problem *problem);
+void ctr_catalog_close_entry(ctr_catalog_entry *entry);
 
-/* The present name of the table born as `birth`, to be freed with sqlite3_free; NULL if there is
- * none. */
-char *ctr_catalog_born(sqlite3 *db, const char *schema, const char *birth, ctr_problem *problem);
+/* Draws new tokens: marks that others have left for these tables are void. */
+void ctr_catalog_redraw(sqlite3 *db, const char *schema, ctr_problem *problem);
 
 /* All tables, in order of birth name. */
 typedef struct ctr_catalog {
-    struct ctr_catalog_entry {
-        char *name, *birth;
-    } * entries;
+    ctr_catalog_entry *entries;
     int n;
 } ctr_catalog;
 

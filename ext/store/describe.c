@@ -51,3 +51,18 @@ char *ctr_describe_value(sqlite3_value *value)
     ctr_describe_append(out, value);
     return sqlite3_str_finish(out);
 }
+
+/* Copies, for the values of a row must not be converted in place. */
+char *ctr_describe_key(sqlite3_value **values, int n)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendchar(out, 1, '(');
+    for (int i = 0; i < n; i++) {
+        sqlite3_value *value = sqlite3_value_dup(values[i]);
+        if (i) sqlite3_str_appendall(out, ", ");
+        if (value) ctr_describe_append(out, value);
+        sqlite3_value_free(value);
+    }
+    sqlite3_str_appendchar(out, 1, ')');
+    return sqlite3_str_finish(out);
+}

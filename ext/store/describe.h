@@ -7,6 +7,10 @@
 /* Appends the value as an SQL literal of at most some 40 characters. */
 void ctr_describe_append(sqlite3_str *out, sqlite3_value *value);
 
+/* A key as messages show it, ('/', 12); like the next one to be freed. The values may be those of a
+ * statement's row. */
+char *ctr_describe_key(sqlite3_value **values, int n);
+
 /* "TEXT 'five'", "REAL 1.5", "NULL": to be freed with sqlite3_free, NULL if there is no memory. */
 char *ctr_describe_value(sqlite3_value *value);
 

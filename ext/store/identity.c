@@ -20,7 +20,12 @@ enum {
     READ_RENEWAL,
     READ_WITNESSED,
     READ_TRUST,
-    READ_REFUSES
+    READ_REFUSES,
+    READ_TWIST,
+    READ_SEQUENCE,
+    READ_RISEN,
+    READ_STAMPED,
+    READ_FLOORS
 };
 
 static int check(int64_t format, int id_size, ctr_problem *problem)
@@ -93,6 +98,19 @@ static ctr_fingerprint fingerprint_of(sqlite3_stmt *row)
     return written;
 }
 
+static void check_numbers(const ctr_identity *identity, ctr_problem *problem)
+{
+    int64_t number = identity->lineage.pair.number, sequence = identity->sequence.number;
+    if (sequence < 1 || sequence > CTR_SEQUENCE_MAX)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "counter_replica is damaged: its sequence has come to %lld",
+                        (long long)sequence);
+    if (number < 1 || number > CTR_PAIR_MAX)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "counter_replica is damaged: the witness has the number %lld",
+                        (long long)number);
+}
+
 static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem *problem)
 {
     const void *id = sqlite3_column_blob(row, READ_ID);
@@ -109,11 +127,12 @@ static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem
     identity->lineage.trusts_witness = sqlite3_column_int(row, READ_TRUST) != 0;
     identity->renewed = sqlite3_column_int64(row, READ_RENEWED);
     identity->renewal = sqlite3_column_int64(row, READ_RENEWAL);
-    int64_t number = identity->lineage.pair.number;
-    if (number < 1 || number > CTR_PAIR_MAX)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                        "counter_replica is damaged: the witness has the number %lld",
-                        (long long)number);
+    identity->twist = sqlite3_column_int64(row, READ_TWIST);
+    identity->sequence = (ctr_sequence){sqlite3_column_int64(row, READ_SEQUENCE),
+                                        sqlite3_column_int64(row, READ_RISEN),
+                                        sqlite3_column_int64(row, READ_STAMPED)};
+    identity->floors = sqlite3_column_int64(row, READ_FLOORS);
+    check_numbers(identity, problem);
     identity->present = true;
 }
 
@@ -162,20 +181,23 @@ int ctr_identity_create(ctr_run *run)
     ctr_run_do(run, CTR_SQL_IDENTITY_CREATE, NULL);
     ctr_run_do(run, CTR_SQL_IDENTITY_CREATE_FORMER, NULL);
     ctr_run_do(run, CTR_SQL_CONFLICTS_CREATE, NULL);
+    ctr_run_do(run, CTR_SQL_SOURCES_CREATE, NULL);
+    ctr_run_do(run, CTR_SQL_MARKS_CREATE, NULL);
     return run->problem->rc;
 }
 
-/* Parameters 6 ... 9; those that do not hold stay NULL. */
-static void bind_fingerprint(sqlite3_stmt *row, const ctr_fingerprint *written)
+/* Parameters 1 ... 6; those that do not hold stay NULL. */
+static void bind_lineage(sqlite3_stmt *row, const ctr_lineage *lineage)
 {
+    const ctr_fingerprint *written = &lineage->fingerprint;
+    if (written->place == CTR_PLACE_FILE) sqlite3_bind_int64(row, 1, written->inode);
+    if (written->place == CTR_PLACE_FILE)
+        sqlite3_bind_int64(row, written->has_birth ? 2 : 3,
+                           written->has_birth ? written->birth : written->device);
     if (written->place == CTR_PLACE_MEMORY)
-        sqlite3_bind_blob(row, 9, written->instance, CTR_ID_SIZE, SQLITE_TRANSIENT);
-    if (written->place != CTR_PLACE_FILE) return;
-    sqlite3_bind_int64(row, 6, written->inode);
-    if (written->has_birth)
-        sqlite3_bind_int64(row, 7, written->birth);
-    else
-        sqlite3_bind_int64(row, 8, written->device);
+        sqlite3_bind_blob(row, 4, written->instance, CTR_ID_SIZE, SQLITE_TRANSIENT);
+    sqlite3_bind_int64(row, 5, lineage->pair.number);
+    sqlite3_bind_int64(row, 6, lineage->pair.random);
 }
 
 int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, bool alone,
@@ -183,17 +205,30 @@ int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, 
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_WRITE);
     if (!row) return run->problem->rc;
-    sqlite3_bind_int(row, 1, CTR_FILE_FORMAT);
-    sqlite3_bind_blob(row, 2, identity->id, CTR_ID_SIZE, SQLITE_STATIC);
-    if (*identity->name) sqlite3_bind_text(row, 3, identity->name, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(row, 4, now);
-    sqlite3_bind_text(row, 5, ctr_lineage_why(why), -1, SQLITE_STATIC);
-    bind_fingerprint(row, &identity->lineage.fingerprint);
-    sqlite3_bind_int64(row, 10, identity->lineage.pair.number);
-    sqlite3_bind_int64(row, 11, identity->lineage.pair.random);
+    bind_lineage(row, &identity->lineage);
+    sqlite3_bind_int(row, 7, CTR_FILE_FORMAT);
+    sqlite3_bind_blob(row, 8, identity->id, CTR_ID_SIZE, SQLITE_STATIC);
+    if (*identity->name) sqlite3_bind_text(row, 9, identity->name, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(row, 10, now);
+    sqlite3_bind_text(row, 11, ctr_lineage_why(why), -1, SQLITE_STATIC);
     sqlite3_bind_int64(row, 12, identity->renewal);
     sqlite3_bind_int(row, 13, alone);
     sqlite3_bind_int(row, 14, identity->lineage.trusts_witness);
+    sqlite3_bind_int64(row, 15, identity->sequence.number);
+    sqlite3_bind_int64(row, 16, identity->sequence.risen);
+    sqlite3_bind_int64(row, 17, identity->floors);
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
+    return run->problem->rc;
+}
+
+int ctr_identity_refuse(ctr_run *run, const ctr_identity *identity)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_REFUSE);
+    if (!row) return run->problem->rc;
+    bind_lineage(row, &identity->lineage);
+    sqlite3_bind_text(row, 7, identity->refuses, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(row, 8, identity->twist);
     ctr_run_row(run, row);
     sqlite3_finalize(row);
     return run->problem->rc;

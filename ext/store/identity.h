@@ -15,6 +15,7 @@
 
 #include "core/id.h"
 #include "core/lineage.h"
+#include "core/sequence.h"
 #include "store/run.h"
 
 enum {
@@ -31,6 +32,9 @@ typedef struct ctr_identity {
     ctr_lineage lineage;
     int64_t renewed, renewal;          /* milliseconds: when, and how long that lasts */
     char refuses[CTR_REFUSAL_MAX + 1]; /* why it does not count; "" if it does */
+    int64_t twist;                     /* drawn anew where the lineage changes and the id does not */
+    ctr_sequence sequence;
+    int64_t floors; /* drawn anew whenever a floor rises; 0: there is none in the file */
 } ctr_identity;
 
 /* Reads the identity of an attached schema; absent is no problem, damaged or newer is. */
@@ -44,12 +48,16 @@ int ctr_identity_take(ctr_identity *identity, sqlite3_stmt *rows, ctr_problem *p
 int ctr_identity_check_name(const ctr_identity *identity, const char *schema, const char *name,
                             ctr_problem *problem);
 
-/* Makes the tables, for a first identity; that of conflicts too, so that it can always be read. */
+/* Makes the tables, for a first identity; those of sync too: conflicts can always be read, and the
+ * first pull changes no schema. */
 int ctr_identity_create(ctr_run *run);
 
 /* Writes the row, in place of one that is there: id, name, lineage; `now` is since when. */
 int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, bool alone,
                        int64_t now);
+
+/* Writes that the file does not count: the reason, the lineage and the twist. */
+int ctr_identity_refuse(ctr_run *run, const ctr_identity *identity);
 
 /* Enters the current id, if there is one, as a former one. */
 int ctr_identity_retire(ctr_run *run, int64_t now);

@@ -7,8 +7,12 @@
 
 /* ---- lists of SQL ---------------------------------------------------------------------------- */
 
-/* Columns of a find: _id, then the counters. */
-enum { FIND_ROWID, FIND_COUNTERS };
+/* Columns of a find: _id, _seq, then the counters. */
+enum { FIND_ROWID, FIND_NUMBER, FIND_COUNTERS };
+
+/* Parameters of a write: the number and the key of a new row, or the row id and the number of one
+ * that is there; then the counters. */
+enum { INSERT_NUMBER = 1, INSERT_KEYS, UPDATE_ROWID = 1, UPDATE_NUMBER, UPDATE_COUNTERS };
 
 static const char *key_name(const ctr_shape *shape, int key)
 {
@@ -59,8 +63,8 @@ static char *insert_columns(const ctr_shape *shape)
 static char *insert_values(const ctr_shape *shape)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 1; i <= shape->n_columns; i++)
-        sqlite3_str_appendf(out, i > 1 ? ", ?%d" : "?%d", i);
+    sqlite3_str_appendf(out, "?%d", INSERT_NUMBER);
+    for (int i = 0; i < shape->n_columns; i++) sqlite3_str_appendf(out, ", ?%d", INSERT_KEYS + i);
     return sqlite3_str_finish(out);
 }
 
@@ -69,7 +73,7 @@ static char *update_changes(const ctr_shape *shape)
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; i < shape->n_counters; i++)
         sqlite3_str_appendf(out, "%s\"%w\" = coalesce(?%d, \"%w\")", i ? ", " : "",
-                            counter_name(shape, i), i + 2, counter_name(shape, i));
+                            counter_name(shape, i), UPDATE_COUNTERS + i, counter_name(shape, i));
     return sqlite3_str_finish(out);
 }
 
@@ -114,14 +118,16 @@ static sqlite3_stmt *find_rowid_statement(ctr_rows *rows, ctr_problem *problem)
 }
 
 /* A write of the stored table; whoever prepares one looks whether triggers will run with it. */
-static sqlite3_stmt *write_statement(ctr_rows *rows, ctr_problem *problem)
+static sqlite3_stmt *write_statement(ctr_rows *rows, bool stamps, ctr_problem *problem)
 {
-    sqlite3_stmt **keep = rows->found ? &rows->update : &rows->insert;
+    sqlite3_stmt **keep = !rows->found ? &rows->insert
+                          : stamps     ? &rows->update_stamp
+                                       : &rows->update;
     if (*keep) return *keep;
     rows->has_triggers = has_triggers(rows, problem);
     if (rows->found)
-        return prepare(rows, keep, CTR_SQL_ROWS_UPDATE, update_changes(rows->shape),
-                       sqlite3_mprintf(""), problem);
+        return prepare(rows, keep, stamps ? CTR_SQL_ROWS_UPDATE_STAMP : CTR_SQL_ROWS_UPDATE,
+                       update_changes(rows->shape), sqlite3_mprintf(""), problem);
     return prepare(rows, keep, CTR_SQL_ROWS_INSERT, insert_columns(rows->shape),
                    insert_values(rows->shape), problem);
 }
@@ -130,7 +136,8 @@ static void release_writes(ctr_rows *rows)
 {
     sqlite3_finalize(rows->insert);
     sqlite3_finalize(rows->update);
-    rows->insert = rows->update = NULL;
+    sqlite3_finalize(rows->update_stamp);
+    rows->insert = rows->update = rows->update_stamp = NULL;
 }
 
 void ctr_rows_release(ctr_rows *rows)
@@ -142,13 +149,14 @@ void ctr_rows_release(ctr_rows *rows)
 }
 
 int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
-                  const ctr_shape *shape, ctr_problem *problem)
+                  const ctr_shape *shape, ctr_post *post, ctr_problem *problem)
 {
     size_t n = (size_t)shape->n_counters;
     *rows = (ctr_rows){.db = db,
                        .schema = sqlite3_mprintf("%s", schema),
                        .table = sqlite3_mprintf("%s", table),
                        .shape = shape,
+                       .post = post,
                        .cells = sqlite3_malloc64(n * sizeof *rows->cells),
                        .changes = sqlite3_malloc64(n * sizeof *rows->changes)};
     if (!rows->schema || !rows->table || !rows->cells || !rows->changes) ctr_problem_nomem(problem);
@@ -211,42 +219,38 @@ static int bind_key(sqlite3_stmt *statement, int i, const ctr_column *column, sq
     return sqlite3_bind_value(statement, i, value);
 }
 
-static int bind_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **keys)
+static int bind_keys(ctr_rows *rows, sqlite3_stmt *statement, int first, sqlite3_value **keys)
 {
     int rc = SQLITE_OK;
     for (int i = 0; i < rows->shape->n_keys && rc == SQLITE_OK; i++)
-        rc = bind_key(statement, i + 1, &rows->shape->columns[rows->shape->keys[i]], keys[i]);
+        rc = bind_key(statement, first + i, &rows->shape->columns[rows->shape->keys[i]], keys[i]);
     return rc;
 }
 
-static void append_key(sqlite3_str *out, sqlite3_stmt *row, int n_keys)
+static char *describe_row(sqlite3_stmt *row, int n_keys)
 {
-    for (int i = 0; i < n_keys; i++) {
-        sqlite3_value *value = sqlite3_value_dup(sqlite3_column_value(row, i));
-        if (i) sqlite3_str_appendall(out, ", ");
-        if (value) ctr_describe_append(out, value);
-        sqlite3_value_free(value);
-    }
+    sqlite3_value **keys = sqlite3_malloc64(((size_t)n_keys + 1) * sizeof *keys);
+    if (!keys) return NULL;
+    for (int i = 0; i < n_keys; i++) keys[i] = sqlite3_column_value(row, i);
+    char *text = ctr_describe_key(keys, n_keys);
+    sqlite3_free(keys);
+    return text;
 }
 
+/* A row that cannot be read is shown without values; the error is that of the statement at work. */
 char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
     sqlite3_stmt *row = NULL;
-    sqlite3_str *out = sqlite3_str_new(NULL);
     prepare(rows, &row, CTR_SQL_ROWS_KEY, ctr_shape_key_list(rows->shape), sqlite3_mprintf(""),
             &problem);
     if (row) sqlite3_bind_int64(row, 1, rowid);
     int rc = row ? sqlite3_step(row) : problem.rc;
-    sqlite3_str_appendchar(out, 1, '(');
-    if (rc == SQLITE_ROW) append_key(out, row, rows->shape->n_keys);
-    sqlite3_str_appendchar(out, 1, ')');
+    char *text = NULL;
+    if (rc != SQLITE_NOMEM) text = describe_row(row, rc == SQLITE_ROW ? rows->shape->n_keys : 0);
     sqlite3_finalize(row);
     ctr_problem_close(&problem);
-    char *text = sqlite3_str_finish(out);
-    if (rc != SQLITE_NOMEM) return text;
-    sqlite3_free(text);
-    return NULL;
+    return text;
 }
 
 void ctr_rows_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem *problem)
@@ -308,6 +312,7 @@ static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 {
     rows->found = true;
     rows->rowid = sqlite3_column_int64(row, FIND_ROWID);
+    rows->number = sqlite3_column_int64(row, FIND_NUMBER);
     take_cells(rows, row, problem);
 }
 
@@ -322,6 +327,7 @@ static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
 static void forget(ctr_rows *rows)
 {
     rows->found = false;
+    rows->number = 0;
     rows->old.size = rows->fresh.size = 0;
     for (int i = 0; i < rows->shape->n_counters; i++) {
         rows->cells[i] = ctr_cell_untouched();
@@ -346,7 +352,7 @@ int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem
     forget(rows);
     sqlite3_stmt *statement = find_key_statement(rows, problem);
     if (!statement) return problem->rc;
-    if (ctr_problem_sqlite(problem, rows->db, bind_keys(rows, statement, keys))) return problem->rc;
+    if (ctr_problem_sqlite(problem, rows->db, bind_keys(rows, statement, 1, keys))) return problem->rc;
     return find(rows, statement, problem);
 }
 
@@ -398,16 +404,35 @@ static int run_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *probl
     return problem->rc;
 }
 
+/* A trigger on the table of the identity must not come back to this row. */
+static int64_t take_number(ctr_rows *rows, ctr_problem *problem)
+{
+    rows->writing = true;
+    int64_t number = ctr_guard_stamp(rows->post, rows->number, problem);
+    rows->writing = false;
+    return number;
+}
+
+static int bind_write(ctr_rows *rows, sqlite3_stmt *statement, int64_t number, sqlite3_value **keys)
+{
+    if (rows->found) {
+        sqlite3_bind_int64(statement, UPDATE_ROWID, rows->rowid);
+        if (number != rows->number) sqlite3_bind_int64(statement, UPDATE_NUMBER, number);
+        return bind_changes(rows, statement, UPDATE_COUNTERS);
+    }
+    sqlite3_bind_int64(statement, INSERT_NUMBER, number);
+    int rc = bind_keys(rows, statement, INSERT_KEYS, keys);
+    return rc == SQLITE_OK ? bind_changes(rows, statement, INSERT_KEYS + rows->shape->n_keys) : rc;
+}
+
 int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
-    sqlite3_stmt *statement = write_statement(rows, problem);
+    int64_t number = take_number(rows, problem);
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    sqlite3_stmt *statement = write_statement(rows, number != rows->number, problem);
     if (!statement) return problem->rc;
-
-    int rc = rows->found ? sqlite3_bind_int64(statement, 1, rows->rowid)
-                         : bind_keys(rows, statement, keys);
-    if (rc == SQLITE_OK)
-        rc = bind_changes(rows, statement, rows->found ? 2 : rows->shape->n_keys + 1);
-    if (ctr_problem_sqlite(problem, rows->db, rc)) return problem->rc;
+    if (ctr_problem_sqlite(problem, rows->db, bind_write(rows, statement, number, keys)))
+        return problem->rc;
     if (run_write(rows, statement, problem)) return problem->rc;
     if (!rows->found) rows->rowid = sqlite3_last_insert_rowid(rows->db);
     return SQLITE_OK;

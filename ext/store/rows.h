@@ -19,20 +19,23 @@
 #define CTR_STORE_ROWS_H
 
 #include "counter_cell.h"
+#include "store/guard.h"
 #include "store/shape.h"
 
 typedef struct ctr_rows {
     sqlite3 *db;
     char *schema, *table;   /* owned */
     const ctr_shape *shape; /* borrowed */
+    ctr_post *post;         /* of the schema; borrowed */
 
     /* The row found last. */
     bool found;
+    int64_t number;  /* what it was stamped with */
     int64_t rowid;   /* of that row, or of the one just inserted */
     ctr_cell *cells; /* by counter; untouched ones if nothing was found */
 
     /* Private: statements, copies of the cells found, new cells by counter. */
-    sqlite3_stmt *find_key, *find_rowid, *insert, *update;
+    sqlite3_stmt *find_key, *find_rowid, *insert, *update, *update_stamp;
     bool has_triggers; /* as of the last preparation of insert or update */
     bool writing;
     struct ctr_bytes {
@@ -45,9 +48,9 @@ typedef struct ctr_rows {
     } * changes;
 } ctr_rows;
 
-/* Copies the names. To be closed whatever is returned. */
+/* Copies the names. NULL `post`: they are only read. To be closed whatever is returned. */
 int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
-                  const ctr_shape *shape, ctr_problem *problem);
+                  const ctr_shape *shape, ctr_post *post, ctr_problem *problem);
 void ctr_rows_close(ctr_rows *rows);
 
 /* Finalizes the kept statements; they are prepared again when they are needed. */
@@ -68,7 +71,7 @@ void ctr_rows_set(ctr_rows *rows, int counter, size_t size);
 bool ctr_rows_changed(const ctr_rows *rows);
 
 /* Inserts the row that was not found, with `keys`, or updates the one that was; keys may be NULL
- * then. */
+ * then. The row is stamped with the number of the file. */
 int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 
 /* Has the row exactly these values in the key columns that are not NULL here? */

@@ -68,6 +68,18 @@ static char *definition_list(const ctr_shape *shape)
     return sqlite3_str_finish(out);
 }
 
+/* Key columns that may be NULL. */
+static char *floor_list(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_keys; i++) {
+        const ctr_column *column = &shape->columns[shape->keys[i]];
+        sqlite3_str_appendf(out, "%s\"%w\" %s COLLATE \"%w\"", i ? ", " : "", column->name,
+                            column->type, column->collation);
+    }
+    return sqlite3_str_finish(out);
+}
+
 char *ctr_shape_key_list(const ctr_shape *shape)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
@@ -105,14 +117,34 @@ char *ctr_shape_declaration(const ctr_shape *shape)
 void ctr_shape_create(const ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                       ctr_problem *problem)
 {
-    char *definition = definition_list(shape), *keys = ctr_shape_key_list(shape);
-    if (!definition || !keys) ctr_problem_nomem(problem);
+    char *definition = definition_list(shape), *keys = ctr_shape_key_list(shape),
+         *floors = floor_list(shape);
+    if (!definition || !keys || !floors) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(db, schema, table, problem);
     run.slots.definition = definition;
     run.slots.keys = keys;
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_CELLS, NULL);
+    run.slots.definition = floors;
+    ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_FLOORS, NULL);
     sqlite3_free(definition);
     sqlite3_free(keys);
+    sqlite3_free(floors);
+}
+
+void ctr_shape_drop(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, table, problem);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_CELLS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_FLOORS, NULL);
+}
+
+void ctr_shape_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
+                      ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, table, problem);
+    run.slots.name = to;
+    ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_CELLS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_FLOORS, NULL);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -239,28 +271,31 @@ static int key_position(const key_columns *keys, int cid)
     return -1;
 }
 
-/* One row of SCHEMA_COLUMNS. Returns whether it is the row id. */
-static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys, ctr_shape *shape)
+/* Columns of ours that are there. */
+enum { HAS_ROWID = 1, HAS_NUMBER = 2 };
+
+/* One row of SCHEMA_COLUMNS. Returns which column of ours it is, or 0. */
+static int read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys, ctr_shape *shape)
 {
     const char *name = (const char *)sqlite3_column_text(row, 1);
     const char *type = (const char *)sqlite3_column_text(row, 2);
     if (!name || !type) {
         ctr_problem_nomem(run->problem);
-        return false;
+        return 0;
     }
     if (sqlite3_column_int(row, 6)) damaged(run, "generated column ", name);
     bool is_rowid = sqlite3_column_int(row, 5) > 0;
     if (is_rowid && (strcmp(name, "_id") != 0 || sqlite3_stricmp(type, "INTEGER") != 0))
         damaged(run, "its row id is not _id but ", name);
     int key = key_position(keys, sqlite3_column_int(row, 0));
-    if (*name == '_') return is_rowid;
+    if (*name == '_') return is_rowid ? HAS_ROWID : strcmp(name, "_seq") == 0 ? HAS_NUMBER : 0;
     if (ctr_declaration_reserves(name)) damaged(run, "a column has the reserved name ", name);
     if (key < 0 && sqlite3_stricmp(type, "BLOB") != 0)
         damaged(run, "no BLOB and outside the key is column ", name);
     if (key >= 0 && !ctr_declaration_is_plain(type))
         damaged(run, "no plain type has column ", name);
     ctr_shape_add(shape, name, type, key >= 0 ? keys->collations[key] : "", key, run->problem);
-    return is_rowid;
+    return 0;
 }
 
 static int count_columns(ctr_run *run, const char *stored)
@@ -287,11 +322,12 @@ int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char
     if (keys.n > n) damaged(&run, "its UNIQUE constraint repeats a column", "");
     ctr_shape_open(shape, n, problem);
 
-    bool has_rowid = false;
+    int ours = 0;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
-    while (ctr_run_row(&run, row)) has_rowid |= read_column(&run, row, &keys, shape);
+    while (ctr_run_row(&run, row)) ours |= read_column(&run, row, &keys, shape);
     sqlite3_finalize(row);
-    if (!has_rowid) damaged(&run, "it has no row id _id", "");
+    if (!(ours & HAS_ROWID)) damaged(&run, "it has no row id _id", "");
+    if (!(ours & HAS_NUMBER)) damaged(&run, "it has no column _seq", "");
     if (shape->n_keys != keys.n) damaged(&run, "its key names a column that it does not have", "");
     if (shape->n_counters == 0) damaged(&run, "it has no counter", "");
     key_columns_close(&keys);

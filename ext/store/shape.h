@@ -3,10 +3,14 @@
  * The stored table says it, not the text of CREATE VIRTUAL TABLE:
  *
  *     CREATE TABLE page_views_cells(
- *       _id INTEGER PRIMARY KEY,
+ *       _id INTEGER PRIMARY KEY, _seq INTEGER NOT NULL,
  *       path TEXT COLLATE "BINARY" NOT NULL, hour INTEGER COLLATE "BINARY" NOT NULL,
  *       hits BLOB, bytes BLOB,
- *       UNIQUE(path, hour))
+ *       UNIQUE(path, hour), UNIQUE(_seq, _id))
+ *
+ *     CREATE TABLE page_views_floors(
+ *       _id INTEGER PRIMARY KEY, _seq, _rows, _bytes,         see store/floors.h
+ *       path TEXT COLLATE "BINARY", hour INTEGER COLLATE "BINARY")
  *
  * The columns of the UNIQUE constraint are the key, in its order; the other columns are counters,
  * each a cell or NULL. Names that begin with an underscore are ours. A stored table that is
@@ -46,8 +50,11 @@ int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const ch
 int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                    ctr_problem *problem);
 
-/* Creates the stored table. */
+/* Creates, drops and renames the stored tables. */
 void ctr_shape_create(const ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
+                      ctr_problem *problem);
+void ctr_shape_drop(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
+void ctr_shape_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
                       ctr_problem *problem);
 
 /* The clauses of a declaration that gives this shape, to be freed with sqlite3_free; NULL: no

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "counter_cell.h"
-#include "store/problem.h"
+#include "store/guard.h"
 
 /* A BLOB that holds a cell, or NULL, the untouched one. The view lives as long as `value`. */
 bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *value, ctr_cell *cell);
@@ -31,6 +31,9 @@ bool ctr_arg_problem(sqlite3_context *ctx, const char *function, ctr_problem *pr
 /* Makes the problem the message of a virtual table, "<name>: <text>", closes it, and returns its
  * code. */
 int ctr_arg_table_problem(sqlite3_vtab *table, const char *name, ctr_problem *problem);
+
+/* xSync of a table that passes on what SQLite tells it. */
+int ctr_arg_sync(sqlite3_vtab *table, ctr_guard *guard);
 
 /* sqlite3_result_error with a format. */
 void ctr_arg_error(sqlite3_context *ctx, const char *format, ...);

@@ -4,6 +4,7 @@
  *     INSERT INTO t(t, k, n) VALUES ('reset', 'a', 5)          the next life of the row's counters
  *     INSERT INTO t(t, k, n) VALUES ('reset n', 'a', 5)        the next life of one counter
  *     INSERT INTO t(t, k) VALUES ('delete n', 'a')             the tombstone of one counter
+ *     INSERT INTO t(t, k) VALUES ('purge below', 'b')          rows below are removed for good
  *
  * Reset starts at the values given, or at 0; it works on deleted and missing rows too.
  */
@@ -81,6 +82,7 @@ static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_prob
     if (check_named(table, columns, true, named, problem)) return;
     if (ctr_write_keys(table, columns, problem)) return;
     if (ctr_rows_find_key(&table->rows, table->keys, problem)) return;
+    if (ctr_write_check_floors(table, problem)) return;
     for (int i = 0; i < table->shape.n_counters; i++)
         if ((named < 0 || i == named) && reset_counter(table, columns, i, problem)) return;
     ctr_rows_write(&table->rows, table->keys, problem);
@@ -142,8 +144,10 @@ static void check_file(ctr_table *table, ctr_problem *problem)
     ctr_identity identity;
     ctr_identity_read(&identity, table->db, table->schema, problem);
     if (problem->rc == SQLITE_OK && !identity.present) ctr_identity_missing(table->schema, problem);
-    if (!ctr_catalog_has(table->db, table->schema, table->name, problem))
+    ctr_catalog_entry entry;
+    if (!ctr_catalog_named(&entry, table->db, table->schema, table->name, problem))
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the table is missing in counter_tables");
+    ctr_catalog_close_entry(&entry);
 }
 
 static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
@@ -157,6 +161,26 @@ static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_probl
     check_rows(table, problem);
     check_pages(table, problem);
     ctr_problem_where(problem, "integrity-check");
+}
+
+/* ---- purge below ------------------------------------------------------------------------------- */
+
+static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    int given = 0;
+    if (check_named(table, columns, false, -1, problem)) return;
+    for (int i = 0; i < table->shape.n_keys; i++) {
+        table->keys[i] = columns[ctr_table_column(table->shape.keys[i])];
+        given += ctr_table_given(table->keys[i]);
+    }
+    if (given != 1) {
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "'purge below' takes the value of one key column, not of %d", given);
+        return;
+    }
+    table->rows.writing = true; /* no trigger may come back to the rows */
+    ctr_floors_raise(&table->floors, table->keys, problem);
+    table->rows.writing = false;
 }
 
 /* ---- reading the command --------------------------------------------------------------------- */
@@ -184,8 +208,8 @@ static void refuse_command(sqlite3_value *value, ctr_problem *problem)
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(
         problem, SQLITE_ERROR,
-        "unknown command %s; there are 'integrity-check', 'reset', 'reset <counter>' and "
-        "'delete <counter>'",
+        "unknown command %s; there are 'integrity-check', 'purge below', 'reset', 'reset <counter>' "
+        "and 'delete <counter>'",
         shown ? shown : "");
     sqlite3_free(shown);
 }
@@ -205,6 +229,8 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
 
     if (sqlite3_stricmp(command, "integrity-check") == 0)
         integrity_check(table, columns, problem);
+    else if (sqlite3_stricmp(command, "purge below") == 0)
+        purge(table, columns, problem);
     else if (sqlite3_stricmp(command, "reset") == 0 || to_reset)
         reset(table, columns, named, problem);
     else if (to_delete)

@@ -15,134 +15,33 @@
 #include "store/identity.h"
 #include "store/medium.h"
 #include "store/place.h"
-#include "surface/args.h"
-#include "surface/register.h"
-
-enum {
-    COLUMN_ID,
-    COLUMN_NAME,
-    COLUMN_STATE,
-    COLUMN_SINCE,
-    COLUMN_WHY,
-    COLUMN_FINGERPRINT,
-    COLUMN_WITNESS,
-    COLUMN_REFUSES,
-    COLUMN_SCHEMA
-};
-
-/* Columns of CTR_SQL_IDENTITY_HISTORY. */
-enum { READ_ID, READ_NAME, READ_STATE, READ_SINCE, READ_WHY, READ_REFUSES };
-
-typedef struct history_table {
-    sqlite3_vtab base;
-    sqlite3 *db;
-} history_table;
-
-typedef struct history_cursor {
-    sqlite3_vtab_cursor base;
-    char *schema, *fingerprint, *witness; /* owned */
-    sqlite3_stmt *rows;
-    int64_t row;
-    bool eof;
-} history_cursor;
-
-static int history_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
-                           sqlite3_vtab **base, char **message)
-{
-    (void)aux;
-    (void)argc;
-    (void)argv;
-    (void)message;
-    int rc = sqlite3_declare_vtab(
-        db, "CREATE TABLE x(id TEXT, name TEXT, state TEXT, since TEXT, why TEXT, "
-            "fingerprint TEXT, witness TEXT, refuses TEXT, schema HIDDEN)");
-    if (rc != SQLITE_OK) return rc;
-    history_table *table = sqlite3_malloc64(sizeof *table);
-    if (!table) return SQLITE_NOMEM;
-    *table = (history_table){.db = db};
-    *base = &table->base;
-    return SQLITE_OK;
-}
-
-static int history_disconnect(sqlite3_vtab *base)
-{
-    sqlite3_free(base);
-    return SQLITE_OK;
-}
-
-static int history_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
-{
-    (void)base;
-    info->estimatedCost = 10;
-    info->estimatedRows = 10;
-    bool asked = false;
-    for (int i = 0; i < info->nConstraint; i++) {
-        if (info->aConstraint[i].iColumn != COLUMN_SCHEMA) continue;
-        if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
-        asked = true;
-        if (!info->aConstraint[i].usable) continue;
-        info->aConstraintUsage[i].argvIndex = 1;
-        info->aConstraintUsage[i].omit = 1;
-        return SQLITE_OK;
-    }
-    return asked ? SQLITE_CONSTRAINT : SQLITE_OK;
-}
-
-static int history_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
-{
-    (void)base;
-    history_cursor *made = sqlite3_malloc64(sizeof *made);
-    if (!made) return SQLITE_NOMEM;
-    memset(made, 0, sizeof *made);
-    *cursor = &made->base;
-    return SQLITE_OK;
-}
-
-static void forget_scan(history_cursor *cursor)
-{
-    sqlite3_finalize(cursor->rows);
-    sqlite3_free(cursor->schema);
-    sqlite3_free(cursor->fingerprint);
-    sqlite3_free(cursor->witness);
-    cursor->rows = NULL;
-    cursor->schema = cursor->fingerprint = cursor->witness = NULL;
-    cursor->eof = true;
-}
-
-static int history_close(sqlite3_vtab_cursor *base)
-{
-    forget_scan((history_cursor *)base);
-    sqlite3_free(base);
-    return SQLITE_OK;
-}
-
-static void next_id(history_cursor *cursor, sqlite3 *db, ctr_problem *problem)
-{
-    if (problem->rc != SQLITE_OK || !cursor->rows) return;
-    int rc = sqlite3_step(cursor->rows);
-    cursor->eof = rc != SQLITE_ROW;
-    cursor->row++;
-    ctr_problem_sqlite(problem, db, rc);
-}
+#include "surface/answer.h"
 
 /* ---- are fingerprint and witness armed? ------------------------------------------------------ */
 
 static const char UNKNOWN_VFS[] = "not armed: the VFS is not a unix one";
 
-static char *fingerprint_state(const ctr_medium *medium, const ctr_lineage *lineage,
+/* A random id makes way for a new one, a name for nobody. */
+static const char *what_follows(const ctr_identity *identity)
+{
+    return *identity->name ? "it is refused to count" : "the next count takes a new id";
+}
+
+static char *fingerprint_state(const ctr_medium *medium, const ctr_identity *identity,
                                const ctr_fingerprint *seen)
 {
+    const ctr_lineage *lineage = &identity->lineage;
     const char *state = "armed";
     if (lineage->trusts_witness)
         state = "not armed: the witness alone is trusted";
     else if (medium->kind == CTR_MEDIUM_OTHER)
         state = UNKNOWN_VFS;
     else if (!ctr_lineage_same_place(seen, &lineage->fingerprint))
-        state = "this is a copy: the next count takes a new id";
+        return sqlite3_mprintf("this is a copy: %s", what_follows(identity));
     return sqlite3_mprintf("%s", state);
 }
 
-static char *witness_state(const ctr_medium *medium, const ctr_lineage *lineage,
+static char *witness_state(const ctr_medium *medium, const ctr_identity *identity,
                            const ctr_fingerprint *seen, const ctr_attribute *attribute)
 {
     if (medium->kind == CTR_MEDIUM_MEMORY) return sqlite3_mprintf("armed");
@@ -157,121 +56,82 @@ static char *witness_state(const ctr_medium *medium, const ctr_lineage *lineage,
             "not armed: somebody else has written the attribute " CTR_PLACE_ATTRIBUTE);
     case CTR_ATTRIBUTE_READ: break;
     }
-    bool innocent = ctr_lineage_judge(lineage, seen, attribute).why == CTR_WHY_NONE;
-    return sqlite3_mprintf("%s", innocent ? "armed"
-                                          : "this is older content, or a copy: the next count "
-                                            "takes a new id");
+    if (ctr_lineage_judge(&identity->lineage, seen, attribute).why == CTR_WHY_NONE)
+        return sqlite3_mprintf("armed");
+    return sqlite3_mprintf("this is older content, or a copy: %s", what_follows(identity));
 }
 
-static void take_states(history_cursor *cursor, sqlite3 *db, const ctr_lineage *lineage,
+/* What is seen of the file now. */
+typedef struct states {
+    char *fingerprint, *witness; /* owned */
+} states;
+
+static void take_states(states *now, sqlite3 *db, const char *schema, const ctr_identity *identity,
                         ctr_problem *problem)
 {
     ctr_medium medium = {.kind = CTR_MEDIUM_UNASKED};
     ctr_fingerprint seen;
     ctr_attribute attribute;
-    if (ctr_medium_see(&medium, db, cursor->schema, true, &seen, &attribute, problem) ==
-        SQLITE_OK) {
-        cursor->fingerprint = fingerprint_state(&medium, lineage, &seen);
-        cursor->witness = witness_state(&medium, lineage, &seen, &attribute);
-        if (!cursor->fingerprint || !cursor->witness) ctr_problem_nomem(problem);
+    if (ctr_medium_see(&medium, db, schema, true, &seen, &attribute, problem) == SQLITE_OK) {
+        now->fingerprint = fingerprint_state(&medium, identity, &seen);
+        now->witness = witness_state(&medium, identity, &seen, &attribute);
+        if (!now->fingerprint || !now->witness) ctr_problem_nomem(problem);
     }
     ctr_medium_close(&medium);
 }
 
-/* ---- the scan -------------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
-/* A file without an identity has no rows. */
-static void start_scan(history_cursor *cursor, sqlite3 *db, ctr_problem *problem)
-{
-    ctr_identity identity;
-    if (ctr_identity_read(&identity, db, cursor->schema, problem) || !identity.present) return;
-    take_states(cursor, db, &identity.lineage, problem);
-    ctr_run run = ctr_run_on(db, cursor->schema, NULL, problem);
-    cursor->rows = ctr_run_prepare(&run, CTR_SQL_IDENTITY_HISTORY);
-    next_id(cursor, db, problem);
-}
+/* Columns of CTR_SQL_IDENTITY_HISTORY. */
+enum { READ_ID, READ_NAME, READ_STATE, READ_SINCE, READ_WHY, READ_REFUSES };
 
-static int history_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
-                          sqlite3_value **argv)
-{
-    (void)plan;
-    (void)plan_text;
-    history_cursor *cursor = (history_cursor *)base;
-    history_table *table = (history_table *)base->pVtab;
-    ctr_problem problem = {SQLITE_OK, NULL};
-    forget_scan(cursor);
-    const char *schema = argc > 0 ? (const char *)sqlite3_value_text(argv[0]) : "main";
-    if (!schema)
-        ctr_problem_set(&problem, SQLITE_MISMATCH, "the name of a database must be TEXT, not NULL");
-    else if (!ctr_run_has_schema(table->db, schema))
-        ctr_problem_set(&problem, SQLITE_ERROR, "no attached database has the name '%s'", schema);
-    else if (!(cursor->schema = sqlite3_mprintf("%s", schema)))
-        ctr_problem_nomem(&problem);
-    if (problem.rc == SQLITE_OK) start_scan(cursor, table->db, &problem);
-    return ctr_arg_table_problem(base->pVtab, "counter_identity", &problem);
-}
-
-static int history_next(sqlite3_vtab_cursor *base)
-{
-    ctr_problem problem = {SQLITE_OK, NULL};
-    next_id((history_cursor *)base, ((history_table *)base->pVtab)->db, &problem);
-    return ctr_arg_table_problem(base->pVtab, "counter_identity", &problem);
-}
-
-static int history_eof(sqlite3_vtab_cursor *base)
-{
-    return ((history_cursor *)base)->eof;
-}
-
-static void result_former_id(sqlite3_context *ctx, sqlite3_stmt *rows)
+static void show_id(ctr_answer *answer, sqlite3_stmt *row, ctr_problem *problem)
 {
     char text[CTR_ID_TEXT_SIZE];
-    const void *id = sqlite3_column_blob(rows, READ_ID);
-    if (!id || sqlite3_column_bytes(rows, READ_ID) != CTR_ID_SIZE) return;
-    ctr_id_to_text(id, text);
-    sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+    const void *id = sqlite3_column_blob(row, READ_ID);
+    bool whole = id && sqlite3_column_bytes(row, READ_ID) == CTR_ID_SIZE;
+    if (whole) ctr_id_to_text(id, text);
+    ctr_answer_text(answer, whole ? text : NULL, problem);
 }
 
-static int history_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
+static void show_row(ctr_answer *answer, sqlite3_stmt *row, const states *now, ctr_problem *problem)
 {
-    history_cursor *cursor = (history_cursor *)base;
-    const char *state = (const char *)sqlite3_column_text(cursor->rows, READ_STATE);
+    const char *state = (const char *)sqlite3_column_text(row, READ_STATE);
     bool current = state && strcmp(state, "current") == 0;
-    switch (column) {
-    case COLUMN_ID: result_former_id(ctx, cursor->rows); break;
-    case COLUMN_FINGERPRINT:
-        if (current) sqlite3_result_text(ctx, cursor->fingerprint, -1, SQLITE_TRANSIENT);
-        break;
-    case COLUMN_WITNESS:
-        if (current) sqlite3_result_text(ctx, cursor->witness, -1, SQLITE_TRANSIENT);
-        break;
-    case COLUMN_SCHEMA: sqlite3_result_text(ctx, cursor->schema, -1, SQLITE_TRANSIENT); break;
-    case COLUMN_REFUSES:
-        sqlite3_result_value(ctx, sqlite3_column_value(cursor->rows, READ_REFUSES));
-        break;
-    default: sqlite3_result_value(ctx, sqlite3_column_value(cursor->rows, column)); break;
-    }
-    return SQLITE_OK;
+    show_id(answer, row, problem);
+    for (int i = READ_NAME; i <= READ_WHY; i++)
+        ctr_answer_value(answer, sqlite3_column_value(row, i), problem);
+    ctr_answer_text(answer, current ? now->fingerprint : NULL, problem);
+    ctr_answer_text(answer, current ? now->witness : NULL, problem);
+    ctr_answer_value(answer, sqlite3_column_value(row, READ_REFUSES), problem);
 }
 
-static int history_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
+/* A file without an identity has no rows. */
+static void show_history(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
-    *rowid = ((history_cursor *)base)->row;
-    return SQLITE_OK;
+    ctr_identity identity;
+    states now = {NULL, NULL};
+    sqlite3 *db = ctr_answer_db(answer);
+    const char *schema = ctr_answer_schema(answer, args[0], problem);
+    if (!schema || ctr_identity_read(&identity, db, schema, problem) || !identity.present) return;
+    take_states(&now, db, schema, &identity, problem);
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_HISTORY);
+    while (ctr_run_row(&run, row)) show_row(answer, row, &now, problem);
+    sqlite3_finalize(row);
+    sqlite3_free(now.fingerprint);
+    sqlite3_free(now.witness);
 }
 
-int ctr_history_register(sqlite3 *db)
+int ctr_history_register(sqlite3 *db, ctr_shared *shared)
 {
-    /* No xCreate: the table exists by itself and cannot be created. */
-    static const sqlite3_module MODULE = {.xConnect = history_connect,
-                                          .xBestIndex = history_best_index,
-                                          .xDisconnect = history_disconnect,
-                                          .xOpen = history_open,
-                                          .xClose = history_close,
-                                          .xFilter = history_filter,
-                                          .xNext = history_next,
-                                          .xEof = history_eof,
-                                          .xColumn = history_column,
-                                          .xRowid = history_rowid};
-    return sqlite3_create_module_v2(db, "counter_identity", &MODULE, NULL, NULL);
+    static const ctr_answer_kind KIND = {
+        .name = "counter_identity",
+        .columns = "id TEXT, name TEXT, state TEXT, since TEXT, why TEXT, fingerprint TEXT, "
+                   "witness TEXT, refuses TEXT",
+        .args = "schema HIDDEN",
+        .n_columns = 8,
+        .n_args = 1,
+        .fill = show_history};
+    return ctr_answer_register(db, shared, &KIND);
 }

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "surface/args.h"
 #include "surface/register.h"
 
 typedef struct internal_table {
@@ -134,8 +135,7 @@ static int witness_begin(sqlite3_vtab *base)
 
 static int witness_sync(sqlite3_vtab *base)
 {
-    ctr_guard_sync(((internal_table *)base)->guard);
-    return SQLITE_OK;
+    return ctr_arg_sync(base, ((internal_table *)base)->guard);
 }
 
 static int witness_commit(sqlite3_vtab *base)
@@ -156,15 +156,19 @@ static int witness_rollback(sqlite3_vtab *base)
 
 static int witness_savepoint(sqlite3_vtab *base, int level)
 {
-    (void)base;
-    (void)level;
+    ctr_guard_savepoint(((internal_table *)base)->guard, level);
+    return SQLITE_OK;
+}
+
+static int witness_release(sqlite3_vtab *base, int level)
+{
+    ctr_guard_release(((internal_table *)base)->guard, level);
     return SQLITE_OK;
 }
 
 static int witness_rollback_to(sqlite3_vtab *base, int level)
 {
-    (void)level;
-    ctr_guard_rollback_to(((internal_table *)base)->guard);
+    ctr_guard_rollback_to(((internal_table *)base)->guard, level);
     return SQLITE_OK;
 }
 
@@ -204,7 +208,7 @@ int ctr_internal_renew_witness(void *holder)
                                            .xCommit = witness_commit,
                                            .xRollback = witness_rollback,
                                            .xSavepoint = witness_savepoint,
-                                           .xRelease = witness_savepoint,
+                                           .xRelease = witness_release,
                                            .xRollbackTo = witness_rollback_to};
     return sqlite3_create_module_v2(shared->db, "counter_witness", &WITNESS,
                                     ctr_shared_hold(shared), ctr_shared_drop);

@@ -51,7 +51,10 @@ static void open_table(ctr_table *table, ctr_problem *problem)
     size_t n = (size_t)table->shape.n_keys;
     table->keys = sqlite3_malloc64(n * sizeof *table->keys);
     if (!table->keys) ctr_problem_nomem(problem);
-    ctr_rows_open(&table->rows, table->db, table->schema, table->name, &table->shape, problem);
+    ctr_rows_open(&table->rows, table->db, table->schema, table->name, &table->shape, table->post,
+                  problem);
+    table->floors =
+        ctr_floors_on(table->db, table->schema, table->name, &table->shape, table->post);
 }
 
 static void declare(ctr_table *table, ctr_problem *problem)
@@ -173,12 +176,15 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
 }
 
 /* Shards of its own that a file forgets, it would write again with clocks that others have seen. A
- * table that never had a row has nothing to forget. */
+ * table that never had a row has nothing to forget; rows below a floor are forgotten already. */
 static void forget_shards(ctr_table *table, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY);
     bool any = ctr_run_row(&run, row);
+    sqlite3_finalize(row);
+    row = ctr_floors_read(table->db, table->schema, table->name, &table->shape, problem);
+    any = ctr_run_row(&run, row) || any;
     sqlite3_finalize(row);
     if (any) ctr_guard_lineage_changed(table->post, CTR_WHY_DROPPED, problem);
 }
@@ -198,9 +204,9 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_problem problem = {SQLITE_OK, NULL};
     drop_scans(table);
     ctr_rows_release(&table->rows);
+    ctr_floors_release(&table->floors);
     forget_shards(table, &problem);
-    ctr_run run = ctr_run_on(table->db, table->schema, table->name, &problem);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_CELLS, NULL);
+    ctr_shape_drop(table->db, table->schema, table->name, &problem);
     ctr_catalog_remove(table->db, table->schema, table->name, &problem);
     leave_transaction(table, &problem);
     if (problem.rc == SQLITE_OK) return table_disconnect(base);
@@ -215,16 +221,14 @@ static int table_rename(sqlite3_vtab *base, const char *to)
         ctr_problem_set(&problem, SQLITE_ERROR,
                         "names that begin with counter_ are reserved, such as %s", to);
     check_columns_of(&table->shape, to, &problem);
-    ctr_run run = ctr_run_on(table->db, table->schema, table->name, &problem);
-    run.slots.name = to;
-    ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_CELLS, NULL);
+    ctr_shape_rename(table->db, table->schema, table->name, to, &problem);
     ctr_catalog_rename(table->db, table->schema, table->name, to, &problem);
     return ctr_table_fail(table, &problem);
 }
 
 static int table_shadow_name(const char *suffix)
 {
-    return sqlite3_stricmp(suffix, "cells") == 0;
+    return sqlite3_stricmp(suffix, "cells") == 0 || sqlite3_stricmp(suffix, "floors") == 0;
 }
 
 /* ---- transactions: what SQLite tells, passed on ---------------------------------------------- */
@@ -237,8 +241,7 @@ static int table_begin(sqlite3_vtab *base)
 
 static int table_sync(sqlite3_vtab *base)
 {
-    ctr_guard_sync(((ctr_table *)base)->guard);
-    return SQLITE_OK;
+    return ctr_arg_sync(base, ((ctr_table *)base)->guard);
 }
 
 static int table_commit(sqlite3_vtab *base)
@@ -255,15 +258,19 @@ static int table_rollback(sqlite3_vtab *base)
 
 static int table_savepoint(sqlite3_vtab *base, int level)
 {
-    (void)base;
-    (void)level;
+    ctr_guard_savepoint(((ctr_table *)base)->guard, level);
+    return SQLITE_OK;
+}
+
+static int table_release(sqlite3_vtab *base, int level)
+{
+    ctr_guard_release(((ctr_table *)base)->guard, level);
     return SQLITE_OK;
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int level)
 {
-    (void)level;
-    ctr_guard_rollback_to(((ctr_table *)base)->guard);
+    ctr_guard_rollback_to(((ctr_table *)base)->guard, level);
     return SQLITE_OK;
 }
 
@@ -289,7 +296,7 @@ int ctr_table_register(sqlite3 *db, ctr_shared *shared)
                                           .xCommit = table_commit,
                                           .xRollback = table_rollback,
                                           .xSavepoint = table_savepoint,
-                                          .xRelease = table_savepoint,
+                                          .xRelease = table_release,
                                           .xRollbackTo = table_rollback_to,
                                           .xShadowName = table_shadow_name};
     return sqlite3_create_module_v2(db, "counter", &MODULE, ctr_shared_hold(shared),

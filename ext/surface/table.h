@@ -21,6 +21,7 @@
 #ifndef CTR_SURFACE_TABLE_H
 #define CTR_SURFACE_TABLE_H
 
+#include "store/floors.h"
 #include "store/guard.h"
 #include "store/rows.h"
 
@@ -48,6 +49,7 @@ typedef struct ctr_table {
     char *schema, *name; /* owned */
     ctr_shape shape;
     ctr_rows rows;
+    ctr_floors floors;
     ctr_guard *guard;     /* of the connection; borrowed from the module */
     ctr_post *post;       /* that of the schema */
     sqlite3_value **keys; /* room for the key of a row that is written, in key order */
@@ -98,6 +100,9 @@ int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *probl
 /* Makes `base`, plus n under the file's id, the new cell of a counter of the row that was found. */
 int ctr_write_add(ctr_table *table, int counter, const ctr_cell *base, int64_t n,
                   ctr_problem *problem);
+
+/* SQLITE_CONSTRAINT if the row with table->keys, which was not found, is below a floor. */
+int ctr_write_check_floors(ctr_table *table, ctr_problem *problem);
 
 /* Refuses a value that is not INTEGER. */
 int ctr_write_integer(ctr_table *table, int counter, sqlite3_value *value, ctr_problem *problem);

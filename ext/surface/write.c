@@ -99,6 +99,21 @@ static int check_alive(ctr_table *table, int counter, ctr_problem *problem)
     return deleted ? refuse_deleted(table, problem) : problem->rc;
 }
 
+/* A row that is not there may have been removed for good. */
+int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || table->rows.found) return problem->rc;
+    if (!ctr_floors_is_below(&table->floors, table->keys, problem)) return problem->rc;
+    char *key = ctr_describe_key(table->keys, table->shape.n_keys);
+    if (!key) return ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_CONSTRAINT,
+                    "the key %s is below a floor of the table, where nothing is counted any more; "
+                    "SELECT * FROM counter_floors('%s')",
+                    key, table->name);
+    sqlite3_free(key);
+    return problem->rc;
+}
+
 static int refuse_replace(ctr_table *table, ctr_problem *problem)
 {
     char *key = ctr_rows_key_text(&table->rows, table->rows.rowid);
@@ -151,6 +166,7 @@ static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *p
         return;
     }
     if (state == ROW_DELETED && refuse_deleted(table, problem)) return;
+    if (ctr_write_check_floors(table, problem)) return;
 
     for (int i = 0; i < table->shape.n_counters; i++) {
         sqlite3_value *value = columns[ctr_table_column(counter_column(table, i))];

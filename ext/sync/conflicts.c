@@ -87,9 +87,9 @@ int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const 
 
 /* ---- how far the source had come ------------------------------------------------------------- */
 
-static bool read_peer(ctr_run *run, const uint8_t id[CTR_ID_SIZE], ctr_pair *pair)
+static bool read_source(ctr_run *run, const uint8_t id[CTR_ID_SIZE], ctr_pair *pair)
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_PEERS_READ);
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SOURCES_READ);
     if (row) sqlite3_bind_blob(row, 1, id, CTR_ID_SIZE, SQLITE_STATIC);
     bool known = ctr_run_row(run, row);
     if (known) *pair = (ctr_pair){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)};
@@ -97,9 +97,9 @@ static bool read_peer(ctr_run *run, const uint8_t id[CTR_ID_SIZE], ctr_pair *pai
     return known;
 }
 
-static void write_peer(ctr_run *run, const ctr_identity *source)
+static void write_source(ctr_run *run, const ctr_identity *source)
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_PEERS_WRITE);
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SOURCES_WRITE);
     if (row) {
         sqlite3_bind_blob(row, 1, source->id, CTR_ID_SIZE, SQLITE_STATIC);
         sqlite3_bind_int64(row, 2, source->lineage.pair.number);
@@ -118,10 +118,11 @@ int ctr_conflicts_open(ctr_conflicts *conflicts, sqlite3 *db, const char *schema
     memcpy(conflicts->theirs, source->id, CTR_ID_SIZE);
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     ctr_pair last = {0, 0}, now = source->lineage.pair;
-    ctr_run_do(&run, CTR_SQL_PEERS_CREATE, NULL);
-    bool known = read_peer(&run, source->id, &last);
+    ctr_run_do(&run, CTR_SQL_SOURCES_CREATE, NULL);
+    if (*source->refuses) return problem->rc; /* it writes nothing under its id */
+    bool known = read_source(&run, source->id, &last);
     conflicts->went_back = known && (now.number < last.number ||
                                      (now.number == last.number && now.random != last.random));
-    if (!known || now.number > last.number) write_peer(&run, source);
+    if (!known || now.number > last.number) write_source(&run, source);
     return problem->rc;
 }

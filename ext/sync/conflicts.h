@@ -5,7 +5,7 @@
  *     values   one clock with two values, under anybody's id: two files have written it
  *
  * The merge goes by its rule all the same; each is one row in counter_conflicts of the file that
- * takes, which its user may read and clear. counter_peers holds how far each source had come.
+ * takes, which its user may read and clear. counter_sources holds how far each source had come.
  */
 #ifndef CTR_SYNC_CONFLICTS_H
 #define CTR_SYNC_CONFLICTS_H

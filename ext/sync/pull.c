@@ -1,25 +1,39 @@
-/* sync/pull.c - merges tables row by row. */
+/* sync/pull.c - merges the tables of one file into another. */
 #include "sync/pull.h"
 
 #include <string.h>
 
 #include "store/catalog.h"
-#include "store/identity.h"
+#include "store/floors.h"
 #include "store/rows.h"
-#include "sync/conflicts.h"
 #include "sync/durable.h"
+#include "sync/marks.h"
+#include "sync/merge.h"
+
+/* What all tables of one pull share. */
+typedef struct file_pull {
+    const ctr_source *source;
+    const ctr_identity *giver;
+    sqlite3 *db;
+    const char *target; /* schema */
+    ctr_post *post;     /* that of the target */
+    ctr_conflicts conflicts;
+    bool checked; /* the target's identity, in this transaction */
+    bool whole;   /* whatever the marks */
+    ctr_side side;
+    ctr_report *report;
+} file_pull;
 
 /* One table on both sides while it is merged. */
 typedef struct merge_job {
-    const ctr_source *source;
-    sqlite3 *db;
-    const char *target; /* schema */
-    ctr_shape from, to;
-    ctr_rows from_rows, to_rows;
+    file_pull *pull;
+    const ctr_catalog_entry *theirs; /* at the source */
+    int64_t mark;                    /* from where it is read; 0: whole */
+    ctr_shape from;
+    ctr_rows from_rows;
+    ctr_merge to;
     int *counters;        /* for each counter of `to`, the one of `from` */
     sqlite3_value **keys; /* of the source's row, lent by its statement */
-    const char *birth;
-    ctr_conflicts *conflicts;
     struct ctr_report_row *report;
 } merge_job;
 
@@ -92,8 +106,9 @@ static int compare_keys(const ctr_shape *to, const ctr_shape *from, ctr_problem 
 
 static int compare_counters(merge_job *job, ctr_problem *problem)
 {
-    for (int i = 0; i < job->to.n_counters; i++) {
-        const char *name = job->to.columns[job->to.counters[i]].name;
+    const ctr_shape *to = &job->to.shape;
+    for (int i = 0; i < to->n_counters; i++) {
+        const char *name = to->columns[to->counters[i]].name;
         job->counters[i] = counter_named(&job->from, name);
         if (job->counters[i] < 0)
             ctr_problem_set(problem, SQLITE_ERROR,
@@ -101,7 +116,7 @@ static int compare_counters(merge_job *job, ctr_problem *problem)
     }
     for (int i = 0; i < job->from.n_counters; i++) {
         const char *name = job->from.columns[job->from.counters[i]].name;
-        if (counter_named(&job->to, name) < 0)
+        if (counter_named(to, name) < 0)
             ctr_problem_set(problem, SQLITE_ERROR,
                             "the tables differ: the taking file has no counter %s", name);
     }
@@ -123,220 +138,239 @@ static int take_keys(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
     return problem->rc;
 }
 
-static void record(merge_job *job, int64_t rowid, int counter, const ctr_cell *mine,
-                   const ctr_cell *theirs, ctr_problem *problem)
-{
-    const char *column = job->to.columns[job->to.counters[counter]].name;
-    char *key = ctr_rows_key_text(&job->from_rows, rowid);
-    if (key)
-        job->report->conflicts +=
-            ctr_conflicts_record(job->conflicts, job->birth, key, column, mine, theirs, problem);
-    else
-        ctr_problem_nomem(problem);
-    sqlite3_free(key);
-}
-
-static int merge_counter(merge_job *job, sqlite3_stmt *row, int counter, ctr_problem *problem)
-{
-    ctr_rows *rows = &job->to_rows;
-    int theirs = job->counters[counter];
-    int64_t rowid = sqlite3_column_int64(row, 0);
-    ctr_cell cell;
-    if (ctr_rows_open_cell(&job->from_rows, row, 1 + job->from.counters[theirs], rowid, theirs,
-                           &cell, problem))
-        return problem->rc;
-    const ctr_cell *mine = &rows->cells[counter];
-    if (ctr_cell_same(mine, &cell)) return SQLITE_OK;
-    if (!ctr_conflicts_none(job->conflicts, mine, &cell))
-        record(job, rowid, counter, mine, &cell, problem);
-
-    uint8_t *out = ctr_rows_room(rows, mine->size + cell.size, problem);
-    if (!out) return problem->rc;
-    size_t size = ctr_cell_merge(mine, &cell, out);
-    bool same = size == mine->size && (size == 0 || memcmp(out, mine->bytes, size) == 0);
-    if (!same) ctr_rows_set(rows, counter, size);
-    return SQLITE_OK;
-}
-
 static void merge_row(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
 {
-    ctr_rows *rows = &job->to_rows;
     if (take_keys(job, row, problem)) return;
-    if (ctr_rows_find_key(rows, job->keys, problem)) return;
-    for (int i = 0; i < job->to.n_counters; i++)
-        if (merge_counter(job, row, i, problem)) return;
     job->report->read++;
-    if (!ctr_rows_changed(rows)) return;
-    if (ctr_rows_write(rows, job->keys, problem) == SQLITE_OK) job->report->changed++;
+    if (!ctr_merge_find(&job->to, job->keys, problem)) return;
+    for (int i = 0; i < job->to.shape.n_counters; i++) {
+        int theirs = job->counters[i];
+        ctr_cell cell;
+        if (ctr_rows_open_cell(&job->from_rows, row, 1 + job->from.counters[theirs],
+                               sqlite3_column_int64(row, 0), theirs, &cell, problem) ||
+            ctr_merge_cell(&job->to, i, &cell, problem))
+            return;
+    }
+    if (ctr_merge_write(&job->to, problem)) job->report->changed++;
 }
 
-static void merge_rows(merge_job *job, const char *table, ctr_problem *problem)
+static void merge_rows(merge_job *job, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(job->source->db, job->source->schema, table, problem);
+    const ctr_source *source = job->pull->source;
+    ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
     char *columns = ctr_shape_column_list(&job->from);
     if (!columns) ctr_problem_nomem(problem);
     run.slots.columns = columns;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ALL);
+    sqlite3_stmt *row =
+        ctr_run_prepare(&run, job->mark > 0 ? CTR_SQL_ROWS_SINCE : CTR_SQL_ROWS_ALL);
+    if (row && job->mark > 0) sqlite3_bind_int64(row, 1, job->mark);
     while (ctr_run_row(&run, row)) merge_row(job, row, problem);
     sqlite3_finalize(row);
     sqlite3_free(columns);
 }
 
+/* Before the rows, for those below need not be read. */
+static void merge_floors(merge_job *job, ctr_problem *problem)
+{
+    const ctr_source *source = job->pull->source;
+    sqlite3_stmt *row =
+        ctr_floors_read(source->db, source->schema, job->theirs->name, &job->from, problem);
+    ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
+    if (ctr_run_row(&run, row)) {
+        for (int i = 0; i < job->from.n_keys; i++) job->keys[i] = sqlite3_column_value(row, i);
+        job->report->changed += ctr_floors_raise(&job->to.floors, job->keys, problem);
+    }
+    sqlite3_finalize(row);
+}
+
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static int refuse_triggers(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
-{
-    char *stored = sqlite3_mprintf("%s_cells", table);
-    if (!stored) return ctr_problem_nomem(problem);
-    ctr_shape_refuse_triggers(db, schema, stored, problem);
-    sqlite3_free(stored);
-    return problem->rc;
-}
-
-/* Nothing that somebody has hung on our tables runs with a merge. */
-static void refuse_triggers_of_file(const merge_job *job, ctr_problem *problem)
-{
-    static const char *const TABLES[] = {"counter_tables", "counter_replica", "counter_former",
-                                         "counter_conflicts", "counter_peers"};
-    for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES; i++)
-        ctr_shape_refuse_triggers(job->db, job->target, TABLES[i], problem);
-}
-
 /* The source's shape in the words of our own declaration: nothing of its SQL is run. */
-static void create_table(merge_job *job, const char *birth, ctr_problem *problem)
+static void create_table(merge_job *job, ctr_problem *problem)
 {
-    const char *object = ctr_shape_object(job->db, job->target, birth, problem);
+    const file_pull *pull = job->pull;
+    const char *birth = job->theirs->birth;
+    const char *object = ctr_shape_object(pull->db, pull->target, birth, problem);
     if (*object)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "a %s in %s has the name of the counter table that would be created",
-                        object, job->target);
-    refuse_triggers_of_file(job, problem);
+                        object, pull->target);
+    ctr_merge_refuse_triggers_of_file(pull->db, pull->target, problem);
     char *definition = ctr_shape_declaration(&job->from);
     if (!definition) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(job->db, job->target, birth, problem);
+    ctr_run run = ctr_run_on(pull->db, pull->target, birth, problem);
     run.slots.definition = definition;
     ctr_run_do(&run, CTR_SQL_SYNC_CREATE_TABLE, NULL);
     sqlite3_free(definition);
 }
 
-static void open_job(merge_job *job, const char *theirs, const char *mine, ctr_problem *problem)
+/* A source's stored tables are ordinary ones, or nothing of them is read. */
+static int check_stored(const merge_job *job, ctr_problem *problem)
 {
-    ctr_shape_read(&job->to, job->db, job->target, mine, problem);
-    if (problem->rc != SQLITE_OK) return;
-    if (refuse_triggers(job->db, job->target, mine, problem)) return;
-    job->counters = sqlite3_malloc64((size_t)job->to.n_counters * sizeof *job->counters);
-    job->keys = sqlite3_malloc64((size_t)job->to.n_keys * sizeof *job->keys);
-    if (!job->counters || !job->keys) {
-        ctr_problem_nomem(problem);
-        return;
+    static const char *const SUFFIXES[] = {"cells", "floors"};
+    const ctr_source *source = job->pull->source;
+    for (size_t i = 0; i < sizeof SUFFIXES / sizeof *SUFFIXES; i++) {
+        char *stored = sqlite3_mprintf("%s_%s", job->theirs->name, SUFFIXES[i]);
+        if (!stored) return ctr_problem_nomem(problem);
+        if (!ctr_shape_is_table(source->db, source->schema, stored, problem))
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s is missing", stored);
+        ctr_shape_refuse_generated(source->db, source->schema, stored, problem);
+        sqlite3_free(stored);
     }
-    if (compare_keys(&job->to, &job->from, problem) || compare_counters(job, problem)) return;
-    ctr_rows_open(&job->from_rows, job->source->db, job->source->schema, theirs, &job->from,
-                  problem);
-    ctr_rows_open(&job->to_rows, job->db, job->target, mine, &job->to, problem);
+    return problem->rc;
+}
+
+static bool has_since(const merge_job *job, ctr_sql which, ctr_problem *problem)
+{
+    const ctr_source *source = job->pull->source;
+    ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, which);
+    if (row) sqlite3_bind_int64(row, 1, job->mark);
+    bool any = ctr_run_row(&run, row);
+    sqlite3_finalize(row);
+    return any;
+}
+
+static bool has_news(const merge_job *job, ctr_problem *problem)
+{
+    return job->mark == 0 || has_since(job, CTR_SQL_ROWS_ANY_SINCE, problem) ||
+           has_since(job, CTR_SQL_FLOORS_ANY_SINCE, problem);
+}
+
+/* The target's identity is checked within the transaction that the table has joined. Only the first
+ * table does the work. */
+static void check_target(file_pull *pull, const char *table, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
+    if (!pull->checked) ctr_merge_refuse_triggers_of_file(pull->db, pull->target, problem);
+    ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
+    const ctr_identity *identity = ctr_guard_merge(pull->post, problem);
+    if (identity && !pull->checked)
+        ctr_conflicts_open(&pull->conflicts, pull->db, pull->target, identity->id, pull->giver,
+                           problem);
+    pull->checked = true;
+}
+
+static void open_sides(merge_job *job, ctr_problem *problem)
+{
+    const file_pull *pull = job->pull;
+    const ctr_source *source = pull->source;
+    const char *name = job->theirs->name;
+    job->counters = sqlite3_malloc64((size_t)job->to.shape.n_counters * sizeof *job->counters);
+    job->keys = sqlite3_malloc64((size_t)job->to.shape.n_keys * sizeof *job->keys);
+    if (!job->counters || !job->keys) ctr_problem_nomem(problem);
+    if (problem->rc != SQLITE_OK || compare_keys(&job->to.shape, &job->from, problem) ||
+        compare_counters(job, problem))
+        return;
+    ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem);
+}
+
+/* What is new at the source; the table is created here if need be. */
+static void merge_news(merge_job *job, bool is_there, ctr_problem *problem)
+{
+    file_pull *pull = job->pull;
+    const ctr_source *source = pull->source;
+    const char *theirs = job->theirs->name;
+    if (ctr_shape_read(&job->from, source->db, source->schema, theirs, problem)) return;
+    if (ctr_merge_refuse_triggers(source->db, source->schema, theirs, problem)) return;
+    if (!is_there) create_table(job, problem);
+    if (problem->rc != SQLITE_OK) return;
+    ctr_catalog_entry mine;
+    ctr_catalog_born(&mine, pull->db, pull->target, job->theirs->birth, problem);
+    if (problem->rc == SQLITE_OK) check_target(pull, mine.name, problem);
+    ctr_catalog_close_entry(&mine);
+    ctr_merge_open(&job->to, pull->db, pull->target, job->theirs->birth, pull->post,
+                   &pull->conflicts, problem);
+    if (problem->rc == SQLITE_OK) open_sides(job, problem);
+    if (problem->rc == SQLITE_OK) merge_floors(job, problem);
+    if (problem->rc == SQLITE_OK) merge_rows(job, problem);
+    if (problem->rc == SQLITE_OK) job->report->conflicts += job->to.n_conflicts;
+    if (problem->rc == SQLITE_OK)
+        ctr_marks_write(pull->db, pull->target, pull->giver, job->theirs, &job->to.entry, problem);
 }
 
 static void close_job(merge_job *job)
 {
     ctr_rows_close(&job->from_rows);
-    ctr_rows_close(&job->to_rows);
     ctr_shape_close(&job->from);
-    ctr_shape_close(&job->to);
+    ctr_merge_close(&job->to);
     sqlite3_free(job->counters);
     sqlite3_free(job->keys);
 }
 
-/* The target's identity is checked within the transaction that the table has joined. Only the first
- * table does the work. */
-static void open_conflicts(const merge_job *job, const char *mine, ctr_guard *guard,
-                           const ctr_identity *giver, ctr_problem *problem)
+static void merge_table(file_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(job->db, job->target, mine, problem);
-    if (!job->conflicts->db) refuse_triggers_of_file(job, problem);
-    ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
-    ctr_post *post = ctr_guard_post(guard, job->target);
-    if (!post) ctr_problem_nomem(problem);
-    const uint8_t *id = post ? ctr_guard_merge(post, problem) : NULL;
-    if (id && !job->conflicts->db)
-        ctr_conflicts_open(job->conflicts, job->db, job->target, id, giver, problem);
+    merge_job job = {.pull = pull, .theirs = theirs};
+    ctr_catalog_entry mine;
+    bool is_there = ctr_catalog_born(&mine, pull->db, pull->target, theirs->birth, problem);
+    if (is_there && !pull->whole)
+        job.mark =
+            ctr_marks_read(pull->db, pull->target, pull->giver, theirs, &mine, problem);
+    const char *taker = is_there ? mine.name : theirs->birth;
+    const char *name = pull->side == CTR_MAIN_TAKES ? taker : theirs->name;
+    if (problem->rc == SQLITE_OK)
+        job.report = report_row(pull->report, theirs->birth, name, problem);
+    ctr_catalog_close_entry(&mine);
+    check_stored(&job, problem);
+    if (has_news(&job, problem)) merge_news(&job, is_there, problem);
+    ctr_problem_where(problem, "table %s", theirs->birth);
+    close_job(&job);
 }
 
-/* `theirs` is the table's present name at the source. */
-static void merge_table(merge_job job, ctr_guard *guard, const ctr_identity *giver,
-                        const char *theirs, ctr_side side, ctr_report *report, ctr_problem *problem)
+/* ---- files ----------------------------------------------------------------------------------- */
+
+int ctr_pull_open(const ctr_source *source, ctr_identity *giver, ctr_problem *problem)
 {
-    const ctr_source *source = job.source;
-    const char *birth = job.birth, *target = job.target;
-    sqlite3 *db = job.db;
-    ctr_shape_read(&job.from, source->db, source->schema, theirs, problem);
-    if (problem->rc == SQLITE_OK) refuse_triggers(source->db, source->schema, theirs, problem);
-    char *mine = ctr_catalog_born(db, target, birth, problem);
-    if (!mine && problem->rc == SQLITE_OK) {
-        create_table(&job, birth, problem);
-        mine = sqlite3_mprintf("%s", birth);
-        if (!mine) ctr_problem_nomem(problem);
-    }
-    const char *name = side == CTR_MAIN_TAKES ? mine : theirs;
-    if (problem->rc == SQLITE_OK) job.report = report_row(report, birth, name, problem);
-    if (problem->rc == SQLITE_OK) open_conflicts(&job, mine, guard, giver, problem);
-    if (problem->rc == SQLITE_OK) open_job(&job, theirs, mine, problem);
-    if (problem->rc == SQLITE_OK) merge_rows(&job, theirs, problem);
-    ctr_problem_where(problem, "table %s", birth);
-    close_job(&job);
-    sqlite3_free(mine);
+    *giver = (ctr_identity){0};
+    ctr_shape_refuse_generated(source->db, source->schema, "counter_tables", problem);
+    ctr_shape_refuse_generated(source->db, source->schema, "counter_replica", problem);
+    if (problem->rc == SQLITE_OK && ctr_identity_read(giver, source->db, source->schema, problem))
+        ctr_problem_where(problem, "the giving file");
+    return problem->rc;
 }
 
 /* A newer format at either end may mean something else by the same columns. */
-static int check_formats(const ctr_source *source, sqlite3 *db, const char *target, bool has_tables,
-                         ctr_identity *giver, ctr_problem *problem)
+static int check_target_format(const file_pull *pull, ctr_problem *problem)
 {
     ctr_identity identity;
-    if (ctr_identity_read(giver, source->db, source->schema, problem)) {
-        ctr_problem_where(problem, "the giving file");
-        return problem->rc;
-    }
-    if (has_tables && !giver->present)
-        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                               "the giving file has counter tables but no "
-                               "replica id: it is damaged");
-    if (ctr_identity_read(&identity, db, target, problem)) {
-        ctr_identity_offer_fork(db, target, problem);
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (ctr_identity_read(&identity, pull->db, pull->target, problem)) {
+        ctr_identity_offer_fork(pull->db, pull->target, problem);
         ctr_problem_where(problem, "the taking file");
     }
     return problem->rc;
 }
 
 /* A shard under the file's own id that is ahead of its own proves that it forgot or has a twin. */
-static void heed_conflicts(const ctr_conflicts *conflicts, ctr_guard *guard, const char *target,
-                           ctr_problem *problem)
+static void heed_conflicts(const file_pull *pull, ctr_problem *problem)
 {
-    if (problem->rc != SQLITE_OK || !conflicts->own) return;
-    ctr_post *post = ctr_guard_post(guard, target);
-    if (post)
-        ctr_guard_lineage_changed(post, CTR_WHY_CONFLICT, problem);
-    else
-        ctr_problem_nomem(problem);
+    if (problem->rc == SQLITE_OK && pull->conflicts.own)
+        ctr_guard_lineage_changed(pull->post, CTR_WHY_CONFLICT, problem);
 }
 
-int ctr_pull_all(const ctr_source *source, sqlite3 *db, ctr_guard *guard, const char *target,
-                 ctr_side side, ctr_report *report, ctr_problem *problem)
+int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_guard *guard,
+                 const char *target, ctr_side side, bool whole, ctr_report *report,
+                 ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
-    ctr_identity giver;
-    ctr_conflicts conflicts = {0};
+    file_pull pull = {.source = source,
+                 .giver = giver,
+                 .db = db,
+                 .target = target,
+                 .post = ctr_guard_post(guard, target),
+                 .whole = whole,
+                 .side = side,
+                 .report = report};
+    if (!pull.post) ctr_problem_nomem(problem);
     ctr_durable_source(source, problem);
-    ctr_shape_refuse_generated(source->db, source->schema, "counter_tables", problem);
-    ctr_shape_refuse_generated(source->db, source->schema, "counter_replica", problem);
     if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, source->db, source->schema, problem);
-    if (problem->rc == SQLITE_OK) check_formats(source, db, target, catalog.n > 0, &giver, problem);
+    if (problem->rc == SQLITE_OK && catalog.n > 0 && !giver->present)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "the giving file has counter tables but no replica id: it is damaged");
+    check_target_format(&pull, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
-        merge_table((merge_job){.source = source,
-                                .db = db,
-                                .target = target,
-                                .birth = catalog.entries[i].birth,
-                                .conflicts = &conflicts},
-                    guard, &giver, catalog.entries[i].name, side, report, problem);
-    heed_conflicts(&conflicts, guard, target, problem);
+        merge_table(&pull, &catalog.entries[i], problem);
+    heed_conflicts(&pull, problem);
     ctr_catalog_close(&catalog);
     return problem->rc;
 }

@@ -3,6 +3,9 @@
  * Tables belong together by the name they were created with. Their keys must agree in name, order,
  * affinity and collation, else two keys here would be one there and shards of different keys be
  * merged; their counters must agree in name. A table that only the source has is created.
+ *
+ * Of a table that was pulled before, only rows are read that the source has stamped since
+ * (sync/marks.h).
  */
 #ifndef CTR_SYNC_PULL_H
 #define CTR_SYNC_PULL_H
@@ -26,9 +29,15 @@ void ctr_pull_report_close(ctr_report *report);
 /* Which side is main, for the names in the report. */
 typedef enum ctr_side { CTR_MAIN_TAKES, CTR_MAIN_GIVES } ctr_side;
 
-/* Merges every table of `source` into the schema `target` of the guard's connection, whose identity
- * is checked first; the caller makes it all or nothing. The source is made durable. */
-int ctr_pull_all(const ctr_source *source, sqlite3 *db, ctr_guard *guard, const char *target,
-                 ctr_side side, ctr_report *report, ctr_problem *problem);
+/* Reads who the source is, and how far its numbers have come: what marks will say. To be called
+ * before this transaction writes anything, for marks must be of what has been committed. */
+int ctr_pull_open(const ctr_source *source, ctr_identity *giver, ctr_problem *problem);
+
+/* Merges what is new in `source`, or with `whole` everything, into the schema `target` of the
+ * guard's connection, whose identity is checked first; the caller makes it all or nothing. The
+ * source is made durable. */
+int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_guard *guard,
+                 const char *target, ctr_side side, bool whole, ctr_report *report,
+                 ctr_problem *problem);
 
 #endif

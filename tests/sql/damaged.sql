@@ -68,11 +68,15 @@ CREATE TABLE v_cells(k TEXT, n BLOB, UNIQUE(k));
 SELECT * FROM v;
 --! v: the stored table v_cells is damaged: it has no row id _id
 DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, n BLOB, UNIQUE(k));
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: it has no column _seq
+DROP TABLE v_cells;
 CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, n INTEGER, UNIQUE(k));
 SELECT * FROM v;
 --! v: the stored table v_cells is damaged: no BLOB and outside the key is column n
 DROP TABLE v_cells;
-CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, UNIQUE(k));
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, _seq, k TEXT, UNIQUE(k));
 SELECT * FROM v;
 --! v: the stored table v_cells is damaged: it has no counter
 DROP TABLE v_cells;
@@ -151,16 +155,16 @@ CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 DROP TABLE phone.v_cells;
 CREATE VIEW phone.v_cells AS SELECT 1 AS _id, 'x' AS k, x'c102' AS n;
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the stored table v_cells is damaged: it is not an ordinary table but a view
+--! counter_pull: table v: v_cells is damaged: it is not an ordinary table but a view
 SELECT * FROM counter_pull('phone.db');
---! counter_pull: table v: the stored table v_cells is damaged: it is not an ordinary table but a view
+--! counter_pull: table v: v_cells is damaged: it is not an ordinary table but a view
 
 -- # a-source-whose-key-is-null
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 DROP TABLE phone.v_cells;
-CREATE TABLE phone.v_cells(_id INTEGER PRIMARY KEY, k TEXT, n BLOB, UNIQUE(k));
-INSERT INTO phone.v_cells VALUES(1, NULL, x'c102');
+CREATE TABLE phone.v_cells(_id INTEGER PRIMARY KEY, _seq, k TEXT, n BLOB, UNIQUE(k));
+INSERT INTO phone.v_cells VALUES(1, 1, NULL, x'c102');
 SELECT * FROM counter_pull('phone');
 --! counter_pull: table v: key column k of the giving file is NULL
 
@@ -181,9 +185,11 @@ SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_former
 --= counter_peers
 --= counter_replica
+--= counter_sources
 --= counter_tables
 --= x" (y); --
 --= x" (y); --_cells
+--= x" (y); --_floors
 
 -- # a-source-whose-lists-would-run-its-own-sql
 ATTACH 'phone.db' AS phone;
@@ -193,8 +199,8 @@ CREATE TABLE phone.counter_tables(x, name AS (upper(x)), birth AS (upper(x)));
 SELECT * FROM counter_pull('phone');
 --! counter_pull: counter_tables is damaged: generated column name
 DROP TABLE phone.counter_tables;
-CREATE TABLE phone.counter_tables(name, birth);
-INSERT INTO phone.counter_tables VALUES('v', '');
+CREATE TABLE phone.counter_tables(name, birth, token);
+INSERT INTO phone.counter_tables VALUES('v', '', zeroblob(16));
 SELECT * FROM counter_pull('phone');
 --! counter_pull: counter_tables is damaged: a table without a name
 UPDATE phone.counter_tables SET name = NULL, birth = 'v';

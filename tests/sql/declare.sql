@@ -6,12 +6,16 @@ CREATE VIRTUAL TABLE page_views USING counter(
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name;
 --= counter_conflicts
 --= counter_former
+--= counter_peers
 --= counter_replica
+--= counter_sources
 --= counter_tables
 --= page_views
 --= page_views_cells
+--= page_views_floors
 SELECT name, type, "notnull" FROM pragma_table_info('page_views_cells');
 --= _id|INTEGER|0
+--= _seq|INTEGER|1
 --= path|TEXT|1
 --= hour|INTEGER|1
 --= hits|BLOB|0
@@ -172,5 +176,5 @@ CREATE VIRTUAL TABLE V USING counter(k PRIMARY KEY, n COUNTER);
 --! V: the table 'w' was created under this name, and sync matches tables by it
 DROP TABLE w;
 CREATE VIRTUAL TABLE V USING counter(k PRIMARY KEY, n COUNTER);
-SELECT * FROM counter_tables;
+SELECT name, birth FROM counter_tables;
 --= V|V

@@ -63,7 +63,8 @@ INSERT INTO v(v) VALUES('integrity-check');
 -- # a-stored-table-that-refuses-a-row-is-an-error-even-under-or-ignore
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 DROP TABLE v_cells;
-CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT NOT NULL, n BLOB CHECK (length(n) < 21), UNIQUE(k));
+CREATE TABLE v_cells(
+  _id INTEGER PRIMARY KEY, _seq, k TEXT NOT NULL, n BLOB CHECK (length(n) < 21), UNIQUE(k));
 BEGIN;
 INSERT INTO v VALUES('x', 1);
 INSERT OR IGNORE INTO v VALUES('x', 1000);
@@ -153,10 +154,13 @@ SELECT name, birth FROM counter_tables;
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_conflicts
 --= counter_former
+--= counter_peers
 --= counter_replica
+--= counter_sources
 --= counter_tables
 --= w "x
 --= w "x_cells
+--= w "x_floors
 ALTER TABLE "w ""x" RENAME TO N;
 --!~ *w "x: the table cannot have the name N, for it has the column n
 ALTER TABLE "w ""x" RENAME TO _n;
@@ -185,7 +189,9 @@ DROP TABLE v;
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_conflicts
 --= counter_former
+--= counter_peers
 --= counter_replica
+--= counter_sources
 --= counter_tables
 SELECT count(*) FROM counter_tables;
 --= 0

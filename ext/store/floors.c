@@ -1,0 +1,219 @@
+/* store/floors.c - looks at floors and raises them. */
+#include "store/floors.h"
+
+/* ---- lists of SQL ---------------------------------------------------------------------------- */
+
+static const char *key_column(const ctr_shape *shape, int key)
+{
+    return shape->columns[shape->keys[key]].name;
+}
+
+static char *would_rise(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_keys; i++) {
+        const char *name = key_column(shape, i);
+        sqlite3_str_appendf(out, "%s(\"%w\" < ?%d OR (\"%w\" IS NULL AND ?%d IS NOT NULL))",
+                            i ? " OR " : "", name, i + 1, name, i + 1);
+    }
+    return sqlite3_str_finish(out);
+}
+
+/* `than`: "<", rows below the parameters; ">", floors above them. */
+static char *compared(const ctr_shape *shape, const char *than)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s\"%w\" %s ?%d", i ? " OR " : "", key_column(shape, i), than,
+                            i + 1);
+    return sqlite3_str_finish(out);
+}
+
+/* Of this and of insert_list the parameters are the values, then _seq, _rows and _bytes. */
+static char *raise_list(const ctr_shape *shape)
+{
+    int n = shape->n_keys;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < n; i++) {
+        const char *name = key_column(shape, i);
+        sqlite3_str_appendf(out,
+                            "\"%w\" = CASE WHEN \"%w\" >= ?%d THEN \"%w\" "
+                            "ELSE coalesce(?%d, \"%w\") END, ",
+                            name, name, i + 1, name, i + 1, name);
+    }
+    sqlite3_str_appendf(out, "_seq = ?%d, _rows = _rows + ?%d, _bytes = _bytes + ?%d", n + 1, n + 2,
+                        n + 3);
+    return sqlite3_str_finish(out);
+}
+
+static char *insert_list(const ctr_shape *shape)
+{
+    int n = shape->n_keys;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 1; i <= n; i++) sqlite3_str_appendf(out, "?%d, ", i);
+    sqlite3_str_appendf(out, "1, ?%d, ?%d, ?%d", n + 1, n + 2, n + 3);
+    return sqlite3_str_finish(out);
+}
+
+static char *size_list(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_columns; i++)
+        sqlite3_str_appendf(out, "%scoalesce(length(CAST(\"%w\" AS BLOB)), 0)", i ? " + " : "",
+                            shape->columns[i].name);
+    return sqlite3_str_finish(out);
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+ctr_floors ctr_floors_on(sqlite3 *db, const char *schema, const char *table, const ctr_shape *shape,
+                         ctr_post *post)
+{
+    return (ctr_floors){
+        .db = db, .schema = schema, .table = table, .shape = shape, .post = post};
+}
+
+void ctr_floors_release(ctr_floors *floors)
+{
+    sqlite3_finalize(floors->below);
+    floors->below = NULL;
+}
+
+/* Which lists a statement takes is its own affair; what is not given is made of `constraint`. */
+static sqlite3_stmt *prepare_floors(ctr_floors *floors, ctr_sql which, char *list, char *constraint,
+                                    ctr_problem *problem)
+{
+    char *keys = ctr_shape_key_list(floors->shape);
+    if (!list || !constraint || !keys) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(floors->db, floors->schema, floors->table, problem);
+    run.slots.keys = keys;
+    run.slots.columns = run.slots.values = run.slots.changes = list;
+    run.slots.constraint = constraint;
+    sqlite3_stmt *made = ctr_run_prepare(&run, which);
+    sqlite3_free(keys);
+    sqlite3_free(list);
+    sqlite3_free(constraint);
+    return made;
+}
+
+static void bind_values(sqlite3_stmt *row, const ctr_shape *shape, sqlite3_value **values)
+{
+    for (int i = 0; row && i < shape->n_keys; i++)
+        if (values[i]) sqlite3_bind_value(row, i + 1, values[i]);
+}
+
+static bool step(ctr_floors *floors, sqlite3_stmt *row, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(floors->db, floors->schema, floors->table, problem);
+    return ctr_run_row(&run, row);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+static bool look_for_any(ctr_floors *floors, ctr_problem *problem)
+{
+    sqlite3_stmt *row =
+        ctr_floors_read(floors->db, floors->schema, floors->table, floors->shape, problem);
+    bool any = step(floors, row, problem);
+    sqlite3_finalize(row);
+    return any;
+}
+
+bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *problem)
+{
+    const ctr_identity *identity = ctr_guard_merge(floors->post, problem);
+    if (!identity || identity->floors == 0) return false;
+    if (floors->as_of != identity->floors) {
+        floors->any = look_for_any(floors, problem);
+        floors->as_of = problem->rc == SQLITE_OK ? identity->floors : 0;
+    }
+    if (!floors->any) return false;
+    if (!floors->below)
+        floors->below = prepare_floors(floors, CTR_SQL_FLOORS_BELOW, sqlite3_mprintf(""),
+                                       compared(floors->shape, ">"), problem);
+    bind_values(floors->below, floors->shape, keys);
+    bool below = step(floors, floors->below, problem);
+    sqlite3_reset(floors->below);
+    return below;
+}
+
+sqlite3_stmt *ctr_floors_read(sqlite3 *db, const char *schema, const char *table,
+                              const ctr_shape *shape, ctr_problem *problem)
+{
+    ctr_floors floors = ctr_floors_on(db, schema, table, shape, NULL);
+    return prepare_floors(&floors, CTR_SQL_FLOORS_READ, sqlite3_mprintf(""), sqlite3_mprintf(""),
+                          problem);
+}
+
+/* ---- raising --------------------------------------------------------------------------------- */
+
+/* Asks whether a floor would rise, and whether there is a row to be changed. */
+static bool rises(ctr_floors *floors, sqlite3_value **values, bool *has_row, ctr_problem *problem)
+{
+    bool any = false, rises = false;
+    sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_LOWER, sqlite3_mprintf(""),
+                                       would_rise(floors->shape), problem);
+    bind_values(row, floors->shape, values);
+    if (step(floors, row, problem)) {
+        rises = sqlite3_column_int(row, 0) != 0;
+        *has_row = sqlite3_column_int(row, 1) != 0;
+    }
+    sqlite3_finalize(row);
+    for (int i = 0; i < floors->shape->n_keys; i++)
+        any = any || (values[i] && sqlite3_value_type(values[i]) != SQLITE_NULL);
+    return *has_row ? rises : any;
+}
+
+static void count_below(ctr_floors *floors, sqlite3_value **values, int64_t size[2],
+                        ctr_problem *problem)
+{
+    sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_COUNT, size_list(floors->shape),
+                                       compared(floors->shape, "<"), problem);
+    bind_values(row, floors->shape, values);
+    if (step(floors, row, problem)) {
+        size[0] = sqlite3_column_int64(row, 0);
+        size[1] = sqlite3_column_int64(row, 1);
+    }
+    sqlite3_finalize(row);
+}
+
+static void write_floors(ctr_floors *floors, sqlite3_value **values, bool has_row,
+                         const int64_t size[2], ctr_problem *problem)
+{
+    int n = floors->shape->n_keys;
+    int64_t number = ctr_guard_stamp(floors->post, 0, problem);
+    sqlite3_stmt *row =
+        has_row ? prepare_floors(floors, CTR_SQL_FLOORS_RAISE, raise_list(floors->shape),
+                                 sqlite3_mprintf(""), problem)
+                : prepare_floors(floors, CTR_SQL_FLOORS_INSERT, insert_list(floors->shape),
+                                 sqlite3_mprintf(""), problem);
+    bind_values(row, floors->shape, values);
+    if (row) sqlite3_bind_int64(row, n + 1, number);
+    if (row) sqlite3_bind_int64(row, n + 2, size[0]);
+    if (row) sqlite3_bind_int64(row, n + 3, size[1]);
+    step(floors, row, problem);
+    sqlite3_finalize(row);
+}
+
+static void remove_below(ctr_floors *floors, sqlite3_value **values, ctr_problem *problem)
+{
+    sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_REMOVE, sqlite3_mprintf(""),
+                                       compared(floors->shape, "<"), problem);
+    bind_values(row, floors->shape, values);
+    step(floors, row, problem);
+    sqlite3_finalize(row);
+}
+
+int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem *problem)
+{
+    bool has_row = false;
+    int64_t size[2] = {0, 0};
+    if (!rises(floors, values, &has_row, problem) || problem->rc != SQLITE_OK) return 0;
+    count_below(floors, values, size, problem);
+    if (ctr_guard_floors_rose(floors->post, problem)) return 0;
+    write_floors(floors, values, has_row, size, problem);
+    if (problem->rc != SQLITE_OK) return 0;
+    remove_below(floors, values, problem);
+    if (problem->rc != SQLITE_OK) ctr_guard_spoil(ctr_guard_of(floors->post));
+    return size[0];
+}

@@ -1,0 +1,93 @@
+/* store/post.h - the inside of a guard, for the three files that are it.
+ *
+ *     guard.c         posts, statements that are kept, joining a transaction and its end
+ *     watch.c         looks whether the identity is still that of the file; renews, stamps
+ *     succession.c    what follows when it is not: a new id, or a refusal
+ */
+#ifndef CTR_STORE_POST_H
+#define CTR_STORE_POST_H
+
+#include "store/guard.h"
+#include "store/medium.h"
+
+/* What must be done with the attribute once the transaction has committed. */
+typedef enum ctr_after_commit {
+    CTR_AFTER_NOTHING,
+    CTR_AFTER_READ, /* read the pair when it is about to commit */
+    CTR_AFTER_WRITE
+} ctr_after_commit;
+
+struct ctr_post {
+    ctr_guard *guard;
+    char *schema;
+    ctr_post *next;
+
+    /* True for this transaction alone. */
+    bool checked, renewed;
+    ctr_identity identity;
+    ctr_fingerprint seen;
+    ctr_attribute attribute;
+    bool bulk; /* the number has risen because of many rows */
+    ctr_after_commit after;
+    ctr_pair pair; /* if `after` is CTR_AFTER_WRITE */
+
+    /* Rows that this connection has stamped with a number and not yet written down; a guess that
+     * outlives transactions, for too high a one does no harm. */
+    int64_t number, stamped;
+
+    ctr_medium medium;
+    sqlite3_stmt *read, *renew;
+};
+
+struct ctr_guard {
+    sqlite3 *db;
+    ctr_post *posts;
+    sqlite3_stmt *schema, *join;
+    int (*renew_witness)(void *arg);
+    void *arg;
+    bool has_keeper, joined;
+    bool busy; /* with an identity; a trigger on it must not come back here */
+
+    /* Savepoints that are open, as far as we were told; and how many were when a half-done
+     * statement could not be taken back. */
+    int depth;
+    bool spoiled;
+    int spoiled_depth;
+};
+
+#define CTR_REFUSES_NUMBERS "inode numbers"
+
+/* guard.c */
+
+/* Takes the guard for one piece of work, or sets a problem. */
+bool ctr_post_enter(ctr_post *post, ctr_problem *problem);
+int ctr_post_leave(ctr_post *post, ctr_problem *problem);
+
+/* Prepares what the keeper keeps; the first look at it calls it into being. */
+sqlite3_stmt *ctr_post_keep(ctr_post *post, sqlite3_stmt **slot, ctr_sql which,
+                            ctr_problem *problem);
+
+/* To be called once the statement has run: nothing can be kept where something else has the name of
+ * the keeper. */
+void ctr_post_keep_no_more(ctr_post *post);
+
+/* watch.c */
+
+/* Reads the row into post->identity; absent is no problem. */
+int ctr_post_read(ctr_post *post, ctr_problem *problem);
+
+/* What is seen of the file now, into post->seen and post->attribute. */
+int ctr_post_see(ctr_post *post, ctr_problem *problem);
+
+/* succession.c */
+
+/* The one place where a lineage changes; post->identity is the new one. */
+void ctr_post_succeed(ctr_post *post, ctr_verdict verdict, ctr_problem *problem);
+
+/* The file stops to count, and keeps its id. */
+void ctr_post_refuse(ctr_post *post, const char *why, ctr_problem *problem);
+
+/* A random number that is not 0. */
+int64_t ctr_post_random(void);
+
+#endif

@@ -1,0 +1,221 @@
+/* store/succession.c - identities that begin, end, or stop. */
+#include "store/post.h"
+
+#include <string.h>
+
+#include "store/catalog.h"
+#include "store/place.h"
+#include "store/uuid.h"
+
+int64_t ctr_post_random(void)
+{
+    uint8_t bytes[CTR_ID_SIZE];
+    int64_t number;
+    ctr_uuid_random(bytes);
+    memcpy(&number, bytes, sizeof number);
+    return number ? number : 1;
+}
+
+/* ---- what follows ---------------------------------------------------------------------------- */
+
+/* From now on this is the place, and nothing older is it. */
+static void settle(ctr_post *post, ctr_problem *problem)
+{
+    ctr_lineage *lineage = &post->identity.lineage;
+    int64_t number = ctr_lineage_leap(lineage->pair.number, &post->attribute);
+    if (number > CTR_PAIR_MAX / 2)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the witness of %s is at its end, somebody must have forged it: remove the "
+                        "attribute " CTR_PLACE_ATTRIBUTE " of the file, then "
+                        "SELECT counter_fork('%s')",
+                        post->schema, post->schema);
+    if (post->attribute.state != CTR_ATTRIBUTE_READ) lineage->trusts_witness = false;
+    lineage->fingerprint = post->seen;
+    lineage->pair = (ctr_pair){number, ctr_post_random()};
+    post->checked = false;
+    post->after = CTR_AFTER_READ;
+}
+
+/* Marks that others have left for this id are void from now on. */
+void ctr_post_refuse(ctr_post *post, const char *why, ctr_problem *problem)
+{
+    ctr_identity *identity = &post->identity;
+    settle(post, problem);
+    identity->twist = ctr_post_random();
+    sqlite3_snprintf(sizeof identity->refuses, identity->refuses, "%s", why);
+    ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
+    ctr_identity_refuse(&run, identity);
+    ctr_catalog_redraw(post->guard->db, post->schema, problem);
+}
+
+static void take_new_id(ctr_post *post, ctr_verdict verdict, ctr_problem *problem)
+{
+    ctr_identity *identity = &post->identity;
+    ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
+    int64_t now = ctr_place_now();
+    settle(post, problem);
+    ctr_identity_retire(&run, now);
+    ctr_uuid_random(identity->id);
+    identity->name[0] = identity->refuses[0] = '\0';
+    identity->twist = 0;
+    ctr_sequence_rise(&identity->sequence, now);
+    ctr_identity_write(&run, identity, verdict.why, verdict.alone, now);
+}
+
+void ctr_post_succeed(ctr_post *post, ctr_verdict verdict, ctr_problem *problem)
+{
+    if (*post->identity.name)
+        ctr_post_refuse(post, ctr_lineage_why(verdict.why), problem);
+    else
+        take_new_id(post, verdict, problem);
+}
+
+/* ---- the first identity ---------------------------------------------------------------------- */
+
+static int create_identity(ctr_post *post, const char *name, ctr_problem *problem)
+{
+    ctr_identity *identity = &post->identity;
+    sqlite3 *db = post->guard->db;
+    if (ctr_identity_read(identity, db, post->schema, problem)) return problem->rc;
+    if (identity->present) return ctr_identity_check_name(identity, post->schema, name, problem);
+    if (ctr_post_see(post, problem)) return problem->rc;
+    bool used = post->attribute.state == CTR_ATTRIBUTE_READ;
+    if (used && name)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "this file has counted under an identity that it has lost, perhaps "
+                               "'%s': SELECT counter_init() without a name gives it a random id",
+                               name);
+
+    if (name) {
+        ctr_uuid_of_name(name, identity->id);
+        sqlite3_snprintf(sizeof identity->name, identity->name, "%s", name);
+    } else {
+        ctr_uuid_random(identity->id);
+    }
+    int64_t now = ctr_place_now();
+    identity->lineage.fingerprint = post->seen;
+    identity->lineage.pair = (ctr_pair){used ? ctr_lineage_leap(0, &post->attribute) : 1,
+                                        ctr_post_random()};
+    identity->renewal = CTR_RENEWAL;
+    ctr_sequence_rise(&identity->sequence, now);
+    ctr_run run = ctr_run_on(db, post->schema, NULL, problem);
+    ctr_identity_create(&run);
+    ctr_identity_write(&run, identity, CTR_WHY_CREATED, false, now);
+    post->checked = false;
+    post->after = CTR_AFTER_READ;
+    return problem->rc;
+}
+
+int ctr_guard_create(ctr_post *post, const char *name, ctr_problem *problem)
+{
+    if (!ctr_post_enter(post, problem)) return problem->rc;
+    create_identity(post, name, problem);
+    return ctr_post_leave(post, problem);
+}
+
+/* ---- changes that somebody else has found, or wants ------------------------------------------ */
+
+/* SQLITE_OK and an identity that is absent: there is nothing to change. */
+static int look(ctr_post *post, ctr_problem *problem)
+{
+    if (ctr_post_read(post, problem) || !post->identity.present) return problem->rc;
+    return ctr_post_see(post, problem);
+}
+
+int ctr_guard_lineage_changed(ctr_post *post, ctr_why why, ctr_problem *problem)
+{
+    if (!ctr_post_enter(post, problem)) return problem->rc;
+    if (look(post, problem) == SQLITE_OK && post->identity.present)
+        ctr_post_succeed(post, (ctr_verdict){why, false}, problem);
+    return ctr_post_leave(post, problem);
+}
+
+/* Only damage is mended: a newer format is not ours to overwrite. */
+static void read_for_fork(ctr_post *post, ctr_problem *problem)
+{
+    ctr_problem damage = {SQLITE_OK, NULL};
+    ctr_post_read(post, &damage);
+    if (damage.rc != SQLITE_CORRUPT_VTAB) {
+        *problem = damage;
+        if (problem->rc == SQLITE_OK && !post->identity.present)
+            ctr_identity_missing(post->schema, problem);
+        return;
+    }
+    ctr_problem_close(&damage);
+    post->identity = (ctr_identity){.lineage.pair.number = 1, .floors = ctr_post_random()};
+    ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
+    ctr_run_do(&run, CTR_SQL_IDENTITY_CLEAR, NULL);
+}
+
+static void fork_identity(ctr_post *post, ctr_problem *problem)
+{
+    read_for_fork(post, problem);
+    if (ctr_post_see(post, problem)) return;
+    ctr_identity *identity = &post->identity;
+    identity->name[0] = '\0';
+    identity->lineage.trusts_witness = false;
+    identity->renewal = identity->renewal > 0 ? identity->renewal : CTR_RENEWAL;
+    ctr_post_succeed(post, (ctr_verdict){CTR_WHY_FORK, false}, problem);
+}
+
+int ctr_guard_fork(ctr_post *post, ctr_problem *problem)
+{
+    if (!ctr_post_enter(post, problem)) return problem->rc;
+    fork_identity(post, problem);
+    return ctr_post_leave(post, problem);
+}
+
+/* It takes back no other refusal than that of the inode numbers. */
+static int trust_witness(ctr_post *post, ctr_problem *problem)
+{
+    ctr_identity *identity = &post->identity;
+    if (look(post, problem)) return problem->rc;
+    if (!identity->present) return ctr_identity_missing(post->schema, problem);
+    if (*identity->refuses && strcmp(identity->refuses, CTR_REFUSES_NUMBERS) != 0)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "%s does not count for another reason (%s), which a witness does not "
+                               "mend: SELECT counter_fork('%s') gives it a new random id",
+                               post->schema, identity->refuses, post->schema);
+    if (*identity->name && !ctr_lineage_same_place(&identity->lineage.fingerprint, &post->seen))
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "%s is '%s' and looks like a copy of the file that counts under that "
+                               "name: SELECT counter_fork('%s') gives it a new random id",
+                               post->schema, identity->name, post->schema);
+    identity->lineage.trusts_witness = true;
+    if (post->medium.kind != CTR_MEDIUM_FILE || post->attribute.state != CTR_ATTRIBUTE_READ)
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "there is no witness to trust: the file has no extended attribute " CTR_PLACE_ATTRIBUTE
+            " of ours; it gets one when it counts, where the file system has them");
+    if (ctr_lineage_judge(&identity->lineage, &post->seen, &post->attribute).why != CTR_WHY_NONE)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "the witness says that this is older content: SELECT "
+                               "counter_fork('%s') takes a new id",
+                               post->schema);
+    ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
+    ctr_run_do(&run, CTR_SQL_IDENTITY_TRUST, NULL);
+    post->checked = false;
+    return problem->rc;
+}
+
+int ctr_guard_trust_witness(ctr_post *post, ctr_problem *problem)
+{
+    if (!ctr_post_enter(post, problem)) return problem->rc;
+    trust_witness(post, problem);
+    return ctr_post_leave(post, problem);
+}
+
+/* ---- floors ---------------------------------------------------------------------------------- */
+
+int ctr_guard_floors_rose(ctr_post *post, ctr_problem *problem)
+{
+    if (!ctr_guard_merge(post, problem)) return problem->rc;
+    int64_t floors = ctr_post_random();
+    ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_FLOORS);
+    if (row) sqlite3_bind_int64(row, 1, floors);
+    ctr_run_row(&run, row);
+    sqlite3_finalize(row);
+    post->identity.floors = floors;
+    return problem->rc;
+}

@@ -1,0 +1,227 @@
+/* store/watch.c - looks whether an identity is still that of its file; renews it, stamps rows. */
+#include "store/post.h"
+
+#include <string.h>
+
+#include "store/place.h"
+
+enum { DAY_LIMIT = 2 }; /* new ids in a day that the fingerprint alone may cost */
+
+/* ---- what there is --------------------------------------------------------------------------- */
+
+/* A statement that cannot be prepared may want a table that is not there. */
+int ctr_post_read(ctr_post *post, ctr_problem *problem)
+{
+    post->identity = (ctr_identity){0};
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (!post->read) {
+        sqlite3 *db = post->guard->db;
+        if (ctr_identity_read(&post->identity, db, post->schema, problem)) return problem->rc;
+        if (!post->identity.present) return SQLITE_OK;
+    }
+    sqlite3_stmt *rows = ctr_post_keep(post, &post->read, CTR_SQL_IDENTITY_READ, problem);
+    if (rows) ctr_identity_take(&post->identity, rows, problem);
+    ctr_post_keep_no_more(post);
+    return problem->rc;
+}
+
+/* DETACH makes every statement expire, and the next file may stand where the last one stood in
+ * memory: so a statement that was prepared again says that nothing is known of the file. */
+int ctr_post_see(ctr_post *post, ctr_problem *problem)
+{
+    bool anew = post->read && sqlite3_stmt_status(post->read, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    return ctr_medium_see(&post->medium, post->guard->db, post->schema, anew, &post->seen,
+                          &post->attribute, problem);
+}
+
+/* ---- the check ------------------------------------------------------------------------------- */
+
+static bool is_last_straw(ctr_post *post, ctr_problem *problem)
+{
+    int64_t n = 0;
+    ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_ALONE);
+    if (row) sqlite3_bind_int64(row, 1, ctr_place_now());
+    if (ctr_run_row(&run, row)) n = sqlite3_column_int64(row, 0);
+    sqlite3_finalize(row);
+    return n >= DAY_LIMIT;
+}
+
+static void judge(ctr_post *post, ctr_problem *problem)
+{
+    const ctr_lineage *lineage = &post->identity.lineage;
+    ctr_verdict verdict = ctr_lineage_judge(lineage, &post->seen, &post->attribute);
+    if (verdict.why != CTR_WHY_NONE && verdict.alone && is_last_straw(post, problem))
+        ctr_post_refuse(post, CTR_REFUSES_NUMBERS, problem);
+    else if (verdict.why != CTR_WHY_NONE && problem->rc == SQLITE_OK)
+        ctr_post_succeed(post, verdict, problem);
+    else if (ctr_lineage_outdates(&lineage->pair, &post->attribute))
+        post->after = CTR_AFTER_READ;
+}
+
+static void check_post(ctr_post *post, ctr_problem *problem)
+{
+    if (ctr_post_read(post, problem)) {
+        ctr_identity_offer_fork(post->guard->db, post->schema, problem);
+        return;
+    }
+    if (!post->identity.present) {
+        ctr_identity_missing(post->schema, problem);
+        return;
+    }
+    if (ctr_post_see(post, problem)) return;
+    judge(post, problem);
+    post->checked = problem->rc == SQLITE_OK;
+    post->renewed = false;
+}
+
+const ctr_identity *ctr_guard_merge(ctr_post *post, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return NULL;
+    if (!post->checked && ctr_post_enter(post, problem)) {
+        check_post(post, problem);
+        ctr_post_leave(post, problem);
+    }
+    return problem->rc == SQLITE_OK ? &post->identity : NULL;
+}
+
+/* ---- renewal --------------------------------------------------------------------------------- */
+
+static bool is_due(const ctr_identity *identity, int64_t now)
+{
+    int64_t passed = now - identity->renewed;
+    bool passes = passed >= identity->renewal || -passed >= identity->renewal;
+    return passes && identity->lineage.pair.number < CTR_PAIR_MAX;
+}
+
+/* What other transactions of this connection have stamped since the number was last written. */
+static void count_stamped(ctr_post *post)
+{
+    ctr_sequence *sequence = &post->identity.sequence;
+    if (post->number != sequence->number) post->stamped = 0;
+    post->number = sequence->number;
+    sequence->stamped += post->stamped;
+}
+
+static void write_renewal(ctr_post *post, ctr_problem *problem)
+{
+    const ctr_identity *identity = &post->identity;
+    sqlite3_stmt *row = ctr_post_keep(post, &post->renew, CTR_SQL_IDENTITY_RENEW, problem);
+    if (!row) return;
+    sqlite3_bind_int64(row, 1, identity->lineage.pair.number);
+    sqlite3_bind_int64(row, 2, identity->lineage.pair.random);
+    sqlite3_bind_int64(row, 3, identity->renewed);
+    sqlite3_bind_int(row, 4,
+                     post->attribute.state == CTR_ATTRIBUTE_READ || identity->lineage.witnessed);
+    sqlite3_bind_int64(row, 5, identity->sequence.number);
+    sqlite3_bind_int64(row, 6, identity->sequence.risen);
+    sqlite3_bind_int64(row, 7, identity->sequence.stamped);
+    ctr_problem_sqlite(problem, post->guard->db, sqlite3_step(row));
+    sqlite3_reset(row);
+    ctr_post_keep_no_more(post);
+    post->number = identity->sequence.number;
+    post->stamped = 0;
+}
+
+static void renew(ctr_post *post, ctr_problem *problem)
+{
+    ctr_identity *identity = &post->identity;
+    int64_t now = ctr_place_now();
+    bool due = is_due(identity, now);
+    count_stamped(post);
+    bool rises = ctr_sequence_is_due(&identity->sequence, now);
+    if (rises) ctr_sequence_rise(&identity->sequence, now);
+    if (due) {
+        identity->lineage.pair.number++;
+        identity->lineage.pair.random = ctr_post_random();
+        identity->renewed = now;
+        post->after = CTR_AFTER_READ;
+    }
+    if (due || rises) write_renewal(post, problem);
+}
+
+static int renew_once(ctr_post *post, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || post->renewed) return problem->rc;
+    if (ctr_post_enter(post, problem)) {
+        renew(post, problem);
+        ctr_post_leave(post, problem);
+    }
+    post->renewed = problem->rc == SQLITE_OK;
+    return problem->rc;
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+static int say_refusal(const ctr_post *post, ctr_problem *problem)
+{
+    if (strcmp(post->identity.refuses, CTR_REFUSES_NUMBERS) == 0)
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s does not count: its file system has given the file other inode numbers three "
+            "times in a day, and each time costs a replica id; SELECT counter_trust_witness('%s') "
+            "relies on the extended attribute alone, SELECT counter_fork('%s') takes a new id now",
+            post->schema, post->schema, post->schema);
+    return ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "%s is '%s' and does not count, for another file may count under that name (%s): "
+        "SELECT counter_fork('%s') gives it a new random id",
+        post->schema, post->identity.name, post->identity.refuses, post->schema);
+}
+
+const uint8_t *ctr_guard_count(ctr_post *post, ctr_problem *problem)
+{
+    if (!ctr_guard_merge(post, problem)) return NULL;
+    if (*post->identity.refuses) {
+        say_refusal(post, problem);
+        return NULL;
+    }
+    return renew_once(post, problem) == SQLITE_OK ? post->identity.id : NULL;
+}
+
+const uint8_t *ctr_guard_checked(const ctr_post *post)
+{
+    bool counts = post->checked && post->renewed && !*post->identity.refuses;
+    return counts ? post->identity.id : NULL;
+}
+
+/* ---- stamping -------------------------------------------------------------------------------- */
+
+static void rise(ctr_post *post, ctr_problem *problem)
+{
+    ctr_sequence *sequence = &post->identity.sequence;
+    ctr_sequence_rise(sequence, ctr_place_now());
+    ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_RISE);
+    if (row) sqlite3_bind_int64(row, 1, sequence->number);
+    if (row) sqlite3_bind_int64(row, 2, sequence->risen);
+    ctr_run_row(&run, row);
+    sqlite3_finalize(row);
+    post->number = sequence->number;
+    post->stamped = 0;
+}
+
+int64_t ctr_guard_stamp(ctr_post *post, int64_t last, ctr_problem *problem)
+{
+    ctr_sequence *sequence = &post->identity.sequence;
+    if (!ctr_guard_merge(post, problem) || renew_once(post, problem)) return 0;
+    if (last == sequence->number) return last;
+    if (sequence->stamped >= CTR_SEQUENCE_ROWS && ctr_post_enter(post, problem)) {
+        rise(post, problem);
+        post->bulk = true;
+        ctr_post_leave(post, problem);
+    }
+    sequence->stamped++;
+    post->stamped++;
+    return problem->rc == SQLITE_OK ? sequence->number : 0;
+}
+
+/* After many rows the number rises once more: whoever reads from it on need not read the last of
+ * them again. */
+void ctr_guard_close_bulk(ctr_post *post, ctr_problem *problem)
+{
+    if (!post->bulk || problem->rc != SQLITE_OK) return;
+    post->bulk = false;
+    if (!ctr_run_has_schema(post->guard->db, post->schema)) return;
+    if (ctr_guard_merge(post, problem)) rise(post, problem);
+}

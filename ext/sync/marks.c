@@ -1,0 +1,116 @@
+/* sync/marks.c - reads and leaves marks. */
+#include "sync/marks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "store/run.h"
+
+enum { TWIST_DIGITS = 16 };
+
+static void bind_tables(sqlite3_stmt *row, const ctr_identity *source,
+                        const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine)
+{
+    if (!row) return;
+    sqlite3_bind_blob(row, 1, source->id, CTR_ID_SIZE, SQLITE_STATIC);
+    sqlite3_bind_blob(row, 2, theirs->token, CTR_ID_SIZE, SQLITE_STATIC);
+    sqlite3_bind_blob(row, 3, mine->token, CTR_ID_SIZE, SQLITE_STATIC);
+}
+
+static void bind_feed(sqlite3_stmt *row, const uint8_t id[CTR_ID_SIZE], int64_t twist)
+{
+    if (!row) return;
+    sqlite3_bind_blob(row, 1, id, CTR_ID_SIZE, SQLITE_STATIC);
+    sqlite3_bind_int64(row, 2, twist);
+}
+
+static int64_t take_mark(ctr_run *run, sqlite3_stmt *row)
+{
+    int64_t mark = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return mark > 0 ? mark : 0;
+}
+
+int64_t ctr_marks_read(sqlite3 *db, const char *schema, const ctr_identity *source,
+                       const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine,
+                       ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run_do(&run, CTR_SQL_MARKS_CREATE, NULL);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_READ);
+    bind_tables(row, source, theirs, mine);
+    int64_t mark = take_mark(&run, row);
+    return mark <= source->sequence.number ? mark : 0;
+}
+
+int ctr_marks_write(sqlite3 *db, const char *schema, const ctr_identity *source,
+                    const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine,
+                    ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run_do(&run, CTR_SQL_MARKS_CREATE, NULL);
+    ctr_run_do(&run, CTR_SQL_MARKS_SWEEP, NULL);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_WRITE);
+    bind_tables(row, source, theirs, mine);
+    if (row) sqlite3_bind_int64(row, 4, source->sequence.number);
+    ctr_run_row(&run, row);
+    sqlite3_finalize(row);
+    return problem->rc;
+}
+
+/* ---- the feed -------------------------------------------------------------------------------- */
+
+void ctr_marks_source_to_text(const uint8_t id[CTR_ID_SIZE], int64_t twist,
+                              char text[CTR_MARKS_SOURCE_SIZE])
+{
+    ctr_id_to_text(id, text);
+    if (twist)
+        snprintf(text + strlen(text), CTR_MARKS_SOURCE_SIZE - strlen(text), "/%016llx",
+                 (unsigned long long)twist);
+}
+
+static int hex_digit(char c)
+{
+    static const char DIGITS[] = "0123456789abcdef";
+    const char *at = c ? strchr(DIGITS, c) : NULL;
+    return at ? (int)(at - DIGITS) : -1;
+}
+
+bool ctr_marks_source_from_text(const char *text, size_t size, uint8_t id[CTR_ID_SIZE],
+                                int64_t *twist)
+{
+    const size_t id_size = CTR_ID_TEXT_SIZE - 1;
+    uint64_t bits = 0;
+    *twist = 0;
+    if (size == id_size) return ctr_id_from_text(text, size, id);
+    if (size != id_size + 1 + TWIST_DIGITS || text[id_size] != '/') return false;
+    for (size_t i = id_size + 1; i < size; i++) {
+        int digit = hex_digit(text[i]);
+        if (digit < 0) return false;
+        bits = bits << 4 | (uint64_t)digit;
+    }
+    memcpy(twist, &bits, sizeof bits);
+    return *twist != 0 && ctr_id_from_text(text, id_size, id);
+}
+
+int64_t ctr_marks_of_feed(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], int64_t twist,
+                          ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, "main", NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_LEAST);
+    bind_feed(row, id, twist);
+    return take_mark(&run, row);
+}
+
+int ctr_marks_raise_feed(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], int64_t twist, int64_t upto,
+                         ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, "main", NULL, problem);
+    ctr_run_do(&run, CTR_SQL_MARKS_SWEEP, NULL);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_RAISE);
+    bind_feed(row, id, twist);
+    if (row) sqlite3_bind_int64(row, 3, upto);
+    ctr_run_row(&run, row);
+    sqlite3_finalize(row);
+    return problem->rc;
+}

@@ -1,0 +1,92 @@
+/* sync/merge.c - merges cells into one table, row by row. */
+#include "sync/merge.h"
+
+#include <string.h>
+
+#include "store/describe.h"
+
+int ctr_merge_refuse_triggers(sqlite3 *db, const char *schema, const char *table,
+                              ctr_problem *problem)
+{
+    static const char *const SUFFIXES[] = {"cells", "floors"};
+    for (size_t i = 0; i < sizeof SUFFIXES / sizeof *SUFFIXES; i++) {
+        char *stored = sqlite3_mprintf("%s_%s", table, SUFFIXES[i]);
+        if (!stored) return ctr_problem_nomem(problem);
+        ctr_shape_refuse_triggers(db, schema, stored, problem);
+        sqlite3_free(stored);
+    }
+    return problem->rc;
+}
+
+int ctr_merge_refuse_triggers_of_file(sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    static const char *const TABLES[] = {"counter_tables",    "counter_replica", "counter_former",
+                                         "counter_conflicts", "counter_sources", "counter_peers"};
+    for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES; i++)
+        ctr_shape_refuse_triggers(db, schema, TABLES[i], problem);
+    return problem->rc;
+}
+
+bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
+                    ctr_post *post, ctr_conflicts *conflicts, ctr_problem *problem)
+{
+    *merge = (ctr_merge){.conflicts = conflicts};
+    if (!ctr_catalog_born(&merge->entry, db, schema, birth, problem)) return false;
+    const char *name = merge->entry.name;
+    if (ctr_shape_read(&merge->shape, db, schema, name, problem)) return false;
+    if (ctr_merge_refuse_triggers(db, schema, name, problem)) return false;
+    ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, post, problem);
+    merge->floors = ctr_floors_on(db, merge->rows.schema, name, &merge->shape, post);
+    return problem->rc == SQLITE_OK;
+}
+
+void ctr_merge_close(ctr_merge *merge)
+{
+    ctr_floors_release(&merge->floors);
+    ctr_rows_close(&merge->rows);
+    ctr_shape_close(&merge->shape);
+    ctr_catalog_close_entry(&merge->entry);
+}
+
+bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem)
+{
+    merge->keys = keys;
+    if (ctr_rows_find_key(&merge->rows, keys, problem)) return false;
+    if (merge->rows.found) return true;
+    return !ctr_floors_is_below(&merge->floors, keys, problem) && problem->rc == SQLITE_OK;
+}
+
+static void record(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem)
+{
+    const char *column = merge->shape.columns[merge->shape.counters[counter]].name;
+    char *key = ctr_describe_key(merge->keys, merge->shape.n_keys);
+    if (key)
+        merge->n_conflicts +=
+            ctr_conflicts_record(merge->conflicts, merge->entry.birth, key, column,
+                                 &merge->rows.cells[counter], theirs, problem);
+    else
+        ctr_problem_nomem(problem);
+    sqlite3_free(key);
+}
+
+int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem)
+{
+    ctr_rows *rows = &merge->rows;
+    const ctr_cell *mine = &rows->cells[counter];
+    if (problem->rc != SQLITE_OK || ctr_cell_same(mine, theirs)) return problem->rc;
+    if (!ctr_conflicts_none(merge->conflicts, mine, theirs))
+        record(merge, counter, theirs, problem);
+
+    uint8_t *out = ctr_rows_room(rows, mine->size + theirs->size, problem);
+    if (!out) return problem->rc;
+    size_t size = ctr_cell_merge(mine, theirs, out);
+    bool same = size == mine->size && (size == 0 || memcmp(out, mine->bytes, size) == 0);
+    if (!same) ctr_rows_set(rows, counter, size);
+    return problem->rc;
+}
+
+bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || !ctr_rows_changed(&merge->rows)) return false;
+    return ctr_rows_write(&merge->rows, merge->keys, problem) == SQLITE_OK;
+}

@@ -1,0 +1,43 @@
+/* sync/merge.h - a counter table that takes rows of another file, whichever way they come.
+ *
+ *     ctr_merge_find(merge, keys, problem)                  false: below a floor, to be dropped
+ *     ctr_merge_cell(merge, counter, &cell, problem)        for each cell that came
+ *     ctr_merge_write(merge, keys, problem)                 one write; true if the row has changed
+ *
+ * What the cells prove goes to counter_conflicts first (sync/conflicts.h).
+ */
+#ifndef CTR_SYNC_MERGE_H
+#define CTR_SYNC_MERGE_H
+
+#include "store/catalog.h"
+#include "store/floors.h"
+#include "store/rows.h"
+#include "sync/conflicts.h"
+
+typedef struct ctr_merge {
+    ctr_catalog_entry entry; /* owned; the table by its names */
+    ctr_shape shape;
+    ctr_rows rows;
+    ctr_floors floors;
+    ctr_conflicts *conflicts; /* borrowed */
+    sqlite3_value **keys;     /* of the row found last; borrowed */
+    int64_t n_conflicts;
+} ctr_merge;
+
+/* Opens the table born as `birth`, whose triggers are refused. False, without a problem, if there is
+ * none. To be closed whatever is returned; it must not be moved while it is open. */
+bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
+                    ctr_post *post, ctr_conflicts *conflicts, ctr_problem *problem);
+void ctr_merge_close(ctr_merge *merge);
+
+bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
+int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem);
+bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem);
+
+/* Nothing that somebody has hung on the stored tables of a table runs with a merge, at either end; nor
+ * what hangs on those of the file that takes. */
+int ctr_merge_refuse_triggers(sqlite3 *db, const char *schema, const char *table,
+                              ctr_problem *problem);
+int ctr_merge_refuse_triggers_of_file(sqlite3 *db, const char *schema, ctr_problem *problem);
+
+#endif
