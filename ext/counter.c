@@ -12,14 +12,12 @@ static int (*const FUNCTIONS[])(sqlite3 *) = {
     ctr_cells_register,
     ctr_aggregates_register,
     ctr_shards_register,
+    ctr_keys_register,
 };
 
 static int (*const SHARING[])(sqlite3 *, ctr_shared *) = {
-    ctr_internal_register,
-    ctr_table_register,
-    ctr_exchange_register,
-    ctr_replica_register,
-    ctr_history_register,
+    ctr_internal_register, ctr_table_register,   ctr_exchange_register, ctr_replica_register,
+    ctr_history_register,  ctr_changes_register, ctr_contents_register,
 };
 
 static int register_all(sqlite3 *db)

@@ -34,9 +34,17 @@ SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}" ORD
 -- name: ROWS_SINCE
 SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE _seq >= ?1;
 
+-- The same with their numbers.
+-- name: ROWS_NUMBERED
+SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE _seq >= ?1;
+
 -- name: ROWS_ANY_SINCE
 SELECT 1 FROM "{schema}"."{table}_cells" WHERE _seq >= ?1 LIMIT 1;
 
 -- Whole, in the order of storage: no collation of a foreign file is trusted.
 -- name: ROWS_ALL
 SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
+
+-- Parameters as the values of a row.
+-- name: ROWS_OF_PARAMETERS
+SELECT "{values}";

@@ -50,8 +50,8 @@ bool ctr_catalog_born(ctr_catalog_entry *entry, sqlite3 *db, const char *schema,
     return look_up(entry, db, schema, CTR_SQL_CATALOG_BORN, birth, problem);
 }
 
-bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema,
-                       const char *table, ctr_problem *problem)
+bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *table,
+                       ctr_problem *problem)
 {
     return look_up(entry, db, schema, CTR_SQL_CATALOG_NAMED, table, problem);
 }
@@ -110,8 +110,7 @@ int ctr_catalog_read(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_
     if (!ctr_shape_is_table(db, schema, "counter_tables", problem)) return problem->rc;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_LIST);
-    while (ctr_run_row(&run, row))
-        add_entry(catalog, row, problem);
+    while (ctr_run_row(&run, row)) add_entry(catalog, row, problem);
     sqlite3_finalize(row);
     return problem->rc;
 }

@@ -29,8 +29,8 @@ void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, cons
  * is none, or a problem. The entry is to be closed whatever is returned. */
 bool ctr_catalog_born(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *birth,
                       ctr_problem *problem);
-bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema,
-                       const char *table, ctr_problem *problem);
+bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *table,
+                       ctr_problem *problem);
 void ctr_catalog_close_entry(ctr_catalog_entry *entry);
 
 /* Draws new tokens: marks that others have left for these tables are void. */

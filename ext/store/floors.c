@@ -69,8 +69,7 @@ static char *size_list(const ctr_shape *shape)
 ctr_floors ctr_floors_on(sqlite3 *db, const char *schema, const char *table, const ctr_shape *shape,
                          ctr_post *post)
 {
-    return (ctr_floors){
-        .db = db, .schema = schema, .table = table, .shape = shape, .post = post};
+    return (ctr_floors){.db = db, .schema = schema, .table = table, .shape = shape, .post = post};
 }
 
 void ctr_floors_release(ctr_floors *floors)
@@ -141,6 +140,11 @@ sqlite3_stmt *ctr_floors_read(sqlite3 *db, const char *schema, const char *table
                               const ctr_shape *shape, ctr_problem *problem)
 {
     ctr_floors floors = ctr_floors_on(db, schema, table, shape, NULL);
+    char *stored = sqlite3_mprintf("%s_floors", table);
+    if (!stored) ctr_problem_nomem(problem);
+    if (problem->rc == SQLITE_OK && !ctr_shape_is_table(db, schema, stored, problem))
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s is missing", stored);
+    sqlite3_free(stored);
     return prepare_floors(&floors, CTR_SQL_FLOORS_READ, sqlite3_mprintf(""), sqlite3_mprintf(""),
                           problem);
 }

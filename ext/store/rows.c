@@ -352,7 +352,8 @@ int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem
     forget(rows);
     sqlite3_stmt *statement = find_key_statement(rows, problem);
     if (!statement) return problem->rc;
-    if (ctr_problem_sqlite(problem, rows->db, bind_keys(rows, statement, 1, keys))) return problem->rc;
+    if (ctr_problem_sqlite(problem, rows->db, bind_keys(rows, statement, 1, keys)))
+        return problem->rc;
     return find(rows, statement, problem);
 }
 

@@ -94,8 +94,8 @@ static int create_identity(ctr_post *post, const char *name, ctr_problem *proble
     }
     int64_t now = ctr_place_now();
     identity->lineage.fingerprint = post->seen;
-    identity->lineage.pair = (ctr_pair){used ? ctr_lineage_leap(0, &post->attribute) : 1,
-                                        ctr_post_random()};
+    identity->lineage.pair =
+        (ctr_pair){used ? ctr_lineage_leap(0, &post->attribute) : 1, ctr_post_random()};
     identity->renewal = CTR_RENEWAL;
     ctr_sequence_rise(&identity->sequence, now);
     ctr_run run = ctr_run_on(db, post->schema, NULL, problem);
@@ -172,15 +172,17 @@ static int trust_witness(ctr_post *post, ctr_problem *problem)
     if (look(post, problem)) return problem->rc;
     if (!identity->present) return ctr_identity_missing(post->schema, problem);
     if (*identity->refuses && strcmp(identity->refuses, CTR_REFUSES_NUMBERS) != 0)
-        return ctr_problem_set(problem, SQLITE_ERROR,
-                               "%s does not count for another reason (%s), which a witness does not "
-                               "mend: SELECT counter_fork('%s') gives it a new random id",
-                               post->schema, identity->refuses, post->schema);
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s does not count for another reason (%s), which a witness does not "
+            "mend: SELECT counter_fork('%s') gives it a new random id",
+            post->schema, identity->refuses, post->schema);
     if (*identity->name && !ctr_lineage_same_place(&identity->lineage.fingerprint, &post->seen))
-        return ctr_problem_set(problem, SQLITE_ERROR,
-                               "%s is '%s' and looks like a copy of the file that counts under that "
-                               "name: SELECT counter_fork('%s') gives it a new random id",
-                               post->schema, identity->name, post->schema);
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s is '%s' and looks like a copy of the file that counts under that "
+            "name: SELECT counter_fork('%s') gives it a new random id",
+            post->schema, identity->name, post->schema);
     identity->lineage.trusts_witness = true;
     if (post->medium.kind != CTR_MEDIUM_FILE || post->attribute.state != CTR_ATTRIBUTE_READ)
         return ctr_problem_set(

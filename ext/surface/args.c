@@ -20,9 +20,8 @@ void ctr_arg_error(sqlite3_context *ctx, const char *format, ...)
     sqlite3_free(text);
 }
 
-/* "<function>: <name> must be <wanted>, not <the value>" */
-static bool refuse_value(sqlite3_context *ctx, const char *function, const char *name,
-                         const char *wanted, sqlite3_value *value)
+bool ctr_arg_refuse(sqlite3_context *ctx, const char *function, const char *name,
+                    const char *wanted, sqlite3_value *value)
 {
     char *shown = ctr_describe_value(value);
     if (shown)
@@ -38,7 +37,7 @@ bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *val
     *cell = ctr_cell_untouched();
     if (sqlite3_value_type(value) == SQLITE_NULL) return true;
     if (sqlite3_value_type(value) != SQLITE_BLOB)
-        return refuse_value(ctx, function, "the cell", "a BLOB or NULL", value);
+        return ctr_arg_refuse(ctx, function, "the cell", "a BLOB or NULL", value);
     const uint8_t *bytes = sqlite3_value_blob(value);
     size_t size = (size_t)sqlite3_value_bytes(value);
     if (!bytes && size > 0) {
@@ -61,7 +60,7 @@ bool ctr_arg_integer(sqlite3_context *ctx, const char *function, const char *nam
                      sqlite3_value *value, int64_t least, int64_t most, int64_t *n)
 {
     if (sqlite3_value_type(value) != SQLITE_INTEGER)
-        return refuse_value(ctx, function, name, "an INTEGER", value);
+        return ctr_arg_refuse(ctx, function, name, "an INTEGER", value);
     *n = sqlite3_value_int64(value);
     if (*n >= least && *n <= most) return true;
     ctr_arg_error(ctx, "%s: %s must be %lld ... %lld, not %lld", function, name, (long long)least,
@@ -85,7 +84,7 @@ bool ctr_arg_id(sqlite3_context *ctx, const char *function, const char *name, sq
         const char *text = (const char *)sqlite3_value_text(value);
         if (text && ctr_id_from_text(text, (size_t)sqlite3_value_bytes(value), id)) return true;
     }
-    return refuse_value(ctx, function, name, "a UUID (text, or a BLOB of 16 bytes)", value);
+    return ctr_arg_refuse(ctx, function, name, "a UUID (text, or a BLOB of 16 bytes)", value);
 }
 
 bool ctr_arg_status(sqlite3_context *ctx, const char *function, ctr_status status)
@@ -136,7 +135,8 @@ int ctr_arg_sync(sqlite3_vtab *table, ctr_guard *guard)
     int rc = ctr_guard_sync(guard);
     if (rc == SQLITE_OK || !ctr_guard_is_spoiled(guard)) return rc;
     sqlite3_free(table->zErrMsg);
-    table->zErrMsg = sqlite3_mprintf("a statement of this transaction failed half-way and could not "
-                                     "be taken back: the transaction is rolled back");
+    table->zErrMsg =
+        sqlite3_mprintf("a statement of this transaction failed half-way and could not "
+                        "be taken back: the transaction is rolled back");
     return rc;
 }

@@ -11,6 +11,10 @@
 #include "counter_cell.h"
 #include "store/guard.h"
 
+/* "<function>: <name> must be <wanted>, not <the value>"; false. */
+bool ctr_arg_refuse(sqlite3_context *ctx, const char *function, const char *name,
+                    const char *wanted, sqlite3_value *value);
+
 /* A BLOB that holds a cell, or NULL, the untouched one. The view lives as long as `value`. */
 bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *value, ctr_cell *cell);
 

@@ -141,7 +141,7 @@ static void fn_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (ctr_cell_is_untouched(&cell)) return;
     uint8_t digest[CTR_ID_SIZE];
     char text[CTR_ID_TEXT_SIZE];
-    ctr_uuid_of_cell(cell.bytes, cell.size, digest);
+    ctr_uuid_of_bytes(cell.bytes, cell.size, digest);
     ctr_id_to_text(digest, text);
     sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }

@@ -206,11 +206,11 @@ static void refuse_command(sqlite3_value *value, ctr_problem *problem)
 {
     char *shown = ctr_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
-    ctr_problem_set(
-        problem, SQLITE_ERROR,
-        "unknown command %s; there are 'integrity-check', 'purge below', 'reset', 'reset <counter>' "
-        "and 'delete <counter>'",
-        shown ? shown : "");
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "unknown command %s; there are 'integrity-check', 'purge below', 'reset', "
+                    "'reset <counter>' "
+                    "and 'delete <counter>'",
+                    shown ? shown : "");
     sqlite3_free(shown);
 }
 

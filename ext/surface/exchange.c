@@ -44,8 +44,7 @@ static int open_sources(sqlite3 *db, const direction *way, const char *peer, ctr
     if (!attached) ctr_source_open_path(theirs, db, peer, problem);
     if (attached && way->takes) ctr_source_open(theirs, db, peer, problem);
     if (way->gives) ctr_source_open(ours, db, "main", problem);
-    if (problem->rc == SQLITE_OK && ctr_source_is_file_of(theirs, db, "main"))
-        refuse_main(problem);
+    if (problem->rc == SQLITE_OK && ctr_source_is_file_of(theirs, db, "main")) refuse_main(problem);
     return problem->rc;
 }
 
@@ -92,8 +91,7 @@ static int exchange(ctr_shared *shared, const direction *way, const char *peer, 
     open_sources(db, way, peer, &theirs, &ours, problem);
     if (way->takes && problem->rc == SQLITE_OK) ctr_pull_open(&theirs, &they, problem);
     if (way->gives && problem->rc == SQLITE_OK) ctr_pull_open(&ours, &we, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_session_begin(&session, db, &shared->sessions, problem);
+    if (problem->rc == SQLITE_OK) ctr_session_begin(&session, db, &shared->sessions, problem);
     lock_targets(&session, way, peer, problem);
 
     if (way->takes && problem->rc == SQLITE_OK)
@@ -145,12 +143,12 @@ static void report_exchange(ctr_answer *answer, sqlite3_value **args, ctr_proble
     ctr_pull_report_close(&report);
 }
 
-#define EXCHANGE(function, peer)                                                                   \
-    {                                                                                              \
-        .name = function, .n_columns = 4, .n_args = 2, .n_needed = 1, .works = true,               \
-        .columns = "table_name TEXT, rows_read INTEGER, rows_changed INTEGER, conflicts INTEGER",  \
-        .args = "peer HIDDEN, how HIDDEN", .usage = "one argument is needed, " peer,               \
-        .fill = report_exchange                                                                    \
+#define EXCHANGE(function, peer)                                                                  \
+    {                                                                                             \
+        .name = function, .n_columns = 4, .n_args = 2, .n_needed = 1, .works = true,              \
+        .columns = "table_name TEXT, rows_read INTEGER, rows_changed INTEGER, conflicts INTEGER", \
+        .args = "peer HIDDEN, how HIDDEN", .usage = "one argument is needed, " peer,              \
+        .fill = report_exchange                                                                   \
     }
 
 int ctr_exchange_register(sqlite3 *db, ctr_shared *shared)

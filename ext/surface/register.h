@@ -16,6 +16,7 @@ enum {
 int ctr_cells_register(sqlite3 *db);      /* functions of cells */
 int ctr_aggregates_register(sqlite3 *db); /* counter_merge(cell), counter_sum, counter_collect */
 int ctr_shards_register(sqlite3 *db);     /* counter_shards */
+int ctr_keys_register(sqlite3 *db);       /* counter_key, _key_json, _mark, _seen */
 
 /* What those share that work with files: the connection's guard, and the sync that is running. */
 typedef struct ctr_shared {
@@ -37,6 +38,8 @@ int ctr_replica_register(sqlite3 *db, ctr_shared *shared);  /* counter_inc, _dec
 int ctr_table_register(sqlite3 *db, ctr_shared *shared);    /* USING counter(...) */
 int ctr_exchange_register(sqlite3 *db, ctr_shared *shared); /* counter_pull, _push, _sync */
 int ctr_history_register(sqlite3 *db, ctr_shared *shared);  /* counter_identity */
+int ctr_changes_register(sqlite3 *db, ctr_shared *shared);  /* counter_changes */
+int ctr_contents_register(sqlite3 *db, ctr_shared *shared); /* digests, floors */
 int ctr_internal_register(sqlite3 *db, ctr_shared *shared); /* counter_guard, counter_witness */
 
 /* Is the library in this connection already? A second guard beside the first would not know what that

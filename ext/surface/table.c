@@ -28,6 +28,7 @@ static int table_disconnect(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
     drop_scans(table);
+    ctr_floors_release(&table->floors);
     ctr_rows_close(&table->rows);
     ctr_shape_close(&table->shape);
     sqlite3_free(table->keys);

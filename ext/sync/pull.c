@@ -304,8 +304,7 @@ static void merge_table(file_pull *pull, const ctr_catalog_entry *theirs, ctr_pr
     ctr_catalog_entry mine;
     bool is_there = ctr_catalog_born(&mine, pull->db, pull->target, theirs->birth, problem);
     if (is_there && !pull->whole)
-        job.mark =
-            ctr_marks_read(pull->db, pull->target, pull->giver, theirs, &mine, problem);
+        job.mark = ctr_marks_read(pull->db, pull->target, pull->giver, theirs, &mine, problem);
     const char *taker = is_there ? mine.name : theirs->birth;
     const char *name = pull->side == CTR_MAIN_TAKES ? taker : theirs->name;
     if (problem->rc == SQLITE_OK)
@@ -354,13 +353,13 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
 {
     ctr_catalog catalog = {0};
     file_pull pull = {.source = source,
-                 .giver = giver,
-                 .db = db,
-                 .target = target,
-                 .post = ctr_guard_post(guard, target),
-                 .whole = whole,
-                 .side = side,
-                 .report = report};
+                      .giver = giver,
+                      .db = db,
+                      .target = target,
+                      .post = ctr_guard_post(guard, target),
+                      .whole = whole,
+                      .side = side,
+                      .report = report};
     if (!pull.post) ctr_problem_nomem(problem);
     ctr_durable_source(source, problem);
     if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, source->db, source->schema, problem);

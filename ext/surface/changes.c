@@ -1,0 +1,363 @@
+/* surface/changes.c - counter_changes(since [, bucket]): what has changed in main, to be carried to other
+ * files by any transport, and INSERT to take it in there.
+ *
+ *     SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
+ *     INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) ...
+ *
+ *     since      INTEGER, 0 or more: rows with this sequence number or a higher one
+ *     bucket     TEXT such as '3/64', from counter_digests: rows of this part alone
+ *     upto       hidden: the number that everything has been read up to, for counter_seen()
+ *
+ * One row for each cell (sync/feed.h). Rows may come doubled, in any order, in parts, from many
+ * files; each is merged as a pull would, in the caller's transaction (sync/apply.h).
+ */
+#include <string.h>
+
+#include "store/describe.h"
+#include "surface/args.h"
+#include "surface/qualifier.h"
+#include "surface/register.h"
+#include "sync/apply.h"
+#include "sync/feed.h"
+
+enum {
+    COLUMN_TABLE,
+    COLUMN_KEY,
+    COLUMN_COLUMN,
+    COLUMN_GENERATION,
+    COLUMN_CELL,
+    COLUMN_SEQ,
+    COLUMN_SOURCE,
+    COLUMN_SINCE,
+    COLUMN_BUCKET,
+    COLUMN_UPTO,
+    COLUMNS
+};
+
+static const char *const NAMES[] = {"table_name", "key",    "column_name", "generation", "cell",
+                                    "seq",        "source", "since",       "bucket",     "upto"};
+
+static const char FUNCTION[] = "counter_changes";
+
+typedef struct changes_table {
+    sqlite3_vtab base;
+    sqlite3 *db;
+    ctr_guard *guard; /* borrowed */
+    ctr_apply apply;
+} changes_table;
+
+typedef struct changes_cursor {
+    sqlite3_vtab_cursor base;
+    ctr_feed feed;
+    int64_t row;
+} changes_cursor;
+
+static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                           sqlite3_vtab **base, char **message)
+{
+    (void)argc;
+    (void)argv;
+    (void)message;
+    int rc = sqlite3_declare_vtab(
+        db, "CREATE TABLE x(table_name TEXT, key BLOB, column_name TEXT, generation INTEGER, "
+            "cell BLOB, seq INTEGER, source TEXT, since HIDDEN, bucket HIDDEN, upto HIDDEN)");
+    if (rc != SQLITE_OK) return rc;
+    sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+    changes_table *table = sqlite3_malloc64(sizeof *table);
+    if (!table) return SQLITE_NOMEM;
+    ctr_guard *guard = ((ctr_shared *)aux)->guard;
+    *table = (changes_table){.db = db, .guard = guard, .apply = {.db = db, .guard = guard}};
+    *base = &table->base;
+    return SQLITE_OK;
+}
+
+static int changes_disconnect(sqlite3_vtab *base)
+{
+    ctr_apply_release(&((changes_table *)base)->apply);
+    sqlite3_free(base->zErrMsg);
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+static int fail_changes(sqlite3_vtab *base, ctr_problem *problem)
+{
+    return ctr_arg_table_problem(base, FUNCTION, problem);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* The plan's number: 1, since is given; 2, bucket too. */
+static int changes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    int since = -1, bucket = -1;
+    for (int i = 0; i < info->nConstraint; i++) {
+        int column = info->aConstraint[i].iColumn;
+        if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
+        if (column != COLUMN_SINCE && column != COLUMN_BUCKET) continue;
+        if (!info->aConstraint[i].usable) return SQLITE_CONSTRAINT;
+        *(column == COLUMN_SINCE ? &since : &bucket) = i;
+    }
+    if (since < 0) {
+        ctr_problem problem = {SQLITE_OK, NULL};
+        ctr_problem_set(&problem, SQLITE_ERROR,
+                        "one argument is needed, the sequence number to begin at: 0, or what "
+                        "counter_mark() has given");
+        return fail_changes(base, &problem);
+    }
+    info->aConstraintUsage[since].argvIndex = 1;
+    info->aConstraintUsage[since].omit = 1;
+    if (bucket >= 0) info->aConstraintUsage[bucket].argvIndex = 2;
+    if (bucket >= 0) info->aConstraintUsage[bucket].omit = 1;
+    info->idxNum = bucket >= 0 ? 2 : 1;
+    info->estimatedCost = 1e6;
+    return SQLITE_OK;
+}
+
+static int changes_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
+{
+    (void)base;
+    changes_cursor *made = sqlite3_malloc64(sizeof *made);
+    if (!made) return SQLITE_NOMEM;
+    memset(made, 0, sizeof *made);
+    made->feed.eof = true;
+    *cursor = &made->base;
+    return SQLITE_OK;
+}
+
+static int changes_close(sqlite3_vtab_cursor *base)
+{
+    ctr_feed_close(&((changes_cursor *)base)->feed);
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+static int refuse(const char *what, const char *wanted, sqlite3_value *value, ctr_problem *problem)
+{
+    char *shown = ctr_describe_value(value);
+    if (!shown) return ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_MISMATCH, "%s must be %s, not %s", what, wanted, shown);
+    sqlite3_free(shown);
+    return problem->rc;
+}
+
+static void take_bucket(ctr_bucket *bucket, sqlite3_value *value, ctr_problem *problem)
+{
+    const char *text = NULL;
+    if (sqlite3_value_type(value) == SQLITE_TEXT) text = (const char *)sqlite3_value_text(value);
+    if (!text || !ctr_bucket_from_text(bucket, text))
+        refuse("bucket", "TEXT such as '3/64', from counter_digests", value, problem);
+}
+
+static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
+                          sqlite3_value **argv)
+{
+    (void)plan_text;
+    (void)argc;
+    changes_cursor *cursor = (changes_cursor *)base;
+    changes_table *table = (changes_table *)base->pVtab;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_bucket bucket = {0, 0};
+    ctr_feed_close(&cursor->feed);
+    cursor->row = 0;
+    ctr_qualifier_check(table->db, FUNCTION, &problem);
+    if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER || sqlite3_value_int64(argv[0]) < 0)
+        refuse("since", "an INTEGER, 0 or more", argv[0], &problem);
+    if (plan == 2) take_bucket(&bucket, argv[1], &problem);
+    if (problem.rc == SQLITE_OK)
+        ctr_feed_open(&cursor->feed, table->db, sqlite3_value_int64(argv[0]), &bucket, &problem);
+    return fail_changes(base->pVtab, &problem);
+}
+
+static int changes_next(sqlite3_vtab_cursor *base)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    changes_cursor *cursor = (changes_cursor *)base;
+    ctr_feed_next(&cursor->feed, &problem);
+    cursor->row++;
+    return fail_changes(base->pVtab, &problem);
+}
+
+static int changes_eof(sqlite3_vtab_cursor *base)
+{
+    return ((changes_cursor *)base)->feed.eof;
+}
+
+static void show_bucket(sqlite3_context *ctx, const ctr_bucket *bucket)
+{
+    char text[48];
+    if (bucket->of == 0) return;
+    sqlite3_snprintf(sizeof text, text, "%lld/%lld", (long long)bucket->number,
+                     (long long)bucket->of);
+    sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
+static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
+{
+    const ctr_feed *feed = &((changes_cursor *)base)->feed;
+    const ctr_cell *cell = &feed->cell;
+    switch (column) {
+    case COLUMN_TABLE: sqlite3_result_text(ctx, feed->table, -1, SQLITE_TRANSIENT); break;
+    case COLUMN_KEY:
+        sqlite3_result_blob64(ctx, feed->key.bytes, feed->key.size, SQLITE_TRANSIENT);
+        break;
+    case COLUMN_COLUMN: sqlite3_result_text(ctx, feed->column, -1, SQLITE_TRANSIENT); break;
+    case COLUMN_GENERATION: sqlite3_result_int(ctx, 0); break;
+    case COLUMN_CELL:
+        if (feed->column) sqlite3_result_blob64(ctx, cell->bytes, cell->size, SQLITE_TRANSIENT);
+        break;
+    case COLUMN_SEQ: sqlite3_result_int64(ctx, feed->number); break;
+    case COLUMN_SOURCE: sqlite3_result_text(ctx, feed->name, -1, SQLITE_TRANSIENT); break;
+    case COLUMN_SINCE: sqlite3_result_int64(ctx, feed->since); break;
+    case COLUMN_BUCKET: show_bucket(ctx, &feed->bucket); break;
+    default: sqlite3_result_int64(ctx, feed->giver.sequence.number); break;
+    }
+    return SQLITE_OK;
+}
+
+static int changes_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
+{
+    *rowid = ((changes_cursor *)base)->row;
+    return SQLITE_OK;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void check_type(sqlite3_value **columns, int column, int type, const char *wanted,
+                       ctr_problem *problem)
+{
+    if (sqlite3_value_type(columns[column]) != type)
+        refuse(NAMES[column], wanted, columns[column], problem);
+}
+
+static void check_columns(sqlite3_value **columns, bool floors, ctr_problem *problem)
+{
+    check_type(columns, COLUMN_TABLE, SQLITE_TEXT, "TEXT", problem);
+    check_type(columns, COLUMN_KEY, SQLITE_BLOB, "a BLOB", problem);
+    if (!floors) check_type(columns, COLUMN_COLUMN, SQLITE_TEXT, "TEXT", problem);
+    if (!floors) check_type(columns, COLUMN_CELL, SQLITE_BLOB, "a BLOB", problem);
+    check_type(columns, COLUMN_GENERATION, SQLITE_INTEGER, "an INTEGER", problem);
+    check_type(columns, COLUMN_SEQ, SQLITE_INTEGER, "an INTEGER", problem);
+    check_type(columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT", problem);
+    if (problem->rc == SQLITE_OK && sqlite3_value_int64(columns[COLUMN_GENERATION]) != 0)
+        refuse("generation", "0", columns[COLUMN_GENERATION], problem);
+    if (problem->rc == SQLITE_OK && sqlite3_value_int64(columns[COLUMN_SEQ]) < 0)
+        refuse("seq", "0 or more", columns[COLUMN_SEQ], problem);
+    for (int i = COLUMN_SINCE; i < COLUMNS; i++)
+        if (sqlite3_value_type(columns[i]) != SQLITE_NULL)
+            ctr_problem_set(problem, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
+}
+
+static void take_source(ctr_change *change, sqlite3_value *value, ctr_problem *problem)
+{
+    int64_t twist;
+    const char *text = (const char *)sqlite3_value_text(value);
+    size_t size = (size_t)sqlite3_value_bytes(value);
+    if (!text)
+        ctr_problem_nomem(problem);
+    else if (!ctr_marks_source_from_text(text, size, change->source, &twist))
+        refuse("source", "what counter_changes has given for it", value, problem);
+}
+
+static bool take_change(ctr_change *change, sqlite3_value **columns, ctr_problem *problem)
+{
+    bool floors = sqlite3_value_type(columns[COLUMN_COLUMN]) == SQLITE_NULL &&
+                  sqlite3_value_type(columns[COLUMN_CELL]) == SQLITE_NULL;
+    check_columns(columns, floors, problem);
+    if (problem->rc != SQLITE_OK) return false;
+    change->table = (const char *)sqlite3_value_text(columns[COLUMN_TABLE]);
+    if (!floors) change->column = (const char *)sqlite3_value_text(columns[COLUMN_COLUMN]);
+    change->key = sqlite3_value_blob(columns[COLUMN_KEY]);
+    change->key_size = (size_t)sqlite3_value_bytes(columns[COLUMN_KEY]);
+    change->cell = sqlite3_value_blob(columns[COLUMN_CELL]);
+    change->cell_size = (size_t)sqlite3_value_bytes(columns[COLUMN_CELL]);
+    if (!change->table || (!floors && !change->column)) ctr_problem_nomem(problem);
+    take_source(change, columns[COLUMN_SOURCE], problem);
+    return problem->rc == SQLITE_OK;
+}
+
+/* SQLITE_CONSTRAINT is nowhere returned: OR IGNORE must not swallow a change. */
+static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+{
+    changes_table *table = (changes_table *)base;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_change change = {0};
+    if (argc == 1 || sqlite3_value_type(argv[0]) != SQLITE_NULL)
+        ctr_problem_set(&problem, SQLITE_ERROR, "its rows can only be inserted");
+    ctr_qualifier_check(table->db, FUNCTION, &problem);
+    if (problem.rc == SQLITE_OK && take_change(&change, argv + 2, &problem))
+        ctr_apply_change(&table->apply, &change, &problem);
+    *rowid = 0;
+    return fail_changes(base, &problem);
+}
+
+/* ---- transactions ---------------------------------------------------------------------------- */
+
+static int changes_begin(sqlite3_vtab *base)
+{
+    (void)base;
+    return SQLITE_OK;
+}
+
+static int changes_sync(sqlite3_vtab *base)
+{
+    return ctr_arg_sync(base, ((changes_table *)base)->guard);
+}
+
+static int changes_commit(sqlite3_vtab *base)
+{
+    ctr_apply_release(&((changes_table *)base)->apply);
+    ctr_guard_commit(((changes_table *)base)->guard);
+    return SQLITE_OK;
+}
+
+static int changes_rollback(sqlite3_vtab *base)
+{
+    ctr_apply_release(&((changes_table *)base)->apply);
+    ctr_guard_rollback(((changes_table *)base)->guard);
+    return SQLITE_OK;
+}
+
+static int changes_savepoint(sqlite3_vtab *base, int level)
+{
+    ctr_guard_savepoint(((changes_table *)base)->guard, level);
+    return SQLITE_OK;
+}
+
+static int changes_release(sqlite3_vtab *base, int level)
+{
+    ctr_guard_release(((changes_table *)base)->guard, level);
+    return SQLITE_OK;
+}
+
+static int changes_rollback_to(sqlite3_vtab *base, int level)
+{
+    ctr_apply_release(&((changes_table *)base)->apply);
+    ctr_guard_rollback_to(((changes_table *)base)->guard, level);
+    return SQLITE_OK;
+}
+
+int ctr_changes_register(sqlite3 *db, ctr_shared *shared)
+{
+    /* No xCreate: the table exists by itself and cannot be created. */
+    static const sqlite3_module MODULE = {.iVersion = 2,
+                                          .xConnect = changes_connect,
+                                          .xBestIndex = changes_best_index,
+                                          .xDisconnect = changes_disconnect,
+                                          .xOpen = changes_open,
+                                          .xClose = changes_close,
+                                          .xFilter = changes_filter,
+                                          .xNext = changes_next,
+                                          .xEof = changes_eof,
+                                          .xColumn = changes_column,
+                                          .xRowid = changes_rowid,
+                                          .xUpdate = changes_update,
+                                          .xBegin = changes_begin,
+                                          .xSync = changes_sync,
+                                          .xCommit = changes_commit,
+                                          .xRollback = changes_rollback,
+                                          .xSavepoint = changes_savepoint,
+                                          .xRelease = changes_release,
+                                          .xRollbackTo = changes_rollback_to};
+    return sqlite3_create_module_v2(db, FUNCTION, &MODULE, ctr_shared_hold(shared),
+                                    ctr_shared_drop);
+}

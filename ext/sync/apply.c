@@ -1,0 +1,198 @@
+/* sync/apply.c - checks rows of a feed and merges them. */
+#include "sync/apply.h"
+
+#include <string.h>
+
+#include "store/describe.h"
+#include "store/pack.h"
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static void close_table(ctr_apply *apply)
+{
+    if (apply->open) ctr_merge_close(&apply->merge);
+    sqlite3_finalize(apply->values);
+    sqlite3_free(apply->keys);
+    apply->open = false;
+    apply->values = NULL;
+    apply->keys = NULL;
+}
+
+void ctr_apply_release(ctr_apply *apply)
+{
+    close_table(apply);
+    sqlite3_finalize(apply->born);
+    apply->born = NULL;
+}
+
+/* Is the open table still the one that was born as `birth`, and nothing about it another? */
+static bool is_current(ctr_apply *apply, const char *birth, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(apply->db, "main", NULL, problem);
+    if (!apply->open || sqlite3_stricmp(apply->merge.entry.birth, birth) != 0) return false;
+    if (!apply->born) apply->born = ctr_run_prepare(&run, CTR_SQL_CATALOG_BORN);
+    ctr_run_bind_text(&run, apply->born, 1, birth);
+    bool same = ctr_run_row(&run, apply->born);
+    const char *name = same ? (const char *)sqlite3_column_text(apply->born, 0) : NULL;
+    same = name && strcmp(name, apply->merge.entry.name) == 0;
+    sqlite3_reset(apply->born);
+    bool changed =
+        apply->born && sqlite3_stmt_status(apply->born, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    return same && !changed;
+}
+
+static void open_values(ctr_apply *apply, ctr_problem *problem)
+{
+    int n = apply->merge.shape.n_keys;
+    sqlite3_str *list = sqlite3_str_new(NULL);
+    for (int i = 1; i <= n; i++) sqlite3_str_appendf(list, i > 1 ? ", ?%d" : "?%d", i);
+    char *values = sqlite3_str_finish(list);
+    apply->keys = sqlite3_malloc64((size_t)n * sizeof *apply->keys);
+    if (!values || !apply->keys) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(apply->db, "main", NULL, problem);
+    run.slots.values = values;
+    apply->values = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
+    sqlite3_free(values);
+}
+
+static int open_table(ctr_apply *apply, const char *birth, ctr_post *post, ctr_problem *problem)
+{
+    if (is_current(apply, birth, problem) || problem->rc != SQLITE_OK) return problem->rc;
+    close_table(apply);
+    ctr_merge_refuse_triggers_of_file(apply->db, "main", problem);
+    apply->open = true;
+    if (problem->rc == SQLITE_OK &&
+        !ctr_merge_open(&apply->merge, apply->db, "main", birth, post, &apply->conflicts, problem))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "no counter table was created under this name here: CREATE it first, "
+                        "as it is at the source");
+    if (problem->rc == SQLITE_OK) open_values(apply, problem);
+    if (problem->rc != SQLITE_OK) close_table(apply);
+    return problem->rc;
+}
+
+/* ---- the key --------------------------------------------------------------------------------- */
+
+/* Would the column change the value by its affinity? Then it was another kind of column where the
+ * value comes from, and two keys there might be one here. */
+static bool fits(const ctr_column *column, sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    switch (column->affinity) {
+    case CTR_AFFINITY_BLOB: return true;
+    case CTR_AFFINITY_TEXT: return type != SQLITE_INTEGER && type != SQLITE_FLOAT;
+    case CTR_AFFINITY_REAL:
+        return type != SQLITE_INTEGER && sqlite3_value_numeric_type(value) == type;
+    case CTR_AFFINITY_INTEGER:
+    case CTR_AFFINITY_NUMERIC: break;
+    }
+    if (type != SQLITE_FLOAT) return sqlite3_value_numeric_type(value) == type;
+    ctr_key_value number = {.type = CTR_KEY_REAL, .real = sqlite3_value_double(value)};
+    ctr_key_unify(&number);
+    return number.type == CTR_KEY_REAL;
+}
+
+static int refuse_kind(const ctr_column *column, sqlite3_value *value, ctr_problem *problem)
+{
+    char *key = ctr_describe_key(&value, 1);
+    if (!key) return ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "the key has %s for the column %s %s, which would store another value: the "
+                    "tables differ",
+                    key, column->name, column->type);
+    sqlite3_free(key);
+    return problem->rc;
+}
+
+static int check_key(const ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+{
+    int n, wanted = apply->merge.shape.n_keys;
+    ctr_status status = ctr_key_check(change->key, change->key_size, !change->column, &n);
+    if (status != CTR_OK)
+        return ctr_problem_set(problem, SQLITE_ERROR, "the key %s", ctr_key_status_text(status));
+    if (n != wanted)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the key has %d value%s and the key of the table %d: the tables differ", n,
+                        n == 1 ? "" : "s", wanted);
+    return problem->rc;
+}
+
+/* The key as values of a row. Copies are looked at, for those of a row are not to be converted. */
+static int take_key(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+{
+    const ctr_shape *shape = &apply->merge.shape;
+    if (check_key(apply, change, problem)) return problem->rc;
+    ctr_problem_sqlite(problem, apply->db,
+                       ctr_pack_bind(apply->values, change->key, change->key_size));
+    ctr_run run = ctr_run_on(apply->db, "main", NULL, problem);
+    if (!ctr_run_row(&run, apply->values)) return problem->rc;
+    for (int i = 0; i < shape->n_keys; i++) {
+        const ctr_column *column = &shape->columns[shape->keys[i]];
+        apply->keys[i] = sqlite3_column_value(apply->values, i);
+        sqlite3_value *copy = sqlite3_value_dup(apply->keys[i]);
+        if (!copy) return ctr_problem_nomem(problem);
+        if (sqlite3_value_type(copy) != SQLITE_NULL && !fits(column, copy))
+            refuse_kind(column, copy, problem);
+        sqlite3_value_free(copy);
+    }
+    return problem->rc;
+}
+
+/* ---- the change ------------------------------------------------------------------------------ */
+
+static int find_column(const ctr_shape *shape, const char *name, ctr_problem *problem)
+{
+    int other = -1;
+    for (int i = 0; i < shape->n_counters; i++) {
+        const char *counter = shape->columns[shape->counters[i]].name;
+        if (strcmp(counter, name) == 0) return i;
+        if (sqlite3_stricmp(counter, name) == 0) other = i;
+    }
+    if (other >= 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the counter is named %s here, in other letters: the tables differ",
+                        shape->columns[shape->counters[other]].name);
+    else
+        ctr_problem_set(problem, SQLITE_ERROR, "the table has no counter %s", name);
+    return -1;
+}
+
+/* What the cell has proved is heeded before the row is written. */
+static void merge_cell(ctr_apply *apply, const ctr_change *change, ctr_post *post,
+                       ctr_problem *problem)
+{
+    ctr_cell cell;
+    int counter = find_column(&apply->merge.shape, change->column, problem);
+    ctr_status status = ctr_cell_open(&cell, change->cell, change->cell_size);
+    if (status != CTR_OK)
+        ctr_problem_set(problem, SQLITE_ERROR, "column %s: the cell %s", change->column,
+                        ctr_status_text(status));
+    if (problem->rc != SQLITE_OK) return;
+    if (!ctr_merge_find(&apply->merge, apply->keys, problem)) return;
+    ctr_merge_cell(&apply->merge, counter, &cell, problem);
+    if (problem->rc == SQLITE_OK && apply->conflicts.own)
+        ctr_guard_lineage_changed(post, CTR_WHY_CONFLICT, problem);
+    ctr_merge_write(&apply->merge, problem);
+}
+
+int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+{
+    ctr_post *post = ctr_guard_post(apply->guard, "main");
+    if (!post) return ctr_problem_nomem(problem);
+    const ctr_identity *identity = ctr_guard_merge(post, problem);
+    if (!identity) return problem->rc;
+    apply->conflicts = (ctr_conflicts){.db = apply->db, .schema = "main"};
+    memcpy(apply->conflicts.mine, identity->id, CTR_ID_SIZE);
+    memcpy(apply->conflicts.theirs, change->source, CTR_ID_SIZE);
+
+    if (open_table(apply, change->table, post, problem) == SQLITE_OK &&
+        take_key(apply, change, problem) == SQLITE_OK) {
+        if (change->column)
+            merge_cell(apply, change, post, problem);
+        else
+            ctr_floors_raise(&apply->merge.floors, apply->keys, problem);
+    }
+    sqlite3_reset(apply->values);
+    ctr_problem_where(problem, "table %s", change->table);
+    return problem->rc;
+}

@@ -1,0 +1,195 @@
+/* sync/digest.c - hashes rows and adds them up. */
+#include "sync/digest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/varint.h"
+#include "store/floors.h"
+#include "store/rows.h"
+#include "store/uuid.h"
+
+/* ---- buckets --------------------------------------------------------------------------------- */
+
+static uint64_t read_number(const uint8_t *bytes)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < 8; i++) n = n << 8 | bytes[i];
+    return n;
+}
+
+static void write_number(uint8_t *out, uint64_t n)
+{
+    for (int i = 0; i < 8; i++) out[i] = (uint8_t)(n >> (56 - 8 * i));
+}
+
+static int64_t bucket_of(const uint8_t *key, size_t size, int64_t of)
+{
+    uint8_t hash[CTR_ID_SIZE];
+    if (of <= 1) return 0;
+    ctr_uuid_of_bytes(key, size, hash);
+    return (int64_t)(read_number(hash + CTR_ID_SIZE / 2) % (uint64_t)of);
+}
+
+bool ctr_bucket_has(const ctr_bucket *bucket, const ctr_packed *folded_key)
+{
+    return bucket->of == 0 ||
+           bucket_of(folded_key->bytes, folded_key->size, bucket->of) == bucket->number;
+}
+
+bool ctr_bucket_from_text(ctr_bucket *bucket, const char *text)
+{
+    char *end;
+    if (*text < '0' || *text > '9') return false;
+    bucket->number = strtoll(text, &end, 10);
+    if (*end != '/' || end[1] < '1' || end[1] > '9') return false;
+    bucket->of = strtoll(end + 1, &end, 10);
+    return !*end && bucket->of <= CTR_BUCKETS_MAX && bucket->number < bucket->of;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* A table while its rows are hashed. */
+typedef struct hashing {
+    const ctr_shape *shape;
+    ctr_rows rows;
+    int *by_name; /* counters in the order of their names */
+    sqlite3_value **keys;
+    ctr_packed bytes;
+} hashing;
+
+static const char *name_of(const hashing *job, int counter)
+{
+    return job->shape->columns[job->shape->counters[counter]].name;
+}
+
+static void sort_counters(hashing *job)
+{
+    for (int i = 0; i < job->shape->n_counters; i++) {
+        int at = i;
+        while (at > 0 && strcmp(name_of(job, job->by_name[at - 1]), name_of(job, i)) > 0) {
+            job->by_name[at] = job->by_name[at - 1];
+            at--;
+        }
+        job->by_name[at] = i;
+    }
+}
+
+static void append_bytes(ctr_packed *packed, const void *bytes, size_t size, ctr_problem *problem)
+{
+    uint8_t *out = ctr_pack_room(packed, CTR_VARINT_MAX + size, problem);
+    if (!out) return;
+    uint8_t *at = ctr_varint_put(out, size);
+    memcpy(at, bytes, size);
+    packed->size += (size_t)(at - out) + size;
+}
+
+/* Returns whether some counter was touched. */
+static bool append_cells(hashing *job, sqlite3_stmt *row, ctr_problem *problem)
+{
+    bool any = false;
+    for (int i = 0; i < job->shape->n_counters && problem->rc == SQLITE_OK; i++) {
+        int counter = job->by_name[i];
+        ctr_cell cell;
+        if (ctr_rows_open_cell(&job->rows, row, 1 + job->shape->counters[counter],
+                               sqlite3_column_int64(row, 0), counter, &cell, problem))
+            return false;
+        if (ctr_cell_is_untouched(&cell)) continue;
+        const char *name = name_of(job, counter);
+        append_bytes(&job->bytes, name, strlen(name), problem);
+        append_bytes(&job->bytes, cell.bytes, cell.size, problem);
+        any = true;
+    }
+    return any && problem->rc == SQLITE_OK;
+}
+
+static void add_hash(ctr_digest *digest, const uint8_t hash[CTR_ID_SIZE])
+{
+    uint64_t low = read_number(hash + CTR_ID_SIZE / 2);
+    digest->low += low;
+    digest->high += read_number(hash) + (digest->low < low);
+    digest->rows++;
+}
+
+static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt *row,
+                     ctr_problem *problem)
+{
+    uint8_t hash[CTR_ID_SIZE];
+    for (int i = 0; i < job->shape->n_keys; i++)
+        job->keys[i] = sqlite3_column_value(row, 1 + job->shape->keys[i]);
+    if (ctr_pack_folded(&job->bytes, job->shape, job->keys, problem)) return;
+    int64_t bucket = bucket_of(job->bytes.bytes, job->bytes.size, n);
+    if (!append_cells(job, row, problem)) return;
+    ctr_uuid_of_bytes(job->bytes.bytes, job->bytes.size, hash);
+    add_hash(&digests[bucket], hash);
+}
+
+static void hash_rows(hashing *job, ctr_digest *digests, int64_t n, ctr_problem *problem)
+{
+    char *columns = ctr_shape_column_list(job->shape);
+    if (!columns) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(job->rows.db, job->rows.schema, job->rows.table, problem);
+    run.slots.columns = columns;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ALL);
+    while (ctr_run_row(&run, row)) hash_row(job, digests, n, row, problem);
+    sqlite3_finalize(row);
+    sqlite3_free(columns);
+}
+
+int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *schema,
+                    const char *table, const ctr_shape *shape, ctr_problem *problem)
+{
+    hashing job = {.shape = shape};
+    job.by_name = sqlite3_malloc64((size_t)shape->n_counters * sizeof *job.by_name);
+    job.keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *job.keys);
+    if (!job.by_name || !job.keys) ctr_problem_nomem(problem);
+    ctr_rows_open(&job.rows, db, schema, table, shape, NULL, problem);
+    if (problem->rc == SQLITE_OK) {
+        sort_counters(&job);
+        hash_rows(&job, digests, n, problem);
+    }
+    ctr_rows_close(&job.rows);
+    sqlite3_free(job.by_name);
+    sqlite3_free(job.keys);
+    sqlite3_free(job.bytes.bytes);
+    return problem->rc;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+void ctr_digest_finish(const ctr_digest *digest, const ctr_packed *floors, uint8_t out[CTR_ID_SIZE])
+{
+    uint8_t bytes[3 * 8 + CTR_ID_SIZE] = {0};
+    write_number(bytes, digest->high);
+    write_number(bytes + 8, digest->low);
+    write_number(bytes + 16, (uint64_t)digest->rows);
+    if (floors->size > 0) ctr_uuid_of_bytes(floors->bytes, floors->size, bytes + 24);
+    ctr_uuid_of_bytes(bytes, sizeof bytes, out);
+}
+
+static void pack_floors(ctr_packed *floors, sqlite3 *db, const char *schema, const char *table,
+                        const ctr_shape *shape, ctr_problem *problem)
+{
+    sqlite3_value **values = sqlite3_malloc64((size_t)shape->n_keys * sizeof *values);
+    if (!values) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(db, schema, table, problem);
+    sqlite3_stmt *row = ctr_floors_read(db, schema, table, shape, problem);
+    if (ctr_run_row(&run, row)) {
+        for (int i = 0; i < shape->n_keys; i++) values[i] = sqlite3_column_value(row, i);
+        ctr_pack_folded(floors, shape, values, problem);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(values);
+}
+
+int ctr_digest_table(uint8_t out[CTR_ID_SIZE], sqlite3 *db, const char *schema, const char *table,
+                     const ctr_shape *shape, ctr_problem *problem)
+{
+    ctr_digest digest = {0, 0, 0};
+    ctr_packed floors = {NULL, 0, 0};
+    ctr_digest_rows(&digest, 1, db, schema, table, shape, problem);
+    pack_floors(&floors, db, schema, table, shape, problem);
+    ctr_digest_finish(&digest, &floors, out);
+    sqlite3_free(floors.bytes);
+    return problem->rc;
+}

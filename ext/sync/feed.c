@@ -1,0 +1,163 @@
+/* sync/feed.c - walks the tables of main, their rows, their counters. */
+#include "sync/feed.h"
+
+#include "store/floors.h"
+#include "sync/durable.h"
+#include "sync/merge.h"
+#include "sync/pull.h"
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static void close_table(ctr_feed *feed)
+{
+    sqlite3_finalize(feed->row);
+    ctr_rows_close(&feed->rows);
+    ctr_shape_close(&feed->shape);
+    sqlite3_free(feed->keys);
+    feed->row = NULL;
+    feed->keys = NULL;
+}
+
+static const char *present_name(const ctr_feed *feed)
+{
+    return feed->catalog.entries[feed->entry].name;
+}
+
+/* The rows that have changed since. */
+static void select_rows(ctr_feed *feed, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(feed->source.db, feed->source.schema, present_name(feed), problem);
+    char *columns = ctr_shape_column_list(&feed->shape);
+    if (!columns) ctr_problem_nomem(problem);
+    run.slots.columns = columns;
+    feed->row = ctr_run_prepare(&run, CTR_SQL_ROWS_NUMBERED);
+    if (feed->row) sqlite3_bind_int64(feed->row, 1, feed->since);
+    sqlite3_free(columns);
+}
+
+/* Stands at the floors of the table, if they have changed. */
+static bool take_floors(ctr_feed *feed, ctr_problem *problem)
+{
+    int n = feed->shape.n_keys;
+    ctr_run run = ctr_run_on(feed->source.db, feed->source.schema, present_name(feed), problem);
+    sqlite3_stmt *row =
+        ctr_floors_read(run.db, run.slots.schema, run.slots.table, &feed->shape, problem);
+    bool found = ctr_run_row(&run, row) && sqlite3_column_int64(row, n) >= feed->since;
+    if (found) {
+        for (int i = 0; i < n; i++) feed->keys[i] = sqlite3_column_value(row, i);
+        ctr_pack_values(&feed->key, feed->keys, n, problem);
+        feed->number = sqlite3_column_int64(row, n);
+        feed->column = NULL;
+        feed->cell = ctr_cell_untouched();
+    }
+    sqlite3_finalize(row);
+    return found && problem->rc == SQLITE_OK;
+}
+
+/* Opens the table that `entry` names; true if it begins with floors. */
+static bool open_table(ctr_feed *feed, ctr_problem *problem)
+{
+    const ctr_source *source = &feed->source;
+    const char *name = present_name(feed);
+    feed->table = feed->catalog.entries[feed->entry].birth;
+    if (ctr_shape_read(&feed->shape, source->db, source->schema, name, problem)) return false;
+    if (ctr_merge_refuse_triggers(source->db, source->schema, name, problem)) return false;
+    feed->keys = sqlite3_malloc64((size_t)feed->shape.n_keys * sizeof *feed->keys);
+    if (!feed->keys) ctr_problem_nomem(problem);
+    ctr_rows_open(&feed->rows, source->db, source->schema, name, &feed->shape, NULL, problem);
+    select_rows(feed, problem);
+    feed->counter = feed->shape.n_counters; /* before the first row */
+    return problem->rc == SQLITE_OK && take_floors(feed, problem);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Columns of CTR_SQL_ROWS_NUMBERED. */
+enum { NUMBERED_ROWID, NUMBERED_NUMBER, NUMBERED_COLUMNS };
+
+static bool is_in_bucket(ctr_feed *feed, ctr_problem *problem)
+{
+    return feed->bucket.of == 0 ||
+           (ctr_pack_folded(&feed->key, &feed->shape, feed->keys, problem) == SQLITE_OK &&
+            ctr_bucket_has(&feed->bucket, &feed->key));
+}
+
+/* The next row in the bucket; its key, packed. */
+static bool step_row(ctr_feed *feed, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(feed->source.db, feed->source.schema, present_name(feed), problem);
+    while (ctr_run_row(&run, feed->row)) {
+        for (int i = 0; i < feed->shape.n_keys; i++)
+            feed->keys[i] = sqlite3_column_value(feed->row, NUMBERED_COLUMNS + feed->shape.keys[i]);
+        if (!is_in_bucket(feed, problem)) continue;
+        feed->number = sqlite3_column_int64(feed->row, NUMBERED_NUMBER);
+        feed->counter = 0;
+        return ctr_pack_values(&feed->key, feed->keys, feed->shape.n_keys, problem) == SQLITE_OK;
+    }
+    return false;
+}
+
+/* The next touched counter of the row. */
+static bool step_counter(ctr_feed *feed, ctr_problem *problem)
+{
+    const ctr_shape *shape = &feed->shape;
+    for (; feed->counter < shape->n_counters && problem->rc == SQLITE_OK; feed->counter++) {
+        int column = shape->counters[feed->counter];
+        ctr_rows_open_cell(&feed->rows, feed->row, NUMBERED_COLUMNS + column,
+                           sqlite3_column_int64(feed->row, NUMBERED_ROWID), feed->counter,
+                           &feed->cell, problem);
+        if (problem->rc != SQLITE_OK || ctr_cell_is_untouched(&feed->cell)) continue;
+        feed->column = shape->columns[column].name;
+        feed->counter++;
+        return true;
+    }
+    return false;
+}
+
+static bool step_in_table(ctr_feed *feed, ctr_problem *problem)
+{
+    do
+        if (step_counter(feed, problem)) return true;
+    while (problem->rc == SQLITE_OK && step_row(feed, problem));
+    return false;
+}
+
+int ctr_feed_next(ctr_feed *feed, ctr_problem *problem)
+{
+    while (problem->rc == SQLITE_OK && !step_in_table(feed, problem)) {
+        ctr_problem_where(problem, "table %s", feed->table);
+        if (problem->rc != SQLITE_OK) return problem->rc;
+        close_table(feed);
+        feed->eof = ++feed->entry >= feed->catalog.n;
+        if (feed->eof || open_table(feed, problem)) return problem->rc;
+        ctr_problem_where(problem, "table %s", feed->table);
+    }
+    return problem->rc;
+}
+
+/* ---- the feed -------------------------------------------------------------------------------- */
+
+int ctr_feed_open(ctr_feed *feed, sqlite3 *host, int64_t since, const ctr_bucket *bucket,
+                  ctr_problem *problem)
+{
+    *feed = (ctr_feed){.since = since, .bucket = *bucket, .eof = true};
+    if (ctr_source_open(&feed->source, host, "main", problem)) return problem->rc;
+    if (ctr_pull_open(&feed->source, &feed->giver, problem)) return problem->rc;
+    ctr_durable_source(&feed->source, problem);
+    ctr_catalog_read(&feed->catalog, feed->source.db, feed->source.schema, problem);
+    if (problem->rc != SQLITE_OK || feed->catalog.n == 0) return problem->rc;
+    if (!feed->giver.present) return ctr_identity_missing("main", problem);
+    ctr_marks_source_to_text(feed->giver.id, feed->giver.twist, feed->name);
+    feed->eof = false;
+    if (!open_table(feed, problem) && problem->rc == SQLITE_OK) ctr_feed_next(feed, problem);
+    return problem->rc;
+}
+
+void ctr_feed_close(ctr_feed *feed)
+{
+    close_table(feed);
+    ctr_catalog_close(&feed->catalog);
+    ctr_source_close(&feed->source);
+    sqlite3_free(feed->key.bytes);
+    *feed = (ctr_feed){.eof = true};
+}

@@ -1,0 +1,50 @@
+/* sync/feed.h - what has changed in main, cell by cell, for any transport to carry.
+ *
+ *     table      the name the table was created with
+ *     key        packed (core/key.h)
+ *     column     the counter; none: the row carries the floors of the table, its key has a value
+ *                for each key column with a floor and a hole for the others, and there is no cell
+ *     number     the sequence number of the row
+ *
+ * Committed content only: main is read as the source of a push is, and synced before the first row.
+ */
+#ifndef CTR_SYNC_FEED_H
+#define CTR_SYNC_FEED_H
+
+#include "store/catalog.h"
+#include "store/rows.h"
+#include "sync/digest.h"
+#include "sync/marks.h"
+#include "sync/source.h"
+
+typedef struct ctr_feed {
+    /* The row at which it stands; lent until the next one. */
+    bool eof;
+    const char *table, *column; /* no column: floors */
+    int64_t number;
+    ctr_packed key;
+    ctr_cell cell;
+
+    /* As of the snapshot. */
+    ctr_identity giver;
+    char name[CTR_MARKS_SOURCE_SIZE]; /* of the source, as marks name it */
+
+    /* Private: what was asked, and the table that is read. */
+    int64_t since;
+    ctr_bucket bucket;
+    ctr_source source;
+    ctr_catalog catalog;
+    int entry, counter;
+    ctr_shape shape;
+    ctr_rows rows;
+    sqlite3_value **keys;
+    sqlite3_stmt *row;
+} ctr_feed;
+
+/* Opens it at its first row. To be closed whatever is returned; it must not be moved. */
+int ctr_feed_open(ctr_feed *feed, sqlite3 *host, int64_t since, const ctr_bucket *bucket,
+                  ctr_problem *problem);
+int ctr_feed_next(ctr_feed *feed, ctr_problem *problem);
+void ctr_feed_close(ctr_feed *feed);
+
+#endif
