@@ -87,7 +87,8 @@ void ctr_guard_rollback_to(ctr_guard *guard, int level);
 void ctr_guard_spoil(ctr_guard *guard);
 bool ctr_guard_is_spoiled(const ctr_guard *guard);
 
-/* For ctr_guard_sync. */
+/* For ctr_guard_sync. After many rows the number rises once more: whoever reads from it on need not
+ * read the last of them again. */
 void ctr_guard_close_bulk(ctr_post *post, ctr_problem *problem);
 
 /* Remembers nothing of a schema for which no table will be told of the transaction's end. */

@@ -27,7 +27,7 @@ struct ctr_post {
     ctr_identity identity;
     ctr_fingerprint seen;
     ctr_attribute attribute;
-    bool bulk; /* the number has risen because of many rows */
+    bool bulk; /* a number has been given to as many rows as may have it */
     ctr_after_commit after;
     ctr_pair pair; /* if `after` is CTR_AFTER_WRITE */
 

@@ -208,16 +208,15 @@ int64_t ctr_guard_stamp(ctr_post *post, int64_t last, ctr_problem *problem)
     if (last == sequence->number) return last;
     if (sequence->stamped >= CTR_SEQUENCE_ROWS && ctr_post_enter(post, problem)) {
         rise(post, problem);
-        post->bulk = true;
         ctr_post_leave(post, problem);
     }
     sequence->stamped++;
     post->stamped++;
+    post->bulk |= sequence->stamped >= CTR_SEQUENCE_ROWS;
     return problem->rc == SQLITE_OK ? sequence->number : 0;
 }
 
-/* After many rows the number rises once more: whoever reads from it on need not read the last of
- * them again. */
+/* After a rollback to a savepoint the rows may be gone; then the number rises in vain. */
 void ctr_guard_close_bulk(ctr_post *post, ctr_problem *problem)
 {
     if (!post->bulk || problem->rc != SQLITE_OK) return;

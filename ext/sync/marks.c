@@ -35,11 +35,16 @@ int64_t ctr_marks_read(sqlite3 *db, const char *schema, const ctr_identity *sour
                        const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine,
                        ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    ctr_run_do(&run, CTR_SQL_MARKS_CREATE, NULL);
+    ctr_problem missing = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(db, schema, NULL, &missing);
+    if (problem->rc != SQLITE_OK) return 0;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_READ);
     bind_tables(row, source, theirs, mine);
     int64_t mark = take_mark(&run, row);
+    if (missing.rc != SQLITE_OK && missing.rc != SQLITE_ERROR)
+        *problem = missing;
+    else
+        ctr_problem_close(&missing); /* somebody has dropped the table: there are no marks */
     return mark <= source->sequence.number ? mark : 0;
 }
 

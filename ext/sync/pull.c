@@ -19,6 +19,7 @@ typedef struct file_pull {
     ctr_post *post;     /* that of the target */
     ctr_conflicts conflicts;
     bool checked; /* the target's identity, in this transaction */
+    bool durable; /* the source has been synced */
     bool whole;   /* whatever the marks */
     ctr_side side;
     ctr_report *report;
@@ -204,17 +205,19 @@ static void create_table(merge_job *job, ctr_problem *problem)
     sqlite3_free(definition);
 }
 
-/* A source's stored tables are ordinary ones, or nothing of them is read. */
-static int check_stored(const merge_job *job, ctr_problem *problem)
+/* A source's stored tables are ordinary ones, or nothing of them is read. What a generated column
+ * could compute in a connection of our own is harmless, until its values are taken. */
+static int check_stored(const merge_job *job, bool news, ctr_problem *problem)
 {
     static const char *const SUFFIXES[] = {"cells", "floors"};
     const ctr_source *source = job->pull->source;
     for (size_t i = 0; i < sizeof SUFFIXES / sizeof *SUFFIXES; i++) {
         char *stored = sqlite3_mprintf("%s_%s", job->theirs->name, SUFFIXES[i]);
         if (!stored) return ctr_problem_nomem(problem);
-        if (!ctr_shape_is_table(source->db, source->schema, stored, problem))
+        if (!news && !ctr_shape_is_table(source->db, source->schema, stored, problem))
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s is missing", stored);
-        ctr_shape_refuse_generated(source->db, source->schema, stored, problem);
+        if (news || !source->own)
+            ctr_shape_refuse_generated(source->db, source->schema, stored, problem);
         sqlite3_free(stored);
     }
     return problem->rc;
@@ -251,6 +254,14 @@ static void check_target(file_pull *pull, const char *table, ctr_problem *proble
     pull->checked = true;
 }
 
+/* Once, and only where something is taken. */
+static int make_durable(file_pull *pull, ctr_problem *problem)
+{
+    if (!pull->durable) ctr_durable_source(pull->source, problem);
+    pull->durable = true;
+    return problem->rc;
+}
+
 static void open_sides(merge_job *job, ctr_problem *problem)
 {
     const file_pull *pull = job->pull;
@@ -271,6 +282,7 @@ static void merge_news(merge_job *job, bool is_there, ctr_problem *problem)
     file_pull *pull = job->pull;
     const ctr_source *source = pull->source;
     const char *theirs = job->theirs->name;
+    if (check_stored(job, true, problem) || make_durable(pull, problem)) return;
     if (ctr_shape_read(&job->from, source->db, source->schema, theirs, problem)) return;
     if (ctr_merge_refuse_triggers(source->db, source->schema, theirs, problem)) return;
     if (!is_there) create_table(job, problem);
@@ -310,7 +322,7 @@ static void merge_table(file_pull *pull, const ctr_catalog_entry *theirs, ctr_pr
     if (problem->rc == SQLITE_OK)
         job.report = report_row(pull->report, theirs->birth, name, problem);
     ctr_catalog_close_entry(&mine);
-    check_stored(&job, problem);
+    check_stored(&job, false, problem);
     if (has_news(&job, problem)) merge_news(&job, is_there, problem);
     ctr_problem_where(problem, "table %s", theirs->birth);
     close_job(&job);
@@ -361,7 +373,6 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
                       .side = side,
                       .report = report};
     if (!pull.post) ctr_problem_nomem(problem);
-    ctr_durable_source(source, problem);
     if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, source->db, source->schema, problem);
     if (problem->rc == SQLITE_OK && catalog.n > 0 && !giver->present)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,

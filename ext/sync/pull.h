@@ -35,7 +35,7 @@ int ctr_pull_open(const ctr_source *source, ctr_identity *giver, ctr_problem *pr
 
 /* Merges what is new in `source`, or with `whole` everything, into the schema `target` of the
  * guard's connection, whose identity is checked first; the caller makes it all or nothing. The
- * source is made durable. */
+ * source is made durable, if anything is taken. */
 int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_guard *guard,
                  const char *target, ctr_side side, bool whole, ctr_report *report,
                  ctr_problem *problem);
