@@ -2,7 +2,8 @@
 
 A counter is a life and the set of increments that it has seen: each is an id, and Increments
 remembers its amount. Merge is set union within a life. A table is a dict from key to a tuple of
-counters; nothing in it is ever changed in place, so that a copy of the dict is a snapshot.
+counters; nothing in it is ever changed in place, so that a copy of the dict is a snapshot. A floor is a
+value of one part of the key: rows below it are gone, and whatever comes there is refused or dropped.
 """
 
 import collections
@@ -58,13 +59,26 @@ class Increments:
 
 
 class Table:
-    """The statements of counter tables. `rows` holds every row that has ever been, deleted or not."""
+    """The statements of counter tables. `rows` holds every row that has ever been, deleted or not, and
+    is not below a floor; `floors` maps a position in the key to its floor."""
 
-    def __init__(self, increments, width, rows=()):
+    def __init__(self, increments, width, rows=(), floors=()):
         self.increments, self.width, self.rows = increments, width, dict(rows)
+        self.floors = dict(floors)
 
     def copy(self):
-        return Table(self.increments, self.width, self.rows)
+        return Table(self.increments, self.width, self.rows, self.floors)
+
+    def is_below(self, key):
+        return any(key[i] < floor for i, floor in self.floors.items())
+
+    def raise_floors(self, floors):
+        """Returns how many rows that removed."""
+        for i, floor in floors.items():
+            self.floors[i] = max(floor, self.floors.get(i, floor))
+        before = len(self.rows)
+        self.rows = {key: row for key, row in self.rows.items() if not self.is_below(key)}
+        return before - len(self.rows)
 
     def row(self, key):
         return self.rows.get(key, (UNTOUCHED,) * self.width)
@@ -83,7 +97,7 @@ class Table:
             raise Refused("error")
         if conflict == "REPLACE" and key in self.rows:
             raise Refused("error")
-        gone = key in self.rows and not self.is_visible(key)
+        gone = self.is_below(key) or key in self.rows and not self.is_visible(key)
         if gone or any(is_deleted(c) and n is not None for c, n in zip(row, amounts)):
             if conflict == "IGNORE":
                 return False
@@ -110,13 +124,26 @@ class Table:
             raise Refused("error")
         if verb == "delete" and key not in self.rows:
             return
+        if self.is_below(key):
+            raise Refused("constraint")
         change = reset if verb == "reset" else delete
         self.rows[key] = tuple(change(c) if i in named else c for i, c in enumerate(self.row(key)))
         self.add(key, amounts)
 
     def merge(self, other):
-        """Takes in another table. Returns how many rows that changed."""
-        before = dict(self.rows)
+        """Takes in another table. Returns how many rows that removed or changed."""
+        removed, before = self.raise_floors(other.floors), dict(self.rows)
         for key, row in other.rows.items():
-            self.rows[key] = tuple(map(merge, self.row(key), row))
-        return sum(before.get(key) != row for key, row in self.rows.items())
+            if not self.is_below(key):
+                self.rows[key] = tuple(map(merge, self.row(key), row))
+        return removed + sum(before.get(key) != row for key, row in self.rows.items())
+
+    def merge_cell(self, key, i, counter):
+        """Takes in one counter of a row."""
+        if not self.is_below(key):
+            row = self.row(key)
+            self.rows[key] = (*row[:i], merge(row[i], counter), *row[i + 1:])
+
+    def has_all_of(self, other):
+        merged = self.copy()
+        return merged.merge(other) == 0 and merged.floors == self.floors
