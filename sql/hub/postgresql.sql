@@ -1,0 +1,267 @@
+-- postgresql.sql - a hub: one PostgreSQL database that files upload their counters to and download from.
+--
+--     psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql      makes the schema counter_hub; may be repeated
+--     sql/examples/hub.sh up FILE                            what is new in FILE, to the hub
+--     sql/examples/hub.sh down FILE                          what is new in the hub, to FILE
+--     SELECT * FROM counter_hub.totals;                      the counters, for everybody who speaks SQL
+--
+-- The hub merges as the files do, shard by shard, so uploads may be late, doubled, in any order, from files that have
+-- pulled from each other. It never counts itself: it has no shard of its own. PostgreSQL 13 or later.
+--
+-- The lattice is made of registers that only rise, each in one row, each raised by one INSERT … ON CONFLICT DO UPDATE:
+--
+--     cells     life                      the highest wins; even: deleted
+--     shards    (life, clock, value)      the highest wins, compared from left to right
+--     floors    floor                     the highest wins, in the order in which SQLite sorts
+--
+-- What the counter is follows from all three when it is read: the shards whose life is that of their cell, unless it is
+-- deleted or below a floor. So no order between rows can make a difference, and old rows are removed only to save room.
+-- No triggers, no rules, no extensions, nothing that needs to see two keys at once: engines that speak PostgreSQL and
+-- shard by key have what they need, for table_name and key stand first in the primary keys. It is tested on PostgreSQL
+-- alone.
+--
+-- What is not as in a file:
+--
+--   * Texts of keys are compared byte by byte, with the default collation BINARY in mind. Where a key column has NOCASE
+--     or another collation, a key that is spelled in two ways is two keys here, and again one in a file that downloads
+--     it. So are 1 and 1.0 in a key column without a type, and tables that were created as "t" and as "T". A floor in
+--     a TEXT column with such a collation is compared byte by byte, too, and can remove here what a file would keep: in
+--     tables that use the hub, set floors in columns of numbers or with BINARY alone.
+--   * A REAL from 2^53 on is compared with an INTEGER by its first 17 digits.
+--   * A key with a character U+0000 in a text has no JSON here and shows as NULL. It is never below a floor of the hub;
+--     the files that download it see to that themselves. A floor with such a text, and a text that is not valid UTF-8,
+--     are refused.
+--   * Sums are exact and of any size. Files say `integer overflow` beyond 64 bits.
+--   * Who may upload is trusted, as whoever may write a file is.
+
+BEGIN;
+
+CREATE SCHEMA IF NOT EXISTS counter_hub;
+
+-- ---- tables ---------------------------------------------------------------------------------------------------------
+
+-- The hub itself: one row. `id` is the source that files know it by; `number` counts uploads.
+--
+-- An upload raises the number first, so it holds this row until it commits and uploads come one after the other. That
+-- is on purpose: numbers are then committed in the order in which they were given, and whoever has downloaded up to
+-- number n has seen everything up to n. With a sequence a slow upload could commit a lower number after a higher one had
+-- been downloaded, and it would be missed for ever. Uploads are whole batches; what is lost by waiting is little.
+CREATE TABLE IF NOT EXISTS counter_hub.hub(
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  id uuid NOT NULL DEFAULT gen_random_uuid(),
+  number bigint NOT NULL DEFAULT 0);
+
+INSERT INTO counter_hub.hub DEFAULT VALUES ON CONFLICT DO NOTHING;
+
+-- After the database was restored from a backup, files have seen numbers that it will give again. Then make them
+-- download everything once, by a new id: UPDATE counter_hub.hub SET id = gen_random_uuid();
+
+-- A cell. `key` is what counter_key() packs, `key_json` what counter_key_json() makes of it. `changed`, here and below,
+-- is the number of the upload that has raised the row.
+CREATE TABLE IF NOT EXISTS counter_hub.cells(
+  table_name text NOT NULL,
+  key bytea NOT NULL,
+  column_name text NOT NULL,
+  generation integer NOT NULL,
+  key_json jsonb,
+  life bigint NOT NULL,
+  changed bigint NOT NULL,
+  PRIMARY KEY (table_name, key, column_name, generation));
+
+CREATE INDEX IF NOT EXISTS cells_changed ON counter_hub.cells(changed);
+
+-- What one replica, `id`, has added to a cell.
+CREATE TABLE IF NOT EXISTS counter_hub.shards(
+  table_name text NOT NULL,
+  key bytea NOT NULL,
+  column_name text NOT NULL,
+  generation integer NOT NULL,
+  id uuid NOT NULL,
+  life bigint NOT NULL,
+  clock bigint NOT NULL,
+  value bigint NOT NULL,
+  changed bigint NOT NULL,
+  PRIMARY KEY (table_name, key, column_name, generation, id));
+
+CREATE INDEX IF NOT EXISTS shards_changed ON counter_hub.shards(changed);
+
+-- The floor of a key column, counted from 0: rows below it are gone for good. `packed` is the key with holes that has
+-- brought it, for the files; it may hold older floors of other columns, which changes nothing.
+CREATE TABLE IF NOT EXISTS counter_hub.floors(
+  table_name text NOT NULL,
+  key_column integer NOT NULL,
+  floor jsonb NOT NULL,
+  packed bytea NOT NULL,
+  changed bigint NOT NULL,
+  PRIMARY KEY (table_name, key_column));
+
+-- How far each file has uploaded: the number to ask its change feed from. A file that has become another, by a copy or
+-- a restore, is another source and begins at 0.
+CREATE TABLE IF NOT EXISTS counter_hub.sources(
+  source text PRIMARY KEY,
+  mark bigint NOT NULL);
+
+-- Rows on their way in: COPY them here and call merge() in one transaction. merge() takes them out again, so nobody else
+-- ever sees them, and uploads at the same time do not meet here. Floors have no column_name; their key has holes. A cell
+-- that has no shards, deleted or reset, is one row without an id.
+CREATE TABLE IF NOT EXISTS counter_hub.incoming(
+  table_name text NOT NULL,
+  key bytea NOT NULL,
+  key_json jsonb CHECK (jsonb_typeof(key_json) = 'array'),
+  column_name text,
+  generation integer NOT NULL CHECK (generation >= 0),
+  life bigint CHECK (life BETWEEN 1 AND 4294967295),
+  id uuid,
+  clock bigint CHECK (clock >= 1),
+  value bigint,
+  source text,
+  since bigint,
+  upto bigint,
+  CHECK (CASE WHEN column_name IS NULL THEN key_json IS NOT NULL AND num_nonnulls(life, id, clock, value) = 0
+              WHEN id IS NULL THEN life > 1 AND num_nonnulls(clock, value) = 0
+              ELSE life % 2 = 1 AND num_nonnulls(clock, value) = 2 END),
+  CHECK (num_nonnulls(source, since, upto) IN (0, 3)));
+
+-- ---- floors ---------------------------------------------------------------------------------------------------------
+
+-- Does a come before b where SQLite sorts? Numbers, then texts, then blobs, which are objects {"hex":"00ff"} in JSON.
+CREATE OR REPLACE FUNCTION counter_hub.is_less(a jsonb, b jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE
+    WHEN jsonb_typeof(a) <> jsonb_typeof(b)
+      THEN array_position(ARRAY['number', 'string', 'object'], jsonb_typeof(a))
+         < array_position(ARRAY['number', 'string', 'object'], jsonb_typeof(b))
+    WHEN jsonb_typeof(a) = 'number' THEN (a #>> '{}')::numeric < (b #>> '{}')::numeric
+    WHEN jsonb_typeof(a) = 'string' THEN convert_to(a #>> '{}', 'UTF8') < convert_to(b #>> '{}', 'UTF8')
+    ELSE decode(a ->> 'hex', 'hex') < decode(b ->> 'hex', 'hex')
+  END
+$$;
+
+-- Is a key below a floor of its table? Asked when rows come, and again whenever they are read: a row that came while a
+-- floor was on its way is then stored, but seen by nobody.
+CREATE OR REPLACE FUNCTION counter_hub.is_below(of_table text, key_json jsonb) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (
+    SELECT FROM counter_hub.floors f
+     WHERE f.table_name = of_table AND counter_hub.is_less(key_json -> f.key_column, f.floor))
+$$;
+
+-- ---- upload ---------------------------------------------------------------------------------------------------------
+
+-- How far a file has uploaded; 0 if never.
+CREATE OR REPLACE FUNCTION counter_hub.mark(of_source text) RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT coalesce(max(mark), 0) FROM counter_hub.sources WHERE source = of_source
+$$;
+
+-- Merges what is in counter_hub.incoming, and empties it. All or nothing, for it is one transaction; an upload that was
+-- refused, or whose fate is not known, is simply repeated.
+CREATE OR REPLACE FUNCTION counter_hub.merge(OUT rows_read bigint, OUT rows_changed bigint) LANGUAGE plpgsql AS $$
+DECLARE
+  this_upload bigint;
+  one record;
+  n bigint;
+BEGIN
+  UPDATE counter_hub.hub SET number = number + 1 RETURNING number INTO STRICT this_upload;
+  SELECT count(*) INTO rows_read FROM counter_hub.incoming;
+  rows_changed := 0;
+
+  -- Floors, one at a time, for they are few.
+  FOR one IN
+    SELECT i.table_name, e.at - 1 AS key_column, e.floor, i.key
+      FROM counter_hub.incoming i, jsonb_array_elements(i.key_json) WITH ORDINALITY AS e(floor, at)
+     WHERE i.column_name IS NULL AND jsonb_typeof(e.floor) <> 'null'
+  LOOP
+    INSERT INTO counter_hub.floors AS f(table_name, key_column, floor, packed, changed)
+    VALUES (one.table_name, one.key_column, one.floor, one.key, this_upload)
+    ON CONFLICT (table_name, key_column) DO UPDATE
+       SET floor = excluded.floor, packed = excluded.packed, changed = excluded.changed
+     WHERE counter_hub.is_less(f.floor, excluded.floor);
+    GET DIAGNOSTICS n = ROW_COUNT;
+    rows_changed := rows_changed + n;
+  END LOOP;
+
+  -- Lives.
+  INSERT INTO counter_hub.cells AS c(table_name, key, column_name, generation, key_json, life, changed)
+  SELECT i.table_name, i.key, i.column_name, i.generation, min(i.key_json::text)::jsonb, max(i.life), this_upload
+    FROM counter_hub.incoming i
+   WHERE i.column_name IS NOT NULL AND NOT counter_hub.is_below(i.table_name, i.key_json)
+   GROUP BY i.table_name, i.key, i.column_name, i.generation
+  ON CONFLICT (table_name, key, column_name, generation) DO UPDATE
+     SET life = excluded.life, changed = excluded.changed
+   WHERE c.life < excluded.life;
+  GET DIAGNOSTICS n = ROW_COUNT;
+  rows_changed := rows_changed + n;
+
+  -- Shards of those lives; of one that has come in several versions the highest, for an INSERT may meet a row only once.
+  INSERT INTO counter_hub.shards AS s(table_name, key, column_name, generation, id, life, clock, value, changed)
+  SELECT DISTINCT ON (i.table_name, i.key, i.column_name, i.generation, i.id)
+         i.table_name, i.key, i.column_name, i.generation, i.id, i.life, i.clock, i.value, this_upload
+    FROM counter_hub.incoming i JOIN counter_hub.cells c USING (table_name, key, column_name, generation, life)
+   WHERE i.id IS NOT NULL AND NOT counter_hub.is_below(i.table_name, i.key_json)
+   ORDER BY i.table_name, i.key, i.column_name, i.generation, i.id, i.clock DESC, i.value DESC
+  ON CONFLICT (table_name, key, column_name, generation, id) DO UPDATE
+     SET life = excluded.life, clock = excluded.clock, value = excluded.value, changed = excluded.changed
+   WHERE (s.life, s.clock, s.value) < (excluded.life, excluded.clock, excluded.value);
+  GET DIAGNOSTICS n = ROW_COUNT;
+  rows_changed := rows_changed + n;
+
+  INSERT INTO counter_hub.sources AS m(source, mark)
+  SELECT i.source, max(i.upto)
+    FROM counter_hub.incoming i
+   WHERE i.source IS NOT NULL AND i.since <= counter_hub.mark(i.source)
+   GROUP BY i.source
+  ON CONFLICT (source) DO UPDATE SET mark = excluded.mark WHERE m.mark < excluded.mark;
+
+  -- To save room: shards of ended lives, what is below the floors that have risen, and what has come.
+  DELETE FROM counter_hub.shards s USING counter_hub.cells c
+   WHERE c.changed = this_upload AND s.life < c.life
+     AND (s.table_name, s.key, s.column_name, s.generation) = (c.table_name, c.key, c.column_name, c.generation);
+  DELETE FROM counter_hub.shards s USING counter_hub.cells c, counter_hub.floors f
+   WHERE f.changed = this_upload AND c.table_name = f.table_name
+     AND counter_hub.is_less(c.key_json -> f.key_column, f.floor)
+     AND (s.table_name, s.key, s.column_name, s.generation) = (c.table_name, c.key, c.column_name, c.generation);
+  DELETE FROM counter_hub.cells c USING counter_hub.floors f
+   WHERE f.changed = this_upload AND c.table_name = f.table_name
+     AND counter_hub.is_less(c.key_json -> f.key_column, f.floor);
+  DELETE FROM counter_hub.incoming;
+END
+$$;
+
+-- ---- download -------------------------------------------------------------------------------------------------------
+
+-- The cells that count: all that are not below a floor, deleted ones too.
+CREATE OR REPLACE VIEW counter_hub.held AS
+SELECT c.table_name, c.key, c.column_name, c.generation, c.key_json, c.life, c.changed
+  FROM counter_hub.cells c
+ WHERE NOT counter_hub.is_below(c.table_name, c.key_json);
+
+-- What has changed in the uploads from `since` on. A file asks from counter_mark(hub.id), merges the rows, and then says
+-- counter_seen(hub.id, since, hub.number + 1); the number is to be read in the same snapshot as the rows. A cell without
+-- new shards is one row without an id; floors have no column_name, and a key with holes.
+CREATE OR REPLACE FUNCTION counter_hub.changes(since bigint)
+RETURNS TABLE(table_name text, key bytea, column_name text, generation integer, life bigint, id uuid, clock bigint,
+              value bigint, changed bigint)
+LANGUAGE sql STABLE AS $$
+  SELECT f.table_name, f.packed, NULL, 0, NULL::bigint, NULL::uuid, NULL::bigint, NULL::bigint, f.changed
+    FROM counter_hub.floors f
+   WHERE f.changed >= since
+  UNION ALL
+  SELECT table_name, key, column_name, generation, life, s.id, s.clock, s.value, s.changed
+    FROM counter_hub.held c JOIN counter_hub.shards s USING (table_name, key, column_name, generation, life)
+   WHERE s.changed >= since
+  UNION ALL
+  SELECT c.table_name, c.key, c.column_name, c.generation, c.life, NULL, NULL, NULL, c.changed
+    FROM counter_hub.held c
+   WHERE c.changed >= since AND c.life > 1
+     AND NOT EXISTS (
+       SELECT FROM counter_hub.shards s
+        WHERE (s.table_name, s.key, s.column_name, s.generation, s.life)
+            = (c.table_name, c.key, c.column_name, c.generation, c.life) AND s.changed >= since)
+$$;
+
+-- The live counters. A deleted one has no row, one that was reset has the value 0.
+CREATE OR REPLACE VIEW counter_hub.totals AS
+SELECT c.table_name, c.key_json, c.column_name, coalesce(sum(s.value), 0) AS value
+  FROM counter_hub.held c LEFT JOIN counter_hub.shards s USING (table_name, key, column_name, generation, life)
+ WHERE c.life % 2 = 1
+ GROUP BY c.table_name, c.key, c.key_json, c.column_name, c.generation;
+
+COMMIT;

@@ -1,0 +1,414 @@
+"""test_hub.py - files upload to a hub in PostgreSQL in any way, and a file that downloads is what it would be had it
+pulled from them all."""
+
+import itertools
+import json
+import os
+import subprocess
+import threading
+import time
+
+import pytest
+
+from conftest import ROOT, SEED
+from files import connect
+
+TABLES = [
+    "views USING counter(path TEXT, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY (path, hour))",
+    "\"it's \"\"x\"\"\" USING counter(at REAL PRIMARY KEY, \"n, ü\" COUNTER)",
+    "things USING counter(what PRIMARY KEY, n COUNTER)",
+]
+TEXTS = ["/", "/a", "it's", 'say "x"', "back\\slash", "ключ", "日本", "🙂", "", "a,b\nc\r\nd", "\t\x01", "\\.", "NULL"]
+THINGS = [0, -1, 7, 2**63 - 1, -2**63, 0.5, -1e300, "7", "", "b", b"", b"\x00\xff", b"b", "ünï"]
+NUMBERS = itertools.count()
+ID = "00000000-0000-4000-8000-00000000000{}"
+
+
+class Hub:
+    """A database with the schema, as hub.sh and psql reach it."""
+
+    def __init__(self, socket, name):
+        self.env = {**os.environ, "PGHOST": str(socket), "PGUSER": "hub", "PGDATABASE": name}
+
+    def psql(self, *args, text=None):
+        return subprocess.run(["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", *args], input=text, text=True,
+                              capture_output=True, env=self.env)
+
+    def load(self):
+        done = self.psql("-f", str(ROOT / "sql" / "hub" / "postgresql.sql"))
+        assert done.returncode == 0, done.stderr
+
+    def ask(self, sql):
+        """The rows of a query, through JSON."""
+        done = self.psql(text=f"SELECT coalesce(json_agg(row_to_json(q)), '[]') FROM ({sql}) AS q")
+        assert done.returncode == 0, done.stderr
+        return [tuple(row.values()) for row in json.loads(done.stdout)]
+
+    def carry(self, way, path):
+        return subprocess.run([ROOT / "sql" / "examples" / "hub.sh", way, path], env=self.env, capture_output=True,
+                              text=True)
+
+    def go(self, way, path):
+        """Carries; the numbers that hub.sh prints."""
+        done = self.carry(way, path)
+        assert (done.returncode, done.stderr) == (0, "")
+        return [int(n) for n in done.stdout.split("|")] if done.stdout else []
+
+    def forget_marks(self):
+        """So that old batches come again."""
+        assert self.psql("-c", "DELETE FROM counter_hub.sources").returncode == 0
+
+
+@pytest.fixture
+def hub(server):
+    name = f"hub{next(NUMBERS)}"
+    made = Hub(server, "postgres").psql("-c", f"CREATE DATABASE {name}")
+    assert made.returncode == 0, made.stderr
+    hub = Hub(server, name)
+    hub.load()
+    return hub
+
+
+def make(path, tables=TABLES):
+    db = connect(str(path), timeout=10)
+    db.execute("PRAGMA synchronous = OFF")
+    for table in tables:
+        db.execute(f"CREATE VIRTUAL TABLE {table}")
+    return db
+
+
+def names(db):
+    return [name for name, in db.execute("SELECT name FROM counter_tables ORDER BY name")]
+
+
+def state(db):
+    """All that a file shows."""
+    told = {}
+    for name in names(db):
+        quoted = name.replace('"', '""')
+        told[name] = (sorted(map(repr, db.execute(f'SELECT * FROM "{quoted}"'))),
+                      db.execute("SELECT * FROM counter_floors(?)", [name]).fetchall(),
+                      db.execute("SELECT counter_table_digest(?)", [name]).fetchone())
+    return told
+
+
+def plain(key):
+    """A key to compare: the hub writes numbers in another way."""
+    return repr([value if isinstance(value, (str, dict)) else float(value) for value in key])
+
+
+def totals(db):
+    """What the hub's totals must be: the live cells of the file."""
+    return sorted((table, plain(json.loads(key)), column, value) for table, key, column, value in db.execute(
+        "SELECT table_name, counter_key_json(key), column_name, counter_value(cell) FROM counter_changes(0) "
+        "WHERE column_name IS NOT NULL AND NOT counter_is_deleted(cell)"))
+
+
+def hub_totals(hub):
+    return sorted((table, plain(key), column, value) for table, key, column, value in hub.ask(
+        "SELECT table_name, key_json, column_name, value FROM counter_hub.totals"))
+
+
+def merged(path, others, tables=TABLES):
+    """A file that has pulled from the others."""
+    db = make(path, tables)
+    for other in others:
+        db.execute("SELECT * FROM counter_pull(?)", [str(other)]).fetchall()
+    return db
+
+
+def assert_hub_brings_all(hub, tmp_path, paths, tables=TABLES):
+    direct = merged(tmp_path / "direct.db", paths, tables)
+    fourth = make(tmp_path / "fourth.db", tables)
+    hub.go("down", tmp_path / "fourth.db")
+    assert state(fourth) == state(direct)
+    assert hub_totals(hub) == totals(direct)
+    direct.close()
+    fourth.close()
+
+
+# ---- at random ----
+
+def step(db, chance):
+    """One change of any kind; that a statement is refused is a change as well as any."""
+    amount = chance.choice([1, 1, 2, -5, 0, 10**12, -10**12])
+    row = [chance.choice(TEXTS), chance.randint(0, 9)]
+    kind = chance.random()
+    try:
+        if kind < 0.4:
+            db.execute("INSERT INTO views VALUES (?, ?, ?, ?)", row + [amount, chance.choice([None, 512])])
+        elif kind < 0.5:
+            db.execute("INSERT INTO \"it's \"\"x\"\"\" VALUES (?, ?)", [chance.choice([-1.5, 0.1, 3, 1e18]), amount])
+        elif kind < 0.65:
+            db.execute("INSERT INTO things VALUES (?, ?)", [chance.choice(THINGS), amount])
+        elif kind < 0.75:
+            db.execute("DELETE FROM views WHERE path = ? AND hour <= ?", row)
+        elif kind < 0.8:
+            db.execute("DELETE FROM things WHERE what = ?", [chance.choice(THINGS)])
+        elif kind < 0.9:
+            command = chance.choice(["reset", "reset hits", "delete bytes"])
+            db.execute("INSERT INTO views(views, path, hour) VALUES (?, ?, ?)", [command] + row)
+        elif kind < 0.95:
+            db.execute("INSERT INTO things(things, what) VALUES ('reset', ?)", [chance.choice(THINGS)])
+        elif kind < 0.97:
+            db.execute("INSERT INTO views(views, hour) VALUES ('purge below', ?)", [chance.randint(0, 4)])
+        elif kind < 0.985:
+            db.execute("INSERT INTO views(views, path) VALUES ('purge below', ?)", [chance.choice(["", "/", "\t"])])
+        else:
+            db.execute("INSERT INTO things(things, what) VALUES ('purge below', ?)", [chance.choice([-1, 0, 0.5, ""])])
+    except Exception as error:
+        if not any(known in str(error) for known in ("was deleted", "overflow", "below the floor", "floor")):
+            raise
+
+
+@pytest.mark.parametrize("round", range(4))
+def test_a_file_that_downloads_is_as_if_it_had_pulled(hub, tmp_path, chance, round):
+    paths = [tmp_path / f"{n}.db" for n in range(3)]
+    dbs = [make(path) for path in paths]
+    fourth = make(tmp_path / "fourth.db")
+    for _ in range(14):
+        n = chance.randrange(3)
+        for _ in range(chance.randint(1, 25)):
+            step(dbs[n], chance)
+        what = chance.random()
+        if what < 0.6:
+            hub.go("up", paths[chance.randrange(3)])
+        elif what < 0.7:
+            hub.forget_marks()
+        elif what < 0.8:
+            dbs[n].execute("SELECT * FROM counter_pull(?)", [str(paths[(n + 1) % 3])]).fetchall()
+        elif what < 0.9:
+            hub.go("down", paths[n])
+        else:
+            hub.go("down", tmp_path / "fourth.db")
+    for path in chance.sample(paths, 3):
+        hub.go("up", path)
+    hub.forget_marks()
+    hub.go("up", chance.choice(paths))
+
+    hub.go("down", tmp_path / "fourth.db")  # incremental, perhaps
+    direct = merged(tmp_path / "direct.db", paths)
+    assert state(fourth) == state(direct), f"COUNTER_SEED={SEED}"
+    assert hub_totals(hub) == totals(direct), f"COUNTER_SEED={SEED}"
+    fifth = make(tmp_path / "fifth.db")
+    hub.go("down", tmp_path / "fifth.db")
+    assert state(fifth) == state(direct), f"COUNTER_SEED={SEED}"
+
+
+# ---- one by one ----
+
+def upload(hub, rows):
+    """rows: (key_json, column, life, id, clock, value) of table t."""
+    lines = [f"INSERT INTO counter_hub.incoming(table_name, key, key_json, column_name, generation, life, id, clock, "
+             f"value) VALUES ('t', convert_to('{key}', 'UTF8'), '{key}', " +
+             ", ".join("NULL" if v is None else f"'{v}'" for v in [column, 0, *rest]) + ");"
+             for key, column, *rest in rows]
+    return hub.psql("--single-transaction", text="\n".join(lines) + "SELECT rows_changed FROM counter_hub.merge();")
+
+
+def shards(hub):
+    return [tuple(row) for row in hub.ask(
+        "SELECT life, id, clock, value FROM counter_hub.changes(0) WHERE column_name IS NOT NULL ORDER BY id")]
+
+
+VERSIONS = {
+    "of two clocks the higher wins": ([(1, ID.format(1), 2, 5), (1, ID.format(1), 3, -9)], [(1, ID.format(1), 3, -9)]),
+    "of two values with one clock the higher wins":
+        ([(1, ID.format(1), 2, -5), (1, ID.format(1), 2, 7)], [(1, ID.format(1), 2, 7)]),
+    "the higher life wins whole":
+        ([(1, ID.format(1), 9, 5), (1, ID.format(2), 9, 5), (3, ID.format(1), 1, 1)], [(3, ID.format(1), 1, 1)]),
+    "a reset leaves nothing of the old life": ([(1, ID.format(1), 9, 5), (3, None, None, None)],
+                                               [(3, None, None, None)]),
+    "a delete beats its life": ([(1, ID.format(1), 9, 5), (2, None, None, None)], [(2, None, None, None)]),
+    "a later life beats a delete": ([(2, None, None, None), (3, ID.format(1), 1, 5)], [(3, ID.format(1), 1, 5)]),
+    "numbers of any size": ([(4294967295, ID.format(1), 2**63 - 1, -2**63)],
+                            [(4294967295, ID.format(1), 2**63 - 1, -2**63)]),
+}
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_versions_merge_in_any_order_and_any_batches(hub, chance, name):
+    versions, left = VERSIONS[name]
+    for _ in range(3):
+        rows = [('["/"]', "n", *version) for version in versions * 2]
+        chance.shuffle(rows)
+        while rows:
+            n = chance.randint(1, len(rows))
+            assert upload(hub, rows[:n]).returncode == 0
+            rows = rows[n:]
+        assert shards(hub) == left
+        assert upload(hub, [('["/"]', "n", *version) for version in versions]).stdout == "0\n"
+        hub.psql("-c", "TRUNCATE counter_hub.cells, counter_hub.shards")
+
+
+@pytest.mark.parametrize("row", [
+    ('["/"]', "n", 0, None, None, None), ('["/"]', "n", 2**32, None, None, None), ('["/"]', "n", 1, None, None, None),
+    ('["/"]', "n", 2, ID.format(1), 1, 1), ('["/"]', "n", 1, ID.format(1), 0, 1), ('["/"]', "n", 1, ID.format(1), 1, None),
+    ('{"a":1}', "n", 2, None, None, None), ('["/"]', None, 2, None, None, None)])
+def test_what_no_cell_can_be_is_refused_with_all_that_came_along(hub, row):
+    assert upload(hub, [('["/b"]', "n", 1, ID.format(1), 1, 1), row]).returncode != 0
+    assert hub.ask("SELECT * FROM counter_hub.totals") == []
+    assert hub.ask("SELECT number FROM counter_hub.hub") == [(0,)]
+
+
+ORDER = [-10**30, -7, -0.5, 0, 0.25, 9, 10, 2**63, "", "A", "Z", "a", "a\x01", "aa", "é", "日", "\U0001f642",
+         {"hex": ""}, {"hex": "00"}, {"hex": "00ff"}, {"hex": "61"}, {"hex": "ff"}]
+
+
+def test_keys_are_ordered_as_sqlite_orders_them(hub):
+    values = ",".join(f"({n}, $j${json.dumps(value)}$j$::jsonb)" for n, value in enumerate(ORDER))
+    wrong = hub.ask(f"WITH v(n, j) AS (VALUES {values}) SELECT a.n, b.n AS m FROM v a, v b "
+                    "WHERE counter_hub.is_less(a.j, b.j) IS DISTINCT FROM (a.n < b.n)")
+    assert wrong == []
+
+
+def test_floors_remove_and_keep_out_and_only_rise(hub):
+    count = (1, ID.format(1), 1, 1)
+    assert upload(hub, [(f'["/", {n}]', "n", *count) for n in range(10)]).stdout == "20\n"
+    floor = lambda n: [(f'[null, {n}]', None, None, None, None, None)]
+    assert upload(hub, floor(6)).stdout == "1\n"
+    assert upload(hub, floor(4)).stdout == "0\n"
+    assert upload(hub, floor(5) + floor(6)).stdout == "0\n"
+    upload(hub, [(f'["/x", {n}]', "n", *count) for n in range(10)])
+    keys = [("/", n) for n in range(6, 10)] + [("/x", n) for n in range(6, 10)]
+    assert sorted(tuple(key) for key, in hub.ask("SELECT key_json FROM counter_hub.totals")) == keys
+    for table in "cells", "shards":
+        assert hub.ask(f"SELECT count(*) FROM counter_hub.{table}") == [(8,)]
+    assert hub.ask("SELECT key_column, floor FROM counter_hub.floors") == [(1, 6)]
+
+
+def test_a_floor_and_a_row_below_it_in_one_batch(hub):
+    upload(hub, [('["/", 1]', "n", 1, ID.format(1), 1, 1), ('[null, 6]', None, None, None, None, None)])
+    assert hub.ask("SELECT * FROM counter_hub.cells") == []
+
+
+def test_a_row_that_is_stored_below_a_floor_is_seen_by_nobody(hub):
+    upload(hub, [('[null, 6]', None, None, None, None, None)])
+    hub.psql("-c", "INSERT INTO counter_hub.cells VALUES ('t', '\\x01', 'n', 0, '[\"/\", 5]', 1, 9); INSERT INTO "
+             f"counter_hub.shards VALUES ('t', '\\x01', 'n', 0, '{ID.format(1)}', 1, 1, 1, 9)")
+    assert hub.ask("SELECT count(*) FROM counter_hub.shards") == [(1,)]
+    assert hub.ask("SELECT * FROM counter_hub.totals") == []
+    assert hub.ask("SELECT * FROM counter_hub.changes(0) WHERE column_name IS NOT NULL") == []
+
+
+def test_the_sum_may_be_of_any_size(hub):
+    upload(hub, [('["/"]', "n", 1, ID.format(n), 1, 2**63 - 1) for n in range(5)])
+    assert hub.ask("SELECT value FROM counter_hub.totals") == [(5 * (2**63 - 1),)]
+
+
+def test_the_schema_may_be_loaded_again(hub):
+    upload(hub, [('["/"]', "n", 1, ID.format(1), 1, 1)])
+    before = hub.ask("SELECT id, number FROM counter_hub.hub")
+    hub.load()
+    assert hub.ask("SELECT id, number FROM counter_hub.hub") == before
+    assert hub.ask("SELECT value FROM counter_hub.totals") == [(1,)]
+
+
+# ---- at the same time, in parts ----
+
+ONE = ["views USING counter(path TEXT PRIMARY KEY, hits COUNTER)"]
+
+
+def test_uploads_at_the_same_time(hub, tmp_path):
+    paths = [tmp_path / f"{n}.db" for n in range(2)]
+    dbs = [make(path, ONE) for path in paths]
+    failed = []
+
+    def send(path):
+        done = [hub.carry("up", path) for _ in range(5)]
+        failed.extend(one.stderr for one in done if one.returncode)
+
+    for _ in range(3):
+        for db in dbs:
+            for n in range(200):
+                db.execute("INSERT INTO views VALUES (?, 1)", [f"/{n % 50}"])
+        senders = [threading.Thread(target=send, args=[path]) for path in paths]
+        for one in senders:
+            one.start()
+        for one in senders:
+            one.join()
+    assert failed == []
+    assert hub.ask("SELECT count(*), sum(value) FROM counter_hub.totals") == [(50, 1200)]
+    assert hub.ask("SELECT count(*) FROM counter_hub.incoming") == [(0,)]
+    assert_hub_brings_all(hub, tmp_path, paths, ONE)
+
+
+def test_an_upload_that_commits_late_is_not_missed(hub):
+    """A second one waits for it, so nobody downloads a higher number first."""
+    late = subprocess.Popen(["psql", "-X", "-q", "-A", "-t"], env=hub.env, stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True)
+    late.stdin.write("BEGIN;\nSELECT rows_read FROM counter_hub.merge();\n")
+    late.stdin.flush()
+    assert late.stdout.readline() == "0\n"
+    second = hub.psql("-c", "SET lock_timeout = '300ms'", "-c", "SELECT counter_hub.merge()")
+    assert "lock timeout" in second.stderr
+    assert hub.ask("SELECT number FROM counter_hub.hub") == [(0,)]
+    late.communicate("COMMIT;\n", timeout=10)
+    assert hub.ask("SELECT number FROM counter_hub.hub") == [(1,)]
+
+
+def test_only_what_is_new_goes_up_and_down(hub, tmp_path):
+    one, two = make(tmp_path / "one.db", ONE), make(tmp_path / "two.db", ONE)
+    for n in range(100):
+        one.execute("INSERT INTO views VALUES (?, 1)", [f"/{n}"])
+    time.sleep(1.1)  # rows of one second have one number, and those of the last one are sent again
+    one.execute("INSERT INTO views VALUES ('/6', 1)")
+    assert hub.go("up", tmp_path / "one.db") == [100, 200]  # a cell and a shard each
+    assert hub.go("down", tmp_path / "two.db")[0] == 100
+    assert hub.go("down", tmp_path / "two.db")[0] == 0
+    one.execute("INSERT INTO views VALUES ('/7', 1)")
+    sent, changed = hub.go("up", tmp_path / "one.db")
+    assert sent <= 2 and changed == 1
+    assert hub.go("down", tmp_path / "two.db")[0] == 1
+    assert hub.go("up", tmp_path / "one.db")[1] == 0
+    assert two.execute("SELECT hits FROM views WHERE path = '/7'").fetchall() == [(2,)]
+    assert state(two) == state(one)
+
+
+def test_a_table_that_comes_later_is_downloaded_from_the_start(hub, tmp_path):
+    other = "more USING counter(path TEXT PRIMARY KEY, n COUNTER)"
+    one, two = make(tmp_path / "one.db", ONE + [other]), make(tmp_path / "two.db", ONE)
+    one.execute("INSERT INTO views VALUES ('/', 1)")
+    one.execute("INSERT INTO more VALUES ('/', 2)")
+    hub.go("up", tmp_path / "one.db")
+    hub.go("down", tmp_path / "two.db")
+    two.execute(f"CREATE VIRTUAL TABLE {other}")
+    hub.go("down", tmp_path / "two.db")
+    assert state(two) == state(one)
+
+
+def test_a_key_with_a_zero_character_has_no_json_and_goes_through(hub, tmp_path):
+    one, two = make(tmp_path / "one.db", ONE), make(tmp_path / "two.db", ONE)
+    one.execute("INSERT INTO views VALUES (CAST(x'610062' AS TEXT), 3)")
+    hub.go("up", tmp_path / "one.db")
+    hub.go("down", tmp_path / "two.db")
+    assert hub.ask("SELECT key_json, value FROM counter_hub.totals") == [(None, 3)]
+    assert state(two) == state(one)
+
+
+def test_a_hub_that_was_restored_sends_everything_under_its_new_id(hub, tmp_path):
+    one, two = make(tmp_path / "one.db", ONE), make(tmp_path / "two.db", ONE)
+    one.execute("INSERT INTO views VALUES ('/', 1)")
+    hub.go("up", tmp_path / "one.db")
+    hub.go("down", tmp_path / "two.db")
+    hub.psql("-c", "UPDATE counter_hub.hub SET id = gen_random_uuid()")
+    assert hub.go("down", tmp_path / "two.db")[0] == 1
+    assert state(two) == state(one)
+
+
+def test_a_failure_changes_nothing_and_is_told(hub, tmp_path):
+    one = make(tmp_path / "one.db", ONE)
+    one.execute("INSERT INTO views VALUES ('/', 1)")
+    other = tmp_path / "no.db"
+    other.write_bytes(b"no database" * 100)
+    for way in "up", "down":
+        done = hub.carry(way, other)
+        assert done.returncode != 0 and done.stderr, way
+    upload(hub, [('["/"]', "n", 1, ID.format(1), 1, 1)])  # its table is t and its key not packed
+    other = make(tmp_path / "other.db", ["t USING counter(path TEXT PRIMARY KEY, n COUNTER)"])
+    before = state(other)
+    done = hub.carry("down", tmp_path / "other.db")
+    assert done.returncode != 0 and "counter_changes" in done.stderr
+    assert state(other) == before
+    assert hub.carry("sideways", tmp_path / "one.db").returncode == 2
+    assert hub.carry("up", tmp_path / "none.db").returncode == 1
