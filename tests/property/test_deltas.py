@@ -22,7 +22,7 @@ from hypothesis import seed, settings, strategies as st
 from hypothesis.stateful import (RuleBasedStateMachine, initialize, precondition, rule,
                                  run_state_machine_as_test)
 
-from conftest import SEED
+from conftest import EXAMPLES, SEED
 from files import connect
 from oracle import Increments, Refused, Table
 
@@ -711,4 +711,5 @@ class Deltas(RuleBasedStateMachine):
 
 
 def test_what_is_new_is_all_that_is_needed():
-    run_state_machine_as_test(seed(SEED)(Deltas), settings=settings(stateful_step_count=40))
+    run_state_machine_as_test(seed(SEED)(Deltas), settings=settings(
+        max_examples=max(20, EXAMPLES // 2), stateful_step_count=40))
