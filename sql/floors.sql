@@ -8,9 +8,6 @@ SELECT 1 FROM "{schema}"."{table}_floors" WHERE "{constraint}" LIMIT 1;
 -- name: FLOORS_READ
 SELECT "{keys}", _seq, _rows, _bytes FROM "{schema}"."{table}_floors" ORDER BY _id LIMIT 1;
 
--- name: FLOORS_ANY_SINCE
-SELECT 1 FROM "{schema}"."{table}_floors" WHERE _seq >= ?1 LIMIT 1;
-
 -- Would a floor rise?
 -- name: FLOORS_LOWER
 SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_floors" WHERE "{constraint}"),

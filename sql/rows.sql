@@ -38,8 +38,12 @@ SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE _seq >= ?1;
 -- name: ROWS_NUMBERED
 SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE _seq >= ?1;
 
+-- Rows or floors.
 -- name: ROWS_ANY_SINCE
-SELECT 1 FROM "{schema}"."{table}_cells" WHERE _seq >= ?1 LIMIT 1;
+SELECT 1 FROM "{schema}"."{table}_cells" WHERE _seq >= ?1
+UNION ALL
+SELECT 1 FROM "{schema}"."{table}_floors" WHERE _seq >= ?1
+ LIMIT 1;
 
 -- Whole, in the order of storage: no collation of a foreign file is trusted.
 -- name: ROWS_ALL

@@ -223,21 +223,16 @@ static int check_stored(const merge_job *job, bool news, ctr_problem *problem)
     return problem->rc;
 }
 
-static bool has_since(const merge_job *job, ctr_sql which, ctr_problem *problem)
+static bool has_news(const merge_job *job, ctr_problem *problem)
 {
     const ctr_source *source = job->pull->source;
+    if (job->mark == 0 || problem->rc != SQLITE_OK) return problem->rc == SQLITE_OK;
     ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, which);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY_SINCE);
     if (row) sqlite3_bind_int64(row, 1, job->mark);
     bool any = ctr_run_row(&run, row);
     sqlite3_finalize(row);
     return any;
-}
-
-static bool has_news(const merge_job *job, ctr_problem *problem)
-{
-    return job->mark == 0 || has_since(job, CTR_SQL_ROWS_ANY_SINCE, problem) ||
-           has_since(job, CTR_SQL_FLOORS_ANY_SINCE, problem);
 }
 
 /* The target's identity is checked within the transaction that the table has joined. Only the first

@@ -3,13 +3,14 @@
  *     build/bench/bench [folder]      databases in a new folder inside, removed in the end
  *
  * 100,000 keys of 24 bytes, WAL, synchronous=NORMAL, uniform random keys, 1,000 statements to a
- * transaction, prepared. The two sides take turns; a ratio is that of the rates of one turn each,
- * counter over plain: 1.00 is as fast as a plain table, more is faster. The bars are told, not
- * enforced.
+ * transaction, prepared, where a line says nothing else. The two sides take turns; a ratio is that
+ * of the rates of one turn each, counter over plain: 1.00 is as fast as a plain table, more is
+ * faster. The bars are told, not enforced. From "defence" on both sides are counter tables.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 int sqlite3_counter_init(sqlite3 *db, char **error, const struct sqlite3_api_routines *api);
 
 enum { KEYS = 100000, KEY_SIZE = 24, STATEMENTS = 100000, BATCH = 1000, TURNS = 7 };
+enum { MANY = 1000000, FEW = 10000 }; /* rows of a source */
 
 typedef enum side { COUNTER, PLAIN } side;
 
@@ -38,6 +40,10 @@ static const char *const declarations[] = {
 
 #define UNARMED "unarmed" /* a VFS of which nothing is known, so that nothing is looked at */
 #define NEVER_RENEW "UPDATE counter_replica SET renewal = 1000000000000000"
+
+#define UNNUMBERED                                                                             \
+    "DROP TABLE t_cells; CREATE TABLE t_cells(_id INTEGER PRIMARY KEY, _seq INTEGER NOT NULL," \
+    " k TEXT COLLATE BINARY NOT NULL, n BLOB, UNIQUE(k))"
 
 /* One line of the result. `bar` is the ratio to reach; 0: there is none. */
 typedef struct workload {
@@ -144,30 +150,31 @@ static void bind_key(sqlite3_stmt *statement, uint64_t i)
     sqlite3_bind_text(statement, 1, key, KEY_SIZE, SQLITE_TRANSIENT);
 }
 
-/* Runs `sql` with each key in turn (seed 0) or with random ones, `batch` to a transaction; returns
- * statements in a second. */
-static double run_batches(sqlite3 *db, const char *sql, uint64_t seed, uint64_t batch)
+/* Runs `sql` `n` times with each of `keys` keys in turn (seed 0) or with random ones, `batch` to a
+ * transaction; returns statements in a second. */
+static double run_batches(sqlite3 *db, const char *sql, uint64_t seed, uint64_t batch,
+                          uint64_t keys, uint64_t n)
 {
     sqlite3_stmt *statement;
     must(db, sqlite3_prepare_v2(db, sql, -1, &statement, NULL));
     int parameters = sqlite3_bind_parameter_count(statement);
     double began = now();
-    for (uint64_t i = 0; i < STATEMENTS; i++) {
+    for (uint64_t i = 0; i < n; i++) {
         if (i % batch == 0) run(db, i ? "COMMIT; BEGIN" : "BEGIN");
-        bind_key(statement, (seed ? next_random(&seed) : i) % KEYS);
+        bind_key(statement, (seed ? next_random(&seed) : i) % keys);
         if (parameters > 1) sqlite3_bind_int64(statement, 2, (sqlite3_int64)(i % 100 + 1));
         while (must(db, sqlite3_step(statement)) == SQLITE_ROW) sqlite3_column_int64(statement, 0);
         must(db, sqlite3_reset(statement));
     }
     run(db, "COMMIT");
-    double rate = STATEMENTS / (now() - began);
+    double rate = (double)n / (now() - began);
     sqlite3_finalize(statement);
     return rate;
 }
 
 static double run_many(sqlite3 *db, const char *sql, uint64_t seed)
 {
-    return run_batches(db, sql, seed, BATCH);
+    return run_batches(db, sql, seed, BATCH, KEYS, STATEMENTS);
 }
 
 static double run_pull(sqlite3 *db, const char *sql)
@@ -265,13 +272,129 @@ static void measure_defence(void)
             for (side s = COUNTER; s <= PLAIN; s++) {
                 run(db[s], "PRAGMA wal_checkpoint(TRUNCATE)");
                 rates[s][turn] = run_batches(db[s], defences[w].work.sql[s], (uint64_t)turn + 1,
-                                             defences[w].batch);
+                                             defences[w].batch, KEYS, STATEMENTS);
             }
         }
         print_line(&defences[w].work, rates);
     }
     must(db[COUNTER], sqlite3_close(db[COUNTER]));
     must(db[PLAIN], sqlite3_close(db[PLAIN]));
+}
+
+/* What the index on sequence numbers costs: against a stored table that has none. */
+static void measure_numbers(void)
+{
+    static const struct {
+        workload work;
+        uint64_t seed, keys;
+    } numbers[] = {{{"sequence number, 100 hot keys", 0.95, {COUNTER_ADD, COUNTER_ADD}}, 1, 100},
+                   {{"the same, each key anew", 0.80, {COUNTER_ADD, COUNTER_ADD}}, 0, KEYS}};
+    sqlite3 *db[2] = {create("numbers", COUNTER), open_new("numbers", PLAIN, NULL)};
+    run(db[PLAIN], declarations[COUNTER]);
+    run(db[PLAIN], UNNUMBERED);
+    for (side s = COUNTER; s <= PLAIN; s++) run_many(db[s], COUNTER_ADD, 0);
+    for (size_t w = 0; w < sizeof numbers / sizeof *numbers; w++) {
+        double rates[2][TURNS];
+        for (int turn = 0; turn < TURNS; turn++) {
+            for (side s = COUNTER; s <= PLAIN; s++) {
+                run(db[s], "PRAGMA wal_checkpoint(TRUNCATE)");
+                rates[s][turn] = run_batches(db[s], numbers[w].work.sql[s], numbers[w].seed, BATCH,
+                                             numbers[w].keys, STATEMENTS);
+            }
+        }
+        print_line(&numbers[w].work, rates);
+    }
+    for (side s = COUNTER; s <= PLAIN; s++) must(db[s], sqlite3_close(db[s]));
+}
+
+/* A file with `rows` rows, loaded in one transaction, and one that has pulled them. */
+typedef struct pair {
+    sqlite3 *source, *target;
+    uint64_t rows;
+    char *pull; /* SQL */
+} pair;
+
+static pair create_pair(side which, uint64_t rows)
+{
+    char path[600];
+    pair made = {create("many", which), create("puller", which), rows, NULL};
+    run(made.source, "DROP TABLE t");
+    run(made.target, "DROP TABLE t");
+    run(made.source, declarations[COUNTER]);
+    run_batches(made.source, COUNTER_ADD, 0, rows, rows, rows);
+    path_of("many", which, "", path);
+    made.pull = sqlite3_mprintf("SELECT * FROM counter_pull(%Q)", path);
+    if (!made.pull) exit(1);
+    run(made.target, made.pull);
+    return made;
+}
+
+static void close_pair(pair *made)
+{
+    must(made->source, sqlite3_close(made->source));
+    must(made->target, sqlite3_close(made->target));
+    sqlite3_free(made->pull);
+}
+
+static double time_pulls(const pair *of, int n)
+{
+    double began = now();
+    for (int i = 0; i < n; i++) run(of->target, of->pull);
+    return n / (now() - began);
+}
+
+/* The source opened, a lookup in it, a transaction on the target. */
+static double time_empty(const pair *of, int n)
+{
+    double began = now();
+    for (int i = 0; i < n; i++) {
+        sqlite3 *db;
+        must(of->source, sqlite3_open_v2(sqlite3_db_filename(of->source, "main"), &db,
+                                         SQLITE_OPEN_READONLY, NULL));
+        run(db, "BEGIN; SELECT 1 FROM t_cells WHERE _seq >= 9223372036854775807 LIMIT 1");
+        run(of->target, "BEGIN IMMEDIATE; COMMIT");
+        must(db, sqlite3_close(db));
+    }
+    return n / (now() - began);
+}
+
+static void measure_nothing(const pair *many)
+{
+    enum { PULLS = 200 };
+    static const workload work = {"delta pull, nothing new, 1e6 rows", 0.5, {"", ""}};
+    double rates[2][TURNS];
+    for (int turn = 0; turn < TURNS; turn++) {
+        rates[COUNTER][turn] = time_pulls(many, PULLS);
+        rates[PLAIN][turn] = time_empty(many, PULLS);
+    }
+    print_line(&work, rates);
+}
+
+/* 1,000 rows that changed: all over the table, or neighbours. */
+static void measure_delta(const pair pairs[2], const workload *work, bool neighbours)
+{
+    double rates[2][TURNS];
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (side s = COUNTER; s <= PLAIN; s++) {
+            run(pairs[s].source, "PRAGMA wal_checkpoint(TRUNCATE)");
+            run(pairs[s].target, "PRAGMA wal_checkpoint(TRUNCATE)");
+            run_batches(pairs[s].source, COUNTER_ADD, neighbours ? 0 : (uint64_t)turn + 1, BATCH,
+                        pairs[s].rows, BATCH);
+            rates[s][turn] = time_pulls(&pairs[s], 1);
+        }
+    }
+    print_line(work, rates);
+}
+
+static void measure_deltas(void)
+{
+    static const workload random_rows = {"delta of 1,000, 1e6 rows / 1e4", 0.33, {"", ""}},
+                          neighbours = {"the same, rows that are near", 0.33, {"", ""}};
+    pair pairs[2] = {create_pair(COUNTER, MANY), create_pair(PLAIN, FEW)};
+    measure_nothing(&pairs[COUNTER]);
+    measure_delta(pairs, &random_rows, false);
+    measure_delta(pairs, &neighbours, true);
+    for (side s = COUNTER; s <= PLAIN; s++) close_pair(&pairs[s]);
 }
 
 int main(int argc, char **argv)
@@ -287,11 +410,11 @@ int main(int argc, char **argv)
     measure_statements();
     measure_pulls();
     measure_defence();
-    for (side s = COUNTER; s <= PLAIN; s++) {
-        remove_file("source", s);
-        remove_file("target", s);
-        remove_file("defence", s);
-    }
+    measure_numbers();
+    measure_deltas();
+    static const char *const names[] = {"source", "target", "defence", "numbers", "many", "puller"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (side s = COUNTER; s <= PLAIN; s++) remove_file(names[i], s);
     rmdir(folder);
     return 0;
 }
