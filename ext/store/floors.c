@@ -1,5 +1,7 @@
 /* store/floors.c - looks at floors and raises them. */
 #include "store/floors.h"
+#include "store/succession.h"
+#include "store/watch.h"
 
 /* ---- lists of SQL ---------------------------------------------------------------------------- */
 
@@ -101,7 +103,7 @@ static void bind_values(sqlite3_stmt *row, const ctr_shape *shape, sqlite3_value
         if (values[i]) sqlite3_bind_value(row, i + 1, values[i]);
 }
 
-static bool step(ctr_floors *floors, sqlite3_stmt *row, ctr_problem *problem)
+static bool step_floors(ctr_floors *floors, sqlite3_stmt *row, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(floors->db, floors->schema, floors->table, problem);
     return ctr_run_row(&run, row);
@@ -113,14 +115,14 @@ static bool look_for_any(ctr_floors *floors, ctr_problem *problem)
 {
     sqlite3_stmt *row =
         ctr_floors_read(floors->db, floors->schema, floors->table, floors->shape, problem);
-    bool any = step(floors, row, problem);
+    bool any = step_floors(floors, row, problem);
     sqlite3_finalize(row);
     return any;
 }
 
 bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *problem)
 {
-    const ctr_identity *identity = ctr_guard_merge(floors->post, problem);
+    const ctr_identity *identity = ctr_watch_merge(floors->post, problem);
     if (!identity || identity->floors == 0) return false;
     if (floors->as_of != identity->floors) {
         floors->any = look_for_any(floors, problem);
@@ -131,7 +133,7 @@ bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *
         floors->below = prepare_floors(floors, CTR_SQL_FLOORS_BELOW, sqlite3_mprintf(""),
                                        compared(floors->shape, ">"), problem);
     bind_values(floors->below, floors->shape, keys);
-    bool below = step(floors, floors->below, problem);
+    bool below = step_floors(floors, floors->below, problem);
     sqlite3_reset(floors->below);
     return below;
 }
@@ -158,7 +160,7 @@ static bool rises(ctr_floors *floors, sqlite3_value **values, bool *has_row, ctr
     sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_LOWER, sqlite3_mprintf(""),
                                        would_rise(floors->shape), problem);
     bind_values(row, floors->shape, values);
-    if (step(floors, row, problem)) {
+    if (step_floors(floors, row, problem)) {
         rises = sqlite3_column_int(row, 0) != 0;
         *has_row = sqlite3_column_int(row, 1) != 0;
     }
@@ -174,7 +176,7 @@ static void count_below(ctr_floors *floors, sqlite3_value **values, int64_t size
     sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_COUNT, size_list(floors->shape),
                                        compared(floors->shape, "<"), problem);
     bind_values(row, floors->shape, values);
-    if (step(floors, row, problem)) {
+    if (step_floors(floors, row, problem)) {
         size[0] = sqlite3_column_int64(row, 0);
         size[1] = sqlite3_column_int64(row, 1);
     }
@@ -185,7 +187,7 @@ static void write_floors(ctr_floors *floors, sqlite3_value **values, bool has_ro
                          const int64_t size[2], ctr_problem *problem)
 {
     int n = floors->shape->n_keys;
-    int64_t number = ctr_guard_stamp(floors->post, 0, problem);
+    int64_t number = ctr_watch_stamp(floors->post, 0, problem);
     sqlite3_stmt *row =
         has_row ? prepare_floors(floors, CTR_SQL_FLOORS_RAISE, raise_list(floors->shape),
                                  sqlite3_mprintf(""), problem)
@@ -195,7 +197,7 @@ static void write_floors(ctr_floors *floors, sqlite3_value **values, bool has_ro
     if (row) sqlite3_bind_int64(row, n + 1, number);
     if (row) sqlite3_bind_int64(row, n + 2, size[0]);
     if (row) sqlite3_bind_int64(row, n + 3, size[1]);
-    step(floors, row, problem);
+    step_floors(floors, row, problem);
     sqlite3_finalize(row);
 }
 
@@ -204,7 +206,7 @@ static void remove_below(ctr_floors *floors, sqlite3_value **values, ctr_problem
     sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_REMOVE, sqlite3_mprintf(""),
                                        compared(floors->shape, "<"), problem);
     bind_values(row, floors->shape, values);
-    step(floors, row, problem);
+    step_floors(floors, row, problem);
     sqlite3_finalize(row);
 }
 
@@ -214,7 +216,7 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
     int64_t size[2] = {0, 0};
     if (!rises(floors, values, &has_row, problem) || problem->rc != SQLITE_OK) return 0;
     count_below(floors, values, size, problem);
-    if (ctr_guard_floors_rose(floors->post, problem)) return 0;
+    if (ctr_succession_floors_rose(floors->post, problem)) return 0;
     write_floors(floors, values, has_row, size, problem);
     if (problem->rc != SQLITE_OK) return 0;
     remove_below(floors, values, problem);

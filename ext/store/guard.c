@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/post.h"
+#include "store/watch.h"
 
 /* ---- posts, statements --------------------------------------------------------------------- */
 
@@ -91,13 +92,13 @@ static void keep_no_more(ctr_guard *guard)
     if (!guard->has_keeper) release(guard);
 }
 
-sqlite3_stmt *ctr_post_keep(ctr_post *post, sqlite3_stmt **slot, ctr_sql which,
-                            ctr_problem *problem)
+sqlite3_stmt *ctr_guard_keep(ctr_post *post, sqlite3_stmt **slot, ctr_sql which,
+                             ctr_problem *problem)
 {
     return keep(post->guard, slot, post->schema, which, problem);
 }
 
-void ctr_post_keep_no_more(ctr_post *post)
+void ctr_guard_keep_no_more(ctr_post *post)
 {
     keep_no_more(post->guard);
 }
@@ -135,12 +136,12 @@ static int leave(ctr_guard *guard, ctr_problem *problem)
     return problem->rc;
 }
 
-bool ctr_post_enter(ctr_post *post, ctr_problem *problem)
+bool ctr_guard_enter(ctr_post *post, ctr_problem *problem)
 {
     return enter(post->guard, problem);
 }
 
-int ctr_post_leave(ctr_post *post, ctr_problem *problem)
+int ctr_guard_leave(ctr_post *post, ctr_problem *problem)
 {
     return leave(post->guard, problem);
 }
@@ -169,7 +170,7 @@ static void read_pair(ctr_post *post)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
     post->identity.present = false;
-    if (ctr_run_has_schema(post->guard->db, post->schema)) ctr_post_read(post, &problem);
+    if (ctr_run_has_schema(post->guard->db, post->schema)) ctr_watch_read(post, &problem);
     ctr_problem_close(&problem);
     post->pair = post->identity.lineage.pair;
     post->after = post->identity.present ? CTR_AFTER_WRITE : CTR_AFTER_NOTHING;
@@ -179,7 +180,7 @@ int ctr_guard_sync(ctr_guard *guard)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
     for (ctr_post *post = guard->posts; post; post = post->next) {
-        ctr_guard_close_bulk(post, &problem);
+        ctr_watch_close_bulk(post, &problem);
         if (post->after == CTR_AFTER_READ) read_pair(post);
     }
     int rc = problem.rc;

@@ -4,7 +4,7 @@
  * the post, which holds the identity against the file (core/lineage.h) and, where they do not fit,
  * takes a new id in the same transaction, or refuses:
  *
- *     transaction begins --> ctr_guard_count: read, stat, getxattr --> checked --> counts, counts
+ *     transaction begins --> ctr_watch_count: read, stat, getxattr --> checked --> counts, counts
  *                                                                         |
  *           rollback, rollback to, commit: nothing is remembered <--------'
  *
@@ -36,38 +36,6 @@ ctr_post *ctr_guard_post(ctr_guard *guard, const char *schema);
 
 ctr_guard *ctr_guard_of(ctr_post *post);
 
-/* The id, if this transaction has checked that the file may count; else NULL. No more than a look at
- * memory. */
-const uint8_t *ctr_guard_checked(const ctr_post *post);
-
-/* The id to count under, in this transaction; lent until it ends. NULL and a problem if there is
- * none or the file must not count. */
-const uint8_t *ctr_guard_count(ctr_post *post, ctr_problem *problem);
-
-/* The identity, checked in this transaction, before a merge into the file, which is allowed where
- * counting is refused. Lent like the id. */
-const ctr_identity *ctr_guard_merge(ctr_post *post, ctr_problem *problem);
-
-/* The number for a row that is about to be written; `last` is the one that it has, 0 if it is new.
- * Every write of a row asks for it. 0 and a problem where the identity cannot be checked. */
-int64_t ctr_guard_stamp(ctr_post *post, int64_t last, ctr_problem *problem);
-
-/* Some floor of a table in this file has risen. */
-int ctr_guard_floors_rose(ctr_post *post, ctr_problem *problem);
-
-/* Makes the identity where there is none: random, or of `name`; else checks the name. */
-int ctr_guard_create(ctr_post *post, const char *name, ctr_problem *problem);
-
-/* This file's lineage has changed: it has forgotten shards of its own, or has a twin. A random id
- * makes way for a new one; a named file refuses to count from now on. */
-int ctr_guard_lineage_changed(ctr_post *post, ctr_why why, ctr_problem *problem);
-
-/* A new random id, whatever the old one was; a damaged one too. */
-int ctr_guard_fork(ctr_post *post, ctr_problem *problem);
-
-/* From now on the witness alone is asked; refused where there is none. */
-int ctr_guard_trust_witness(ctr_post *post, ctr_problem *problem);
-
 /* Joins the transaction that is open or that the running statement has begun; takes the write lock
  * of main. False, without a problem, if there is none: then nothing would be told of its end. */
 bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem);
@@ -86,10 +54,6 @@ void ctr_guard_rollback_to(ctr_guard *guard, int level);
  * savepoint before the statement. */
 void ctr_guard_spoil(ctr_guard *guard);
 bool ctr_guard_is_spoiled(const ctr_guard *guard);
-
-/* For ctr_guard_sync. After many rows the number rises once more: whoever reads from it on need not
- * read the last of them again. */
-void ctr_guard_close_bulk(ctr_post *post, ctr_problem *problem);
 
 /* Remembers nothing of a schema for which no table will be told of the transaction's end. */
 void ctr_guard_forget(ctr_post *post);

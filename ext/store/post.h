@@ -9,6 +9,8 @@
 
 #include "store/guard.h"
 #include "store/medium.h"
+#include "store/succession.h"
+#include "store/watch.h"
 
 /* What must be done with the attribute once the transaction has committed. */
 typedef enum ctr_after_commit {
@@ -60,34 +62,34 @@ struct ctr_guard {
 /* guard.c */
 
 /* Takes the guard for one piece of work, or sets a problem. */
-bool ctr_post_enter(ctr_post *post, ctr_problem *problem);
-int ctr_post_leave(ctr_post *post, ctr_problem *problem);
+bool ctr_guard_enter(ctr_post *post, ctr_problem *problem);
+int ctr_guard_leave(ctr_post *post, ctr_problem *problem);
 
 /* Prepares what the keeper keeps; the first look at it calls it into being. */
-sqlite3_stmt *ctr_post_keep(ctr_post *post, sqlite3_stmt **slot, ctr_sql which,
-                            ctr_problem *problem);
+sqlite3_stmt *ctr_guard_keep(ctr_post *post, sqlite3_stmt **slot, ctr_sql which,
+                             ctr_problem *problem);
 
 /* To be called once the statement has run: nothing can be kept where something else has the name of
  * the keeper. */
-void ctr_post_keep_no_more(ctr_post *post);
+void ctr_guard_keep_no_more(ctr_post *post);
 
 /* watch.c */
 
 /* Reads the row into post->identity; absent is no problem. */
-int ctr_post_read(ctr_post *post, ctr_problem *problem);
+int ctr_watch_read(ctr_post *post, ctr_problem *problem);
 
 /* What is seen of the file now, into post->seen and post->attribute. */
-int ctr_post_see(ctr_post *post, ctr_problem *problem);
+int ctr_watch_see(ctr_post *post, ctr_problem *problem);
 
 /* succession.c */
 
 /* The one place where a lineage changes; post->identity is the new one. */
-void ctr_post_succeed(ctr_post *post, ctr_verdict verdict, ctr_problem *problem);
+void ctr_succession_follow(ctr_post *post, ctr_verdict verdict, ctr_problem *problem);
 
 /* The file stops to count, and keeps its id. */
-void ctr_post_refuse(ctr_post *post, const char *why, ctr_problem *problem);
+void ctr_succession_refuse(ctr_post *post, const char *why, ctr_problem *problem);
 
 /* A random number that is not 0. */
-int64_t ctr_post_random(void);
+int64_t ctr_succession_random(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/describe.h"
+#include "store/watch.h"
 
 /* ---- lists of SQL ---------------------------------------------------------------------------- */
 
@@ -409,7 +410,7 @@ static int run_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *probl
 static int64_t take_number(ctr_rows *rows, ctr_problem *problem)
 {
     rows->writing = true;
-    int64_t number = ctr_guard_stamp(rows->post, rows->number, problem);
+    int64_t number = ctr_watch_stamp(rows->post, rows->number, problem);
     rows->writing = false;
     return number;
 }

@@ -1,13 +1,14 @@
 /* store/succession.c - identities that begin, end, or stop. */
-#include "store/post.h"
+#include "store/succession.h"
 
 #include <string.h>
 
 #include "store/catalog.h"
 #include "store/place.h"
+#include "store/post.h"
 #include "store/uuid.h"
 
-int64_t ctr_post_random(void)
+int64_t ctr_succession_random(void)
 {
     uint8_t bytes[CTR_ID_SIZE];
     int64_t number;
@@ -31,17 +32,17 @@ static void settle(ctr_post *post, ctr_problem *problem)
                         post->schema, post->schema);
     if (post->attribute.state != CTR_ATTRIBUTE_READ) lineage->trusts_witness = false;
     lineage->fingerprint = post->seen;
-    lineage->pair = (ctr_pair){number, ctr_post_random()};
+    lineage->pair = (ctr_pair){number, ctr_succession_random()};
     post->checked = false;
     post->after = CTR_AFTER_READ;
 }
 
 /* Marks that others have left for this id are void from now on. */
-void ctr_post_refuse(ctr_post *post, const char *why, ctr_problem *problem)
+void ctr_succession_refuse(ctr_post *post, const char *why, ctr_problem *problem)
 {
     ctr_identity *identity = &post->identity;
     settle(post, problem);
-    identity->twist = ctr_post_random();
+    identity->twist = ctr_succession_random();
     sqlite3_snprintf(sizeof identity->refuses, identity->refuses, "%s", why);
     ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
     ctr_identity_refuse(&run, identity);
@@ -62,10 +63,10 @@ static void take_new_id(ctr_post *post, ctr_verdict verdict, ctr_problem *proble
     ctr_identity_write(&run, identity, verdict.why, verdict.alone, now);
 }
 
-void ctr_post_succeed(ctr_post *post, ctr_verdict verdict, ctr_problem *problem)
+void ctr_succession_follow(ctr_post *post, ctr_verdict verdict, ctr_problem *problem)
 {
     if (*post->identity.name)
-        ctr_post_refuse(post, ctr_lineage_why(verdict.why), problem);
+        ctr_succession_refuse(post, ctr_lineage_why(verdict.why), problem);
     else
         take_new_id(post, verdict, problem);
 }
@@ -78,7 +79,7 @@ static int create_identity(ctr_post *post, const char *name, ctr_problem *proble
     sqlite3 *db = post->guard->db;
     if (ctr_identity_read(identity, db, post->schema, problem)) return problem->rc;
     if (identity->present) return ctr_identity_check_name(identity, post->schema, name, problem);
-    if (ctr_post_see(post, problem)) return problem->rc;
+    if (ctr_watch_see(post, problem)) return problem->rc;
     bool used = post->attribute.state == CTR_ATTRIBUTE_READ;
     if (used && name)
         return ctr_problem_set(problem, SQLITE_ERROR,
@@ -95,7 +96,7 @@ static int create_identity(ctr_post *post, const char *name, ctr_problem *proble
     int64_t now = ctr_place_now();
     identity->lineage.fingerprint = post->seen;
     identity->lineage.pair =
-        (ctr_pair){used ? ctr_lineage_leap(0, &post->attribute) : 1, ctr_post_random()};
+        (ctr_pair){used ? ctr_lineage_leap(0, &post->attribute) : 1, ctr_succession_random()};
     identity->renewal = CTR_RENEWAL;
     ctr_sequence_rise(&identity->sequence, now);
     ctr_run run = ctr_run_on(db, post->schema, NULL, problem);
@@ -106,11 +107,11 @@ static int create_identity(ctr_post *post, const char *name, ctr_problem *proble
     return problem->rc;
 }
 
-int ctr_guard_create(ctr_post *post, const char *name, ctr_problem *problem)
+int ctr_succession_create(ctr_post *post, const char *name, ctr_problem *problem)
 {
-    if (!ctr_post_enter(post, problem)) return problem->rc;
+    if (!ctr_guard_enter(post, problem)) return problem->rc;
     create_identity(post, name, problem);
-    return ctr_post_leave(post, problem);
+    return ctr_guard_leave(post, problem);
 }
 
 /* ---- changes that somebody else has found, or wants ------------------------------------------ */
@@ -118,23 +119,23 @@ int ctr_guard_create(ctr_post *post, const char *name, ctr_problem *problem)
 /* SQLITE_OK and an identity that is absent: there is nothing to change. */
 static int look(ctr_post *post, ctr_problem *problem)
 {
-    if (ctr_post_read(post, problem) || !post->identity.present) return problem->rc;
-    return ctr_post_see(post, problem);
+    if (ctr_watch_read(post, problem) || !post->identity.present) return problem->rc;
+    return ctr_watch_see(post, problem);
 }
 
-int ctr_guard_lineage_changed(ctr_post *post, ctr_why why, ctr_problem *problem)
+int ctr_succession_lineage_changed(ctr_post *post, ctr_why why, ctr_problem *problem)
 {
-    if (!ctr_post_enter(post, problem)) return problem->rc;
+    if (!ctr_guard_enter(post, problem)) return problem->rc;
     if (look(post, problem) == SQLITE_OK && post->identity.present)
-        ctr_post_succeed(post, (ctr_verdict){why, false}, problem);
-    return ctr_post_leave(post, problem);
+        ctr_succession_follow(post, (ctr_verdict){why, false}, problem);
+    return ctr_guard_leave(post, problem);
 }
 
 /* Only damage is mended: a newer format is not ours to overwrite. */
 static void read_for_fork(ctr_post *post, ctr_problem *problem)
 {
     ctr_problem damage = {SQLITE_OK, NULL};
-    ctr_post_read(post, &damage);
+    ctr_watch_read(post, &damage);
     if (damage.rc != SQLITE_CORRUPT_VTAB) {
         *problem = damage;
         if (problem->rc == SQLITE_OK && !post->identity.present)
@@ -142,7 +143,7 @@ static void read_for_fork(ctr_post *post, ctr_problem *problem)
         return;
     }
     ctr_problem_close(&damage);
-    post->identity = (ctr_identity){.lineage.pair.number = 1, .floors = ctr_post_random()};
+    post->identity = (ctr_identity){.lineage.pair.number = 1, .floors = ctr_succession_random()};
     ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
     ctr_run_do(&run, CTR_SQL_IDENTITY_CLEAR, NULL);
 }
@@ -150,19 +151,19 @@ static void read_for_fork(ctr_post *post, ctr_problem *problem)
 static void fork_identity(ctr_post *post, ctr_problem *problem)
 {
     read_for_fork(post, problem);
-    if (ctr_post_see(post, problem)) return;
+    if (ctr_watch_see(post, problem)) return;
     ctr_identity *identity = &post->identity;
     identity->name[0] = '\0';
     identity->lineage.trusts_witness = false;
     identity->renewal = identity->renewal > 0 ? identity->renewal : CTR_RENEWAL;
-    ctr_post_succeed(post, (ctr_verdict){CTR_WHY_FORK, false}, problem);
+    ctr_succession_follow(post, (ctr_verdict){CTR_WHY_FORK, false}, problem);
 }
 
-int ctr_guard_fork(ctr_post *post, ctr_problem *problem)
+int ctr_succession_fork(ctr_post *post, ctr_problem *problem)
 {
-    if (!ctr_post_enter(post, problem)) return problem->rc;
+    if (!ctr_guard_enter(post, problem)) return problem->rc;
     fork_identity(post, problem);
-    return ctr_post_leave(post, problem);
+    return ctr_guard_leave(post, problem);
 }
 
 /* It takes back no other refusal than that of the inode numbers. */
@@ -200,19 +201,19 @@ static int trust_witness(ctr_post *post, ctr_problem *problem)
     return problem->rc;
 }
 
-int ctr_guard_trust_witness(ctr_post *post, ctr_problem *problem)
+int ctr_succession_trust_witness(ctr_post *post, ctr_problem *problem)
 {
-    if (!ctr_post_enter(post, problem)) return problem->rc;
+    if (!ctr_guard_enter(post, problem)) return problem->rc;
     trust_witness(post, problem);
-    return ctr_post_leave(post, problem);
+    return ctr_guard_leave(post, problem);
 }
 
 /* ---- floors ---------------------------------------------------------------------------------- */
 
-int ctr_guard_floors_rose(ctr_post *post, ctr_problem *problem)
+int ctr_succession_floors_rose(ctr_post *post, ctr_problem *problem)
 {
-    if (!ctr_guard_merge(post, problem)) return problem->rc;
-    int64_t floors = ctr_post_random();
+    if (!ctr_watch_merge(post, problem)) return problem->rc;
+    int64_t floors = ctr_succession_random();
     ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_FLOORS);
     if (row) sqlite3_bind_int64(row, 1, floors);

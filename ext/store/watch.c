@@ -1,16 +1,17 @@
 /* store/watch.c - looks whether an identity is still that of its file; renews it, stamps rows. */
-#include "store/post.h"
+#include "store/watch.h"
 
 #include <string.h>
 
 #include "store/place.h"
+#include "store/post.h"
 
 enum { DAY_LIMIT = 2 }; /* new ids in a day that the fingerprint alone may cost */
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
 /* A statement that cannot be prepared may want a table that is not there. */
-int ctr_post_read(ctr_post *post, ctr_problem *problem)
+int ctr_watch_read(ctr_post *post, ctr_problem *problem)
 {
     post->identity = (ctr_identity){0};
     if (problem->rc != SQLITE_OK) return problem->rc;
@@ -19,15 +20,15 @@ int ctr_post_read(ctr_post *post, ctr_problem *problem)
         if (ctr_identity_read(&post->identity, db, post->schema, problem)) return problem->rc;
         if (!post->identity.present) return SQLITE_OK;
     }
-    sqlite3_stmt *rows = ctr_post_keep(post, &post->read, CTR_SQL_IDENTITY_READ, problem);
+    sqlite3_stmt *rows = ctr_guard_keep(post, &post->read, CTR_SQL_IDENTITY_READ, problem);
     if (rows) ctr_identity_take(&post->identity, rows, problem);
-    ctr_post_keep_no_more(post);
+    ctr_guard_keep_no_more(post);
     return problem->rc;
 }
 
 /* DETACH makes every statement expire, and the next file may stand where the last one stood in
  * memory: so a statement that was prepared again says that nothing is known of the file. */
-int ctr_post_see(ctr_post *post, ctr_problem *problem)
+int ctr_watch_see(ctr_post *post, ctr_problem *problem)
 {
     bool anew = post->read && sqlite3_stmt_status(post->read, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     return ctr_medium_see(&post->medium, post->guard->db, post->schema, anew, &post->seen,
@@ -52,16 +53,16 @@ static void judge(ctr_post *post, ctr_problem *problem)
     const ctr_lineage *lineage = &post->identity.lineage;
     ctr_verdict verdict = ctr_lineage_judge(lineage, &post->seen, &post->attribute);
     if (verdict.why != CTR_WHY_NONE && verdict.alone && is_last_straw(post, problem))
-        ctr_post_refuse(post, CTR_REFUSES_NUMBERS, problem);
+        ctr_succession_refuse(post, CTR_REFUSES_NUMBERS, problem);
     else if (verdict.why != CTR_WHY_NONE && problem->rc == SQLITE_OK)
-        ctr_post_succeed(post, verdict, problem);
+        ctr_succession_follow(post, verdict, problem);
     else if (ctr_lineage_outdates(&lineage->pair, &post->attribute))
         post->after = CTR_AFTER_READ;
 }
 
 static void check_post(ctr_post *post, ctr_problem *problem)
 {
-    if (ctr_post_read(post, problem)) {
+    if (ctr_watch_read(post, problem)) {
         ctr_identity_offer_fork(post->guard->db, post->schema, problem);
         return;
     }
@@ -69,18 +70,18 @@ static void check_post(ctr_post *post, ctr_problem *problem)
         ctr_identity_missing(post->schema, problem);
         return;
     }
-    if (ctr_post_see(post, problem)) return;
+    if (ctr_watch_see(post, problem)) return;
     judge(post, problem);
     post->checked = problem->rc == SQLITE_OK;
     post->renewed = false;
 }
 
-const ctr_identity *ctr_guard_merge(ctr_post *post, ctr_problem *problem)
+const ctr_identity *ctr_watch_merge(ctr_post *post, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return NULL;
-    if (!post->checked && ctr_post_enter(post, problem)) {
+    if (!post->checked && ctr_guard_enter(post, problem)) {
         check_post(post, problem);
-        ctr_post_leave(post, problem);
+        ctr_guard_leave(post, problem);
     }
     return problem->rc == SQLITE_OK ? &post->identity : NULL;
 }
@@ -106,7 +107,7 @@ static void count_stamped(ctr_post *post)
 static void write_renewal(ctr_post *post, ctr_problem *problem)
 {
     const ctr_identity *identity = &post->identity;
-    sqlite3_stmt *row = ctr_post_keep(post, &post->renew, CTR_SQL_IDENTITY_RENEW, problem);
+    sqlite3_stmt *row = ctr_guard_keep(post, &post->renew, CTR_SQL_IDENTITY_RENEW, problem);
     if (!row) return;
     sqlite3_bind_int64(row, 1, identity->lineage.pair.number);
     sqlite3_bind_int64(row, 2, identity->lineage.pair.random);
@@ -118,7 +119,7 @@ static void write_renewal(ctr_post *post, ctr_problem *problem)
     sqlite3_bind_int64(row, 7, identity->sequence.stamped);
     ctr_problem_sqlite(problem, post->guard->db, sqlite3_step(row));
     sqlite3_reset(row);
-    ctr_post_keep_no_more(post);
+    ctr_guard_keep_no_more(post);
     post->number = identity->sequence.number;
     post->stamped = 0;
 }
@@ -133,7 +134,7 @@ static void renew(ctr_post *post, ctr_problem *problem)
     if (rises) ctr_sequence_rise(&identity->sequence, now);
     if (due) {
         identity->lineage.pair.number++;
-        identity->lineage.pair.random = ctr_post_random();
+        identity->lineage.pair.random = ctr_succession_random();
         identity->renewed = now;
         post->after = CTR_AFTER_READ;
     }
@@ -143,9 +144,9 @@ static void renew(ctr_post *post, ctr_problem *problem)
 static int renew_once(ctr_post *post, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || post->renewed) return problem->rc;
-    if (ctr_post_enter(post, problem)) {
+    if (ctr_guard_enter(post, problem)) {
         renew(post, problem);
-        ctr_post_leave(post, problem);
+        ctr_guard_leave(post, problem);
     }
     post->renewed = problem->rc == SQLITE_OK;
     return problem->rc;
@@ -169,9 +170,9 @@ static int say_refusal(const ctr_post *post, ctr_problem *problem)
         post->schema, post->identity.name, post->identity.refuses, post->schema);
 }
 
-const uint8_t *ctr_guard_count(ctr_post *post, ctr_problem *problem)
+const uint8_t *ctr_watch_count(ctr_post *post, ctr_problem *problem)
 {
-    if (!ctr_guard_merge(post, problem)) return NULL;
+    if (!ctr_watch_merge(post, problem)) return NULL;
     if (*post->identity.refuses) {
         say_refusal(post, problem);
         return NULL;
@@ -179,7 +180,7 @@ const uint8_t *ctr_guard_count(ctr_post *post, ctr_problem *problem)
     return renew_once(post, problem) == SQLITE_OK ? post->identity.id : NULL;
 }
 
-const uint8_t *ctr_guard_checked(const ctr_post *post)
+const uint8_t *ctr_watch_checked(const ctr_post *post)
 {
     bool counts = post->checked && post->renewed && !*post->identity.refuses;
     return counts ? post->identity.id : NULL;
@@ -201,14 +202,14 @@ static void rise(ctr_post *post, ctr_problem *problem)
     post->stamped = 0;
 }
 
-int64_t ctr_guard_stamp(ctr_post *post, int64_t last, ctr_problem *problem)
+int64_t ctr_watch_stamp(ctr_post *post, int64_t last, ctr_problem *problem)
 {
     ctr_sequence *sequence = &post->identity.sequence;
-    if (!ctr_guard_merge(post, problem) || renew_once(post, problem)) return 0;
+    if (!ctr_watch_merge(post, problem) || renew_once(post, problem)) return 0;
     if (last == sequence->number) return last;
-    if (sequence->stamped >= CTR_SEQUENCE_ROWS && ctr_post_enter(post, problem)) {
+    if (sequence->stamped >= CTR_SEQUENCE_ROWS && ctr_guard_enter(post, problem)) {
         rise(post, problem);
-        ctr_post_leave(post, problem);
+        ctr_guard_leave(post, problem);
     }
     sequence->stamped++;
     post->stamped++;
@@ -217,10 +218,10 @@ int64_t ctr_guard_stamp(ctr_post *post, int64_t last, ctr_problem *problem)
 }
 
 /* After a rollback to a savepoint the rows may be gone; then the number rises in vain. */
-void ctr_guard_close_bulk(ctr_post *post, ctr_problem *problem)
+void ctr_watch_close_bulk(ctr_post *post, ctr_problem *problem)
 {
     if (!post->bulk || problem->rc != SQLITE_OK) return;
     post->bulk = false;
     if (!ctr_run_has_schema(post->guard->db, post->schema)) return;
-    if (ctr_guard_merge(post, problem)) rise(post, problem);
+    if (ctr_watch_merge(post, problem)) rise(post, problem);
 }

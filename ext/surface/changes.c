@@ -229,7 +229,7 @@ static void check_type(sqlite3_value **columns, int column, int type, const char
         refuse(NAMES[column], wanted, columns[column], problem);
 }
 
-static void check_columns(sqlite3_value **columns, bool floors, ctr_problem *problem)
+static void check_types(sqlite3_value **columns, bool floors, ctr_problem *problem)
 {
     check_type(columns, COLUMN_TABLE, SQLITE_TEXT, "TEXT", problem);
     check_type(columns, COLUMN_KEY, SQLITE_BLOB, "a BLOB", problem);
@@ -247,7 +247,7 @@ static void check_columns(sqlite3_value **columns, bool floors, ctr_problem *pro
             ctr_problem_set(problem, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
 }
 
-static void take_source(ctr_change *change, sqlite3_value *value, ctr_problem *problem)
+static void check_source(ctr_change *change, sqlite3_value *value, ctr_problem *problem)
 {
     int64_t twist;
     const char *text = (const char *)sqlite3_value_text(value);
@@ -262,7 +262,7 @@ static bool take_change(ctr_change *change, sqlite3_value **columns, ctr_problem
 {
     bool floors = sqlite3_value_type(columns[COLUMN_COLUMN]) == SQLITE_NULL &&
                   sqlite3_value_type(columns[COLUMN_CELL]) == SQLITE_NULL;
-    check_columns(columns, floors, problem);
+    check_types(columns, floors, problem);
     if (problem->rc != SQLITE_OK) return false;
     change->table = (const char *)sqlite3_value_text(columns[COLUMN_TABLE]);
     if (!floors) change->column = (const char *)sqlite3_value_text(columns[COLUMN_COLUMN]);
@@ -271,7 +271,7 @@ static bool take_change(ctr_change *change, sqlite3_value **columns, ctr_problem
     change->cell = sqlite3_value_blob(columns[COLUMN_CELL]);
     change->cell_size = (size_t)sqlite3_value_bytes(columns[COLUMN_CELL]);
     if (!change->table || (!floors && !change->column)) ctr_problem_nomem(problem);
-    take_source(change, columns[COLUMN_SOURCE], problem);
+    check_source(change, columns[COLUMN_SOURCE], problem);
     return problem->rc == SQLITE_OK;
 }
 

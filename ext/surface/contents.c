@@ -18,6 +18,7 @@
 #include "store/floors.h"
 #include "surface/answer.h"
 #include "surface/args.h"
+#include "sync/bucket.h"
 #include "sync/digest.h"
 
 /* A table that was asked for. */

@@ -61,7 +61,7 @@ static const char *next_word(const char *at, word *next)
     return at;
 }
 
-static bool is_word(const word *candidate, const char *text)
+static bool says(const word *candidate, const char *text)
 {
     size_t size = strlen(text);
     return candidate->size == size && sqlite3_strnicmp(candidate->text, text, (int)size) == 0;
@@ -75,8 +75,8 @@ static bool names_other_schema(const char *sql, const char *name, word *schema)
         words[0] = words[1];
         words[1] = words[2];
         sql = next_word(sql, &words[2]);
-        if (!words[0].is_name || !is_word(&words[1], ".") || !words[2].is_name) continue;
-        if (!is_word(&words[2], name) || is_word(&words[0], "main")) continue;
+        if (!words[0].is_name || !says(&words[1], ".") || !words[2].is_name) continue;
+        if (!says(&words[2], name) || says(&words[0], "main")) continue;
         *schema = words[0];
         return true;
     }

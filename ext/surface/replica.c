@@ -14,6 +14,8 @@
 #include "store/describe.h"
 #include "store/identity.h"
 #include "store/run.h"
+#include "store/succession.h"
+#include "store/watch.h"
 #include "surface/args.h"
 #include "surface/register.h"
 #include "sync/session.h"
@@ -24,14 +26,14 @@ static bool lead_main(ctr_guard *guard, sqlite3 *db, uint8_t id[CTR_ID_SIZE], ct
 {
     ctr_post *post = ctr_guard_post(guard, "main");
     if (!post) return ctr_problem_nomem(problem) == SQLITE_OK;
-    const uint8_t *mine = ctr_guard_checked(post);
-    if (!mine && ctr_guard_join(guard, problem)) mine = ctr_guard_count(post, problem);
+    const uint8_t *mine = ctr_watch_checked(post);
+    if (!mine && ctr_guard_join(guard, problem)) mine = ctr_watch_count(post, problem);
     if (mine) memcpy(id, mine, CTR_ID_SIZE);
     if (mine || problem->rc != SQLITE_OK) return mine != NULL;
 
     ctr_session session;
     ctr_session_begin(&session, db, NULL, problem);
-    if (ctr_guard_join(guard, problem)) mine = ctr_guard_count(post, problem);
+    if (ctr_guard_join(guard, problem)) mine = ctr_watch_count(post, problem);
     if (mine) memcpy(id, mine, CTR_ID_SIZE);
     if (!mine)
         ctr_problem_set(problem, SQLITE_ERROR,
@@ -121,7 +123,7 @@ static void make_identity(ctr_guard *guard, sqlite3 *db, const char *name, ctr_i
     if (problem->rc != SQLITE_OK) return;
     if (ctr_session_begin(&session, db, NULL, problem) == SQLITE_OK) {
         ctr_guard_join(guard, problem);
-        ctr_guard_create(post, name, problem);
+        ctr_succession_create(post, name, problem);
         ctr_identity_read(identity, db, "main", problem);
     }
     ctr_session_end(&session, problem);
@@ -185,12 +187,12 @@ static void change(sqlite3_context *ctx, const char *function, int argc, sqlite3
 
 static void fn_fork(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    change(ctx, "counter_fork", argc, argv, ctr_guard_fork);
+    change(ctx, "counter_fork", argc, argv, ctr_succession_fork);
 }
 
 static void fn_trust_witness(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    change(ctx, "counter_trust_witness", argc, argv, ctr_guard_trust_witness);
+    change(ctx, "counter_trust_witness", argc, argv, ctr_succession_trust_witness);
 }
 
 /* The id of a file may be used by hand, for an ordinary table in it: where this transaction writes
@@ -203,12 +205,12 @@ static void check_if_writing(ctr_guard *guard, sqlite3 *db, const char *schema,
     if (sqlite3_txn_state(db, schema) != SQLITE_TXN_WRITE) return;
     ctr_post *post = ctr_guard_post(guard, schema);
     if (!post) ctr_problem_nomem(problem);
-    if (problem->rc != SQLITE_OK || ctr_guard_checked(post)) return;
+    if (problem->rc != SQLITE_OK || ctr_watch_checked(post)) return;
     if (sqlite3_stricmp(schema, "main") != 0) {
-        ctr_guard_count(post, problem); /* at each call, for nobody would be told of the end */
+        ctr_watch_count(post, problem); /* at each call, for nobody would be told of the end */
         ctr_guard_forget(post);
     } else if (ctr_guard_join(guard, problem)) {
-        ctr_guard_count(post, problem);
+        ctr_watch_count(post, problem);
     }
 #else
     (void)guard, (void)db, (void)schema, (void)problem;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/catalog.h"
+#include "store/succession.h"
 #include "surface/args.h"
 #include "surface/register.h"
 
@@ -143,7 +144,7 @@ static void create(sqlite3 *db, ctr_guard *guard, const char *schema, const char
     check_columns_of(shape, name, problem);
     ctr_post *post = problem->rc == SQLITE_OK ? ctr_guard_post(guard, schema) : NULL;
     if (post)
-        ctr_guard_create(post, NULL, problem);
+        ctr_succession_create(post, NULL, problem);
     else
         ctr_problem_nomem(problem);
     ctr_catalog_add(db, schema, name, problem);
@@ -187,7 +188,7 @@ static void forget_shards(ctr_table *table, ctr_problem *problem)
     row = ctr_floors_read(table->db, table->schema, table->name, &table->shape, problem);
     any = ctr_run_row(&run, row) || any;
     sqlite3_finalize(row);
-    if (any) ctr_guard_lineage_changed(table->post, CTR_WHY_DROPPED, problem);
+    if (any) ctr_succession_lineage_changed(table->post, CTR_WHY_DROPPED, problem);
 }
 
 /* SQLite will not tell this table how the transaction ends. In main another can be told; the lock of

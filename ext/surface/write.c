@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "store/describe.h"
+#include "store/watch.h"
 #include "surface/table.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -54,7 +55,7 @@ int ctr_write_add(ctr_table *table, int counter, const ctr_cell *base, int64_t n
 {
     ctr_rows *rows = &table->rows;
     rows->writing = true; /* a trigger on counter_replica must not come back to this row */
-    const uint8_t *id = ctr_guard_count(table->post, problem);
+    const uint8_t *id = ctr_watch_count(table->post, problem);
     rows->writing = false;
     if (!id) return problem->rc;
     size_t bound = base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, size;

@@ -5,10 +5,12 @@
 
 #include "store/describe.h"
 #include "store/pack.h"
+#include "store/succession.h"
+#include "store/watch.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static void close_table(ctr_apply *apply)
+static void close_target(ctr_apply *apply)
 {
     if (apply->open) ctr_merge_close(&apply->merge);
     sqlite3_finalize(apply->values);
@@ -20,7 +22,7 @@ static void close_table(ctr_apply *apply)
 
 void ctr_apply_release(ctr_apply *apply)
 {
-    close_table(apply);
+    close_target(apply);
     sqlite3_finalize(apply->born);
     apply->born = NULL;
 }
@@ -55,10 +57,10 @@ static void open_values(ctr_apply *apply, ctr_problem *problem)
     sqlite3_free(values);
 }
 
-static int open_table(ctr_apply *apply, const char *birth, ctr_post *post, ctr_problem *problem)
+static int open_target(ctr_apply *apply, const char *birth, ctr_post *post, ctr_problem *problem)
 {
     if (is_current(apply, birth, problem) || problem->rc != SQLITE_OK) return problem->rc;
-    close_table(apply);
+    close_target(apply);
     ctr_merge_refuse_triggers_of_file(apply->db, "main", problem);
     apply->open = true;
     if (problem->rc == SQLITE_OK &&
@@ -67,7 +69,7 @@ static int open_table(ctr_apply *apply, const char *birth, ctr_post *post, ctr_p
                         "no counter table was created under this name here: CREATE it first, "
                         "as it is at the source");
     if (problem->rc == SQLITE_OK) open_values(apply, problem);
-    if (problem->rc != SQLITE_OK) close_table(apply);
+    if (problem->rc != SQLITE_OK) close_target(apply);
     return problem->rc;
 }
 
@@ -104,7 +106,7 @@ static int refuse_kind(const ctr_column *column, sqlite3_value *value, ctr_probl
     return problem->rc;
 }
 
-static int check_key(const ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+static int check_key_size(const ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     int n, wanted = apply->merge.shape.n_keys;
     ctr_status status = ctr_key_check(change->key, change->key_size, !change->column, &n);
@@ -121,7 +123,7 @@ static int check_key(const ctr_apply *apply, const ctr_change *change, ctr_probl
 static int take_key(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     const ctr_shape *shape = &apply->merge.shape;
-    if (check_key(apply, change, problem)) return problem->rc;
+    if (check_key_size(apply, change, problem)) return problem->rc;
     ctr_problem_sqlite(problem, apply->db,
                        ctr_pack_bind(apply->values, change->key, change->key_size));
     ctr_run run = ctr_run_on(apply->db, "main", NULL, problem);
@@ -171,7 +173,7 @@ static void merge_cell(ctr_apply *apply, const ctr_change *change, ctr_post *pos
     if (!ctr_merge_find(&apply->merge, apply->keys, problem)) return;
     ctr_merge_cell(&apply->merge, counter, &cell, problem);
     if (problem->rc == SQLITE_OK && apply->conflicts.own)
-        ctr_guard_lineage_changed(post, CTR_WHY_CONFLICT, problem);
+        ctr_succession_lineage_changed(post, CTR_WHY_CONFLICT, problem);
     ctr_merge_write(&apply->merge, problem);
 }
 
@@ -179,13 +181,13 @@ int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *pr
 {
     ctr_post *post = ctr_guard_post(apply->guard, "main");
     if (!post) return ctr_problem_nomem(problem);
-    const ctr_identity *identity = ctr_guard_merge(post, problem);
+    const ctr_identity *identity = ctr_watch_merge(post, problem);
     if (!identity) return problem->rc;
     apply->conflicts = (ctr_conflicts){.db = apply->db, .schema = "main"};
     memcpy(apply->conflicts.mine, identity->id, CTR_ID_SIZE);
     memcpy(apply->conflicts.theirs, change->source, CTR_ID_SIZE);
 
-    if (open_table(apply, change->table, post, problem) == SQLITE_OK &&
+    if (open_target(apply, change->table, post, problem) == SQLITE_OK &&
         take_key(apply, change, problem) == SQLITE_OK) {
         if (change->column)
             merge_cell(apply, change, post, problem);

@@ -1,15 +1,13 @@
 /* sync/digest.c - hashes rows and adds them up. */
 #include "sync/digest.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/varint.h"
 #include "store/floors.h"
 #include "store/rows.h"
 #include "store/uuid.h"
-
-/* ---- buckets --------------------------------------------------------------------------------- */
+#include "sync/bucket.h"
 
 static uint64_t read_number(const uint8_t *bytes)
 {
@@ -23,30 +21,6 @@ static void write_number(uint8_t *out, uint64_t n)
     for (int i = 0; i < 8; i++) out[i] = (uint8_t)(n >> (56 - 8 * i));
 }
 
-static int64_t bucket_of(const uint8_t *key, size_t size, int64_t of)
-{
-    uint8_t hash[CTR_ID_SIZE];
-    if (of <= 1) return 0;
-    ctr_uuid_of_bytes(key, size, hash);
-    return (int64_t)(read_number(hash + CTR_ID_SIZE / 2) % (uint64_t)of);
-}
-
-bool ctr_bucket_has(const ctr_bucket *bucket, const ctr_packed *folded_key)
-{
-    return bucket->of == 0 ||
-           bucket_of(folded_key->bytes, folded_key->size, bucket->of) == bucket->number;
-}
-
-bool ctr_bucket_from_text(ctr_bucket *bucket, const char *text)
-{
-    char *end;
-    if (*text < '0' || *text > '9') return false;
-    bucket->number = strtoll(text, &end, 10);
-    if (*end != '/' || end[1] < '1' || end[1] > '9') return false;
-    bucket->of = strtoll(end + 1, &end, 10);
-    return !*end && bucket->of <= CTR_BUCKETS_MAX && bucket->number < bucket->of;
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* A table while its rows are hashed. */
@@ -58,7 +32,7 @@ typedef struct hashing {
     ctr_packed bytes;
 } hashing;
 
-static const char *name_of(const hashing *job, int counter)
+static const char *sorted_name(const hashing *job, int counter)
 {
     return job->shape->columns[job->shape->counters[counter]].name;
 }
@@ -67,7 +41,7 @@ static void sort_counters(hashing *job)
 {
     for (int i = 0; i < job->shape->n_counters; i++) {
         int at = i;
-        while (at > 0 && strcmp(name_of(job, job->by_name[at - 1]), name_of(job, i)) > 0) {
+        while (at > 0 && strcmp(sorted_name(job, job->by_name[at - 1]), sorted_name(job, i)) > 0) {
             job->by_name[at] = job->by_name[at - 1];
             at--;
         }
@@ -95,7 +69,7 @@ static bool append_cells(hashing *job, sqlite3_stmt *row, ctr_problem *problem)
                                sqlite3_column_int64(row, 0), counter, &cell, problem))
             return false;
         if (ctr_cell_is_untouched(&cell)) continue;
-        const char *name = name_of(job, counter);
+        const char *name = sorted_name(job, counter);
         append_bytes(&job->bytes, name, strlen(name), problem);
         append_bytes(&job->bytes, cell.bytes, cell.size, problem);
         any = true;
@@ -118,7 +92,7 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
     for (int i = 0; i < job->shape->n_keys; i++)
         job->keys[i] = sqlite3_column_value(row, 1 + job->shape->keys[i]);
     if (ctr_pack_folded(&job->bytes, job->shape, job->keys, problem)) return;
-    int64_t bucket = bucket_of(job->bytes.bytes, job->bytes.size, n);
+    int64_t bucket = ctr_bucket_of(&job->bytes, n);
     if (!append_cells(job, row, problem)) return;
     ctr_uuid_of_bytes(job->bytes.bytes, job->bytes.size, hash);
     add_hash(&digests[bucket], hash);

@@ -4,25 +4,11 @@
  * the order of the names; SHA-1 as in counter_digest, 122 bits. The hashes are added up modulo
  * 2^128, and the sum, the number of rows and the floors are hashed once more. Deleted rows are
  * rows. Against chance, not against somebody who makes up rows.
- *
- * A row's bucket is told by a hash of its folded key alone, so two files put a key into the same.
  */
 #ifndef CTR_SYNC_DIGEST_H
 #define CTR_SYNC_DIGEST_H
 
 #include "store/pack.h"
-
-enum { CTR_BUCKETS_MAX = 65536 };
-
-/* One of `of` parts of a table; `of` 0: all of it. */
-typedef struct ctr_bucket {
-    int64_t number, of;
-} ctr_bucket;
-
-/* "3/64": the fourth of 64. */
-bool ctr_bucket_from_text(ctr_bucket *bucket, const char *text);
-
-bool ctr_bucket_has(const ctr_bucket *bucket, const ctr_packed *folded_key);
 
 typedef struct ctr_digest {
     uint64_t high, low;

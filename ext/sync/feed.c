@@ -8,7 +8,7 @@
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static void close_table(ctr_feed *feed)
+static void leave_table(ctr_feed *feed)
 {
     sqlite3_finalize(feed->row);
     ctr_rows_close(&feed->rows);
@@ -55,7 +55,7 @@ static bool take_floors(ctr_feed *feed, ctr_problem *problem)
 }
 
 /* Opens the table that `entry` names; true if it begins with floors. */
-static bool open_table(ctr_feed *feed, ctr_problem *problem)
+static bool enter_table(ctr_feed *feed, ctr_problem *problem)
 {
     const ctr_source *source = &feed->source;
     const char *name = present_name(feed);
@@ -127,9 +127,9 @@ int ctr_feed_next(ctr_feed *feed, ctr_problem *problem)
     while (problem->rc == SQLITE_OK && !step_in_table(feed, problem)) {
         ctr_problem_where(problem, "table %s", feed->table);
         if (problem->rc != SQLITE_OK) return problem->rc;
-        close_table(feed);
+        leave_table(feed);
         feed->eof = ++feed->entry >= feed->catalog.n;
-        if (feed->eof || open_table(feed, problem)) return problem->rc;
+        if (feed->eof || enter_table(feed, problem)) return problem->rc;
         ctr_problem_where(problem, "table %s", feed->table);
     }
     return problem->rc;
@@ -149,13 +149,13 @@ int ctr_feed_open(ctr_feed *feed, sqlite3 *host, int64_t since, const ctr_bucket
     if (!feed->giver.present) return ctr_identity_missing("main", problem);
     ctr_marks_source_to_text(feed->giver.id, feed->giver.twist, feed->name);
     feed->eof = false;
-    if (!open_table(feed, problem) && problem->rc == SQLITE_OK) ctr_feed_next(feed, problem);
+    if (!enter_table(feed, problem) && problem->rc == SQLITE_OK) ctr_feed_next(feed, problem);
     return problem->rc;
 }
 
 void ctr_feed_close(ctr_feed *feed)
 {
-    close_table(feed);
+    leave_table(feed);
     ctr_catalog_close(&feed->catalog);
     ctr_source_close(&feed->source);
     sqlite3_free(feed->key.bytes);

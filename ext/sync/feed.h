@@ -13,7 +13,7 @@
 
 #include "store/catalog.h"
 #include "store/rows.h"
-#include "sync/digest.h"
+#include "sync/bucket.h"
 #include "sync/marks.h"
 #include "sync/source.h"
 

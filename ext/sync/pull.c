@@ -6,6 +6,8 @@
 #include "store/catalog.h"
 #include "store/floors.h"
 #include "store/rows.h"
+#include "store/succession.h"
+#include "store/watch.h"
 #include "sync/durable.h"
 #include "sync/marks.h"
 #include "sync/merge.h"
@@ -242,7 +244,7 @@ static void check_target(file_pull *pull, const char *table, ctr_problem *proble
     ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
     if (!pull->checked) ctr_merge_refuse_triggers_of_file(pull->db, pull->target, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
-    const ctr_identity *identity = ctr_guard_merge(pull->post, problem);
+    const ctr_identity *identity = ctr_watch_merge(pull->post, problem);
     if (identity && !pull->checked)
         ctr_conflicts_open(&pull->conflicts, pull->db, pull->target, identity->id, pull->giver,
                            problem);
@@ -351,7 +353,7 @@ static int check_target_format(const file_pull *pull, ctr_problem *problem)
 static void heed_conflicts(const file_pull *pull, ctr_problem *problem)
 {
     if (problem->rc == SQLITE_OK && pull->conflicts.own)
-        ctr_guard_lineage_changed(pull->post, CTR_WHY_CONFLICT, problem);
+        ctr_succession_lineage_changed(pull->post, CTR_WHY_CONFLICT, problem);
 }
 
 int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_guard *guard,

@@ -1,0 +1,39 @@
+#!/bin/sh
+# changes.sh - carries counters from file to file by a batch of changes: on a stick, by mail, through a queue.
+#
+#     sql/examples/changes.sh mark TO.db SOURCE          from where TO.db wants the changes of a source; 0: all
+#     sql/examples/changes.sh export FROM.db [MARK]      the changes of FROM.db since, as SQL
+#     sql/examples/changes.sh import TO.db < BATCH.sql   takes them in, whole or not at all
+#
+# SOURCE is the replica id of FROM.db: SELECT counter_id(). A batch may come twice, late, or after a newer one. Both
+# files have the same counter tables. Needs build/counter.so and sqlite3.
+
+set -e
+root=$(cd "$(dirname "$0")/../.." && pwd)
+
+shell() { sqlite3 -batch -bail -init /dev/null -cmd '.timeout 10000' -cmd ".load '$root/build/counter'" "$@"; }
+
+# `upto` is of the same snapshot as the rows, so both are read at once, before anything is printed.
+export_changes() {
+    shell "$1" <<SQL
+CREATE TEMP TABLE batch AS SELECT *, upto FROM counter_changes($2);
+.print BEGIN IMMEDIATE;
+.headers on
+.mode insert counter_changes
+SELECT table_name, key, column_name, generation, cell, seq, source FROM batch;
+.headers off
+.mode list
+SELECT 'SELECT counter_seen(''' || source || ''', $2, ' || upto || ');' FROM batch LIMIT 1;
+.print COMMIT;
+SQL
+}
+
+case $1$# in
+mark3) shell "$2" "SELECT counter_mark('$3')" ;;
+export2 | export3) export_changes "$2" "${3:-0}" ;;
+import2) shell "$2" ;;
+*)
+    sed -n '4,6s/^# *//p' "$0" >&2
+    exit 2
+    ;;
+esac
