@@ -77,9 +77,13 @@ int ctr_pack_values(ctr_packed *packed, sqlite3_value **values, int n, ctr_probl
 
 /* ---- folding --------------------------------------------------------------------------------- */
 
+/* As NOCASE compares: what stands behind a NUL counts by its length alone. */
 static void fold_case(uint8_t *text, size_t size)
 {
-    for (size_t i = 0; i < size; i++)
+    const uint8_t *nul = memchr(text, 0, size);
+    size_t compared = nul ? (size_t)(nul - text) : size;
+    memset(text + compared, 0, size - compared);
+    for (size_t i = 0; i < compared; i++)
         if (text[i] >= 'A' && text[i] <= 'Z') text[i] = (uint8_t)(text[i] + ('a' - 'A'));
 }
 

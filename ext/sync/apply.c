@@ -27,20 +27,30 @@ void ctr_apply_release(ctr_apply *apply)
     apply->born = NULL;
 }
 
-/* Is the open table still the one that was born as `birth`, and nothing about it another? */
-static bool is_current(ctr_apply *apply, const char *birth, ctr_problem *problem)
+/* Steps the look-up of a table by its birth name. Returns whether it finds the open one, and SQLite
+ * has not prepared it anew, as it does when any schema has changed. */
+static bool look_up_open(ctr_apply *apply, ctr_problem *problem)
 {
+    const ctr_catalog_entry *entry = &apply->merge.entry;
     ctr_run run = ctr_run_on(apply->db, "main", NULL, problem);
-    if (!apply->open || sqlite3_stricmp(apply->merge.entry.birth, birth) != 0) return false;
     if (!apply->born) apply->born = ctr_run_prepare(&run, CTR_SQL_CATALOG_BORN);
-    ctr_run_bind_text(&run, apply->born, 1, birth);
-    bool same = ctr_run_row(&run, apply->born);
-    const char *name = same ? (const char *)sqlite3_column_text(apply->born, 0) : NULL;
-    same = name && strcmp(name, apply->merge.entry.name) == 0;
+    ctr_run_bind_text(&run, apply->born, 1, entry->birth);
+    bool found = ctr_run_row(&run, apply->born);
+    const char *name = found ? (const char *)sqlite3_column_text(apply->born, 0) : NULL;
+    const void *token = found ? sqlite3_column_blob(apply->born, 2) : NULL;
+    bool same = name && token && strcmp(name, entry->name) == 0 &&
+                sqlite3_column_bytes(apply->born, 2) == CTR_ID_SIZE &&
+                memcmp(token, entry->token, CTR_ID_SIZE) == 0;
     sqlite3_reset(apply->born);
     bool changed =
         apply->born && sqlite3_stmt_status(apply->born, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     return same && !changed;
+}
+
+static bool is_current(ctr_apply *apply, const char *birth, ctr_problem *problem)
+{
+    return apply->open && sqlite3_stricmp(apply->merge.entry.birth, birth) == 0 &&
+           look_up_open(apply, problem);
 }
 
 static void open_values(ctr_apply *apply, ctr_problem *problem)
@@ -69,6 +79,7 @@ static int open_target(ctr_apply *apply, const char *birth, ctr_post *post, ctr_
                         "no counter table was created under this name here: CREATE it first, "
                         "as it is at the source");
     if (problem->rc == SQLITE_OK) open_values(apply, problem);
+    if (problem->rc == SQLITE_OK) look_up_open(apply, problem);
     if (problem->rc != SQLITE_OK) close_target(apply);
     return problem->rc;
 }
@@ -90,8 +101,8 @@ static bool fits(const ctr_column *column, sqlite3_value *value)
     }
     if (type != SQLITE_FLOAT) return sqlite3_value_numeric_type(value) == type;
     ctr_key_value number = {.type = CTR_KEY_REAL, .real = sqlite3_value_double(value)};
-    ctr_key_unify(&number);
-    return number.type == CTR_KEY_REAL;
+    ctr_key_unify(&number); /* SQLite leaves the ends of the range as they are */
+    return number.type == CTR_KEY_REAL || number.integer == INT64_MIN;
 }
 
 static int refuse_kind(const ctr_column *column, sqlite3_value *value, ctr_problem *problem)
