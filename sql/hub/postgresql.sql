@@ -136,14 +136,6 @@ CREATE OR REPLACE FUNCTION counter_hub.is_less(a jsonb, b jsonb) RETURNS boolean
   END
 $$;
 
--- Is a key below a floor of its table? Asked when rows come, and again whenever they are read: a row that came while a
--- floor was on its way is then stored, but seen by nobody.
-CREATE OR REPLACE FUNCTION counter_hub.is_below(of_table text, key_json jsonb) RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT EXISTS (
-    SELECT FROM counter_hub.floors f
-     WHERE f.table_name = of_table AND counter_hub.is_less(key_json -> f.key_column, f.floor))
-$$;
-
 -- ---- upload ---------------------------------------------------------------------------------------------------------
 
 -- How far a file has uploaded; 0 if never.
@@ -163,6 +155,13 @@ BEGIN
   SELECT count(*) INTO rows_read FROM counter_hub.incoming;
   rows_changed := 0;
 
+  INSERT INTO counter_hub.sources AS m(source, mark)
+  SELECT i.source, max(i.upto)
+    FROM counter_hub.incoming i
+   WHERE i.source IS NOT NULL AND i.since <= counter_hub.mark(i.source)
+   GROUP BY i.source
+  ON CONFLICT (source) DO UPDATE SET mark = excluded.mark WHERE m.mark < excluded.mark;
+
   -- Floors, one at a time, for they are few.
   FOR one IN
     SELECT i.table_name, e.at - 1 AS key_column, e.floor, i.key
@@ -178,11 +177,15 @@ BEGIN
     rows_changed := rows_changed + n;
   END LOOP;
 
+  DELETE FROM counter_hub.incoming i USING counter_hub.floors f
+   WHERE i.column_name IS NOT NULL AND f.table_name = i.table_name
+     AND counter_hub.is_less(i.key_json -> f.key_column, f.floor);
+
   -- Lives.
   INSERT INTO counter_hub.cells AS c(table_name, key, column_name, generation, key_json, life, changed)
   SELECT i.table_name, i.key, i.column_name, i.generation, min(i.key_json::text)::jsonb, max(i.life), this_upload
     FROM counter_hub.incoming i
-   WHERE i.column_name IS NOT NULL AND NOT counter_hub.is_below(i.table_name, i.key_json)
+   WHERE i.column_name IS NOT NULL
    GROUP BY i.table_name, i.key, i.column_name, i.generation
   ON CONFLICT (table_name, key, column_name, generation) DO UPDATE
      SET life = excluded.life, changed = excluded.changed
@@ -195,20 +198,13 @@ BEGIN
   SELECT DISTINCT ON (i.table_name, i.key, i.column_name, i.generation, i.id)
          i.table_name, i.key, i.column_name, i.generation, i.id, i.life, i.clock, i.value, this_upload
     FROM counter_hub.incoming i JOIN counter_hub.cells c USING (table_name, key, column_name, generation, life)
-   WHERE i.id IS NOT NULL AND NOT counter_hub.is_below(i.table_name, i.key_json)
+   WHERE i.id IS NOT NULL
    ORDER BY i.table_name, i.key, i.column_name, i.generation, i.id, i.clock DESC, i.value DESC
   ON CONFLICT (table_name, key, column_name, generation, id) DO UPDATE
      SET life = excluded.life, clock = excluded.clock, value = excluded.value, changed = excluded.changed
    WHERE (s.life, s.clock, s.value) < (excluded.life, excluded.clock, excluded.value);
   GET DIAGNOSTICS n = ROW_COUNT;
   rows_changed := rows_changed + n;
-
-  INSERT INTO counter_hub.sources AS m(source, mark)
-  SELECT i.source, max(i.upto)
-    FROM counter_hub.incoming i
-   WHERE i.source IS NOT NULL AND i.since <= counter_hub.mark(i.source)
-   GROUP BY i.source
-  ON CONFLICT (source) DO UPDATE SET mark = excluded.mark WHERE m.mark < excluded.mark;
 
   -- To save room: shards of ended lives, what is below the floors that have risen, and what has come.
   DELETE FROM counter_hub.shards s USING counter_hub.cells c
@@ -227,15 +223,18 @@ $$;
 
 -- ---- download -------------------------------------------------------------------------------------------------------
 
--- The cells that count: all that are not below a floor, deleted ones too.
+-- The cells that count: all that are not below a floor, deleted ones too. merge() lets none in below a floor that it
+-- knows; where rows and floors have come apart from it, a row below is stored, but seen by nobody.
 CREATE OR REPLACE VIEW counter_hub.held AS
 SELECT c.table_name, c.key, c.column_name, c.generation, c.key_json, c.life, c.changed
   FROM counter_hub.cells c
- WHERE NOT counter_hub.is_below(c.table_name, c.key_json);
+ WHERE NOT EXISTS (
+   SELECT FROM counter_hub.floors f
+    WHERE f.table_name = c.table_name AND counter_hub.is_less(c.key_json -> f.key_column, f.floor));
 
 -- What has changed in the uploads from `since` on. A file asks from counter_mark(hub.id), merges the rows, and then says
 -- counter_seen(hub.id, since, hub.number + 1); the number is to be read in the same snapshot as the rows. A cell without
--- new shards is one row without an id; floors have no column_name, and a key with holes.
+-- shards is one row without an id; floors have no column_name, and a key with holes.
 CREATE OR REPLACE FUNCTION counter_hub.changes(since bigint)
 RETURNS TABLE(table_name text, key bytea, column_name text, generation integer, life bigint, id uuid, clock bigint,
               value bigint, changed bigint)
@@ -254,7 +253,7 @@ LANGUAGE sql STABLE AS $$
      AND NOT EXISTS (
        SELECT FROM counter_hub.shards s
         WHERE (s.table_name, s.key, s.column_name, s.generation, s.life)
-            = (c.table_name, c.key, c.column_name, c.generation, c.life) AND s.changed >= since)
+            = (c.table_name, c.key, c.column_name, c.generation, c.life))
 $$;
 
 -- The live counters. A deleted one has no row, one that was reset has the value 0.

@@ -1,5 +1,5 @@
 """conftest.py - the seed of the random tests, and one PostgreSQL for the folder: a private one, reached by a UNIX
-socket alone, with a fresh database for each test."""
+socket alone."""
 
 import glob
 import os
