@@ -63,10 +63,11 @@ int ctr_identity_missing(const char *schema, ctr_problem *problem)
     if (sqlite3_stricmp(schema, "main") == 0)
         return ctr_problem_set(problem, SQLITE_ERROR,
                                "main has no replica id: run SELECT counter_init() once");
-    return ctr_problem_set(problem, SQLITE_ERROR,
-                           "%s has no replica id: open that file as main and run "
-                           "SELECT counter_init() once",
-                           schema);
+    return ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "%s has no replica id: CREATE a counter table in it, or open that file as "
+        "main and run SELECT counter_init() once",
+        schema);
 }
 
 static void take_text(char *to, int most, const char *what, sqlite3_stmt *row, int column,
@@ -169,9 +170,11 @@ int ctr_identity_check_name(const ctr_identity *identity, const char *schema, co
 {
     if (problem->rc != SQLITE_OK || !name || strcmp(name, identity->name) == 0) return problem->rc;
     if (!*identity->name)
-        return ctr_problem_set(problem, SQLITE_ERROR,
-                               "%s has a random replica id already, it cannot become '%s'", schema,
-                               name);
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s has a random replica id already, it cannot become '%s': a name is given "
+            "before the first counter table is created",
+            schema, name);
     return ctr_problem_set(problem, SQLITE_ERROR, "%s is '%s' already, it cannot become '%s'",
                            schema, identity->name, name);
 }

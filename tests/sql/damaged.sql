@@ -226,7 +226,7 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 DELETE FROM phone.counter_replica;
 INSERT INTO phone.v VALUES('x', 1);
---! v: phone has no replica id: open that file as main and run SELECT counter_init() once
+--! v: phone has no replica id: CREATE a counter table in it, or open that file as main and run SELECT counter_init() once
 
 -- # an-identity-of-another-shape
 SELECT length(counter_init());

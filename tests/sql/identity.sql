@@ -34,7 +34,7 @@ SELECT counter_init('eu-west:a');
 SELECT length(counter_init());
 --= 36
 SELECT counter_init('dc1:rack1');
---! counter_init: main has a random replica id already, it cannot become 'dc1:rack1'
+--! counter_init: main has a random replica id already, it cannot become 'dc1:rack1': a name is given before the first counter table is created
 
 -- # a-name-is-dc-colon-rack
 SELECT counter_init('dc1');
