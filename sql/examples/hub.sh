@@ -6,8 +6,8 @@
 #
 # up prints the rows sent and those that were news to the hub; down the rows received, and the mark to go on from.
 # psql finds the hub by its usual variables: PGHOST, PGDATABASE, PGUSER, PGSERVICE and so on. Needs build/counter.so,
-# sqlite3 and psql. Ends with 1, and nothing changed, if anything fails; then it may be repeated, and so it may if nobody
-# knows how it ended.
+# sqlite3 and psql. Ends with another status than 0, and nothing changed, if anything fails. It may be repeated then, and
+# where nobody knows how it ended.
 
 set -e
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -38,8 +38,8 @@ SQL
         --command='SELECT rows_read, rows_changed FROM counter_hub.merge()' <"$folder/rows.csv"
 }
 
-# The hub writes one INSERT for each row; texts are quoted as SQLite wants them. Rows of tables that FILE does not have are
-# left out: once it has such a table, its mark is 0 and everything comes again.
+# The hub writes one INSERT for each row; texts are quoted as SQLite wants them. Rows of tables that FILE does not have
+# are left out: once it has such a table, its mark is 0 and everything comes again.
 down() {
     id=$(hub --command='SELECT id FROM counter_hub.hub')
     since=$(shell -list "$1" "SELECT counter_mark('$id')")

@@ -44,8 +44,8 @@ CREATE SCHEMA IF NOT EXISTS counter_hub;
 --
 -- An upload raises the number first, so it holds this row until it commits and uploads come one after the other. That
 -- is on purpose: numbers are then committed in the order in which they were given, and whoever has downloaded up to
--- number n has seen everything up to n. With a sequence a slow upload could commit a lower number after a higher one had
--- been downloaded, and it would be missed for ever. Uploads are whole batches; what is lost by waiting is little.
+-- number n has seen everything up to n. With a sequence a slow upload could commit a lower number after a higher one
+-- had been downloaded, and it would be missed for ever. Uploads are whole batches; what is lost by waiting is little.
 CREATE TABLE IF NOT EXISTS counter_hub.hub(
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   id uuid NOT NULL DEFAULT gen_random_uuid(),
@@ -101,9 +101,9 @@ CREATE TABLE IF NOT EXISTS counter_hub.sources(
   source text PRIMARY KEY,
   mark bigint NOT NULL);
 
--- Rows on their way in: COPY them here and call merge() in one transaction. merge() takes them out again, so nobody else
--- ever sees them, and uploads at the same time do not meet here. Floors have no column_name; their key has holes. A cell
--- that has no shards, deleted or reset, is one row without an id.
+-- Rows on their way in: COPY them here and call merge() in one transaction. merge() takes them out again, so nobody
+-- else ever sees them, and uploads at the same time do not meet here. Floors have no column_name; their key has holes.
+-- A cell that has no shards, deleted or reset, is one row without an id.
 CREATE TABLE IF NOT EXISTS counter_hub.incoming(
   table_name text NOT NULL,
   key bytea NOT NULL,
@@ -193,7 +193,8 @@ BEGIN
   GET DIAGNOSTICS n = ROW_COUNT;
   rows_changed := rows_changed + n;
 
-  -- Shards of those lives; of one that has come in several versions the highest, for an INSERT may meet a row only once.
+  -- Shards of those lives; of one that has come in several versions the highest, for an INSERT may meet a row only
+  -- once.
   INSERT INTO counter_hub.shards AS s(table_name, key, column_name, generation, id, life, clock, value, changed)
   SELECT DISTINCT ON (i.table_name, i.key, i.column_name, i.generation, i.id)
          i.table_name, i.key, i.column_name, i.generation, i.id, i.life, i.clock, i.value, this_upload
@@ -232,9 +233,9 @@ SELECT c.table_name, c.key, c.column_name, c.generation, c.key_json, c.life, c.c
    SELECT FROM counter_hub.floors f
     WHERE f.table_name = c.table_name AND counter_hub.is_less(c.key_json -> f.key_column, f.floor));
 
--- What has changed in the uploads from `since` on. A file asks from counter_mark(hub.id), merges the rows, and then says
--- counter_seen(hub.id, since, hub.number + 1); the number is to be read in the same snapshot as the rows. A cell without
--- shards is one row without an id; floors have no column_name, and a key with holes.
+-- What has changed in the uploads from `since` on. A file asks from counter_mark(hub.id), merges the rows, and then
+-- says counter_seen(hub.id, since, hub.number + 1); the number is to be read in the snapshot of the rows, or before. A
+-- cell without shards is one row without an id; floors have no column_name, and a key with holes.
 CREATE OR REPLACE FUNCTION counter_hub.changes(since bigint)
 RETURNS TABLE(table_name text, key bytea, column_name text, generation integer, life bigint, id uuid, clock bigint,
               value bigint, changed bigint)

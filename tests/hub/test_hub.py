@@ -239,8 +239,8 @@ def test_versions_merge_in_any_order_and_any_batches(hub, name):
 
 def test_a_mark_rises_by_batches_that_begin_where_it_stands(hub):
     def mark_after(since, upto):
-        hub.psql("--single-transaction", "-c", "INSERT INTO counter_hub.incoming VALUES ('t', '\\x01', '[1]', 'n', 0, 2, "
-                 f"NULL, NULL, NULL, 'me', {since}, {upto})", "-c", "SELECT counter_hub.merge()")
+        hub.psql("--single-transaction", "-c", "INSERT INTO counter_hub.incoming VALUES ('t', '\\x01', '[1]', 'n', 0, "
+                 f"2, NULL, NULL, NULL, 'me', {since}, {upto})", "-c", "SELECT counter_hub.merge()")
         return hub.ask("SELECT counter_hub.mark('me')")[0][0]
 
     assert [mark_after(*batch) for batch in [(5, 9), (0, 4), (5, 9), (4, 7), (0, 6), (2, 8)]] == [0, 4, 4, 7, 7, 8]
@@ -249,8 +249,8 @@ def test_a_mark_rises_by_batches_that_begin_where_it_stands(hub):
 
 @pytest.mark.parametrize("row", [
     ('["/"]', "n", 0, None, None, None), ('["/"]', "n", 2**32, None, None, None), ('["/"]', "n", 1, None, None, None),
-    ('["/"]', "n", 2, ID.format(1), 1, 1), ('["/"]', "n", 1, ID.format(1), 0, 1), ('["/"]', "n", 1, ID.format(1), 1, None),
-    ('{"a":1}', "n", 2, None, None, None), ('["/"]', None, 2, None, None, None)])
+    ('["/"]', "n", 2, ID.format(1), 1, 1), ('["/"]', "n", 1, ID.format(1), 0, 1),
+    ('["/"]', "n", 1, ID.format(1), 1, None), ('{"a":1}', "n", 2, None, None, None), ('["/"]', None, 2, None, None, None)])
 def test_what_no_cell_can_be_is_refused_with_all_that_came_along(hub, row):
     assert upload(hub, [('["/b"]', "n", 1, ID.format(1), 1, 1), row]).returncode != 0
     assert hub.ask("SELECT * FROM counter_hub.totals") == []
