@@ -129,14 +129,3 @@ int ctr_arg_table_problem(sqlite3_vtab *table, const char *name, ctr_problem *pr
     ctr_problem_close(problem);
     return rc;
 }
-
-int ctr_arg_sync(sqlite3_vtab *table, ctr_guard *guard)
-{
-    int rc = ctr_guard_sync(guard);
-    if (rc == SQLITE_OK || !ctr_guard_is_spoiled(guard)) return rc;
-    sqlite3_free(table->zErrMsg);
-    table->zErrMsg =
-        sqlite3_mprintf("a statement of this transaction failed half-way and could not "
-                        "be taken back: the transaction is rolled back");
-    return rc;
-}

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "counter_cell.h"
-#include "store/guard.h"
+#include "store/problem.h"
 
 /* "<function>: <name> must be <wanted>, not <the value>"; false. */
 bool ctr_arg_refuse(sqlite3_context *ctx, const char *function, const char *name,
@@ -35,9 +35,6 @@ bool ctr_arg_problem(sqlite3_context *ctx, const char *function, ctr_problem *pr
 /* Makes the problem the message of a virtual table, "<name>: <text>", closes it, and returns its
  * code. */
 int ctr_arg_table_problem(sqlite3_vtab *table, const char *name, ctr_problem *problem);
-
-/* xSync of a table that passes on what SQLite tells it. */
-int ctr_arg_sync(sqlite3_vtab *table, ctr_guard *guard);
 
 /* sqlite3_result_error with a format. */
 void ctr_arg_error(sqlite3_context *ctx, const char *format, ...);

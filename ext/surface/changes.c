@@ -15,6 +15,7 @@
 
 #include "store/describe.h"
 #include "surface/args.h"
+#include "surface/joined.h"
 #include "surface/qualifier.h"
 #include "surface/register.h"
 #include "sync/apply.h"
@@ -40,9 +41,8 @@ static const char *const NAMES[] = {"table_name", "key",    "column_name", "gene
 static const char FUNCTION[] = "counter_changes";
 
 typedef struct changes_table {
-    sqlite3_vtab base;
+    ctr_joined joined;
     sqlite3 *db;
-    ctr_guard *guard; /* borrowed */
     ctr_apply apply;
 } changes_table;
 
@@ -66,8 +66,8 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
     changes_table *table = sqlite3_malloc64(sizeof *table);
     if (!table) return SQLITE_NOMEM;
     ctr_guard *guard = ((ctr_shared *)aux)->guard;
-    *table = (changes_table){.db = db, .guard = guard, .apply = {.db = db, .guard = guard}};
-    *base = &table->base;
+    *table = (changes_table){.joined.guard = guard, .db = db, .apply = {.db = db, .guard = guard}};
+    *base = &table->joined.base;
     return SQLITE_OK;
 }
 
@@ -292,48 +292,23 @@ static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
 
 /* ---- transactions ---------------------------------------------------------------------------- */
 
-static int changes_begin(sqlite3_vtab *base)
-{
-    (void)base;
-    return SQLITE_OK;
-}
-
-static int changes_sync(sqlite3_vtab *base)
-{
-    return ctr_arg_sync(base, ((changes_table *)base)->guard);
-}
-
+/* Nothing stays open beyond a transaction. */
 static int changes_commit(sqlite3_vtab *base)
 {
     ctr_apply_release(&((changes_table *)base)->apply);
-    ctr_guard_commit(((changes_table *)base)->guard);
-    return SQLITE_OK;
+    return ctr_joined_commit(base);
 }
 
 static int changes_rollback(sqlite3_vtab *base)
 {
     ctr_apply_release(&((changes_table *)base)->apply);
-    ctr_guard_rollback(((changes_table *)base)->guard);
-    return SQLITE_OK;
-}
-
-static int changes_savepoint(sqlite3_vtab *base, int level)
-{
-    ctr_guard_savepoint(((changes_table *)base)->guard, level);
-    return SQLITE_OK;
-}
-
-static int changes_release(sqlite3_vtab *base, int level)
-{
-    ctr_guard_release(((changes_table *)base)->guard, level);
-    return SQLITE_OK;
+    return ctr_joined_rollback(base);
 }
 
 static int changes_rollback_to(sqlite3_vtab *base, int level)
 {
     ctr_apply_release(&((changes_table *)base)->apply);
-    ctr_guard_rollback_to(((changes_table *)base)->guard, level);
-    return SQLITE_OK;
+    return ctr_joined_rollback_to(base, level);
 }
 
 int ctr_changes_register(sqlite3 *db, ctr_shared *shared)
@@ -351,12 +326,12 @@ int ctr_changes_register(sqlite3 *db, ctr_shared *shared)
                                           .xColumn = changes_column,
                                           .xRowid = changes_rowid,
                                           .xUpdate = changes_update,
-                                          .xBegin = changes_begin,
-                                          .xSync = changes_sync,
+                                          .xBegin = ctr_joined_begin,
+                                          .xSync = ctr_joined_sync,
                                           .xCommit = changes_commit,
                                           .xRollback = changes_rollback,
-                                          .xSavepoint = changes_savepoint,
-                                          .xRelease = changes_release,
+                                          .xSavepoint = ctr_joined_savepoint,
+                                          .xRelease = ctr_joined_release,
                                           .xRollbackTo = changes_rollback_to};
     return sqlite3_create_module_v2(db, FUNCTION, &MODULE, ctr_shared_hold(shared),
                                     ctr_shared_drop);

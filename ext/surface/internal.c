@@ -7,13 +7,8 @@
  */
 #include <string.h>
 
-#include "surface/args.h"
+#include "surface/joined.h"
 #include "surface/register.h"
-
-typedef struct internal_table {
-    sqlite3_vtab base;
-    ctr_guard *guard; /* borrowed from the module */
-} internal_table;
 
 static int internal_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                             sqlite3_vtab **base, char **message)
@@ -24,9 +19,9 @@ static int internal_connect(sqlite3 *db, void *aux, int argc, const char *const 
     int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(empty)");
     if (rc != SQLITE_OK) return rc;
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
-    internal_table *table = sqlite3_malloc64(sizeof *table);
+    ctr_joined *table = sqlite3_malloc64(sizeof *table);
     if (!table) return SQLITE_NOMEM;
-    *table = (internal_table){.guard = ((ctr_shared *)aux)->guard};
+    *table = (ctr_joined){.guard = ((ctr_shared *)aux)->guard};
     *base = &table->base;
     return SQLITE_OK;
 }
@@ -48,7 +43,7 @@ static int guard_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
 
 static int guard_disconnect(sqlite3_vtab *base)
 {
-    ctr_guard_set_keeper(((internal_table *)base)->guard, false);
+    ctr_guard_set_keeper(((ctr_joined *)base)->guard, false);
     return internal_disconnect(base);
 }
 
@@ -129,47 +124,20 @@ static int witness_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
 
 static int witness_begin(sqlite3_vtab *base)
 {
-    ctr_guard_set_joined(((internal_table *)base)->guard, true);
+    ctr_guard_set_joined(((ctr_joined *)base)->guard, true);
     return SQLITE_OK;
-}
-
-static int witness_sync(sqlite3_vtab *base)
-{
-    return ctr_arg_sync(base, ((internal_table *)base)->guard);
 }
 
 static int witness_commit(sqlite3_vtab *base)
 {
-    ctr_guard *guard = ((internal_table *)base)->guard;
-    ctr_guard_set_joined(guard, false);
-    ctr_guard_commit(guard);
-    return SQLITE_OK;
+    ctr_guard_set_joined(((ctr_joined *)base)->guard, false);
+    return ctr_joined_commit(base);
 }
 
 static int witness_rollback(sqlite3_vtab *base)
 {
-    ctr_guard *guard = ((internal_table *)base)->guard;
-    ctr_guard_set_joined(guard, false);
-    ctr_guard_rollback(guard);
-    return SQLITE_OK;
-}
-
-static int witness_savepoint(sqlite3_vtab *base, int level)
-{
-    ctr_guard_savepoint(((internal_table *)base)->guard, level);
-    return SQLITE_OK;
-}
-
-static int witness_release(sqlite3_vtab *base, int level)
-{
-    ctr_guard_release(((internal_table *)base)->guard, level);
-    return SQLITE_OK;
-}
-
-static int witness_rollback_to(sqlite3_vtab *base, int level)
-{
-    ctr_guard_rollback_to(((internal_table *)base)->guard, level);
-    return SQLITE_OK;
+    ctr_guard_set_joined(((ctr_joined *)base)->guard, false);
+    return ctr_joined_rollback(base);
 }
 
 bool ctr_internal_is_registered(sqlite3 *db)
@@ -204,12 +172,12 @@ int ctr_internal_renew_witness(void *holder)
                                            .xRowid = internal_rowid,
                                            .xUpdate = witness_update,
                                            .xBegin = witness_begin,
-                                           .xSync = witness_sync,
+                                           .xSync = ctr_joined_sync,
                                            .xCommit = witness_commit,
                                            .xRollback = witness_rollback,
-                                           .xSavepoint = witness_savepoint,
-                                           .xRelease = witness_release,
-                                           .xRollbackTo = witness_rollback_to};
+                                           .xSavepoint = ctr_joined_savepoint,
+                                           .xRelease = ctr_joined_release,
+                                           .xRollbackTo = ctr_joined_rollback_to};
     return sqlite3_create_module_v2(shared->db, "counter_witness", &WITNESS,
                                     ctr_shared_hold(shared), ctr_shared_drop);
 }

@@ -13,7 +13,7 @@ enum { ARG_SCHEMA = 1, ARG_TABLE = 2, ARG_CLAUSES = 3 };
 
 int ctr_table_fail(ctr_table *table, ctr_problem *problem)
 {
-    return ctr_arg_table_problem(&table->base, table->name, problem);
+    return ctr_arg_table_problem(&table->joined.base, table->name, problem);
 }
 
 static void drop_scans(ctr_table *table)
@@ -44,7 +44,7 @@ static int table_disconnect(sqlite3_vtab *base)
 static void open_table(ctr_table *table, ctr_problem *problem)
 {
     ctr_identity identity;
-    if (table->schema) table->post = ctr_guard_post(table->guard, table->schema);
+    if (table->schema) table->post = ctr_guard_post(table->joined.guard, table->schema);
     if (!table->post || !table->name) ctr_problem_nomem(problem);
     if (problem->rc == SQLITE_OK && ctr_identity_read(&identity, table->db, table->schema, problem))
         ctr_identity_offer_fork(table->db, table->schema, problem);
@@ -86,7 +86,7 @@ static ctr_table *connect(sqlite3 *db, ctr_guard *guard, char *schema, char *nam
     }
     memset(table, 0, sizeof *table);
     table->db = db;
-    table->guard = guard;
+    table->joined.guard = guard;
     table->schema = schema;
     table->name = name;
     sqlite3_randomness(CTR_MARKER_SECRET, table->secret);
@@ -94,7 +94,7 @@ static ctr_table *connect(sqlite3 *db, ctr_guard *guard, char *schema, char *nam
     declare(table, problem);
     if (problem->rc == SQLITE_OK) return table;
     ctr_problem_where(problem, "%s", name);
-    table_disconnect(&table->base);
+    table_disconnect(&table->joined.base);
     return NULL;
 }
 
@@ -118,7 +118,7 @@ static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
     ctr_guard *guard = ((ctr_shared *)aux)->guard;
     ctr_table *table = connect(db, guard, sqlite3_mprintf("%s", argv[ARG_SCHEMA]),
                                sqlite3_mprintf("%s", argv[ARG_TABLE]), &problem);
-    if (table) *base = &table->base;
+    if (table) *base = &table->joined.base;
     return report(&problem, message);
 }
 
@@ -173,7 +173,7 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
         sqlite3_free(schema);
         sqlite3_free(name);
     }
-    if (table) *base = &table->base;
+    if (table) *base = &table->joined.base;
     return report(&problem, message);
 }
 
@@ -196,7 +196,7 @@ static void forget_shards(ctr_table *table, ctr_problem *problem)
 static void leave_transaction(ctr_table *table, ctr_problem *problem)
 {
     bool told =
-        sqlite3_stricmp(table->schema, "main") == 0 && ctr_guard_join(table->guard, problem);
+        sqlite3_stricmp(table->schema, "main") == 0 && ctr_guard_join(table->joined.guard, problem);
     if (!told) ctr_guard_forget(table->post);
 }
 
@@ -233,49 +233,6 @@ static int table_shadow_name(const char *suffix)
     return sqlite3_stricmp(suffix, "cells") == 0 || sqlite3_stricmp(suffix, "floors") == 0;
 }
 
-/* ---- transactions: what SQLite tells, passed on ---------------------------------------------- */
-
-static int table_begin(sqlite3_vtab *base)
-{
-    (void)base;
-    return SQLITE_OK;
-}
-
-static int table_sync(sqlite3_vtab *base)
-{
-    return ctr_arg_sync(base, ((ctr_table *)base)->guard);
-}
-
-static int table_commit(sqlite3_vtab *base)
-{
-    ctr_guard_commit(((ctr_table *)base)->guard);
-    return SQLITE_OK;
-}
-
-static int table_rollback(sqlite3_vtab *base)
-{
-    ctr_guard_rollback(((ctr_table *)base)->guard);
-    return SQLITE_OK;
-}
-
-static int table_savepoint(sqlite3_vtab *base, int level)
-{
-    ctr_guard_savepoint(((ctr_table *)base)->guard, level);
-    return SQLITE_OK;
-}
-
-static int table_release(sqlite3_vtab *base, int level)
-{
-    ctr_guard_release(((ctr_table *)base)->guard, level);
-    return SQLITE_OK;
-}
-
-static int table_rollback_to(sqlite3_vtab *base, int level)
-{
-    ctr_guard_rollback_to(((ctr_table *)base)->guard, level);
-    return SQLITE_OK;
-}
-
 int ctr_table_register(sqlite3 *db, ctr_shared *shared)
 {
     static const sqlite3_module MODULE = {.iVersion = 3,
@@ -293,13 +250,13 @@ int ctr_table_register(sqlite3 *db, ctr_shared *shared)
                                           .xRowid = ctr_scan_rowid,
                                           .xUpdate = ctr_write_update,
                                           .xRename = table_rename,
-                                          .xBegin = table_begin,
-                                          .xSync = table_sync,
-                                          .xCommit = table_commit,
-                                          .xRollback = table_rollback,
-                                          .xSavepoint = table_savepoint,
-                                          .xRelease = table_release,
-                                          .xRollbackTo = table_rollback_to,
+                                          .xBegin = ctr_joined_begin,
+                                          .xSync = ctr_joined_sync,
+                                          .xCommit = ctr_joined_commit,
+                                          .xRollback = ctr_joined_rollback,
+                                          .xSavepoint = ctr_joined_savepoint,
+                                          .xRelease = ctr_joined_release,
+                                          .xRollbackTo = ctr_joined_rollback_to,
                                           .xShadowName = table_shadow_name};
     return sqlite3_create_module_v2(db, "counter", &MODULE, ctr_shared_hold(shared),
                                     ctr_shared_drop);

@@ -22,8 +22,8 @@
 #define CTR_SURFACE_TABLE_H
 
 #include "store/floors.h"
-#include "store/guard.h"
 #include "store/rows.h"
+#include "surface/joined.h"
 
 enum { CTR_COLUMN_COMMAND = 0, CTR_KEPT_SCANS = 8, CTR_MARKER_SECRET = 8 };
 
@@ -44,13 +44,12 @@ static inline bool ctr_table_given(sqlite3_value *value)
 }
 
 typedef struct ctr_table {
-    sqlite3_vtab base;
+    ctr_joined joined;
     sqlite3 *db;
     char *schema, *name; /* owned */
     ctr_shape shape;
     ctr_rows rows;
     ctr_floors floors;
-    ctr_guard *guard;     /* of the connection; borrowed from the module */
     ctr_post *post;       /* that of the schema */
     sqlite3_value **keys; /* room for the key of a row that is written, in key order */
     unsigned char secret[CTR_MARKER_SECRET]; /* markers begin with it: none is forged */

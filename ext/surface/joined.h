@@ -1,0 +1,23 @@
+/* surface/joined.h - what SQLite tells a table that has joined a transaction, passed on to the guard.
+ *
+ * A table whose struct begins with a ctr_joined can use these as methods of its module.
+ */
+#ifndef CTR_SURFACE_JOINED_H
+#define CTR_SURFACE_JOINED_H
+
+#include "store/guard.h"
+
+typedef struct ctr_joined {
+    sqlite3_vtab base;
+    ctr_guard *guard; /* of the connection; borrowed from the module */
+} ctr_joined;
+
+int ctr_joined_begin(sqlite3_vtab *base);
+int ctr_joined_sync(sqlite3_vtab *base);
+int ctr_joined_commit(sqlite3_vtab *base);
+int ctr_joined_rollback(sqlite3_vtab *base);
+int ctr_joined_savepoint(sqlite3_vtab *base, int level);
+int ctr_joined_release(sqlite3_vtab *base, int level);
+int ctr_joined_rollback_to(sqlite3_vtab *base, int level);
+
+#endif
