@@ -1,0 +1,745 @@
+-- counter_changes, counter_key, counter_mark, counter_seen, digests, and pulls of what is new.
+
+-- # a-row-of-the-feed-is-a-cell-with-its-key
+CREATE VIRTUAL TABLE v USING counter(path TEXT, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY(path, hour));
+INSERT INTO v VALUES('/', 12, 1, NULL), ('/a', 13, 2, 3);
+SELECT table_name, counter_key_json(key), column_name, generation, counter_value(cell) FROM counter_changes(0) ORDER BY 2, 3;
+--= v|["/",12]|hits|0|1
+--= v|["/a",13]|bytes|0|3
+--= v|["/a",13]|hits|0|2
+SELECT DISTINCT source = counter_id(), seq <= upto, upto = (SELECT sequence FROM counter_replica), since, bucket FROM counter_changes(0);
+--= 1|1|1|0|NULL
+
+-- # the-feed-begins-at-a-number
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('old', 1), ('both', 1);
+UPDATE counter_replica SET risen = 0;
+INSERT INTO v VALUES('new', 1), ('both', 1);
+SELECT counter_key_json(key), counter_value(cell) FROM counter_changes((SELECT sequence FROM counter_replica)) ORDER BY 1;
+--= ["both"]|2
+--= ["new"]|1
+SELECT count(*) FROM counter_changes((SELECT sequence FROM counter_replica) + 1);
+--= 0
+SELECT count(*) FROM counter_changes(9223372036854775807);
+--= 0
+
+-- # deleted-and-reset-counters-are-in-the-feed-and-untouched-ones-are-not
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER);
+INSERT INTO v(k, a) VALUES('deleted', 1), ('reset', 1), ('one', 1);
+DELETE FROM v WHERE k = 'deleted';
+INSERT INTO v(v, k) VALUES('reset a', 'reset');
+SELECT counter_key_json(key), column_name, json_extract(counter_json(cell), '$.life') FROM counter_changes(0) ORDER BY 1, 2;
+--= ["deleted"]|a|2
+--= ["deleted"]|b|2
+--= ["one"]|a|1
+--= ["reset"]|a|3
+
+-- # the-feed-has-committed-content-only
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1);
+BEGIN;
+INSERT INTO v VALUES('a', 1), ('b', 1);
+SELECT counter_key_json(key), counter_value(cell) FROM counter_changes(0);
+--= ["a"]|1
+COMMIT;
+SELECT sum(counter_value(cell)) FROM counter_changes(0);
+--= 3
+
+-- # a-feed-taken-back-makes-the-table-again
+CREATE VIRTUAL TABLE v USING counter(path TEXT COLLATE NOCASE, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY(hour, path));
+INSERT INTO v VALUES('/', 12, 1, 5), ('/A', 13, 2, NULL), ('', -9223372036854775808, 3, 3), ('gone', 0, 1, 1);
+DELETE FROM v WHERE path = 'gone';
+INSERT INTO v(v, path, hour, hits) VALUES('reset hits', '/', 12, 7);
+INSERT INTO v(v, hour) VALUES('purge below', -9223372036854775807);
+CREATE TEMP TABLE feed AS SELECT * FROM counter_changes(0);
+CREATE TEMP TABLE was AS SELECT counter_table_digest('v') AS digest, path, hour, hits, bytes FROM v;
+DROP TABLE v;
+CREATE VIRTUAL TABLE v USING counter(path TEXT COLLATE NOCASE, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY(hour, path));
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM feed ORDER BY random();
+SELECT * FROM v ORDER BY hour;
+--= /|12|7|5
+--= /A|13|2|0
+SELECT count(*) FROM v JOIN was USING (path, hour, hits, bytes);
+--= 2
+SELECT DISTINCT digest = counter_table_digest('v') FROM was;
+--= 1
+SELECT * FROM counter_floors('v');
+--= hour|-9223372036854775807
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM feed;
+SELECT DISTINCT digest = counter_table_digest('v') FROM was;
+--= 1
+
+-- # keys-of-all-types-go-through-the-feed
+CREATE VIRTUAL TABLE v USING counter(k, r REAL, n COUNTER, PRIMARY KEY(k, r));
+INSERT INTO v VALUES(1, 1, 1), (1.5, 0.1, 2), ('1', -1e300, 3), (x'31', 'x', 4), ('', 9e999, 5), (x'', -9e999, 6), ('a' || char(10) || '"' || char(0) || 'b', x'00', 7), (9223372036854775807, 0, 8), (1e18, 0, 9);
+CREATE TEMP TABLE feed AS SELECT * FROM counter_changes(0);
+CREATE TEMP TABLE was AS SELECT counter_table_digest('v') AS digest, k, r, n FROM v;
+DROP TABLE v;
+CREATE VIRTUAL TABLE v USING counter(k, r REAL, n COUNTER, PRIMARY KEY(k, r));
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM feed;
+SELECT count(*) FROM v, was WHERE v.k IS was.k AND typeof(v.k) = typeof(was.k) AND v.r IS was.r AND typeof(v.r) = typeof(was.r) AND v.n = was.n;
+--= 9
+SELECT DISTINCT digest = counter_table_digest('v') FROM was;
+--= 1
+
+-- # whole-reals-in-an-integer-column-go-through-the-feed
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(5.0, 1), (9007199254740993, 1), (1e18, 1), (1e19, 1), (9223372036854775807.0, 1), (-9223372036854775808.0, 1), ('x', 1), (x'35', 1);
+CREATE TEMP TABLE feed AS SELECT * FROM counter_changes(0);
+CREATE TEMP TABLE was AS SELECT counter_table_digest('v') AS digest;
+DROP TABLE v;
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM feed;
+SELECT count(*), (SELECT digest FROM was) = counter_table_digest('v') FROM v;
+--= 8|1
+
+-- # a-column-list-may-be-left-out
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+SELECT * FROM v;
+--= x|7
+
+-- # rows-may-come-doubled-and-late
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+CREATE TEMP TABLE cells AS SELECT 1 AS at, counter_inc(NULL, 7, x'0a000000000000000000000000000000') AS cell;
+INSERT INTO cells SELECT 2, counter_inc(cell, 1, x'0a000000000000000000000000000000') FROM cells;
+INSERT INTO cells SELECT 3, counter_reset(cell) FROM cells WHERE at = 2;
+INSERT INTO cells SELECT 4, counter_inc(cell, 5, x'0a000000000000000000000000000000') FROM cells WHERE at = 3;
+INSERT INTO counter_changes SELECT 'v', counter_key('x'), 'n', 0, cell, 1, '0a000000-0000-0000-0000-000000000000' FROM cells WHERE at = 2;
+SELECT n FROM v;
+--= 8
+INSERT INTO counter_changes SELECT 'v', counter_key('x'), 'n', 0, cell, 1, '0a000000-0000-0000-0000-000000000000' FROM cells WHERE at < 3 ORDER BY at DESC;
+SELECT n FROM v;
+--= 8
+INSERT INTO counter_changes SELECT 'v', counter_key('x'), 'n', 0, cell, 1, '0a000000-0000-0000-0000-000000000000' FROM cells ORDER BY at DESC;
+SELECT n FROM v;
+--= 5
+SELECT count(*) FROM counter_conflicts;
+--= 0
+
+-- # table-names-follow-the-rules-of-sqlite-and-tables-match-by-the-name-at-birth
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+ALTER TABLE v RENAME TO w;
+SELECT table_name FROM counter_changes(0);
+--= v
+INSERT INTO counter_changes VALUES('V', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+SELECT n FROM w;
+--= 8
+INSERT INTO counter_changes VALUES('w', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: table w: no counter table was created under this name here: CREATE it first, as it is at the source
+SELECT n FROM w;
+--= 8
+SELECT counter_table_digest('v');
+--! counter_table_digest: main has no counter table 'v'
+
+-- # a-table-that-is-made-anew-within-a-transaction-is-the-one-that-takes
+BEGIN;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+DROP TABLE v;
+CREATE VIRTUAL TABLE v USING counter(z INTEGER, k TEXT, m COUNTER, n COUNTER, PRIMARY KEY(k, z));
+INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: table v: the key has 1 value and the key of the table 2: the tables differ
+INSERT INTO counter_changes VALUES('v', counter_key('x', 1), 'm', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+ALTER TABLE v RENAME TO w;
+INSERT INTO counter_changes VALUES('v', counter_key('x', 1), 'n', 0, counter_inc(NULL, 8, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+COMMIT;
+SELECT * FROM w;
+--= 1|x|7|8
+
+-- # a-bad-row-is-an-error-and-the-transaction-goes-on
+CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
+CREATE TEMP TABLE good AS SELECT 'v' AS t, counter_key('x', 1) AS k, 'n' AS c, 0 AS g, counter_inc(NULL, 7, x'0000000000000000000000000000000a') AS cell, 1 AS q, '00000000-0000-0000-0000-00000000000a' AS s;
+BEGIN;
+INSERT INTO counter_changes SELECT * FROM good;
+INSERT OR IGNORE INTO counter_changes SELECT 'u', k, c, g, cell, q, s FROM good;
+--! counter_changes: table u: no counter table was created under this name here: CREATE it first, as it is at the source
+INSERT OR IGNORE INTO counter_changes SELECT '', k, c, g, cell, q, s FROM good;
+--! counter_changes: table : no counter table was created under this name here: CREATE it first, as it is at the source
+INSERT OR IGNORE INTO counter_changes SELECT NULL, k, c, g, cell, q, s FROM good;
+--! counter_changes: table_name must be TEXT, not NULL
+INSERT OR IGNORE INTO counter_changes SELECT x'76', k, c, g, cell, q, s FROM good;
+--! counter_changes: table_name must be TEXT, not BLOB x'76'
+INSERT OR IGNORE INTO counter_changes SELECT t, counter_key('x'), c, g, cell, q, s FROM good;
+--! counter_changes: table v: the key has 1 value and the key of the table 2: the tables differ
+INSERT OR IGNORE INTO counter_changes SELECT t, counter_key('x', 1, 1), c, g, cell, q, s FROM good;
+--! counter_changes: table v: the key has 3 values and the key of the table 2: the tables differ
+INSERT OR IGNORE INTO counter_changes SELECT t, counter_key(1, 1), c, g, cell, q, s FROM good;
+--! counter_changes: table v: the key has (1) for the column k TEXT, which would store another value: the tables differ
+INSERT OR IGNORE INTO counter_changes SELECT t, counter_key('x', '1'), c, g, cell, q, s FROM good;
+--! counter_changes: table v: the key has ('1') for the column h INTEGER, which would store another value: the tables differ
+INSERT OR IGNORE INTO counter_changes SELECT t, counter_key('x', 1.0), c, g, cell, q, s FROM good;
+--! counter_changes: table v: the key has (1.0) for the column h INTEGER, which would store another value: the tables differ
+INSERT OR IGNORE INTO counter_changes SELECT t, x'd10000', c, g, cell, q, s FROM good;
+--! counter_changes: table v: the key has a value of no known type
+INSERT OR IGNORE INTO counter_changes SELECT t, x'd103017801', c, g, cell, q, s FROM good;
+--! counter_changes: table v: the key is truncated
+INSERT OR IGNORE INTO counter_changes SELECT t, x'd203017801', c, g, cell, q, s FROM good;
+--! counter_changes: table v: the key is a packed key of a newer format
+INSERT OR IGNORE INTO counter_changes SELECT t, x'', c, g, cell, q, s FROM good;
+--! counter_changes: table v: the key is no packed key
+INSERT OR IGNORE INTO counter_changes SELECT t, 'x', c, g, cell, q, s FROM good;
+--! counter_changes: key must be a BLOB, not TEXT 'x'
+INSERT OR IGNORE INTO counter_changes SELECT t, NULL, c, g, cell, q, s FROM good;
+--! counter_changes: key must be a BLOB, not NULL
+INSERT OR IGNORE INTO counter_changes SELECT t, k, 'm', g, cell, q, s FROM good;
+--! counter_changes: table v: the table has no counter m
+INSERT OR IGNORE INTO counter_changes SELECT t, k, 'k', g, cell, q, s FROM good;
+--! counter_changes: table v: the table has no counter k
+INSERT OR IGNORE INTO counter_changes SELECT t, k, 'N', g, cell, q, s FROM good;
+--! counter_changes: table v: the counter is named n here, in other letters: the tables differ
+INSERT OR IGNORE INTO counter_changes SELECT t, k, NULL, g, cell, q, s FROM good;
+--! counter_changes: column_name must be TEXT, not NULL
+INSERT OR IGNORE INTO counter_changes SELECT t, k, 1, g, cell, q, s FROM good;
+--! counter_changes: column_name must be TEXT, not INTEGER 1
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, 1, cell, q, s FROM good;
+--! counter_changes: generation must be 0, not INTEGER 1
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, NULL, cell, q, s FROM good;
+--! counter_changes: generation must be an INTEGER, not NULL
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, x'c101', q, s FROM good;
+--! counter_changes: table v: column n: the cell is in life 1 without shards, which must be NULL
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, substr(cell, 1, 10), q, s FROM good;
+--! counter_changes: table v: column n: the cell is truncated
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, x'', q, s FROM good;
+--! counter_changes: table v: column n: the cell is no counter cell
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, 'cell', q, s FROM good;
+--! counter_changes: cell must be a BLOB, not TEXT 'cell'
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, NULL, q, s FROM good;
+--! counter_changes: cell must be a BLOB, not NULL
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, -1, s FROM good;
+--! counter_changes: seq must be 0 or more, not INTEGER -1
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, '1', s FROM good;
+--! counter_changes: seq must be an INTEGER, not TEXT '1'
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, 'me' FROM good;
+--! counter_changes: source must be what counter_changes has given for it, not TEXT 'me'
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, s || '/0000000000000000' FROM good;
+--!~ counter_changes: source must be what counter_changes has given for it, not TEXT '*
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, NULL FROM good;
+--! counter_changes: source must be TEXT, not NULL
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, since) SELECT *, 0 FROM good;
+--! counter_changes: column since cannot be written
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, bucket) SELECT *, '0/1' FROM good;
+--! counter_changes: column bucket cannot be written
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, upto) SELECT *, 9 FROM good;
+--! counter_changes: column upto cannot be written
+INSERT INTO counter_changes DEFAULT VALUES;
+--! counter_changes: table_name must be TEXT, not NULL
+INSERT INTO v VALUES('x', 1, 1), ('y', 1, 1);
+COMMIT;
+SELECT * FROM v;
+--= x|1|8
+--= y|1|1
+
+-- # the-feed-can-be-inserted-into-and-no-more
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+BEGIN;
+INSERT INTO v VALUES('x', 1);
+UPDATE counter_changes SET seq = 1 WHERE since = 0;
+--! counter_changes: its rows can only be inserted
+DELETE FROM counter_changes WHERE since = 0;
+--! counter_changes: its rows can only be inserted
+DELETE FROM counter_changes;
+--! counter_changes: one argument is needed, the sequence number to begin at: 0, or what counter_mark() has given
+COMMIT;
+SELECT * FROM v;
+--= x|2
+
+-- # a-statement-with-a-bad-row-takes-in-none-of-its-rows
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TEMP TABLE feed AS SELECT 'v' AS t, counter_key('x') AS k, 'n' AS c, 0 AS g, counter_inc(NULL, 7, x'0000000000000000000000000000000a') AS cell, 1 AS q, '00000000-0000-0000-0000-00000000000a' AS s;
+INSERT INTO feed SELECT t, counter_key('y'), c, g, cell, q, s FROM feed;
+INSERT INTO feed SELECT t, k, c, g, x'00', q, s FROM feed LIMIT 1;
+BEGIN;
+INSERT INTO v VALUES('x', 1);
+INSERT INTO counter_changes SELECT * FROM feed;
+--! counter_changes: table v: column n: the cell is no counter cell
+SELECT * FROM v;
+--= x|1
+COMMIT;
+INSERT INTO counter_changes SELECT * FROM feed;
+--! counter_changes: table v: column n: the cell is no counter cell
+SELECT * FROM v;
+--= x|1
+INSERT INTO v(v) VALUES('integrity-check');
+
+-- # a-feed-row-can-be-rolled-back-to-a-savepoint
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TEMP TABLE feed AS SELECT 'v' AS t, counter_key('x') AS k, 'n' AS c, 0 AS g, counter_inc(NULL, 7, x'0000000000000000000000000000000a') AS cell, 1 AS q, '00000000-0000-0000-0000-00000000000a' AS s;
+BEGIN;
+INSERT INTO v VALUES('x', 1);
+SAVEPOINT s;
+INSERT INTO counter_changes SELECT * FROM feed;
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 5);
+--= 5
+SELECT * FROM v;
+--= x|8
+ROLLBACK TO s;
+SELECT *, counter_mark('00000000-0000-0000-0000-00000000000a') FROM v;
+--= x|1|0
+INSERT INTO counter_changes SELECT * FROM feed;
+COMMIT;
+SELECT * FROM v;
+--= x|8
+
+-- # the-feed-belongs-to-main
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+INSERT INTO phone.v VALUES('y', 1);
+BEGIN;
+INSERT INTO v VALUES('x', 1);
+SELECT * FROM phone.counter_changes(0);
+--! counter_changes: it belongs to main and cannot be named under the schema phone: open that file as main
+SELECT * FROM "phone" . [counter_changes] WHERE since = 0;
+--! counter_changes: it belongs to main and cannot be named under the schema phone: open that file as main
+INSERT INTO phone.counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: it belongs to main and cannot be named under the schema phone: open that file as main
+INSERT OR IGNORE INTO temp.counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: it belongs to main and cannot be named under the schema temp: open that file as main
+INSERT INTO main.counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+COMMIT;
+SELECT 'phone.counter_changes', counter_key_json(key), counter_value(cell) FROM main.counter_changes(0);
+--= phone.counter_changes|["x"]|9
+SELECT * FROM phone.v;
+--= y|1
+
+-- # the-feed-wants-a-number-and-perhaps-a-bucket
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+SELECT * FROM counter_changes;
+--! counter_changes: one argument is needed, the sequence number to begin at: 0, or what counter_mark() has given
+SELECT * FROM counter_changes(NULL);
+--! counter_changes: since must be an INTEGER, 0 or more, not NULL
+SELECT * FROM counter_changes(-1);
+--! counter_changes: since must be an INTEGER, 0 or more, not INTEGER -1
+SELECT * FROM counter_changes('0');
+--! counter_changes: since must be an INTEGER, 0 or more, not TEXT '0'
+SELECT * FROM counter_changes(0.0);
+--! counter_changes: since must be an INTEGER, 0 or more, not REAL 0.0
+SELECT * FROM counter_changes(0, NULL);
+--! counter_changes: bucket must be TEXT such as '3/64', from counter_digests, not NULL
+SELECT * FROM counter_changes(0, 0);
+--! counter_changes: bucket must be TEXT such as '3/64', from counter_digests, not INTEGER 0
+SELECT * FROM counter_changes(0, '1/1');
+--! counter_changes: bucket must be TEXT such as '3/64', from counter_digests, not TEXT '1/1'
+SELECT * FROM counter_changes(0, '0/0');
+--! counter_changes: bucket must be TEXT such as '3/64', from counter_digests, not TEXT '0/0'
+SELECT * FROM counter_changes(0, '0/65537');
+--! counter_changes: bucket must be TEXT such as '3/64', from counter_digests, not TEXT '0/65537'
+SELECT * FROM counter_changes(0, '-1/2');
+--! counter_changes: bucket must be TEXT such as '3/64', from counter_digests, not TEXT '-1/2'
+SELECT * FROM counter_changes(0, '0/1 ');
+--! counter_changes: bucket must be TEXT such as '3/64', from counter_digests, not TEXT '0/1 '
+SELECT * FROM counter_changes(0, '');
+--! counter_changes: bucket must be TEXT such as '3/64', from counter_digests, not TEXT ''
+SELECT count(*), bucket FROM counter_changes(0, '0/1');
+--= 1|0/1
+
+-- # a-file-without-counter-tables-has-an-empty-feed
+SELECT * FROM counter_changes(0);
+SELECT counter_init() IS NOT NULL;
+--= 1
+SELECT * FROM counter_changes(0);
+INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: table v: no counter table was created under this name here: CREATE it first, as it is at the source
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
+--! counter_mark: main has no counter tables
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
+--! counter_seen: main has no counter tables
+
+-- # a-file-without-an-id-takes-nothing-in
+INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: main has no replica id: run SELECT counter_init() once
+SELECT count(*) FROM sqlite_master;
+--= 0
+
+-- # buckets-part-a-table
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 100) INSERT INTO v SELECT x, 1 FROM c;
+SELECT count(*), sum(rows), min(rows) > 5, count(DISTINCT digest) FROM counter_digests('v', 4);
+--= 4|100|1|4
+SELECT bucket FROM counter_digests('v', 4);
+--= 0/4
+--= 1/4
+--= 2/4
+--= 3/4
+SELECT count(*) FROM counter_digests('v', 4) AS d WHERE d.rows <> (SELECT count(*) FROM counter_changes(0, d.bucket));
+--= 0
+SELECT count(*), count(DISTINCT f.key) FROM counter_digests('v', 4) AS d, counter_changes(0, d.bucket) AS f;
+--= 100|100
+SELECT rows, digest = counter_table_digest('v') FROM counter_digests('v', 1);
+--= 100|1
+SELECT count(*), sum(rows) FROM counter_digests('v', 65536);
+--= 65536|100
+
+-- # a-change-is-in-the-digest-of-its-bucket-alone
+CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1), ('b', 1), ('c', 1), ('d', 1), ('e', 1), ('f', 1);
+CREATE TEMP TABLE was AS SELECT * FROM counter_digests('v', 16);
+UPDATE v SET n = n + 1 WHERE k = 'C';
+SELECT count(*), sum(d.rows > 0) FROM counter_digests('v', 16) AS d JOIN was USING (bucket) WHERE d.digest <> was.digest;
+--= 1|1
+SELECT counter_key_json(f.key) FROM counter_digests('v', 16) AS d JOIN was USING (bucket) JOIN counter_changes(0, d.bucket) AS f WHERE d.digest <> was.digest AND counter_value(f.cell) = 2;
+--= ["c"]
+
+-- # digests-are-equal-for-equal-contents-in-any-order-of-rows-and-columns
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE, h NUMERIC, a COUNTER, b COUNTER, PRIMARY KEY(k, h));
+CREATE VIRTUAL TABLE phone.v USING counter(b COUNTER, h NUMERIC, k TEXT COLLATE NOCASE, a COUNTER, PRIMARY KEY(k, h));
+SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 1
+INSERT INTO main.v(k, h, a) VALUES('x', 1, 1), ('Y', 2.5, 2);
+INSERT INTO phone.v(k, h, b) VALUES('y', 2.5, 3), ('X', 1.0, 4);
+SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 0
+SELECT table_name, rows_changed FROM counter_sync('phone');
+--= v|4
+SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 1
+SELECT count(*) FROM counter_digests('v', 8) AS m JOIN counter_digests('v', 8, 'phone') AS p USING (bucket, rows, digest);
+--= 8
+DELETE FROM main.v WHERE h = 1;
+SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 0
+DELETE FROM phone.v WHERE h = 1;
+SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 1
+ALTER TABLE phone.v RENAME TO w;
+SELECT counter_table_digest('v') = counter_table_digest('w', 'phone');
+--= 1
+
+-- # keys-that-nocase-takes-for-equal-have-equal-digests
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
+INSERT INTO main.v VALUES('a' || char(0) || 'x', 1);
+INSERT INTO phone.v VALUES('A' || char(0) || 'y', 1);
+SELECT rows_changed FROM counter_sync('phone');
+--= 2
+SELECT (SELECT n FROM main.v), (SELECT n FROM phone.v), counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 2|2|1
+
+-- # rtrim-and-reals-fold
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE RTRIM, r, n COUNTER, PRIMARY KEY(k, r));
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT COLLATE RTRIM, r, n COUNTER, PRIMARY KEY(k, r));
+INSERT INTO main.v VALUES('a  ', 1, 1), ('', -9223372036854775808, 1), ('b', x'20', 1);
+INSERT INTO phone.v VALUES('a', 1.0, 1), ('   ', -9223372036854775808.0, 1), ('b', x'2020', 1);
+SELECT rows_changed FROM counter_sync('phone');
+--= 6
+SELECT count(*), counter_table_digest('v') = counter_table_digest('v', 'phone') FROM v;
+--= 4|1
+
+-- # digests-see-uncommitted-content
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+CREATE TEMP TABLE was AS SELECT counter_table_digest('v') AS digest;
+BEGIN;
+INSERT INTO v VALUES('x', 1);
+SELECT digest = counter_table_digest('v') FROM was;
+--= 0
+ROLLBACK;
+SELECT digest = counter_table_digest('v') FROM was;
+--= 1
+
+-- # digests-say-what-is-wrong-with-their-arguments
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE plain(x);
+SELECT counter_table_digest('plain');
+--! counter_table_digest: main has no counter table 'plain'
+SELECT counter_table_digest(NULL);
+--! counter_table_digest: the name of the table must be TEXT, not NULL
+SELECT counter_table_digest('v', NULL);
+--! counter_table_digest: the name of a database must be TEXT, not NULL
+SELECT counter_table_digest('v', 'phone');
+--! counter_table_digest: no attached database has the name 'phone'
+SELECT counter_table_digest('v', 'temp');
+--! counter_table_digest: temp has no counter table 'v'
+SELECT * FROM counter_digests('v');
+--! counter_digests: two arguments are needed, the name of a counter table and the number of buckets
+SELECT * FROM counter_digests('v', 0);
+--! counter_digests: buckets must be an INTEGER, 1 ... 65536, not INTEGER 0
+SELECT * FROM counter_digests('v', 65537);
+--! counter_digests: buckets must be an INTEGER, 1 ... 65536, not INTEGER 65537
+SELECT * FROM counter_digests('v', '8');
+--! counter_digests: buckets must be an INTEGER, 1 ... 65536, not TEXT '8'
+SELECT * FROM counter_digests('v', NULL);
+--! counter_digests: buckets must be an INTEGER, 1 ... 65536, not NULL
+SELECT * FROM counter_digests(1, 8);
+--! counter_digests: the name of the table must be TEXT, not INTEGER 1
+SELECT * FROM counter_digests('plain', 8);
+--! counter_digests: main has no counter table 'plain'
+SELECT * FROM counter_digests('v', 8, 'phone');
+--! counter_digests: no attached database has the name 'phone'
+
+-- # a-packed-key-is-told-as-json
+SELECT counter_key_json(counter_key(1, -9223372036854775808, 9223372036854775807, 0));
+--= [1,-9223372036854775808,9223372036854775807,0]
+SELECT counter_key_json(counter_key(2.5, -1.0, 9e999, -9e999, 1e300));
+--= [2.5,-1.0,9e999,-9e999,1.0e+300]
+SELECT counter_key_json(counter_key('', 'a', 'ü€', '"\'));
+--= ["","a","ü€","\"\\"]
+SELECT counter_key_json(counter_key(x'', x'00ff', x'30'));
+--= [{"hex":""},{"hex":"00ff"},{"hex":"30"}]
+SELECT counter_key_json(NULL);
+--= NULL
+WITH t(x) AS (SELECT char(1, 9, 10, 13, 31, 34, 92, 127) || '''end') SELECT json_extract(counter_key_json(counter_key(x)), '$[0]') = x FROM t;
+--= 1
+SELECT counter_key_json(counter_key('a' || char(0) || char(10) || 'b'));
+--= ["a\u0000\u000ab"]
+SELECT json_extract(counter_key_json(counter_key(0.1)), '$[0]') = 0.1;
+--= 1
+
+-- # one-tuple-has-one-packed-key-and-other-types-have-others
+SELECT hex(counter_key(1)), hex(counter_key(-1)), hex(counter_key('a')), hex(counter_key(x'61')), hex(counter_key(1.0));
+--= D10102|D10101|D1030161|D1040161|D1023FF0000000000000
+SELECT counter_key('a', 'b') = counter_key('ab'), counter_key('') = counter_key(x''), counter_key(1) = counter_key('1');
+--= 0|0|0
+
+-- # keys-say-what-is-wrong-with-their-arguments
+SELECT counter_key();
+--! counter_key: a key has at least one value
+SELECT counter_key('a', NULL);
+--! counter_key: value 2 is NULL, which no key is
+SELECT counter_key_json('a');
+--! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not TEXT 'a'
+SELECT counter_key_json(1);
+--! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not INTEGER 1
+SELECT counter_key_json(x'');
+--! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not BLOB x''
+SELECT counter_key_json(x'd1');
+--! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not BLOB x'd1'
+SELECT counter_key_json(x'd101');
+--! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not BLOB x'd101'
+SELECT counter_key_json(x'd1018000');
+--! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not BLOB x'd1018000'
+SELECT counter_key_json(x'd10305');
+--! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not BLOB x'd10305'
+SELECT counter_key_json(x'd1027ff8000000000000');
+--! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not BLOB x'd1027ff8000000000000'
+SELECT counter_key_json(x'd105');
+--! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not BLOB x'd105'
+SELECT counter_key_json(x'd20102');
+--! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not BLOB x'd20102'
+SELECT counter_key_json(x'd103ffffffffffffffffff01');
+--! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not BLOB x'd103ffffffffffffffffff01'
+
+-- # a-mark-rises-with-batches-that-join-on
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
+--= 0
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 10);
+--= 10
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 10, 20), counter_seen('00000000-0000-0000-0000-00000000000a', 5, 25);
+--= 20|25
+SELECT counter_mark('00000000-0000-0000-0000-00000000000A'), counter_mark('00000000-0000-0000-0000-00000000000b'), counter_mark('00000000-0000-0000-0000-00000000000a/0000000000000001');
+--= 25|0|0
+
+-- # a-batch-behind-a-gap-leaves-the-mark
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 1, 10);
+--= 0
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 10), counter_seen('00000000-0000-0000-0000-00000000000a', 11, 20);
+--= 10|10
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 5), counter_seen('00000000-0000-0000-0000-00000000000a', 10, 10);
+--= 10|10
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
+--= 10
+
+-- # a-rollback-takes-marks-back
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 10);
+--= 10
+BEGIN;
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 10, 20);
+--= 20
+SAVEPOINT s;
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 20, 30);
+--= 30
+ROLLBACK TO s;
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
+--= 20
+ROLLBACK;
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
+--= 10
+
+-- # a-new-table-starts-the-feed-anew
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 10);
+--= 10
+CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
+--= 0
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 10, 20), counter_seen('00000000-0000-0000-0000-00000000000a', 0, 20);
+--= 0|20
+ALTER TABLE w RENAME TO x;
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
+--= 20
+DROP TABLE x;
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
+--= 20
+DROP TABLE v;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
+--= 0
+
+-- # marks-say-what-is-wrong-with-their-arguments
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT counter_mark(NULL);
+--! counter_mark: source must be what counter_changes has given for it, not NULL
+SELECT counter_mark('phone');
+--! counter_mark: source must be what counter_changes has given for it, not TEXT 'phone'
+SELECT counter_mark(x'0000000000000000000000000000000a');
+--!~ counter_mark: source must be what counter_changes has given for it, not BLOB *
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a/');
+--!~ counter_mark: source must be what counter_changes has given for it, not TEXT *
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a/000000000000000g');
+--!~ counter_mark: source must be what counter_changes has given for it, not TEXT *
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a-0000000000000001');
+--!~ counter_mark: source must be what counter_changes has given for it, not TEXT *
+SELECT counter_seen('phone', 0, 1);
+--! counter_seen: source must be what counter_changes has given for it, not TEXT 'phone'
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', NULL, 1);
+--! counter_seen: since must be an INTEGER, not NULL
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', -1, 1);
+--! counter_seen: since must be 0 ... 4611686018427387904, not -1
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, '1');
+--! counter_seen: upto must be an INTEGER, not TEXT '1'
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 5, 4);
+--! counter_seen: upto must be 5 ... 4611686018427387904, not 4
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 4611686018427387905);
+--! counter_seen: upto must be 0 ... 4611686018427387904, not 4611686018427387905
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
+--= 0
+
+-- # a-named-file-whose-lineage-has-changed-has-another-name-in-the-feed
+SELECT counter_init('dc:rack') IS NOT NULL;
+--= 1
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+INSERT INTO w VALUES('x', 1);
+SELECT DISTINCT source = counter_id() FROM counter_changes(0);
+--= 1
+DROP TABLE v;
+SELECT source GLOB counter_id() || '/????????????????' FROM counter_changes(0);
+--= 1
+SELECT counter_mark(source) FROM counter_changes(0);
+--= 0
+CREATE TEMP TABLE feed AS SELECT source, since, upto FROM counter_changes(0);
+SELECT counter_seen(source, since, upto) = upto, counter_mark(source) = upto FROM feed;
+--= 1|1
+
+-- # a-pull-reads-what-is-new
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('a', 1), ('c', 1);
+UPDATE phone.counter_replica SET risen = 0;
+INSERT INTO phone.v VALUES('b', 1);
+SELECT * FROM counter_pull('phone');
+--= v|3|3|0
+INSERT INTO phone.v VALUES('b', 1);
+SELECT * FROM counter_pull('phone');
+--= v|1|1|0
+SELECT * FROM counter_pull('phone');
+--= v|1|0|0
+SELECT * FROM counter_pull('phone', 'full');
+--= v|3|0|0
+SELECT * FROM counter_pull('phone', 'FULL');
+--= v|3|0|0
+SELECT * FROM v ORDER BY k;
+--= a|1
+--= b|2
+--= c|1
+
+-- # a-push-and-a-sync-read-what-is-new
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1), ('c', 1);
+UPDATE main.counter_replica SET risen = 0;
+INSERT INTO v VALUES('b', 1);
+SELECT * FROM counter_push('phone');
+--= v|3|3|0
+INSERT INTO v VALUES('b', 1);
+SELECT * FROM counter_push('phone');
+--= v|1|1|0
+SELECT * FROM counter_sync('phone', 'full');
+--= v|6|0|0
+UPDATE phone.counter_replica SET risen = 0;
+UPDATE main.counter_replica SET risen = 0;
+INSERT INTO main.v VALUES('a', 1);
+INSERT INTO phone.v VALUES('c', 1);
+SELECT rows_changed FROM counter_sync('phone');
+--= 2
+SELECT rows_changed FROM counter_sync('phone');
+--= 0
+
+-- # many-rows-in-one-transaction-are-not-read-twice
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 2500) INSERT INTO phone.v SELECT x, 1 FROM c;
+SELECT * FROM counter_pull('phone');
+--= v|2500|2500|0
+SELECT * FROM counter_pull('phone');
+--= v|0|0|0
+SELECT max(n) <= 1000, count(*) FROM (SELECT count(*) AS n FROM phone.v_cells GROUP BY _seq);
+--= 1|3
+INSERT INTO phone.v VALUES(7, 1);
+SELECT * FROM counter_pull('phone');
+--= v|1|1|0
+
+-- # a-pull-that-is-rolled-back-leaves-no-mark
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('a', 1);
+UPDATE phone.counter_replica SET risen = 0;
+INSERT INTO phone.v VALUES('b', 1);
+BEGIN;
+SELECT * FROM counter_pull('phone');
+--= v|2|2|0
+ROLLBACK;
+SELECT * FROM counter_pull('phone');
+--= v|2|2|0
+
+-- # a-table-dropped-and-made-again-on-either-side-is-read-whole
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('a', 1);
+UPDATE phone.counter_replica SET risen = 0;
+INSERT INTO phone.v VALUES('b', 1);
+SELECT * FROM counter_pull('phone');
+--= v|2|2|0
+DROP TABLE main.v;
+SELECT * FROM counter_pull('phone');
+--= v|2|2|0
+DROP TABLE phone.v;
+SELECT * FROM counter_push('phone');
+--= v|2|2|0
+SELECT * FROM counter_pull('phone');
+--= v|2|0|0
+
+-- # the-second-argument-of-a-pull-is-full-or-nothing
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT * FROM counter_pull('phone', 'all');
+--! counter_pull: the second argument can only be 'full', not 'all'
+SELECT * FROM counter_push('phone', NULL);
+--! counter_push: the second argument must be TEXT, not NULL
+SELECT * FROM counter_sync('phone', 1);
+--! counter_sync: the second argument must be TEXT, not INTEGER 1
+
+-- # neither-the-feed-nor-marks-can-be-used-in-views-and-triggers
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE plain(x);
+CREATE VIEW feed AS SELECT * FROM counter_changes(0);
+SELECT * FROM feed;
+--!~ *unsafe use of virtual table "counter_changes"*
+CREATE TRIGGER tr AFTER INSERT ON plain BEGIN SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 9); END;
+INSERT INTO plain VALUES(1);
+--!~ *unsafe use of counter_seen()*
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
+--= 0

@@ -1,0 +1,503 @@
+-- Floors: INSERT INTO t(t, key column) VALUES('purge below', value), counter_floors, counter_purge.
+
+-- # rows-below-a-floor-are-gone-and-cannot-be-counted-again
+CREATE VIRTUAL TABLE v USING counter(path TEXT, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY(path, hour));
+INSERT INTO v VALUES('/', 1, 1, 1), ('/', 2, 1, 1), ('/a', 1, 1, 1), ('/a', 3, 1, NULL);
+DELETE FROM v WHERE path = '/a' AND hour = 1;
+INSERT INTO v(v, hour) VALUES('purge below', 2);
+SELECT * FROM v ORDER BY path;
+--= /|2|1|1
+--= /a|3|1|0
+SELECT count(*) FROM v_cells;
+--= 2
+INSERT INTO v VALUES('/', 1, 1, 1);
+--! v: the key ('/', 1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+INSERT INTO v(v, path, hour, hits) VALUES('reset', '/', 1, 1);
+--! v: the key ('/', 1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+INSERT INTO v(v, path, hour) VALUES('reset hits', '/new', -5);
+--! v: the key ('/new', -5) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+INSERT INTO v(v, path, hour) VALUES('delete hits', '/', 1);
+UPDATE v SET hits = hits + 1 WHERE hour = 1;
+DELETE FROM v WHERE hour = 1;
+INSERT INTO v VALUES('/', 2, 1, 1);
+SELECT count(*), sum(hits) FROM v;
+--= 2|3
+INSERT INTO v(v) VALUES('integrity-check');
+
+-- # a-key-below-a-floor-is-a-constraint-that-or-ignore-skips
+CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
+INSERT INTO v(v, h) VALUES('purge below', 10);
+INSERT OR IGNORE INTO v VALUES('a', 9, 1), ('b', 10, 1), ('c', 0, 1), ('d', 11, 1);
+SELECT * FROM v;
+--= b|10|1
+--= d|11|1
+INSERT INTO v VALUES('e', 12, 1), ('a', 9, 1);
+--! v: the key ('a', 9) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+REPLACE INTO v VALUES('a', 9, 1);
+--! v: the key ('a', 9) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+INSERT OR IGNORE INTO v(v, k, h) VALUES('reset', 'a', 9);
+SELECT count(*) FROM v_cells;
+--= 2
+
+-- # what-is-wrong-with-a-row-is-said-before-floors
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v(v, h) VALUES('purge below', 10);
+INSERT OR IGNORE INTO v VALUES(1, 'five');
+--! v: column n: a counter takes an INTEGER, not TEXT 'five'
+INSERT OR IGNORE INTO v VALUES(1, NULL);
+--! v: a row needs a value for at least one counter
+INSERT OR IGNORE INTO v VALUES(NULL, 1);
+--! v: key column h must not be NULL
+
+-- # a-floor-only-rises
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(1, 1), (5, 1), (9, 1);
+INSERT INTO v(v, h) VALUES('purge below', 5);
+SELECT * FROM counter_floors('v');
+--= h|5
+INSERT INTO v(v, h) VALUES('purge below', 3), ('purge below', 5), ('PURGE BELOW', 4);
+SELECT * FROM counter_floors('v');
+--= h|5
+INSERT INTO v(v, h) VALUES('purge below', 6);
+SELECT * FROM counter_floors('v');
+--= h|6
+SELECT h FROM v;
+--= 9
+
+-- # each-key-column-may-have-a-floor
+CREATE VIRTUAL TABLE v USING counter(a TEXT, b INTEGER, c REAL, n COUNTER, PRIMARY KEY(b, a, c));
+INSERT INTO v VALUES('k', 1, 1, 1), ('l', 2, 2, 1), ('m', 3, 3, 1), ('n', 4, 4, 1);
+SELECT * FROM counter_floors('v');
+INSERT INTO v(v, c) VALUES('purge below', 2);
+INSERT INTO v(v, a) VALUES('purge below', 'm');
+SELECT * FROM counter_floors('v') ORDER BY 1;
+--= a|m
+--= c|2.0
+SELECT * FROM v;
+--= m|3|3.0|1
+--= n|4|4.0|1
+INSERT INTO v VALUES('z', 0, 1.9, 1);
+--! v: the key (0, 'z', 1.9) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+INSERT INTO v VALUES('a', 0, 5, 1);
+--! v: the key (0, 'a', 5) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+INSERT INTO v VALUES('z', -100, 2, 1);
+SELECT count(*) FROM v;
+--= 3
+
+-- # floors-follow-the-order-of-the-column
+CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1), ('B', 1), ('c', 1), ('D', 1);
+INSERT INTO v(v, k) VALUES('purge below', 'C');
+SELECT k FROM v ORDER BY k;
+--= c
+--= D
+INSERT INTO v(v, k) VALUES('purge below', 'c');
+SELECT * FROM counter_floors('v');
+--= k|C
+INSERT INTO v VALUES('bz', 1);
+--! v: the key ('bz') is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+INSERT INTO v VALUES('CA', 1);
+CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO w VALUES('a', 1), ('B', 1), ('c', 1), ('D', 1);
+INSERT INTO w(w, k) VALUES('purge below', 'C');
+SELECT k FROM w ORDER BY k;
+--= D
+--= a
+--= c
+
+-- # floors-follow-the-affinity-of-the-column
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(5, 1), (48, 1), (100, 1);
+INSERT INTO v(v, h) VALUES('purge below', '48');
+SELECT h, floor, typeof(floor) FROM v, counter_floors('v');
+--= 48|48|integer
+--= 100|48|integer
+CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO w VALUES('10', 1), ('9', 1), ('5', 1);
+INSERT INTO w(w, k) VALUES('purge below', 6);
+SELECT k, floor, typeof(floor) FROM w, counter_floors('w');
+--= 9|6|text
+CREATE VIRTUAL TABLE x USING counter(r REAL PRIMARY KEY, n COUNTER);
+INSERT INTO x VALUES(1, 1), (2, 1), (2.5, 1);
+INSERT INTO x(x, r) VALUES('purge below', 2);
+SELECT r, floor, typeof(floor) FROM x, counter_floors('x');
+--= 2.0|2.0|real
+--= 2.5|2.0|real
+
+-- # numbers-texts-and-blobs-have-the-order-of-sqlite
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(-1, 1), (2.5, 1), (3, 1), ('', 1), ('a', 1), (x'', 1), (x'00', 1);
+INSERT INTO v(v, k) VALUES('purge below', 2.5);
+SELECT count(*), min(k) FROM v;
+--= 6|2.5
+INSERT INTO v(v, k) VALUES('purge below', '');
+SELECT count(*) FROM v;
+--= 4
+SELECT column_name, quote(floor) FROM counter_floors('v');
+--= k|''
+INSERT INTO v VALUES(9e999, 1);
+--! v: the key (Inf) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+INSERT INTO v(v, k) VALUES('purge below', x'');
+SELECT count(*), counter_table_digest('v') IS NOT NULL FROM v;
+--= 2|1
+SELECT column_name, quote(floor) FROM counter_floors('v');
+--= k|X''
+INSERT INTO v VALUES('zzz', 1);
+--! v: the key ('zzz') is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+
+-- # a-rollback-brings-the-rows-back
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(1, 1), (5, 1);
+CREATE TEMP TABLE was AS SELECT counter_table_digest('v') AS digest;
+BEGIN;
+INSERT INTO v(v, h) VALUES('purge below', 5);
+INSERT INTO v VALUES(1, 1);
+--! v: the key (1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+ROLLBACK;
+SELECT * FROM counter_floors('v');
+INSERT INTO v VALUES(2, 1);
+SELECT h FROM v ORDER BY h;
+--= 1
+--= 2
+--= 5
+DELETE FROM v WHERE h = 2;
+SELECT digest = counter_table_digest('v') FROM was;
+--= 0
+INSERT INTO v(v, h) VALUES('purge below', 5);
+INSERT INTO v VALUES(2, 1);
+--! v: the key (2) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+
+-- # floors-in-savepoints
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(1, 1), (2, 1), (3, 1), (4, 1);
+BEGIN;
+INSERT INTO v(v, h) VALUES('purge below', 2);
+SAVEPOINT s;
+INSERT INTO v(v, h) VALUES('purge below', 3);
+SAVEPOINT t;
+INSERT INTO v(v, h) VALUES('purge below', 4);
+SELECT h FROM v;
+--= 4
+ROLLBACK TO t;
+INSERT INTO v VALUES(3, 1), (2, 1);
+--! v: the key (2) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+INSERT INTO v VALUES(3, 1);
+ROLLBACK TO s;
+INSERT INTO v VALUES(2, 1);
+RELEASE s;
+COMMIT;
+SELECT * FROM v;
+--= 2|2
+--= 3|1
+--= 4|1
+SELECT * FROM counter_floors('v');
+--= h|2
+SELECT rows FROM counter_purge('v');
+--= 1
+
+-- # a-statement-that-fails-behind-a-floor-takes-it-back
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(1, 1), (5, 1);
+BEGIN;
+INSERT INTO v VALUES(7, 1);
+INSERT INTO v(v, h) VALUES('purge below', 3), ('purge below', NULL);
+--! v: 'purge below' takes the value of one key column, not of 0
+SELECT h FROM v;
+--= 1
+--= 5
+--= 7
+COMMIT;
+SELECT * FROM counter_floors('v');
+INSERT INTO v VALUES(1, 1);
+SELECT * FROM v WHERE h = 1;
+--= 1|2
+
+-- # the-report-of-a-purge-adds-up
+CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
+SELECT * FROM counter_purge('v');
+--= v|0|0
+INSERT INTO v VALUES('a', 1, 1), ('b', 2, 1), ('c', 3, 1);
+CREATE TEMP TABLE was AS SELECT h, length(CAST(k AS BLOB)) + length(CAST(h AS BLOB)) + length(n) AS size FROM v_cells;
+INSERT INTO v(v, h) VALUES('purge below', 2);
+SELECT table_name, rows, bytes = (SELECT sum(size) FROM was WHERE h < 2) FROM counter_purge('v');
+--= v|1|1
+INSERT INTO v(v, h) VALUES('purge below', 2);
+INSERT INTO v(v, h) VALUES('purge below', 9);
+SELECT table_name, rows, bytes = (SELECT sum(size) FROM was) FROM counter_purge('v');
+--= v|3|1
+INSERT INTO v(v, h) VALUES('purge below', 12);
+SELECT rows FROM counter_purge('V', 'MAIN');
+--= 3
+ALTER TABLE v RENAME TO w;
+SELECT table_name, rows FROM counter_purge('w');
+--= w|3
+
+-- # floors-of-attached-and-temp-databases
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.w USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES(1, 1), (5, 1);
+INSERT INTO temp.w VALUES(1, 1), (5, 1);
+INSERT INTO phone.v(v, h) VALUES('purge below', 3);
+INSERT INTO temp.w(w, h) VALUES('purge below', 4);
+SELECT * FROM counter_floors('v', 'phone') UNION ALL SELECT * FROM counter_floors('w', 'temp');
+--= h|3
+--= h|4
+SELECT rows FROM counter_purge('v', 'phone') UNION ALL SELECT rows FROM counter_purge('w', 'temp');
+--= 1
+--= 1
+INSERT INTO phone.v VALUES(1, 1);
+--! v: the key (1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+INSERT INTO temp.w VALUES(1, 1);
+--! w: the key (1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('w')
+SELECT * FROM counter_floors('v');
+--! counter_floors: main has no counter table 'v'
+
+-- # a-pull-carries-the-floor-and-drops-what-is-below
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO main.v VALUES(1, 1), (2, 1), (5, 1);
+INSERT INTO phone.v VALUES(2, 1), (3, 1), (6, 1);
+INSERT INTO main.v(v, h) VALUES('purge below', 4);
+SELECT * FROM counter_pull('phone');
+--= v|3|1|0
+SELECT * FROM main.v ORDER BY h;
+--= 5|1
+--= 6|1
+SELECT * FROM counter_push('phone');
+--= v|2|3|0
+SELECT * FROM phone.v ORDER BY h;
+--= 5|1
+--= 6|1
+SELECT * FROM counter_floors('v', 'phone');
+--= h|4
+SELECT rows FROM counter_purge('v', 'phone');
+--= 2
+INSERT INTO phone.v VALUES(3, 1);
+--! v: the key (3) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 1
+SELECT rows_changed FROM counter_sync('phone');
+--= 0
+
+-- # floors-merge-as-the-higher-of-each-column
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
+INSERT INTO main.v VALUES('a', 9, 1), ('m', 3, 1), ('z', 9, 1);
+INSERT INTO main.v(v, h) VALUES('purge below', 2);
+INSERT INTO phone.v(v, h) VALUES('purge below', 5);
+INSERT INTO phone.v(v, k) VALUES('purge below', 'b');
+SELECT rows_changed FROM counter_sync('phone');
+--= 3
+SELECT * FROM counter_floors('v');
+--= k|b
+--= h|5
+SELECT * FROM counter_floors('v', 'phone');
+--= k|b
+--= h|5
+SELECT * FROM main.v;
+--= z|9|1
+SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 1
+
+-- # a-floor-alone-is-news
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES(1, 1);
+SELECT rows_changed FROM counter_pull('phone');
+--= 1
+UPDATE phone.counter_replica SET risen = 0;
+INSERT INTO phone.v(v, h) VALUES('purge below', 100);
+SELECT * FROM counter_pull('phone');
+--= v|0|1|0
+SELECT * FROM counter_floors('v');
+--= h|100
+
+-- # the-feed-carries-the-floor
+CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
+INSERT INTO v VALUES('a', 1, 1), ('a', 9, 1);
+INSERT INTO v(v, h) VALUES('purge below', 5);
+SELECT table_name, counter_key_json(key), column_name, generation, counter_value(cell) FROM counter_changes(0);
+--= v|[null,5]|NULL|0|NULL
+--= v|["a",9]|n|0|1
+CREATE TEMP TABLE floor AS SELECT * FROM counter_changes(0) WHERE column_name IS NULL;
+DROP TABLE v;
+CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
+INSERT INTO v VALUES('b', 4, 1), ('b', 5, 1);
+INSERT INTO counter_changes SELECT * FROM floor;
+SELECT * FROM counter_floors('v');
+--= h|5
+SELECT * FROM v;
+--= b|5|1
+INSERT INTO counter_changes VALUES('v', counter_key('c', 4), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('c', 5), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+SELECT * FROM v;
+--= b|5|1
+--= c|5|7
+INSERT INTO v VALUES('b', 4, 1);
+--! v: the key ('b', 4) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+
+-- # a-row-of-floors-in-the-feed-is-checked-like-others
+CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
+INSERT INTO v VALUES('a', 1, 1);
+INSERT INTO counter_changes VALUES('v', x'd100010a', NULL, 0, x'c102', 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: column_name must be TEXT, not NULL
+INSERT INTO counter_changes VALUES('v', x'd100010a', 'n', 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: cell must be a BLOB, not NULL
+INSERT INTO counter_changes VALUES('v', x'd10000010a', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: table v: the key has 3 values and the key of the table 2: the tables differ
+INSERT INTO counter_changes VALUES('v', x'd1010a00', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: table v: the key has (5) for the column k TEXT, which would store another value: the tables differ
+INSERT INTO counter_changes VALUES('u', x'd100010a', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: table u: no counter table was created under this name here: CREATE it first, as it is at the source
+INSERT INTO counter_changes VALUES('v', x'd10000', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
+SELECT * FROM counter_floors('v');
+SELECT * FROM v;
+--= a|1|1
+INSERT INTO counter_changes VALUES('v', x'd100010a', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
+SELECT * FROM counter_floors('v');
+--= h|5
+SELECT * FROM v;
+
+-- # below-a-floor-no-deleted-counter-returns
+ATTACH 'phone.db' AS phone;
+ATTACH 'old.db' AS old;
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(1, 1), (9, 1);
+SELECT rows_changed FROM counter_push('phone') UNION ALL SELECT rows_changed FROM counter_push('old');
+--= 2
+--= 2
+DELETE FROM main.v WHERE h = 1;
+INSERT INTO main.v(v, h) VALUES('purge below', 5);
+INSERT INTO old.v VALUES(1, 10), (2, 10);
+SELECT rows_changed FROM counter_pull('old');
+--= 0
+SELECT rows_changed FROM counter_push('phone');
+--= 1
+SELECT * FROM main.v UNION ALL SELECT * FROM phone.v;
+--= 9|1
+--= 9|1
+SELECT rows_changed FROM counter_sync('old', 'full');
+--= 2
+SELECT * FROM old.v;
+--= 9|1
+
+-- # a-table-made-again-has-no-floor
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v(v, h) VALUES('purge below', 5);
+DROP TABLE v;
+SELECT count(*) FROM sqlite_master WHERE name LIKE 'v%';
+--= 0
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+SELECT * FROM counter_floors('v');
+INSERT INTO v VALUES(1, 1);
+SELECT * FROM v;
+--= 1|1
+
+-- # floors-go-along-with-a-rename
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v(v, h) VALUES('purge below', 5);
+ALTER TABLE v RENAME TO w;
+INSERT INTO w VALUES(1, 1);
+--! w: the key (1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('w')
+INSERT INTO w(w, h) VALUES('purge below', 6);
+SELECT * FROM counter_floors('w');
+--= h|6
+SELECT * FROM counter_floors('v');
+--! counter_floors: main has no counter table 'v'
+
+-- # floors-last
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(1, 1);
+INSERT INTO v(v, h) VALUES('purge below', 5);
+--@ reopen
+INSERT INTO v VALUES(1, 1);
+--! v: the key (1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+VACUUM;
+INSERT INTO v VALUES(4, 1);
+--! v: the key (4) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+
+-- # another-connection-sees-the-floor
+--@ connection two
+--@ connection one
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+--@ connection two
+INSERT INTO v VALUES(1, 1), (9, 1);
+--@ connection one
+INSERT INTO v VALUES(2, 1);
+INSERT INTO v(v, h) VALUES('purge below', 5);
+--@ connection two
+INSERT INTO v VALUES(1, 1);
+--! v: the key (1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+INSERT INTO v(v, h) VALUES('purge below', 7);
+--@ connection one
+INSERT INTO v VALUES(6, 1);
+--! v: the key (6) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+SELECT * FROM v;
+--= 9|1
+
+-- # a-purge-within-a-transaction-spares-what-comes-after-it-at-the-floor
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+BEGIN;
+INSERT INTO v VALUES(1, 1), (2, 1);
+INSERT INTO v(v, h) VALUES('purge below', 2);
+INSERT INTO v VALUES(2, 1), (3, 1);
+COMMIT;
+SELECT * FROM v;
+--= 2|2
+--= 3|1
+
+-- # purge-below-says-what-it-takes
+CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
+INSERT INTO v VALUES('a', 1, 1);
+INSERT INTO v(v) VALUES('purge below');
+--! v: 'purge below' takes the value of one key column, not of 0
+INSERT INTO v(v, k, h) VALUES('purge below', 'a', 1);
+--! v: 'purge below' takes the value of one key column, not of 2
+INSERT INTO v(v, h) VALUES('purge below', NULL);
+--! v: 'purge below' takes the value of one key column, not of 0
+INSERT INTO v(v, h, n) VALUES('purge below', 9, 1);
+--! v: the command takes no value for column n
+INSERT INTO v(v, h) VALUES('purge', 9);
+--! v: unknown command TEXT 'purge'; there are 'integrity-check', 'purge below', 'reset', 'reset <counter>' and 'delete <counter>'
+UPDATE v SET v = 'purge below';
+--! v: commands are given by INSERT
+SELECT * FROM v;
+--= a|1|1
+SELECT * FROM counter_floors('v');
+
+-- # floors-and-purge-say-what-is-wrong-with-their-arguments
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+CREATE TABLE plain(x);
+SELECT * FROM counter_floors;
+--! counter_floors: one argument is needed, the name of a counter table
+SELECT * FROM counter_floors(NULL);
+--! counter_floors: the name of the table must be TEXT, not NULL
+SELECT * FROM counter_floors('plain');
+--! counter_floors: main has no counter table 'plain'
+SELECT * FROM counter_floors('v', 'phone');
+--! counter_floors: no attached database has the name 'phone'
+SELECT * FROM counter_floors('v', 1);
+--! counter_floors: the name of a database must be TEXT, not INTEGER 1
+SELECT * FROM counter_purge;
+--! counter_purge: one argument is needed, the name of a counter table
+SELECT * FROM counter_purge(5);
+--! counter_purge: the name of the table must be TEXT, not INTEGER 5
+SELECT * FROM counter_purge('plain');
+--! counter_purge: main has no counter table 'plain'
+SELECT * FROM counter_purge('v', 'temp');
+--! counter_purge: temp has no counter table 'v'
+
+-- # triggers-on-floors-are-refused-where-they-would-run-with-a-merge
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+CREATE TRIGGER tr AFTER INSERT ON v_floors BEGIN DELETE FROM v_cells; END;
+INSERT INTO phone.v VALUES(1, 1);
+SELECT * FROM counter_pull('phone');
+--!~ counter_pull: table v: *trigger*
+INSERT INTO counter_changes VALUES('v', counter_key(4), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+--!~ counter_changes: table v: *trigger*
+SELECT * FROM v;
