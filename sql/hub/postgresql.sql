@@ -148,12 +148,9 @@ $$;
 CREATE OR REPLACE FUNCTION counter_hub.merge(OUT rows_read bigint, OUT rows_changed bigint) LANGUAGE plpgsql AS $$
 DECLARE
   this_upload bigint;
-  one record;
-  n bigint;
 BEGIN
   UPDATE counter_hub.hub SET number = number + 1 RETURNING number INTO STRICT this_upload;
   SELECT count(*) INTO rows_read FROM counter_hub.incoming;
-  rows_changed := 0;
 
   INSERT INTO counter_hub.sources AS m(source, mark)
   SELECT i.source, max(i.upto)
@@ -162,20 +159,20 @@ BEGIN
    GROUP BY i.source
   ON CONFLICT (source) DO UPDATE SET mark = excluded.mark WHERE m.mark < excluded.mark;
 
-  -- Floors, one at a time, for they are few.
-  FOR one IN
+  -- Floors; of one that has come in several versions the highest, for an INSERT may meet a row only once.
+  WITH came AS (
     SELECT i.table_name, e.at - 1 AS key_column, e.floor, i.key
       FROM counter_hub.incoming i, jsonb_array_elements(i.key_json) WITH ORDINALITY AS e(floor, at)
-     WHERE i.column_name IS NULL AND jsonb_typeof(e.floor) <> 'null'
-  LOOP
-    INSERT INTO counter_hub.floors AS f(table_name, key_column, floor, packed, changed)
-    VALUES (one.table_name, one.key_column, one.floor, one.key, this_upload)
-    ON CONFLICT (table_name, key_column) DO UPDATE
-       SET floor = excluded.floor, packed = excluded.packed, changed = excluded.changed
-     WHERE counter_hub.is_less(f.floor, excluded.floor);
-    GET DIAGNOSTICS n = ROW_COUNT;
-    rows_changed := rows_changed + n;
-  END LOOP;
+     WHERE i.column_name IS NULL AND jsonb_typeof(e.floor) <> 'null')
+  INSERT INTO counter_hub.floors AS f(table_name, key_column, floor, packed, changed)
+  SELECT DISTINCT ON (a.table_name, a.key_column) a.table_name, a.key_column, a.floor, a.key, this_upload
+    FROM came a
+   WHERE NOT EXISTS (
+     SELECT FROM came b
+      WHERE b.table_name = a.table_name AND b.key_column = a.key_column AND counter_hub.is_less(a.floor, b.floor))
+  ON CONFLICT (table_name, key_column) DO UPDATE
+     SET floor = excluded.floor, packed = excluded.packed, changed = excluded.changed
+   WHERE counter_hub.is_less(f.floor, excluded.floor);
 
   DELETE FROM counter_hub.incoming i USING counter_hub.floors f
    WHERE i.column_name IS NOT NULL AND f.table_name = i.table_name
@@ -190,11 +187,8 @@ BEGIN
   ON CONFLICT (table_name, key, column_name, generation) DO UPDATE
      SET life = excluded.life, changed = excluded.changed
    WHERE c.life < excluded.life;
-  GET DIAGNOSTICS n = ROW_COUNT;
-  rows_changed := rows_changed + n;
 
-  -- Shards of those lives; of one that has come in several versions the highest, for an INSERT may meet a row only
-  -- once.
+  -- Shards of those lives; again the highest versions.
   INSERT INTO counter_hub.shards AS s(table_name, key, column_name, generation, id, life, clock, value, changed)
   SELECT DISTINCT ON (i.table_name, i.key, i.column_name, i.generation, i.id)
          i.table_name, i.key, i.column_name, i.generation, i.id, i.life, i.clock, i.value, this_upload
@@ -204,8 +198,10 @@ BEGIN
   ON CONFLICT (table_name, key, column_name, generation, id) DO UPDATE
      SET life = excluded.life, clock = excluded.clock, value = excluded.value, changed = excluded.changed
    WHERE (s.life, s.clock, s.value) < (excluded.life, excluded.clock, excluded.value);
-  GET DIAGNOSTICS n = ROW_COUNT;
-  rows_changed := rows_changed + n;
+
+  SELECT (SELECT count(*) FROM counter_hub.floors WHERE changed = this_upload)
+       + (SELECT count(*) FROM counter_hub.cells WHERE changed = this_upload)
+       + (SELECT count(*) FROM counter_hub.shards WHERE changed = this_upload) INTO rows_changed;
 
   -- To save room: shards of ended lives, what is below the floors that have risen, and what has come.
   DELETE FROM counter_hub.shards s USING counter_hub.cells c
