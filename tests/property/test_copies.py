@@ -1141,6 +1141,82 @@ def test_a_witness_that_is_not_there_cannot_be_trusted(fleet):
         fleet.count("one")
 
 
+def trust_is_refused(fleet, name):
+    """A witness tells a restore, and nothing of who else counts under a name."""
+    for _ in range(2):
+        with fleet.use(name) as db:
+            refused(db, "counter_fork", "SELECT counter_trust_witness()", [])
+            refused(db, "counter_fork")
+    with fleet.use(name) as db:
+        assert rows(db, "SELECT name, refuses IS NULL FROM counter_identity()")[0] == ("dc:rack", 0)
+        rows(db, "SELECT counter_fork()")
+
+
+@pytest.mark.parametrize("meanwhile", ["nothing", "pull", "count"])
+@pytest.mark.parametrize("way", CLOSED)
+def test_a_witness_does_not_make_a_named_copy_count(fleet, way, meanwhile):
+    new_named(fleet, "one")
+    fleet.count("one")
+    way(fleet.path("one"), fleet.path("copy"))
+    fleet.join("copy")
+    fleet.count("one")
+    with fleet.use("copy") as db:
+        if meanwhile == "pull":
+            rows(db, "SELECT * FROM counter_pull(?)", fleet.path("one"))
+        elif meanwhile == "count":
+            refused(db, "counter_fork")
+        refused(db, "counter_fork", "SELECT counter_trust_witness()", [])
+    fleet.pull("copy", "one")
+    trust_is_refused(fleet, "copy")
+    fleet.count("copy", "one")
+    fleet.check(files=1, events=1)
+
+
+@pytest.mark.parametrize("way", RESTORES)
+def test_a_witness_does_not_make_a_restored_named_file_count(fleet, way):
+    new_named(fleet, "one")
+    fleet.new("peer")
+    fleet.count("one", "peer")
+    cp(fleet.path("one"), fleet.path("backup"))
+    fleet.count("one")
+    fleet.pull("peer", "one")
+    way(fleet.path("backup"), fleet.path("one"))
+    fleet.pull("one", "peer")
+    trust_is_refused(fleet, "one")
+    fleet.count("one", "peer")
+    fleet.check(files=2, events=1)
+
+
+def test_a_witness_does_not_make_a_named_file_count_that_has_dropped_a_table(fleet):
+    new_named(fleet, "one")
+    fleet.new("peer")
+    fleet.count("one", "peer")
+    fleet.pull("peer", "one")
+    with fleet.use("one") as db:
+        db.execute("DROP TABLE t")
+        db.execute(TABLE)
+    trust_is_refused(fleet, "one")
+    fleet.count("one", "peer")
+    fleet.check(files=2, events=1)
+
+
+def test_a_named_file_may_trust_its_witness_and_refuses_all_the_same_when_it_is_restored(fleet):
+    new_named(fleet, "one")
+    fleet.new("peer")
+    fleet.count("one", "peer")
+    with fleet.use("one") as db:
+        rows(db, "SELECT counter_trust_witness()")
+    fleet.count("one")
+    cp(fleet.path("one"), fleet.path("backup"))
+    fleet.count("one")
+    fleet.pull("peer", "one")
+    restore_by_cp(fleet.path("backup"), fleet.path("one"))
+    fleet.pull("one", "peer")
+    trust_is_refused(fleet, "one")
+    fleet.count("one", "peer")
+    fleet.check(files=2, events=1)
+
+
 # ---- memory databases ----------------------------------------------------------------------------
 
 in_wal = pytest.mark.parametrize("fleet", ["WAL"], indirect=True)

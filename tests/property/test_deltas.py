@@ -16,6 +16,7 @@ import shutil
 import sqlite3
 import sys
 import tempfile
+import time
 
 import pytest
 from hypothesis import seed, settings, strategies as st
@@ -710,6 +711,132 @@ class Deltas(RuleBasedStateMachine):
             faults = {why for why, in one.db.execute("SELECT why FROM counter_conflicts")}
             assert faults <= ({"source", "own"} if self.any_named else {"source"})
             assert one.db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+# ---- what the marks are named after --------------------------------------------------------------
+
+VOTES = f"CREATE VIRTUAL TABLE votes USING counter({KINDS['votes'].declaration})"
+
+
+def run(path, *statements):
+    """Each may have arguments; what the last gives."""
+    with contextlib.closing(connect(path)) as db:
+        for sql, *arguments in statements:
+            rows = db.execute(sql, arguments).fetchall()
+    return rows
+
+
+def pull_new(path, source):
+    run(path, ("SELECT * FROM counter_pull(?)", source))
+
+
+def follow_new(path, source):
+    """By the feed, with a mark for the next time."""
+    with contextlib.closing(connect(path)) as db, contextlib.closing(connect(source)) as giver:
+        name, = giver.execute("SELECT source FROM counter_changes(0)").fetchone()
+        since, = db.execute("SELECT counter_mark(?)", [name]).fetchone()
+        rows = giver.execute(f"SELECT {FEED}, upto FROM counter_changes(?)", [since]).fetchall()
+        db.execute("BEGIN")
+        for row in rows:
+            db.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", row[:7])
+        if rows:
+            db.execute("SELECT counter_seen(?, ?, ?)", [name, since, rows[0][7]]).fetchone()
+        db.execute("COMMIT")
+
+
+ways = pytest.mark.parametrize("way", [pytest.param(way, id=way.__name__)
+                                       for way in (pull_new, follow_new)])
+RISE = "UPDATE counter_replica SET risen = 0",
+STAY = "UPDATE counter_replica SET risen = ?, stamped = 0"
+
+
+def stay():
+    """A change that has the number which the file has now."""
+    return STAY, round(time.time() * 1000)
+
+
+def add(topic):
+    return "INSERT INTO votes VALUES (?, 1)", topic
+
+
+def delete(topic):
+    return "DELETE FROM votes WHERE topic = ?", topic
+
+
+def shown_topics(path):
+    return {topic for topic, in run(path, ("SELECT topic FROM votes",))}
+
+
+@ways
+@pytest.mark.parametrize("by", ["cp", "rename"])
+@pytest.mark.parametrize("named", [False, True])
+def test_a_file_that_was_restored_is_read_whole_though_its_numbers_have_passed_the_mark(
+        tmp_path, way, by, named):
+    """A named one that deletes does not count, and keeps its id."""
+    source, taker, backup = (str(tmp_path / name) for name in ("source", "taker", "backup"))
+    if named:
+        run(source, ("SELECT counter_init('dc:rack')",))
+    run(source, (VOTES,), ("UPDATE counter_replica SET renewal = 0",), add("a"), add("b"))
+    run(taker, (VOTES,))
+    shutil.copyfile(source, backup)
+    run(source, RISE, add("c"))
+    way(taker, source)
+    Deltas.overwrite(source, backup, by)
+    run(source, stay(), delete("a"))
+    run(source, RISE, delete("b"))
+    way(taker, source)
+    assert shown_topics(taker) == {"c"}
+
+
+@ways
+@pytest.mark.parametrize("named", [False, True])
+def test_a_copy_is_read_whole_though_its_numbers_have_passed_the_mark(tmp_path, way, named):
+    source, taker, copy = (str(tmp_path / name) for name in ("source", "taker", "copy"))
+    if named:
+        run(source, ("SELECT counter_init('dc:rack')",))
+    run(source, (VOTES,), ("UPDATE counter_replica SET renewal = 0",), add("a"), add("b"))
+    run(taker, (VOTES,))
+    shutil.copyfile(source, copy)
+    run(source, RISE, add("c"))
+    way(taker, source)
+    run(copy, stay(), delete("a"))
+    run(copy, RISE, delete("b"))
+    way(taker, copy)
+    way(taker, source)
+    assert shown_topics(taker) == {"c"}
+
+
+@ways
+@pytest.mark.parametrize("again", ["source", "taker"])
+def test_a_table_made_again_is_read_whole(tmp_path, way, again):
+    source, taker, third = (str(tmp_path / name) for name in ("source", "taker", "third"))
+    for path in (source, taker, third):
+        run(path, (VOTES,), ("CREATE VIRTUAL TABLE other USING counter(k PRIMARY KEY, n COUNTER)",))
+    run(source, add("a"), ("INSERT INTO other VALUES ('x', 1)",), RISE, add("b"))
+    way(third, source)
+    way(taker, source)
+    run({"source": source, "taker": taker}[again], ("DROP TABLE votes",), (VOTES,))
+    if again == "source":
+        run(source, stay())
+        pull_new(source, third)
+        run(taker, ("DROP TABLE votes",), (VOTES,))
+    way(taker, source)
+    assert shown_topics(taker) == {"a", "b"}
+
+
+@ways
+def test_a_second_look_reads_little(tmp_path, way):
+    source, taker = (str(tmp_path / name) for name in ("source", "taker"))
+    many = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 5000) "
+    run(source, (VOTES,), (f"{many} INSERT INTO votes SELECT x, 1 FROM c",))
+    run(taker, (VOTES,))
+    way(taker, source)
+    assert run(taker, ("SELECT rows_read FROM counter_pull(?)", source)) in ([(0,)], [(5000,)])
+    assert run(taker, ("SELECT rows_read FROM counter_pull(?)", source)) == [(0,)]
+    run(source, add("x"))
+    assert run(taker, ("SELECT rows_read FROM counter_pull(?)", source)) == [(1,)]
+    run(source, RISE, *[add(f"y{n}") for n in range(3)])
+    assert run(taker, ("SELECT rows_read FROM counter_pull(?)", source))[0][0] <= 4
 
 
 def test_what_is_new_is_all_that_is_needed():
