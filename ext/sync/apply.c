@@ -145,7 +145,7 @@ static int take_key(ctr_apply *apply, const ctr_change *change, ctr_problem *pro
         sqlite3_value *copy = sqlite3_value_dup(apply->keys[i]);
         if (!copy) return ctr_problem_nomem(problem);
         if (sqlite3_value_type(copy) != SQLITE_NULL && !fits(column, copy))
-            refuse_kind(column, copy, problem);
+            refuse_kind(column, apply->keys[i], problem);
         sqlite3_value_free(copy);
     }
     return problem->rc;
