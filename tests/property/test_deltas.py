@@ -126,8 +126,10 @@ class Deltas(RuleBasedStateMachine):
     @initialize(journals=st.lists(st.sampled_from(["WAL", "DELETE"]), min_size=3, max_size=3),
                 names=st.lists(st.sampled_from([False, False, True]), min_size=3, max_size=3),
                 chance=st.integers(0, 2**32),
-                rows=st.lists(st.tuples(numbers, births, places, amounts), max_size=8))
-    def start(self, journals, names, chance, rows):
+                rows=st.lists(st.tuples(numbers, births, places, amounts), max_size=8),
+                acquainted=st.booleans())
+    def start(self, journals, names, chance, rows, acquainted):
+        """Three files with some rows; they may know each other, by marks of some time ago."""
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="counter-"))
         self.any_named = any(names)
         self.random, self.increments = random.Random(chance), Increments()
@@ -142,7 +144,11 @@ class Deltas(RuleBasedStateMachine):
             # Else a restore could be less than a renewal younger than the content, which nobody sees.
             one.db.execute("UPDATE counter_replica SET renewal = 0")
         for number, birth, place, amount in rows:
-            self.insert(number, birth, "ABORT", [(place, amount)], False)
+            self.insert(number, birth, "ABORT", [(place, amount)], True)
+        if acquainted:
+            self.bring_what_is_new_to_everyone(1)
+            for number in range(len(self.files)):
+                self.age(number, "risen = 0")
 
     def new_path(self):
         self.paths += 1
@@ -543,7 +549,7 @@ class Deltas(RuleBasedStateMachine):
         taker, batch = self.batches[which]
         if forget:
             del self.batches[which]
-        one = self.pick(number) if how != "whole" or taker not in self.files else taker
+        one = taker if number % 2 and taker in self.files else self.pick(number)
         if how == "whole":
             return self.apply_whole(one, batch)
         changes = list(zip(batch.rows, batch.changes))
@@ -669,7 +675,7 @@ class Deltas(RuleBasedStateMachine):
         try:
             if self.files and not sys.exc_info()[0]:  # else a step has failed, which is the news
                 self.settle()
-                self.bring_what_is_new_to_everyone()
+                self.bring_what_is_new_to_everyone(2)
                 self.all_are_the_same()
                 for one in self.files:
                     one.db.close()
@@ -689,9 +695,9 @@ class Deltas(RuleBasedStateMachine):
             for birth in KINDS:
                 self.create(number, birth)
 
-    def bring_what_is_new_to_everyone(self):
+    def bring_what_is_new_to_everyone(self, times):
         pairs = [(a, b) for a in range(len(self.files)) for b in range(len(self.files) - 1)]
-        for _ in range(2):
+        for _ in range(times):
             self.random.shuffle(pairs)
             for number, other in pairs:
                 if self.random.random() < 0.5:

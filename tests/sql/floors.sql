@@ -315,6 +315,35 @@ SELECT * FROM counter_pull('phone');
 SELECT * FROM counter_floors('v');
 --= h|100
 
+-- # a-floor-that-rises-again-is-news-again
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES(1, 1), (150, 1);
+INSERT INTO phone.v(v, h) VALUES('purge below', 100);
+SELECT * FROM counter_pull('phone');
+--= v|1|1|0
+UPDATE phone.counter_replica SET risen = 0;
+INSERT INTO phone.v(v, h) VALUES('purge below', 100);
+INSERT INTO phone.v(v, h) VALUES('purge below', 200);
+SELECT * FROM counter_pull('phone');
+--= v|0|1|0
+SELECT * FROM counter_floors('v');
+--= h|200
+SELECT counter_key_json(key) FROM (SELECT * FROM counter_changes((SELECT sequence FROM counter_replica)));
+--= [200]
+
+-- # a-floor-of-one-table-is-none-of-another-until-that-has-its-own
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE w USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v(v, h) VALUES('purge below', 5);
+INSERT INTO w VALUES(1, 1);
+INSERT INTO w(w, h) VALUES('purge below', 3);
+INSERT INTO w VALUES(2, 1);
+--! w: the key (2) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('w')
+INSERT INTO w VALUES(4, 1);
+INSERT INTO v VALUES(4, 1);
+--! v: the key (4) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+
 -- # the-feed-carries-the-floor
 CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
 INSERT INTO v VALUES('a', 1, 1), ('a', 9, 1);
