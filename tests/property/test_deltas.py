@@ -280,11 +280,13 @@ class Deltas(RuleBasedStateMachine):
                     f"INSERT INTO {table}({', '.join([table, *kind.keys])}) VALUES ({marks})",
                     [verb, *key], foresee)
 
-    @rule(number=numbers, birth=births, floor=places)
-    def purge(self, number, birth, floor):
+    @rule(number=numbers, birth=births, floor=places, rises=st.booleans())
+    def purge(self, number, birth, floor, rises):
         one, kind = self.pick(number), KINDS[birth]
         if birth not in one.tables:
             return
+        if rises:
+            self.age(number, "risen = 0")
         position, value = kind.floors[floor % len(kind.floors)]
         table = one.tables[birth].name
 

@@ -82,6 +82,21 @@ SELECT count(*) FROM v, was WHERE v.k IS was.k AND typeof(v.k) = typeof(was.k) A
 SELECT DISTINCT digest = counter_table_digest('v') FROM was;
 --= 1
 
+-- # the-encoding-of-a-file-does-not-matter
+PRAGMA encoding = 'UTF-16be';
+CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
+INSERT INTO counter_changes VALUES('v', x'd10306c3bce282ac41', 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+SELECT k, n, hex(key), counter_key_json(key), counter_key(k) = key FROM v, counter_changes(0);
+--= ü€A|7|D10306C3BCE282AC41|["ü€A"]|1
+SELECT counter_table_digest('v');
+--= 477555ae-cf72-5454-b247-cab3528c711b
+
+-- # the-digest-of-the-same-in-another-encoding
+CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
+INSERT INTO counter_changes VALUES('v', x'd10306c3bce282ac61', 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+SELECT counter_table_digest('v');
+--= 477555ae-cf72-5454-b247-cab3528c711b
+
 -- # whole-reals-in-an-integer-column-go-through-the-feed
 CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES(5.0, 1), (9007199254740993, 1), (1e18, 1), (1e19, 1), (9223372036854775807.0, 1), (-9223372036854775808.0, 1), ('x', 1), (x'35', 1);

@@ -320,8 +320,10 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
 INSERT INTO phone.v VALUES(1, 1), (150, 1);
 INSERT INTO phone.v(v, h) VALUES('purge below', 100);
-SELECT * FROM counter_pull('phone');
---= v|1|1|0
+UPDATE phone.counter_replica SET risen = 0;
+INSERT INTO phone.v VALUES(300, 1);
+SELECT rows_changed FROM counter_pull('phone');
+--= 2
 UPDATE phone.counter_replica SET risen = 0;
 INSERT INTO phone.v(v, h) VALUES('purge below', 100);
 INSERT INTO phone.v(v, h) VALUES('purge below', 200);
@@ -329,8 +331,12 @@ SELECT * FROM counter_pull('phone');
 --= v|0|1|0
 SELECT * FROM counter_floors('v');
 --= h|200
-SELECT counter_key_json(key) FROM (SELECT * FROM counter_changes((SELECT sequence FROM counter_replica)));
---= [200]
+UPDATE counter_replica SET risen = 0;
+INSERT INTO v VALUES(300, 1);
+INSERT INTO v(v, h) VALUES('purge below', 250);
+SELECT counter_key_json(key), column_name FROM counter_changes((SELECT sequence FROM counter_replica));
+--= [250]|NULL
+--= [300]|n
 
 -- # a-floor-of-one-table-is-none-of-another-until-that-has-its-own
 CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
@@ -477,6 +483,38 @@ COMMIT;
 SELECT * FROM v;
 --= 2|2
 --= 3|1
+
+-- # rows-with-damaged-cells-can-be-purged
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(1, 1), (2, 1), (3, 1);
+UPDATE v_cells SET n = x'00' WHERE h = 2;
+SELECT counter_table_digest('v');
+--! counter_table_digest: column n of (2): the cell is no counter cell
+SELECT * FROM counter_digests('v', 2);
+--! counter_digests: column n of (2): the cell is no counter cell
+SELECT count(*) FROM counter_changes(0);
+--! counter_changes: table v: column n of (2): the cell is no counter cell
+INSERT INTO counter_changes VALUES('v', counter_key(2), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: table v: column n of (2): the cell is no counter cell
+INSERT INTO v(v, h) VALUES('purge below', 3);
+SELECT *, counter_table_digest('v') IS NOT NULL, (SELECT count(*) FROM counter_changes(0)) FROM v;
+--= 3|1|1|2
+
+-- # a-read-only-file-shows-its-floors-digests-and-feed
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(1, 1), (5, 1);
+INSERT INTO v(v, h) VALUES('purge below', 3);
+--@ readonly
+SELECT * FROM counter_floors('v');
+--= h|3
+SELECT rows FROM counter_purge('v');
+--= 1
+SELECT counter_table_digest('v') IS NOT NULL, (SELECT sum(rows) FROM counter_digests('v', 4)), (SELECT count(*) FROM counter_changes(0)), counter_mark('00000000-0000-0000-0000-00000000000a');
+--= 1|1|2|0
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
+--!~ counter_seen: attempt to write a readonly database*
+INSERT INTO v(v, h) VALUES('purge below', 4);
+--!~ *attempt to write a readonly database*
 
 -- # purge-below-says-what-it-takes
 CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
