@@ -328,7 +328,7 @@ UPDATE phone.counter_replica SET risen = 0;
 INSERT INTO phone.v(v, h) VALUES('purge below', 100);
 INSERT INTO phone.v(v, h) VALUES('purge below', 200);
 SELECT * FROM counter_pull('phone');
---= v|0|1|0
+--= v|1|1|0
 SELECT * FROM counter_floors('v');
 --= h|200
 UPDATE counter_replica SET risen = 0;
@@ -430,6 +430,23 @@ SELECT * FROM counter_floors('v');
 INSERT INTO v VALUES(1, 1);
 SELECT * FROM v;
 --= 1|1
+
+-- # a-table-that-is-dropped-when-all-rows-are-below-its-floor-has-forgotten-shards
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(1, 10);
+INSERT INTO v VALUES(1, 20);
+SELECT rows_changed FROM counter_push('phone');
+--= 1
+INSERT INTO v(v, h) VALUES('purge below', 5);
+DROP TABLE v;
+CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(1, 4);
+SELECT rows_changed, conflicts FROM counter_sync('phone');
+--= 2|0
+SELECT * FROM main.v UNION ALL SELECT * FROM phone.v;
+--= 1|34
+--= 1|34
 
 -- # floors-go-along-with-a-rename
 CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
