@@ -426,6 +426,23 @@ ALTER TABLE phone.v RENAME TO w;
 SELECT counter_table_digest('v') = counter_table_digest('w', 'phone');
 --= 1
 
+-- # digests-tell-which-counter-and-which-key
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT, l TEXT, a COUNTER, b COUNTER, PRIMARY KEY(k, l));
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT, l TEXT, a COUNTER, b COUNTER, PRIMARY KEY(k, l));
+INSERT INTO main.v(v, k, l) VALUES('reset a', 'x', '');
+INSERT INTO phone.v(v, k, l) VALUES('reset b', 'x', '');
+SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 0
+INSERT INTO main.v(v, k, l) VALUES('reset b', 'x', ''), ('reset', 'ab', 'c');
+INSERT INTO phone.v(v, k, l) VALUES('reset a', 'x', ''), ('reset', 'a', 'bc');
+SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 0
+INSERT INTO main.v(v, k, l) VALUES('reset', 'a', 'bc');
+INSERT INTO phone.v(v, k, l) VALUES('reset', 'ab', 'c');
+SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 1
+
 -- # keys-that-nocase-takes-for-equal-have-equal-digests
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
