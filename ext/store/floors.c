@@ -1,5 +1,7 @@
 /* store/floors.c - looks at floors and raises them. */
 #include "store/floors.h"
+
+#include "store/describe.h"
 #include "store/succession.h"
 #include "store/watch.h"
 
@@ -210,10 +212,41 @@ static void remove_below(ctr_floors *floors, sqlite3_value **values, ctr_problem
     sqlite3_finalize(row);
 }
 
+/* Has the column values of this kind? `value` is a copy, which may be converted. */
+static bool has_kind(const ctr_column *column, sqlite3_value *value)
+{
+    int type = sqlite3_value_numeric_type(value);
+    switch (column->affinity) {
+    case CTR_AFFINITY_BLOB: return true;
+    case CTR_AFFINITY_TEXT: return type != SQLITE_BLOB;
+    default: return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+    }
+}
+
+static int check_kinds(const ctr_shape *shape, sqlite3_value **values, ctr_problem *problem)
+{
+    for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
+        const ctr_column *column = &shape->columns[shape->keys[i]];
+        sqlite3_value *copy = values[i] ? sqlite3_value_dup(values[i]) : NULL;
+        if (values[i] && !copy) return ctr_problem_nomem(problem);
+        if (copy && sqlite3_value_type(copy) != SQLITE_NULL && !has_kind(column, copy)) {
+            char *shown = ctr_describe_key(&values[i], 1);
+            if (!shown) ctr_problem_nomem(problem);
+            ctr_problem_set(problem, SQLITE_MISMATCH,
+                            "a floor of column %s %s must be a value of that kind, not %s",
+                            column->name, column->type, shown ? shown : "");
+            sqlite3_free(shown);
+        }
+        sqlite3_value_free(copy);
+    }
+    return problem->rc;
+}
+
 int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem *problem)
 {
     bool has_row = false;
     int64_t size[2] = {0, 0};
+    if (check_kinds(floors->shape, values, problem)) return 0;
     if (!rises(floors, values, &has_row, problem) || problem->rc != SQLITE_OK) return 0;
     count_below(floors, values, size, problem);
     if (ctr_succession_floors_rose(floors->post, problem)) return 0;

@@ -33,7 +33,8 @@ void ctr_floors_release(ctr_floors *floors);
 bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *problem);
 
 /* Raises floors where `values`, in key order, are higher, and removes the rows below. NULL values
- * raise nothing. Two writes: where the second fails, the transaction is spoiled. Returns how many
+ * raise nothing, and those of a kind that the column does not have are refused: a text is above all
+ * numbers, and would remove them all. Two writes: where the second fails, the transaction is spoiled. Returns how many
  * rows it has removed. */
 int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem *problem);
 

@@ -96,6 +96,26 @@ char *ctr_shape_column_list(const ctr_shape *shape)
     return sqlite3_str_finish(out);
 }
 
+const char *ctr_shape_affinity_name(ctr_affinity affinity)
+{
+    static const char *const NAMES[] = {"BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL"};
+    return NAMES[affinity];
+}
+
+/* Collations are named in capitals, for SQLite does not tell them apart by letters. */
+char *ctr_shape_key_text(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_keys; i++) {
+        const ctr_column *column = &shape->columns[shape->keys[i]];
+        sqlite3_str_appendf(out, "%s%s %s ", i ? ", " : "", column->name,
+                            ctr_shape_affinity_name(column->affinity));
+        for (const char *c = column->collation; *c; c++)
+            sqlite3_str_appendchar(out, 1, *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c);
+    }
+    return sqlite3_str_finish(out);
+}
+
 char *ctr_shape_declaration(const ctr_shape *shape)
 {
     char *keys = ctr_shape_key_list(shape);

@@ -57,6 +57,11 @@ void ctr_shape_drop(sqlite3 *db, const char *schema, const char *table, ctr_prob
 void ctr_shape_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
                       ctr_problem *problem);
 
+/* The key in words, "path TEXT BINARY, hour INTEGER BINARY": names, affinities and collations, what
+ * two files must have in common. To be freed with sqlite3_free; NULL: no memory. */
+char *ctr_shape_key_text(const ctr_shape *shape);
+const char *ctr_shape_affinity_name(ctr_affinity affinity);
+
 /* The clauses of a declaration that gives this shape, to be freed with sqlite3_free; NULL: no
  * memory. */
 char *ctr_shape_declaration(const ctr_shape *shape);

@@ -6,7 +6,10 @@
  *
  *     since      INTEGER, 0 or more: rows with this sequence number or a higher one
  *     bucket     TEXT such as '3/64', from counter_digests: rows of this part alone
- *     upto       hidden: the number that everything has been read up to, for counter_seen()
+ *     upto       hidden: the number that everything has been read up to, for counter_seen(); NULL
+ *                with a bucket
+ *     key_columns hidden: the key columns in words; an INSERT that brings it along is compared with
+ *                the table here, as a pull does
  *
  * One row for each cell (sync/feed.h). Rows may come doubled, in any order, in parts, from many
  * files; each is merged as a pull would, in the caller's transaction (sync/apply.h).
@@ -32,11 +35,12 @@ enum {
     COLUMN_SINCE,
     COLUMN_BUCKET,
     COLUMN_UPTO,
-    COLUMNS
+    COLUMN_KEY_COLUMNS
 };
 
-static const char *const NAMES[] = {"table_name", "key",    "column_name", "generation", "cell",
-                                    "seq",        "source", "since",       "bucket",     "upto"};
+static const char *const NAMES[] = {"table_name", "key",  "column_name", "generation",
+                                    "cell",       "seq",  "source",      "since",
+                                    "bucket",     "upto", "key_columns"};
 
 static const char FUNCTION[] = "counter_changes";
 
@@ -60,7 +64,8 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
     (void)message;
     int rc = sqlite3_declare_vtab(
         db, "CREATE TABLE x(table_name TEXT, key BLOB, column_name TEXT, generation INTEGER, "
-            "cell BLOB, seq INTEGER, source TEXT, since HIDDEN, bucket HIDDEN, upto HIDDEN)");
+            "cell BLOB, seq INTEGER, source TEXT, since HIDDEN, bucket HIDDEN, upto HIDDEN, "
+            "key_columns HIDDEN)");
     if (rc != SQLITE_OK) return rc;
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     changes_table *table = sqlite3_malloc64(sizeof *table);
@@ -86,6 +91,15 @@ static int fail_changes(sqlite3_vtab *base, ctr_problem *problem)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* An argument more comes as a condition on the next hidden column. */
+static int too_many(sqlite3_vtab *base)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem_set(&problem, SQLITE_ERROR,
+                    "two arguments at most, since and bucket; upto and key_columns are only shown");
+    return fail_changes(base, &problem);
+}
+
 /* The plan's number: 1, since is given; 2, bucket too. */
 static int changes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
@@ -93,6 +107,7 @@ static int changes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     for (int i = 0; i < info->nConstraint; i++) {
         int column = info->aConstraint[i].iColumn;
         if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
+        if (column >= COLUMN_UPTO) return too_many(base);
         if (column != COLUMN_SINCE && column != COLUMN_BUCKET) continue;
         if (!info->aConstraint[i].usable) return SQLITE_CONSTRAINT;
         *(column == COLUMN_SINCE ? &since : &bucket) = i;
@@ -101,7 +116,7 @@ static int changes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         ctr_problem problem = {SQLITE_OK, NULL};
         ctr_problem_set(&problem, SQLITE_ERROR,
                         "one argument is needed, the sequence number to begin at: 0, or what "
-                        "counter_mark() has given");
+                        "counter_mark() has given; rows of it can only be inserted");
         return fail_changes(base, &problem);
     }
     info->aConstraintUsage[since].argvIndex = 1;
@@ -209,7 +224,10 @@ static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int c
     case COLUMN_SOURCE: sqlite3_result_text(ctx, feed->name, -1, SQLITE_TRANSIENT); break;
     case COLUMN_SINCE: sqlite3_result_int64(ctx, feed->since); break;
     case COLUMN_BUCKET: show_bucket(ctx, &feed->bucket); break;
-    default: sqlite3_result_int64(ctx, feed->giver.sequence.number); break;
+    case COLUMN_UPTO:
+        if (feed->bucket.of == 0) sqlite3_result_int64(ctx, feed->giver.sequence.number);
+        break;
+    default: sqlite3_result_text(ctx, feed->key_text, -1, SQLITE_TRANSIENT); break;
     }
     return SQLITE_OK;
 }
@@ -242,7 +260,9 @@ static void check_types(sqlite3_value **columns, bool floors, ctr_problem *probl
         refuse("generation", "0", columns[COLUMN_GENERATION], problem);
     if (problem->rc == SQLITE_OK && sqlite3_value_int64(columns[COLUMN_SEQ]) < 0)
         refuse("seq", "0 or more", columns[COLUMN_SEQ], problem);
-    for (int i = COLUMN_SINCE; i < COLUMNS; i++)
+    if (sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL)
+        check_type(columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT", problem);
+    for (int i = COLUMN_SINCE; i <= COLUMN_UPTO; i++)
         if (sqlite3_value_type(columns[i]) != SQLITE_NULL)
             ctr_problem_set(problem, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
 }
@@ -255,7 +275,8 @@ static void check_source(ctr_change *change, sqlite3_value *value, ctr_problem *
     if (!text)
         ctr_problem_nomem(problem);
     else if (!ctr_marks_source_from_text(text, size, change->source, &twist))
-        refuse("source", "what counter_changes has given for it", value, problem);
+        refuse("source", "what counter_changes has given for it, the UUID of a file as TEXT", value,
+               problem);
 }
 
 static bool take_change(ctr_change *change, sqlite3_value **columns, ctr_problem *problem)
@@ -270,6 +291,7 @@ static bool take_change(ctr_change *change, sqlite3_value **columns, ctr_problem
     change->key_size = (size_t)sqlite3_value_bytes(columns[COLUMN_KEY]);
     change->cell = sqlite3_value_blob(columns[COLUMN_CELL]);
     change->cell_size = (size_t)sqlite3_value_bytes(columns[COLUMN_CELL]);
+    change->key_text = (const char *)sqlite3_value_text(columns[COLUMN_KEY_COLUMNS]);
     if (!change->table || (!floors && !change->column)) ctr_problem_nomem(problem);
     check_source(change, columns[COLUMN_SOURCE], problem);
     return problem->rc == SQLITE_OK;

@@ -117,6 +117,20 @@ static int refuse_kind(const ctr_column *column, sqlite3_value *value, ctr_probl
     return problem->rc;
 }
 
+/* Else two keys there might be one here, or the values stand in other columns. */
+static int check_key_text(const ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+{
+    if (!change->key_text) return problem->rc;
+    char *mine = ctr_shape_key_text(&apply->merge.shape);
+    if (!mine) return ctr_problem_nomem(problem);
+    if (strcmp(mine, change->key_text) != 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the tables differ in the key: the source has (%s), this file has (%s)",
+                        change->key_text, mine);
+    sqlite3_free(mine);
+    return problem->rc;
+}
+
 static int check_key_size(const ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     int n, wanted = apply->merge.shape.n_keys;
@@ -134,7 +148,8 @@ static int check_key_size(const ctr_apply *apply, const ctr_change *change, ctr_
 static int take_key(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     const ctr_shape *shape = &apply->merge.shape;
-    if (check_key_size(apply, change, problem)) return problem->rc;
+    if (check_key_text(apply, change, problem) || check_key_size(apply, change, problem))
+        return problem->rc;
     ctr_problem_sqlite(problem, apply->db,
                        ctr_pack_bind(apply->values, change->key, change->key_size));
     ctr_run run = ctr_run_on(apply->db, "main", NULL, problem);
@@ -188,17 +203,23 @@ static void merge_cell(ctr_apply *apply, const ctr_change *change, ctr_post *pos
     ctr_merge_write(&apply->merge, problem);
 }
 
-int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+static int watch_target(ctr_apply *apply, const ctr_change *change, ctr_post *post,
+                        ctr_problem *problem)
 {
-    ctr_post *post = ctr_guard_post(apply->guard, "main");
-    if (!post) return ctr_problem_nomem(problem);
     const ctr_identity *identity = ctr_watch_merge(post, problem);
     if (!identity) return problem->rc;
     apply->conflicts = (ctr_conflicts){.db = apply->db, .schema = "main"};
     memcpy(apply->conflicts.mine, identity->id, CTR_ID_SIZE);
     memcpy(apply->conflicts.theirs, change->source, CTR_ID_SIZE);
+    return problem->rc;
+}
 
+int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+{
+    ctr_post *post = ctr_guard_post(apply->guard, "main");
+    if (!post) return ctr_problem_nomem(problem);
     if (open_target(apply, change->table, post, problem) == SQLITE_OK &&
+        watch_target(apply, change, post, problem) == SQLITE_OK &&
         take_key(apply, change, problem) == SQLITE_OK) {
         if (change->column)
             merge_cell(apply, change, post, problem);

@@ -16,6 +16,7 @@ typedef struct ctr_change {
     size_t key_size;
     const uint8_t *cell; /* unchecked; NULL for floors */
     size_t cell_size;
+    const char *key_text; /* the key columns at the source; NULL: not told */
     uint8_t source[CTR_ID_SIZE];
 } ctr_change;
 

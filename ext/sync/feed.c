@@ -14,8 +14,10 @@ static void leave_table(ctr_feed *feed)
     ctr_rows_close(&feed->rows);
     ctr_shape_close(&feed->shape);
     sqlite3_free(feed->keys);
+    sqlite3_free(feed->key_text);
     feed->row = NULL;
     feed->keys = NULL;
+    feed->key_text = NULL;
 }
 
 static const char *present_name(const ctr_feed *feed)
@@ -63,7 +65,8 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     if (ctr_shape_read(&feed->shape, source->db, source->schema, name, problem)) return false;
     if (ctr_merge_refuse_triggers(source->db, source->schema, name, problem)) return false;
     feed->keys = sqlite3_malloc64((size_t)feed->shape.n_keys * sizeof *feed->keys);
-    if (!feed->keys) ctr_problem_nomem(problem);
+    feed->key_text = ctr_shape_key_text(&feed->shape);
+    if (!feed->keys || !feed->key_text) ctr_problem_nomem(problem);
     ctr_rows_open(&feed->rows, source->db, source->schema, name, &feed->shape, NULL, problem);
     select_rows(feed, problem);
     feed->counter = feed->shape.n_counters; /* before the first row */

@@ -5,6 +5,7 @@
  *     column     the counter; none: the row carries the floors of the table, its key has a value
  *                for each key column with a floor and a hole for the others, and there is no cell
  *     number     the sequence number of the row
+ *     key_text   the key columns in words, so that the taker can compare them with its own
  *
  * Committed content only: main is read as the source of a push is, and synced before the first row.
  */
@@ -24,6 +25,7 @@ typedef struct ctr_feed {
     int64_t number;
     ctr_packed key;
     ctr_cell cell;
+    char *key_text; /* of the table: ctr_shape_key_text */
 
     /* As of the snapshot. */
     ctr_identity giver;

@@ -90,13 +90,12 @@ static int differ(ctr_problem *problem, const char *what, const char *here, cons
 
 static int compare_keys(const ctr_shape *to, const ctr_shape *from, ctr_problem *problem)
 {
-    static const char *const AFFINITIES[] = {"BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL"};
     for (int i = 0; i < to->n_keys && i < from->n_keys; i++) {
         const ctr_column *a = &to->columns[to->keys[i]], *b = &from->columns[from->keys[i]];
         if (strcmp(a->name, b->name) != 0) differ(problem, "a key column", a->name, b->name);
         if (a->affinity != b->affinity)
-            differ(problem, "the affinity of a key column", AFFINITIES[a->affinity],
-                   AFFINITIES[b->affinity]);
+            differ(problem, "the affinity of a key column", ctr_shape_affinity_name(a->affinity),
+                   ctr_shape_affinity_name(b->affinity));
         if (sqlite3_stricmp(a->collation, b->collation) != 0)
             differ(problem, "the collation of a key column", a->collation, b->collation);
     }

@@ -227,9 +227,9 @@ INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, -1, s FROM good;
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, '1', s FROM good;
 --! counter_changes: seq must be an INTEGER, not TEXT '1'
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, 'me' FROM good;
---! counter_changes: source must be what counter_changes has given for it, not TEXT 'me'
+--! counter_changes: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT 'me'
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, s || '/0000000000000000' FROM good;
---!~ counter_changes: source must be what counter_changes has given for it, not TEXT '*
+--!~ counter_changes: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT '*
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, NULL FROM good;
 --! counter_changes: source must be TEXT, not NULL
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, since) SELECT *, 0 FROM good;
@@ -256,7 +256,7 @@ UPDATE counter_changes SET seq = 1 WHERE since = 0;
 DELETE FROM counter_changes WHERE since = 0;
 --! counter_changes: its rows can only be inserted
 DELETE FROM counter_changes;
---! counter_changes: one argument is needed, the sequence number to begin at: 0, or what counter_mark() has given
+--! counter_changes: one argument is needed, the sequence number to begin at: 0, or what counter_mark() has given; rows of it can only be inserted
 COMMIT;
 SELECT * FROM v;
 --= x|2
@@ -325,7 +325,7 @@ SELECT * FROM phone.v;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 SELECT * FROM counter_changes;
---! counter_changes: one argument is needed, the sequence number to begin at: 0, or what counter_mark() has given
+--! counter_changes: one argument is needed, the sequence number to begin at: 0, or what counter_mark() has given; rows of it can only be inserted
 SELECT * FROM counter_changes(NULL);
 --! counter_changes: since must be an INTEGER, 0 or more, not NULL
 SELECT * FROM counter_changes(-1);
@@ -368,7 +368,7 @@ SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
 -- # a-file-without-an-id-takes-nothing-in
 INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: main has no replica id: run SELECT counter_init() once
-SELECT count(*) FROM sqlite_master;
+--! counter_changes: table v: no counter table was created under this name here: CREATE it first, as it is at the source
 --= 0
 
 -- # buckets-part-a-table
@@ -621,19 +621,19 @@ SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
 -- # marks-say-what-is-wrong-with-their-arguments
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 SELECT counter_mark(NULL);
---! counter_mark: source must be what counter_changes has given for it, not NULL
+--! counter_mark: source must be what counter_changes has given for it, the UUID of a file as TEXT, not NULL
 SELECT counter_mark('phone');
---! counter_mark: source must be what counter_changes has given for it, not TEXT 'phone'
+--! counter_mark: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT 'phone'
 SELECT counter_mark(x'0000000000000000000000000000000a');
---!~ counter_mark: source must be what counter_changes has given for it, not BLOB *
+--!~ counter_mark: source must be what counter_changes has given for it, the UUID of a file as TEXT, not BLOB *
 SELECT counter_mark('00000000-0000-0000-0000-00000000000a/');
---!~ counter_mark: source must be what counter_changes has given for it, not TEXT *
+--!~ counter_mark: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT *
 SELECT counter_mark('00000000-0000-0000-0000-00000000000a/000000000000000g');
---!~ counter_mark: source must be what counter_changes has given for it, not TEXT *
+--!~ counter_mark: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT *
 SELECT counter_mark('00000000-0000-0000-0000-00000000000a-0000000000000001');
---!~ counter_mark: source must be what counter_changes has given for it, not TEXT *
+--!~ counter_mark: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT *
 SELECT counter_seen('phone', 0, 1);
---! counter_seen: source must be what counter_changes has given for it, not TEXT 'phone'
+--! counter_seen: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT 'phone'
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', NULL, 1);
 --! counter_seen: since must be an INTEGER, not NULL
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', -1, 1);
