@@ -12,8 +12,8 @@ SELECT 1 FROM "{schema}"."{table}_cells" LIMIT 1;
 -- name: ROWS_INSERT
 INSERT INTO "{schema}"."{table}_cells"(_seq, "{columns}") VALUES ("{values}");
 
--- A counter whose parameter is NULL stays as it is. A row that has the number already is not stamped again, which
--- would touch the index on it.
+-- A counter whose parameter is NULL stays as it is. A row that has the number already is not stamped again, for it is
+-- in the news.
 -- name: ROWS_UPDATE
 UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE _id = ?1;
 
@@ -30,24 +30,20 @@ SELECT 1 FROM "{schema}"."{table}_cells" WHERE _id = ?1 AND "{constraint}";
 -- name: ROWS_SCAN
 SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}" ORDER BY "{order}";
 
--- What has changed since: rows whose number is ?1 or higher.
+-- One row, if it has changed since: if its number is ?2 or higher.
 -- name: ROWS_SINCE
-SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE _seq >= ?1;
+SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id = ?1 AND _seq >= ?2;
 
--- The same with their numbers.
--- name: ROWS_NUMBERED
-SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE _seq >= ?1;
-
--- Rows or floors.
+-- Rows that are in the news since ?1, or floors since ?2.
 -- name: ROWS_ANY_SINCE
-SELECT 1 FROM "{schema}"."{table}_cells" WHERE _seq >= ?1
+SELECT 1 FROM "{schema}"."{table}_news" WHERE _seq >= ?1
 UNION ALL
-SELECT 1 FROM "{schema}"."{table}_floors" WHERE _seq >= ?1
+SELECT 1 FROM "{schema}"."{table}_floors" WHERE _seq >= ?2
  LIMIT 1;
 
 -- Whole, in the order of storage: no collation of a foreign file is trusted.
 -- name: ROWS_ALL
-SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
+SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
 
 -- Parameters as the values of a row.
 -- name: ROWS_OF_PARAMETERS

@@ -5,8 +5,10 @@ CREATE TABLE "{schema}"."{table}_cells"(
   _id INTEGER PRIMARY KEY,
   _seq INTEGER NOT NULL,
   "{definition}",
-  UNIQUE("{keys}"),
-  UNIQUE(_seq, _id));
+  UNIQUE("{keys}"));
+
+-- name: SCHEMA_CREATE_NEWS
+CREATE TABLE "{schema}"."{table}_news"(_seq INTEGER PRIMARY KEY, ids BLOB NOT NULL);
 
 -- No row, or one: the floor of each key column that has one, and what has been removed below.
 -- name: SCHEMA_CREATE_FLOORS
@@ -22,6 +24,12 @@ DROP TABLE IF EXISTS "{schema}"."{table}_cells";
 
 -- name: SCHEMA_DROP_FLOORS
 DROP TABLE IF EXISTS "{schema}"."{table}_floors";
+
+-- name: SCHEMA_DROP_NEWS
+DROP TABLE IF EXISTS "{schema}"."{table}_news";
+
+-- name: SCHEMA_RENAME_NEWS
+ALTER TABLE "{schema}"."{table}_news" RENAME TO "{name}_news";
 
 -- name: SCHEMA_RENAME_FLOORS
 ALTER TABLE "{schema}"."{table}_floors" RENAME TO "{name}_floors";

@@ -1,8 +1,8 @@
 /* core/sequence.h - the number with which a file marks the rows that it changes.
  *
  * A peer that has read a file up to a number asks for the rows from that number on, and reads those
- * of the number itself again. So a number is shared by what changes within a second, which spares
- * the index on it, and by CTR_SEQUENCE_ROWS rows at most, which bounds what is read twice. It is of
+ * of the number itself again. So a number is shared by what changes within a second, so that hot rows
+ * are in the news once, and by CTR_SEQUENCE_ROWS rows at most, which bounds what is read twice. It is of
  * the size of the time in milliseconds, so that it tends to rise even where a file was restored.
  */
 #ifndef CTR_CORE_SEQUENCE_H
@@ -13,7 +13,7 @@
 
 enum { CTR_SEQUENCE_SPAN = 1000 /* milliseconds */, CTR_SEQUENCE_ROWS = 1000 };
 
-#define CTR_SEQUENCE_MAX ((int64_t)1 << 62)
+#define CTR_SEQUENCE_MAX ((int64_t)1 << 50) /* so that there is room behind it: store/news.h */
 
 typedef struct ctr_sequence {
     int64_t number;  /* 1 ... CTR_SEQUENCE_MAX */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "store/news.h"
 #include "store/post.h"
 #include "store/watch.h"
 
@@ -21,6 +22,7 @@ static void release(ctr_guard *guard)
         sqlite3_finalize(post->read);
         sqlite3_finalize(post->renew);
         post->read = post->renew = NULL;
+        ctr_news_release(post);
     }
     sqlite3_finalize(guard->schema);
     sqlite3_finalize(guard->join);
@@ -35,6 +37,7 @@ void ctr_guard_close(ctr_guard *guard)
         ctr_post *post = guard->posts;
         guard->posts = post->next;
         ctr_medium_close(&post->medium);
+        ctr_news_close(post);
         sqlite3_free(post->schema);
         sqlite3_free(post);
     }
@@ -76,12 +79,12 @@ void ctr_guard_set_joined(ctr_guard *guard, bool joined)
     guard->joined = joined;
 }
 
-static sqlite3_stmt *keep(ctr_guard *guard, sqlite3_stmt **slot, const char *schema, ctr_sql which,
-                          ctr_problem *problem)
+static sqlite3_stmt *keep(ctr_guard *guard, sqlite3_stmt **slot, const char *schema,
+                          const char *table, ctr_sql which, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return NULL;
     if (*slot) return *slot;
-    ctr_run run = ctr_run_on(guard->db, schema, NULL, problem);
+    ctr_run run = ctr_run_on(guard->db, schema, table, problem);
     if (!guard->has_keeper) ctr_run_do(&run, CTR_SQL_GUARD_KEEP, NULL);
     *slot = ctr_run_prepare(&run, which);
     return *slot;
@@ -92,10 +95,10 @@ static void keep_no_more(ctr_guard *guard)
     if (!guard->has_keeper) release(guard);
 }
 
-sqlite3_stmt *ctr_guard_keep(ctr_post *post, sqlite3_stmt **slot, ctr_sql which,
+sqlite3_stmt *ctr_guard_keep(ctr_post *post, sqlite3_stmt **slot, const char *table, ctr_sql which,
                              ctr_problem *problem)
 {
-    return keep(post->guard, slot, post->schema, which, problem);
+    return keep(post->guard, slot, post->schema, table, which, problem);
 }
 
 void ctr_guard_keep_no_more(ctr_post *post)
@@ -109,7 +112,7 @@ void ctr_guard_keep_no_more(ctr_post *post)
 static void renew_witness(ctr_guard *guard, ctr_problem *problem)
 {
     bool had = guard->schema != NULL;
-    sqlite3_stmt *schema = keep(guard, &guard->schema, "main", CTR_SQL_GUARD_SCHEMA, problem);
+    sqlite3_stmt *schema = keep(guard, &guard->schema, "main", NULL, CTR_SQL_GUARD_SCHEMA, problem);
     if (!schema) return;
     ctr_problem_sqlite(problem, guard->db, sqlite3_step(schema));
     sqlite3_reset(schema);
@@ -149,7 +152,7 @@ int ctr_guard_leave(ctr_post *post, ctr_problem *problem)
 static void join_transaction(ctr_guard *guard, ctr_problem *problem)
 {
     renew_witness(guard, problem);
-    sqlite3_stmt *join = keep(guard, &guard->join, "main", CTR_SQL_GUARD_JOIN, problem);
+    sqlite3_stmt *join = keep(guard, &guard->join, "main", NULL, CTR_SQL_GUARD_JOIN, problem);
     if (join) {
         ctr_problem_sqlite(problem, guard->db, sqlite3_step(join));
         sqlite3_reset(join);
@@ -180,6 +183,7 @@ int ctr_guard_sync(ctr_guard *guard)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
     for (ctr_post *post = guard->posts; post; post = post->next) {
+        ctr_news_flush(post, &problem);
         ctr_watch_close_bulk(post, &problem);
         if (post->after == CTR_AFTER_READ) read_pair(post);
     }
@@ -205,7 +209,10 @@ void ctr_guard_forget(ctr_post *post)
 
 void ctr_guard_rollback(ctr_guard *guard)
 {
-    for (ctr_post *post = guard->posts; post; post = post->next) ctr_guard_forget(post);
+    for (ctr_post *post = guard->posts; post; post = post->next) {
+        ctr_guard_forget(post);
+        ctr_news_end(post);
+    }
     guard->spoiled = false;
     guard->depth = 0;
 }
@@ -227,6 +234,7 @@ void ctr_guard_rollback_to(ctr_guard *guard, int level)
 {
     for (ctr_post *post = guard->posts; post; post = post->next) {
         post->checked = post->renewed = false;
+        ctr_news_rolled_back_to(post);
         if (post->after == CTR_AFTER_WRITE) post->after = CTR_AFTER_READ;
     }
     if (level < guard->spoiled_depth) guard->spoiled = false;

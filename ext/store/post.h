@@ -39,6 +39,7 @@ struct ctr_post {
 
     ctr_medium medium;
     sqlite3_stmt *read, *renew;
+    struct ctr_news *news; /* of its tables; see store/news.h */
 };
 
 struct ctr_guard {
@@ -65,8 +66,8 @@ struct ctr_guard {
 bool ctr_guard_enter(ctr_post *post, ctr_problem *problem);
 int ctr_guard_leave(ctr_post *post, ctr_problem *problem);
 
-/* Prepares what the keeper keeps; the first look at it calls it into being. */
-sqlite3_stmt *ctr_guard_keep(ctr_post *post, sqlite3_stmt **slot, ctr_sql which,
+/* Prepares what the keeper keeps, with a table or NULL; the first look at it calls it into being. */
+sqlite3_stmt *ctr_guard_keep(ctr_post *post, sqlite3_stmt **slot, const char *table, ctr_sql which,
                              ctr_problem *problem);
 
 /* To be called once the statement has run: nothing can be kept where something else has the name of

@@ -160,8 +160,9 @@ int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *t
                        .post = post,
                        .cells = sqlite3_malloc64(n * sizeof *rows->cells),
                        .changes = sqlite3_malloc64(n * sizeof *rows->changes)};
-    if (!rows->schema || !rows->table || !rows->cells || !rows->changes) ctr_problem_nomem(problem);
-    return problem->rc;
+    if (post) rows->news = ctr_news_of(post, table);
+    bool made = rows->schema && rows->table && rows->cells && rows->changes;
+    return made && (rows->news || !post) ? problem->rc : ctr_problem_nomem(problem);
 }
 
 void ctr_rows_close(ctr_rows *rows)
@@ -411,6 +412,7 @@ static int64_t take_number(ctr_rows *rows, ctr_problem *problem)
 {
     rows->writing = true;
     int64_t number = ctr_watch_stamp(rows->post, rows->number, problem);
+    if (number != rows->number) ctr_news_expect(rows->news, problem);
     rows->writing = false;
     return number;
 }
@@ -437,6 +439,7 @@ int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
         return problem->rc;
     if (run_write(rows, statement, problem)) return problem->rc;
     if (!rows->found) rows->rowid = sqlite3_last_insert_rowid(rows->db);
+    if (number != rows->number) ctr_news_add(rows->news, number, rows->rowid);
     return SQLITE_OK;
 }
 

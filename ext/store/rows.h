@@ -20,6 +20,7 @@
 
 #include "counter_cell.h"
 #include "store/guard.h"
+#include "store/news.h"
 #include "store/shape.h"
 
 typedef struct ctr_rows {
@@ -27,6 +28,7 @@ typedef struct ctr_rows {
     char *schema, *table;   /* owned */
     const ctr_shape *shape; /* borrowed */
     ctr_post *post;         /* of the schema; borrowed */
+    ctr_news *news;         /* of the table; borrowed */
 
     /* The row found last. */
     bool found;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+const char *const ctr_shape_suffixes[] = {"cells", "news", "floors", NULL};
+
 /* ---- the struct ------------------------------------------------------------------------------ */
 
 int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem)
@@ -144,6 +146,7 @@ void ctr_shape_create(const ctr_shape *shape, sqlite3 *db, const char *schema, c
     run.slots.definition = definition;
     run.slots.keys = keys;
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_CELLS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_NEWS, NULL);
     run.slots.definition = floors;
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_FLOORS, NULL);
     sqlite3_free(definition);
@@ -155,6 +158,7 @@ void ctr_shape_drop(sqlite3 *db, const char *schema, const char *table, ctr_prob
 {
     ctr_run run = ctr_run_on(db, schema, table, problem);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_CELLS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_NEWS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_FLOORS, NULL);
 }
 
@@ -164,6 +168,7 @@ void ctr_shape_rename(sqlite3 *db, const char *schema, const char *table, const 
     ctr_run run = ctr_run_on(db, schema, table, problem);
     run.slots.name = to;
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_CELLS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_NEWS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_FLOORS, NULL);
 }
 

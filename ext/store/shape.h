@@ -6,7 +6,9 @@
  *       _id INTEGER PRIMARY KEY, _seq INTEGER NOT NULL,
  *       path TEXT COLLATE "BINARY" NOT NULL, hour INTEGER COLLATE "BINARY" NOT NULL,
  *       hits BLOB, bytes BLOB,
- *       UNIQUE(path, hour), UNIQUE(_seq, _id))
+ *       UNIQUE(path, hour))
+ *
+ *     CREATE TABLE page_views_news(_seq INTEGER PRIMARY KEY, ids BLOB)         see store/news.h
  *
  *     CREATE TABLE page_views_floors(
  *       _id INTEGER PRIMARY KEY, _seq, _rows, _bytes,         see store/floors.h
@@ -49,6 +51,9 @@ int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const ch
  * be closed whatever is returned. */
 int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                    ctr_problem *problem);
+
+/* The stored tables of a counter table: "cells", "news", "floors"; NULL at the end. */
+extern const char *const ctr_shape_suffixes[];
 
 /* Creates, drops and renames the stored tables. */
 void ctr_shape_create(const ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,

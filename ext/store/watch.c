@@ -20,7 +20,7 @@ int ctr_watch_read(ctr_post *post, ctr_problem *problem)
         if (ctr_identity_read(&post->identity, db, post->schema, problem)) return problem->rc;
         if (!post->identity.present) return SQLITE_OK;
     }
-    sqlite3_stmt *rows = ctr_guard_keep(post, &post->read, CTR_SQL_IDENTITY_READ, problem);
+    sqlite3_stmt *rows = ctr_guard_keep(post, &post->read, NULL, CTR_SQL_IDENTITY_READ, problem);
     if (rows) ctr_identity_take(&post->identity, rows, problem);
     ctr_guard_keep_no_more(post);
     return problem->rc;
@@ -107,7 +107,7 @@ static void count_stamped(ctr_post *post)
 static void write_renewal(ctr_post *post, ctr_problem *problem)
 {
     const ctr_identity *identity = &post->identity;
-    sqlite3_stmt *row = ctr_guard_keep(post, &post->renew, CTR_SQL_IDENTITY_RENEW, problem);
+    sqlite3_stmt *row = ctr_guard_keep(post, &post->renew, NULL, CTR_SQL_IDENTITY_RENEW, problem);
     if (!row) return;
     sqlite3_bind_int64(row, 1, identity->lineage.pair.number);
     sqlite3_bind_int64(row, 2, identity->lineage.pair.random);

@@ -179,7 +179,8 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
         refuse("since", "an INTEGER, 0 or more", argv[0], &problem);
     if (plan == 2) take_bucket(&bucket, argv[1], &problem);
     if (problem.rc == SQLITE_OK)
-        ctr_feed_open(&cursor->feed, table->db, sqlite3_value_int64(argv[0]), &bucket, &problem);
+        ctr_feed_open(&cursor->feed, table->db, table->joined.guard, sqlite3_value_int64(argv[0]),
+                      &bucket, &problem);
     return fail_changes(base->pVtab, &problem);
 }
 

@@ -13,6 +13,7 @@
 #include "store/catalog.h"
 #include "store/describe.h"
 #include "store/identity.h"
+#include "store/walk.h"
 #include "surface/table.h"
 
 static sqlite3_value *counter_value(const ctr_table *table, sqlite3_value **columns, int counter)
@@ -101,13 +102,14 @@ static void delete_one(ctr_table *table, sqlite3_value **columns, int named, ctr
 
 static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
 {
-    int64_t rowid = sqlite3_column_int64(row, 0);
+    int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
     for (int i = 0; i < table->shape.n_columns; i++) {
         const ctr_column *column = &table->shape.columns[i];
         ctr_cell cell;
         if (column->counter >= 0)
-            ctr_rows_open_cell(&table->rows, row, 1 + i, rowid, column->counter, &cell, problem);
-        else if (sqlite3_column_type(row, 1 + i) == SQLITE_NULL)
+            ctr_rows_open_cell(&table->rows, row, CTR_WALK_COLUMNS + i, rowid, column->counter,
+                               &cell, problem);
+        else if (sqlite3_column_type(row, CTR_WALK_COLUMNS + i) == SQLITE_NULL)
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "key column %s is NULL in row %lld",
                             column->name, (long long)rowid);
     }
@@ -115,14 +117,17 @@ static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
 
 static void check_rows(ctr_table *table, ctr_problem *problem)
 {
-    char *columns = ctr_shape_column_list(&table->shape);
-    if (!columns) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
-    run.slots.columns = columns;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ALL);
-    while (ctr_run_row(&run, row)) check_row(table, row, problem);
-    sqlite3_finalize(row);
-    sqlite3_free(columns);
+    ctr_walk walk;
+    ctr_walk_open(&walk, table->db, table->schema, table->name, &table->shape, 0, problem);
+    while (ctr_walk_next(&walk, problem)) check_row(table, walk.row, problem);
+    ctr_walk_close(&walk);
+}
+
+/* What this transaction has changed must be in the news before they are looked at. */
+static void check_news(ctr_table *table, ctr_problem *problem)
+{
+    if (ctr_news_flush(table->post, problem) == SQLITE_OK)
+        ctr_news_check(table->db, table->schema, table->name, problem);
 }
 
 static void check_pages(ctr_table *table, ctr_problem *problem)
@@ -159,6 +164,7 @@ static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_probl
     if (problem->rc != SQLITE_OK) return;
     check_file(table, problem);
     check_rows(table, problem);
+    check_news(table, problem);
     check_pages(table, problem);
     ctr_problem_where(problem, "integrity-check");
 }

@@ -208,6 +208,7 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_rows_release(&table->rows);
     ctr_floors_release(&table->floors);
     forget_shards(table, &problem);
+    ctr_news_forget(table->post, table->name);
     ctr_shape_drop(table->db, table->schema, table->name, &problem);
     ctr_catalog_remove(table->db, table->schema, table->name, &problem);
     leave_transaction(table, &problem);
@@ -223,6 +224,8 @@ static int table_rename(sqlite3_vtab *base, const char *to)
         ctr_problem_set(&problem, SQLITE_ERROR,
                         "names that begin with counter_ are reserved, such as %s", to);
     check_columns_of(&table->shape, to, &problem);
+    if (ctr_news_flush(table->post, &problem) == SQLITE_OK)
+        ctr_news_forget(table->post, table->name);
     ctr_shape_rename(table->db, table->schema, table->name, to, &problem);
     ctr_catalog_rename(table->db, table->schema, table->name, to, &problem);
     return ctr_table_fail(table, &problem);
@@ -230,7 +233,9 @@ static int table_rename(sqlite3_vtab *base, const char *to)
 
 static int table_shadow_name(const char *suffix)
 {
-    return sqlite3_stricmp(suffix, "cells") == 0 || sqlite3_stricmp(suffix, "floors") == 0;
+    const char *const *known = ctr_shape_suffixes;
+    while (*known && sqlite3_stricmp(suffix, *known) != 0) known++;
+    return *known != NULL;
 }
 
 int ctr_table_register(sqlite3 *db, ctr_shared *shared)

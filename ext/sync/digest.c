@@ -7,6 +7,7 @@
 #include "store/floors.h"
 #include "store/rows.h"
 #include "store/uuid.h"
+#include "store/walk.h"
 #include "sync/bucket.h"
 
 static uint64_t read_number(const uint8_t *bytes)
@@ -65,8 +66,8 @@ static bool append_cells(hashing *job, sqlite3_stmt *row, ctr_problem *problem)
     for (int i = 0; i < job->shape->n_counters && problem->rc == SQLITE_OK; i++) {
         int counter = job->by_name[i];
         ctr_cell cell;
-        if (ctr_rows_open_cell(&job->rows, row, 1 + job->shape->counters[counter],
-                               sqlite3_column_int64(row, 0), counter, &cell, problem))
+        if (ctr_rows_open_cell(&job->rows, row, CTR_WALK_COLUMNS + job->shape->counters[counter],
+                               sqlite3_column_int64(row, CTR_WALK_ID), counter, &cell, problem))
             return false;
         if (ctr_cell_is_untouched(&cell)) continue;
         const char *name = sorted_name(job, counter);
@@ -90,7 +91,7 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
 {
     uint8_t hash[CTR_ID_SIZE];
     for (int i = 0; i < job->shape->n_keys; i++)
-        job->keys[i] = sqlite3_column_value(row, 1 + job->shape->keys[i]);
+        job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + job->shape->keys[i]);
     if (ctr_pack_folded(&job->bytes, job->shape, job->keys, problem)) return;
     int64_t bucket = ctr_bucket_of(&job->bytes, n);
     if (!append_cells(job, row, problem)) return;
@@ -100,14 +101,11 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
 
 static void hash_rows(hashing *job, ctr_digest *digests, int64_t n, ctr_problem *problem)
 {
-    char *columns = ctr_shape_column_list(job->shape);
-    if (!columns) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(job->rows.db, job->rows.schema, job->rows.table, problem);
-    run.slots.columns = columns;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ALL);
-    while (ctr_run_row(&run, row)) hash_row(job, digests, n, row, problem);
-    sqlite3_finalize(row);
-    sqlite3_free(columns);
+    ctr_walk walk;
+    const ctr_rows *rows = &job->rows;
+    ctr_walk_open(&walk, rows->db, rows->schema, rows->table, job->shape, 0, problem);
+    while (ctr_walk_next(&walk, problem)) hash_row(job, digests, n, walk.row, problem);
+    ctr_walk_close(&walk);
 }
 
 int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *schema,

@@ -10,12 +10,11 @@
 
 static void leave_table(ctr_feed *feed)
 {
-    sqlite3_finalize(feed->row);
+    ctr_walk_close(&feed->walk);
     ctr_rows_close(&feed->rows);
     ctr_shape_close(&feed->shape);
     sqlite3_free(feed->keys);
     sqlite3_free(feed->key_text);
-    feed->row = NULL;
     feed->keys = NULL;
     feed->key_text = NULL;
 }
@@ -23,18 +22,6 @@ static void leave_table(ctr_feed *feed)
 static const char *present_name(const ctr_feed *feed)
 {
     return feed->catalog.entries[feed->entry].name;
-}
-
-/* The rows that have changed since. */
-static void select_rows(ctr_feed *feed, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(feed->source.db, feed->source.schema, present_name(feed), problem);
-    char *columns = ctr_shape_column_list(&feed->shape);
-    if (!columns) ctr_problem_nomem(problem);
-    run.slots.columns = columns;
-    feed->row = ctr_run_prepare(&run, CTR_SQL_ROWS_NUMBERED);
-    if (feed->row) sqlite3_bind_int64(feed->row, 1, feed->since);
-    sqlite3_free(columns);
 }
 
 /* Stands at the floors of the table, if they have changed. */
@@ -68,15 +55,13 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     feed->key_text = ctr_shape_key_text(&feed->shape);
     if (!feed->keys || !feed->key_text) ctr_problem_nomem(problem);
     ctr_rows_open(&feed->rows, source->db, source->schema, name, &feed->shape, NULL, problem);
-    select_rows(feed, problem);
+    ctr_walk_open(&feed->walk, source->db, source->schema, name, &feed->shape, feed->since,
+                  problem);
     feed->counter = feed->shape.n_counters; /* before the first row */
     return problem->rc == SQLITE_OK && take_floors(feed, problem);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
-
-/* Columns of CTR_SQL_ROWS_NUMBERED. */
-enum { NUMBERED_ROWID, NUMBERED_NUMBER, NUMBERED_COLUMNS };
 
 static bool is_in_bucket(ctr_feed *feed, ctr_problem *problem)
 {
@@ -88,12 +73,12 @@ static bool is_in_bucket(ctr_feed *feed, ctr_problem *problem)
 /* The next row in the bucket; its key, packed. */
 static bool step_row(ctr_feed *feed, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(feed->source.db, feed->source.schema, present_name(feed), problem);
-    while (ctr_run_row(&run, feed->row)) {
+    sqlite3_stmt *row = feed->walk.row;
+    while (ctr_walk_next(&feed->walk, problem)) {
         for (int i = 0; i < feed->shape.n_keys; i++)
-            feed->keys[i] = sqlite3_column_value(feed->row, NUMBERED_COLUMNS + feed->shape.keys[i]);
+            feed->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + feed->shape.keys[i]);
         if (!is_in_bucket(feed, problem)) continue;
-        feed->number = sqlite3_column_int64(feed->row, NUMBERED_NUMBER);
+        feed->number = sqlite3_column_int64(row, CTR_WALK_NUMBER);
         feed->counter = 0;
         return ctr_pack_values(&feed->key, feed->keys, feed->shape.n_keys, problem) == SQLITE_OK;
     }
@@ -106,8 +91,8 @@ static bool step_counter(ctr_feed *feed, ctr_problem *problem)
     const ctr_shape *shape = &feed->shape;
     for (; feed->counter < shape->n_counters && problem->rc == SQLITE_OK; feed->counter++) {
         int column = shape->counters[feed->counter];
-        ctr_rows_open_cell(&feed->rows, feed->row, NUMBERED_COLUMNS + column,
-                           sqlite3_column_int64(feed->row, NUMBERED_ROWID), feed->counter,
+        ctr_rows_open_cell(&feed->rows, feed->walk.row, CTR_WALK_COLUMNS + column,
+                           sqlite3_column_int64(feed->walk.row, CTR_WALK_ID), feed->counter,
                            &feed->cell, problem);
         if (problem->rc != SQLITE_OK || ctr_cell_is_untouched(&feed->cell)) continue;
         feed->column = shape->columns[column].name;
@@ -140,13 +125,14 @@ int ctr_feed_next(ctr_feed *feed, ctr_problem *problem)
 
 /* ---- the feed -------------------------------------------------------------------------------- */
 
-int ctr_feed_open(ctr_feed *feed, sqlite3 *host, int64_t since, const ctr_bucket *bucket,
-                  ctr_problem *problem)
+int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_guard *guard, int64_t since,
+                  const ctr_bucket *bucket, ctr_problem *problem)
 {
     *feed = (ctr_feed){.since = since, .bucket = *bucket, .eof = true};
     if (ctr_source_open(&feed->source, host, "main", problem)) return problem->rc;
     if (ctr_pull_open(&feed->source, &feed->giver, problem)) return problem->rc;
     ctr_durable_source(&feed->source, problem);
+    ctr_source_settle(&feed->source, guard, problem);
     ctr_catalog_read(&feed->catalog, feed->source.db, feed->source.schema, problem);
     if (problem->rc != SQLITE_OK || feed->catalog.n == 0) return problem->rc;
     if (!feed->giver.present) return ctr_identity_missing("main", problem);

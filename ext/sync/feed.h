@@ -14,6 +14,7 @@
 
 #include "store/catalog.h"
 #include "store/rows.h"
+#include "store/walk.h"
 #include "sync/bucket.h"
 #include "sync/marks.h"
 #include "sync/source.h"
@@ -40,12 +41,12 @@ typedef struct ctr_feed {
     ctr_shape shape;
     ctr_rows rows;
     sqlite3_value **keys;
-    sqlite3_stmt *row;
+    ctr_walk walk;
 } ctr_feed;
 
 /* Opens it at its first row. To be closed whatever is returned; it must not be moved. */
-int ctr_feed_open(ctr_feed *feed, sqlite3 *host, int64_t since, const ctr_bucket *bucket,
-                  ctr_problem *problem);
+int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_guard *guard, int64_t since,
+                  const ctr_bucket *bucket, ctr_problem *problem);
 int ctr_feed_next(ctr_feed *feed, ctr_problem *problem);
 void ctr_feed_close(ctr_feed *feed);
 

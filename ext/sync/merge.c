@@ -8,9 +8,8 @@
 int ctr_merge_refuse_triggers(sqlite3 *db, const char *schema, const char *table,
                               ctr_problem *problem)
 {
-    static const char *const SUFFIXES[] = {"cells", "floors"};
-    for (size_t i = 0; i < sizeof SUFFIXES / sizeof *SUFFIXES; i++) {
-        char *stored = sqlite3_mprintf("%s_%s", table, SUFFIXES[i]);
+    for (const char *const *suffix = ctr_shape_suffixes; *suffix; suffix++) {
+        char *stored = sqlite3_mprintf("%s_%s", table, *suffix);
         if (!stored) return ctr_problem_nomem(problem);
         ctr_shape_refuse_triggers(db, schema, stored, problem);
         sqlite3_free(stored);

@@ -6,6 +6,7 @@
 #include "store/catalog.h"
 #include "store/floors.h"
 #include "store/rows.h"
+#include "store/walk.h"
 #include "store/succession.h"
 #include "store/watch.h"
 #include "sync/durable.h"
@@ -131,8 +132,8 @@ static int take_keys(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
 {
     for (int i = 0; i < job->from.n_keys; i++) {
         int column = job->from.keys[i];
-        job->keys[i] = sqlite3_column_value(row, 1 + column);
-        if (sqlite3_column_type(row, 1 + column) == SQLITE_NULL)
+        job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + column);
+        if (sqlite3_column_type(row, CTR_WALK_COLUMNS + column) == SQLITE_NULL)
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                             "key column %s of the giving file is NULL",
                             job->from.columns[column].name);
@@ -148,8 +149,8 @@ static void merge_row(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
     for (int i = 0; i < job->to.shape.n_counters; i++) {
         int theirs = job->counters[i];
         ctr_cell cell;
-        if (ctr_rows_open_cell(&job->from_rows, row, 1 + job->from.counters[theirs],
-                               sqlite3_column_int64(row, 0), theirs, &cell, problem) ||
+        if (ctr_rows_open_cell(&job->from_rows, row, CTR_WALK_COLUMNS + job->from.counters[theirs],
+                               sqlite3_column_int64(row, CTR_WALK_ID), theirs, &cell, problem) ||
             ctr_merge_cell(&job->to, i, &cell, problem))
             return;
     }
@@ -158,17 +159,12 @@ static void merge_row(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
 
 static void merge_rows(merge_job *job, ctr_problem *problem)
 {
+    ctr_walk walk;
     const ctr_source *source = job->pull->source;
-    ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
-    char *columns = ctr_shape_column_list(&job->from);
-    if (!columns) ctr_problem_nomem(problem);
-    run.slots.columns = columns;
-    sqlite3_stmt *row =
-        ctr_run_prepare(&run, job->mark > 0 ? CTR_SQL_ROWS_SINCE : CTR_SQL_ROWS_ALL);
-    if (row && job->mark > 0) sqlite3_bind_int64(row, 1, job->mark);
-    while (ctr_run_row(&run, row)) merge_row(job, row, problem);
-    sqlite3_finalize(row);
-    sqlite3_free(columns);
+    ctr_walk_open(&walk, source->db, source->schema, job->theirs->name, &job->from, job->mark,
+                  problem);
+    while (ctr_walk_next(&walk, problem)) merge_row(job, walk.row, problem);
+    ctr_walk_close(&walk);
 }
 
 /* Before the rows, for those below need not be read. */
@@ -210,10 +206,9 @@ static void create_table(merge_job *job, ctr_problem *problem)
  * could compute in a connection of our own is harmless, until its values are taken. */
 static int check_stored(const merge_job *job, bool news, ctr_problem *problem)
 {
-    static const char *const SUFFIXES[] = {"cells", "floors"};
     const ctr_source *source = job->pull->source;
-    for (size_t i = 0; i < sizeof SUFFIXES / sizeof *SUFFIXES; i++) {
-        char *stored = sqlite3_mprintf("%s_%s", job->theirs->name, SUFFIXES[i]);
+    for (const char *const *suffix = ctr_shape_suffixes; *suffix; suffix++) {
+        char *stored = sqlite3_mprintf("%s_%s", job->theirs->name, *suffix);
         if (!stored) return ctr_problem_nomem(problem);
         if (!news && !ctr_shape_is_table(source->db, source->schema, stored, problem))
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s is missing", stored);
@@ -230,7 +225,8 @@ static bool has_news(const merge_job *job, ctr_problem *problem)
     if (job->mark == 0 || problem->rc != SQLITE_OK) return problem->rc == SQLITE_OK;
     ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY_SINCE);
-    if (row) sqlite3_bind_int64(row, 1, job->mark);
+    if (row) sqlite3_bind_int64(row, 1, ctr_news_first(job->mark));
+    if (row) sqlite3_bind_int64(row, 2, job->mark);
     bool any = ctr_run_row(&run, row);
     sqlite3_finalize(row);
     return any;
@@ -369,6 +365,7 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
                       .side = side,
                       .report = report};
     if (!pull.post) ctr_problem_nomem(problem);
+    ctr_source_settle(source, guard, problem);
     if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, source->db, source->schema, problem);
     if (problem->rc == SQLITE_OK && catalog.n > 0 && !giver->present)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "store/news.h"
 #include "store/run.h"
 
 /* The VFS through which the host has opened a schema; NULL for the default. */
@@ -114,6 +115,13 @@ int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ct
     return ctr_problem_set(
         problem, SQLITE_CANTOPEN,
         "'%s' is neither an attached database nor a database file that can be opened", path);
+}
+
+int ctr_source_settle(const ctr_source *source, ctr_guard *guard, ctr_problem *problem)
+{
+    if (source->own || problem->rc != SQLITE_OK) return problem->rc;
+    ctr_post *post = ctr_guard_post(guard, source->schema);
+    return post ? ctr_news_flush(post, problem) : ctr_problem_nomem(problem);
 }
 
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other)

@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-#include "store/problem.h"
+#include "store/guard.h"
 
 typedef struct ctr_source {
     sqlite3 *db;  /* own, or the one at hand */
@@ -29,6 +29,10 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
 
 /* A database file by its path, which must not be that of main. */
 int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem);
+
+/* What this connection has pending is written down where it will be read: a source that is read
+ * through the connection at hand. */
+int ctr_source_settle(const ctr_source *source, ctr_guard *guard, ctr_problem *problem);
 
 /* Are two attached schemas one file? */
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other);

@@ -637,13 +637,13 @@ SELECT counter_seen('phone', 0, 1);
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', NULL, 1);
 --! counter_seen: since must be an INTEGER, not NULL
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', -1, 1);
---! counter_seen: since must be 0 ... 4611686018427387904, not -1
+--! counter_seen: since must be 0 ... 1125899906842624, not -1
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, '1');
 --! counter_seen: upto must be an INTEGER, not TEXT '1'
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 5, 4);
---! counter_seen: upto must be 5 ... 4611686018427387904, not 4
-SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 4611686018427387905);
---! counter_seen: upto must be 0 ... 4611686018427387904, not 4611686018427387905
+--! counter_seen: upto must be 5 ... 1125899906842624, not 4
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1125899906842625);
+--! counter_seen: upto must be 0 ... 1125899906842624, not 1125899906842625
 SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
 --= 0
 

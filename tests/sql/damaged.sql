@@ -190,6 +190,7 @@ SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY 1;
 --= x" (y); --
 --= x" (y); --_cells
 --= x" (y); --_floors
+--= x" (y); --_news
 
 -- # a-source-whose-lists-would-run-its-own-sql
 ATTACH 'phone.db' AS phone;
@@ -242,11 +243,28 @@ CREATE TABLE counter_replica(something);
 SELECT counter_id();
 --!~ counter_id: no such column: *
 
+-- # integrity-check-finds-a-row-that-no-delta-would-find
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1), ('y', 1);
+BEGIN;
+INSERT INTO v VALUES('z', 1);
+INSERT INTO v(v) VALUES('integrity-check');
+COMMIT;
+UPDATE v_cells SET _seq = _seq + 100000 WHERE k = 'y';
+INSERT INTO v(v) VALUES('integrity-check');
+--!~ v: integrity-check: row 2 changed with number * and is not in v_news
+UPDATE v_news SET ids = x'8080';
+INSERT INTO v(v) VALUES('integrity-check');
+--! v: integrity-check: v_news is damaged: an id is truncated
+DELETE FROM v_news;
+INSERT INTO v(v) VALUES('integrity-check');
+--!~ v: integrity-check: row 1 changed with number * and is not in v_news
+
 -- # integrity-check-finds-null-keys-and-a-missing-entry
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 DROP TABLE v_cells;
-CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, n BLOB, UNIQUE(k));
-INSERT INTO v_cells VALUES(7, NULL, x'c103');
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, _seq INTEGER, k TEXT, n BLOB, UNIQUE(k));
+INSERT INTO v_cells VALUES(7, 1, NULL, x'c103');
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: key column k is NULL in row 7
 DELETE FROM v_cells;

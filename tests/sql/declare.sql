@@ -13,6 +13,7 @@ SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name;
 --= page_views
 --= page_views_cells
 --= page_views_floors
+--= page_views_news
 SELECT name, type, "notnull" FROM pragma_table_info('page_views_cells');
 --= _id|INTEGER|0
 --= _seq|INTEGER|1

@@ -1,0 +1,136 @@
+"""test_news.py - deltas find every row that has changed, and the news that tell of them stay short."""
+import random
+
+import pytest
+
+from files import connect
+
+KEYS = [f"key {i}" for i in range(3000)]
+
+
+@pytest.fixture
+def db(tmp_path):
+    db = connect(tmp_path / "a.db")
+    db.execute("PRAGMA synchronous = OFF")
+    db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+    yield db
+    db.close()
+
+
+def rise(db):
+    """The next count takes a new number, as if a second had passed."""
+    db.execute("UPDATE counter_replica SET risen = 0")
+
+
+def number(db):
+    return db.execute("SELECT sequence FROM counter_replica").fetchone()[0]
+
+
+def changed_since(db, since):
+    return {key for key, in db.execute("SELECT json_extract(counter_key_json(key), '$[0]') FROM counter_changes(?)",
+                                       (since,))}
+
+
+def check(db):
+    db.execute("INSERT INTO t(t) VALUES ('integrity-check')")
+
+
+def count(db, keys):
+    db.execute("BEGIN")
+    db.executemany("INSERT INTO t VALUES (?, 1)", ((key,) for key in keys))
+    db.execute("COMMIT")
+
+
+def ids_in_news(db):
+    """A row id below 2^13 takes two bytes at most."""
+    return db.execute("SELECT total(length(ids)) / 2 FROM t_news").fetchone()[0]
+
+
+@pytest.mark.parametrize("batch", [1, 7, 500])
+def test_the_news_of_many_changes_stay_in_proportion_to_the_rows(db, batch):
+    """10 times as many changes as rows: without a sweep there would be 30,000 ids."""
+    choose = random.Random(batch)
+    for step in range(0, 10 * len(KEYS), batch):
+        if step % 50 < batch:
+            rise(db)
+        count(db, choose.choices(KEYS, k=batch))
+    check(db)
+    assert ids_in_news(db) < 4 * len(KEYS) + 3000
+
+
+def test_hot_rows_are_in_the_news_once_for_each_number(db):
+    for _ in range(200):
+        count(db, ["hot"])
+    assert db.execute("SELECT total(length(ids)) FROM t_news WHERE _seq > 0").fetchone()[0] < 10
+
+
+def test_a_delta_has_all_that_changed_since_and_little_more(db):
+    choose = random.Random(1)
+    marks = []  # (number, what has changed since)
+    for _ in range(60):
+        rise(db)
+        keys = set(choose.choices(KEYS, k=choose.choice([1, 20, 400])))
+        count(db, keys)
+        for _, since in marks:
+            since |= keys
+        rise(db)
+        count(db, ["ticks"])
+        marks.append((number(db), {"ticks"}))
+    for mark, since in marks:
+        got = changed_since(db, mark)
+        assert since <= got
+        assert got <= since | {"ticks"}
+    check(db)
+
+
+def test_a_rollback_to_a_savepoint_loses_no_news(db):
+    """Enough ids to be written down before the end of the transaction, then taken back."""
+    mark = None
+    many = [f"row {i}" for i in range(400000)]
+    count(db, ["first"])
+    rise(db)
+    count(db, ["second"])
+    mark = number(db)
+    db.execute("BEGIN")
+    db.executemany("INSERT INTO t VALUES (?, 1)", ((key,) for key in many[:1500]))
+    db.execute("SAVEPOINT s")
+    db.executemany("INSERT INTO t VALUES (?, 1)", ((key,) for key in many[1500:]))
+    assert db.execute("SELECT count(*) FROM t_news WHERE _seq >= ? << 12", (mark,)).fetchone()[0] > 100
+    db.execute("ROLLBACK TO s")
+    db.execute("INSERT INTO t VALUES ('last', 1)")
+    db.execute("COMMIT")
+    assert changed_since(db, mark) >= {*many[:1500], "last"}
+    check(db)
+
+
+def test_a_memory_database_gives_what_is_pending(tmp_path):
+    db = connect(":memory:")
+    db.execute("ATTACH ? AS other", (str(tmp_path / "b.db"),))
+    db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+    db.execute("INSERT INTO t VALUES ('a', 1)")
+    db.execute("SELECT * FROM counter_push('other')").fetchall()
+    rise(db)
+    db.execute("BEGIN")
+    db.execute("INSERT INTO t VALUES ('b', 1)")
+    assert changed_since(db, number(db)) == {"b"}
+    db.execute("INSERT INTO t VALUES ('c', 1)")
+    assert db.execute("SELECT rows_changed FROM counter_push('other')").fetchall() == [(2,)]
+    db.execute("COMMIT")
+    assert db.execute("SELECT k, n FROM other.t ORDER BY k").fetchall() == [("a", 1), ("b", 1), ("c", 1)]
+    check(db)
+    db.close()
+
+
+def test_renames_and_drops_in_a_transaction_keep_the_news_apart(db):
+    db.execute("BEGIN")
+    db.execute("INSERT INTO t VALUES ('a', 1)")
+    db.execute("ALTER TABLE t RENAME TO u")
+    db.execute("INSERT INTO u VALUES ('b', 1)")
+    db.execute("CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+    db.execute("INSERT INTO w VALUES ('c', 1)")
+    db.execute("ALTER TABLE u RENAME TO t")
+    db.execute("INSERT INTO t VALUES ('d', 1)")
+    db.execute("DROP TABLE w")
+    db.execute("COMMIT")
+    check(db)
+    assert changed_since(db, 1) == {"a", "b", "d"}
