@@ -179,14 +179,21 @@ static void read_pair(ctr_post *post)
     post->after = post->identity.present ? CTR_AFTER_WRITE : CTR_AFTER_NOTHING;
 }
 
+int ctr_guard_settle(ctr_guard *guard, ctr_problem *problem)
+{
+    for (ctr_post *post = guard->posts; post; post = post->next) {
+        ctr_news_flush(post, problem);
+        ctr_watch_close_bulk(post, problem);
+    }
+    return problem->rc;
+}
+
 int ctr_guard_sync(ctr_guard *guard)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
-    for (ctr_post *post = guard->posts; post; post = post->next) {
-        ctr_news_flush(post, &problem);
-        ctr_watch_close_bulk(post, &problem);
+    ctr_guard_settle(guard, &problem);
+    for (ctr_post *post = guard->posts; post; post = post->next)
         if (post->after == CTR_AFTER_READ) read_pair(post);
-    }
     int rc = problem.rc;
     ctr_problem_close(&problem);
     return guard->spoiled ? SQLITE_ABORT : rc;

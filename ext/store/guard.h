@@ -40,6 +40,10 @@ ctr_guard *ctr_guard_of(ctr_post *post);
  * of main. False, without a problem, if there is none: then nothing would be told of its end. */
 bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem);
 
+/* Writes what the end of the transaction would write, so that it does not fail there: SQLite leaves a
+ * savepoint that cannot be released in a state that nothing mends while it is interrupted. */
+int ctr_guard_settle(ctr_guard *guard, ctr_problem *problem);
+
 /* What SQLite tells the tables that have joined. Of these only the first can fail, and then the
  * transaction is rolled back: an attribute that is not written leaves the file ahead of it. */
 int ctr_guard_sync(ctr_guard *guard);

@@ -6,6 +6,7 @@
 
 #include "core/varint.h"
 #include "store/post.h"
+#include "store/shape.h"
 
 enum {
     NUMBER_SHIFT = 12,    /* a row of news is number << 12, or one of those behind it */
@@ -31,7 +32,8 @@ struct ctr_news {
 
     int64_t first; /* the first number of this transaction */
     bool written;  /* some of it before its end */
-    bool lost;     /* and that has been rolled back, with ids of rows that are still there */
+    bool doubtful; /* a savepoint was rolled back; perhaps with the table */
+    bool lost;     /* and with what was written, ids of rows that are still there */
     sqlite3_stmt *append;
 };
 
@@ -66,7 +68,7 @@ static void forget_waiting(ctr_news *news)
 {
     news->size = news->n_chunks = 0;
     news->first = 0;
-    news->written = news->lost = false;
+    news->written = news->doubtful = news->lost = false;
 }
 
 void ctr_news_end(ctr_post *post)
@@ -76,7 +78,10 @@ void ctr_news_end(ctr_post *post)
 
 void ctr_news_rolled_back_to(ctr_post *post)
 {
-    for (ctr_news *news = post->news; news; news = news->next) news->lost = news->written;
+    for (ctr_news *news = post->news; news; news = news->next) {
+        news->doubtful = news->n_chunks > 0 || news->written;
+        news->lost = news->written;
+    }
 }
 
 void ctr_news_release(ctr_post *post)
@@ -378,9 +383,23 @@ static void find_lost(ctr_news *news, ctr_problem *problem)
     news->lost = problem->rc != SQLITE_OK;
 }
 
+/* A table that was created within what has been rolled back has no news. */
+static void settle_doubt(ctr_news *news, ctr_problem *problem)
+{
+    const ctr_post *post = news->post;
+    char *stored = sqlite3_mprintf("%s_news", news->table);
+    if (!stored) ctr_problem_nomem(problem);
+    if (problem->rc == SQLITE_OK &&
+        !ctr_shape_is_table(post->guard->db, post->schema, stored, problem))
+        forget_waiting(news);
+    news->doubtful = false;
+    sqlite3_free(stored);
+}
+
 int ctr_news_flush(ctr_post *post, ctr_problem *problem)
 {
     for (ctr_news *news = post->news; news && problem->rc == SQLITE_OK; news = news->next) {
+        if (news->doubtful) settle_doubt(news, problem);
         if (news->lost && ctr_watch_merge(post, problem)) find_lost(news, problem);
         if (problem->rc == SQLITE_OK && news->n_chunks > 0) write_down(news, problem);
     }

@@ -102,6 +102,7 @@ static int exchange(ctr_shared *shared, const direction *way, const char *peer, 
     if (report->n == 0) refuse_empty(way, peer, problem);
 
     ctr_source_close(&ours);
+    ctr_guard_settle(guard, problem);
     ctr_session_end(&session, problem);
     if ((problem->rc & 0xff) == SQLITE_BUSY) say_locked(sqlite3_get_autocommit(db), problem);
     return problem->rc;

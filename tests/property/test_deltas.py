@@ -465,7 +465,8 @@ class Deltas(RuleBasedStateMachine):
             return None
         held = copied(giver.committed)
         changes = [self.change_of(row, held) for row in rows]
-        assert len({row[6] for row in rows}) == 1 and all(since <= row[5] <= row[7] for row in rows)
+        assert len({row[6] for row in rows}) == 1 and all(since <= row[5] for row in rows)
+        assert all(row[7] is None if bucket else row[5] <= row[7] for row in rows)
         return Batch([row[:7] for row in rows], changes, rows[0][6], since, rows[0][7], held,
                      not bucket)
 

@@ -134,3 +134,16 @@ def test_renames_and_drops_in_a_transaction_keep_the_news_apart(db):
     db.execute("COMMIT")
     check(db)
     assert changed_since(db, 1) == {"a", "b", "d"}
+
+
+def test_a_table_whose_creation_is_taken_back_has_no_news(db):
+    db.execute("BEGIN")
+    db.execute("INSERT INTO t VALUES ('a', 1)")
+    db.execute("SAVEPOINT s")
+    db.execute("CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+    db.execute("INSERT INTO w VALUES ('b', 1)")
+    db.execute("INSERT INTO t VALUES ('c', 1)")
+    db.execute("ROLLBACK TO s")
+    db.execute("COMMIT")
+    check(db)
+    assert changed_since(db, 1) == {"a"}
