@@ -26,6 +26,12 @@ fail() {
     exit 1
 }
 
+finish() {
+    rc=$?
+    rm -rf "$folder"
+    [ $rc -eq 0 ] || exit 1
+}
+
 need_hub() {
     has=$(hub --command="SELECT count(*) FROM pg_tables WHERE schemaname = 'counter_hub' AND tablename = 'tables'")
     [ "$has" = 1 ] || fail 'the database has no hub: run psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql first'
@@ -139,5 +145,5 @@ case $#$1 in
 esac
 [ -f "$2" ] || fail "$2: no such file"
 folder=$(mktemp -d)
-trap 'rc=$?; rm -rf "$folder"; [ $rc -eq 0 ] || exit 1' EXIT
+trap finish EXIT
 "$1" "$2"

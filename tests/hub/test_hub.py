@@ -243,7 +243,8 @@ def test_versions_merge_in_any_order_and_any_batches(hub, name):
 
 def test_a_mark_rises_by_batches_that_begin_where_it_stands(hub):
     def mark_after(since, upto):
-        hub.psql("--single-transaction", "-c", "INSERT INTO counter_hub.incoming VALUES ('t', 'k INTEGER BINARY', '\\x01', '[1]', 'n', 0, "
+        hub.psql("--single-transaction", "-c", "INSERT INTO counter_hub.incoming VALUES "
+                 "('t', 'k INTEGER BINARY', '\\x01', '[1]', 'n', 0, "
                  f"2, NULL, NULL, NULL, 'me', {since}, {upto})", "-c", "SELECT counter_hub.merge()")
         return hub.ask("SELECT counter_hub.mark('me')")[0][0]
 
@@ -269,7 +270,8 @@ def order_of(hub, values, collation):
     """What is_less says of each pair."""
     rows = ",".join(f"({n}, $j${json.dumps(value)}$j$::jsonb)" for n, value in enumerate(values))
     return {(a, b): less for a, b, less in hub.ask(
-        f"WITH v(n, j) AS (VALUES {rows}) SELECT a.n, b.n AS m, counter_hub.is_less(a.j, b.j, '{collation}') FROM v a, v b")}
+        f"WITH v(n, j) AS (VALUES {rows}) "
+        f"SELECT a.n, b.n AS m, counter_hub.is_less(a.j, b.j, '{collation}') FROM v a, v b")}
 
 
 def test_keys_are_ordered_as_sqlite_orders_them(hub):
@@ -473,7 +475,8 @@ def test_another_key_under_the_same_name_is_refused_and_disturbs_nobody(hub, tmp
               "views USING counter(path PRIMARY KEY, hits COUNTER)"]
     for n, table in enumerate(others):
         path = tmp_path / f"wrong{n}.db"
-        wrong = counted(path, table, "('/', 5)" if n else "('/', 1, 5)", tables=["other USING counter(k PRIMARY KEY, n COUNTER)"])
+        wrong = counted(path, table, "('/', 5)" if n else "('/', 1, 5)",
+                        tables=["other USING counter(k PRIMARY KEY, n COUNTER)"])
         wrong.execute("INSERT INTO other VALUES (1, 1)")
         mine, = wrong.execute("SELECT key_columns FROM counter_changes(0) WHERE table_name = 'views'").fetchone()
         before = state(wrong)
