@@ -6,8 +6,8 @@
 #
 # up prints the rows sent and those that were news to the hub; down the rows received, and the mark to go on from.
 # psql finds the hub by its usual variables: PGHOST, PGDATABASE, PGUSER, PGSERVICE and so on. Needs build/counter.so,
-# sqlite3 and psql. Ends with another status than 0, and nothing changed, if anything fails. It may be repeated then, and
-# where nobody knows how it ended.
+# sqlite3 and psql. Ends with 1, and nothing changed, if anything fails. It may be repeated then, and where nobody knows
+# how it ended.
 
 set -e
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -17,72 +17,133 @@ shell() {
     sqlite3 -batch -bail -init /dev/null -cmd '.timeout 10000' -cmd ".load '$root/build/counter'" "$@"
 }
 
-hub() { psql --no-psqlrc --quiet --tuples-only --no-align --set=ON_ERROR_STOP=1 "$@"; }
+hub() {
+    psql --no-psqlrc --quiet --tuples-only --no-align --set=ON_ERROR_STOP=1 --set=SHOW_CONTEXT=never "$@"
+}
+
+fail() {
+    echo "$1" >&2
+    exit 1
+}
+
+finish() {
+    rc=$?
+    rm -rf "$folder"
+    [ $rc -eq 0 ] || exit 1
+}
+
+need_hub() {
+    has=$(hub --command="SELECT count(*) FROM pg_tables WHERE schemaname = 'counter_hub' AND tablename = 'tables'")
+    [ "$has" = 1 ] || fail 'the database has no hub: run psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql first'
+}
 
 # One row for each shard; the marks of the feed come along in each, so that the hub can keep them.
 up() {
+    has=$(shell -list "$1" "SELECT count(*) FROM sqlite_master WHERE name = 'counter_tables'")
+    [ "$has" = 1 ] || fail "$1: no counter tables"
+    need_hub
     source=$(shell -list "$1" 'SELECT source FROM counter_changes(0) LIMIT 1')
     [ -n "$source" ] || return 0
     since=$(echo "SELECT counter_hub.mark(:'source')" | hub --set=source="$source")
     shell "$1" >"$folder/rows.csv" <<SQL
 .mode csv
 .separator , "\n"
-SELECT f.table_name, '\x' || hex(f.key),
-       CASE WHEN instr(counter_key_json(f.key), '\u0000') = 0 THEN counter_key_json(f.key) END,
+SELECT f.table_name, f.key_columns, '\x' || hex(f.key),
+       CASE WHEN instr(replace(counter_key_json(f.key), '\\\\', ''), '\u0000') = 0 THEN counter_key_json(f.key) END,
        f.column_name, f.generation, json_extract(counter_json(f.cell), '\$.life'), s.id, s.clock, s.value,
        f.source, $since, f.upto
   FROM counter_changes($since) AS f LEFT JOIN counter_shards(f.cell) AS s;
 SQL
-    hub --single-transaction \
+    if ! hub --single-transaction \
         --command='COPY counter_hub.incoming FROM STDIN (FORMAT csv)' \
-        --command='SELECT rows_read, rows_changed FROM counter_hub.merge()' <"$folder/rows.csv"
+        --command='SELECT rows_read, rows_changed FROM counter_hub.merge()' \
+        <"$folder/rows.csv" >"$folder/sent" 2>"$folder/errors"; then
+        explain "$1" >&2
+        exit 1
+    fi
+    cat "$folder/errors" >&2
+    cat "$folder/sent"
+}
+
+# The hub takes valid UTF-8 alone, and does not say whose text is none. SQLite reads such a text as other characters than
+# it has; only U+FFFE and U+FFFF it never gives back.
+explain() {
+    shell -list "$1" >"$folder/keys" <<SQL
+SELECT DISTINCT '$(printf %s "$1" | sed "s/'/''/g"): table ' || table_name || ': the key ' || hex(key) ||
+       ' has a text that is not valid UTF-8, and cannot go to the hub: nothing was sent'
+  FROM (SELECT table_name, key, counter_key_json(key) AS json FROM counter_changes($since))
+ WHERE EXISTS (
+   WITH RECURSIVE letters(at, letter) AS (
+     SELECT 1, substr(json, 1, 1)
+     UNION ALL
+     SELECT at + 1, substr(json, at + 1, 1) FROM letters WHERE at < length(json))
+   SELECT 1 FROM letters WHERE letter <> char(unicode(letter)) AND hex(letter) NOT IN ('EFBFBE', 'EFBFBF'))
+ LIMIT 10;
+SQL
+    if [ -s "$folder/keys" ]; then
+        cat "$folder/keys"
+    else
+        cat "$folder/errors"
+    fi
 }
 
 # The hub writes one INSERT for each row; texts are quoted as SQLite wants them. Rows of tables that FILE does not have
-# are left out: once it has such a table, its mark is 0 and everything comes again.
+# are left out: once it has such a table, its mark is 0 and everything comes again. So are those of counters that FILE's
+# table does not have, but they are told.
 down() {
+    need_hub
     id=$(hub --command='SELECT id FROM counter_hub.hub')
     since=$(shell -list "$1" "SELECT counter_mark('$id')")
     hub --set=since="$since" >"$folder/rows.sql" <<'SQL'
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SELECT format('INSERT INTO upto VALUES (%s);', number + 1) FROM counter_hub.hub;
-SELECT format('INSERT INTO down VALUES (%s, X''%s'', %s, %s, %s, %s, %s, %s, %s);',
-              '''' || replace(table_name, '''', '''''') || '''', encode(key, 'hex'),
-              coalesce('''' || replace(column_name, '''', '''''') || '''', 'NULL'), generation,
+SELECT format('INSERT INTO down VALUES (%s, %s, X''%s'', %s, %s, %s, %s, %s, %s, %s);',
+              '''' || replace(table_name, '''', '''''') || '''', '''' || replace(key_columns, '''', '''''') || '''',
+              encode(key, 'hex'), coalesce('''' || replace(column_name, '''', '''''') || '''', 'NULL'), generation,
               coalesce(life::text, 'NULL'), coalesce('''' || id || '''', 'NULL'),
               coalesce(clock::text, 'NULL'), coalesce(value::text, 'NULL'), changed)
   FROM counter_hub.changes(:since);
 COMMIT;
 SQL
-    shell -list "$1" <<SQL
+    shell -list "$1" >"$folder/received" <<SQL
 BEGIN IMMEDIATE;
 CREATE TEMP TABLE upto(number INTEGER);
-CREATE TEMP TABLE down(table_name TEXT COLLATE NOCASE, key BLOB, column_name TEXT, generation INTEGER,
+CREATE TEMP TABLE down(table_name TEXT COLLATE NOCASE, key_columns TEXT, key BLOB, column_name TEXT, generation INTEGER,
   life INTEGER, id TEXT, clock INTEGER, value INTEGER, seq INTEGER);
 .read '$folder/rows.sql'
 DELETE FROM down WHERE table_name NOT IN (SELECT birth FROM counter_tables);
-INSERT INTO counter_changes(table_name, key, generation, seq, source)
-  SELECT table_name, key, generation, seq, '$id' FROM down WHERE column_name IS NULL;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source)
-  SELECT table_name, key, column_name, generation, counter_collect(id, clock, value, life), max(seq), '$id'
+CREATE TEMP TABLE counters AS SELECT birth, c.name AS column_name
+  FROM counter_tables AS t, pragma_table_info(t.name, 'main') AS c WHERE upper(c.type) = 'COUNTER';
+CREATE TEMP TABLE unknown AS SELECT rowid AS row, table_name, column_name FROM down
+ WHERE column_name IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM counters WHERE down.table_name = birth AND down.column_name = counters.column_name);
+DELETE FROM down WHERE rowid IN (SELECT row FROM unknown);
+.output '$folder/unknown'
+SELECT DISTINCT 'table ' || table_name || ': left out what the hub has for ' || column_name ||
+       ', for the table here has no such counter; once it has, DELETE FROM counter_peers makes everything come once more'
+  FROM unknown;
+.output
+INSERT INTO counter_changes(table_name, key, generation, seq, source, key_columns)
+  SELECT table_name, key, generation, seq, '$id', key_columns FROM down WHERE column_name IS NULL;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns)
+  SELECT table_name, key, column_name, generation, counter_collect(id, clock, value, life), max(seq), '$id', key_columns
     FROM down WHERE column_name IS NOT NULL
    GROUP BY table_name COLLATE BINARY, key, column_name, generation;
 SELECT count(*), counter_seen('$id', $since, (SELECT number FROM upto)) FROM down;
 COMMIT;
 SQL
+    cat "$folder/unknown" >&2
+    cat "$folder/received"
 }
 
 case $#$1 in
 2up | 2down) ;;
 *)
-    sed -n '3,4s/^# *//p' "$0" >&2
+    sed -n '4,5s/^# *//p' "$0" >&2
     exit 2
     ;;
 esac
-if [ ! -f "$2" ]; then
-    echo "$2: no such file" >&2
-    exit 1
-fi
+[ -f "$2" ] || fail "$2: no such file"
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap finish EXIT
 "$1" "$2"

@@ -1,65 +1,95 @@
 #!/bin/sh
-# json.sh - the same as changes.sh for a transport that speaks JSON, such as HTTP; for the table
-#
-#     CREATE VIRTUAL TABLE page_views USING counter(
-#       path TEXT, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY (path, hour));
+# json.sh - the same as changes.sh for a transport that speaks JSON, such as HTTP.
 #
 #     sql/examples/json.sh export FROM.db [MARK]        {"source":…,"since":0,"upto":9,"changes":[{"table":…},…]}
 #     sql/examples/json.sh import TO.db BATCH.json      takes it in, whole or not at all; prints the mark
 #
-# A change: {"table":"page_views","key":["/",12],"column":"hits","cell":{"life":1,"value":5,"shards":[…]},"seq":7}, and
-# {"table":"page_views","key":[null,12],"column":null,"cell":null,"seq":8} for floors. Another table differs where its key
-# is made, in counter_key() and in 'purge below'.
+# A change of the counter hits of a row, and the floors of a table:
+#
+#     {"table":"page_views","key_columns":"path TEXT BINARY, hour INTEGER BINARY","key":["/",12],"packed":"D103012F0118",
+#      "column":"hits","cell":{"life":1,"value":5,"shards":[{"id":"…","clock":2,"value":5}]},"seq":7}
+#     {"table":"page_views","key_columns":…,"key":[null,12],"packed":"D1000118","column":null,"cell":null,"seq":8}
+#
+# "key" is there to be read. What is taken in is "packed", the same in the bytes of counter_key(): JSON cannot tell all keys
+# apart. "key_columns" is compared with the table in TO.db. An export without news prints nothing, and an empty batch is
+# taken for that. Needs build/counter.so, sqlite3 and iconv.
 
 set -e
 root=$(cd "$(dirname "$0")/../.." && pwd)
 
 shell() { sqlite3 -batch -bail -init /dev/null -cmd '.timeout 10000' -cmd ".load '$root/build/counter'" "$@"; }
 
+fail() {
+    echo "$1" >&2
+    exit 1
+}
+
+need_tables() {
+    has=$(shell -list "$1" "SELECT count(*) FROM sqlite_master WHERE name = 'counter_tables'")
+    [ "$has" = 1 ] || fail "$1: no counter tables"
+}
+
 export_changes() {
-    shell -list "$1" <<SQL
+    need_tables "$1"
+    shell -list "$1" >"$folder/batch.json" <<SQL
 SELECT json_object('source', source, 'since', since, 'upto', upto, 'changes', json_group_array(json_object(
-         'table', table_name, 'key', json(counter_key_json(key)), 'column', column_name,
-         'cell', json(counter_json(cell)), 'seq', seq)))
+         'table', table_name, 'key_columns', key_columns, 'key', json(counter_key_json(key)), 'packed', hex(key),
+         'column', column_name, 'cell', json(counter_json(cell)), 'seq', seq)))
   FROM counter_changes($2)
  GROUP BY source;
 SQL
+    iconv -f UTF-8 -t UTF-8 <"$folder/batch.json" >"$folder/read" 2>&1 ||
+        fail "$1: a key has a text that is not valid UTF-8, for which there is no JSON: changes.sh carries it"
+    cat "$folder/batch.json"
 }
 
-# A cell is collected from its shards; the row without an id brings its life, which is all that a deleted one has.
+# The batch becomes one INSERT for each change, since only a literal makes a BLOB of hexadecimal digits. A cell is collected
+# from its shards; the row without an id brings its life, which is all that a deleted one has.
 import_changes() {
-    [ -s "$2" ] || return 0 # nothing was new
+    [ -f "$2" ] || fail "$2: no such file"
+    [ -s "$2" ] || return 0
+    cat "$2" >"$folder/batch.json"
     shell -list "$1" <<SQL
-BEGIN IMMEDIATE;
-CREATE TEMP TABLE batch AS SELECT CAST(readfile('$2') AS TEXT) AS json;
-CREATE TEMP TABLE change AS SELECT value AS json, json_extract(batch.json, '\$.source') AS source
+CREATE TEMP TABLE batch AS SELECT CAST(readfile('$folder/batch.json') AS TEXT) AS json;
+CREATE TEMP TABLE change AS
+SELECT json_extract(value, '\$.packed') AS packed, json_extract(value, '\$.column') AS "column",
+       json_extract(value, '\$.cell.life') AS life, json_extract(value, '\$.cell.shards') AS shards,
+       json_extract(value, '\$.table') AS "table", json_extract(value, '\$.seq') AS seq,
+       json_extract(value, '\$.key_columns') AS key_columns, json_extract(batch.json, '\$.source') AS source
   FROM batch, json_each(batch.json, '\$.changes');
-INSERT INTO page_views(page_views, path) SELECT 'purge below', json_extract(json, '\$.key[0]') FROM change
- WHERE json_extract(json, '\$.column') IS NULL AND json_extract(json, '\$.key[0]') IS NOT NULL;
-INSERT INTO page_views(page_views, hour) SELECT 'purge below', json_extract(json, '\$.key[1]') FROM change
- WHERE json_extract(json, '\$.column') IS NULL AND json_extract(json, '\$.key[1]') IS NOT NULL;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source)
-SELECT json_extract(json, '\$.table'),
-       counter_key(json_extract(json, '\$.key[0]'), json_extract(json, '\$.key[1]')),
-       json_extract(json, '\$.column'), 0,
-       (SELECT counter_collect(id, clock, value, json_extract(json, '\$.cell.life'))
-          FROM (SELECT json_extract(value, '\$.id') AS id, json_extract(value, '\$.clock') AS clock,
-                       json_extract(value, '\$.value') AS value
-                  FROM json_each(change.json, '\$.cell.shards')
-                UNION ALL SELECT NULL, NULL, NULL)),
-       json_extract(json, '\$.seq'), source
-  FROM change WHERE json_extract(json, '\$.column') IS NOT NULL;
+.output '$folder/rows.sql'
+SELECT 'INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns) VALUES('
+       || quote("table") || ', '
+       || CASE WHEN packed NOT GLOB '*[^0-9A-Fa-f]*' THEN 'X''' || packed || '''' ELSE 'NULL' END || ', '
+       || quote("column") || ', 0, '
+       || quote((SELECT counter_collect(id, clock, value, life)
+                   FROM (SELECT json_extract(value, '\$.id') AS id, json_extract(value, '\$.clock') AS clock,
+                                json_extract(value, '\$.value') AS value
+                           FROM json_each(shards)
+                         UNION ALL SELECT NULL, NULL, NULL)
+                  WHERE "column" IS NOT NULL)) || ', '
+       || quote(seq) || ', ' || quote(source) || ', ' || quote(key_columns) || ');'
+  FROM change;
+.output
+BEGIN IMMEDIATE;
+.read '$folder/rows.sql'
 SELECT counter_seen(json_extract(json, '\$.source'), json_extract(json, '\$.since'), json_extract(json, '\$.upto'))
-  FROM batch WHERE json <> '';
+  FROM batch;
 COMMIT;
 SQL
 }
 
 case $1$# in
-export2 | export3) export_changes "$2" "${3:-0}" ;;
-import3) import_changes "$2" "$3" ;;
+export2 | export3 | import3) ;;
 *)
-    sed -n '7,8s/^# *//p' "$0" >&2
+    sed -n '4,5s/^# *//p' "$0" >&2
     exit 2
     ;;
+esac
+[ -f "$2" ] || fail "$2: no such file"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+case $1 in
+export) export_changes "$2" "${3:-0}" ;;
+import) import_changes "$2" "$3" ;;
 esac

@@ -8,11 +8,11 @@
 -- The hub merges as the files do, shard by shard, so uploads may be late, doubled, in any order, from files that have
 -- pulled from each other. It never counts itself: it has no shard of its own. PostgreSQL 13 or later.
 --
--- The lattice is made of registers that only rise, each in one row, each raised by one INSERT … ON CONFLICT DO UPDATE:
+-- The lattice is made of registers that only rise, each in one row:
 --
 --     cells     life                      the highest wins; even: deleted
 --     shards    (life, clock, value)      the highest wins, compared from left to right
---     floors    floor                     the highest wins, in the order in which SQLite sorts
+--     floors    floor                     the highest wins, in the order in which SQLite sorts the column
 --
 -- What the counter is follows from all three when it is read: the shards whose life is that of their cell, unless it is
 -- deleted or below a floor. So no order between rows can make a difference, and old rows are removed only to save room.
@@ -22,17 +22,25 @@
 --
 -- What is not as in a file:
 --
---   * Texts of keys are compared byte by byte, with the default collation BINARY in mind. Where a key column has NOCASE
---     or another collation, a key that is spelled in two ways is two keys here, and again one in a file that downloads
---     it. So are 1 and 1.0 in a key column without a type, and tables that were created as "t" and as "T". A floor in
---     a TEXT column with such a collation is compared byte by byte, too, and can remove here what a file would keep: in
---     tables that use the hub, set floors in columns of numbers or with BINARY alone.
+--   * A key that is spelled in two ways, where the column has NOCASE, RTRIM or a collation of an application, is two keys
+--     here, and again one in a file that downloads it. So are 1 and 1.0 in a key column without a type, and tables that
+--     were created as "t" and as "T".
+--   * A floor removes what a file would remove, by BINARY, NOCASE and RTRIM. In texts of a column with another collation,
+--     or whose name has a comma and the name of a type, it removes nothing here and is only passed on to the files.
 --   * A REAL from 2^53 on is compared with an INTEGER by its first 17 digits.
 --   * A key with a character U+0000 in a text has no JSON here and shows as NULL. It is never below a floor of the hub;
 --     the files that download it see to that themselves. A floor with such a text, and a text that is not valid UTF-8,
 --     are refused.
 --   * Sums are exact and of any size. Files say `integer overflow` beyond 64 bits.
 --   * Who may upload is trusted, as whoever may write a file is.
+--
+-- Tables of one name have one key, in all files: names, order, affinities and collations of its columns. The first upload
+-- says which; another is refused as a whole. To take a table out of the hub, with all that was counted in it here:
+--
+--     SELECT counter_hub.forget('page_views');
+--
+-- Files keep what they have, and at their next upload send everything once more: where the table is to be gone, DROP it in
+-- the files first.
 
 BEGIN;
 
@@ -55,6 +63,11 @@ INSERT INTO counter_hub.hub DEFAULT VALUES ON CONFLICT DO NOTHING;
 
 -- After the database was restored from a backup, files have seen numbers that it will give again. Then make them
 -- download everything once, by a new id: UPDATE counter_hub.hub SET id = gen_random_uuid();
+
+-- The tables that have come, and the columns of their keys as counter_changes tells them.
+CREATE TABLE IF NOT EXISTS counter_hub.tables(
+  table_name text PRIMARY KEY,
+  key_columns text NOT NULL);
 
 -- A cell. `key` is what counter_key() packs, `key_json` what counter_key_json() makes of it. `changed`, here and below,
 -- is the number of the upload that has raised the row.
@@ -85,15 +98,18 @@ CREATE TABLE IF NOT EXISTS counter_hub.shards(
 
 CREATE INDEX IF NOT EXISTS shards_changed ON counter_hub.shards(changed);
 
--- The floor of a key column, counted from 0: rows below it are gone for good. `packed` is the key with holes that has
--- brought it, for the files; it may hold older floors of other columns, which changes nothing.
+-- The floors of a key column, counted from 0: rows below are gone for good. There is one, the highest, unless the hub
+-- cannot compare them, since it does not know the column's collation: then all that have come, for the files to choose.
+-- `packed` is the key with holes that has brought it, for the files; it may hold older floors of other columns, which
+-- changes nothing.
 CREATE TABLE IF NOT EXISTS counter_hub.floors(
   table_name text NOT NULL,
   key_column integer NOT NULL,
   floor jsonb NOT NULL,
+  collation_name text,
   packed bytea NOT NULL,
   changed bigint NOT NULL,
-  PRIMARY KEY (table_name, key_column));
+  PRIMARY KEY (table_name, key_column, floor));
 
 -- How far each file has uploaded: the number to ask its change feed from. A file that has become another, by a copy or
 -- a restore, is another source and begins at 0.
@@ -106,6 +122,7 @@ CREATE TABLE IF NOT EXISTS counter_hub.sources(
 -- A cell that has no shards, deleted or reset, is one row without an id.
 CREATE TABLE IF NOT EXISTS counter_hub.incoming(
   table_name text NOT NULL,
+  key_columns text NOT NULL,
   key bytea NOT NULL,
   key_json jsonb CHECK (jsonb_typeof(key_json) = 'array'),
   column_name text,
@@ -124,15 +141,30 @@ CREATE TABLE IF NOT EXISTS counter_hub.incoming(
 
 -- ---- floors ---------------------------------------------------------------------------------------------------------
 
--- Does a come before b where SQLite sorts? Numbers, then texts, then blobs, which are objects {"hex":"00ff"} in JSON.
-CREATE OR REPLACE FUNCTION counter_hub.is_less(a jsonb, b jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+-- The collation of a column, counted from 0, of key columns such as 'path TEXT NOCASE, hour INTEGER BINARY'. Names stand
+-- there as they are: NULL if they make it look like another number of columns.
+CREATE OR REPLACE FUNCTION counter_hub.collation_of(key_columns text, key_column bigint, columns integer)
+RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN count(*) = columns THEN max(words[1]) FILTER (WHERE at = key_column + 1) END
+    FROM regexp_matches(key_columns, ' (?:BLOB|TEXT|NUMERIC|INTEGER|REAL) ([^,]+)(?:, |$)', 'g')
+         WITH ORDINALITY AS column_words(words, at)
+$$;
+
+-- Does a come before b where SQLite sorts? Numbers, then texts, then blobs, which are objects {"hex":"00ff"} in JSON. NULL
+-- for two texts of a collation that is not known here.
+CREATE OR REPLACE FUNCTION counter_hub.is_less(a jsonb, b jsonb, collation_name text)
+RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE
     WHEN jsonb_typeof(a) <> jsonb_typeof(b)
       THEN array_position(ARRAY['number', 'string', 'object'], jsonb_typeof(a))
          < array_position(ARRAY['number', 'string', 'object'], jsonb_typeof(b))
     WHEN jsonb_typeof(a) = 'number' THEN (a #>> '{}')::numeric < (b #>> '{}')::numeric
-    WHEN jsonb_typeof(a) = 'string' THEN convert_to(a #>> '{}', 'UTF8') < convert_to(b #>> '{}', 'UTF8')
-    ELSE decode(a ->> 'hex', 'hex') < decode(b ->> 'hex', 'hex')
+    WHEN jsonb_typeof(a) = 'object' THEN decode(a ->> 'hex', 'hex') < decode(b ->> 'hex', 'hex')
+    WHEN collation_name = 'BINARY' THEN convert_to(a #>> '{}', 'UTF8') < convert_to(b #>> '{}', 'UTF8')
+    WHEN collation_name = 'NOCASE'
+      THEN convert_to(lower((a #>> '{}') COLLATE "C"), 'UTF8') < convert_to(lower((b #>> '{}') COLLATE "C"), 'UTF8')
+    WHEN collation_name = 'RTRIM'
+      THEN convert_to(rtrim(a #>> '{}', ' '), 'UTF8') < convert_to(rtrim(b #>> '{}', ' '), 'UTF8')
   END
 $$;
 
@@ -143,6 +175,28 @@ CREATE OR REPLACE FUNCTION counter_hub.mark(of_source text) RETURNS bigint LANGU
   SELECT coalesce(max(mark), 0) FROM counter_hub.sources WHERE source = of_source
 $$;
 
+-- Refuses, or takes note of, the keys of the tables that have come.
+CREATE OR REPLACE FUNCTION counter_hub.check_tables() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  wrong record;
+BEGIN
+  INSERT INTO counter_hub.tables(table_name, key_columns)
+  SELECT table_name, min(key_columns) FROM counter_hub.incoming GROUP BY table_name
+  ON CONFLICT DO NOTHING;
+
+  SELECT i.table_name, t.key_columns AS here, i.key_columns AS there INTO wrong
+    FROM counter_hub.incoming i JOIN counter_hub.tables t USING (table_name)
+   WHERE i.key_columns <> t.key_columns
+   LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'counter_hub: table %: the upload has the key (%), the hub has (%): nothing was taken',
+                    wrong.table_name, wrong.there, wrong.here
+      USING HINT = format('Create the table in the file under another name, or with the key of the hub. If the hub has '
+                          'the wrong one: SELECT counter_hub.forget(%L)', wrong.table_name);
+  END IF;
+END
+$$;
+
 -- Merges what is in counter_hub.incoming, and empties it. All or nothing, for it is one transaction; an upload that was
 -- refused, or whose fate is not known, is simply repeated.
 CREATE OR REPLACE FUNCTION counter_hub.merge(OUT rows_read bigint, OUT rows_changed bigint) LANGUAGE plpgsql AS $$
@@ -150,6 +204,7 @@ DECLARE
   this_upload bigint;
 BEGIN
   UPDATE counter_hub.hub SET number = number + 1 RETURNING number INTO STRICT this_upload;
+  PERFORM counter_hub.check_tables();
   SELECT count(*) INTO rows_read FROM counter_hub.incoming;
 
   INSERT INTO counter_hub.sources AS m(source, mark)
@@ -159,24 +214,32 @@ BEGIN
    GROUP BY i.source
   ON CONFLICT (source) DO UPDATE SET mark = excluded.mark WHERE m.mark < excluded.mark;
 
-  -- Floors; of one that has come in several versions the highest, for an INSERT may meet a row only once.
+  -- Floors that are not below others, here or in what has come; then those go that are below them.
   WITH came AS (
-    SELECT i.table_name, e.at - 1 AS key_column, e.floor, i.key
+    SELECT i.table_name, e.at - 1 AS key_column, e.floor, i.key,
+           counter_hub.collation_of(i.key_columns, e.at - 1, jsonb_array_length(i.key_json)) AS collation_name
       FROM counter_hub.incoming i, jsonb_array_elements(i.key_json) WITH ORDINALITY AS e(floor, at)
      WHERE i.column_name IS NULL AND jsonb_typeof(e.floor) <> 'null')
-  INSERT INTO counter_hub.floors AS f(table_name, key_column, floor, packed, changed)
-  SELECT DISTINCT ON (a.table_name, a.key_column) a.table_name, a.key_column, a.floor, a.key, this_upload
+  INSERT INTO counter_hub.floors(table_name, key_column, floor, collation_name, packed, changed)
+  SELECT a.table_name, a.key_column, a.floor, a.collation_name, a.key, this_upload
     FROM came a
    WHERE NOT EXISTS (
      SELECT FROM came b
-      WHERE b.table_name = a.table_name AND b.key_column = a.key_column AND counter_hub.is_less(a.floor, b.floor))
-  ON CONFLICT (table_name, key_column) DO UPDATE
-     SET floor = excluded.floor, packed = excluded.packed, changed = excluded.changed
-   WHERE counter_hub.is_less(f.floor, excluded.floor);
+      WHERE b.table_name = a.table_name AND b.key_column = a.key_column
+        AND counter_hub.is_less(a.floor, b.floor, a.collation_name))
+     AND NOT EXISTS (
+     SELECT FROM counter_hub.floors b
+      WHERE b.table_name = a.table_name AND b.key_column = a.key_column
+        AND counter_hub.is_less(a.floor, b.floor, a.collation_name))
+  ON CONFLICT DO NOTHING;
+
+  DELETE FROM counter_hub.floors a USING counter_hub.floors b
+   WHERE b.changed = this_upload AND b.table_name = a.table_name AND b.key_column = a.key_column
+     AND counter_hub.is_less(a.floor, b.floor, a.collation_name);
 
   DELETE FROM counter_hub.incoming i USING counter_hub.floors f
    WHERE i.column_name IS NOT NULL AND f.table_name = i.table_name
-     AND counter_hub.is_less(i.key_json -> f.key_column, f.floor);
+     AND counter_hub.is_less(i.key_json -> f.key_column, f.floor, f.collation_name);
 
   -- Lives.
   INSERT INTO counter_hub.cells AS c(table_name, key, column_name, generation, key_json, life, changed)
@@ -209,13 +272,23 @@ BEGIN
      AND (s.table_name, s.key, s.column_name, s.generation) = (c.table_name, c.key, c.column_name, c.generation);
   DELETE FROM counter_hub.shards s USING counter_hub.cells c, counter_hub.floors f
    WHERE f.changed = this_upload AND c.table_name = f.table_name
-     AND counter_hub.is_less(c.key_json -> f.key_column, f.floor)
+     AND counter_hub.is_less(c.key_json -> f.key_column, f.floor, f.collation_name)
      AND (s.table_name, s.key, s.column_name, s.generation) = (c.table_name, c.key, c.column_name, c.generation);
   DELETE FROM counter_hub.cells c USING counter_hub.floors f
    WHERE f.changed = this_upload AND c.table_name = f.table_name
-     AND counter_hub.is_less(c.key_json -> f.key_column, f.floor);
+     AND counter_hub.is_less(c.key_json -> f.key_column, f.floor, f.collation_name);
   DELETE FROM counter_hub.incoming;
 END
+$$;
+
+-- Takes a table out, with all that was counted in it. Marks of files are of all their tables, so they go, too.
+CREATE OR REPLACE FUNCTION counter_hub.forget(of_table text) RETURNS void LANGUAGE sql AS $$
+  UPDATE counter_hub.hub SET number = number + 1;
+  DELETE FROM counter_hub.shards WHERE table_name = of_table;
+  DELETE FROM counter_hub.cells WHERE table_name = of_table;
+  DELETE FROM counter_hub.floors WHERE table_name = of_table;
+  DELETE FROM counter_hub.tables WHERE table_name = of_table;
+  DELETE FROM counter_hub.sources;
 $$;
 
 -- ---- download -------------------------------------------------------------------------------------------------------
@@ -227,25 +300,27 @@ SELECT c.table_name, c.key, c.column_name, c.generation, c.key_json, c.life, c.c
   FROM counter_hub.cells c
  WHERE NOT EXISTS (
    SELECT FROM counter_hub.floors f
-    WHERE f.table_name = c.table_name AND counter_hub.is_less(c.key_json -> f.key_column, f.floor));
+    WHERE f.table_name = c.table_name
+      AND counter_hub.is_less(c.key_json -> f.key_column, f.floor, f.collation_name));
 
 -- What has changed in the uploads from `since` on. A file asks from counter_mark(hub.id), merges the rows, and then
 -- says counter_seen(hub.id, since, hub.number + 1); the number is to be read in the snapshot of the rows, or before. A
 -- cell without shards is one row without an id; floors have no column_name, and a key with holes.
 CREATE OR REPLACE FUNCTION counter_hub.changes(since bigint)
-RETURNS TABLE(table_name text, key bytea, column_name text, generation integer, life bigint, id uuid, clock bigint,
-              value bigint, changed bigint)
+RETURNS TABLE(table_name text, key_columns text, key bytea, column_name text, generation integer, life bigint, id uuid,
+              clock bigint, value bigint, changed bigint)
 LANGUAGE sql STABLE AS $$
-  SELECT f.table_name, f.packed, NULL, 0, NULL::bigint, NULL::uuid, NULL::bigint, NULL::bigint, f.changed
-    FROM counter_hub.floors f
+  SELECT table_name, t.key_columns, f.packed, NULL, 0, NULL::bigint, NULL::uuid, NULL::bigint, NULL::bigint, f.changed
+    FROM counter_hub.floors f JOIN counter_hub.tables t USING (table_name)
    WHERE f.changed >= since
   UNION ALL
-  SELECT table_name, key, column_name, generation, life, s.id, s.clock, s.value, s.changed
+  SELECT table_name, t.key_columns, key, column_name, generation, life, s.id, s.clock, s.value, s.changed
     FROM counter_hub.held c JOIN counter_hub.shards s USING (table_name, key, column_name, generation, life)
+    JOIN counter_hub.tables t USING (table_name)
    WHERE s.changed >= since
   UNION ALL
-  SELECT c.table_name, c.key, c.column_name, c.generation, c.life, NULL, NULL, NULL, c.changed
-    FROM counter_hub.held c
+  SELECT table_name, t.key_columns, c.key, c.column_name, c.generation, c.life, NULL, NULL, NULL, c.changed
+    FROM counter_hub.held c JOIN counter_hub.tables t USING (table_name)
    WHERE c.changed >= since AND c.life > 1
      AND NOT EXISTS (
        SELECT FROM counter_hub.shards s

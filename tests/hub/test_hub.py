@@ -4,6 +4,7 @@ pulled from them all."""
 import itertools
 import json
 import os
+import sqlite3
 import subprocess
 import threading
 import time
@@ -195,10 +196,13 @@ def test_a_file_that_downloads_is_as_if_it_had_pulled(hub, tmp_path, chance, rou
 
 # ---- one by one ----
 
-def upload(hub, rows):
+def upload(hub, rows, key_columns=None):
     """rows: (key_json, column, life, id, clock, value) of table t."""
-    lines = [f"INSERT INTO counter_hub.incoming(table_name, key, key_json, column_name, generation, life, id, clock, "
-             f"value) VALUES ('t', convert_to('{key}', 'UTF8'), '{key}', " +
+    def columns(key):
+        return key_columns or ("path TEXT BINARY" if len(json.loads(key)) == 1 else "path TEXT BINARY, hour INTEGER BINARY")
+
+    lines = [f"INSERT INTO counter_hub.incoming(table_name, key_columns, key, key_json, column_name, generation, life, id, "
+             f"clock, value) VALUES ('t', '{columns(key)}', convert_to('{key}', 'UTF8'), '{key}', " +
              ", ".join("NULL" if v is None else f"'{v}'" for v in [column, 0, *rest]) + ");"
              for key, column, *rest in rows]
     return hub.psql("--single-transaction", text="\n".join(lines) + "SELECT rows_changed FROM counter_hub.merge();")
@@ -239,7 +243,8 @@ def test_versions_merge_in_any_order_and_any_batches(hub, name):
 
 def test_a_mark_rises_by_batches_that_begin_where_it_stands(hub):
     def mark_after(since, upto):
-        hub.psql("--single-transaction", "-c", "INSERT INTO counter_hub.incoming VALUES ('t', '\\x01', '[1]', 'n', 0, "
+        hub.psql("--single-transaction", "-c", "INSERT INTO counter_hub.incoming VALUES "
+                 "('t', 'k INTEGER BINARY', '\\x01', '[1]', 'n', 0, "
                  f"2, NULL, NULL, NULL, 'me', {since}, {upto})", "-c", "SELECT counter_hub.merge()")
         return hub.ask("SELECT counter_hub.mark('me')")[0][0]
 
@@ -261,11 +266,43 @@ ORDER = [-10**30, -7, -0.5, 0, 0.25, 9, 10, 2**63, "", "A", "Z", "a", "a\x01", "
          {"hex": ""}, {"hex": "00"}, {"hex": "00ff"}, {"hex": "61"}, {"hex": "ff"}]
 
 
+def order_of(hub, values, collation):
+    """What is_less says of each pair."""
+    rows = ",".join(f"({n}, $j${json.dumps(value)}$j$::jsonb)" for n, value in enumerate(values))
+    return {(a, b): less for a, b, less in hub.ask(
+        f"WITH v(n, j) AS (VALUES {rows}) "
+        f"SELECT a.n, b.n AS m, counter_hub.is_less(a.j, b.j, '{collation}') FROM v a, v b")}
+
+
 def test_keys_are_ordered_as_sqlite_orders_them(hub):
-    values = ",".join(f"({n}, $j${json.dumps(value)}$j$::jsonb)" for n, value in enumerate(ORDER))
-    wrong = hub.ask(f"WITH v(n, j) AS (VALUES {values}) SELECT a.n, b.n AS m FROM v a, v b "
-                    "WHERE counter_hub.is_less(a.j, b.j) IS DISTINCT FROM (a.n < b.n)")
-    assert wrong == []
+    told = order_of(hub, ORDER, "BINARY")
+    assert told == {(a, b): a < b for a in range(len(ORDER)) for b in range(len(ORDER))}
+
+
+@pytest.mark.parametrize("collation", ["BINARY", "NOCASE", "RTRIM"])
+def test_texts_are_ordered_by_the_collation_of_the_column(hub, collation):
+    texts = ["", " ", "a", "A", "a ", "A  ", "aa", "AB", "ab", "b", "[", "_", "É", "é", "é ", "\t", "a\t", "Z", "日", "🙂"]
+    told = order_of(hub, texts, collation)
+    db = sqlite3.connect(":memory:")
+    for (a, b), less in told.items():
+        assert less == bool(db.execute(f"SELECT ? < ? COLLATE {collation}", [texts[a], texts[b]]).fetchone()[0]), \
+            (texts[a], texts[b])
+
+
+def test_texts_of_other_collations_have_no_order_and_other_values_have(hub):
+    told = order_of(hub, ["a", "b", 1, 2, {"hex": "00"}], "GERMAN")
+    assert [told[pair] for pair in [(0, 1), (1, 0), (2, 3), (3, 2), (2, 0), (0, 4), (4, 2)]] == \
+        [None, None, True, False, True, True, False]
+
+
+@pytest.mark.parametrize("key, collations", [
+    ("a TEXT NOCASE", ["NOCASE"]),
+    ("a TEXT NOCASE, b c, d BLOB RTRIM, e INTEGER BINARY", ["NOCASE", "RTRIM", "BINARY"]),
+    ("a TEXT BINARY, b TEXT NOCASE", [None]),      # one column of a strange name
+    ("a TEXT B TEXT NOCASE", ["B TEXT NOCASE"])])  # no collation that is compared by
+def test_the_collations_of_a_key(hub, key, collations):
+    for n, collation in enumerate(collations):
+        assert hub.ask(f"SELECT counter_hub.collation_of('{key}', {n}, {len(collations)})") == [(collation,)]
 
 
 def test_floors_remove_and_keep_out_and_only_rise(hub):
@@ -418,3 +455,179 @@ def test_a_failure_changes_nothing_and_is_told(hub, tmp_path):
     assert state(other) == before
     assert hub.carry("sideways", tmp_path / "one.db").returncode == 2
     assert hub.carry("up", tmp_path / "none.db").returncode == 1
+
+
+# ---- tables that differ ----
+
+def counted(path, table, row, columns="", tables=()):
+    db = make(path, [table, *tables])
+    db.execute(f"INSERT INTO views{columns} VALUES {row}")
+    return db
+
+
+def test_another_key_under_the_same_name_is_refused_and_disturbs_nobody(hub, tmp_path):
+    one, two = make(tmp_path / "one.db", ONE), make(tmp_path / "two.db", ONE)
+    one.execute("INSERT INTO views VALUES ('/', 1)")
+    hub.go("up", tmp_path / "one.db")
+    others = ["views USING counter(path TEXT, hour INTEGER, hits COUNTER, PRIMARY KEY (path, hour))",
+              "views USING counter(path TEXT COLLATE NOCASE PRIMARY KEY, hits COUNTER)",
+              "views USING counter(page TEXT PRIMARY KEY, hits COUNTER)",
+              "views USING counter(path PRIMARY KEY, hits COUNTER)"]
+    for n, table in enumerate(others):
+        path = tmp_path / f"wrong{n}.db"
+        wrong = counted(path, table, "('/', 5)" if n else "('/', 1, 5)",
+                        tables=["other USING counter(k PRIMARY KEY, n COUNTER)"])
+        wrong.execute("INSERT INTO other VALUES (1, 1)")
+        mine, = wrong.execute("SELECT key_columns FROM counter_changes(0) WHERE table_name = 'views'").fetchone()
+        before = state(wrong)
+        done = hub.carry("up", path)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert f"table views: the upload has the key ({mine}), the hub has (path TEXT BINARY)" in done.stderr
+        assert "counter_hub.forget('views')" in done.stderr
+        done = hub.carry("down", path)
+        assert done.returncode == 1 and f"(path TEXT BINARY), this file has ({mine})" in done.stderr
+        assert state(wrong) == before
+    assert hub.ask("SELECT table_name, key_columns FROM counter_hub.tables") == [("views", "path TEXT BINARY")]
+    assert hub_totals(hub) == totals(one)
+    hub.go("down", tmp_path / "two.db")
+    assert state(two) == state(one)
+
+
+def test_two_keys_of_one_table_in_one_upload_are_refused(hub):
+    done = upload(hub, [('["/"]', "n", 1, ID.format(1), 1, 1), ('["/", 1]', "n", 1, ID.format(1), 1, 1)])
+    assert done.returncode != 0 and "table t: the upload has the key" in done.stderr
+    assert hub.ask("SELECT * FROM counter_hub.tables") == []
+
+
+def test_a_table_that_was_forgotten_may_come_with_another_key(hub, tmp_path):
+    wrong = counted(tmp_path / "wrong.db", "views USING counter(page TEXT PRIMARY KEY, hits COUNTER)", "('/', 5)")
+    wrong.execute("INSERT INTO views(views, page) VALUES ('purge below', '!')")
+    right = counted(tmp_path / "right.db", ONE[0], "('/', 1)", tables=["more USING counter(k PRIMARY KEY, n COUNTER)"])
+    right.execute("INSERT INTO more VALUES (1, 1)")
+    fresh = make(tmp_path / "fresh.db", [ONE[0], "more USING counter(k PRIMARY KEY, n COUNTER)"])
+    hub.go("up", tmp_path / "wrong.db")
+    assert hub.carry("up", tmp_path / "right.db").returncode == 1
+    assert hub.psql("-c", "SELECT counter_hub.forget('views')").returncode == 0
+    for table in "tables", "cells", "shards", "floors", "sources":
+        assert hub.ask(f"SELECT count(*) FROM counter_hub.{table}") == [(0,)]
+    hub.go("up", tmp_path / "right.db")
+    hub.go("down", tmp_path / "fresh.db")
+    assert state(fresh) == state(right)
+    assert hub.carry("up", tmp_path / "wrong.db").returncode == 1
+
+
+def test_only_the_table_that_is_named_is_forgotten(hub, tmp_path):
+    one = counted(tmp_path / "one.db", ONE[0], "('/', 1)", tables=["more USING counter(k PRIMARY KEY, n COUNTER)"])
+    one.execute("INSERT INTO more VALUES (1, 7)")
+    hub.go("up", tmp_path / "one.db")
+    hub.psql("-c", "SELECT counter_hub.forget('views')")
+    assert hub.ask("SELECT table_name, value FROM counter_hub.totals") == [("more", 7)]
+    hub.go("up", tmp_path / "one.db")
+    assert hub_totals(hub) == totals(one)
+
+
+def test_a_counter_that_a_file_does_not_have_is_left_out_and_told(hub, tmp_path):
+    wide = "views USING counter(path TEXT PRIMARY KEY, hits COUNTER, \"it's\" COUNTER)"
+    counted(tmp_path / "wide.db", wide, "('/', 1, 2), ('/a', NULL, 3)")
+    narrow = make(tmp_path / "narrow.db", ONE)
+    hub.go("up", tmp_path / "wide.db")
+    done = hub.carry("down", tmp_path / "narrow.db")
+    assert (done.returncode, done.stdout[:2]) == (0, "1|")
+    assert done.stderr == ("table views: left out what the hub has for it's, for the table here has no such counter; once "
+                           "it has, DELETE FROM counter_peers makes everything come once more\n")
+    assert narrow.execute("SELECT * FROM views").fetchall() == [("/", 1)]
+    assert hub.go("down", tmp_path / "narrow.db")[0] == 0
+    narrow.execute("DELETE FROM counter_peers")
+    assert hub.carry("down", tmp_path / "narrow.db").stdout.startswith("1|")
+    narrow.execute("DROP TABLE views")
+    narrow.execute(f"CREATE VIRTUAL TABLE {wide}")
+    narrow.execute("DELETE FROM counter_peers")
+    hub.go("down", tmp_path / "narrow.db")
+    assert narrow.execute("SELECT * FROM views ORDER BY 1").fetchall() == [("/", 1, 2), ("/a", 0, 3)]
+
+
+def test_a_counter_that_is_in_other_letters_here_is_left_out(hub, tmp_path):
+    counted(tmp_path / "one.db", "views USING counter(path TEXT PRIMARY KEY, Hits COUNTER, hits2 COUNTER)", "('/', 1, 2)")
+    two = make(tmp_path / "two.db", ["views USING counter(path TEXT PRIMARY KEY, hits COUNTER, hits2 COUNTER)"])
+    hub.go("up", tmp_path / "one.db")
+    done = hub.carry("down", tmp_path / "two.db")
+    assert done.returncode == 0 and "what the hub has for Hits," in done.stderr
+    assert two.execute("SELECT * FROM views").fetchall() == [("/", 0, 2)]
+
+
+# ---- floors of texts ----
+
+PATHS = ["A", "a", "B", "b", "C", "c", "a ", "b ", "", " ", "É", "é"]
+
+
+@pytest.mark.parametrize("collation", ["BINARY", "NOCASE", "RTRIM"])
+@pytest.mark.parametrize("floor", ["B", "b "])
+def test_a_floor_of_texts_removes_what_a_file_removes(hub, tmp_path, collation, floor):
+    tables = [f"views USING counter(path TEXT COLLATE {collation}, hour INTEGER, hits COUNTER, PRIMARY KEY (hour, path))"]
+    one, two = make(tmp_path / "one.db", tables), make(tmp_path / "two.db", tables)
+    for n, path in enumerate(PATHS):
+        one.execute("INSERT INTO views VALUES (?, ?, 1)", [path, n])
+    two.execute("INSERT INTO views(views, path) VALUES ('purge below', ?)", [floor])
+    hub.go("up", tmp_path / "one.db")
+    hub.go("up", tmp_path / "two.db")
+    assert_hub_brings_all(hub, tmp_path, [tmp_path / "one.db", tmp_path / "two.db"], tables)
+
+
+def test_floors_that_the_hub_cannot_compare_are_all_passed_on_and_remove_nothing(hub):
+    key = "path TEXT GERMAN"
+    upload(hub, [(f'["{path}"]', "n", 1, ID.format(1), 1, 1) for path in "abc"], key)
+    floor = lambda path: [(f'["{path}"]', None, None, None, None, None)]
+    assert [upload(hub, floor(path), key).stdout for path in "bab"] == ["1\n", "1\n", "0\n"]
+    assert len(hub.ask("SELECT * FROM counter_hub.totals")) == 3
+    assert hub.ask("SELECT floor FROM counter_hub.floors ORDER BY 1") == [("a",), ("b",)]
+    assert hub.ask("SELECT count(*) FROM counter_hub.changes(0) WHERE column_name IS NULL") == [(2,)]
+
+
+def test_of_floors_that_can_be_compared_the_highest_is_kept(hub):
+    floor = lambda path: (f'["{path}"]', None, None, None, None, None)
+    upload(hub, [floor("b"), floor("C"), floor("a")], "path TEXT NOCASE")
+    assert hub.ask("SELECT floor FROM counter_hub.floors") == [("C",)]
+    upload(hub, [floor("B"), floor("d")], "path TEXT NOCASE")
+    assert hub.ask("SELECT floor FROM counter_hub.floors") == [("d",)]
+
+
+# ---- what cannot be sent ----
+
+def test_a_text_that_is_not_utf8_is_named_with_its_table_and_key(hub, tmp_path):
+    path = tmp_path / "it's.db"
+    one = counted(path, ONE[0], "('ü日🙂', 1), (CAST(x'efbfbeefbfbf7f' AS TEXT), 1)")
+    assert hub.go("up", path) == [2, 4]
+    keys = ["ff", "61c3", "80", "c080", "eda080", "f5808080", "e28261"]
+    for key in keys:
+        one.execute(f"INSERT INTO views VALUES (CAST(x'{key}' AS TEXT), 1)")
+    done = hub.carry("up", path)
+    assert (done.returncode, done.stdout) == (1, "")
+    for key in keys:
+        packed = f"D103{len(key) // 2:02X}{key.upper()}"
+        assert f"it's.db: table views: the key {packed} has a text that is not valid UTF-8" in done.stderr
+    assert len(done.stderr.splitlines()) == len(keys)
+    assert len(hub.ask("SELECT * FROM counter_hub.totals")) == 2
+
+
+def test_a_text_with_the_letters_of_a_zero_character_has_json(hub, tmp_path):
+    counted(tmp_path / "one.db", ONE[0], r"('a\u0000b', 3), ('\\u0000', 4)")
+    hub.go("up", tmp_path / "one.db")
+    assert hub.ask("SELECT key_json ->> 0, value FROM counter_hub.totals ORDER BY 2") == [(r"a\u0000b", 3), (r"\\u0000", 4)]
+
+
+@pytest.mark.parametrize("way", ["up", "down"])
+def test_what_is_missing_is_said(hub, tmp_path, way):
+    def said(path):
+        done = hub.carry(way, path)
+        assert (done.returncode, done.stdout) == (1, "")
+        return done.stderr
+
+    one = counted(tmp_path / "one.db", ONE[0], "('/', 1)")
+    sqlite3.connect(tmp_path / "plain.db").execute("CREATE TABLE t(a)")
+    assert said(tmp_path / "none.db") == f"{tmp_path}/none.db: no such file\n"
+    assert not (tmp_path / "none.db").exists()
+    assert "no counter tables" in said(tmp_path / "plain.db")
+    hub.psql("-c", "SET client_min_messages = error", "-c", "DROP SCHEMA counter_hub CASCADE")
+    assert "run psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql first" in said(tmp_path / "one.db")
+    hub.env["PGHOST"] = str(tmp_path)
+    assert "connection" in said(tmp_path / "one.db")
