@@ -99,10 +99,14 @@ static sqlite3_stmt *prepare_floors(ctr_floors *floors, ctr_sql which, char *lis
     return made;
 }
 
-static void bind_values(sqlite3_stmt *row, const ctr_shape *shape, sqlite3_value **values)
+/* A value that cannot be bound would be no floor. */
+static void bind_values(sqlite3_stmt *row, const ctr_shape *shape, sqlite3_value **values,
+                        ctr_problem *problem)
 {
     for (int i = 0; row && i < shape->n_keys; i++)
-        if (values[i]) sqlite3_bind_value(row, i + 1, values[i]);
+        if (values[i])
+            ctr_problem_sqlite(problem, sqlite3_db_handle(row),
+                               sqlite3_bind_value(row, i + 1, values[i]));
 }
 
 static bool step_floors(ctr_floors *floors, sqlite3_stmt *row, ctr_problem *problem)
@@ -134,7 +138,7 @@ bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *
     if (!floors->below)
         floors->below = prepare_floors(floors, CTR_SQL_FLOORS_BELOW, sqlite3_mprintf(""),
                                        compared(floors->shape, ">"), problem);
-    bind_values(floors->below, floors->shape, keys);
+    bind_values(floors->below, floors->shape, keys, problem);
     bool below = step_floors(floors, floors->below, problem);
     sqlite3_reset(floors->below);
     return below;
@@ -161,7 +165,7 @@ static bool rises(ctr_floors *floors, sqlite3_value **values, bool *has_row, ctr
     bool any = false, rises = false;
     sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_LOWER, sqlite3_mprintf(""),
                                        would_rise(floors->shape), problem);
-    bind_values(row, floors->shape, values);
+    bind_values(row, floors->shape, values, problem);
     if (step_floors(floors, row, problem)) {
         rises = sqlite3_column_int(row, 0) != 0;
         *has_row = sqlite3_column_int(row, 1) != 0;
@@ -177,7 +181,7 @@ static void count_below(ctr_floors *floors, sqlite3_value **values, int64_t size
 {
     sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_COUNT, size_list(floors->shape),
                                        compared(floors->shape, "<"), problem);
-    bind_values(row, floors->shape, values);
+    bind_values(row, floors->shape, values, problem);
     if (step_floors(floors, row, problem)) {
         size[0] = sqlite3_column_int64(row, 0);
         size[1] = sqlite3_column_int64(row, 1);
@@ -195,7 +199,7 @@ static void write_floors(ctr_floors *floors, sqlite3_value **values, bool has_ro
                                  sqlite3_mprintf(""), problem)
                 : prepare_floors(floors, CTR_SQL_FLOORS_INSERT, insert_list(floors->shape),
                                  sqlite3_mprintf(""), problem);
-    bind_values(row, floors->shape, values);
+    bind_values(row, floors->shape, values, problem);
     if (row) sqlite3_bind_int64(row, n + 1, number);
     if (row) sqlite3_bind_int64(row, n + 2, size[0]);
     if (row) sqlite3_bind_int64(row, n + 3, size[1]);
@@ -203,12 +207,17 @@ static void write_floors(ctr_floors *floors, sqlite3_value **values, bool has_ro
     sqlite3_finalize(row);
 }
 
-static void remove_below(ctr_floors *floors, sqlite3_value **values, ctr_problem *problem)
+/* A trigger that somebody put on the stored table must not keep rows. */
+static void remove_below(ctr_floors *floors, sqlite3_value **values, int64_t n,
+                         ctr_problem *problem)
 {
     sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_REMOVE, sqlite3_mprintf(""),
                                        compared(floors->shape, "<"), problem);
-    bind_values(row, floors->shape, values);
+    bind_values(row, floors->shape, values, problem);
     step_floors(floors, row, problem);
+    if (problem->rc == SQLITE_OK && sqlite3_changes(floors->db) != n)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "the stored table did not let go of all rows below");
     sqlite3_finalize(row);
 }
 
@@ -252,7 +261,7 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
     if (ctr_succession_floors_rose(floors->post, problem)) return 0;
     write_floors(floors, values, has_row, size, problem);
     if (problem->rc != SQLITE_OK) return 0;
-    remove_below(floors, values, problem);
+    remove_below(floors, values, size[0], problem);
     if (problem->rc != SQLITE_OK) ctr_guard_spoil(ctr_guard_of(floors->post));
     return size[0];
 }

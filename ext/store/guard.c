@@ -188,15 +188,16 @@ int ctr_guard_settle(ctr_guard *guard, ctr_problem *problem)
     return problem->rc;
 }
 
-int ctr_guard_sync(ctr_guard *guard)
+int ctr_guard_sync(ctr_guard *guard, ctr_problem *problem)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_guard_settle(guard, &problem);
+    ctr_guard_settle(guard, problem);
+    if (guard->spoiled)
+        ctr_problem_set(problem, SQLITE_ABORT,
+                        "a statement of this transaction failed half-way and could not be taken "
+                        "back: the transaction is rolled back");
     for (ctr_post *post = guard->posts; post; post = post->next)
         if (post->after == CTR_AFTER_READ) read_pair(post);
-    int rc = problem.rc;
-    ctr_problem_close(&problem);
-    return guard->spoiled ? SQLITE_ABORT : rc;
+    return problem->rc;
 }
 
 void ctr_guard_commit(ctr_guard *guard)
@@ -252,9 +253,4 @@ void ctr_guard_spoil(ctr_guard *guard)
 {
     if (!guard->spoiled) guard->spoiled_depth = guard->depth;
     guard->spoiled = true;
-}
-
-bool ctr_guard_is_spoiled(const ctr_guard *guard)
-{
-    return guard->spoiled;
 }

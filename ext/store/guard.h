@@ -9,8 +9,8 @@
  *           rollback, rollback to, commit: nothing is remembered <--------'
  *
  * So that nothing is remembered, a virtual table that has joined the transaction passes on what
- * SQLite tells it; each counter table does, and for counter_inc on ordinary tables the internal
- * table counter_witness. The witness in the row is renewed within the transaction; its attribute is
+ * SQLite tells it; each counter table does, and counter_changes, and for counter_inc on ordinary
+ * tables the internal table counter_witness. The witness in the row is renewed within the transaction; its attribute is
  * written after the commit, so a file may be ahead of its attribute, never behind.
  *
  * The identity also has the number that rows are stamped with (core/sequence.h), read and raised in
@@ -46,7 +46,7 @@ int ctr_guard_settle(ctr_guard *guard, ctr_problem *problem);
 
 /* What SQLite tells the tables that have joined. Of these only the first can fail, and then the
  * transaction is rolled back: an attribute that is not written leaves the file ahead of it. */
-int ctr_guard_sync(ctr_guard *guard);
+int ctr_guard_sync(ctr_guard *guard, ctr_problem *problem);
 void ctr_guard_commit(ctr_guard *guard);
 void ctr_guard_rollback(ctr_guard *guard);
 void ctr_guard_savepoint(ctr_guard *guard, int level);
@@ -57,7 +57,6 @@ void ctr_guard_rollback_to(ctr_guard *guard, int level);
  * not take back the first: the transaction cannot be committed, unless it is rolled back to a
  * savepoint before the statement. */
 void ctr_guard_spoil(ctr_guard *guard);
-bool ctr_guard_is_spoiled(const ctr_guard *guard);
 
 /* Remembers nothing of a schema for which no table will be told of the transaction's end. */
 void ctr_guard_forget(ctr_post *post);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/varint.h"
+#include "store/pack.h"
 #include "store/post.h"
 #include "store/shape.h"
 
@@ -12,7 +13,7 @@ enum {
     NUMBER_SHIFT = 12,    /* a row of news is number << 12, or one of those behind it */
     CHUNK_IDS = 1000,     /* ids in one row, at most */
     MOST_BYTES = 1 << 20, /* that wait for the end of the transaction */
-    SWEEP_IDS = 1000      /* looked at in one step of the sweep, at least */
+    SWEEP_IDS = 1000      /* looked at in one step of the sweep, or up to twice as many */
 };
 
 struct ctr_news {
@@ -32,8 +33,8 @@ struct ctr_news {
 
     int64_t first; /* the first number of this transaction */
     bool written;  /* some of it before its end */
-    bool doubtful; /* a savepoint was rolled back; perhaps with the table */
-    bool lost;     /* and with what was written, ids of rows that are still there */
+    bool doubtful; /* whether the table is there: a savepoint was rolled back, a table dropped */
+    bool lost;     /* ids of rows that may be there */
     sqlite3_stmt *append;
 };
 
@@ -79,8 +80,8 @@ void ctr_news_end(ctr_post *post)
 void ctr_news_rolled_back_to(ctr_post *post)
 {
     for (ctr_news *news = post->news; news; news = news->next) {
-        news->doubtful = news->n_chunks > 0 || news->written;
-        news->lost = news->written;
+        news->doubtful |= news->n_chunks > 0 || news->written;
+        news->lost |= news->written;
     }
 }
 
@@ -105,13 +106,16 @@ void ctr_news_close(ctr_post *post)
     }
 }
 
+/* It may yet be taken back, by a savepoint or because it fails: then everything is looked for again. */
 void ctr_news_forget(ctr_post *post, const char *table)
 {
-    ctr_news *news = ctr_news_of(post, table);
-    if (!news) return;
-    forget_waiting(news);
-    sqlite3_finalize(news->append);
-    news->append = NULL;
+    for (ctr_news *news = post->news; news; news = news->next) {
+        if (sqlite3_stricmp(news->table, table) != 0) continue;
+        news->size = news->n_chunks = 0;
+        news->doubtful = news->lost = news->first != 0;
+        sqlite3_finalize(news->append);
+        news->append = NULL;
+    }
 }
 
 static int make_room_for_one(ctr_news *news, ctr_problem *problem)
@@ -216,8 +220,7 @@ typedef struct sweep {
     int64_t from, last;
     bool reached_end;
     size_t seen, kept;
-    uint8_t *bytes; /* of the ids that are kept */
-    size_t size;
+    ctr_packed ids; /* those that are kept, as LEB128 */
 } sweep;
 
 static int64_t read_cursor(ctr_run *run)
@@ -231,7 +234,7 @@ static int64_t read_cursor(ctr_run *run)
             from = ctr_varint_unzigzag(n);
     }
     sqlite3_finalize(row);
-    return from > 0 ? from : 0;
+    return from > 0 && from < ctr_news_first(CTR_SEQUENCE_MAX) ? from : 0;
 }
 
 static void keep_id(sweep *work, sqlite3_stmt *holds, int64_t id, int64_t number,
@@ -242,13 +245,9 @@ static void keep_id(sweep *work, sqlite3_stmt *holds, int64_t id, int64_t number
     bool still = ctr_run_row(work->run, holds);
     sqlite3_reset(holds);
     if (!still || problem->rc != SQLITE_OK) return;
-    uint8_t *bytes = sqlite3_realloc64(work->bytes, work->size + CTR_VARINT_MAX);
-    if (!bytes) {
-        ctr_problem_nomem(problem);
-        return;
-    }
-    work->bytes = bytes;
-    work->size = (size_t)(ctr_varint_put(bytes + work->size, ctr_varint_zigzag(id)) - bytes);
+    uint8_t *out = ctr_pack_room(&work->ids, CTR_VARINT_MAX, problem);
+    if (!out) return;
+    work->ids.size = (size_t)(ctr_varint_put(out, ctr_varint_zigzag(id)) - work->ids.bytes);
     work->kept++;
 }
 
@@ -263,11 +262,12 @@ static void look_at_news(sweep *work, int64_t newest, ctr_problem *problem)
         ctr_ids ids = {0};
         int64_t key = sqlite3_column_int64(row, 0);
         if (key >= ctr_news_first(newest)) break;
-        if (work->seen >= SWEEP_IDS) {
+        take_ids(&ids, row, work->table, problem);
+        if (work->seen > 0 && work->seen + ids.n > 2 * SWEEP_IDS) {
             work->reached_end = false;
+            sqlite3_free(ids.ids);
             break;
         }
-        take_ids(&ids, row, work->table, problem);
         for (size_t i = 0; i < ids.n; i++)
             keep_id(work, holds, ids.ids[i], key >> NUMBER_SHIFT, problem);
         work->seen += ids.n;
@@ -298,7 +298,7 @@ static void write_sweep(sweep *work)
         ctr_run_row(work->run, row);
         sqlite3_finalize(row);
     }
-    if (work->kept > 0) put_news(work->run, work->last, work->bytes, work->size);
+    if (work->kept > 0) put_news(work->run, work->last, work->ids.bytes, work->ids.size);
     int64_t next = work->reached_end ? 0 : work->last;
     uint8_t *end = ctr_varint_put(cursor, ctr_varint_zigzag(next));
     put_news(work->run, 0, cursor, (size_t)(end - cursor));
@@ -310,7 +310,7 @@ static bool sweep_once(ctr_run *run, const char *table, int64_t newest, ctr_prob
     sweep work = {.run = run, .table = table, .from = read_cursor(run)};
     look_at_news(&work, newest, problem);
     if (problem->rc == SQLITE_OK) write_sweep(&work);
-    sqlite3_free(work.bytes);
+    sqlite3_free(work.ids.bytes);
     return problem->rc == SQLITE_OK && 4 * (work.seen - work.kept) >= work.seen && work.seen > 0;
 }
 

@@ -34,7 +34,7 @@ int ctr_news_flush(ctr_post *post, ctr_problem *problem);
 void ctr_news_end(ctr_post *post);
 void ctr_news_rolled_back_to(ctr_post *post);
 
-/* The table goes away, or gets another name; call ctr_news_flush before. */
+/* The table goes away, or gets another name; what it had is to be flushed before, if it stays. */
 void ctr_news_forget(ctr_post *post, const char *table);
 
 /* For the guard: finalizes statements; frees everything. */

@@ -1,8 +1,9 @@
-/* store/post.h - the inside of a guard, for the three files that are it.
+/* store/post.h - the inside of a guard, for the files that are it.
  *
  *     guard.c         posts, statements that are kept, joining a transaction and its end
  *     watch.c         looks whether the identity is still that of the file; renews, stamps
  *     succession.c    what follows when it is not: a new id, or a refusal
+ *     news.c          which rows the transaction has changed
  */
 #ifndef CTR_STORE_POST_H
 #define CTR_STORE_POST_H

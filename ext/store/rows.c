@@ -450,9 +450,10 @@ bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_pr
             problem);
     if (!row) return false;
     sqlite3_bind_int64(row, 1, rowid);
-    for (int i = 0; i < rows->shape->n_keys; i++)
-        if (keys[i]) sqlite3_bind_value(row, i + 2, keys[i]);
-    int rc = sqlite3_step(row);
+    int rc = SQLITE_OK;
+    for (int i = 0; i < rows->shape->n_keys && rc == SQLITE_OK; i++)
+        if (keys[i]) rc = sqlite3_bind_value(row, i + 2, keys[i]);
+    if (rc == SQLITE_OK) rc = sqlite3_step(row);
     ctr_problem_sqlite(problem, rows->db, rc);
     sqlite3_finalize(row);
     return rc == SQLITE_ROW;

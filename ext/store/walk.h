@@ -1,7 +1,7 @@
 /* store/walk.h - the rows of a stored table, all or what has changed since a number.
  *
  *     ctr_walk_open(&walk, db, schema, table, shape, since, problem);
- *     while (ctr_walk_next(&walk)) ... sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + i) ...
+ *     while (ctr_walk_next(&walk, problem)) ... sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + i) ...
  *     ctr_walk_close(&walk);
  *
  * All are read in the order of storage, for no collation of a foreign file is trusted; what has
@@ -24,7 +24,7 @@ typedef struct ctr_walk {
     size_t at;
 } ctr_walk;
 
-/* To be closed whatever is returned. The names and the problem are borrowed until then. */
+/* To be closed whatever is returned. The names are borrowed until then. */
 int ctr_walk_open(ctr_walk *walk, sqlite3 *db, const char *schema, const char *table,
                   const ctr_shape *shape, int64_t since, ctr_problem *problem);
 bool ctr_walk_next(ctr_walk *walk, ctr_problem *problem);

@@ -224,7 +224,9 @@ static bool same_argument(sqlite3_value *a, sqlite3_value *b)
 {
     if (!a || !b) return !a && !b;
     if (sqlite3_value_type(a) != sqlite3_value_type(b)) return false;
-    const void *x = sqlite3_value_blob(a), *y = sqlite3_value_blob(b);
+    bool text = sqlite3_value_type(a) == SQLITE_TEXT; /* which may be converted: before its size */
+    const void *x = text ? (const void *)sqlite3_value_text(a) : sqlite3_value_blob(a),
+               *y = text ? (const void *)sqlite3_value_text(b) : sqlite3_value_blob(b);
     int size = sqlite3_value_bytes(a);
     return size == sqlite3_value_bytes(b) && (size == 0 || (x && y && !memcmp(x, y, (size_t)size)));
 }

@@ -293,7 +293,10 @@ static bool take_change(ctr_change *change, sqlite3_value **columns, ctr_problem
     change->cell = sqlite3_value_blob(columns[COLUMN_CELL]);
     change->cell_size = (size_t)sqlite3_value_bytes(columns[COLUMN_CELL]);
     change->key_text = (const char *)sqlite3_value_text(columns[COLUMN_KEY_COLUMNS]);
-    if (!change->table || (!floors && !change->column)) ctr_problem_nomem(problem);
+    if (!change->table || (!floors && !change->column) || (change->key_size && !change->key) ||
+        (change->cell_size && !change->cell) ||
+        (!change->key_text && sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL))
+        ctr_problem_nomem(problem);
     check_source(change, columns[COLUMN_SOURCE], problem);
     return problem->rc == SQLITE_OK;
 }

@@ -126,6 +126,10 @@ static void check_rows(ctr_table *table, ctr_problem *problem)
 /* What this transaction has changed must be in the news before they are looked at. */
 static void check_news(ctr_table *table, ctr_problem *problem)
 {
+    if (table->rows.writing)
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "a trigger on a stored table cannot check it, for its row is half-way there");
     if (ctr_news_flush(table->post, problem) == SQLITE_OK)
         ctr_news_check(table->db, table->schema, table->name, problem);
 }

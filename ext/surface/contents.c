@@ -61,7 +61,11 @@ static void close_subject(subject *asked)
 /* An argument of counter_table_digest; NULL and an error if it is no TEXT. */
 static const char *name_argument(sqlite3_context *ctx, const char *what, sqlite3_value *value)
 {
-    if (sqlite3_value_type(value) == SQLITE_TEXT) return (const char *)sqlite3_value_text(value);
+    if (sqlite3_value_type(value) == SQLITE_TEXT) {
+        const char *text = (const char *)sqlite3_value_text(value);
+        if (!text) sqlite3_result_error_nomem(ctx);
+        return text;
+    }
     ctr_arg_refuse(ctx, "counter_table_digest", what, "TEXT", value);
     return NULL;
 }

@@ -1,6 +1,8 @@
 /* surface/joined.c - passes on how transactions go. */
 #include "surface/joined.h"
 
+#include "surface/args.h"
+
 static ctr_guard *guard_of(sqlite3_vtab *base)
 {
     return ((ctr_joined *)base)->guard;
@@ -14,12 +16,9 @@ int ctr_joined_begin(sqlite3_vtab *base)
 
 int ctr_joined_sync(sqlite3_vtab *base)
 {
-    int rc = ctr_guard_sync(guard_of(base));
-    if (rc == SQLITE_OK || !ctr_guard_is_spoiled(guard_of(base))) return rc;
-    sqlite3_free(base->zErrMsg);
-    base->zErrMsg = sqlite3_mprintf("a statement of this transaction failed half-way and could not "
-                                    "be taken back: the transaction is rolled back");
-    return rc;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_guard_sync(guard_of(base), &problem);
+    return ctr_arg_table_problem(base, "COMMIT", &problem);
 }
 
 int ctr_joined_commit(sqlite3_vtab *base)

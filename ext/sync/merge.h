@@ -2,7 +2,7 @@
  *
  *     ctr_merge_find(merge, keys, problem)                  false: below a floor, to be dropped
  *     ctr_merge_cell(merge, counter, &cell, problem)        for each cell that came
- *     ctr_merge_write(merge, keys, problem)                 one write; true if the row has changed
+ *     ctr_merge_write(merge, problem)                       one write; true if the row has changed
  *
  * What the cells prove goes to counter_conflicts first (sync/conflicts.h).
  */

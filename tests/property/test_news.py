@@ -1,5 +1,6 @@
 """test_news.py - deltas find every row that has changed, and the news that tell of them stay short."""
 import random
+import sqlite3
 
 import pytest
 
@@ -147,3 +148,47 @@ def test_a_table_whose_creation_is_taken_back_has_no_news(db):
     db.execute("COMMIT")
     check(db)
     assert changed_since(db, 1) == {"a"}
+
+
+@pytest.mark.parametrize("taken_back", [
+    ["CREATE TABLE u_cells(x)", "BEGIN", "INSERT INTO t VALUES ('a', 1)", "!ALTER TABLE t RENAME TO u"],
+    ["BEGIN", "INSERT INTO t VALUES ('a', 1)", "SAVEPOINT s", "ALTER TABLE t RENAME TO u", "ROLLBACK TO s"],
+    ["BEGIN", "INSERT INTO t VALUES ('a', 1)", "SAVEPOINT s", "DROP TABLE t", "ROLLBACK TO s"],
+    ["CREATE TRIGGER no BEFORE DELETE ON counter_tables BEGIN SELECT raise(ABORT, 'no'); END",
+     "BEGIN", "INSERT INTO t VALUES ('a', 1)", "!DROP TABLE t"]])
+def test_a_rename_or_drop_that_is_taken_back_loses_no_news(db, taken_back):
+    count(db, ["before"])
+    rise(db)
+    for sql in taken_back:
+        if sql.startswith("!"):
+            with pytest.raises(sqlite3.Error):
+                db.execute(sql[1:])
+        else:
+            db.execute(sql)
+    db.execute("COMMIT")
+    check(db)
+    assert "a" in changed_since(db, number(db))
+
+
+def test_a_source_that_renames_between_counts_gives_all(db, tmp_path):
+    peer = connect(tmp_path / "b.db")
+    pull = f"SELECT * FROM counter_pull('{tmp_path / 'a.db'}')"
+    name = "t"
+    for step in range(40):
+        rise(db)
+        db.execute("BEGIN")
+        db.execute(f"INSERT INTO {name} VALUES (?, 1)", (f"key {step}",))
+        if step % 3 == 0:
+            db.execute("SAVEPOINT s")
+        other = "u" if name == "t" else "t"
+        db.execute(f"ALTER TABLE {name} RENAME TO {other}")
+        db.execute(f"INSERT INTO {other} VALUES (?, 1)", (f"other {step}",))
+        if step % 3 == 0:
+            db.execute("ROLLBACK TO s")
+        else:
+            name = other
+        db.execute("COMMIT")
+        peer.execute(pull).fetchall()
+        assert (peer.execute("SELECT k, n FROM t ORDER BY k").fetchall()
+                == db.execute(f"SELECT k, n FROM {name} ORDER BY k").fetchall())
+    peer.close()

@@ -585,3 +585,33 @@ SELECT * FROM counter_pull('phone');
 INSERT INTO counter_changes VALUES('v', counter_key(4), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 --!~ counter_changes: table v: *trigger*
 SELECT * FROM v;
+
+-- # a-trigger-that-keeps-rows-below-a-floor-is-an-error-and-the-transaction-cannot-be-committed
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(1, 1), (9, 9);
+CREATE TRIGGER kept BEFORE DELETE ON v_cells BEGIN SELECT raise(IGNORE); END;
+INSERT INTO v(v, k) VALUES('purge below', 5);
+--! v: the stored table did not let go of all rows below
+SELECT count(*) FROM counter_floors('v');
+--= 0
+BEGIN;
+INSERT INTO v(v, k) VALUES('purge below', 5);
+--! v: the stored table did not let go of all rows below
+INSERT INTO v VALUES(9, 1);
+COMMIT;
+--!~ *a statement of this transaction failed half-way and could not be taken back*
+SELECT * FROM v;
+--= 1|1
+--= 9|9
+SELECT count(*) FROM counter_floors('v');
+--= 0
+BEGIN;
+INSERT INTO v VALUES(9, 1);
+SAVEPOINT s;
+INSERT INTO v(v, k) VALUES('purge below', 5);
+--! v: the stored table did not let go of all rows below
+ROLLBACK TO s;
+COMMIT;
+SELECT * FROM v;
+--= 1|1
+--= 9|10
