@@ -20,9 +20,9 @@ DELETE FROM "{schema}"."{table}_news" WHERE _seq BETWEEN ?1 AND ?2;
 -- name: NEWS_PUT
 INSERT OR REPLACE INTO "{schema}"."{table}_news"(_seq, ids) VALUES (?1, ?2);
 
--- Is the row still there, and not changed since?
+-- Which of these rows are still there and have not changed since?
 -- name: NEWS_HOLDS
-SELECT 1 FROM "{schema}"."{table}_cells" WHERE _id = ?1 AND _seq <= ?2;
+SELECT _id FROM "{schema}"."{table}_cells" WHERE _id IN ("{values}") AND _seq <= ?1;
 
 -- name: NEWS_NUMBERS
 SELECT _id, _seq FROM "{schema}"."{table}_cells" ORDER BY _id;

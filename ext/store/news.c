@@ -13,6 +13,7 @@ enum {
     NUMBER_SHIFT = 12,    /* a row of news is number << 12, or one of those behind it */
     CHUNK_IDS = 1000,     /* ids in one row, at most */
     MOST_BYTES = 1 << 20, /* that wait for the end of the transaction */
+    BLOCK_IDS = 64,       /* asked for by one statement */
     SWEEP_IDS = 1000      /* looked at in one step of the sweep, or up to twice as many */
 };
 
@@ -237,25 +238,48 @@ static int64_t read_cursor(ctr_run *run)
     return from > 0 && from < ctr_news_first(CTR_SEQUENCE_MAX) ? from : 0;
 }
 
-static void keep_id(sweep *work, sqlite3_stmt *holds, int64_t id, int64_t number,
-                    ctr_problem *problem)
+/* NEWS_HOLDS for up to BLOCK_IDS rows; parameters: the number, then the ids. */
+static sqlite3_stmt *prepare_holds(ctr_run *run)
 {
-    sqlite3_bind_int64(holds, 1, id);
-    sqlite3_bind_int64(holds, 2, number);
-    bool still = ctr_run_row(work->run, holds);
-    sqlite3_reset(holds);
-    if (!still || problem->rc != SQLITE_OK) return;
+    sqlite3_str *list = sqlite3_str_new(NULL);
+    for (int i = 0; i < BLOCK_IDS; i++) sqlite3_str_appendf(list, i ? ", ?%d" : "?%d", i + 2);
+    char *values = sqlite3_str_finish(list);
+    if (!values) ctr_problem_nomem(run->problem);
+    run->slots.values = values;
+    sqlite3_stmt *holds = ctr_run_prepare(run, CTR_SQL_NEWS_HOLDS);
+    run->slots.values = NULL;
+    sqlite3_free(values);
+    return holds;
+}
+
+static void keep_id(sweep *work, int64_t id, ctr_problem *problem)
+{
     uint8_t *out = ctr_pack_room(&work->ids, CTR_VARINT_MAX, problem);
     if (!out) return;
     work->ids.size = (size_t)(ctr_varint_put(out, ctr_varint_zigzag(id)) - work->ids.bytes);
     work->kept++;
 }
 
+/* Keeps those ids of a row of news that still hold; asks for many at once. */
+static void keep_ids(sweep *work, sqlite3_stmt *holds, const ctr_ids *ids, int64_t number,
+                     ctr_problem *problem)
+{
+    for (size_t from = 0; from < ids->n && problem->rc == SQLITE_OK; from += BLOCK_IDS) {
+        sqlite3_clear_bindings(holds);
+        sqlite3_bind_int64(holds, 1, number);
+        for (size_t i = 0; i < BLOCK_IDS && from + i < ids->n; i++)
+            sqlite3_bind_int64(holds, (int)i + 2, ids->ids[from + i]);
+        while (ctr_run_row(work->run, holds))
+            keep_id(work, sqlite3_column_int64(holds, 0), problem);
+        sqlite3_reset(holds);
+    }
+}
+
 /* The newest number is left alone, for its rows are yet to come. */
 static void look_at_news(sweep *work, int64_t newest, ctr_problem *problem)
 {
     sqlite3_stmt *row = ctr_run_prepare(work->run, CTR_SQL_NEWS_SINCE);
-    sqlite3_stmt *holds = ctr_run_prepare(work->run, CTR_SQL_NEWS_HOLDS);
+    sqlite3_stmt *holds = prepare_holds(work->run);
     if (row) sqlite3_bind_int64(row, 1, work->from + 1);
     work->reached_end = true;
     while (ctr_run_row(work->run, row)) {
@@ -268,8 +292,7 @@ static void look_at_news(sweep *work, int64_t newest, ctr_problem *problem)
             sqlite3_free(ids.ids);
             break;
         }
-        for (size_t i = 0; i < ids.n; i++)
-            keep_id(work, holds, ids.ids[i], key >> NUMBER_SHIFT, problem);
+        if (problem->rc == SQLITE_OK) keep_ids(work, holds, &ids, key >> NUMBER_SHIFT, problem);
         work->seen += ids.n;
         work->last = key;
         sqlite3_free(ids.ids);
