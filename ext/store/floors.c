@@ -2,6 +2,7 @@
 #include "store/floors.h"
 
 #include "store/describe.h"
+#include "store/pack.h"
 #include "store/succession.h"
 #include "store/watch.h"
 
@@ -221,10 +222,12 @@ static void remove_below(ctr_floors *floors, sqlite3_value **values, int64_t n,
     sqlite3_finalize(row);
 }
 
-/* Has the column values of this kind? `value` is a copy, which may be converted. */
-static bool has_kind(const ctr_column *column, sqlite3_value *value)
+/* Has the column values of this kind? */
+static bool has_kind(sqlite3 *db, const ctr_column *column, sqlite3_value *value,
+                     ctr_problem *problem)
 {
-    int type = sqlite3_value_numeric_type(value);
+    if (!value || sqlite3_value_type(value) == SQLITE_NULL) return true;
+    int type = ctr_pack_numeric_type(db, value, problem);
     switch (column->affinity) {
     case CTR_AFFINITY_BLOB: return true;
     case CTR_AFFINITY_TEXT: return type != SQLITE_BLOB;
@@ -232,21 +235,18 @@ static bool has_kind(const ctr_column *column, sqlite3_value *value)
     }
 }
 
-static int check_kinds(const ctr_shape *shape, sqlite3_value **values, ctr_problem *problem)
+static int check_kinds(const ctr_floors *floors, sqlite3_value **values, ctr_problem *problem)
 {
+    const ctr_shape *shape = floors->shape;
     for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
         const ctr_column *column = &shape->columns[shape->keys[i]];
-        sqlite3_value *copy = values[i] ? sqlite3_value_dup(values[i]) : NULL;
-        if (values[i] && !copy) return ctr_problem_nomem(problem);
-        if (copy && sqlite3_value_type(copy) != SQLITE_NULL && !has_kind(column, copy)) {
-            char *shown = ctr_describe_key(&values[i], 1);
-            if (!shown) ctr_problem_nomem(problem);
-            ctr_problem_set(problem, SQLITE_MISMATCH,
-                            "a floor of column %s %s must be a value of that kind, not %s",
-                            column->name, column->type, shown ? shown : "");
-            sqlite3_free(shown);
-        }
-        sqlite3_value_free(copy);
+        if (has_kind(floors->db, column, values[i], problem)) continue;
+        char *shown = ctr_describe_key(&values[i], 1);
+        if (!shown) ctr_problem_nomem(problem);
+        ctr_problem_set(problem, SQLITE_MISMATCH,
+                        "a floor of column %s %s must be a value of that kind, not %s",
+                        column->name, column->type, shown ? shown : "");
+        sqlite3_free(shown);
     }
     return problem->rc;
 }
@@ -255,7 +255,7 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
 {
     bool has_row = false;
     int64_t size[2] = {0, 0};
-    if (check_kinds(floors->shape, values, problem)) return 0;
+    if (check_kinds(floors, values, problem)) return 0;
     if (!rises(floors, values, &has_row, problem) || problem->rc != SQLITE_OK) return 0;
     count_below(floors, values, size, problem);
     if (ctr_succession_floors_rose(floors->post, problem)) return 0;

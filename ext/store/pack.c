@@ -112,6 +112,20 @@ int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **
     return problem->rc;
 }
 
+/* Only a text can turn out to be a number. */
+int ctr_pack_numeric_type(sqlite3 *db, sqlite3_value *value, ctr_problem *problem)
+{
+    int type = sqlite3_value_type(value);
+    if (type != SQLITE_TEXT || problem->rc != SQLITE_OK) return type;
+    ctr_run run = ctr_run_on(db, "main", NULL, problem);
+    run.slots.values = "?1";
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
+    if (row) ctr_problem_sqlite(problem, db, sqlite3_bind_value(row, 1, value));
+    if (ctr_run_row(&run, row)) type = sqlite3_value_numeric_type(sqlite3_column_value(row, 0));
+    sqlite3_finalize(row);
+    return type;
+}
+
 /* ---- back ------------------------------------------------------------------------------------ */
 
 int ctr_pack_bind(sqlite3_stmt *statement, const uint8_t *bytes, size_t size)

@@ -88,18 +88,15 @@ static int open_target(ctr_apply *apply, const char *birth, ctr_post *post, ctr_
 
 /* Would the column change the value by its affinity? Then it was another kind of column where the
  * value comes from, and two keys there might be one here. */
-static bool fits(const ctr_column *column, sqlite3_value *value)
+static bool fits(sqlite3 *db, const ctr_column *column, sqlite3_value *value, ctr_problem *problem)
 {
     int type = sqlite3_value_type(value);
-    switch (column->affinity) {
-    case CTR_AFFINITY_BLOB: return true;
-    case CTR_AFFINITY_TEXT: return type != SQLITE_INTEGER && type != SQLITE_FLOAT;
-    case CTR_AFFINITY_REAL:
-        return type != SQLITE_INTEGER && sqlite3_value_numeric_type(value) == type;
-    case CTR_AFFINITY_INTEGER:
-    case CTR_AFFINITY_NUMERIC: break;
-    }
-    if (type != SQLITE_FLOAT) return sqlite3_value_numeric_type(value) == type;
+    if (type == SQLITE_NULL || column->affinity == CTR_AFFINITY_BLOB) return true;
+    if (column->affinity == CTR_AFFINITY_TEXT)
+        return type != SQLITE_INTEGER && type != SQLITE_FLOAT;
+    if (ctr_pack_numeric_type(db, value, problem) != type) return false;
+    if (column->affinity == CTR_AFFINITY_REAL) return type != SQLITE_INTEGER;
+    if (type != SQLITE_FLOAT) return true;
     ctr_key_value number = {.type = CTR_KEY_REAL, .real = sqlite3_value_double(value)};
     ctr_key_unify(&number); /* SQLite leaves the ends of the range as they are */
     return number.type == CTR_KEY_REAL || number.integer == INT64_MIN;
@@ -144,7 +141,7 @@ static int check_key_size(const ctr_apply *apply, const ctr_change *change, ctr_
     return problem->rc;
 }
 
-/* The key as values of a row. Copies are looked at, for those of a row are not to be converted. */
+/* The key as values of a row. */
 static int take_key(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     const ctr_shape *shape = &apply->merge.shape;
@@ -157,11 +154,8 @@ static int take_key(ctr_apply *apply, const ctr_change *change, ctr_problem *pro
     for (int i = 0; i < shape->n_keys; i++) {
         const ctr_column *column = &shape->columns[shape->keys[i]];
         apply->keys[i] = sqlite3_column_value(apply->values, i);
-        sqlite3_value *copy = sqlite3_value_dup(apply->keys[i]);
-        if (!copy) return ctr_problem_nomem(problem);
-        if (sqlite3_value_type(copy) != SQLITE_NULL && !fits(column, copy))
+        if (!fits(apply->db, column, apply->keys[i], problem))
             refuse_kind(column, apply->keys[i], problem);
-        sqlite3_value_free(copy);
     }
     return problem->rc;
 }
