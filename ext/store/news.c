@@ -145,7 +145,7 @@ void ctr_news_add(ctr_news *news, int64_t number, int64_t rowid)
         last = &news->chunks[news->n_chunks++];
         *last = (struct chunk){.number = number};
     }
-    if (!news->first) news->first = number;
+    if (!news->first || number < news->first) news->first = number;
     uint8_t *end = ctr_varint_put(news->bytes + news->size, ctr_varint_zigzag(rowid));
     news->size = last->end = (size_t)(end - news->bytes);
     last->n++;
@@ -419,8 +419,20 @@ static void settle_doubt(ctr_news *news, ctr_problem *problem)
     sqlite3_free(stored);
 }
 
+/* Nobody is told of the end of a transaction whose one table, in an attached file, was dropped. */
+static bool is_written(sqlite3 *db, const char *schema)
+{
+    if (!ctr_run_has_schema(db, schema)) return false;
+#if SQLITE_VERSION_NUMBER >= 3034000
+    if (sqlite3_libversion_number() >= 3034000)
+        return sqlite3_txn_state(db, schema) == SQLITE_TXN_WRITE;
+#endif
+    return true;
+}
+
 int ctr_news_flush(ctr_post *post, ctr_problem *problem)
 {
+    if (post->news && !is_written(post->guard->db, post->schema)) ctr_news_end(post);
     for (ctr_news *news = post->news; news && problem->rc == SQLITE_OK; news = news->next) {
         if (news->doubtful) settle_doubt(news, problem);
         if (news->lost && ctr_watch_merge(post, problem)) find_lost(news, problem);

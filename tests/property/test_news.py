@@ -192,3 +192,75 @@ def test_a_source_that_renames_between_counts_gives_all(db, tmp_path):
         assert (peer.execute("SELECT k, n FROM t ORDER BY k").fetchall()
                 == db.execute(f"SELECT k, n FROM {name} ORDER BY k").fetchall())
     peer.close()
+
+
+@pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK"])
+def test_a_table_dropped_in_an_attached_file_leaves_nothing_behind(db, tmp_path, end):
+    db.execute("ATTACH ? AS o", (str(tmp_path / "o.db"),))
+    db.execute("CREATE VIRTUAL TABLE o.t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+    db.execute("BEGIN")
+    db.execute("INSERT INTO o.t VALUES ('a', 1)")
+    db.execute("DROP TABLE o.t")
+    db.execute(end)
+    db.execute("DETACH o")
+    db.execute("INSERT INTO t VALUES ('b', 1)")
+    check(db)
+    db.execute("ATTACH ? AS o", (f"file:{tmp_path / 'o.db'}?mode=ro",))
+    db.execute("INSERT INTO t VALUES ('c', 1)")
+    check(db)
+
+
+def test_a_table_that_is_counted_in_and_dropped_has_no_news(db):
+    db.execute("BEGIN")
+    db.execute("INSERT INTO t VALUES ('a', 1)")
+    db.execute("DROP TABLE t")
+    db.execute("COMMIT")
+
+
+def test_a_rename_that_is_taken_back_is_followed_by_a_higher_number(db):
+    db.execute("BEGIN")
+    db.execute("INSERT INTO t VALUES ('a', 1)")
+    db.execute("SAVEPOINT s")
+    db.execute("ALTER TABLE t RENAME TO u")
+    db.execute("ROLLBACK TO s")
+    rise(db)
+    db.execute("INSERT INTO t VALUES ('b', 1)")
+    db.execute("COMMIT")
+    check(db)
+
+
+def test_no_row_has_a_higher_number_than_its_file(db):
+    rise(db)
+    db.execute("BEGIN")
+    db.execute("SAVEPOINT s")
+    db.execute("INSERT INTO t VALUES ('a', 1)")
+    db.execute("ROLLBACK TO s")
+    db.execute("INSERT INTO t VALUES ('b', 1)")
+    db.execute("COMMIT")
+    assert number(db) >= db.execute("SELECT max(_seq) FROM t_cells").fetchone()[0]
+
+
+def test_a_number_is_given_to_a_thousand_rows_and_counts_a_hot_one_once(db):
+    for i in range(4):
+        count(db, [f"{i} {j}" for j in range(400)])
+    assert db.execute("SELECT max(n) FROM (SELECT count(*) AS n FROM t_cells GROUP BY _seq)").fetchone()[0] <= 1000
+    rise(db)
+    before = db.execute("SELECT count(*) FROM t_news").fetchone()[0]
+    count(db, ["hot"] * 1500)
+    assert db.execute("SELECT count(*) FROM t_news").fetchone()[0] <= before + 1
+
+
+def test_a_delta_shows_a_row_once(db):
+    count(db, ["z"])
+    rise(db)
+    count(db, ["a"])
+    mark = number(db)
+    rise(db)
+    count(db, ["a"])
+    assert [key for key, in db.execute("SELECT counter_key_json(key) FROM counter_changes(?)", (mark,))] == ['["a"]']
+
+
+def test_rows_of_two_numbers_in_one_transaction_are_found_by_both(db):
+    count(db, [f"first {i}" for i in range(600)])
+    count(db, [f"second {i}" for i in range(1400)])
+    check(db)
