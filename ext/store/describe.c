@@ -30,7 +30,8 @@ static void append_blob(sqlite3_str *out, sqlite3_value *value)
     sqlite3_str_appendall(out, size > SHOWN_MAX / 2 ? "...'" : "'");
 }
 
-void ctr_describe_append(sqlite3_str *out, sqlite3_value *value)
+/* An SQL literal of at most some 40 characters. */
+static void append_literal(sqlite3_str *out, sqlite3_value *value)
 {
     switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER:
@@ -48,7 +49,7 @@ char *ctr_describe_value(sqlite3_value *value)
     static const char *const TYPES[] = {"", "INTEGER ", "REAL ", "TEXT ", "BLOB ", ""};
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendall(out, TYPES[sqlite3_value_type(value)]);
-    ctr_describe_append(out, value);
+    append_literal(out, value);
     return sqlite3_str_finish(out);
 }
 
@@ -60,7 +61,7 @@ char *ctr_describe_key(sqlite3_value **values, int n)
     for (int i = 0; i < n; i++) {
         sqlite3_value *value = sqlite3_value_dup(values[i]);
         if (i) sqlite3_str_appendall(out, ", ");
-        if (value) ctr_describe_append(out, value);
+        if (value) append_literal(out, value);
         sqlite3_value_free(value);
     }
     sqlite3_str_appendchar(out, 1, ')');

@@ -4,9 +4,6 @@
 
 #include "store/sqlite.h"
 
-/* Appends the value as an SQL literal of at most some 40 characters. */
-void ctr_describe_append(sqlite3_str *out, sqlite3_value *value);
-
 /* A key as messages show it, ('/', 12); like the next one to be freed. The values may be those of a
  * statement's row. */
 char *ctr_describe_key(sqlite3_value **values, int n);
