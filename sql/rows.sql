@@ -48,3 +48,7 @@ SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
 -- Parameters as the values of a row.
 -- name: ROWS_OF_PARAMETERS
 SELECT "{values}";
+
+-- Two values of one key column.
+-- name: ROWS_COMPARE
+SELECT (?1 > ?2 COLLATE "{name}") - (?1 < ?2 COLLATE "{name}");

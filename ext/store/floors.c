@@ -127,14 +127,24 @@ static bool look_for_any(ctr_floors *floors, ctr_problem *problem)
     return any;
 }
 
+/* A file that has never had floors says so in its identity. */
+static void look_if_due(ctr_floors *floors, ctr_problem *problem)
+{
+    if (!floors->post) {
+        if (!floors->looked) floors->any = look_for_any(floors, problem);
+        floors->looked = problem->rc == SQLITE_OK;
+        return;
+    }
+    const ctr_identity *identity = ctr_watch_merge(floors->post, problem);
+    if (!identity || floors->as_of == identity->floors) return;
+    floors->any = identity->floors != 0 && look_for_any(floors, problem);
+    floors->as_of = problem->rc == SQLITE_OK ? identity->floors : 0;
+}
+
 bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *problem)
 {
-    const ctr_identity *identity = ctr_watch_merge(floors->post, problem);
-    if (!identity || identity->floors == 0) return false;
-    if (floors->as_of != identity->floors) {
-        floors->any = look_for_any(floors, problem);
-        floors->as_of = problem->rc == SQLITE_OK ? identity->floors : 0;
-    }
+    look_if_due(floors, problem);
+    if (problem->rc != SQLITE_OK) return false;
     if (!floors->any) return false;
     if (!floors->below)
         floors->below = prepare_floors(floors, CTR_SQL_FLOORS_BELOW, sqlite3_mprintf(""),

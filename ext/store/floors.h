@@ -15,9 +15,10 @@ typedef struct ctr_floors {
     sqlite3 *db;
     const char *schema, *table; /* borrowed */
     const ctr_shape *shape;     /* borrowed */
-    ctr_post *post;             /* borrowed */
+    ctr_post *post;             /* borrowed; NULL: they are only read */
     int64_t as_of;              /* identity.floors, when `any` was looked up */
     bool any;
+    bool looked; /* without a post: `any` is known; to be cleared when they may have risen */
     sqlite3_stmt *below;
 } ctr_floors;
 

@@ -211,7 +211,7 @@ void ctr_guard_commit(ctr_guard *guard)
 
 void ctr_guard_forget(ctr_post *post)
 {
-    post->checked = post->renewed = post->bulk = false;
+    post->checked = post->renewed = post->counted = post->bulk = false;
     post->after = CTR_AFTER_NOTHING;
 }
 

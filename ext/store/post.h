@@ -27,6 +27,7 @@ struct ctr_post {
 
     /* True for this transaction alone. */
     bool checked, renewed;
+    bool counted; /* perhaps; a rollback to a savepoint does not clear it */
     ctr_identity identity;
     ctr_fingerprint seen;
     ctr_attribute attribute;

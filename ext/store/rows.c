@@ -202,6 +202,14 @@ void ctr_rows_set(ctr_rows *rows, int counter, size_t size)
     rows->fresh.size += size;
 }
 
+void ctr_rows_staged(const ctr_rows *rows, int counter, ctr_cell *cell)
+{
+    const struct ctr_new_cell *fresh = &rows->changes[counter];
+    if (!fresh->set) return;
+    *cell = ctr_cell_untouched();
+    if (fresh->size > 0) ctr_cell_open(cell, rows->fresh.bytes + fresh->offset, fresh->size);
+}
+
 bool ctr_rows_changed(const ctr_rows *rows)
 {
     for (int i = 0; i < rows->shape->n_counters; i++)
@@ -239,14 +247,34 @@ static char *describe_row(sqlite3_stmt *row, int n_keys)
     return text;
 }
 
+static sqlite3_stmt *key_statement(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
+{
+    sqlite3_stmt *row = NULL;
+    prepare(rows, &row, CTR_SQL_ROWS_KEY, ctr_shape_key_list(rows->shape), sqlite3_mprintf(""),
+            problem);
+    if (row) sqlite3_bind_int64(row, 1, rowid);
+    return row;
+}
+
+bool ctr_rows_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem)
+{
+    for (int i = 0; i < rows->shape->n_keys; i++) keys[i] = NULL;
+    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    sqlite3_stmt *row = key_statement(rows, rowid, problem);
+    bool there = ctr_run_row(&run, row);
+    for (int i = 0; there && i < rows->shape->n_keys; i++) {
+        keys[i] = sqlite3_value_dup(sqlite3_column_value(row, i));
+        if (!keys[i]) ctr_problem_nomem(problem);
+    }
+    sqlite3_finalize(row);
+    return there && problem->rc == SQLITE_OK;
+}
+
 /* A row that cannot be read is shown without values; the error is that of the statement at work. */
 char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
-    sqlite3_stmt *row = NULL;
-    prepare(rows, &row, CTR_SQL_ROWS_KEY, ctr_shape_key_list(rows->shape), sqlite3_mprintf(""),
-            &problem);
-    if (row) sqlite3_bind_int64(row, 1, rowid);
+    sqlite3_stmt *row = key_statement(rows, rowid, &problem);
     int rc = row ? sqlite3_step(row) : problem.rc;
     char *text = NULL;
     if (rc != SQLITE_NOMEM) text = describe_row(row, rc == SQLITE_ROW ? rows->shape->n_keys : 0);

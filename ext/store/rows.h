@@ -69,6 +69,9 @@ uint8_t *ctr_rows_room(ctr_rows *rows, size_t size, ctr_problem *problem);
 /* What stands in the room just given, `size` bytes, becomes the new cell of a counter. */
 void ctr_rows_set(ctr_rows *rows, int counter, size_t size);
 
+/* If a new cell was made for a counter, opens it; it lives until the next find. */
+void ctr_rows_staged(const ctr_rows *rows, int counter, ctr_cell *cell);
+
 /* Is there anything to write? */
 bool ctr_rows_changed(const ctr_rows *rows);
 
@@ -78,6 +81,10 @@ int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 
 /* Has the row exactly these values in the key columns that are not NULL here? */
 bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem);
+
+/* Copies of the values of a row's key, to be freed with sqlite3_value_free whatever is returned.
+ * False: there is no such row, or a problem. */
+bool ctr_rows_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem);
 
 /* The key of a row as a message shows it, ('/', 12); to be freed with sqlite3_free, NULL: no
  * memory. */

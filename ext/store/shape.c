@@ -41,6 +41,16 @@ int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const ch
     return made ? SQLITE_OK : ctr_problem_nomem(problem);
 }
 
+int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem)
+{
+    ctr_shape_open(shape, of->n_columns, problem);
+    for (int i = 0; i < of->n_columns; i++) {
+        const ctr_column *column = &of->columns[i];
+        ctr_shape_add(shape, column->name, column->type, column->collation, column->key, problem);
+    }
+    return problem->rc;
+}
+
 void ctr_shape_close(ctr_shape *shape)
 {
     for (int i = 0; i < shape->n_columns; i++) {

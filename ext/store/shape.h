@@ -47,6 +47,9 @@ int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem);
 int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const char *collation,
                   int key, ctr_problem *problem);
 
+/* A copy; to be closed whatever is returned. */
+int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem);
+
 /* Reads it from the stored table of `table`. SQLITE_CORRUPT_VTAB if that is missing or damaged. To
  * be closed whatever is returned. */
 int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,

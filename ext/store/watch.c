@@ -177,7 +177,14 @@ const uint8_t *ctr_watch_count(ctr_post *post, ctr_problem *problem)
         say_refusal(post, problem);
         return NULL;
     }
-    return renew_once(post, problem) == SQLITE_OK ? post->identity.id : NULL;
+    if (renew_once(post, problem)) return NULL;
+    post->counted = true;
+    return post->identity.id;
+}
+
+bool ctr_watch_has_counted(const ctr_post *post)
+{
+    return post->counted;
 }
 
 const uint8_t *ctr_watch_checked(const ctr_post *post)

@@ -18,6 +18,9 @@ const uint8_t *ctr_watch_checked(const ctr_post *post);
  * none or the file must not count. */
 const uint8_t *ctr_watch_count(ctr_post *post, ctr_problem *problem);
 
+/* Has the file counted under its id in this transaction, as far as is known? */
+bool ctr_watch_has_counted(const ctr_post *post);
+
 /* The identity, checked in this transaction, before a merge into the file, which is allowed where
  * counting is refused. Lent like the id. */
 const ctr_identity *ctr_watch_merge(ctr_post *post, ctr_problem *problem);

@@ -26,7 +26,7 @@ static sqlite3_value *counter_value(const ctr_table *table, sqlite3_value **colu
 static int last_life(ctr_table *table, int counter, ctr_status status, ctr_problem *problem)
 {
     ctr_problem_set(problem, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
-    ctr_rows_problem_at(&table->rows, table->rows.rowid, counter, problem);
+    ctr_access_problem_at(table, counter, problem);
     return problem->rc;
 }
 
@@ -35,7 +35,7 @@ static int reset_counter(ctr_table *table, sqlite3_value **columns, int counter,
 {
     uint8_t empty[CTR_CELL_HEADER_MAX];
     size_t size;
-    ctr_status status = ctr_cell_reset(&table->rows.cells[counter], empty, &size);
+    ctr_status status = ctr_cell_reset(&table->rows->cells[counter], empty, &size);
     if (status != CTR_OK) return last_life(table, counter, status, problem);
 
     sqlite3_value *value = counter_value(table, columns, counter);
@@ -44,21 +44,21 @@ static int reset_counter(ctr_table *table, sqlite3_value **columns, int counter,
         ctr_cell_open(&cell, empty, size);
         return ctr_write_add(table, counter, &cell, sqlite3_value_int64(value), problem);
     }
-    uint8_t *out = ctr_rows_room(&table->rows, size, problem);
+    uint8_t *out = ctr_rows_room(table->rows, size, problem);
     if (!out) return problem->rc;
     memcpy(out, empty, size);
-    ctr_rows_set(&table->rows, counter, size);
+    ctr_rows_set(table->rows, counter, size);
     return SQLITE_OK;
 }
 
 static int delete_counter(ctr_table *table, int counter, ctr_problem *problem)
 {
     size_t size;
-    uint8_t *out = ctr_rows_room(&table->rows, CTR_CELL_HEADER_MAX, problem);
+    uint8_t *out = ctr_rows_room(table->rows, CTR_CELL_HEADER_MAX, problem);
     if (!out) return problem->rc;
-    ctr_status status = ctr_cell_delete(&table->rows.cells[counter], out, &size);
+    ctr_status status = ctr_cell_delete(&table->rows->cells[counter], out, &size);
     if (status != CTR_OK) return last_life(table, counter, status, problem);
-    ctr_rows_set(&table->rows, counter, size);
+    ctr_rows_set(table->rows, counter, size);
     return SQLITE_OK;
 }
 
@@ -82,20 +82,20 @@ static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_prob
 {
     if (check_named(table, columns, true, named, problem)) return;
     if (ctr_write_keys(table, columns, problem)) return;
-    if (ctr_rows_find_key(&table->rows, table->keys, problem)) return;
+    if (ctr_access_find(table, problem)) return;
     if (ctr_write_check_floors(table, problem)) return;
     for (int i = 0; i < table->shape.n_counters; i++)
         if ((named < 0 || i == named) && reset_counter(table, columns, i, problem)) return;
-    ctr_rows_write(&table->rows, table->keys, problem);
+    ctr_access_write(table, problem);
 }
 
 static void delete_one(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
 {
     if (check_named(table, columns, false, named, problem)) return;
     if (ctr_write_keys(table, columns, problem)) return;
-    if (ctr_rows_find_key(&table->rows, table->keys, problem) || !table->rows.found) return;
+    if (ctr_access_find(table, problem) || !ctr_access_found(table)) return;
     if (delete_counter(table, named, problem) == SQLITE_OK)
-        ctr_rows_write(&table->rows, table->keys, problem);
+        ctr_access_write(table, problem);
 }
 
 /* ---- integrity-check ------------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
         const ctr_column *column = &table->shape.columns[i];
         ctr_cell cell;
         if (column->counter >= 0)
-            ctr_rows_open_cell(&table->rows, row, CTR_WALK_COLUMNS + i, rowid, column->counter,
+            ctr_rows_open_cell(table->rows, row, CTR_WALK_COLUMNS + i, rowid, column->counter,
                                &cell, problem);
         else if (sqlite3_column_type(row, CTR_WALK_COLUMNS + i) == SQLITE_NULL)
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "key column %s is NULL in row %lld",
@@ -126,7 +126,7 @@ static void check_rows(ctr_table *table, ctr_problem *problem)
 /* What this transaction has changed must be in the news before they are looked at. */
 static void check_news(ctr_table *table, ctr_problem *problem)
 {
-    if (table->rows.writing)
+    if (table->rows->writing)
         ctr_problem_set(
             problem, SQLITE_ERROR,
             "a trigger on a stored table cannot check it, for its row is half-way there");
@@ -188,9 +188,7 @@ static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *proble
                         "'purge below' takes the value of one key column, not of %d", given);
         return;
     }
-    table->rows.writing = true; /* no trigger may come back to the rows */
-    ctr_floors_raise(&table->floors, table->keys, problem);
-    table->rows.writing = false;
+    ctr_access_raise(table, problem);
 }
 
 /* ---- reading the command --------------------------------------------------------------------- */

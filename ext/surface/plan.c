@@ -1,16 +1,9 @@
 /* surface/plan.c - xBestIndex: equality on a prefix of the key, a range behind it, its order.
  *
- * A plan is a text: for each argument an operator and a key position, a full stop, then the order
- * that SQLite leaves to us: for each column its direction and its key position.
- *
- *     "=0=1."        path = ? AND hour = ?                  the whole key
- *     "=0G1L1.+1"    path = ? AND hour >= ? AND hour <= ?   ORDER BY hour
- *     ".-0-1"        everything                             ORDER BY path DESC, hour DESC
- *
- * Operators are = > G(>=) < L(<=). Key positions are written as the character '0' + position, so a
- * plan serves the first CTR_PLAN_KEYS columns of a key; further ones are checked by SQLite. It
- * checks all of them again anyway: `omit` is never set, for the comparison that SQLite makes may
- * differ from ours by affinity. A constraint is used only if its collation is the key's.
+ * A plan is a text, see store/stream.h. It serves the first CTR_STREAM_KEYS columns of a key; further
+ * ones are checked by SQLite. It checks all of them again anyway: `omit` is never set, for the
+ * comparison that SQLite makes may differ from ours by affinity. A constraint is used only if its
+ * collation is the key's.
  *
  * Where SQLite's comparison may differ, on columns of TEXT affinity or none, the argument may turn
  * out to be useless (scan.c). So such an equality makes no column constant, and a whole key no
@@ -18,7 +11,7 @@
  */
 #include "surface/table.h"
 
-enum { CTR_PLAN_KEYS = 64, COST_UNIQUE = 5, ROWS_ALL = 1000000 };
+enum { COST_UNIQUE = 5, ROWS_ALL = 1000000 };
 
 /* Which constraint serves a key column: indexes into aConstraint, or -1. */
 typedef struct served {
@@ -102,12 +95,12 @@ static int key_of_column(const ctr_table *table, int column)
 static bool plan_order(const ctr_table *table, const sqlite3_index_info *info, int fixed,
                        sqlite3_str *order)
 {
-    bool settled[CTR_PLAN_KEYS] = {false};
+    bool settled[CTR_STREAM_KEYS] = {false};
     int unsettled = table->shape.n_keys, next = fixed, direction = -1;
     for (int i = 0; i < fixed; i++) unsettled -= settled[i] = is_numeric(table, i);
     for (int i = 0; i < info->nOrderBy && unsettled > 0; i++) {
         int key = key_of_column(table, info->aOrderBy[i].iColumn), desc = info->aOrderBy[i].desc;
-        if (key < 0 || key > next || key >= CTR_PLAN_KEYS) return false;
+        if (key < 0 || key > next || key >= CTR_STREAM_KEYS) return false;
         if (key == next) {
             if (direction >= 0 && direction != desc) return false;
             direction = desc;
@@ -139,7 +132,7 @@ static bool all_numeric(const ctr_table *table)
 static int use_constraints(const ctr_table *table, sqlite3_index_info *info, sqlite3_str *plan,
                            int *ends)
 {
-    int keys = table->shape.n_keys < CTR_PLAN_KEYS ? table->shape.n_keys : CTR_PLAN_KEYS;
+    int keys = table->shape.n_keys < CTR_STREAM_KEYS ? table->shape.n_keys : CTR_STREAM_KEYS;
     int arguments = 0, equal = 0;
     for (; equal < keys; equal++) {
         served key = find_served(table, info, equal);

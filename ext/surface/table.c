@@ -16,21 +16,12 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem)
     return ctr_arg_table_problem(&table->joined.base, table->name, problem);
 }
 
-static void drop_scans(ctr_table *table)
-{
-    for (int i = 0; i < CTR_KEPT_SCANS; i++) {
-        sqlite3_finalize(table->kept[i].statement);
-        sqlite3_free(table->kept[i].plan);
-        table->kept[i] = (struct ctr_kept_scan){NULL, NULL};
-    }
-}
-
 static int table_disconnect(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
-    drop_scans(table);
+    ctr_streams_release(&table->streams);
     ctr_floors_release(&table->floors);
-    ctr_rows_close(&table->rows);
+    ctr_rows_close(&table->own_rows);
     ctr_shape_close(&table->shape);
     sqlite3_free(table->keys);
     sqlite3_free(table->schema);
@@ -53,8 +44,12 @@ static void open_table(ctr_table *table, ctr_problem *problem)
     size_t n = (size_t)table->shape.n_keys;
     table->keys = sqlite3_malloc64(n * sizeof *table->keys);
     if (!table->keys) ctr_problem_nomem(problem);
-    ctr_rows_open(&table->rows, table->db, table->schema, table->name, &table->shape, table->post,
-                  problem);
+    ctr_rows_open(&table->own_rows, table->db, table->schema, table->name, &table->shape,
+                  table->post, problem);
+    table->streams = (ctr_streams){.db = table->db,
+                                   .schema = table->schema,
+                                   .table = table->name,
+                                   .shape = &table->shape};
     table->floors =
         ctr_floors_on(table->db, table->schema, table->name, &table->shape, table->post);
 }
@@ -87,6 +82,7 @@ static ctr_table *connect(sqlite3 *db, ctr_guard *guard, char *schema, char *nam
     memset(table, 0, sizeof *table);
     table->db = db;
     table->joined.guard = guard;
+    table->rows = &table->own_rows;
     table->schema = schema;
     table->name = name;
     sqlite3_randomness(CTR_MARKER_SECRET, table->secret);
@@ -204,8 +200,8 @@ static int table_destroy(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
-    drop_scans(table);
-    ctr_rows_release(&table->rows);
+    ctr_streams_release(&table->streams);
+    ctr_rows_release(table->rows);
     ctr_floors_release(&table->floors);
     forget_shards(table, &problem);
     ctr_news_forget(table->post, table->name);

@@ -5,6 +5,7 @@
  *     plan.c       which constraints and orders the key can serve
  *     scan.c       cursors: rows, values, and the markers that tell whether a counter was read
  *     write.c      INSERT, UPDATE and DELETE: what they add
+ *     access.c     the row at hand: of one file, or of all replicas of a cluster
  *     commands.c   INSERT INTO t(t, ...) VALUES ('reset', ...) and its like
  *
  * Columns as SQLite sees them, for page_views(path, hour, hits, bytes):
@@ -21,11 +22,10 @@
 #ifndef CTR_SURFACE_TABLE_H
 #define CTR_SURFACE_TABLE_H
 
-#include "store/floors.h"
-#include "store/rows.h"
 #include "surface/joined.h"
+#include "sync/cluster.h"
 
-enum { CTR_COLUMN_COMMAND = 0, CTR_KEPT_SCANS = 8, CTR_MARKER_SECRET = 8 };
+enum { CTR_COLUMN_COMMAND = 0, CTR_MARKER_SECRET = 8 };
 
 /* The number of column i of the shape, and of its marker. */
 static inline int ctr_table_column(int i)
@@ -48,17 +48,20 @@ typedef struct ctr_table {
     sqlite3 *db;
     char *schema, *name; /* owned */
     ctr_shape shape;
-    ctr_rows rows;
-    ctr_floors floors;
-    ctr_post *post;       /* that of the schema */
     sqlite3_value **keys; /* room for the key of a row that is written, in key order */
     unsigned char secret[CTR_MARKER_SECRET]; /* markers begin with it: none is forged */
+    bool holds_keys;      /* `keys` are copies, to be freed */
+    ctr_cluster *cluster; /* owned; NULL for the table of one file */
 
-    /* Scans that no cursor uses now, each with the plan that it was prepared for. */
-    struct ctr_kept_scan {
-        char *plan;
-        sqlite3_stmt *statement;
-    } kept[CTR_KEPT_SCANS];
+    /* Where the row at hand is found and written; of a cluster those of the leader, and empty ones
+     * before there is a leader. */
+    ctr_rows *rows;
+    ctr_post *post;
+
+    /* Of one file. */
+    ctr_rows own_rows;
+    ctr_floors floors;
+    ctr_streams streams;
 } ctr_table;
 
 /* Makes the problem the table's message, "<table>: <text>", closes it, and returns its code. */
@@ -105,6 +108,43 @@ int ctr_write_check_floors(ctr_table *table, ctr_problem *problem);
 
 /* Refuses a value that is not INTEGER. */
 int ctr_write_integer(ctr_table *table, int counter, sqlite3_value *value, ctr_problem *problem);
+
+/* access.c: from ctr_access_find on, table->rows shows the row, merged if there are replicas. */
+
+/* Looks for the row with table->keys. */
+int ctr_access_find(ctr_table *table, ctr_problem *problem);
+
+/* Looks for the row under a cursor, as xRowid has named it. */
+int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem);
+
+/* How xRowid names a row of a replica of a cluster; and the row just written. */
+int64_t ctr_access_name_row(int replica, int64_t id);
+int64_t ctr_access_rowid(const ctr_table *table);
+
+/* Was it found, somewhere? */
+bool ctr_access_found(const ctr_table *table);
+
+/* Is the key of the row below a floor, somewhere? */
+bool ctr_access_is_below(ctr_table *table, ctr_problem *problem);
+
+/* Writes what stands in table->rows. */
+int ctr_access_write(ctr_table *table, ctr_problem *problem);
+
+/* Raises floors to table->keys. */
+int ctr_access_raise(ctr_table *table, ctr_problem *problem);
+
+/* Has the row exactly these values in the key columns that are not NULL here? */
+bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem);
+
+/* The key of the row that was found as a message shows it; to be freed with sqlite3_free, NULL: no
+ * memory. */
+char *ctr_access_key_text(ctr_table *table);
+
+/* "column hits of ('/', 12)", as where a problem is. */
+void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem);
+
+/* Frees what a statement has left behind. */
+void ctr_access_end(ctr_table *table);
 
 /* commands.c: `columns` are the columns of the INSERT, by number. */
 int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);

@@ -53,7 +53,7 @@ int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *probl
 int ctr_write_add(ctr_table *table, int counter, const ctr_cell *base, int64_t n,
                   ctr_problem *problem)
 {
-    ctr_rows *rows = &table->rows;
+    ctr_rows *rows = table->rows;
     rows->writing = true; /* a trigger on counter_replica must not come back to this row */
     const uint8_t *id = ctr_watch_count(table->post, problem);
     rows->writing = false;
@@ -77,15 +77,15 @@ static row_state state_of(const ctr_table *table)
 {
     row_state state = ROW_MISSING;
     for (int i = 0; i < table->shape.n_counters; i++) {
-        if (ctr_cell_is_live(&table->rows.cells[i])) return ROW_LIVE;
-        if (ctr_cell_is_deleted(&table->rows.cells[i])) state = ROW_DELETED;
+        if (ctr_cell_is_live(&table->rows->cells[i])) return ROW_LIVE;
+        if (ctr_cell_is_deleted(&table->rows->cells[i])) state = ROW_DELETED;
     }
     return state;
 }
 
 static int refuse_deleted(ctr_table *table, ctr_problem *problem)
 {
-    char *key = ctr_rows_key_text(&table->rows, table->rows.rowid);
+    char *key = ctr_access_key_text(table);
     if (!key) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_CONSTRAINT,
                     "the counter was deleted: %s; the command 'reset' starts its next life", key);
@@ -96,28 +96,28 @@ static int refuse_deleted(ctr_table *table, ctr_problem *problem)
 /* Adding to a deleted row, or to a counter that was deleted alone. */
 static int check_alive(ctr_table *table, int counter, ctr_problem *problem)
 {
-    bool deleted = ctr_cell_is_deleted(&table->rows.cells[counter]);
+    bool deleted = ctr_cell_is_deleted(&table->rows->cells[counter]);
     return deleted ? refuse_deleted(table, problem) : problem->rc;
 }
 
 /* A row that is not there may have been removed for good. */
 int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
 {
-    if (problem->rc != SQLITE_OK || table->rows.found) return problem->rc;
-    if (!ctr_floors_is_below(&table->floors, table->keys, problem)) return problem->rc;
+    if (problem->rc != SQLITE_OK || ctr_access_found(table)) return problem->rc;
+    if (!ctr_access_is_below(table, problem)) return problem->rc;
     char *key = ctr_describe_key(table->keys, table->shape.n_keys);
     if (!key) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_CONSTRAINT,
                     "the key %s is below a floor of the table, where nothing is counted any more; "
                     "SELECT * FROM counter_floors('%s')",
-                    key, table->name);
+                    key, table->cluster ? table->cluster->birth : table->name);
     sqlite3_free(key);
     return problem->rc;
 }
 
 static int refuse_replace(ctr_table *table, ctr_problem *problem)
 {
-    char *key = ctr_rows_key_text(&table->rows, table->rows.rowid);
+    char *key = ctr_access_key_text(table);
     if (!key) return ctr_problem_nomem(problem);
     ctr_problem_set(
         problem, SQLITE_ERROR,
@@ -160,7 +160,7 @@ static int check_values(ctr_table *table, sqlite3_value **columns, ctr_problem *
 static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     if (check_values(table, columns, problem) || ctr_write_keys(table, columns, problem)) return;
-    if (ctr_rows_find_key(&table->rows, table->keys, problem)) return;
+    if (ctr_access_find(table, problem)) return;
     row_state state = state_of(table);
     if (state != ROW_MISSING && sqlite3_vtab_on_conflict(table->db) == SQLITE_REPLACE) {
         refuse_replace(table, problem);
@@ -174,9 +174,9 @@ static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *p
         if (!ctr_table_given(value)) continue;
         if (check_alive(table, i, problem)) return;
         int64_t n = sqlite3_value_int64(value);
-        if (ctr_write_add(table, i, &table->rows.cells[i], n, problem)) return;
+        if (ctr_write_add(table, i, &table->rows->cells[i], n, problem)) return;
     }
-    ctr_rows_write(&table->rows, table->keys, problem);
+    ctr_access_write(table, problem);
 }
 
 /* ---- UPDATE ---------------------------------------------------------------------------------- */
@@ -249,7 +249,7 @@ static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, c
             return ctr_problem_set(problem, SQLITE_MISMATCH, "key column %s must not be NULL",
                                    column_name(table, table->shape.keys[i]));
     }
-    if (assigned && !ctr_rows_key_is(&table->rows, rowid, table->keys, problem))
+    if (assigned && !ctr_access_key_is(table, rowid, problem))
         ctr_problem_set(problem, SQLITE_ERROR, "the key of a row cannot be changed");
     return problem->rc;
 }
@@ -280,7 +280,7 @@ static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *prob
     }
     if (check_assigned(table, columns, problem) || check_key(table, rowid, columns, problem))
         return;
-    if (ctr_rows_find_rowid(&table->rows, rowid, problem) || !table->rows.found) return;
+    if (ctr_access_find_rowid(table, rowid, problem) || !ctr_access_found(table)) return;
 
     for (int i = 0; i < table->shape.n_counters; i++) {
         int column = counter_column(table, i);
@@ -288,19 +288,19 @@ static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *prob
         if (delta_of(table, i, columns[ctr_table_column(column)], columns[ctr_table_marker(column)],
                      &n, problem)) {
             if (check_alive(table, i, problem)) return;
-            ctr_write_add(table, i, &table->rows.cells[i], n, problem);
+            ctr_write_add(table, i, &table->rows->cells[i], n, problem);
         }
         if (problem->rc != SQLITE_OK) return;
     }
-    if (ctr_rows_changed(&table->rows)) ctr_rows_write(&table->rows, NULL, problem);
+    if (ctr_rows_changed(table->rows)) ctr_access_write(table, problem);
 }
 
 /* ---- DELETE ---------------------------------------------------------------------------------- */
 
 static void delete_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
-    ctr_rows *rows = &table->rows;
-    if (ctr_rows_find_rowid(rows, rowid, problem) || state_of(table) != ROW_LIVE) return;
+    if (ctr_access_find_rowid(table, rowid, problem) || state_of(table) != ROW_LIVE) return;
+    ctr_rows *rows = table->rows;
     for (int i = 0; i < table->shape.n_counters; i++) {
         size_t size;
         uint8_t *out = ctr_rows_room(rows, CTR_CELL_HEADER_MAX, problem);
@@ -308,12 +308,12 @@ static void delete_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
         ctr_status status = ctr_cell_delete(&rows->cells[i], out, &size);
         if (status != CTR_OK) {
             ctr_problem_set(problem, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
-            ctr_rows_problem_at(rows, rowid, i, problem);
+            ctr_access_problem_at(table, i, problem);
             return;
         }
         ctr_rows_set(rows, i, size);
     }
-    ctr_rows_write(rows, NULL, problem);
+    ctr_access_write(table, problem);
 }
 
 /* ---- xUpdate --------------------------------------------------------------------------------- */
@@ -333,7 +333,8 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
         else
             insert_row(table, argv + 2, &problem);
     }
-    if (insert) *rowid = table->rows.rowid;
+    if (insert) *rowid = ctr_access_rowid(table);
+    ctr_access_end(table);
 
     bool skip =
         problem.rc == SQLITE_CONSTRAINT && sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;

@@ -57,3 +57,61 @@ int ctr_durable_source(const ctr_source *source, ctr_problem *problem)
     }
     return problem->rc;
 }
+
+/* ---- what SQLite is set to ------------------------------------------------------------------- */
+
+enum { SYNC_OFF, SYNC_NORMAL, SYNC_FULL, SYNC_EXTRA, MODE_SIZE = 16 };
+
+static void read_mode(sqlite3 *db, const char *schema, char mode[MODE_SIZE], ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_JOURNAL_MODE);
+    const char *text = ctr_run_row(&run, row) ? (const char *)sqlite3_column_text(row, 0) : NULL;
+    sqlite3_snprintf(MODE_SIZE, mode, "%s", text ? text : "");
+    sqlite3_finalize(row);
+}
+
+static int read_synchronous(sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    int synchronous = SYNC_OFF;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_SYNCHRONOUS);
+    if (ctr_run_row(&run, row)) synchronous = sqlite3_column_int(row, 0);
+    sqlite3_finalize(row);
+    return synchronous;
+}
+
+static bool is_one_of(const char *mode, const char *const *modes)
+{
+    while (*modes && strcmp(mode, *modes) != 0) modes++;
+    return *modes != NULL;
+}
+
+bool ctr_durable_has_journal(sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    static const char *const JOURNALS[] = {"delete", "truncate", "persist", NULL};
+    char mode[MODE_SIZE];
+    const char *path = sqlite3_db_filename(db, schema);
+    read_mode(db, schema, mode, problem);
+    return path && *path && is_one_of(mode, JOURNALS) &&
+           read_synchronous(db, schema, problem) > SYNC_OFF;
+}
+
+/* A journal that is deleted comes back unless its folder is synced, which EXTRA alone does. */
+int ctr_durable_check_leader(sqlite3 *db, const char *schema, bool as_one, ctr_problem *problem)
+{
+    char mode[MODE_SIZE];
+    const char *path = sqlite3_db_filename(db, schema);
+    if (!path || !*path) return problem->rc;
+    read_mode(db, schema, mode, problem);
+    bool deletes = strcmp(mode, "delete") == 0, wal = strcmp(mode, "wal") == 0;
+    int needed = wal ? SYNC_FULL : as_one ? SYNC_NORMAL : deletes ? SYNC_EXTRA : SYNC_FULL;
+    int now = read_synchronous(db, schema, problem);
+    if (problem->rc != SQLITE_OK || now >= needed) return problem->rc;
+    static const char *const NAMES[] = {"OFF", "NORMAL", "FULL", "EXTRA"};
+    return ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "%s leads, and what it commits must outlive a power cut, or it would use clocks again that "
+        "others have seen: with journal_mode=%s PRAGMA %s.synchronous=%s is needed, it is %s",
+        schema, mode, schema, NAMES[needed], NAMES[now >= SYNC_OFF && now <= SYNC_EXTRA ? now : 0]);
+}

@@ -13,4 +13,11 @@
  * memory database. */
 int ctr_durable_source(const ctr_source *source, ctr_problem *problem);
 
+/* Has the schema a rollback journal on disk, which is synced? */
+bool ctr_durable_has_journal(sqlite3 *db, const char *schema, ctr_problem *problem);
+
+/* Refuses, naming the pragma, where a power cut could take back what the schema commits in this
+ * transaction; `as_one`: together with other files, which SQLite makes durable by itself. */
+int ctr_durable_check_leader(sqlite3 *db, const char *schema, bool as_one, ctr_problem *problem);
+
 #endif

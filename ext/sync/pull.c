@@ -9,6 +9,7 @@
 #include "store/walk.h"
 #include "store/succession.h"
 #include "store/watch.h"
+#include "sync/agree.h"
 #include "sync/durable.h"
 #include "sync/marks.h"
 #include "sync/merge.h"
@@ -70,60 +71,6 @@ static struct ctr_report_row *report_row(ctr_report *report, const char *birth, 
                                    .name = sqlite3_mprintf("%s", name)};
     if (!row->birth || !row->name) ctr_problem_nomem(problem);
     return problem->rc == SQLITE_OK ? row : NULL;
-}
-
-/* ---- do the two tables agree? ---------------------------------------------------------------- */
-
-static int counter_named(const ctr_shape *shape, const char *name)
-{
-    for (int i = 0; i < shape->n_counters; i++)
-        if (strcmp(shape->columns[shape->counters[i]].name, name) == 0) return i;
-    return -1;
-}
-
-static int differ(ctr_problem *problem, const char *what, const char *here, const char *there)
-{
-    return ctr_problem_set(
-        problem, SQLITE_ERROR,
-        "the tables differ in %s: the giving file has %s, the taking file has %s", what, there,
-        here);
-}
-
-static int compare_keys(const ctr_shape *to, const ctr_shape *from, ctr_problem *problem)
-{
-    for (int i = 0; i < to->n_keys && i < from->n_keys; i++) {
-        const ctr_column *a = &to->columns[to->keys[i]], *b = &from->columns[from->keys[i]];
-        if (strcmp(a->name, b->name) != 0) differ(problem, "a key column", a->name, b->name);
-        if (a->affinity != b->affinity)
-            differ(problem, "the affinity of a key column", ctr_shape_affinity_name(a->affinity),
-                   ctr_shape_affinity_name(b->affinity));
-        if (sqlite3_stricmp(a->collation, b->collation) != 0)
-            differ(problem, "the collation of a key column", a->collation, b->collation);
-    }
-    if (to->n_keys < from->n_keys)
-        differ(problem, "a key column", "none", from->columns[from->keys[to->n_keys]].name);
-    if (to->n_keys > from->n_keys)
-        differ(problem, "a key column", to->columns[to->keys[from->n_keys]].name, "none");
-    return problem->rc;
-}
-
-static int compare_counters(merge_job *job, ctr_problem *problem)
-{
-    const ctr_shape *to = &job->to.shape;
-    for (int i = 0; i < to->n_counters; i++) {
-        const char *name = to->columns[to->counters[i]].name;
-        job->counters[i] = counter_named(&job->from, name);
-        if (job->counters[i] < 0)
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "the tables differ: the giving file has no counter %s", name);
-    }
-    for (int i = 0; i < job->from.n_counters; i++) {
-        const char *name = job->from.columns[job->from.counters[i]].name;
-        if (counter_named(to, name) < 0)
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "the tables differ: the taking file has no counter %s", name);
-    }
-    return problem->rc;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -262,9 +209,12 @@ static void open_sides(merge_job *job, ctr_problem *problem)
     job->counters = sqlite3_malloc64((size_t)job->to.shape.n_counters * sizeof *job->counters);
     job->keys = sqlite3_malloc64((size_t)job->to.shape.n_keys * sizeof *job->keys);
     if (!job->counters || !job->keys) ctr_problem_nomem(problem);
-    if (problem->rc != SQLITE_OK || compare_keys(&job->to.shape, &job->from, problem) ||
-        compare_counters(job, problem))
+    if (problem->rc != SQLITE_OK || ctr_agree_check(&job->from, "the giving file", &job->to.shape,
+                                                    "the taking file", problem))
         return;
+    for (int i = 0; i < job->to.shape.n_counters; i++)
+        job->counters[i] = ctr_agree_counter(
+            &job->from, job->to.shape.columns[job->to.shape.counters[i]].name);
     ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem);
 }
 

@@ -1,8 +1,7 @@
 /* sync/pull.h - merges all counter tables of one file into another.
  *
- * Tables belong together by the name they were created with. Their keys must agree in name, order,
- * affinity and collation, else two keys here would be one there and shards of different keys be
- * merged; their counters must agree in name. A table that only the source has is created.
+ * Tables belong together by the name they were created with, and must agree in their columns
+ * (sync/agree.h). A table that only the source has is created.
  *
  * Of a table that was pulled before, only rows are read that the source has stamped since
  * (sync/marks.h).

@@ -1,0 +1,120 @@
+/* surface/access.c - the row at hand: in one file, or in all replicas of a cluster.
+ *
+ * A cursor over a cluster names a row by the replica in which it has seen it and the row id there,
+ * so a row is found again by its key.
+ */
+#include "store/describe.h"
+#include "surface/table.h"
+#include "sync/quorum.h"
+
+enum { REPLICAS = CTR_LEVEL_SITES };
+
+/* From here on the rows of the leader are those of the table. */
+static int follow_leader(ctr_table *table, ctr_problem *problem)
+{
+    ctr_member *leader = table->cluster->leader;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    table->rows = &leader->merge.rows;
+    table->post = leader->merge.rows.post;
+    return problem->rc;
+}
+
+int ctr_access_find(ctr_table *table, ctr_problem *problem)
+{
+    if (!table->cluster) return ctr_rows_find_key(table->rows, table->keys, problem);
+    ctr_quorum_find(table->cluster, table->keys, problem);
+    return follow_leader(table, problem);
+}
+
+static ctr_rows *rows_of(const ctr_table *table, int64_t rowid)
+{
+    ctr_member *member = &table->cluster->members[rowid % REPLICAS];
+    return member->open ? &member->merge.rows : NULL;
+}
+
+int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem)
+{
+    if (!table->cluster) return ctr_rows_find_rowid(table->rows, rowid, problem);
+    ctr_rows *rows = rows_of(table, rowid);
+    ctr_access_end(table);
+    bool there = rows && ctr_rows_take_key(rows, rowid / REPLICAS, table->keys, problem);
+    table->holds_keys = true;
+    if (!there && problem->rc == SQLITE_OK)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "a replica went away while the statement was running");
+    return problem->rc == SQLITE_OK ? ctr_access_find(table, problem) : problem->rc;
+}
+
+void ctr_access_end(ctr_table *table)
+{
+    if (!table->holds_keys) return;
+    for (int i = 0; i < table->shape.n_keys; i++) {
+        sqlite3_value_free(table->keys[i]);
+        table->keys[i] = NULL;
+    }
+    table->holds_keys = false;
+}
+
+int64_t ctr_access_name_row(int replica, int64_t id)
+{
+    return id * REPLICAS + replica;
+}
+
+int64_t ctr_access_rowid(const ctr_table *table)
+{
+    int64_t rowid = table->rows->rowid;
+    if (!table->cluster || !table->cluster->leader) return rowid;
+    return ctr_access_name_row((int)(table->cluster->leader - table->cluster->members), rowid);
+}
+
+bool ctr_access_found(const ctr_table *table)
+{
+    return table->cluster ? table->cluster->row.found : table->rows->found;
+}
+
+bool ctr_access_is_below(ctr_table *table, ctr_problem *problem)
+{
+    if (table->cluster) return table->cluster->row.below;
+    return ctr_floors_is_below(&table->floors, table->keys, problem);
+}
+
+int ctr_access_write(ctr_table *table, ctr_problem *problem)
+{
+    if (table->cluster) return ctr_quorum_write(table->cluster, problem);
+    return ctr_rows_write(table->rows, table->keys, problem);
+}
+
+int ctr_access_raise(ctr_table *table, ctr_problem *problem)
+{
+    if (table->cluster) return ctr_quorum_raise(table->cluster, table->keys, problem);
+    table->rows->writing = true; /* no trigger may come back to the rows */
+    ctr_floors_raise(&table->floors, table->keys, problem);
+    table->rows->writing = false;
+    return problem->rc;
+}
+
+bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem)
+{
+    if (!table->cluster) return ctr_rows_key_is(table->rows, rowid, table->keys, problem);
+    ctr_rows *rows = rows_of(table, rowid);
+    return rows && ctr_rows_key_is(rows, rowid / REPLICAS, table->keys, problem);
+}
+
+char *ctr_access_key_text(ctr_table *table)
+{
+    if (table->cluster) return ctr_describe_key(table->keys, table->shape.n_keys);
+    return ctr_rows_key_text(table->rows, table->rows->rowid);
+}
+
+void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem)
+{
+    char *key = ctr_access_key_text(table);
+    if (key) {
+        const char *name = table->shape.columns[table->shape.counters[counter]].name;
+        ctr_problem_where(problem, "column %s of %s", name, key);
+    } else {
+        ctr_problem_close(problem);
+        ctr_problem_nomem(problem);
+    }
+    sqlite3_free(key);
+}

@@ -1,0 +1,73 @@
+/* sync/agree.c - compares two shapes. */
+#include "sync/agree.h"
+
+#include <string.h>
+
+/* A table, and what its file is called. */
+typedef struct side {
+    const ctr_shape *shape;
+    const char *file;
+} side;
+
+int ctr_agree_counter(const ctr_shape *shape, const char *name)
+{
+    for (int i = 0; i < shape->n_counters; i++)
+        if (strcmp(shape->columns[shape->counters[i]].name, name) == 0) return i;
+    return -1;
+}
+
+static int differ(const side *one, const side *two, const char *what, const char *a, const char *b,
+                  ctr_problem *problem)
+{
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "the tables differ in %s: %s has %s, %s has %s", what, one->file, a,
+                           two->file, b);
+}
+
+static const ctr_column *key_column(const side *table, int key)
+{
+    return &table->shape->columns[table->shape->keys[key]];
+}
+
+static const char *key_name(const side *table, int key)
+{
+    return key < table->shape->n_keys ? key_column(table, key)->name : "none";
+}
+
+static int compare_keys(const side *one, const side *two, ctr_problem *problem)
+{
+    int n = one->shape->n_keys, m = two->shape->n_keys, least = n < m ? n : m;
+    for (int i = 0; i < least; i++) {
+        const ctr_column *a = key_column(one, i), *b = key_column(two, i);
+        if (strcmp(a->name, b->name) != 0)
+            differ(one, two, "a key column", a->name, b->name, problem);
+        if (a->affinity != b->affinity)
+            differ(one, two, "the affinity of a key column", ctr_shape_affinity_name(a->affinity),
+                   ctr_shape_affinity_name(b->affinity), problem);
+        if (sqlite3_stricmp(a->collation, b->collation) != 0)
+            differ(one, two, "the collation of a key column", a->collation, b->collation, problem);
+    }
+    if (n != m)
+        differ(one, two, "a key column", key_name(one, least), key_name(two, least), problem);
+    return problem->rc;
+}
+
+static int compare_counters(const side *one, const side *two, ctr_problem *problem)
+{
+    for (int i = 0; i < one->shape->n_counters; i++) {
+        const char *name = one->shape->columns[one->shape->counters[i]].name;
+        if (ctr_agree_counter(two->shape, name) < 0)
+            ctr_problem_set(problem, SQLITE_ERROR, "the tables differ: %s has no counter %s",
+                            two->file, name);
+    }
+    return problem->rc;
+}
+
+int ctr_agree_check(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
+                    ctr_problem *problem)
+{
+    side here = {one, a}, there = {two, b};
+    if (problem->rc != SQLITE_OK || compare_keys(&here, &there, problem)) return problem->rc;
+    compare_counters(&there, &here, problem);
+    return compare_counters(&here, &there, problem);
+}

@@ -1,0 +1,84 @@
+/* sync/cluster.h - several replicas of one counter table, attached to one connection, as one.
+ *
+ *     cluster.c    who takes part: levels, locks, the leader
+ *     member.c     one replica
+ *     quorum.c     one row: found in all replicas, merged, written to all
+ *     repair.c     what a read has found lacking
+ *
+ * Cassandra's coordinator, in one process and inside one transaction. A read contacts as many
+ * replicas as its level asks for. A write first takes the write locks of all replicas: which of them
+ * it gets are available, and all those are written.
+ *
+ * The leader, under whose id is counted, is the available replica that commits first: main if it is
+ * one, else the earliest in the order of ATTACH. Under WAL the files of a transaction commit one by
+ * one; a leader that commits later would, after a crash in between, use clocks again that others
+ * have seen. For the same reason its commit must outlive a power cut.
+ */
+#ifndef CTR_SYNC_CLUSTER_H
+#define CTR_SYNC_CLUSTER_H
+
+#include "core/level.h"
+#include "store/collator.h"
+#include "sync/member.h"
+
+typedef struct ctr_levels {
+    ctr_level read, write;
+    bool repairs; /* a read writes what it has found lacking */
+} ctr_levels;
+
+typedef struct ctr_cluster {
+    sqlite3 *db;
+    ctr_guard *guard;    /* borrowed */
+    ctr_levels *levels;  /* borrowed */
+    char *birth;         /* the name with which the tables were created; owned */
+    ctr_shape shape;     /* the columns of all of them */
+    ctr_collator collator;
+    ctr_member *members; /* main first, then in the given order */
+    int n;
+    ctr_member *leader; /* of this transaction; NULL: not chosen */
+    bool writes;        /* a writing statement of this transaction has begun */
+    bool locked;        /* the locks of those that are available have been taken */
+
+    /* The row at hand; see sync/quorum.h. */
+    struct ctr_quorum {
+        sqlite3_value **keys; /* borrowed */
+        bool found, below;
+        struct ctr_merged_cell {
+            ctr_cell cell;
+            uint8_t *bytes, *spare; /* owned, of `room` bytes each */
+            size_t room;
+        } * cells;
+    } row;
+} ctr_cluster;
+
+/* `table` is the name that the table has in the first replica that has it; `schemas`, n of them, are
+ * copied. Replicas that are missing may come later, but one must be there. To be closed whatever is
+ * returned. */
+int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_guard *guard, ctr_levels *levels,
+                     const char *table, char *const *schemas, int n, ctr_problem *problem);
+void ctr_cluster_close(ctr_cluster *cluster);
+
+/* Looks at all replicas. */
+int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem);
+
+/* The replicas that a read contacts, by number into `contacts`, which has room for all. Those in
+ * `failed` are not asked again. Returns how many; a problem where the level cannot be reached. */
+int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ctr_problem *problem);
+
+/* Takes the write locks, once in a transaction: outside of one in the order of the files' paths, so
+ * that two coordinators wait for each other instead of holding each other up. What cannot be locked
+ * is unavailable. Fails where some replica has counted by itself in this transaction. */
+int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem);
+
+/* Chooses the leader, after locking. A problem: too few are available for the level of writes, or
+ * the leader would forget what it has committed. */
+int ctr_cluster_lead(ctr_cluster *cluster, ctr_problem *problem);
+
+/* "<which>=QUORUM needs 2 of 3 replicas, 1 is available: east: database is locked" */
+int ctr_cluster_refuse(const ctr_cluster *cluster, const char *which, ctr_level level,
+                       const ctr_shortage *shortage, ctr_problem *problem);
+
+/* The transaction has ended. */
+void ctr_cluster_end(ctr_cluster *cluster);
+
+#endif

@@ -1,0 +1,254 @@
+/* sync/member.c - opens, looks at and locks one replica. */
+#include "sync/member.h"
+
+#include <string.h>
+
+#include "sync/agree.h"
+#include "sync/durable.h"
+
+/* Columns of CTR_SQL_CLUSTER_LOOK. */
+enum { LOOK_TABLE, LOOK_TOKEN, LOOK_ID, LOOK_NAME };
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_guard *guard, const char *schema,
+                    ctr_problem *problem)
+{
+    *member = (ctr_member){.db = db, .guard = guard, .schema = sqlite3_mprintf("%s", schema)};
+    return member->schema ? problem->rc : ctr_problem_nomem(problem);
+}
+
+void ctr_member_forget(ctr_member *member)
+{
+    if (!member->open) return;
+    ctr_streams_release(&member->streams);
+    ctr_floors_release(&member->floors);
+    ctr_merge_close(&member->merge);
+    sqlite3_finalize(member->look);
+    sqlite3_finalize(member->lock);
+    member->look = member->lock = NULL;
+    member->open = false;
+}
+
+void ctr_member_close(ctr_member *member)
+{
+    ctr_member_forget(member);
+    ctr_problem_close(&member->trouble);
+    ctr_problem_close(&member->unlocked);
+    sqlite3_free(member->schema);
+    *member = (ctr_member){0};
+}
+
+void ctr_member_end(ctr_member *member)
+{
+    member->locked = member->durable = member->left_out = false;
+    member->conflicts.own = false;
+    ctr_problem_close(&member->unlocked);
+}
+
+static bool ends_statement(int rc)
+{
+    rc &= 0xff;
+    return rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT || rc == SQLITE_FULL ||
+           rc == SQLITE_SCHEMA || rc == SQLITE_ABORT;
+}
+
+void ctr_member_fail(ctr_member *member, ctr_problem *problem)
+{
+    if (problem->rc == SQLITE_OK || ends_statement(problem->rc)) return;
+    ctr_problem_close(&member->trouble);
+    member->trouble = *problem;
+    *problem = (ctr_problem){SQLITE_OK, NULL};
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+static bool is_text(sqlite3_stmt *row, int column, const char *text)
+{
+    const char *found = (const char *)sqlite3_column_text(row, column);
+    return found && strcmp(found, text) == 0;
+}
+
+static bool is_bytes(sqlite3_stmt *row, int column, const uint8_t bytes[CTR_ID_SIZE])
+{
+    const void *found = sqlite3_column_blob(row, column);
+    return found && sqlite3_column_bytes(row, column) == CTR_ID_SIZE &&
+           memcmp(found, bytes, CTR_ID_SIZE) == 0;
+}
+
+static void take_name(ctr_member *member, sqlite3_stmt *row)
+{
+    const char *name = (const char *)sqlite3_column_text(row, LOOK_NAME);
+    sqlite3_snprintf(sizeof member->name, member->name, "%s", name ? name : "");
+    member->met = true;
+}
+
+/* Is everything as it was? A statement that SQLite had to prepare anew says that some schema is
+ * another one. */
+static bool is_as_it_was(ctr_member *member, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
+    bool found = ctr_run_row(&run, member->look);
+    bool same = found && is_text(member->look, LOOK_TABLE, member->merge.entry.name) &&
+                is_bytes(member->look, LOOK_TOKEN, member->merge.entry.token);
+    if (same) take_name(member, member->look);
+    if (same && !is_bytes(member->look, LOOK_ID, member->id)) same = false;
+    sqlite3_reset(member->look);
+    return same && sqlite3_stmt_status(member->look, SQLITE_STMTSTATUS_REPREPARE, 1) == 0;
+}
+
+static void read_identity(ctr_member *member, ctr_problem *problem)
+{
+    ctr_identity identity;
+    if (ctr_identity_read(&identity, member->db, member->schema, problem)) {
+        ctr_identity_offer_fork(member->db, member->schema, problem);
+        return;
+    }
+    if (!identity.present) {
+        ctr_problem_set(problem, SQLITE_ERROR, "it has no counter tables");
+        return;
+    }
+    memcpy(member->id, identity.id, CTR_ID_SIZE);
+    memcpy(member->conflicts.mine, identity.id, CTR_ID_SIZE);
+    memcpy(member->name, identity.name, sizeof member->name);
+    member->met = true;
+}
+
+/* Names, not places, are what the two shapes have in common: from here on the columns are in the
+ * order that the cluster has. */
+static void take_shape(ctr_member *member, const ctr_shape *shape, ctr_problem *problem)
+{
+    ctr_shape *mine = &member->merge.shape;
+    if (!shape || ctr_agree_check(shape, "the cluster", mine, member->schema, problem)) return;
+    ctr_shape_close(mine);
+    ctr_shape_copy(mine, shape, problem);
+}
+
+static void refuse_generated(ctr_member *member, ctr_problem *problem)
+{
+    for (const char *const *suffix = ctr_shape_suffixes; *suffix; suffix++) {
+        char *stored = sqlite3_mprintf("%s_%s", member->merge.entry.name, *suffix);
+        if (!stored) ctr_problem_nomem(problem);
+        if (problem->rc == SQLITE_OK)
+            ctr_shape_refuse_generated(member->db, member->schema, stored, problem);
+        sqlite3_free(stored);
+    }
+}
+
+static void open_look(ctr_member *member, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
+    member->look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_LOOK);
+    ctr_run_bind_text(&run, member->look, 1, member->merge.entry.birth);
+    member->lock = ctr_run_prepare(&run, CTR_SQL_SYNC_LOCK);
+    if (problem->rc == SQLITE_OK) is_as_it_was(member, problem);
+}
+
+static void open_table(ctr_member *member, const char *birth, const ctr_shape *shape,
+                       ctr_problem *problem)
+{
+    ctr_post *post = ctr_guard_post(member->guard, member->schema);
+    if (!post) ctr_problem_nomem(problem);
+    if (problem->rc != SQLITE_OK) return;
+    member->open = true;
+    member->conflicts = (ctr_conflicts){.db = member->db, .schema = member->schema};
+    member->streams = (ctr_streams){.db = member->db};
+    member->floors = (ctr_floors){0};
+    read_identity(member, problem);
+    ctr_merge_refuse_triggers_of_file(member->db, member->schema, problem);
+    bool there = ctr_merge_open(&member->merge, member->db, member->schema, birth, post,
+                                &member->conflicts, problem);
+    if (!there) ctr_problem_set(problem, SQLITE_ERROR, "it has no counter table %s", birth);
+    if (problem->rc != SQLITE_OK) return;
+    refuse_generated(member, problem);
+    take_shape(member, shape, problem);
+    const char *table = member->merge.rows.table;
+    member->streams = (ctr_streams){.db = member->db,
+                                    .schema = member->schema,
+                                    .table = table,
+                                    .shape = &member->merge.shape};
+    member->floors =
+        ctr_floors_on(member->db, member->schema, table, &member->merge.shape, NULL);
+    open_look(member, problem);
+}
+
+bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *shape,
+                     ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return false;
+    ctr_problem_close(&member->trouble);
+    if (!ctr_run_has_schema(member->db, member->schema)) {
+        ctr_member_forget(member);
+        ctr_problem_set(&member->trouble, SQLITE_ERROR, "it is not attached");
+        return false;
+    }
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    bool same = member->open && is_as_it_was(member, &trouble);
+    if (!same && trouble.rc == SQLITE_OK) {
+        ctr_member_forget(member);
+        open_table(member, birth, shape, &trouble);
+    }
+    if (trouble.rc != SQLITE_OK) ctr_member_forget(member);
+    ctr_member_fail(member, &trouble);
+    if (trouble.rc != SQLITE_OK) *problem = trouble;
+    member->floors.looked = false;
+    return member->open;
+}
+
+/* ---- taking part ----------------------------------------------------------------------------- */
+
+bool ctr_member_lock(ctr_member *member, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || member->locked) return member->locked;
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(member->db, member->schema, NULL, &trouble);
+    if (sqlite3_db_readonly(member->db, member->schema) == 1)
+        ctr_problem_set(&trouble, SQLITE_READONLY, "it is read-only");
+    if (member->lock) {
+        ctr_run_row(&run, member->lock);
+        sqlite3_reset(member->lock);
+    } else {
+        ctr_run_do(&run, CTR_SQL_SYNC_LOCK, NULL);
+    }
+    member->locked = trouble.rc == SQLITE_OK;
+    if (ends_statement(trouble.rc)) {
+        *problem = trouble;
+    } else {
+        ctr_problem_close(&member->unlocked);
+        member->unlocked = trouble;
+    }
+    return member->locked;
+}
+
+int ctr_member_look_to_write(ctr_member *member, const char *birth, const ctr_shape *shape,
+                             ctr_problem *problem)
+{
+    member->left_out = false;
+    if (member->locked || member->unlocked.rc == SQLITE_OK) {
+        ctr_member_look(member, birth, shape, problem);
+    } else {
+        ctr_problem_close(&member->trouble);
+        ctr_problem_set(&member->trouble, member->unlocked.rc, "%s",
+                        ctr_problem_text(&member->unlocked));
+    }
+    return problem->rc;
+}
+
+bool ctr_member_takes_part(const ctr_member *member)
+{
+    return member->open && member->locked && !member->left_out && member->trouble.rc == SQLITE_OK;
+}
+
+int ctr_member_make_durable(ctr_member *member, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || member->durable) return problem->rc;
+    ctr_source source = {.db = member->db, .schema = member->schema};
+    ctr_durable_source(&source, problem);
+    member->durable = problem->rc == SQLITE_OK;
+    return problem->rc;
+}
+
+bool ctr_member_is_below(ctr_member *member, sqlite3_value **keys, ctr_problem *problem)
+{
+    return ctr_floors_is_below(&member->floors, keys, problem);
+}

@@ -1,0 +1,72 @@
+/* sync/member.h - one replica of a cluster, as this connection sees its file.
+ *
+ * What stands under a schema may change between two statements: another file is attached, the table
+ * goes away, somebody locks it. So each statement looks at its members anew; one that takes no part
+ * says why.
+ */
+#ifndef CTR_SYNC_MEMBER_H
+#define CTR_SYNC_MEMBER_H
+
+#include "store/stream.h"
+#include "sync/merge.h"
+
+typedef struct ctr_member {
+    sqlite3 *db;
+    ctr_guard *guard; /* borrowed */
+    char *schema;     /* owned */
+    bool met;         /* its name has been read once, and stands while it is away: */
+    char name[CTR_NAME_MAX + 1]; /* "dc:rack"; "" for a random id */
+    uint8_t id[CTR_ID_SIZE];
+    ctr_problem trouble; /* why it takes no part; SQLITE_OK: it does */
+
+    /* The table, while it is open. */
+    bool open;
+    ctr_merge merge; /* in the order of the cluster's columns */
+    ctr_conflicts conflicts;
+    ctr_floors floors;   /* for reads: nothing is written for their sake */
+    ctr_streams streams;
+    sqlite3_stmt *look, *lock;
+
+    /* In this transaction. */
+    bool locked, durable;
+    bool left_out;        /* from the row at hand, for `trouble` */
+    ctr_problem unlocked; /* why the lock could not be had */
+} ctr_member;
+
+int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_guard *guard, const char *schema,
+                    ctr_problem *problem);
+void ctr_member_close(ctr_member *member);
+
+/* Looks at the file that is attached now: is the table born as `birth` there, with the columns of
+ * `shape`? What is wrong becomes its trouble; a problem is only what ends the statement. NULL
+ * `shape`: any columns. */
+bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *shape,
+                     ctr_problem *problem);
+
+/* Takes the write lock by a write of nothing; to be called before the file is read. */
+bool ctr_member_lock(ctr_member *member, ctr_problem *problem);
+
+/* Looks at a file after it was to be locked, if that has failed at the reason. */
+int ctr_member_look_to_write(ctr_member *member, const char *birth, const ctr_shape *shape,
+                             ctr_problem *problem);
+
+/* Does it take part in what is written? */
+bool ctr_member_takes_part(const ctr_member *member);
+
+/* Closes the table, to be opened by the next look. */
+void ctr_member_forget(ctr_member *member);
+
+/* Makes a problem the member's trouble, unless it is one that ends the statement: no memory, an
+ * interrupt, a full disk. */
+void ctr_member_fail(ctr_member *member, ctr_problem *problem);
+
+/* What others are about to be given of this file outlives a power cut; once in a transaction. */
+int ctr_member_make_durable(ctr_member *member, ctr_problem *problem);
+
+/* Is a row of these keys, which the member does not have, below a floor of it? */
+bool ctr_member_is_below(ctr_member *member, sqlite3_value **keys, ctr_problem *problem);
+
+/* The transaction has ended. */
+void ctr_member_end(ctr_member *member);
+
+#endif

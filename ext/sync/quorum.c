@@ -1,0 +1,170 @@
+/* sync/quorum.c - finds, merges and writes one row. */
+#include "sync/quorum.h"
+
+#include <string.h>
+
+#include "store/succession.h"
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+static int make_room(struct ctr_merged_cell *merged, size_t size, ctr_problem *problem)
+{
+    if (merged->room >= size) return problem->rc;
+    uint8_t *bytes = sqlite3_malloc64(2 * size), *spare = sqlite3_malloc64(2 * size);
+    if (!bytes || !spare) {
+        sqlite3_free(bytes);
+        sqlite3_free(spare);
+        return ctr_problem_nomem(problem);
+    }
+    if (merged->cell.size > 0) memcpy(bytes, merged->cell.bytes, merged->cell.size);
+    if (merged->cell.size > 0) merged->cell.bytes = bytes;
+    sqlite3_free(merged->bytes);
+    sqlite3_free(merged->spare);
+    merged->bytes = bytes;
+    merged->spare = spare;
+    merged->room = 2 * size;
+    return problem->rc;
+}
+
+int ctr_quorum_merge(struct ctr_merged_cell *merged, const ctr_cell *with, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || ctr_cell_same(&merged->cell, with)) return problem->rc;
+    if (make_room(merged, merged->cell.size + with->size, problem)) return problem->rc;
+    uint8_t *out = merged->cell.bytes == merged->spare ? merged->bytes : merged->spare;
+    size_t size = ctr_cell_merge(&merged->cell, with, out);
+    if (size > 0) ctr_cell_open(&merged->cell, out, size);
+    return problem->rc;
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+/* Does some replica lack what another one has? */
+static bool differ(const ctr_cluster *cluster)
+{
+    for (int i = 0; i < cluster->n; i++) {
+        const ctr_member *member = &cluster->members[i];
+        if (!ctr_member_takes_part(member)) continue;
+        for (int c = 0; c < cluster->shape.n_counters; c++)
+            if (!ctr_cell_same(&member->merge.rows.cells[c], &cluster->row.cells[c].cell))
+                return true;
+    }
+    return false;
+}
+
+static void find_in(ctr_cluster *cluster, ctr_member *member, ctr_problem *problem)
+{
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    bool found = ctr_merge_find(&member->merge, cluster->row.keys, &trouble);
+    cluster->row.below = cluster->row.below || (!found && trouble.rc == SQLITE_OK);
+    member->left_out = trouble.rc != SQLITE_OK;
+    ctr_member_fail(member, &trouble);
+    if (trouble.rc != SQLITE_OK) *problem = trouble;
+}
+
+static void find_all(ctr_cluster *cluster, ctr_problem *problem)
+{
+    cluster->row.found = cluster->row.below = false;
+    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+        ctr_member *member = &cluster->members[i];
+        if (ctr_member_takes_part(member)) find_in(cluster, member, problem);
+    }
+}
+
+static void merge_all(ctr_cluster *cluster, ctr_problem *problem)
+{
+    for (int c = 0; c < cluster->shape.n_counters; c++)
+        cluster->row.cells[c].cell = ctr_cell_untouched();
+    for (int i = 0; i < cluster->n && !cluster->row.below; i++) {
+        const ctr_member *member = &cluster->members[i];
+        if (!ctr_member_takes_part(member) || !member->merge.rows.found) continue;
+        cluster->row.found = true;
+        for (int c = 0; c < cluster->shape.n_counters; c++)
+            ctr_quorum_merge(&cluster->row.cells[c], &member->merge.rows.cells[c], problem);
+    }
+}
+
+static void make_durable(ctr_cluster *cluster, ctr_problem *problem)
+{
+    for (int i = 0; i < cluster->n; i++)
+        if (ctr_member_takes_part(&cluster->members[i]))
+            ctr_member_make_durable(&cluster->members[i], problem);
+}
+
+/* What the merge has proved of a replica's identity is heeded before it counts. */
+static void heed(ctr_member *member, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || !member->conflicts.own) return;
+    member->conflicts.own = false;
+    ctr_succession_lineage_changed(member->merge.rows.post, CTR_WHY_CONFLICT, problem);
+}
+
+/* The leader takes what the others have; from here on its rows show the merged cells. */
+static void show_in_leader(ctr_cluster *cluster, ctr_problem *problem)
+{
+    ctr_member *leader = cluster->leader;
+    for (int c = 0; c < cluster->shape.n_counters && !cluster->row.below; c++)
+        ctr_merge_cell(&leader->merge, c, &cluster->row.cells[c].cell, problem);
+    heed(leader, problem);
+    for (int c = 0; c < cluster->shape.n_counters; c++)
+        leader->merge.rows.cells[c] = cluster->row.cells[c].cell;
+}
+
+int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *problem)
+{
+    cluster->row.keys = keys;
+    if (ctr_cluster_lock(cluster, problem) || ctr_cluster_lead(cluster, problem))
+        return problem->rc;
+    find_all(cluster, problem);
+    if (problem->rc != SQLITE_OK || ctr_cluster_lead(cluster, problem)) return problem->rc;
+    merge_all(cluster, problem);
+    if (!cluster->row.below && differ(cluster)) make_durable(cluster, problem);
+    if (problem->rc == SQLITE_OK) show_in_leader(cluster, problem);
+    return problem->rc;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static bool write_member(ctr_cluster *cluster, ctr_member *member, ctr_problem *problem)
+{
+    for (int c = 0; c < cluster->shape.n_counters; c++)
+        ctr_merge_cell(&member->merge, c, &cluster->row.cells[c].cell, problem);
+    bool wrote = ctr_merge_write(&member->merge, problem);
+    heed(member, problem);
+    return wrote;
+}
+
+/* What the statement has made of the merged cells becomes what all take. */
+static void take_staged(ctr_cluster *cluster)
+{
+    for (int c = 0; c < cluster->shape.n_counters; c++)
+        ctr_rows_staged(&cluster->leader->merge.rows, c, &cluster->row.cells[c].cell);
+}
+
+int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem)
+{
+    ctr_member *leader = cluster->leader;
+    take_staged(cluster);
+    bool wrote = ctr_merge_write(&leader->merge, problem);
+    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+        ctr_member *member = &cluster->members[i];
+        if (member != leader && ctr_member_takes_part(member))
+            wrote = write_member(cluster, member, problem) || wrote;
+    }
+    if (problem->rc != SQLITE_OK && wrote) ctr_guard_spoil(cluster->guard);
+    return problem->rc;
+}
+
+int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values, ctr_problem *problem)
+{
+    if (ctr_cluster_lock(cluster, problem) || ctr_cluster_lead(cluster, problem))
+        return problem->rc;
+    bool wrote = false;
+    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+        ctr_member *member = &cluster->members[i];
+        if (!ctr_member_takes_part(member)) continue;
+        ctr_floors_raise(&member->merge.floors, values, problem);
+        if (problem->rc != SQLITE_OK && wrote) ctr_guard_spoil(cluster->guard);
+        wrote = true;
+    }
+    return problem->rc;
+}

@@ -1,0 +1,22 @@
+-- A cluster: several replicas behind one table of a connection.
+
+-- Is a replica still the file that it was?
+-- name: CLUSTER_LOOK
+SELECT t.name, t.token, r.id, r.name
+  FROM "{schema}".counter_tables AS t, "{schema}".counter_replica AS r WHERE t.birth = ?1;
+
+-- The databases of the connection, in the order in which they commit.
+-- name: CLUSTER_DATABASES
+PRAGMA database_list;
+
+-- name: CLUSTER_SYNCHRONOUS
+PRAGMA "{schema}".synchronous;
+
+-- name: CLUSTER_CHECK
+INSERT INTO "{schema}"."{table}"("{table}") VALUES ('integrity-check');
+
+-- Rows of one replica that another does not have, or has otherwise; "{name}" is the schema of the other, whose table has
+-- the name in "{value}".
+-- name: CLUSTER_DIFFERENT
+SELECT count(*) FROM "{schema}"."{table}_cells" AS a
+ WHERE NOT EXISTS (SELECT 1 FROM "{name}"."{value}" AS b WHERE "{constraint}");
