@@ -16,7 +16,8 @@ static const char *const NAMES[CTR_LEVEL_NONE] = {
 
 static bool is_same_word(const char *word, const char *text)
 {
-    while (*word && (*word == *text || (*text >= 'a' && *text <= 'z' && *text - 'a' + 'A' == *word)))
+    while (*word &&
+           (*word == *text || (*text >= 'a' && *text <= 'z' && *text - 'a' + 'A' == *word)))
         word++, text++;
     return *word == '\0' && *text == '\0';
 }

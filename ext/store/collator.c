@@ -25,10 +25,10 @@ void ctr_collator_close(ctr_collator *collator)
 
 static bool same_bytes(sqlite3_value *a, sqlite3_value *b, int type)
 {
-    const void *x = type == SQLITE_TEXT ? (const void *)sqlite3_value_text(a)
-                                        : sqlite3_value_blob(a);
-    const void *y = type == SQLITE_TEXT ? (const void *)sqlite3_value_text(b)
-                                        : sqlite3_value_blob(b);
+    const void *x =
+        type == SQLITE_TEXT ? (const void *)sqlite3_value_text(a) : sqlite3_value_blob(a);
+    const void *y =
+        type == SQLITE_TEXT ? (const void *)sqlite3_value_text(b) : sqlite3_value_blob(b);
     int size = sqlite3_value_bytes(a);
     if (size != sqlite3_value_bytes(b)) return false;
     return size == 0 || (x && y && memcmp(x, y, (size_t)size) == 0);

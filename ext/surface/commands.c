@@ -5,6 +5,7 @@
  *     INSERT INTO t(t, k, n) VALUES ('reset n', 'a', 5)        the next life of one counter
  *     INSERT INTO t(t, k) VALUES ('delete n', 'a')             the tombstone of one counter
  *     INSERT INTO t(t, k) VALUES ('purge below', 'b')          rows below are removed for good
+ *     INSERT INTO t(t) VALUES ('read=ALL')                     the level of a cluster, from now on
  *
  * Reset starts at the values given, or at 0; it works on deleted and missing rows too.
  */
@@ -14,6 +15,7 @@
 #include "store/describe.h"
 #include "store/identity.h"
 #include "store/walk.h"
+#include "surface/options.h"
 #include "surface/table.h"
 
 static sqlite3_value *counter_value(const ctr_table *table, sqlite3_value **columns, int counter)
@@ -94,8 +96,7 @@ static void delete_one(ctr_table *table, sqlite3_value **columns, int named, ctr
     if (check_named(table, columns, false, named, problem)) return;
     if (ctr_write_keys(table, columns, problem)) return;
     if (ctr_access_find(table, problem) || !ctr_access_found(table)) return;
-    if (delete_counter(table, named, problem) == SQLITE_OK)
-        ctr_access_write(table, problem);
+    if (delete_counter(table, named, problem) == SQLITE_OK) ctr_access_write(table, problem);
 }
 
 /* ---- integrity-check ------------------------------------------------------------------------- */
@@ -159,18 +160,59 @@ static void check_file(ctr_table *table, ctr_problem *problem)
     ctr_catalog_close_entry(&entry);
 }
 
-static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+static int refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
+                         ctr_problem *problem)
 {
     for (int i = 0; i < table->shape.n_columns; i++)
         if (ctr_table_given(columns[ctr_table_column(i)]))
-            ctr_problem_set(problem, SQLITE_ERROR, "integrity-check takes no value for column %s",
+            ctr_problem_set(problem, SQLITE_ERROR, "%s takes no value for column %s", command,
                             table->shape.columns[i].name);
-    if (problem->rc != SQLITE_OK) return;
+    return problem->rc;
+}
+
+/* Each replica by the command of its own table. */
+static void check_replicas(ctr_table *table, ctr_problem *problem)
+{
+    ctr_cluster *cluster = table->cluster;
+    ctr_cluster_look(cluster, problem);
+    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+        ctr_member *member = &cluster->members[i];
+        if (member->trouble.rc != SQLITE_OK) {
+            ctr_problem_set(problem, member->trouble.rc, "%s", ctr_problem_text(&member->trouble));
+        } else {
+            ctr_run run = ctr_run_on(table->db, member->schema, member->merge.entry.name, problem);
+            ctr_run_do(&run, CTR_SQL_CLUSTER_CHECK, NULL);
+        }
+        ctr_problem_where(problem, "replica %s", member->schema);
+    }
+}
+
+static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    if (refuse_values(table, columns, "integrity-check", problem)) return;
+    if (table->cluster) {
+        check_replicas(table, problem);
+        return;
+    }
     check_file(table, problem);
     check_rows(table, problem);
     check_news(table, problem);
     check_pages(table, problem);
     ctr_problem_where(problem, "integrity-check");
+}
+
+/* ---- clusters -------------------------------------------------------------------------------- */
+
+/* Nothing is written, so no lock is needed either. */
+static bool set_levels(ctr_table *table, sqlite3_value **columns, const char *command,
+                       ctr_problem *problem)
+{
+    ctr_levels levels = table->cluster->levels[0];
+    if (!ctr_options_set(&levels, command, problem)) return false;
+    if (refuse_values(table, columns, command, problem) == SQLITE_OK)
+        *table->cluster->levels = levels;
+    if (!table->cluster->locked) table->cluster->writes = false;
+    return true;
 }
 
 /* ---- purge below ------------------------------------------------------------------------------- */
@@ -210,15 +252,14 @@ static int find_counter(const ctr_table *table, const char *name, ctr_problem *p
     return -1;
 }
 
-static void refuse_command(sqlite3_value *value, ctr_problem *problem)
+static void refuse_command(sqlite3_value *value, bool is_cluster, ctr_problem *problem)
 {
     char *shown = ctr_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
-                    "unknown command %s; there are 'integrity-check', 'purge below', 'reset', "
-                    "'reset <counter>' "
-                    "and 'delete <counter>'",
-                    shown ? shown : "");
+                    "unknown command %s; there are %s'integrity-check', 'purge below', 'reset', "
+                    "'reset <counter>' and 'delete <counter>'",
+                    shown ? shown : "", is_cluster ? "'read=', 'write=', 'read_repair=', " : "");
     sqlite3_free(shown);
 }
 
@@ -231,6 +272,7 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
     const char *to_reset = name_behind(command, "reset"),
                *to_delete = name_behind(command, "delete");
     int named = -1;
+    if (table->cluster && set_levels(table, columns, command, problem)) return problem->rc;
     if (to_reset || to_delete)
         named = find_counter(table, to_reset ? to_reset : to_delete, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;
@@ -244,6 +286,6 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
     else if (to_delete)
         delete_one(table, columns, named, problem);
     else
-        refuse_command(value, problem);
+        refuse_command(value, table->cluster, problem);
     return problem->rc;
 }

@@ -3,6 +3,7 @@
 #define CTR_SURFACE_REGISTER_H
 
 #include "store/guard.h"
+#include "surface/clusters.h"
 #include "sync/session.h"
 
 /* How an SQL function may be used. PURE: its result depends on its arguments alone. READS: it looks
@@ -18,11 +19,12 @@ int ctr_aggregates_register(sqlite3 *db); /* counter_merge(cell), counter_sum, c
 int ctr_shards_register(sqlite3 *db);     /* counter_shards */
 int ctr_keys_register(sqlite3 *db);       /* counter_key, _key_json, _mark, _seen */
 
-/* What those share that work with files: the connection's guard, and the sync that is running. */
+/* What those share that work with files: the connection's guard, the sync that is running, the clusters. */
 typedef struct ctr_shared {
     sqlite3 *db;
     ctr_guard *guard;
     ctr_sessions sessions;
+    ctr_clusters clusters;
     int holders;
 } ctr_shared;
 
@@ -40,7 +42,9 @@ int ctr_exchange_register(sqlite3 *db, ctr_shared *shared); /* counter_pull, _pu
 int ctr_history_register(sqlite3 *db, ctr_shared *shared);  /* counter_identity */
 int ctr_changes_register(sqlite3 *db, ctr_shared *shared);  /* counter_changes */
 int ctr_contents_register(sqlite3 *db, ctr_shared *shared); /* digests, floors */
-int ctr_internal_register(sqlite3 *db, ctr_shared *shared); /* counter_guard, counter_witness */
+int ctr_coordinator_register(sqlite3 *db, ctr_shared *shared); /* USING counter_cluster(...) */
+int ctr_status_register(sqlite3 *db, ctr_shared *shared);      /* counter_cluster_status */
+int ctr_internal_register(sqlite3 *db, ctr_shared *shared);    /* counter_guard, counter_witness */
 
 /* Is the library in this connection already? A second guard beside the first would not know what that
  * does, so a second load does nothing. */

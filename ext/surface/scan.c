@@ -32,9 +32,9 @@ typedef struct seen {
 
 typedef struct scan_cursor {
     sqlite3_vtab_cursor base;
-    ctr_reading reading;   /* of a cluster */
-    ctr_stream stream;     /* of one file */
-    sqlite3_value **rest;  /* owned copies of all arguments if a second scan follows, else NULL */
+    ctr_reading reading;  /* of a cluster */
+    ctr_stream stream;    /* of one file */
+    sqlite3_value **rest; /* owned copies of all arguments if a second scan follows, else NULL */
     int n_rest;
     char *rest_plan; /* its plan; owned */
     bool eof;
@@ -141,8 +141,7 @@ int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int
 /* The stored row under the cursor; of a cluster that of one replica. */
 static sqlite3_stmt *row_of(const scan_cursor *cursor)
 {
-    return table_of(cursor)->cluster ? ctr_reading_row(&cursor->reading)
-                                     : cursor->stream.statement;
+    return table_of(cursor)->cluster ? ctr_reading_row(&cursor->reading) : cursor->stream.statement;
 }
 
 /* The cell of a counter of this row, opened at most once. */
@@ -278,6 +277,7 @@ int ctr_scan_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
         return SQLITE_OK;
     }
     int i = (column - 1) / 2;
+    if (i == shape->n_columns) return SQLITE_OK; /* the request id of a cluster */
     int counter = shape->columns[i].counter;
     if (column == ctr_table_marker(i)) {
         if (counter >= 0 && cursor->counters[counter].asked == cursor->span)

@@ -24,5 +24,6 @@ void ctr_shared_drop(void *holder)
     ctr_shared *shared = holder;
     if (--shared->holders > 0) return;
     ctr_guard_close(shared->guard);
+    ctr_clusters_close(&shared->clusters);
     sqlite3_free(shared);
 }

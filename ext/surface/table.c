@@ -46,18 +46,16 @@ static void open_table(ctr_table *table, ctr_problem *problem)
     if (!table->keys) ctr_problem_nomem(problem);
     ctr_rows_open(&table->own_rows, table->db, table->schema, table->name, &table->shape,
                   table->post, problem);
-    table->streams = (ctr_streams){.db = table->db,
-                                   .schema = table->schema,
-                                   .table = table->name,
-                                   .shape = &table->shape};
+    table->streams = (ctr_streams){
+        .db = table->db, .schema = table->schema, .table = table->name, .shape = &table->shape};
     table->floors =
         ctr_floors_on(table->db, table->schema, table->name, &table->shape, table->post);
 }
 
-static void declare(ctr_table *table, ctr_problem *problem)
+void ctr_table_declare(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    char *declaration = ctr_declare_vtab(&table->shape, table->name);
+    char *declaration = ctr_declare_vtab(&table->shape, table->name, table->cluster);
     if (!declaration) {
         ctr_problem_nomem(problem);
         return;
@@ -65,7 +63,7 @@ static void declare(ctr_table *table, ctr_problem *problem)
     ctr_problem_sqlite(problem, table->db, sqlite3_declare_vtab(table->db, declaration));
     sqlite3_free(declaration);
     sqlite3_vtab_config(table->db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
-    sqlite3_vtab_config(table->db, SQLITE_VTAB_INNOCUOUS);
+    if (!table->cluster) sqlite3_vtab_config(table->db, SQLITE_VTAB_INNOCUOUS);
 }
 
 /* A table that was read from the stored tables, or NULL and a problem. Takes over the names. */
@@ -87,7 +85,7 @@ static ctr_table *connect(sqlite3 *db, ctr_guard *guard, char *schema, char *nam
     table->name = name;
     sqlite3_randomness(CTR_MARKER_SECRET, table->secret);
     open_table(table, problem);
-    declare(table, problem);
+    ctr_table_declare(table, problem);
     if (problem->rc == SQLITE_OK) return table;
     ctr_problem_where(problem, "%s", name);
     table_disconnect(&table->joined.base);
@@ -95,7 +93,7 @@ static ctr_table *connect(sqlite3 *db, ctr_guard *guard, char *schema, char *nam
 }
 
 /* SQLITE_SCHEMA must come out as it is: SQLite reads the schema again and repeats the call. */
-static int report(ctr_problem *problem, char **message)
+int ctr_table_report(ctr_problem *problem, char **message)
 {
     int rc = problem->rc;
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM && rc != SQLITE_SCHEMA)
@@ -115,13 +113,16 @@ static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
     ctr_table *table = connect(db, guard, sqlite3_mprintf("%s", argv[ARG_SCHEMA]),
                                sqlite3_mprintf("%s", argv[ARG_TABLE]), &problem);
     if (table) *base = &table->joined.base;
-    return report(&problem, message);
+    return ctr_table_report(&problem, message);
 }
 
 /* The command column has the table's name and a marker that of its column behind an underscore: all
  * must differ. */
-static void check_columns_of(const ctr_shape *shape, const char *name, ctr_problem *problem)
+void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem *problem)
 {
+    if (problem->rc == SQLITE_OK && ctr_declaration_reserves_table(name))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "names that begin with counter_ are reserved, such as %s", name);
     for (int i = 0; i < shape->n_columns; i++) {
         const char *column = shape->columns[i].name;
         if (sqlite3_stricmp(column, name) == 0 ||
@@ -135,9 +136,7 @@ static void check_columns_of(const ctr_shape *shape, const char *name, ctr_probl
 static void create(sqlite3 *db, ctr_guard *guard, const char *schema, const char *name,
                    const ctr_shape *shape, ctr_problem *problem)
 {
-    if (problem->rc == SQLITE_OK && ctr_declaration_reserves_table(name))
-        ctr_problem_set(problem, SQLITE_ERROR, "names that begin with counter_ are reserved");
-    check_columns_of(shape, name, problem);
+    ctr_table_check_name(shape, name, problem);
     ctr_post *post = problem->rc == SQLITE_OK ? ctr_guard_post(guard, schema) : NULL;
     if (post)
         ctr_succession_create(post, NULL, problem);
@@ -170,7 +169,7 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
         sqlite3_free(name);
     }
     if (table) *base = &table->joined.base;
-    return report(&problem, message);
+    return ctr_table_report(&problem, message);
 }
 
 /* Shards of its own that a file forgets, it would write again with clocks that others have seen. A
@@ -216,10 +215,7 @@ static int table_rename(sqlite3_vtab *base, const char *to)
 {
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
-    if (ctr_declaration_reserves_table(to))
-        ctr_problem_set(&problem, SQLITE_ERROR,
-                        "names that begin with counter_ are reserved, such as %s", to);
-    check_columns_of(&table->shape, to, &problem);
+    ctr_table_check_name(&table->shape, to, &problem);
     if (ctr_news_flush(table->post, &problem) == SQLITE_OK)
         ctr_news_forget(table->post, table->name);
     ctr_shape_rename(table->db, table->schema, table->name, to, &problem);

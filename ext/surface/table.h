@@ -1,6 +1,8 @@
 /* surface/table.h - the counter table, a virtual table over a stored one.
  *
  *     table.c      its life: create, connect, rename, drop; registration
+ *     coordinator.c    the same for a cluster: the same table in front of several replicas
+ *     options.c    the clauses of USING counter_cluster(...)
  *     declare.c    the clauses of USING counter(...): to a shape, or to a sentence that refuses
  *     plan.c       which constraints and orders the key can serve
  *     scan.c       cursors: rows, values, and the markers that tell whether a counter was read
@@ -22,12 +24,14 @@
 #ifndef CTR_SURFACE_TABLE_H
 #define CTR_SURFACE_TABLE_H
 
+#include "surface/clusters.h"
 #include "surface/joined.h"
 #include "sync/cluster.h"
 
 enum { CTR_COLUMN_COMMAND = 0, CTR_MARKER_SECRET = 8 };
 
-/* The number of column i of the shape, and of its marker. */
+/* The number of column i of the shape, and of its marker. A cluster has one more column behind them,
+ * request_id, only to say why there is none. */
 static inline int ctr_table_column(int i)
 {
     return 1 + 2 * i;
@@ -50,8 +54,10 @@ typedef struct ctr_table {
     ctr_shape shape;
     sqlite3_value **keys; /* room for the key of a row that is written, in key order */
     unsigned char secret[CTR_MARKER_SECRET]; /* markers begin with it: none is forged */
-    bool holds_keys;      /* `keys` are copies, to be freed */
-    ctr_cluster *cluster; /* owned; NULL for the table of one file */
+    bool holds_keys;                         /* `keys` are copies, to be freed */
+    ctr_cluster *cluster;                    /* owned; NULL for the table of one file */
+    ctr_cluster_entry *entry;                /* of the cluster; borrowed */
+    ctr_clusters *clusters;                  /* where that stands; borrowed */
 
     /* Where the row at hand is found and written; of a cluster those of the leader, and empty ones
      * before there is a leader. */
@@ -67,10 +73,21 @@ typedef struct ctr_table {
 /* Makes the problem the table's message, "<table>: <text>", closes it, and returns its code. */
 int ctr_table_fail(ctr_table *table, ctr_problem *problem);
 
+/* table.c: for tables of both kinds. */
+
+/* Refuses a name that is reserved, or that a column makes impossible. */
+void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem *problem);
+
+/* Tells SQLite the columns. */
+void ctr_table_declare(ctr_table *table, ctr_problem *problem);
+
+/* Makes the problem the message of xCreate or xConnect, closes it, and returns its code. */
+int ctr_table_report(ctr_problem *problem, char **message);
+
 /* declare.c */
 int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *const *clauses,
                       ctr_problem *problem);
-char *ctr_declare_vtab(const ctr_shape *shape, const char *table);
+char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool is_cluster);
 
 /* plan.c: the plan is a text, see there. */
 enum { CTR_PLAN_UNIQUE = 1 };

@@ -318,12 +318,27 @@ static void delete_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 
 /* ---- xUpdate --------------------------------------------------------------------------------- */
 
+/* Another leader would count a repeated request again: it does not know of the first. */
+static int refuse_request(const ctr_table *table, int argc, sqlite3_value **argv,
+                          ctr_problem *problem)
+{
+    if (!table->cluster || argc == 1) return problem->rc;
+    sqlite3_value *request = argv[2 + ctr_table_column(table->shape.n_columns)];
+    if (!sqlite3_value_nochange(request) && ctr_table_given(request))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a cluster takes no request_id: repeated under another leader the request "
+                        "would count twice");
+    return problem->rc;
+}
+
 int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     bool insert = argc > 1 && !ctr_table_given(argv[0]);
-    if (argc == 1)
+    if (refuse_request(table, argc, argv, &problem) != SQLITE_OK)
+        insert = false;
+    else if (argc == 1)
         delete_row(table, sqlite3_value_int64(argv[0]), &problem);
     else if (!insert)
         update_row(table, argv, &problem);

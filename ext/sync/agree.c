@@ -19,9 +19,8 @@ int ctr_agree_counter(const ctr_shape *shape, const char *name)
 static int differ(const side *one, const side *two, const char *what, const char *a, const char *b,
                   ctr_problem *problem)
 {
-    return ctr_problem_set(problem, SQLITE_ERROR,
-                           "the tables differ in %s: %s has %s, %s has %s", what, one->file, a,
-                           two->file, b);
+    return ctr_problem_set(problem, SQLITE_ERROR, "the tables differ in %s: %s has %s, %s has %s",
+                           what, one->file, a, two->file, b);
 }
 
 static const ctr_column *key_column(const side *table, int key)

@@ -16,10 +16,9 @@ static void find_birth(ctr_cluster *cluster, const char *table, ctr_problem *pro
         ctr_problem trouble = {SQLITE_OK, NULL};
         ctr_catalog_entry entry = {0};
         const char *schema = cluster->members[i].schema;
-        bool there =
-            ctr_run_has_schema(cluster->db, schema) &&
-            ctr_shape_is_table(cluster->db, schema, "counter_tables", &trouble) &&
-            ctr_catalog_named(&entry, cluster->db, schema, table, &trouble);
+        bool there = ctr_run_has_schema(cluster->db, schema) &&
+                     ctr_shape_is_table(cluster->db, schema, "counter_tables", &trouble) &&
+                     ctr_catalog_named(&entry, cluster->db, schema, table, &trouble);
         if (there) cluster->birth = sqlite3_mprintf("%s", entry.birth);
         if (there && !cluster->birth) ctr_problem_nomem(problem);
         ctr_catalog_close_entry(&entry);
@@ -48,8 +47,7 @@ static void find_shape(ctr_cluster *cluster, ctr_problem *problem)
         ctr_problem_set(problem, SQLITE_ERROR, "the table %s cannot be opened in any replica: %s",
                         cluster->birth, ctr_problem_text(&cluster->members[0].trouble));
     if (cluster->shape.n_keys > CTR_STREAM_KEYS)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "a key of %d columns; a cluster can have %d at most",
+        ctr_problem_set(problem, SQLITE_ERROR, "a key of %d columns; a cluster can have %d at most",
                         cluster->shape.n_keys, CTR_STREAM_KEYS);
 }
 
@@ -346,7 +344,6 @@ int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem)
 }
 
 /* ---- the leader ------------------------------------------------------------------------------ */
-
 
 static int check_level(const ctr_cluster *cluster, ctr_problem *problem)
 {

@@ -28,10 +28,10 @@ typedef struct ctr_levels {
 
 typedef struct ctr_cluster {
     sqlite3 *db;
-    ctr_guard *guard;    /* borrowed */
-    ctr_levels *levels;  /* borrowed */
-    char *birth;         /* the name with which the tables were created; owned */
-    ctr_shape shape;     /* the columns of all of them */
+    ctr_guard *guard;   /* borrowed */
+    ctr_levels *levels; /* borrowed */
+    char *birth;        /* the name with which the tables were created; owned */
+    ctr_shape shape;    /* the columns of all of them */
     ctr_collator collator;
     ctr_member *members; /* main first, then in the given order */
     int n;

@@ -163,12 +163,9 @@ static void open_table(ctr_member *member, const char *birth, const ctr_shape *s
     refuse_generated(member, problem);
     take_shape(member, shape, problem);
     const char *table = member->merge.rows.table;
-    member->streams = (ctr_streams){.db = member->db,
-                                    .schema = member->schema,
-                                    .table = table,
-                                    .shape = &member->merge.shape};
-    member->floors =
-        ctr_floors_on(member->db, member->schema, table, &member->merge.shape, NULL);
+    member->streams = (ctr_streams){
+        .db = member->db, .schema = member->schema, .table = table, .shape = &member->merge.shape};
+    member->floors = ctr_floors_on(member->db, member->schema, table, &member->merge.shape, NULL);
     open_look(member, problem);
 }
 

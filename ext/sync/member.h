@@ -12,9 +12,9 @@
 
 typedef struct ctr_member {
     sqlite3 *db;
-    ctr_guard *guard; /* borrowed */
-    char *schema;     /* owned */
-    bool met;         /* its name has been read once, and stands while it is away: */
+    ctr_guard *guard;            /* borrowed */
+    char *schema;                /* owned */
+    bool met;                    /* its name has been read once, and stands while it is away: */
     char name[CTR_NAME_MAX + 1]; /* "dc:rack"; "" for a random id */
     uint8_t id[CTR_ID_SIZE];
     ctr_problem trouble; /* why it takes no part; SQLITE_OK: it does */
@@ -23,7 +23,7 @@ typedef struct ctr_member {
     bool open;
     ctr_merge merge; /* in the order of the cluster's columns */
     ctr_conflicts conflicts;
-    ctr_floors floors;   /* for reads: nothing is written for their sake */
+    ctr_floors floors; /* for reads: nothing is written for their sake */
     ctr_streams streams;
     sqlite3_stmt *look, *lock;
 

@@ -209,12 +209,12 @@ static void open_sides(merge_job *job, ctr_problem *problem)
     job->counters = sqlite3_malloc64((size_t)job->to.shape.n_counters * sizeof *job->counters);
     job->keys = sqlite3_malloc64((size_t)job->to.shape.n_keys * sizeof *job->keys);
     if (!job->counters || !job->keys) ctr_problem_nomem(problem);
-    if (problem->rc != SQLITE_OK || ctr_agree_check(&job->from, "the giving file", &job->to.shape,
-                                                    "the taking file", problem))
+    if (problem->rc != SQLITE_OK ||
+        ctr_agree_check(&job->from, "the giving file", &job->to.shape, "the taking file", problem))
         return;
     for (int i = 0; i < job->to.shape.n_counters; i++)
-        job->counters[i] = ctr_agree_counter(
-            &job->from, job->to.shape.columns[job->to.shape.counters[i]].name);
+        job->counters[i] =
+            ctr_agree_counter(&job->from, job->to.shape.columns[job->to.shape.counters[i]].name);
     ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem);
 }
 

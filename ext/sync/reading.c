@@ -84,8 +84,7 @@ static void contact(ctr_reading *reading, ctr_problem *problem)
 static bool replace(ctr_reading *reading, ctr_problem *problem)
 {
     while (problem->rc != SQLITE_OK && reading->rows.failed >= 0) {
-        ctr_member *member =
-            &reading->cluster->members[reading->contacts[reading->rows.failed]];
+        ctr_member *member = &reading->cluster->members[reading->contacts[reading->rows.failed]];
         if (reading->last && reading->unique) break;
         reading->failed |= (uint64_t)1 << reading->contacts[reading->rows.failed];
         ctr_member_fail(member, problem);
@@ -200,8 +199,8 @@ static bool advance(ctr_reading *reading, ctr_problem *problem)
 static bool was_shown(ctr_reading *reading, ctr_problem *problem)
 {
     if (!reading->skips) return false;
-    int order = ctr_collator_compare(&reading->cluster->collator, reading->rows.keys,
-                                     reading->last, reading->rows.order, problem);
+    int order = ctr_collator_compare(&reading->cluster->collator, reading->rows.keys, reading->last,
+                                     reading->rows.order, problem);
     reading->skips = order <= 0;
     return reading->skips;
 }

@@ -74,6 +74,8 @@ void ctr_repair(ctr_cluster *cluster, const char *name, const char *plan, int ar
     ctr_reading_close(&job.reading);
     if (job.open) ctr_guard_settle(cluster->guard, &trouble);
     if (job.open) ctr_session_end(&job.session, &trouble);
-    if (is_serious(trouble.rc)) *problem = trouble;
-    else ctr_problem_close(&trouble);
+    if (is_serious(trouble.rc))
+        *problem = trouble;
+    else
+        ctr_problem_close(&trouble);
 }

@@ -1,0 +1,31 @@
+/* surface/clusters.h - the clusters of a connection, by the names of their tables.
+ *
+ * SQLite may let go of a table and connect it again at any time. What was set for the rest of the
+ * connection, INSERT INTO traffic(traffic) VALUES ('read=ALL'), stands here meanwhile.
+ */
+#ifndef CTR_SURFACE_CLUSTERS_H
+#define CTR_SURFACE_CLUSTERS_H
+
+#include "sync/cluster.h"
+
+typedef struct ctr_cluster_entry {
+    char *name; /* owned */
+    ctr_levels levels;
+    ctr_cluster *cluster; /* borrowed; NULL while the table is not connected */
+    struct ctr_cluster_entry *next;
+} ctr_cluster_entry;
+
+/* Zeroed at first. */
+typedef struct ctr_clusters {
+    ctr_cluster_entry *first;
+} ctr_clusters;
+
+/* The entry of this name, or NULL. */
+ctr_cluster_entry *ctr_clusters_find(const ctr_clusters *clusters, const char *name);
+
+/* The same; makes one if there is none. Lent as long as the connection; NULL: no memory. */
+ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name);
+
+void ctr_clusters_close(ctr_clusters *clusters);
+
+#endif
