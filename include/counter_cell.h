@@ -119,11 +119,12 @@ size_t ctr_cell_write(uint32_t life, const ctr_shard *shards, size_t n, uint8_t 
 /* Does a, of the same id, win over b in a merge? Higher clock, then higher value. */
 bool ctr_shard_beats(const ctr_shard *a, const ctr_shard *b);
 
-/* Adds n to the shard of `id`: (id, clock + 1, value + n), or (id, 1, n) if there is none; n = 0
- * writes a shard too, as ScyllaDB does. CTR_DELETED, CTR_OVERFLOW: nothing is written. Needs
- * cell->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX bytes. */
+/* Adds n to the shard of `id`: (id, clock + 1, value + n), or (id, 1, n) if there is none; the clock
+ * leaps to `least`, 1 or more, if that is higher. n = 0 writes a shard too, as ScyllaDB does.
+ * CTR_DELETED, CTR_OVERFLOW: nothing is written. Needs cell->size + CTR_CELL_HEADER_MAX +
+ * CTR_SHARD_MAX bytes. */
 ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
-                              uint8_t *out, size_t *size);
+                              int64_t least, uint8_t *out, size_t *size);
 
 /* The sum of the shards; 0 for untouched and deleted cells. CTR_OVERFLOW if it is no int64. */
 ctr_status ctr_cell_value(const ctr_cell *cell, int64_t *value);

@@ -16,16 +16,3 @@ CREATE TABLE IF NOT EXISTS "{schema}".counter_conflicts(
 -- name: CONFLICTS_INSERT
 INSERT INTO "{schema}".counter_conflicts VALUES (
   strftime('%Y-%m-%d %H:%M:%f', 'now'), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
-
--- How far the files had come that were pulled from: the witness of each, as of the newest snapshot.
--- name: SOURCES_CREATE
-CREATE TABLE IF NOT EXISTS "{schema}".counter_sources(
-  id BLOB NOT NULL PRIMARY KEY,
-  number INTEGER NOT NULL,
-  random INTEGER NOT NULL);
-
--- name: SOURCES_READ
-SELECT number, random FROM "{schema}".counter_sources WHERE id = ?1;
-
--- name: SOURCES_WRITE
-INSERT OR REPLACE INTO "{schema}".counter_sources(id, number, random) VALUES (?1, ?2, ?3);

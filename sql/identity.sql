@@ -6,6 +6,7 @@
 -- named file, or one without a steady fingerprint, does not count. twist: another number each time the lineage changes
 -- without a new id. sequence: what rows that change are stamped with; risen: when it rose; stamped: how many rows were
 -- given it, as of the last write here. floors: another random number whenever a floor of any table rises; 0: none has.
+-- epoch, pending, names: see replacement.sql.
 
 -- name: IDENTITY_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}".counter_replica(
@@ -31,7 +32,10 @@ CREATE TABLE IF NOT EXISTS "{schema}".counter_replica(
   sequence INTEGER NOT NULL,
   risen INTEGER NOT NULL,
   stamped INTEGER NOT NULL DEFAULT 0,
-  floors INTEGER NOT NULL DEFAULT 0);
+  floors INTEGER NOT NULL DEFAULT 0,
+  epoch INTEGER NOT NULL DEFAULT 0,
+  pending INTEGER NOT NULL DEFAULT 0,
+  names INTEGER NOT NULL DEFAULT 0);
 
 -- name: IDENTITY_CREATE_FORMER
 CREATE TABLE IF NOT EXISTS "{schema}".counter_former(
@@ -45,14 +49,14 @@ CREATE TABLE IF NOT EXISTS "{schema}".counter_former(
 -- All rows, for there must be one.
 -- name: IDENTITY_READ
 SELECT format, id, name, inode, birth, device, instance, number, random, renewed, renewal, witnessed, trust, refuses,
-       twist, sequence, risen, stamped, floors
+       twist, sequence, risen, stamped, floors, epoch, pending, names
   FROM "{schema}".counter_replica;
 
 -- name: IDENTITY_WRITE
 INSERT OR REPLACE INTO "{schema}".counter_replica(
   one, format, id, name, since, why, inode, birth, device, instance, number, random, renewed, renewal, alone,
-  trust, sequence, risen, floors)
-VALUES (1, ?7, ?8, ?9, ?10, ?11, ?1, ?2, ?3, ?4, ?5, ?6, ?10, ?12, ?13, ?14, ?15, ?16, ?17);
+  trust, sequence, risen, floors, epoch, pending, names)
+VALUES (1, ?7, ?8, ?9, ?10, ?11, ?1, ?2, ?3, ?4, ?5, ?6, ?10, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20);
 
 -- name: IDENTITY_CLEAR
 DELETE FROM "{schema}".counter_replica;
@@ -80,6 +84,15 @@ UPDATE "{schema}".counter_replica SET trust = 1, refuses = NULL WHERE one = 1;
 INSERT OR REPLACE INTO "{schema}".counter_former(id, name, since, why, alone, until)
 SELECT id, name, since, why, alone, ?1 FROM "{schema}".counter_replica;
 
+-- name: IDENTITY_EPOCH
+UPDATE "{schema}".counter_replica SET epoch = ?1 WHERE one = 1;
+
+-- name: IDENTITY_TWIST
+UPDATE "{schema}".counter_replica SET twist = ?1 WHERE one = 1;
+
+-- name: IDENTITY_NAMES
+UPDATE "{schema}".counter_replica SET names = ?1 WHERE one = 1;
+
 -- Ids that the fingerprint alone has cost within a day.
 -- name: IDENTITY_ALONE
 SELECT count(*)
@@ -88,10 +101,11 @@ SELECT count(*)
  WHERE alone AND abs(?1 - since) < 86400000;
 
 -- name: IDENTITY_HISTORY
-SELECT id, name, 'current', strftime('%Y-%m-%d %H:%M:%f', since / 1000.0, 'unixepoch'), why, refuses, since
+SELECT id, name, CASE pending WHEN 0 THEN 'current' ELSE 'pending' END,
+       strftime('%Y-%m-%d %H:%M:%f', since / 1000.0, 'unixepoch'), why, refuses, since, epoch
   FROM "{schema}".counter_replica
 UNION ALL
-SELECT id, name, 'former', strftime('%Y-%m-%d %H:%M:%f', since / 1000.0, 'unixepoch'), why, NULL, since
+SELECT id, name, 'former', strftime('%Y-%m-%d %H:%M:%f', since / 1000.0, 'unixepoch'), why, NULL, since, NULL
   FROM "{schema}".counter_former
  ORDER BY 7 DESC, 3;
 

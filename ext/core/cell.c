@@ -159,13 +159,13 @@ static bool add_overflows(int64_t a, int64_t b)
 }
 
 ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
-                              uint8_t *out, size_t *size)
+                              int64_t least, uint8_t *out, size_t *size)
 {
     if (ctr_cell_is_deleted(cell)) return CTR_DELETED;
 
     /* before: the end of the shards with lower ids; after: where those with higher ids begin. */
     size_t before = cell->header, at = 0;
-    ctr_shard found, mine = {id, 1, n};
+    ctr_shard found, mine = {id, least, n};
     int order = -1;
     while (order < 0 && ctr_cell_next(cell, &at, &found)) {
         order = memcmp(found.id, id, CTR_ID_SIZE);
@@ -174,7 +174,7 @@ ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE
     size_t after = before;
     if (order == 0) {
         if (found.clock == INT64_MAX || add_overflows(found.value, n)) return CTR_OVERFLOW;
-        mine.clock = found.clock + 1;
+        if (found.clock >= least) mine.clock = found.clock + 1;
         mine.value = found.value + n;
         after = at;
     }

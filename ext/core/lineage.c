@@ -9,7 +9,7 @@ const char *ctr_lineage_why(ctr_why why)
         [CTR_WHY_NONE] = "none",         [CTR_WHY_CREATED] = "created",
         [CTR_WHY_COPY] = "copy",         [CTR_WHY_RESTORE] = "restore",
         [CTR_WHY_CONFLICT] = "conflict", [CTR_WHY_DROPPED] = "dropped table",
-        [CTR_WHY_FORK] = "fork",
+        [CTR_WHY_FORK] = "fork",         [CTR_WHY_PROMOTED] = "promoted",
     };
     return TEXTS[why];
 }

@@ -55,10 +55,11 @@ typedef enum ctr_why {
     CTR_WHY_RESTORE,
     CTR_WHY_CONFLICT,
     CTR_WHY_DROPPED,
-    CTR_WHY_FORK
+    CTR_WHY_FORK,
+    CTR_WHY_PROMOTED
 } ctr_why;
 
-/* "created", "copy", "restore", "conflict", "dropped table", "fork". */
+/* "created", "copy", "restore", "conflict", "dropped table", "fork", "promoted". */
 const char *ctr_lineage_why(ctr_why why);
 
 /* What an identity says of its file. */

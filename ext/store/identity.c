@@ -25,7 +25,10 @@ enum {
     READ_SEQUENCE,
     READ_RISEN,
     READ_STAMPED,
-    READ_FLOORS
+    READ_FLOORS,
+    READ_EPOCH,
+    READ_PENDING,
+    READ_NAMES
 };
 
 static int check(int64_t format, int id_size, ctr_problem *problem)
@@ -106,6 +109,9 @@ static void check_numbers(const ctr_identity *identity, ctr_problem *problem)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "counter_replica is damaged: its sequence has come to %lld",
                         (long long)sequence);
+    if (identity->epoch < 0 || identity->epoch > CTR_EPOCH_MAX)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: epoch %lld",
+                        (long long)identity->epoch);
     if (number < 1 || number > CTR_PAIR_MAX)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "counter_replica is damaged: the witness has the number %lld",
@@ -133,6 +139,9 @@ static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem
                                         sqlite3_column_int64(row, READ_RISEN),
                                         sqlite3_column_int64(row, READ_STAMPED)};
     identity->floors = sqlite3_column_int64(row, READ_FLOORS);
+    identity->epoch = sqlite3_column_int64(row, READ_EPOCH);
+    identity->pending = sqlite3_column_int(row, READ_PENDING) != 0;
+    identity->names = sqlite3_column_int64(row, READ_NAMES);
     check_numbers(identity, problem);
     identity->present = true;
 }
@@ -184,7 +193,8 @@ int ctr_identity_create(ctr_run *run)
     ctr_run_do(run, CTR_SQL_IDENTITY_CREATE, NULL);
     ctr_run_do(run, CTR_SQL_IDENTITY_CREATE_FORMER, NULL);
     ctr_run_do(run, CTR_SQL_CONFLICTS_CREATE, NULL);
-    ctr_run_do(run, CTR_SQL_SOURCES_CREATE, NULL);
+    ctr_run_do(run, CTR_SQL_KNOWN_CREATE, NULL);
+    ctr_run_do(run, CTR_SQL_NAMES_CREATE, NULL);
     ctr_run_do(run, CTR_SQL_MARKS_CREATE, NULL);
     return run->problem->rc;
 }
@@ -220,6 +230,9 @@ int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, 
     sqlite3_bind_int64(row, 15, identity->sequence.number);
     sqlite3_bind_int64(row, 16, identity->sequence.risen);
     sqlite3_bind_int64(row, 17, identity->floors);
+    sqlite3_bind_int64(row, 18, identity->epoch);
+    sqlite3_bind_int(row, 19, identity->pending);
+    sqlite3_bind_int64(row, 20, identity->names);
     ctr_run_row(run, row);
     sqlite3_finalize(row);
     return run->problem->rc;

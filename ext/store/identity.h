@@ -22,8 +22,13 @@ enum {
     CTR_FILE_FORMAT = 1,
     CTR_NAME_MAX = 255,   /* bytes of a replica's name */
     CTR_REFUSAL_MAX = 31, /* bytes of the stored reason not to count */
-    CTR_RENEWAL = 10      /* milliseconds between two renewals of the witness */
+    CTR_EPOCH_MAX = INT32_MAX,
+    CTR_RENEWAL = 10 /* milliseconds between two renewals of the witness */
 };
+
+/* Reasons not to count that others look at. */
+#define CTR_REFUSES_RETIRED "retired"
+#define CTR_REFUSES_REPLACED "replaced"
 
 typedef struct ctr_identity {
     bool present;
@@ -35,6 +40,11 @@ typedef struct ctr_identity {
     int64_t twist; /* drawn anew where the lineage changes and the id does not */
     ctr_sequence sequence;
     int64_t floors; /* drawn anew whenever a floor rises; 0: there is none in the file */
+
+    /* Of a name; see store/replacement.h. */
+    int64_t epoch; /* how often the name has been replaced; 0 ... CTR_EPOCH_MAX */
+    bool pending;  /* it is about to replace the holder; epoch 0: it has not counted yet */
+    int64_t names; /* the same in files that know the same epochs; 0: none */
 } ctr_identity;
 
 /* Reads the identity of an attached schema; absent is no problem, damaged or newer is. */
@@ -43,6 +53,13 @@ int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema,
 
 /* The same from CTR_SQL_IDENTITY_READ, prepared on the schema; leaves it reset. */
 int ctr_identity_take(ctr_identity *identity, sqlite3_stmt *rows, ctr_problem *problem);
+
+/* The lowest clock to write under the id, so that nothing which a predecessor has written, wherever
+ * it comes from, can win over it. */
+static inline int64_t ctr_identity_least_clock(const ctr_identity *identity)
+{
+    return identity->epoch > 0 ? identity->epoch << 32 : 1;
+}
 
 /* Fails where the identity has another name than `name`; NULL asks for none. */
 int ctr_identity_check_name(const ctr_identity *identity, const char *schema, const char *name,

@@ -58,7 +58,8 @@ static void take_new_id(ctr_post *post, ctr_verdict verdict, ctr_problem *proble
     ctr_identity_retire(&run, now);
     ctr_uuid_random(identity->id);
     identity->name[0] = identity->refuses[0] = '\0';
-    identity->twist = 0;
+    identity->pending = false;
+    identity->epoch = identity->twist = 0;
     ctr_sequence_rise(&identity->sequence, now);
     ctr_identity_write(&run, identity, verdict.why, verdict.alone, now);
 }
@@ -73,7 +74,19 @@ void ctr_succession_follow(ctr_post *post, ctr_verdict verdict, ctr_problem *pro
 
 /* ---- the first identity ---------------------------------------------------------------------- */
 
-static int create_identity(ctr_post *post, const char *name, ctr_problem *problem)
+static void name_identity(ctr_identity *identity, const char *name, bool pending)
+{
+    uint8_t id[CTR_ID_SIZE];
+    ctr_uuid_of_name(name, id);
+    if (pending)
+        ctr_id_negate(id, identity->id);
+    else
+        memcpy(identity->id, id, CTR_ID_SIZE);
+    identity->pending = pending;
+    sqlite3_snprintf(sizeof identity->name, identity->name, "%s", name);
+}
+
+static int create_identity(ctr_post *post, const char *name, bool pending, ctr_problem *problem)
 {
     ctr_identity *identity = &post->identity;
     sqlite3 *db = post->guard->db;
@@ -87,12 +100,10 @@ static int create_identity(ctr_post *post, const char *name, ctr_problem *proble
                                "'%s': SELECT counter_init() without a name gives it a random id",
                                name);
 
-    if (name) {
-        ctr_uuid_of_name(name, identity->id);
-        sqlite3_snprintf(sizeof identity->name, identity->name, "%s", name);
-    } else {
+    if (name)
+        name_identity(identity, name, pending);
+    else
         ctr_uuid_random(identity->id);
-    }
     int64_t now = ctr_place_now();
     identity->lineage.fingerprint = post->seen;
     identity->lineage.pair =
@@ -110,7 +121,14 @@ static int create_identity(ctr_post *post, const char *name, ctr_problem *proble
 int ctr_succession_create(ctr_post *post, const char *name, ctr_problem *problem)
 {
     if (!ctr_guard_enter(post, problem)) return problem->rc;
-    create_identity(post, name, problem);
+    create_identity(post, name, false, problem);
+    return ctr_guard_leave(post, problem);
+}
+
+int ctr_succession_create_pending(ctr_post *post, const char *name, ctr_problem *problem)
+{
+    if (!ctr_guard_enter(post, problem)) return problem->rc;
+    create_identity(post, name, true, problem);
     return ctr_guard_leave(post, problem);
 }
 

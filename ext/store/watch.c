@@ -5,6 +5,7 @@
 
 #include "store/place.h"
 #include "store/post.h"
+#include "store/replacement.h"
 
 enum { DAY_LIMIT = 2 }; /* new ids in a day that the fingerprint alone may cost */
 
@@ -154,8 +155,24 @@ static int renew_once(ctr_post *post, ctr_problem *problem)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
+/* It is to take over a name, and has never counted. */
+static bool waits(const ctr_identity *identity)
+{
+    return identity->pending && identity->epoch == 0;
+}
+
 static int say_refusal(const ctr_post *post, ctr_problem *problem)
 {
+    if (strcmp(post->identity.refuses, CTR_REFUSES_RETIRED) == 0)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "%s was retired and does not count any more: SELECT "
+                               "counter_fork('%s') gives it a new random id",
+                               post->schema, post->schema);
+    if (strcmp(post->identity.refuses, CTR_REFUSES_REPLACED) == 0)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "%s is '%s' and does not count any more, for another file has taken "
+                               "over that name: SELECT counter_fork('%s') gives it a new random id",
+                               post->schema, post->identity.name, post->schema);
     if (strcmp(post->identity.refuses, CTR_REFUSES_NUMBERS) == 0)
         return ctr_problem_set(
             problem, SQLITE_ERROR,
@@ -177,9 +194,18 @@ const uint8_t *ctr_watch_count(ctr_post *post, ctr_problem *problem)
         say_refusal(post, problem);
         return NULL;
     }
-    if (renew_once(post, problem)) return NULL;
+    if (waits(&post->identity) && ctr_guard_enter(post, problem)) {
+        ctr_replacement_start(post, problem);
+        ctr_guard_leave(post, problem);
+    }
+    if (problem->rc != SQLITE_OK || renew_once(post, problem)) return NULL;
     post->counted = true;
     return post->identity.id;
+}
+
+int64_t ctr_watch_least_clock(const ctr_post *post)
+{
+    return ctr_identity_least_clock(&post->identity);
 }
 
 bool ctr_watch_has_counted(const ctr_post *post)
@@ -189,7 +215,8 @@ bool ctr_watch_has_counted(const ctr_post *post)
 
 const uint8_t *ctr_watch_checked(const ctr_post *post)
 {
-    bool counts = post->checked && post->renewed && !*post->identity.refuses;
+    bool counts =
+        post->checked && post->renewed && !*post->identity.refuses && !waits(&post->identity);
     return counts ? post->identity.id : NULL;
 }
 

@@ -18,6 +18,9 @@ const uint8_t *ctr_watch_checked(const ctr_post *post);
  * none or the file must not count. */
 const uint8_t *ctr_watch_count(ctr_post *post, ctr_problem *problem);
 
+/* The lowest clock to write under that id. */
+int64_t ctr_watch_least_clock(const ctr_post *post);
+
 /* Has the file counted under its id in this transaction, as far as is known? */
 bool ctr_watch_has_counted(const ctr_post *post);
 

@@ -6,6 +6,7 @@
 
 #include "core/id.h"
 #include "store/describe.h"
+#include "store/run.h"
 
 void ctr_arg_error(sqlite3_context *ctx, const char *format, ...)
 {
@@ -128,4 +129,23 @@ int ctr_arg_table_problem(sqlite3_vtab *table, const char *name, ctr_problem *pr
     }
     ctr_problem_close(problem);
     return rc;
+}
+
+const char *ctr_arg_schema(sqlite3_context *ctx, const char *function, sqlite3_value *value)
+{
+    const char *schema = value ? (const char *)sqlite3_value_text(value) : "main";
+    if (!schema) {
+        ctr_arg_error(ctx, "%s: the name of a database must be TEXT, not NULL", function);
+        return NULL;
+    }
+    if (ctr_run_has_schema(sqlite3_context_db_handle(ctx), schema)) return schema;
+    ctr_arg_error(ctx, "%s: no attached database has the name '%s'", function, schema);
+    return NULL;
+}
+
+void ctr_arg_result_id(sqlite3_context *ctx, const uint8_t id[CTR_ID_SIZE])
+{
+    char text[CTR_ID_TEXT_SIZE];
+    ctr_id_to_text(id, text);
+    sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }

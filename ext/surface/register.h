@@ -36,7 +36,8 @@ ctr_shared *ctr_shared_hold(ctr_shared *shared);
 /* Frees it with its last holder. */
 void ctr_shared_drop(void *shared);
 
-int ctr_replica_register(sqlite3 *db, ctr_shared *shared);  /* counter_inc, _dec, _init, _id, ... */
+int ctr_replica_register(sqlite3 *db, ctr_shared *shared);  /* counter_inc, _dec, _id */
+int ctr_admin_register(sqlite3 *db, ctr_shared *shared);    /* counter_init, _fork, _promote, ... */
 int ctr_table_register(sqlite3 *db, ctr_shared *shared);    /* USING counter(...) */
 int ctr_exchange_register(sqlite3 *db, ctr_shared *shared); /* counter_pull, _push, _sync */
 int ctr_history_register(sqlite3 *db, ctr_shared *shared);  /* counter_identity */

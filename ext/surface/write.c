@@ -61,7 +61,7 @@ int ctr_write_add(ctr_table *table, int counter, const ctr_cell *base, int64_t n
     size_t bound = base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, size;
     uint8_t *out = ctr_rows_room(rows, bound, problem);
     if (!out) return problem->rc;
-    if (ctr_cell_increment(base, id, n, out, &size) == CTR_OK)
+    if (ctr_cell_increment(base, id, n, ctr_watch_least_clock(table->post), out, &size) == CTR_OK)
         ctr_rows_set(rows, counter, size);
     else
         ctr_problem_set(problem, SQLITE_ERROR, "column %s: integer overflow: %lld cannot be added",

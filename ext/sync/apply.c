@@ -5,7 +5,6 @@
 
 #include "store/describe.h"
 #include "store/pack.h"
-#include "store/succession.h"
 #include "store/watch.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -192,8 +191,7 @@ static void merge_cell(ctr_apply *apply, const ctr_change *change, ctr_post *pos
     if (problem->rc != SQLITE_OK) return;
     if (!ctr_merge_find(&apply->merge, apply->keys, problem)) return;
     ctr_merge_cell(&apply->merge, counter, &cell, problem);
-    if (problem->rc == SQLITE_OK && apply->conflicts.own)
-        ctr_succession_lineage_changed(post, CTR_WHY_CONFLICT, problem);
+    ctr_conflicts_heed(&apply->conflicts, post, problem);
     ctr_merge_write(&apply->merge, problem);
 }
 
@@ -203,7 +201,7 @@ static int watch_target(ctr_apply *apply, const ctr_change *change, ctr_post *po
     const ctr_identity *identity = ctr_watch_merge(post, problem);
     if (!identity) return problem->rc;
     apply->conflicts = (ctr_conflicts){.db = apply->db, .schema = "main"};
-    memcpy(apply->conflicts.mine, identity->id, CTR_ID_SIZE);
+    ctr_conflicts_set_mine(&apply->conflicts, identity);
     memcpy(apply->conflicts.theirs, change->source, CTR_ID_SIZE);
     return problem->rc;
 }

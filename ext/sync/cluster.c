@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "store/replacement.h"
 #include "store/watch.h"
 #include "sync/agree.h"
 #include "sync/durable.h"
@@ -398,7 +399,7 @@ static void check_identities(ctr_cluster *cluster, ctr_problem *problem)
         if (!ctr_member_takes_part(member)) continue;
         ctr_problem trouble = {SQLITE_OK, NULL};
         const ctr_identity *identity = ctr_watch_merge(member->merge.rows.post, &trouble);
-        if (identity) memcpy(member->conflicts.mine, identity->id, CTR_ID_SIZE);
+        if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
         ctr_member_fail(member, &trouble);
         if (trouble.rc != SQLITE_OK) *problem = trouble;
     }
@@ -418,6 +419,29 @@ static bool commits_as_one(const ctr_cluster *cluster, ctr_problem *problem)
     return n > 1 && main && *main;
 }
 
+static void meet(ctr_member *member, const ctr_member *other, ctr_problem *problem)
+{
+    ctr_identity identity;
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    if (problem->rc != SQLITE_OK || !ctr_member_takes_part(member)) return;
+    const ctr_identity *theirs = ctr_watch_merge(other->merge.rows.post, &trouble);
+    if (theirs) identity = *theirs;
+    if (theirs)
+        ctr_replacement_meet(member->merge.rows.post, other->db, other->schema, &identity,
+                             &trouble);
+    ctr_member_fail(member, &trouble);
+    if (trouble.rc != SQLITE_OK) *problem = trouble;
+}
+
+/* All tell each other which names have been replaced; mostly there is none. */
+static void meet_all(ctr_cluster *cluster, ctr_problem *problem)
+{
+    for (int i = 0; i < cluster->n; i++)
+        for (int j = 0; j < cluster->n; j++)
+            if (i != j && ctr_member_takes_part(&cluster->members[j]))
+                meet(&cluster->members[i], &cluster->members[j], problem);
+}
+
 int ctr_cluster_lead(ctr_cluster *cluster, ctr_problem *problem)
 {
     if (check_level(cluster, problem)) return problem->rc;
@@ -425,6 +449,7 @@ int ctr_cluster_lead(ctr_cluster *cluster, ctr_problem *problem)
         ctr_watch_checked(cluster->leader->merge.rows.post))
         return refuse_pending(cluster, problem);
     check_identities(cluster, problem);
+    meet_all(cluster, problem);
     ctr_member *leader = check_level(cluster, problem) ? NULL : choose_leader(cluster, problem);
     if (check_level(cluster, problem)) return problem->rc;
     if (leader != cluster->leader)

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#include "store/known.h"
+#include "store/replacement.h"
+#include "store/succession.h"
+
 static bool find_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_shard *shard)
 {
     size_t at = 0;
@@ -19,11 +23,16 @@ static bool is_ahead(const ctr_cell *mine, const ctr_cell *theirs, const ctr_sha
     return !find_shard(mine, shard->id, &own) || ctr_shard_beats(shard, &own);
 }
 
+static bool is_under_mine(const ctr_conflicts *conflicts, const ctr_shard *shard)
+{
+    return shard->clock >= conflicts->least && memcmp(shard->id, conflicts->mine, CTR_ID_SIZE) == 0;
+}
+
 static const char *fault(const ctr_conflicts *conflicts, const ctr_cell *mine,
                          const ctr_cell *theirs, const ctr_shard *shard)
 {
     ctr_shard own;
-    bool is_mine = memcmp(shard->id, conflicts->mine, CTR_ID_SIZE) == 0;
+    bool is_mine = is_under_mine(conflicts, shard) && shard->clock < conflicts->beyond;
     bool same_life = mine->life == theirs->life;
     if (same_life && find_shard(mine, shard->id, &own) && own.clock == shard->clock)
         return own.value == shard->value ? NULL : is_mine ? "own" : "values";
@@ -38,7 +47,9 @@ bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
 {
     ctr_shard shard;
     if (ctr_cell_conflicts(mine, theirs) > 0) return false;
-    if (find_shard(theirs, conflicts->mine, &shard) && is_ahead(mine, theirs, &shard)) return false;
+    if (find_shard(theirs, conflicts->mine, &shard) && is_under_mine(conflicts, &shard) &&
+        is_ahead(mine, theirs, &shard))
+        return false;
     if (!conflicts->went_back || !find_shard(theirs, conflicts->theirs, &shard)) return true;
     return !is_ahead(mine, theirs, &shard);
 }
@@ -76,6 +87,8 @@ int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const 
     int64_t n = 0;
     while (problem->rc == SQLITE_OK && ctr_cell_next(theirs, &at, &shard)) {
         const char *why = fault(conflicts, mine, theirs, &shard);
+        if (is_under_mine(conflicts, &shard) && shard.clock >= conflicts->beyond)
+            conflicts->replaced = true;
         if (!why) continue;
         bool known = mine->life == theirs->life && find_shard(mine, shard.id, &own);
         insert_conflict(&run, texts, known ? &own : NULL, &shard, why);
@@ -85,44 +98,40 @@ int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const 
     return n;
 }
 
-/* ---- how far the source had come ------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
-static bool read_source(ctr_run *run, const uint8_t id[CTR_ID_SIZE], ctr_pair *pair)
+/* A file that has not counted yet has no twin. */
+void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine)
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SOURCES_READ);
-    if (row) sqlite3_bind_blob(row, 1, id, CTR_ID_SIZE, SQLITE_STATIC);
-    bool known = ctr_run_row(run, row);
-    if (known) *pair = (ctr_pair){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)};
-    sqlite3_finalize(row);
-    return known;
+    bool waits = mine->pending && mine->epoch == 0;
+    memcpy(conflicts->mine, mine->id, CTR_ID_SIZE);
+    conflicts->least = waits ? INT64_MAX : ctr_identity_least_clock(mine);
+    conflicts->beyond = *mine->name ? (mine->epoch + 1) << 32 : INT64_MAX;
 }
 
-static void write_source(ctr_run *run, const ctr_identity *source)
+int ctr_conflicts_heed(ctr_conflicts *conflicts, ctr_post *post, ctr_problem *problem)
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SOURCES_WRITE);
-    if (row) {
-        sqlite3_bind_blob(row, 1, source->id, CTR_ID_SIZE, SQLITE_STATIC);
-        sqlite3_bind_int64(row, 2, source->lineage.pair.number);
-        sqlite3_bind_int64(row, 3, source->lineage.pair.random);
-    }
-    ctr_run_row(run, row);
-    sqlite3_finalize(row);
+    bool own = conflicts->own, replaced = conflicts->replaced;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    conflicts->own = conflicts->replaced = false;
+    if (own) ctr_succession_lineage_changed(post, CTR_WHY_CONFLICT, problem);
+    if (replaced && !own) ctr_replacement_yield(post, problem);
+    return problem->rc;
 }
 
 int ctr_conflicts_open(ctr_conflicts *conflicts, sqlite3 *db, const char *schema,
-                       const uint8_t mine[CTR_ID_SIZE], const ctr_identity *source,
-                       ctr_problem *problem)
+                       const ctr_identity *mine, const ctr_identity *source, ctr_problem *problem)
 {
     *conflicts = (ctr_conflicts){.db = db, .schema = schema};
-    memcpy(conflicts->mine, mine, CTR_ID_SIZE);
+    ctr_conflicts_set_mine(conflicts, mine);
     memcpy(conflicts->theirs, source->id, CTR_ID_SIZE);
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     ctr_pair last = {0, 0}, now = source->lineage.pair;
-    ctr_run_do(&run, CTR_SQL_SOURCES_CREATE, NULL);
+    ctr_run_do(&run, CTR_SQL_KNOWN_CREATE, NULL);
     if (*source->refuses) return problem->rc; /* it writes nothing under its id */
-    bool known = read_source(&run, source->id, &last);
+    bool known = ctr_known_witness(&run, source, &last);
     conflicts->went_back = known && (now.number < last.number ||
                                      (now.number == last.number && now.random != last.random));
-    if (!known || now.number > last.number) write_source(&run, source);
+    if (!known || now.number > last.number) ctr_known_write(&run, source);
     return problem->rc;
 }

@@ -4,28 +4,38 @@
  *     source   the same under the id of the source, whose witness has gone back since it was pulled
  *     values   one clock with two values, under anybody's id: two files have written it
  *
+ * Under a name that was replaced, lower clocks are those of the file that had it before and prove
+ * nothing, wherever they come from; clocks of a higher epoch are those of a successor.
+ *
  * The merge goes by its rule all the same; each is one row in counter_conflicts of the file that
  * takes, which its user may read and clear. counter_sources holds how far each source had come.
  */
 #ifndef CTR_SYNC_CONFLICTS_H
 #define CTR_SYNC_CONFLICTS_H
 
-#include "store/identity.h"
+#include "store/guard.h"
 #include "sync/source.h"
 
 typedef struct ctr_conflicts {
     sqlite3 *db;
     const char *schema;          /* that takes; borrowed */
     uint8_t mine[CTR_ID_SIZE];   /* its current id */
+    int64_t least, beyond;       /* clocks that prove something of that id: from, to before */
     uint8_t theirs[CTR_ID_SIZE]; /* the source's */
     bool went_back;              /* the source's witness has */
     bool own;                    /* found: a shard under my id that is ahead of mine */
+    bool replaced;               /* found: one that a successor of mine has written */
 } ctr_conflicts;
+
+/* Says whose file takes. */
+void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine);
 
 /* Opens for one merge: compares the source's witness with the one of the last merge and keeps it. */
 int ctr_conflicts_open(ctr_conflicts *conflicts, sqlite3 *db, const char *schema,
-                       const uint8_t mine[CTR_ID_SIZE], const ctr_identity *source,
-                       ctr_problem *problem);
+                       const ctr_identity *mine, const ctr_identity *source, ctr_problem *problem);
+
+/* What was found is heeded: by another id, or by not counting any more. */
+int ctr_conflicts_heed(ctr_conflicts *conflicts, ctr_post *post, ctr_problem *problem);
 
 /* Is there nothing to record in this pair of cells? */
 bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,

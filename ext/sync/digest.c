@@ -78,7 +78,7 @@ static bool append_cells(hashing *job, sqlite3_stmt *row, ctr_problem *problem)
     return any && problem->rc == SQLITE_OK;
 }
 
-static void add_hash(ctr_digest *digest, const uint8_t hash[CTR_ID_SIZE])
+void ctr_digest_add(ctr_digest *digest, const uint8_t hash[CTR_ID_SIZE])
 {
     uint64_t low = read_number(hash + CTR_ID_SIZE / 2);
     digest->low += low;
@@ -96,7 +96,7 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
     int64_t bucket = ctr_bucket_of(&job->bytes, n);
     if (!append_cells(job, row, problem)) return;
     ctr_uuid_of_bytes(job->bytes.bytes, job->bytes.size, hash);
-    add_hash(&digests[bucket], hash);
+    ctr_digest_add(&digests[bucket], hash);
 }
 
 static void hash_rows(hashing *job, ctr_digest *digests, int64_t n, ctr_problem *problem)

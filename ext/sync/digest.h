@@ -19,6 +19,9 @@ typedef struct ctr_digest {
 int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *schema,
                     const char *table, const ctr_shape *shape, ctr_problem *problem);
 
+/* Adds the hash of one thing. */
+void ctr_digest_add(ctr_digest *digest, const uint8_t hash[CTR_ID_SIZE]);
+
 /* The digest as it is shown; with the floors of a table, or without if `floors` is empty. */
 void ctr_digest_finish(const ctr_digest *digest, const ctr_packed *floors,
                        uint8_t out[CTR_ID_SIZE]);

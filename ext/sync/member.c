@@ -109,7 +109,7 @@ static void read_identity(ctr_member *member, ctr_problem *problem)
         return;
     }
     memcpy(member->id, identity.id, CTR_ID_SIZE);
-    memcpy(member->conflicts.mine, identity.id, CTR_ID_SIZE);
+    ctr_conflicts_set_mine(&member->conflicts, &identity);
     memcpy(member->name, identity.name, sizeof member->name);
     member->met = true;
 }

@@ -20,7 +20,8 @@ int ctr_merge_refuse_triggers(sqlite3 *db, const char *schema, const char *table
 int ctr_merge_refuse_triggers_of_file(sqlite3 *db, const char *schema, ctr_problem *problem)
 {
     static const char *const TABLES[] = {"counter_tables",    "counter_replica", "counter_former",
-                                         "counter_conflicts", "counter_sources", "counter_peers"};
+                                         "counter_conflicts", "counter_sources", "counter_peers",
+                                         "counter_names"};
     for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES; i++)
         ctr_shape_refuse_triggers(db, schema, TABLES[i], problem);
     return problem->rc;

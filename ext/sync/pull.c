@@ -5,14 +5,18 @@
 
 #include "store/catalog.h"
 #include "store/floors.h"
+#include "store/known.h"
+#include "store/replacement.h"
 #include "store/rows.h"
 #include "store/walk.h"
-#include "store/succession.h"
 #include "store/watch.h"
 #include "sync/agree.h"
 #include "sync/durable.h"
+#include "sync/holds.h"
 #include "sync/marks.h"
 #include "sync/merge.h"
+
+static const char *const KNOWN_TABLES[] = {"counter_sources", "counter_former", NULL};
 
 /* What all tables of one pull share. */
 typedef struct file_pull {
@@ -22,9 +26,10 @@ typedef struct file_pull {
     const char *target; /* schema */
     ctr_post *post;     /* that of the target */
     ctr_conflicts conflicts;
-    bool checked; /* the target's identity, in this transaction */
-    bool durable; /* the source has been synced */
-    bool whole;   /* whatever the marks */
+    ctr_identity taker; /* as it was at first */
+    bool checked;       /* the target's identity, in this transaction */
+    bool durable;       /* the source has been synced */
+    bool whole;         /* whatever the marks */
     ctr_side side;
     ctr_report *report;
 } file_pull;
@@ -188,7 +193,7 @@ static void check_target(file_pull *pull, const char *table, ctr_problem *proble
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const ctr_identity *identity = ctr_watch_merge(pull->post, problem);
     if (identity && !pull->checked)
-        ctr_conflicts_open(&pull->conflicts, pull->db, pull->target, identity->id, pull->giver,
+        ctr_conflicts_open(&pull->conflicts, pull->db, pull->target, identity, pull->giver,
                            problem);
     pull->checked = true;
 }
@@ -283,22 +288,45 @@ int ctr_pull_open(const ctr_source *source, ctr_identity *giver, ctr_problem *pr
 }
 
 /* A newer format at either end may mean something else by the same columns. */
-static int check_target_format(const file_pull *pull, ctr_problem *problem)
+static int read_taker(file_pull *pull, ctr_problem *problem)
 {
-    ctr_identity identity;
     if (problem->rc != SQLITE_OK) return problem->rc;
-    if (ctr_identity_read(&identity, pull->db, pull->target, problem)) {
+    if (ctr_identity_read(&pull->taker, pull->db, pull->target, problem)) {
         ctr_identity_offer_fork(pull->db, pull->target, problem);
         ctr_problem_where(problem, "the taking file");
     }
     return problem->rc;
 }
 
-/* A shard under the file's own id that is ahead of its own proves that it forgot or has a twin. */
-static void heed_conflicts(const file_pull *pull, ctr_problem *problem)
+/* A file that is to take over a name remembers whom it has pulled from, and learns whom else there is
+ * to pull from. */
+static void remember_source(const file_pull *pull, const ctr_identity *mine, ctr_problem *problem)
 {
-    if (problem->rc == SQLITE_OK && pull->conflicts.own)
-        ctr_succession_lineage_changed(pull->post, CTR_WHY_CONFLICT, problem);
+    const ctr_source *source = pull->source;
+    ctr_run run = ctr_run_on(pull->db, pull->target, NULL, problem);
+    ctr_run from = ctr_run_on(source->db, source->schema, NULL, problem);
+    uint8_t digest[CTR_ID_SIZE];
+    bool holds = ctr_holds_all(source, pull->db, pull->target, mine->id, digest, problem);
+    for (const char *const *table = KNOWN_TABLES; *table; table++)
+        ctr_shape_refuse_generated(source->db, source->schema, *table, problem);
+    ctr_known_take_over(&run, &from);
+    ctr_known_write(&run, pull->giver);
+    ctr_known_pulled(&run, pull->giver, holds ? digest : NULL);
+}
+
+/* Two files that meet tell each other nothing but what concerns names; mostly there is none. */
+static void meet(file_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
+{
+    const ctr_identity *giver = pull->giver, *mine = &pull->taker;
+    bool names = giver->names != 0 && giver->names != mine->names;
+    if (!names && !mine->pending) return;
+    ctr_catalog_entry entry;
+    ctr_catalog_born(&entry, pull->db, pull->target, theirs->birth, problem);
+    if (!pull->checked && problem->rc == SQLITE_OK) check_target(pull, entry.name, problem);
+    ctr_catalog_close_entry(&entry);
+    ctr_replacement_meet(pull->post, pull->source->db, pull->source->schema, giver, problem);
+    mine = ctr_watch_merge(pull->post, problem);
+    if (mine && mine->pending) remember_source(pull, mine, problem);
 }
 
 int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_guard *guard,
@@ -320,10 +348,11 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
     if (problem->rc == SQLITE_OK && catalog.n > 0 && !giver->present)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "the giving file has counter tables but no replica id: it is damaged");
-    check_target_format(&pull, problem);
+    read_taker(&pull, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
         merge_table(&pull, &catalog.entries[i], problem);
-    heed_conflicts(&pull, problem);
+    if (problem->rc == SQLITE_OK && catalog.n > 0) meet(&pull, &catalog.entries[0], problem);
+    ctr_conflicts_heed(&pull.conflicts, pull.post, problem);
     ctr_catalog_close(&catalog);
     return problem->rc;
 }

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "store/succession.h"
-
 /* ---- merging --------------------------------------------------------------------------------- */
 
 static int make_room(struct ctr_merged_cell *merged, size_t size, ctr_problem *problem)
@@ -90,21 +88,13 @@ static void make_durable(ctr_cluster *cluster, ctr_problem *problem)
             ctr_member_make_durable(&cluster->members[i], problem);
 }
 
-/* What the merge has proved of a replica's identity is heeded before it counts. */
-static void heed(ctr_member *member, ctr_problem *problem)
-{
-    if (problem->rc != SQLITE_OK || !member->conflicts.own) return;
-    member->conflicts.own = false;
-    ctr_succession_lineage_changed(member->merge.rows.post, CTR_WHY_CONFLICT, problem);
-}
-
-/* The leader takes what the others have; from here on its rows show the merged cells. */
+/* The leader takes what the others have, and heeds what that has proved before it counts; from here on its rows show the merged cells. */
 static void show_in_leader(ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_member *leader = cluster->leader;
     for (int c = 0; c < cluster->shape.n_counters && !cluster->row.below; c++)
         ctr_merge_cell(&leader->merge, c, &cluster->row.cells[c].cell, problem);
-    heed(leader, problem);
+    ctr_conflicts_heed(&leader->conflicts, leader->merge.rows.post, problem);
     for (int c = 0; c < cluster->shape.n_counters; c++)
         leader->merge.rows.cells[c] = cluster->row.cells[c].cell;
 }
@@ -129,7 +119,7 @@ static bool write_member(ctr_cluster *cluster, ctr_member *member, ctr_problem *
     for (int c = 0; c < cluster->shape.n_counters; c++)
         ctr_merge_cell(&member->merge, c, &cluster->row.cells[c].cell, problem);
     bool wrote = ctr_merge_write(&member->merge, problem);
-    heed(member, problem);
+    ctr_conflicts_heed(&member->conflicts, member->merge.rows.post, problem);
     return wrote;
 }
 

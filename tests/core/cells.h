@@ -149,7 +149,7 @@ static inline ctr_status try_increment(blob c, const uint8_t *id, int64_t n, blo
     ctr_cell x = opened(c);
     uint8_t *out = hold(c.size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX);
     size_t size = 0;
-    ctr_status status = ctr_cell_increment(&x, id, n, out, &size);
+    ctr_status status = ctr_cell_increment(&x, id, n, 1, out, &size);
     if (status == CTR_OK) *result = exact(out, size);
     return status;
 }

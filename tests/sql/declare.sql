@@ -6,6 +6,7 @@ CREATE VIRTUAL TABLE page_views USING counter(
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name;
 --= counter_conflicts
 --= counter_former
+--= counter_names
 --= counter_peers
 --= counter_replica
 --= counter_sources
@@ -137,7 +138,7 @@ CREATE VIRTUAL TABLE t USING counter("" TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, T COUNTER);
 --! t: column T has the name of the table, which is that of the command column
 CREATE VIRTUAL TABLE counter_x USING counter(k TEXT PRIMARY KEY, n COUNTER);
---! counter_x: names that begin with counter_ are reserved
+--! counter_x: names that begin with counter_ are reserved, such as counter_x
 
 -- # columns-stand-there-once
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, "N" COUNTER);

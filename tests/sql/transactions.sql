@@ -154,6 +154,7 @@ SELECT name, birth FROM counter_tables;
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_conflicts
 --= counter_former
+--= counter_names
 --= counter_peers
 --= counter_replica
 --= counter_sources
@@ -190,6 +191,7 @@ DROP TABLE v;
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_conflicts
 --= counter_former
+--= counter_names
 --= counter_peers
 --= counter_replica
 --= counter_sources

@@ -1,0 +1,229 @@
+/* store/known.c - reads and writes counter_sources and counter_names. */
+#include "store/known.h"
+
+#include <string.h>
+
+#include "store/uuid.h"
+
+/* ---- binding --------------------------------------------------------------------------------- */
+
+static void bind_id(sqlite3_stmt *row, int i, const uint8_t id[CTR_ID_SIZE])
+{
+    sqlite3_bind_blob(row, i, id, CTR_ID_SIZE, SQLITE_TRANSIENT);
+}
+
+/* Parameters 1 and 2. */
+static void bind_replica(sqlite3_stmt *row, const uint8_t id[CTR_ID_SIZE], int64_t epoch)
+{
+    if (!row) return;
+    bind_id(row, 1, id);
+    sqlite3_bind_int64(row, 2, epoch);
+}
+
+static void run_once(ctr_run *run, sqlite3_stmt *row)
+{
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
+}
+
+static bool is_id(sqlite3_stmt *row, int column)
+{
+    return sqlite3_column_type(row, column) == SQLITE_BLOB &&
+           sqlite3_column_bytes(row, column) == CTR_ID_SIZE;
+}
+
+/* ---- replicas -------------------------------------------------------------------------------- */
+
+bool ctr_known_witness(ctr_run *run, const ctr_identity *source, ctr_pair *pair)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_READ);
+    bind_replica(row, source->id, source->epoch);
+    bool known = ctr_run_row(run, row);
+    if (known) *pair = (ctr_pair){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)};
+    sqlite3_finalize(row);
+    return known;
+}
+
+void ctr_known_write(ctr_run *run, const ctr_identity *source)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_WRITE);
+    bind_replica(row, source->id, source->epoch);
+    if (*source->name) ctr_run_bind_text(run, row, 3, source->name);
+    if (row) {
+        sqlite3_bind_int(row, 4, source->pending);
+        sqlite3_bind_int64(row, 5, source->lineage.pair.number);
+        sqlite3_bind_int64(row, 6, source->lineage.pair.random);
+    }
+    run_once(run, row);
+}
+
+void ctr_known_pulled(ctr_run *run, const ctr_identity *source, const uint8_t *holds)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_PULLED);
+    bind_replica(row, source->id, source->epoch);
+    if (row) sqlite3_bind_int(row, 3, strcmp(source->refuses, CTR_REFUSES_RETIRED) == 0);
+    if (row && holds) bind_id(row, 4, holds);
+    run_once(run, row);
+}
+
+static void hear(ctr_run *run, const void *id, int64_t epoch, const char *name, bool pending,
+                 bool lost)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_HEAR);
+    bind_replica(row, id, epoch);
+    if (name) ctr_run_bind_text(run, row, 3, name);
+    if (row) sqlite3_bind_int(row, 4, pending);
+    if (row) sqlite3_bind_int(row, 5, lost);
+    run_once(run, row);
+}
+
+void ctr_known_hear(ctr_run *run, const uint8_t id[CTR_ID_SIZE], int64_t epoch, const char *name)
+{
+    hear(run, id, epoch, name, false, false);
+}
+
+static void damaged(ctr_run *run, const char *table)
+{
+    ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB, "%s is damaged", table);
+}
+
+void ctr_known_take_over(ctr_run *run, ctr_run *from)
+{
+    sqlite3_stmt *row = ctr_run_prepare(from, CTR_SQL_KNOWN_ALL);
+    while (ctr_run_row(from, row)) {
+        int64_t epoch = sqlite3_column_int64(row, 1);
+        if (!is_id(row, 0) || epoch < 0 || epoch > CTR_EPOCH_MAX)
+            damaged(run, "counter_sources");
+        else
+            hear(run, sqlite3_column_blob(row, 0), epoch, (const char *)sqlite3_column_text(row, 2),
+                 sqlite3_column_int(row, 3) != 0, sqlite3_column_int64(row, 4) != 0);
+    }
+    sqlite3_finalize(row);
+    row = ctr_run_prepare(from, CTR_SQL_KNOWN_FORMER);
+    while (ctr_run_row(from, row)) {
+        ctr_identity former = {0};
+        if (!is_id(row, 0)) {
+            damaged(run, "counter_former");
+            continue;
+        }
+        memcpy(former.id, sqlite3_column_blob(row, 0), CTR_ID_SIZE);
+        hear(run, former.id, 0, NULL, false, false);
+        ctr_known_pulled(run, &former, NULL);
+    }
+    sqlite3_finalize(row);
+}
+
+void ctr_known_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_identity *mine)
+{
+    hear(run, id, 0, NULL, false, false);
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_LOST);
+    if (row) {
+        bind_id(row, 1, id);
+        bind_id(row, 2, mine->id);
+        sqlite3_bind_int64(row, 3, mine->epoch);
+    }
+    run_once(run, row);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+int64_t ctr_known_epoch(ctr_run *run, const char *name)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_EPOCH);
+    ctr_run_bind_text(run, row, 1, name);
+    int64_t epoch = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return epoch;
+}
+
+void ctr_known_raise(ctr_run *run, const char *name, int64_t epoch)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_RAISE);
+    ctr_run_bind_text(run, row, 1, name);
+    if (row) sqlite3_bind_int64(row, 2, epoch);
+    run_once(run, row);
+}
+
+void ctr_known_take_names(ctr_run *run, ctr_run *from)
+{
+    sqlite3_stmt *row = ctr_run_prepare(from, CTR_SQL_NAMES_ALL);
+    while (ctr_run_row(from, row)) {
+        const char *name = (const char *)sqlite3_column_text(row, 0);
+        int64_t epoch = sqlite3_column_int64(row, 1);
+        if (name && epoch >= 0 && epoch <= CTR_EPOCH_MAX &&
+            ctr_id_is_name(name, (size_t)sqlite3_column_bytes(row, 0)))
+            ctr_known_raise(run, name, epoch);
+        else
+            damaged(run, "counter_names");
+    }
+    sqlite3_finalize(row);
+}
+
+int64_t ctr_known_names(ctr_run *run)
+{
+    uint64_t sum = 0;
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_ALL);
+    while (ctr_run_row(run, row)) {
+        uint8_t bytes[CTR_NAME_MAX + 24], hash[CTR_ID_SIZE];
+        uint64_t part;
+        char *text = (char *)sqlite3_snprintf(sizeof bytes, (char *)bytes, "%lld %s",
+                                              (long long)sqlite3_column_int64(row, 1),
+                                              sqlite3_column_text(row, 0));
+        ctr_uuid_of_bytes(bytes, strlen(text), hash);
+        memcpy(&part, hash, sizeof part);
+        sum += part;
+    }
+    sqlite3_finalize(row);
+    return (int64_t)(sum >> 1);
+}
+
+/* ---- what is missing ------------------------------------------------------------------------- */
+
+static void append_replica(sqlite3_str *out, sqlite3_stmt *row)
+{
+    char id[CTR_ID_TEXT_SIZE] = "a damaged id";
+    if (is_id(row, 0)) ctr_id_to_text(sqlite3_column_blob(row, 0), id);
+    sqlite3_str_appendall(out, id);
+    if (sqlite3_column_type(row, 1) != SQLITE_NULL)
+        sqlite3_str_appendf(out, " (%s)", sqlite3_column_text(row, 1));
+}
+
+/* A list in words: before each row what its third column says. */
+static char *list_missing(ctr_run *run, sqlite3_stmt *row, const char *const *words)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    while (ctr_run_row(run, row)) {
+        sqlite3_str_appendf(out, "%s%s ", sqlite3_str_length(out) ? "; " : "",
+                            words[sqlite3_column_int(row, 2)]);
+        append_replica(out, row);
+    }
+    sqlite3_finalize(row);
+    sqlite3_str_append(out, "", 0);
+    char *text = sqlite3_str_finish(out);
+    if (!text && run->problem->rc == SQLITE_OK) text = sqlite3_mprintf("");
+    if (!text) ctr_problem_nomem(run->problem);
+    return text;
+}
+
+char *ctr_known_missing_to_count(ctr_run *run, const ctr_identity *mine)
+{
+    static const char *const WORDS[] = {"pull from",
+                                        "retire the one that was pending before, and pull from"};
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_MISSING_TO_COUNT);
+    bind_replica(row, mine->id, mine->epoch);
+    return list_missing(run, row, WORDS);
+}
+
+char *ctr_known_missing_to_promote(ctr_run *run, const ctr_identity *mine,
+                                   const uint8_t holder[CTR_ID_SIZE],
+                                   const uint8_t holds[CTR_ID_SIZE])
+{
+    static const char *const WORDS[] = {"", "retire the holder, and pull from",
+                                        "pull, since the holder was lost, from",
+                                        "let pull, and pull from"};
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_MISSING_TO_PROMOTE);
+    bind_replica(row, mine->id, mine->epoch);
+    if (row) bind_id(row, 3, holder);
+    if (row) bind_id(row, 4, holds);
+    return list_missing(run, row, WORDS);
+}

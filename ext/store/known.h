@@ -1,0 +1,51 @@
+/* store/known.h - the replicas and the epochs of names that a file knows of.
+ *
+ *     counter_sources    files it was pulled from: how far they had come; for a file that is about to
+ *                        replace another also those which others know, and what is still to be done
+ *     counter_names      the highest epoch met of each name that was ever replaced
+ *
+ * Here are rows only; what follows from them is store/replacement.h.
+ */
+#ifndef CTR_STORE_KNOWN_H
+#define CTR_STORE_KNOWN_H
+
+#include "store/identity.h"
+
+/* The witness of a replica, as of the last time; false if it was never pulled from. */
+bool ctr_known_witness(ctr_run *run, const ctr_identity *source, ctr_pair *pair);
+void ctr_known_write(ctr_run *run, const ctr_identity *source);
+
+/* It was pulled from, whole; `holds` is a digest of the shards under my id that it has, NULL if it has
+ * not all of them. */
+void ctr_known_pulled(ctr_run *run, const ctr_identity *source, const uint8_t *holds);
+
+/* Takes over what `from` knows: other replicas, and ids that the source itself had before, which count
+ * as pulled. */
+void ctr_known_take_over(ctr_run *run, ctr_run *from);
+
+/* A replica, or with a name one that may come, that is known by hearsay. */
+void ctr_known_hear(ctr_run *run, const uint8_t id[CTR_ID_SIZE], int64_t epoch, const char *name);
+
+/* Declares all lost that have written under an id, but for this file itself. */
+void ctr_known_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_identity *mine);
+
+/* The highest epoch met of a name. */
+int64_t ctr_known_epoch(ctr_run *run, const char *name);
+
+/* Raises the epoch of a name. */
+void ctr_known_raise(ctr_run *run, const char *name, int64_t epoch);
+
+/* Takes over the epochs that `from` knows, an untrusted file. */
+void ctr_known_take_names(ctr_run *run, ctr_run *from);
+
+/* A number that is the same where the same epochs are known; 0 where there are none. */
+int64_t ctr_known_names(ctr_run *run);
+
+/* What a pending file still lacks, as a list for a message, "pull from ...; ..."; "" if nothing. To be
+ * freed with sqlite3_free; NULL: no memory, or a problem. */
+char *ctr_known_missing_to_count(ctr_run *run, const ctr_identity *mine);
+char *ctr_known_missing_to_promote(ctr_run *run, const ctr_identity *mine,
+                                   const uint8_t holder[CTR_ID_SIZE],
+                                   const uint8_t holds[CTR_ID_SIZE]);
+
+#endif
