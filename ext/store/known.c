@@ -82,7 +82,7 @@ void ctr_known_hear(ctr_run *run, const uint8_t id[CTR_ID_SIZE], int64_t epoch, 
     hear(run, id, epoch, name, false, false);
 }
 
-static void damaged(ctr_run *run, const char *table)
+static void say_damaged(ctr_run *run, const char *table)
 {
     ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB, "%s is damaged", table);
 }
@@ -93,7 +93,7 @@ void ctr_known_take_over(ctr_run *run, ctr_run *from)
     while (ctr_run_row(from, row)) {
         int64_t epoch = sqlite3_column_int64(row, 1);
         if (!is_id(row, 0) || epoch < 0 || epoch > CTR_EPOCH_MAX)
-            damaged(run, "counter_sources");
+            say_damaged(run, "counter_sources");
         else
             hear(run, sqlite3_column_blob(row, 0), epoch, (const char *)sqlite3_column_text(row, 2),
                  sqlite3_column_int(row, 3) != 0, sqlite3_column_int64(row, 4) != 0);
@@ -103,7 +103,7 @@ void ctr_known_take_over(ctr_run *run, ctr_run *from)
     while (ctr_run_row(from, row)) {
         ctr_identity former = {0};
         if (!is_id(row, 0)) {
-            damaged(run, "counter_former");
+            say_damaged(run, "counter_former");
             continue;
         }
         memcpy(former.id, sqlite3_column_blob(row, 0), CTR_ID_SIZE);
@@ -154,7 +154,7 @@ void ctr_known_take_names(ctr_run *run, ctr_run *from)
             ctr_id_is_name(name, (size_t)sqlite3_column_bytes(row, 0)))
             ctr_known_raise(run, name, epoch);
         else
-            damaged(run, "counter_names");
+            say_damaged(run, "counter_names");
     }
     sqlite3_finalize(row);
 }

@@ -16,7 +16,7 @@ static ctr_run run_of(const ctr_post *post, ctr_problem *problem)
 
 /* ---- epochs ---------------------------------------------------------------------------------- */
 
-static void write_number(ctr_run *run, ctr_sql which, int64_t n)
+static void store_number(ctr_run *run, ctr_sql which, int64_t n)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, which);
     if (row) sqlite3_bind_int64(row, 1, n);
@@ -27,7 +27,7 @@ static void write_number(ctr_run *run, ctr_sql which, int64_t n)
 static void write_names(ctr_post *post, ctr_run *run)
 {
     post->identity.names = ctr_known_names(run);
-    write_number(run, CTR_SQL_IDENTITY_NAMES, post->identity.names);
+    store_number(run, CTR_SQL_IDENTITY_NAMES, post->identity.names);
 }
 
 /* Has somebody else taken over the name, or is about to? A file that is itself about to, and has not
@@ -81,7 +81,7 @@ int ctr_replacement_start(ctr_post *post, ctr_problem *problem)
                                "epochs are left",
                                identity->name, (long long)CTR_EPOCH_MAX);
     identity->epoch = epoch;
-    write_number(&run, CTR_SQL_IDENTITY_EPOCH, epoch);
+    store_number(&run, CTR_SQL_IDENTITY_EPOCH, epoch);
     ctr_known_raise(&run, identity->name, epoch);
     write_names(post, &run);
     return problem->rc;
@@ -99,7 +99,7 @@ int ctr_replacement_create(ctr_post *post, const char *name, ctr_problem *proble
 
 /* ---- promotion ------------------------------------------------------------------------------- */
 
-static int look(ctr_post *post, ctr_problem *problem)
+static int look_again(ctr_post *post, ctr_problem *problem)
 {
     if (ctr_watch_read(post, problem)) return problem->rc;
     if (!post->identity.present) return ctr_identity_missing(post->schema, problem);
@@ -117,7 +117,7 @@ static void check_promotion(ctr_post *post, const uint8_t holder[CTR_ID_SIZE],
     sqlite3_free(missing);
 }
 
-static void take_name(ctr_post *post, const uint8_t holder[CTR_ID_SIZE], ctr_problem *problem)
+static void take_over_name(ctr_post *post, const uint8_t holder[CTR_ID_SIZE], ctr_problem *problem)
 {
     ctr_identity *identity = &post->identity;
     ctr_run run = run_of(post, problem);
@@ -129,12 +129,12 @@ static void take_name(ctr_post *post, const uint8_t holder[CTR_ID_SIZE], ctr_pro
     ctr_sequence_rise(&identity->sequence, now);
     ctr_identity_write(&run, identity, CTR_WHY_PROMOTED, false, now);
     identity->twist = ctr_succession_random(); /* marks of the feed that were left for the holder */
-    write_number(&run, CTR_SQL_IDENTITY_TWIST, identity->twist);
+    store_number(&run, CTR_SQL_IDENTITY_TWIST, identity->twist);
     post->checked = false;
     post->after = CTR_AFTER_READ;
 }
 
-static void promote(ctr_post *post, const uint8_t holds[CTR_ID_SIZE], ctr_problem *problem)
+static void promote_pending(ctr_post *post, const uint8_t holds[CTR_ID_SIZE], ctr_problem *problem)
 {
     uint8_t holder[CTR_ID_SIZE];
     const ctr_identity *identity = ctr_watch_merge(post, problem);
@@ -149,13 +149,13 @@ static void promote(ctr_post *post, const uint8_t holds[CTR_ID_SIZE], ctr_proble
     if (!ctr_watch_count(post, problem) || !ctr_guard_enter(post, problem)) return;
     ctr_uuid_of_name(identity->name, holder);
     check_promotion(post, holder, holds, problem);
-    take_name(post, holder, problem);
+    take_over_name(post, holder, problem);
     ctr_guard_leave(post, problem);
 }
 
 int ctr_replacement_promote(ctr_post *post, const uint8_t holds[CTR_ID_SIZE], ctr_problem *problem)
 {
-    promote(post, holds, problem);
+    promote_pending(post, holds, problem);
     return problem->rc;
 }
 
@@ -172,7 +172,8 @@ int ctr_replacement_yield(ctr_post *post, ctr_problem *problem)
 int ctr_replacement_retire(ctr_post *post, ctr_problem *problem)
 {
     if (!ctr_guard_enter(post, problem)) return problem->rc;
-    if (look(post, problem) == SQLITE_OK) ctr_succession_refuse(post, CTR_REFUSES_RETIRED, problem);
+    if (look_again(post, problem) == SQLITE_OK)
+        ctr_succession_refuse(post, CTR_REFUSES_RETIRED, problem);
     return ctr_guard_leave(post, problem);
 }
 

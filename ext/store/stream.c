@@ -76,7 +76,7 @@ static void drop_scan(struct ctr_kept_scan *kept)
     *kept = (struct ctr_kept_scan){NULL, NULL};
 }
 
-void ctr_streams_release(ctr_streams *streams)
+void ctr_stream_release(ctr_streams *streams)
 {
     for (int i = 0; i < CTR_STREAMS_KEPT; i++) drop_scan(&streams->kept[i]);
 }

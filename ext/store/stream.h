@@ -37,7 +37,7 @@ typedef struct ctr_streams {
     } kept[CTR_STREAMS_KEPT];
 } ctr_streams;
 
-void ctr_streams_release(ctr_streams *streams);
+void ctr_stream_release(ctr_streams *streams);
 
 /* Zeroed at first, but for `of`. */
 typedef struct ctr_stream {

@@ -147,14 +147,14 @@ static void fn_fork(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     change(ctx, "counter_fork", argc > 0 ? argv[0] : NULL, fork, NULL);
 }
 
-static void trust_witness(const changing *what, ctr_problem *problem)
+static void trust(const changing *what, ctr_problem *problem)
 {
     ctr_succession_trust_witness(what->post, problem);
 }
 
 static void fn_trust_witness(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    change(ctx, "counter_trust_witness", argc > 0 ? argv[0] : NULL, trust_witness, NULL);
+    change(ctx, "counter_trust_witness", argc > 0 ? argv[0] : NULL, trust, NULL);
 }
 
 static void retire(const changing *what, ctr_problem *problem)

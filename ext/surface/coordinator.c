@@ -51,7 +51,7 @@ static void open_cluster(ctr_table *table, const ctr_options *options, ctr_probl
 }
 
 /* What was set stands, unless the table is new. */
-static void open_table(ctr_table *table, ctr_shared *shared, const ctr_options *options,
+static void open_front(ctr_table *table, ctr_shared *shared, const ctr_options *options,
                        bool is_new, ctr_problem *problem)
 {
     bool known = ctr_clusters_find(&shared->clusters, table->name) != NULL;
@@ -97,7 +97,7 @@ static int start_cluster(sqlite3 *db, ctr_shared *shared, int argc, const char *
                         "a cluster belongs to a connection: CREATE VIRTUAL TABLE temp.%s",
                         table->name);
     ctr_options_read(&options, argc - ARG_CLAUSES, argv + ARG_CLAUSES, &problem);
-    if (problem.rc == SQLITE_OK) open_table(table, shared, &options, is_new, &problem);
+    if (problem.rc == SQLITE_OK) open_front(table, shared, &options, is_new, &problem);
     ctr_options_close(&options);
     if (problem.rc == SQLITE_OK) {
         *base = &table->joined.base;

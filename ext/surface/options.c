@@ -5,15 +5,15 @@
 
 #include "core/declaration.h"
 
-static bool is_space(char c)
+static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
 }
 
 static ctr_span trim(const char *text, size_t size)
 {
-    while (size > 0 && is_space(*text)) text++, size--;
-    while (size > 0 && is_space(text[size - 1])) size--;
+    while (size > 0 && is_blank(*text)) text++, size--;
+    while (size > 0 && is_blank(text[size - 1])) size--;
     return (ctr_span){text, size};
 }
 
@@ -131,7 +131,7 @@ static void read_replicas(ctr_options *options, const char *list, ctr_problem *p
     if (options->n > 0) ctr_problem_set(problem, SQLITE_ERROR, "replicas is given twice");
     while (*list && problem->rc == SQLITE_OK) {
         size_t size = 0;
-        while (list[size] && !is_space(list[size]) && list[size] != ',') size++;
+        while (list[size] && !is_blank(list[size]) && list[size] != ',') size++;
         if (size > 0) add_replica(options, (ctr_span){list, size}, problem);
         list += size + (size == 0);
     }

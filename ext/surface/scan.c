@@ -118,7 +118,7 @@ static void start_reading(scan_cursor *cursor, bool unique, const char *plan, in
     if (table->cluster->writes)
         ctr_cluster_lock(table->cluster, problem);
     else if (table->cluster->levels->repairs)
-        ctr_repair(table->cluster, table->name, plan, argc, argv, problem);
+        ctr_repair_rows(table->cluster, table->name, plan, argc, argv, problem);
     ctr_reading_start(&cursor->reading, plan, argc, argv, unique, problem);
 }
 

@@ -19,7 +19,7 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem)
 static int table_disconnect(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
-    ctr_streams_release(&table->streams);
+    ctr_stream_release(&table->streams);
     ctr_floors_release(&table->floors);
     ctr_rows_close(&table->own_rows);
     ctr_shape_close(&table->shape);
@@ -199,7 +199,7 @@ static int table_destroy(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_streams_release(&table->streams);
+    ctr_stream_release(&table->streams);
     ctr_rows_release(table->rows);
     ctr_floors_release(&table->floors);
     forget_shards(table, &problem);

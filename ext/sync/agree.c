@@ -16,38 +16,41 @@ int ctr_agree_counter(const ctr_shape *shape, const char *name)
     return -1;
 }
 
-static int differ(const side *one, const side *two, const char *what, const char *a, const char *b,
-                  ctr_problem *problem)
+static int say_difference(const side *one, const side *two, const char *what, const char *a,
+                          const char *b, ctr_problem *problem)
 {
     return ctr_problem_set(problem, SQLITE_ERROR, "the tables differ in %s: %s has %s, %s has %s",
                            what, one->file, a, two->file, b);
 }
 
-static const ctr_column *key_column(const side *table, int key)
+static const ctr_column *column_of_key(const side *table, int key)
 {
     return &table->shape->columns[table->shape->keys[key]];
 }
 
-static const char *key_name(const side *table, int key)
+static const char *name_of_key(const side *table, int key)
 {
-    return key < table->shape->n_keys ? key_column(table, key)->name : "none";
+    return key < table->shape->n_keys ? column_of_key(table, key)->name : "none";
 }
 
 static int compare_keys(const side *one, const side *two, ctr_problem *problem)
 {
     int n = one->shape->n_keys, m = two->shape->n_keys, least = n < m ? n : m;
     for (int i = 0; i < least; i++) {
-        const ctr_column *a = key_column(one, i), *b = key_column(two, i);
+        const ctr_column *a = column_of_key(one, i), *b = column_of_key(two, i);
         if (strcmp(a->name, b->name) != 0)
-            differ(one, two, "a key column", a->name, b->name, problem);
+            say_difference(one, two, "a key column", a->name, b->name, problem);
         if (a->affinity != b->affinity)
-            differ(one, two, "the affinity of a key column", ctr_shape_affinity_name(a->affinity),
-                   ctr_shape_affinity_name(b->affinity), problem);
+            say_difference(one, two, "the affinity of a key column",
+                           ctr_shape_affinity_name(a->affinity),
+                           ctr_shape_affinity_name(b->affinity), problem);
         if (sqlite3_stricmp(a->collation, b->collation) != 0)
-            differ(one, two, "the collation of a key column", a->collation, b->collation, problem);
+            say_difference(one, two, "the collation of a key column", a->collation, b->collation,
+                           problem);
     }
     if (n != m)
-        differ(one, two, "a key column", key_name(one, least), key_name(two, least), problem);
+        say_difference(one, two, "a key column", name_of_key(one, least), name_of_key(two, least),
+                       problem);
     return problem->rc;
 }
 

@@ -419,7 +419,7 @@ static bool commits_as_one(const ctr_cluster *cluster, ctr_problem *problem)
     return n > 1 && main && *main;
 }
 
-static void meet(ctr_member *member, const ctr_member *other, ctr_problem *problem)
+static void meet_other(ctr_member *member, const ctr_member *other, ctr_problem *problem)
 {
     ctr_identity identity;
     ctr_problem trouble = {SQLITE_OK, NULL};
@@ -439,7 +439,7 @@ static void meet_all(ctr_cluster *cluster, ctr_problem *problem)
     for (int i = 0; i < cluster->n; i++)
         for (int j = 0; j < cluster->n; j++)
             if (i != j && ctr_member_takes_part(&cluster->members[j]))
-                meet(&cluster->members[i], &cluster->members[j], problem);
+                meet_other(&cluster->members[i], &cluster->members[j], problem);
 }
 
 int ctr_cluster_lead(ctr_cluster *cluster, ctr_problem *problem)

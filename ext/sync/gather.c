@@ -65,7 +65,7 @@ static sqlite3_value **head(const ctr_gather *gather, int stream)
     return gather->heads + (size_t)stream * (size_t)gather->shape->n_keys;
 }
 
-static void take_keys(ctr_gather *gather, int stream)
+static void take_head(ctr_gather *gather, int stream)
 {
     sqlite3_stmt *row = gather->streams[stream].statement;
     sqlite3_value **keys = head(gather, stream);
@@ -78,7 +78,7 @@ static void step_one(ctr_gather *gather, int stream, ctr_problem *problem)
     uint64_t bit = (uint64_t)1 << stream;
     bool row = ctr_stream_step(&gather->streams[stream], problem);
     gather->rows = row ? gather->rows | bit : gather->rows & ~bit;
-    if (row && gather->collator) take_keys(gather, stream);
+    if (row && gather->collator) take_head(gather, stream);
     if (problem->rc != SQLITE_OK) gather->failed = stream;
 }
 

@@ -36,7 +36,7 @@ static bool own_shard(const holds_job *job, const ctr_cell *cell, ctr_shard *sha
 
 /* ---- the digest ------------------------------------------------------------------------------ */
 
-static void append_text(ctr_packed *bytes, const char *text, ctr_problem *problem)
+static void append_word(ctr_packed *bytes, const char *text, ctr_problem *problem)
 {
     size_t size = strlen(text) + 1;
     uint8_t *out = ctr_pack_room(bytes, size, problem);
@@ -52,9 +52,9 @@ static void add_shard(holds_job *job, int counter, const ctr_cell *cell, const c
     uint8_t hash[CTR_ID_SIZE];
     sqlite3_snprintf(sizeof numbers, numbers, "%u %lld", cell->life, (long long)shard->clock);
     ctr_pack_folded(&job->bytes, &job->shape, job->keys, problem);
-    append_text(&job->bytes, job->entry->birth, problem);
-    append_text(&job->bytes, job->shape.columns[job->shape.counters[counter]].name, problem);
-    append_text(&job->bytes, numbers, problem);
+    append_word(&job->bytes, job->entry->birth, problem);
+    append_word(&job->bytes, job->shape.columns[job->shape.counters[counter]].name, problem);
+    append_word(&job->bytes, numbers, problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_uuid_of_bytes(job->bytes.bytes, job->bytes.size, hash);
     ctr_digest_add(job->digest, hash);
@@ -62,7 +62,7 @@ static void add_shard(holds_job *job, int counter, const ctr_cell *cell, const c
 
 /* ---- the other side -------------------------------------------------------------------------- */
 
-static void look_up(holds_job *job, int counter, const ctr_cell *cell, const ctr_shard *shard)
+static void look_up_shard(holds_job *job, int counter, const ctr_cell *cell, const ctr_shard *shard)
 {
     const char *name = job->shape.columns[job->shape.counters[counter]].name;
     int theirs = job->there ? ctr_agree_counter(&job->other_shape, name) : -1;
@@ -77,7 +77,7 @@ static void look_up(holds_job *job, int counter, const ctr_cell *cell, const ctr
     job->holds = job->holds && holds;
 }
 
-static void check_row(holds_job *job, sqlite3_stmt *row, ctr_problem *problem)
+static void walk_row(holds_job *job, sqlite3_stmt *row, ctr_problem *problem)
 {
     bool looked = false;
     for (int i = 0; i < job->shape.n_keys; i++)
@@ -92,7 +92,7 @@ static void check_row(holds_job *job, sqlite3_stmt *row, ctr_problem *problem)
         add_shard(job, c, &cell, &shard, problem);
         if (job->there && !looked) ctr_rows_find_key(&job->other, job->keys, problem);
         looked = true;
-        if (job->source && problem->rc == SQLITE_OK) look_up(job, c, &cell, &shard);
+        if (job->source && problem->rc == SQLITE_OK) look_up_shard(job, c, &cell, &shard);
     }
 }
 
@@ -112,7 +112,7 @@ static void open_other(holds_job *job, ctr_problem *problem)
     ctr_catalog_close_entry(&theirs);
 }
 
-static void check_table(holds_job *job, ctr_problem *problem)
+static void walk_table(holds_job *job, ctr_problem *problem)
 {
     ctr_walk walk;
     const char *name = job->entry->name;
@@ -123,7 +123,7 @@ static void check_table(holds_job *job, ctr_problem *problem)
     ctr_rows_open(&job->rows, job->db, job->schema, name, &job->shape, NULL, problem);
     open_other(job, problem);
     ctr_walk_open(&walk, job->db, job->schema, name, &job->shape, 0, problem);
-    while (ctr_walk_next(&walk, problem)) check_row(job, walk.row, problem);
+    while (ctr_walk_next(&walk, problem)) walk_row(job, walk.row, problem);
     ctr_walk_close(&walk);
 }
 
@@ -153,7 +153,7 @@ bool ctr_holds_all(const ctr_source *source, sqlite3 *db, const char *schema,
                          .entry = &catalog.entries[i],
                          .holds = true,
                          .digest = &sum};
-        check_table(&job, problem);
+        walk_table(&job, problem);
         holds = holds && job.holds;
         close_table(&job);
     }

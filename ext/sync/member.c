@@ -21,7 +21,7 @@ int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_guard *guard, const cha
 void ctr_member_forget(ctr_member *member)
 {
     if (!member->open) return;
-    ctr_streams_release(&member->streams);
+    ctr_stream_release(&member->streams);
     ctr_floors_release(&member->floors);
     ctr_merge_close(&member->merge);
     sqlite3_finalize(member->look);
@@ -76,7 +76,7 @@ static bool is_bytes(sqlite3_stmt *row, int column, const uint8_t bytes[CTR_ID_S
            memcmp(found, bytes, CTR_ID_SIZE) == 0;
 }
 
-static void take_name(ctr_member *member, sqlite3_stmt *row)
+static void note_name(ctr_member *member, sqlite3_stmt *row)
 {
     const char *name = (const char *)sqlite3_column_text(row, LOOK_NAME);
     sqlite3_snprintf(sizeof member->name, member->name, "%s", name ? name : "");
@@ -91,7 +91,7 @@ static bool is_as_it_was(ctr_member *member, ctr_problem *problem)
     bool found = ctr_run_row(&run, member->look);
     bool same = found && is_text(member->look, LOOK_TABLE, member->merge.entry.name) &&
                 is_bytes(member->look, LOOK_TOKEN, member->merge.entry.token);
-    if (same) take_name(member, member->look);
+    if (same) note_name(member, member->look);
     if (same && !is_bytes(member->look, LOOK_ID, member->id)) same = false;
     sqlite3_reset(member->look);
     return same && sqlite3_stmt_status(member->look, SQLITE_STMTSTATUS_REPREPARE, 1) == 0;
@@ -144,8 +144,8 @@ static void open_look(ctr_member *member, ctr_problem *problem)
     if (problem->rc == SQLITE_OK) is_as_it_was(member, problem);
 }
 
-static void open_table(ctr_member *member, const char *birth, const ctr_shape *shape,
-                       ctr_problem *problem)
+static void open_tables(ctr_member *member, const char *birth, const ctr_shape *shape,
+                        ctr_problem *problem)
 {
     ctr_post *post = ctr_guard_post(member->guard, member->schema);
     if (!post) ctr_problem_nomem(problem);
@@ -183,7 +183,7 @@ bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *sha
     bool same = member->open && is_as_it_was(member, &trouble);
     if (!same && trouble.rc == SQLITE_OK) {
         ctr_member_forget(member);
-        open_table(member, birth, shape, &trouble);
+        open_tables(member, birth, shape, &trouble);
     }
     if (trouble.rc != SQLITE_OK) ctr_member_forget(member);
     ctr_member_fail(member, &trouble);

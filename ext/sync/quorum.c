@@ -5,7 +5,7 @@
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-static int make_room(struct ctr_merged_cell *merged, size_t size, ctr_problem *problem)
+static int make_merged_room(struct ctr_merged_cell *merged, size_t size, ctr_problem *problem)
 {
     if (merged->room >= size) return problem->rc;
     uint8_t *bytes = sqlite3_malloc64(2 * size), *spare = sqlite3_malloc64(2 * size);
@@ -27,7 +27,7 @@ static int make_room(struct ctr_merged_cell *merged, size_t size, ctr_problem *p
 int ctr_quorum_merge(struct ctr_merged_cell *merged, const ctr_cell *with, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || ctr_cell_same(&merged->cell, with)) return problem->rc;
-    if (make_room(merged, merged->cell.size + with->size, problem)) return problem->rc;
+    if (make_merged_room(merged, merged->cell.size + with->size, problem)) return problem->rc;
     uint8_t *out = merged->cell.bytes == merged->spare ? merged->bytes : merged->spare;
     size_t size = ctr_cell_merge(&merged->cell, with, out);
     if (size > 0) ctr_cell_open(&merged->cell, out, size);
@@ -37,7 +37,7 @@ int ctr_quorum_merge(struct ctr_merged_cell *merged, const ctr_cell *with, ctr_p
 /* ---- finding --------------------------------------------------------------------------------- */
 
 /* Does some replica lack what another one has? */
-static bool differ(const ctr_cluster *cluster)
+static bool any_differs(const ctr_cluster *cluster)
 {
     for (int i = 0; i < cluster->n; i++) {
         const ctr_member *member = &cluster->members[i];
@@ -81,7 +81,7 @@ static void merge_all(ctr_cluster *cluster, ctr_problem *problem)
     }
 }
 
-static void make_durable(ctr_cluster *cluster, ctr_problem *problem)
+static void make_all_durable(ctr_cluster *cluster, ctr_problem *problem)
 {
     for (int i = 0; i < cluster->n; i++)
         if (ctr_member_takes_part(&cluster->members[i]))
@@ -107,7 +107,7 @@ int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *pro
     find_all(cluster, problem);
     if (problem->rc != SQLITE_OK || ctr_cluster_lead(cluster, problem)) return problem->rc;
     merge_all(cluster, problem);
-    if (!cluster->row.below && differ(cluster)) make_durable(cluster, problem);
+    if (!cluster->row.below && any_differs(cluster)) make_all_durable(cluster, problem);
     if (problem->rc == SQLITE_OK) show_in_leader(cluster, problem);
     return problem->rc;
 }

@@ -35,7 +35,7 @@ int ctr_reading_open(ctr_reading *reading, ctr_cluster *cluster, ctr_problem *pr
     return problem->rc;
 }
 
-static void forget(ctr_reading *reading)
+static void forget_scan(ctr_reading *reading)
 {
     ctr_gather_close(&reading->rows);
     free_values(reading->args, reading->n_args);
@@ -51,7 +51,7 @@ static void forget(ctr_reading *reading)
 void ctr_reading_close(ctr_reading *reading)
 {
     if (!reading->cluster) return;
-    forget(reading);
+    forget_scan(reading);
     for (int i = 0; reading->cells && i < reading->cluster->shape.n_counters; i++) {
         sqlite3_free(reading->cells[i].bytes);
         sqlite3_free(reading->cells[i].spare);
@@ -99,7 +99,7 @@ void ctr_reading_start(ctr_reading *reading, const char *plan, int argc, sqlite3
                        bool unique, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    forget(reading);
+    forget_scan(reading);
     reading->plan = ctr_gather_plan(&reading->cluster->shape, plan);
     reading->args = copy_values(argv, argc, problem);
     reading->n_args = reading->args ? argc : 0;
@@ -132,7 +132,7 @@ static bool is_here(const ctr_reading *reading, int contact)
     return reading->rows.here & (uint64_t)1 << contact;
 }
 
-static ctr_member *member_of(const ctr_reading *reading, int contact)
+static ctr_member *member_at(const ctr_reading *reading, int contact)
 {
     return &reading->cluster->members[reading->contacts[contact]];
 }
@@ -143,7 +143,7 @@ static void open_cell(ctr_reading *reading, int contact, int counter, ctr_cell *
 {
     sqlite3_stmt *row = reading->rows.streams[contact].statement;
     int column = CTR_STREAM_COLUMNS + reading->cluster->shape.counters[counter];
-    ctr_rows_open_cell(&member_of(reading, contact)->merge.rows, row, column,
+    ctr_rows_open_cell(&member_at(reading, contact)->merge.rows, row, column,
                        sqlite3_column_int64(row, CTR_STREAM_ID), counter, cell, problem);
     if (problem->rc != SQLITE_OK) reading->rows.failed = contact;
 }
@@ -179,7 +179,7 @@ static bool is_below_floor(ctr_reading *reading, ctr_problem *problem)
     bool below = false;
     for (int i = 0; i < reading->n && !below && problem->rc == SQLITE_OK; i++) {
         if (is_here(reading, i)) continue;
-        below = ctr_member_is_below(member_of(reading, i), reading->rows.keys, problem);
+        below = ctr_member_is_below(member_at(reading, i), reading->rows.keys, problem);
         if (problem->rc != SQLITE_OK) reading->rows.failed = i;
     }
     return below;

@@ -59,8 +59,8 @@ static bool is_serious(int rc)
     return rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT;
 }
 
-void ctr_repair(ctr_cluster *cluster, const char *name, const char *plan, int argc,
-                sqlite3_value **argv, ctr_problem *problem)
+void ctr_repair_rows(ctr_cluster *cluster, const char *name, const char *plan, int argc,
+                     sqlite3_value **argv, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
     repair_job job = {.cluster = cluster, .name = name};

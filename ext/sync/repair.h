@@ -10,7 +10,7 @@
 
 /* Repairs the rows that a read with this plan would show. `name` is that of the cluster's table in
  * temp, which joins the transaction. Not being able to is no problem. */
-void ctr_repair(ctr_cluster *cluster, const char *name, const char *plan, int argc,
-                sqlite3_value **argv, ctr_problem *problem);
+void ctr_repair_rows(ctr_cluster *cluster, const char *name, const char *plan, int argc,
+                     sqlite3_value **argv, ctr_problem *problem);
 
 #endif

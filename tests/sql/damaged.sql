@@ -173,7 +173,7 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 UPDATE phone.counter_tables SET birth = 'counter_x';
 SELECT * FROM counter_pull('phone');
---! counter_pull: table counter_x: counter_x: names that begin with counter_ are reserved
+--! counter_pull: table counter_x: counter_x: names that begin with counter_ are reserved, such as counter_x
 UPDATE phone.counter_tables SET birth = 'sqlite_master';
 SELECT * FROM counter_pull('phone');
 --!~ counter_pull: table sqlite_master: *
@@ -183,6 +183,7 @@ SELECT * FROM counter_pull('phone');
 SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_conflicts
 --= counter_former
+--= counter_names
 --= counter_peers
 --= counter_replica
 --= counter_sources
