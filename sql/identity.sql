@@ -6,7 +6,7 @@
 -- named file, or one without a steady fingerprint, does not count. twist: another number each time the lineage changes
 -- without a new id. sequence: what rows that change are stamped with; risen: when it rose; stamped: how many rows were
 -- given it, as of the last write here. floors: another random number whenever a floor of any table rises; 0: none has.
--- epoch, pending, names: see replacement.sql.
+-- epoch, turn, names: see replacement.sql.
 
 -- name: IDENTITY_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}".counter_replica(
@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS "{schema}".counter_replica(
   stamped INTEGER NOT NULL DEFAULT 0,
   floors INTEGER NOT NULL DEFAULT 0,
   epoch INTEGER NOT NULL DEFAULT 0,
-  pending INTEGER NOT NULL DEFAULT 0,
+  turn INTEGER NOT NULL DEFAULT 0,
   names INTEGER NOT NULL DEFAULT 0);
 
 -- name: IDENTITY_CREATE_FORMER
@@ -49,13 +49,13 @@ CREATE TABLE IF NOT EXISTS "{schema}".counter_former(
 -- All rows, for there must be one.
 -- name: IDENTITY_READ
 SELECT format, id, name, inode, birth, device, instance, number, random, renewed, renewal, witnessed, trust, refuses,
-       twist, sequence, risen, stamped, floors, epoch, pending, names
+       twist, sequence, risen, stamped, floors, epoch, turn, names
   FROM "{schema}".counter_replica;
 
 -- name: IDENTITY_WRITE
 INSERT OR REPLACE INTO "{schema}".counter_replica(
   one, format, id, name, since, why, inode, birth, device, instance, number, random, renewed, renewal, alone,
-  trust, sequence, risen, floors, epoch, pending, names)
+  trust, sequence, risen, floors, epoch, turn, names)
 VALUES (1, ?7, ?8, ?9, ?10, ?11, ?1, ?2, ?3, ?4, ?5, ?6, ?10, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20);
 
 -- name: IDENTITY_CLEAR
@@ -85,7 +85,7 @@ INSERT OR REPLACE INTO "{schema}".counter_former(id, name, since, why, alone, un
 SELECT id, name, since, why, alone, ?1 FROM "{schema}".counter_replica;
 
 -- name: IDENTITY_EPOCH
-UPDATE "{schema}".counter_replica SET epoch = ?1 WHERE one = 1;
+UPDATE "{schema}".counter_replica SET epoch = ?1, turn = ?2 WHERE one = 1;
 
 -- name: IDENTITY_TWIST
 UPDATE "{schema}".counter_replica SET twist = ?1 WHERE one = 1;
@@ -101,7 +101,7 @@ SELECT count(*)
  WHERE alone AND abs(?1 - since) < 86400000;
 
 -- name: IDENTITY_HISTORY
-SELECT id, name, CASE pending WHEN 0 THEN 'current' ELSE 'pending' END,
+SELECT id, name, CASE turn WHEN 0 THEN 'current' ELSE 'pending' END,
        strftime('%Y-%m-%d %H:%M:%f', since / 1000.0, 'unixepoch'), why, refuses, since, epoch
   FROM "{schema}".counter_replica
 UNION ALL

@@ -21,10 +21,14 @@ SELECT name, epoch FROM "{schema}".counter_names ORDER BY name;
 INSERT INTO "{schema}".counter_names(name, epoch) VALUES (?1, ?2)
     ON CONFLICT (name) DO UPDATE SET epoch = max(epoch, excluded.epoch);
 
--- The highest epoch met of a name.
+-- name: NAMES_READ
+SELECT epoch FROM "{schema}".counter_names WHERE name = ?1;
+
+-- The highest epoch met of a name, but for that of the file itself.
 -- name: NAMES_EPOCH
 SELECT max((SELECT coalesce(max(epoch), 0) FROM "{schema}".counter_names WHERE name = ?1),
-           (SELECT coalesce(max(epoch), 0) FROM "{schema}".counter_sources WHERE name = ?1));
+           (SELECT coalesce(max(epoch), 0) FROM "{schema}".counter_sources
+             WHERE name = ?1 AND NOT (id = ?2 AND epoch = ?3)));
 
 -- name: KNOWN_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}".counter_sources(
@@ -67,21 +71,29 @@ UPDATE "{schema}".counter_sources
    SET pulled = (SELECT max(max(pulled, lost)) + 1 FROM "{schema}".counter_sources), final = ?3, holds = ?4
  WHERE id = ?1 AND epoch = ?2;
 
+-- name: KNOWN_ANY_TO_LOSE
+SELECT 1 FROM "{schema}".counter_sources WHERE id = ?1 AND lost = 0 AND NOT (id = ?2 AND epoch = ?3);
+
 -- name: KNOWN_LOST
 UPDATE "{schema}".counter_sources
    SET lost = (SELECT max(max(pulled, lost)) + 1 FROM "{schema}".counter_sources)
  WHERE id = ?1 AND lost = 0 AND NOT (id = ?2 AND epoch = ?3);
 
 -- From whom a pending file, ?1 of epoch ?2, has still to pull before it may count: from all that count, and from an
--- earlier pending one after it was retired.
+-- earlier pending one after it was retired; or, if one was lost, from all since then. From nobody: it would not even
+-- know of whom it does not know. The third column says which: 0, 1, 2.
 -- name: KNOWN_MISSING_TO_COUNT
 SELECT id, name, id = ?1
-  FROM "{schema}".counter_sources AS s
- WHERE NOT lost AND NOT (id = ?1 AND epoch = ?2) AND CASE WHEN id = ?1 THEN NOT final ELSE pulled = 0 END
+  FROM "{schema}".counter_sources AS s,
+       (SELECT coalesce(max(lost), 0) AS gone FROM "{schema}".counter_sources WHERE id = ?1)
+ WHERE NOT lost AND NOT (id = ?1 AND epoch = ?2)
+   AND CASE WHEN id = ?1 THEN NOT final ELSE pulled <= gone AND NOT final END
    AND NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources AS n
                     WHERE n.name = s.name AND ((n.id = s.id AND n.epoch > s.epoch) OR
                                                (s.pending AND NOT n.pending AND n.epoch >= s.epoch)))
- ORDER BY epoch, id;
+UNION ALL
+SELECT NULL, NULL, 2 WHERE NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources WHERE pulled)
+ ORDER BY 3, 1;
 
 -- What is still to be done before a pending file, ?1 of epoch ?2, takes over the name whose id is ?3; ?4 is the digest of
 -- its own shards. 1: the holder is to be retired, and pulled from after that; 2: pull, for somebody was lost since;

@@ -27,7 +27,7 @@ enum {
     READ_STAMPED,
     READ_FLOORS,
     READ_EPOCH,
-    READ_PENDING,
+    READ_TURN,
     READ_NAMES
 };
 
@@ -109,6 +109,9 @@ static void check_numbers(const ctr_identity *identity, ctr_problem *problem)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "counter_replica is damaged: its sequence has come to %lld",
                         (long long)sequence);
+    if ((int)identity->turn < CTR_TURN_NONE || identity->turn > CTR_TURN_COUNTS)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: turn %d",
+                        (int)identity->turn);
     if (identity->epoch < 0 || identity->epoch > CTR_EPOCH_MAX)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: epoch %lld",
                         (long long)identity->epoch);
@@ -140,7 +143,7 @@ static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem
                                         sqlite3_column_int64(row, READ_STAMPED)};
     identity->floors = sqlite3_column_int64(row, READ_FLOORS);
     identity->epoch = sqlite3_column_int64(row, READ_EPOCH);
-    identity->pending = sqlite3_column_int(row, READ_PENDING) != 0;
+    identity->turn = (ctr_turn)sqlite3_column_int(row, READ_TURN);
     identity->names = sqlite3_column_int64(row, READ_NAMES);
     check_numbers(identity, problem);
     identity->present = true;
@@ -231,7 +234,7 @@ int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, 
     sqlite3_bind_int64(row, 16, identity->sequence.risen);
     sqlite3_bind_int64(row, 17, identity->floors);
     sqlite3_bind_int64(row, 18, identity->epoch);
-    sqlite3_bind_int(row, 19, identity->pending);
+    sqlite3_bind_int(row, 19, (int)identity->turn);
     sqlite3_bind_int64(row, 20, identity->names);
     ctr_run_row(run, row);
     sqlite3_finalize(row);

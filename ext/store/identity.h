@@ -30,6 +30,13 @@ enum {
 #define CTR_REFUSES_RETIRED "retired"
 #define CTR_REFUSES_REPLACED "replaced"
 
+/* How far a file is that takes over a name. */
+typedef enum ctr_turn {
+    CTR_TURN_NONE,  /* it holds its name, or has none */
+    CTR_TURN_WAITS, /* it must not count yet */
+    CTR_TURN_COUNTS /* under the negated id */
+} ctr_turn;
+
 typedef struct ctr_identity {
     bool present;
     uint8_t id[CTR_ID_SIZE];
@@ -43,7 +50,7 @@ typedef struct ctr_identity {
 
     /* Of a name; see store/replacement.h. */
     int64_t epoch; /* how often the name has been replaced; 0 ... CTR_EPOCH_MAX */
-    bool pending;  /* it is about to replace the holder; epoch 0: it has not counted yet */
+    ctr_turn turn;
     int64_t names; /* the same in files that know the same epochs; 0: none */
 } ctr_identity;
 

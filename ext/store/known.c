@@ -50,7 +50,7 @@ void ctr_known_write(ctr_run *run, const ctr_identity *source)
     bind_replica(row, source->id, source->epoch);
     if (*source->name) ctr_run_bind_text(run, row, 3, source->name);
     if (row) {
-        sqlite3_bind_int(row, 4, source->pending);
+        sqlite3_bind_int(row, 4, source->turn != CTR_TURN_NONE);
         sqlite3_bind_int64(row, 5, source->lineage.pair.number);
         sqlite3_bind_int64(row, 6, source->lineage.pair.random);
     }
@@ -113,27 +113,53 @@ void ctr_known_take_over(ctr_run *run, ctr_run *from)
     sqlite3_finalize(row);
 }
 
+static sqlite3_stmt *prepare_loss(ctr_run *run, ctr_sql which, const uint8_t id[CTR_ID_SIZE],
+                                  const ctr_identity *mine)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, which);
+    if (!row) return NULL;
+    bind_id(row, 1, id);
+    bind_id(row, 2, mine->id);
+    sqlite3_bind_int64(row, 3, mine->epoch);
+    return row;
+}
+
 void ctr_known_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_identity *mine)
 {
-    hear(run, id, 0, NULL, false, false);
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_LOST);
-    if (row) {
-        bind_id(row, 1, id);
-        bind_id(row, 2, mine->id);
-        sqlite3_bind_int64(row, 3, mine->epoch);
-    }
-    run_once(run, row);
+    bool rival = mine->turn != CTR_TURN_NONE && memcmp(id, mine->id, CTR_ID_SIZE) == 0;
+    sqlite3_stmt *any = prepare_loss(run, CTR_SQL_KNOWN_ANY_TO_LOSE, id, mine);
+    bool known = ctr_run_row(run, any);
+    sqlite3_finalize(any);
+    if (!known && rival)
+        hear(run, id, ctr_known_epoch(run, mine) + 1, mine->name, true, false);
+    else if (!known)
+        hear(run, id, 0, NULL, false, false);
+    run_once(run, prepare_loss(run, CTR_SQL_KNOWN_LOST, id, mine));
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-int64_t ctr_known_epoch(ctr_run *run, const char *name)
+static int64_t take_epoch(ctr_run *run, sqlite3_stmt *row)
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_EPOCH);
-    ctr_run_bind_text(run, row, 1, name);
     int64_t epoch = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
     sqlite3_finalize(row);
     return epoch;
+}
+
+int64_t ctr_known_epoch(ctr_run *run, const ctr_identity *mine)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_EPOCH);
+    ctr_run_bind_text(run, row, 1, mine->name);
+    if (row) bind_id(row, 2, mine->id);
+    if (row) sqlite3_bind_int64(row, 3, mine->epoch);
+    return take_epoch(run, row);
+}
+
+int64_t ctr_known_named_epoch(ctr_run *run, const char *name)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_READ);
+    ctr_run_bind_text(run, row, 1, name);
+    return take_epoch(run, row);
 }
 
 void ctr_known_raise(ctr_run *run, const char *name, int64_t epoch)
@@ -182,8 +208,9 @@ int64_t ctr_known_names(ctr_run *run)
 static void append_replica(sqlite3_str *out, sqlite3_stmt *row)
 {
     char id[CTR_ID_TEXT_SIZE] = "a damaged id";
+    if (sqlite3_column_type(row, 0) == SQLITE_NULL) return;
     if (is_id(row, 0)) ctr_id_to_text(sqlite3_column_blob(row, 0), id);
-    sqlite3_str_appendall(out, id);
+    sqlite3_str_appendf(out, " %s", id);
     if (sqlite3_column_type(row, 1) != SQLITE_NULL)
         sqlite3_str_appendf(out, " (%s)", sqlite3_column_text(row, 1));
 }
@@ -193,7 +220,7 @@ static char *list_missing(ctr_run *run, sqlite3_stmt *row, const char *const *wo
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     while (ctr_run_row(run, row)) {
-        sqlite3_str_appendf(out, "%s%s ", sqlite3_str_length(out) ? "; " : "",
+        sqlite3_str_appendf(out, "%s%s", sqlite3_str_length(out) ? "; " : "",
                             words[sqlite3_column_int(row, 2)]);
         append_replica(out, row);
     }
@@ -208,7 +235,8 @@ static char *list_missing(ctr_run *run, sqlite3_stmt *row, const char *const *wo
 char *ctr_known_missing_to_count(ctr_run *run, const ctr_identity *mine)
 {
     static const char *const WORDS[] = {"pull from",
-                                        "retire the one that was pending before, and pull from"};
+                                        "retire the one that was pending before, and pull from",
+                                        "pull from one replica at least"};
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_MISSING_TO_COUNT);
     bind_replica(row, mine->id, mine->epoch);
     return list_missing(run, row, WORDS);

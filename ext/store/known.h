@@ -26,11 +26,13 @@ void ctr_known_take_over(ctr_run *run, ctr_run *from);
 /* A replica, or with a name one that may come, that is known by hearsay. */
 void ctr_known_hear(ctr_run *run, const uint8_t id[CTR_ID_SIZE], int64_t epoch, const char *name);
 
-/* Declares all lost that have written under an id, but for this file itself. */
+/* Declares all lost that have written under an id, but for this file itself. One that was to take over
+ * the same name, and that nobody has met, has had the epoch which would come next. */
 void ctr_known_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_identity *mine);
 
-/* The highest epoch met of a name. */
-int64_t ctr_known_epoch(ctr_run *run, const char *name);
+/* The highest epoch met of my name, of other files; and that of any name, as it is passed on. */
+int64_t ctr_known_epoch(ctr_run *run, const ctr_identity *mine);
+int64_t ctr_known_named_epoch(ctr_run *run, const char *name);
 
 /* Raises the epoch of a name. */
 void ctr_known_raise(ctr_run *run, const char *name, int64_t epoch);

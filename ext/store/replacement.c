@@ -35,9 +35,8 @@ static void write_names(ctr_post *post, ctr_run *run)
 static void heed_epoch(ctr_post *post, ctr_run *run)
 {
     const ctr_identity *identity = &post->identity;
-    bool waits = identity->pending && identity->epoch == 0;
-    if (!*identity->name || waits || *identity->refuses) return;
-    if (ctr_known_epoch(run, identity->name) > identity->epoch)
+    if (!*identity->name || identity->turn == CTR_TURN_WAITS || *identity->refuses) return;
+    if (ctr_known_named_epoch(run, identity->name) > identity->epoch)
         ctr_succession_refuse(post, CTR_REFUSES_REPLACED, run->problem);
 }
 
@@ -66,6 +65,26 @@ static int refuse_to_start(const ctr_post *post, const char *missing, ctr_proble
         post->schema, post->identity.name, missing);
 }
 
+/* The one behind those of all others that are known. */
+static void draw_epoch(ctr_post *post, ctr_run *run, ctr_turn turn)
+{
+    ctr_identity *identity = &post->identity;
+    int64_t epoch = ctr_known_epoch(run, identity) + 1;
+    if (epoch < identity->epoch) epoch = identity->epoch;
+    if (epoch > CTR_EPOCH_MAX)
+        ctr_problem_set(run->problem, SQLITE_ERROR,
+                        "'%s' has no epoch left: it was replaced %d times", identity->name,
+                        CTR_EPOCH_MAX);
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_EPOCH);
+    if (row) sqlite3_bind_int64(row, 1, epoch);
+    if (row) sqlite3_bind_int(row, 2, (int)turn);
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
+    if (run->problem->rc != SQLITE_OK) return;
+    identity->epoch = epoch;
+    identity->turn = turn;
+}
+
 int ctr_replacement_start(ctr_post *post, ctr_problem *problem)
 {
     ctr_identity *identity = &post->identity;
@@ -73,17 +92,18 @@ int ctr_replacement_start(ctr_post *post, ctr_problem *problem)
     char *missing = ctr_known_missing_to_count(&run, identity);
     if (missing && *missing) refuse_to_start(post, missing, problem);
     sqlite3_free(missing);
-    int64_t epoch = ctr_known_epoch(&run, identity->name) + 1;
     if (problem->rc != SQLITE_OK) return problem->rc;
-    if (epoch > CTR_EPOCH_MAX)
-        return ctr_problem_set(problem, SQLITE_ERROR,
-                               "'%s' has been replaced %lld times, no more "
-                               "epochs are left",
-                               identity->name, (long long)CTR_EPOCH_MAX);
-    identity->epoch = epoch;
-    store_number(&run, CTR_SQL_IDENTITY_EPOCH, epoch);
-    ctr_known_raise(&run, identity->name, epoch);
+    draw_epoch(post, &run, CTR_TURN_COUNTS);
+    ctr_known_raise(&run, identity->name, identity->epoch);
     write_names(post, &run);
+    return problem->rc;
+}
+
+int ctr_replacement_note(ctr_post *post, ctr_problem *problem)
+{
+    ctr_run run = run_of(post, problem);
+    if (post->identity.turn == CTR_TURN_WAITS && post->identity.epoch == 0)
+        draw_epoch(post, &run, CTR_TURN_WAITS);
     return problem->rc;
 }
 
@@ -125,7 +145,7 @@ static void take_over_name(ctr_post *post, const uint8_t holder[CTR_ID_SIZE], ct
     if (problem->rc != SQLITE_OK) return;
     ctr_identity_retire(&run, now);
     memcpy(identity->id, holder, CTR_ID_SIZE);
-    identity->pending = false;
+    identity->turn = CTR_TURN_NONE;
     ctr_sequence_rise(&identity->sequence, now);
     ctr_identity_write(&run, identity, CTR_WHY_PROMOTED, false, now);
     identity->twist = ctr_succession_random(); /* marks of the feed that were left for the holder */
@@ -139,7 +159,7 @@ static void promote_pending(ctr_post *post, const uint8_t holds[CTR_ID_SIZE], ct
     uint8_t holder[CTR_ID_SIZE];
     const ctr_identity *identity = ctr_watch_merge(post, problem);
     if (!identity) return;
-    if (!identity->pending) {
+    if (identity->turn == CTR_TURN_NONE) {
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s is not about to take over a name: SELECT counter_init('dc:rack', "
                         "'pending') in a new file begins that",
@@ -181,7 +201,7 @@ int ctr_replacement_lose(ctr_post *post, const uint8_t id[CTR_ID_SIZE], ctr_prob
 {
     const ctr_identity *identity = ctr_watch_merge(post, problem);
     if (!identity) return problem->rc;
-    if (memcmp(identity->id, id, CTR_ID_SIZE) == 0 && !identity->pending)
+    if (memcmp(identity->id, id, CTR_ID_SIZE) == 0 && identity->turn == CTR_TURN_NONE)
         return ctr_problem_set(problem, SQLITE_ERROR, "%s itself has this id", post->schema);
     ctr_run run = run_of(post, problem);
     ctr_known_lose(&run, id, identity);

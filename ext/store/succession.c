@@ -58,7 +58,7 @@ static void take_new_id(ctr_post *post, ctr_verdict verdict, ctr_problem *proble
     ctr_identity_retire(&run, now);
     ctr_uuid_random(identity->id);
     identity->name[0] = identity->refuses[0] = '\0';
-    identity->pending = false;
+    identity->turn = CTR_TURN_NONE;
     identity->epoch = identity->twist = 0;
     ctr_sequence_rise(&identity->sequence, now);
     ctr_identity_write(&run, identity, verdict.why, verdict.alone, now);
@@ -82,7 +82,7 @@ static void name_identity(ctr_identity *identity, const char *name, bool pending
         ctr_id_negate(id, identity->id);
     else
         memcpy(identity->id, id, CTR_ID_SIZE);
-    identity->pending = pending;
+    identity->turn = pending ? CTR_TURN_WAITS : CTR_TURN_NONE;
     sqlite3_snprintf(sizeof identity->name, identity->name, "%s", name);
 }
 

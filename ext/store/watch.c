@@ -155,12 +155,6 @@ static int renew_once(ctr_post *post, ctr_problem *problem)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* It is to take over a name, and has never counted. */
-static bool waits(const ctr_identity *identity)
-{
-    return identity->pending && identity->epoch == 0;
-}
-
 static int say_refusal(const ctr_post *post, ctr_problem *problem)
 {
     if (strcmp(post->identity.refuses, CTR_REFUSES_RETIRED) == 0)
@@ -194,7 +188,7 @@ const uint8_t *ctr_watch_count(ctr_post *post, ctr_problem *problem)
         say_refusal(post, problem);
         return NULL;
     }
-    if (waits(&post->identity) && ctr_guard_enter(post, problem)) {
+    if (post->identity.turn == CTR_TURN_WAITS && ctr_guard_enter(post, problem)) {
         ctr_replacement_start(post, problem);
         ctr_guard_leave(post, problem);
     }
@@ -215,8 +209,8 @@ bool ctr_watch_has_counted(const ctr_post *post)
 
 const uint8_t *ctr_watch_checked(const ctr_post *post)
 {
-    bool counts =
-        post->checked && post->renewed && !*post->identity.refuses && !waits(&post->identity);
+    bool counts = post->checked && post->renewed && !*post->identity.refuses &&
+                  post->identity.turn != CTR_TURN_WAITS;
     return counts ? post->identity.id : NULL;
 }
 

@@ -75,7 +75,7 @@ static bool is_pending(sqlite3_context *ctx, sqlite3_value *value, bool *pending
 
 static void check_pending(const ctr_identity *identity, bool pending, ctr_problem *problem)
 {
-    if (pending && !identity->pending)
+    if (pending && identity->turn == CTR_TURN_NONE)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "main has an identity already; only a new file can take over a name");
 }

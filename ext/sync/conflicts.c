@@ -103,7 +103,7 @@ int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const 
 /* A file that has not counted yet has no twin. */
 void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine)
 {
-    bool waits = mine->pending && mine->epoch == 0;
+    bool waits = mine->turn == CTR_TURN_WAITS;
     memcpy(conflicts->mine, mine->id, CTR_ID_SIZE);
     conflicts->least = waits ? INT64_MAX : ctr_identity_least_clock(mine);
     conflicts->beyond = *mine->name ? (mine->epoch + 1) << 32 : INT64_MAX;

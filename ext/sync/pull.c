@@ -16,7 +16,8 @@
 #include "sync/marks.h"
 #include "sync/merge.h"
 
-static const char *const KNOWN_TABLES[] = {"counter_sources", "counter_former", NULL};
+static const char *const KNOWN_TABLES[] = {"counter_sources", "counter_former", "counter_names",
+                                           NULL};
 
 /* What all tables of one pull share. */
 typedef struct file_pull {
@@ -299,19 +300,22 @@ static int read_taker(file_pull *pull, ctr_problem *problem)
 }
 
 /* A file that is to take over a name remembers whom it has pulled from, and learns whom else there is
- * to pull from. */
+ * to pull from. Who does not know its epoch yet holds nothing of it. */
 static void remember_source(const file_pull *pull, const ctr_identity *mine, ctr_problem *problem)
 {
     const ctr_source *source = pull->source;
     ctr_run run = ctr_run_on(pull->db, pull->target, NULL, problem);
     ctr_run from = ctr_run_on(source->db, source->schema, NULL, problem);
     uint8_t digest[CTR_ID_SIZE];
-    bool holds = ctr_holds_all(source, pull->db, pull->target, mine->id, digest, problem);
+    bool holds = ctr_holds_all(source, pull->db, pull->target, mine->id, digest, problem) &&
+                 mine->turn == CTR_TURN_COUNTS &&
+                 ctr_known_named_epoch(&from, mine->name) >= mine->epoch;
     for (const char *const *table = KNOWN_TABLES; *table; table++)
         ctr_shape_refuse_generated(source->db, source->schema, *table, problem);
     ctr_known_take_over(&run, &from);
     ctr_known_write(&run, pull->giver);
     ctr_known_pulled(&run, pull->giver, holds ? digest : NULL);
+    ctr_replacement_note(pull->post, problem);
 }
 
 /* Two files that meet tell each other nothing but what concerns names; mostly there is none. */
@@ -319,14 +323,14 @@ static void meet(file_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *
 {
     const ctr_identity *giver = pull->giver, *mine = &pull->taker;
     bool names = giver->names != 0 && giver->names != mine->names;
-    if (!names && !mine->pending) return;
+    if (!names && mine->turn == CTR_TURN_NONE) return;
     ctr_catalog_entry entry;
     ctr_catalog_born(&entry, pull->db, pull->target, theirs->birth, problem);
     if (!pull->checked && problem->rc == SQLITE_OK) check_target(pull, entry.name, problem);
     ctr_catalog_close_entry(&entry);
     ctr_replacement_meet(pull->post, pull->source->db, pull->source->schema, giver, problem);
     mine = ctr_watch_merge(pull->post, problem);
-    if (mine && mine->pending) remember_source(pull, mine, problem);
+    if (mine && mine->turn != CTR_TURN_NONE) remember_source(pull, mine, problem);
 }
 
 int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_guard *guard,

@@ -1,0 +1,221 @@
+"""test_replacement.py - files that take each other's place under a name, in any order, disks that come
+back included: nothing is lost or doubled, and a cell has two ids for each name at most.
+
+Every increment adds another power of four, so a value tells which of them it has, and how often. What
+must be there is told by sets: an increment on a disk that was never lost, or one that had reached such
+a disk when the loss was declared. Others of a lost disk may be there once, or not.
+"""
+
+import json
+import os
+import random
+import re
+import sqlite3
+import uuid
+
+import pytest
+
+from conftest import SEED
+from files import connect
+
+RUNS = int(os.environ.get("REPLACEMENT_RUNS") or 60)
+STEPS, KEYS, MOST = 160, 5, 30  # increments of a key, so that 64 bits suffice
+TABLE = "CREATE VIRTUAL TABLE t USING counter(k INTEGER PRIMARY KEY, n COUNTER)"
+EPOCH = 1 << 32
+
+
+def id_of(name):
+    return str(uuid.uuid3(uuid.NAMESPACE_DNS, name))
+
+
+def negated(one):
+    data = bytearray(uuid.UUID(one).bytes)
+    data[8] ^= 0x3F
+    data[9] ^= 0xFF
+    return str(uuid.UUID(bytes=bytes(data)))
+
+
+class Disk:
+    """A database file; gone: not reachable now; lost: it has been declared so."""
+
+    def __init__(self, path, name, pending=False):
+        self.path, self.name, self.gone, self.lost = str(path), name, False, False
+        self.knows, self.retired, self.promoted = set(), False, not pending
+        self.db = connect(self.path)
+        self.db.execute("PRAGMA synchronous = OFF")
+        init = (name, "pending") if pending else (name,) if name else ()
+        self.db.execute(f"SELECT counter_init({', '.join('?' * len(init))})", init)
+        if not pending:
+            self.db.execute(TABLE)
+
+    def ids(self):
+        """Under which it may have written."""
+        return {id_of(self.name), negated(id_of(self.name))} if self.name else {self.id()}
+
+    def id(self):
+        return self.db.execute("SELECT counter_id()").fetchone()[0]
+
+    def value(self, key):
+        row = self.db.execute("SELECT n FROM t WHERE k = ?", (key,)).fetchone()
+        return row[0] if row else 0
+
+    def cells(self):
+        return [json.loads(cell) for cell, in
+                self.db.execute("SELECT counter_json(n) FROM t_cells WHERE n IS NOT NULL")]
+
+
+class World:
+    def __init__(self, folder, chance):
+        self.folder, self.chance, self.disks = folder, chance, []
+        self.increments = {key: 0 for key in range(KEYS)}
+        self.made_by, self.had_by = {}, {}  # of an increment, which is (key, number)
+        self.promotions = 0
+        for name in ["dc1:rack1", "dc1:rack2", None]:
+            self.add(name)
+        for disk in self.disks * 2:
+            for other in self.disks:
+                self.pull(disk, other)
+
+    def add(self, name, pending=False):
+        self.disks.append(Disk(self.folder / f"{len(self.disks)}.db", name, pending))
+        return self.disks[-1]
+
+    def there(self):
+        return [disk for disk in self.disks if not disk.gone]
+
+    def increment(self, disk):
+        key = self.chance.randrange(KEYS)
+        number = self.increments[key]
+        if number == MOST:
+            return
+        try:
+            disk.db.execute("INSERT INTO t VALUES (?, ?)", (key, 4 ** number))
+        except sqlite3.Error:
+            return  # refused, or a pending file without the table
+        self.increments[key] += 1
+        self.made_by[key, number] = disk
+        disk.knows.add((key, number))
+
+    def pull(self, disk, other):
+        if disk is other:
+            return
+        try:
+            disk.db.execute("SELECT * FROM counter_pull(?)", (other.path,)).fetchall()
+        except sqlite3.Error as error:
+            assert "no counter tables" in str(error), error
+            return
+        disk.knows |= other.knows
+
+    def declare_lost(self, disk):
+        """What had reached somebody by now is kept; later nothing of it is promised."""
+        disk.lost = True
+        for one, maker in self.made_by.items():
+            if maker is disk:
+                self.had_by[one] = [other for other in self.disks if one in other.knows]
+
+    def must_be_there(self, one):
+        return any(not disk.lost for disk in [self.made_by[one], *self.had_by.get(one, [])])
+
+    def lose(self, pending, one):
+        """The operator declares those lost that have written under an id, if all of them are gone."""
+        writers = [disk for disk in self.disks if disk is not pending and one in disk.ids()
+                   and not disk.retired]
+        if not writers or not all(disk.gone or disk.lost for disk in writers):
+            return
+        for disk in writers:
+            if not disk.lost:
+                self.declare_lost(disk)
+            pending.db.execute("SELECT counter_lost(?)", (one,))
+
+    def work_on(self, pending):
+        """The operator looks what is missing, and does something about it."""
+        what = "SELECT counter_promote()"
+        try:
+            pending.db.execute(what).fetchone()
+            pending.promoted = True
+            self.promotions += 1
+            return
+        except sqlite3.Error as error:
+            missing = str(error)
+        for one in set(re.findall(r"[0-9a-f]{8}-[0-9a-f-]{27}", missing)):
+            self.lose(pending, one)
+            for disk in self.there():
+                if one in disk.ids() and self.chance.random() < 0.7:
+                    self.pull(disk, pending)
+                    self.pull(pending, disk)
+        if "retire the holder" in missing and self.chance.random() < 0.5:
+            for disk in self.there():
+                if disk.name == pending.name and disk.promoted:
+                    self.retire(disk)
+
+    def retire(self, disk):
+        disk.db.execute("SELECT counter_retire()")
+        disk.retired = True
+
+    def replace(self, name):
+        """A new file for a name, unless one is on its way that is there."""
+        holders = [disk for disk in self.disks if disk.name == name and not disk.retired]
+        if any(not disk.promoted and not disk.gone for disk in holders):
+            return
+        pending = self.add(name, pending=True)
+        for disk in self.disks:
+            if disk.gone and disk.name == name and not disk.promoted:
+                self.lose(pending, negated(id_of(name)))
+
+    def step(self):
+        disk = self.chance.choice(self.there())
+        what = self.chance.choices(["increment", "pull", "work", "replace", "go", "come back"],
+                                   [35, 25, 26, 8, 5, 3])[0]
+        if what == "increment":
+            self.increment(disk)
+        elif what == "pull":
+            self.pull(disk, self.chance.choice(self.there()))
+        elif what == "work":
+            pending = [one for one in self.there() if not one.promoted and not one.retired]
+            if pending:
+                self.work_on(self.chance.choice(pending))
+        elif what == "replace":
+            self.replace(self.chance.choice(["dc1:rack1", "dc1:rack2"]))
+        elif what == "go" and disk.name and len(self.there()) > 2:
+            disk.gone = True
+        elif what == "come back":
+            gone = [one for one in self.disks if one.gone]
+            if gone:
+                self.chance.choice(gone).gone = False
+
+    def finish(self):
+        """Those that were not lost come back, and all tell each other everything."""
+        for disk in self.disks:
+            disk.gone = disk.gone and disk.lost
+        for _ in range(3):
+            for disk in self.there():
+                for other in self.there():
+                    self.pull(disk, other)
+
+    def check(self):
+        first, *others = [disk for disk in self.there() if disk.db.execute(
+            "SELECT count(*) FROM sqlite_master WHERE name = 't'").fetchone()[0]]
+        for key in range(KEYS):
+            value = first.value(key)
+            for number in range(self.increments[key]):
+                times = value >> 2 * number & 3
+                assert times <= 1, (key, number, times)
+                assert times or not self.must_be_there((key, number)), (key, number, "is lost")
+            assert value < 4 ** self.increments[key]
+            assert [disk.value(key) for disk in others] == [value] * len(others)
+        known = {id_of(name) for name in ("dc1:rack1", "dc1:rack2")}
+        known |= {negated(one) for one in known} | {self.disks[2].id()}
+        for disk in [first, *others]:
+            for cell in disk.cells():
+                assert {shard["id"] for shard in cell["shards"]} <= known
+
+
+@pytest.mark.parametrize("number", range(RUNS))
+def test_replacements_in_any_order_lose_and_double_nothing(tmp_path, number):
+    world = World(tmp_path, random.Random(SEED + number))
+    for _ in range(STEPS):
+        world.step()
+    world.finish()
+    world.check()
+    for disk in world.disks:
+        disk.db.close()
