@@ -6,7 +6,7 @@
 -- named file, or one without a steady fingerprint, does not count. twist: another number each time the lineage changes
 -- without a new id. sequence: what rows that change are stamped with; risen: when it rose; stamped: how many rows were
 -- given it, as of the last write here. floors: another random number whenever a floor of any table rises; 0: none has.
--- epoch, turn, names: see replacement.sql.
+-- epoch, turn, names, holder: see replacement.sql.
 
 -- name: IDENTITY_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}".counter_replica(
@@ -35,7 +35,8 @@ CREATE TABLE IF NOT EXISTS "{schema}".counter_replica(
   floors INTEGER NOT NULL DEFAULT 0,
   epoch INTEGER NOT NULL DEFAULT 0,
   turn INTEGER NOT NULL DEFAULT 0,
-  names INTEGER NOT NULL DEFAULT 0);
+  names INTEGER NOT NULL DEFAULT 0,
+  holder BLOB NOT NULL);
 
 -- name: IDENTITY_CREATE_FORMER
 CREATE TABLE IF NOT EXISTS "{schema}".counter_former(
@@ -49,14 +50,15 @@ CREATE TABLE IF NOT EXISTS "{schema}".counter_former(
 -- All rows, for there must be one.
 -- name: IDENTITY_READ
 SELECT format, id, name, inode, birth, device, instance, number, random, renewed, renewal, witnessed, trust, refuses,
-       twist, sequence, risen, stamped, floors, epoch, turn, names
+       twist, sequence, risen, stamped, floors, epoch, turn, names, holder
   FROM "{schema}".counter_replica;
 
 -- name: IDENTITY_WRITE
 INSERT OR REPLACE INTO "{schema}".counter_replica(
   one, format, id, name, since, why, inode, birth, device, instance, number, random, renewed, renewal, alone,
-  trust, sequence, risen, floors, epoch, turn, names)
-VALUES (1, ?7, ?8, ?9, ?10, ?11, ?1, ?2, ?3, ?4, ?5, ?6, ?10, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20);
+  trust, sequence, risen, floors, epoch, turn, names, holder)
+VALUES (1, ?7, ?8, ?9, ?10, ?11, ?1, ?2, ?3, ?4, ?5, ?6, ?10, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+        ?21);
 
 -- name: IDENTITY_CLEAR
 DELETE FROM "{schema}".counter_replica;

@@ -1,13 +1,15 @@
--- Names that are replaced: the epochs of names, and the replicas that a file knows of.
+-- Names that are replaced: the epochs of names, and the files that a file knows of.
 --
 -- counter_names: the highest epoch met of each name that was ever replaced.
 --
--- counter_sources: files that were pulled from, and for a pending file those that others have pulled from. epoch: that
--- of the file's name, 0 without one. number, random: its witness, as of the newest snapshot; NULL: known by hearsay.
--- pulled, lost: when, as numbers that rise within this file; 0: never. final: it was retired when it was pulled. holds:
--- a digest of the shards under my id that it had then, if it had them all.
+-- counter_sources: files that were pulled from, and for one that is to take over a name those that others have pulled
+-- from, as they were when last heard of. holder: what a file keeps when its id changes; where all that is known is an id,
+-- the id itself or a random number. pending: it writes, or will write, under the negated id of its name; epoch: that of
+-- the name. number, random: its witness, as of the newest snapshot; NULL: known by hearsay. pulled, lost: when, as
+-- numbers that rise within this file; 0: never. final: it was retired when it was pulled. holds: a digest of the shards
+-- under my id that it had then, if it had them all.
 --
--- A file that has taken over a name, or writes for it under a higher epoch, is superseding those before it.
+-- Who holds a name has dealt with all that had a lower epoch of it: those are superseded.
 
 -- name: NAMES_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}".counter_names(
@@ -24,14 +26,14 @@ INSERT INTO "{schema}".counter_names(name, epoch) VALUES (?1, ?2)
 -- name: NAMES_READ
 SELECT epoch FROM "{schema}".counter_names WHERE name = ?1;
 
--- The highest epoch met of a name, but for that of the file itself.
+-- The highest epoch met of a name, but for that of the file itself, ?2.
 -- name: NAMES_EPOCH
 SELECT max((SELECT coalesce(max(epoch), 0) FROM "{schema}".counter_names WHERE name = ?1),
-           (SELECT coalesce(max(epoch), 0) FROM "{schema}".counter_sources
-             WHERE name = ?1 AND NOT (id = ?2 AND epoch = ?3)));
+           (SELECT coalesce(max(epoch), 0) FROM "{schema}".counter_sources WHERE name = ?1 AND holder <> ?2));
 
 -- name: KNOWN_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}".counter_sources(
+  holder BLOB NOT NULL PRIMARY KEY,
   id BLOB NOT NULL,
   epoch INTEGER NOT NULL DEFAULT 0,
   name TEXT,
@@ -41,70 +43,69 @@ CREATE TABLE IF NOT EXISTS "{schema}".counter_sources(
   pulled INTEGER NOT NULL DEFAULT 0,
   lost INTEGER NOT NULL DEFAULT 0,
   final INTEGER NOT NULL DEFAULT 0,
-  holds BLOB,
-  PRIMARY KEY (id, epoch));
+  holds BLOB);
 
 -- name: KNOWN_READ
-SELECT number, random FROM "{schema}".counter_sources WHERE id = ?1 AND epoch = ?2 AND number IS NOT NULL;
+SELECT number, random FROM "{schema}".counter_sources WHERE holder = ?1 AND id = ?2 AND number IS NOT NULL;
 
 -- name: KNOWN_WRITE
-INSERT INTO "{schema}".counter_sources(id, epoch, name, pending, number, random) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-    ON CONFLICT (id, epoch) DO UPDATE SET name = excluded.name, pending = excluded.pending, number = excluded.number,
-                                          random = excluded.random;
+INSERT INTO "{schema}".counter_sources(holder, id, epoch, name, pending, number, random)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    ON CONFLICT (holder) DO UPDATE SET id = excluded.id, epoch = excluded.epoch, name = excluded.name,
+                                       pending = excluded.pending, number = excluded.number, random = excluded.random;
 
--- Known by hearsay, unless it is known already. ?5: declared lost there.
+-- Known by hearsay; what is known of it already stands, unless it has gone on since. ?6: declared lost there.
 -- name: KNOWN_HEAR
-INSERT INTO "{schema}".counter_sources(id, epoch, name, pending, lost)
-VALUES (?1, ?2, ?3, ?4, CASE WHEN ?5 THEN (SELECT coalesce(max(max(pulled, lost)), 0) + 1 FROM "{schema}".counter_sources)
-                             ELSE 0 END)
-    ON CONFLICT (id, epoch) DO UPDATE SET lost = CASE WHEN lost = 0 THEN excluded.lost ELSE lost END;
+INSERT INTO "{schema}".counter_sources(holder, id, epoch, name, pending, lost)
+VALUES (?1, ?2, ?3, ?4, ?5,
+        CASE WHEN ?6 THEN (SELECT coalesce(max(max(pulled, lost)), 0) + 1 FROM "{schema}".counter_sources) ELSE 0 END)
+    ON CONFLICT (holder) DO UPDATE
+   SET id = CASE WHEN excluded.epoch > epoch OR excluded.pending < pending THEN excluded.id ELSE id END,
+       pending = CASE WHEN excluded.epoch > epoch OR excluded.pending < pending THEN excluded.pending ELSE pending END,
+       epoch = max(epoch, excluded.epoch),
+       lost = CASE WHEN lost = 0 THEN excluded.lost ELSE lost END;
 
 -- name: KNOWN_ALL
-SELECT id, epoch, name, pending, lost FROM "{schema}".counter_sources ORDER BY id, epoch;
+SELECT holder, id, epoch, name, pending, lost FROM "{schema}".counter_sources ORDER BY holder;
 
--- name: KNOWN_FORMER
-SELECT id FROM "{schema}".counter_former ORDER BY id;
-
--- It was pulled from, whole. ?3: it was retired then; ?4: what it holds.
+-- It was pulled from, whole. ?2: it was retired then; ?3: what it holds.
 -- name: KNOWN_PULLED
 UPDATE "{schema}".counter_sources
-   SET pulled = (SELECT max(max(pulled, lost)) + 1 FROM "{schema}".counter_sources), final = ?3, holds = ?4
- WHERE id = ?1 AND epoch = ?2;
+   SET pulled = (SELECT max(max(pulled, lost)) + 1 FROM "{schema}".counter_sources), final = ?2, holds = ?3
+ WHERE holder = ?1;
 
 -- name: KNOWN_ANY_TO_LOSE
-SELECT 1 FROM "{schema}".counter_sources WHERE id = ?1 AND lost = 0 AND NOT (id = ?2 AND epoch = ?3);
+SELECT 1 FROM "{schema}".counter_sources WHERE id = ?1 AND lost = 0 AND holder <> ?2;
 
 -- name: KNOWN_LOST
 UPDATE "{schema}".counter_sources
    SET lost = (SELECT max(max(pulled, lost)) + 1 FROM "{schema}".counter_sources)
- WHERE id = ?1 AND lost = 0 AND NOT (id = ?2 AND epoch = ?3);
+ WHERE id = ?1 AND lost = 0 AND holder <> ?2;
 
--- From whom a pending file, ?1 of epoch ?2, has still to pull before it may count: from all that count, and from an
--- earlier pending one after it was retired; or, if one was lost, from all since then. From nobody: it would not even
--- know of whom it does not know. The third column says which: 0, 1, 2.
+-- What is still to be done before a pending file, ?2 with the id ?1, may count. 0: pull from that one; 1: from another
+-- pending one after it was retired; or, if one was lost, from all since then. 2: from anybody, for who knows of nobody
+-- does not know of whom it does not know.
 -- name: KNOWN_MISSING_TO_COUNT
 SELECT id, name, id = ?1
   FROM "{schema}".counter_sources AS s,
        (SELECT coalesce(max(lost), 0) AS gone FROM "{schema}".counter_sources WHERE id = ?1)
- WHERE NOT lost AND NOT (id = ?1 AND epoch = ?2)
-   AND CASE WHEN id = ?1 THEN NOT final ELSE pulled <= gone AND NOT final END
+ WHERE NOT lost AND NOT final AND holder <> ?2 AND (id = ?1 OR pulled <= gone)
    AND NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources AS n
-                    WHERE n.name = s.name AND ((n.id = s.id AND n.epoch > s.epoch) OR
-                                               (s.pending AND NOT n.pending AND n.epoch >= s.epoch)))
+                    WHERE n.name = s.name AND NOT n.pending AND n.holder <> s.holder
+                      AND (n.epoch > s.epoch OR s.holder = s.id AND NOT s.pending))
 UNION ALL
 SELECT NULL, NULL, 2 WHERE NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources WHERE pulled)
  ORDER BY 3, 1;
 
--- What is still to be done before a pending file, ?1 of epoch ?2, takes over the name whose id is ?3; ?4 is the digest of
--- its own shards. 1: the holder is to be retired, and pulled from after that; 2: pull, for somebody was lost since;
--- 3: that file is to pull from here, and be pulled from then.
+-- What is still to be done before it takes over the name whose id is ?3; ?4 is the digest of its own shards. 1: the holder
+-- is to be retired, and pulled from after that; 2: pull, for the holder was lost since; 3: that file is to pull from here,
+-- and be pulled from then.
 -- name: KNOWN_MISSING_TO_PROMOTE
 SELECT id, name, CASE WHEN id = ?3 THEN 1 WHEN pulled <= gone THEN 2 ELSE 3 END
   FROM "{schema}".counter_sources AS s,
        (SELECT coalesce(max(lost), 0) AS gone FROM "{schema}".counter_sources WHERE id = ?3)
- WHERE NOT lost AND NOT final AND NOT (id = ?1 AND epoch = ?2)
-   AND (id = ?3 OR pulled <= gone OR holds IS NOT ?4)
+ WHERE NOT lost AND NOT final AND holder <> ?2 AND (id = ?3 OR pulled <= gone OR holds IS NOT ?4)
    AND NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources AS n
-                    WHERE n.name = s.name AND ((n.id = s.id AND n.epoch > s.epoch) OR
-                                               (s.pending AND NOT n.pending AND n.epoch >= s.epoch)))
- ORDER BY 3, epoch, id;
+                    WHERE n.name = s.name AND NOT n.pending AND n.holder <> s.holder
+                      AND (n.epoch > s.epoch OR s.holder = s.id AND NOT s.pending))
+ ORDER BY 3, 1;

@@ -28,7 +28,8 @@ enum {
     READ_FLOORS,
     READ_EPOCH,
     READ_TURN,
-    READ_NAMES
+    READ_NAMES,
+    READ_HOLDER
 };
 
 static int check(int64_t format, int id_size, ctr_problem *problem)
@@ -121,6 +122,15 @@ static void check_numbers(const ctr_identity *identity, ctr_problem *problem)
                         (long long)number);
 }
 
+static void take_holder(ctr_identity *identity, sqlite3_stmt *row, ctr_problem *problem)
+{
+    const void *holder = sqlite3_column_blob(row, READ_HOLDER);
+    if (holder && sqlite3_column_bytes(row, READ_HOLDER) == CTR_ID_SIZE)
+        memcpy(identity->holder, holder, CTR_ID_SIZE);
+    else
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: its holder");
+}
+
 static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem *problem)
 {
     const void *id = sqlite3_column_blob(row, READ_ID);
@@ -145,6 +155,7 @@ static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem
     identity->epoch = sqlite3_column_int64(row, READ_EPOCH);
     identity->turn = (ctr_turn)sqlite3_column_int(row, READ_TURN);
     identity->names = sqlite3_column_int64(row, READ_NAMES);
+    take_holder(identity, row, problem);
     check_numbers(identity, problem);
     identity->present = true;
 }
@@ -236,6 +247,7 @@ int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, 
     sqlite3_bind_int64(row, 18, identity->epoch);
     sqlite3_bind_int(row, 19, (int)identity->turn);
     sqlite3_bind_int64(row, 20, identity->names);
+    sqlite3_bind_blob(row, 21, identity->holder, CTR_ID_SIZE, SQLITE_STATIC);
     ctr_run_row(run, row);
     sqlite3_finalize(row);
     return run->problem->rc;

@@ -51,7 +51,8 @@ typedef struct ctr_identity {
     /* Of a name; see store/replacement.h. */
     int64_t epoch; /* how often the name has been replaced; 0 ... CTR_EPOCH_MAX */
     ctr_turn turn;
-    int64_t names; /* the same in files that know the same epochs; 0: none */
+    int64_t names;               /* the same in files that know the same epochs; 0: none */
+    uint8_t holder[CTR_ID_SIZE]; /* stays when the id changes, unless this is a copy */
 } ctr_identity;
 
 /* Reads the identity of an attached schema; absent is no problem, damaged or newer is. */

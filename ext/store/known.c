@@ -12,14 +12,6 @@ static void bind_id(sqlite3_stmt *row, int i, const uint8_t id[CTR_ID_SIZE])
     sqlite3_bind_blob(row, i, id, CTR_ID_SIZE, SQLITE_TRANSIENT);
 }
 
-/* Parameters 1 and 2. */
-static void bind_replica(sqlite3_stmt *row, const uint8_t id[CTR_ID_SIZE], int64_t epoch)
-{
-    if (!row) return;
-    bind_id(row, 1, id);
-    sqlite3_bind_int64(row, 2, epoch);
-}
-
 static void run_once(ctr_run *run, sqlite3_stmt *row)
 {
     ctr_run_row(run, row);
@@ -37,7 +29,8 @@ static bool is_id(sqlite3_stmt *row, int column)
 bool ctr_known_witness(ctr_run *run, const ctr_identity *source, ctr_pair *pair)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_READ);
-    bind_replica(row, source->id, source->epoch);
+    if (row) bind_id(row, 1, source->holder);
+    if (row) bind_id(row, 2, source->id);
     bool known = ctr_run_row(run, row);
     if (known) *pair = (ctr_pair){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)};
     sqlite3_finalize(row);
@@ -47,12 +40,14 @@ bool ctr_known_witness(ctr_run *run, const ctr_identity *source, ctr_pair *pair)
 void ctr_known_write(ctr_run *run, const ctr_identity *source)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_WRITE);
-    bind_replica(row, source->id, source->epoch);
-    if (*source->name) ctr_run_bind_text(run, row, 3, source->name);
+    if (*source->name) ctr_run_bind_text(run, row, 4, source->name);
     if (row) {
-        sqlite3_bind_int(row, 4, source->turn != CTR_TURN_NONE);
-        sqlite3_bind_int64(row, 5, source->lineage.pair.number);
-        sqlite3_bind_int64(row, 6, source->lineage.pair.random);
+        bind_id(row, 1, source->holder);
+        bind_id(row, 2, source->id);
+        sqlite3_bind_int64(row, 3, source->epoch);
+        sqlite3_bind_int(row, 5, source->turn != CTR_TURN_NONE);
+        sqlite3_bind_int64(row, 6, source->lineage.pair.number);
+        sqlite3_bind_int64(row, 7, source->lineage.pair.random);
     }
     run_once(run, row);
 }
@@ -60,26 +55,37 @@ void ctr_known_write(ctr_run *run, const ctr_identity *source)
 void ctr_known_pulled(ctr_run *run, const ctr_identity *source, const uint8_t *holds)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_PULLED);
-    bind_replica(row, source->id, source->epoch);
-    if (row) sqlite3_bind_int(row, 3, strcmp(source->refuses, CTR_REFUSES_RETIRED) == 0);
-    if (row && holds) bind_id(row, 4, holds);
+    if (row) bind_id(row, 1, source->holder);
+    if (row) sqlite3_bind_int(row, 2, strcmp(source->refuses, CTR_REFUSES_RETIRED) == 0);
+    if (row && holds) bind_id(row, 3, holds);
     run_once(run, row);
 }
 
-static void hear(ctr_run *run, const void *id, int64_t epoch, const char *name, bool pending,
-                 bool lost)
+/* What one row of counter_sources says of a file. */
+typedef struct hearsay {
+    const uint8_t *holder, *id;
+    int64_t epoch;
+    const char *name; /* or NULL */
+    bool pending, lost;
+} hearsay;
+
+static void hear(ctr_run *run, const hearsay *what)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_HEAR);
-    bind_replica(row, id, epoch);
-    if (name) ctr_run_bind_text(run, row, 3, name);
-    if (row) sqlite3_bind_int(row, 4, pending);
-    if (row) sqlite3_bind_int(row, 5, lost);
+    if (what->name) ctr_run_bind_text(run, row, 4, what->name);
+    if (row) {
+        bind_id(row, 1, what->holder);
+        bind_id(row, 2, what->id);
+        sqlite3_bind_int64(row, 3, what->epoch);
+        sqlite3_bind_int(row, 5, what->pending);
+        sqlite3_bind_int(row, 6, what->lost);
+    }
     run_once(run, row);
 }
 
-void ctr_known_hear(ctr_run *run, const uint8_t id[CTR_ID_SIZE], int64_t epoch, const char *name)
+void ctr_known_hear_of_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const char *name)
 {
-    hear(run, id, epoch, name, false, false);
+    hear(run, &(hearsay){.holder = id, .id = id, .name = name});
 }
 
 static void say_damaged(ctr_run *run, const char *table)
@@ -91,24 +97,16 @@ void ctr_known_take_over(ctr_run *run, ctr_run *from)
 {
     sqlite3_stmt *row = ctr_run_prepare(from, CTR_SQL_KNOWN_ALL);
     while (ctr_run_row(from, row)) {
-        int64_t epoch = sqlite3_column_int64(row, 1);
-        if (!is_id(row, 0) || epoch < 0 || epoch > CTR_EPOCH_MAX)
-            say_damaged(run, "counter_sources");
+        hearsay what = {.epoch = sqlite3_column_int64(row, 2),
+                        .name = (const char *)sqlite3_column_text(row, 3),
+                        .pending = sqlite3_column_int(row, 4) != 0,
+                        .lost = sqlite3_column_int64(row, 5) != 0};
+        what.holder = sqlite3_column_blob(row, 0);
+        what.id = sqlite3_column_blob(row, 1);
+        if (is_id(row, 0) && is_id(row, 1) && what.epoch >= 0 && what.epoch <= CTR_EPOCH_MAX)
+            hear(run, &what);
         else
-            hear(run, sqlite3_column_blob(row, 0), epoch, (const char *)sqlite3_column_text(row, 2),
-                 sqlite3_column_int(row, 3) != 0, sqlite3_column_int64(row, 4) != 0);
-    }
-    sqlite3_finalize(row);
-    row = ctr_run_prepare(from, CTR_SQL_KNOWN_FORMER);
-    while (ctr_run_row(from, row)) {
-        ctr_identity former = {0};
-        if (!is_id(row, 0)) {
-            say_damaged(run, "counter_former");
-            continue;
-        }
-        memcpy(former.id, sqlite3_column_blob(row, 0), CTR_ID_SIZE);
-        hear(run, former.id, 0, NULL, false, false);
-        ctr_known_pulled(run, &former, NULL);
+            say_damaged(run, "counter_sources");
     }
     sqlite3_finalize(row);
 }
@@ -117,24 +115,29 @@ static sqlite3_stmt *prepare_loss(ctr_run *run, ctr_sql which, const uint8_t id[
                                   const ctr_identity *mine)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, which);
-    if (!row) return NULL;
-    bind_id(row, 1, id);
-    bind_id(row, 2, mine->id);
-    sqlite3_bind_int64(row, 3, mine->epoch);
+    if (row) bind_id(row, 1, id);
+    if (row) bind_id(row, 2, mine->holder);
     return row;
 }
 
 void ctr_known_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_identity *mine)
 {
+    uint8_t unknown[CTR_ID_SIZE];
     bool rival = mine->turn != CTR_TURN_NONE && memcmp(id, mine->id, CTR_ID_SIZE) == 0;
+    hearsay what = {.holder = unknown, .id = id, .lost = true};
     sqlite3_stmt *any = prepare_loss(run, CTR_SQL_KNOWN_ANY_TO_LOSE, id, mine);
     bool known = ctr_run_row(run, any);
     sqlite3_finalize(any);
-    if (!known && rival)
-        hear(run, id, ctr_known_epoch(run, mine) + 1, mine->name, true, false);
-    else if (!known)
-        hear(run, id, 0, NULL, false, false);
-    run_once(run, prepare_loss(run, CTR_SQL_KNOWN_LOST, id, mine));
+    ctr_uuid_random(unknown);
+    if (rival) {
+        what.name = mine->name;
+        what.pending = true;
+        what.epoch = ctr_known_epoch(run, mine) + 1;
+    }
+    if (known)
+        run_once(run, prepare_loss(run, CTR_SQL_KNOWN_LOST, id, mine));
+    else
+        hear(run, &what);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -150,8 +153,7 @@ int64_t ctr_known_epoch(ctr_run *run, const ctr_identity *mine)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_EPOCH);
     ctr_run_bind_text(run, row, 1, mine->name);
-    if (row) bind_id(row, 2, mine->id);
-    if (row) sqlite3_bind_int64(row, 3, mine->epoch);
+    if (row) bind_id(row, 2, mine->holder);
     return take_epoch(run, row);
 }
 
@@ -238,7 +240,8 @@ char *ctr_known_missing_to_count(ctr_run *run, const ctr_identity *mine)
                                         "retire the one that was pending before, and pull from",
                                         "pull from one replica at least"};
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_MISSING_TO_COUNT);
-    bind_replica(row, mine->id, mine->epoch);
+    if (row) bind_id(row, 1, mine->id);
+    if (row) bind_id(row, 2, mine->holder);
     return list_missing(run, row, WORDS);
 }
 
@@ -250,7 +253,8 @@ char *ctr_known_missing_to_promote(ctr_run *run, const ctr_identity *mine,
                                         "pull, since the holder was lost, from",
                                         "let pull, and pull from"};
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_MISSING_TO_PROMOTE);
-    bind_replica(row, mine->id, mine->epoch);
+    if (row) bind_id(row, 1, mine->id);
+    if (row) bind_id(row, 2, mine->holder);
     if (row) bind_id(row, 3, holder);
     if (row) bind_id(row, 4, holds);
     return list_missing(run, row, WORDS);

@@ -19,12 +19,11 @@ void ctr_known_write(ctr_run *run, const ctr_identity *source);
  * not all of them. */
 void ctr_known_pulled(ctr_run *run, const ctr_identity *source, const uint8_t *holds);
 
-/* Takes over what `from` knows: other replicas, and ids that the source itself had before, which count
- * as pulled. */
+/* Takes over what `from`, an untrusted file, knows of others. */
 void ctr_known_take_over(ctr_run *run, ctr_run *from);
 
-/* A replica, or with a name one that may come, that is known by hearsay. */
-void ctr_known_hear(ctr_run *run, const uint8_t id[CTR_ID_SIZE], int64_t epoch, const char *name);
+/* Whoever holds a name is known by hearsay. */
+void ctr_known_hear_of_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const char *name);
 
 /* Declares all lost that have written under an id, but for this file itself. One that was to take over
  * the same name, and that nobody has met, has had the epoch which would come next. */

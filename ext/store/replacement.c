@@ -113,7 +113,7 @@ int ctr_replacement_create(ctr_post *post, const char *name, ctr_problem *proble
     ctr_uuid_of_name(name, id);
     ctr_run run = run_of(post, problem);
     ctr_succession_create_pending(post, name, problem);
-    ctr_known_hear(&run, id, 0, name); /* the holder, whoever that is */
+    ctr_known_hear_of_holder(&run, id, name);
     return problem->rc;
 }
 

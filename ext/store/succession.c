@@ -57,6 +57,7 @@ static void take_new_id(ctr_post *post, ctr_verdict verdict, ctr_problem *proble
     settle(post, problem);
     ctr_identity_retire(&run, now);
     ctr_uuid_random(identity->id);
+    if (verdict.why == CTR_WHY_COPY) ctr_uuid_random(identity->holder);
     identity->name[0] = identity->refuses[0] = '\0';
     identity->turn = CTR_TURN_NONE;
     identity->epoch = identity->twist = 0;
@@ -105,6 +106,7 @@ static int create_identity(ctr_post *post, const char *name, bool pending, ctr_p
     else
         ctr_uuid_random(identity->id);
     int64_t now = ctr_place_now();
+    ctr_uuid_random(identity->holder);
     identity->lineage.fingerprint = post->seen;
     identity->lineage.pair =
         (ctr_pair){used ? ctr_lineage_leap(0, &post->attribute) : 1, ctr_succession_random()};
@@ -162,6 +164,7 @@ static void read_for_fork(ctr_post *post, ctr_problem *problem)
     }
     ctr_problem_close(&damage);
     post->identity = (ctr_identity){.lineage.pair.number = 1, .floors = ctr_succession_random()};
+    ctr_uuid_random(post->identity.holder);
     ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
     ctr_run_do(&run, CTR_SQL_IDENTITY_CLEAR, NULL);
 }

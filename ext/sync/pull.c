@@ -16,8 +16,7 @@
 #include "sync/marks.h"
 #include "sync/merge.h"
 
-static const char *const KNOWN_TABLES[] = {"counter_sources", "counter_former", "counter_names",
-                                           NULL};
+static const char *const KNOWN_TABLES[] = {"counter_sources", "counter_names", NULL};
 
 /* What all tables of one pull share. */
 typedef struct file_pull {
