@@ -5,7 +5,8 @@
  * 100,000 keys of 24 bytes, WAL, synchronous=NORMAL, uniform random keys, 1,000 statements to a
  * transaction, prepared, where a line says nothing else. The two sides take turns; a ratio is that
  * of the rates of one turn each, counter over plain: 1.00 is as fast as a plain table, more is
- * faster. The bars are told, not enforced. From "defence" on both sides are counter tables.
+ * faster. The bars are told, not enforced. From "defence" on both sides are counter tables. Of a
+ * cluster the rate is that of replicas written, 10,000 keys, synchronous=FULL in main.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -309,6 +310,80 @@ static void measure_numbers(void)
     for (side s = COUNTER; s <= PLAIN; s++) must(db[s], sqlite3_close(db[s]));
 }
 
+/* ---- clusters -------------------------------------------------------------------------------- */
+
+enum { MOST_REPLICAS = 5 };
+
+/* A connection with `n` replicas: main and attached files, all with the same rows. */
+static sqlite3 *create_cluster(int n)
+{
+    sqlite3 *db = create("replica0", COUNTER);
+    sqlite3_str *names = sqlite3_str_new(NULL);
+    run(db, "PRAGMA synchronous = FULL");
+    run_batches(db, COUNTER_ADD, 0, BATCH, FEW, FEW);
+    sqlite3_str_appendall(names, "main");
+    for (int i = 1; i < n; i++) {
+        char path[600], name[32];
+        snprintf(name, sizeof name, "replica%d", i);
+        remove_file(name, COUNTER);
+        path_of(name, COUNTER, "", path);
+        char *attach =
+            sqlite3_mprintf("ATTACH %Q AS %s; PRAGMA %s.journal_mode = WAL;"
+                            " PRAGMA %s.synchronous = NORMAL;"
+                            " CREATE VIRTUAL TABLE %s.t USING counter(k TEXT PRIMARY KEY,"
+                            " n COUNTER); SELECT * FROM counter_push(%Q)",
+                            path, name, name, name, name, name);
+        if (!attach) exit(1);
+        run(db, attach);
+        sqlite3_free(attach);
+        sqlite3_str_appendf(names, " %s", name);
+    }
+    char *list = sqlite3_str_finish(names);
+    char *cluster =
+        sqlite3_mprintf("CREATE VIRTUAL TABLE temp.c USING counter_cluster(t, replicas=%Q)", list);
+    if (!list || !cluster) exit(1);
+    run(db, cluster);
+    sqlite3_free(list);
+    sqlite3_free(cluster);
+    return db;
+}
+
+/* Writes of a cluster, in replicas written for each second, against increments of one table. */
+static void measure_cluster(int replicas, const char *level)
+{
+    char name[64];
+    const workload work = {name, 1 / 1.3, {"", ""}};
+    double rates[2][TURNS];
+    sqlite3 *db[2] = {create_cluster(replicas), create("numbers", PLAIN)};
+    snprintf(name, sizeof name, "write=%s, %d replica%s", level, replicas, replicas > 1 ? "s" : "");
+    char *set = sqlite3_mprintf("INSERT INTO c(c) VALUES ('write=%s')", level);
+    if (!set) exit(1);
+    run(db[COUNTER], set);
+    run(db[PLAIN], "DROP TABLE t; PRAGMA synchronous = FULL");
+    run(db[PLAIN], declarations[COUNTER]);
+    run_batches(db[PLAIN], COUNTER_ADD, 0, BATCH, FEW, FEW);
+    for (int turn = 0; turn < TURNS; turn++) {
+        uint64_t seed = (uint64_t)turn + 1;
+        rates[COUNTER][turn] =
+            replicas * run_batches(db[COUNTER], "INSERT INTO c(k, n) VALUES (?1, ?2)", seed, BATCH,
+                                   FEW, STATEMENTS / 5);
+        rates[PLAIN][turn] = run_batches(db[PLAIN], COUNTER_ADD, seed, BATCH, FEW, STATEMENTS / 5);
+    }
+    print_line(&work, rates);
+    sqlite3_free(set);
+    for (side s = COUNTER; s <= PLAIN; s++) must(db[s], sqlite3_close(db[s]));
+}
+
+static void measure_clusters(void)
+{
+    static const char *const levels[] = {"ONE", "QUORUM", "ALL"};
+    for (int replicas = 1; replicas <= MOST_REPLICAS; replicas += 2)
+        for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+            measure_cluster(replicas, levels[i]);
+}
+
+/* ---- deltas ---------------------------------------------------------------------------------- */
+
 /* A file with `rows` rows, loaded in one transaction, and one that has pulled them. */
 typedef struct pair {
     sqlite3 *source, *target;
@@ -414,7 +489,10 @@ int main(int argc, char **argv)
     measure_defence();
     measure_numbers();
     measure_deltas();
-    static const char *const names[] = {"source", "target", "defence", "numbers", "many", "puller"};
+    measure_clusters();
+    static const char *const names[] = {"source",   "target",   "defence",  "numbers",
+                                        "many",     "puller",   "replica0", "replica1",
+                                        "replica2", "replica3", "replica4"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (side s = COUNTER; s <= PLAIN; s++) remove_file(names[i], s);
     rmdir(folder);
