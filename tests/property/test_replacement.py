@@ -118,14 +118,18 @@ class World:
 
     def lose(self, pending, one):
         """The operator declares those lost that have written under an id, if all of them are gone."""
-        writers = [disk for disk in self.disks if disk is not pending and one in disk.ids()
-                   and not disk.retired]
-        if not writers or not all(disk.gone or disk.lost for disk in writers):
+        writers = [disk for disk in self.disks if disk is not pending and one in disk.ids()]
+        if not writers or not all(disk.gone for disk in writers if not disk.lost):
             return
         for disk in writers:
             if not disk.lost:
                 self.declare_lost(disk)
             pending.db.execute("SELECT counter_lost(?)", (one,))
+
+    def in_order(self, ids):
+        """Random ids must not change what the seed makes."""
+        return sorted(set(ids), key=lambda one: [one in disk.ids() for disk in self.disks],
+                      reverse=True)
 
     def work_on(self, pending):
         """The operator looks what is missing, and does something about it."""
@@ -137,7 +141,7 @@ class World:
             return
         except sqlite3.Error as error:
             missing = str(error)
-        for one in set(re.findall(r"[0-9a-f]{8}-[0-9a-f-]{27}", missing)):
+        for one in self.in_order(re.findall(r"[0-9a-f]{8}-[0-9a-f-]{27}", missing)):
             self.lose(pending, one)
             for disk in self.there():
                 if one in disk.ids() and self.chance.random() < 0.7:
