@@ -30,6 +30,17 @@ static void find_birth(ctr_cluster *cluster, const char *table, ctr_problem *pro
                         "no attached replica has a counter table with the name %s", table);
 }
 
+/* One file under two names would wait for its own lock. */
+static void refuse_same_files(const ctr_cluster *cluster, ctr_problem *problem)
+{
+    for (int i = 0; i < cluster->n; i++)
+        for (int j = 0; j < i; j++)
+            if (ctr_source_same_file(cluster->db, cluster->members[i].schema,
+                                     cluster->members[j].schema))
+                ctr_problem_set(problem, SQLITE_ERROR, "replicas: %s and %s are one file",
+                                cluster->members[j].schema, cluster->members[i].schema);
+}
+
 /* The columns are those of the first table that can be opened; the others must agree. */
 static void find_shape(ctr_cluster *cluster, ctr_problem *problem)
 {
@@ -60,6 +71,7 @@ int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_guard *guard, ctr_le
     if (!cluster->members) return ctr_problem_nomem(problem);
     for (; cluster->n < n; cluster->n++)
         ctr_member_open(&cluster->members[cluster->n], db, guard, schemas[cluster->n], problem);
+    refuse_same_files(cluster, problem);
     if (problem->rc == SQLITE_OK) find_birth(cluster, table, problem);
     find_shape(cluster, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;

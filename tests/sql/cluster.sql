@@ -1,0 +1,296 @@
+-- counter_cluster: several replicas behind one table.
+
+-- # a-write-goes-to-all-replicas-under-one-id
+ATTACH 'east.db' AS east;
+ATTACH 'west.db' AS west;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER);
+CREATE VIRTUAL TABLE west.v USING counter(b COUNTER, k TEXT, a COUNTER, PRIMARY KEY(k));
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east west');
+INSERT INTO c VALUES('x', 1, 10), ('y', 2, NULL);
+SELECT * FROM c;
+--= x|1|10
+--= y|2|0
+SELECT * FROM west.v;
+--= 10|x|1
+--= 0|y|2
+UPDATE c SET a = a * 3, b = b - 1 WHERE k = 'x';
+UPDATE c SET a = a + 1;
+SELECT * FROM c ORDER BY k DESC;
+--= y|3|0
+--= x|4|9
+SELECT count(DISTINCT id), group_concat(DISTINCT id = counter_id()) FROM
+  (SELECT id FROM v_cells, counter_shards(a) UNION ALL SELECT id FROM east.v_cells, counter_shards(a)
+   UNION ALL SELECT id FROM west.v_cells, counter_shards(a));
+--= 1|1
+DELETE FROM c WHERE k = 'y';
+INSERT INTO c(k, a) VALUES('y', 1);
+--!~ c: the counter was deleted: ('y')*
+INSERT OR IGNORE INTO c(k, a) VALUES('y', 1);
+INSERT INTO c(c, k, a) VALUES('reset', 'y', 7);
+INSERT INTO c(c, k, b) VALUES('reset b', 'x', 5);
+INSERT INTO c(c, k) VALUES('delete a', 'x');
+SELECT 'main', * FROM main.v UNION ALL SELECT 'east', * FROM east.v UNION ALL SELECT 'west', k, a, b FROM west.v;
+--= main|x|NULL|5
+--= main|y|7|0
+--= east|x|NULL|5
+--= east|y|7|0
+--= west|x|NULL|5
+--= west|y|7|0
+INSERT INTO c(c) VALUES('integrity-check');
+SELECT schema, dc, rack, available, reason, rows, different FROM counter_cluster_status('c');
+--= main|NULL|NULL|1|NULL|2|0
+--= east|NULL|NULL|1|NULL|2|0
+--= west|NULL|NULL|1|NULL|2|0
+
+-- # a-read-merges-as-many-replicas-as-its-level-asks
+ATTACH 'east.db' AS east;
+ATTACH 'west.db' AS west;
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE west.v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO main.v VALUES(1, 1), (3, 1);
+INSERT INTO east.v VALUES(1, 10), (2, 10), (4, 10);
+INSERT INTO west.v VALUES(3, 100), (0, 100), (4, 100);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='east main west', read=ONE);
+SELECT * FROM c;
+--= 1|1
+--= 3|1
+INSERT INTO c(c) VALUES('read=quorum');
+SELECT * FROM c;
+--= 1|11
+--= 2|10
+--= 3|1
+--= 4|10
+INSERT INTO c(c) VALUES('read=ALL');
+SELECT * FROM c ORDER BY k DESC;
+--= 4|110
+--= 3|101
+--= 2|10
+--= 1|11
+--= 0|100
+SELECT * FROM c WHERE k BETWEEN 1 AND 3;
+--= 1|11
+--= 2|10
+--= 3|101
+SELECT n FROM c WHERE k = 4;
+--= 110
+SELECT k, n FROM c WHERE k IN (0, 4, 9);
+--= 0|100
+--= 4|110
+SELECT schema, rows, different FROM counter_cluster_status('c');
+--= main|2|0
+--= east|3|4
+--= west|3|4
+SELECT count(*) FROM main.v;
+--= 2
+INSERT INTO c(c) VALUES('read_repair=blocking');
+SELECT sum(n) FROM c WHERE k > 1;
+--= 221
+SELECT sum(n), count(*) FROM main.v WHERE k > 1;
+--= 221|3
+SELECT count(*) FROM main.v;
+--= 4
+SELECT schema, rows, different FROM counter_cluster_status('c');
+--= main|4|0
+--= east|4|1
+--= west|4|2
+
+-- # too-few-replicas-are-a-sentence-and-nothing-is-written
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main, east west');
+INSERT INTO c VALUES('x', 1);
+INSERT INTO c(c) VALUES('write=ALL');
+INSERT INTO c VALUES('x', 1);
+--! c: write=ALL needs 3 of 3 replicas, 2 are available: west: it is not attached
+INSERT INTO c(c) VALUES('write=LOCAL_QUORUM');
+INSERT INTO c VALUES('x', 1);
+--!~ c: write=LOCAL_QUORUM asks in which data centre each replica is, and main has no name*
+INSERT INTO c(c) VALUES('read=THREE');
+SELECT * FROM c;
+--! c: read=THREE needs 3 of 3 replicas, 2 are available: west: it is not attached
+DETACH east;
+INSERT INTO c(c) VALUES('read=ONE');
+SELECT * FROM c;
+--= x|1
+INSERT INTO c(c) VALUES('write=QUORUM');
+DELETE FROM c;
+--! c: write=QUORUM needs 2 of 3 replicas, 1 is available: east: it is not attached; west: it is not attached
+SELECT schema, available, reason FROM counter_cluster_status('c');
+--= main|1|NULL
+--= east|0|it is not attached
+--= west|0|it is not attached
+
+-- # what-a-declaration-may-say
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v);
+--! c: replicas is needed: names of attached databases, replicas='main east'
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(replicas='main');
+--! c: the first argument must be the name of a counter table
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(w, replicas='main');
+--! c: no attached replica has a counter table with the name w
+CREATE VIRTUAL TABLE c USING counter_cluster(v, replicas='main');
+--! c: a cluster belongs to a connection: CREATE VIRTUAL TABLE temp.c
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main MAIN');
+--! c: replicas: MAIN stands there twice
+ATTACH 'east.db' AS again;
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east again');
+--! c: replicas: east and again are one file
+DETACH again;
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main', read=ANY);
+--! c: read=ANY: counters have no such level, a hint is no replica
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main', write = SERIAL);
+--! c: write=SERIAL: counters have no conditional updates and no such level
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main', write=most);
+--!~ c: write=most: there are the levels ONE, TWO*
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main', read_repair=yes);
+--! c: read_repair=yes: it is blocking or none
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main', hints=1);
+--!~ c: unknown option 'hints'; *
+CREATE VIRTUAL TABLE temp.n USING counter_cluster(v, replicas='main');
+--! n: the table cannot have the name n, for it has the column n
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, m COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
+--!~ c: the tables differ: *
+DROP TABLE east.v;
+CREATE VIRTUAL TABLE temp.c USING counter_cluster("v", replicas = "main east", write=one);
+PRAGMA main.synchronous = EXTRA;
+INSERT INTO c VALUES('x', 1);
+INSERT INTO c(c) VALUES('read=LOCAL_SERIAL');
+--!~ c: read=LOCAL_SERIAL: *
+INSERT INTO c(c, k) VALUES('read=ALL', 'x');
+--! c: read=ALL takes no value for column k
+INSERT INTO c(c) VALUES('nonsense');
+--!~ c: unknown command TEXT 'nonsense'; there are 'read=', *
+INSERT INTO c(k, n, request_id) VALUES('x', 1, 'a');
+--!~ c: a cluster takes no request_id: *
+SELECT * FROM c;
+--! c: read=QUORUM needs 2 of 2 replicas, 1 is available: east: it has no counter table v
+ALTER TABLE temp.c RENAME TO d;
+INSERT INTO d VALUES('x', 1);
+SELECT n FROM v;
+--= 2
+DROP TABLE d;
+SELECT n FROM v;
+--= 2
+
+-- # levels-by-data-centre
+ATTACH 'east.db' AS east;
+SELECT counter_init('dc1:a');
+--= 4e441b18-adda-384a-ae47-837be078edba
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read=LOCAL_ONE, write=EACH_QUORUM);
+INSERT INTO c VALUES('x', 1);
+--!~ c: write=EACH_QUORUM asks in which data centre each replica is, and east has no name*
+SELECT * FROM c;
+--!~ c: read=LOCAL_ONE asks in which data centre each replica is, and east has no name*
+
+-- # a-leader-that-could-forget-is-refused
+ATTACH 'east.db' AS east;
+PRAGMA main.journal_mode = WAL;
+--= wal
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
+PRAGMA main.synchronous = NORMAL;
+INSERT INTO c VALUES('x', 1);
+--!~ c: main leads, and what it commits must outlive a power cut*journal_mode=wal PRAGMA main.synchronous=FULL is needed, it is NORMAL
+PRAGMA main.synchronous = FULL;
+INSERT INTO c VALUES('x', 1);
+SELECT n FROM c;
+--= 1
+
+-- # what-is-not-committed-is-not-given-to-others
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
+BEGIN;
+INSERT INTO east.v VALUES('x', 1);
+INSERT INTO c VALUES('x', 1);
+--! c: east has counted in this transaction, and only what is committed is given to other replicas: COMMIT first
+COMMIT;
+INSERT INTO c VALUES('x', 1);
+BEGIN;
+INSERT INTO c VALUES('x', 1);
+SAVEPOINT s;
+INSERT INTO c VALUES('x', 1), ('y', 1);
+ROLLBACK TO s;
+INSERT INTO c VALUES('z', 1);
+COMMIT;
+BEGIN;
+DELETE FROM c;
+ROLLBACK;
+SELECT * FROM main.v JOIN east.v USING (k, n);
+--= x|3
+--= z|1
+INSERT INTO c(c) VALUES('integrity-check');
+
+-- # floors-are-floors-of-all
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read_repair=blocking);
+INSERT INTO c VALUES(1, 1), (2, 1), (3, 1), (4, 1);
+INSERT INTO east.v(v, k) VALUES('purge below', 3);
+SELECT k FROM c;
+--= 3
+--= 4
+INSERT INTO c VALUES(2, 1);
+--!~ c: the key (2) is below a floor of the table*counter_floors('v')
+UPDATE c SET n = n + 1;
+INSERT INTO c(c, k) VALUES('purge below', 4);
+SELECT * FROM main.v;
+--= 4|2
+SELECT * FROM east.v;
+--= 4|2
+
+-- # numbers-against-text-keys-find-what-they-find-in-the-table
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('12', 1), ('012', 2), ('Ab', 3);
+INSERT INTO east.v VALUES('12', 10), ('12.0', 20), ('aB', 30);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
+SELECT * FROM c;
+--= 012|2
+--= 12|11
+--= 12.0|20
+--= Ab|33
+SELECT n FROM c WHERE k = 12;
+--= 11
+SELECT n FROM c WHERE k = 'ab';
+--= 33
+UPDATE c SET n = n + 1 WHERE k = 12;
+UPDATE c SET n = n + 1 WHERE k = 'AB';
+SELECT * FROM main.v ORDER BY k;
+--= 012|2
+--= 12|12
+--= Ab|34
+
+-- # a-damaged-cell-is-left-to-others
+ATTACH 'east.db' AS east;
+ATTACH 'west.db' AS west;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE west.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east west');
+INSERT INTO c VALUES('a', 1), ('b', 2), ('c', 3);
+UPDATE east.v_cells SET n = x'C101' WHERE k = 'b';
+SELECT * FROM c;
+--= a|1
+--= b|2
+--= c|3
+INSERT INTO c VALUES('b', 5);
+SELECT k, n FROM west.v WHERE k = 'b';
+--= b|7
+INSERT INTO c(c) VALUES('write=ALL');
+INSERT INTO c VALUES('b', 5);
+--!~ c: write=ALL needs 3 of 3 replicas, 2 are available: east: column n of ('b'): the cell *
+INSERT INTO c VALUES('a', 5);
+SELECT n FROM east.v WHERE k = 'a';
+--= 6

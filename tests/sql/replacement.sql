@@ -1,0 +1,102 @@
+-- Names that are replaced: what is refused. What is done is told by README and tested with several files.
+
+-- # a-pending-file-has-the-negated-id-and-does-not-count-yet
+SELECT counter_init('dc1:rack1', 'pending');
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+SELECT counter_init('dc1:rack1', 'PENDING'), counter_init('dc1:rack1'), counter_id();
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93|4c5128aa-402c-31c8-a03f-6c27b0f53f93|4c5128aa-402c-31c8-a03f-6c27b0f53f93
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1);
+--! v: main is to take over 'dc1:rack1' and does not count yet: pull from 4c5128aa-402c-31c8-9fc0-6c27b0f53f93 (dc1:rack1); pull from one replica at least; or, if a replica is lost for good, SELECT counter_lost(id)
+SELECT counter_inc(NULL);
+--!~ counter_inc: main is to take over 'dc1:rack1' and does not count yet: *
+SELECT counter_promote();
+--!~ counter_promote: main is to take over 'dc1:rack1' and does not count yet: *
+SELECT counter_lost('4c5128aa-402c-31c8-9fc0-6c27b0f53f93');
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+INSERT INTO v VALUES('a', 1);
+--!~ *does not count yet: pull from one replica at least; or*
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('a', 5);
+SELECT * FROM counter_pull('phone');
+--= v|1|1|0
+INSERT INTO v VALUES('a', 1);
+SELECT id, clock, value FROM v_cells, counter_shards(n) WHERE id = counter_id();
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93|4294967296|1
+SELECT counter_value(counter_inc(NULL)), clock FROM counter_shards(counter_inc(NULL, 2));
+--= 1|4294967296
+SELECT counter_promote() IS NULL;
+--!~ counter_promote: main cannot take over 'dc1:rack1' yet: let pull, and pull from *
+SELECT * FROM counter_sync('phone');
+--= v|2|1|0
+SELECT * FROM counter_pull('phone');
+--= v|1|0|0
+SELECT counter_promote();
+--= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
+SELECT state, why, refuses FROM counter_identity();
+--= current|promoted|NULL
+--= former|created|NULL
+INSERT INTO v VALUES('a', 1);
+INSERT INTO v VALUES('a', 1);
+SELECT id, clock, value FROM v_cells, counter_shards(n) WHERE id = counter_id();
+--= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93|4294967297|2
+SELECT counter_promote();
+--!~ counter_promote: main is not about to take over a name: *
+SELECT * FROM counter_names;
+--= dc1:rack1|1
+INSERT INTO v(v) VALUES('integrity-check');
+
+-- # a-retired-file-counts-no-more
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1);
+SELECT counter_retire() = counter_id();
+--= 1
+INSERT INTO v VALUES('a', 1);
+--! v: main was retired and does not count any more: SELECT counter_fork('main') gives it a new random id
+DELETE FROM v;
+SELECT length(counter_fork());
+--= 36
+INSERT INTO v VALUES('b', 1);
+SELECT * FROM v;
+--= b|1
+
+-- # a-file-that-meets-a-higher-epoch-of-its-name-counts-no-more
+ATTACH 'phone.db' AS phone;
+SELECT length(counter_init('dc1:rack1'));
+--= 36
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1);
+INSERT INTO phone.counter_names VALUES('dc1:rack1', 1);
+UPDATE phone.counter_replica SET names = 1;
+SELECT * FROM counter_pull('phone');
+--= v|0|0|0
+INSERT INTO v VALUES('a', 1);
+--! v: main is 'dc1:rack1' and does not count any more, for another file has taken over that name: SELECT counter_fork('main') gives it a new random id
+SELECT * FROM counter_names;
+--= dc1:rack1|1
+UPDATE phone.counter_names SET epoch = -1;
+UPDATE phone.counter_replica SET names = 2;
+SELECT * FROM counter_pull('phone');
+--!~ counter_pull: *counter_names is damaged
+
+-- # what-is-refused
+SELECT counter_init('dc1:rack1', 'soon');
+--! counter_init: the second argument must be 'pending', not TEXT 'soon'
+SELECT counter_init('dc1', 'pending');
+--!~ counter_init: the name must be dc:rack*
+SELECT counter_lost('x');
+--!~ counter_lost: id must be *
+SELECT counter_lost('4c5128aa-402c-31c8-9fc0-6c27b0f53f93');
+--! counter_lost: main has no replica id: run SELECT counter_init() once
+SELECT counter_retire();
+--! counter_retire: main has no replica id: run SELECT counter_init() once
+SELECT counter_promote('phone');
+--! counter_promote: no attached database has the name 'phone'
+SELECT length(counter_init());
+--= 36
+SELECT counter_init('dc1:rack1', 'pending');
+--!~ counter_init: main has a random replica id already*
+SELECT counter_lost(counter_id());
+--! counter_lost: main itself has this id
