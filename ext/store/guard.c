@@ -79,6 +79,14 @@ void ctr_guard_set_joined(ctr_guard *guard, bool joined)
     guard->joined = joined;
 }
 
+void ctr_guard_prepare(ctr_guard *guard)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(guard->db, NULL, NULL, &problem);
+    if (!guard->has_keeper) ctr_run_do(&run, CTR_SQL_GUARD_KEEP, NULL);
+    ctr_problem_close(&problem);
+}
+
 static sqlite3_stmt *keep(ctr_guard *guard, sqlite3_stmt **slot, const char *schema,
                           const char *table, ctr_sql which, ctr_problem *problem)
 {

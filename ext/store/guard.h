@@ -61,6 +61,10 @@ void ctr_guard_spoil(ctr_guard *guard);
 /* Remembers nothing of a schema for which no table will be told of the transaction's end. */
 void ctr_guard_forget(ctr_post *post);
 
+/* Looks at counter_guard, which reads main, while nobody keeps main locked; a file that counts later
+ * needs main no more. Not being able to is no problem. */
+void ctr_guard_prepare(ctr_guard *guard);
+
 /* For the internal tables: counter_witness is in a transaction, counter_guard is there. */
 void ctr_guard_set_joined(ctr_guard *guard, bool joined);
 void ctr_guard_set_keeper(ctr_guard *guard, bool there);

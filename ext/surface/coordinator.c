@@ -61,6 +61,7 @@ static void open_front(ctr_table *table, ctr_shared *shared, const ctr_options *
         return;
     }
     if (is_new || !known) table->entry->levels = options->levels;
+    ctr_guard_prepare(shared->guard);
     open_cluster(table, options, problem);
     ctr_table_check_name(&table->shape, table->name, problem);
     ctr_table_declare(table, problem);
