@@ -372,7 +372,7 @@ static ctr_member *member_of(ctr_cluster *cluster, const char *schema)
 static bool may_lead(ctr_member *member, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
-    bool may = ctr_watch_count(member->merge.rows.post, &trouble) != NULL;
+    bool may = ctr_watch_may_count(member->merge.rows.post, &trouble);
     ctr_member_fail(member, &trouble);
     if (trouble.rc != SQLITE_OK) *problem = trouble;
     return may;
