@@ -231,6 +231,7 @@ void ctr_guard_rollback(ctr_guard *guard)
     }
     guard->spoiled = false;
     guard->depth = 0;
+    guard->ended++;
 }
 
 /* ---- savepoints ------------------------------------------------------------------------------ */
@@ -257,8 +258,14 @@ void ctr_guard_rollback_to(ctr_guard *guard, int level)
     guard->depth = level + 1;
 }
 
-void ctr_guard_spoil(ctr_guard *guard)
+unsigned ctr_guard_transaction(const ctr_guard *guard)
 {
+    return guard->ended;
+}
+
+void ctr_guard_spoil(ctr_guard *guard, unsigned transaction)
+{
+    if (guard->ended != transaction) return;
     if (!guard->spoiled) guard->spoiled_depth = guard->depth;
     guard->spoiled = true;
 }

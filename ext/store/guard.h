@@ -53,10 +53,14 @@ void ctr_guard_savepoint(ctr_guard *guard, int level);
 void ctr_guard_release(ctr_guard *guard, int level);
 void ctr_guard_rollback_to(ctr_guard *guard, int level);
 
+/* Another number whenever a transaction has ended. */
+unsigned ctr_guard_transaction(const ctr_guard *guard);
+
 /* A statement has done one of two writes and not the other, and inside a transaction SQLite does
  * not take back the first: the transaction cannot be committed, unless it is rolled back to a
- * savepoint before the statement. */
-void ctr_guard_spoil(ctr_guard *guard);
+ * savepoint before the statement. `transaction` is the number it had before the first; SQLite may have
+ * rolled all of it back by itself, as it does when a disk is full. */
+void ctr_guard_spoil(ctr_guard *guard, unsigned transaction);
 
 /* Remembers nothing of a schema for which no table will be told of the transaction's end. */
 void ctr_guard_forget(ctr_post *post);
