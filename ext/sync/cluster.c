@@ -91,7 +91,7 @@ void ctr_cluster_end(ctr_cluster *cluster)
 {
     for (int i = 0; i < cluster->n; i++) ctr_member_end(&cluster->members[i]);
     cluster->leader = NULL;
-    cluster->writes = cluster->locked = false;
+    cluster->writes = cluster->locked = cluster->begun = false;
 }
 
 /* ---- levels ---------------------------------------------------------------------------------- */
@@ -333,6 +333,17 @@ static int refuse_pending(const ctr_cluster *cluster, ctr_problem *problem)
     return problem->rc;
 }
 
+/* The savepoint of a statement is opened in temp alone, where the cluster stands. */
+static void mark_all(ctr_cluster *cluster, ctr_problem *problem)
+{
+    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+        const ctr_member *member = &cluster->members[i];
+        ctr_run run = ctr_run_on(cluster->db, member->schema, NULL, problem);
+        if (ctr_member_takes_part(member)) ctr_run_do(&run, CTR_SQL_CLUSTER_MARK, NULL);
+    }
+    cluster->begun = problem->rc != SQLITE_OK;
+}
+
 /* Locks before looks, for SQLite does not wait for a lock once it reads. */
 int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem)
 {
@@ -341,6 +352,7 @@ int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem)
     cluster->locked = problem->rc == SQLITE_OK;
     for (int i = 0; i < cluster->n; i++)
         ctr_member_look_to_write(&cluster->members[i], cluster->birth, &cluster->shape, problem);
+    if (cluster->begun) mark_all(cluster, problem);
     return problem->rc;
 }
 
