@@ -366,6 +366,28 @@ def test_a_local_level_without_a_name_of_main_is_refused(tmp_path):
     db.close()
 
 
+def test_the_local_data_centre_is_that_of_main_even_if_main_is_no_replica(tmp_path):
+    files = {name: clusters.new_file(tmp_path / f"{name}.db", name=f"{dc}:{name}")
+             for name, dc in (("east", "dc1"), ("west", "dc2"), ("main", "dc2"))}
+    count_alone(files, east=1, west=2)
+    db = clusters.open_files(files)
+    clusters.set_durable(db, files)
+    create(db, ["east", "west"], read="LOCAL_ONE", write="LOCAL_QUORUM")
+    assert hits(db) == 2
+    db.execute("DETACH east")
+    db.execute(ADD, [4])
+    assert hits(db) == 6
+    assert rows(db, "SELECT * FROM main.page_views") == []
+    db.execute("ATTACH ? AS east", [files["east"]])
+    db.execute("DETACH west")
+    assert refused(db, "SELECT * FROM traffic") == (
+        "traffic: read=LOCAL_ONE needs 1 of 1 replica in dc2, 0 are available: west: it is not attached")
+    assert refused(db, ADD, 1) == (
+        "traffic: write=LOCAL_QUORUM needs 1 of 1 replica in dc2, 0 are available: west: it is not "
+        "attached")
+    db.close()
+
+
 def test_a_stored_table_with_a_trigger_makes_a_replica_unavailable(files):
     db = coordinator(files, write="ALL")
     db.execute("CREATE TRIGGER east.stop BEFORE INSERT ON page_views_cells BEGIN "
