@@ -97,6 +97,17 @@ def test_repair_leaves_out_a_replica_that_is_locked(seeds, how, repaired):
     db.close()
 
 
+def test_repair_does_not_need_main_if_main_is_no_replica(tmp_path):
+    files = new_files(tmp_path, NAMES, "DELETE")
+    count_alone(files, east=1, west=2)
+    db = clusters.open_files(files)
+    create(db, ["east", "west"], read="ALL", read_repair="blocking")
+    with held("EXCLUSIVE", [files["main"]]):
+        assert hits(db) == 3
+        assert [hits(db, f"{name}.page_views") for name in NAMES[1:]] == [3, 3]
+    db.close()
+
+
 def test_repair_covers_the_rows_that_a_read_shows_and_no_others(files):
     for number, name in enumerate(NAMES):
         with contextlib.closing(connect(files[name])) as db:
@@ -732,8 +743,8 @@ def test_status_gives_the_reason_why_a_replica_is_not_available(tmp_path, journa
     db.close()
 
 
-@pytest.mark.parametrize("how", ["IMMEDIATE", "EXCLUSIVE"])
-@pytest.mark.parametrize("locked", NAMES)
+@pytest.mark.parametrize("how, locked", [
+    *(("IMMEDIATE", name) for name in NAMES), ("EXCLUSIVE", "east"), ("EXCLUSIVE", "west")])
 def test_status_answers_while_a_replica_is_locked(tmp_path, how, locked):
     files = new_files(tmp_path, NAMES, "DELETE")
     db = coordinator(files)
