@@ -5,6 +5,11 @@
 SELECT t.name, t.token, r.id, r.name
   FROM "{schema}".counter_tables AS t, "{schema}".counter_replica AS r WHERE t.birth = ?1;
 
+-- Changes nothing. As it may write many rows and may fail, SQLite opens a savepoint for it in the file, and with that the one
+-- of the statement at work, which has opened it only in temp.
+-- name: CLUSTER_MARK
+INSERT INTO "{schema}".counter_replica SELECT * FROM "{schema}".counter_replica WHERE 0;
+
 -- The databases of the connection, in the order in which they commit.
 -- name: CLUSTER_DATABASES
 PRAGMA database_list;

@@ -267,11 +267,12 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
     int64_t size[2] = {0, 0};
     if (check_kinds(floors, values, problem)) return 0;
     if (!rises(floors, values, &has_row, problem) || problem->rc != SQLITE_OK) return 0;
+    unsigned transaction = ctr_guard_transaction(ctr_guard_of(floors->post));
     count_below(floors, values, size, problem);
     if (ctr_succession_floors_rose(floors->post, problem)) return 0;
     write_floors(floors, values, has_row, size, problem);
     if (problem->rc != SQLITE_OK) return 0;
     remove_below(floors, values, size[0], problem);
-    if (problem->rc != SQLITE_OK) ctr_guard_spoil(ctr_guard_of(floors->post));
+    if (problem->rc != SQLITE_OK) ctr_guard_spoil(ctr_guard_of(floors->post), transaction);
     return size[0];
 }

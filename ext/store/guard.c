@@ -79,6 +79,14 @@ void ctr_guard_set_joined(ctr_guard *guard, bool joined)
     guard->joined = joined;
 }
 
+void ctr_guard_prepare(ctr_guard *guard)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(guard->db, NULL, NULL, &problem);
+    if (!guard->has_keeper) ctr_run_do(&run, CTR_SQL_GUARD_KEEP, NULL);
+    ctr_problem_close(&problem);
+}
+
 static sqlite3_stmt *keep(ctr_guard *guard, sqlite3_stmt **slot, const char *schema,
                           const char *table, ctr_sql which, ctr_problem *problem)
 {
@@ -223,6 +231,7 @@ void ctr_guard_rollback(ctr_guard *guard)
     }
     guard->spoiled = false;
     guard->depth = 0;
+    guard->ended++;
 }
 
 /* ---- savepoints ------------------------------------------------------------------------------ */
@@ -249,8 +258,14 @@ void ctr_guard_rollback_to(ctr_guard *guard, int level)
     guard->depth = level + 1;
 }
 
-void ctr_guard_spoil(ctr_guard *guard)
+unsigned ctr_guard_transaction(const ctr_guard *guard)
 {
+    return guard->ended;
+}
+
+void ctr_guard_spoil(ctr_guard *guard, unsigned transaction)
+{
+    if (guard->ended != transaction) return;
     if (!guard->spoiled) guard->spoiled_depth = guard->depth;
     guard->spoiled = true;
 }

@@ -53,13 +53,21 @@ void ctr_guard_savepoint(ctr_guard *guard, int level);
 void ctr_guard_release(ctr_guard *guard, int level);
 void ctr_guard_rollback_to(ctr_guard *guard, int level);
 
+/* Another number whenever a transaction has ended. */
+unsigned ctr_guard_transaction(const ctr_guard *guard);
+
 /* A statement has done one of two writes and not the other, and inside a transaction SQLite does
  * not take back the first: the transaction cannot be committed, unless it is rolled back to a
- * savepoint before the statement. */
-void ctr_guard_spoil(ctr_guard *guard);
+ * savepoint before the statement. `transaction` is the number it had before the first; SQLite may have
+ * rolled all of it back by itself, as it does when a disk is full. */
+void ctr_guard_spoil(ctr_guard *guard, unsigned transaction);
 
 /* Remembers nothing of a schema for which no table will be told of the transaction's end. */
 void ctr_guard_forget(ctr_post *post);
+
+/* Looks at counter_guard, which reads main, while nobody keeps main locked; a file that counts later
+ * needs main no more. Not being able to is no problem. */
+void ctr_guard_prepare(ctr_guard *guard);
 
 /* For the internal tables: counter_witness is in a transaction, counter_guard is there. */
 void ctr_guard_set_joined(ctr_guard *guard, bool joined);

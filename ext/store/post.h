@@ -58,6 +58,7 @@ struct ctr_guard {
     int depth;
     bool spoiled;
     int spoiled_depth;
+    unsigned ended; /* transactions */
 };
 
 #define CTR_REFUSES_NUMBERS "inode numbers"

@@ -181,18 +181,23 @@ static int say_refusal(const ctr_post *post, ctr_problem *problem)
         post->schema, post->identity.name, post->identity.refuses, post->schema);
 }
 
-const uint8_t *ctr_watch_count(ctr_post *post, ctr_problem *problem)
+bool ctr_watch_may_count(ctr_post *post, ctr_problem *problem)
 {
-    if (!ctr_watch_merge(post, problem)) return NULL;
+    if (!ctr_watch_merge(post, problem)) return false;
     if (*post->identity.refuses) {
         say_refusal(post, problem);
-        return NULL;
+        return false;
     }
     if (post->identity.turn == CTR_TURN_WAITS && ctr_guard_enter(post, problem)) {
         ctr_replacement_start(post, problem);
         ctr_guard_leave(post, problem);
     }
-    if (problem->rc != SQLITE_OK || renew_once(post, problem)) return NULL;
+    return problem->rc == SQLITE_OK && renew_once(post, problem) == SQLITE_OK;
+}
+
+const uint8_t *ctr_watch_count(ctr_post *post, ctr_problem *problem)
+{
+    if (!ctr_watch_may_count(post, problem)) return NULL;
     post->counted = true;
     return post->identity.id;
 }

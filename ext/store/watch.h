@@ -21,6 +21,9 @@ const uint8_t *ctr_watch_count(ctr_post *post, ctr_problem *problem);
 /* The lowest clock to write under that id. */
 int64_t ctr_watch_least_clock(const ctr_post *post);
 
+/* The same without the word that it has: to choose who is to count. */
+bool ctr_watch_may_count(ctr_post *post, ctr_problem *problem);
+
 /* Has the file counted under its id in this transaction, as far as is known? */
 bool ctr_watch_has_counted(const ctr_post *post);
 

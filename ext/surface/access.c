@@ -100,10 +100,21 @@ bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem)
     return rows && ctr_rows_key_is(rows, rowid / REPLICAS, table->keys, problem);
 }
 
+/* The row as the first replica has stored it; NULL: no replica has. */
+static ctr_rows *stored_row(const ctr_cluster *cluster)
+{
+    for (int i = 0; i < cluster->n; i++) {
+        ctr_member *member = &cluster->members[i];
+        if (ctr_member_takes_part(member) && member->merge.rows.found) return &member->merge.rows;
+    }
+    return NULL;
+}
+
 char *ctr_access_key_text(ctr_table *table)
 {
-    if (table->cluster) return ctr_describe_key(table->keys, table->shape.n_keys);
-    return ctr_rows_key_text(table->rows, table->rows->rowid);
+    ctr_rows *rows = table->cluster ? stored_row(table->cluster) : table->rows;
+    if (!rows) return ctr_describe_key(table->keys, table->shape.n_keys);
+    return ctr_rows_key_text(rows, rows->rowid);
 }
 
 void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem)

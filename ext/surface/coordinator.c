@@ -61,6 +61,7 @@ static void open_front(ctr_table *table, ctr_shared *shared, const ctr_options *
         return;
     }
     if (is_new || !known) table->entry->levels = options->levels;
+    ctr_guard_prepare(shared->guard);
     open_cluster(table, options, problem);
     ctr_table_check_name(&table->shape, table->name, problem);
     ctr_table_declare(table, problem);
@@ -141,6 +142,12 @@ static int cluster_begin(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
+static int cluster_savepoint(sqlite3_vtab *base, int level)
+{
+    ((ctr_table *)base)->cluster->begun = true;
+    return ctr_joined_savepoint(base, level);
+}
+
 static int cluster_commit(sqlite3_vtab *base)
 {
     ctr_cluster_end(((ctr_table *)base)->cluster);
@@ -174,7 +181,7 @@ int ctr_coordinator_register(sqlite3 *db, ctr_shared *shared)
                                           .xSync = ctr_joined_sync,
                                           .xCommit = cluster_commit,
                                           .xRollback = cluster_rollback,
-                                          .xSavepoint = ctr_joined_savepoint,
+                                          .xSavepoint = cluster_savepoint,
                                           .xRelease = ctr_joined_release,
                                           .xRollbackTo = ctr_joined_rollback_to};
     return sqlite3_create_module_v2(db, "counter_cluster", &MODULE, ctr_shared_hold(shared),

@@ -8,6 +8,38 @@
 #include "sync/agree.h"
 #include "sync/durable.h"
 
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+enum { BRIEFLY = 20 /* milliseconds */ };
+
+static int busy_timeout(sqlite3 *db, ctr_problem *problem)
+{
+    int timeout = 0;
+    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_BUSY_TIMEOUT);
+    if (ctr_run_row(&run, row)) timeout = sqlite3_column_int(row, 0);
+    sqlite3_finalize(row);
+    return timeout;
+}
+
+/* Looks at a replica. Who can read one file already waits for another only briefly: with rollback
+ * journals the one who is about to commit to both may have locked the other and wait for the reader of
+ * the first. `timeout` is the one of the host, once it has been shortened. */
+static bool look_briefly(ctr_cluster *cluster, int i, const ctr_shape *shape, int *timeout,
+                         ctr_problem *problem)
+{
+    bool there = ctr_member_look(&cluster->members[i], cluster->birth, shape, problem);
+    if (!there || *timeout > 0) return there;
+    *timeout = busy_timeout(cluster->db, problem);
+    if (*timeout > BRIEFLY) sqlite3_busy_timeout(cluster->db, BRIEFLY);
+    return problem->rc == SQLITE_OK;
+}
+
+static void wait_again(ctr_cluster *cluster, int timeout)
+{
+    if (timeout > BRIEFLY) sqlite3_busy_timeout(cluster->db, timeout);
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 /* The name of birth, from the first replica that has a table of this name. */
@@ -44,17 +76,19 @@ static void refuse_same_files(const ctr_cluster *cluster, ctr_problem *problem)
 /* The columns are those of the first table that can be opened; the others must agree. */
 static void find_shape(ctr_cluster *cluster, ctr_problem *problem)
 {
+    int timeout = 0;
     for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
         ctr_member *member = &cluster->members[i];
         bool first = cluster->shape.n_columns == 0;
         if (!ctr_run_has_schema(cluster->db, member->schema)) continue;
-        if (!ctr_member_look(member, cluster->birth, NULL, problem)) continue;
+        if (!look_briefly(cluster, i, NULL, &timeout, problem)) continue;
         if (first)
             ctr_shape_copy(&cluster->shape, &member->merge.shape, problem);
         else
             ctr_agree_check(&cluster->shape, "one replica", &member->merge.shape, member->schema,
                             problem);
     }
+    wait_again(cluster, timeout);
     if (problem->rc == SQLITE_OK && cluster->shape.n_columns == 0)
         ctr_problem_set(problem, SQLITE_ERROR, "the table %s cannot be opened in any replica: %s",
                         cluster->birth, ctr_problem_text(&cluster->members[0].trouble));
@@ -103,7 +137,7 @@ void ctr_cluster_end(ctr_cluster *cluster)
 {
     for (int i = 0; i < cluster->n; i++) ctr_member_end(&cluster->members[i]);
     cluster->leader = NULL;
-    cluster->writes = cluster->locked = false;
+    cluster->writes = cluster->locked = cluster->begun = false;
 }
 
 /* ---- levels ---------------------------------------------------------------------------------- */
@@ -249,12 +283,12 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
     ctr_site sites[CTR_LEVEL_SITES] = {{0, false}};
     ctr_shortage shortage;
     ctr_level level = cluster->levels->read;
+    int timeout = 0;
     for (int i = 0; i < cluster->n; i++) {
-        ctr_member *member = &cluster->members[i];
         bool asked = !(failed & (uint64_t)1 << i);
-        sites[i].available =
-            asked && ctr_member_look(member, cluster->birth, &cluster->shape, problem);
+        sites[i].available = asked && look_briefly(cluster, i, &cluster->shape, &timeout, problem);
     }
+    wait_again(cluster, timeout);
     if (problem->rc != SQLITE_OK || place(cluster, "read", level, sites, problem)) return 0;
     int n = ctr_level_contacts(level, sites, cluster->n, contacts, &shortage);
     if (n < 0) ctr_cluster_refuse(cluster, "read", level, &shortage, problem);
@@ -304,16 +338,6 @@ static void sort_by_path(const ctr_cluster *cluster, int *order)
     }
 }
 
-static int busy_timeout(sqlite3 *db, ctr_problem *problem)
-{
-    int timeout = 0;
-    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_BUSY_TIMEOUT);
-    if (ctr_run_row(&run, row)) timeout = sqlite3_column_int(row, 0);
-    sqlite3_finalize(row);
-    return timeout;
-}
-
 /* Who holds a lock already does not wait for another: the one who has that may be waiting for him.
  * A busy handler of the host's own, which has no timeout, is not touched. */
 static void lock_all(ctr_cluster *cluster, ctr_problem *problem)
@@ -345,6 +369,17 @@ static int refuse_pending(const ctr_cluster *cluster, ctr_problem *problem)
     return problem->rc;
 }
 
+/* The savepoint of a statement is opened in temp alone, where the cluster stands. */
+static void mark_all(ctr_cluster *cluster, ctr_problem *problem)
+{
+    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+        const ctr_member *member = &cluster->members[i];
+        ctr_run run = ctr_run_on(cluster->db, member->schema, NULL, problem);
+        if (ctr_member_takes_part(member)) ctr_run_do(&run, CTR_SQL_CLUSTER_MARK, NULL);
+    }
+    cluster->begun = problem->rc != SQLITE_OK;
+}
+
 /* Locks before looks, for SQLite does not wait for a lock once it reads. */
 int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem)
 {
@@ -353,6 +388,7 @@ int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem)
     cluster->locked = problem->rc == SQLITE_OK;
     for (int i = 0; i < cluster->n; i++)
         ctr_member_look_to_write(&cluster->members[i], cluster->birth, &cluster->shape, problem);
+    if (cluster->begun) mark_all(cluster, problem);
     return problem->rc;
 }
 
@@ -384,7 +420,7 @@ static ctr_member *member_of(ctr_cluster *cluster, const char *schema)
 static bool may_lead(ctr_member *member, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
-    bool may = ctr_watch_count(member->merge.rows.post, &trouble) != NULL;
+    bool may = ctr_watch_may_count(member->merge.rows.post, &trouble);
     ctr_member_fail(member, &trouble);
     if (trouble.rc != SQLITE_OK) *problem = trouble;
     return may;

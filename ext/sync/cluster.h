@@ -38,6 +38,7 @@ typedef struct ctr_cluster {
     ctr_member *leader; /* of this transaction; NULL: not chosen */
     bool writes;        /* a writing statement of this transaction has begun */
     bool locked;        /* the locks of those that are available have been taken */
+    bool begun;         /* a statement that SQLite may take back by itself; see ctr_cluster_lock */
 
     /* The row at hand; see sync/quorum.h. */
     struct ctr_quorum {
@@ -67,7 +68,7 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
 
 /* Takes the write locks, once in a transaction: outside of one in the order of the files' paths, so
  * that two coordinators wait for each other instead of holding each other up. What cannot be locked
- * is unavailable. Fails where some replica has counted by itself in this transaction. */
+ * is unavailable. What the statement at work writes from here on is taken back if it fails. Fails where some replica has counted by itself in this transaction. */
 int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem);
 
 /* Chooses the leader, after locking. A problem: too few are available for the level of writes, or

@@ -133,6 +133,7 @@ static void take_staged(ctr_cluster *cluster)
 int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_member *leader = cluster->leader;
+    unsigned transaction = ctr_guard_transaction(cluster->guard);
     take_staged(cluster);
     bool wrote = ctr_merge_write(&leader->merge, problem);
     for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
@@ -140,7 +141,7 @@ int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem)
         if (member != leader && ctr_member_takes_part(member))
             wrote = write_member(cluster, member, problem) || wrote;
     }
-    if (problem->rc != SQLITE_OK && wrote) ctr_guard_spoil(cluster->guard);
+    if (problem->rc != SQLITE_OK && wrote) ctr_guard_spoil(cluster->guard, transaction);
     return problem->rc;
 }
 
@@ -149,11 +150,12 @@ int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values, ctr_problem *
     if (ctr_cluster_lock(cluster, problem) || ctr_cluster_lead(cluster, problem))
         return problem->rc;
     bool wrote = false;
+    unsigned transaction = ctr_guard_transaction(cluster->guard);
     for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
         ctr_member *member = &cluster->members[i];
         if (!ctr_member_takes_part(member)) continue;
         ctr_floors_raise(&member->merge.floors, values, problem);
-        if (problem->rc != SQLITE_OK && wrote) ctr_guard_spoil(cluster->guard);
+        if (problem->rc != SQLITE_OK && wrote) ctr_guard_spoil(cluster->guard, transaction);
         wrote = true;
     }
     return problem->rc;

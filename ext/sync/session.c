@@ -15,9 +15,10 @@ static int64_t user_version(ctr_run *run)
     return version;
 }
 
+/* In temp, which nobody else can have locked; a sync, which reads and locks main anyway, in main. */
 static void prepare_write(ctr_session *session, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
+    ctr_run run = ctr_run_on(session->db, session->sessions ? "main" : "temp", NULL, problem);
     char *version = sqlite3_mprintf("%lld", (long long)user_version(&run));
     if (!version) ctr_problem_nomem(problem);
     run.slots.value = version;
