@@ -106,8 +106,9 @@ static void bind_values(sqlite3_stmt *row, const ctr_shape *shape, sqlite3_value
 {
     for (int i = 0; row && i < shape->n_keys; i++)
         if (values[i])
-            ctr_problem_sqlite(problem, sqlite3_db_handle(row),
-                               sqlite3_bind_value(row, i + 1, values[i]));
+            ctr_problem_sqlite(
+                problem, sqlite3_db_handle(row),
+                ctr_pack_bind_stored(row, i + 1, &shape->columns[shape->keys[i]], values[i]));
 }
 
 static bool step_floors(ctr_floors *floors, sqlite3_stmt *row, ctr_problem *problem)

@@ -128,6 +128,15 @@ int ctr_pack_numeric_type(sqlite3 *db, sqlite3_value *value, ctr_problem *proble
 
 /* ---- back ------------------------------------------------------------------------------------ */
 
+int ctr_pack_bind_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
+                         sqlite3_value *value)
+{
+    if (column->affinity == CTR_AFFINITY_REAL &&
+        sqlite3_value_numeric_type(value) == SQLITE_INTEGER)
+        return sqlite3_bind_double(statement, i, sqlite3_value_double(value));
+    return sqlite3_bind_value(statement, i, value);
+}
+
 int ctr_pack_bind(sqlite3_stmt *statement, const uint8_t *bytes, size_t size)
 {
     ctr_key_value value;

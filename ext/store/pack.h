@@ -31,6 +31,11 @@ int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **
  * any value, and without a change to it. */
 int ctr_pack_numeric_type(sqlite3 *db, sqlite3_value *value, ctr_problem *problem);
 
+/* Binds a value as a column would store it. SQLite converts an integer to REAL when it stores it, not
+ * when it compares it. */
+int ctr_pack_bind_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
+                         sqlite3_value *value);
+
 /* Binds the values of a checked key to the parameters of a statement, from the first on. */
 int ctr_pack_bind(sqlite3_stmt *statement, const uint8_t *bytes, size_t size);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/describe.h"
+#include "store/pack.h"
 #include "store/watch.h"
 
 /* ---- lists of SQL ---------------------------------------------------------------------------- */
@@ -219,21 +220,12 @@ bool ctr_rows_changed(const ctr_rows *rows)
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-/* SQLite converts an integer to REAL when it stores it, not when it compares; a key is looked up as
- * it would be stored. */
-static int bind_key(sqlite3_stmt *statement, int i, const ctr_column *column, sqlite3_value *value)
-{
-    if (column->affinity == CTR_AFFINITY_REAL &&
-        sqlite3_value_numeric_type(value) == SQLITE_INTEGER)
-        return sqlite3_bind_double(statement, i, sqlite3_value_double(value));
-    return sqlite3_bind_value(statement, i, value);
-}
-
 static int bind_keys(ctr_rows *rows, sqlite3_stmt *statement, int first, sqlite3_value **keys)
 {
     int rc = SQLITE_OK;
     for (int i = 0; i < rows->shape->n_keys && rc == SQLITE_OK; i++)
-        rc = bind_key(statement, first + i, &rows->shape->columns[rows->shape->keys[i]], keys[i]);
+        rc = ctr_pack_bind_stored(statement, first + i, &rows->shape->columns[rows->shape->keys[i]],
+                                  keys[i]);
     return rc;
 }
 

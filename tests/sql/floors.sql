@@ -615,3 +615,15 @@ COMMIT;
 SELECT * FROM v;
 --= 1|1
 --= 9|10
+
+-- # a-floor-is-what-its-column-stores-and-the-row-at-it-stays
+CREATE VIRTUAL TABLE v USING counter(at REAL PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(9007199254740992.0, 5);
+INSERT INTO v(v, at) VALUES('purge below', 9007199254740993);
+SELECT n FROM v;
+--= 5
+SELECT typeof(at), at = 9007199254740992.0 FROM v_floors;
+--= real|1
+INSERT INTO v VALUES(9007199254740993, 1);
+SELECT n FROM v;
+--= 6
