@@ -68,7 +68,7 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
 
 /* Takes the write locks, once in a transaction: outside of one in the order of the files' paths, so
  * that two coordinators wait for each other instead of holding each other up. What cannot be locked
- * is unavailable. What the statement at work writes from here on is taken back if it fails. Fails where some replica has counted by itself in this transaction. */
+ * is unavailable. What the statement at work writes from here on is taken back if it fails. */
 int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem);
 
 /* Chooses the leader, after locking. A problem: too few are available for the level of writes, or
