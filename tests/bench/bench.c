@@ -6,7 +6,8 @@
  * transaction, prepared, where a line says nothing else. The two sides take turns; a ratio is that
  * of the rates of one turn each, counter over plain: 1.00 is as fast as a plain table, more is
  * faster. The bars are told, not enforced. From "defence" on both sides are counter tables. Of a
- * cluster the rate is that of replicas written, 10,000 keys, synchronous=FULL in main.
+ * cluster the rate is that of replicas written, 10,000 keys, synchronous=FULL in main; singly: one
+ * statement to a transaction.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -349,13 +350,14 @@ static sqlite3 *create_cluster(int n)
 }
 
 /* Writes of a cluster, in replicas written for each second, against increments of one table. */
-static void measure_cluster(int replicas, const char *level)
+static void measure_cluster(int replicas, const char *level, uint64_t batch)
 {
     char name[64];
     const workload work = {name, 1 / 1.3, {"", ""}};
     double rates[2][TURNS];
     sqlite3 *db[2] = {create_cluster(replicas), create("numbers", PLAIN)};
-    snprintf(name, sizeof name, "write=%s, %d replica%s", level, replicas, replicas > 1 ? "s" : "");
+    snprintf(name, sizeof name, "write=%s, %d replica%s%s", level, replicas,
+             replicas > 1 ? "s" : "", batch == 1 ? ", singly" : "");
     char *set = sqlite3_mprintf("INSERT INTO c(c) VALUES ('write=%s')", level);
     if (!set) exit(1);
     run(db[COUNTER], set);
@@ -365,9 +367,10 @@ static void measure_cluster(int replicas, const char *level)
     for (int turn = 0; turn < TURNS; turn++) {
         uint64_t seed = (uint64_t)turn + 1;
         rates[COUNTER][turn] =
-            replicas * run_batches(db[COUNTER], "INSERT INTO c(k, n) VALUES (?1, ?2)", seed, BATCH,
-                                   FEW, STATEMENTS / 5);
-        rates[PLAIN][turn] = run_batches(db[PLAIN], COUNTER_ADD, seed, BATCH, FEW, STATEMENTS / 5);
+            replicas * run_batches(db[COUNTER], "INSERT INTO c(k, n) VALUES (?1, ?2)", seed, batch,
+                                   FEW, batch == 1 ? FEW / 5 : STATEMENTS / 5);
+        rates[PLAIN][turn] = run_batches(db[PLAIN], COUNTER_ADD, seed, batch, FEW,
+                                         batch == 1 ? FEW / 5 : STATEMENTS / 5);
     }
     print_line(&work, rates);
     sqlite3_free(set);
@@ -379,7 +382,9 @@ static void measure_clusters(void)
     static const char *const levels[] = {"ONE", "QUORUM", "ALL"};
     for (int replicas = 1; replicas <= MOST_REPLICAS; replicas += 2)
         for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-            measure_cluster(replicas, levels[i]);
+            measure_cluster(replicas, levels[i], BATCH);
+    for (int replicas = 1; replicas <= MOST_REPLICAS; replicas += 2)
+        measure_cluster(replicas, "QUORUM", 1);
 }
 
 /* ---- deltas ---------------------------------------------------------------------------------- */
