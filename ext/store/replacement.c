@@ -85,25 +85,33 @@ static void draw_epoch(ctr_post *post, ctr_run *run, ctr_turn turn)
     identity->turn = turn;
 }
 
+static void start(ctr_post *post, ctr_run *run)
+{
+    draw_epoch(post, run, CTR_TURN_COUNTS);
+    ctr_known_raise(run, post->identity.name, post->identity.epoch);
+    write_names(post, run);
+}
+
 int ctr_replacement_start(ctr_post *post, ctr_problem *problem)
 {
-    ctr_identity *identity = &post->identity;
     ctr_run run = run_of(post, problem);
-    char *missing = ctr_known_missing_to_count(&run, identity);
+    char *missing = ctr_known_missing_to_count(&run, &post->identity);
     if (missing && *missing) refuse_to_start(post, missing, problem);
     sqlite3_free(missing);
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    draw_epoch(post, &run, CTR_TURN_COUNTS);
-    ctr_known_raise(&run, identity->name, identity->epoch);
-    write_names(post, &run);
+    if (problem->rc == SQLITE_OK) start(post, &run);
     return problem->rc;
 }
 
 int ctr_replacement_note(ctr_post *post, ctr_problem *problem)
 {
     ctr_run run = run_of(post, problem);
-    if (post->identity.turn == CTR_TURN_WAITS && post->identity.epoch == 0)
+    if (post->identity.turn != CTR_TURN_WAITS) return problem->rc;
+    char *missing = ctr_known_missing_to_count(&run, &post->identity);
+    if (missing && !*missing)
+        start(post, &run);
+    else if (post->identity.epoch == 0)
         draw_epoch(post, &run, CTR_TURN_WAITS);
+    sqlite3_free(missing);
     return problem->rc;
 }
 
@@ -205,5 +213,5 @@ int ctr_replacement_lose(ctr_post *post, const uint8_t id[CTR_ID_SIZE], ctr_prob
         return ctr_problem_set(problem, SQLITE_ERROR, "%s itself has this id", post->schema);
     ctr_run run = run_of(post, problem);
     ctr_known_lose(&run, id, identity);
-    return problem->rc;
+    return ctr_replacement_note(post, problem);
 }

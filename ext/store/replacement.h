@@ -27,8 +27,9 @@
 int ctr_replacement_meet(ctr_post *post, sqlite3 *db, const char *schema, const ctr_identity *other,
                          ctr_problem *problem);
 
-/* A waiting file has pulled for the first time: its epoch is the next one, so that it is below that of
- * whoever is told later that this one was lost. */
+/* A waiting file has pulled, or was told of a loss. At the first time its epoch becomes the next one, so
+ * that it is below that of whoever is told later that this file was lost. If nothing is missing any
+ * more it may count, and others will hear of it. */
 int ctr_replacement_note(ctr_post *post, ctr_problem *problem);
 
 /* Lets a pending file count from now on, or says what it lacks. The guard has been entered. */

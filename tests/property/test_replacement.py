@@ -18,7 +18,7 @@ import pytest
 from conftest import SEED
 from files import connect
 
-RUNS = int(os.environ.get("REPLACEMENT_RUNS") or 60)
+RUNS = int(os.environ.get("REPLACEMENT_RUNS") or 40)
 STEPS, KEYS, MOST = 160, 5, 30  # increments of a key, so that 64 bits suffice
 TABLE = "CREATE VIRTUAL TABLE t USING counter(k INTEGER PRIMARY KEY, n COUNTER)"
 EPOCH = 1 << 32
@@ -223,3 +223,154 @@ def test_replacements_in_any_order_lose_and_double_nothing(tmp_path, number):
     world.check()
     for disk in world.disks:
         disk.db.close()
+
+
+# ---- single rules ----------------------------------------------------------------------------------
+
+
+class Racks:
+    """Two named files and a third that know each other, and a pending one for the name of the first."""
+
+    def __init__(self, folder):
+        self.old, self.second, self.third = (
+            Disk(folder / f"{i}.db", name) for i, name in enumerate(["dc1:rack1", "dc1:rack2", None]))
+        for disk in [self.old, self.second, self.third] * 2:
+            for other in [self.old, self.second, self.third]:
+                pull(disk, other)
+        self.new = Disk(folder / "new.db", "dc1:rack1", pending=True)
+
+    def close(self):
+        for disk in [self.old, self.second, self.third, self.new]:
+            disk.db.close()
+
+
+@pytest.fixture
+def racks(tmp_path):
+    made = Racks(tmp_path)
+    yield made
+    made.close()
+
+
+def pull(disk, other):
+    if disk is not other:
+        disk.db.execute("SELECT * FROM counter_pull(?)", (other.path,)).fetchall()
+
+
+def meet(disk, *others):
+    for other in others:
+        pull(other, disk)
+        pull(disk, other)
+
+
+def count(disk, n=1):
+    disk.db.execute("INSERT INTO t VALUES (1, ?)", (n,))
+
+
+def lose(disk, one):
+    disk.db.execute("SELECT counter_lost(?)", (one,))
+
+
+def refusal(disk, sql):
+    with pytest.raises(sqlite3.Error) as caught:
+        disk.db.execute(sql).fetchone()
+    return str(caught.value)
+
+
+PROMOTE, COUNT = "SELECT counter_promote()", "INSERT INTO t VALUES (1, 1)"
+
+
+def test_a_pending_file_waits_for_all_that_those_know_from_whom_it_pulls(racks):
+    pull(racks.new, racks.third)
+    missing = refusal(racks.new, COUNT)
+    assert racks.second.id() in missing and racks.old.id() in missing
+    assert racks.third.id() not in missing
+    pull(racks.new, racks.second)
+    pull(racks.new, racks.old)
+    count(racks.new)
+
+
+def test_after_the_holder_is_lost_everybody_is_pulled_from_again(racks):
+    for disk in (racks.third, racks.second, racks.old):
+        pull(racks.new, disk)
+    count(racks.new)
+    meet(racks.new, racks.second, racks.third)
+    count(racks.old, 10)
+    pull(racks.second, racks.old)
+    lose(racks.new, id_of("dc1:rack1"))
+    missing = refusal(racks.new, PROMOTE)
+    assert f"pull, since the holder was lost, from {racks.second.id()}" in missing
+    pull(racks.new, racks.second)
+    pull(racks.new, racks.third)
+    racks.new.db.execute(PROMOTE)
+    count(racks.new, 100)
+    pull(racks.third, racks.new)
+    pull(racks.old, racks.third)
+    assert [racks.third.value(1), racks.old.value(1)] == [111, 111]
+
+
+def test_after_an_earlier_pending_file_is_lost_everybody_is_pulled_from_again(racks, tmp_path):
+    for disk in (racks.third, racks.second, racks.old):
+        pull(racks.new, disk)
+    count(racks.new)
+    pull(racks.third, racks.new)
+    last = Disk(tmp_path / "last.db", "dc1:rack1", pending=True)
+    for disk in (racks.third, racks.second, racks.old):
+        pull(last, disk)
+    count(racks.new)
+    pull(racks.second, racks.new)
+    lose(last, negated(id_of("dc1:rack1")))
+    assert f"pull from {racks.second.id()}" in refusal(last, COUNT)
+    for disk in (racks.third, racks.second, racks.old):
+        pull(last, disk)
+    count(last, 10)
+    pull(racks.third, racks.new)
+    pull(racks.third, last)
+    assert racks.third.value(1) == 12
+    last.db.close()
+
+
+def test_two_pending_files_of_one_name_do_not_both_count(racks, tmp_path):
+    last = Disk(tmp_path / "last.db", "dc1:rack1", pending=True)
+    for disk in (racks.third, racks.second, racks.old):
+        pull(racks.new, disk)
+        pull(disk, racks.new)
+    for disk in (racks.third, racks.second, racks.old):
+        pull(last, disk)
+    assert "retire the one that was pending before" in refusal(last, COUNT)
+    count(racks.new)
+    racks.new.db.execute("SELECT counter_retire()")
+    pull(last, racks.new)
+    count(last, 10)
+    assert last.value(1) == 11
+    last.db.close()
+
+
+def test_nobody_takes_over_a_name_while_others_do_not_know_the_epoch(racks):
+    for disk in (racks.third, racks.second, racks.old):
+        pull(racks.new, disk)
+    racks.old.db.execute("SELECT counter_retire()")
+    pull(racks.new, racks.old)
+    assert "let pull, and pull from" in refusal(racks.new, PROMOTE)
+    meet(racks.new, racks.second, racks.third)
+    racks.new.db.execute(PROMOTE)
+
+
+def test_a_holder_that_meets_a_higher_epoch_counts_no_more(racks):
+    for disk in (racks.third, racks.second, racks.old):
+        pull(racks.new, disk)
+    count(racks.old)
+    count(racks.new)
+    count(racks.old)
+    pull(racks.third, racks.new)
+    pull(racks.old, racks.third)
+    assert "another file has taken over that name" in refusal(racks.old, COUNT)
+
+
+def test_a_copy_of_a_pending_file_does_not_count(racks, tmp_path):
+    for disk in (racks.third, racks.second, racks.old):
+        pull(racks.new, disk)
+    racks.new.db.execute("VACUUM INTO ?", (str(tmp_path / "copy.db"),))
+    copy = connect(str(tmp_path / "copy.db"))
+    with pytest.raises(sqlite3.Error, match="does not count"):
+        copy.execute(COUNT)
+    copy.close()
