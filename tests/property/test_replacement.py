@@ -374,3 +374,21 @@ def test_a_copy_of_a_pending_file_does_not_count(racks, tmp_path):
     with pytest.raises(sqlite3.Error, match="does not count"):
         copy.execute(COUNT)
     copy.close()
+
+
+def test_what_the_holder_before_has_counted_is_no_proof_of_a_twin(racks):
+    for disk in (racks.third, racks.second, racks.old):
+        pull(racks.new, disk)
+    lose(racks.new, id_of("dc1:rack1"))
+    meet(racks.new, racks.second, racks.third)
+    racks.new.db.execute(PROMOTE)
+    racks.old.db.execute("INSERT INTO t VALUES (2, 5)")  # its disk was not so dead
+    pull(racks.new, racks.old)
+    racks.new.db.execute("INSERT INTO t VALUES (2, 7)")
+    assert racks.new.value(2) == 12
+    pull(racks.old, racks.new)
+    refused = [refusal(racks.old, COUNT), racks.old.db.execute(
+        "SELECT refuses FROM counter_identity()").fetchone()[0]]
+    assert refused[1] == "replaced" and "taken over that name" in refused[0]
+    for disk in (racks.new, racks.old):
+        assert disk.db.execute("SELECT count(*) FROM counter_conflicts").fetchone()[0] == 0
