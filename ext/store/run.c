@@ -11,6 +11,16 @@ bool ctr_run_has_schema(sqlite3 *db, const char *schema)
     return sqlite3_db_readonly(db, schema) >= 0 || sqlite3_stricmp(schema, "temp") == 0;
 }
 
+int ctr_run_busy_timeout(sqlite3 *db, ctr_problem *problem)
+{
+    int timeout = 0;
+    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_BUSY_TIMEOUT);
+    if (ctr_run_row(&run, row)) timeout = sqlite3_column_int(row, 0);
+    sqlite3_finalize(row);
+    return timeout;
+}
+
 sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which)
 {
     if (run->problem->rc != SQLITE_OK) return NULL;

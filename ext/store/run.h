@@ -27,6 +27,9 @@ ctr_run ctr_run_on(sqlite3 *db, const char *schema, const char *table, ctr_probl
 /* Is this the name of a database of the connection? temp always is. */
 bool ctr_run_has_schema(sqlite3 *db, const char *schema);
 
+/* How long the connection waits for a lock, in ms; 0 too if a busy handler of the host decides. */
+int ctr_run_busy_timeout(sqlite3 *db, ctr_problem *problem);
+
 /* A statement to be finalized by the caller; NULL on error. */
 sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which);
 

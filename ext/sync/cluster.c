@@ -12,16 +12,6 @@
 
 enum { BRIEFLY = 20 /* milliseconds */ };
 
-static int busy_timeout(sqlite3 *db, ctr_problem *problem)
-{
-    int timeout = 0;
-    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_BUSY_TIMEOUT);
-    if (ctr_run_row(&run, row)) timeout = sqlite3_column_int(row, 0);
-    sqlite3_finalize(row);
-    return timeout;
-}
-
 /* Looks at a replica. Who can read one file already waits for another only briefly: with rollback
  * journals the one who is about to commit to both may have locked the other and wait for the reader of
  * the first. `timeout` is the one of the host, once it has been shortened. */
@@ -30,7 +20,7 @@ static bool look_briefly(ctr_cluster *cluster, int i, const ctr_shape *shape, in
 {
     bool there = ctr_member_look(&cluster->members[i], cluster->birth, shape, problem);
     if (!there || *timeout > 0) return there;
-    *timeout = busy_timeout(cluster->db, problem);
+    *timeout = ctr_run_busy_timeout(cluster->db, problem);
     if (*timeout > BRIEFLY) sqlite3_busy_timeout(cluster->db, BRIEFLY);
     return problem->rc == SQLITE_OK;
 }
@@ -343,7 +333,7 @@ static void sort_by_path(const ctr_cluster *cluster, int *order)
 static void lock_all(ctr_cluster *cluster, ctr_problem *problem)
 {
     int order[CTR_LEVEL_SITES];
-    int timeout = holds_lock(cluster->db, problem) ? busy_timeout(cluster->db, problem) : 0;
+    int timeout = holds_lock(cluster->db, problem) ? ctr_run_busy_timeout(cluster->db, problem) : 0;
     if (timeout > 0) sqlite3_busy_timeout(cluster->db, 0);
     sort_by_path(cluster, order);
     for (int i = 0; i < cluster->n; i++) {

@@ -31,22 +31,11 @@ static bool has_pending_write(sqlite3 *host, const char *schema)
     return !sqlite3_get_autocommit(host);
 }
 
-/* As long as the host would wait for a lock, we wait too. */
-static int host_timeout(sqlite3 *host, ctr_problem *problem)
-{
-    int timeout = 0;
-    ctr_run run = ctr_run_on(host, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_BUSY_TIMEOUT);
-    if (ctr_run_row(&run, row)) timeout = sqlite3_column_int(row, 0);
-    sqlite3_finalize(row);
-    return timeout;
-}
-
-/* Opens the file and holds a snapshot of it. */
+/* Opens the file and holds a snapshot of it. As long as the host would wait for a lock, we wait too. */
 static void open_own(ctr_source *source, sqlite3 *host, const char *path, const char *vfs,
                      ctr_problem *problem)
 {
-    int timeout = host_timeout(host, problem);
+    int timeout = ctr_run_busy_timeout(host, problem);
     int rc = sqlite3_open_v2(path, &source->db, SQLITE_OPEN_READONLY, vfs);
     source->own = true;
     ctr_problem_sqlite(problem, source->db, rc);
