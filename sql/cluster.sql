@@ -2,7 +2,7 @@
 
 -- Is a replica still the file that it was?
 -- name: CLUSTER_LOOK
-SELECT t.name, t.token, r.id, r.name
+SELECT t.name, t.token, r.id, r.name, r.refuses
   FROM "{schema}".counter_tables AS t, "{schema}".counter_replica AS r WHERE t.birth = ?1;
 
 -- Changes nothing. As it may write many rows and may fail, SQLite opens a savepoint for it in the file, and with that the one
@@ -19,6 +19,9 @@ PRAGMA "{schema}".synchronous;
 
 -- name: CLUSTER_CHECK
 INSERT INTO "{schema}"."{table}"("{table}") VALUES ('integrity-check');
+
+-- name: CLUSTER_ROWS
+SELECT count(*) FROM "{schema}"."{table}_cells";
 
 -- Rows of one replica that another does not have, or has otherwise; "{name}" is the schema of the other, whose table has
 -- the name in "{value}".

@@ -54,11 +54,13 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     ON CONFLICT (holder) DO UPDATE SET id = excluded.id, epoch = excluded.epoch, name = excluded.name,
                                        pending = excluded.pending, number = excluded.number, random = excluded.random;
 
--- Known by hearsay; what is known of it already stands, unless it has gone on since. ?6: declared lost there.
+-- Known by hearsay; what is known of it already stands, unless it has gone on since. ?6: declared lost there; here it may
+-- have been, when no more was known of it than the id.
 -- name: KNOWN_HEAR
 INSERT INTO "{schema}".counter_sources(holder, id, epoch, name, pending, lost)
 VALUES (?1, ?2, ?3, ?4, ?5,
-        CASE WHEN ?6 THEN (SELECT coalesce(max(max(pulled, lost)), 0) + 1 FROM "{schema}".counter_sources) ELSE 0 END)
+        CASE WHEN ?6 OR EXISTS (SELECT 1 FROM "{schema}".counter_sources
+                                 WHERE holder = ?2 AND lost AND epoch >= ?3) THEN (SELECT coalesce(max(max(pulled, lost)), 0) + 1 FROM "{schema}".counter_sources) ELSE 0 END)
     ON CONFLICT (holder) DO UPDATE
    SET id = CASE WHEN excluded.epoch > epoch OR excluded.pending < pending THEN excluded.id ELSE id END,
        pending = CASE WHEN excluded.epoch > epoch OR excluded.pending < pending THEN excluded.pending ELSE pending END,

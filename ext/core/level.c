@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-static const char *const NAMES[CTR_LEVEL_NONE] = {
+static const char *const LEVEL_NAMES[CTR_LEVEL_NONE] = {
     [CTR_LEVEL_ONE] = "ONE",
     [CTR_LEVEL_TWO] = "TWO",
     [CTR_LEVEL_THREE] = "THREE",
@@ -25,13 +25,13 @@ static bool is_same_word(const char *word, const char *text)
 ctr_level ctr_level_from_text(const char *text)
 {
     int level = 0;
-    while (level < CTR_LEVEL_NONE && !is_same_word(NAMES[level], text)) level++;
+    while (level < CTR_LEVEL_NONE && !is_same_word(LEVEL_NAMES[level], text)) level++;
     return (ctr_level)level;
 }
 
 const char *ctr_level_text(ctr_level level)
 {
-    return NAMES[level];
+    return LEVEL_NAMES[level];
 }
 
 bool ctr_level_is_local(ctr_level level)

@@ -219,7 +219,7 @@ void ctr_guard_commit(ctr_guard *guard)
 
 void ctr_guard_forget(ctr_post *post)
 {
-    post->checked = post->renewed = post->counted = post->bulk = false;
+    post->checked = post->renewed = post->bulk = false;
     post->after = CTR_AFTER_NOTHING;
 }
 
@@ -227,6 +227,7 @@ void ctr_guard_rollback(ctr_guard *guard)
 {
     for (ctr_post *post = guard->posts; post; post = post->next) {
         ctr_guard_forget(post);
+        post->counted = false;
         ctr_news_end(post);
     }
     guard->spoiled = false;

@@ -69,6 +69,13 @@ static inline int64_t ctr_identity_least_clock(const ctr_identity *identity)
     return identity->epoch > 0 ? identity->epoch << 32 : 1;
 }
 
+/* Clocks from there on are those of a successor under the name. */
+static inline int64_t ctr_identity_beyond(const ctr_identity *identity)
+{
+    bool last = !*identity->name || identity->epoch == CTR_EPOCH_MAX;
+    return last ? INT64_MAX : (identity->epoch + 1) << 32;
+}
+
 /* Fails where the identity has another name than `name`; NULL asks for none. */
 int ctr_identity_check_name(const ctr_identity *identity, const char *schema, const char *name,
                             ctr_problem *problem);

@@ -128,8 +128,9 @@ void ctr_known_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_ident
     sqlite3_stmt *any = prepare_loss(run, CTR_SQL_KNOWN_ANY_TO_LOSE, id, mine);
     bool known = ctr_run_row(run, any);
     sqlite3_finalize(any);
-    ctr_uuid_random(unknown);
+    memcpy(unknown, id, CTR_ID_SIZE);
     if (rival) {
+        ctr_uuid_random(unknown);
         what.name = mine->name;
         what.pending = true;
         what.epoch = ctr_known_epoch(run, mine) + 1;

@@ -29,8 +29,10 @@ void ctr_known_hear_of_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const
  * the same name, and that nobody has met, has had the epoch which would come next. */
 void ctr_known_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_identity *mine);
 
-/* The highest epoch met of my name, of other files; and that of any name, as it is passed on. */
+/* The highest epoch that other files of my name have, as far as is known. */
 int64_t ctr_known_epoch(ctr_run *run, const ctr_identity *mine);
+
+/* The highest epoch of a name that is passed on. */
 int64_t ctr_known_named_epoch(ctr_run *run, const char *name);
 
 /* Raises the epoch of a name. */

@@ -85,7 +85,7 @@ static void draw_epoch(ctr_post *post, ctr_run *run, ctr_turn turn)
     identity->turn = turn;
 }
 
-static void start(ctr_post *post, ctr_run *run)
+static void begin_to_count(ctr_post *post, ctr_run *run)
 {
     draw_epoch(post, run, CTR_TURN_COUNTS);
     ctr_known_raise(run, post->identity.name, post->identity.epoch);
@@ -98,7 +98,7 @@ int ctr_replacement_start(ctr_post *post, ctr_problem *problem)
     char *missing = ctr_known_missing_to_count(&run, &post->identity);
     if (missing && *missing) refuse_to_start(post, missing, problem);
     sqlite3_free(missing);
-    if (problem->rc == SQLITE_OK) start(post, &run);
+    if (problem->rc == SQLITE_OK) begin_to_count(post, &run);
     return problem->rc;
 }
 
@@ -108,7 +108,7 @@ int ctr_replacement_note(ctr_post *post, ctr_problem *problem)
     if (post->identity.turn != CTR_TURN_WAITS) return problem->rc;
     char *missing = ctr_known_missing_to_count(&run, &post->identity);
     if (missing && !*missing)
-        start(post, &run);
+        begin_to_count(post, &run);
     else if (post->identity.epoch == 0)
         draw_epoch(post, &run, CTR_TURN_WAITS);
     sqlite3_free(missing);

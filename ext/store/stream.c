@@ -91,6 +91,7 @@ void ctr_stream_close(ctr_stream *stream)
         drop_scan(&kept[CTR_STREAMS_KEPT - 1]);
         memmove(kept + 1, kept, (CTR_STREAMS_KEPT - 1) * sizeof *kept);
         *kept = (struct ctr_kept_scan){stream->plan, stream->statement};
+        stream->of->out--;
     } else {
         sqlite3_free(stream->plan);
     }
@@ -113,9 +114,11 @@ static void take_scan(ctr_stream *stream, const char *plan, ctr_problem *problem
         stream->statement = kept[i].statement;
         memmove(kept + i, kept + i + 1, (size_t)(CTR_STREAMS_KEPT - 1 - i) * sizeof *kept);
         kept[CTR_STREAMS_KEPT - 1] = (struct ctr_kept_scan){NULL, NULL};
+        stream->of->out++;
         return;
     }
     prepare_scan(stream, plan, problem);
+    stream->of->out += stream->statement != NULL;
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */

@@ -31,6 +31,7 @@ typedef struct ctr_streams {
     sqlite3 *db;
     const char *schema, *table; /* borrowed */
     const ctr_shape *shape;     /* borrowed; its columns, in its order */
+    int out;                    /* statements that cursors have */
     struct ctr_kept_scan {
         char *plan;
         sqlite3_stmt *statement;

@@ -7,8 +7,6 @@
 #include "surface/table.h"
 #include "sync/quorum.h"
 
-enum { REPLICAS = CTR_LEVEL_SITES };
-
 /* From here on the rows of the leader are those of the table. */
 static int follow_leader(ctr_table *table, ctr_problem *problem)
 {
@@ -28,7 +26,7 @@ int ctr_access_find(ctr_table *table, ctr_problem *problem)
 
 static ctr_rows *rows_of(const ctr_table *table, int64_t rowid)
 {
-    ctr_member *member = &table->cluster->members[rowid % REPLICAS];
+    ctr_member *member = &table->cluster->members[rowid % CTR_LEVEL_SITES];
     return member->open ? &member->merge.rows : NULL;
 }
 
@@ -37,8 +35,8 @@ int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem)
     if (!table->cluster) return ctr_rows_find_rowid(table->rows, rowid, problem);
     ctr_rows *rows = rows_of(table, rowid);
     ctr_access_end(table);
-    bool there = rows && ctr_rows_take_key(rows, rowid / REPLICAS, table->keys, problem);
-    table->holds_keys = true;
+    table->holds_keys = rows != NULL; /* it has put copies there, whatever it returns */
+    bool there = rows && ctr_rows_take_key(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
     if (!there && problem->rc == SQLITE_OK)
         return ctr_problem_set(problem, SQLITE_ERROR,
                                "a replica went away while the statement was running");
@@ -57,7 +55,7 @@ void ctr_access_end(ctr_table *table)
 
 int64_t ctr_access_name_row(int replica, int64_t id)
 {
-    return id * REPLICAS + replica;
+    return id * CTR_LEVEL_SITES + replica;
 }
 
 int64_t ctr_access_rowid(const ctr_table *table)
@@ -97,7 +95,7 @@ bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
     if (!table->cluster) return ctr_rows_key_is(table->rows, rowid, table->keys, problem);
     ctr_rows *rows = rows_of(table, rowid);
-    return rows && ctr_rows_key_is(rows, rowid / REPLICAS, table->keys, problem);
+    return rows && ctr_rows_key_is(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
 }
 
 /* The row as the first replica has stored it; NULL: no replica has. */

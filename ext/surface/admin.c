@@ -137,14 +137,14 @@ static void change(sqlite3_context *ctx, const char *function, sqlite3_value *sc
     if (ctr_arg_problem(ctx, function, &problem)) ctr_arg_result_id(ctx, identity.id);
 }
 
-static void fork(const changing *what, ctr_problem *problem)
+static void fork_id(const changing *what, ctr_problem *problem)
 {
     ctr_succession_fork(what->post, problem);
 }
 
 static void fn_fork(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    change(ctx, "counter_fork", argc > 0 ? argv[0] : NULL, fork, NULL);
+    change(ctx, "counter_fork", argc > 0 ? argv[0] : NULL, fork_id, NULL);
 }
 
 static void trust(const changing *what, ctr_problem *problem)

@@ -207,7 +207,7 @@ static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_probl
 static bool set_levels(ctr_table *table, sqlite3_value **columns, const char *command,
                        ctr_problem *problem)
 {
-    ctr_levels levels = table->cluster->levels[0];
+    ctr_levels levels = *table->cluster->levels;
     if (!ctr_options_set(&levels, command, problem)) return false;
     if (refuse_values(table, columns, command, problem) == SQLITE_OK)
         *table->cluster->levels = levels;

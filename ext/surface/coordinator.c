@@ -33,6 +33,15 @@ static int cluster_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
+/* SQLite will not tell a table that is dropped how the transaction ends. */
+static int cluster_destroy(sqlite3_vtab *base)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    if (!((ctr_table *)base)->cluster->locked) return cluster_disconnect(base);
+    ctr_problem_set(&problem, SQLITE_LOCKED, "it has written in this transaction: COMMIT first");
+    return ctr_table_fail((ctr_table *)base, &problem);
+}
+
 static void open_cluster(ctr_table *table, const ctr_options *options, ctr_problem *problem)
 {
     table->cluster = sqlite3_malloc64(sizeof *table->cluster);
@@ -46,7 +55,10 @@ static void open_cluster(ctr_table *table, const ctr_options *options, ctr_probl
     ctr_shape_copy(&table->shape, &table->cluster->shape, problem);
     size_t n = (size_t)table->shape.n_keys;
     table->keys = sqlite3_malloc64(n * sizeof *table->keys);
-    if (!table->keys) ctr_problem_nomem(problem);
+    if (table->keys)
+        memset(table->keys, 0, n * sizeof *table->keys);
+    else
+        ctr_problem_nomem(problem);
     table->entry->cluster = table->cluster;
 }
 
@@ -167,7 +179,7 @@ int ctr_coordinator_register(sqlite3 *db, ctr_shared *shared)
                                           .xConnect = cluster_connect,
                                           .xBestIndex = ctr_plan_best_index,
                                           .xDisconnect = cluster_disconnect,
-                                          .xDestroy = cluster_disconnect,
+                                          .xDestroy = cluster_destroy,
                                           .xOpen = ctr_scan_open,
                                           .xClose = ctr_scan_close,
                                           .xFilter = ctr_scan_filter,

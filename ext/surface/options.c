@@ -18,7 +18,7 @@ static ctr_span trim(const char *text, size_t size)
 }
 
 /* Without its quotes; to be freed with sqlite3_free. */
-static char *word(ctr_span span, ctr_problem *problem)
+static char *unquoted(ctr_span span, ctr_problem *problem)
 {
     char *out = sqlite3_malloc64(span.size + 1);
     if (out)
@@ -77,8 +77,8 @@ static bool split(const char *clause, char **name, char **value, ctr_problem *pr
 {
     const char *equals = strchr(clause, '=');
     if (!equals) return false;
-    *name = word(trim(clause, (size_t)(equals - clause)), problem);
-    *value = word(trim(equals + 1, strlen(equals + 1)), problem);
+    *name = unquoted(trim(clause, (size_t)(equals - clause)), problem);
+    *value = unquoted(trim(equals + 1, strlen(equals + 1)), problem);
     return true;
 }
 
@@ -162,7 +162,7 @@ int ctr_options_read(ctr_options *options, int n, const char *const *clauses, ct
     *options = (ctr_options){.levels = {CTR_LEVEL_QUORUM, CTR_LEVEL_QUORUM, false}};
     if (problem->rc != SQLITE_OK) return problem->rc;
     ctr_span table = n > 0 ? trim(clauses[0], strlen(clauses[0])) : (ctr_span){"", 0};
-    options->table = word(table, problem);
+    options->table = unquoted(table, problem);
     if (problem->rc == SQLITE_OK && (!*options->table || strchr(options->table, '=')))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "the first argument must be the name of a counter table");

@@ -110,7 +110,7 @@ static void check_if_writing(ctr_guard *guard, sqlite3 *db, const char *schema,
     if (!post) ctr_problem_nomem(problem);
     if (problem->rc != SQLITE_OK || ctr_watch_checked(post)) return;
     if (sqlite3_stricmp(schema, "main") != 0) {
-        ctr_watch_count(post, problem); /* at each call, for nobody would be told of the end */
+        ctr_watch_may_count(post, problem); /* at each call, for nobody would be told of the end */
         ctr_guard_forget(post);
     } else if (ctr_guard_join(guard, problem)) {
         ctr_watch_count(post, problem);

@@ -4,10 +4,10 @@
  *
  *     schema          name of the attached database
  *     id, dc, rack    who the file is; NULL if it is not known, or has no name
- *     available       1 if a write would have it now, for its write lock could be had; else 0
- *     reason          why not
+ *     available       1 if its write lock could be had, so that a write would have it; else 0
+ *     reason          why not; or why it does not count itself, as counter_identity gives it
  *     rows            stored rows of the table, deleted ones too
- *     digest          as counter_table_digest gives it
+ *     digest          as counter_table_digest gives it; NULL if a row is damaged
  *     different       rows that the first replica, main if it is one, has not or has otherwise, and
  *                     the other way round
  *
@@ -39,6 +39,11 @@ static void answer_name(ctr_answer *answer, const ctr_member *member, ctr_proble
 static void answer_state(ctr_answer *answer, const ctr_member *member, ctr_problem *problem)
 {
     const ctr_problem *reason = member->trouble.rc ? &member->trouble : &member->unlocked;
+    if (reason->rc == SQLITE_OK && *member->refuses) {
+        ctr_answer_integer(answer, 1, problem);
+        ctr_answer_text(answer, member->refuses, problem);
+        return;
+    }
     ctr_answer_integer(answer, reason->rc == SQLITE_OK, problem);
     ctr_answer_text(answer, reason->rc ? ctr_problem_text(reason) : NULL, problem);
 }
@@ -85,15 +90,25 @@ static int64_t count_rows(const ctr_member *one, const ctr_member *other, char *
     return n;
 }
 
-static void answer_digest(ctr_answer *answer, const ctr_member *member, ctr_problem *problem)
+/* To be freed with sqlite3_free; NULL where a row is damaged. */
+static char *digest_of(const ctr_member *member, ctr_problem *problem)
 {
     uint8_t digest[CTR_ID_SIZE];
     char text[CTR_ID_TEXT_SIZE];
     ctr_digest_table(digest, member->db, member->schema, member->merge.entry.name,
                      &member->merge.shape, problem);
+    if (problem->rc != SQLITE_OK) return NULL;
     ctr_id_to_text(digest, text);
-    ctr_answer_integer(answer, count_rows(member, member, sqlite3_mprintf("0"), problem), problem);
-    ctr_answer_text(answer, text, problem);
+    return sqlite3_mprintf("%s", text);
+}
+
+static int64_t count_all(const ctr_member *member, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(member->db, member->schema, member->merge.entry.name, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_ROWS);
+    int64_t n = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return n;
 }
 
 static void answer_rows(ctr_answer *answer, const ctr_member *first, const ctr_member *member,
@@ -103,7 +118,12 @@ static void answer_rows(ctr_answer *answer, const ctr_member *first, const ctr_m
         for (int i = 0; i < 3; i++) ctr_answer_text(answer, NULL, problem);
         return;
     }
-    answer_digest(answer, member, problem);
+    ctr_problem damage = {SQLITE_OK, NULL};
+    char *digest = digest_of(member, &damage);
+    ctr_answer_integer(answer, count_all(member, problem), problem);
+    ctr_answer_text(answer, digest, problem);
+    sqlite3_free(digest);
+    ctr_problem_close(&damage);
     if (!first->open) {
         ctr_answer_text(answer, NULL, problem);
         return;
@@ -137,9 +157,11 @@ static void fill_status(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
     ctr_run run = ctr_run_on(ctr_answer_db(answer), "temp", name, problem);
     ctr_session_begin(&session, ctr_answer_db(answer), NULL, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
+    if (problem->rc == SQLITE_OK) cluster = find_cluster(answer, name, problem);
     if (problem->rc == SQLITE_OK) ctr_cluster_lock(cluster, problem);
-    ctr_cluster_look(cluster, problem); /* one that is locked by another can be read */
-    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+    if (problem->rc == SQLITE_OK)
+        ctr_cluster_look(cluster, problem); /* one that is locked by another can be read */
+    for (int i = 0; problem->rc == SQLITE_OK && i < cluster->n; i++) {
         answer_name(answer, &cluster->members[i], problem);
         answer_state(answer, &cluster->members[i], problem);
         answer_rows(answer, &cluster->members[0], &cluster->members[i], problem);

@@ -89,7 +89,7 @@ int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *co
                       ctr_problem *problem);
 char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool is_cluster);
 
-/* plan.c: the plan is a text, see there. */
+/* plan.c: the plan is a text, see store/stream.h. */
 enum { CTR_PLAN_UNIQUE = 1 };
 int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 

@@ -1,12 +1,11 @@
-/* sync/cluster.c - which replicas take part, and who leads. */
+/* sync/cluster.c - which replicas are there, and their locks. */
 #include "sync/cluster.h"
 
 #include <string.h>
 
-#include "store/replacement.h"
-#include "store/watch.h"
 #include "sync/agree.h"
-#include "sync/durable.h"
+#include "sync/require.h"
+#include "sync/source.h"
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
@@ -52,15 +51,41 @@ static void find_birth(ctr_cluster *cluster, const char *table, ctr_problem *pro
                         "no attached replica has a counter table with the name %s", table);
 }
 
-/* One file under two names would wait for its own lock. */
+/* One file under two names is one replica, and would wait for its own lock. */
+static const char *same_file(const ctr_cluster *cluster, int i)
+{
+    for (int j = 0; j < i; j++)
+        if (ctr_source_same_file(cluster->db, cluster->members[i].schema,
+                                 cluster->members[j].schema))
+            return cluster->members[j].schema;
+    return NULL;
+}
+
 static void refuse_same_files(const ctr_cluster *cluster, ctr_problem *problem)
 {
-    for (int i = 0; i < cluster->n; i++)
-        for (int j = 0; j < i; j++)
-            if (ctr_source_same_file(cluster->db, cluster->members[i].schema,
-                                     cluster->members[j].schema))
-                ctr_problem_set(problem, SQLITE_ERROR, "replicas: %s and %s are one file",
-                                cluster->members[j].schema, cluster->members[i].schema);
+    for (int i = 0; i < cluster->n; i++) {
+        const char *other = same_file(cluster, i);
+        if (other)
+            ctr_problem_set(problem, SQLITE_ERROR, "replicas: %s and %s are one file", other,
+                            cluster->members[i].schema);
+    }
+}
+
+/* What was attached since the cluster was created. */
+static bool is_doubled(ctr_cluster *cluster, int i)
+{
+    const char *other = same_file(cluster, i);
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    if (!other) return false;
+    ctr_problem_set(&trouble, SQLITE_ERROR, "it is the same file as %s", other);
+    ctr_member_fail(&cluster->members[i], &trouble);
+    return true;
+}
+
+/* From here on it is noticed if SQLite rolls the caller's transaction back by itself. */
+static void note_transaction(ctr_cluster *cluster)
+{
+    cluster->within = !sqlite3_get_autocommit(cluster->db);
 }
 
 /* The columns are those of the first table that can be opened; the others must agree. */
@@ -94,7 +119,8 @@ int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_guard *guard, ctr_le
     cluster->members = sqlite3_malloc64((size_t)n * sizeof *cluster->members);
     if (!cluster->members) return ctr_problem_nomem(problem);
     for (; cluster->n < n; cluster->n++)
-        ctr_member_open(&cluster->members[cluster->n], db, guard, schemas[cluster->n], problem);
+        ctr_member_open(&cluster->members[cluster->n], db, guard, schemas[cluster->n],
+                        &cluster->within, problem);
     refuse_same_files(cluster, problem);
     if (problem->rc == SQLITE_OK) find_birth(cluster, table, problem);
     find_shape(cluster, problem);
@@ -130,139 +156,11 @@ void ctr_cluster_end(ctr_cluster *cluster)
     cluster->writes = cluster->locked = cluster->begun = false;
 }
 
-/* ---- levels ---------------------------------------------------------------------------------- */
-
-/* "dc1" of "dc1:rack1"; how many bytes. */
-static size_t dc_size(const char *name)
-{
-    const char *colon = strchr(name, ':');
-    return colon ? (size_t)(colon - name) : 0;
-}
-
-static bool same_dc(const char *a, const char *b)
-{
-    return dc_size(a) == dc_size(b) && memcmp(a, b, dc_size(a)) == 0;
-}
-
-/* Numbers the data centres as they come; the local one is 0. */
-static void number_places(const ctr_cluster *cluster, const char *local, ctr_site *sites)
-{
-    int n = 1;
-    for (int i = 0; i < cluster->n; i++) {
-        const char *name = cluster->members[i].name;
-        int before = 0;
-        while (before < i && !same_dc(cluster->members[before].name, name)) before++;
-        if (same_dc(local, name))
-            sites[i].dc = 0;
-        else
-            sites[i].dc = before < i ? sites[before].dc : n++;
-    }
-}
-
-/* The name of main, whose data centre is the local one; main is the first replica, or none. */
-static void read_local(const ctr_cluster *cluster, char name[CTR_NAME_MAX + 1],
-                       ctr_problem *problem)
-{
-    ctr_identity identity = {0};
-    if (sqlite3_stricmp(cluster->members[0].schema, "main") == 0)
-        memcpy(identity.name, cluster->members[0].name, sizeof identity.name);
-    else
-        ctr_identity_read(&identity, cluster->db, "main", problem);
-    memcpy(name, identity.name, sizeof identity.name);
-}
-
-static int place(const ctr_cluster *cluster, const char *which, ctr_level level, ctr_site *sites,
-                 ctr_problem *problem)
-{
-    char local[CTR_NAME_MAX + 1] = "";
-    if (!ctr_level_needs_places(level)) return problem->rc;
-    for (int i = 0; i < cluster->n; i++) {
-        const ctr_member *member = &cluster->members[i];
-        if (!member->met)
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "%s=%s asks in which data centre each replica is, and %s has not been "
-                            "seen yet: %s",
-                            which, ctr_level_text(level), member->schema,
-                            ctr_problem_text(&member->trouble));
-        else if (!*member->name)
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "%s=%s asks in which data centre each replica is, and %s has no name: "
-                            "SELECT counter_init('dc:rack') before its first counter table",
-                            which, ctr_level_text(level), member->schema);
-    }
-    if (ctr_level_is_local(level)) read_local(cluster, local, problem);
-    if (ctr_level_is_local(level) && !*local)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s=%s means the data centre of main, and main has no name", which,
-                        ctr_level_text(level));
-    number_places(cluster, local, sites);
-    return problem->rc;
-}
-
-static void append_reasons(const ctr_cluster *cluster, sqlite3_str *out)
-{
-    const char *colon = ": ";
-    for (int i = 0; i < cluster->n; i++) {
-        const ctr_member *member = &cluster->members[i];
-        if (member->trouble.rc == SQLITE_OK) continue;
-        sqlite3_str_appendf(out, "%s%s: %s", colon, member->schema,
-                            ctr_problem_text(&member->trouble));
-        colon = "; ";
-    }
-}
-
-static void append_place(const ctr_cluster *cluster, const ctr_shortage *shortage, ctr_level level,
-                         sqlite3_str *out)
-{
-    ctr_site sites[CTR_LEVEL_SITES] = {{0, false}};
-    ctr_problem problem = {SQLITE_OK, NULL};
-    if (shortage->dc < 0 || place(cluster, "", level, sites, &problem) != SQLITE_OK) {
-        ctr_problem_close(&problem);
-        return;
-    }
-    int at = 0;
-    while (at < cluster->n && sites[at].dc != shortage->dc) at++;
-    if (at < cluster->n)
-        sqlite3_str_appendf(out, " in %.*s", (int)dc_size(cluster->members[at].name),
-                            cluster->members[at].name);
-    else
-        sqlite3_str_appendall(out, " in the data centre of main");
-}
-
-/* Whoever is told that locks are all that is missing may try again. */
-static bool only_locks(const ctr_cluster *cluster)
-{
-    bool any = false;
-    for (int i = 0; i < cluster->n; i++) {
-        int code = cluster->members[i].trouble.rc & 0xff;
-        if (code == SQLITE_OK) continue;
-        if (code != SQLITE_BUSY && code != SQLITE_LOCKED) return false;
-        any = true;
-    }
-    return any;
-}
-
-int ctr_cluster_refuse(const ctr_cluster *cluster, const char *which, ctr_level level,
-                       const ctr_shortage *shortage, ctr_problem *problem)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    sqlite3_str_appendf(out, "%s=%s needs %d of %d replica%s", which, ctr_level_text(level),
-                        shortage->needed, shortage->n, shortage->n == 1 ? "" : "s");
-    append_place(cluster, shortage, level, out);
-    sqlite3_str_appendf(out, ", %d %s available", shortage->available,
-                        shortage->available == 1 ? "is" : "are");
-    append_reasons(cluster, out);
-    char *text = sqlite3_str_finish(out);
-    if (!text) return ctr_problem_nomem(problem);
-    ctr_problem_set(problem, only_locks(cluster) ? SQLITE_BUSY : SQLITE_ERROR, "%s", text);
-    sqlite3_free(text);
-    return problem->rc;
-}
-
 /* ---- reads ----------------------------------------------------------------------------------- */
 
 int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem)
 {
+    note_transaction(cluster);
     for (int i = 0; i < cluster->n; i++)
         ctr_member_look(&cluster->members[i], cluster->birth, &cluster->shape, problem);
     return problem->rc;
@@ -270,19 +168,18 @@ int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem)
 
 int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ctr_problem *problem)
 {
-    ctr_site sites[CTR_LEVEL_SITES] = {{0, false}};
-    ctr_shortage shortage;
-    ctr_level level = cluster->levels->read;
+    uint64_t available = 0;
     int timeout = 0;
+    note_transaction(cluster);
     for (int i = 0; i < cluster->n; i++) {
-        bool asked = !(failed & (uint64_t)1 << i);
-        sites[i].available = asked && look_briefly(cluster, i, &cluster->shape, &timeout, problem);
+        uint64_t bit = (uint64_t)1 << i;
+        bool asked = !(failed & bit);
+        if (asked && look_briefly(cluster, i, &cluster->shape, &timeout, problem) &&
+            !is_doubled(cluster, i))
+            available |= bit;
     }
     wait_again(cluster, timeout);
-    if (problem->rc != SQLITE_OK || place(cluster, "read", level, sites, problem)) return 0;
-    int n = ctr_level_contacts(level, sites, cluster->n, contacts, &shortage);
-    if (n < 0) ctr_cluster_refuse(cluster, "read", level, &shortage, problem);
-    return n < 0 ? 0 : n;
+    return ctr_require_read(cluster, available, contacts, problem);
 }
 
 /* ---- locks ----------------------------------------------------------------------------------- */
@@ -338,25 +235,10 @@ static void lock_all(ctr_cluster *cluster, ctr_problem *problem)
     sort_by_path(cluster, order);
     for (int i = 0; i < cluster->n; i++) {
         ctr_member *member = &cluster->members[order[i]];
-        if (ctr_run_has_schema(cluster->db, member->schema)) ctr_member_lock(member, problem);
+        if (ctr_run_has_schema(cluster->db, member->schema) && !same_file(cluster, order[i]))
+            ctr_member_lock(member, problem);
     }
     if (timeout > 0) sqlite3_busy_timeout(cluster->db, timeout);
-}
-
-/* What a replica has counted in this transaction without us is in no file yet. Were it given to
- * others, a crash between the commits could make the replica count under the same clocks again. */
-static int refuse_pending(const ctr_cluster *cluster, ctr_problem *problem)
-{
-    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
-        const ctr_member *member = &cluster->members[i];
-        if (!member->open || member == cluster->leader) continue;
-        if (ctr_watch_has_counted(member->merge.rows.post))
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "%s has counted in this transaction, and only what is committed is "
-                            "given to other replicas: COMMIT first",
-                            member->schema);
-    }
-    return problem->rc;
 }
 
 /* The savepoint of a statement is opened in temp alone, where the cluster stands. */
@@ -373,126 +255,13 @@ static void mark_all(ctr_cluster *cluster, ctr_problem *problem)
 /* Locks before looks, for SQLite does not wait for a lock once it reads. */
 int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem)
 {
-    bool locks = !cluster->locked;
-    if (locks) lock_all(cluster, problem);
+    note_transaction(cluster);
+    if (!cluster->locked) lock_all(cluster, problem);
     cluster->locked = problem->rc == SQLITE_OK;
-    for (int i = 0; i < cluster->n; i++)
+    for (int i = 0; i < cluster->n; i++) {
         ctr_member_look_to_write(&cluster->members[i], cluster->birth, &cluster->shape, problem);
+        is_doubled(cluster, i);
+    }
     if (cluster->begun) mark_all(cluster, problem);
     return problem->rc;
-}
-
-/* ---- the leader ------------------------------------------------------------------------------ */
-
-static int check_level(const ctr_cluster *cluster, ctr_problem *problem)
-{
-    ctr_site sites[CTR_LEVEL_SITES] = {{0, false}};
-    ctr_shortage shortage;
-    ctr_level level = cluster->levels->write;
-    for (int i = 0; i < cluster->n; i++)
-        sites[i].available = ctr_member_takes_part(&cluster->members[i]);
-    if (problem->rc != SQLITE_OK || place(cluster, "write", level, sites, problem))
-        return problem->rc;
-    if (!ctr_level_is_met(level, sites, cluster->n, &shortage))
-        ctr_cluster_refuse(cluster, "write", level, &shortage, problem);
-    return problem->rc;
-}
-
-static ctr_member *member_of(ctr_cluster *cluster, const char *schema)
-{
-    for (int i = 0; i < cluster->n; i++)
-        if (sqlite3_stricmp(cluster->members[i].schema, schema) == 0) return &cluster->members[i];
-    return NULL;
-}
-
-/* A replica that may take what others have may yet be one that must not count: then it takes no part,
- * for whoever leads instead would commit after it. */
-static bool may_lead(ctr_member *member, ctr_problem *problem)
-{
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    bool may = ctr_watch_may_count(member->merge.rows.post, &trouble);
-    ctr_member_fail(member, &trouble);
-    if (trouble.rc != SQLITE_OK) *problem = trouble;
-    return may;
-}
-
-static ctr_member *choose_leader(ctr_cluster *cluster, ctr_problem *problem)
-{
-    ctr_member *leader = NULL;
-    ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
-    while (!leader && ctr_run_row(&run, row)) {
-        ctr_member *member = member_of(cluster, (const char *)sqlite3_column_text(row, 1));
-        if (member && ctr_member_takes_part(member) && may_lead(member, problem)) leader = member;
-    }
-    sqlite3_finalize(row);
-    return leader;
-}
-
-/* The others are held against their identity too: a copy among them takes its new id now. */
-static void check_identities(ctr_cluster *cluster, ctr_problem *problem)
-{
-    for (int i = 0; i < cluster->n; i++) {
-        ctr_member *member = &cluster->members[i];
-        if (!ctr_member_takes_part(member)) continue;
-        ctr_problem trouble = {SQLITE_OK, NULL};
-        const ctr_identity *identity = ctr_watch_merge(member->merge.rows.post, &trouble);
-        if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
-        ctr_member_fail(member, &trouble);
-        if (trouble.rc != SQLITE_OK) *problem = trouble;
-    }
-}
-
-/* Do the files with a rollback journal commit as one? SQLite has them do so if there are several and
- * main is a file. */
-static bool commits_as_one(const ctr_cluster *cluster, ctr_problem *problem)
-{
-    int n = 0;
-    const char *main = sqlite3_db_filename(cluster->db, "main");
-    for (int i = 0; i < cluster->n; i++) {
-        const ctr_member *member = &cluster->members[i];
-        if (ctr_member_takes_part(member))
-            n += ctr_durable_has_journal(cluster->db, member->schema, problem);
-    }
-    return n > 1 && main && *main;
-}
-
-static void meet_other(ctr_member *member, const ctr_member *other, ctr_problem *problem)
-{
-    ctr_identity identity;
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    if (problem->rc != SQLITE_OK || !ctr_member_takes_part(member)) return;
-    const ctr_identity *theirs = ctr_watch_merge(other->merge.rows.post, &trouble);
-    if (theirs) identity = *theirs;
-    if (theirs)
-        ctr_replacement_meet(member->merge.rows.post, other->db, other->schema, &identity,
-                             &trouble);
-    ctr_member_fail(member, &trouble);
-    if (trouble.rc != SQLITE_OK) *problem = trouble;
-}
-
-/* All tell each other which names have been replaced; mostly there is none. */
-static void meet_all(ctr_cluster *cluster, ctr_problem *problem)
-{
-    for (int i = 0; i < cluster->n; i++)
-        for (int j = 0; j < cluster->n; j++)
-            if (i != j && ctr_member_takes_part(&cluster->members[j]))
-                meet_other(&cluster->members[i], &cluster->members[j], problem);
-}
-
-int ctr_cluster_lead(ctr_cluster *cluster, ctr_problem *problem)
-{
-    if (check_level(cluster, problem)) return problem->rc;
-    if (cluster->leader && ctr_member_takes_part(cluster->leader) &&
-        ctr_watch_checked(cluster->leader->merge.rows.post))
-        return refuse_pending(cluster, problem);
-    check_identities(cluster, problem);
-    meet_all(cluster, problem);
-    ctr_member *leader = check_level(cluster, problem) ? NULL : choose_leader(cluster, problem);
-    if (check_level(cluster, problem)) return problem->rc;
-    if (leader != cluster->leader)
-        ctr_durable_check_leader(cluster->db, leader->schema, commits_as_one(cluster, problem),
-                                 problem);
-    cluster->leader = leader;
-    return refuse_pending(cluster, problem);
 }

@@ -1,18 +1,16 @@
 /* sync/cluster.h - several replicas of one counter table, attached to one connection, as one.
  *
- *     cluster.c    who takes part: levels, locks, the leader
+ *     cluster.c    which replicas are there, and their locks
+ *     require.c    whether they are enough for a level
+ *     leader.c     under whose id is counted
  *     member.c     one replica
  *     quorum.c     one row: found in all replicas, merged, written to all
+ *     reading.c    the rows of as many as a level asks
  *     repair.c     what a read has found lacking
  *
  * Cassandra's coordinator, in one process and inside one transaction. A read contacts as many
  * replicas as its level asks for. A write first takes the write locks of all replicas: which of them
  * it gets are available, and all those are written.
- *
- * The leader, under whose id is counted, is the available replica that commits first: main if it is
- * one, else the earliest in the order of ATTACH. Under WAL the files of a transaction commit one by
- * one; a leader that commits later would, after a crash in between, use clocks again that others
- * have seen. For the same reason its commit must outlive a power cut.
  */
 #ifndef CTR_SYNC_CLUSTER_H
 #define CTR_SYNC_CLUSTER_H
@@ -38,6 +36,7 @@ typedef struct ctr_cluster {
     ctr_member *leader; /* of this transaction; NULL: not chosen */
     bool writes;        /* a writing statement of this transaction has begun */
     bool locked;        /* the locks of those that are available have been taken */
+    bool within;        /* a transaction of the caller's, when the statement began */
     bool begun;         /* a statement that SQLite may take back by itself; see ctr_cluster_lock */
 
     /* The row at hand; see sync/quorum.h. */
@@ -70,14 +69,6 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
  * that two coordinators wait for each other instead of holding each other up. What cannot be locked
  * is unavailable. What the statement at work writes from here on is taken back if it fails. */
 int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem);
-
-/* Chooses the leader, after locking. A problem: too few are available for the level of writes, or
- * the leader would forget what it has committed. */
-int ctr_cluster_lead(ctr_cluster *cluster, ctr_problem *problem);
-
-/* "<which>=QUORUM needs 2 of 3 replicas, 1 is available: east: database is locked" */
-int ctr_cluster_refuse(const ctr_cluster *cluster, const char *which, ctr_level level,
-                       const ctr_shortage *shortage, ctr_problem *problem);
 
 /* The transaction has ended. */
 void ctr_cluster_end(ctr_cluster *cluster);

@@ -87,7 +87,8 @@ int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const 
     int64_t n = 0;
     while (problem->rc == SQLITE_OK && ctr_cell_next(theirs, &at, &shard)) {
         const char *why = fault(conflicts, mine, theirs, &shard);
-        if (is_under_mine(conflicts, &shard) && shard.clock >= conflicts->beyond)
+        if (is_under_mine(conflicts, &shard) && shard.clock >= conflicts->beyond &&
+            is_ahead(mine, theirs, &shard))
             conflicts->replaced = true;
         if (!why) continue;
         bool known = mine->life == theirs->life && find_shard(mine, shard.id, &own);
@@ -106,7 +107,7 @@ void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine)
     bool waits = mine->turn == CTR_TURN_WAITS;
     memcpy(conflicts->mine, mine->id, CTR_ID_SIZE);
     conflicts->least = waits ? INT64_MAX : ctr_identity_least_clock(mine);
-    conflicts->beyond = *mine->name ? (mine->epoch + 1) << 32 : INT64_MAX;
+    conflicts->beyond = ctr_identity_beyond(mine);
 }
 
 int ctr_conflicts_heed(ctr_conflicts *conflicts, ctr_post *post, ctr_problem *problem)

@@ -87,13 +87,19 @@ static bool is_one_of(const char *mode, const char *const *modes)
     return *modes != NULL;
 }
 
-bool ctr_durable_has_journal(sqlite3 *db, const char *schema, ctr_problem *problem)
+ctr_commit ctr_durable_commit(sqlite3 *db, const char *schema, ctr_problem *problem)
 {
     static const char *const JOURNALS[] = {"delete", "truncate", "persist", NULL};
     char mode[MODE_SIZE];
     const char *path = sqlite3_db_filename(db, schema);
+    if (!path || !*path) return CTR_COMMIT_NO_FILE;
     read_mode(db, schema, mode, problem);
-    return path && *path && is_one_of(mode, JOURNALS) &&
+    return is_one_of(mode, JOURNALS) ? CTR_COMMIT_LATE : CTR_COMMIT_EARLY;
+}
+
+bool ctr_durable_has_journal(sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    return ctr_durable_commit(db, schema, problem) == CTR_COMMIT_LATE &&
            read_synchronous(db, schema, problem) > SYNC_OFF;
 }
 

@@ -65,12 +65,26 @@ static sqlite3_value **head(const ctr_gather *gather, int stream)
     return gather->heads + (size_t)stream * (size_t)gather->shape->n_keys;
 }
 
-static void take_head(ctr_gather *gather, int stream)
+/* What a foreign file has stored may be no key, or no row id that a cursor could name. */
+static void check_head(const ctr_gather *gather, sqlite3_stmt *row, sqlite3_value **keys,
+                       ctr_problem *problem)
+{
+    int64_t id = sqlite3_column_int64(row, CTR_STREAM_ID);
+    if (id < 0 || id > CTR_GATHER_LAST_ID)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "a row has the id %lld", (long long)id);
+    for (int i = 0; i < gather->shape->n_keys; i++)
+        if (sqlite3_value_type(keys[i]) == SQLITE_NULL)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "key column %s is NULL in row %lld",
+                            gather->shape->columns[gather->shape->keys[i]].name, (long long)id);
+}
+
+static void take_head(ctr_gather *gather, int stream, ctr_problem *problem)
 {
     sqlite3_stmt *row = gather->streams[stream].statement;
     sqlite3_value **keys = head(gather, stream);
     for (int i = 0; i < gather->shape->n_keys; i++)
         keys[i] = sqlite3_column_value(row, CTR_STREAM_COLUMNS + gather->shape->keys[i]);
+    check_head(gather, row, keys, problem);
 }
 
 static void step_one(ctr_gather *gather, int stream, ctr_problem *problem)
@@ -78,7 +92,7 @@ static void step_one(ctr_gather *gather, int stream, ctr_problem *problem)
     uint64_t bit = (uint64_t)1 << stream;
     bool row = ctr_stream_step(&gather->streams[stream], problem);
     gather->rows = row ? gather->rows | bit : gather->rows & ~bit;
-    if (row && gather->collator) take_head(gather, stream);
+    if (row) take_head(gather, stream, problem);
     if (problem->rc != SQLITE_OK) gather->failed = stream;
 }
 
@@ -87,11 +101,9 @@ void ctr_gather_start(ctr_gather *gather, const char *plan, sqlite3_value **argv
 {
     gather->here = gather->rows = 0;
     gather->failed = -1;
-    if (gather->collator) {
-        sqlite3_free(gather->order);
-        gather->order = sqlite3_mprintf("%s", order_of(plan));
-        if (!gather->order) ctr_problem_nomem(problem);
-    }
+    sqlite3_free(gather->order);
+    gather->order = sqlite3_mprintf("%s", order_of(plan));
+    if (!gather->order) ctr_problem_nomem(problem);
     for (int i = 0; i < gather->n && problem->rc == SQLITE_OK; i++) {
         ctr_stream_start(&gather->streams[i], plan, argv, all, problem);
         if (problem->rc != SQLITE_OK) gather->failed = i;
@@ -123,10 +135,7 @@ bool ctr_gather_step(ctr_gather *gather, ctr_problem *problem)
 {
     for (int i = 0; i < gather->n && problem->rc == SQLITE_OK; i++)
         if (gather->here & (uint64_t)1 << i) step_one(gather, i, problem);
-    if (gather->collator)
-        find_first(gather, problem);
-    else
-        gather->here = gather->rows;
+    find_first(gather, problem);
     return problem->rc == SQLITE_OK && gather->here != 0;
 }
 

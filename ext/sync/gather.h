@@ -1,17 +1,19 @@
-/* sync/gather.h - rows of one stored table, or of several replicas of it, gathered by key.
+/* sync/gather.h - rows of several replicas of a stored table, gathered by key.
  *
- * With one stream its rows are passed on as they come. With several the plan must order by the whole
- * key; then each step stands on one key, with those streams that have a row of it.
+ * The plan must order by the whole key. Each step stands on one key, with those streams that have a
+ * row of it.
  */
 #ifndef CTR_SYNC_GATHER_H
 #define CTR_SYNC_GATHER_H
 
 #include <stdint.h>
 
+#include "core/level.h"
 #include "store/collator.h"
 #include "store/stream.h"
 
-enum { CTR_GATHER_MAX = 64 };
+/* Row ids of replicas are named by cursors as id * CTR_LEVEL_SITES + replica. */
+#define CTR_GATHER_LAST_ID (INT64_MAX / CTR_LEVEL_SITES - 1)
 
 typedef struct ctr_gather {
     ctr_stream *streams; /* owned */
@@ -22,14 +24,14 @@ typedef struct ctr_gather {
     int failed;           /* the stream that could not go on; -1: none */
 
     /* Private. */
-    ctr_collator *collator; /* borrowed; NULL: there is one stream */
+    ctr_collator *collator; /* borrowed */
     const ctr_shape *shape; /* borrowed */
     uint64_t rows;          /* streams that stand on a row */
     char *order;            /* owned */
     sqlite3_value **heads;  /* keys of all rows, those of a stream after the other */
 } ctr_gather;
 
-/* `of`: where the n streams read. NULL `collator`: n is 1. To be closed whatever is returned. */
+/* `of`: where the n streams read, CTR_LEVEL_SITES at most. To be closed whatever is returned. */
 int ctr_gather_open(ctr_gather *gather, ctr_streams *const *of, int n, const ctr_shape *shape,
                     ctr_collator *collator, ctr_problem *problem);
 void ctr_gather_close(ctr_gather *gather);

@@ -107,6 +107,9 @@ static void open_other(holds_job *job, ctr_problem *problem)
     if (job->there)
         ctr_shape_read(&job->other_shape, source->db, source->schema, theirs.name, problem);
     if (job->there && problem->rc == SQLITE_OK)
+        ctr_agree_check(&job->other_shape, "the giving file", &job->shape, "the taking file",
+                        problem);
+    if (job->there && problem->rc == SQLITE_OK)
         ctr_rows_open(&job->other, source->db, source->schema, theirs.name, &job->other_shape, NULL,
                       problem);
     ctr_catalog_close_entry(&theirs);

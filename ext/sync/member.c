@@ -7,14 +7,15 @@
 #include "sync/durable.h"
 
 /* Columns of CTR_SQL_CLUSTER_LOOK. */
-enum { LOOK_TABLE, LOOK_TOKEN, LOOK_ID, LOOK_NAME };
+enum { LOOK_TABLE, LOOK_TOKEN, LOOK_ID, LOOK_NAME, LOOK_REFUSES };
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
 int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_guard *guard, const char *schema,
-                    ctr_problem *problem)
+                    const bool *within, ctr_problem *problem)
 {
-    *member = (ctr_member){.db = db, .guard = guard, .schema = sqlite3_mprintf("%s", schema)};
+    *member = (ctr_member){
+        .db = db, .guard = guard, .within = within, .schema = sqlite3_mprintf("%s", schema)};
     return member->schema ? problem->rc : ctr_problem_nomem(problem);
 }
 
@@ -33,6 +34,7 @@ void ctr_member_forget(ctr_member *member)
 void ctr_member_close(ctr_member *member)
 {
     ctr_member_forget(member);
+    ctr_stream_release(&member->streams);
     ctr_problem_close(&member->trouble);
     ctr_problem_close(&member->unlocked);
     sqlite3_free(member->schema);
@@ -42,7 +44,7 @@ void ctr_member_close(ctr_member *member)
 void ctr_member_end(ctr_member *member)
 {
     member->locked = member->durable = member->left_out = false;
-    member->conflicts.own = false;
+    member->conflicts.own = member->conflicts.replaced = false;
     ctr_problem_close(&member->unlocked);
 }
 
@@ -55,10 +57,35 @@ static bool ends_statement(int rc)
 
 void ctr_member_fail(ctr_member *member, ctr_problem *problem)
 {
-    if (problem->rc == SQLITE_OK || ends_statement(problem->rc)) return;
+    bool gone = *member->within && sqlite3_get_autocommit(member->db);
+    if (problem->rc == SQLITE_OK || gone || ends_statement(problem->rc)) return;
     ctr_problem_close(&member->trouble);
     member->trouble = *problem;
     *problem = (ctr_problem){SQLITE_OK, NULL};
+}
+
+void ctr_member_blame(ctr_member *member, ctr_problem *trouble, ctr_problem *problem)
+{
+    ctr_member_fail(member, trouble);
+    if (trouble->rc == SQLITE_OK) return;
+    ctr_problem_where(trouble, "replica %s", member->schema);
+    if (problem->rc == SQLITE_OK)
+        *problem = *trouble;
+    else
+        ctr_problem_close(trouble);
+}
+
+static void copy_problem(ctr_problem *to, const ctr_problem *from)
+{
+    ctr_problem_close(to);
+    if (from->rc != SQLITE_OK) ctr_problem_set(to, from->rc, "%s", ctr_problem_text(from));
+}
+
+void ctr_member_bar(ctr_member *member)
+{
+    if (member->trouble.rc == SQLITE_OK) return;
+    member->locked = false;
+    copy_problem(&member->unlocked, &member->trouble);
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
@@ -79,7 +106,9 @@ static bool is_bytes(sqlite3_stmt *row, int column, const uint8_t bytes[CTR_ID_S
 static void note_name(ctr_member *member, sqlite3_stmt *row)
 {
     const char *name = (const char *)sqlite3_column_text(row, LOOK_NAME);
+    const char *refuses = (const char *)sqlite3_column_text(row, LOOK_REFUSES);
     sqlite3_snprintf(sizeof member->name, member->name, "%s", name ? name : "");
+    sqlite3_snprintf(sizeof member->refuses, member->refuses, "%s", refuses ? refuses : "");
     member->met = true;
 }
 
@@ -124,6 +153,21 @@ static void take_shape(ctr_member *member, const ctr_shape *shape, ctr_problem *
     ctr_shape_copy(mine, shape, problem);
 }
 
+/* Of a foreign file no view and no expression is run. */
+static void check_catalogs(ctr_member *member, ctr_problem *problem)
+{
+    static const char *const TABLES[] = {"counter_replica", "counter_tables", "counter_names"};
+    int n = 0;
+    for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES && problem->rc == SQLITE_OK; i++) {
+        n += ctr_shape_is_table(member->db, member->schema, TABLES[i], problem);
+        if (problem->rc == SQLITE_OK)
+            ctr_shape_refuse_generated(member->db, member->schema, TABLES[i], problem);
+    }
+    if (problem->rc == SQLITE_OK && n == 2)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "one of its own tables is missing: it is damaged");
+}
+
 static void refuse_generated(ctr_member *member, ctr_problem *problem)
 {
     for (const char *const *suffix = ctr_shape_suffixes; *suffix; suffix++) {
@@ -154,7 +198,8 @@ static void open_tables(ctr_member *member, const char *birth, const ctr_shape *
     member->conflicts = (ctr_conflicts){.db = member->db, .schema = member->schema};
     member->streams = (ctr_streams){.db = member->db};
     member->floors = (ctr_floors){0};
-    read_identity(member, problem);
+    check_catalogs(member, problem);
+    if (problem->rc == SQLITE_OK) read_identity(member, problem);
     ctr_merge_refuse_triggers_of_file(member->db, member->schema, problem);
     bool there = ctr_merge_open(&member->merge, member->db, member->schema, birth, post,
                                 &member->conflicts, problem);
@@ -175,21 +220,22 @@ bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *sha
     if (problem->rc != SQLITE_OK) return false;
     ctr_problem_close(&member->trouble);
     if (!ctr_run_has_schema(member->db, member->schema)) {
-        ctr_member_forget(member);
+        if (member->streams.out == 0) ctr_member_forget(member);
         ctr_problem_set(&member->trouble, SQLITE_ERROR, "it is not attached");
         return false;
     }
     ctr_problem trouble = {SQLITE_OK, NULL};
     bool same = member->open && is_as_it_was(member, &trouble);
+    if (!same && member->streams.out > 0)
+        ctr_problem_set(&trouble, SQLITE_LOCKED, "it has changed while another statement reads it");
     if (!same && trouble.rc == SQLITE_OK) {
         ctr_member_forget(member);
         open_tables(member, birth, shape, &trouble);
     }
-    if (trouble.rc != SQLITE_OK) ctr_member_forget(member);
-    ctr_member_fail(member, &trouble);
-    if (trouble.rc != SQLITE_OK) *problem = trouble;
+    if (trouble.rc != SQLITE_OK && member->streams.out == 0) ctr_member_forget(member);
+    ctr_member_blame(member, &trouble, problem);
     member->floors.looked = false;
-    return member->open;
+    return member->open && member->trouble.rc == SQLITE_OK && problem->rc == SQLITE_OK;
 }
 
 /* ---- taking part ----------------------------------------------------------------------------- */
@@ -208,12 +254,8 @@ bool ctr_member_lock(ctr_member *member, ctr_problem *problem)
         ctr_run_do(&run, CTR_SQL_SYNC_LOCK, NULL);
     }
     member->locked = trouble.rc == SQLITE_OK;
-    if (ends_statement(trouble.rc)) {
-        *problem = trouble;
-    } else {
-        ctr_problem_close(&member->unlocked);
-        member->unlocked = trouble;
-    }
+    ctr_member_blame(member, &trouble, problem);
+    if (!member->locked) copy_problem(&member->unlocked, &member->trouble);
     return member->locked;
 }
 
@@ -224,9 +266,7 @@ int ctr_member_look_to_write(ctr_member *member, const char *birth, const ctr_sh
     if (member->locked || member->unlocked.rc == SQLITE_OK) {
         ctr_member_look(member, birth, shape, problem);
     } else {
-        ctr_problem_close(&member->trouble);
-        ctr_problem_set(&member->trouble, member->unlocked.rc, "%s",
-                        ctr_problem_text(&member->unlocked));
+        copy_problem(&member->trouble, &member->unlocked);
     }
     return problem->rc;
 }

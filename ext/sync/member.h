@@ -17,7 +17,9 @@ typedef struct ctr_member {
     bool met;                    /* its name has been read once, and stands while it is away: */
     char name[CTR_NAME_MAX + 1]; /* "dc:rack"; "" for a random id */
     uint8_t id[CTR_ID_SIZE];
-    ctr_problem trouble; /* why it takes no part; SQLITE_OK: it does */
+    char refuses[CTR_REFUSAL_MAX + 1]; /* why it does not count; "" if it does */
+    ctr_problem trouble;               /* why it takes no part; SQLITE_OK: it does */
+    const bool *within;                /* the cluster's; borrowed */
 
     /* The table, while it is open. */
     bool open;
@@ -34,7 +36,7 @@ typedef struct ctr_member {
 } ctr_member;
 
 int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_guard *guard, const char *schema,
-                    ctr_problem *problem);
+                    const bool *within, ctr_problem *problem);
 void ctr_member_close(ctr_member *member);
 
 /* Looks at the file that is attached now: is the table born as `birth` there, with the columns of
@@ -46,7 +48,7 @@ bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *sha
 /* Takes the write lock by a write of nothing; to be called before the file is read. */
 bool ctr_member_lock(ctr_member *member, ctr_problem *problem);
 
-/* Looks at a file after it was to be locked, if that has failed at the reason. */
+/* The look of a statement that writes, after the lock was tried: why that failed is the trouble then. */
 int ctr_member_look_to_write(ctr_member *member, const char *birth, const ctr_shape *shape,
                              ctr_problem *problem);
 
@@ -56,9 +58,16 @@ bool ctr_member_takes_part(const ctr_member *member);
 /* Closes the table, to be opened by the next look. */
 void ctr_member_forget(ctr_member *member);
 
-/* Makes a problem the member's trouble, unless it is one that ends the statement: no memory, an
- * interrupt, a full disk. */
+/* Makes a problem the member's trouble, and leaves none behind; unless it is one that ends the
+ * statement: no memory, an interrupt, a full disk, or one for which SQLite has rolled the transaction
+ * back. */
 void ctr_member_fail(ctr_member *member, ctr_problem *problem);
+
+/* The same for a problem of its own, of which only what ends the statement becomes `problem`. */
+void ctr_member_blame(ctr_member *member, ctr_problem *trouble, ctr_problem *problem);
+
+/* For the rest of the transaction it takes no part, for its present trouble. */
+void ctr_member_bar(ctr_member *member);
 
 /* What others are about to be given of this file outlives a power cut; once in a transaction. */
 int ctr_member_make_durable(ctr_member *member, ctr_problem *problem);

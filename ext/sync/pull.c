@@ -306,9 +306,9 @@ static void remember_source(const file_pull *pull, const ctr_identity *mine, ctr
     ctr_run run = ctr_run_on(pull->db, pull->target, NULL, problem);
     ctr_run from = ctr_run_on(source->db, source->schema, NULL, problem);
     uint8_t digest[CTR_ID_SIZE];
-    bool holds = ctr_holds_all(source, pull->db, pull->target, mine->id, digest, problem) &&
-                 mine->turn == CTR_TURN_COUNTS &&
-                 ctr_known_named_epoch(&from, mine->name) >= mine->epoch;
+    bool holds = mine->turn == CTR_TURN_COUNTS &&
+                 ctr_known_named_epoch(&from, mine->name) >= mine->epoch &&
+                 ctr_holds_all(source, pull->db, pull->target, mine->id, digest, problem);
     for (const char *const *table = KNOWN_TABLES; *table; table++)
         ctr_shape_refuse_generated(source->db, source->schema, *table, problem);
     ctr_known_take_over(&run, &from);

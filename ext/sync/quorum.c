@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "sync/leader.h"
+
 /* ---- merging --------------------------------------------------------------------------------- */
 
 static int make_merged_room(struct ctr_merged_cell *merged, size_t size, ctr_problem *problem)
@@ -55,8 +57,7 @@ static void find_in(ctr_cluster *cluster, ctr_member *member, ctr_problem *probl
     bool found = ctr_merge_find(&member->merge, cluster->row.keys, &trouble);
     cluster->row.below = cluster->row.below || (!found && trouble.rc == SQLITE_OK);
     member->left_out = trouble.rc != SQLITE_OK;
-    ctr_member_fail(member, &trouble);
-    if (trouble.rc != SQLITE_OK) *problem = trouble;
+    ctr_member_blame(member, &trouble, problem);
 }
 
 static void find_all(ctr_cluster *cluster, ctr_problem *problem)
@@ -88,27 +89,40 @@ static void make_all_durable(ctr_cluster *cluster, ctr_problem *problem)
             ctr_member_make_durable(&cluster->members[i], problem);
 }
 
-/* The leader takes what the others have, and heeds what that has proved before it counts; from here on its rows show the merged cells. */
-static void show_in_leader(ctr_cluster *cluster, ctr_problem *problem)
+/* The leader takes what the others have, and heeds what that has proved before it counts. False: it must
+ * not count. From here on its rows show the merged cells. */
+static bool show_in_leader(ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_member *leader = cluster->leader;
     for (int c = 0; c < cluster->shape.n_counters && !cluster->row.below; c++)
         ctr_merge_cell(&leader->merge, c, &cluster->row.cells[c].cell, problem);
     ctr_conflicts_heed(&leader->conflicts, leader->merge.rows.post, problem);
+    if (ctr_leader_is_lost(cluster, problem)) return false;
     for (int c = 0; c < cluster->shape.n_counters; c++)
         leader->merge.rows.cells[c] = cluster->row.cells[c].cell;
+    return true;
+}
+
+/* A replica whose row cannot be read is left out, and the leader may be another one. */
+static void find_everywhere(ctr_cluster *cluster, ctr_problem *problem)
+{
+    if (ctr_leader_choose(cluster, problem)) return;
+    find_all(cluster, problem);
+    if (problem->rc == SQLITE_OK) ctr_leader_choose(cluster, problem);
+    merge_all(cluster, problem);
+    if (problem->rc == SQLITE_OK && !cluster->row.below && any_differs(cluster))
+        make_all_durable(cluster, problem);
 }
 
 int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *problem)
 {
+    bool led = false;
     cluster->row.keys = keys;
-    if (ctr_cluster_lock(cluster, problem) || ctr_cluster_lead(cluster, problem))
-        return problem->rc;
-    find_all(cluster, problem);
-    if (problem->rc != SQLITE_OK || ctr_cluster_lead(cluster, problem)) return problem->rc;
-    merge_all(cluster, problem);
-    if (!cluster->row.below && any_differs(cluster)) make_all_durable(cluster, problem);
-    if (problem->rc == SQLITE_OK) show_in_leader(cluster, problem);
+    ctr_cluster_lock(cluster, problem);
+    while (!led && problem->rc == SQLITE_OK) {
+        find_everywhere(cluster, problem);
+        if (problem->rc == SQLITE_OK) led = show_in_leader(cluster, problem);
+    }
     return problem->rc;
 }
 
@@ -147,7 +161,7 @@ int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem)
 
 int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values, ctr_problem *problem)
 {
-    if (ctr_cluster_lock(cluster, problem) || ctr_cluster_lead(cluster, problem))
+    if (ctr_cluster_lock(cluster, problem) || ctr_leader_choose(cluster, problem))
         return problem->rc;
     bool wrote = false;
     unsigned transaction = ctr_guard_transaction(cluster->guard);

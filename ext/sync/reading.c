@@ -65,7 +65,7 @@ void ctr_reading_close(ctr_reading *reading)
 static void contact(ctr_reading *reading, ctr_problem *problem)
 {
     ctr_cluster *cluster = reading->cluster;
-    ctr_streams *of[CTR_GATHER_MAX];
+    ctr_streams *of[CTR_LEVEL_SITES];
     ctr_gather_close(&reading->rows);
     reading->n = ctr_cluster_contact(cluster, reading->failed, reading->contacts, problem);
     for (int i = 0; i < reading->n; i++) of[i] = &cluster->members[reading->contacts[i]].streams;

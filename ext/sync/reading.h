@@ -17,7 +17,7 @@
 typedef struct ctr_reading {
     ctr_cluster *cluster;          /* borrowed */
     struct ctr_merged_cell *cells; /* of the row at hand, by counter; owned */
-    int contacts[CTR_GATHER_MAX];  /* the replicas contacted, by number */
+    int contacts[CTR_LEVEL_SITES]; /* the replicas contacted, by number */
     int n;
     bool compares; /* by the reader: find out which of them lack something */
     uint64_t lack; /* then a bit for each contact, by its place in `contacts` */

@@ -36,11 +36,13 @@ static void open_session(repair_job *job, ctr_problem *problem)
 static void write_row(repair_job *job, ctr_member *member, ctr_problem *problem)
 {
     const ctr_identity *identity = ctr_watch_merge(member->merge.rows.post, problem);
+    if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
     if (!identity || !ctr_merge_find(&member->merge, ctr_reading_keys(&job->reading), problem))
         return;
     for (int c = 0; c < job->cluster->shape.n_counters; c++)
         ctr_merge_cell(&member->merge, c, &job->reading.cells[c].cell, problem);
     ctr_merge_write(&member->merge, problem);
+    ctr_conflicts_heed(&member->conflicts, member->merge.rows.post, problem);
 }
 
 static void repair_row(repair_job *job, ctr_problem *problem)
@@ -53,10 +55,12 @@ static void repair_row(repair_job *job, ctr_problem *problem)
     }
 }
 
-static bool is_serious(int rc)
+/* Or has SQLite taken back the caller's transaction? */
+static bool is_serious(const repair_job *job, int rc)
 {
+    bool gone = job->cluster->within && sqlite3_get_autocommit(job->cluster->db);
     rc &= 0xff;
-    return rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT;
+    return rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT || (rc != SQLITE_OK && gone);
 }
 
 void ctr_repair_rows(ctr_cluster *cluster, const char *name, const char *plan, int argc,
@@ -74,7 +78,7 @@ void ctr_repair_rows(ctr_cluster *cluster, const char *name, const char *plan, i
     ctr_reading_close(&job.reading);
     if (job.open) ctr_guard_settle(cluster->guard, &trouble);
     if (job.open) ctr_session_end(&job.session, &trouble);
-    if (is_serious(trouble.rc))
+    if (is_serious(&job, trouble.rc))
         *problem = trouble;
     else
         ctr_problem_close(&trouble);

@@ -1,0 +1,167 @@
+/* sync/leader.c - who commits first, and may count. */
+#include "sync/leader.h"
+
+#include "store/replacement.h"
+#include "store/watch.h"
+#include "sync/durable.h"
+#include "sync/require.h"
+
+/* ---- the order of commits -------------------------------------------------------------------- */
+
+static ctr_member *member_named(ctr_cluster *cluster, const char *schema)
+{
+    for (int i = 0; i < cluster->n; i++)
+        if (sqlite3_stricmp(cluster->members[i].schema, schema) == 0) return &cluster->members[i];
+    return NULL;
+}
+
+/* The members that take part, in the order in which they were attached. */
+static int list_attached(ctr_cluster *cluster, ctr_member **order, ctr_problem *problem)
+{
+    int n = 0;
+    ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
+    while (ctr_run_row(&run, row)) {
+        ctr_member *member = member_named(cluster, (const char *)sqlite3_column_text(row, 1));
+        if (member && ctr_member_takes_part(member)) order[n++] = member;
+    }
+    sqlite3_finalize(row);
+    return n;
+}
+
+/* Files with a journal after the others, if others are files. Of databases that are none nothing is left
+ * after a crash, so they may stand anywhere. */
+static int list_commits(ctr_cluster *cluster, ctr_member **order, ctr_problem *problem)
+{
+    ctr_member *attached[CTR_LEVEL_SITES];
+    ctr_commit kinds[CTR_LEVEL_SITES];
+    int n = list_attached(cluster, attached, problem), at = 0;
+    bool early = false;
+    for (int i = 0; i < n; i++) {
+        kinds[i] = ctr_durable_commit(cluster->db, attached[i]->schema, problem);
+        early = early || kinds[i] == CTR_COMMIT_EARLY;
+    }
+    for (int late = 0; late <= 1; late++)
+        for (int i = 0; i < n; i++)
+            if ((early && kinds[i] == CTR_COMMIT_LATE) == late) order[at++] = attached[i];
+    return n;
+}
+
+/* Do the files with a rollback journal commit as one? SQLite has them do so if there are several and
+ * main is a file. */
+static bool commits_as_one(const ctr_cluster *cluster, ctr_problem *problem)
+{
+    int n = 0;
+    const char *main = sqlite3_db_filename(cluster->db, "main");
+    for (int i = 0; i < cluster->n; i++) {
+        const ctr_member *member = &cluster->members[i];
+        if (ctr_member_takes_part(member))
+            n += ctr_durable_has_journal(cluster->db, member->schema, problem);
+    }
+    return n > 1 && main && *main;
+}
+
+/* ---- identities ------------------------------------------------------------------------------ */
+
+/* A copy takes its new id now. */
+static void check_identities(ctr_cluster *cluster, ctr_problem *problem)
+{
+    for (int i = 0; i < cluster->n; i++) {
+        ctr_member *member = &cluster->members[i];
+        if (!ctr_member_takes_part(member)) continue;
+        ctr_problem trouble = {SQLITE_OK, NULL};
+        const ctr_identity *identity = ctr_watch_merge(member->merge.rows.post, &trouble);
+        if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
+        ctr_member_blame(member, &trouble, problem);
+    }
+}
+
+static void meet_other(ctr_member *member, const ctr_member *other, ctr_problem *problem)
+{
+    ctr_identity identity;
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    if (problem->rc != SQLITE_OK || !ctr_member_takes_part(member)) return;
+    const ctr_identity *theirs = ctr_watch_merge(other->merge.rows.post, &trouble);
+    if (theirs) identity = *theirs;
+    if (theirs)
+        ctr_replacement_meet(member->merge.rows.post, other->db, other->schema, &identity,
+                             &trouble);
+    ctr_member_blame(member, &trouble, problem);
+}
+
+/* All tell each other which names have been replaced; mostly there is none. */
+static void meet_all(ctr_cluster *cluster, ctr_problem *problem)
+{
+    for (int i = 0; i < cluster->n; i++)
+        for (int j = 0; j < cluster->n; j++)
+            if (i != j && ctr_member_takes_part(&cluster->members[j]))
+                meet_other(&cluster->members[i], &cluster->members[j], problem);
+}
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+static bool may_lead(ctr_member *member, ctr_problem *problem)
+{
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    bool may = ctr_watch_may_count(member->merge.rows.post, &trouble);
+    ctr_member_blame(member, &trouble, problem);
+    return may;
+}
+
+/* Who would commit before the leader is out, and so is who was out when the leader was chosen: it might
+ * come back. */
+static ctr_member *find_first_that_counts(ctr_cluster *cluster, ctr_problem *problem)
+{
+    ctr_member *order[CTR_LEVEL_SITES], *leader = NULL;
+    int n = list_commits(cluster, order, problem);
+    for (int i = 0; i < n && !leader && problem->rc == SQLITE_OK; i++)
+        if (may_lead(order[i], problem)) leader = order[i];
+    for (int i = 0; i < cluster->n && leader; i++)
+        if (!ctr_member_takes_part(&cluster->members[i])) ctr_member_bar(&cluster->members[i]);
+    return leader;
+}
+
+/* What a replica has counted in this transaction without us is in no file yet. Were it given to
+ * others, a crash between the commits could make the replica count under the same clocks again. */
+static int refuse_pending(const ctr_cluster *cluster, ctr_problem *problem)
+{
+    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+        const ctr_member *member = &cluster->members[i];
+        if (!ctr_member_takes_part(member) || member == cluster->leader) continue;
+        if (ctr_watch_has_counted(member->merge.rows.post))
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s has counted in this transaction, and only what is committed is "
+                            "given to other replicas: COMMIT first",
+                            member->schema);
+    }
+    return problem->rc;
+}
+
+static bool still_leads(const ctr_cluster *cluster)
+{
+    const ctr_member *leader = cluster->leader;
+    return leader && ctr_member_takes_part(leader) && ctr_watch_checked(leader->merge.rows.post);
+}
+
+int ctr_leader_choose(ctr_cluster *cluster, ctr_problem *problem)
+{
+    if (ctr_require_write(cluster, problem)) return problem->rc;
+    if (still_leads(cluster)) return refuse_pending(cluster, problem);
+    check_identities(cluster, problem);
+    meet_all(cluster, problem);
+    ctr_member *leader =
+        ctr_require_write(cluster, problem) ? NULL : find_first_that_counts(cluster, problem);
+    if (ctr_require_write(cluster, problem)) return problem->rc;
+    if (leader != cluster->leader)
+        ctr_durable_check_leader(cluster->db, leader->schema, commits_as_one(cluster, problem),
+                                 problem);
+    cluster->leader = leader;
+    return refuse_pending(cluster, problem);
+}
+
+bool ctr_leader_is_lost(ctr_cluster *cluster, ctr_problem *problem)
+{
+    ctr_member *leader = cluster->leader;
+    if (problem->rc != SQLITE_OK || ctr_watch_checked(leader->merge.rows.post)) return false;
+    return !may_lead(leader, problem) && problem->rc == SQLITE_OK;
+}
