@@ -65,6 +65,7 @@ VALUES (?1, ?2, ?3, ?4, ?5,
    SET id = CASE WHEN excluded.epoch > epoch OR excluded.pending < pending THEN excluded.id ELSE id END,
        pending = CASE WHEN excluded.epoch > epoch OR excluded.pending < pending THEN excluded.pending ELSE pending END,
        epoch = max(epoch, excluded.epoch),
+       name = coalesce(name, excluded.name),
        lost = CASE WHEN lost = 0 THEN excluded.lost ELSE lost END;
 
 -- name: KNOWN_ALL
@@ -77,18 +78,20 @@ UPDATE "{schema}".counter_sources
  WHERE holder = ?1;
 
 -- name: KNOWN_ANY_TO_LOSE
-SELECT 1 FROM "{schema}".counter_sources WHERE id = ?1 AND lost = 0 AND holder <> ?2;
+SELECT holder = ?1, holder, name FROM "{schema}".counter_sources
+ WHERE (id = ?1 OR holder = ?1) AND lost = 0 AND holder <> ?2
+ ORDER BY 1 DESC, 2;
 
 -- name: KNOWN_LOST
 UPDATE "{schema}".counter_sources
    SET lost = (SELECT max(max(pulled, lost)) + 1 FROM "{schema}".counter_sources)
- WHERE id = ?1 AND lost = 0 AND holder <> ?2;
+ WHERE (id = ?1 OR holder = ?1) AND lost = 0 AND holder <> ?2;
 
 -- What is still to be done before a pending file, ?2 with the id ?1, may count. 0: pull from that one; 1: from another
 -- pending one after it was retired; or, if one was lost, from all since then. 2: from anybody, for who knows of nobody
--- does not know of whom it does not know.
+-- does not know of whom it does not know. Those with the same id as this file are told by what they keep.
 -- name: KNOWN_MISSING_TO_COUNT
-SELECT id, name, id = ?1
+SELECT CASE WHEN id = ?1 THEN holder ELSE id END, name, id = ?1
   FROM "{schema}".counter_sources AS s,
        (SELECT coalesce(max(lost), 0) AS gone FROM "{schema}".counter_sources WHERE id = ?1)
  WHERE NOT lost AND NOT final AND holder <> ?2 AND (id = ?1 OR pulled <= gone)
@@ -103,7 +106,7 @@ SELECT NULL, NULL, 2 WHERE NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources 
 -- is to be retired, and pulled from after that; 2: pull, for the holder was lost since; 3: that file is to pull from here,
 -- and be pulled from then.
 -- name: KNOWN_MISSING_TO_PROMOTE
-SELECT id, name, CASE WHEN id = ?3 THEN 1 WHEN pulled <= gone THEN 2 ELSE 3 END
+SELECT CASE WHEN id = ?1 THEN holder ELSE id END, name, CASE WHEN id = ?3 THEN 1 WHEN pulled <= gone THEN 2 ELSE 3 END
   FROM "{schema}".counter_sources AS s,
        (SELECT coalesce(max(lost), 0) AS gone FROM "{schema}".counter_sources WHERE id = ?3)
  WHERE NOT lost AND NOT final AND holder <> ?2 AND (id = ?3 OR pulled <= gone OR holds IS NOT ?4)

@@ -52,8 +52,8 @@ typedef struct ctr_shortage {
 /* Are enough available? */
 bool ctr_level_is_met(ctr_level level, const ctr_site *sites, int n, ctr_shortage *shortage);
 
-/* The replicas that a read contacts, the first available ones in the given order: their numbers into
- * `contacts`, which has room for n. Returns how many, -1 where there are not enough. */
+/* The replicas that a read contacts, the first available ones in the given order: their numbers
+ * into `contacts`, which has room for n. Returns how many, -1 where there are not enough. */
 int ctr_level_contacts(ctr_level level, const ctr_site *sites, int n, int *contacts,
                        ctr_shortage *shortage);
 

@@ -1,9 +1,10 @@
 /* core/sequence.h - the number with which a file marks the rows that it changes.
  *
  * A peer that has read a file up to a number asks for the rows from that number on, and reads those
- * of the number itself again. So a number is shared by what changes within a second, so that hot rows
- * are in the news once, and by CTR_SEQUENCE_ROWS rows at most, which bounds what is read twice. It is of
- * the size of the time in milliseconds, so that it tends to rise even where a file was restored.
+ * of the number itself again. So a number is shared by what changes within a second, so that hot
+ * rows are in the news once, and by CTR_SEQUENCE_ROWS rows at most, which bounds what is read
+ * twice. It is of the size of the time in milliseconds, so that it tends to rise even where a file
+ * was restored.
  */
 #ifndef CTR_CORE_SEQUENCE_H
 #define CTR_CORE_SEQUENCE_H

@@ -37,8 +37,8 @@ bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *
  * raise nothing, and those of a kind that the column does not have are refused: a text is above all
  * numbers, and would remove them all. Returns how many rows it has removed.
  *
- * First the identity is told, which does no harm if it stays alone; then the floors are written, and
- * if the rows cannot be removed after that, the transaction is spoiled. */
+ * First the identity is told, which does no harm if it stays alone; then the floors are written,
+ * and if the rows cannot be removed after that, the transaction is spoiled. */
 int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem *problem);
 
 /* The floors: a statement on a row of the key columns, then _seq, rows and bytes removed so far; or

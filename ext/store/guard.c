@@ -115,8 +115,8 @@ void ctr_guard_keep_no_more(ctr_post *post)
 }
 
 /* sqlite3_deserialize() frees the schema of main, and SQLite does not tell tables that were never
- * created: to prepare a write of one again would crash. So it is made anew whenever the schema may be
- * another one. */
+ * created: to prepare a write of one again would crash. So it is made anew whenever the schema may
+ * be another one. */
 static void renew_witness(ctr_guard *guard, ctr_problem *problem)
 {
     bool had = guard->schema != NULL;

@@ -10,8 +10,9 @@
  *
  * So that nothing is remembered, a virtual table that has joined the transaction passes on what
  * SQLite tells it; each counter table does, and counter_changes, and for counter_inc on ordinary
- * tables the internal table counter_witness. The witness in the row is renewed within the transaction; its attribute is
- * written after the commit, so a file may be ahead of its attribute, never behind.
+ * tables the internal table counter_witness. The witness in the row is renewed within the
+ * transaction; its attribute is written after the commit, so a file may be ahead of its attribute,
+ * never behind.
  *
  * The identity also has the number that rows are stamped with (core/sequence.h), read and raised in
  * the transaction that writes them.
@@ -40,8 +41,9 @@ ctr_guard *ctr_guard_of(ctr_post *post);
  * of main. False, without a problem, if there is none: then nothing would be told of its end. */
 bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem);
 
-/* Writes what the end of the transaction would write, so that it does not fail there: SQLite leaves a
- * savepoint that cannot be released in a state that nothing mends while it is interrupted. */
+/* Writes what the end of the transaction would write, so that it does not fail there: SQLite
+ * leaves a savepoint that cannot be released in a state that nothing mends while it is
+ * interrupted. */
 int ctr_guard_settle(ctr_guard *guard, ctr_problem *problem);
 
 /* What SQLite tells the tables that have joined. Of these only the first can fail, and then the
@@ -58,15 +60,15 @@ unsigned ctr_guard_transaction(const ctr_guard *guard);
 
 /* A statement has done one of two writes and not the other, and inside a transaction SQLite does
  * not take back the first: the transaction cannot be committed, unless it is rolled back to a
- * savepoint before the statement. `transaction` is the number it had before the first; SQLite may have
- * rolled all of it back by itself, as it does when a disk is full. */
+ * savepoint before the statement. `transaction` is the number it had before the first; SQLite may
+ * have rolled all of it back by itself, as it does when a disk is full. */
 void ctr_guard_spoil(ctr_guard *guard, unsigned transaction);
 
 /* Remembers nothing of a schema for which no table will be told of the transaction's end. */
 void ctr_guard_forget(ctr_post *post);
 
-/* Looks at counter_guard, which reads main, while nobody keeps main locked; a file that counts later
- * needs main no more. Not being able to is no problem. */
+/* Looks at counter_guard, which reads main, while nobody keeps main locked; a file that counts
+ * later needs main no more. Not being able to is no problem. */
 void ctr_guard_prepare(ctr_guard *guard);
 
 /* For the internal tables: counter_witness is in a transaction, counter_guard is there. */

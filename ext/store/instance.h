@@ -7,8 +7,9 @@
  * memory database are one replica, and content that is loaded into another, or after all of them
  * have closed, is a copy.
  *
- * After DETACH the next memory database may stand at the same address. So the open one is marked, by
- * a setting that is not part of its content: its journal_size_limit, which memory has no use for.
+ * After DETACH the next memory database may stand at the same address. So the open one is marked,
+ * by a setting that is not part of its content: its journal_size_limit, which memory has no use
+ * for.
  */
 #ifndef CTR_STORE_INSTANCE_H
 #define CTR_STORE_INSTANCE_H

@@ -120,14 +120,31 @@ static sqlite3_stmt *prepare_loss(ctr_run *run, ctr_sql which, const uint8_t id[
     return row;
 }
 
+/* Is there somebody to be declared lost? Of several that have my id it must be said which. */
+static bool find_to_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], bool rival,
+                         const ctr_identity *mine)
+{
+    sqlite3_stmt *row = prepare_loss(run, CTR_SQL_KNOWN_ANY_TO_LOSE, id, mine);
+    bool known = ctr_run_row(run, row);
+    bool told = known && sqlite3_column_int(row, 0);
+    char holder[CTR_ID_TEXT_SIZE] = "";
+    if (known && is_id(row, 1)) ctr_id_to_text(sqlite3_column_blob(row, 1), holder);
+    sqlite3_finalize(row);
+    if (known && rival && !told)
+        ctr_problem_set(
+            run->problem, SQLITE_ERROR,
+            "this is the id of every file that is to take over '%s': tell the one that is "
+            "lost by its holder in counter_sources, such as counter_lost('%s')",
+            mine->name, holder);
+    return known;
+}
+
 void ctr_known_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_identity *mine)
 {
     uint8_t unknown[CTR_ID_SIZE];
     bool rival = mine->turn != CTR_TURN_NONE && memcmp(id, mine->id, CTR_ID_SIZE) == 0;
     hearsay what = {.holder = unknown, .id = id, .lost = true};
-    sqlite3_stmt *any = prepare_loss(run, CTR_SQL_KNOWN_ANY_TO_LOSE, id, mine);
-    bool known = ctr_run_row(run, any);
-    sqlite3_finalize(any);
+    bool known = find_to_lose(run, id, rival, mine);
     memcpy(unknown, id, CTR_ID_SIZE);
     if (rival) {
         ctr_uuid_random(unknown);
@@ -252,7 +269,7 @@ char *ctr_known_missing_to_promote(ctr_run *run, const ctr_identity *mine,
 {
     static const char *const WORDS[] = {"", "retire the holder, and pull from",
                                         "pull, since the holder was lost, from",
-                                        "let pull, and pull from"};
+                                        "let it pull from here, then pull from it:"};
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_MISSING_TO_PROMOTE);
     if (row) bind_id(row, 1, mine->id);
     if (row) bind_id(row, 2, mine->holder);

@@ -1,6 +1,7 @@
 /* store/known.h - the replicas and the epochs of names that a file knows of.
  *
- *     counter_sources    files it was pulled from: how far they had come; for a file that is about to
+ *     counter_sources    files it was pulled from: how far they had come; for a file that is about
+ *     to
  *                        replace another also those which others know, and what is still to be done
  *     counter_names      the highest epoch met of each name that was ever replaced
  *
@@ -15,8 +16,8 @@
 bool ctr_known_witness(ctr_run *run, const ctr_identity *source, ctr_pair *pair);
 void ctr_known_write(ctr_run *run, const ctr_identity *source);
 
-/* It was pulled from, whole; `holds` is a digest of the shards under my id that it has, NULL if it has
- * not all of them. */
+/* It was pulled from, whole; `holds` is a digest of the shards under my id that it has, NULL if it
+ * has not all of them. */
 void ctr_known_pulled(ctr_run *run, const ctr_identity *source, const uint8_t *holds);
 
 /* Takes over what `from`, an untrusted file, knows of others. */
@@ -25,8 +26,10 @@ void ctr_known_take_over(ctr_run *run, ctr_run *from);
 /* Whoever holds a name is known by hearsay. */
 void ctr_known_hear_of_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const char *name);
 
-/* Declares all lost that have written under an id, but for this file itself. One that was to take over
- * the same name, and that nobody has met, has had the epoch which would come next. */
+/* Declares lost who has written under an id, but for this file itself; or one file, by what it keeps
+ * (counter_sources.holder). Several files may have my own id, one after the other, so of those it must
+ * be told which, unless none is known. One that was to take
+ * over the same name, and that nobody has met, has had the epoch which would come next. */
 void ctr_known_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_identity *mine);
 
 /* The highest epoch that other files of my name have, as far as is known. */
@@ -44,8 +47,8 @@ void ctr_known_take_names(ctr_run *run, ctr_run *from);
 /* A number that is the same where the same epochs are known; 0 where there are none. */
 int64_t ctr_known_names(ctr_run *run);
 
-/* What a pending file still lacks, as a list for a message, "pull from ...; ..."; "" if nothing. To be
- * freed with sqlite3_free; NULL: no memory, or a problem. */
+/* What a pending file still lacks, as a list for a message, "pull from ...; ..."; "" if nothing.
+ * To be freed with sqlite3_free; NULL: no memory, or a problem. */
 char *ctr_known_missing_to_count(ctr_run *run, const ctr_identity *mine);
 char *ctr_known_missing_to_promote(ctr_run *run, const ctr_identity *mine,
                                    const uint8_t holder[CTR_ID_SIZE],

@@ -107,7 +107,8 @@ void ctr_news_close(ctr_post *post)
     }
 }
 
-/* It may yet be taken back, by a savepoint or because it fails: then everything is looked for again. */
+/* It may yet be taken back, by a savepoint or because it fails: then everything is looked for
+ * again. */
 void ctr_news_forget(ctr_post *post, const char *table)
 {
     for (ctr_news *news = post->news; news; news = news->next) {

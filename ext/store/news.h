@@ -9,9 +9,9 @@
  *     ctr_news_add       after it
  *     ctr_news_flush     before the commit, and before anybody reads
  *
- * Whoever asks for what is new since a number gets row ids, and looks at _seq of each row: it may have
- * more than it needs, never less. Ids of rows that changed again or went away are swept out bit by
- * bit, in proportion to what is appended.
+ * Whoever asks for what is new since a number gets row ids, and looks at _seq of each row: it may
+ * have more than it needs, never less. Ids of rows that changed again or went away are swept out
+ * bit by bit, in proportion to what is appended.
  */
 #ifndef CTR_STORE_NEWS_H
 #define CTR_STORE_NEWS_H
@@ -20,8 +20,8 @@
 
 typedef struct ctr_news ctr_news;
 
-/* What the transaction at hand has changed in a table; lent as long as the guard. NULL if there is no
- * memory. */
+/* What the transaction at hand has changed in a table; lent as long as the guard. NULL if there is
+ * no memory. */
 ctr_news *ctr_news_of(ctr_post *post, const char *table);
 
 int ctr_news_expect(ctr_news *news, ctr_problem *problem);

@@ -30,8 +30,8 @@ static void write_names(ctr_post *post, ctr_run *run)
     store_number(run, CTR_SQL_IDENTITY_NAMES, post->identity.names);
 }
 
-/* Has somebody else taken over the name, or is about to? A file that is itself about to, and has not
- * counted yet, will count under the next epoch. */
+/* Has somebody else taken over the name, or is about to? A file that is itself about to, and has
+ * not counted yet, will count under the next epoch. */
 static void heed_epoch(ctr_post *post, ctr_run *run)
 {
     const ctr_identity *identity = &post->identity;
@@ -209,7 +209,8 @@ int ctr_replacement_lose(ctr_post *post, const uint8_t id[CTR_ID_SIZE], ctr_prob
 {
     const ctr_identity *identity = ctr_watch_merge(post, problem);
     if (!identity) return problem->rc;
-    if (memcmp(identity->id, id, CTR_ID_SIZE) == 0 && identity->turn == CTR_TURN_NONE)
+    if (memcmp(identity->holder, id, CTR_ID_SIZE) == 0 ||
+        (memcmp(identity->id, id, CTR_ID_SIZE) == 0 && identity->turn == CTR_TURN_NONE))
         return ctr_problem_set(problem, SQLITE_ERROR, "%s itself has this id", post->schema);
     ctr_run run = run_of(post, problem);
     ctr_known_lose(&run, id, identity);

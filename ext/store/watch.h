@@ -10,8 +10,8 @@
 
 #include "store/guard.h"
 
-/* The id, if this transaction has checked that the file may count; else NULL. No more than a look at
- * memory. */
+/* The id, if this transaction has checked that the file may count; else NULL. No more than a look
+ * at memory. */
 const uint8_t *ctr_watch_checked(const ctr_post *post);
 
 /* The id to count under, in this transaction; lent until it ends. NULL and a problem if there is

@@ -158,8 +158,8 @@ static int fail_answer(sqlite3_vtab *base, ctr_problem *problem)
     return ctr_arg_table_problem(base, ((answer_table *)base)->kind->name, problem);
 }
 
-/* The plan's number has a bit for each argument that is given. Work is so dear that the planner puts
- * it into an inner loop only if an argument comes from an outer one. */
+/* The plan's number has a bit for each argument that is given. Work is so dear that the planner
+ * puts it into an inner loop only if an argument comes from an outer one. */
 static int answer_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const ctr_answer_kind *kind = ((answer_table *)base)->kind;

@@ -26,8 +26,8 @@ bool ctr_arg_integer(sqlite3_context *ctx, const char *function, const char *nam
 bool ctr_arg_id(sqlite3_context *ctx, const char *function, const char *name, sqlite3_value *value,
                 uint8_t id[CTR_ID_SIZE]);
 
-/* The name of an attached database; main if `value` is NULL, for there is no such argument. NULL and an
- * error if there is none of this name. */
+/* The name of an attached database; main if `value` is NULL, for there is no such argument. NULL
+ * and an error if there is none of this name. */
 const char *ctr_arg_schema(sqlite3_context *ctx, const char *function, sqlite3_value *value);
 
 /* The result is an id, as text. */

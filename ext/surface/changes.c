@@ -1,5 +1,5 @@
-/* surface/changes.c - counter_changes(since [, bucket]): what has changed in main, to be carried to other
- * files by any transport, and INSERT to take it in there.
+/* surface/changes.c - counter_changes(since [, bucket]): what has changed in main, to be carried
+ * to other files by any transport, and INSERT to take it in there.
  *
  *     SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
  *     INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) ...

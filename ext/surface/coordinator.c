@@ -5,8 +5,8 @@
  *     INSERT INTO traffic(traffic) VALUES ('read=ALL');       for the rest of this connection
  *
  * The same statements, refusals, commands and plans as those of the table it fronts; see
- * surface/table.h, of which it shares all but where rows come from and go to. It stands in temp, for
- * what the names of its replicas stand for is a matter of the connection.
+ * surface/table.h, of which it shares all but where rows come from and go to. It stands in temp,
+ * for what the names of its replicas stand for is a matter of the connection.
  */
 #include <string.h>
 

@@ -97,7 +97,7 @@ static void show_id(ctr_answer *answer, sqlite3_stmt *row, ctr_problem *problem)
 static void show_row(ctr_answer *answer, sqlite3_stmt *row, const states *now, ctr_problem *problem)
 {
     const char *state = (const char *)sqlite3_column_text(row, READ_STATE);
-    bool current = state && strcmp(state, "current") == 0;
+    bool current = state && strcmp(state, "former") != 0;
     show_id(answer, row, problem);
     for (int i = READ_NAME; i <= READ_WHY; i++)
         ctr_answer_value(answer, sqlite3_column_value(row, i), problem);

@@ -1,4 +1,5 @@
-/* surface/joined.h - what SQLite tells a table that has joined a transaction, passed on to the guard.
+/* surface/joined.h - what SQLite tells a table that has joined a transaction, passed on to the
+ * guard.
  *
  * A table whose struct begins with a ctr_joined can use these as methods of its module.
  */

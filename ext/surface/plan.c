@@ -1,9 +1,9 @@
 /* surface/plan.c - xBestIndex: equality on a prefix of the key, a range behind it, its order.
  *
- * A plan is a text, see store/stream.h. It serves the first CTR_STREAM_KEYS columns of a key; further
- * ones are checked by SQLite. It checks all of them again anyway: `omit` is never set, for the
- * comparison that SQLite makes may differ from ours by affinity. A constraint is used only if its
- * collation is the key's.
+ * A plan is a text, see store/stream.h. It serves the first CTR_STREAM_KEYS columns of a key;
+ * further ones are checked by SQLite. It checks all of them again anyway: `omit` is never set, for
+ * the comparison that SQLite makes may differ from ours by affinity. A constraint is used only if
+ * its collation is the key's.
  *
  * Where SQLite's comparison may differ, on columns of TEXT affinity or none, the argument may turn
  * out to be useless (scan.c). So such an equality makes no column constant, and a whole key no

@@ -19,7 +19,8 @@ int ctr_aggregates_register(sqlite3 *db); /* counter_merge(cell), counter_sum, c
 int ctr_shards_register(sqlite3 *db);     /* counter_shards */
 int ctr_keys_register(sqlite3 *db);       /* counter_key, _key_json, _mark, _seen */
 
-/* What those share that work with files: the connection's guard, the sync that is running, the clusters. */
+/* What those share that work with files: the connection's guard, the sync that is running, the
+ * clusters. */
 typedef struct ctr_shared {
     sqlite3 *db;
     ctr_guard *guard;
@@ -47,8 +48,8 @@ int ctr_coordinator_register(sqlite3 *db, ctr_shared *shared); /* USING counter_
 int ctr_status_register(sqlite3 *db, ctr_shared *shared);      /* counter_cluster_status */
 int ctr_internal_register(sqlite3 *db, ctr_shared *shared);    /* counter_guard, counter_witness */
 
-/* Is the library in this connection already? A second guard beside the first would not know what that
- * does, so a second load does nothing. */
+/* Is the library in this connection already? A second guard beside the first would not know what
+ * that does, so a second load does nothing. */
 bool ctr_internal_is_registered(sqlite3 *db);
 
 /* Registers counter_witness again, for a new schema of main. */

@@ -186,8 +186,8 @@ static void forget_shards(ctr_table *table, ctr_problem *problem)
     if (any) ctr_succession_lineage_changed(table->post, CTR_WHY_DROPPED, problem);
 }
 
-/* SQLite will not tell this table how the transaction ends. In main another can be told; the lock of
- * main is not to be taken for the sake of another file. */
+/* SQLite will not tell this table how the transaction ends. In main another can be told; the lock
+ * of main is not to be taken for the sake of another file. */
 static void leave_transaction(ctr_table *table, ctr_problem *problem)
 {
     bool told =

@@ -30,8 +30,8 @@
 
 enum { CTR_COLUMN_COMMAND = 0, CTR_MARKER_SECRET = 8 };
 
-/* The number of column i of the shape, and of its marker. A cluster has one more column behind them,
- * request_id, only to say why there is none. */
+/* The number of column i of the shape, and of its marker. A cluster has one more column behind
+ * them, request_id, only to say why there is none. */
 static inline int ctr_table_column(int i)
 {
     return 1 + 2 * i;

@@ -1,7 +1,7 @@
 /* sync/agree.h - do two tables have the same key and the same counters?
  *
- * Keys must agree in name, order, affinity and collation: else two keys here would be one there, and
- * shards of different keys be merged. Counters must agree in name.
+ * Keys must agree in name, order, affinity and collation: else two keys here would be one there,
+ * and shards of different keys be merged. Counters must agree in name.
  */
 #ifndef CTR_SYNC_AGREE_H
 #define CTR_SYNC_AGREE_H

@@ -1,8 +1,8 @@
 /* sync/apply.h - merges rows of a change feed into main, one at a time, in any order.
  *
  * Each with the checks of a pull: that the table, the column and the kinds of the key's values are
- * those of main, and that the cell is well-formed. Tables stay open between two rows, for rows of one table tend
- * to follow each other, and are opened anew when anything may have changed.
+ * those of main, and that the cell is well-formed. Tables stay open between two rows, for rows of
+ * one table tend to follow each other, and are opened anew when anything may have changed.
  */
 #ifndef CTR_SYNC_APPLY_H
 #define CTR_SYNC_APPLY_H

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "store/place.h"
 #include "sync/agree.h"
 #include "sync/require.h"
 #include "sync/source.h"
@@ -12,8 +13,8 @@
 enum { BRIEFLY = 20 /* milliseconds */ };
 
 /* Looks at a replica. Who can read one file already waits for another only briefly: with rollback
- * journals the one who is about to commit to both may have locked the other and wait for the reader of
- * the first. `timeout` is the one of the host, once it has been shortened. */
+ * journals the one who is about to commit to both may have locked the other and wait for the
+ * reader of the first. `timeout` is the one of the host, once it has been shortened. */
 static bool look_briefly(ctr_cluster *cluster, int i, const ctr_shape *shape, int *timeout,
                          ctr_problem *problem)
 {
@@ -61,10 +62,23 @@ static const char *same_file(const ctr_cluster *cluster, int i)
     return NULL;
 }
 
+/* By another path, too. */
+static bool is_same_inode(const ctr_cluster *cluster, int i, int j)
+{
+    ctr_fingerprint a, b;
+    const char *one = sqlite3_db_filename(cluster->db, cluster->members[i].schema);
+    const char *two = sqlite3_db_filename(cluster->db, cluster->members[j].schema);
+    if (!one || !*one || !two || !*two) return false;
+    if (ctr_place_stat(one, &a) != 0 || ctr_place_stat(two, &b) != 0) return false;
+    return a.place == CTR_PLACE_FILE && ctr_lineage_same_place(&a, &b);
+}
+
 static void refuse_same_files(const ctr_cluster *cluster, ctr_problem *problem)
 {
     for (int i = 0; i < cluster->n; i++) {
         const char *other = same_file(cluster, i);
+        for (int j = 0; j < i && !other; j++)
+            if (is_same_inode(cluster, i, j)) other = cluster->members[j].schema;
         if (other)
             ctr_problem_set(problem, SQLITE_ERROR, "replicas: %s and %s are one file", other,
                             cluster->members[i].schema);

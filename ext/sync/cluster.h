@@ -9,8 +9,8 @@
  *     repair.c     what a read has found lacking
  *
  * Cassandra's coordinator, in one process and inside one transaction. A read contacts as many
- * replicas as its level asks for. A write first takes the write locks of all replicas: which of them
- * it gets are available, and all those are written.
+ * replicas as its level asks for. A write first takes the write locks of all replicas: which of
+ * them it gets are available, and all those are written.
  */
 #ifndef CTR_SYNC_CLUSTER_H
 #define CTR_SYNC_CLUSTER_H
@@ -51,9 +51,9 @@ typedef struct ctr_cluster {
     } row;
 } ctr_cluster;
 
-/* `table` is the name that the table has in the first replica that has it; `schemas`, n of them, are
- * copied. Replicas that are missing may come later, but one must be there. To be closed whatever is
- * returned. */
+/* `table` is the name that the table has in the first replica that has it; `schemas`, n of them,
+ * are copied. Replicas that are missing may come later, but one must be there. To be closed
+ * whatever is returned. */
 int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_guard *guard, ctr_levels *levels,
                      const char *table, char *const *schemas, int n, ctr_problem *problem);
 void ctr_cluster_close(ctr_cluster *cluster);

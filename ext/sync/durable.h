@@ -13,8 +13,8 @@
  * memory database. */
 int ctr_durable_source(const ctr_source *source, ctr_problem *problem);
 
-/* When a file commits, in a transaction over several: EARLY, under WAL, or without a journal on disk; LATE,
- * with a rollback journal. A database that is no file is nothing of both. */
+/* When a file commits, in a transaction over several: EARLY, under WAL, or without a journal on
+ * disk; LATE, with a rollback journal. A database that is no file is nothing of both. */
 typedef enum ctr_commit { CTR_COMMIT_NO_FILE, CTR_COMMIT_EARLY, CTR_COMMIT_LATE } ctr_commit;
 ctr_commit ctr_durable_commit(sqlite3 *db, const char *schema, ctr_problem *problem);
 

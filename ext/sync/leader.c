@@ -29,8 +29,8 @@ static int list_attached(ctr_cluster *cluster, ctr_member **order, ctr_problem *
     return n;
 }
 
-/* Files with a journal after the others, if others are files. Of databases that are none nothing is left
- * after a crash, so they may stand anywhere. */
+/* Files with a journal after the others, if others are files. Of databases that are none nothing
+ * is left after a crash, so they may stand anywhere. */
 static int list_commits(ctr_cluster *cluster, ctr_member **order, ctr_problem *problem)
 {
     ctr_member *attached[CTR_LEVEL_SITES];
@@ -47,8 +47,8 @@ static int list_commits(ctr_cluster *cluster, ctr_member **order, ctr_problem *p
     return n;
 }
 
-/* Do the files with a rollback journal commit as one? SQLite has them do so if there are several and
- * main is a file. */
+/* Do the files with a rollback journal commit as one? SQLite has them do so if there are several
+ * and main is a file. */
 static bool commits_as_one(const ctr_cluster *cluster, ctr_problem *problem)
 {
     int n = 0;
@@ -108,8 +108,8 @@ static bool may_lead(ctr_member *member, ctr_problem *problem)
     return may;
 }
 
-/* Who would commit before the leader is out, and so is who was out when the leader was chosen: it might
- * come back. */
+/* Who would commit before the leader is out, and so is who was out when the leader was chosen: it
+ * might come back. */
 static ctr_member *find_first_that_counts(ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_member *order[CTR_LEVEL_SITES], *leader = NULL;

@@ -134,6 +134,7 @@ static void read_identity(ctr_member *member, ctr_problem *problem)
         return;
     }
     if (!identity.present) {
+        member->met = false; /* another file than the one whose name was read */
         ctr_problem_set(problem, SQLITE_ERROR, "it has no counter tables");
         return;
     }
@@ -254,6 +255,10 @@ bool ctr_member_lock(ctr_member *member, ctr_problem *problem)
         ctr_run_do(&run, CTR_SQL_SYNC_LOCK, NULL);
     }
     member->locked = trouble.rc == SQLITE_OK;
+    if (trouble.rc == SQLITE_ERROR) { /* there is no such table */
+        ctr_problem_close(&trouble);
+        ctr_problem_set(&trouble, SQLITE_ERROR, "it has no counter tables");
+    }
     ctr_member_blame(member, &trouble, problem);
     if (!member->locked) copy_problem(&member->unlocked, &member->trouble);
     return member->locked;

@@ -48,7 +48,8 @@ bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *sha
 /* Takes the write lock by a write of nothing; to be called before the file is read. */
 bool ctr_member_lock(ctr_member *member, ctr_problem *problem);
 
-/* The look of a statement that writes, after the lock was tried: why that failed is the trouble then. */
+/* The look of a statement that writes, after the lock was tried: why that failed is the trouble
+ * then. */
 int ctr_member_look_to_write(ctr_member *member, const char *birth, const ctr_shape *shape,
                              ctr_problem *problem);
 
@@ -59,8 +60,8 @@ bool ctr_member_takes_part(const ctr_member *member);
 void ctr_member_forget(ctr_member *member);
 
 /* Makes a problem the member's trouble, and leaves none behind; unless it is one that ends the
- * statement: no memory, an interrupt, a full disk, or one for which SQLite has rolled the transaction
- * back. */
+ * statement: no memory, an interrupt, a full disk, or one for which SQLite has rolled the
+ * transaction back. */
 void ctr_member_fail(ctr_member *member, ctr_problem *problem);
 
 /* The same for a problem of its own, of which only what ends the statement becomes `problem`. */

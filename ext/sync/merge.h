@@ -24,8 +24,8 @@ typedef struct ctr_merge {
     int64_t n_conflicts;
 } ctr_merge;
 
-/* Opens the table born as `birth`, whose triggers are refused. False, without a problem, if there is
- * none. To be closed whatever is returned; it must not be moved while it is open. */
+/* Opens the table born as `birth`, whose triggers are refused. False, without a problem, if there
+ * is none. To be closed whatever is returned; it must not be moved while it is open. */
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
                     ctr_post *post, ctr_conflicts *conflicts, ctr_problem *problem);
 void ctr_merge_close(ctr_merge *merge);
@@ -34,8 +34,8 @@ bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem
 int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem);
 bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem);
 
-/* Nothing that somebody has hung on the stored tables of a table runs with a merge, at either end; nor
- * what hangs on those of the file that takes. */
+/* Nothing that somebody has hung on the stored tables of a table runs with a merge, at either end;
+ * nor what hangs on those of the file that takes. */
 int ctr_merge_refuse_triggers(sqlite3 *db, const char *schema, const char *table,
                               ctr_problem *problem);
 int ctr_merge_refuse_triggers_of_file(sqlite3 *db, const char *schema, ctr_problem *problem);

@@ -298,8 +298,8 @@ static int read_taker(file_pull *pull, ctr_problem *problem)
     return problem->rc;
 }
 
-/* A file that is to take over a name remembers whom it has pulled from, and learns whom else there is
- * to pull from. Who does not know its epoch yet holds nothing of it. */
+/* A file that is to take over a name remembers whom it has pulled from, and learns whom else there
+ * is to pull from. Who does not know its epoch yet holds nothing of it. */
 static void remember_source(const file_pull *pull, const ctr_identity *mine, ctr_problem *problem)
 {
     const ctr_source *source = pull->source;
@@ -309,12 +309,22 @@ static void remember_source(const file_pull *pull, const ctr_identity *mine, ctr
     bool holds = mine->turn == CTR_TURN_COUNTS &&
                  ctr_known_named_epoch(&from, mine->name) >= mine->epoch &&
                  ctr_holds_all(source, pull->db, pull->target, mine->id, digest, problem);
-    for (const char *const *table = KNOWN_TABLES; *table; table++)
-        ctr_shape_refuse_generated(source->db, source->schema, *table, problem);
     ctr_known_take_over(&run, &from);
     ctr_known_write(&run, pull->giver);
     ctr_known_pulled(&run, pull->giver, holds ? digest : NULL);
     ctr_replacement_note(pull->post, problem);
+}
+
+/* What a source knows of others is in ordinary tables, or is not read. */
+static int check_known(const ctr_source *source, ctr_problem *problem)
+{
+    for (const char *const *table = KNOWN_TABLES; *table && problem->rc == SQLITE_OK; table++) {
+        if (!ctr_shape_is_table(source->db, source->schema, *table, problem))
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s of the giving file is missing",
+                            *table);
+        ctr_shape_refuse_generated(source->db, source->schema, *table, problem);
+    }
+    return problem->rc;
 }
 
 /* Two files that meet tell each other nothing but what concerns names; mostly there is none. */
@@ -322,7 +332,7 @@ static void meet(file_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *
 {
     const ctr_identity *giver = pull->giver, *mine = &pull->taker;
     bool names = giver->names != 0 && giver->names != mine->names;
-    if (!names && mine->turn == CTR_TURN_NONE) return;
+    if ((!names && mine->turn == CTR_TURN_NONE) || check_known(pull->source, problem)) return;
     ctr_catalog_entry entry;
     ctr_catalog_born(&entry, pull->db, pull->target, theirs->birth, problem);
     if (!pull->checked && problem->rc == SQLITE_OK) check_target(pull, entry.name, problem);

@@ -89,8 +89,8 @@ static void make_all_durable(ctr_cluster *cluster, ctr_problem *problem)
             ctr_member_make_durable(&cluster->members[i], problem);
 }
 
-/* The leader takes what the others have, and heeds what that has proved before it counts. False: it must
- * not count. From here on its rows show the merged cells. */
+/* The leader takes what the others have, and heeds what that has proved before it counts. False:
+ * it must not count. From here on its rows show the merged cells. */
 static bool show_in_leader(ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_member *leader = cluster->leader;

@@ -1,11 +1,12 @@
-/* sync/quorum.h - one row of a cluster: found in all replicas that take part, merged, written to all.
+/* sync/quorum.h - one row of a cluster: found in all replicas that take part, merged, written to
+ * all.
  *
  *     ctr_quorum_find(cluster, keys, problem);         the leader's rows show the merged cells
  *     ... ctr_rows_room, ctr_rows_set on these ...     what the statement makes of them
  *     ctr_quorum_write(cluster, problem);              one write for each replica
  *
- * A replica whose row cannot be read takes no part in this row. What is refused is refused before the
- * first write; if a later one fails, the transaction is spoiled (store/guard.h), for inside one
+ * A replica whose row cannot be read takes no part in this row. What is refused is refused before
+ * the first write; if a later one fails, the transaction is spoiled (store/guard.h), for inside one
  * SQLite does not take back the first.
  */
 #ifndef CTR_SYNC_QUORUM_H

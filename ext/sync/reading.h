@@ -35,8 +35,8 @@ typedef struct ctr_reading {
 int ctr_reading_open(ctr_reading *reading, ctr_cluster *cluster, ctr_problem *problem);
 void ctr_reading_close(ctr_reading *reading);
 
-/* Starts anew. A plan for a `unique` row is served with the row of exactly these values first; if the
- * arguments may mean other rows too, they follow. */
+/* Starts anew. A plan for a `unique` row is served with the row of exactly these values first; if
+ * the arguments may mean other rows too, they follow. */
 void ctr_reading_start(ctr_reading *reading, const char *plan, int argc, sqlite3_value **argv,
                        bool unique, ctr_problem *problem);
 

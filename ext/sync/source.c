@@ -31,7 +31,8 @@ static bool has_pending_write(sqlite3 *host, const char *schema)
     return !sqlite3_get_autocommit(host);
 }
 
-/* Opens the file and holds a snapshot of it. As long as the host would wait for a lock, we wait too. */
+/* Opens the file and holds a snapshot of it. As long as the host would wait for a lock, we wait
+ * too. */
 static void open_own(ctr_source *source, sqlite3 *host, const char *path, const char *vfs,
                      ctr_problem *problem)
 {

@@ -48,9 +48,15 @@ class Disk:
         if not pending:
             self.db.execute(TABLE)
 
-    def ids(self):
-        """Under which it may have written."""
-        return {id_of(self.name), negated(id_of(self.name))} if self.name else {self.id()}
+    def answers_to(self, one):
+        """May a refusal mean this file by that id? A pending one is called by its holder."""
+        if one == self.holder():
+            return True
+        return self.promoted and one == (id_of(self.name) if self.name else self.id())
+
+    def holder(self):
+        row = self.db.execute("SELECT hex(holder) FROM counter_replica").fetchone()
+        return str(uuid.UUID(row[0]))
 
     def id(self):
         return self.db.execute("SELECT counter_id()").fetchone()[0]
@@ -117,18 +123,18 @@ class World:
         return any(not disk.lost for disk in [self.made_by[one], *self.had_by.get(one, [])])
 
     def lose(self, pending, one):
-        """The operator declares those lost that have written under an id, if all of them are gone."""
-        writers = [disk for disk in self.disks if disk is not pending and one in disk.ids()]
-        if not writers or not all(disk.gone for disk in writers if not disk.lost):
+        """The operator declares a file lost if all are gone that may be meant."""
+        meant = [disk for disk in self.disks if disk is not pending and disk.answers_to(one)]
+        if not meant or not all(disk.gone for disk in meant if not disk.lost):
             return
-        for disk in writers:
+        for disk in meant:
             if not disk.lost:
                 self.declare_lost(disk)
-            pending.db.execute("SELECT counter_lost(?)", (one,))
+        pending.db.execute("SELECT counter_lost(?)", (one,))
 
     def in_order(self, ids):
         """Random ids must not change what the seed makes."""
-        return sorted(set(ids), key=lambda one: [one in disk.ids() for disk in self.disks],
+        return sorted(set(ids), key=lambda one: [disk.answers_to(one) for disk in self.disks],
                       reverse=True)
 
     def work_on(self, pending):
@@ -144,7 +150,7 @@ class World:
         for one in self.in_order(re.findall(r"[0-9a-f]{8}-[0-9a-f-]{27}", missing)):
             self.lose(pending, one)
             for disk in self.there():
-                if one in disk.ids() and self.chance.random() < 0.7:
+                if disk.answers_to(one) and self.chance.random() < 0.7:
                     self.pull(disk, pending)
                     self.pull(pending, disk)
         if "retire the holder" in missing and self.chance.random() < 0.5:
@@ -163,8 +169,10 @@ class World:
             return
         pending = self.add(name, pending=True)
         for disk in self.disks:
-            if disk.gone and disk.name == name and not disk.promoted:
-                self.lose(pending, negated(id_of(name)))
+            if disk.gone and disk.name == name and not disk.promoted and disk is not pending:
+                if not disk.lost:
+                    self.declare_lost(disk)
+                pending.db.execute("SELECT counter_lost(?)", (negated(id_of(name)),))
 
     def step(self):
         disk = self.chance.choice(self.there())
@@ -318,7 +326,9 @@ def test_after_an_earlier_pending_file_is_lost_everybody_is_pulled_from_again(ra
         pull(last, disk)
     count(racks.new)
     pull(racks.second, racks.new)
-    lose(last, negated(id_of("dc1:rack1")))
+    assert "tell the one that is lost by its holder" in refusal(
+        last, f"SELECT counter_lost('{negated(id_of('dc1:rack1'))}')")
+    lose(last, racks.new.holder())
     assert f"pull from {racks.second.id()}" in refusal(last, COUNT)
     for disk in (racks.third, racks.second, racks.old):
         pull(last, disk)
@@ -350,7 +360,7 @@ def test_nobody_takes_over_a_name_while_others_do_not_know_the_epoch(racks):
         pull(racks.new, disk)
     racks.old.db.execute("SELECT counter_retire()")
     pull(racks.new, racks.old)
-    assert "let pull, and pull from" in refusal(racks.new, PROMOTE)
+    assert "let it pull from here, then pull from it:" in refusal(racks.new, PROMOTE)
     meet(racks.new, racks.second, racks.third)
     racks.new.db.execute(PROMOTE)
 

@@ -27,7 +27,7 @@ SELECT id, clock, value FROM v_cells, counter_shards(n) WHERE id = counter_id();
 SELECT counter_value(counter_inc(NULL)), clock FROM counter_shards(counter_inc(NULL, 2));
 --= 1|4294967296
 SELECT counter_promote() IS NULL;
---!~ counter_promote: main cannot take over 'dc1:rack1' yet: let pull, and pull from *
+--!~ counter_promote: main cannot take over 'dc1:rack1' yet: let it pull from here, then pull from it: *
 SELECT * FROM counter_sync('phone');
 --= v|2|1|0
 SELECT * FROM counter_pull('phone');
