@@ -1,5 +1,9 @@
 -- A cluster: several replicas behind one table of a connection.
 
+-- Is prepared again when some schema is another one.
+-- name: CLUSTER_SENTRY
+SELECT 1 FROM "{schema}".sqlite_master LIMIT 0;
+
 -- Is a replica still the file that it was?
 -- name: CLUSTER_LOOK
 SELECT t.name, t.token, r.id, r.name, r.refuses

@@ -175,8 +175,10 @@ void ctr_cluster_end(ctr_cluster *cluster)
 int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem)
 {
     note_transaction(cluster);
-    for (int i = 0; i < cluster->n; i++)
+    for (int i = 0; i < cluster->n; i++) {
         ctr_member_look(&cluster->members[i], cluster->birth, &cluster->shape, problem);
+        is_doubled(cluster, i);
+    }
     return problem->rc;
 }
 

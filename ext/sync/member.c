@@ -25,10 +25,11 @@ void ctr_member_forget(ctr_member *member)
     ctr_stream_release(&member->streams);
     ctr_floors_release(&member->floors);
     ctr_merge_close(&member->merge);
+    sqlite3_finalize(member->sentry);
     sqlite3_finalize(member->look);
     sqlite3_finalize(member->lock);
-    member->look = member->lock = NULL;
-    member->open = false;
+    member->sentry = member->look = member->lock = NULL;
+    member->open = member->stale = false;
 }
 
 void ctr_member_close(ctr_member *member)
@@ -96,11 +97,12 @@ static bool is_text(sqlite3_stmt *row, int column, const char *text)
     return found && strcmp(found, text) == 0;
 }
 
-static bool is_bytes(sqlite3_stmt *row, int column, const uint8_t bytes[CTR_ID_SIZE])
+static bool take_bytes(sqlite3_stmt *row, int column, uint8_t bytes[CTR_ID_SIZE])
 {
     const void *found = sqlite3_column_blob(row, column);
-    return found && sqlite3_column_bytes(row, column) == CTR_ID_SIZE &&
-           memcmp(found, bytes, CTR_ID_SIZE) == 0;
+    if (!found || sqlite3_column_bytes(row, column) != CTR_ID_SIZE) return false;
+    memcpy(bytes, found, CTR_ID_SIZE);
+    return true;
 }
 
 static void note_name(ctr_member *member, sqlite3_stmt *row)
@@ -112,18 +114,28 @@ static void note_name(ctr_member *member, sqlite3_stmt *row)
     member->met = true;
 }
 
-/* Is everything as it was? A statement that SQLite had to prepare anew says that some schema is
- * another one. */
+/* A statement that SQLite had to prepare anew says that some schema is another one. It is asked before
+ * anything is read, for a column may be an expression now. */
+static bool has_changed(ctr_member *member, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
+    ctr_run_row(&run, member->sentry);
+    sqlite3_reset(member->sentry);
+    return sqlite3_stmt_status(member->sentry, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+}
+
+/* The id may be another one since, and the token of the table, which is drawn anew with it. */
 static bool is_as_it_was(ctr_member *member, ctr_problem *problem)
 {
+    if (member->stale || has_changed(member, problem) || problem->rc != SQLITE_OK) return false;
     ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
     bool found = ctr_run_row(&run, member->look);
     bool same = found && is_text(member->look, LOOK_TABLE, member->merge.entry.name) &&
-                is_bytes(member->look, LOOK_TOKEN, member->merge.entry.token);
+                take_bytes(member->look, LOOK_TOKEN, member->merge.entry.token) &&
+                take_bytes(member->look, LOOK_ID, member->id);
     if (same) note_name(member, member->look);
-    if (same && !is_bytes(member->look, LOOK_ID, member->id)) same = false;
     sqlite3_reset(member->look);
-    return same && sqlite3_stmt_status(member->look, SQLITE_STMTSTATUS_REPREPARE, 1) == 0;
+    return same;
 }
 
 static void read_identity(ctr_member *member, ctr_problem *problem)
@@ -183,6 +195,7 @@ static void refuse_generated(ctr_member *member, ctr_problem *problem)
 static void open_look(ctr_member *member, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
+    member->sentry = ctr_run_prepare(&run, CTR_SQL_CLUSTER_SENTRY);
     member->look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_LOOK);
     ctr_run_bind_text(&run, member->look, 1, member->merge.entry.birth);
     member->lock = ctr_run_prepare(&run, CTR_SQL_SYNC_LOCK);
@@ -227,6 +240,7 @@ bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *sha
     }
     ctr_problem trouble = {SQLITE_OK, NULL};
     bool same = member->open && is_as_it_was(member, &trouble);
+    member->stale = member->open && !same && trouble.rc == SQLITE_OK;
     if (!same && member->streams.out > 0)
         ctr_problem_set(&trouble, SQLITE_LOCKED, "it has changed while another statement reads it");
     if (!same && trouble.rc == SQLITE_OK) {

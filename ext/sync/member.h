@@ -27,7 +27,8 @@ typedef struct ctr_member {
     ctr_conflicts conflicts;
     ctr_floors floors; /* for reads: nothing is written for their sake */
     ctr_streams streams;
-    sqlite3_stmt *look, *lock;
+    sqlite3_stmt *sentry, *look, *lock;
+    bool stale; /* it has changed, and a cursor is in it yet */
 
     /* In this transaction. */
     bool locked, durable;

@@ -594,3 +594,51 @@ def test_status_tells_that_a_replica_was_retired(named):
     assert "main was retired and does not count any more" in refused(db, ADD, 1)
     assert rows(db, STATUS)[0] == ("main", 1, "retired")
     db.close()
+
+
+def test_a_trigger_made_under_a_cursor_never_runs(files):
+    db = coordinator(files, read="ALL", write="ALL")
+    add_rows(db)
+    db.execute("CREATE TABLE east.log(x)")
+    rows(db, "SELECT 1 FROM traffic")
+    cursor = db.execute("SELECT path FROM traffic ORDER BY path")
+    cursor.fetchone()
+    db.execute("CREATE TRIGGER east.stop AFTER UPDATE ON page_views_cells"
+               " BEGIN INSERT INTO log VALUES (1); END")
+    for _ in range(2):
+        assert CHANGED in refused(db, "SELECT count(*) FROM traffic")
+    cursor.close()
+    assert "has the trigger stop" in refused(db, "UPDATE traffic SET hits = hits + 1")
+    assert rows(db, "SELECT count(*) FROM east.log") == [(0,)]
+    db.close()
+
+
+def test_a_column_that_became_an_expression_since_the_last_look_is_not_computed(files):
+    db = coordinator(files)
+    db.execute(ADD, [1])
+    calls = never_run(db)
+    generate_the_id(db)
+    calls.clear()
+    assert hits(db) == 1
+    assert (calls, rows(db, STATUS)[1][1]) == ([], 0)
+    db.close()
+
+
+def test_an_update_of_many_rows_counts_where_its_leader_finds_a_twin(files):
+    db = coordinator(files, read="TWO", write="ALL")
+    add_rows(db, 3)
+    before = rows(db, "SELECT counter_id()")[0][0]
+    for schema in NAMES[1:]:
+        give_shard(db, schema, before, 2, 6)
+    db.execute("UPDATE traffic SET hits = hits + 1")
+    assert rows(db, "SELECT counter_id()")[0][0] != before
+    assert rows(db, "SELECT why FROM counter_conflicts")[0] == ("own",)
+    db.close()
+
+
+def test_status_tells_that_a_replica_is_the_file_of_another(files):
+    db = coordinator(files)
+    db.execute("DETACH west")
+    db.execute("ATTACH ? AS west", [files["main"]])
+    assert rows(db, STATUS)[2] == ("west", 0, "it is the same file as main")
+    db.close()
