@@ -9,16 +9,14 @@ SQLITE_EXTENSION_INIT1
 enum { OLDEST_SQLITE = 3031000 }; /* INNOCUOUS and DIRECTONLY came with 3.31 */
 
 static int (*const FUNCTIONS[])(sqlite3 *) = {
-    ctr_cells_register,
-    ctr_aggregates_register,
-    ctr_shards_register,
-    ctr_keys_register,
+    ctr_cells_register, ctr_aggregates_register, ctr_shards_register,
+    ctr_keys_register,  ctr_contexts_register,
 };
 
 static int (*const SHARING[])(sqlite3 *, ctr_shared *) = {
     ctr_internal_register, ctr_table_register,   ctr_exchange_register, ctr_replica_register,
     ctr_history_register,  ctr_changes_register, ctr_contents_register, ctr_coordinator_register,
-    ctr_status_register,   ctr_admin_register,
+    ctr_status_register,   ctr_add_register,     ctr_admin_register,
 };
 
 static int register_all(sqlite3 *db)

@@ -52,3 +52,10 @@ SELECT "{values}";
 -- Two values of one key column.
 -- name: ROWS_COMPARE
 SELECT (?1 > ?2 COLLATE "{name}") - (?1 < ?2 COLLATE "{name}");
+
+-- Through the counter table itself, for counter_add.
+-- name: ADD_INSERT
+INSERT INTO "{schema}"."{table}"("{columns}") VALUES ("{values}");
+
+-- name: ADD_SELECT
+SELECT "{name}" FROM "{schema}"."{table}" WHERE "{constraint}";

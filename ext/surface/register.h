@@ -17,6 +17,7 @@ enum {
 int ctr_cells_register(sqlite3 *db);      /* functions of cells */
 int ctr_aggregates_register(sqlite3 *db); /* counter_merge(cell), counter_sum, counter_collect */
 int ctr_shards_register(sqlite3 *db);     /* counter_shards */
+int ctr_contexts_register(sqlite3 *db);   /* counter_from_cassandra, counter_to_cassandra */
 int ctr_keys_register(sqlite3 *db);       /* counter_key, _key_json, _mark, _seen */
 
 /* What those share that work with files: the connection's guard, the sync that is running, the
@@ -46,6 +47,7 @@ int ctr_changes_register(sqlite3 *db, ctr_shared *shared);  /* counter_changes *
 int ctr_contents_register(sqlite3 *db, ctr_shared *shared); /* digests, floors */
 int ctr_coordinator_register(sqlite3 *db, ctr_shared *shared); /* USING counter_cluster(...) */
 int ctr_status_register(sqlite3 *db, ctr_shared *shared);      /* counter_cluster_status */
+int ctr_add_register(sqlite3 *db, ctr_shared *shared);      /* counter_add */
 int ctr_internal_register(sqlite3 *db, ctr_shared *shared);    /* counter_guard, counter_witness */
 
 /* Is the library in this connection already? A second guard beside the first would not know what

@@ -1,0 +1,173 @@
+/* core/context.c - reads, merges and writes Cassandra's counter contexts. */
+#include "core/context.h"
+
+#include <string.h>
+
+enum { ID = 0, CLOCK = CTR_ID_SIZE, COUNT = CTR_ID_SIZE + 8, GLOBAL_MARK = 32768 };
+
+const char *ctr_context_text(ctr_context_status status)
+{
+    static const char *const TEXTS[] = {
+        [CTR_CONTEXT_OK] = "is well-formed",
+        [CTR_CONTEXT_SHORT] = "is shorter than its header says",
+        [CTR_CONTEXT_CLEARS_LOCAL] = "has a negative number of header elements: it is marked to "
+                                     "have its local shards cleared, "
+                                     "which Cassandra nodes do among themselves",
+        [CTR_CONTEXT_UNEVEN] = "does not end with a whole shard of 32 bytes",
+        [CTR_CONTEXT_ELEMENT_BEYOND] = "has a header element for a shard that it does not have",
+        [CTR_CONTEXT_ELEMENT_DOUBLED] = "has header elements that do not ascend",
+        [CTR_CONTEXT_UNSORTED] = "has ids that do not ascend",
+        [CTR_CONTEXT_CLOCK] = "has a clock that is below 1",
+        [CTR_CONTEXT_OVERFLOW] = "has local shards whose sum is an integer overflow",
+    };
+    return TEXTS[status];
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static int get_int16(const uint8_t *bytes)
+{
+    int n = bytes[0] << 8 | bytes[1];
+    return n >= 32768 ? n - 65536 : n;
+}
+
+static uint8_t *put_int16(uint8_t *out, int n)
+{
+    *out++ = (uint8_t)((unsigned)n >> 8);
+    *out++ = (uint8_t)n;
+    return out;
+}
+
+static int64_t get_int64(const uint8_t *bytes)
+{
+    uint64_t n = 0;
+    int64_t value;
+    for (int i = 0; i < 8; i++) n = n << 8 | bytes[i];
+    memcpy(&value, &n, sizeof value);
+    return value;
+}
+
+static uint8_t *put_int64(uint8_t *out, int64_t n)
+{
+    for (int shift = 56; shift >= 0; shift -= 8) *out++ = (uint8_t)((uint64_t)n >> shift);
+    return out;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+size_t ctr_context_room(size_t size)
+{
+    return size / CTR_CONTEXT_SHARD;
+}
+
+/* The kinds of the shards, as the elements say. */
+static ctr_context_status read_elements(const uint8_t *bytes, int n_elements,
+                                        ctr_context_shard *shards, size_t n)
+{
+    int last = -1;
+    for (int i = 0; i < n_elements; i++) {
+        int element = get_int16(bytes + CTR_CONTEXT_HEAD + CTR_CONTEXT_ELEMENT * i);
+        int index = element < 0 ? element + GLOBAL_MARK : element;
+        if ((size_t)index >= n) return CTR_CONTEXT_ELEMENT_BEYOND;
+        if (index <= last) return CTR_CONTEXT_ELEMENT_DOUBLED;
+        shards[index].kind = element < 0 ? CTR_CONTEXT_GLOBAL : CTR_CONTEXT_LOCAL;
+        last = index;
+    }
+    return CTR_CONTEXT_OK;
+}
+
+static ctr_context_status read_shards(const uint8_t *body, ctr_context_shard *shards, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *at = body + i * CTR_CONTEXT_SHARD;
+        shards[i] = (ctr_context_shard){{at + ID, get_int64(at + CLOCK), get_int64(at + COUNT)},
+                                        CTR_CONTEXT_REMOTE};
+        if (shards[i].shard.clock < 1) return CTR_CONTEXT_CLOCK;
+        if (i > 0 && memcmp(shards[i - 1].shard.id, shards[i].shard.id, CTR_ID_SIZE) >= 0)
+            return CTR_CONTEXT_UNSORTED;
+    }
+    return CTR_CONTEXT_OK;
+}
+
+ctr_context_status ctr_context_open(const uint8_t *bytes, size_t size, ctr_context_shard *shards,
+                                    size_t *n)
+{
+    *n = 0;
+    if (size < CTR_CONTEXT_HEAD) return CTR_CONTEXT_SHORT;
+    int n_elements = get_int16(bytes);
+    if (n_elements < 0) return CTR_CONTEXT_CLEARS_LOCAL;
+    size_t head = CTR_CONTEXT_HEAD + CTR_CONTEXT_ELEMENT * (size_t)n_elements;
+    if (size < head) return CTR_CONTEXT_SHORT;
+    if ((size - head) % CTR_CONTEXT_SHARD != 0) return CTR_CONTEXT_UNEVEN;
+    size_t found = (size - head) / CTR_CONTEXT_SHARD;
+    ctr_context_status status = read_shards(bytes + head, shards, found);
+    if (status == CTR_CONTEXT_OK) status = read_elements(bytes, n_elements, shards, found);
+    if (status == CTR_CONTEXT_OK) *n = found;
+    return status;
+}
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+static bool add_overflows(int64_t a, int64_t b)
+{
+    return b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b;
+}
+
+static ctr_context_status merge_shard(const ctr_context_shard *a, const ctr_context_shard *b,
+                                      ctr_context_shard *out)
+{
+    *out = *a;
+    if (a->kind != b->kind) {
+        if (b->kind > a->kind) *out = *b;
+    } else if (a->kind != CTR_CONTEXT_LOCAL) {
+        if (ctr_shard_beats(&b->shard, &a->shard)) *out = *b;
+    } else if (add_overflows(a->shard.clock, b->shard.clock) ||
+               add_overflows(a->shard.value, b->shard.value)) {
+        return CTR_CONTEXT_OVERFLOW;
+    } else {
+        out->shard.clock += b->shard.clock;
+        out->shard.value += b->shard.value;
+    }
+    return CTR_CONTEXT_OK;
+}
+
+ctr_context_status ctr_context_merge(const ctr_context_shard *a, size_t n_a,
+                                     const ctr_context_shard *b, size_t n_b, ctr_context_shard *out,
+                                     size_t *n)
+{
+    size_t i = 0, j = 0;
+    for (*n = 0; i < n_a || j < n_b; (*n)++) {
+        int order = i == n_a   ? 1
+                    : j == n_b ? -1
+                               : memcmp(a[i].shard.id, b[j].shard.id, CTR_ID_SIZE);
+        if (order == 0) {
+            ctr_context_status status = merge_shard(&a[i++], &b[j++], &out[*n]);
+            if (status != CTR_CONTEXT_OK) return status;
+        } else {
+            out[*n] = order < 0 ? a[i++] : b[j++];
+        }
+    }
+    return CTR_CONTEXT_OK;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+size_t ctr_context_size(size_t n)
+{
+    return CTR_CONTEXT_HEAD + n * (CTR_CONTEXT_ELEMENT + CTR_CONTEXT_SHARD);
+}
+
+size_t ctr_context_write(const ctr_cell *cell, uint8_t *out)
+{
+    ctr_shard shard;
+    int n = 0;
+    for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) n++;
+    uint8_t *end = put_int16(out, n);
+    for (int i = 0; i < n; i++) end = put_int16(end, i - GLOBAL_MARK);
+    for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) {
+        memcpy(end, shard.id, CTR_ID_SIZE);
+        end = put_int64(end + CTR_ID_SIZE, shard.clock);
+        end = put_int64(end, shard.value);
+    }
+    return (size_t)(end - out);
+}

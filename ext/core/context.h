@@ -1,0 +1,77 @@
+/* core/context.h - Cassandra's counter contexts, for import and export.
+ *
+ * A context is what Cassandra keeps for one counter cell (org.apache.cassandra.db.context.
+ * CounterContext), big-endian:
+ *
+ *     int16    n              header elements
+ *     int16    element        n times: the shard at index i is global: i - 32768, or local: i
+ *     32 bytes shard          counter id (16), clock (int64), count (int64); ascending by id, unsigned
+ *
+ * A shard without an element is remote. Global shards are those since Cassandra 2.1 and those of
+ * ScyllaDB; local and remote ones are left over from before:
+ *
+ *     global + global         the higher clock, then the higher count
+ *     global + other          the global one, whatever the clocks
+ *     local + local           clocks and counts are added
+ *     local + remote          the local one
+ *     remote + remote         the higher clock, then the higher count
+ *
+ * Nothing here allocates.
+ */
+#ifndef CTR_CORE_CONTEXT_H
+#define CTR_CORE_CONTEXT_H
+
+#include "counter_cell.h"
+
+enum {
+    CTR_CONTEXT_MOST = 32767, /* shards of a context that is written, for each has an element */
+    CTR_CONTEXT_HEAD = 2,
+    CTR_CONTEXT_ELEMENT = 2,
+    CTR_CONTEXT_SHARD = 32
+};
+
+typedef enum ctr_context_status {
+    CTR_CONTEXT_OK,
+    CTR_CONTEXT_SHORT,        /* no room for the number of elements, or for them */
+    CTR_CONTEXT_CLEARS_LOCAL, /* a negative number of elements: a mark of old nodes among themselves */
+    CTR_CONTEXT_UNEVEN,       /* what follows the header is no whole number of shards */
+    CTR_CONTEXT_ELEMENT_BEYOND,  /* an element points behind the last shard */
+    CTR_CONTEXT_ELEMENT_DOUBLED, /* elements do not ascend */
+    CTR_CONTEXT_UNSORTED,        /* ids do not ascend */
+    CTR_CONTEXT_CLOCK,           /* a clock that no cell can have: below 1 */
+    CTR_CONTEXT_OVERFLOW /* local shards whose clocks or counts leave int64 when they are added */
+} ctr_context_status;
+
+typedef enum ctr_context_kind {
+    CTR_CONTEXT_REMOTE,
+    CTR_CONTEXT_LOCAL,
+    CTR_CONTEXT_GLOBAL
+} ctr_context_kind;
+
+typedef struct ctr_context_shard {
+    ctr_shard shard; /* its id is lent by the context */
+    ctr_context_kind kind;
+} ctr_context_shard;
+
+/* How many shards there are room for in so many bytes, at most. */
+size_t ctr_context_room(size_t size);
+
+/* Checks all of `bytes` and takes them apart into `shards`, which has room for ctr_context_room(size);
+ * *n of them, ascending by id. */
+ctr_context_status ctr_context_open(const uint8_t *bytes, size_t size, ctr_context_shard *shards,
+                                    size_t *n);
+
+/* Merges two lists that ascend by id; `out` has room for both. */
+ctr_context_status ctr_context_merge(const ctr_context_shard *a, size_t n_a,
+                                     const ctr_context_shard *b, size_t n_b, ctr_context_shard *out,
+                                     size_t *n);
+
+/* The context of global shards of a cell, whose life it does not tell; needs ctr_context_size(n) bytes
+ * for n shards, at most CTR_CONTEXT_MOST. */
+size_t ctr_context_size(size_t n);
+size_t ctr_context_write(const ctr_cell *cell, uint8_t *out);
+
+/* A clause for each status, to follow a noun: "is too short". Static text. */
+const char *ctr_context_text(ctr_context_status status);
+
+#endif

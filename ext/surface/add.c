@@ -1,0 +1,204 @@
+/* surface/add.c - counter_add(table, column, n, key...): adds, and returns the new value.
+ *
+ *     SELECT counter_add('page_views', 'hits', 1, '/', 12);
+ *
+ * The same as an INSERT of the row and a SELECT of the counter, with their refusals, in the transaction
+ * that is open or one of its own. `table` is a counter table, `schema.table` one in an attached
+ * database, or a cluster. The values of the key come in key order.
+ */
+#include <string.h>
+
+#include "store/catalog.h"
+#include "store/shape.h"
+#include "surface/args.h"
+#include "surface/register.h"
+
+static const char NAME[] = "counter_add";
+
+enum { ARG_TABLE, ARG_COLUMN, ARG_N, ARG_KEYS };
+
+/* The table that is meant, and its columns. */
+typedef struct target {
+    sqlite3 *db;
+    char *schema, *table; /* owned */
+    ctr_shape shape;
+    bool found;
+} target;
+
+static void close_target(target *to)
+{
+    sqlite3_free(to->schema);
+    sqlite3_free(to->table);
+    ctr_shape_close(&to->shape);
+}
+
+/* ---- finding the table ----------------------------------------------------------------------- */
+
+static bool look_in(target *to, const char *schema, const char *table, ctr_problem *problem)
+{
+    ctr_catalog_entry entry = {0};
+    if (problem->rc != SQLITE_OK || to->found || !ctr_run_has_schema(to->db, schema)) return false;
+    if (!ctr_shape_is_table(to->db, schema, "counter_tables", problem)) return false;
+    to->found = ctr_catalog_named(&entry, to->db, schema, table, problem);
+    if (to->found) {
+        to->schema = sqlite3_mprintf("%s", schema);
+        to->table = sqlite3_mprintf("%s", entry.name);
+        if (!to->schema || !to->table) ctr_problem_nomem(problem);
+        if (problem->rc == SQLITE_OK) ctr_shape_read(&to->shape, to->db, schema, table, problem);
+    }
+    ctr_catalog_close_entry(&entry);
+    return to->found;
+}
+
+static void take_cluster(target *to, const ctr_cluster_entry *entry, ctr_problem *problem)
+{
+    to->found = true;
+    to->schema = sqlite3_mprintf("temp");
+    to->table = sqlite3_mprintf("%s", entry->name);
+    if (!to->schema || !to->table) ctr_problem_nomem(problem);
+    ctr_shape_copy(&to->shape, &entry->cluster->shape, problem);
+}
+
+/* As SQLite looks for a name: temp, main, the attached ones. */
+static void look_everywhere(target *to, const char *table, ctr_problem *problem)
+{
+    look_in(to, "temp", table, problem);
+    ctr_run run = ctr_run_on(to->db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
+    while (!to->found && ctr_run_row(&run, row))
+        look_in(to, (const char *)sqlite3_column_text(row, 1), table, problem);
+    sqlite3_finalize(row);
+}
+
+static void find_table(target *to, ctr_shared *shared, const char *name, ctr_problem *problem)
+{
+    ctr_cluster_entry *entry = ctr_clusters_find(&shared->clusters, name);
+    const char *dot = strchr(name, '.');
+    if (entry && entry->cluster) take_cluster(to, entry, problem);
+    if (!to->found) look_everywhere(to, name, problem);
+    if (!to->found && dot) {
+        char *schema = sqlite3_mprintf("%.*s", (int)(dot - name), name);
+        if (schema)
+            look_in(to, schema, dot + 1, problem);
+        else
+            ctr_problem_nomem(problem);
+        sqlite3_free(schema);
+    }
+    if (!to->found) ctr_problem_set(problem, SQLITE_ERROR, "there is no counter table '%s'", name);
+}
+
+/* ---- the two statements ---------------------------------------------------------------------- */
+
+static bool is_counter(const ctr_shape *shape, const char *name)
+{
+    for (int i = 0; i < shape->n_counters; i++)
+        if (sqlite3_stricmp(shape->columns[shape->counters[i]].name, name) == 0) return true;
+    return false;
+}
+
+static void check(const target *to, const char *column, int n_keys, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    if (!is_counter(&to->shape, column))
+        ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter '%s'", to->table, column);
+    if (n_keys == to->shape.n_keys) return;
+    char *keys = ctr_shape_key_list(&to->shape);
+    if (!keys) ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_ERROR, "the key of %s is (%s): %d value%s needed, not %d",
+                    to->table, keys, to->shape.n_keys, to->shape.n_keys == 1 ? " is" : "s are",
+                    n_keys);
+    sqlite3_free(keys);
+}
+
+/* Parameters 1 ... are the key, the one behind it is what is added. */
+static sqlite3_stmt *prepare_insert(const target *to, const char *column, ctr_problem *problem)
+{
+    char *keys = ctr_shape_key_list(&to->shape);
+    sqlite3_str *values = sqlite3_str_new(NULL), *columns = sqlite3_str_new(NULL);
+    for (int i = 0; i <= to->shape.n_keys; i++)
+        sqlite3_str_appendf(values, "%s?%d", i ? ", " : "", i + 1);
+    sqlite3_str_appendf(columns, "%s, \"%w\"", keys ? keys : "", column);
+    char *value_list = sqlite3_str_finish(values), *column_list = sqlite3_str_finish(columns);
+    if (!keys || !value_list || !column_list) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
+    run.slots.columns = column_list;
+    run.slots.values = value_list;
+    sqlite3_stmt *made = ctr_run_prepare(&run, CTR_SQL_ADD_INSERT);
+    sqlite3_free(keys);
+    sqlite3_free(value_list);
+    sqlite3_free(column_list);
+    return made;
+}
+
+static sqlite3_stmt *prepare_select(const target *to, const char *column, ctr_problem *problem)
+{
+    sqlite3_str *match = sqlite3_str_new(NULL);
+    for (int i = 0; i < to->shape.n_keys; i++)
+        sqlite3_str_appendf(match, "%s\"%w\" = ?%d", i ? " AND " : "",
+                            to->shape.columns[to->shape.keys[i]].name, i + 1);
+    char *constraint = sqlite3_str_finish(match);
+    if (!constraint) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
+    run.slots.name = column;
+    run.slots.constraint = constraint;
+    sqlite3_stmt *made = ctr_run_prepare(&run, CTR_SQL_ADD_SELECT);
+    sqlite3_free(constraint);
+    return made;
+}
+
+static bool run_with(const target *to, sqlite3_stmt *statement, sqlite3_value **keys,
+                     sqlite3_value *n, ctr_problem *problem)
+{
+    for (int i = 0; statement && i < to->shape.n_keys; i++)
+        ctr_problem_sqlite(problem, to->db, sqlite3_bind_value(statement, i + 1, keys[i]));
+    if (statement && n) sqlite3_bind_value(statement, to->shape.n_keys + 1, n);
+    ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
+    return ctr_run_row(&run, statement);
+}
+
+static void add(sqlite3_context *ctx, const target *to, const char *column, sqlite3_value **argv,
+                ctr_problem *problem)
+{
+    sqlite3_stmt *insert = prepare_insert(to, column, problem);
+    run_with(to, insert, argv + ARG_KEYS, argv[ARG_N], problem);
+    sqlite3_finalize(insert);
+    sqlite3_stmt *select = prepare_select(to, column, problem);
+    if (run_with(to, select, argv + ARG_KEYS, NULL, problem))
+        sqlite3_result_value(ctx, sqlite3_column_value(select, 0));
+    sqlite3_finalize(select);
+}
+
+/* ---- the function ---------------------------------------------------------------------------- */
+
+static const char *text_argument(sqlite3_context *ctx, const char *what, sqlite3_value *value)
+{
+    if (sqlite3_value_type(value) == SQLITE_TEXT) return (const char *)sqlite3_value_text(value);
+    ctr_arg_refuse(ctx, NAME, what, "TEXT", value);
+    return NULL;
+}
+
+static void fn_add(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    int64_t n;
+    if (argc < ARG_KEYS) {
+        ctr_arg_error(ctx, "%s: it takes the table, the counter, what to add, and the key", NAME);
+        return;
+    }
+    const char *table = text_argument(ctx, "the table", argv[ARG_TABLE]);
+    const char *column = table ? text_argument(ctx, "the counter", argv[ARG_COLUMN]) : NULL;
+    if (!table || !column) return;
+    if (!ctr_arg_integer(ctx, NAME, "n", argv[ARG_N], INT64_MIN, INT64_MAX, &n)) return;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    target to = {.db = sqlite3_context_db_handle(ctx)};
+    find_table(&to, sqlite3_user_data(ctx), table, &problem);
+    check(&to, column, argc - ARG_KEYS, &problem);
+    if (problem.rc == SQLITE_OK) add(ctx, &to, column, argv, &problem);
+    close_target(&to);
+    ctr_arg_problem(ctx, NAME, &problem);
+}
+
+int ctr_add_register(sqlite3 *db, ctr_shared *shared)
+{
+    return sqlite3_create_function_v2(db, NAME, -1, CTR_ADMIN, ctr_shared_hold(shared), fn_add,
+                                      NULL, NULL, ctr_shared_drop);
+}
