@@ -19,6 +19,15 @@ CREATE TABLE "{schema}"."{table}_floors"(
   _bytes INTEGER NOT NULL DEFAULT 0,
   "{definition}");
 
+-- name: SCHEMA_CREATE_OPS
+CREATE TABLE "{schema}"."{table}_ops"(_id INTEGER PRIMARY KEY, request NOT NULL UNIQUE, what TEXT NOT NULL);
+
+-- name: SCHEMA_DROP_OPS
+DROP TABLE IF EXISTS "{schema}"."{table}_ops";
+
+-- name: SCHEMA_RENAME_OPS
+ALTER TABLE "{schema}"."{table}_ops" RENAME TO "{name}_ops";
+
 -- name: SCHEMA_DROP_CELLS
 DROP TABLE IF EXISTS "{schema}"."{table}_cells";
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-const char *const ctr_shape_suffixes[] = {"cells", "news", "floors", NULL};
+const char *const ctr_shape_suffixes[] = {"cells", "news", "floors", "ops", NULL};
 
 /* ---- the struct ------------------------------------------------------------------------------ */
 
@@ -157,6 +157,7 @@ void ctr_shape_create(const ctr_shape *shape, sqlite3 *db, const char *schema, c
     run.slots.keys = keys;
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_CELLS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_NEWS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_OPS, NULL);
     run.slots.definition = floors;
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_FLOORS, NULL);
     sqlite3_free(definition);
@@ -170,6 +171,7 @@ void ctr_shape_drop(sqlite3 *db, const char *schema, const char *table, ctr_prob
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_CELLS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_NEWS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_FLOORS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_OPS, NULL);
 }
 
 void ctr_shape_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
@@ -180,6 +182,7 @@ void ctr_shape_rename(sqlite3 *db, const char *schema, const char *table, const 
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_CELLS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_NEWS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_FLOORS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_OPS, NULL);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -14,6 +14,9 @@
  *       _id INTEGER PRIMARY KEY, _seq, _rows, _bytes,         see store/floors.h
  *       path TEXT COLLATE "BINARY", hour INTEGER COLLATE "BINARY")
  *
+ *     CREATE TABLE page_views_ops(
+ *       _id INTEGER PRIMARY KEY, request NOT NULL UNIQUE, what TEXT NOT NULL)  see store/requests.h
+ *
  * The columns of the UNIQUE constraint are the key, in its order; the other columns are counters,
  * each a cell or NULL. Names that begin with an underscore are ours. A stored table that is
  * anything else is damaged, and is refused before it is used.
@@ -55,7 +58,7 @@ int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem);
 int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                    ctr_problem *problem);
 
-/* The stored tables of a counter table: "cells", "news", "floors"; NULL at the end. */
+/* The stored tables of a counter table: "cells", "news", "floors", "ops"; NULL at the end. */
 extern const char *const ctr_shape_suffixes[];
 
 /* Creates, drops and renames the stored tables. */

@@ -79,7 +79,12 @@ bool ctr_access_is_below(ctr_table *table, ctr_problem *problem)
 int ctr_access_write(ctr_table *table, ctr_problem *problem)
 {
     if (table->cluster) return ctr_quorum_write(table->cluster, problem);
-    return ctr_rows_write(table->rows, table->keys, problem);
+    ctr_guard *guard = table->joined.guard;
+    unsigned transaction = ctr_guard_transaction(guard);
+    if (ctr_request_remember(table, problem)) return problem->rc;
+    ctr_rows_write(table->rows, table->keys, problem);
+    if (problem->rc != SQLITE_OK && table->request) ctr_guard_spoil(guard, transaction);
+    return problem->rc;
 }
 
 int ctr_access_raise(ctr_table *table, ctr_problem *problem)

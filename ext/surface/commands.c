@@ -5,6 +5,7 @@
  *     INSERT INTO t(t, k, n) VALUES ('reset n', 'a', 5)        the next life of one counter
  *     INSERT INTO t(t, k) VALUES ('delete n', 'a')             the tombstone of one counter
  *     INSERT INTO t(t, k) VALUES ('purge below', 'b')          rows below are removed for good
+ *     INSERT INTO t(t) VALUES ('forget requests 1000')         all request ids but the newest
  *     INSERT INTO t(t) VALUES ('read=ALL')                     the level of a cluster, from now on
  *
  * Reset starts at the values given, or at 0; it works on deleted and missing rows too.
@@ -233,6 +234,30 @@ static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *proble
     ctr_access_raise(table, problem);
 }
 
+/* ---- requests ---------------------------------------------------------------------------------- */
+
+/* How many are kept, of "forget requests 1000"; -1: the command is another. */
+static int64_t requests_to_keep(const char *command)
+{
+    static const char WORDS[] = "forget requests ";
+    const size_t size = sizeof WORDS - 1;
+    if (sqlite3_strnicmp(command, WORDS, (int)size) != 0 || !command[size]) return -1;
+    int64_t n = 0;
+    for (const char *c = command + size; *c; c++) {
+        if (*c < '0' || *c > '9' || n > INT64_MAX / 10 - 1) return -1;
+        n = 10 * n + (*c - '0');
+    }
+    return n;
+}
+
+static void forget_requests(ctr_table *table, sqlite3_value **columns, const char *command,
+                            ctr_problem *problem)
+{
+    if (table->cluster) ctr_problem_set(problem, SQLITE_ERROR, "a cluster remembers no requests");
+    if (refuse_values(table, columns, command, problem)) return;
+    ctr_requests_forget(&table->requests, requests_to_keep(command), problem);
+}
+
 /* ---- reading the command --------------------------------------------------------------------- */
 
 /* If the command is `verb` and a name, returns the name. */
@@ -257,8 +282,8 @@ static void refuse_command(sqlite3_value *value, bool is_cluster, ctr_problem *p
     char *shown = ctr_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
-                    "unknown command %s; there are %s'integrity-check', 'purge below', 'reset', "
-                    "'reset <counter>' and 'delete <counter>'",
+                    "unknown command %s; there are %s'integrity-check', 'purge below', "
+                    "'forget requests <n>', 'reset', 'reset <counter>' and 'delete <counter>'",
                     shown ? shown : "", is_cluster ? "'read=', 'write=', 'read_repair=', " : "");
     sqlite3_free(shown);
 }
@@ -279,6 +304,8 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
 
     if (sqlite3_stricmp(command, "integrity-check") == 0)
         integrity_check(table, columns, problem);
+    else if (requests_to_keep(command) >= 0)
+        forget_requests(table, columns, command, problem);
     else if (sqlite3_stricmp(command, "purge below") == 0)
         purge(table, columns, problem);
     else if (sqlite3_stricmp(command, "reset") == 0 || to_reset)

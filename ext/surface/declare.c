@@ -85,7 +85,7 @@ int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *co
 }
 
 /* The type COUNTER has NUMERIC affinity, which leaves integers as they are. */
-char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool is_cluster)
+char *ctr_declare_vtab(const ctr_shape *shape, const char *table)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendf(out, "CREATE TABLE x(\"%w\" HIDDEN", table);
@@ -98,6 +98,6 @@ char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool is_cluste
                                 column->collation);
         sqlite3_str_appendf(out, ", \"_%w\" HIDDEN", column->name);
     }
-    sqlite3_str_appendall(out, is_cluster ? ", request_id HIDDEN)" : ")");
+    sqlite3_str_appendall(out, ", request_id HIDDEN)");
     return sqlite3_str_finish(out);
 }

@@ -277,7 +277,7 @@ int ctr_scan_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
         return SQLITE_OK;
     }
     int i = (column - 1) / 2;
-    if (i == shape->n_columns) return SQLITE_OK; /* the request id of a cluster */
+    if (i == shape->n_columns) return SQLITE_OK; /* the request id */
     int counter = shape->columns[i].counter;
     if (column == ctr_table_marker(i)) {
         if (counter >= 0 && cursor->counters[counter].asked == cursor->span)

@@ -21,6 +21,7 @@ static int table_disconnect(sqlite3_vtab *base)
     ctr_table *table = (ctr_table *)base;
     ctr_stream_release(&table->streams);
     ctr_floors_release(&table->floors);
+    ctr_requests_release(&table->requests);
     ctr_rows_close(&table->own_rows);
     ctr_shape_close(&table->shape);
     sqlite3_free(table->keys);
@@ -48,6 +49,8 @@ static void open_table(ctr_table *table, ctr_problem *problem)
                   table->post, problem);
     table->streams = (ctr_streams){
         .db = table->db, .schema = table->schema, .table = table->name, .shape = &table->shape};
+    table->requests =
+        (ctr_requests){.db = table->db, .schema = table->schema, .table = table->name};
     table->floors =
         ctr_floors_on(table->db, table->schema, table->name, &table->shape, table->post);
 }
@@ -55,7 +58,7 @@ static void open_table(ctr_table *table, ctr_problem *problem)
 void ctr_table_declare(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    char *declaration = ctr_declare_vtab(&table->shape, table->name, table->cluster);
+    char *declaration = ctr_declare_vtab(&table->shape, table->name);
     if (!declaration) {
         ctr_problem_nomem(problem);
         return;
@@ -202,6 +205,7 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_stream_release(&table->streams);
     ctr_rows_release(table->rows);
     ctr_floors_release(&table->floors);
+    ctr_requests_release(&table->requests);
     forget_shards(table, &problem);
     ctr_news_forget(table->post, table->name);
     ctr_shape_drop(table->db, table->schema, table->name, &problem);

@@ -7,6 +7,7 @@
  *     plan.c       which constraints and orders the key can serve
  *     scan.c       cursors: rows, values, and the markers that tell whether a counter was read
  *     write.c      INSERT, UPDATE and DELETE: what they add
+ *     request.c    requests that count once, however often they come
  *     access.c     the row at hand: of one file, or of all replicas of a cluster
  *     commands.c   INSERT INTO t(t, ...) VALUES ('reset', ...) and its like
  *
@@ -17,6 +18,7 @@
  *     3  hour                  4  _hour    hidden, a marker
  *     5  hits                  6  _hits    hidden, a marker
  *     7  bytes                 8  _bytes   hidden, a marker
+ *     9  request_id   hidden
  *
  * SQLite evaluates the columns of an UPDATE in this order, so the marker of a counter is asked for
  * directly after the expression that is assigned to the counter; see scan.c.
@@ -24,14 +26,15 @@
 #ifndef CTR_SURFACE_TABLE_H
 #define CTR_SURFACE_TABLE_H
 
+#include "store/requests.h"
 #include "surface/clusters.h"
 #include "surface/joined.h"
 #include "sync/cluster.h"
 
 enum { CTR_COLUMN_COMMAND = 0, CTR_MARKER_SECRET = 8 };
 
-/* The number of column i of the shape, and of its marker. A cluster has one more column behind
- * them, request_id, only to say why there is none. */
+/* The number of column i of the shape, and of its marker; that of request_id is the one of a column
+ * behind the last. */
 static inline int ctr_table_column(int i)
 {
     return 1 + 2 * i;
@@ -68,6 +71,11 @@ typedef struct ctr_table {
     ctr_rows own_rows;
     ctr_floors floors;
     ctr_streams streams;
+    ctr_requests requests;
+
+    /* Of the statement at work, if it has a request id. */
+    sqlite3_value *request;
+    char *asks; /* what it asks for; owned */
 } ctr_table;
 
 /* Makes the problem the table's message, "<table>: <text>", closes it, and returns its code. */
@@ -87,7 +95,7 @@ int ctr_table_report(ctr_problem *problem, char **message);
 /* declare.c */
 int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *const *clauses,
                       ctr_problem *problem);
-char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool is_cluster);
+char *ctr_declare_vtab(const ctr_shape *shape, const char *table);
 
 /* plan.c: the plan is a text, see store/stream.h. */
 enum { CTR_PLAN_UNIQUE = 1 };
@@ -162,6 +170,21 @@ void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem);
 
 /* Frees what a statement has left behind. */
 void ctr_access_end(ctr_table *table);
+
+/* request.c: `columns` are those of the INSERT, by number. */
+
+bool ctr_request_is_given(const ctr_table *table, sqlite3_value **columns);
+
+/* Says why a cluster, or an UPDATE, takes none. */
+void ctr_request_refuse(const ctr_table *table, ctr_problem *problem);
+
+/* Looks whether the request was taken before; if not, it is the one at work. To be ended whatever is
+ * returned. */
+bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+
+/* Remembers the request at work, if there is one. */
+int ctr_request_remember(ctr_table *table, ctr_problem *problem);
+void ctr_request_end(ctr_table *table);
 
 /* commands.c: `columns` are the columns of the INSERT, by number. */
 int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);

@@ -318,41 +318,66 @@ static void delete_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 
 /* ---- xUpdate --------------------------------------------------------------------------------- */
 
-/* Another leader would count a repeated request again: it does not know of the first. */
-static int refuse_request(const ctr_table *table, int argc, sqlite3_value **argv,
-                          ctr_problem *problem)
+/* SQLITE_CONSTRAINT with OR IGNORE: SQLite passes over the row and does not count it. */
+static bool is_ignored(const ctr_table *table, const ctr_problem *problem)
 {
-    if (!table->cluster || argc == 1) return problem->rc;
-    sqlite3_value *request = argv[2 + ctr_table_column(table->shape.n_columns)];
-    if (!sqlite3_value_nochange(request) && ctr_table_given(request))
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "a cluster takes no request_id: repeated under another leader the request "
-                        "would count twice");
-    return problem->rc;
+    return problem->rc == SQLITE_CONSTRAINT && sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
+}
+
+static void add_or_command(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    if (ctr_table_given(columns[CTR_COLUMN_COMMAND]))
+        ctr_commands_run(table, columns, problem);
+    else
+        insert_row(table, columns, problem);
+}
+
+/* A row that is skipped is done with, too. */
+static void insert_once(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    if (table->cluster) {
+        ctr_request_refuse(table, problem);
+    } else if (ctr_request_begin(table, columns, problem)) {
+        if (sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE)
+            ctr_problem_set(problem, SQLITE_CONSTRAINT, "the request was taken before");
+    } else if (problem->rc == SQLITE_OK) {
+        add_or_command(table, columns, problem);
+        ctr_problem remembered = {SQLITE_OK, NULL};
+        if (is_ignored(table, problem) && ctr_request_remember(table, &remembered)) {
+            ctr_problem_close(problem);
+            *problem = remembered;
+        }
+    }
+    ctr_request_end(table);
+}
+
+static void insert(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
+{
+    sqlite3_value **columns = argv + 2;
+    if (check_hidden(table, argv, problem)) return;
+    if (ctr_request_is_given(table, columns))
+        insert_once(table, columns, problem);
+    else
+        add_or_command(table, columns, problem);
 }
 
 int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
-    bool insert = argc > 1 && !ctr_table_given(argv[0]);
-    if (refuse_request(table, argc, argv, &problem) != SQLITE_OK)
-        insert = false;
-    else if (argc == 1)
+    bool inserts = argc > 1 && !ctr_table_given(argv[0]);
+    if (argc == 1)
         delete_row(table, sqlite3_value_int64(argv[0]), &problem);
-    else if (!insert)
+    else if (inserts)
+        insert(table, argv, &problem);
+    else if (ctr_request_is_given(table, argv + 2))
+        ctr_request_refuse(table, &problem);
+    else
         update_row(table, argv, &problem);
-    else if (check_hidden(table, argv, &problem) == SQLITE_OK) {
-        if (ctr_table_given(argv[2 + CTR_COLUMN_COMMAND]))
-            ctr_commands_run(table, argv + 2, &problem);
-        else
-            insert_row(table, argv + 2, &problem);
-    }
-    if (insert) *rowid = ctr_access_rowid(table);
+    if (inserts) *rowid = ctr_access_rowid(table);
     ctr_access_end(table);
 
-    bool skip =
-        problem.rc == SQLITE_CONSTRAINT && sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
+    bool skip = is_ignored(table, &problem);
     int rc = ctr_table_fail(table, &problem);
     if (skip) { /* SQLite takes a message for an error even where it is told to ignore */
         sqlite3_free(base->zErrMsg);

@@ -1,0 +1,134 @@
+/* surface/request.c - request ids: INSERT INTO t(k, n, request_id) VALUES ('a', 1, 'x') counts once,
+ * however often it is repeated.
+ *
+ * What a request asks for is written down in full, so that another one under the same id is noticed:
+ *
+ *     '/', 12: hits 1, bytes NULL              an INSERT
+ *     reset hits of '/', 12: hits 5            the command
+ *
+ * It is looked up before anything else is, and remembered by a write before that of the row: two writes
+ * in one statement, so if the second fails the transaction is spoiled (store/guard.h). A row that OR
+ * IGNORE has skipped is remembered too.
+ */
+#include <string.h>
+
+#include "store/describe.h"
+#include "surface/table.h"
+
+static const char HEX[] = "0123456789abcdef";
+
+/* ---- what is asked for ----------------------------------------------------------------------- */
+
+static void append_blob(sqlite3_str *out, sqlite3_value *value)
+{
+    const uint8_t *bytes = sqlite3_value_blob(value);
+    int size = sqlite3_value_bytes(value);
+    sqlite3_str_appendall(out, "x'");
+    for (int i = 0; bytes && i < size; i++) {
+        sqlite3_str_appendchar(out, 1, HEX[bytes[i] >> 4]);
+        sqlite3_str_appendchar(out, 1, HEX[bytes[i] & 15]);
+    }
+    sqlite3_str_appendall(out, "'");
+}
+
+static void append_value(sqlite3_str *out, sqlite3_value *value)
+{
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_INTEGER: sqlite3_str_appendf(out, "%lld", sqlite3_value_int64(value)); break;
+    case SQLITE_FLOAT: sqlite3_str_appendf(out, "%!.17g", sqlite3_value_double(value)); break;
+    case SQLITE_TEXT: sqlite3_str_appendf(out, "%Q", sqlite3_value_text(value)); break;
+    case SQLITE_BLOB: append_blob(out, value); break;
+    default: sqlite3_str_appendall(out, "NULL"); break;
+    }
+}
+
+/* To be freed with sqlite3_free; NULL: no memory. */
+static char *describe_request(const ctr_table *table, sqlite3_value **columns)
+{
+    const ctr_shape *shape = &table->shape;
+    sqlite3_value *command = columns[CTR_COLUMN_COMMAND];
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    if (ctr_table_given(command)) sqlite3_str_appendf(out, "%s of ", sqlite3_value_text(command));
+    for (int i = 0; i < shape->n_keys; i++) {
+        if (i > 0) sqlite3_str_appendall(out, ", ");
+        append_value(out, columns[ctr_table_column(shape->keys[i])]);
+    }
+    for (int i = 0; i < shape->n_counters; i++) {
+        int column = shape->counters[i];
+        sqlite3_str_appendf(out, "%s%s ", i ? ", " : ": ", shape->columns[column].name);
+        append_value(out, columns[ctr_table_column(column)]);
+    }
+    return sqlite3_str_finish(out);
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static void check_id(sqlite3_value *id, ctr_problem *problem)
+{
+    int type = sqlite3_value_type(id), size = sqlite3_value_bytes(id);
+    if ((type == SQLITE_TEXT || type == SQLITE_BLOB) && size >= 1 && size <= CTR_REQUEST_MAX)
+        return;
+    char *shown = ctr_describe_value(id);
+    if (!shown) ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_MISMATCH,
+                    "a request_id must be TEXT or a BLOB of 1 to %d bytes, not %s of %d bytes",
+                    CTR_REQUEST_MAX, shown ? shown : "", size);
+    sqlite3_free(shown);
+}
+
+static void check_command(sqlite3_value *command, ctr_problem *problem)
+{
+    const char *text =
+        ctr_table_given(command) ? (const char *)sqlite3_value_text(command) : "reset";
+    if (text && sqlite3_strnicmp(text, "reset", 5) == 0) return;
+    ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "a request_id goes with an INSERT that adds, or with 'reset'; '%s' may be repeated "
+        "as often as one likes",
+        text ? text : "");
+}
+
+bool ctr_request_is_given(const ctr_table *table, sqlite3_value **columns)
+{
+    sqlite3_value *id = columns[ctr_table_column(table->shape.n_columns)];
+    return !sqlite3_value_nochange(id) && ctr_table_given(id);
+}
+
+void ctr_request_refuse(const ctr_table *table, ctr_problem *problem)
+{
+    if (table->cluster)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a cluster takes no request_id: repeated under another leader the request "
+                        "would count twice");
+    else
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "an UPDATE takes no request_id: INSERT adds, and counts a request once");
+}
+
+/* ---- one statement --------------------------------------------------------------------------- */
+
+bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    sqlite3_value *id = columns[ctr_table_column(table->shape.n_columns)];
+    check_id(id, problem);
+    check_command(columns[CTR_COLUMN_COMMAND], problem);
+    if (problem->rc != SQLITE_OK) return false;
+    table->request = id;
+    table->asks = describe_request(table, columns);
+    if (!table->asks) ctr_problem_nomem(problem);
+    if (problem->rc != SQLITE_OK) return false;
+    return ctr_requests_is_done(&table->requests, id, table->asks, problem);
+}
+
+int ctr_request_remember(ctr_table *table, ctr_problem *problem)
+{
+    if (!table->request) return problem->rc;
+    return ctr_requests_add(&table->requests, table->request, table->asks, problem);
+}
+
+void ctr_request_end(ctr_table *table)
+{
+    sqlite3_free(table->asks);
+    table->asks = NULL;
+    table->request = NULL;
+}
