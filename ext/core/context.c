@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/bytes.h"
+
 enum { ID = 0, CLOCK = CTR_ID_SIZE, COUNT = CTR_ID_SIZE + 8, GLOBAL_MARK = 32768 };
 
 const char *ctr_context_text(ctr_context_status status)
@@ -38,21 +40,6 @@ static uint8_t *put_int16(uint8_t *out, int n)
     return out;
 }
 
-static int64_t get_int64(const uint8_t *bytes)
-{
-    uint64_t n = 0;
-    int64_t value;
-    for (int i = 0; i < 8; i++) n = n << 8 | bytes[i];
-    memcpy(&value, &n, sizeof value);
-    return value;
-}
-
-static uint8_t *put_int64(uint8_t *out, int64_t n)
-{
-    for (int shift = 56; shift >= 0; shift -= 8) *out++ = (uint8_t)((uint64_t)n >> shift);
-    return out;
-}
-
 /* ---- reading --------------------------------------------------------------------------------- */
 
 size_t ctr_context_room(size_t size)
@@ -80,8 +67,9 @@ static ctr_context_status read_shards(const uint8_t *body, ctr_context_shard *sh
 {
     for (size_t i = 0; i < n; i++) {
         const uint8_t *at = body + i * CTR_CONTEXT_SHARD;
-        shards[i] = (ctr_context_shard){{at + ID, get_int64(at + CLOCK), get_int64(at + COUNT)},
-                                        CTR_CONTEXT_REMOTE};
+        shards[i] = (ctr_context_shard){
+            {at + ID, ctr_bytes_get_signed(at + CLOCK), ctr_bytes_get_signed(at + COUNT)},
+            CTR_CONTEXT_REMOTE};
         if (shards[i].shard.clock < 1) return CTR_CONTEXT_CLOCK;
         if (i > 0 && memcmp(shards[i - 1].shard.id, shards[i].shard.id, CTR_ID_SIZE) >= 0)
             return CTR_CONTEXT_UNSORTED;
@@ -108,9 +96,12 @@ ctr_context_status ctr_context_open(const uint8_t *bytes, size_t size, ctr_conte
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-static bool add_overflows(int64_t a, int64_t b)
+static bool add_up(int64_t a, int64_t b, int64_t *out)
 {
-    return b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b;
+    ctr_sum sum = {0, 0};
+    ctr_sum_add(&sum, a);
+    ctr_sum_add(&sum, b);
+    return ctr_sum_value(&sum, out) == CTR_OK;
 }
 
 static ctr_context_status merge_shard(const ctr_context_shard *a, const ctr_context_shard *b,
@@ -121,12 +112,9 @@ static ctr_context_status merge_shard(const ctr_context_shard *a, const ctr_cont
         if (b->kind > a->kind) *out = *b;
     } else if (a->kind != CTR_CONTEXT_LOCAL) {
         if (ctr_shard_beats(&b->shard, &a->shard)) *out = *b;
-    } else if (add_overflows(a->shard.clock, b->shard.clock) ||
-               add_overflows(a->shard.value, b->shard.value)) {
+    } else if (!add_up(a->shard.clock, b->shard.clock, &out->shard.clock) ||
+               !add_up(a->shard.value, b->shard.value, &out->shard.value)) {
         return CTR_CONTEXT_OVERFLOW;
-    } else {
-        out->shard.clock += b->shard.clock;
-        out->shard.value += b->shard.value;
     }
     return CTR_CONTEXT_OK;
 }
@@ -166,8 +154,8 @@ size_t ctr_context_write(const ctr_cell *cell, uint8_t *out)
     for (int i = 0; i < n; i++) end = put_int16(end, i - GLOBAL_MARK);
     for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) {
         memcpy(end, shard.id, CTR_ID_SIZE);
-        end = put_int64(end + CTR_ID_SIZE, shard.clock);
-        end = put_int64(end, shard.value);
+        end = ctr_bytes_put(end + CTR_ID_SIZE, (uint64_t)shard.clock);
+        end = ctr_bytes_put(end, (uint64_t)shard.value);
     }
     return (size_t)(end - out);
 }

@@ -11,6 +11,8 @@
 
 #include "store/place.h"
 
+#include "core/bytes.h"
+
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -103,22 +105,10 @@ static int set(const char *path, const uint8_t *value, size_t size)
 #endif
 }
 
-static void put_int64(uint8_t *out, int64_t n)
-{
-    for (int i = 0; i < 8; i++) out[i] = (uint8_t)((uint64_t)n >> (56 - 8 * i));
-}
-
-static int64_t get_int64(const uint8_t *bytes)
-{
-    uint64_t n = 0;
-    for (int i = 0; i < 8; i++) n = n << 8 | bytes[i];
-    return (int64_t)n;
-}
-
 static bool open_pair(const uint8_t *bytes, long size, ctr_pair *pair)
 {
     if (size != ATTRIBUTE_SIZE || bytes[0] != ATTRIBUTE_FORMAT) return false;
-    *pair = (ctr_pair){get_int64(bytes + 1), get_int64(bytes + 9)};
+    *pair = (ctr_pair){ctr_bytes_get_signed(bytes + 1), ctr_bytes_get_signed(bytes + 9)};
     return pair->number > 0 && pair->number <= CTR_PAIR_MAX;
 }
 
@@ -149,8 +139,8 @@ int ctr_place_attribute(const char *path, ctr_attribute *attribute)
 int ctr_place_set_attribute(const char *path, const ctr_pair *pair)
 {
     uint8_t bytes[ATTRIBUTE_SIZE] = {ATTRIBUTE_FORMAT};
-    put_int64(bytes + 1, pair->number);
-    put_int64(bytes + 9, pair->random);
+    ctr_bytes_put(bytes + 1, (uint64_t)pair->number);
+    ctr_bytes_put(bytes + 9, (uint64_t)pair->random);
     return set(path, bytes, sizeof bytes) == 0 ? 0 : errno;
 }
 

@@ -25,7 +25,7 @@ typedef struct target {
     bool found;
 } target;
 
-static void close_target(target *to)
+static void close_table_found(target *to)
 {
     sqlite3_free(to->schema);
     sqlite3_free(to->table);
@@ -96,7 +96,7 @@ static bool is_counter(const ctr_shape *shape, const char *name)
     return false;
 }
 
-static void check(const target *to, const char *column, int n_keys, ctr_problem *problem)
+static void check_arguments(const target *to, const char *column, int n_keys, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
     if (!is_counter(&to->shape, column))
@@ -191,9 +191,9 @@ static void fn_add(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ctr_problem problem = {SQLITE_OK, NULL};
     target to = {.db = sqlite3_context_db_handle(ctx)};
     find_table(&to, sqlite3_user_data(ctx), table, &problem);
-    check(&to, column, argc - ARG_KEYS, &problem);
+    check_arguments(&to, column, argc - ARG_KEYS, &problem);
     if (problem.rc == SQLITE_OK) add(ctx, &to, column, argv, &problem);
-    close_target(&to);
+    close_table_found(&to);
     ctr_arg_problem(ctx, NAME, &problem);
 }
 

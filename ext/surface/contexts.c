@@ -22,7 +22,7 @@ typedef struct merging {
     size_t n, room;
 } merging;
 
-static bool make_room(sqlite3_context *ctx, merging *all, size_t more)
+static bool make_shard_room(sqlite3_context *ctx, merging *all, size_t more)
 {
     size_t room = all->n + more + 1;
     if (room <= all->room) return true;
@@ -35,21 +35,21 @@ static bool make_room(sqlite3_context *ctx, merging *all, size_t more)
     return shards && spare;
 }
 
-static bool refuse(sqlite3_context *ctx, int i, ctr_context_status status)
+static bool refuse_context(sqlite3_context *ctx, int i, ctr_context_status status)
 {
     ctr_arg_error(ctx, "%s: context %d %s", FROM, i + 1, ctr_context_text(status));
     return false;
 }
 
 /* Merges one argument into what there is. */
-static bool take(sqlite3_context *ctx, merging *all, sqlite3_value *value, int i)
+static bool take_context(sqlite3_context *ctx, merging *all, sqlite3_value *value, int i)
 {
     if (sqlite3_value_type(value) == SQLITE_NULL) return true;
     if (sqlite3_value_type(value) != SQLITE_BLOB)
         return ctr_arg_refuse(ctx, FROM, "a context", "a BLOB", value);
     const uint8_t *bytes = sqlite3_value_blob(value);
     size_t size = (size_t)sqlite3_value_bytes(value), found = 0, n = 0;
-    if (!make_room(ctx, all, ctr_context_room(size))) return false;
+    if (!make_shard_room(ctx, all, ctr_context_room(size))) return false;
     ctr_context_shard *read = sqlite3_malloc64((ctr_context_room(size) + 1) * sizeof *read);
     if (!read) {
         sqlite3_result_error_nomem(ctx);
@@ -59,7 +59,7 @@ static bool take(sqlite3_context *ctx, merging *all, sqlite3_value *value, int i
     if (status == CTR_CONTEXT_OK)
         status = ctr_context_merge(all->shards, all->n, read, found, all->spare, &n);
     sqlite3_free(read);
-    if (status != CTR_CONTEXT_OK) return refuse(ctx, i, status);
+    if (status != CTR_CONTEXT_OK) return refuse_context(ctx, i, status);
     ctr_context_shard *merged = all->spare;
     all->spare = all->shards;
     all->shards = merged;
@@ -67,7 +67,7 @@ static bool take(sqlite3_context *ctx, merging *all, sqlite3_value *value, int i
     return true;
 }
 
-static void result_cell(sqlite3_context *ctx, const merging *all)
+static void result_shards(sqlite3_context *ctx, const merging *all)
 {
     if (all->n == 0) return;
     ctr_shard *shards = sqlite3_malloc64(all->n * sizeof *shards);
@@ -90,8 +90,8 @@ static void fn_from(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         ctr_arg_error(ctx, "%s: one context is needed at least", FROM);
         return;
     }
-    for (int i = 0; i < argc && taken; i++) taken = take(ctx, &all, argv[i], i);
-    if (taken) result_cell(ctx, &all);
+    for (int i = 0; i < argc && taken; i++) taken = take_context(ctx, &all, argv[i], i);
+    if (taken) result_shards(ctx, &all);
     sqlite3_free(all.shards);
     sqlite3_free(all.spare);
 }

@@ -19,7 +19,7 @@ static const char HEX[] = "0123456789abcdef";
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
-static void append_blob(sqlite3_str *out, sqlite3_value *value)
+static void append_blob_exactly(sqlite3_str *out, sqlite3_value *value)
 {
     const uint8_t *bytes = sqlite3_value_blob(value);
     int size = sqlite3_value_bytes(value);
@@ -31,13 +31,13 @@ static void append_blob(sqlite3_str *out, sqlite3_value *value)
     sqlite3_str_appendall(out, "'");
 }
 
-static void append_value(sqlite3_str *out, sqlite3_value *value)
+static void append_exactly(sqlite3_str *out, sqlite3_value *value)
 {
     switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER: sqlite3_str_appendf(out, "%lld", sqlite3_value_int64(value)); break;
     case SQLITE_FLOAT: sqlite3_str_appendf(out, "%!.17g", sqlite3_value_double(value)); break;
     case SQLITE_TEXT: sqlite3_str_appendf(out, "%Q", sqlite3_value_text(value)); break;
-    case SQLITE_BLOB: append_blob(out, value); break;
+    case SQLITE_BLOB: append_blob_exactly(out, value); break;
     default: sqlite3_str_appendall(out, "NULL"); break;
     }
 }
@@ -51,12 +51,12 @@ static char *describe_request(const ctr_table *table, sqlite3_value **columns)
     if (ctr_table_given(command)) sqlite3_str_appendf(out, "%s of ", sqlite3_value_text(command));
     for (int i = 0; i < shape->n_keys; i++) {
         if (i > 0) sqlite3_str_appendall(out, ", ");
-        append_value(out, columns[ctr_table_column(shape->keys[i])]);
+        append_exactly(out, columns[ctr_table_column(shape->keys[i])]);
     }
     for (int i = 0; i < shape->n_counters; i++) {
         int column = shape->counters[i];
         sqlite3_str_appendf(out, "%s%s ", i ? ", " : ": ", shape->columns[column].name);
-        append_value(out, columns[ctr_table_column(column)]);
+        append_exactly(out, columns[ctr_table_column(column)]);
     }
     return sqlite3_str_finish(out);
 }

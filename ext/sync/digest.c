@@ -3,24 +3,13 @@
 
 #include <string.h>
 
+#include "core/bytes.h"
 #include "core/varint.h"
 #include "store/floors.h"
 #include "store/rows.h"
 #include "store/uuid.h"
 #include "store/walk.h"
 #include "sync/bucket.h"
-
-static uint64_t read_number(const uint8_t *bytes)
-{
-    uint64_t n = 0;
-    for (int i = 0; i < 8; i++) n = n << 8 | bytes[i];
-    return n;
-}
-
-static void write_number(uint8_t *out, uint64_t n)
-{
-    for (int i = 0; i < 8; i++) out[i] = (uint8_t)(n >> (56 - 8 * i));
-}
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -80,9 +69,9 @@ static bool append_cells(hashing *job, sqlite3_stmt *row, ctr_problem *problem)
 
 void ctr_digest_add(ctr_digest *digest, const uint8_t hash[CTR_ID_SIZE])
 {
-    uint64_t low = read_number(hash + CTR_ID_SIZE / 2);
+    uint64_t low = ctr_bytes_get(hash + CTR_ID_SIZE / 2);
     digest->low += low;
-    digest->high += read_number(hash) + (digest->low < low);
+    digest->high += ctr_bytes_get(hash) + (digest->low < low);
     digest->rows++;
 }
 
@@ -132,9 +121,9 @@ int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *sch
 void ctr_digest_finish(const ctr_digest *digest, const ctr_packed *floors, uint8_t out[CTR_ID_SIZE])
 {
     uint8_t bytes[3 * 8 + CTR_ID_SIZE] = {0};
-    write_number(bytes, digest->high);
-    write_number(bytes + 8, digest->low);
-    write_number(bytes + 16, (uint64_t)digest->rows);
+    ctr_bytes_put(bytes, digest->high);
+    ctr_bytes_put(bytes + 8, digest->low);
+    ctr_bytes_put(bytes + 16, (uint64_t)digest->rows);
     if (floors->size > 0) ctr_uuid_of_bytes(floors->bytes, floors->size, bytes + 24);
     ctr_uuid_of_bytes(bytes, sizeof bytes, out);
 }

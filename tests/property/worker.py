@@ -1,9 +1,11 @@
 """worker.py - another process that uses a file. Each word on standard output is an acknowledgement.
 
     worker.py count FILE TIMES       adds 1 to both counters of row 'k', '+' for each commit
+    worker.py request FILE FIRST     adds 1 under the request ids FIRST, FIRST + 1, ..., '+' for each commit
     worker.py hold FILE SECONDS      takes the write lock, says 'locked', keeps it for SECONDS
 """
 
+import itertools
 import os
 import sys
 import time
@@ -28,6 +30,12 @@ def count(db, times):
         os.write(1, b"+")
 
 
+def request(db, first):
+    for one in itertools.count(first):
+        insist(db, f"INSERT INTO t(k, a, request_id) VALUES ('k', 1, 'r{one}')")
+        os.write(1, b"+")
+
+
 def hold(db, seconds):
     db.execute("BEGIN IMMEDIATE")
     os.write(1, b"locked")
@@ -40,6 +48,8 @@ def main(what, path, argument):
     insist(db, "PRAGMA synchronous = OFF")  # a killed process loses nothing that was written
     if what == "count":
         count(db, int(argument))
+    elif what == "request":
+        request(db, int(argument))
     else:
         hold(db, float(argument))
     db.close()

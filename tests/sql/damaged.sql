@@ -192,6 +192,7 @@ SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY 1;
 --= x" (y); --_cells
 --= x" (y); --_floors
 --= x" (y); --_news
+--= x" (y); --_ops
 
 -- # a-source-whose-lists-would-run-its-own-sql
 ATTACH 'phone.db' AS phone;

@@ -15,6 +15,7 @@ SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name;
 --= page_views_cells
 --= page_views_floors
 --= page_views_news
+--= page_views_ops
 SELECT name, type, "notnull" FROM pragma_table_info('page_views_cells');
 --= _id|INTEGER|0
 --= _seq|INTEGER|1
@@ -33,6 +34,7 @@ SELECT name, hidden FROM pragma_table_xinfo('page_views') WHERE hidden;
 --= _hour|1
 --= _hits|1
 --= _bytes|1
+--= request_id|1
 SELECT name, birth FROM counter_tables;
 --= page_views|page_views
 SELECT length(counter_id());

@@ -163,6 +163,7 @@ SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1;
 --= w "x_cells
 --= w "x_floors
 --= w "x_news
+--= w "x_ops
 ALTER TABLE "w ""x" RENAME TO N;
 --!~ *w "x: the table cannot have the name N, for it has the column n
 ALTER TABLE "w ""x" RENAME TO _n;

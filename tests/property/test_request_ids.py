@@ -1,0 +1,154 @@
+"""test_request_ids.py - requests that are repeated: each counts once, whatever happens in between."""
+
+import os
+import pathlib
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given, strategies as st
+
+from conftest import SEED
+from files import connect
+
+WORKER = str(pathlib.Path(__file__).with_name("worker.py"))
+TABLE = "CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER)"
+INSERT = "INSERT {}INTO t(t, k, a, request_id) VALUES (?, ?, ?, ?)"
+
+requests = st.tuples(st.sampled_from(["", "OR IGNORE "]), st.sampled_from([None, "reset"]),
+                     st.sampled_from("xy"), st.integers(-3, 3),
+                     st.sampled_from([None, "1", "2", "3", "4", b"1"]))
+steps = st.lists(requests | st.sampled_from(["delete x", "delete y", "save", "back", "release"]),
+                 max_size=25)
+
+
+class Model:
+    """Values by key, None for a deleted row; what each request has asked for."""
+
+    def __init__(self):
+        self.values, self.asked, self.saved = {}, {}, []
+
+    def save(self):
+        self.saved.append((dict(self.values), dict(self.asked)))
+
+    def back(self):
+        self.values, self.asked = (dict(part) for part in self.saved[-1])
+
+    def insert(self, conflict, command, key, n, request):
+        """Returns the error that is to come, or None."""
+        asks = (command, key, n)
+        if request is not None and request in self.asked:
+            return None if self.asked[request] == asks else "was taken before"
+        deleted = key in self.values and self.values[key] is None
+        if deleted and not command and not conflict:
+            return "the counter was deleted"
+        if not (deleted and not command):
+            self.values[key] = n if command else self.values.get(key, 0) + n
+        if request is not None:
+            self.asked[request] = asks
+        return None
+
+
+def run_step(db, model, step):
+    if isinstance(step, tuple):
+        conflict, command, key, n, request = step
+        expected = model.insert(*step)
+        run = lambda: db.execute(INSERT.format(conflict), (command, key, n, request))
+        if expected:
+            with pytest.raises(sqlite3.Error, match=expected):
+                run()
+        else:
+            run()
+    elif step.startswith("delete"):
+        db.execute("DELETE FROM t WHERE k = ?", (step[-1],))
+        if step[-1] in model.values:
+            model.values[step[-1]] = None
+    elif step == "save":
+        db.execute("SAVEPOINT s")
+        model.save()
+    elif model.saved and step == "back":
+        db.execute("ROLLBACK TO s")
+        model.back()
+    elif model.saved and step == "release":
+        db.execute("RELEASE s")
+        model.saved.pop()
+
+
+@given(todo=steps)
+def test_requests_count_once_in_any_order_of_statements_and_savepoints(todo):
+    db, model = connect(":memory:"), Model()
+    db.execute(TABLE)
+    for step in todo:
+        run_step(db, model, step)
+    live = {key: value for key, value in model.values.items() if value is not None}
+    assert dict(db.execute("SELECT k, a FROM t")) == live
+    assert {row[0] for row in db.execute("SELECT request FROM t_ops")} == set(model.asked)
+    db.close()
+
+
+@pytest.mark.parametrize("journal", ["WAL", "DELETE"])
+def test_after_kill_9_every_request_is_counted_once_when_it_is_repeated(tmp_path, journal):
+    chance, done = random.Random(SEED), 0
+    path = str(tmp_path / "one.db")
+    db = connect(path)
+    db.execute(f"PRAGMA journal_mode = {journal}")
+    db.execute(TABLE)
+    db.close()
+    for _ in range(15):
+        worker = subprocess.Popen([sys.executable, WORKER, "request", path, str(done)],
+                                  stdout=subprocess.PIPE)
+        os.read(worker.stdout.fileno(), 1)
+        time.sleep(chance.uniform(0, 0.05))
+        worker.kill()
+        done += 1 + len(worker.communicate()[0])
+    db = connect(path, timeout=5)
+    for one in range(done + 1):  # the last that was acknowledged, and the one after it
+        if one >= done - 1:
+            db.execute("INSERT INTO t(k, a, request_id) VALUES ('k', 1, ?)", (f"r{one}",))
+    assert db.execute("SELECT a, (SELECT count(*) FROM t_ops) FROM t").fetchone() == (done + 1,) * 2
+    db.close()
+
+
+def test_a_row_that_fails_after_its_request_was_written_spoils_the_transaction(tmp_path):
+    db = connect(str(tmp_path / "one.db"))
+    db.execute(TABLE)
+    db.execute("INSERT INTO t VALUES ('x', 1, 1)")
+    db.execute("CREATE TRIGGER stop BEFORE UPDATE ON t_cells BEGIN SELECT RAISE(ABORT, 'no'); END")
+    db.execute("BEGIN")
+    db.execute("INSERT INTO t(k, a, request_id) VALUES ('y', 1, 'fine')")
+    with pytest.raises(sqlite3.Error, match="no"):
+        db.execute("INSERT INTO t(k, a, request_id) VALUES ('x', 1, 'r')")
+    with pytest.raises(sqlite3.Error, match="failed half-way"):
+        db.execute("COMMIT")
+    assert not db.in_transaction
+    assert db.execute("SELECT count(*) FROM t_ops").fetchone() == (0,)
+    db.execute("DROP TRIGGER stop")
+    db.execute("INSERT INTO t(k, a, request_id) VALUES ('x', 1, 'r')")
+    assert db.execute("SELECT * FROM t").fetchall() == [("x", 2, 1)]
+    db.close()
+
+
+def test_pulls_carry_no_requests(tmp_path):
+    one, two = (connect(str(tmp_path / name)) for name in ("one.db", "two.db"))
+    one.execute(TABLE)
+    one.execute("INSERT INTO t(k, a, request_id) VALUES ('x', 1, 'r')")
+    two.execute("SELECT * FROM counter_pull(?)", (str(tmp_path / "one.db"),)).fetchall()
+    two.execute("INSERT INTO t(k, a, request_id) VALUES ('x', 1, 'r')")
+    assert two.execute("SELECT a FROM t").fetchone() == (2,)
+    one.close()
+    two.close()
+
+
+def test_two_connections_that_repeat_one_request_count_it_once(tmp_path):
+    path = str(tmp_path / "one.db")
+    one, two = connect(path), connect(path, timeout=5)
+    one.execute(TABLE)
+    for n in range(20):
+        for db in (one, two):
+            db.execute("INSERT INTO t(k, a, request_id) VALUES ('x', 1, ?)", (str(n),))
+    assert one.execute("SELECT a FROM t").fetchone() == (20,)
+    one.close()
+    two.close()

@@ -1,0 +1,153 @@
+-- request_id: an INSERT that counts once, however often it is repeated; counter_add.
+
+-- # a-request-counts-once
+CREATE VIRTUAL TABLE v USING counter(k TEXT, j INTEGER, a COUNTER, b COUNTER, PRIMARY KEY(j, k));
+INSERT INTO v(k, j, a, request_id) VALUES('x', 1, 5, 'r1');
+INSERT INTO v(k, j, a, request_id) VALUES('x', 1, 5, 'r1');
+SELECT changes();
+--= 1
+INSERT OR IGNORE INTO v(k, j, a, request_id) VALUES('x', 1, 5, 'r1');
+SELECT changes(), (SELECT a FROM v);
+--= 0|5
+INSERT INTO v(k, j, a, request_id) VALUES('x', 1, 5, x'7231');
+INSERT INTO v(k, j, a, request_id) VALUES('x', 1, 5, NULL);
+SELECT *, request_id FROM v;
+--= x|1|15|0|NULL
+SELECT quote(request), what FROM v_ops ORDER BY _id;
+--= 'r1'|1, 'x': a 5, b NULL
+--= X'7231'|1, 'x': a 5, b NULL
+--@ reopen
+INSERT INTO v(k, j, a, request_id) VALUES('x', 1, 5, 'r1');
+SELECT a FROM v;
+--= 15
+INSERT INTO v(k, j, a, b, request_id) VALUES('x', 1, 5, 0, 'r1');
+--! v: the request TEXT 'r1' was taken before and asked for 1, 'x': a 5, b NULL, now it asks for 1, 'x': a 5, b 0
+INSERT INTO v(k, j, a, request_id) VALUES('y', 1, 5, 'r1');
+--!~ v: the request TEXT 'r1' was taken before *
+INSERT INTO v(k, j, a, request_id) VALUES('y', 1, 5, 'r2'), ('y', 1, 5, 'r2'), ('y', 1, 5, 'r3');
+SELECT a FROM v WHERE k = 'y';
+--= 10
+
+-- # it-is-remembered-in-the-transaction-that-counts
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+BEGIN;
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'a');
+ROLLBACK;
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'a');
+BEGIN;
+SAVEPOINT s;
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'b');
+ROLLBACK TO s;
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'b');
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'b');
+COMMIT;
+SELECT n FROM v;
+--= 2
+INSERT INTO v(k, n, request_id) VALUES('x', 1.5, 'c');
+--!~ v: column n: a counter takes an INTEGER*
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'c');
+SELECT n FROM v;
+--= 3
+
+-- # deleted-rows-and-resets
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'a');
+DELETE FROM v;
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'a');
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'b');
+--!~ v: the counter was deleted: ('x')*
+INSERT OR IGNORE INTO v(k, n, request_id) VALUES('x', 1, 'c');
+INSERT INTO v(v, k, n, request_id) VALUES('reset', 'x', 7, 'd');
+INSERT INTO v(v, k, n, request_id) VALUES('reset', 'x', 7, 'd');
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'c');
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'b');
+SELECT * FROM v;
+--= x|8
+REPLACE INTO v(k, n, request_id) VALUES('x', 1, 'e');
+--!~ v: REPLACE would wipe*
+SELECT group_concat(request) FROM (SELECT request FROM v_ops ORDER BY _id);
+--= a,c,d,b
+INSERT INTO v(v) VALUES('forget requests 2');
+SELECT group_concat(request) FROM (SELECT request FROM v_ops ORDER BY _id);
+--= d,b
+INSERT INTO v(v) VALUES('forget requests 0');
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'b');
+SELECT n FROM v;
+--= 9
+ALTER TABLE v RENAME TO w;
+INSERT INTO w(k, n, request_id) VALUES('x', 1, 'b');
+SELECT n FROM w;
+--= 9
+DROP TABLE w;
+SELECT count(*) FROM sqlite_master WHERE name LIKE '%ops';
+--= 0
+
+-- # what-is-refused
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 1.5);
+--!~ v: a request_id must be TEXT or a BLOB of 1 to 255 bytes, not REAL 1.5*
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 7);
+--!~ v: a request_id must be TEXT or a BLOB of 1 to 255 bytes, not INTEGER 7*
+INSERT INTO v(k, n, request_id) VALUES('x', 1, '');
+--!~ v: a request_id must be *of 0 bytes
+INSERT INTO v(k, n, request_id) VALUES('x', 1, zeroblob(256));
+--!~ v: a request_id must be *of 256 bytes
+INSERT INTO v(k, n, request_id) VALUES('x', 1, zeroblob(255));
+UPDATE v SET request_id = 'a';
+--! v: an UPDATE takes no request_id: INSERT adds, and counts a request once
+INSERT INTO v(v, k, request_id) VALUES('delete n', 'x', 'a');
+--! v: a request_id goes with an INSERT that adds, or with 'reset'; 'delete n' may be repeated as often as one likes
+INSERT INTO v(v, request_id) VALUES('integrity-check', 'a');
+--!~ v: a request_id goes with *
+INSERT INTO v(v) VALUES('forget requests');
+--!~ v: unknown command TEXT 'forget requests'*
+INSERT INTO v(v) VALUES('forget requests -1');
+--!~ v: unknown command *
+INSERT INTO v(v, k) VALUES('forget requests 1', 'x');
+--! v: forget requests 1 takes no value for column k
+
+-- # counter-add-adds-and-returns-the-new-value
+CREATE VIRTUAL TABLE v USING counter(k TEXT, j INTEGER, a COUNTER, b COUNTER, PRIMARY KEY(j, k));
+SELECT counter_add('v', 'a', 5, 1, 'x'), counter_add('main.v', 'A', -2, 1, 'x'), counter_add('V', 'b', 7, 2, 12);
+--= 5|3|7
+SELECT * FROM v ORDER BY j;
+--= x|1|3|0
+--= 12|2|0|7
+SELECT counter_add('v', 'a', 1);
+--! counter_add: the key of v is ("j", "k"): 2 values are needed, not 0
+SELECT counter_add('v', 'a', 1, 2, 3, 4);
+--! counter_add: the key of v is ("j", "k"): 2 values are needed, not 3
+SELECT counter_add('v', 'k', 1, 2, 3);
+--! counter_add: v has no counter 'k'
+SELECT counter_add('w', 'a', 1, 2, 3);
+--! counter_add: there is no counter table 'w'
+SELECT counter_add('v', 'a');
+--! counter_add: it takes the table, the counter, what to add, and the key
+SELECT counter_add('v', 'a', 1.5, 1, 'x');
+--!~ counter_add: n must be *REAL 1.5
+SELECT counter_add('v', 'a', NULL, 1, 'x');
+--!~ counter_add: n must be *NULL
+SELECT counter_add('v', 'a', 1, 1, NULL);
+--! counter_add: v: key column k must not be NULL
+DELETE FROM v WHERE j = 1;
+SELECT counter_add('v', 'a', 1, 1, 'x');
+--!~ counter_add: v: the counter was deleted: *
+BEGIN;
+SELECT counter_add('v', 'b', 1, 2, '12');
+--= 8
+ROLLBACK;
+SELECT b FROM v;
+--= 7
+CREATE TABLE t(x);
+CREATE TRIGGER tr AFTER INSERT ON t BEGIN SELECT counter_add('v', 'b', 1, 2, '12'); END;
+INSERT INTO t VALUES(1);
+--!~ *unsafe use of counter_add()*
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.w USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT counter_add('w', 'n', 1, 'a'), counter_add('phone.v', 'n', 2, 'a'), counter_add('PHONE.w', 'n', 1, 'a');
+--= 1|2|2
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(w, replicas='phone', read=ONE, write=ONE);
+PRAGMA phone.synchronous = EXTRA;
+SELECT counter_add('c', 'n', 1, 'a');
+--= 3
