@@ -229,3 +229,18 @@ def test_a_batch_that_was_forged_is_refused(paths, field, value):
     done = take("json.sh", paths[1], json.dumps(batch).encode())
     assert done.returncode == 1 and done.stderr, done
     assert state(two) == before
+
+
+def run_sql(script, path):
+    done = subprocess.run(["sqlite3", "-batch", "-init", "/dev/null", path], cwd=ROOT, capture_output=True, text=True,
+                          input=(ROOT / "sql" / "examples" / script).read_text())
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+def test_counters_of_cassandra_are_imported_once_however_often_the_script_runs(tmp_path):
+    lines = [run_sql("cassandra.sql", str(tmp_path / "main.db")) for _ in range(2)]
+    for seen in lines:
+        assert "a context|3" in seen
+        assert [line for line in seen if line.startswith("after the totals")] == [
+            "after the totals|/|42", "after the totals|/contact|-2", "after the totals|/about|1005"]
