@@ -1,8 +1,7 @@
 /* store/known.h - the replicas and the epochs of names that a file knows of.
  *
- *     counter_sources    files it was pulled from: how far they had come; for a file that is about
- *     to
- *                        replace another also those which others know, and what is still to be done
+ *     counter_sources    files it was pulled from: how far they had come; for one that is about to
+ *                        replace another also those which others know, and what is left to be done
  *     counter_names      the highest epoch met of each name that was ever replaced
  *
  * Here are rows only; what follows from them is store/replacement.h.

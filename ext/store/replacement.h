@@ -8,8 +8,7 @@
  *     pending      it has pulled from nobody. It must not count: somebody may have shards of the
  *                  negated id from an earlier replacement
  *     counting     it has pulled from every replica that is known and not lost, and goes on from
- *     the
- *                  merged shards of the negated id. The old holder may count too
+ *                  the merged shards of the negated id. The old holder may count too
  *     promoted     the old holder was retired and pulled from after that, or was lost and everybody
  *                  pulled from since; and everybody has its shards of the negated id. It goes on
  *                  from the merged shards of the name

@@ -1,7 +1,8 @@
 /* surface/admin.c - SQL functions that make the identity of a file, or change it.
  *
- *     counter_init([name [, 'pending']])    makes the identity of main; pending: to take over the
- *     name counter_fork([schema])                takes a new random id now
+ *     counter_init([name [, 'pending']])    makes the identity of main; pending: to take over a
+ *                                           name
+ *     counter_fork([schema])                takes a new random id now
  *     counter_trust_witness([schema])       the fingerprint means nothing here
  *     counter_promote([schema])             a pending file takes over the name
  *     counter_retire([schema])              it does not count any more

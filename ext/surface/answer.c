@@ -11,8 +11,9 @@ enum { MOST_ARGS = 4 };
 
 /* One value of the answer. */
 typedef struct item {
-    enum { ITEM_NULL, ITEM_INTEGER, ITEM_TEXT, ITEM_VALUE } type;
+    enum { ITEM_NULL, ITEM_INTEGER, ITEM_REAL, ITEM_TEXT, ITEM_VALUE } type;
     int64_t integer;
+    double real;
     char *text;           /* owned */
     sqlite3_value *value; /* owned */
 } item;
@@ -83,6 +84,12 @@ void ctr_answer_integer(ctr_answer *answer, int64_t n, ctr_problem *problem)
 {
     item *made = append(answer, problem);
     if (made) *made = (item){.type = ITEM_INTEGER, .integer = n};
+}
+
+void ctr_answer_real(ctr_answer *answer, double x, ctr_problem *problem)
+{
+    item *made = append(answer, problem);
+    if (made) *made = (item){.type = ITEM_REAL, .real = x};
 }
 
 void ctr_answer_text(ctr_answer *answer, const char *text, ctr_problem *problem)
@@ -288,6 +295,7 @@ static void show(sqlite3_context *ctx, const item *shown)
     switch (shown->type) {
     case ITEM_NULL: sqlite3_result_null(ctx); break;
     case ITEM_INTEGER: sqlite3_result_int64(ctx, shown->integer); break;
+    case ITEM_REAL: sqlite3_result_double(ctx, shown->real); break;
     case ITEM_TEXT: sqlite3_result_text(ctx, shown->text, -1, SQLITE_TRANSIENT); break;
     case ITEM_VALUE: sqlite3_result_value(ctx, shown->value); break;
     }

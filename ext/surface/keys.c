@@ -2,9 +2,8 @@
  *
  *     counter_key(a, b, ...)               the values of a row's key, in key order, as one BLOB
  *     counter_key_json(key)                them as JSON; a BLOB is {"hex":"00ff"}, a hole null
- *     counter_mark(source)                 the number to ask a source's feed from; 0: from the
- *     start counter_seen(source, since, upto)    a whole batch is in: raises the mark; returns the
- *     mark
+ *     counter_mark(source)                 the number to ask a source's feed from; 0: all
+ *     counter_seen(source, since, upto)    a whole batch is in: raises the mark, returns it
  */
 #include <math.h>
 #include <string.h>

@@ -48,6 +48,7 @@ int ctr_contents_register(sqlite3 *db, ctr_shared *shared); /* digests, floors *
 int ctr_coordinator_register(sqlite3 *db, ctr_shared *shared); /* USING counter_cluster(...) */
 int ctr_status_register(sqlite3 *db, ctr_shared *shared);      /* counter_cluster_status */
 int ctr_add_register(sqlite3 *db, ctr_shared *shared);         /* counter_add */
+int ctr_size_register(sqlite3 *db, ctr_shared *shared);        /* counter_size, counter_ids */
 int ctr_internal_register(sqlite3 *db, ctr_shared *shared);    /* counter_guard, counter_witness */
 
 /* Is the library in this connection already? A second guard beside the first would not know what

@@ -1,0 +1,38 @@
+-- counter_size, counter_ids: how large a table is, and who has written in it.
+
+-- # rows-cells-and-shards-are-counted
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER);
+SELECT * FROM counter_size('v');
+--= 0|0|0|0|0|0.0|0|0|0
+INSERT INTO v VALUES('x', 1, NULL), ('y', 1, 1), ('z', 1, 1);
+DELETE FROM v WHERE k = 'z';
+SELECT rows, live, deleted, cells, shards_mean, shards_p99, shards_max, ids FROM counter_size('v');
+--= 3|2|1|5|1.0|1|1|1
+SELECT bytes = (SELECT sum(length(k) + coalesce(length(a), 0) + coalesce(length(b), 0)) FROM v_cells) FROM counter_size('v');
+--= 1
+SELECT id = counter_id(), cells FROM counter_ids('v');
+--= 1|3
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER);
+INSERT INTO phone.v VALUES('x', 1, NULL);
+SELECT rows_changed FROM counter_pull('phone');
+--= 1
+SELECT rows, live, deleted, cells, round(shards_mean, 2), shards_p99, shards_max, ids FROM counter_size('v');
+--= 3|2|1|5|1.33|2|2|2
+SELECT id = counter_id(), cells FROM counter_ids('v');
+--= 1|3
+--= 0|1
+SELECT rows, ids FROM counter_size('v', 'phone');
+--= 1|1
+INSERT INTO v(v, k) VALUES('reset', 'y');
+SELECT live, round(shards_mean, 2), shards_max FROM counter_size('v');
+--= 2|0.67|2
+SELECT * FROM counter_size('w');
+--! counter_size: main has no counter table 'w'
+SELECT * FROM counter_ids('v', 'nowhere');
+--!~ counter_ids: *nowhere*
+SELECT * FROM counter_size();
+--! counter_size: the name of a counter table is needed
+UPDATE v_cells SET a = x'00' WHERE k = 'x';
+SELECT * FROM counter_size('v');
+--!~ counter_size: column a of ('x'): the cell *
