@@ -24,13 +24,31 @@ static char *would_rise(const ctr_shape *shape)
     return sqlite3_str_finish(out);
 }
 
-/* `than`: "<", rows below the parameters; ">", floors above them. */
-static char *compared(const ctr_shape *shape, const char *than)
+/* Floors above a key. */
+static char *floors_above(const ctr_shape *shape)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; i < shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s\"%w\" %s ?%d", i ? " OR " : "", key_column(shape, i), than,
-                            i + 1);
+        sqlite3_str_appendf(out, "%s\"%w\" > ?%d", i ? " OR " : "", key_column(shape, i), i + 1);
+    return sqlite3_str_finish(out);
+}
+
+static bool is_floor(sqlite3_value *value)
+{
+    return value && sqlite3_value_type(value) != SQLITE_NULL;
+}
+
+/* Rows below the values that are floors; the others are not named, so that an index can serve. */
+static char *rows_below(const ctr_shape *shape, sqlite3_value **values)
+{
+    const char *separator = "";
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_keys; i++) {
+        if (!is_floor(values[i])) continue;
+        sqlite3_str_appendf(out, "%s\"%w\" < ?%d", separator, key_column(shape, i), i + 1);
+        separator = " OR ";
+    }
+    if (!*separator) sqlite3_str_appendall(out, "0");
     return sqlite3_str_finish(out);
 }
 
@@ -104,7 +122,8 @@ static sqlite3_stmt *prepare_floors(ctr_floors *floors, ctr_sql which, char *lis
 static void bind_values(sqlite3_stmt *row, const ctr_shape *shape, sqlite3_value **values,
                         ctr_problem *problem)
 {
-    for (int i = 0; row && i < shape->n_keys; i++)
+    int last = row ? sqlite3_bind_parameter_count(row) : 0; /* it may name fewer */
+    for (int i = 0; i < shape->n_keys && i < last; i++)
         if (values[i])
             ctr_problem_sqlite(
                 problem, sqlite3_db_handle(row),
@@ -149,7 +168,7 @@ bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *
     if (!floors->any) return false;
     if (!floors->below)
         floors->below = prepare_floors(floors, CTR_SQL_FLOORS_BELOW, sqlite3_mprintf(""),
-                                       compared(floors->shape, ">"), problem);
+                                       floors_above(floors->shape), problem);
     bind_values(floors->below, floors->shape, keys, problem);
     bool below = step_floors(floors, floors->below, problem);
     sqlite3_reset(floors->below);
@@ -183,8 +202,7 @@ static bool rises(ctr_floors *floors, sqlite3_value **values, bool *has_row, ctr
         *has_row = sqlite3_column_int(row, 1) != 0;
     }
     sqlite3_finalize(row);
-    for (int i = 0; i < floors->shape->n_keys; i++)
-        any = any || (values[i] && sqlite3_value_type(values[i]) != SQLITE_NULL);
+    for (int i = 0; i < floors->shape->n_keys; i++) any = any || is_floor(values[i]);
     return *has_row ? rises : any;
 }
 
@@ -192,7 +210,7 @@ static void count_below(ctr_floors *floors, sqlite3_value **values, int64_t size
                         ctr_problem *problem)
 {
     sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_COUNT, size_list(floors->shape),
-                                       compared(floors->shape, "<"), problem);
+                                       rows_below(floors->shape, values), problem);
     bind_values(row, floors->shape, values, problem);
     if (step_floors(floors, row, problem)) {
         size[0] = sqlite3_column_int64(row, 0);
@@ -224,7 +242,7 @@ static void remove_below(ctr_floors *floors, sqlite3_value **values, int64_t n,
                          ctr_problem *problem)
 {
     sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_REMOVE, sqlite3_mprintf(""),
-                                       compared(floors->shape, "<"), problem);
+                                       rows_below(floors->shape, values), problem);
     bind_values(row, floors->shape, values, problem);
     step_floors(floors, row, problem);
     if (problem->rc == SQLITE_OK && sqlite3_changes(floors->db) != n)

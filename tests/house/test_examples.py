@@ -244,3 +244,32 @@ def test_counters_of_cassandra_are_imported_once_however_often_the_script_runs(t
         assert "a context|3" in seen
         assert [line for line in seen if line.startswith("after the totals")] == [
             "after the totals|/|42", "after the totals|/contact|-2", "after the totals|/about|1005"]
+
+
+def plan_of(db, sql):
+    return " / ".join(row[3] for row in db.execute("EXPLAIN QUERY PLAN " + sql))
+
+
+def test_hourly_buckets_are_read_and_removed_by_the_key(tmp_path):
+    first, second = (run_sql("hourly.sql", str(tmp_path / "main.db")) for _ in range(2))
+    assert first[:2] == ["all pages|500000|/contact|1", "all pages|500000|/|1"]
+    assert first.count("totals|/|300") == second.count("totals|/|600") == 1
+    assert (first[-1], second[-1]) == ("left|47|499970", "left|47|499970")
+    db = make(tmp_path / "main.db", [])
+    statements = (ROOT / "sql" / "examples" / "hourly.sql").read_text().split(";\n")
+    db.execute("CREATE TEMP TABLE clock AS SELECT 500000 AS now")
+    plans = [plan_of(db, sql) for sql in statements if "SELECT 'all pages'" in sql or "SELECT 'one page'" in sql
+             or "SELECT 'totals'" in sql]
+    assert [plan.split("VIRTUAL TABLE INDEX ")[1].split(" ")[0] for plan in plans] == ["0:>0.-0-1", "0:=0=1.", "0:>0."]
+    assert "USE TEMP B-TREE FOR ORDER BY" not in plans[0]
+
+
+def test_purge_below_looks_for_rows_by_the_key(tmp_path):
+    db = make(tmp_path / "main.db", ["t USING counter(hour INTEGER, page TEXT, n COUNTER, PRIMARY KEY (hour, page))"])
+    db.execute("INSERT INTO t VALUES (1, 'a', 1), (2, 'a', 1)")
+    seen = []
+    db.set_trace_callback(seen.append)
+    db.execute("INSERT INTO t(t, hour) VALUES ('purge below', 2)")
+    db.set_trace_callback(None)
+    removal, = [sql.lstrip("- ") for sql in seen if "DELETE FROM" in sql and "t_cells" in sql]
+    assert "USING INDEX sqlite_autoindex_t_cells_1 (hour<?)" in plan_of(db, removal.replace("?1", "2"))
