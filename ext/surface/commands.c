@@ -282,9 +282,10 @@ static void refuse_command(sqlite3_value *value, bool is_cluster, ctr_problem *p
     char *shown = ctr_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
-                    "unknown command %s; there are %s'integrity-check', 'purge below', "
-                    "'forget requests <n>', 'reset', 'reset <counter>' and 'delete <counter>'",
-                    shown ? shown : "", is_cluster ? "'read=', 'write=', 'read_repair=', " : "");
+                    "unknown command %s; there are %s'integrity-check', 'purge below', %s'reset', "
+                    "'reset <counter>' and 'delete <counter>'",
+                    shown ? shown : "", is_cluster ? "'read=', 'write=', 'read_repair=', " : "",
+                    is_cluster ? "" : "'forget requests <n>', ");
     sqlite3_free(shown);
 }
 
