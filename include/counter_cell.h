@@ -112,6 +112,9 @@ bool ctr_cell_same(const ctr_cell *a, const ctr_cell *b);
  * from the cell's bytes. A deleted cell has none. */
 bool ctr_cell_next(const ctr_cell *cell, size_t *at, ctr_shard *shard);
 
+/* The shard of an id; false if there is none. */
+bool ctr_cell_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_shard *shard);
+
 /* Writes a cell from shards that ascend by id, none twice; the caller warrants that. `life` 1 ...
  * 2^32-1, n = 0 for an even one. Needs CTR_CELL_HEADER_MAX + n * CTR_SHARD_MAX bytes. */
 size_t ctr_cell_write(uint32_t life, const ctr_shard *shards, size_t n, uint8_t *out);

@@ -158,6 +158,14 @@ static bool add_overflows(int64_t a, int64_t b)
     return b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b;
 }
 
+bool ctr_cell_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_shard *shard)
+{
+    size_t at = 0;
+    while (ctr_cell_next(cell, &at, shard))
+        if (memcmp(shard->id, id, CTR_ID_SIZE) == 0) return true;
+    return false;
+}
+
 ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
                               int64_t least, uint8_t *out, size_t *size)
 {

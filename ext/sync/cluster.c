@@ -52,13 +52,19 @@ static void find_birth(ctr_cluster *cluster, const char *table, ctr_problem *pro
                         "no attached replica has a counter table with the name %s", table);
 }
 
-/* One file under two names is one replica, and would wait for its own lock. */
+/* One file under two names is one replica, and would wait for its own lock. Asked for each row, so
+ * paths are compared before SQLite is asked what is behind them. */
 static const char *same_file(const ctr_cluster *cluster, int i)
 {
-    for (int j = 0; j < i; j++)
-        if (ctr_source_same_file(cluster->db, cluster->members[i].schema,
-                                 cluster->members[j].schema))
-            return cluster->members[j].schema;
+    const char *schema = cluster->members[i].schema;
+    const char *path = sqlite3_db_filename(cluster->db, schema);
+    for (int j = 0; j < i && path && *path; j++) {
+        const char *other = cluster->members[j].schema;
+        const char *its_path = sqlite3_db_filename(cluster->db, other);
+        if (its_path && strcmp(path, its_path) == 0 &&
+            ctr_source_same_file(cluster->db, schema, other))
+            return other;
+    }
     return NULL;
 }
 

@@ -7,20 +7,12 @@
 #include "store/replacement.h"
 #include "store/succession.h"
 
-static bool find_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_shard *shard)
-{
-    size_t at = 0;
-    while (ctr_cell_next(cell, &at, shard))
-        if (memcmp(shard->id, id, CTR_ID_SIZE) == 0) return true;
-    return false;
-}
-
 /* A later life with a shard of this id in it is one that its owner has lived and I have not. */
 static bool is_ahead(const ctr_cell *mine, const ctr_cell *theirs, const ctr_shard *shard)
 {
     ctr_shard own;
     if (theirs->life != mine->life) return theirs->life > mine->life;
-    return !find_shard(mine, shard->id, &own) || ctr_shard_beats(shard, &own);
+    return !ctr_cell_shard(mine, shard->id, &own) || ctr_shard_beats(shard, &own);
 }
 
 static bool is_under_mine(const ctr_conflicts *conflicts, const ctr_shard *shard)
@@ -34,7 +26,7 @@ static const char *fault(const ctr_conflicts *conflicts, const ctr_cell *mine,
     ctr_shard own;
     bool is_mine = is_under_mine(conflicts, shard) && shard->clock < conflicts->beyond;
     bool same_life = mine->life == theirs->life;
-    if (same_life && find_shard(mine, shard->id, &own) && own.clock == shard->clock)
+    if (same_life && ctr_cell_shard(mine, shard->id, &own) && own.clock == shard->clock)
         return own.value == shard->value ? NULL : is_mine ? "own" : "values";
     if (!is_ahead(mine, theirs, shard)) return NULL;
     if (is_mine) return "own";
@@ -47,10 +39,10 @@ bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
 {
     ctr_shard shard;
     if (ctr_cell_conflicts(mine, theirs) > 0) return false;
-    if (find_shard(theirs, conflicts->mine, &shard) && is_under_mine(conflicts, &shard) &&
+    if (ctr_cell_shard(theirs, conflicts->mine, &shard) && is_under_mine(conflicts, &shard) &&
         is_ahead(mine, theirs, &shard))
         return false;
-    if (!conflicts->went_back || !find_shard(theirs, conflicts->theirs, &shard)) return true;
+    if (!conflicts->went_back || !ctr_cell_shard(theirs, conflicts->theirs, &shard)) return true;
     return !is_ahead(mine, theirs, &shard);
 }
 
@@ -91,7 +83,7 @@ int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const 
             is_ahead(mine, theirs, &shard))
             conflicts->replaced = true;
         if (!why) continue;
-        bool known = mine->life == theirs->life && find_shard(mine, shard.id, &own);
+        bool known = mine->life == theirs->life && ctr_cell_shard(mine, shard.id, &own);
         insert_conflict(&run, texts, known ? &own : NULL, &shard, why);
         if (strcmp(why, "own") == 0) conflicts->own = true;
         n++;

@@ -26,14 +26,6 @@ typedef struct holds_job {
     ctr_digest *digest;
 } holds_job;
 
-static bool own_shard(const holds_job *job, const ctr_cell *cell, ctr_shard *shard)
-{
-    size_t at = 0;
-    while (ctr_cell_next(cell, &at, shard))
-        if (memcmp(shard->id, job->id, CTR_ID_SIZE) == 0) return true;
-    return false;
-}
-
 /* ---- the digest ------------------------------------------------------------------------------ */
 
 static void append_word(ctr_packed *bytes, const char *text, ctr_problem *problem)
@@ -71,7 +63,7 @@ static void look_up_shard(holds_job *job, int counter, const ctr_cell *cell, con
     if (holds) {
         const ctr_cell *other = &job->other.cells[theirs];
         holds = other->life > cell->life ||
-                (other->life == cell->life && own_shard(job, other, &found) &&
+                (other->life == cell->life && ctr_cell_shard(other, job->id, &found) &&
                  found.clock >= shard->clock);
     }
     job->holds = job->holds && holds;
@@ -87,7 +79,7 @@ static void walk_row(holds_job *job, sqlite3_stmt *row, ctr_problem *problem)
         ctr_shard shard;
         if (ctr_rows_open_cell(&job->rows, row, CTR_WALK_COLUMNS + job->shape.counters[c],
                                sqlite3_column_int64(row, CTR_WALK_ID), c, &cell, problem) ||
-            !own_shard(job, &cell, &shard))
+            !ctr_cell_shard(&cell, job->id, &shard))
             continue;
         add_shard(job, c, &cell, &shard, problem);
         if (job->there && !looked) ctr_rows_find_key(&job->other, job->keys, problem);
