@@ -34,11 +34,14 @@ SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}" ORD
 -- name: ROWS_SINCE
 SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id = ?1 AND _seq >= ?2;
 
--- Rows that are in the news since ?1, or floors since ?2.
+-- 1: there are rows in the news since ?1, or floors since ?2; 2: there are but generations of counters, which have no
+-- number.
 -- name: ROWS_ANY_SINCE
 SELECT 1 FROM "{schema}"."{table}_news" WHERE _seq >= ?1
 UNION ALL
 SELECT 1 FROM "{schema}"."{table}_floors" WHERE _seq >= ?2
+UNION ALL
+SELECT 2 FROM "{schema}"."{table}_columns"
  LIMIT 1;
 
 -- Whole, in the order of storage: no collation of a foreign file is trusted.

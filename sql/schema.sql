@@ -22,6 +22,15 @@ CREATE TABLE "{schema}"."{table}_floors"(
 -- name: SCHEMA_CREATE_OPS
 CREATE TABLE "{schema}"."{table}_ops"(_id INTEGER PRIMARY KEY, request NOT NULL UNIQUE, what TEXT NOT NULL);
 
+-- name: SCHEMA_CREATE_COLUMNS
+CREATE TABLE "{schema}"."{table}_columns"(name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY, generation INTEGER NOT NULL);
+
+-- name: SCHEMA_DROP_COLUMNS
+DROP TABLE IF EXISTS "{schema}"."{table}_columns";
+
+-- name: SCHEMA_RENAME_COLUMNS
+ALTER TABLE "{schema}"."{table}_columns" RENAME TO "{name}_columns";
+
 -- name: SCHEMA_DROP_OPS
 DROP TABLE IF EXISTS "{schema}"."{table}_ops";
 

@@ -402,11 +402,11 @@ static bool check_columns(ctr_declaration *d)
     return true;
 }
 
+static const char *const TABLE_CONSTRAINTS[] = {"constraint", "unique", "check", "foreign", NULL};
+
 bool ctr_declaration_parse(ctr_declaration *d, ctr_declared *room, const char *table,
                            const char *const *clauses, int n)
 {
-    static const char *const TABLE_CONSTRAINTS[] = {"constraint", "unique", "check", "foreign",
-                                                    NULL};
     *d = (ctr_declaration){.columns = room};
     bool key_clause = false;
     for (int i = 0; i < n; i++) {
@@ -420,4 +420,18 @@ bool ctr_declaration_parse(ctr_declaration *d, ctr_declared *room, const char *t
             return false;
     }
     return check_columns(d);
+}
+
+bool ctr_declaration_counter(ctr_declaration *d, ctr_declared *room, const char *table,
+                             const char *clause)
+{
+    *d = (ctr_declaration){.columns = room};
+    if (!parse_column(d, clause, table)) return false;
+    const ctr_declared *column = &d->columns[0];
+    if (column->key >= 0) return refuse_clause(d, CTR_REFUSE_COUNTER_IN_KEY, column->name);
+    if (column->collation.size > 0)
+        return refuse_clause(d, CTR_REFUSE_COUNTER_COLLATED, column->name);
+    if (!column->counter && column->type.size > 0)
+        return refuse_clause(d, CTR_REFUSE_NOT_A_COUNTER, column->name);
+    return true;
 }

@@ -49,7 +49,8 @@ typedef enum ctr_refusal {
     CTR_REFUSE_KEY_UNKNOWN,      /* culprit: name in the PRIMARY KEY that is no column */
     CTR_REFUSE_KEY_REPEATED,     /* culprit: name that is twice in the PRIMARY KEY */
     CTR_REFUSE_NO_KEY,
-    CTR_REFUSE_NO_COUNTER
+    CTR_REFUSE_NO_COUNTER,
+    CTR_REFUSE_NOT_A_COUNTER /* culprit: column */
 } ctr_refusal;
 
 typedef struct ctr_declaration {
@@ -63,6 +64,11 @@ typedef struct ctr_declaration {
  * False: see `refusal`. */
 bool ctr_declaration_parse(ctr_declaration *declaration, ctr_declared *room, const char *table,
                            const char *const *clauses, int n);
+
+/* One clause that adds a counter to a table that is there, "errors" or "errors COUNTER"; room for one
+ * column. */
+bool ctr_declaration_counter(ctr_declaration *declaration, ctr_declared *room, const char *table,
+                             const char *clause);
 
 /* Names as they mean: without quotes, doubled quotes single, ended by NUL. Needs span.size + 1
  * bytes. */

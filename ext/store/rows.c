@@ -29,6 +29,7 @@ static const char *counter_name(const ctr_shape *shape, int counter)
 static char *found_counters(const ctr_shape *shape)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
+    if (shape->n_counters == 0) sqlite3_str_appendall(out, "NULL");
     for (int i = 0; i < shape->n_counters; i++)
         sqlite3_str_appendf(out, "%s\"%w\"", i ? ", " : "", counter_name(shape, i));
     return sqlite3_str_finish(out);
@@ -153,7 +154,7 @@ void ctr_rows_release(ctr_rows *rows)
 int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
                   const ctr_shape *shape, ctr_post *post, ctr_problem *problem)
 {
-    size_t n = (size_t)shape->n_counters;
+    size_t n = (size_t)shape->n_counters + 1;
     *rows = (ctr_rows){.db = db,
                        .schema = sqlite3_mprintf("%s", schema),
                        .table = sqlite3_mprintf("%s", table),

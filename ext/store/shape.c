@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-const char *const ctr_shape_suffixes[] = {"cells", "news", "floors", "ops", NULL};
+const char *const ctr_shape_suffixes[] = {"cells", "news", "floors", "ops", "columns", NULL};
 
 /* ---- the struct ------------------------------------------------------------------------------ */
 
@@ -31,7 +31,8 @@ int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const ch
                            .collation = sqlite3_mprintf("%s", *collation ? collation : "BINARY"),
                            .affinity = ctr_declaration_affinity(type),
                            .key = key,
-                           .counter = key < 0 ? shape->n_counters : -1};
+                           .counter = key < 0 ? shape->n_counters : -1,
+                           .generation = key < 0 ? 1 : 0};
     if (key < 0) shape->counters[shape->n_counters++] = i;
     if (key >= 0) {
         shape->keys[key] = i;
@@ -41,14 +42,61 @@ int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const ch
     return made ? SQLITE_OK : ctr_problem_nomem(problem);
 }
 
+static void add_gone(ctr_shape *shape, const char *name, int64_t generation, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    size_t size = ((size_t)shape->n_gone + 1) * sizeof *shape->gone;
+    ctr_gone *gone = sqlite3_realloc64(shape->gone, size);
+    char *copy = sqlite3_mprintf("%s", name);
+    if (gone) shape->gone = gone;
+    if (gone && copy) {
+        gone[shape->n_gone++] = (ctr_gone){copy, generation};
+        return;
+    }
+    sqlite3_free(copy);
+    ctr_problem_nomem(problem);
+}
+
 int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem)
 {
     ctr_shape_open(shape, of->n_columns, problem);
     for (int i = 0; i < of->n_columns; i++) {
         const ctr_column *column = &of->columns[i];
         ctr_shape_add(shape, column->name, column->type, column->collation, column->key, problem);
+        if (problem->rc != SQLITE_OK) return problem->rc;
+        shape->columns[i].generation = column->generation;
+        shape->columns[i].listed = column->listed;
     }
+    for (int i = 0; i < of->n_gone; i++)
+        add_gone(shape, of->gone[i].name, of->gone[i].generation, problem);
     return problem->rc;
+}
+
+int ctr_shape_counter(const ctr_shape *shape, const char *name)
+{
+    for (int i = 0; i < shape->n_counters; i++)
+        if (strcmp(ctr_shape_counter_name(shape, i), name) == 0) return i;
+    return -1;
+}
+
+const char *ctr_shape_counter_name(const ctr_shape *shape, int counter)
+{
+    return shape->columns[shape->counters[counter]].name;
+}
+
+int64_t ctr_shape_generation(const ctr_shape *shape, const char *name, const char **spelling)
+{
+    for (int i = 0; i < shape->n_counters; i++) {
+        const ctr_column *column = &shape->columns[shape->counters[i]];
+        *spelling = column->name;
+        if (sqlite3_stricmp(column->name, name) == 0) return column->generation;
+    }
+    for (int i = 0; i < shape->n_gone; i++) {
+        *spelling = shape->gone[i].name;
+        if (sqlite3_stricmp(shape->gone[i].name, name) == 0) return shape->gone[i].generation;
+    }
+    *spelling = NULL;
+    return 0;
 }
 
 void ctr_shape_close(ctr_shape *shape)
@@ -58,6 +106,8 @@ void ctr_shape_close(ctr_shape *shape)
         sqlite3_free(shape->columns[i].type);
         sqlite3_free(shape->columns[i].collation);
     }
+    for (int i = 0; i < shape->n_gone; i++) sqlite3_free(shape->gone[i].name);
+    sqlite3_free(shape->gone);
     sqlite3_free(shape->columns);
     sqlite3_free(shape->keys);
     sqlite3_free(shape->counters);
@@ -141,6 +191,8 @@ char *ctr_shape_declaration(const ctr_shape *shape)
             sqlite3_str_appendf(out, "\"%w\" %s COLLATE \"%w\", ", column->name, column->type,
                                 column->collation);
     }
+    if (shape->n_counters == 0 && shape->n_gone > 0)
+        sqlite3_str_appendf(out, "\"%w\" COUNTER, ", shape->gone[0].name);
     sqlite3_str_appendf(out, "PRIMARY KEY (%s)", keys);
     sqlite3_free(keys);
     return sqlite3_str_finish(out);
@@ -158,6 +210,7 @@ void ctr_shape_create(const ctr_shape *shape, sqlite3 *db, const char *schema, c
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_CELLS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_NEWS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_OPS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_COLUMNS, NULL);
     run.slots.definition = floors;
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_FLOORS, NULL);
     sqlite3_free(definition);
@@ -172,6 +225,7 @@ void ctr_shape_drop(sqlite3 *db, const char *schema, const char *table, ctr_prob
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_NEWS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_FLOORS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_OPS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_COLUMNS, NULL);
 }
 
 void ctr_shape_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
@@ -183,6 +237,7 @@ void ctr_shape_rename(sqlite3 *db, const char *schema, const char *table, const 
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_NEWS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_FLOORS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_OPS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_COLUMNS, NULL);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -346,6 +401,65 @@ static int count_columns(ctr_run *run, const char *stored)
     return n;
 }
 
+/* ---- generations ----------------------------------------------------------------------------- */
+
+static void check_generations(ctr_run *run)
+{
+    char *stored = sqlite3_mprintf("%s_columns", run->slots.table);
+    if (!stored) ctr_problem_nomem(run->problem);
+    if (run->problem->rc == SQLITE_OK &&
+        !ctr_shape_is_table(run->db, run->slots.schema, stored, run->problem))
+        ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB, "the stored table %s is missing",
+                        stored);
+    if (run->problem->rc == SQLITE_OK)
+        ctr_shape_refuse_generated(run->db, run->slots.schema, stored, run->problem);
+    sqlite3_free(stored);
+}
+
+static int damaged_generation(ctr_run *run, const char *what, const char *name)
+{
+    return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+                           "the stored table %s_columns is damaged: %s%s", run->slots.table, what,
+                           name);
+}
+
+/* One row of <table>_columns: it must be true of the stored table. */
+static void read_generation(ctr_run *run, sqlite3_stmt *row, ctr_shape *shape)
+{
+    bool plain =
+        sqlite3_column_type(row, 0) == SQLITE_TEXT && sqlite3_column_type(row, 1) == SQLITE_INTEGER;
+    const char *name = (const char *)sqlite3_column_text(row, 0), *spelling;
+    int64_t generation = sqlite3_column_int64(row, 1);
+    if (!plain || generation < 1 || generation > CTR_GENERATION_MAX) {
+        damaged_generation(run, "it has a row that is no name and its generation", "");
+        return;
+    }
+    if (!name) {
+        ctr_problem_nomem(run->problem);
+        return;
+    }
+    if (ctr_declaration_reserves(name)) damaged_generation(run, "it has the name ", name);
+    int counter = ctr_shape_counter(shape, name);
+    bool known = ctr_shape_generation(shape, name, &spelling) > 0;
+    if (known != (counter >= 0) || (generation % 2 == 1) != (counter >= 0))
+        damaged_generation(run, "the stored cells say something else of column ", name);
+    if (run->problem->rc != SQLITE_OK) return;
+    if (counter < 0) add_gone(shape, name, generation, run->problem);
+    if (counter < 0) return;
+    shape->columns[shape->counters[counter]].generation = generation;
+    shape->columns[shape->counters[counter]].listed = true;
+}
+
+static void read_generations(ctr_run *run, ctr_shape *shape)
+{
+    check_generations(run);
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_ALL);
+    while (ctr_run_row(run, row)) read_generation(run, row, shape);
+    sqlite3_finalize(row);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
 int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                    ctr_problem *problem)
 {
@@ -367,9 +481,10 @@ int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char
     if (!(ours & HAS_ROWID)) damaged(&run, "it has no row id _id", "");
     if (!(ours & HAS_NUMBER)) damaged(&run, "it has no column _seq", "");
     if (shape->n_keys != keys.n) damaged(&run, "its key names a column that it does not have", "");
-    if (shape->n_counters == 0) damaged(&run, "it has no counter", "");
     key_columns_close(&keys);
     sqlite3_free(stored);
+    read_generations(&run, shape);
+    if (shape->n_counters + shape->n_gone == 0) damaged(&run, "it has no counter", "");
     return problem->rc;
 }
 

@@ -17,12 +17,17 @@
  *     CREATE TABLE page_views_ops(
  *       _id INTEGER PRIMARY KEY, request NOT NULL UNIQUE, what TEXT NOT NULL)  see store/requests.h
  *
+ *     CREATE TABLE page_views_columns(
+ *       name TEXT COLLATE NOCASE PRIMARY KEY, generation INTEGER NOT NULL)     see store/columns.h
+ *
  * The columns of the UNIQUE constraint are the key, in its order; the other columns are counters,
  * each a cell or NULL. Names that begin with an underscore are ours. A stored table that is
  * anything else is damaged, and is refused before it is used.
  */
 #ifndef CTR_STORE_SHAPE_H
 #define CTR_STORE_SHAPE_H
+
+#include <stdint.h>
 
 #include "core/declaration.h"
 #include "store/run.h"
@@ -32,14 +37,28 @@ typedef struct ctr_column {
     ctr_affinity affinity;
     int key;     /* position in the key, or -1 */
     int counter; /* number among the counters, or -1 */
+
+    /* Of a counter: see store/columns.h. */
+    int64_t generation;
+    bool listed; /* it stands in <table>_columns */
 } ctr_column;
 
+#define CTR_GENERATION_MAX INT64_C(0xffffffff)
+
+/* A counter that was here, or elsewhere, and is no more. */
+typedef struct ctr_gone {
+    char *name; /* owned */
+    int64_t generation;
+} ctr_gone;
+
 /* Columns in declared order, and where the n-th key column and the n-th counter stand
- * among them. */
+ * among them. There may be no counter, where two files have each dropped what the other has kept. */
 typedef struct ctr_shape {
     ctr_column *columns;
     int *keys, *counters;
     int n_columns, n_keys, n_counters, room;
+    ctr_gone *gone;
+    int n_gone;
 } ctr_shape;
 
 /* Makes room for n columns. */
@@ -58,7 +77,17 @@ int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem);
 int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                    ctr_problem *problem);
 
-/* The stored tables of a counter table: "cells", "news", "floors", "ops"; NULL at the end. */
+/* The counter of this name, in these letters, or -1. */
+int ctr_shape_counter(const ctr_shape *shape, const char *name);
+
+/* The name of a counter by its number. */
+const char *ctr_shape_counter_name(const ctr_shape *shape, int counter);
+
+/* The generation of a counter of this name, whatever the letters, and how its letters are here if
+ * it ever was: 0 and NULL if not. */
+int64_t ctr_shape_generation(const ctr_shape *shape, const char *name, const char **spelling);
+
+/* The stored tables of a counter table: "cells", "news", "floors", ...; NULL at the end. */
 extern const char *const ctr_shape_suffixes[];
 
 /* Creates, drops and renames the stored tables. */
@@ -74,7 +103,7 @@ char *ctr_shape_key_text(const ctr_shape *shape);
 const char *ctr_shape_affinity_name(ctr_affinity affinity);
 
 /* The clauses of a declaration that gives this shape, to be freed with sqlite3_free; NULL: no
- * memory. */
+ * memory. One without counters cannot be declared: it gets one of those that are gone. */
 char *ctr_shape_declaration(const ctr_shape *shape);
 
 /* The key columns, quoted, in key order, and all columns in declared order; to be freed with

@@ -11,7 +11,8 @@
  *     key_columns hidden: the key columns in words; an INSERT that brings it along is compared with
  *                the table here, as a pull does
  *
- * One row for each cell (sync/feed.h). Rows may come doubled, in any order, in parts, from many
+ * One row for each cell, one for floors, one for each counter that was added or dropped
+ * (sync/feed.h). Rows may come doubled, in any order, in parts, from many
  * files; each is merged as a pull would, in the caller's transaction (sync/apply.h).
  */
 #include <string.h>
@@ -214,12 +215,15 @@ static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int c
     switch (column) {
     case COLUMN_TABLE: sqlite3_result_text(ctx, feed->table, -1, SQLITE_TRANSIENT); break;
     case COLUMN_KEY:
-        sqlite3_result_blob64(ctx, feed->key.bytes, feed->key.size, SQLITE_TRANSIENT);
+        if (feed->key.size == 0)
+            sqlite3_result_zeroblob(ctx, 0);
+        else
+            sqlite3_result_blob64(ctx, feed->key.bytes, feed->key.size, SQLITE_TRANSIENT);
         break;
     case COLUMN_COLUMN: sqlite3_result_text(ctx, feed->column, -1, SQLITE_TRANSIENT); break;
-    case COLUMN_GENERATION: sqlite3_result_int(ctx, 0); break;
+    case COLUMN_GENERATION: sqlite3_result_int64(ctx, feed->generation); break;
     case COLUMN_CELL:
-        if (feed->column) sqlite3_result_blob64(ctx, cell->bytes, cell->size, SQLITE_TRANSIENT);
+        if (feed->has_cell) sqlite3_result_blob64(ctx, cell->bytes, cell->size, SQLITE_TRANSIENT);
         break;
     case COLUMN_SEQ: sqlite3_result_int64(ctx, feed->number); break;
     case COLUMN_SOURCE: sqlite3_result_text(ctx, feed->name, -1, SQLITE_TRANSIENT); break;
@@ -248,17 +252,30 @@ static void check_type(sqlite3_value **columns, int column, int type, const char
         refuse(NAMES[column], wanted, columns[column], problem);
 }
 
-static void check_types(sqlite3_value **columns, bool floors, ctr_problem *problem)
+/* Floors have no generation, a cell one in which its counter is there. */
+static void check_generation(sqlite3_value *value, ctr_change_kind kind, ctr_problem *problem)
+{
+    int64_t generation = sqlite3_value_int64(value);
+    if (problem->rc != SQLITE_OK) return;
+    if (kind == CTR_CHANGE_FLOORS) {
+        if (generation != 0) refuse("generation", "0 where there is no column", value, problem);
+    } else if (generation < 1 || generation > CTR_GENERATION_MAX) {
+        refuse("generation", "1 ... 4294967295", value, problem);
+    } else if (kind == CTR_CHANGE_CELL && generation % 2 == 0) {
+        refuse("generation", "odd where there is a cell", value, problem);
+    }
+}
+
+static void check_types(sqlite3_value **columns, ctr_change_kind kind, ctr_problem *problem)
 {
     check_type(columns, COLUMN_TABLE, SQLITE_TEXT, "TEXT", problem);
     check_type(columns, COLUMN_KEY, SQLITE_BLOB, "a BLOB", problem);
-    if (!floors) check_type(columns, COLUMN_COLUMN, SQLITE_TEXT, "TEXT", problem);
-    if (!floors) check_type(columns, COLUMN_CELL, SQLITE_BLOB, "a BLOB", problem);
+    if (kind == CTR_CHANGE_CELL) check_type(columns, COLUMN_COLUMN, SQLITE_TEXT, "TEXT", problem);
+    if (kind == CTR_CHANGE_CELL) check_type(columns, COLUMN_CELL, SQLITE_BLOB, "a BLOB", problem);
     check_type(columns, COLUMN_GENERATION, SQLITE_INTEGER, "an INTEGER", problem);
     check_type(columns, COLUMN_SEQ, SQLITE_INTEGER, "an INTEGER", problem);
     check_type(columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT", problem);
-    if (problem->rc == SQLITE_OK && sqlite3_value_int64(columns[COLUMN_GENERATION]) != 0)
-        refuse("generation", "0", columns[COLUMN_GENERATION], problem);
+    check_generation(columns[COLUMN_GENERATION], kind, problem);
     if (problem->rc == SQLITE_OK && sqlite3_value_int64(columns[COLUMN_SEQ]) < 0)
         refuse("seq", "0 or more", columns[COLUMN_SEQ], problem);
     if (sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL)
@@ -280,12 +297,24 @@ static void check_source(ctr_change *change, sqlite3_value *value, ctr_problem *
                problem);
 }
 
+/* Without a cell it is of floors or, with the name of a counter and no key, of that counter. */
+static ctr_change_kind kind_of_change(sqlite3_value **columns)
+{
+    if (sqlite3_value_type(columns[COLUMN_CELL]) != SQLITE_NULL) return CTR_CHANGE_CELL;
+    int column = sqlite3_value_type(columns[COLUMN_COLUMN]);
+    if (column == SQLITE_NULL) return CTR_CHANGE_FLOORS;
+    bool no_key = sqlite3_value_type(columns[COLUMN_KEY]) == SQLITE_BLOB &&
+                  sqlite3_value_bytes(columns[COLUMN_KEY]) == 0;
+    return column == SQLITE_TEXT && no_key ? CTR_CHANGE_COUNTER : CTR_CHANGE_CELL;
+}
+
 static bool take_change(ctr_change *change, sqlite3_value **columns, ctr_problem *problem)
 {
-    bool floors = sqlite3_value_type(columns[COLUMN_COLUMN]) == SQLITE_NULL &&
-                  sqlite3_value_type(columns[COLUMN_CELL]) == SQLITE_NULL;
-    check_types(columns, floors, problem);
+    change->kind = kind_of_change(columns);
+    bool floors = change->kind == CTR_CHANGE_FLOORS;
+    check_types(columns, change->kind, problem);
     if (problem->rc != SQLITE_OK) return false;
+    change->generation = sqlite3_value_int64(columns[COLUMN_GENERATION]);
     change->table = (const char *)sqlite3_value_text(columns[COLUMN_TABLE]);
     if (!floors) change->column = (const char *)sqlite3_value_text(columns[COLUMN_COLUMN]);
     change->key = sqlite3_value_blob(columns[COLUMN_KEY]);

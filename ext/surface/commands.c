@@ -5,6 +5,7 @@
  *     INSERT INTO t(t, k, n) VALUES ('reset n', 'a', 5)        the next life of one counter
  *     INSERT INTO t(t, k) VALUES ('delete n', 'a')             the tombstone of one counter
  *     INSERT INTO t(t, k) VALUES ('purge below', 'b')          rows below are removed for good
+ *     INSERT INTO t(t) VALUES ('add column errors')            another counter; see alter.c
  *     INSERT INTO t(t) VALUES ('forget requests 1000')         all request ids but the newest
  *     INSERT INTO t(t) VALUES ('read=ALL')                     the level of a cluster, from now on
  *
@@ -161,8 +162,8 @@ static void check_file(ctr_table *table, ctr_problem *problem)
     ctr_catalog_close_entry(&entry);
 }
 
-static int refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
-                         ctr_problem *problem)
+int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
+                               ctr_problem *problem)
 {
     for (int i = 0; i < table->shape.n_columns; i++)
         if (ctr_table_given(columns[ctr_table_column(i)]))
@@ -190,7 +191,7 @@ static void check_replicas(ctr_table *table, ctr_problem *problem)
 
 static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
-    if (refuse_values(table, columns, "integrity-check", problem)) return;
+    if (ctr_commands_refuse_values(table, columns, "integrity-check", problem)) return;
     if (table->cluster) {
         check_replicas(table, problem);
         return;
@@ -210,7 +211,7 @@ static bool set_levels(ctr_table *table, sqlite3_value **columns, const char *co
 {
     ctr_levels levels = *table->cluster->levels;
     if (!ctr_options_set(&levels, command, problem)) return false;
-    if (refuse_values(table, columns, command, problem) == SQLITE_OK)
+    if (ctr_commands_refuse_values(table, columns, command, problem) == SQLITE_OK)
         *table->cluster->levels = levels;
     if (!table->cluster->locked) table->cluster->writes = false;
     return true;
@@ -254,14 +255,13 @@ static void forget_requests(ctr_table *table, sqlite3_value **columns, const cha
                             ctr_problem *problem)
 {
     if (table->cluster) ctr_problem_set(problem, SQLITE_ERROR, "a cluster remembers no requests");
-    if (refuse_values(table, columns, command, problem)) return;
+    if (ctr_commands_refuse_values(table, columns, command, problem)) return;
     ctr_requests_forget(&table->requests, requests_to_keep(command), problem);
 }
 
 /* ---- reading the command --------------------------------------------------------------------- */
 
-/* If the command is `verb` and a name, returns the name. */
-static const char *name_behind(const char *command, const char *verb)
+const char *ctr_commands_name(const char *command, const char *verb)
 {
     size_t n = strlen(verb);
     return sqlite3_strnicmp(command, verb, (int)n) == 0 && command[n] == ' ' ? command + n + 1
@@ -285,7 +285,9 @@ static void refuse_command(sqlite3_value *value, bool is_cluster, ctr_problem *p
                     "unknown command %s; there are %s'integrity-check', 'purge below', %s'reset', "
                     "'reset <counter>' and 'delete <counter>'",
                     shown ? shown : "", is_cluster ? "'read=', 'write=', 'read_repair=', " : "",
-                    is_cluster ? "" : "'forget requests <n>', ");
+                    is_cluster ? ""
+                               : "'add column <counter>', 'drop column <counter>', "
+                                 "'forget requests <n>', ");
     sqlite3_free(shown);
 }
 
@@ -295,10 +297,12 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
     bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
     const char *command = is_text ? (const char *)sqlite3_value_text(value) : "";
     if (!command) return ctr_problem_nomem(problem);
-    const char *to_reset = name_behind(command, "reset"),
-               *to_delete = name_behind(command, "delete");
+    const char *to_reset = ctr_commands_name(command, "reset"),
+               *to_delete = ctr_commands_name(command, "delete");
     int named = -1;
     if (table->cluster && set_levels(table, columns, command, problem)) return problem->rc;
+    if (ctr_alter_run(table, columns, command, problem)) return problem->rc;
+    if (ctr_write_check_altered(table, problem)) return problem->rc;
     if (to_reset || to_delete)
         named = find_counter(table, to_reset ? to_reset : to_delete, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;

@@ -106,11 +106,10 @@ static int64_t bucket_count(sqlite3_value *value, ctr_problem *problem)
 static void show_digest(ctr_answer *answer, int64_t number, int64_t of, const ctr_digest *digest,
                         ctr_problem *problem)
 {
-    static const ctr_packed NO_FLOORS = {NULL, 0, 0};
     uint8_t out[CTR_ID_SIZE];
     char text[CTR_ID_TEXT_SIZE], bucket[48];
     sqlite3_snprintf(sizeof bucket, bucket, "%lld/%lld", (long long)number, (long long)of);
-    ctr_digest_finish(digest, &NO_FLOORS, out);
+    ctr_digest_finish(digest, NULL, NULL, out);
     ctr_id_to_text(out, text);
     ctr_answer_text(answer, bucket, problem);
     ctr_answer_integer(answer, digest->rows, problem);

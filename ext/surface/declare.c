@@ -30,6 +30,7 @@ static const char *const SENTENCES[] = {
     [CTR_REFUSE_KEY_REPEATED] = "the PRIMARY KEY names %s twice",
     [CTR_REFUSE_NO_KEY] = "a PRIMARY KEY is needed%s",
     [CTR_REFUSE_NO_COUNTER] = "at least one column must be a COUNTER%s",
+    [CTR_REFUSE_NOT_A_COUNTER] = "column %s: only a COUNTER can be added",
 };
 
 static char *copy_span(ctr_span span)
@@ -82,6 +83,22 @@ int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *co
     }
     sqlite3_free(room);
     return problem->rc;
+}
+
+char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *problem)
+{
+    ctr_declaration declaration;
+    ctr_declared column;
+    if (!ctr_declaration_counter(&declaration, &column, table, clause)) {
+        refuse_declaration(&declaration, problem);
+        return NULL;
+    }
+    char *name = sqlite3_malloc64(column.name.size + 1);
+    if (name)
+        ctr_declaration_unquote(column.name, name);
+    else
+        ctr_problem_nomem(problem);
+    return name;
 }
 
 /* The type COUNTER has NUMERIC affinity, which leaves integers as they are. */

@@ -10,6 +10,7 @@
  *     request.c    requests that count once, however often they come
  *     access.c     the row at hand: of one file, or of all replicas of a cluster
  *     commands.c   INSERT INTO t(t, ...) VALUES ('reset', ...) and its like
+ *     alter.c      those that add and drop a counter
  *
  * Columns as SQLite sees them, for page_views(path, hour, hits, bytes):
  *
@@ -73,6 +74,10 @@ typedef struct ctr_table {
     ctr_streams streams;
     ctr_requests requests;
 
+    /* A counter was added or dropped: SQLite makes another object of the table for the next
+     * statement. */
+    bool altered;
+
     /* Of the statement at work, if it has a request id. */
     sqlite3_value *request;
     char *asks; /* what it asks for; owned */
@@ -95,6 +100,10 @@ int ctr_table_report(ctr_problem *problem, char **message);
 /* declare.c */
 int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *const *clauses,
                       ctr_problem *problem);
+
+/* The name in a clause that adds a counter, to be freed with sqlite3_free; NULL and a problem where
+ * it is refused. */
+char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *problem);
 char *ctr_declare_vtab(const ctr_shape *shape, const char *table);
 
 /* plan.c: the plan is a text, see store/stream.h. */
@@ -130,6 +139,10 @@ int ctr_write_add(ctr_table *table, int counter, const ctr_cell *base, int64_t n
 
 /* SQLITE_CONSTRAINT if the row with table->keys, which was not found, is below a floor. */
 int ctr_write_check_floors(ctr_table *table, ctr_problem *problem);
+
+/* Refuses to go on where this statement has added or dropped a column: within it the table cannot be
+ * seen anew. */
+int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem);
 
 /* Refuses a value that is not INTEGER. */
 int ctr_write_integer(ctr_table *table, int counter, sqlite3_value *value, ctr_problem *problem);
@@ -188,5 +201,16 @@ void ctr_request_end(ctr_table *table);
 
 /* commands.c: `columns` are the columns of the INSERT, by number. */
 int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+
+/* Refuses values for any column. */
+int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
+                               ctr_problem *problem);
+
+/* If the command is `verb` and a name, returns the name. */
+const char *ctr_commands_name(const char *command, const char *verb);
+
+/* alter.c: false if the command is another one. */
+bool ctr_alter_run(ctr_table *table, sqlite3_value **columns, const char *command,
+                   ctr_problem *problem);
 
 #endif

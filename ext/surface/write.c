@@ -318,6 +318,14 @@ static void delete_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 
 /* ---- xUpdate --------------------------------------------------------------------------------- */
 
+int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem)
+{
+    if (!table->altered) return problem->rc;
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "a column was added or dropped by this statement, which can count "
+                           "nothing after that");
+}
+
 /* SQLITE_CONSTRAINT with OR IGNORE: SQLite passes over the row and does not count it. */
 static bool is_ignored(const ctr_table *table, const ctr_problem *problem)
 {
@@ -328,7 +336,7 @@ static void add_or_command(ctr_table *table, sqlite3_value **columns, ctr_proble
 {
     if (ctr_table_given(columns[CTR_COLUMN_COMMAND]))
         ctr_commands_run(table, columns, problem);
-    else
+    else if (ctr_write_check_altered(table, problem) == SQLITE_OK)
         insert_row(table, columns, problem);
 }
 

@@ -9,11 +9,11 @@ typedef struct side {
     const char *file;
 } side;
 
-int ctr_agree_counter(const ctr_shape *shape, const char *name)
+int ctr_agree_counter(const ctr_shape *shape, const ctr_column *counter)
 {
-    for (int i = 0; i < shape->n_counters; i++)
-        if (strcmp(shape->columns[shape->counters[i]].name, name) == 0) return i;
-    return -1;
+    int found = ctr_shape_counter(shape, counter->name);
+    if (found < 0) return -1;
+    return shape->columns[shape->counters[found]].generation == counter->generation ? found : -1;
 }
 
 static int say_difference(const side *one, const side *two, const char *what, const char *a,
@@ -54,14 +54,39 @@ static int compare_keys(const side *one, const side *two, ctr_problem *problem)
     return problem->rc;
 }
 
-static int compare_counters(const side *one, const side *two, ctr_problem *problem)
+static void compare_letters(const side *one, const side *two, const char *name,
+                            ctr_problem *problem)
+{
+    const char *other;
+    if (ctr_shape_generation(two->shape, name, &other) > 0 && strcmp(name, other) != 0)
+        say_difference(one, two, "the letters of a counter", name, other, problem);
+}
+
+static void compare_names(const side *one, const side *two, ctr_problem *problem)
+{
+    for (int i = 0; i < one->shape->n_counters; i++)
+        compare_letters(one, two, ctr_shape_counter_name(one->shape, i), problem);
+    for (int i = 0; i < one->shape->n_gone; i++)
+        compare_letters(one, two, one->shape->gone[i].name, problem);
+}
+
+static void compare_counters(const side *one, const side *two, ctr_problem *problem)
 {
     for (int i = 0; i < one->shape->n_counters; i++) {
-        const char *name = one->shape->columns[one->shape->counters[i]].name;
-        if (ctr_agree_counter(two->shape, name) < 0)
-            ctr_problem_set(problem, SQLITE_ERROR, "the tables differ: %s has no counter %s",
-                            two->file, name);
+        const ctr_column *counter = &one->shape->columns[one->shape->counters[i]];
+        if (ctr_agree_counter(two->shape, counter) >= 0) continue;
+        bool is_there = ctr_shape_counter(two->shape, counter->name) >= 0;
+        ctr_problem_set(problem, SQLITE_ERROR, "the tables differ: %s has no counter %s%s",
+                        two->file, counter->name, is_there ? " of this generation" : "");
     }
+}
+
+int ctr_agree_keys(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
+                   ctr_problem *problem)
+{
+    side here = {one, a}, there = {two, b};
+    if (problem->rc != SQLITE_OK || compare_keys(&here, &there, problem)) return problem->rc;
+    compare_names(&here, &there, problem);
     return problem->rc;
 }
 
@@ -69,7 +94,8 @@ int ctr_agree_check(const ctr_shape *one, const char *a, const ctr_shape *two, c
                     ctr_problem *problem)
 {
     side here = {one, a}, there = {two, b};
-    if (problem->rc != SQLITE_OK || compare_keys(&here, &there, problem)) return problem->rc;
+    if (ctr_agree_keys(one, a, two, b, problem)) return problem->rc;
     compare_counters(&there, &here, problem);
-    return compare_counters(&here, &there, problem);
+    compare_counters(&here, &there, problem);
+    return problem->rc;
 }

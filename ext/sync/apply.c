@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "store/columns.h"
 #include "store/describe.h"
 #include "store/pack.h"
 #include "store/watch.h"
@@ -130,7 +131,8 @@ static int check_key_text(const ctr_apply *apply, const ctr_change *change, ctr_
 static int check_key_size(const ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     int n, wanted = apply->merge.shape.n_keys;
-    ctr_status status = ctr_key_check(change->key, change->key_size, !change->column, &n);
+    ctr_status status =
+        ctr_key_check(change->key, change->key_size, change->kind == CTR_CHANGE_FLOORS, &n);
     if (status != CTR_OK)
         return ctr_problem_set(problem, SQLITE_ERROR, "the key %s", ctr_key_status_text(status));
     if (n != wanted)
@@ -161,38 +163,61 @@ static int take_key(ctr_apply *apply, const ctr_change *change, ctr_problem *pro
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
-static int find_column(const ctr_shape *shape, const char *name, ctr_problem *problem)
+static void open_change(const ctr_change *change, ctr_cell *cell, ctr_problem *problem)
 {
-    int other = -1;
-    for (int i = 0; i < shape->n_counters; i++) {
-        const char *counter = shape->columns[shape->counters[i]].name;
-        if (strcmp(counter, name) == 0) return i;
-        if (sqlite3_stricmp(counter, name) == 0) other = i;
-    }
-    if (other >= 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "the counter is named %s here, in other letters: the tables differ",
-                        shape->columns[shape->counters[other]].name);
-    else
-        ctr_problem_set(problem, SQLITE_ERROR, "the table has no counter %s", name);
-    return -1;
-}
-
-/* What the cell has proved is heeded before the row is written. */
-static void merge_cell(ctr_apply *apply, const ctr_change *change, ctr_post *post,
-                       ctr_problem *problem)
-{
-    ctr_cell cell;
-    int counter = find_column(&apply->merge.shape, change->column, problem);
-    ctr_status status = ctr_cell_open(&cell, change->cell, change->cell_size);
+    ctr_status status = ctr_cell_open(cell, change->cell, change->cell_size);
     if (status != CTR_OK)
         ctr_problem_set(problem, SQLITE_ERROR, "column %s: the cell %s", change->column,
                         ctr_status_text(status));
-    if (problem->rc != SQLITE_OK) return;
+}
+
+/* What the cell has proved is heeded before the row is written. */
+static void merge_cell(ctr_apply *apply, const ctr_cell *cell, int counter, ctr_post *post,
+                       ctr_problem *problem)
+{
     if (!ctr_merge_find(&apply->merge, apply->keys, problem)) return;
-    ctr_merge_cell(&apply->merge, counter, &cell, problem);
+    ctr_merge_cell(&apply->merge, counter, cell, problem);
     ctr_conflicts_heed(&apply->conflicts, post, problem);
     ctr_merge_write(&apply->merge, problem);
+}
+
+/* The generation that the counter has here; looks at its letters too. */
+static int64_t present_generation(const ctr_apply *apply, const ctr_change *change,
+                                  ctr_problem *problem)
+{
+    const char *spelling;
+    int64_t present = ctr_shape_generation(&apply->merge.shape, change->column, &spelling);
+    if (present > 0 && strcmp(spelling, change->column) != 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the counter is named %s here, in other letters: the tables differ",
+                        spelling);
+    return present;
+}
+
+/* The counter to merge with; -1: it has gone on since the cell was written. */
+static int find_counter_of(const ctr_apply *apply, const ctr_change *change)
+{
+    int counter = ctr_shape_counter(&apply->merge.shape, change->column);
+    if (counter < 0) return -1;
+    const ctr_column *column = &apply->merge.shape.columns[apply->merge.shape.counters[counter]];
+    return column->generation == change->generation ? counter : -1;
+}
+
+/* A counter of a higher generation than here. The open table may be older than the stored one. */
+static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_post *post,
+                          ctr_problem *problem)
+{
+    ctr_shape shape = {0};
+    const char *spelling, *table = apply->merge.entry.name;
+    if (ctr_declaration_reserves(change->column))
+        ctr_problem_set(problem, SQLITE_ERROR, "no column can have the name '%s'", change->column);
+    if (problem->rc == SQLITE_OK) ctr_shape_read(&shape, apply->db, "main", table, problem);
+    if (problem->rc == SQLITE_OK &&
+        ctr_shape_generation(&shape, change->column, &spelling) < change->generation &&
+        ctr_columns_check(&shape, apply->db, table, change->column, problem) == SQLITE_OK)
+        ctr_columns_raise(post, apply->db, "main", table, &shape, change->column,
+                          change->generation, problem);
+    ctr_shape_close(&shape);
 }
 
 static int watch_target(ctr_apply *apply, const ctr_change *change, ctr_post *post,
@@ -206,17 +231,46 @@ static int watch_target(ctr_apply *apply, const ctr_change *change, ctr_post *po
     return problem->rc;
 }
 
+/* Opens the table and takes the key. */
+static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_post *post,
+                          ctr_problem *problem)
+{
+    if (open_target(apply, change->table, post, problem) ||
+        watch_target(apply, change, post, problem))
+        return problem->rc;
+    if (change->kind == CTR_CHANGE_COUNTER) return check_key_text(apply, change, problem);
+    return take_key(apply, change, problem);
+}
+
+/* Everything is checked before the first write; the second cannot be taken back by itself. */
+static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_post *post,
+                             ctr_problem *problem)
+{
+    ctr_cell cell = ctr_cell_untouched();
+    if (change->kind == CTR_CHANGE_CELL) open_change(change, &cell, problem);
+    int64_t present = present_generation(apply, change, problem);
+    unsigned transaction = ctr_guard_transaction(apply->guard);
+    if (problem->rc != SQLITE_OK) return;
+    bool rises = present < change->generation;
+    if (rises) raise_counter(apply, change, post, problem);
+    if (rises) close_target(apply);
+    if (problem->rc != SQLITE_OK || change->kind == CTR_CHANGE_COUNTER) return;
+
+    if (rises) prepare_change(apply, change, post, problem);
+    int counter = problem->rc == SQLITE_OK ? find_counter_of(apply, change) : -1;
+    if (counter >= 0) merge_cell(apply, &cell, counter, post, problem);
+    if (rises && problem->rc != SQLITE_OK) ctr_guard_spoil(apply->guard, transaction);
+}
+
 int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     ctr_post *post = ctr_guard_post(apply->guard, "main");
     if (!post) return ctr_problem_nomem(problem);
-    if (open_target(apply, change->table, post, problem) == SQLITE_OK &&
-        watch_target(apply, change, post, problem) == SQLITE_OK &&
-        take_key(apply, change, problem) == SQLITE_OK) {
-        if (change->column)
-            merge_cell(apply, change, post, problem);
-        else
+    if (prepare_change(apply, change, post, problem) == SQLITE_OK) {
+        if (change->kind == CTR_CHANGE_FLOORS)
             ctr_floors_raise(&apply->merge.floors, apply->keys, problem);
+        else
+            apply_to_counter(apply, change, post, problem);
     }
     sqlite3_reset(apply->values);
     ctr_problem_where(problem, "table %s", change->table);

@@ -9,12 +9,21 @@
 
 #include "sync/merge.h"
 
+/* A cell; or without one: the key carries floors, or a counter is of a generation. */
+typedef enum ctr_change_kind {
+    CTR_CHANGE_CELL,
+    CTR_CHANGE_FLOORS,
+    CTR_CHANGE_COUNTER
+} ctr_change_kind;
+
 typedef struct ctr_change {
+    ctr_change_kind kind;
     const char *table;  /* the name the table was created with */
-    const char *column; /* NULL: the key carries floors */
-    const uint8_t *key; /* packed, unchecked */
+    const char *column; /* NULL for floors */
+    int64_t generation; /* of the counter, in range; odd for a cell */
+    const uint8_t *key; /* packed, unchecked; empty for a counter */
     size_t key_size;
-    const uint8_t *cell; /* unchecked; NULL for floors */
+    const uint8_t *cell; /* unchecked; NULL but for a cell */
     size_t cell_size;
     const char *key_text; /* the key columns at the source; NULL: not told */
     uint8_t source[CTR_ID_SIZE];

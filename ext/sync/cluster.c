@@ -147,7 +147,7 @@ int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_guard *guard, ctr_le
     if (problem->rc != SQLITE_OK) return problem->rc;
     for (int i = 0; i < n; i++) ctr_member_forget(&cluster->members[i]);
     ctr_collator_open(&cluster->collator, db, &cluster->shape, problem);
-    size_t size = (size_t)cluster->shape.n_counters * sizeof *cluster->row.cells;
+    size_t size = ((size_t)cluster->shape.n_counters + 1) * sizeof *cluster->row.cells;
     cluster->row.cells = sqlite3_malloc64(size);
     if (!cluster->row.cells) return ctr_problem_nomem(problem);
     memset(cluster->row.cells, 0, size);

@@ -101,7 +101,7 @@ int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *sch
                     const char *table, const ctr_shape *shape, ctr_problem *problem)
 {
     hashing job = {.shape = shape};
-    job.by_name = sqlite3_malloc64((size_t)shape->n_counters * sizeof *job.by_name);
+    job.by_name = sqlite3_malloc64(((size_t)shape->n_counters + 1) * sizeof *job.by_name);
     job.keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *job.keys);
     if (!job.by_name || !job.keys) ctr_problem_nomem(problem);
     ctr_rows_open(&job.rows, db, schema, table, shape, NULL, problem);
@@ -118,14 +118,48 @@ int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *sch
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-void ctr_digest_finish(const ctr_digest *digest, const ctr_packed *floors, uint8_t out[CTR_ID_SIZE])
+void ctr_digest_finish(const ctr_digest *digest, const ctr_packed *floors,
+                       const ctr_packed *columns, uint8_t out[CTR_ID_SIZE])
 {
-    uint8_t bytes[3 * 8 + CTR_ID_SIZE] = {0};
+    uint8_t bytes[3 * 8 + 2 * CTR_ID_SIZE] = {0};
+    bool aged = columns && columns->size > 0;
+    size_t size = aged ? sizeof bytes : sizeof bytes - CTR_ID_SIZE;
     ctr_bytes_put(bytes, digest->high);
     ctr_bytes_put(bytes + 8, digest->low);
     ctr_bytes_put(bytes + 16, (uint64_t)digest->rows);
-    if (floors->size > 0) ctr_uuid_of_bytes(floors->bytes, floors->size, bytes + 24);
-    ctr_uuid_of_bytes(bytes, sizeof bytes, out);
+    if (floors && floors->size > 0) ctr_uuid_of_bytes(floors->bytes, floors->size, bytes + 24);
+    if (aged) ctr_uuid_of_bytes(columns->bytes, columns->size, bytes + 24 + CTR_ID_SIZE);
+    ctr_uuid_of_bytes(bytes, size, out);
+}
+
+/* The least name behind `last` among the counters that are of a later generation than the first. */
+static const char *next_name(const ctr_shape *shape, const char *last, int64_t *generation)
+{
+    const char *least = NULL;
+    for (int i = 0; i < shape->n_counters + shape->n_gone; i++) {
+        bool there = i < shape->n_counters;
+        const ctr_column *counter = there ? &shape->columns[shape->counters[i]] : NULL;
+        const ctr_gone *gone = there ? NULL : &shape->gone[i - shape->n_counters];
+        const char *name = there ? counter->name : gone->name;
+        int64_t of = there ? counter->generation : gone->generation;
+        if (of < 2 || (last && strcmp(name, last) <= 0)) continue;
+        if (least && strcmp(name, least) >= 0) continue;
+        least = name;
+        *generation = of;
+    }
+    return least;
+}
+
+static void pack_generations(ctr_packed *columns, const ctr_shape *shape, ctr_problem *problem)
+{
+    const char *name = NULL;
+    int64_t generation;
+    while (problem->rc == SQLITE_OK && (name = next_name(shape, name, &generation))) {
+        uint8_t bytes[8];
+        ctr_bytes_put(bytes, (uint64_t)generation);
+        append_bytes(columns, name, strlen(name), problem);
+        append_bytes(columns, bytes, sizeof bytes, problem);
+    }
 }
 
 static void pack_floors(ctr_packed *floors, sqlite3 *db, const char *schema, const char *table,
@@ -147,10 +181,12 @@ int ctr_digest_table(uint8_t out[CTR_ID_SIZE], sqlite3 *db, const char *schema, 
                      const ctr_shape *shape, ctr_problem *problem)
 {
     ctr_digest digest = {0, 0, 0};
-    ctr_packed floors = {NULL, 0, 0};
+    ctr_packed floors = {NULL, 0, 0}, columns = {NULL, 0, 0};
     ctr_digest_rows(&digest, 1, db, schema, table, shape, problem);
     pack_floors(&floors, db, schema, table, shape, problem);
-    ctr_digest_finish(&digest, &floors, out);
+    pack_generations(&columns, shape, problem);
+    ctr_digest_finish(&digest, &floors, &columns, out);
     sqlite3_free(floors.bytes);
+    sqlite3_free(columns.bytes);
     return problem->rc;
 }

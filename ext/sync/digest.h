@@ -2,8 +2,8 @@
  *
  * Each row is hashed: its folded key (store/pack.h), then name and cell of each touched counter, in
  * the order of the names; SHA-1 as in counter_digest, 122 bits. The hashes are added up modulo
- * 2^128, and the sum, the number of rows and the floors are hashed once more. Deleted rows are
- * rows. Against chance, not against somebody who makes up rows.
+ * 2^128, and the sum, the number of rows, the floors and the generations of counters, in the order
+ * of the names and but for those that are 1, are hashed once more. Deleted rows are rows. Against chance, not against somebody who makes up rows.
  */
 #ifndef CTR_SYNC_DIGEST_H
 #define CTR_SYNC_DIGEST_H
@@ -22,11 +22,12 @@ int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *sch
 /* Adds the hash of one thing. */
 void ctr_digest_add(ctr_digest *digest, const uint8_t hash[CTR_ID_SIZE]);
 
-/* The digest as it is shown; with the floors of a table, or without if `floors` is empty. */
+/* The digest as it is shown; with the floors and the generations of a table, where they are neither
+ * NULL nor empty. */
 void ctr_digest_finish(const ctr_digest *digest, const ctr_packed *floors,
-                       uint8_t out[CTR_ID_SIZE]);
+                       const ctr_packed *columns, uint8_t out[CTR_ID_SIZE]);
 
-/* The digest of a whole table, floors and all. */
+/* The digest of a whole table, floors and generations and all. */
 int ctr_digest_table(uint8_t out[CTR_ID_SIZE], sqlite3 *db, const char *schema, const char *table,
                      const ctr_shape *shape, ctr_problem *problem);
 

@@ -37,7 +37,8 @@ static bool take_floors(ctr_feed *feed, ctr_problem *problem)
         ctr_pack_values(&feed->key, feed->keys, n, problem);
         feed->number = sqlite3_column_int64(row, n);
         feed->column = NULL;
-        feed->cell = ctr_cell_untouched();
+        feed->generation = 0;
+        feed->has_cell = false;
     }
     sqlite3_finalize(row);
     return found && problem->rc == SQLITE_OK;
@@ -57,8 +58,36 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     ctr_rows_open(&feed->rows, source->db, source->schema, name, &feed->shape, NULL, problem);
     ctr_walk_open(&feed->walk, source->db, source->schema, name, &feed->shape, feed->since,
                   problem);
+    feed->named = 0;
     feed->counter = feed->shape.n_counters; /* before the first row */
     return problem->rc == SQLITE_OK && take_floors(feed, problem);
+}
+
+/* Stands at a counter of the table, by itself. */
+static bool stand_at_name(ctr_feed *feed, const char *name, int64_t generation)
+{
+    feed->column = name;
+    feed->generation = generation;
+    feed->number = 0;
+    feed->key.size = 0;
+    feed->has_cell = false;
+    return true;
+}
+
+/* The next counter that was added or dropped. */
+static bool step_name(ctr_feed *feed)
+{
+    const ctr_shape *shape = &feed->shape;
+    while (feed->named < shape->n_counters + shape->n_gone) {
+        int i = feed->named++;
+        if (i >= shape->n_counters) {
+            const ctr_gone *gone = &shape->gone[i - shape->n_counters];
+            return stand_at_name(feed, gone->name, gone->generation);
+        }
+        const ctr_column *counter = &shape->columns[shape->counters[i]];
+        if (counter->listed) return stand_at_name(feed, counter->name, counter->generation);
+    }
+    return false;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -96,6 +125,8 @@ static bool step_counter(ctr_feed *feed, ctr_problem *problem)
                            &feed->cell, problem);
         if (problem->rc != SQLITE_OK || ctr_cell_is_untouched(&feed->cell)) continue;
         feed->column = shape->columns[column].name;
+        feed->generation = shape->columns[column].generation;
+        feed->has_cell = true;
         feed->counter++;
         return true;
     }
@@ -104,6 +135,7 @@ static bool step_counter(ctr_feed *feed, ctr_problem *problem)
 
 static bool step_in_table(ctr_feed *feed, ctr_problem *problem)
 {
+    if (step_name(feed)) return true;
     do
         if (step_counter(feed, problem)) return true;
     while (problem->rc == SQLITE_OK && step_row(feed, problem));

@@ -4,8 +4,12 @@
  *     key        packed (core/key.h)
  *     column     the counter; none: the row carries the floors of the table, its key has a value
  *                for each key column with a floor and a hole for the others, and there is no cell
+ *     generation that of the counter (store/columns.h); 0 for floors
  *     number     the sequence number of the row
  *     key_text   the key columns in words, so that the taker can compare them with its own
+ *
+ * Counters that were added or dropped stand before the rows, whatever the number and the bucket: with
+ * an empty key, without a cell, and with the number 0.
  *
  * Committed content only: main is read as the source of a push is, and synced before the first row.
  */
@@ -23,8 +27,9 @@ typedef struct ctr_feed {
     /* The row at which it stands; lent until the next one. */
     bool eof;
     const char *table, *column; /* no column: floors */
-    int64_t number;
+    int64_t generation, number;
     ctr_packed key;
+    bool has_cell;
     ctr_cell cell;
     char *key_text; /* of the table: ctr_shape_key_text */
 
@@ -37,7 +42,7 @@ typedef struct ctr_feed {
     ctr_bucket bucket;
     ctr_source source;
     ctr_catalog catalog;
-    int entry, counter;
+    int entry, named, counter;
     ctr_shape shape;
     ctr_rows rows;
     sqlite3_value **keys;

@@ -56,8 +56,8 @@ static void add_shard(holds_job *job, int counter, const ctr_cell *cell, const c
 
 static void look_up_shard(holds_job *job, int counter, const ctr_cell *cell, const ctr_shard *shard)
 {
-    const char *name = job->shape.columns[job->shape.counters[counter]].name;
-    int theirs = job->there ? ctr_agree_counter(&job->other_shape, name) : -1;
+    const ctr_column *column = &job->shape.columns[job->shape.counters[counter]];
+    int theirs = job->there ? ctr_agree_counter(&job->other_shape, column) : -1;
     ctr_shard found;
     bool holds = theirs >= 0;
     if (holds) {
@@ -99,8 +99,8 @@ static void open_other(holds_job *job, ctr_problem *problem)
     if (job->there)
         ctr_shape_read(&job->other_shape, source->db, source->schema, theirs.name, problem);
     if (job->there && problem->rc == SQLITE_OK)
-        ctr_agree_check(&job->other_shape, "the giving file", &job->shape, "the taking file",
-                        problem);
+        ctr_agree_keys(&job->other_shape, "the giving file", &job->shape, "the taking file",
+                       problem);
     if (job->there && problem->rc == SQLITE_OK)
         ctr_rows_open(&job->other, source->db, source->schema, theirs.name, &job->other_shape, NULL,
                       problem);
@@ -137,7 +137,6 @@ bool ctr_holds_all(const ctr_source *source, sqlite3 *db, const char *schema,
 {
     ctr_catalog catalog = {0};
     ctr_digest sum = {0, 0, 0};
-    ctr_packed none = {NULL, 0, 0};
     bool holds = true;
     if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, db, schema, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
@@ -153,6 +152,6 @@ bool ctr_holds_all(const ctr_source *source, sqlite3 *db, const char *schema,
         close_table(&job);
     }
     ctr_catalog_close(&catalog);
-    ctr_digest_finish(&sum, &none, digest);
+    ctr_digest_finish(&sum, NULL, NULL, digest);
     return holds && problem->rc == SQLITE_OK;
 }

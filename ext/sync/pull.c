@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/catalog.h"
+#include "store/columns.h"
 #include "store/floors.h"
 #include "store/known.h"
 #include "store/replacement.h"
@@ -42,7 +43,7 @@ typedef struct merge_job {
     ctr_shape from;
     ctr_rows from_rows;
     ctr_merge to;
-    int *counters;        /* for each counter of `to`, the one of `from` */
+    int *counters;        /* for each counter of `to`, the one of `from` to be merged, or -1 */
     sqlite3_value **keys; /* of the source's row, lent by its statement */
     struct ctr_report_row *report;
 } merge_job;
@@ -101,6 +102,7 @@ static void merge_row(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
     for (int i = 0; i < job->to.shape.n_counters; i++) {
         int theirs = job->counters[i];
         ctr_cell cell;
+        if (theirs < 0) continue;
         if (ctr_rows_open_cell(&job->from_rows, row, CTR_WALK_COLUMNS + job->from.counters[theirs],
                                sqlite3_column_int64(row, CTR_WALK_ID), theirs, &cell, problem) ||
             ctr_merge_cell(&job->to, i, &cell, problem))
@@ -171,17 +173,41 @@ static int check_stored(const merge_job *job, bool news, ctr_problem *problem)
     return problem->rc;
 }
 
-static bool has_news(const merge_job *job, ctr_problem *problem)
+/* Has some counter of the source a higher generation than here? `name` is the table's here. */
+static bool columns_are_new(const merge_job *job, const char *name, ctr_problem *problem)
 {
+    bool any = false;
+    const char *spelling;
+    ctr_shape theirs = {0}, mine = {0};
+    const ctr_source *source = job->pull->source;
+    ctr_shape_read(&theirs, source->db, source->schema, job->theirs->name, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_shape_read(&mine, job->pull->db, job->pull->target, name, problem);
+    for (int i = 0; problem->rc == SQLITE_OK && i < theirs.n_counters; i++) {
+        const ctr_column *counter = &theirs.columns[theirs.counters[i]];
+        any = any || ctr_shape_generation(&mine, counter->name, &spelling) < counter->generation;
+    }
+    for (int i = 0; problem->rc == SQLITE_OK && i < theirs.n_gone; i++) {
+        const ctr_gone *gone = &theirs.gone[i];
+        any = any || ctr_shape_generation(&mine, gone->name, &spelling) < gone->generation;
+    }
+    ctr_shape_close(&theirs);
+    ctr_shape_close(&mine);
+    return any;
+}
+
+static bool has_news(const merge_job *job, const char *name, ctr_problem *problem)
+{
+    enum { ROWS = 1, GENERATIONS };
     const ctr_source *source = job->pull->source;
     if (job->mark == 0 || problem->rc != SQLITE_OK) return problem->rc == SQLITE_OK;
     ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY_SINCE);
     if (row) sqlite3_bind_int64(row, 1, ctr_news_first(job->mark));
     if (row) sqlite3_bind_int64(row, 2, job->mark);
-    bool any = ctr_run_row(&run, row);
+    int what = ctr_run_row(&run, row) ? sqlite3_column_int(row, 0) : 0;
     sqlite3_finalize(row);
-    return any;
+    return what == ROWS || (what == GENERATIONS && columns_are_new(job, name, problem));
 }
 
 /* The target's identity is checked within the transaction that the table has joined. Only the first
@@ -211,16 +237,49 @@ static void open_sides(merge_job *job, ctr_problem *problem)
     const file_pull *pull = job->pull;
     const ctr_source *source = pull->source;
     const char *name = job->theirs->name;
-    job->counters = sqlite3_malloc64((size_t)job->to.shape.n_counters * sizeof *job->counters);
+    size_t n = (size_t)job->to.shape.n_counters + 1;
+    job->counters = sqlite3_malloc64(n * sizeof *job->counters);
     job->keys = sqlite3_malloc64((size_t)job->to.shape.n_keys * sizeof *job->keys);
     if (!job->counters || !job->keys) ctr_problem_nomem(problem);
     if (problem->rc != SQLITE_OK ||
-        ctr_agree_check(&job->from, "the giving file", &job->to.shape, "the taking file", problem))
+        ctr_agree_keys(&job->from, "the giving file", &job->to.shape, "the taking file", problem))
         return;
     for (int i = 0; i < job->to.shape.n_counters; i++)
         job->counters[i] =
-            ctr_agree_counter(&job->from, job->to.shape.columns[job->to.shape.counters[i]].name);
+            ctr_agree_counter(&job->from, &job->to.shape.columns[job->to.shape.counters[i]]);
     ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem);
+}
+
+/* One counter of the source, as it is there. */
+static void take_counter(merge_job *job, const ctr_catalog_entry *mine, const ctr_shape *here,
+                         const char *name, int64_t generation, ctr_problem *problem)
+{
+    const char *spelling;
+    const file_pull *pull = job->pull;
+    if (ctr_shape_generation(here, name, &spelling) >= generation) return;
+    if (ctr_columns_check(here, pull->db, mine->name, name, problem)) return;
+    job->report->changed += ctr_columns_raise(pull->post, pull->db, pull->target, mine->name, here,
+                                              name, generation, problem);
+}
+
+/* Generations first: whatever the marks say, rows are merged by them. */
+static void take_counters(merge_job *job, const ctr_catalog_entry *mine, ctr_problem *problem)
+{
+    ctr_shape here = {0};
+    const ctr_shape *from = &job->from;
+    if (problem->rc == SQLITE_OK)
+        ctr_merge_refuse_triggers(job->pull->db, job->pull->target, mine->name, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_shape_read(&here, job->pull->db, job->pull->target, mine->name, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_agree_keys(from, "the giving file", &here, "the taking file", problem);
+    for (int i = 0; i < from->n_counters && problem->rc == SQLITE_OK; i++) {
+        const ctr_column *counter = &from->columns[from->counters[i]];
+        take_counter(job, mine, &here, counter->name, counter->generation, problem);
+    }
+    for (int i = 0; i < from->n_gone && problem->rc == SQLITE_OK; i++)
+        take_counter(job, mine, &here, from->gone[i].name, from->gone[i].generation, problem);
+    ctr_shape_close(&here);
 }
 
 /* What is new at the source; the table is created here if need be. */
@@ -237,6 +296,7 @@ static void merge_news(merge_job *job, bool is_there, ctr_problem *problem)
     ctr_catalog_entry mine;
     ctr_catalog_born(&mine, pull->db, pull->target, job->theirs->birth, problem);
     if (problem->rc == SQLITE_OK) check_target(pull, mine.name, problem);
+    take_counters(job, &mine, problem);
     ctr_catalog_close_entry(&mine);
     ctr_merge_open(&job->to, pull->db, pull->target, job->theirs->birth, pull->post,
                    &pull->conflicts, problem);
@@ -268,10 +328,10 @@ static void merge_table(file_pull *pull, const ctr_catalog_entry *theirs, ctr_pr
     const char *name = pull->side == CTR_MAIN_TAKES ? taker : theirs->name;
     if (problem->rc == SQLITE_OK)
         job.report = report_row(pull->report, theirs->birth, name, problem);
-    ctr_catalog_close_entry(&mine);
     check_stored(&job, false, problem);
-    if (has_news(&job, problem)) merge_news(&job, is_there, problem);
+    if (has_news(&job, taker, problem)) merge_news(&job, is_there, problem);
     ctr_problem_where(problem, "table %s", theirs->birth);
+    ctr_catalog_close_entry(&mine);
     close_job(&job);
 }
 

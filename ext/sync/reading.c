@@ -28,7 +28,7 @@ static sqlite3_value **copy_values(sqlite3_value **values, int n, ctr_problem *p
 
 int ctr_reading_open(ctr_reading *reading, ctr_cluster *cluster, ctr_problem *problem)
 {
-    size_t size = (size_t)cluster->shape.n_counters * sizeof *reading->cells;
+    size_t size = ((size_t)cluster->shape.n_counters + 1) * sizeof *reading->cells;
     *reading = (ctr_reading){.cluster = cluster, .cells = sqlite3_malloc64(size)};
     if (!reading->cells) return ctr_problem_nomem(problem);
     memset(reading->cells, 0, size);

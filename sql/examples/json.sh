@@ -33,8 +33,9 @@ export_changes() {
     need_tables "$1"
     shell -list "$1" >"$folder/batch.json" <<SQL
 SELECT json_object('source', source, 'since', since, 'upto', upto, 'changes', json_group_array(json_object(
-         'table', table_name, 'key_columns', key_columns, 'key', json(counter_key_json(key)), 'packed', hex(key),
-         'column', column_name, 'cell', json(counter_json(cell)), 'seq', seq)))
+         'table', table_name, 'key_columns', key_columns, 'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END),
+         'packed', hex(key), 'column', column_name, 'generation', generation, 'cell', json(counter_json(cell)),
+         'seq', seq)))
   FROM counter_changes($2)
  GROUP BY source;
 SQL
@@ -53,7 +54,7 @@ import_changes() {
 CREATE TEMP TABLE batch AS SELECT CAST(readfile('$folder/batch.json') AS TEXT) AS json;
 CREATE TEMP TABLE change AS
 SELECT json_extract(value, '\$.packed') AS packed, json_extract(value, '\$.column') AS "column",
-       json_extract(value, '\$.cell.life') AS life, json_extract(value, '\$.cell.shards') AS shards,
+       json_extract(value, '\$.generation') AS generation, json_extract(value, '\$.cell.life') AS life, json_extract(value, '\$.cell.shards') AS shards,
        json_extract(value, '\$.table') AS "table", json_extract(value, '\$.seq') AS seq,
        json_extract(value, '\$.key_columns') AS key_columns, json_extract(batch.json, '\$.source') AS source
   FROM batch, json_each(batch.json, '\$.changes');
@@ -61,13 +62,13 @@ SELECT json_extract(value, '\$.packed') AS packed, json_extract(value, '\$.colum
 SELECT 'INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns) VALUES('
        || quote("table") || ', '
        || CASE WHEN packed NOT GLOB '*[^0-9A-Fa-f]*' THEN 'X''' || packed || '''' ELSE 'NULL' END || ', '
-       || quote("column") || ', 0, '
+       || quote("column") || ', ' || coalesce(generation, "column" IS NOT NULL) || ', '
        || quote((SELECT counter_collect(id, clock, value, life)
                    FROM (SELECT json_extract(value, '\$.id') AS id, json_extract(value, '\$.clock') AS clock,
                                 json_extract(value, '\$.value') AS value
                            FROM json_each(shards)
                          UNION ALL SELECT NULL, NULL, NULL)
-                  WHERE "column" IS NOT NULL)) || ', '
+                  WHERE life IS NOT NULL)) || ', '
        || quote(seq) || ', ' || quote(source) || ', ' || quote(key_columns) || ');'
   FROM change;
 .output

@@ -4,9 +4,9 @@
 CREATE VIRTUAL TABLE v USING counter(path TEXT, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY(path, hour));
 INSERT INTO v VALUES('/', 12, 1, NULL), ('/a', 13, 2, 3);
 SELECT table_name, counter_key_json(key), column_name, generation, counter_value(cell) FROM counter_changes(0) ORDER BY 2, 3;
---= v|["/",12]|hits|0|1
---= v|["/a",13]|bytes|0|3
---= v|["/a",13]|hits|0|2
+--= v|["/",12]|hits|1|1
+--= v|["/a",13]|bytes|1|3
+--= v|["/a",13]|hits|1|2
 SELECT DISTINCT source = counter_id(), seq <= upto, upto = (SELECT sequence FROM counter_replica), since, bucket FROM counter_changes(0);
 --= 1|1|1|0|NULL
 
@@ -85,7 +85,7 @@ SELECT DISTINCT digest = counter_table_digest('v') FROM was;
 -- # the-encoding-of-a-file-does-not-matter
 PRAGMA encoding = 'UTF-16be';
 CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
-INSERT INTO counter_changes VALUES('v', x'd10306c3bce282ac41', 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd10306c3bce282ac41', 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT k, n, hex(key), counter_key_json(key), counter_key(k) = key FROM v, counter_changes(0);
 --= ü€A|7|D10306C3BCE282AC41|["ü€A"]|1
 SELECT counter_table_digest('v');
@@ -93,7 +93,7 @@ SELECT counter_table_digest('v');
 
 -- # the-digest-of-the-same-in-another-encoding
 CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
-INSERT INTO counter_changes VALUES('v', x'd10306c3bce282ac61', 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd10306c3bce282ac61', 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT counter_table_digest('v');
 --= 477555ae-cf72-5454-b247-cab3528c711b
 
@@ -110,7 +110,7 @@ SELECT count(*), (SELECT digest FROM was) = counter_table_digest('v') FROM v;
 
 -- # a-column-list-may-be-left-out
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT * FROM v;
 --= x|7
 
@@ -120,13 +120,13 @@ CREATE TEMP TABLE cells AS SELECT 1 AS at, counter_inc(NULL, 7, x'0a000000000000
 INSERT INTO cells SELECT 2, counter_inc(cell, 1, x'0a000000000000000000000000000000') FROM cells;
 INSERT INTO cells SELECT 3, counter_reset(cell) FROM cells WHERE at = 2;
 INSERT INTO cells SELECT 4, counter_inc(cell, 5, x'0a000000000000000000000000000000') FROM cells WHERE at = 3;
-INSERT INTO counter_changes SELECT 'v', counter_key('x'), 'n', 0, cell, 1, '0a000000-0000-0000-0000-000000000000' FROM cells WHERE at = 2;
+INSERT INTO counter_changes SELECT 'v', counter_key('x'), 'n', 1, cell, 1, '0a000000-0000-0000-0000-000000000000' FROM cells WHERE at = 2;
 SELECT n FROM v;
 --= 8
-INSERT INTO counter_changes SELECT 'v', counter_key('x'), 'n', 0, cell, 1, '0a000000-0000-0000-0000-000000000000' FROM cells WHERE at < 3 ORDER BY at DESC;
+INSERT INTO counter_changes SELECT 'v', counter_key('x'), 'n', 1, cell, 1, '0a000000-0000-0000-0000-000000000000' FROM cells WHERE at < 3 ORDER BY at DESC;
 SELECT n FROM v;
 --= 8
-INSERT INTO counter_changes SELECT 'v', counter_key('x'), 'n', 0, cell, 1, '0a000000-0000-0000-0000-000000000000' FROM cells ORDER BY at DESC;
+INSERT INTO counter_changes SELECT 'v', counter_key('x'), 'n', 1, cell, 1, '0a000000-0000-0000-0000-000000000000' FROM cells ORDER BY at DESC;
 SELECT n FROM v;
 --= 5
 SELECT count(*) FROM counter_conflicts;
@@ -138,10 +138,10 @@ INSERT INTO v VALUES('x', 1);
 ALTER TABLE v RENAME TO w;
 SELECT table_name FROM counter_changes(0);
 --= v
-INSERT INTO counter_changes VALUES('V', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('V', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT n FROM w;
 --= 8
-INSERT INTO counter_changes VALUES('w', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('w', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table w: no counter table was created under this name here: CREATE it first, as it is at the source
 SELECT n FROM w;
 --= 8
@@ -151,21 +151,21 @@ SELECT counter_table_digest('v');
 -- # a-table-that-is-made-anew-within-a-transaction-is-the-one-that-takes
 BEGIN;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 DROP TABLE v;
 CREATE VIRTUAL TABLE v USING counter(z INTEGER, k TEXT, m COUNTER, n COUNTER, PRIMARY KEY(k, z));
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: the key has 1 value and the key of the table 2: the tables differ
-INSERT INTO counter_changes VALUES('v', counter_key('x', 1), 'm', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x', 1), 'm', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 ALTER TABLE v RENAME TO w;
-INSERT INTO counter_changes VALUES('v', counter_key('x', 1), 'n', 0, counter_inc(NULL, 8, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x', 1), 'n', 1, counter_inc(NULL, 8, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 COMMIT;
 SELECT * FROM w;
 --= 1|x|7|8
 
 -- # a-bad-row-is-an-error-and-the-transaction-goes-on
 CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
-CREATE TEMP TABLE good AS SELECT 'v' AS t, counter_key('x', 1) AS k, 'n' AS c, 0 AS g, counter_inc(NULL, 7, x'0000000000000000000000000000000a') AS cell, 1 AS q, '00000000-0000-0000-0000-00000000000a' AS s;
+CREATE TEMP TABLE good AS SELECT 'v' AS t, counter_key('x', 1) AS k, 'n' AS c, 1 AS g, counter_inc(NULL, 7, x'0000000000000000000000000000000a') AS cell, 1 AS q, '00000000-0000-0000-0000-00000000000a' AS s;
 BEGIN;
 INSERT INTO counter_changes SELECT * FROM good;
 INSERT OR IGNORE INTO counter_changes SELECT 'u', k, c, g, cell, q, s FROM good;
@@ -198,18 +198,28 @@ INSERT OR IGNORE INTO counter_changes SELECT t, 'x', c, g, cell, q, s FROM good;
 --! counter_changes: key must be a BLOB, not TEXT 'x'
 INSERT OR IGNORE INTO counter_changes SELECT t, NULL, c, g, cell, q, s FROM good;
 --! counter_changes: key must be a BLOB, not NULL
-INSERT OR IGNORE INTO counter_changes SELECT t, k, 'm', g, cell, q, s FROM good;
---! counter_changes: table v: the table has no counter m
 INSERT OR IGNORE INTO counter_changes SELECT t, k, 'k', g, cell, q, s FROM good;
---! counter_changes: table v: the table has no counter k
+--! counter_changes: table v: column k is part of the key
+INSERT OR IGNORE INTO counter_changes SELECT t, k, 'V', g, cell, q, s FROM good;
+--! counter_changes: table v: column V cannot be added to a table of the name v: rename the table
+INSERT OR IGNORE INTO counter_changes SELECT t, k, '_n', g, cell, q, s FROM good;
+--! counter_changes: table v: no column can have the name '_n'
+INSERT OR IGNORE INTO counter_changes SELECT t, k, '', g, cell, q, s FROM good;
+--! counter_changes: table v: no column can have the name ''
 INSERT OR IGNORE INTO counter_changes SELECT t, k, 'N', g, cell, q, s FROM good;
 --! counter_changes: table v: the counter is named n here, in other letters: the tables differ
 INSERT OR IGNORE INTO counter_changes SELECT t, k, NULL, g, cell, q, s FROM good;
 --! counter_changes: column_name must be TEXT, not NULL
 INSERT OR IGNORE INTO counter_changes SELECT t, k, 1, g, cell, q, s FROM good;
 --! counter_changes: column_name must be TEXT, not INTEGER 1
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, 1, cell, q, s FROM good;
---! counter_changes: generation must be 0, not INTEGER 1
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, 0, cell, q, s FROM good;
+--! counter_changes: generation must be 1 ... 4294967295, not INTEGER 0
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, 4294967297, cell, q, s FROM good;
+--! counter_changes: generation must be 1 ... 4294967295, not INTEGER 4294967297
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, 2, cell, q, s FROM good;
+--! counter_changes: generation must be odd where there is a cell, not INTEGER 2
+INSERT OR IGNORE INTO counter_changes SELECT t, k, NULL, 1, NULL, q, s FROM good;
+--! counter_changes: generation must be 0 where there is no column, not INTEGER 1
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, NULL, cell, q, s FROM good;
 --! counter_changes: generation must be an INTEGER, not NULL
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, x'c101', q, s FROM good;
@@ -263,7 +273,7 @@ SELECT * FROM v;
 
 -- # a-statement-with-a-bad-row-takes-in-none-of-its-rows
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-CREATE TEMP TABLE feed AS SELECT 'v' AS t, counter_key('x') AS k, 'n' AS c, 0 AS g, counter_inc(NULL, 7, x'0000000000000000000000000000000a') AS cell, 1 AS q, '00000000-0000-0000-0000-00000000000a' AS s;
+CREATE TEMP TABLE feed AS SELECT 'v' AS t, counter_key('x') AS k, 'n' AS c, 1 AS g, counter_inc(NULL, 7, x'0000000000000000000000000000000a') AS cell, 1 AS q, '00000000-0000-0000-0000-00000000000a' AS s;
 INSERT INTO feed SELECT t, counter_key('y'), c, g, cell, q, s FROM feed;
 INSERT INTO feed SELECT t, k, c, g, x'00', q, s FROM feed LIMIT 1;
 BEGIN;
@@ -281,7 +291,7 @@ INSERT INTO v(v) VALUES('integrity-check');
 
 -- # a-feed-row-can-be-rolled-back-to-a-savepoint
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-CREATE TEMP TABLE feed AS SELECT 'v' AS t, counter_key('x') AS k, 'n' AS c, 0 AS g, counter_inc(NULL, 7, x'0000000000000000000000000000000a') AS cell, 1 AS q, '00000000-0000-0000-0000-00000000000a' AS s;
+CREATE TEMP TABLE feed AS SELECT 'v' AS t, counter_key('x') AS k, 'n' AS c, 1 AS g, counter_inc(NULL, 7, x'0000000000000000000000000000000a') AS cell, 1 AS q, '00000000-0000-0000-0000-00000000000a' AS s;
 BEGIN;
 INSERT INTO v VALUES('x', 1);
 SAVEPOINT s;
@@ -310,11 +320,11 @@ SELECT * FROM phone.counter_changes(0);
 --! counter_changes: it belongs to main and cannot be named under the schema phone: open that file as main
 SELECT * FROM "phone" . [counter_changes] WHERE since = 0;
 --! counter_changes: it belongs to main and cannot be named under the schema phone: open that file as main
-INSERT INTO phone.counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO phone.counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: it belongs to main and cannot be named under the schema phone: open that file as main
-INSERT OR IGNORE INTO temp.counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT OR IGNORE INTO temp.counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: it belongs to main and cannot be named under the schema temp: open that file as main
-INSERT INTO main.counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO main.counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 COMMIT;
 SELECT 'phone.counter_changes', counter_key_json(key), counter_value(cell) FROM main.counter_changes(0);
 --= phone.counter_changes|["x"]|9
@@ -358,7 +368,7 @@ SELECT * FROM counter_changes(0);
 SELECT counter_init() IS NOT NULL;
 --= 1
 SELECT * FROM counter_changes(0);
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: no counter table was created under this name here: CREATE it first, as it is at the source
 SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
 --! counter_mark: main has no counter tables
@@ -366,7 +376,7 @@ SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
 --! counter_seen: main has no counter tables
 
 -- # a-file-without-an-id-takes-nothing-in
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 0, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: no counter table was created under this name here: CREATE it first, as it is at the source
 SELECT count(*) FROM sqlite_master;
 --= 0

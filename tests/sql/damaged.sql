@@ -190,6 +190,7 @@ SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_tables
 --= x" (y); --
 --= x" (y); --_cells
+--= x" (y); --_columns
 --= x" (y); --_floors
 --= x" (y); --_news
 --= x" (y); --_ops

@@ -13,6 +13,7 @@ SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name;
 --= counter_tables
 --= page_views
 --= page_views_cells
+--= page_views_columns
 --= page_views_floors
 --= page_views_news
 --= page_views_ops

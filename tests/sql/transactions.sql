@@ -161,6 +161,7 @@ SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_tables
 --= w "x
 --= w "x_cells
+--= w "x_columns
 --= w "x_floors
 --= w "x_news
 --= w "x_ops

@@ -1,0 +1,106 @@
+/* store/columns.c - adds, empties and puts away the columns of one stored table. */
+#include "store/columns.h"
+
+#include <string.h>
+
+/* ---- checking -------------------------------------------------------------------------------- */
+
+/* The counter table has a command column named like itself, and markers named like its columns. */
+static void check_against_table(const char *table, const char *name, ctr_problem *problem)
+{
+    if (sqlite3_stricmp(table, name) == 0 ||
+        (*table == '_' && sqlite3_stricmp(table + 1, name) == 0))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "column %s cannot be added to a table of the name %s: rename the table",
+                        name, table);
+}
+
+/* Of the columns that SQLite sees there are two for each of ours, and two more. */
+static void check_room(const ctr_shape *shape, sqlite3 *db, const char *name, ctr_problem *problem)
+{
+    int most = (sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1) - 2) / 2;
+    if (shape->n_columns >= most)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "column %s cannot be added: the table has %d columns, and more than %d are "
+                        "too many for SQLite",
+                        name, shape->n_columns, most);
+}
+
+int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, const char *name,
+                      ctr_problem *problem)
+{
+    const char *spelling;
+    for (int i = 0; i < shape->n_keys; i++)
+        if (sqlite3_stricmp(shape->columns[shape->keys[i]].name, name) == 0)
+            ctr_problem_set(problem, SQLITE_ERROR, "column %s is part of the key", name);
+    if (ctr_shape_generation(shape, name, &spelling) > 0 && strcmp(spelling, name) != 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the counter %s is named %s here: the same name in other letters", name,
+                        spelling);
+    check_against_table(table, name, problem);
+    if (ctr_shape_counter(shape, name) < 0) check_room(shape, db, name, problem);
+    return problem->rc;
+}
+
+/* ---- raising --------------------------------------------------------------------------------- */
+
+/* Is a column put away under this name? */
+static bool is_put_away(ctr_run *run, const char *name)
+{
+    bool found = false;
+    ctr_run columns = *run;
+    char *stored = sqlite3_mprintf("%s_cells", run->slots.table);
+    char *away = sqlite3_mprintf("_dropped_%s", name);
+    if (!stored || !away) ctr_problem_nomem(run->problem);
+    columns.slots.name = stored;
+    sqlite3_stmt *row = ctr_run_prepare(&columns, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&columns, row)) {
+        const char *column = (const char *)sqlite3_column_text(row, 1);
+        found = found || (column && away && sqlite3_stricmp(column, away) == 0);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(stored);
+    sqlite3_free(away);
+    return found;
+}
+
+static int64_t put_away(ctr_run *run)
+{
+    ctr_run_do(run, CTR_SQL_COLUMNS_PUT_AWAY, NULL);
+    ctr_run_do(run, CTR_SQL_COLUMNS_EMPTY, NULL);
+    return run->problem->rc == SQLITE_OK ? sqlite3_changes(run->db) : 0;
+}
+
+static void write_generation(ctr_run *run, const char *name, int64_t generation)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_WRITE);
+    ctr_run_bind_text(run, row, 1, name);
+    if (row) sqlite3_bind_int64(row, 2, generation);
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
+}
+
+/* Also a counter that stays there begins anew: by way of the name of dropped ones, so that every
+ * connection learns that the table is another one. */
+int64_t ctr_columns_raise(ctr_post *post, sqlite3 *db, const char *schema, const char *table,
+                          const ctr_shape *shape, const char *name, int64_t generation,
+                          ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return 0;
+    int64_t emptied = 0;
+    ctr_run run = ctr_run_on(db, schema, table, problem);
+    run.slots.name = name;
+    bool away = is_put_away(&run, name);
+    unsigned transaction = ctr_guard_transaction(ctr_guard_of(post));
+    if (problem->rc != SQLITE_OK) return 0;
+
+    if (ctr_shape_counter(shape, name) >= 0) {
+        emptied = put_away(&run);
+        away = true;
+    }
+    if (generation % 2 == 1)
+        ctr_run_do(&run, away ? CTR_SQL_COLUMNS_TAKE_BACK : CTR_SQL_COLUMNS_ADD, NULL);
+    write_generation(&run, name, generation);
+    if (problem->rc != SQLITE_OK) ctr_guard_spoil(ctr_guard_of(post), transaction);
+    return emptied;
+}

@@ -1,0 +1,112 @@
+/* surface/alter.c - counters that come and go, by commands of the table.
+ *
+ *     INSERT INTO t(t) VALUES ('add column errors')       also: 'add column "5xx errors" COUNTER'
+ *     INSERT INTO t(t) VALUES ('drop column errors')
+ *
+ * SQLite sees the stored table change and connects to the table anew, in every connection. Each
+ * command reads its columns for itself, for one statement may give several.
+ *
+ * Who drops a counter forgets shards of its own. Within the table a generation parts them from all
+ * later ones, but their cells may have been copied into other tables; so the file takes a new id. A
+ * named one keeps its name, which is what it was chosen for.
+ */
+#include "store/columns.h"
+
+#include "store/succession.h"
+#include "store/watch.h"
+#include "surface/table.h"
+
+static int refuse_last(const char *name, ctr_problem *problem)
+{
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "column %s is the last counter: a table of counters keeps one; "
+                           "DROP TABLE removes it whole",
+                           name);
+}
+
+static int refuse_generations(const char *name, ctr_problem *problem)
+{
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "column %s has been added and dropped %lld times, which is the limit",
+                           name, (long long)CTR_GENERATION_MAX);
+}
+
+static void raise_here(ctr_table *table, const ctr_shape *shape, const char *name,
+                       ctr_problem *problem)
+{
+    const char *spelling;
+    int64_t generation = ctr_shape_generation(shape, name, &spelling) + 1;
+    if (generation > CTR_GENERATION_MAX) refuse_generations(name, problem);
+    if (problem->rc != SQLITE_OK) return;
+    table->altered = true;
+    ctr_columns_raise(table->post, table->db, table->schema, table->name, shape, name, generation,
+                      problem);
+}
+
+static void add_counter(ctr_table *table, const ctr_shape *shape, const char *clause,
+                        ctr_problem *problem)
+{
+    char *name = ctr_declare_counter(table->name, clause, problem);
+    if (!name) return;
+    if (ctr_shape_counter(shape, name) >= 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "there is a counter %s already", name);
+    ctr_columns_check(shape, table->db, table->name, name, problem);
+    raise_here(table, shape, name, problem);
+    sqlite3_free(name);
+}
+
+static void leave_id(ctr_table *table, ctr_problem *problem)
+{
+    const ctr_identity *identity = ctr_watch_merge(table->post, problem);
+    if (identity && !*identity->name)
+        ctr_succession_lineage_changed(table->post, CTR_WHY_DROPPED, problem);
+}
+
+/* The id first, which does no harm if it stays alone. */
+static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *name,
+                         ctr_problem *problem)
+{
+    for (int i = 0; i < shape->n_counters; i++) {
+        const char *counter = ctr_shape_counter_name(shape, i);
+        if (sqlite3_stricmp(counter, name) != 0) continue;
+        if (shape->n_counters == 1 && refuse_last(counter, problem)) return;
+        leave_id(table, problem);
+        raise_here(table, shape, counter, problem);
+        return;
+    }
+    ctr_problem_set(problem, SQLITE_ERROR, "the command names %s, which is no counter", name);
+}
+
+/* A trigger on a stored table would see it change. */
+static void read_shape(ctr_table *table, ctr_shape *shape, ctr_problem *problem)
+{
+    for (const char *const *suffix = ctr_shape_suffixes; *suffix; suffix++) {
+        char *stored = sqlite3_mprintf("%s_%s", table->name, *suffix);
+        if (!stored) ctr_problem_nomem(problem);
+        if (problem->rc == SQLITE_OK)
+            ctr_shape_refuse_triggers(table->db, table->schema, stored, problem);
+        sqlite3_free(stored);
+    }
+    if (problem->rc == SQLITE_OK)
+        ctr_shape_read(shape, table->db, table->schema, table->name, problem);
+}
+
+bool ctr_alter_run(ctr_table *table, sqlite3_value **columns, const char *command,
+                   ctr_problem *problem)
+{
+    const char *to_add = ctr_commands_name(command, "add column"),
+               *to_drop = ctr_commands_name(command, "drop column");
+    ctr_shape shape = {0};
+    if (!to_add && !to_drop) return false;
+    if (table->cluster)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "'%s' is a command for the table of one replica: counter_sync brings it to "
+                        "the others, and then the cluster is to be created anew",
+                        command);
+    ctr_commands_refuse_values(table, columns, command, problem);
+    if (problem->rc == SQLITE_OK) read_shape(table, &shape, problem);
+    if (problem->rc == SQLITE_OK && to_add) add_counter(table, &shape, to_add, problem);
+    if (problem->rc == SQLITE_OK && to_drop) drop_counter(table, &shape, to_drop, problem);
+    ctr_shape_close(&shape);
+    return true;
+}

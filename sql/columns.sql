@@ -1,0 +1,21 @@
+-- Counters that come and go. name: of a counter that was ever added or dropped by itself; generation: odd while it is
+-- there, even while it is not. A counter without a row is of generation 1.
+
+-- name: COLUMNS_ALL
+SELECT name, generation FROM "{schema}"."{table}_columns" ORDER BY name;
+
+-- name: COLUMNS_WRITE
+INSERT OR REPLACE INTO "{schema}"."{table}_columns"(name, generation) VALUES (?1, ?2);
+
+-- name: COLUMNS_ADD
+ALTER TABLE "{schema}"."{table}_cells" ADD COLUMN "{name}" BLOB;
+
+-- A column that was dropped waits under another name, empty.
+-- name: COLUMNS_PUT_AWAY
+ALTER TABLE "{schema}"."{table}_cells" RENAME COLUMN "{name}" TO "_dropped_{name}";
+
+-- name: COLUMNS_TAKE_BACK
+ALTER TABLE "{schema}"."{table}_cells" RENAME COLUMN "_dropped_{name}" TO "{name}";
+
+-- name: COLUMNS_EMPTY
+UPDATE "{schema}"."{table}_cells" SET "_dropped_{name}" = NULL WHERE "_dropped_{name}" IS NOT NULL;
