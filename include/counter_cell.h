@@ -136,6 +136,9 @@ ctr_status ctr_cell_value(const ctr_cell *cell, int64_t *value);
  * shard by shard, ctr_shard_beats. Needs a->size + b->size bytes. */
 size_t ctr_cell_merge(const ctr_cell *a, const ctr_cell *b, uint8_t *out);
 
+/* How many shards of `merged` are not, in the same life and as they are, in `mine`. */
+size_t ctr_cell_news(const ctr_cell *merged, const ctr_cell *mine);
+
 /* How many ids have one clock and two values in a and b; 0 unless both are in the same odd life. */
 size_t ctr_cell_conflicts(const ctr_cell *a, const ctr_cell *b);
 

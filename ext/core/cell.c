@@ -258,6 +258,22 @@ size_t ctr_cell_merge(const ctr_cell *a, const ctr_cell *b, uint8_t *out)
     return (size_t)(end - out);
 }
 
+size_t ctr_cell_news(const ctr_cell *merged, const ctr_cell *mine)
+{
+    size_t n = 0;
+    const ctr_cell none = ctr_cell_untouched();
+    walk left = walk_open(merged), right = walk_open(merged->life == mine->life ? mine : &none);
+    while (left.more) {
+        int order = walk_order(&left, &right);
+        bool same = order == 0 && left.shard.clock == right.shard.clock &&
+                    left.shard.value == right.shard.value;
+        n += order <= 0 && !same;
+        if (order <= 0) walk_on(&left);
+        if (order >= 0) walk_on(&right);
+    }
+    return n;
+}
+
 size_t ctr_cell_conflicts(const ctr_cell *a, const ctr_cell *b)
 {
     if (a->life != b->life) return 0;

@@ -68,6 +68,11 @@ ctr_guard *ctr_guard_of(ctr_post *post)
     return post->guard;
 }
 
+ctr_stats *ctr_guard_stats(ctr_guard *guard)
+{
+    return &guard->stats;
+}
+
 void ctr_guard_set_keeper(ctr_guard *guard, bool there)
 {
     guard->has_keeper = there;

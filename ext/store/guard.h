@@ -24,6 +24,7 @@
 #define CTR_STORE_GUARD_H
 
 #include "store/identity.h"
+#include "store/stats.h"
 
 typedef struct ctr_guard ctr_guard;
 typedef struct ctr_post ctr_post;
@@ -36,6 +37,9 @@ void ctr_guard_close(ctr_guard *guard);
 ctr_post *ctr_guard_post(ctr_guard *guard, const char *schema);
 
 ctr_guard *ctr_guard_of(ctr_post *post);
+
+/* What the connection has done; lent as long as the guard. */
+ctr_stats *ctr_guard_stats(ctr_guard *guard);
 
 /* Joins the transaction that is open or that the running statement has begun; takes the write lock
  * of main. False, without a problem, if there is none: then nothing would be told of its end. */

@@ -59,6 +59,7 @@ struct ctr_guard {
     bool spoiled;
     int spoiled_depth;
     unsigned ended; /* transactions */
+    ctr_stats stats;
 };
 
 #define CTR_REFUSES_NUMBERS "inode numbers"

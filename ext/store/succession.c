@@ -67,6 +67,7 @@ static void take_new_id(ctr_post *post, ctr_verdict verdict, ctr_problem *proble
 
 void ctr_succession_follow(ctr_post *post, ctr_verdict verdict, ctr_problem *problem)
 {
+    post->guard->stats.changes++;
     if (*post->identity.name)
         ctr_succession_refuse(post, ctr_lineage_why(verdict.why), problem);
     else

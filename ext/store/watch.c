@@ -138,6 +138,7 @@ static void renew(ctr_post *post, ctr_problem *problem)
         identity->lineage.pair.random = ctr_succession_random();
         identity->renewed = now;
         post->after = CTR_AFTER_READ;
+        post->guard->stats.renewals++;
     }
     if (due || rises) write_renewal(post, problem);
 }

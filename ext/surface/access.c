@@ -17,11 +17,22 @@ static int follow_leader(ctr_table *table, ctr_problem *problem)
     return problem->rc;
 }
 
-int ctr_access_find(ctr_table *table, ctr_problem *problem)
+static int find_in_cluster(ctr_table *table, ctr_problem *problem)
 {
-    if (!table->cluster) return ctr_rows_find_key(table->rows, table->keys, problem);
     ctr_quorum_find(table->cluster, table->keys, problem);
     return follow_leader(table, problem);
+}
+
+int ctr_access_find(ctr_table *table, ctr_problem *problem)
+{
+    ctr_timing *timing = &ctr_guard_stats(table->joined.guard)->find;
+    int64_t begun = ctr_stats_begin(timing);
+    if (table->cluster)
+        find_in_cluster(table, problem);
+    else
+        ctr_rows_find_key(table->rows, table->keys, problem);
+    ctr_stats_end(timing, begun);
+    return problem->rc;
 }
 
 static ctr_rows *rows_of(const ctr_table *table, int64_t rowid)
@@ -30,9 +41,18 @@ static ctr_rows *rows_of(const ctr_table *table, int64_t rowid)
     return member->open ? &member->merge.rows : NULL;
 }
 
+static int find_stored(ctr_table *table, int64_t rowid, ctr_problem *problem)
+{
+    ctr_timing *timing = &ctr_guard_stats(table->joined.guard)->find;
+    int64_t begun = ctr_stats_begin(timing);
+    ctr_rows_find_rowid(table->rows, rowid, problem);
+    ctr_stats_end(timing, begun);
+    return problem->rc;
+}
+
 int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
-    if (!table->cluster) return ctr_rows_find_rowid(table->rows, rowid, problem);
+    if (!table->cluster) return find_stored(table, rowid, problem);
     ctr_rows *rows = rows_of(table, rowid);
     ctr_access_end(table);
     table->holds_keys = rows != NULL; /* it has put copies there, whatever it returns */

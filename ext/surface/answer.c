@@ -139,8 +139,8 @@ static int answer_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     (void)argv;
     (void)message;
     const answer_module *module = aux;
-    char *declaration =
-        sqlite3_mprintf("CREATE TABLE x(%s, %s)", module->kind->columns, module->kind->args);
+    char *declaration = sqlite3_mprintf("CREATE TABLE x(%s%s%s)", module->kind->columns,
+                                        *module->kind->args ? ", " : "", module->kind->args);
     if (!declaration) return SQLITE_NOMEM;
     int rc = sqlite3_declare_vtab(db, declaration);
     sqlite3_free(declaration);

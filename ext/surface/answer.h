@@ -17,7 +17,7 @@ typedef struct ctr_answer ctr_answer;
 typedef struct ctr_answer_kind {
     const char *name;
     const char *columns; /* "a TEXT, b INTEGER" */
-    const char *args;    /* "x HIDDEN, y HIDDEN" */
+    const char *args;    /* "x HIDDEN, y HIDDEN"; "" for none */
     int n_columns, n_args, n_needed;
     const char *usage; /* what to say where fewer are given than are needed */
     bool works;        /* it changes something: dear, and for no view and no trigger */

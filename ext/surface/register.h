@@ -49,6 +49,7 @@ int ctr_coordinator_register(sqlite3 *db, ctr_shared *shared); /* USING counter_
 int ctr_status_register(sqlite3 *db, ctr_shared *shared);      /* counter_cluster_status */
 int ctr_add_register(sqlite3 *db, ctr_shared *shared);         /* counter_add */
 int ctr_size_register(sqlite3 *db, ctr_shared *shared);        /* counter_size, counter_ids */
+int ctr_figures_register(sqlite3 *db, ctr_shared *shared);     /* counter_stats, _stats_reset */
 int ctr_internal_register(sqlite3 *db, ctr_shared *shared);    /* counter_guard, counter_witness */
 
 /* Is the library in this connection already? A second guard beside the first would not know what

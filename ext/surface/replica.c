@@ -82,10 +82,13 @@ static void increment(sqlite3_context *ctx, const char *function, int argc, sqli
         return;
     }
     ctr_status status = ctr_cell_increment(&cell, found.id, sign * n, found.least, out, &size);
-    if (ctr_arg_status(ctx, function, status))
+    if (ctr_arg_status(ctx, function, status)) {
+        ctr_shared *shared = sqlite3_user_data(ctx);
+        ctr_stats_increment(ctr_guard_stats(shared->guard), cell.size == 0);
         sqlite3_result_blob64(ctx, out, size, sqlite3_free);
-    else
+    } else {
         sqlite3_free(out);
+    }
 }
 
 static void fn_inc(sqlite3_context *ctx, int argc, sqlite3_value **argv)

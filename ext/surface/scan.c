@@ -128,12 +128,16 @@ int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int
     scan_cursor *cursor = (scan_cursor *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     bool unique = number & CTR_PLAN_UNIQUE;
+    ctr_timing *timing = &ctr_guard_stats(table_of(cursor)->joined.guard)->read;
+    int64_t begun = ctr_stats_begin(timing);
     if (table_of(cursor)->cluster)
         start_reading(cursor, unique, plan, argc, argv, &problem);
     else
         start_stream(cursor, unique, plan, argc, argv, &problem);
     if (problem.rc != SQLITE_OK) return ctr_table_fail(table_of(cursor), &problem);
-    return ctr_scan_next(base);
+    int rc = ctr_scan_next(base);
+    ctr_stats_end(timing, begun);
+    return rc;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

@@ -61,11 +61,13 @@ int ctr_write_add(ctr_table *table, int counter, const ctr_cell *base, int64_t n
     size_t bound = base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, size;
     uint8_t *out = ctr_rows_room(rows, bound, problem);
     if (!out) return problem->rc;
-    if (ctr_cell_increment(base, id, n, ctr_watch_least_clock(table->post), out, &size) == CTR_OK)
+    if (ctr_cell_increment(base, id, n, ctr_watch_least_clock(table->post), out, &size) == CTR_OK) {
+        ctr_stats_increment(ctr_guard_stats(table->joined.guard), base->size == 0);
         ctr_rows_set(rows, counter, size);
-    else
+    } else {
         ctr_problem_set(problem, SQLITE_ERROR, "column %s: integer overflow: %lld cannot be added",
                         column_name(table, counter_column(table, counter)), (long long)n);
+    }
     return problem->rc;
 }
 
@@ -374,6 +376,8 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     bool inserts = argc > 1 && !ctr_table_given(argv[0]);
+    ctr_timing *timing = &ctr_guard_stats(table->joined.guard)->write;
+    int64_t begun = ctr_stats_begin(timing);
     if (argc == 1)
         delete_row(table, sqlite3_value_int64(argv[0]), &problem);
     else if (inserts)
@@ -384,6 +388,7 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
         update_row(table, argv, &problem);
     if (inserts) *rowid = ctr_access_rowid(table);
     ctr_access_end(table);
+    ctr_stats_end(timing, begun);
 
     bool skip = is_ignored(table, &problem);
     int rc = ctr_table_fail(table, &problem);

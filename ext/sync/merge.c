@@ -60,12 +60,14 @@ static void record(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
 {
     const char *column = merge->shape.columns[merge->shape.counters[counter]].name;
     char *key = ctr_describe_key(merge->keys, merge->shape.n_keys);
+    int64_t n = 0;
     if (key)
-        merge->n_conflicts +=
-            ctr_conflicts_record(merge->conflicts, merge->entry.birth, key, column,
+        n = ctr_conflicts_record(merge->conflicts, merge->entry.birth, key, column,
                                  &merge->rows.cells[counter], theirs, problem);
     else
         ctr_problem_nomem(problem);
+    merge->n_conflicts += n;
+    ctr_guard_stats(ctr_guard_of(merge->rows.post))->conflicts += n;
     sqlite3_free(key);
 }
 
@@ -73,6 +75,8 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
 {
     ctr_rows *rows = &merge->rows;
     const ctr_cell *mine = &rows->cells[counter];
+    ctr_stats *stats = ctr_guard_stats(ctr_guard_of(rows->post));
+    stats->merges++;
     if (problem->rc != SQLITE_OK || ctr_cell_same(mine, theirs)) return problem->rc;
     if (!ctr_conflicts_none(merge->conflicts, mine, theirs))
         record(merge, counter, theirs, problem);
@@ -81,7 +85,12 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
     if (!out) return problem->rc;
     size_t size = ctr_cell_merge(mine, theirs, out);
     bool same = size == mine->size && (size == 0 || memcmp(out, mine->bytes, size) == 0);
-    if (!same) ctr_rows_set(rows, counter, size);
+    if (same) return problem->rc;
+    ctr_cell merged;
+    ctr_cell_open(&merged, out, size);
+    stats->cells_changed++;
+    stats->shards_written += (int64_t)ctr_cell_news(&merged, mine);
+    ctr_rows_set(rows, counter, size);
     return problem->rc;
 }
 

@@ -235,6 +235,28 @@ static void diff_is_minimal(void **state)
     }
 }
 
+static size_t count_shards(blob b)
+{
+    ctr_cell c = opened(b);
+    ctr_shard shard;
+    size_t at = 0, n = 0;
+    while (ctr_cell_next(&c, &at, &shard)) n++;
+    return n;
+}
+
+static void a_merge_changes_as_many_shards_as_the_other_side_has_to_send(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        model m = random_model(), known = random_model();
+        blob a = encoded(&m), k = encoded(&known);
+        ctr_cell merged = opened(merge(k, a)), mine = opened(k);
+        assert_int_equal(ctr_cell_news(&merged, &mine), count_shards(diff(a, k)));
+        assert_int_equal(ctr_cell_news(&mine, &mine), 0);
+        release_all();
+    }
+}
+
 static void compare_agrees_with_the_oracle_and_with_merge(void **state)
 {
     (void)state;
@@ -450,6 +472,7 @@ int main(void)
         TEST(one_state_has_one_encoding),
         TEST(diff_is_enough),
         TEST(diff_is_minimal),
+        TEST(a_merge_changes_as_many_shards_as_the_other_side_has_to_send),
         TEST(compare_agrees_with_the_oracle_and_with_merge),
         TEST(conflicts_are_those_of_the_oracle),
         TEST(increment_is_that_of_the_oracle),
