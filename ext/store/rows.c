@@ -6,79 +6,7 @@
 #include "store/describe.h"
 #include "store/pack.h"
 #include "store/watch.h"
-
-/* ---- lists of SQL ---------------------------------------------------------------------------- */
-
-/* Columns of a find: _id, _seq, then the counters. */
-enum { FIND_ROWID, FIND_NUMBER, FIND_COUNTERS };
-
-/* Parameters of a write: the number and the key of a new row, or the row id and the number of one
- * that is there; then the counters. */
-enum { INSERT_NUMBER = 1, INSERT_KEYS, UPDATE_ROWID = 1, UPDATE_NUMBER, UPDATE_COUNTERS };
-
-static const char *key_name(const ctr_shape *shape, int key)
-{
-    return shape->columns[shape->keys[key]].name;
-}
-
-static const char *counter_name(const ctr_shape *shape, int counter)
-{
-    return shape->columns[shape->counters[counter]].name;
-}
-
-static char *found_counters(const ctr_shape *shape)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    if (shape->n_counters == 0) sqlite3_str_appendall(out, "NULL");
-    for (int i = 0; i < shape->n_counters; i++)
-        sqlite3_str_appendf(out, "%s\"%w\"", i ? ", " : "", counter_name(shape, i));
-    return sqlite3_str_finish(out);
-}
-
-static char *key_match(const ctr_shape *shape)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s\"%w\" = ?%d", i ? " AND " : "", key_name(shape, i), i + 1);
-    return sqlite3_str_finish(out);
-}
-
-/* Byte for byte, whatever the collation; a parameter that is NULL asks nothing. */
-static char *exact_match(const ctr_shape *shape)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s(?%d IS NULL OR \"%w\" = ?%d COLLATE BINARY)", i ? " AND " : "",
-                            i + 2, key_name(shape, i), i + 2);
-    return sqlite3_str_finish(out);
-}
-
-static char *insert_columns(const ctr_shape *shape)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s\"%w\"", i ? ", " : "", key_name(shape, i));
-    for (int i = 0; i < shape->n_counters; i++)
-        sqlite3_str_appendf(out, ", \"%w\"", counter_name(shape, i));
-    return sqlite3_str_finish(out);
-}
-
-static char *insert_values(const ctr_shape *shape)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    sqlite3_str_appendf(out, "?%d", INSERT_NUMBER);
-    for (int i = 0; i < shape->n_columns; i++) sqlite3_str_appendf(out, ", ?%d", INSERT_KEYS + i);
-    return sqlite3_str_finish(out);
-}
-
-static char *update_changes(const ctr_shape *shape)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_counters; i++)
-        sqlite3_str_appendf(out, "%s\"%w\" = coalesce(?%d, \"%w\")", i ? ", " : "",
-                            counter_name(shape, i), UPDATE_COUNTERS + i, counter_name(shape, i));
-    return sqlite3_str_finish(out);
-}
+#include "store/wording.h"
 
 /* ---- statements, each prepared at its first use ---------------------------------------------- */
 
@@ -109,15 +37,16 @@ static bool has_triggers(ctr_rows *rows, ctr_problem *problem)
 static sqlite3_stmt *find_key_statement(ctr_rows *rows, ctr_problem *problem)
 {
     if (rows->find_key) return rows->find_key;
-    return prepare(rows, &rows->find_key, CTR_SQL_ROWS_FIND_KEY, found_counters(rows->shape),
-                   key_match(rows->shape), problem);
+    return prepare(rows, &rows->find_key, CTR_SQL_ROWS_FIND_KEY,
+                   ctr_wording_found_counters(rows->shape), ctr_wording_key_match(rows->shape),
+                   problem);
 }
 
 static sqlite3_stmt *find_rowid_statement(ctr_rows *rows, ctr_problem *problem)
 {
     if (rows->find_rowid) return rows->find_rowid;
-    return prepare(rows, &rows->find_rowid, CTR_SQL_ROWS_FIND_ROWID, found_counters(rows->shape),
-                   sqlite3_mprintf(""), problem);
+    return prepare(rows, &rows->find_rowid, CTR_SQL_ROWS_FIND_ROWID,
+                   ctr_wording_found_counters(rows->shape), sqlite3_mprintf(""), problem);
 }
 
 /* A write of the stored table; whoever prepares one looks whether triggers will run with it. */
@@ -130,9 +59,9 @@ static sqlite3_stmt *write_statement(ctr_rows *rows, bool stamps, ctr_problem *p
     rows->has_triggers = has_triggers(rows, problem);
     if (rows->found)
         return prepare(rows, keep, stamps ? CTR_SQL_ROWS_UPDATE_STAMP : CTR_SQL_ROWS_UPDATE,
-                       update_changes(rows->shape), sqlite3_mprintf(""), problem);
-    return prepare(rows, keep, CTR_SQL_ROWS_INSERT, insert_columns(rows->shape),
-                   insert_values(rows->shape), problem);
+                       ctr_wording_update_changes(rows->shape), sqlite3_mprintf(""), problem);
+    return prepare(rows, keep, CTR_SQL_ROWS_INSERT, ctr_wording_insert_columns(rows->shape),
+                   ctr_wording_insert_values(rows->shape), problem);
 }
 
 static void release_writes(ctr_rows *rows)
@@ -280,7 +209,8 @@ void ctr_rows_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem
 {
     char *key = ctr_rows_key_text(rows, rowid);
     if (key) {
-        ctr_problem_where(problem, "column %s of %s", counter_name(rows->shape, counter), key);
+        ctr_problem_where(problem, "column %s of %s", ctr_shape_counter_name(rows->shape, counter),
+                          key);
     } else {
         ctr_problem_close(problem);
         ctr_problem_nomem(problem);
@@ -317,12 +247,13 @@ static void take_cells(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
     const ctr_shape *shape = rows->shape;
     size_t total = 0;
     for (int i = 0; i < shape->n_counters; i++)
-        total += (size_t)sqlite3_column_bytes(row, FIND_COUNTERS + i);
+        total += (size_t)sqlite3_column_bytes(row, CTR_FIND_COUNTERS + i);
     if (make_room(&rows->old, total, problem)) return;
 
     for (int i = 0; i < shape->n_counters; i++) {
         ctr_cell *cell = &rows->cells[i];
-        if (ctr_rows_open_cell(rows, row, FIND_COUNTERS + i, rows->rowid, i, cell, problem)) return;
+        if (ctr_rows_open_cell(rows, row, CTR_FIND_COUNTERS + i, rows->rowid, i, cell, problem))
+            return;
         if (ctr_cell_is_untouched(cell)) continue;
         uint8_t *copy = rows->old.bytes + rows->old.size;
         memcpy(copy, cell->bytes, cell->size);
@@ -334,8 +265,8 @@ static void take_cells(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 {
     rows->found = true;
-    rows->rowid = sqlite3_column_int64(row, FIND_ROWID);
-    rows->number = sqlite3_column_int64(row, FIND_NUMBER);
+    rows->rowid = sqlite3_column_int64(row, CTR_FIND_ROWID);
+    rows->number = sqlite3_column_int64(row, CTR_FIND_NUMBER);
     take_cells(rows, row, problem);
 }
 
@@ -441,13 +372,14 @@ static int64_t take_number(ctr_rows *rows, ctr_problem *problem)
 static int bind_write(ctr_rows *rows, sqlite3_stmt *statement, int64_t number, sqlite3_value **keys)
 {
     if (rows->found) {
-        sqlite3_bind_int64(statement, UPDATE_ROWID, rows->rowid);
-        if (number != rows->number) sqlite3_bind_int64(statement, UPDATE_NUMBER, number);
-        return bind_changes(rows, statement, UPDATE_COUNTERS);
+        sqlite3_bind_int64(statement, CTR_UPDATE_ROWID, rows->rowid);
+        if (number != rows->number) sqlite3_bind_int64(statement, CTR_UPDATE_NUMBER, number);
+        return bind_changes(rows, statement, CTR_UPDATE_COUNTERS);
     }
-    sqlite3_bind_int64(statement, INSERT_NUMBER, number);
-    int rc = bind_keys(rows, statement, INSERT_KEYS, keys);
-    return rc == SQLITE_OK ? bind_changes(rows, statement, INSERT_KEYS + rows->shape->n_keys) : rc;
+    sqlite3_bind_int64(statement, CTR_INSERT_NUMBER, number);
+    int rc = bind_keys(rows, statement, CTR_INSERT_KEYS, keys);
+    return rc == SQLITE_OK ? bind_changes(rows, statement, CTR_INSERT_KEYS + rows->shape->n_keys)
+                           : rc;
 }
 
 int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
@@ -467,8 +399,8 @@ int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem)
 {
     sqlite3_stmt *row = NULL;
-    prepare(rows, &row, CTR_SQL_ROWS_KEY_IS, sqlite3_mprintf(""), exact_match(rows->shape),
-            problem);
+    prepare(rows, &row, CTR_SQL_ROWS_KEY_IS, sqlite3_mprintf(""),
+            ctr_wording_exact_match(rows->shape), problem);
     if (!row) return false;
     sqlite3_bind_int64(row, 1, rowid);
     int rc = SQLITE_OK;

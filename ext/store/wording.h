@@ -1,0 +1,32 @@
+/* store/wording.h - the lists in the statements of sql/rows.sql, for one shape.
+ *
+ * Each is to be freed with sqlite3_free; NULL: no memory.
+ */
+#ifndef CTR_STORE_WORDING_H
+#define CTR_STORE_WORDING_H
+
+#include "store/shape.h"
+
+/* Columns of a find: _id, _seq, then the counters. */
+enum { CTR_FIND_ROWID, CTR_FIND_NUMBER, CTR_FIND_COUNTERS };
+
+/* Parameters of a write: the number and the key of a new row, or the row id and the number of one
+ * that is there; then the counters. */
+enum {
+    CTR_INSERT_NUMBER = 1,
+    CTR_INSERT_KEYS,
+    CTR_UPDATE_ROWID = 1,
+    CTR_UPDATE_NUMBER,
+    CTR_UPDATE_COUNTERS
+};
+
+char *ctr_wording_found_counters(const ctr_shape *shape);
+char *ctr_wording_key_match(const ctr_shape *shape);
+
+/* Byte for byte, whatever the collation; a parameter that is NULL asks nothing. */
+char *ctr_wording_exact_match(const ctr_shape *shape);
+char *ctr_wording_insert_columns(const ctr_shape *shape);
+char *ctr_wording_insert_values(const ctr_shape *shape);
+char *ctr_wording_update_changes(const ctr_shape *shape);
+
+#endif
