@@ -4,11 +4,13 @@
 #     sql/examples/json.sh export FROM.db [MARK]        {"source":…,"since":0,"upto":9,"changes":[{"table":…},…]}
 #     sql/examples/json.sh import TO.db BATCH.json      takes it in, whole or not at all; prints the mark
 #
-# A change of the counter hits of a row, and the floors of a table:
+# A change of the counter hits of a row, the floors of a table, and a counter that was added or dropped:
 #
 #     {"table":"page_views","key_columns":"path TEXT BINARY, hour INTEGER BINARY","key":["/",12],"packed":"D103012F0118",
-#      "column":"hits","cell":{"life":1,"value":5,"shards":[{"id":"…","clock":2,"value":5}]},"seq":7}
-#     {"table":"page_views","key_columns":…,"key":[null,12],"packed":"D1000118","column":null,"cell":null,"seq":8}
+#      "column":"hits","generation":1,"cell":{"life":1,"value":5,"shards":[{"id":"…","clock":2,"value":5}]},"seq":7}
+#     {"table":"page_views","key_columns":…,"key":[null,12],"packed":"D1000118","column":null,"generation":0,"cell":null,
+#      "seq":8}
+#     {"table":"page_views","key_columns":…,"key":null,"packed":"","column":"errors","generation":2,"cell":null,"seq":0}
 #
 # "key" is there to be read. What is taken in is "packed", the same in the bytes of counter_key(): JSON cannot tell all keys
 # apart. "key_columns" is compared with the table in TO.db. An export without news prints nothing, and an empty batch is
@@ -33,9 +35,9 @@ export_changes() {
     need_tables "$1"
     shell -list "$1" >"$folder/batch.json" <<SQL
 SELECT json_object('source', source, 'since', since, 'upto', upto, 'changes', json_group_array(json_object(
-         'table', table_name, 'key_columns', key_columns, 'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END),
-         'packed', hex(key), 'column', column_name, 'generation', generation, 'cell', json(counter_json(cell)),
-         'seq', seq)))
+         'table', table_name, 'key_columns', key_columns,
+         'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
+         'column', column_name, 'generation', generation, 'cell', json(counter_json(cell)), 'seq', seq)))
   FROM counter_changes($2)
  GROUP BY source;
 SQL
@@ -54,7 +56,8 @@ import_changes() {
 CREATE TEMP TABLE batch AS SELECT CAST(readfile('$folder/batch.json') AS TEXT) AS json;
 CREATE TEMP TABLE change AS
 SELECT json_extract(value, '\$.packed') AS packed, json_extract(value, '\$.column') AS "column",
-       json_extract(value, '\$.generation') AS generation, json_extract(value, '\$.cell.life') AS life, json_extract(value, '\$.cell.shards') AS shards,
+       json_extract(value, '\$.generation') AS generation, json_extract(value, '\$.cell.life') AS life,
+       json_extract(value, '\$.cell.shards') AS shards,
        json_extract(value, '\$.table') AS "table", json_extract(value, '\$.seq') AS seq,
        json_extract(value, '\$.key_columns') AS key_columns, json_extract(batch.json, '\$.source') AS source
   FROM batch, json_each(batch.json, '\$.changes');
@@ -62,7 +65,7 @@ SELECT json_extract(value, '\$.packed') AS packed, json_extract(value, '\$.colum
 SELECT 'INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns) VALUES('
        || quote("table") || ', '
        || CASE WHEN packed NOT GLOB '*[^0-9A-Fa-f]*' THEN 'X''' || packed || '''' ELSE 'NULL' END || ', '
-       || quote("column") || ', ' || coalesce(generation, "column" IS NOT NULL) || ', '
+       || quote("column") || ', ' || quote(generation) || ', '
        || quote((SELECT counter_collect(id, clock, value, life)
                    FROM (SELECT json_extract(value, '\$.id') AS id, json_extract(value, '\$.clock') AS clock,
                                 json_extract(value, '\$.value') AS value

@@ -203,9 +203,69 @@ def test_the_json_reads_as_json_and_tells_the_keys(paths):
     keys = {"table": "page_views", "key_columns": "path TEXT BINARY, hour INTEGER BINARY"}
     changes = [{name: value for name, value in change.items() if name != "seq"} for change in batch["changes"]]
     assert sorted(changes, key=lambda change: change["packed"]) == [
-        {**keys, "key": [None, 12], "packed": "D1000118", "column": None, "cell": None},
-        {**keys, "key": ["/", 12], "packed": "D103012F0118", "column": "hits",
+        {**keys, "key": [None, 12], "packed": "D1000118", "column": None, "generation": 0, "cell": None},
+        {**keys, "key": ["/", 12], "packed": "D103012F0118", "column": "hits", "generation": 1,
          "cell": {"life": 1, "value": 5, "shards": [{"id": source, "clock": 1, "value": 5}]}}]
+
+
+def test_the_json_of_a_counter_that_was_dropped_has_neither_key_nor_cell(paths):
+    one = make(paths[0])
+    one.execute("INSERT INTO page_views(page_views) VALUES ('drop column bytes')")
+    change, = json.loads(export("json.sh", paths[0]))["changes"]
+    assert change == {"table": "page_views", "key_columns": "path TEXT BINARY, hour INTEGER BINARY", "key": None, "packed": "",
+                      "column": "bytes", "generation": 2, "cell": None, "seq": 0}
+
+
+# ---- counters that come and go ----
+
+def alter(db, *commands):
+    for command in commands:
+        db.execute("INSERT INTO page_views(page_views) VALUES (?)", [command])
+
+
+@pytest.mark.parametrize("script", WAYS)
+def test_a_drop_and_a_new_beginning_travel(script, paths):
+    one, two = map(make, paths)
+    one.execute("INSERT INTO page_views VALUES ('/', 12, 1, 5120)")
+    alter(one, "add column errors", 'add column "it\'s, ""ü"""')
+    one.execute("INSERT INTO page_views(path, hour, errors) VALUES ('/', 12, 7)")
+    carry(script, *paths)
+    assert two.execute("SELECT * FROM page_views").fetchall() == [("/", 12, 1, 5120, 7, 0)]
+    assert state(two) == state(one)
+    old = export(script, paths[1])
+
+    alter(one, "drop column errors", "drop column bytes")
+    carry(script, *paths)
+    assert two.execute("SELECT * FROM page_views").fetchall() == [("/", 12, 1, 0)]
+    assert state(two) == state(one)
+
+    alter(two, "add column errors")
+    two.execute("INSERT INTO page_views(path, hour, errors) VALUES ('/', 12, 2)")
+    carry(script, paths[1], paths[0])
+    for path in paths:  # what was counted before the drop comes late
+        assert take(script, path, old).returncode == 0
+    for db in one, two:
+        assert db.execute("SELECT path, hour, hits, errors FROM page_views").fetchall() == [("/", 12, 1, 2)]
+    assert state(two) == state(one)
+
+
+@pytest.mark.parametrize("script", WAYS)
+def test_counters_come_along_with_any_mark(script, paths):
+    one, two = map(make, paths)
+    one.execute("INSERT INTO page_views VALUES ('/', 12, 1, 1)")
+    upto = int(carry(script, *paths))
+    alter(one, "drop column bytes", "add column errors")
+    carry(script, *paths, mark=upto)
+    assert two.execute("SELECT * FROM page_views").fetchall() == [("/", 12, 1, 0)]
+
+
+def test_a_counter_that_is_new_is_added_whatever_its_name_looks_like(paths):
+    one, two = map(make, paths)
+    one.execute("INSERT INTO things VALUES ('a', 1)")
+    batch = json.loads(export("json.sh", paths[0]))
+    batch["changes"][0]["column"] = name = "n'); DROP TABLE things; --"
+    assert take("json.sh", paths[1], json.dumps(batch).encode()).returncode == 0
+    assert two.execute(f'SELECT what, n, "{name}" FROM things').fetchall() == [("a", 0, 1)]
 
 
 def test_a_text_that_is_not_utf8_has_no_json_and_goes_as_sql(paths):
@@ -219,8 +279,9 @@ def test_a_text_that_is_not_utf8_has_no_json_and_goes_as_sql(paths):
 
 @pytest.mark.parametrize("field, value", [
     ("packed", "D1'); DROP TABLE things; --"), ("packed", "D1\n.quit"), ("packed", "D10"), ("packed", None), ("packed", 5),
-    ("table", "things'); DELETE FROM things; --"), ("table", None), ("column", "n'"), ("key_columns", "what"), ("seq", "x"),
-    ("cell", None), ("cell", {"life": 1, "shards": [{"id": "x", "clock": 1, "value": 1}]}), ("cell", {"life": 0})])
+    ("table", "things'); DELETE FROM things; --"), ("table", None), ("column", "_n"), ("column", "what"), ("column", "N"), ("column", 5),
+    ("generation", "1, NULL, 1, 'x', 'x'); --"), ("generation", 0), ("generation", 2), ("generation", None), ("key_columns", "what"),
+    ("seq", "x"), ("cell", None), ("cell", {"life": 1, "shards": [{"id": "x", "clock": 1, "value": 1}]}), ("cell", {"life": 0})])
 def test_a_batch_that_was_forged_is_refused(paths, field, value):
     one, two = map(make, paths)
     one.execute("INSERT INTO things VALUES ('a', 1)")
