@@ -33,7 +33,7 @@ finish() {
 }
 
 need_hub() {
-    has=$(hub --command="SELECT count(*) FROM pg_tables WHERE schemaname = 'counter_hub' AND tablename = 'tables'")
+    has=$(hub --command="SELECT count(*) FROM pg_tables WHERE schemaname = 'counter_hub' AND tablename = 'columns'")
     [ "$has" = 1 ] || fail 'the database has no hub: run psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql first'
 }
 
@@ -49,7 +49,8 @@ up() {
 .mode csv
 .separator , "\n"
 SELECT f.table_name, f.key_columns, '\x' || hex(f.key),
-       CASE WHEN instr(replace(counter_key_json(f.key), '\\\\', ''), '\u0000') = 0 THEN counter_key_json(f.key) END,
+       CASE WHEN length(f.key) = 0 THEN NULL
+            WHEN instr(replace(counter_key_json(f.key), '\\\\', ''), '\u0000') = 0 THEN counter_key_json(f.key) END,
        f.column_name, f.generation, json_extract(counter_json(f.cell), '\$.life'), s.id, s.clock, s.value,
        f.source, $since, f.upto
   FROM counter_changes($since) AS f LEFT JOIN counter_shards(f.cell) AS s;
@@ -71,7 +72,7 @@ explain() {
     shell -list "$1" >"$folder/keys" <<SQL
 SELECT DISTINCT '$(printf %s "$1" | sed "s/'/''/g"): table ' || table_name || ': the key ' || hex(key) ||
        ' has a text that is not valid UTF-8, and cannot go to the hub: nothing was sent'
-  FROM (SELECT table_name, key, counter_key_json(key) AS json FROM counter_changes($since))
+  FROM (SELECT table_name, key, counter_key_json(key) AS json FROM counter_changes($since) WHERE length(key) > 0)
  WHERE EXISTS (
    WITH RECURSIVE letters(at, letter) AS (
      SELECT 1, substr(json, 1, 1)
@@ -88,8 +89,8 @@ SQL
 }
 
 # The hub writes one INSERT for each row; texts are quoted as SQLite wants them. Rows of tables that FILE does not have
-# are left out: once it has such a table, its mark is 0 and everything comes again. So are those of counters that FILE's
-# table does not have, but they are told.
+# are left out: once it has such a table, its mark is 0 and everything comes again. Counters that FILE's table does not
+# have are added to it, as by a pull.
 down() {
     need_hub
     id=$(hub --command='SELECT id FROM counter_hub.hub')
@@ -112,27 +113,15 @@ CREATE TEMP TABLE down(table_name TEXT COLLATE NOCASE, key_columns TEXT, key BLO
   life INTEGER, id TEXT, clock INTEGER, value INTEGER, seq INTEGER);
 .read '$folder/rows.sql'
 DELETE FROM down WHERE table_name NOT IN (SELECT birth FROM counter_tables);
-CREATE TEMP TABLE counters AS SELECT birth, c.name AS column_name
-  FROM counter_tables AS t, pragma_table_info(t.name, 'main') AS c WHERE upper(c.type) = 'COUNTER';
-CREATE TEMP TABLE unknown AS SELECT rowid AS row, table_name, column_name FROM down
- WHERE column_name IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM counters WHERE down.table_name = birth AND down.column_name = counters.column_name);
-DELETE FROM down WHERE rowid IN (SELECT row FROM unknown);
-.output '$folder/unknown'
-SELECT DISTINCT 'table ' || table_name || ': left out what the hub has for ' || column_name ||
-       ', for the table here has no such counter; once it has, DELETE FROM counter_peers makes everything come once more'
-  FROM unknown;
-.output
-INSERT INTO counter_changes(table_name, key, generation, seq, source, key_columns)
-  SELECT table_name, key, generation, seq, '$id', key_columns FROM down WHERE column_name IS NULL;
+INSERT INTO counter_changes(table_name, key, column_name, generation, seq, source, key_columns)
+  SELECT table_name, key, column_name, generation, seq, '$id', key_columns FROM down WHERE life IS NULL;
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns)
   SELECT table_name, key, column_name, generation, counter_collect(id, clock, value, life), max(seq), '$id', key_columns
-    FROM down WHERE column_name IS NOT NULL
+    FROM down WHERE life IS NOT NULL
    GROUP BY table_name COLLATE BINARY, key, column_name, generation;
 SELECT count(*), counter_seen('$id', $since, (SELECT number FROM upto)) FROM down;
 COMMIT;
 SQL
-    cat "$folder/unknown" >&2
     cat "$folder/received"
 }
 

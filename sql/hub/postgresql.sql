@@ -13,9 +13,11 @@
 --     cells     life                      the highest wins; even: deleted
 --     shards    (life, clock, value)      the highest wins, compared from left to right
 --     floors    floor                     the highest wins, in the order in which SQLite sorts the column
+--     columns   generation                the highest wins; even: dropped
 --
--- What the counter is follows from all three when it is read: the shards whose life is that of their cell, unless it is
--- deleted or below a floor. So no order between rows can make a difference, and old rows are removed only to save room.
+-- What the counter is follows from all four when it is read: the shards whose life is that of their cell, unless it is
+-- deleted, below a floor or of a generation that is over. So no order between rows can make a difference, and old rows are
+-- removed only to save room.
 -- No triggers, no rules, no extensions, nothing that needs to see two keys at once: engines that speak PostgreSQL and
 -- shard by key have what they need, for table_name and key stand first in the primary keys. It is tested on PostgreSQL
 -- alone.
@@ -34,8 +36,8 @@
 --   * Sums are exact and of any size. Files say `integer overflow` beyond 64 bits.
 --   * Who may upload is trusted, as whoever may write a file is.
 --
--- Tables of one name have one key, in all files: names, order, affinities and collations of its columns. The first upload
--- says which; another is refused as a whole. To take a table out of the hub, with all that was counted in it here:
+-- Tables of one name have one key, in all files: names, order, affinities and collations of its columns; and a counter has
+-- one spelling. The first upload says which; another is refused as a whole. To take a table out of the hub, with all that was counted in it here:
 --
 --     SELECT counter_hub.forget('page_views');
 --
@@ -69,13 +71,23 @@ CREATE TABLE IF NOT EXISTS counter_hub.tables(
   table_name text PRIMARY KEY,
   key_columns text NOT NULL);
 
+-- The counters of the tables. A counter is added and dropped by raising its generation: odd, it is there; even, it was
+-- dropped. Cells of a lower one are over: they are removed here, to save room, and seen by nobody where they are not, so
+-- that none can come back by a file that has not heard of it.
+CREATE TABLE IF NOT EXISTS counter_hub.columns(
+  table_name text NOT NULL,
+  column_name text NOT NULL,
+  generation bigint NOT NULL,
+  changed bigint NOT NULL,
+  PRIMARY KEY (table_name, column_name));
+
 -- A cell. `key` is what counter_key() packs, `key_json` what counter_key_json() makes of it. `changed`, here and below,
 -- is the number of the upload that has raised the row.
 CREATE TABLE IF NOT EXISTS counter_hub.cells(
   table_name text NOT NULL,
   key bytea NOT NULL,
   column_name text NOT NULL,
-  generation integer NOT NULL,
+  generation bigint NOT NULL,
   key_json jsonb,
   life bigint NOT NULL,
   changed bigint NOT NULL,
@@ -88,7 +100,7 @@ CREATE TABLE IF NOT EXISTS counter_hub.shards(
   table_name text NOT NULL,
   key bytea NOT NULL,
   column_name text NOT NULL,
-  generation integer NOT NULL,
+  generation bigint NOT NULL,
   id uuid NOT NULL,
   life bigint NOT NULL,
   clock bigint NOT NULL,
@@ -118,15 +130,15 @@ CREATE TABLE IF NOT EXISTS counter_hub.sources(
   mark bigint NOT NULL);
 
 -- Rows on their way in: COPY them here and call merge() in one transaction. merge() takes them out again, so nobody
--- else ever sees them, and uploads at the same time do not meet here. Floors have no column_name; their key has holes.
--- A cell that has no shards, deleted or reset, is one row without an id.
+-- else ever sees them, and uploads at the same time do not meet here. Floors have no column_name; their key has holes. A
+-- counter by itself has an empty key and no life. A cell that has no shards, deleted or reset, is one row without an id.
 CREATE TABLE IF NOT EXISTS counter_hub.incoming(
   table_name text NOT NULL,
   key_columns text NOT NULL,
   key bytea NOT NULL,
   key_json jsonb CHECK (jsonb_typeof(key_json) = 'array'),
   column_name text,
-  generation integer NOT NULL CHECK (generation >= 0),
+  generation bigint NOT NULL CHECK (generation BETWEEN 0 AND 4294967295),
   life bigint CHECK (life BETWEEN 1 AND 4294967295),
   id uuid,
   clock bigint CHECK (clock >= 1),
@@ -134,9 +146,11 @@ CREATE TABLE IF NOT EXISTS counter_hub.incoming(
   source text,
   since bigint,
   upto bigint,
-  CHECK (CASE WHEN column_name IS NULL THEN key_json IS NOT NULL AND num_nonnulls(life, id, clock, value) = 0
-              WHEN id IS NULL THEN life > 1 AND num_nonnulls(clock, value) = 0
-              ELSE life % 2 = 1 AND num_nonnulls(clock, value) = 2 END),
+  CHECK (CASE WHEN column_name IS NULL
+                THEN generation = 0 AND key_json IS NOT NULL AND num_nonnulls(life, id, clock, value) = 0
+              WHEN life IS NULL THEN generation > 0 AND key = '' AND num_nonnulls(key_json, id, clock, value) = 0
+              WHEN id IS NULL THEN generation % 2 = 1 AND life > 1 AND num_nonnulls(clock, value) = 0
+              ELSE generation % 2 = 1 AND life % 2 = 1 AND num_nonnulls(clock, value) = 2 END),
   CHECK (num_nonnulls(source, since, upto) IN (0, 3)));
 
 -- ---- floors ---------------------------------------------------------------------------------------------------------
@@ -197,6 +211,36 @@ BEGIN
 END
 $$;
 
+-- Raises the counters that have come; then those rows are done with that were of counters alone, or of cells that are
+-- over.
+CREATE OR REPLACE FUNCTION counter_hub.raise_columns(this_upload bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  wrong record;
+BEGIN
+  INSERT INTO counter_hub.columns AS c(table_name, column_name, generation, changed)
+  SELECT i.table_name, i.column_name, max(i.generation), this_upload
+    FROM counter_hub.incoming i
+   WHERE i.column_name IS NOT NULL
+   GROUP BY i.table_name, i.column_name
+  ON CONFLICT (table_name, column_name) DO UPDATE SET generation = excluded.generation, changed = excluded.changed
+   WHERE c.generation < excluded.generation;
+
+  SELECT table_name, a.column_name AS here, b.column_name AS there INTO wrong
+    FROM counter_hub.columns a JOIN counter_hub.columns b USING (table_name)
+   WHERE a.column_name <> b.column_name AND a.changed <= b.changed
+     AND lower(a.column_name COLLATE "C") = lower(b.column_name COLLATE "C")
+   LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'counter_hub: table %: the upload has the counter %, the hub has %, in other letters: nothing was taken',
+                    wrong.table_name, wrong.there, wrong.here;
+  END IF;
+
+  DELETE FROM counter_hub.incoming i USING counter_hub.columns c
+   WHERE (i.table_name, i.column_name) = (c.table_name, c.column_name)
+     AND (i.life IS NULL OR i.generation < c.generation);
+END
+$$;
+
 -- Merges what is in counter_hub.incoming, and empties it. All or nothing, for it is one transaction; an upload that was
 -- refused, or whose fate is not known, is simply repeated.
 CREATE OR REPLACE FUNCTION counter_hub.merge(OUT rows_read bigint, OUT rows_changed bigint) LANGUAGE plpgsql AS $$
@@ -207,12 +251,15 @@ BEGIN
   PERFORM counter_hub.check_tables();
   SELECT count(*) INTO rows_read FROM counter_hub.incoming;
 
+  -- Marks.
   INSERT INTO counter_hub.sources AS m(source, mark)
   SELECT i.source, max(i.upto)
     FROM counter_hub.incoming i
    WHERE i.source IS NOT NULL AND i.since <= counter_hub.mark(i.source)
    GROUP BY i.source
   ON CONFLICT (source) DO UPDATE SET mark = excluded.mark WHERE m.mark < excluded.mark;
+
+  PERFORM counter_hub.raise_columns(this_upload);
 
   -- Floors that are not below others, here or in what has come; then those go that are below them.
   WITH came AS (
@@ -262,14 +309,22 @@ BEGIN
      SET life = excluded.life, clock = excluded.clock, value = excluded.value, changed = excluded.changed
    WHERE (s.life, s.clock, s.value) < (excluded.life, excluded.clock, excluded.value);
 
-  SELECT (SELECT count(*) FROM counter_hub.floors WHERE changed = this_upload)
+  SELECT (SELECT count(*) FROM counter_hub.columns WHERE changed = this_upload)
+       + (SELECT count(*) FROM counter_hub.floors WHERE changed = this_upload)
        + (SELECT count(*) FROM counter_hub.cells WHERE changed = this_upload)
        + (SELECT count(*) FROM counter_hub.shards WHERE changed = this_upload) INTO rows_changed;
 
-  -- To save room: shards of ended lives, what is below the floors that have risen, and what has come.
+  -- To save room: shards of ended lives, what is of ended generations, what is below the floors that have risen, and what
+  -- has come.
   DELETE FROM counter_hub.shards s USING counter_hub.cells c
    WHERE c.changed = this_upload AND s.life < c.life
      AND (s.table_name, s.key, s.column_name, s.generation) = (c.table_name, c.key, c.column_name, c.generation);
+  DELETE FROM counter_hub.shards s USING counter_hub.columns n
+   WHERE n.changed = this_upload AND (s.table_name, s.column_name) = (n.table_name, n.column_name)
+     AND s.generation < n.generation;
+  DELETE FROM counter_hub.cells c USING counter_hub.columns n
+   WHERE n.changed = this_upload AND (c.table_name, c.column_name) = (n.table_name, n.column_name)
+     AND c.generation < n.generation;
   DELETE FROM counter_hub.shards s USING counter_hub.cells c, counter_hub.floors f
    WHERE f.changed = this_upload AND c.table_name = f.table_name
      AND counter_hub.is_less(c.key_json -> f.key_column, f.floor, f.collation_name)
@@ -287,32 +342,41 @@ CREATE OR REPLACE FUNCTION counter_hub.forget(of_table text) RETURNS void LANGUA
   DELETE FROM counter_hub.shards WHERE table_name = of_table;
   DELETE FROM counter_hub.cells WHERE table_name = of_table;
   DELETE FROM counter_hub.floors WHERE table_name = of_table;
+  DELETE FROM counter_hub.columns WHERE table_name = of_table;
   DELETE FROM counter_hub.tables WHERE table_name = of_table;
   DELETE FROM counter_hub.sources;
 $$;
 
 -- ---- download -------------------------------------------------------------------------------------------------------
 
--- The cells that count: all that are not below a floor, deleted ones too. merge() lets none in below a floor that it
--- knows; where rows and floors have come apart from it, a row below is stored, but seen by nobody.
+-- The cells that count, deleted ones too: all that are of the present generation of their counter and not below a floor.
+-- merge() lets no others in; where rows, columns and floors have come apart from it, another is stored, but seen by nobody.
 CREATE OR REPLACE VIEW counter_hub.held AS
 SELECT c.table_name, c.key, c.column_name, c.generation, c.key_json, c.life, c.changed
   FROM counter_hub.cells c
  WHERE NOT EXISTS (
    SELECT FROM counter_hub.floors f
     WHERE f.table_name = c.table_name
-      AND counter_hub.is_less(c.key_json -> f.key_column, f.floor, f.collation_name));
+      AND counter_hub.is_less(c.key_json -> f.key_column, f.floor, f.collation_name))
+   AND NOT EXISTS (
+   SELECT FROM counter_hub.columns n
+    WHERE (n.table_name, n.column_name) = (c.table_name, c.column_name) AND n.generation > c.generation);
 
 -- What has changed in the uploads from `since` on. A file asks from counter_mark(hub.id), merges the rows, and then
 -- says counter_seen(hub.id, since, hub.number + 1); the number is to be read in the snapshot of the rows, or before. A
--- cell without shards is one row without an id; floors have no column_name, and a key with holes.
+-- cell without shards is one row without an id; a counter by itself has no life either, and an empty key; floors have no
+-- column_name, and a key with holes.
 CREATE OR REPLACE FUNCTION counter_hub.changes(since bigint)
-RETURNS TABLE(table_name text, key_columns text, key bytea, column_name text, generation integer, life bigint, id uuid,
+RETURNS TABLE(table_name text, key_columns text, key bytea, column_name text, generation bigint, life bigint, id uuid,
               clock bigint, value bigint, changed bigint)
 LANGUAGE sql STABLE AS $$
-  SELECT table_name, t.key_columns, f.packed, NULL, 0, NULL::bigint, NULL::uuid, NULL::bigint, NULL::bigint, f.changed
+  SELECT table_name, t.key_columns, f.packed, NULL, 0::bigint, NULL::bigint, NULL::uuid, NULL::bigint, NULL::bigint, f.changed
     FROM counter_hub.floors f JOIN counter_hub.tables t USING (table_name)
    WHERE f.changed >= since
+  UNION ALL
+  SELECT table_name, t.key_columns, '', n.column_name, n.generation, NULL, NULL, NULL, NULL, n.changed
+    FROM counter_hub.columns n JOIN counter_hub.tables t USING (table_name)
+   WHERE n.changed >= since
   UNION ALL
   SELECT table_name, t.key_columns, key, column_name, generation, life, s.id, s.clock, s.value, s.changed
     FROM counter_hub.held c JOIN counter_hub.shards s USING (table_name, key, column_name, generation, life)

@@ -134,8 +134,14 @@ def step(db, chance):
     row = [chance.choice(TEXTS), chance.randint(0, 9)]
     kind = chance.random()
     try:
-        if kind < 0.4:
-            db.execute("INSERT INTO views VALUES (?, ?, ?, ?)", row + [amount, chance.choice([None, 512])])
+        if kind < 0.06:
+            command = chance.choice(["add column errors", "drop column errors", "add column bytes", "drop column bytes"])
+            db.execute("INSERT INTO views(views) VALUES (?)", [command])
+        elif kind < 0.12:
+            db.execute("INSERT INTO views(path, hour, errors) VALUES (?, ?, ?)", row + [amount])
+        elif kind < 0.4:
+            db.execute("INSERT INTO views(path, hour, hits, bytes) VALUES (?, ?, ?, ?)",
+                       row + [amount, chance.choice([None, 512])])
         elif kind < 0.5:
             db.execute("INSERT INTO \"it's \"\"x\"\"\" VALUES (?, ?)", [chance.choice([-1.5, 0.1, 3, 1e18]), amount])
         elif kind < 0.65:
@@ -156,7 +162,8 @@ def step(db, chance):
         else:
             db.execute("INSERT INTO things(things, what) VALUES ('purge below', ?)", [chance.choice([-1, 0, 0.5, ""])])
     except Exception as error:
-        if not any(known in str(error) for known in ("was deleted", "overflow", "below the floor", "floor")):
+        if not any(known in str(error) for known in ("was deleted", "overflow", "floor", "no column named", "is no counter",
+                                                        "there is a counter")):
             raise
 
 
@@ -197,20 +204,25 @@ def test_a_file_that_downloads_is_as_if_it_had_pulled(hub, tmp_path, chance, rou
 # ---- one by one ----
 
 def upload(hub, rows, key_columns=None):
-    """rows: (key_json, column, life, id, clock, value) of table t."""
+    """rows: (key_json, column, life, id, clock, value[, generation]) of table t; a counter by itself has no key."""
     def columns(key):
-        return key_columns or ("path TEXT BINARY" if len(json.loads(key)) == 1 else "path TEXT BINARY, hour INTEGER BINARY")
+        return key_columns or ("path TEXT BINARY, hour INTEGER BINARY" if len(json.loads(key or "[1]")) == 2 else
+                               "path TEXT BINARY")
 
-    lines = [f"INSERT INTO counter_hub.incoming(table_name, key_columns, key, key_json, column_name, generation, life, id, "
-             f"clock, value) VALUES ('t', '{columns(key)}', convert_to('{key}', 'UTF8'), '{key}', " +
-             ", ".join("NULL" if v is None else f"'{v}'" for v in [column, 0, *rest]) + ");"
-             for key, column, *rest in rows]
-    return hub.psql("--single-transaction", text="\n".join(lines) + "SELECT rows_changed FROM counter_hub.merge();")
+    def line(key, column, life, id, clock, value, generation=None):
+        generation = (0 if column is None else 1) if generation is None else generation
+        values = [key, column, generation, life, id, clock, value]
+        return ("INSERT INTO counter_hub.incoming(table_name, key_columns, key, key_json, column_name, generation, life, id, "
+                f"clock, value) VALUES ('t', '{columns(key)}', convert_to('{key or ''}', 'UTF8'), " +
+                ", ".join("NULL" if v is None else f"'{v}'" for v in values) + ");")
+
+    lines = "\n".join(line(*row) for row in rows)
+    return hub.psql("--single-transaction", text=lines + "SELECT rows_changed FROM counter_hub.merge();")
 
 
 def shards(hub):
     return [tuple(row) for row in hub.ask(
-        "SELECT life, id, clock, value FROM counter_hub.changes(0) WHERE column_name IS NOT NULL ORDER BY id")]
+        "SELECT life, id, clock, value FROM counter_hub.changes(0) WHERE life IS NOT NULL ORDER BY id")]
 
 
 VERSIONS = {
@@ -238,13 +250,13 @@ def test_versions_merge_in_any_order_and_any_batches(hub, name):
         assert [upload(hub, batch).returncode for batch in order] == [0] * len(order)
         assert shards(hub) == left, order
         assert upload(hub, rows).stdout == "0\n"
-        hub.psql("-c", "TRUNCATE counter_hub.cells, counter_hub.shards")
+        hub.psql("-c", "TRUNCATE counter_hub.cells, counter_hub.shards, counter_hub.columns")
 
 
 def test_a_mark_rises_by_batches_that_begin_where_it_stands(hub):
     def mark_after(since, upto):
         hub.psql("--single-transaction", "-c", "INSERT INTO counter_hub.incoming VALUES "
-                 "('t', 'k INTEGER BINARY', '\\x01', '[1]', 'n', 0, "
+                 "('t', 'k INTEGER BINARY', '\\x01', '[1]', 'n', 1, "
                  f"2, NULL, NULL, NULL, 'me', {since}, {upto})", "-c", "SELECT counter_hub.merge()")
         return hub.ask("SELECT counter_hub.mark('me')")[0][0]
 
@@ -255,7 +267,11 @@ def test_a_mark_rises_by_batches_that_begin_where_it_stands(hub):
 @pytest.mark.parametrize("row", [
     ('["/"]', "n", 0, None, None, None), ('["/"]', "n", 2**32, None, None, None), ('["/"]', "n", 1, None, None, None),
     ('["/"]', "n", 2, ID.format(1), 1, 1), ('["/"]', "n", 1, ID.format(1), 0, 1),
-    ('["/"]', "n", 1, ID.format(1), 1, None), ('{"a":1}', "n", 2, None, None, None), ('["/"]', None, 2, None, None, None)])
+    ('["/"]', "n", 1, ID.format(1), 1, None), ('{"a":1}', "n", 2, None, None, None), ('["/"]', None, 2, None, None, None),
+    ('["/"]', "n", 1, ID.format(1), 1, 1, 0), ('["/"]', "n", 1, ID.format(1), 1, 1, 2), ('["/"]', "n", 2, None, None, None, 2),
+    ('["/"]', "n", 1, ID.format(1), 1, 1, 2**32 + 1), ('["/"]', None, None, None, None, None, 1),
+    ('["/"]', "n", None, None, None, None, 1), (None, "n", None, None, None, None, 0), (None, "n", None, None, 1, 1, 1),
+    (None, "n", None, None, None, None, 2**32), (None, "N", None, None, None, None, 1)])
 def test_what_no_cell_can_be_is_refused_with_all_that_came_along(hub, row):
     assert upload(hub, [('["/b"]', "n", 1, ID.format(1), 1, 1), row]).returncode != 0
     assert hub.ask("SELECT * FROM counter_hub.totals") == []
@@ -307,7 +323,7 @@ def test_the_collations_of_a_key(hub, key, collations):
 
 def test_floors_remove_and_keep_out_and_only_rise(hub):
     count = (1, ID.format(1), 1, 1)
-    assert upload(hub, [(f'["/", {n}]', "n", *count) for n in range(10)]).stdout == "20\n"
+    assert upload(hub, [(f'["/", {n}]', "n", *count) for n in range(10)]).stdout == "21\n"
     floor = lambda n: [(f'[null, {n}]', None, None, None, None, None)]
     assert upload(hub, floor(6)).stdout == "1\n"
     assert upload(hub, floor(4)).stdout == "0\n"
@@ -327,11 +343,11 @@ def test_a_floor_and_a_row_below_it_in_one_batch(hub):
 
 def test_a_row_that_is_stored_below_a_floor_is_seen_by_nobody(hub):
     upload(hub, [('[null, 6]', None, None, None, None, None)])
-    hub.psql("-c", "INSERT INTO counter_hub.cells VALUES ('t', '\\x01', 'n', 0, '[\"/\", 5]', 1, 9); INSERT INTO "
-             f"counter_hub.shards VALUES ('t', '\\x01', 'n', 0, '{ID.format(1)}', 1, 1, 1, 9)")
+    hub.psql("-c", "INSERT INTO counter_hub.cells VALUES ('t', '\\x01', 'n', 1, '[\"/\", 5]', 1, 9); INSERT INTO "
+             f"counter_hub.shards VALUES ('t', '\\x01', 'n', 1, '{ID.format(1)}', 1, 1, 1, 9)")
     assert hub.ask("SELECT count(*) FROM counter_hub.shards") == [(1,)]
     assert hub.ask("SELECT * FROM counter_hub.totals") == []
-    assert hub.ask("SELECT * FROM counter_hub.changes(0) WHERE column_name IS NOT NULL") == []
+    assert hub.ask("SELECT * FROM counter_hub.changes(0) WHERE life IS NOT NULL") == []
 
 
 def test_the_sum_may_be_of_any_size(hub):
@@ -396,8 +412,8 @@ def test_only_what_is_new_goes_up_and_down(hub, tmp_path):
         one.execute("INSERT INTO views VALUES (?, 1)", [f"/{n}"])
     time.sleep(1.1)  # rows of one second have one number, and those of the last one are sent again
     one.execute("INSERT INTO views VALUES ('/6', 1)")
-    assert hub.go("up", tmp_path / "one.db") == [100, 200]  # a cell and a shard each
-    assert hub.go("down", tmp_path / "two.db")[0] == 100
+    assert hub.go("up", tmp_path / "one.db") == [100, 201]  # a cell and a shard each, and the counter
+    assert hub.go("down", tmp_path / "two.db")[0] == 101
     assert hub.go("down", tmp_path / "two.db")[0] == 0
     one.execute("INSERT INTO views VALUES ('/7', 1)")
     sent, changed = hub.go("up", tmp_path / "one.db")
@@ -435,7 +451,7 @@ def test_a_hub_that_was_restored_sends_everything_under_its_new_id(hub, tmp_path
     hub.go("up", tmp_path / "one.db")
     hub.go("down", tmp_path / "two.db")
     hub.psql("-c", "UPDATE counter_hub.hub SET id = gen_random_uuid()")
-    assert hub.go("down", tmp_path / "two.db")[0] == 1
+    assert hub.go("down", tmp_path / "two.db")[0] == 2
     assert state(two) == state(one)
 
 
@@ -508,7 +524,7 @@ def test_a_table_that_was_forgotten_may_come_with_another_key(hub, tmp_path):
     hub.go("up", tmp_path / "wrong.db")
     assert hub.carry("up", tmp_path / "right.db").returncode == 1
     assert hub.psql("-c", "SELECT counter_hub.forget('views')").returncode == 0
-    for table in "tables", "cells", "shards", "floors", "sources":
+    for table in "tables", "columns", "cells", "shards", "floors", "sources":
         assert hub.ask(f"SELECT count(*) FROM counter_hub.{table}") == [(0,)]
     hub.go("up", tmp_path / "right.db")
     hub.go("down", tmp_path / "fresh.db")
@@ -526,33 +542,154 @@ def test_only_the_table_that_is_named_is_forgotten(hub, tmp_path):
     assert hub_totals(hub) == totals(one)
 
 
-def test_a_counter_that_a_file_does_not_have_is_left_out_and_told(hub, tmp_path):
+def test_a_counter_that_a_file_does_not_have_is_added_there(hub, tmp_path):
     wide = "views USING counter(path TEXT PRIMARY KEY, hits COUNTER, \"it's\" COUNTER)"
     counted(tmp_path / "wide.db", wide, "('/', 1, 2), ('/a', NULL, 3)")
-    narrow = make(tmp_path / "narrow.db", ONE)
+    narrow = counted(tmp_path / "narrow.db", ONE[0], "('/', 5)")
+    hub.go("up", tmp_path / "narrow.db")
     hub.go("up", tmp_path / "wide.db")
-    done = hub.carry("down", tmp_path / "narrow.db")
-    assert (done.returncode, done.stdout[:2]) == (0, "1|")
-    assert done.stderr == ("table views: left out what the hub has for it's, for the table here has no such counter; once "
-                           "it has, DELETE FROM counter_peers makes everything come once more\n")
-    assert narrow.execute("SELECT * FROM views").fetchall() == [("/", 1)]
-    assert hub.go("down", tmp_path / "narrow.db")[0] == 0
-    narrow.execute("DELETE FROM counter_peers")
-    assert hub.carry("down", tmp_path / "narrow.db").stdout.startswith("1|")
-    narrow.execute("DROP TABLE views")
-    narrow.execute(f"CREATE VIRTUAL TABLE {wide}")
-    narrow.execute("DELETE FROM counter_peers")
     hub.go("down", tmp_path / "narrow.db")
-    assert narrow.execute("SELECT * FROM views ORDER BY 1").fetchall() == [("/", 1, 2), ("/a", 0, 3)]
+    assert narrow.execute("SELECT * FROM views ORDER BY 1").fetchall() == [("/", 6, 2), ("/a", 0, 3)]
 
 
-def test_a_counter_that_is_in_other_letters_here_is_left_out(hub, tmp_path):
-    counted(tmp_path / "one.db", "views USING counter(path TEXT PRIMARY KEY, Hits COUNTER, hits2 COUNTER)", "('/', 1, 2)")
-    two = make(tmp_path / "two.db", ["views USING counter(path TEXT PRIMARY KEY, hits COUNTER, hits2 COUNTER)"])
+def test_a_counter_in_other_letters_is_refused_on_both_ways(hub, tmp_path):
+    one = counted(tmp_path / "one.db", "views USING counter(path TEXT PRIMARY KEY, hits COUNTER)", "('/', 1)")
+    two = counted(tmp_path / "two.db", "views USING counter(path TEXT PRIMARY KEY, Hits COUNTER)", "('/', 2)")
     hub.go("up", tmp_path / "one.db")
+    done = hub.carry("up", tmp_path / "two.db")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "table views: the upload has the counter Hits, the hub has hits, in other letters" in done.stderr
     done = hub.carry("down", tmp_path / "two.db")
-    assert done.returncode == 0 and "what the hub has for Hits," in done.stderr
-    assert two.execute("SELECT * FROM views").fetchall() == [("/", 0, 2)]
+    assert done.returncode == 1 and "the counter is named Hits here, in other letters" in done.stderr
+    assert two.execute("SELECT * FROM views").fetchall() == [("/", 2)]
+    assert hub_totals(hub) == totals(one)
+
+
+# ---- counters that come and go ----
+
+def alter(db, *commands):
+    for command in commands:
+        db.execute("INSERT INTO views(views) VALUES (?)", [command])
+
+
+def generations(hub):
+    return hub.ask("SELECT column_name, generation FROM counter_hub.columns ORDER BY 1")
+
+
+@pytest.fixture
+def pair(tmp_path):
+    paths = tmp_path / "one.db", tmp_path / "two.db"
+    return [(path, make(path, ONE)) for path in paths]
+
+
+def test_a_counter_travels_before_anything_is_counted(hub, pair):
+    (one, a), (two, b) = pair
+    alter(a, "add column errors")
+    hub.go("up", one)
+    hub.go("down", two)
+    b.execute("INSERT INTO views(path, errors) VALUES ('/', 3)")
+    assert b.execute("SELECT * FROM views").fetchall() == [("/", 0, 3)]
+    assert generations(hub) == [("errors", 1)]
+
+
+def test_a_drop_reaches_the_hub_and_the_others_with_all_that_was_counted(hub, pair):
+    (one, a), (two, b) = pair
+    alter(a, "add column errors")
+    a.execute("INSERT INTO views VALUES ('/', 1, 7)")
+    hub.go("up", one)
+    hub.go("down", two)
+    b.execute("INSERT INTO views(path, hits, errors) VALUES ('/', 1, 8)")
+    hub.go("up", two)
+    assert ("views", plain(["/"]), "errors", 15) in hub_totals(hub)
+    alter(a, "drop column errors")
+    hub.go("up", one)
+    assert hub_totals(hub) == [("views", plain(["/"]), "hits", 2)]
+    for table in "cells", "shards":
+        assert hub.ask(f"SELECT count(*) FROM counter_hub.{table} WHERE column_name = 'errors'") == [(0,)]
+    hub.go("down", two)
+    assert b.execute("SELECT * FROM views").fetchall() == [("/", 2)]
+    hub.go("down", one)
+    assert state(a) == state(b)
+
+
+def test_a_counter_that_is_added_again_begins_at_0_and_what_comes_late_is_over(hub, pair, tmp_path):
+    (one, a), (two, b) = pair
+    alter(a, "add column errors")
+    a.execute("INSERT INTO views VALUES ('/', 1, 7)")
+    hub.go("up", one)
+    hub.go("down", two)
+    alter(a, "drop column errors", "add column errors")
+    hub.go("up", one)
+    b.execute("INSERT INTO views(path, errors) VALUES ('/', 100)")  # has not heard of it
+    assert hub.go("up", two)[1] == 0
+    assert generations(hub) == [("errors", 3), ("hits", 1)]
+    assert hub_totals(hub) == [("views", plain(["/"]), "hits", 1)]
+    hub.go("down", two)
+    assert b.execute("SELECT * FROM views").fetchall() == [("/", 1, 0)]
+    b.execute("INSERT INTO views(path, errors) VALUES ('/', 2)")
+    a.execute("INSERT INTO views(path, errors) VALUES ('/', 3)")
+    hub.go("up", one)
+    hub.go("up", two)
+    hub.go("down", one)
+    hub.go("down", two)
+    assert a.execute("SELECT * FROM views").fetchall() == b.execute("SELECT * FROM views").fetchall() == [("/", 1, 5)]
+    assert hub_totals(hub) == totals(a)
+    assert_hub_brings_all(hub, tmp_path, [one, two], ONE)
+
+
+def test_of_two_files_that_each_drop_what_the_other_keeps_none_keeps_any(hub, pair):
+    (one, a), (two, b) = pair
+    alter(a, "add column errors")
+    a.execute("INSERT INTO views VALUES ('/', 1, 7)")
+    hub.go("up", one)
+    hub.go("down", two)
+    alter(a, "drop column errors")
+    alter(b, "drop column hits")
+    for way, path in [("up", one), ("up", two), ("down", one), ("down", two)]:
+        hub.go(way, path)
+    assert hub_totals(hub) == []
+    assert state(a) == state(b)
+    alter(b, "add column hits")
+    b.execute("INSERT INTO views VALUES ('/', 4)")
+    hub.go("up", two)
+    hub.go("down", one)
+    assert a.execute("SELECT * FROM views").fetchall() == [("/", 4)]
+
+
+def test_a_hub_that_forgot_a_table_learns_again_what_was_dropped(hub, pair):
+    (one, a), (two, b) = pair
+    alter(a, "add column errors")
+    a.execute("INSERT INTO views VALUES ('/', 1, 7)")
+    hub.go("up", one)
+    hub.go("down", two)
+    alter(a, "drop column errors")
+    hub.go("up", one)
+    hub.psql("-c", "SELECT counter_hub.forget('views')")
+    hub.go("up", two)
+    assert ("errors", 1) in generations(hub)
+    hub.go("up", one)
+    assert hub_totals(hub) == [("views", plain(["/"]), "hits", 1)]
+
+
+def test_generations_merge_in_any_order_and_any_batches(hub):
+    rows = [('["/"]', "n", 5, ID.format(1), 9, 100, 1), (None, "n", None, None, None, None, 2),
+            ('["/"]', "n", 1, ID.format(1), 2, 7, 3), ('["/"]', "n", 1, ID.format(2), 1, 1, 3)]
+    batches = [[[row] for row in order] for order in itertools.permutations(rows)] + [[rows], [rows[::-1] + rows]]
+    for order in batches:
+        assert [upload(hub, batch).returncode for batch in order] == [0] * len(order)
+        assert shards(hub) == [(1, ID.format(1), 2, 7), (1, ID.format(2), 1, 1)], order
+        assert hub.ask("SELECT value FROM counter_hub.totals") == [(8,)]
+        assert generations(hub) == [("n", 3)]
+        assert upload(hub, rows).stdout == "0\n"
+        hub.psql("-c", "TRUNCATE counter_hub.cells, counter_hub.shards, counter_hub.columns")
+
+
+def test_a_cell_that_is_stored_of_a_generation_that_is_over_is_seen_by_nobody(hub):
+    upload(hub, [('["/"]', "n", 1, ID.format(1), 1, 1)])
+    hub.psql("-c", "UPDATE counter_hub.columns SET generation = 2")
+    assert hub.ask("SELECT count(*) FROM counter_hub.shards") == [(1,)]
+    assert hub.ask("SELECT * FROM counter_hub.totals") == []
+    assert hub.ask("SELECT * FROM counter_hub.changes(0) WHERE life IS NOT NULL") == []
 
 
 # ---- floors of texts ----
@@ -596,7 +733,7 @@ def test_of_floors_that_can_be_compared_the_highest_is_kept(hub):
 def test_a_text_that_is_not_utf8_is_named_with_its_table_and_key(hub, tmp_path):
     path = tmp_path / "it's.db"
     one = counted(path, ONE[0], "('ü日🙂', 1), (CAST(x'efbfbeefbfbf7f' AS TEXT), 1)")
-    assert hub.go("up", path) == [2, 4]
+    assert hub.go("up", path) == [2, 5]
     keys = ["ff", "61c3", "80", "c080", "eda080", "f5808080", "e28261"]
     for key in keys:
         one.execute(f"INSERT INTO views VALUES (CAST(x'{key}' AS TEXT), 1)")
