@@ -64,13 +64,6 @@ static bool is_put_away(ctr_run *run, const char *name)
     return found;
 }
 
-static int64_t put_away(ctr_run *run)
-{
-    ctr_run_do(run, CTR_SQL_COLUMNS_PUT_AWAY, NULL);
-    ctr_run_do(run, CTR_SQL_COLUMNS_EMPTY, NULL);
-    return run->problem->rc == SQLITE_OK ? sqlite3_changes(run->db) : 0;
-}
-
 static void write_generation(ctr_run *run, const char *name, int64_t generation)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_WRITE);
@@ -80,7 +73,24 @@ static void write_generation(ctr_run *run, const char *name, int64_t generation)
     sqlite3_finalize(row);
 }
 
-/* Also a counter that stays there begins anew: by way of the name of dropped ones, so that every
+static int64_t put_away(ctr_run *run, const char *name, int64_t generation)
+{
+    write_generation(run, name, generation);
+    ctr_run_do(run, CTR_SQL_COLUMNS_PUT_AWAY, NULL);
+    ctr_run_do(run, CTR_SQL_COLUMNS_EMPTY, NULL);
+    return run->problem->rc == SQLITE_OK ? sqlite3_changes(run->db) : 0;
+}
+
+static void bring_in(ctr_run *run, const char *name, int64_t generation, bool away)
+{
+    write_generation(run, name, generation);
+    ctr_run_do(run, away ? CTR_SQL_COLUMNS_TAKE_BACK : CTR_SQL_COLUMNS_ADD, NULL);
+}
+
+/* A generation is written before its column is renamed: SQLite looks at all views then, and for one
+ * on the counter table connects to it, which compares the two.
+ *
+ * Also a counter that stays there begins anew: by way of the name of dropped ones, so that every
  * connection learns that the table is another one. */
 int64_t ctr_columns_raise(ctr_post *post, sqlite3 *db, const char *schema, const char *table,
                           const ctr_shape *shape, const char *name, int64_t generation,
@@ -94,13 +104,10 @@ int64_t ctr_columns_raise(ctr_post *post, sqlite3 *db, const char *schema, const
     unsigned transaction = ctr_guard_transaction(ctr_guard_of(post));
     if (problem->rc != SQLITE_OK) return 0;
 
-    if (ctr_shape_counter(shape, name) >= 0) {
-        emptied = put_away(&run);
-        away = true;
-    }
-    if (generation % 2 == 1)
-        ctr_run_do(&run, away ? CTR_SQL_COLUMNS_TAKE_BACK : CTR_SQL_COLUMNS_ADD, NULL);
-    write_generation(&run, name, generation);
+    bool is_there = ctr_shape_counter(shape, name) >= 0, stays = generation % 2 == 1;
+    if (is_there) emptied = put_away(&run, name, stays ? generation - 1 : generation);
+    if (stays) bring_in(&run, name, generation, away || is_there);
+    if (!is_there && !stays) write_generation(&run, name, generation);
     if (problem->rc != SQLITE_OK) ctr_guard_spoil(ctr_guard_of(post), transaction);
     return emptied;
 }

@@ -121,3 +121,23 @@ DELETE FROM v;
 UPDATE v SET n = n + 2;
 SELECT * FROM v;
 --= x|2
+
+-- # a-view-of-the-table-does-not-stand-in-the-way-of-other-counters
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER, m COUNTER);
+CREATE VIEW w AS SELECT k, n FROM v;
+INSERT INTO v VALUES('a', 1, 2);
+INSERT INTO v(v) VALUES('add column p');
+INSERT INTO v(v) VALUES('drop column p'), ('drop column m');
+INSERT INTO v(v) VALUES('add column p'), ('add column m');
+INSERT INTO v(k, m, p) VALUES('a', 5, 6);
+INSERT INTO counter_changes VALUES('v', x'', 'm', 5, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'', 'p', 5, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'', 'q', 2, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+SELECT k, n, m, p FROM v;
+--= a|1|0|0
+SELECT * FROM w;
+--= a|1
+SELECT name, generation FROM v_columns;
+--= m|5
+--= p|5
+--= q|2
