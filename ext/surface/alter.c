@@ -38,9 +38,9 @@ static void raise_here(ctr_table *table, const ctr_shape *shape, const char *nam
     int64_t generation = ctr_shape_generation(shape, name, &spelling) + 1;
     if (generation > CTR_GENERATION_MAX) refuse_generations(name, problem);
     if (problem->rc != SQLITE_OK) return;
-    table->altered = true;
     ctr_columns_raise(table->post, table->db, table->schema, table->name, shape, name, generation,
                       problem);
+    table->altered = problem->rc == SQLITE_OK;
 }
 
 static void add_counter(ctr_table *table, const ctr_shape *shape, const char *clause,

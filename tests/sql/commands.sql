@@ -141,3 +141,23 @@ SELECT name, generation FROM v_columns;
 --= m|5
 --= p|5
 --= q|2
+
+-- # a-view-that-is-broken-refuses-a-drop-and-the-table-counts-on
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER, m COUNTER);
+CREATE VIEW w AS SELECT * FROM nothere;
+INSERT INTO v(v) VALUES('drop column m');
+--! v: error in view w: no such table: main.nothere
+INSERT INTO v VALUES('a', 1, 2);
+SELECT * FROM v;
+--= a|1|2
+DROP VIEW w;
+CREATE VIEW w AS SELECT m FROM v;
+INSERT INTO v(v) VALUES('drop column m');
+--! v: error in view w after rename: no such column: m
+INSERT INTO v VALUES('a', 1, 2);
+SELECT * FROM w;
+--= 4
+DROP VIEW w;
+INSERT INTO v(v) VALUES('drop column m');
+SELECT * FROM v;
+--= a|2
