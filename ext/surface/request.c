@@ -1,9 +1,10 @@
 /* surface/request.c - request ids: INSERT INTO t(k, n, request_id) VALUES ('a', 1, 'x') counts once,
  * however often it is repeated.
  *
- * What a request asks for is written down in full, so that another one under the same id is noticed:
+ * What a request asks for is written down in full, so that another one under the same id is noticed;
+ * counters that it does not name are not, for others may have come or gone when it is repeated:
  *
- *     '/', 12: hits 1, bytes NULL              an INSERT
+ *     '/', 12: hits 1                          an INSERT
  *     reset hits of '/', 12: hits 5            the command
  *
  * It is looked up before anything else is, and remembered by a write before that of the row: two writes
@@ -53,10 +54,12 @@ static char *describe_request(const ctr_table *table, sqlite3_value **columns)
         if (i > 0) sqlite3_str_appendall(out, ", ");
         append_exactly(out, columns[ctr_table_column(shape->keys[i])]);
     }
-    for (int i = 0; i < shape->n_counters; i++) {
+    for (int i = 0, n = 0; i < shape->n_counters; i++) {
         int column = shape->counters[i];
-        sqlite3_str_appendf(out, "%s%s ", i ? ", " : ": ", shape->columns[column].name);
-        append_exactly(out, columns[ctr_table_column(column)]);
+        sqlite3_value *value = columns[ctr_table_column(column)];
+        if (sqlite3_value_type(value) == SQLITE_NULL) continue;
+        sqlite3_str_appendf(out, "%s%s ", n++ ? ", " : ": ", shape->columns[column].name);
+        append_exactly(out, value);
     }
     return sqlite3_str_finish(out);
 }

@@ -14,14 +14,14 @@ INSERT INTO v(k, j, a, request_id) VALUES('x', 1, 5, NULL);
 SELECT *, request_id FROM v;
 --= x|1|15|0|NULL
 SELECT quote(request), what FROM v_ops ORDER BY _id;
---= 'r1'|1, 'x': a 5, b NULL
---= X'7231'|1, 'x': a 5, b NULL
+--= 'r1'|1, 'x': a 5
+--= X'7231'|1, 'x': a 5
 --@ reopen
 INSERT INTO v(k, j, a, request_id) VALUES('x', 1, 5, 'r1');
 SELECT a FROM v;
 --= 15
 INSERT INTO v(k, j, a, b, request_id) VALUES('x', 1, 5, 0, 'r1');
---! v: the request TEXT 'r1' was taken before and asked for 1, 'x': a 5, b NULL, now it asks for 1, 'x': a 5, b 0
+--! v: the request TEXT 'r1' was taken before and asked for 1, 'x': a 5, now it asks for 1, 'x': a 5, b 0
 INSERT INTO v(k, j, a, request_id) VALUES('y', 1, 5, 'r1');
 --!~ v: the request TEXT 'r1' was taken before *
 INSERT INTO v(k, j, a, request_id) VALUES('y', 1, 5, 'r2'), ('y', 1, 5, 'r2'), ('y', 1, 5, 'r3');
@@ -151,3 +151,17 @@ CREATE VIRTUAL TABLE temp.c USING counter_cluster(w, replicas='phone', read=ONE,
 PRAGMA phone.synchronous = EXTRA;
 SELECT counter_add('c', 'n', 1, 'a');
 --= 3
+
+-- # a-request-is-known-again-when-other-counters-have-come-or-gone
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER, b COUNTER);
+INSERT INTO v(k, a, request_id) VALUES('x', 5, 'r1');
+INSERT INTO v(v, k, request_id) VALUES('reset b', 'y', 'r2');
+INSERT INTO v(v) VALUES('add column c');
+INSERT INTO v(k, a, request_id) VALUES('x', 5, 'r1');
+INSERT INTO v(v, k, request_id) VALUES('reset b', 'y', 'r2');
+INSERT INTO v(v) VALUES('drop column b');
+INSERT INTO v(k, a, request_id) VALUES('x', 5, 'r1');
+INSERT INTO v(k, a, c, request_id) VALUES('x', 5, 0, 'r1');
+--! v: the request TEXT 'r1' was taken before and asked for 'x': a 5, now it asks for 'x': a 5, c 0
+SELECT * FROM v;
+--= x|5|0
