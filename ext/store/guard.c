@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "store/deferred.h"
 #include "store/news.h"
 #include "store/post.h"
 #include "store/watch.h"
@@ -195,6 +196,7 @@ static void read_pair(ctr_post *post)
 int ctr_guard_settle(ctr_guard *guard, ctr_problem *problem)
 {
     for (ctr_post *post = guard->posts; post; post = post->next) {
+        ctr_deferred_settle(post, problem);
         ctr_news_flush(post, problem);
         ctr_watch_close_bulk(post, problem);
     }
@@ -233,6 +235,7 @@ void ctr_guard_rollback(ctr_guard *guard)
     for (ctr_post *post = guard->posts; post; post = post->next) {
         ctr_guard_forget(post);
         post->counted = false;
+        ctr_deferred_discard(post);
         ctr_news_end(post);
     }
     guard->spoiled = false;
@@ -242,9 +245,18 @@ void ctr_guard_rollback(ctr_guard *guard)
 
 /* ---- savepoints ------------------------------------------------------------------------------ */
 
-void ctr_guard_savepoint(ctr_guard *guard, int level)
+int ctr_guard_write_rows(ctr_guard *guard, ctr_problem *problem)
 {
+    for (ctr_post *post = guard->posts; post; post = post->next) ctr_deferred_settle(post, problem);
+    return problem->rc;
+}
+
+int ctr_guard_savepoint(ctr_guard *guard, int level, ctr_problem *problem)
+{
+    for (ctr_post *post = guard->posts; post; post = post->next)
+        ctr_deferred_settle_for_savepoint(post, problem);
     guard->depth = level + 1;
+    return problem->rc;
 }
 
 void ctr_guard_release(ctr_guard *guard, int level)
@@ -257,6 +269,7 @@ void ctr_guard_rollback_to(ctr_guard *guard, int level)
 {
     for (ctr_post *post = guard->posts; post; post = post->next) {
         post->checked = post->renewed = false;
+        ctr_deferred_discard(post);
         ctr_news_rolled_back_to(post);
         if (post->after == CTR_AFTER_WRITE) post->after = CTR_AFTER_READ;
     }

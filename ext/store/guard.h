@@ -50,12 +50,15 @@ bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem);
  * interrupted. */
 int ctr_guard_settle(ctr_guard *guard, ctr_problem *problem);
 
-/* What SQLite tells the tables that have joined. Of these only the first can fail, and then the
+/* Writes the rows that are kept (store/deferred.h), of all schemas. */
+int ctr_guard_write_rows(ctr_guard *guard, ctr_problem *problem);
+
+/* What SQLite tells the tables that have joined. Sync and savepoint can fail; after the first the
  * transaction is rolled back: an attribute that is not written leaves the file ahead of it. */
 int ctr_guard_sync(ctr_guard *guard, ctr_problem *problem);
 void ctr_guard_commit(ctr_guard *guard);
 void ctr_guard_rollback(ctr_guard *guard);
-void ctr_guard_savepoint(ctr_guard *guard, int level);
+int ctr_guard_savepoint(ctr_guard *guard, int level, ctr_problem *problem);
 void ctr_guard_release(ctr_guard *guard, int level);
 void ctr_guard_rollback_to(ctr_guard *guard, int level);
 

@@ -41,7 +41,8 @@ struct ctr_post {
 
     ctr_medium medium;
     sqlite3_stmt *read, *renew;
-    struct ctr_news *news; /* of its tables; see store/news.h */
+    struct ctr_news *news;    /* of its tables; see store/news.h */
+    struct ctr_rows *keeping; /* tables of which rows are kept; see store/deferred.h */
 };
 
 struct ctr_guard {

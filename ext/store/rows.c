@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "store/deferred.h"
 #include "store/describe.h"
 #include "store/pack.h"
 #include "store/watch.h"
@@ -24,14 +25,17 @@ static sqlite3_stmt *prepare(ctr_rows *rows, sqlite3_stmt **keep, ctr_sql which,
     return *keep;
 }
 
-static bool has_triggers(ctr_rows *rows, ctr_problem *problem)
+bool ctr_rows_have_triggers(ctr_rows *rows, ctr_problem *problem)
 {
+    if (rows->looked) return rows->has_triggers;
     char *stored = sqlite3_mprintf("%s_cells", rows->table);
     if (!stored) ctr_problem_nomem(problem);
     char *trigger = ctr_shape_trigger(rows->db, rows->schema, stored, problem);
+    rows->has_triggers = trigger != NULL;
+    rows->looked = problem->rc == SQLITE_OK;
     sqlite3_free(stored);
     sqlite3_free(trigger);
-    return trigger != NULL;
+    return rows->has_triggers;
 }
 
 static sqlite3_stmt *find_key_statement(ctr_rows *rows, ctr_problem *problem)
@@ -56,7 +60,8 @@ static sqlite3_stmt *write_statement(ctr_rows *rows, bool stamps, ctr_problem *p
                           : stamps     ? &rows->update_stamp
                                        : &rows->update;
     if (*keep) return *keep;
-    rows->has_triggers = has_triggers(rows, problem);
+    rows->looked = false;
+    ctr_rows_have_triggers(rows, problem);
     if (rows->found)
         return prepare(rows, keep, stamps ? CTR_SQL_ROWS_UPDATE_STAMP : CTR_SQL_ROWS_UPDATE,
                        ctr_wording_update_changes(rows->shape), sqlite3_mprintf(""), problem);
@@ -90,7 +95,8 @@ int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *t
                        .shape = shape,
                        .post = post,
                        .cells = sqlite3_malloc64(n * sizeof *rows->cells),
-                       .changes = sqlite3_malloc64(n * sizeof *rows->changes)};
+                       .changes = sqlite3_malloc64(n * sizeof *rows->changes),
+                       .buffer.n_counters = shape->n_counters};
     if (post) rows->news = ctr_news_of(post, table);
     bool made = rows->schema && rows->table && rows->cells && rows->changes;
     return made && (rows->news || !post) ? problem->rc : ctr_problem_nomem(problem);
@@ -105,12 +111,13 @@ void ctr_rows_close(ctr_rows *rows)
     sqlite3_free(rows->changes);
     sqlite3_free(rows->old.bytes);
     sqlite3_free(rows->fresh.bytes);
+    ctr_deferred_close(rows);
     *rows = (ctr_rows){0};
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-static int make_room(struct ctr_bytes *room, size_t size, ctr_problem *problem)
+int ctr_rows_reserve(struct ctr_bytes *room, size_t size, ctr_problem *problem)
 {
     size_t needed = room->size + size;
     if (needed <= room->capacity) return SQLITE_OK;
@@ -123,7 +130,7 @@ static int make_room(struct ctr_bytes *room, size_t size, ctr_problem *problem)
 
 uint8_t *ctr_rows_room(ctr_rows *rows, size_t size, ctr_problem *problem)
 {
-    if (problem->rc != SQLITE_OK || make_room(&rows->fresh, size, problem)) return NULL;
+    if (problem->rc != SQLITE_OK || ctr_rows_reserve(&rows->fresh, size, problem)) return NULL;
     return rows->fresh.bytes + rows->fresh.size;
 }
 
@@ -248,7 +255,7 @@ static void take_cells(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
     size_t total = 0;
     for (int i = 0; i < shape->n_counters; i++)
         total += (size_t)sqlite3_column_bytes(row, CTR_FIND_COUNTERS + i);
-    if (make_room(&rows->old, total, problem)) return;
+    if (ctr_rows_reserve(&rows->old, total, problem)) return;
 
     for (int i = 0; i < shape->n_counters; i++) {
         ctr_cell *cell = &rows->cells[i];
@@ -281,12 +288,43 @@ static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
 static void forget(ctr_rows *rows)
 {
     rows->found = false;
+    rows->entry = NULL;
     rows->number = 0;
     rows->old.size = rows->fresh.size = 0;
     for (int i = 0; i < rows->shape->n_counters; i++) {
         rows->cells[i] = ctr_cell_untouched();
         rows->changes[i].set = false;
     }
+}
+
+void ctr_rows_stand_at(ctr_rows *rows, int64_t rowid, int64_t number)
+{
+    forget(rows);
+    rows->found = true;
+    rows->rowid = rowid;
+    rows->number = number;
+}
+
+/* A statement that SQLite has to prepare again tells that the schema has changed. */
+bool ctr_rows_have_triggers_now(ctr_rows *rows, ctr_problem *problem)
+{
+    sqlite3_stmt *statement = find_rowid_statement(rows, problem);
+    if (!statement) return false;
+    sqlite3_bind_null(statement, 1);
+    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    ctr_run_row(&run, statement);
+    sqlite3_reset(statement);
+    if (sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) rows->looked = false;
+    return ctr_rows_have_triggers(rows, problem);
+}
+
+/* A row that is kept is as it will be, not as it is stored. */
+static int take_kept(ctr_rows *rows, ctr_entry *entry)
+{
+    ctr_rows_stand_at(rows, entry->rowid, entry->number);
+    for (int i = 0; i < rows->shape->n_counters; i++) rows->cells[i] = entry->cells[i].cell;
+    rows->entry = entry;
+    return SQLITE_OK;
 }
 
 static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
@@ -297,13 +335,18 @@ static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
     else
         ctr_problem_sqlite(problem, rows->db, rc);
     sqlite3_reset(statement);
-    return problem->rc;
+    if (sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) rows->looked = false;
+    ctr_entry *kept = rows->found ? ctr_buffer_row(&rows->buffer, rows->rowid) : NULL;
+    return kept && problem->rc == SQLITE_OK ? take_kept(rows, kept) : problem->rc;
 }
 
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     if (refuse_reentry(rows, problem)) return problem->rc;
     forget(rows);
+    ctr_entry *kept = rows->defers ? ctr_deferred_key(rows, keys, problem) : NULL;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (kept) return take_kept(rows, kept);
     sqlite3_stmt *statement = find_key_statement(rows, problem);
     if (!statement) return problem->rc;
     if (ctr_problem_sqlite(problem, rows->db, bind_keys(rows, statement, 1, keys)))
@@ -315,6 +358,8 @@ int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
 {
     if (refuse_reentry(rows, problem)) return problem->rc;
     forget(rows);
+    ctr_entry *kept = ctr_buffer_row(&rows->buffer, rowid);
+    if (kept) return take_kept(rows, kept);
     sqlite3_stmt *statement = find_rowid_statement(rows, problem);
     if (!statement) return problem->rc;
     sqlite3_bind_int64(statement, 1, rowid);
@@ -355,6 +400,7 @@ static int run_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *probl
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
     bool changed = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    if (changed) rows->looked = false;
     if (changed || rows->has_triggers) release_writes(rows);
     return problem->rc;
 }
@@ -384,6 +430,7 @@ static int bind_write(ctr_rows *rows, sqlite3_stmt *statement, int64_t number, s
 
 int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
+    if (rows->entry) return ctr_deferred_change(rows, problem);
     int64_t number = take_number(rows, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;
     sqlite3_stmt *statement = write_statement(rows, number != rows->number, problem);
@@ -393,6 +440,7 @@ int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
     if (run_write(rows, statement, problem)) return problem->rc;
     if (!rows->found) rows->rowid = sqlite3_last_insert_rowid(rows->db);
     if (number != rows->number) ctr_news_add(rows->news, number, rows->rowid);
+    rows->number = number;
     return SQLITE_OK;
 }
 

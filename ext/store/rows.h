@@ -19,11 +19,13 @@
 #define CTR_STORE_ROWS_H
 
 #include "counter_cell.h"
+#include "store/buffer.h"
 #include "store/guard.h"
 #include "store/news.h"
 #include "store/shape.h"
 
-typedef struct ctr_rows {
+typedef struct ctr_rows ctr_rows;
+struct ctr_rows {
     sqlite3 *db;
     char *schema, *table;   /* owned */
     const ctr_shape *shape; /* borrowed */
@@ -36,19 +38,28 @@ typedef struct ctr_rows {
     int64_t rowid;   /* of that row, or of the one just inserted */
     ctr_cell *cells; /* by counter; untouched ones if nothing was found */
 
-    /* Private: statements, copies of the cells found, new cells by counter. */
+    /* Rows that are written later; see store/deferred.h. */
+    bool defers;      /* it may keep some; for the owner to set */
+    bool keeps;       /* it stands among those of the post that do */
+    ctr_rows *next;   /* of them */
+    ctr_entry *entry; /* the row found last, if it is kept */
+    ctr_buffer buffer;
+    uint64_t hash; /* of `spelling` */
+
+    /* Private: statements, copies of the cells found, new cells by counter, the key looked for. */
     sqlite3_stmt *find_key, *find_rowid, *insert, *update, *update_stamp;
-    bool has_triggers; /* as of the last preparation of insert or update */
+    bool has_triggers; /* as of the last look */
+    bool looked;       /* since the schema has changed */
     bool writing;
     struct ctr_bytes {
         uint8_t *bytes;
         size_t size, capacity;
-    } old, fresh;
+    } old, fresh, spelling;
     struct ctr_new_cell {
         bool set;
         size_t offset, size;
     } * changes;
-} ctr_rows;
+};
 
 /* Copies the names. NULL `post`: they are only read. To be closed whatever is returned. */
 int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
@@ -78,6 +89,13 @@ bool ctr_rows_changed(const ctr_rows *rows);
 /* Inserts the row that was not found, with `keys`, or updates the one that was; keys may be NULL
  * then. The row is stamped with the number of the file. */
 int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+
+/* For deferred.c: makes room for more bytes; are there triggers on the stored table, as far as its
+ * statements have noticed, or now; stands at a row that is there, of which nothing was read. */
+int ctr_rows_reserve(struct ctr_bytes *room, size_t size, ctr_problem *problem);
+bool ctr_rows_have_triggers(ctr_rows *rows, ctr_problem *problem);
+bool ctr_rows_have_triggers_now(ctr_rows *rows, ctr_problem *problem);
+void ctr_rows_stand_at(ctr_rows *rows, int64_t rowid, int64_t number);
 
 /* Has the row exactly these values in the key columns that are not NULL here? */
 bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem);

@@ -3,6 +3,7 @@
  * A cursor over a cluster names a row by the replica in which it has seen it and the row id there,
  * so a row is found again by its key.
  */
+#include "store/deferred.h"
 #include "store/describe.h"
 #include "surface/table.h"
 #include "sync/quorum.h"
@@ -96,15 +97,28 @@ bool ctr_access_is_below(ctr_table *table, ctr_problem *problem)
     return ctr_floors_is_below(&table->floors, table->keys, problem);
 }
 
-int ctr_access_write(ctr_table *table, ctr_problem *problem)
+/* The request at work, if there is one, is remembered first; then one write of the row. */
+static int write_own(ctr_table *table, int (*write)(ctr_rows *, sqlite3_value **, ctr_problem *),
+                     ctr_problem *problem)
 {
-    if (table->cluster) return ctr_quorum_write(table->cluster, problem);
     ctr_guard *guard = table->joined.guard;
     unsigned transaction = ctr_guard_transaction(guard);
     if (ctr_request_remember(table, problem)) return problem->rc;
-    ctr_rows_write(table->rows, table->keys, problem);
+    write(table->rows, table->keys, problem);
     if (problem->rc != SQLITE_OK && table->request) ctr_guard_spoil(guard, transaction);
     return problem->rc;
+}
+
+int ctr_access_write(ctr_table *table, ctr_problem *problem)
+{
+    if (table->cluster) return ctr_quorum_write(table->cluster, problem);
+    return write_own(table, ctr_rows_write, problem);
+}
+
+int ctr_access_add(ctr_table *table, ctr_problem *problem)
+{
+    if (table->cluster) return ctr_quorum_write(table->cluster, problem);
+    return write_own(table, ctr_deferred_write, problem);
 }
 
 int ctr_access_raise(ctr_table *table, ctr_problem *problem)

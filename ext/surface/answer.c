@@ -271,6 +271,7 @@ static int answer_filter(sqlite3_vtab_cursor *base, int given, const char *plan_
     forget_answer(answer);
     take_arguments(answer, args, &problem);
     ctr_qualifier_check(table_behind(answer)->db, kind->name, &problem);
+    ctr_guard_write_rows(ctr_answer_shared(answer)->guard, &problem);
     if (problem.rc == SQLITE_OK) kind->fill(answer, answer->args, &problem);
     answer->filled = problem.rc == SQLITE_OK;
     if (answer->filled) return SQLITE_OK;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "store/catalog.h"
+#include "store/deferred.h"
 #include "store/describe.h"
 #include "store/identity.h"
 #include "store/walk.h"
@@ -300,6 +301,7 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
     const char *to_reset = ctr_commands_name(command, "reset"),
                *to_delete = ctr_commands_name(command, "delete");
     int named = -1;
+    if (!table->cluster && ctr_deferred_settle(table->post, problem)) return problem->rc;
     if (table->cluster && set_levels(table, columns, command, problem)) return problem->rc;
     if (ctr_alter_run(table, columns, command, problem)) return problem->rc;
     if (ctr_write_check_altered(table, problem)) return problem->rc;

@@ -81,6 +81,8 @@ static void fn_table_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv
     subject asked;
     uint8_t digest[CTR_ID_SIZE];
     char text[CTR_ID_TEXT_SIZE];
+    ctr_shared *shared = sqlite3_user_data(ctx);
+    ctr_guard_write_rows(shared->guard, &problem);
     if (!ctr_run_has_schema(db, schema))
         ctr_problem_set(&problem, SQLITE_ERROR, "no attached database has the name '%s'", schema);
     if (open_subject(&asked, db, schema, table, &problem) == SQLITE_OK)
@@ -203,8 +205,9 @@ int ctr_contents_register(sqlite3 *db, ctr_shared *shared)
     };
     int rc = SQLITE_OK;
     for (int argc = 1; argc <= 2 && rc == SQLITE_OK; argc++)
-        rc = sqlite3_create_function_v2(db, "counter_table_digest", argc, CTR_READS, NULL,
-                                        fn_table_digest, NULL, NULL, NULL);
+        rc = sqlite3_create_function_v2(db, "counter_table_digest", argc, CTR_READS,
+                                        ctr_shared_hold(shared), fn_table_digest, NULL, NULL,
+                                        ctr_shared_drop);
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS && rc == SQLITE_OK; i++)
         rc = ctr_answer_register(db, shared, &KINDS[i]);
     return rc;

@@ -35,8 +35,9 @@ int ctr_joined_rollback(sqlite3_vtab *base)
 
 int ctr_joined_savepoint(sqlite3_vtab *base, int level)
 {
-    ctr_guard_savepoint(guard_of(base), level);
-    return SQLITE_OK;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_guard_savepoint(guard_of(base), level, &problem);
+    return ctr_arg_table_problem(base, "SAVEPOINT", &problem);
 }
 
 int ctr_joined_release(sqlite3_vtab *base, int level)

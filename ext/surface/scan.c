@@ -18,6 +18,7 @@
  */
 #include <string.h>
 
+#include "store/deferred.h"
 #include "surface/args.h"
 #include "surface/table.h"
 #include "sync/reading.h"
@@ -132,7 +133,7 @@ int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int
     int64_t begun = ctr_stats_begin(timing);
     if (table_of(cursor)->cluster)
         start_reading(cursor, unique, plan, argc, argv, &problem);
-    else
+    else if (ctr_deferred_settle(table_of(cursor)->post, &problem) == SQLITE_OK)
         start_stream(cursor, unique, plan, argc, argv, &problem);
     if (problem.rc != SQLITE_OK) return ctr_table_fail(table_of(cursor), &problem);
     int rc = ctr_scan_next(base);

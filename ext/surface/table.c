@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/catalog.h"
+#include "store/deferred.h"
 #include "store/succession.h"
 #include "surface/args.h"
 #include "surface/register.h"
@@ -47,6 +48,7 @@ static void open_table(ctr_table *table, ctr_problem *problem)
     if (!table->keys) ctr_problem_nomem(problem);
     ctr_rows_open(&table->own_rows, table->db, table->schema, table->name, &table->shape,
                   table->post, problem);
+    table->own_rows.defers = true;
     table->streams = (ctr_streams){
         .db = table->db, .schema = table->schema, .table = table->name, .shape = &table->shape};
     table->requests =
@@ -202,6 +204,7 @@ static int table_destroy(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_deferred_settle(table->post, &problem);
     ctr_stream_release(&table->streams);
     ctr_rows_release(table->rows);
     ctr_floors_release(&table->floors);
@@ -220,6 +223,7 @@ static int table_rename(sqlite3_vtab *base, const char *to)
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_table_check_name(&table->shape, to, &problem);
+    ctr_deferred_settle(table->post, &problem);
     if (ctr_news_flush(table->post, &problem) == SQLITE_OK)
         ctr_news_forget(table->post, table->name);
     ctr_shape_rename(table->db, table->schema, table->name, to, &problem);

@@ -168,6 +168,9 @@ bool ctr_access_is_below(ctr_table *table, ctr_problem *problem);
 /* Writes what stands in table->rows. */
 int ctr_access_write(ctr_table *table, ctr_problem *problem);
 
+/* The same for an INSERT that adds: the row may be kept, to be written later. */
+int ctr_access_add(ctr_table *table, ctr_problem *problem);
+
 /* Raises floors to table->keys. */
 int ctr_access_raise(ctr_table *table, ctr_problem *problem);
 

@@ -178,7 +178,7 @@ static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *p
         int64_t n = sqlite3_value_int64(value);
         if (ctr_write_add(table, i, &table->rows->cells[i], n, problem)) return;
     }
-    ctr_access_write(table, problem);
+    ctr_access_add(table, problem);
 }
 
 /* ---- UPDATE ---------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/columns.h"
+#include "store/deferred.h"
 #include "store/describe.h"
 #include "store/pack.h"
 #include "store/watch.h"
@@ -266,6 +267,7 @@ int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *pr
 {
     ctr_post *post = ctr_guard_post(apply->guard, "main");
     if (!post) return ctr_problem_nomem(problem);
+    if (ctr_deferred_settle(post, problem)) return problem->rc;
     if (prepare_change(apply, change, post, problem) == SQLITE_OK) {
         if (change->kind == CTR_CHANGE_FLOORS)
             ctr_floors_raise(&apply->merge.floors, apply->keys, problem);

@@ -239,6 +239,7 @@ bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *sha
         return false;
     }
     ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_guard_write_rows(member->guard, &trouble);
     bool same = member->open && is_as_it_was(member, &trouble);
     member->stale = member->open && !same && trouble.rc == SQLITE_OK;
     if (!same && member->streams.out > 0)

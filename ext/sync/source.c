@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "store/deferred.h"
 #include "store/news.h"
 #include "store/run.h"
 
@@ -111,7 +112,9 @@ int ctr_source_settle(const ctr_source *source, ctr_guard *guard, ctr_problem *p
 {
     if (source->own || problem->rc != SQLITE_OK) return problem->rc;
     ctr_post *post = ctr_guard_post(guard, source->schema);
-    return post ? ctr_news_flush(post, problem) : ctr_problem_nomem(problem);
+    if (!post) return ctr_problem_nomem(problem);
+    ctr_deferred_settle(post, problem);
+    return ctr_news_flush(post, problem);
 }
 
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other)

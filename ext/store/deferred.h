@@ -1,0 +1,40 @@
+/* store/deferred.h - rows of counter tables that a transaction writes later than it counts in them.
+ *
+ *     ctr_deferred_write     instead of ctr_rows_write, for an INSERT: may keep the row
+ *     ctr_deferred_settle    writes what is kept: before anybody else reads or writes the stored
+ *                            tables, before a savepoint, before the commit
+ *     ctr_deferred_discard   forgets it: the transaction was rolled back, or to a savepoint
+ *
+ * All that may be refused is refused before a row is kept, so what is left to fail is the disk and
+ * memory; then the COMMIT fails. A savepoint finds nothing kept, so whatever is kept when one is
+ * rolled back to belongs to what is taken back.
+ *
+ * Nothing is kept of a table whose stored table has triggers: they run with each increment. Rows are
+ * written by statements of one row, for what SQLite writes when a savepoint begins must need no
+ * savepoint of its own.
+ */
+#ifndef CTR_STORE_DEFERRED_H
+#define CTR_STORE_DEFERRED_H
+
+#include "store/rows.h"
+
+/* Like ctr_rows_write; a new row is written at once, and kept for those that add to it. */
+int ctr_deferred_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+
+/* Writes what is kept of all tables of a schema. */
+int ctr_deferred_settle(ctr_post *post, ctr_problem *problem);
+void ctr_deferred_discard(ctr_post *post);
+
+/* The same before a savepoint; refused where triggers would run with it. */
+int ctr_deferred_settle_for_savepoint(ctr_post *post, ctr_problem *problem);
+
+/* For rows.c: the row is kept; its entry then. Of a key the spelling stays in `rows`. */
+ctr_entry *ctr_deferred_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+
+/* Changes the cells of the entry at hand. */
+int ctr_deferred_change(ctr_rows *rows, ctr_problem *problem);
+
+/* What is kept is forgotten for good. */
+void ctr_deferred_close(ctr_rows *rows);
+
+#endif
