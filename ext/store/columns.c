@@ -75,6 +75,7 @@ static void write_generation(ctr_run *run, const char *name, int64_t generation)
 
 static int64_t put_away(ctr_run *run, const char *name, int64_t generation)
 {
+    sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_SYNC_JOIN));
     write_generation(run, name, generation);
     ctr_run_do(run, CTR_SQL_COLUMNS_PUT_AWAY, NULL);
     ctr_run_do(run, CTR_SQL_COLUMNS_EMPTY, NULL);
@@ -83,12 +84,14 @@ static int64_t put_away(ctr_run *run, const char *name, int64_t generation)
 
 static void bring_in(ctr_run *run, const char *name, int64_t generation, bool away)
 {
+    sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_SYNC_JOIN));
     write_generation(run, name, generation);
     ctr_run_do(run, away ? CTR_SQL_COLUMNS_TAKE_BACK : CTR_SQL_COLUMNS_ADD, NULL);
 }
 
-/* A generation is written before its column is renamed: SQLite looks at all views then, and for one
- * on the counter table connects to it, which compares the two.
+/* A generation is written before its column is renamed: SQLite looks at all views before and after
+ * that, and for one on the counter table connects to it, which compares the two. Before, it must
+ * be connected already.
  *
  * Also a counter that stays there begins anew: by way of the name of dropped ones, so that every
  * connection learns that the table is another one. */

@@ -1,0 +1,54 @@
+-- Counters that come and go: 'add column' and 'drop column'.
+
+-- # views-and-triggers-over-the-table-follow
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+CREATE VIEW w AS SELECT k, n FROM v;
+CREATE TABLE page(x);
+CREATE TRIGGER counts AFTER INSERT ON page BEGIN INSERT INTO v(k, n) VALUES(new.x, 1); END;
+INSERT INTO page VALUES('a');
+INSERT INTO v(v) VALUES('drop column m');
+INSERT INTO v(v) VALUES('add column m');
+INSERT INTO v(v) VALUES('drop column m'), ('add column m');
+INSERT INTO page VALUES('a');
+SELECT * FROM w;
+--= a|2
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+INSERT INTO phone.v(v) VALUES('drop column m'), ('add column m'), ('drop column m'), ('add column m'), ('drop column m'), ('add column m');
+INSERT INTO phone.v VALUES('a', 1, 1);
+SELECT rows_changed FROM counter_pull('phone');
+--= 1
+SELECT * FROM v;
+--= a|3|1
+SELECT * FROM v_columns;
+--= m|7
+INSERT INTO phone.v(v) VALUES('drop column m');
+SELECT rows_changed FROM counter_pull('phone');
+--= 1
+INSERT INTO phone.v(v) VALUES('add column m');
+SELECT rows_changed FROM counter_pull('phone');
+--= 0
+INSERT INTO page VALUES('a');
+SELECT * FROM w;
+--= a|4
+INSERT INTO v(v) VALUES('integrity-check');
+
+-- # a-feed-renames-where-nothing-has-looked-at-the-table
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+CREATE VIEW w AS SELECT k, n FROM v;
+INSERT INTO v(v) VALUES('drop column m');
+--@ reopen
+INSERT INTO counter_changes VALUES('v', x'', 'm', 3, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+--@ reopen
+INSERT INTO counter_changes VALUES('v', x'', 'm', 5, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+--@ reopen
+INSERT INTO counter_changes VALUES('v', x'', 'm', 6, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+--@ reopen
+INSERT INTO counter_changes VALUES('v', counter_key('x'), 'm', 9, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 0, '00000000-0000-0000-0000-00000000000a');
+SELECT * FROM v;
+--= x|0|7
+SELECT * FROM w;
+--= x|0
+SELECT * FROM v_columns;
+--= m|9
+INSERT INTO v(v) VALUES('integrity-check');
