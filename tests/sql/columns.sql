@@ -1,5 +1,21 @@
 -- Counters that come and go: 'add column' and 'drop column'.
 
+-- # a-command-that-fails-leaves-a-table-that-works
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+CREATE TABLE other(x);
+CREATE VIEW w AS SELECT * FROM other;
+DROP TABLE other;
+INSERT INTO v VALUES('x', 1, 2);
+INSERT INTO v(v) VALUES('drop column m');
+--! v: error in view w: no such table: main.other
+INSERT INTO v VALUES('x', 1, 2);
+SELECT * FROM v;
+--= x|2|4
+DROP VIEW w;
+INSERT INTO v(v) VALUES('drop column m');
+SELECT * FROM v;
+--= x|2
+
 -- # views-and-triggers-over-the-table-follow
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
 CREATE VIEW w AS SELECT k, n FROM v;
