@@ -250,8 +250,8 @@ static void open_sides(merge_job *job, ctr_problem *problem)
     ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem);
 }
 
-/* One counter of the source, as it is there. */
-static void take_counter(merge_job *job, const ctr_catalog_entry *mine, const ctr_shape *here,
+/* One counter of the source, as it is there. `here` is read anew after a change. */
+static void take_counter(merge_job *job, const ctr_catalog_entry *mine, ctr_shape *here,
                          const char *name, int64_t generation, ctr_problem *problem)
 {
     const char *spelling;
@@ -260,6 +260,8 @@ static void take_counter(merge_job *job, const ctr_catalog_entry *mine, const ct
     if (ctr_columns_check(here, pull->db, mine->name, name, problem)) return;
     job->report->changed += ctr_columns_raise(pull->post, pull->db, pull->target, mine->name, here,
                                               name, generation, problem);
+    ctr_shape_close(here);
+    if (problem->rc == SQLITE_OK) ctr_shape_read(here, pull->db, pull->target, mine->name, problem);
 }
 
 /* Generations first: whatever the marks say, rows are merged by them. */

@@ -68,3 +68,15 @@ SELECT * FROM w;
 SELECT * FROM v_columns;
 --= m|9
 INSERT INTO v(v) VALUES('integrity-check');
+
+-- # a-pull-takes-no-more-columns-than-sqlite-has-room-for
+CREATE TEMP TABLE list AS WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 996) SELECT i FROM i;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+INSERT INTO v(v) SELECT 'add column c' || i FROM list;
+INSERT INTO v(k, n) VALUES('x', 1);
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER, d COUNTER, e COUNTER);
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: column d cannot be added: the table has 999 columns, and more than 999 are too many for SQLite
+SELECT k, n FROM v;
+--= x|1
