@@ -69,6 +69,18 @@ SELECT * FROM v_columns;
 --= m|9
 INSERT INTO v(v) VALUES('integrity-check');
 
+-- # there-is-nothing-to-reset-where-no-counter-is-left
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+INSERT INTO counter_changes VALUES('v', x'', 'n', 2, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'', 'm', 2, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO v(v, k) VALUES('reset', 'x');
+--! v: the table has no counter left: the command 'add column <counter>' adds one
+SELECT count(*) FROM v_cells;
+--= 0
+SELECT * FROM v;
+INSERT INTO v(v) VALUES('add column n');
+SELECT * FROM v;
+
 -- # a-pull-takes-no-more-columns-than-sqlite-has-room-for
 CREATE TEMP TABLE list AS WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 996) SELECT i FROM i;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
