@@ -439,8 +439,13 @@ static void read_generation(ctr_run *run, sqlite3_stmt *row, ctr_shape *shape)
         return;
     }
     if (ctr_declaration_reserves(name)) damaged_generation(run, "it has the name ", name);
+    for (int i = 0; i < shape->n_keys; i++)
+        if (sqlite3_stricmp(shape->columns[shape->keys[i]].name, name) == 0)
+            damaged_generation(run, "it has the key column ", name);
     int counter = ctr_shape_counter(shape, name);
     bool known = ctr_shape_generation(shape, name, &spelling) > 0;
+    if (counter >= 0 && shape->columns[shape->counters[counter]].listed)
+        damaged_generation(run, "it has twice the name ", name);
     if (known != (counter >= 0) || (generation % 2 == 1) != (counter >= 0))
         damaged_generation(run, "the stored cells say something else of column ", name);
     if (run->problem->rc != SQLITE_OK) return;

@@ -81,6 +81,143 @@ SELECT * FROM v;
 INSERT INTO v(v) VALUES('add column n');
 SELECT * FROM v;
 
+-- # a-damaged-list-of-columns-is-refused
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+INSERT INTO v VALUES('x', 1, 2);
+INSERT INTO v_columns VALUES('m', 2);
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_columns is damaged: the stored cells say something else of column m
+INSERT INTO v VALUES('x', 1, 1);
+--! v: the stored table v_columns is damaged: the stored cells say something else of column m
+INSERT INTO v(v) VALUES('integrity-check');
+--! v: the stored table v_columns is damaged: the stored cells say something else of column m
+UPDATE v_columns SET generation = 0;
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_columns is damaged: it has a row that is no name and its generation
+UPDATE v_columns SET generation = 4294967296;
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_columns is damaged: it has a row that is no name and its generation
+UPDATE v_columns SET generation = -1;
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_columns is damaged: it has a row that is no name and its generation
+UPDATE v_columns SET generation = 'three';
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_columns is damaged: it has a row that is no name and its generation
+UPDATE v_columns SET generation = 3.5;
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_columns is damaged: it has a row that is no name and its generation
+UPDATE v_columns SET generation = 3, name = x'6d';
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_columns is damaged: it has a row that is no name and its generation
+UPDATE v_columns SET name = 'other';
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_columns is damaged: the stored cells say something else of column other
+UPDATE v_columns SET name = 'M';
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_columns is damaged: the stored cells say something else of column M
+UPDATE v_columns SET name = 'rowid', generation = 2;
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_columns is damaged: it has the name rowid
+UPDATE v_columns SET name = 'k';
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_columns is damaged: it has the key column k
+UPDATE v_columns SET name = 'm', generation = 4294967295;
+--@ reopen
+SELECT * FROM v;
+--= x|1|2
+INSERT INTO v(v) VALUES('drop column m');
+--! v: column m has been added and dropped 4294967295 times, which is the limit
+SELECT * FROM v;
+--= x|1|2
+
+-- # a-list-of-columns-that-is-no-table-is-refused
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+INSERT INTO v VALUES('x', 1, 2);
+DROP TABLE v_columns;
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_columns is missing
+CREATE VIEW v_columns AS SELECT 'm' AS name, 3 AS generation;
+--@ reopen
+SELECT * FROM v;
+--! v: v_columns is damaged: it is not an ordinary table but a view
+DROP VIEW v_columns;
+CREATE TABLE v_columns(name, generation AS (3));
+--@ reopen
+SELECT * FROM v;
+--! v: v_columns is damaged: generated column generation
+DROP TABLE v_columns;
+CREATE TABLE v_columns(name);
+--@ reopen
+SELECT * FROM v;
+--! v: no such column: generation
+DROP TABLE v_columns;
+CREATE TABLE v_columns(name, generation);
+INSERT INTO v_columns VALUES('m', 3), ('m', 5);
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_columns is damaged: it has twice the name m
+DELETE FROM v_columns;
+INSERT INTO v_columns VALUES('z', 2), ('Z', 4);
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_columns is damaged: the stored cells say something else of column z
+DROP TABLE v;
+--! v: the stored table v_columns is damaged: the stored cells say something else of column z
+
+-- # a-source-with-a-damaged-list-of-columns-is-refused
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('x', 5);
+INSERT INTO phone.v_columns VALUES('n', 2);
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: the stored table v_columns is damaged: the stored cells say something else of column n
+SELECT * FROM counter_pull('phone.db');
+--! counter_pull: table v: the stored table v_columns is damaged: the stored cells say something else of column n
+SELECT * FROM counter_push('phone');
+--! counter_push: table v: the stored table v_columns is damaged: the stored cells say something else of column n
+UPDATE phone.v_columns SET generation = 4294967297;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: the stored table v_columns is damaged: it has a row that is no name and its generation
+UPDATE phone.v_columns SET generation = 'x';
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: the stored table v_columns is damaged: it has a row that is no name and its generation
+UPDATE phone.v_columns SET name = '_n', generation = 2;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: the stored table v_columns is damaged: it has the name _n
+UPDATE phone.v_columns SET name = 'k';
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: the stored table v_columns is damaged: it has the key column k
+UPDATE phone.v_columns SET name = 'v';
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: column v cannot be added to a table of the name v: rename the table
+DROP TABLE phone.v_columns;
+SELECT * FROM counter_pull('phone.db');
+--! counter_pull: table v: the stored table v_columns is missing
+CREATE VIEW phone.v_columns AS SELECT 'm' AS name, 3 AS generation;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: v_columns is damaged: it is not an ordinary table but a view
+DROP VIEW phone.v_columns;
+CREATE TABLE phone.v_columns(name, generation AS (2));
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: v_columns is damaged: generated column generation
+SELECT * FROM v;
+--= x|1
+SELECT * FROM v_columns;
+
 -- # a-pull-takes-no-more-columns-than-sqlite-has-room-for
 CREATE TEMP TABLE list AS WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 996) SELECT i FROM i;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
