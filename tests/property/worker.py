@@ -2,6 +2,7 @@
 
     worker.py count FILE TIMES       adds 1 to both counters of row 'k', '+' for each commit
     worker.py request FILE FIRST     adds 1 under the request ids FIRST, FIRST + 1, ..., '+' for each commit
+    worker.py alter FILE TIMES       adds the counter e and drops it again, '+' for each commit
     worker.py hold FILE SECONDS      takes the write lock, says 'locked', keeps it for SECONDS
 """
 
@@ -36,6 +37,13 @@ def request(db, first):
         os.write(1, b"+")
 
 
+def alter(db, times):
+    for _ in range(times):
+        for verb in ("add", "drop"):
+            insist(db, f"INSERT INTO t(t) VALUES ('{verb} column e')")
+            os.write(1, b"+")
+
+
 def hold(db, seconds):
     db.execute("BEGIN IMMEDIATE")
     os.write(1, b"locked")
@@ -48,6 +56,8 @@ def main(what, path, argument):
     insist(db, "PRAGMA synchronous = OFF")  # a killed process loses nothing that was written
     if what == "count":
         count(db, int(argument))
+    elif what == "alter":
+        alter(db, int(argument))
     elif what == "request":
         request(db, int(argument))
     else:
