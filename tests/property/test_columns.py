@@ -434,7 +434,7 @@ class Columns(RuleBasedStateMachine):
 
 def test_files_agree_on_the_columns_and_on_what_was_counted_in_them():
     run_state_machine_as_test(seed(SEED)(Columns), settings=settings(
-        max_examples=max(20, EXAMPLES // 4), stateful_step_count=30))
+        max_examples=max(20, EXAMPLES // 8), stateful_step_count=30))
 
 
 # ---- several connections and processes -----------------------------------------------------------
