@@ -101,7 +101,7 @@ bool ctr_alter_run(ctr_table *table, sqlite3_value **columns, const char *comman
     if (table->cluster)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "'%s' is a command for the table of one replica: counter_sync brings it to "
-                        "the others, and then the cluster is to be created anew",
+                        "the others",
                         command);
     ctr_commands_refuse_values(table, columns, command, problem);
     if (problem->rc == SQLITE_OK) read_shape(table, &shape, problem);
