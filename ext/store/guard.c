@@ -69,6 +69,16 @@ ctr_guard *ctr_guard_of(ctr_post *post)
     return post->guard;
 }
 
+void ctr_guard_want(ctr_guard *guard, ctr_wanted *wanted)
+{
+    guard->wanted = wanted;
+}
+
+ctr_wanted *ctr_guard_wanted(const ctr_guard *guard)
+{
+    return guard->wanted;
+}
+
 ctr_stats *ctr_guard_stats(ctr_guard *guard)
 {
     return &guard->stats;

@@ -50,6 +50,17 @@ bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem);
  * interrupted. */
 int ctr_guard_settle(ctr_guard *guard, ctr_problem *problem);
 
+/* A counter that a pull wants to be of a generation. The command 'take column' of its table does it:
+ * a pull reads, and only where the statement at work writes does an interrupt take everything back.
+ * Lent until NULL is set. */
+typedef struct ctr_wanted {
+    const char *name;
+    int64_t generation;
+    int64_t emptied; /* cells that are gone, when it was done */
+} ctr_wanted;
+void ctr_guard_want(ctr_guard *guard, ctr_wanted *wanted);
+ctr_wanted *ctr_guard_wanted(const ctr_guard *guard);
+
 /* Writes the rows that are kept (store/deferred.h), of all schemas. */
 int ctr_guard_write_rows(ctr_guard *guard, ctr_problem *problem);
 

@@ -3,6 +3,7 @@
  *     INSERT INTO t(t) VALUES ('add column errors')       also: 'add column "5xx errors" COUNTER'
  *     INSERT INTO t(t) VALUES ('drop column errors')
  *
+ * (A pull that brings or takes a counter goes this way, too: 'take column', which nobody else can say.)
  * SQLite sees the stored table change and connects to the table anew, in every connection. Each
  * command reads its columns for itself, for one statement may give several.
  *
@@ -91,13 +92,39 @@ static void read_shape(ctr_table *table, ctr_shape *shape, ctr_problem *problem)
         ctr_shape_read(shape, table->db, table->schema, table->name, problem);
 }
 
+static void take_counter_wanted(ctr_table *table, const ctr_shape *shape, ctr_wanted *wanted,
+                                ctr_problem *problem)
+{
+    wanted->emptied = ctr_columns_raise(table->post, table->db, table->schema, table->name, shape,
+                                        wanted->name, wanted->generation, problem);
+    table->altered = problem->rc == SQLITE_OK;
+}
+
+/* SQLite takes a transaction back for a write that says so; inner statements may say something
+ * else. What a pull needs to be taken back is out of date where the schema has changed. */
+static void heed_interrupt(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc == SQLITE_OK) ctr_session_renew(table->sessions, problem);
+    if (problem->rc == SQLITE_OK || problem->rc == SQLITE_INTERRUPT) return;
+    ctr_problem now = {SQLITE_OK, NULL};
+    ctr_run_busy_timeout(table->db, &now);
+    if (now.rc == SQLITE_INTERRUPT) {
+        ctr_problem_close(problem);
+        *problem = now;
+    } else {
+        ctr_problem_close(&now);
+    }
+}
+
 bool ctr_alter_run(ctr_table *table, sqlite3_value **columns, const char *command,
                    ctr_problem *problem)
 {
     const char *to_add = ctr_commands_name(command, "add column"),
                *to_drop = ctr_commands_name(command, "drop column");
+    ctr_wanted *wanted = ctr_guard_wanted(table->joined.guard);
+    bool takes = wanted && sqlite3_stricmp(command, "take column") == 0;
     ctr_shape shape = {0};
-    if (!to_add && !to_drop) return false;
+    if (!to_add && !to_drop && !takes) return false;
     if (table->cluster)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "'%s' is a command for the table of one replica: counter_sync brings it to "
@@ -107,6 +134,8 @@ bool ctr_alter_run(ctr_table *table, sqlite3_value **columns, const char *comman
     if (problem->rc == SQLITE_OK) read_shape(table, &shape, problem);
     if (problem->rc == SQLITE_OK && to_add) add_counter(table, &shape, to_add, problem);
     if (problem->rc == SQLITE_OK && to_drop) drop_counter(table, &shape, to_drop, problem);
+    if (problem->rc == SQLITE_OK && takes) take_counter_wanted(table, &shape, wanted, problem);
+    heed_interrupt(table, problem);
     ctr_shape_close(&shape);
     return true;
 }

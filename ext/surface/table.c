@@ -72,7 +72,7 @@ void ctr_table_declare(ctr_table *table, ctr_problem *problem)
 }
 
 /* A table that was read from the stored tables, or NULL and a problem. Takes over the names. */
-static ctr_table *connect(sqlite3 *db, ctr_guard *guard, char *schema, char *name,
+static ctr_table *connect(sqlite3 *db, ctr_shared *shared, char *schema, char *name,
                           ctr_problem *problem)
 {
     ctr_table *table = sqlite3_malloc64(sizeof *table);
@@ -84,7 +84,8 @@ static ctr_table *connect(sqlite3 *db, ctr_guard *guard, char *schema, char *nam
     }
     memset(table, 0, sizeof *table);
     table->db = db;
-    table->joined.guard = guard;
+    table->joined.guard = shared->guard;
+    table->sessions = &shared->sessions;
     table->rows = &table->own_rows;
     table->schema = schema;
     table->name = name;
@@ -114,8 +115,7 @@ static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
 {
     (void)argc;
     ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_guard *guard = ((ctr_shared *)aux)->guard;
-    ctr_table *table = connect(db, guard, sqlite3_mprintf("%s", argv[ARG_SCHEMA]),
+    ctr_table *table = connect(db, aux, sqlite3_mprintf("%s", argv[ARG_SCHEMA]),
                                sqlite3_mprintf("%s", argv[ARG_TABLE]), &problem);
     if (table) *base = &table->joined.base;
     return ctr_table_report(&problem, message);
@@ -167,7 +167,7 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
     create(db, shared->guard, schema, name, &shape, &problem);
     ctr_shape_close(&shape);
     if (problem.rc == SQLITE_OK) {
-        table = connect(db, shared->guard, schema, name, &problem);
+        table = connect(db, shared, schema, name, &problem);
     } else {
         ctr_problem_where(&problem, "%s", name);
         sqlite3_free(schema);

@@ -31,6 +31,7 @@
 #include "surface/clusters.h"
 #include "surface/joined.h"
 #include "sync/cluster.h"
+#include "sync/session.h"
 
 enum { CTR_COLUMN_COMMAND = 0, CTR_MARKER_SECRET = 8 };
 
@@ -56,7 +57,8 @@ typedef struct ctr_table {
     sqlite3 *db;
     char *schema, *name; /* owned */
     ctr_shape shape;
-    sqlite3_value **keys; /* room for the key of a row that is written, in key order */
+    ctr_sessions *sessions; /* of the connection; borrowed */
+    sqlite3_value **keys;   /* room for the key of a row that is written, in key order */
     unsigned char secret[CTR_MARKER_SECRET]; /* markers begin with it: none is forged */
     bool holds_keys;                         /* `keys` are copies, to be freed */
     ctr_cluster *cluster;                    /* owned; NULL for the table of one file */

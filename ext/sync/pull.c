@@ -258,8 +258,13 @@ static void take_counter(merge_job *job, const ctr_catalog_entry *mine, ctr_shap
     const file_pull *pull = job->pull;
     if (ctr_shape_generation(here, name, &spelling) >= generation) return;
     if (ctr_columns_check(here, pull->db, mine->name, name, problem)) return;
-    job->report->changed += ctr_columns_raise(pull->post, pull->db, pull->target, mine->name, here,
-                                              name, generation, problem);
+    ctr_wanted wanted = {name, generation, 0};
+    ctr_guard *guard = ctr_guard_of(pull->post);
+    ctr_run run = ctr_run_on(pull->db, pull->target, mine->name, problem);
+    ctr_guard_want(guard, &wanted);
+    ctr_run_do(&run, CTR_SQL_SYNC_TAKE_COLUMN, NULL);
+    ctr_guard_want(guard, NULL);
+    job->report->changed += wanted.emptied;
     ctr_shape_close(here);
     if (problem->rc == SQLITE_OK) ctr_shape_read(here, pull->db, pull->target, mine->name, problem);
 }

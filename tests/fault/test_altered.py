@@ -92,8 +92,8 @@ def interrupt(db, at, lasting):
 
 
 @pytest.mark.parametrize("transaction", [False, True])
-@pytest.mark.parametrize("sql, lasting", [(sql, lasting) for sql in COMMANDS for lasting in (False, True)]
-                         + [(PULL, False)])
+@pytest.mark.parametrize("lasting", [False, True])
+@pytest.mark.parametrize("sql", COMMANDS + [PULL])
 def test_what_is_interrupted_is_done_whole_or_not_at_all(sql, lasting, transaction):
     after, at, failures = finished(sql), 1, 0
     while True:

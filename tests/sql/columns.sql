@@ -610,9 +610,9 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main phone', write=ALL, read=ALL);
 INSERT INTO c(c) VALUES('add column m');
---! c: 'add column m' is a command for the table of one replica: counter_sync brings it to the others, and then the cluster is to be created anew
+--! c: 'add column m' is a command for the table of one replica: counter_sync brings it to the others
 INSERT INTO c(c) VALUES('drop column n');
---! c: 'drop column n' is a command for the table of one replica: counter_sync brings it to the others, and then the cluster is to be created anew
+--! c: 'drop column n' is a command for the table of one replica: counter_sync brings it to the others
 
 -- # old-counts-of-a-name-do-not-return
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
