@@ -1,7 +1,8 @@
 /* surface/keys.c - packed keys, and the marks of the change feed.
  *
  *     counter_key(a, b, ...)               the values of a row's key, in key order, as one BLOB
- *     counter_key_json(key)                them as JSON; a BLOB is {"hex":"00ff"}, a hole null
+ *     counter_key_json(key)                them as JSON; a BLOB is {"hex":"00ff"}, a hole null,
+ *                                            the empty key NULL
  *     counter_mark(source)                 the number to ask a source's feed from; 0: all
  *     counter_seen(source, since, upto)    a whole batch is in: raises the mark, returns it
  */
@@ -79,8 +80,10 @@ static void fn_key_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL) return;
     const uint8_t *key = NULL;
     if (sqlite3_value_type(argv[0]) == SQLITE_BLOB) key = sqlite3_value_blob(argv[0]);
-    size_t size = key ? (size_t)sqlite3_value_bytes(argv[0]) : 0;
+    size_t size = (size_t)sqlite3_value_bytes(argv[0]);
     int n;
+    if (sqlite3_value_type(argv[0]) == SQLITE_BLOB && size == 0) return;
+    if (!key) size = 0;
     ctr_status status = ctr_key_check(key, size, true, &n);
     if (status != CTR_OK) {
         ctr_arg_refuse(ctx, NAME, "the key", "a packed key, from counter_key or counter_changes",

@@ -86,8 +86,8 @@ static void check_command(sqlite3_value *command, ctr_problem *problem)
     if (text && sqlite3_strnicmp(text, "reset", 5) == 0) return;
     ctr_problem_set(
         problem, SQLITE_ERROR,
-        "a request_id goes with an INSERT that adds, or with 'reset'; '%s' may be repeated "
-        "as often as one likes",
+        "a request_id goes with an INSERT that adds, or with 'reset'; '%s' counts nothing, and "
+        "cannot do so twice",
         text ? text : "");
 }
 

@@ -551,7 +551,7 @@ SELECT counter_key_json('a');
 SELECT counter_key_json(1);
 --! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not INTEGER 1
 SELECT counter_key_json(x'');
---! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not BLOB x''
+--= NULL
 SELECT counter_key_json(x'd1');
 --! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not BLOB x'd1'
 SELECT counter_key_json(x'd101');

@@ -234,7 +234,7 @@ INSERT INTO v(v, k) VALUES('add column e', 'x');
 INSERT INTO v(v, n) VALUES('add column e', 1);
 --! v: add column e takes no value for column n
 INSERT INTO v(v, request_id) VALUES('add column e', 'r');
---! v: a request_id goes with an INSERT that adds, or with 'reset'; 'add column e' may be repeated as often as one likes
+--! v: a request_id goes with an INSERT that adds, or with 'reset'; 'add column e' counts nothing, and cannot do so twice
 INSERT OR IGNORE INTO v(v) VALUES('add column n');
 --! v: there is a counter n already
 UPDATE v SET v = 'add column e';
@@ -266,7 +266,7 @@ INSERT INTO v(v, k) VALUES('drop column n', 'x');
 INSERT INTO v(v, m) VALUES('drop column n', 1);
 --! v: drop column n takes no value for column m
 INSERT INTO v(v, request_id) VALUES('drop column n', 'r');
---! v: a request_id goes with an INSERT that adds, or with 'reset'; 'drop column n' may be repeated as often as one likes
+--! v: a request_id goes with an INSERT that adds, or with 'reset'; 'drop column n' counts nothing, and cannot do so twice
 SELECT * FROM v;
 --= x|1|2
 INSERT INTO v(v) VALUES('DROP COLUMN M');

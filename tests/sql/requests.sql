@@ -96,7 +96,7 @@ INSERT INTO v(k, n, request_id) VALUES('x', 1, zeroblob(255));
 UPDATE v SET request_id = 'a';
 --! v: an UPDATE takes no request_id: INSERT adds, and counts a request once
 INSERT INTO v(v, k, request_id) VALUES('delete n', 'x', 'a');
---! v: a request_id goes with an INSERT that adds, or with 'reset'; 'delete n' may be repeated as often as one likes
+--! v: a request_id goes with an INSERT that adds, or with 'reset'; 'delete n' counts nothing, and cannot do so twice
 INSERT INTO v(v, request_id) VALUES('integrity-check', 'a');
 --!~ v: a request_id goes with *
 INSERT INTO v(v) VALUES('forget requests');
