@@ -83,7 +83,7 @@ static void put_in_slots(ctr_buffer *buffer, ctr_entry *entry)
 {
     size_t at = entry->hash & (buffer->slots - 1);
     while (buffer->by_spelling[at]) at = (at + 1) & (buffer->slots - 1);
-    buffer->by_spelling[at] = entry;
+    if (entry->spelling_size > 0) buffer->by_spelling[at] = entry;
     at = rowid_slot(buffer, entry->rowid);
     while (buffer->by_rowid[at]) at = (at + 1) & (buffer->slots - 1);
     buffer->by_rowid[at] = entry;
@@ -143,7 +143,7 @@ ctr_entry *ctr_buffer_add(ctr_buffer *buffer, int64_t rowid, int64_t number, con
     ctr_entry *entry = carve(buffer, sizeof *entry + n * sizeof *entry->cells, problem);
     uint8_t *copy = carve(buffer, size, problem);
     if (!entry || !copy) return NULL;
-    memcpy(copy, spelling, size);
+    if (size > 0) memcpy(copy, spelling, size);
     *entry = (ctr_entry){
         .rowid = rowid, .number = number, .hash = hash, .spelling = copy, .spelling_size = size};
     for (size_t i = 0; i < n; i++) {

@@ -54,7 +54,8 @@ ctr_entry *ctr_buffer_spelled(const ctr_buffer *buffer, uint64_t hash, const uin
                               size_t size);
 ctr_entry *ctr_buffer_row(const ctr_buffer *buffer, int64_t rowid);
 
-/* Keeps a row that is not there, with copies of its cells and of the spelling. NULL and a problem if
+/* Keeps a row that is not there, with copies of its cells and of the spelling; 0 bytes of that: it
+ * will be looked for by row id alone. NULL and a problem if
  * there is no memory. */
 ctr_entry *ctr_buffer_add(ctr_buffer *buffer, int64_t rowid, int64_t number, const ctr_cell *cells,
                           uint64_t hash, const uint8_t *spelling, size_t size,

@@ -39,9 +39,7 @@ static int spell_value(ctr_rows *rows, sqlite3_value *value, ctr_problem *proble
 
 /* ---- who keeps ------------------------------------------------------------------------------- */
 
-/* A table may have two objects in one transaction: when a column was added, the older one stays for
- * the statement at work. */
-static int settle_others(ctr_rows *rows, ctr_problem *problem)
+int ctr_deferred_settle_others(ctr_rows *rows, ctr_problem *problem)
 {
     ctr_rows *first = rows->post->keeping;
     if (!first || (first == rows && !first->next)) return problem->rc;
@@ -80,7 +78,7 @@ void ctr_deferred_close(ctr_rows *rows)
 
 ctr_entry *ctr_deferred_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
-    if (settle_others(rows, problem)) return NULL;
+    if (ctr_deferred_settle_others(rows, problem)) return NULL;
     rows->spelling.size = 0;
     for (int i = 0; i < rows->shape->n_keys; i++)
         if (spell_value(rows, keys[i], problem)) return NULL;
@@ -115,10 +113,12 @@ static void keep_new(ctr_rows *rows)
     ctr_problem_close(&problem);
 }
 
+/* One that was not found by its key has no spelling. */
 static int keep_found(ctr_rows *rows, ctr_problem *problem)
 {
+    size_t size = rows->spelled ? rows->spelling.size : 0;
     rows->entry = ctr_buffer_add(&rows->buffer, rows->rowid, rows->number, rows->cells, rows->hash,
-                                 rows->spelling.bytes, rows->spelling.size, problem);
+                                 rows->spelling.bytes, size, problem);
     return rows->entry ? ctr_deferred_change(rows, problem) : problem->rc;
 }
 
@@ -152,6 +152,13 @@ static int write_entry(ctr_rows *rows, ctr_entry *entry, ctr_problem *problem)
     if (ctr_rows_write(rows, NULL, problem)) return problem->rc;
     entry->dirty = false;
     return problem->rc;
+}
+
+static void forget_kept(ctr_rows *rows)
+{
+    unlink_rows(rows);
+    rows->entry = NULL;
+    ctr_buffer_clear(&rows->buffer);
 }
 
 /* What is written is not written again, if the rest fails and is tried once more. The row at hand is
@@ -192,8 +199,7 @@ int ctr_deferred_settle(ctr_post *post, ctr_problem *problem)
         ctr_rows *rows = post->keeping;
         if (rows->writing) return problem->rc; /* a trigger of somebody's looks on */
         if (write_kept(rows, problem)) return problem->rc;
-        unlink_rows(rows);
-        ctr_buffer_clear(&rows->buffer);
+        forget_kept(rows);
     }
     return problem->rc;
 }
@@ -202,8 +208,6 @@ void ctr_deferred_discard(ctr_post *post)
 {
     while (post->keeping) {
         ctr_rows *rows = post->keeping;
-        unlink_rows(rows);
-        rows->entry = NULL;
-        ctr_buffer_clear(&rows->buffer);
+        forget_kept(rows);
     }
 }

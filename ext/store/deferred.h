@@ -1,6 +1,6 @@
 /* store/deferred.h - rows of counter tables that a transaction writes later than it counts in them.
  *
- *     ctr_deferred_write     instead of ctr_rows_write, for an INSERT: may keep the row
+ *     ctr_deferred_write     instead of ctr_rows_write, for increments: may keep the row
  *     ctr_deferred_settle    writes what is kept: before anybody else reads or writes the stored
  *                            tables, before a savepoint, before the commit
  *     ctr_deferred_discard   forgets it: the transaction was rolled back, or to a savepoint
@@ -20,6 +20,10 @@
 
 /* Like ctr_rows_write; a new row is written at once, and kept for those that add to it. */
 int ctr_deferred_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+
+/* A table may have two objects in one transaction: when a column was added, the older one stays for
+ * the statement at work. Writes what the others keep. */
+int ctr_deferred_settle_others(ctr_rows *rows, ctr_problem *problem);
 
 /* Writes what is kept of all tables of a schema. */
 int ctr_deferred_settle(ctr_post *post, ctr_problem *problem);

@@ -6,6 +6,7 @@
 #include "store/deferred.h"
 #include "store/describe.h"
 #include "store/pack.h"
+#include "store/stream.h"
 #include "store/watch.h"
 #include "store/wording.h"
 
@@ -248,19 +249,21 @@ int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int64_t rowid, 
     return status == CTR_OK ? problem->rc : malformed(rows, rowid, counter, status, problem);
 }
 
-/* Keeps copies of the cells, so that no read is open when the row is written. */
-static void take_cells(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
+/* Keeps copies of the cells, so that no read is open when the row is written. The cell of a counter
+ * stands `first` columns behind its place, or its number if there are no places. */
+static void take_cells(ctr_rows *rows, sqlite3_stmt *row, int first, const int *places,
+                       ctr_problem *problem)
 {
     const ctr_shape *shape = rows->shape;
     size_t total = 0;
     for (int i = 0; i < shape->n_counters; i++)
-        total += (size_t)sqlite3_column_bytes(row, CTR_FIND_COUNTERS + i);
+        total += (size_t)sqlite3_column_bytes(row, first + (places ? places[i] : i));
     if (ctr_rows_reserve(&rows->old, total, problem)) return;
 
     for (int i = 0; i < shape->n_counters; i++) {
         ctr_cell *cell = &rows->cells[i];
-        if (ctr_rows_open_cell(rows, row, CTR_FIND_COUNTERS + i, rows->rowid, i, cell, problem))
-            return;
+        int column = first + (places ? places[i] : i);
+        if (ctr_rows_open_cell(rows, row, column, rows->rowid, i, cell, problem)) return;
         if (ctr_cell_is_untouched(cell)) continue;
         uint8_t *copy = rows->old.bytes + rows->old.size;
         memcpy(copy, cell->bytes, cell->size);
@@ -274,7 +277,7 @@ static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
     rows->found = true;
     rows->rowid = sqlite3_column_int64(row, CTR_FIND_ROWID);
     rows->number = sqlite3_column_int64(row, CTR_FIND_NUMBER);
-    take_cells(rows, row, problem);
+    take_cells(rows, row, CTR_FIND_COUNTERS, NULL, problem);
 }
 
 static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
@@ -287,7 +290,8 @@ static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
 
 static void forget(ctr_rows *rows)
 {
-    rows->found = false;
+    rows->finds++;
+    rows->found = rows->spelled = false;
     rows->entry = NULL;
     rows->number = 0;
     rows->old.size = rows->fresh.size = 0;
@@ -364,6 +368,17 @@ int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
     if (!statement) return problem->rc;
     sqlite3_bind_int64(statement, 1, rowid);
     return find(rows, statement, problem);
+}
+
+int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
+{
+    if (refuse_reentry(rows, problem)) return problem->rc;
+    int64_t rowid = sqlite3_column_int64(row, CTR_STREAM_ID);
+    ctr_entry *kept = ctr_buffer_row(&rows->buffer, rowid);
+    if (kept) return take_kept(rows, kept);
+    ctr_rows_stand_at(rows, rowid, sqlite3_column_int64(row, CTR_STREAM_NUMBER));
+    take_cells(rows, row, CTR_STREAM_COLUMNS, rows->shape->counters, problem);
+    return problem->rc;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

@@ -33,6 +33,7 @@ struct ctr_rows {
     ctr_news *news;         /* of the table; borrowed */
 
     /* The row found last. */
+    int64_t finds; /* how often one was looked for */
     bool found;
     int64_t number;  /* what it was stamped with */
     int64_t rowid;   /* of that row, or of the one just inserted */
@@ -44,6 +45,7 @@ struct ctr_rows {
     ctr_rows *next;   /* of them */
     ctr_entry *entry; /* the row found last, if it is kept */
     ctr_buffer buffer;
+    bool spelled;  /* `spelling` is that of the row found last */
     uint64_t hash; /* of `spelling` */
 
     /* Private: statements, copies of the cells found, new cells by counter, the key looked for. */
@@ -73,6 +75,9 @@ void ctr_rows_release(ctr_rows *rows);
  * columns' affinity. Fails where a cell is malformed, naming column and key. */
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem);
+
+/* Takes the row at which a scan of the same table stands (store/stream.h), as if it were found. */
+int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem);
 
 /* Room for a new cell, until the next call; NULL if there is no memory. */
 uint8_t *ctr_rows_room(ctr_rows *rows, size_t size, ctr_problem *problem);

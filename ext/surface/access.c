@@ -42,11 +42,19 @@ static ctr_rows *rows_of(const ctr_table *table, int64_t rowid)
     return member->open ? &member->merge.rows : NULL;
 }
 
+/* Is it the row at which a cursor has just been closed, and has nobody written anything since? */
+static bool is_visited(const ctr_table *table, int64_t rowid)
+{
+    const ctr_rows *rows = table->rows;
+    return table->visited == rows->finds && rows->found && rows->rowid == rowid &&
+           table->visited_changes == sqlite3_total_changes(table->db);
+}
+
 static int find_stored(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
     ctr_timing *timing = &ctr_guard_stats(table->joined.guard)->find;
     int64_t begun = ctr_stats_begin(timing);
-    ctr_rows_find_rowid(table->rows, rowid, problem);
+    if (!is_visited(table, rowid)) ctr_rows_find_rowid(table->rows, rowid, problem);
     ctr_stats_end(timing, begun);
     return problem->rc;
 }

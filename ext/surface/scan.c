@@ -37,8 +37,8 @@ typedef struct scan_cursor {
     ctr_stream stream;    /* of one file */
     sqlite3_value **rest; /* owned copies of all arguments if a second scan follows, else NULL */
     int n_rest;
-    char *rest_plan; /* its plan; owned */
-    bool eof;
+    char *rest_plan;   /* its plan; owned */
+    bool eof, unique;  /* unique: there is one row at most */
     int64_t row, span; /* rows seen, markers passed */
     seen counters[];
 } scan_cursor;
@@ -75,10 +75,28 @@ static void forget_rest(scan_cursor *cursor)
     cursor->n_rest = 0;
 }
 
+/* An UPDATE that looks at one row closes its cursor there, and then writes the row. A statement that
+ * was prepared tells that there may be triggers now. */
+static void hand_over(scan_cursor *cursor)
+{
+    ctr_table *table = table_of(cursor);
+    ctr_problem problem = {SQLITE_OK, NULL};
+    if (!cursor->unique || cursor->eof || table->cluster || table->rows->writing) return;
+    bool anew = table->streams.made != table->visited_made ||
+                sqlite3_stmt_status(cursor->stream.statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    if (anew) table->rows->looked = false;
+    table->visited_made = table->streams.made;
+    ctr_rows_take(table->rows, cursor->stream.statement, &problem);
+    table->visited = problem.rc == SQLITE_OK ? table->rows->finds : -1;
+    table->visited_changes = sqlite3_total_changes(table->db);
+    ctr_problem_close(&problem);
+}
+
 int ctr_scan_close(sqlite3_vtab_cursor *base)
 {
     scan_cursor *cursor = (scan_cursor *)base;
     ctr_reading_close(&cursor->reading);
+    hand_over(cursor);
     ctr_stream_close(&cursor->stream);
     forget_rest(cursor);
     sqlite3_free(cursor);
@@ -129,11 +147,12 @@ int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int
     scan_cursor *cursor = (scan_cursor *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     bool unique = number & CTR_PLAN_UNIQUE;
+    cursor->unique = unique;
     ctr_timing *timing = &ctr_guard_stats(table_of(cursor)->joined.guard)->read;
     int64_t begun = ctr_stats_begin(timing);
     if (table_of(cursor)->cluster)
         start_reading(cursor, unique, plan, argc, argv, &problem);
-    else if (ctr_deferred_settle(table_of(cursor)->post, &problem) == SQLITE_OK)
+    else if (ctr_deferred_settle_others(table_of(cursor)->rows, &problem) == SQLITE_OK)
         start_stream(cursor, unique, plan, argc, argv, &problem);
     if (problem.rc != SQLITE_OK) return ctr_table_fail(table_of(cursor), &problem);
     int rc = ctr_scan_next(base);
@@ -149,7 +168,8 @@ static sqlite3_stmt *row_of(const scan_cursor *cursor)
     return table_of(cursor)->cluster ? ctr_reading_row(&cursor->reading) : cursor->stream.statement;
 }
 
-/* The cell of a counter of this row, opened at most once. */
+/* The cell of a counter of this row, opened at most once; of a row that is kept (store/deferred.h) as
+ * it is now. */
 static const ctr_cell *open_counter(scan_cursor *cursor, int counter, ctr_problem *problem)
 {
     ctr_table *table = table_of(cursor);
@@ -158,6 +178,8 @@ static const ctr_cell *open_counter(scan_cursor *cursor, int counter, ctr_proble
     if (one->opened == cursor->row) return &one->cell;
     sqlite3_stmt *row = cursor->stream.statement;
     int64_t rowid = sqlite3_column_int64(row, CTR_STREAM_ID);
+    const ctr_entry *kept = ctr_buffer_row(&table->rows->buffer, rowid);
+    if (kept) return &kept->cells[counter].cell;
     int i = CTR_STREAM_COLUMNS + table->shape.counters[counter];
     ctr_rows_open_cell(table->rows, row, i, rowid, counter, &one->cell, problem);
     one->opened = cursor->row;

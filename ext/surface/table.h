@@ -80,6 +80,11 @@ typedef struct ctr_table {
      * statement. */
     bool altered;
 
+    /* Which find was that of the row at which a cursor was closed, and sqlite3_total_changes() and
+     * streams.made then. */
+    int64_t visited;
+    int visited_changes, visited_made;
+
     /* Of the statement at work, if it has a request id. */
     sqlite3_value *request;
     char *asks; /* what it asks for; owned */
@@ -170,7 +175,7 @@ bool ctr_access_is_below(ctr_table *table, ctr_problem *problem);
 /* Writes what stands in table->rows. */
 int ctr_access_write(ctr_table *table, ctr_problem *problem);
 
-/* The same for an INSERT that adds: the row may be kept, to be written later. */
+/* The same for what adds to a row: it may be kept, to be written later. */
 int ctr_access_add(ctr_table *table, ctr_problem *problem);
 
 /* Raises floors to table->keys. */

@@ -294,7 +294,7 @@ static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *prob
         }
         if (problem->rc != SQLITE_OK) return;
     }
-    if (ctr_rows_changed(table->rows)) ctr_access_write(table, problem);
+    if (ctr_rows_changed(table->rows)) ctr_access_add(table, problem);
 }
 
 /* ---- DELETE ---------------------------------------------------------------------------------- */

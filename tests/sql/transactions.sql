@@ -73,7 +73,7 @@ COMMIT;
 SELECT * FROM v;
 INSERT INTO v VALUES('x', 1);
 UPDATE OR IGNORE v SET n = n + 1000;
---! v: the stored table refuses the row: CHECK constraint failed: length(n) < 21
+--! COMMIT: v: the stored table refuses the row: CHECK constraint failed: length(n) < 21
 SELECT * FROM v;
 --= x|1
 
