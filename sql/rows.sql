@@ -48,6 +48,10 @@ SELECT 2 FROM "{schema}"."{table}_columns"
 -- name: ROWS_ALL
 SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
 
+-- The rows behind one, in the order of storage.
+-- name: ROWS_FOLLOW
+SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id > ?1 ORDER BY _id;
+
 -- Parameters as the values of a row.
 -- name: ROWS_OF_PARAMETERS
 SELECT "{values}";

@@ -183,7 +183,7 @@ static int by_rowid(const void *a, const void *b)
 
 void ctr_buffer_sort(ctr_buffer *buffer)
 {
-    qsort(buffer->entries, buffer->n, sizeof *buffer->entries, by_rowid);
+    if (buffer->n > 1) qsort(buffer->entries, buffer->n, sizeof *buffer->entries, by_rowid);
 }
 
 void ctr_buffer_clear(ctr_buffer *buffer)

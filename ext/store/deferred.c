@@ -131,7 +131,7 @@ int ctr_deferred_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
     link_rows(rows);
     if (was_there)
         keep_found(rows, problem);
-    else
+    else if (rows->spelled)
         keep_new(rows);
     return problem->rc;
 }

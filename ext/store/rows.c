@@ -370,6 +370,13 @@ int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
     return find(rows, statement, problem);
 }
 
+int ctr_rows_find_none(ctr_rows *rows, ctr_problem *problem)
+{
+    if (refuse_reentry(rows, problem)) return problem->rc;
+    forget(rows);
+    return problem->rc;
+}
+
 int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 {
     if (refuse_reentry(rows, problem)) return problem->rc;

@@ -76,6 +76,9 @@ void ctr_rows_release(ctr_rows *rows);
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem);
 
+/* As if nothing was found. */
+int ctr_rows_find_none(ctr_rows *rows, ctr_problem *problem);
+
 /* Takes the row at which a scan of the same table stands (store/stream.h), as if it were found. */
 int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "store/deferred.h"
 #include "store/describe.h"
 
 int ctr_merge_refuse_triggers(sqlite3 *db, const char *schema, const char *table,
@@ -42,16 +43,35 @@ bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const cha
 
 void ctr_merge_close(ctr_merge *merge)
 {
+    ctr_follow_close(&merge->follow);
     ctr_floors_release(&merge->floors);
     ctr_rows_close(&merge->rows);
     ctr_shape_close(&merge->shape);
     ctr_catalog_close_entry(&merge->entry);
 }
 
+int ctr_merge_begin_many(ctr_merge *merge, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    merge->follows = merge->rows.defers = true;
+    return ctr_follow_open(&merge->follow, &merge->rows, problem);
+}
+
+int ctr_merge_end_many(ctr_merge *merge, ctr_problem *problem)
+{
+    ctr_follow_close(&merge->follow);
+    merge->follows = merge->rows.defers = false;
+    return ctr_deferred_settle(merge->rows.post, problem);
+}
+
 bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem)
 {
     merge->keys = keys;
-    if (ctr_rows_find_key(&merge->rows, keys, problem)) return false;
+    if (merge->follows)
+        ctr_follow_find(&merge->follow, keys, problem);
+    else
+        ctr_rows_find_key(&merge->rows, keys, problem);
+    if (problem->rc != SQLITE_OK) return false;
     if (merge->rows.found) return true;
     return !ctr_floors_is_below(&merge->floors, keys, problem) && problem->rc == SQLITE_OK;
 }
@@ -97,5 +117,5 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
 bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || !ctr_rows_changed(&merge->rows)) return false;
-    return ctr_rows_write(&merge->rows, merge->keys, problem) == SQLITE_OK;
+    return ctr_deferred_write(&merge->rows, merge->keys, problem) == SQLITE_OK;
 }

@@ -11,6 +11,7 @@
 
 #include "store/catalog.h"
 #include "store/floors.h"
+#include "store/follow.h"
 #include "store/rows.h"
 #include "sync/conflicts.h"
 
@@ -21,6 +22,8 @@ typedef struct ctr_merge {
     ctr_floors floors;
     ctr_conflicts *conflicts; /* borrowed */
     sqlite3_value **keys;     /* of the row found last; borrowed */
+    bool follows;
+    ctr_follow follow;
     int64_t n_conflicts;
 } ctr_merge;
 
@@ -29,6 +32,10 @@ typedef struct ctr_merge {
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
                     ctr_post *post, ctr_conflicts *conflicts, ctr_problem *problem);
 void ctr_merge_close(ctr_merge *merge);
+
+/* From here on many rows come, in some order of storage; what is found is written at the end. */
+int ctr_merge_begin_many(ctr_merge *merge, ctr_problem *problem);
+int ctr_merge_end_many(ctr_merge *merge, ctr_problem *problem);
 
 bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
 int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem);

@@ -117,7 +117,9 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
     const ctr_source *source = job->pull->source;
     ctr_walk_open(&walk, source->db, source->schema, job->theirs->name, &job->from, job->mark,
                   problem);
+    if (job->mark == 0) ctr_merge_begin_many(&job->to, problem);
     while (ctr_walk_next(&walk, problem)) merge_row(job, walk.row, problem);
+    if (job->mark == 0) ctr_merge_end_many(&job->to, problem);
     ctr_walk_close(&walk);
 }
 
