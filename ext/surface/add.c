@@ -12,6 +12,7 @@
 #include "store/shape.h"
 #include "surface/args.h"
 #include "surface/register.h"
+#include "sync/session.h"
 
 static const char NAME[] = "counter_add";
 
@@ -156,8 +157,8 @@ static bool run_with(const target *to, sqlite3_stmt *statement, sqlite3_value **
     return ctr_run_row(&run, statement);
 }
 
-static void add(sqlite3_context *ctx, const target *to, const char *column, sqlite3_value **argv,
-                ctr_problem *problem)
+static void add_and_read(sqlite3_context *ctx, const target *to, const char *column,
+                         sqlite3_value **argv, ctr_problem *problem)
 {
     sqlite3_stmt *insert = prepare_insert(to, column, problem);
     run_with(to, insert, argv + ARG_KEYS, argv[ARG_N], problem);
@@ -166,6 +167,19 @@ static void add(sqlite3_context *ctx, const target *to, const char *column, sqli
     if (run_with(to, select, argv + ARG_KEYS, NULL, problem))
         sqlite3_result_value(ctx, sqlite3_column_value(select, 0));
     sqlite3_finalize(select);
+}
+
+/* Both or none, also where the sum cannot be read. A statement that writes has no room for a
+ * savepoint, and takes back everything itself. */
+static void add(sqlite3_context *ctx, const target *to, const char *column, sqlite3_value **argv,
+                ctr_problem *problem)
+{
+    ctr_session session;
+    ctr_problem refused = {SQLITE_OK, NULL};
+    ctr_session_begin(&session, to->db, NULL, &refused);
+    add_and_read(ctx, to, column, argv, problem);
+    ctr_session_end(&session, session.open ? problem : &refused);
+    ctr_problem_close(&refused);
 }
 
 /* ---- the function ---------------------------------------------------------------------------- */

@@ -32,6 +32,17 @@ static int refuse_generations(const char *name, ctr_problem *problem)
                            name, (long long)CTR_GENERATION_MAX);
 }
 
+/* Where there is no column before and after, SQLite sees no change. */
+static int64_t raise_counter_of(ctr_table *table, const ctr_shape *shape, const char *name,
+                                int64_t generation, ctr_problem *problem)
+{
+    int64_t emptied = ctr_columns_raise(table->post, table->db, table->schema, table->name, shape,
+                                        name, generation, problem);
+    bool changes = ctr_shape_counter(shape, name) >= 0 || generation % 2 == 1;
+    if (changes && problem->rc == SQLITE_OK) table->altered = true;
+    return emptied;
+}
+
 static void raise_here(ctr_table *table, const ctr_shape *shape, const char *name,
                        ctr_problem *problem)
 {
@@ -39,9 +50,7 @@ static void raise_here(ctr_table *table, const ctr_shape *shape, const char *nam
     int64_t generation = ctr_shape_generation(shape, name, &spelling) + 1;
     if (generation > CTR_GENERATION_MAX) refuse_generations(name, problem);
     if (problem->rc != SQLITE_OK) return;
-    ctr_columns_raise(table->post, table->db, table->schema, table->name, shape, name, generation,
-                      problem);
-    table->altered = problem->rc == SQLITE_OK;
+    raise_counter_of(table, shape, name, generation, problem);
 }
 
 static void add_counter(ctr_table *table, const ctr_shape *shape, const char *clause,
@@ -95,9 +104,7 @@ static void read_shape(ctr_table *table, ctr_shape *shape, ctr_problem *problem)
 static void take_counter_wanted(ctr_table *table, const ctr_shape *shape, ctr_wanted *wanted,
                                 ctr_problem *problem)
 {
-    wanted->emptied = ctr_columns_raise(table->post, table->db, table->schema, table->name, shape,
-                                        wanted->name, wanted->generation, problem);
-    table->altered = problem->rc == SQLITE_OK;
+    wanted->emptied = raise_counter_of(table, shape, wanted->name, wanted->generation, problem);
 }
 
 /* SQLite takes a transaction back for a write that says so; inner statements may say something

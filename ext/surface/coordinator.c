@@ -42,7 +42,8 @@ static int cluster_destroy(sqlite3_vtab *base)
     return ctr_table_fail((ctr_table *)base, &problem);
 }
 
-static void open_cluster(ctr_table *table, const ctr_options *options, ctr_problem *problem)
+static void open_cluster(ctr_table *table, const ctr_options *options, bool is_new,
+                         ctr_problem *problem)
 {
     table->cluster = sqlite3_malloc64(sizeof *table->cluster);
     if (!table->cluster) {
@@ -50,7 +51,7 @@ static void open_cluster(ctr_table *table, const ctr_options *options, ctr_probl
         return;
     }
     ctr_cluster_open(table->cluster, table->db, table->joined.guard, &table->entry->levels,
-                     options->table, options->replicas, options->n, problem);
+                     options->table, options->replicas, options->n, is_new, problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_shape_copy(&table->shape, &table->cluster->shape, problem);
     size_t n = (size_t)table->shape.n_keys;
@@ -74,7 +75,7 @@ static void open_front(ctr_table *table, ctr_shared *shared, const ctr_options *
     }
     if (is_new || !known) table->entry->levels = options->levels;
     ctr_guard_prepare(shared->guard);
-    open_cluster(table, options, problem);
+    open_cluster(table, options, is_new, problem);
     ctr_table_check_name(&table->shape, table->name, problem);
     ctr_table_declare(table, problem);
 }

@@ -32,12 +32,25 @@ static void append_blob_exactly(sqlite3_str *out, sqlite3_value *value)
     sqlite3_str_appendall(out, "'");
 }
 
+/* A text may have a NUL in it, which none of SQLite's formats shows. */
+static void append_text_exactly(sqlite3_str *out, sqlite3_value *value)
+{
+    const char *text = (const char *)sqlite3_value_text(value);
+    if (text && strlen(text) == (size_t)sqlite3_value_bytes(value)) {
+        sqlite3_str_appendf(out, "%Q", text);
+        return;
+    }
+    sqlite3_str_appendall(out, "CAST(");
+    append_blob_exactly(out, value);
+    sqlite3_str_appendall(out, " AS TEXT)");
+}
+
 static void append_exactly(sqlite3_str *out, sqlite3_value *value)
 {
     switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER: sqlite3_str_appendf(out, "%lld", sqlite3_value_int64(value)); break;
     case SQLITE_FLOAT: sqlite3_str_appendf(out, "%!.17g", sqlite3_value_double(value)); break;
-    case SQLITE_TEXT: sqlite3_str_appendf(out, "%Q", sqlite3_value_text(value)); break;
+    case SQLITE_TEXT: append_text_exactly(out, value); break;
     case SQLITE_BLOB: append_blob_exactly(out, value); break;
     default: sqlite3_str_appendall(out, "NULL"); break;
     }
@@ -71,11 +84,13 @@ static void check_id(sqlite3_value *id, ctr_problem *problem)
     int type = sqlite3_value_type(id), size = sqlite3_value_bytes(id);
     if ((type == SQLITE_TEXT || type == SQLITE_BLOB) && size >= 1 && size <= CTR_REQUEST_MAX)
         return;
-    char *shown = ctr_describe_value(id);
+    char bytes[32] = "", *shown = ctr_describe_value(id);
     if (!shown) ctr_problem_nomem(problem);
+    if (type == SQLITE_TEXT || type == SQLITE_BLOB)
+        sqlite3_snprintf(sizeof bytes, bytes, " of %d bytes", size);
     ctr_problem_set(problem, SQLITE_MISMATCH,
-                    "a request_id must be TEXT or a BLOB of 1 to %d bytes, not %s of %d bytes",
-                    CTR_REQUEST_MAX, shown ? shown : "", size);
+                    "a request_id must be TEXT or a BLOB of 1 to %d bytes, not %s%s",
+                    CTR_REQUEST_MAX, shown ? shown : "", bytes);
     sqlite3_free(shown);
 }
 

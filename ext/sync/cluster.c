@@ -108,8 +108,9 @@ static void note_transaction(ctr_cluster *cluster)
     cluster->within = !sqlite3_get_autocommit(cluster->db);
 }
 
-/* The columns are those of the first table that can be opened; the others must agree. */
-static void find_shape(ctr_cluster *cluster, ctr_problem *problem)
+/* The columns are those of the first table that can be opened; the others must agree in a cluster
+ * that is new. In one that was there a replica that has other counters now is unavailable. */
+static void find_shape(ctr_cluster *cluster, bool is_new, ctr_problem *problem)
 {
     int timeout = 0;
     for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
@@ -119,7 +120,7 @@ static void find_shape(ctr_cluster *cluster, ctr_problem *problem)
         if (!look_briefly(cluster, i, NULL, &timeout, problem)) continue;
         if (first)
             ctr_shape_copy(&cluster->shape, &member->merge.shape, problem);
-        else
+        else if (is_new)
             ctr_agree_check(&cluster->shape, "one replica", &member->merge.shape, member->schema,
                             problem);
     }
@@ -133,7 +134,8 @@ static void find_shape(ctr_cluster *cluster, ctr_problem *problem)
 }
 
 int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_guard *guard, ctr_levels *levels,
-                     const char *table, char *const *schemas, int n, ctr_problem *problem)
+                     const char *table, char *const *schemas, int n, bool is_new,
+                     ctr_problem *problem)
 {
     *cluster = (ctr_cluster){.db = db, .guard = guard, .levels = levels};
     cluster->members = sqlite3_malloc64((size_t)n * sizeof *cluster->members);
@@ -143,7 +145,7 @@ int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_guard *guard, ctr_le
                         &cluster->within, problem);
     refuse_same_files(cluster, problem);
     if (problem->rc == SQLITE_OK) find_birth(cluster, table, problem);
-    find_shape(cluster, problem);
+    find_shape(cluster, is_new, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;
     for (int i = 0; i < n; i++) ctr_member_forget(&cluster->members[i]);
     ctr_collator_open(&cluster->collator, db, &cluster->shape, problem);

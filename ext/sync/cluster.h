@@ -52,10 +52,12 @@ typedef struct ctr_cluster {
 } ctr_cluster;
 
 /* `table` is the name that the table has in the first replica that has it; `schemas`, n of them,
- * are copied. Replicas that are missing may come later, but one must be there. To be closed
+ * are copied. Replicas that are missing may come later, but one must be there, and in a new cluster
+ * those that are must have the same columns. To be closed
  * whatever is returned. */
 int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_guard *guard, ctr_levels *levels,
-                     const char *table, char *const *schemas, int n, ctr_problem *problem);
+                     const char *table, char *const *schemas, int n, bool is_new,
+                     ctr_problem *problem);
 void ctr_cluster_close(ctr_cluster *cluster);
 
 /* Looks at all replicas. */

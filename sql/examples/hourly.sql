@@ -22,7 +22,7 @@ SELECT now - n, '/contact', 1 FROM clock, ago WHERE n % 2 = 0;
 -- The last 24 hours, newest first: a range of the key, read backwards.
 SELECT 'all pages', hour, page, hits
   FROM hourly
- WHERE hour > (SELECT now - 3 FROM clock)
+ WHERE hour > (SELECT now - 24 FROM clock)
  ORDER BY hour DESC, page DESC;
 
 -- One page: a look-up of the whole key for each hour.

@@ -1128,3 +1128,46 @@ SELECT * FROM counter_pull('phone');
 --! counter_pull: table v: column d cannot be added: the table has 999 columns, and more than 999 are too many for SQLite
 SELECT k, n FROM v;
 --= x|1
+
+-- # a-pull-that-brings-a-drop-of-what-was-never-here-leaves-a-table-to-count-on
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('x', 1);
+SELECT rows_changed FROM counter_pull('phone');
+--= 1
+INSERT INTO phone.v(v) VALUES('add column m'), ('drop column m');
+INSERT INTO v VALUES('x', 1);
+SELECT rows_changed FROM counter_pull('phone');
+--= 0
+INSERT INTO v VALUES('x', 1);
+SELECT *, counter_add('v', 'n', 1, 'x') FROM v;
+--= x|3|4
+SELECT * FROM v_columns;
+--= m|2
+
+-- # a-cluster-goes-on-without-a-replica-that-has-other-counters
+ATTACH 'east.db' AS east;
+ATTACH 'west.db' AS west;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+SELECT count(*) FROM counter_push('east');
+--= 1
+SELECT count(*) FROM counter_push('west');
+--= 1
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east west', read=QUORUM, write=QUORUM);
+INSERT INTO east.v(v) VALUES('add column m');
+INSERT INTO c(k, n) VALUES('x', 5);
+SELECT * FROM c;
+--= x|6
+SELECT schema, available, reason FROM counter_cluster_status('c');
+--= main|1|NULL
+--= east|0|the tables differ: the cluster has no counter m
+--= west|1|NULL
+SELECT n FROM west.v;
+--= 6
+SELECT count(*) FROM counter_sync('east');
+--= 1
+SELECT count(*) FROM counter_sync('west');
+--= 1
+SELECT * FROM c;
+--= x|6|0

@@ -165,3 +165,38 @@ INSERT INTO v(k, a, c, request_id) VALUES('x', 5, 0, 'r1');
 --! v: the request TEXT 'r1' was taken before and asked for 'x': a 5, now it asks for 'x': a 5, c 0
 SELECT * FROM v;
 --= x|5|0
+
+-- # keys-that-differ-behind-a-nul-are-different-requests
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v(k, n, request_id) VALUES('a' || char(0) || 'x', 1, 'r');
+INSERT INTO v(k, n, request_id) VALUES('a' || char(0) || 'x', 1, 'r');
+INSERT INTO v(k, n, request_id) VALUES('a' || char(0) || 'y', 1, 'r');
+--!~ v: the request TEXT 'r' was taken*CAST(x'610078' AS TEXT): n 1*CAST(x'610079' AS TEXT): n 1*
+SELECT count(*), sum(n) FROM v;
+--= 1|1
+
+-- # an-add-whose-sum-cannot-be-read-has-added-nothing
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('o', -1);
+SELECT count(*) FROM counter_push('phone');
+--= 1
+INSERT INTO phone.v VALUES('o', 5);
+SELECT count(*) FROM counter_sync('phone');
+--= 1
+SELECT counter_add('v', 'n', 9223372036854775807, 'o');
+--! counter_add: v: column n of ('o'): integer overflow: the sum of its shards; INSERT of the other sign helps
+SELECT * FROM v;
+--= o|4
+BEGIN;
+SELECT counter_add('v', 'n', 2, 'o');
+--= 6
+SELECT counter_add('v', 'n', 9223372036854775807, 'o');
+--! counter_add: v: column n: integer overflow: 9223372036854775807 cannot be added
+COMMIT;
+SELECT * FROM v;
+--= o|6
+CREATE TABLE t(x);
+INSERT INTO t SELECT counter_add('v', 'n', 1, 'o');
+SELECT x, n FROM t, v;
+--= 7|7
