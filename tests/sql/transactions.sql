@@ -131,6 +131,18 @@ ROLLBACK;
 SELECT n FROM v;
 --= 1
 
+-- # more-rows-than-are-kept-are-all-there
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+WITH RECURSIVE i(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM i WHERE i < 16390)
+INSERT INTO v SELECT i, i FROM i;
+SELECT count(*), sum(n), max(n) FROM v;
+--= 16390|134324245|16390
+WITH RECURSIVE i(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM i WHERE i < 16390)
+INSERT INTO v SELECT i * 2, i FROM i;
+SELECT count(*), sum(n), max(n) FROM v;
+--= 24585|268648490|24585
+INSERT INTO v(v) VALUES('integrity-check');
+
 -- # a-rolled-back-create-is-gone
 BEGIN;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
