@@ -249,7 +249,7 @@ void ctr_guard_rollback(ctr_guard *guard)
         ctr_news_end(post);
     }
     guard->spoiled = false;
-    guard->depth = 0;
+    guard->depth = guard->unsettled_depth = 0;
     guard->ended++;
 }
 
@@ -261,11 +261,22 @@ int ctr_guard_write_rows(ctr_guard *guard, ctr_problem *problem)
     return problem->rc;
 }
 
+/* A table that joins inside a savepoint is told of it, too: what is kept then may be younger. */
+static void note_unsettled(ctr_guard *guard, int level)
+{
+    bool kept = false, begins = level >= guard->depth;
+    for (ctr_post *post = guard->posts; post; post = post->next) kept = kept || post->keeping;
+    if (!kept) guard->unsettled_depth = 0;
+    if (kept && begins && (guard->unsettled_depth == 0 || level < guard->unsettled_depth))
+        guard->unsettled_depth = level + 1;
+}
+
 int ctr_guard_savepoint(ctr_guard *guard, int level, ctr_problem *problem)
 {
     for (ctr_post *post = guard->posts; post; post = post->next)
         ctr_deferred_settle_for_savepoint(post, problem);
-    guard->depth = level + 1;
+    note_unsettled(guard, level);
+    if (problem->rc == SQLITE_OK) guard->depth = level + 1;
     return problem->rc;
 }
 
@@ -275,11 +286,14 @@ void ctr_guard_release(ctr_guard *guard, int level)
     if (guard->spoiled_depth > level) guard->spoiled_depth = level;
 }
 
+/* SQLite rolls back to the savepoint of a statement that could not begin, too: what could not be
+ * written before it is older, and stays. */
 void ctr_guard_rollback_to(ctr_guard *guard, int level)
 {
+    bool older = guard->unsettled_depth > 0 && guard->unsettled_depth <= level + 1;
     for (ctr_post *post = guard->posts; post; post = post->next) {
         post->checked = post->renewed = false;
-        ctr_deferred_discard(post);
+        if (!older) ctr_deferred_discard(post);
         ctr_news_rolled_back_to(post);
         if (post->after == CTR_AFTER_WRITE) post->after = CTR_AFTER_READ;
     }

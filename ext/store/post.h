@@ -59,8 +59,9 @@ struct ctr_guard {
     int depth;
     bool spoiled;
     int spoiled_depth;
-    unsigned ended;     /* transactions */
-    ctr_wanted *wanted; /* borrowed; mostly NULL */
+    int unsettled_depth; /* of the first savepoint before which not all rows were written, or 0 */
+    unsigned ended;      /* transactions */
+    ctr_wanted *wanted;  /* borrowed; mostly NULL */
     ctr_stats stats;
 };
 

@@ -39,9 +39,11 @@ bool ctr_rows_have_triggers(ctr_rows *rows, ctr_problem *problem)
     return rows->has_triggers;
 }
 
+/* From its first run on a find tells when the schema has changed; see find(). */
 static sqlite3_stmt *find_key_statement(ctr_rows *rows, ctr_problem *problem)
 {
     if (rows->find_key) return rows->find_key;
+    rows->looked = false;
     return prepare(rows, &rows->find_key, CTR_SQL_ROWS_FIND_KEY,
                    ctr_wording_found_counters(rows->shape), ctr_wording_key_match(rows->shape),
                    problem);
@@ -50,6 +52,7 @@ static sqlite3_stmt *find_key_statement(ctr_rows *rows, ctr_problem *problem)
 static sqlite3_stmt *find_rowid_statement(ctr_rows *rows, ctr_problem *problem)
 {
     if (rows->find_rowid) return rows->find_rowid;
+    rows->looked = false;
     return prepare(rows, &rows->find_rowid, CTR_SQL_ROWS_FIND_ROWID,
                    ctr_wording_found_counters(rows->shape), sqlite3_mprintf(""), problem);
 }

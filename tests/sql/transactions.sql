@@ -143,6 +143,38 @@ SELECT count(*), sum(n), max(n) FROM v;
 --= 24585|268648490|24585
 INSERT INTO v(v) VALUES('integrity-check');
 
+-- # rows-that-cannot-be-written-before-a-savepoint-are-not-forgotten
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE o(x UNIQUE);
+INSERT INTO v VALUES('a', 1), ('b', 1);
+BEGIN;
+INSERT INTO v VALUES('a', 10);
+INSERT INTO v VALUES('b', 10);
+DELETE FROM v_cells WHERE k = 'a';
+INSERT INTO o VALUES(1), (2);
+--!~ *
+COMMIT;
+--! COMMIT: v: the stored table did not take the row
+SELECT * FROM v;
+--= a|1
+--= b|1
+
+-- # a-trigger-that-comes-late-finds-rows-that-are-not-forgotten
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE o(x UNIQUE);
+CREATE TEMP TABLE log(k UNIQUE);
+INSERT INTO v VALUES('a', 1);
+BEGIN;
+INSERT INTO v VALUES('a', 10);
+CREATE TEMP TRIGGER logs AFTER UPDATE ON main.v_cells BEGIN INSERT INTO log VALUES(new.k); END;
+INSERT INTO o VALUES(1), (1);
+--!~ *
+SAVEPOINT s;
+--!~ *
+COMMIT;
+SELECT n, (SELECT count(*) FROM log) FROM v;
+--= 11|1
+
 -- # a-rolled-back-create-is-gone
 BEGIN;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
