@@ -193,11 +193,18 @@ int ctr_deferred_settle_for_savepoint(ctr_post *post, ctr_problem *problem)
     return ctr_deferred_settle(post, problem);
 }
 
+/* A table that is being written is passed over: a trigger of somebody's looks on. */
+static ctr_rows *next_to_write(const ctr_post *post)
+{
+    ctr_rows *rows = post->keeping;
+    while (rows && rows->writing) rows = rows->next;
+    return rows;
+}
+
 int ctr_deferred_settle(ctr_post *post, ctr_problem *problem)
 {
-    while (post->keeping && problem->rc == SQLITE_OK) {
-        ctr_rows *rows = post->keeping;
-        if (rows->writing) return problem->rc; /* a trigger of somebody's looks on */
+    ctr_rows *rows;
+    while (problem->rc == SQLITE_OK && (rows = next_to_write(post))) {
         if (write_kept(rows, problem)) return problem->rc;
         forget_kept(rows);
     }

@@ -105,13 +105,22 @@ bool ctr_access_is_below(ctr_table *table, ctr_problem *problem)
     return ctr_floors_is_below(&table->floors, table->keys, problem);
 }
 
+/* No trigger on the requests may come back to the row at hand. */
+static int remember_request(ctr_table *table, ctr_problem *problem)
+{
+    table->rows->writing = true;
+    ctr_request_remember(table, problem);
+    table->rows->writing = false;
+    return problem->rc;
+}
+
 /* The request at work, if there is one, is remembered first; then one write of the row. */
 static int write_own(ctr_table *table, int (*write)(ctr_rows *, sqlite3_value **, ctr_problem *),
                      ctr_problem *problem)
 {
     ctr_guard *guard = table->joined.guard;
     unsigned transaction = ctr_guard_transaction(guard);
-    if (ctr_request_remember(table, problem)) return problem->rc;
+    if (remember_request(table, problem)) return problem->rc;
     write(table->rows, table->keys, problem);
     if (problem->rc != SQLITE_OK && table->request) ctr_guard_spoil(guard, transaction);
     return problem->rc;

@@ -28,6 +28,23 @@ INSERT INTO v(k, j, a, request_id) VALUES('y', 1, 5, 'r2'), ('y', 1, 5, 'r2'), (
 SELECT a FROM v WHERE k = 'y';
 --= 10
 
+-- # a-trigger-on-the-requests-does-not-come-between-a-row-and-its-count
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+CREATE TABLE log(n);
+CREATE TRIGGER logs AFTER INSERT ON v_ops BEGIN INSERT INTO log SELECT count(*) FROM v; END;
+BEGIN;
+INSERT INTO v VALUES('x', 10);
+INSERT INTO v(k, n, request_id) VALUES('x', 100, 'a');
+INSERT INTO v(k, n, request_id) VALUES('y', 1000, 'b');
+COMMIT;
+SELECT * FROM v;
+--= x|111
+--= y|1000
+SELECT * FROM log;
+--= 1
+--= 1
+
 -- # it-is-remembered-in-the-transaction-that-counts
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 BEGIN;
