@@ -148,6 +148,7 @@ int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int
     ctr_problem problem = {SQLITE_OK, NULL};
     bool unique = number & CTR_PLAN_UNIQUE;
     cursor->unique = unique;
+    table_of(cursor)->visited = -1; /* a row is handed over within its statement alone */
     ctr_timing *timing = &ctr_guard_stats(table_of(cursor)->joined.guard)->read;
     int64_t begun = ctr_stats_begin(timing);
     if (table_of(cursor)->cluster)

@@ -143,6 +143,40 @@ SELECT count(*), sum(n), max(n) FROM v;
 --= 24585|268648490|24585
 INSERT INTO v(v) VALUES('integrity-check');
 
+-- # a-row-that-one-statement-has-looked-at-the-next-one-looks-for-again
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(1, 1);
+BEGIN;
+INSERT INTO v VALUES(1, 1000);
+SELECT n FROM v WHERE k = 1 LIMIT 1;
+--= 1001
+ROLLBACK;
+UPDATE v SET n = n + 1 WHERE n >= 0;
+SELECT n FROM v;
+--= 2
+BEGIN;
+SAVEPOINT s;
+UPDATE v SET n = n + 1000 WHERE k = 1;
+ROLLBACK TO s;
+UPDATE v SET n = n + 1 WHERE n >= 0;
+COMMIT;
+SELECT n FROM v;
+--= 3
+INSERT INTO v(v) VALUES('integrity-check');
+
+-- # nor-does-it-miss-what-another-connection-has-counted
+--@ connection main
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(1, 1);
+SELECT n FROM v WHERE k = 1 LIMIT 1;
+--= 1
+--@ connection other
+INSERT INTO v VALUES(1, 10);
+--@ connection main
+UPDATE v SET n = n + 100 WHERE n >= 0;
+SELECT n FROM v;
+--= 111
+
 -- # rows-that-cannot-be-written-before-a-savepoint-are-not-forgotten
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE TABLE o(x UNIQUE);
