@@ -122,10 +122,12 @@ static int keep_found(ctr_rows *rows, ctr_problem *problem)
     return rows->entry ? ctr_deferred_change(rows, problem) : problem->rc;
 }
 
+/* Where the buffer is full the row at hand is written by itself: to write the others would stand at
+ * them. */
 int ctr_deferred_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
-    bool was_there = rows->found;
-    if (rows->entry || !rows->defers || ctr_rows_have_triggers(rows, problem))
+    bool was_there = rows->found, full = ctr_buffer_is_full(&rows->buffer);
+    if (rows->entry || !rows->defers || full || ctr_rows_have_triggers(rows, problem))
         return ctr_rows_write(rows, keys, problem);
     if (!was_there && ctr_rows_write(rows, keys, problem)) return problem->rc;
     link_rows(rows);

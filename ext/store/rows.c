@@ -352,6 +352,7 @@ int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem
     if (refuse_reentry(rows, problem)) return problem->rc;
     ctr_entry *kept = rows->defers ? ctr_deferred_key(rows, keys, problem) : NULL;
     forget(rows); /* now, for writing what is kept stands at other rows */
+    rows->spelled = rows->defers;
     if (problem->rc != SQLITE_OK) return problem->rc;
     if (kept) return take_kept(rows, kept);
     sqlite3_stmt *statement = find_key_statement(rows, problem);

@@ -177,6 +177,20 @@ UPDATE v SET n = n + 100 WHERE n >= 0;
 SELECT n FROM v;
 --= 111
 
+-- # an-update-keeps-no-more-rows-than-the-buffer-takes
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+WITH RECURSIVE i(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM i WHERE i < 16390)
+INSERT INTO v SELECT i, 1 FROM i;
+BEGIN;
+UPDATE v SET n = n + 1;
+SELECT count(*) FROM v_cells WHERE counter_value(n) = 2;
+--= 6
+SELECT sum(n) FROM v;
+--= 32780
+COMMIT;
+SELECT sum(n) FROM v;
+--= 32780
+
 -- # rows-that-cannot-be-written-before-a-savepoint-are-not-forgotten
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE TABLE o(x UNIQUE);
