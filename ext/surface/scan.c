@@ -39,6 +39,7 @@ typedef struct scan_cursor {
     int n_rest;
     char *rest_plan;   /* its plan; owned */
     bool eof, unique;  /* unique: there is one row at most */
+    int changes;       /* sqlite3_total_changes() when it was read */
     int64_t row, span; /* rows seen, markers passed */
     seen counters[];
 } scan_cursor;
@@ -82,13 +83,14 @@ static void hand_over(scan_cursor *cursor)
     ctr_table *table = table_of(cursor);
     ctr_problem problem = {SQLITE_OK, NULL};
     if (!cursor->unique || cursor->eof || table->cluster || table->rows->writing) return;
+    if (cursor->changes != sqlite3_total_changes(table->db)) return;
     bool anew = table->streams.made != table->visited_made ||
                 sqlite3_stmt_status(cursor->stream.statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     if (anew) table->rows->looked = false;
     table->visited_made = table->streams.made;
     ctr_rows_take(table->rows, cursor->stream.statement, &problem);
     table->visited = problem.rc == SQLITE_OK ? table->rows->finds : -1;
-    table->visited_changes = sqlite3_total_changes(table->db);
+    table->visited_changes = cursor->changes;
     ctr_problem_close(&problem);
 }
 
@@ -230,6 +232,7 @@ int ctr_scan_next(sqlite3_vtab_cursor *base)
         row = step(cursor, &problem);
     if (problem.rc != SQLITE_OK) return ctr_table_fail(table_of(cursor), &problem);
     cursor->eof = !row;
+    if (cursor->unique) cursor->changes = sqlite3_total_changes(table_of(cursor)->db);
     if (!row && cursor->stream.statement) sqlite3_reset(cursor->stream.statement);
     return SQLITE_OK;
 }
