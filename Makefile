@@ -3,6 +3,7 @@
 #   make          both
 #   make demo     runs sql/examples/demo.sh
 #   make test     everything that tests/run runs
+#   make test-bounds    scripts and property tests with room for 1 row, and for 2, that wait for the commit
 #   make bench    tests/bench/bench.c
 #   make setup    installs what the tests need; make demo and make test do it by themselves
 #   make format   clang-format over all C files
@@ -90,6 +91,18 @@ test:
 	@$(MAKE) --no-print-directory all check-warnings tests
 	@tests/run
 
+# Each in a copy of the sources, for the tests look for the library in build/.
+BOUNDS := $(foreach n,1 2,build/bounds/$(n))
+test-bounds: $(BOUNDS)
+$(BOUNDS): build/bounds/%:
+	@tools/setup test
+	rm -rf $@
+	mkdir -p $@
+	cp -r Makefile README.md ext include sql tests tools $@
+	$(MAKE) -C $@ CPPFLAGS='$(CPPFLAGS) -DCTR_BUFFER_ROWS=$*' all tests
+	cd $@ && build/tests/run_process tests/sql/*.sql
+	cd $@ && /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/fault tests/property
+
 build/bench/bench: tests/bench/bench.c build/libcounter.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(filter %.c %.a,$^) -lsqlite3 $(UUID) -o $@
@@ -106,6 +119,6 @@ format:
 clean:
 	rm -rf build
 
-.PHONY: all tests check-warnings demo test bench setup format clean
+.PHONY: all tests check-warnings demo test test-bounds $(BOUNDS) bench setup format clean
 .DELETE_ON_ERROR:
 -include $(shell find build -name '*.d' 2>/dev/null)
