@@ -59,14 +59,15 @@ static sqlite3 *open_pair(void)
     assert_int_equal(sqlite3_counter_init(db, &message, NULL), SQLITE_OK);
     assert_int_equal(
         run(db, "PRAGMA synchronous = OFF; ATTACH 'interrupt-peer.db' AS peer;"
-                "PRAGMA peer.synchronous = OFF;"
+                "PRAGMA peer.synchronous = OFF; BEGIN;"
                 "CREATE VIRTUAL TABLE main.v USING counter(k INTEGER PRIMARY KEY, n COUNTER);"
                 "CREATE VIRTUAL TABLE main.mine USING counter(k INTEGER PRIMARY KEY, n COUNTER);"
                 "CREATE VIRTUAL TABLE peer.v USING counter(k INTEGER PRIMARY KEY, n COUNTER);"
                 "CREATE VIRTUAL TABLE peer.theirs USING counter(k INTEGER PRIMARY KEY, n COUNTER);"
                 "CREATE TABLE other(x); INSERT INTO other VALUES(0);"
                 "INSERT INTO main.v VALUES(1, 1), (2, 2); INSERT INTO main.mine VALUES(1, 1);"
-                "INSERT INTO peer.v VALUES(2, 20), (3, 30); INSERT INTO peer.theirs VALUES(1, 1);"),
+                "INSERT INTO peer.v VALUES(2, 20), (3, 30); INSERT INTO peer.theirs VALUES(1, 1);"
+                "COMMIT"),
         SQLITE_OK);
     return db;
 }
