@@ -660,9 +660,9 @@ class Deltas(RuleBasedStateMachine):
         contents, wholes, parts = [], [], []
         for each in (one, other):
             name = each.tables[birth].name
-            contents.append(self.content(each, birth))
             wholes.append(each.db.execute("SELECT counter_table_digest(?)", [name]).fetchone())
             parts.append(each.db.execute("SELECT * FROM counter_digests(?, 3)", [name]).fetchall())
+            contents.append(self.content(each, birth))  # of the stored table, where nothing waits now
             table = each.tables[birth].table
             assert [row[0] for row in contents[-1][0]] == sorted(table.rows), "rows that are stored"
             assert sum(rows for _, rows, _ in parts[-1]) == len(table.rows)
