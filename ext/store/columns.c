@@ -103,11 +103,11 @@ int64_t ctr_columns_raise(ctr_post *post, sqlite3 *db, const char *schema, const
     int64_t emptied = 0;
     ctr_run run = ctr_run_on(db, schema, table, problem);
     run.slots.name = name;
-    bool away = is_put_away(&run, name);
+    bool is_there = ctr_shape_counter(shape, name) >= 0, stays = generation % 2 == 1;
+    bool away = stays && is_put_away(&run, name);
     unsigned transaction = ctr_guard_transaction(ctr_guard_of(post));
     if (problem->rc != SQLITE_OK) return 0;
 
-    bool is_there = ctr_shape_counter(shape, name) >= 0, stays = generation % 2 == 1;
     if (is_there) emptied = put_away(&run, name, stays ? generation - 1 : generation);
     if (stays) bring_in(&run, name, generation, away || is_there);
     if (!is_there && !stays) write_generation(&run, name, generation);

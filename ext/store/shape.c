@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "store/generations.h"
+
 const char *const ctr_shape_suffixes[] = {"cells", "news", "floors", "ops", "columns", NULL};
 
 /* ---- the struct ------------------------------------------------------------------------------ */
@@ -42,7 +44,8 @@ int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const ch
     return made ? SQLITE_OK : ctr_problem_nomem(problem);
 }
 
-static void add_gone(ctr_shape *shape, const char *name, int64_t generation, ctr_problem *problem)
+void ctr_shape_add_gone(ctr_shape *shape, const char *name, int64_t generation,
+                        ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
     size_t size = ((size_t)shape->n_gone + 1) * sizeof *shape->gone;
@@ -68,7 +71,7 @@ int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem)
         shape->columns[i].listed = column->listed;
     }
     for (int i = 0; i < of->n_gone; i++)
-        add_gone(shape, of->gone[i].name, of->gone[i].generation, problem);
+        ctr_shape_add_gone(shape, of->gone[i].name, of->gone[i].generation, problem);
     return problem->rc;
 }
 
@@ -401,68 +404,6 @@ static int count_columns(ctr_run *run, const char *stored)
     return n;
 }
 
-/* ---- generations ----------------------------------------------------------------------------- */
-
-static void check_generations(ctr_run *run)
-{
-    char *stored = sqlite3_mprintf("%s_columns", run->slots.table);
-    if (!stored) ctr_problem_nomem(run->problem);
-    if (run->problem->rc == SQLITE_OK &&
-        !ctr_shape_is_table(run->db, run->slots.schema, stored, run->problem))
-        ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB, "the stored table %s is missing",
-                        stored);
-    if (run->problem->rc == SQLITE_OK)
-        ctr_shape_refuse_generated(run->db, run->slots.schema, stored, run->problem);
-    sqlite3_free(stored);
-}
-
-static int damaged_generation(ctr_run *run, const char *what, const char *name)
-{
-    return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
-                           "the stored table %s_columns is damaged: %s%s", run->slots.table, what,
-                           name);
-}
-
-/* One row of <table>_columns: it must be true of the stored table. */
-static void read_generation(ctr_run *run, sqlite3_stmt *row, ctr_shape *shape)
-{
-    bool plain =
-        sqlite3_column_type(row, 0) == SQLITE_TEXT && sqlite3_column_type(row, 1) == SQLITE_INTEGER;
-    const char *name = (const char *)sqlite3_column_text(row, 0), *spelling;
-    int64_t generation = sqlite3_column_int64(row, 1);
-    if (!plain || generation < 1 || generation > CTR_GENERATION_MAX) {
-        damaged_generation(run, "it has a row that is no name and its generation", "");
-        return;
-    }
-    if (!name) {
-        ctr_problem_nomem(run->problem);
-        return;
-    }
-    if (ctr_declaration_reserves(name)) damaged_generation(run, "it has the name ", name);
-    for (int i = 0; i < shape->n_keys; i++)
-        if (sqlite3_stricmp(shape->columns[shape->keys[i]].name, name) == 0)
-            damaged_generation(run, "it has the key column ", name);
-    int counter = ctr_shape_counter(shape, name);
-    bool known = ctr_shape_generation(shape, name, &spelling) > 0;
-    if (counter >= 0 && shape->columns[shape->counters[counter]].listed)
-        damaged_generation(run, "it has twice the name ", name);
-    if (known != (counter >= 0) || (generation % 2 == 1) != (counter >= 0))
-        damaged_generation(run, "the stored cells say something else of column ", name);
-    if (run->problem->rc != SQLITE_OK) return;
-    if (counter < 0) add_gone(shape, name, generation, run->problem);
-    if (counter < 0) return;
-    shape->columns[shape->counters[counter]].generation = generation;
-    shape->columns[shape->counters[counter]].listed = true;
-}
-
-static void read_generations(ctr_run *run, ctr_shape *shape)
-{
-    check_generations(run);
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_ALL);
-    while (ctr_run_row(run, row)) read_generation(run, row, shape);
-    sqlite3_finalize(row);
-}
-
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
@@ -488,7 +429,7 @@ int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char
     if (shape->n_keys != keys.n) damaged(&run, "its key names a column that it does not have", "");
     key_columns_close(&keys);
     sqlite3_free(stored);
-    read_generations(&run, shape);
+    ctr_generations_read(shape, &run);
     if (shape->n_counters + shape->n_gone == 0) damaged(&run, "it has no counter", "");
     return problem->rc;
 }

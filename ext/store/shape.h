@@ -69,6 +69,10 @@ int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem);
 int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const char *collation,
                   int key, ctr_problem *problem);
 
+/* Appends a counter that is no more; the name is copied. */
+void ctr_shape_add_gone(ctr_shape *shape, const char *name, int64_t generation,
+                        ctr_problem *problem);
+
 /* A copy; to be closed whatever is returned. */
 int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem);
 

@@ -9,6 +9,9 @@
  * integers). So such an argument is not used, but for a whole key: there the row with the number's
  * exact text comes first, because a one-pass UPDATE looks at one row, and then all others.
  *
+ * One row. An UPDATE by the whole key closes its cursor before it writes; the row that the cursor has
+ * read is handed over to it, so that it need not be looked for again.
+ *
  * Replicas. Over a cluster the rows are those of a reading (sync/reading.h), with merged cells.
  *
  * Markers. UPDATE ... SET hits = 5 has no meaning, SET hits = hits + 5 has. To xUpdate both are a

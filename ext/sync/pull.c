@@ -252,7 +252,7 @@ static void open_sides(merge_job *job, ctr_problem *problem)
     ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem);
 }
 
-/* One counter of the source, as it is there. `here` is read anew after a change. */
+/* One counter of the source, as it is there. `here` is read anew after a change of the columns. */
 static void take_counter(merge_job *job, const ctr_catalog_entry *mine, ctr_shape *here,
                          const char *name, int64_t generation, ctr_problem *problem)
 {
@@ -260,6 +260,11 @@ static void take_counter(merge_job *job, const ctr_catalog_entry *mine, ctr_shap
     const file_pull *pull = job->pull;
     if (ctr_shape_generation(here, name, &spelling) >= generation) return;
     if (ctr_columns_check(here, pull->db, mine->name, name, problem)) return;
+    if (generation % 2 == 0 && ctr_shape_counter(here, name) < 0) {
+        ctr_columns_raise(pull->post, pull->db, pull->target, mine->name, here, name, generation,
+                          problem);
+        return;
+    }
     ctr_wanted wanted = {name, generation, 0};
     ctr_guard *guard = ctr_guard_of(pull->post);
     ctr_run run = ctr_run_on(pull->db, pull->target, mine->name, problem);

@@ -1,0 +1,14 @@
+/* store/generations.h - the generations of the counters of one table, as they are stored.
+ *
+ * What they mean stands in store/columns.h.
+ */
+#ifndef CTR_STORE_GENERATIONS_H
+#define CTR_STORE_GENERATIONS_H
+
+#include "store/shape.h"
+
+/* For ctr_shape_read, which has read the columns: adds what <table>_columns says. A row that is not
+ * true of the stored cells is a problem of `run`. */
+void ctr_generations_read(ctr_shape *shape, ctr_run *run);
+
+#endif
