@@ -129,6 +129,14 @@ bool ctr_shard_beats(const ctr_shard *a, const ctr_shard *b);
 ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
                               int64_t least, uint8_t *out, size_t *size);
 
+/* The same for who adds to one cell again and again: `at` is 0 at first, and tells the next call where
+ * the shard of the same id begins in what this one has written. */
+ctr_status ctr_cell_increment_again(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
+                                    int64_t least, size_t *at, uint8_t *out, size_t *size);
+
+/* A view of what this library has written itself, which is not checked again. */
+ctr_cell ctr_cell_written(const uint8_t *bytes, size_t size);
+
 /* The sum of the shards; 0 for untouched and deleted cells. CTR_OVERFLOW if it is no int64. */
 ctr_status ctr_cell_value(const ctr_cell *cell, int64_t *value);
 

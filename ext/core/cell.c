@@ -55,6 +55,14 @@ ctr_status ctr_cell_open(ctr_cell *cell, const uint8_t *bytes, size_t size)
     return CTR_OK;
 }
 
+ctr_cell ctr_cell_written(const uint8_t *bytes, size_t size)
+{
+    uint64_t life = 1;
+    if (size == 0) return ctr_cell_untouched();
+    const uint8_t *shards = ctr_varint_read(bytes + 1, &life);
+    return (ctr_cell){(uint32_t)life, bytes, size, (size_t)(shards - bytes)};
+}
+
 const char *ctr_status_text(ctr_status status)
 {
     switch (status) {
@@ -166,13 +174,28 @@ bool ctr_cell_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_sha
     return false;
 }
 
+/* Has the shard of the id been found there before? */
+static bool begins_at(const ctr_cell *cell, size_t at, const uint8_t id[CTR_ID_SIZE])
+{
+    return at > 0 && at + CTR_ID_SIZE < cell->size &&
+           memcmp(cell->bytes + at, id, CTR_ID_SIZE) == 0;
+}
+
 ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
                               int64_t least, uint8_t *out, size_t *size)
+{
+    size_t at = 0;
+    return ctr_cell_increment_again(cell, id, n, least, &at, out, size);
+}
+
+ctr_status ctr_cell_increment_again(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
+                                    int64_t least, size_t *last, uint8_t *out, size_t *size)
 {
     if (ctr_cell_is_deleted(cell)) return CTR_DELETED;
 
     /* before: the end of the shards with lower ids; after: where those with higher ids begin. */
     size_t before = cell->header, at = 0;
+    if (begins_at(cell, *last, id)) before = at = *last;
     ctr_shard found, mine = {id, least, n};
     int order = -1;
     while (order < 0 && ctr_cell_next(cell, &at, &found)) {
@@ -187,6 +210,7 @@ ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE
         after = at;
     }
     uint8_t *end = cell->size == 0 ? put_header(out, 1) : put_bytes(out, cell->bytes, before);
+    *last = (size_t)(end - out);
     end = put_shard(end, &mine);
     if (cell->size > 0) end = put_bytes(end, cell->bytes + after, cell->size - after);
     *size = (size_t)(end - out);

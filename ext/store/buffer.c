@@ -129,10 +129,8 @@ static int make_room(ctr_buffer *buffer, struct ctr_kept_cell *kept, size_t size
 
 static void put_cell(struct ctr_kept_cell *kept, const uint8_t *bytes, size_t size)
 {
-    kept->cell = ctr_cell_untouched();
-    if (size == 0) return;
-    memcpy(kept->room, bytes, size);
-    ctr_cell_open(&kept->cell, kept->room, size);
+    if (size > 0) memcpy(kept->room, bytes, size);
+    kept->cell = ctr_cell_written(kept->room, size);
 }
 
 ctr_entry *ctr_buffer_add(ctr_buffer *buffer, int64_t rowid, int64_t number, const ctr_cell *cells,

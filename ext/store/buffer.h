@@ -33,6 +33,7 @@ typedef struct ctr_entry {
         ctr_cell cell;
         uint8_t *room;
         size_t capacity;
+        size_t at; /* for ctr_cell_increment_again */
         bool dirty;
     } cells[]; /* by counter */
 } ctr_entry;

@@ -61,7 +61,11 @@ int ctr_write_add(ctr_table *table, int counter, const ctr_cell *base, int64_t n
     size_t bound = base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, size;
     uint8_t *out = ctr_rows_room(rows, bound, problem);
     if (!out) return problem->rc;
-    if (ctr_cell_increment(base, id, n, ctr_watch_least_clock(table->post), out, &size) == CTR_OK) {
+    size_t at = 0;
+    bool again = rows->entry && base == &rows->cells[counter];
+    if (ctr_cell_increment_again(base, id, n, ctr_watch_least_clock(table->post),
+                                 again ? &rows->entry->cells[counter].at : &at, out,
+                                 &size) == CTR_OK) {
         ctr_stats_increment(ctr_guard_stats(table->joined.guard), base->size == 0);
         ctr_rows_set(rows, counter, size);
     } else {

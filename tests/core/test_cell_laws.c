@@ -235,6 +235,35 @@ static void diff_is_minimal(void **state)
     }
 }
 
+/* Whatever it is told about the place, as long as it comes from a cell of the same increments. */
+static void an_increment_that_knows_the_place_is_the_same_increment(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        model m = random_model();
+        blob b = encoded(&m);
+        ctr_cell one = opened(b), two = opened(b);
+        const uint8_t *id = id_of(symbols[rand() % IDS]);
+        uint8_t first[2][CTR_CELL_HEADER_MAX + (IDS + 1) * CTR_SHARD_MAX],
+            second[2][CTR_CELL_HEADER_MAX + (IDS + 1) * CTR_SHARD_MAX];
+        size_t at = 0, size = 0, again = 0;
+        for (int turn = 0; turn < 5; turn++) {
+            int64_t n = rand() % 100000 - 50000;
+            ctr_status plain = ctr_cell_increment(&one, id, n, 1, first[turn % 2], &size);
+            assert_int_equal(
+                plain, ctr_cell_increment_again(&two, id, n, 1, &at, second[turn % 2], &again));
+            if (plain != CTR_OK) break;
+            assert_int_equal(size, again);
+            assert_memory_equal(first[turn % 2], second[turn % 2], size);
+            assert_int_equal(ctr_cell_open(&one, first[turn % 2], size), CTR_OK);
+            two = ctr_cell_written(second[turn % 2], again);
+            assert_int_equal(one.life, two.life);
+            assert_int_equal(one.header, two.header);
+        }
+        release_all();
+    }
+}
+
 static size_t count_shards(blob b)
 {
     ctr_cell c = opened(b);
@@ -472,6 +501,7 @@ int main(void)
         TEST(one_state_has_one_encoding),
         TEST(diff_is_enough),
         TEST(diff_is_minimal),
+        TEST(an_increment_that_knows_the_place_is_the_same_increment),
         TEST(a_merge_changes_as_many_shards_as_the_other_side_has_to_send),
         TEST(compare_agrees_with_the_oracle_and_with_merge),
         TEST(conflicts_are_those_of_the_oracle),
