@@ -4,7 +4,7 @@
 #   make demo     runs sql/examples/demo.sh
 #   make test     everything that tests/run runs
 #   make test-bounds    scripts and property tests with room for 1 row, and for 2, that wait for the commit
-#   make bench    tests/bench/bench.c
+#   make bench    tests/bench/bench.c and its plots; bench-more and bench-peers: more.c, peers.c
 #   make setup    installs what the tests need; make demo and make test do it by themselves
 #   make format   clang-format over all C files
 #   make clean
@@ -103,12 +103,28 @@ $(BOUNDS): build/bounds/%:
 	cd $@ && build/tests/run_process tests/sql/*.sql
 	cd $@ && /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/fault tests/property
 
-build/bench/bench: tests/bench/bench.c build/libcounter.a
+# The measurements: build/bench/<name> is tests/bench/<name>.c and what it needs.
+build/bench/bench: tests/bench/requests.c
+build/bench/peers: tests/bench/redis.c
+build/bench/bench build/bench/more build/bench/peers: build/bench/%: tests/bench/%.c \
+		tests/bench/common.c build/libcounter.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(filter %.c %.a,$^) -lsqlite3 $(UUID) -o $@
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(filter %.c %.a,$^) -lsqlite3 $(UUID) -o $@
 
-bench: build/bench/bench
+bench:
+	@tools/setup bench
+	@$(MAKE) --no-print-directory build/bench/bench
 	@build/bench/bench
+	@gnuplot -e "folder='build/bench'" tests/bench/plots.gp
+	@echo 'drawn: build/bench/ratios.svg build/bench/growth.svg'
+
+bench-more: build/bench/more
+	@build/bench/more
+
+bench-peers: build/bench/peers
+	@tools/peers
+	@PATH="$$PATH:$(CURDIR)/build/peers/usr/bin" \
+		LD_LIBRARY_PATH="$(CURDIR)/build/peers/usr/lib/$$($(CC) -dumpmachine)" build/bench/peers
 
 setup:
 	@tools/setup test
@@ -119,6 +135,6 @@ format:
 clean:
 	rm -rf build
 
-.PHONY: all tests check-warnings demo test test-bounds $(BOUNDS) bench setup format clean
+.PHONY: all tests check-warnings demo test test-bounds $(BOUNDS) bench bench-more bench-peers setup format clean
 .DELETE_ON_ERROR:
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find build -name '*.d' -type f 2>/dev/null)
