@@ -292,7 +292,7 @@ static void measure_rows(sqlite3 *const small[2], sqlite3 *const big[2], FILE *p
     for (side s = COUNTER; s <= PLAIN; s++) {
         for (int turn = 0; turn < TURNS; turn++)
             found.value[s][turn] = cost[s][SIZES - 1][turn] / cost[s][0][turn];
-        fprintf(plot, "%s\n", s == COUNTER ? "counter" : "plain");
+        fprintf(plot, "# %s\n", s == COUNTER ? "counter" : "plain");
         for (int i = 0; i < SIZES; i++) draw(plot, rows[i], cost[s][i]);
         fprintf(plot, "\n\n");
     }
@@ -333,7 +333,7 @@ static void measure_shards(const char *name, uint32_t rows, FILE *plot)
         found.value[COUNTER][turn] = cost[SIZES - 1][turn];
         found.value[PLAIN][turn] = cost[0][turn];
     }
-    fprintf(plot, "shards-%u\n", (unsigned)rows);
+    fprintf(plot, "# shards-%u\n", (unsigned)rows);
     for (int i = 0; i < SIZES; i++) {
         draw(plot, shards[i], cost[i]);
         close_db(dbs[i]);
