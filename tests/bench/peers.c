@@ -20,7 +20,7 @@
 
 int sqlite3_counter_init(sqlite3 *db, char **error, const struct sqlite3_api_routines *api);
 
-enum { ROWS = 100000, AN_ORDER = 777767 };
+enum { ROWS = 100000, HOT = 100, AN_ORDER = 777767 };
 
 #define SYNC_LIBRARY "build/peers/package/cloudsync"
 #define SYNC_FILE SYNC_LIBRARY ".so"
@@ -126,12 +126,14 @@ static void measure_merges(void)
 }
 
 /* Redis answers each increment before the next is sent, or 1,000 at once. */
-static void measure_redis(redis *server, const char *name, double bar, uint32_t at_once, uint32_t n)
+static void measure_redis(redis *server, const char *name, double bar, uint32_t among,
+                          uint32_t at_once)
 {
     result found = {name, PER_SECOND, bar, {{0}}, 0};
+    uint32_t n = at_once == 1 ? ROWS / 5 : ROWS;
     sqlite3 *db = create("one", COUNTER);
     for (int turn = 0; turn < TURNS; turn++) {
-        uint32_t *order = order_uniform(ROWS, ROWS, (uint64_t)turn + 1);
+        uint32_t *order = order_uniform(ROWS, among, (uint64_t)turn + 1);
         checkpoint(db);
         found.value[COUNTER][turn] = task_run(db, &(task){add, &keys, order, ROWS, 1000});
         double began = now();
@@ -151,8 +153,10 @@ static void measure_all_of_redis(void)
         return;
     }
     redis_add(server, &keys, NULL, ROWS, 1000);
-    measure_redis(server, "INSERT, against INCRBY of Redis, one by one", 5, 1, ROWS / 5);
-    measure_redis(server, "INSERT, against INCRBY of Redis, 1,000 pipelined", 0, 1000, ROWS);
+    measure_redis(server, "INSERT, uniform, against INCRBY one by one", 5, ROWS, 1);
+    measure_redis(server, "INSERT, uniform, against INCRBY 1,000 pipelined", 0, ROWS, 1000);
+    measure_redis(server, "INSERT, 100 hot keys, against INCRBY one by one", 5, HOT, 1);
+    measure_redis(server, "INSERT, 100 hot keys, against INCRBY 1,000 pipelined", 0, HOT, 1000);
     redis_stop(server);
 }
 
