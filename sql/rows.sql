@@ -28,6 +28,10 @@ SELECT "{keys}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;
 SELECT 1 FROM "{schema}"."{table}_cells" WHERE _id = ?1 AND "{constraint}";
 
 -- name: ROWS_SCAN
+SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}";
+
+-- (ORDER BY a constant would sort.)
+-- name: ROWS_SCAN_IN_ORDER
 SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}" ORDER BY "{order}";
 
 -- One row, if it has changed since: if its number is ?2 or higher.

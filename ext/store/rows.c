@@ -241,11 +241,12 @@ int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int64_t rowid, 
                        ctr_cell *cell, ctr_problem *problem)
 {
     *cell = ctr_cell_untouched();
-    int type = sqlite3_column_type(row, i);
+    sqlite3_value *value = sqlite3_column_value(row, i); /* asked at once: each asking locks */
+    int type = sqlite3_value_type(value);
     if (type == SQLITE_NULL) return problem->rc;
     if (type != SQLITE_BLOB) return malformed(rows, rowid, counter, CTR_NOT_A_CELL, problem);
-    const uint8_t *bytes = sqlite3_column_blob(row, i);
-    size_t size = (size_t)sqlite3_column_bytes(row, i);
+    const uint8_t *bytes = sqlite3_value_blob(value);
+    size_t size = (size_t)sqlite3_value_bytes(value);
     if (!bytes && sqlite3_errcode(sqlite3_db_handle(row)) == SQLITE_NOMEM)
         return ctr_problem_nomem(problem);
     ctr_status status = ctr_cell_open(cell, bytes, size);

@@ -41,7 +41,7 @@ static char *order_list(const ctr_shape *shape, const char *plan)
 {
     while (ctr_stream_plan_has_argument(plan)) plan += 2;
     plan++; /* the full stop */
-    if (*plan != '+' && *plan != '-') return sqlite3_mprintf("NULL");
+    if (*plan != '+' && *plan != '-') return sqlite3_mprintf("");
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (const char *comma = ""; *plan == '+' || *plan == '-'; plan += 2, comma = ", ")
         sqlite3_str_appendf(out, "%s\"%w\"%s", comma,
@@ -62,7 +62,9 @@ static void prepare_scan(ctr_stream *stream, const char *plan, ctr_problem *prob
     run.slots.constraint = constraint;
     run.slots.order = order;
     if (!columns || !constraint || !order || !stream->plan) ctr_problem_nomem(problem);
-    stream->statement = ctr_run_prepare(&run, CTR_SQL_ROWS_SCAN);
+    bool ordered = order && *order;
+    stream->statement =
+        ctr_run_prepare(&run, ordered ? CTR_SQL_ROWS_SCAN_IN_ORDER : CTR_SQL_ROWS_SCAN);
     sqlite3_free(columns);
     sqlite3_free(constraint);
     sqlite3_free(order);
