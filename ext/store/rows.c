@@ -244,13 +244,15 @@ int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int64_t rowid, 
     sqlite3_value *value = sqlite3_column_value(row, i); /* asked at once: each asking locks */
     int type = sqlite3_value_type(value);
     if (type == SQLITE_NULL) return problem->rc;
-    if (type != SQLITE_BLOB) return malformed(rows, rowid, counter, CTR_NOT_A_CELL, problem);
-    const uint8_t *bytes = sqlite3_value_blob(value);
+    ctr_status status = CTR_NOT_A_CELL;
+    const uint8_t *bytes = type == SQLITE_BLOB ? sqlite3_value_blob(value) : NULL;
     size_t size = (size_t)sqlite3_value_bytes(value);
-    if (!bytes && sqlite3_errcode(sqlite3_db_handle(row)) == SQLITE_NOMEM)
+    if (!bytes && type == SQLITE_BLOB && sqlite3_errcode(sqlite3_db_handle(row)) == SQLITE_NOMEM)
         return ctr_problem_nomem(problem);
-    ctr_status status = ctr_cell_open(cell, bytes, size);
-    return status == CTR_OK ? problem->rc : malformed(rows, rowid, counter, status, problem);
+    if (type == SQLITE_BLOB) status = ctr_cell_open(cell, bytes, size);
+    if (status == CTR_OK) return problem->rc;
+    if (rowid == CTR_ROWS_ID_IN_ROW) rowid = sqlite3_column_int64(row, 0);
+    return malformed(rows, rowid, counter, status, problem);
 }
 
 /* Keeps copies of the cells, so that no read is open when the row is written. The cell of a counter

@@ -117,7 +117,8 @@ bool ctr_rows_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_
 char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid);
 
 /* Opens the cell in column i of a statement. On a malformed one sets a problem that names counter
- * and key. */
+ * and key. The row id is asked for in column 0 then, if it is CTR_ROWS_ID_IN_ROW. */
+#define CTR_ROWS_ID_IN_ROW INT64_MIN
 int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int64_t rowid, int counter,
                        ctr_cell *cell, ctr_problem *problem);
 

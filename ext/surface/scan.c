@@ -183,11 +183,12 @@ static const ctr_cell *open_counter(scan_cursor *cursor, int counter, ctr_proble
     if (table->cluster) return &cursor->reading.cells[counter].cell;
     if (one->opened == cursor->row) return &one->cell;
     sqlite3_stmt *row = cursor->stream.statement;
-    int64_t rowid = sqlite3_column_int64(row, CTR_STREAM_ID);
-    const ctr_entry *kept = ctr_buffer_row(&table->rows->buffer, rowid);
+    const ctr_buffer *buffer = &table->rows->buffer;
+    const ctr_entry *kept =
+        buffer->n > 0 ? ctr_buffer_row(buffer, sqlite3_column_int64(row, CTR_STREAM_ID)) : NULL;
     if (kept) return &kept->cells[counter].cell;
     int i = CTR_STREAM_COLUMNS + table->shape.counters[counter];
-    ctr_rows_open_cell(table->rows, row, i, rowid, counter, &one->cell, problem);
+    ctr_rows_open_cell(table->rows, row, i, CTR_ROWS_ID_IN_ROW, counter, &one->cell, problem);
     one->opened = cursor->row;
     return &one->cell;
 }
