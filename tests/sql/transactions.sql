@@ -183,8 +183,8 @@ WITH RECURSIVE i(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM i WHERE i < 16390)
 INSERT INTO v SELECT i, 1 FROM i;
 BEGIN;
 UPDATE v SET n = n + 1;
-SELECT count(*) FROM v_cells WHERE counter_value(n) = 2;
---= 6
+SELECT count(*) >= 6 FROM v_cells WHERE counter_value(n) = 2;
+--= 1
 SELECT sum(n) FROM v;
 --= 32780
 COMMIT;
@@ -196,8 +196,8 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE TABLE o(x UNIQUE);
 INSERT INTO v VALUES('a', 1), ('b', 1);
 BEGIN;
-INSERT INTO v VALUES('a', 10);
 INSERT INTO v VALUES('b', 10);
+INSERT INTO v VALUES('a', 10);
 DELETE FROM v_cells WHERE k = 'a';
 INSERT INTO o VALUES(1), (2);
 --!~ *
