@@ -47,9 +47,13 @@ static bool same_value(sqlite3_stmt *row, int i, sqlite3_value *value)
     if (type != sqlite3_value_type(value)) return false;
     if (type == SQLITE_INTEGER) return sqlite3_column_int64(row, i) == sqlite3_value_int64(value);
     if (type == SQLITE_FLOAT) return sqlite3_column_double(row, i) == sqlite3_value_double(value);
-    const void *one = sqlite3_column_blob(row, i), *two = sqlite3_value_blob(value);
+    bool text = type == SQLITE_TEXT; /* whose encoding differs, perhaps, in the two files */
+    const void *one =
+        text ? (const void *)sqlite3_column_text(row, i) : sqlite3_column_blob(row, i);
+    const void *two = text ? (const void *)sqlite3_value_text(value) : sqlite3_value_blob(value);
     size_t size = (size_t)sqlite3_column_bytes(row, i);
     if (size != (size_t)sqlite3_value_bytes(value)) return false;
+    if (text && (!one || !two)) return false;
     return size == 0 || (one && two && memcmp(one, two, size) == 0);
 }
 

@@ -44,7 +44,8 @@ static ctr_key_value to_key_value(sqlite3_value *value, ctr_problem *problem)
         break;
     default: break;
     }
-    if (made.size > 0 && !made.bytes) ctr_problem_nomem(problem);
+    bool lost = !made.bytes && (made.size > 0 || made.type == CTR_KEY_TEXT);
+    if (lost) ctr_problem_nomem(problem);
     return made;
 }
 

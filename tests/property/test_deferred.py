@@ -270,6 +270,19 @@ def test_a_feed_row_that_comes_between_is_merged_with_what_waits(tmp_path):
     db.close()
 
 
+def test_a_pull_tells_keys_of_another_encoding_apart_by_their_text(tmp_path):
+    peer = connect(tmp_path / "peer.db")
+    peer.execute("PRAGMA encoding = 'UTF-16le'")
+    db = connect(tmp_path / "main.db")
+    for each, key in ((db, "aa"), (peer, "\u6161")):  # the same two bytes
+        each.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+        each.execute("INSERT INTO t VALUES(?, 1)", (key,))
+    db.execute("SELECT * FROM counter_pull(?)", (str(tmp_path / "peer.db"),)).fetchall()
+    assert sorted(db.execute("SELECT * FROM t")) == [("aa", 1), ("\u6161", 1)]
+    db.close()
+    peer.close()
+
+
 @pytest.mark.parametrize("function", ["SELECT digest FROM counter_digests('t', 1)", "SELECT counter_table_digest('t')",
                                       "SELECT bytes FROM counter_size('t')"])
 def test_functions_see_what_waits(tmp_path, function):
