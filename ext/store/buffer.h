@@ -41,7 +41,7 @@ typedef struct ctr_entry {
 typedef struct ctr_buffer {
     int n_counters;
     ctr_entry **entries;
-    size_t n, room;
+    size_t n;
     ctr_entry **by_spelling, **by_rowid;
     size_t slots; /* a power of two, or 0 */
     struct ctr_block *blocks;

@@ -5,11 +5,15 @@
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-/* The counter table has a command column named like itself, and markers named like its columns. */
+bool ctr_columns_clash(const char *table, const char *name)
+{
+    return sqlite3_stricmp(table, name) == 0 ||
+           (*table == '_' && sqlite3_stricmp(table + 1, name) == 0);
+}
+
 static void check_against_table(const char *table, const char *name, ctr_problem *problem)
 {
-    if (sqlite3_stricmp(table, name) == 0 ||
-        (*table == '_' && sqlite3_stricmp(table + 1, name) == 0))
+    if (ctr_columns_clash(table, name))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "column %s cannot be added to a table of the name %s: rename the table",
                         name, table);

@@ -5,38 +5,6 @@
 
 #include "store/post.h"
 
-/* ---- spelling -------------------------------------------------------------------------------- */
-
-static int spell_bytes(ctr_rows *rows, const void *bytes, size_t size, ctr_problem *problem)
-{
-    if (ctr_rows_reserve(&rows->spelling, size, problem)) return problem->rc;
-    if (size > 0) memcpy(rows->spelling.bytes + rows->spelling.size, bytes, size);
-    rows->spelling.size += size;
-    return problem->rc;
-}
-
-/* Type, and what tells the value from all others of its type. */
-static int spell_value(ctr_rows *rows, sqlite3_value *value, ctr_problem *problem)
-{
-    int type = sqlite3_value_type(value);
-    uint8_t tag = (uint8_t)type;
-    spell_bytes(rows, &tag, sizeof tag, problem);
-    if (type == SQLITE_INTEGER) {
-        int64_t integer = sqlite3_value_int64(value);
-        return spell_bytes(rows, &integer, sizeof integer, problem);
-    }
-    if (type == SQLITE_FLOAT) {
-        double real = sqlite3_value_double(value);
-        return spell_bytes(rows, &real, sizeof real, problem);
-    }
-    const void *bytes =
-        type == SQLITE_TEXT ? (const void *)sqlite3_value_text(value) : sqlite3_value_blob(value);
-    size_t size = (size_t)sqlite3_value_bytes(value);
-    if (!bytes && (size > 0 || type == SQLITE_TEXT)) return ctr_problem_nomem(problem);
-    spell_bytes(rows, &size, sizeof size, problem);
-    return spell_bytes(rows, bytes, size, problem);
-}
-
 /* ---- who keeps ------------------------------------------------------------------------------- */
 
 int ctr_deferred_settle_others(ctr_rows *rows, ctr_problem *problem)
@@ -79,9 +47,7 @@ void ctr_deferred_close(ctr_rows *rows)
 ctr_entry *ctr_deferred_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     if (ctr_deferred_settle_others(rows, problem)) return NULL;
-    rows->spelling.size = 0;
-    for (int i = 0; i < rows->shape->n_keys; i++)
-        if (spell_value(rows, keys[i], problem)) return NULL;
+    if (ctr_pack_values(&rows->spelling, keys, rows->shape->n_keys, problem)) return NULL;
     rows->hash = ctr_buffer_hash(rows->spelling.bytes, rows->spelling.size);
     ctr_entry *entry =
         ctr_buffer_spelled(&rows->buffer, rows->hash, rows->spelling.bytes, rows->spelling.size);

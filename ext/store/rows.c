@@ -5,7 +5,6 @@
 
 #include "store/deferred.h"
 #include "store/describe.h"
-#include "store/pack.h"
 #include "store/stream.h"
 #include "store/watch.h"
 #include "store/wording.h"
@@ -121,7 +120,7 @@ void ctr_rows_close(ctr_rows *rows)
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-int ctr_rows_reserve(struct ctr_bytes *room, size_t size, ctr_problem *problem)
+static int reserve(struct ctr_bytes *room, size_t size, ctr_problem *problem)
 {
     size_t needed = room->size + size;
     if (needed <= room->capacity) return SQLITE_OK;
@@ -134,7 +133,7 @@ int ctr_rows_reserve(struct ctr_bytes *room, size_t size, ctr_problem *problem)
 
 uint8_t *ctr_rows_room(ctr_rows *rows, size_t size, ctr_problem *problem)
 {
-    if (problem->rc != SQLITE_OK || ctr_rows_reserve(&rows->fresh, size, problem)) return NULL;
+    if (problem->rc != SQLITE_OK || reserve(&rows->fresh, size, problem)) return NULL;
     return rows->fresh.bytes + rows->fresh.size;
 }
 
@@ -148,8 +147,7 @@ void ctr_rows_staged(const ctr_rows *rows, int counter, ctr_cell *cell)
 {
     const struct ctr_new_cell *fresh = &rows->changes[counter];
     if (!fresh->set) return;
-    *cell = ctr_cell_untouched();
-    if (fresh->size > 0) ctr_cell_open(cell, rows->fresh.bytes + fresh->offset, fresh->size);
+    *cell = ctr_cell_written(rows->fresh.bytes + fresh->offset, fresh->size);
 }
 
 bool ctr_rows_changed(const ctr_rows *rows)
@@ -264,7 +262,7 @@ static void take_cells(ctr_rows *rows, sqlite3_stmt *row, int first, const int *
     size_t total = 0;
     for (int i = 0; i < shape->n_counters; i++)
         total += (size_t)sqlite3_column_bytes(row, first + (places ? places[i] : i));
-    if (ctr_rows_reserve(&rows->old, total, problem)) return;
+    if (reserve(&rows->old, total, problem)) return;
 
     for (int i = 0; i < shape->n_counters; i++) {
         ctr_cell *cell = &rows->cells[i];

@@ -22,6 +22,7 @@
 #include "store/buffer.h"
 #include "store/guard.h"
 #include "store/news.h"
+#include "store/pack.h"
 #include "store/shape.h"
 
 typedef struct ctr_rows ctr_rows;
@@ -48,7 +49,7 @@ struct ctr_rows {
     bool spelled;  /* `spelling` is that of the row found last */
     uint64_t hash; /* of `spelling` */
 
-    /* Private: statements, copies of the cells found, new cells by counter, the key looked for. */
+    /* Private: statements, copies of the cells found, new cells by counter. */
     sqlite3_stmt *find_key, *find_rowid, *insert, *update, *update_stamp;
     bool has_triggers; /* as of the last look */
     bool looked;       /* since the schema has changed */
@@ -56,7 +57,8 @@ struct ctr_rows {
     struct ctr_bytes {
         uint8_t *bytes;
         size_t size, capacity;
-    } old, fresh, spelling;
+    } old, fresh;
+    ctr_packed spelling; /* a key that was looked for, as it was given */
     struct ctr_new_cell {
         bool set;
         size_t offset, size;
@@ -98,9 +100,8 @@ bool ctr_rows_changed(const ctr_rows *rows);
  * then. The row is stamped with the number of the file. */
 int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 
-/* For deferred.c: makes room for more bytes; are there triggers on the stored table, as far as its
- * statements have noticed, or now; stands at a row that is there, of which nothing was read. */
-int ctr_rows_reserve(struct ctr_bytes *room, size_t size, ctr_problem *problem);
+/* For deferred.c: are there triggers on the stored table, as far as its statements have noticed, or
+ * now; stands at a row that is there, of which nothing was read. */
 bool ctr_rows_have_triggers(ctr_rows *rows, ctr_problem *problem);
 bool ctr_rows_have_triggers_now(ctr_rows *rows, ctr_problem *problem);
 void ctr_rows_stand_at(ctr_rows *rows, int64_t rowid, int64_t number);

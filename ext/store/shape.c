@@ -87,18 +87,31 @@ const char *ctr_shape_counter_name(const ctr_shape *shape, int counter)
     return shape->columns[shape->counters[counter]].name;
 }
 
+int ctr_shape_counter_like(const ctr_shape *shape, const char *name)
+{
+    for (int i = 0; i < shape->n_counters; i++)
+        if (sqlite3_stricmp(ctr_shape_counter_name(shape, i), name) == 0) return i;
+    return -1;
+}
+
+const char *ctr_shape_ever(const ctr_shape *shape, int i, int64_t *generation)
+{
+    if (i < shape->n_counters) {
+        const ctr_column *counter = &shape->columns[shape->counters[i]];
+        *generation = counter->generation;
+        return counter->name;
+    }
+    i -= shape->n_counters;
+    if (i >= shape->n_gone) return NULL;
+    *generation = shape->gone[i].generation;
+    return shape->gone[i].name;
+}
+
 int64_t ctr_shape_generation(const ctr_shape *shape, const char *name, const char **spelling)
 {
-    for (int i = 0; i < shape->n_counters; i++) {
-        const ctr_column *column = &shape->columns[shape->counters[i]];
-        *spelling = column->name;
-        if (sqlite3_stricmp(column->name, name) == 0) return column->generation;
-    }
-    for (int i = 0; i < shape->n_gone; i++) {
-        *spelling = shape->gone[i].name;
-        if (sqlite3_stricmp(shape->gone[i].name, name) == 0) return shape->gone[i].generation;
-    }
-    *spelling = NULL;
+    int64_t generation;
+    for (int i = 0; (*spelling = ctr_shape_ever(shape, i, &generation)); i++)
+        if (sqlite3_stricmp(*spelling, name) == 0) return generation;
     return 0;
 }
 

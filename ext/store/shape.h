@@ -81,11 +81,16 @@ int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem);
 int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                    ctr_problem *problem);
 
-/* The counter of this name, in these letters, or -1. */
+/* The counter of this name, in these letters or in any, or -1. */
 int ctr_shape_counter(const ctr_shape *shape, const char *name);
+int ctr_shape_counter_like(const ctr_shape *shape, const char *name);
 
 /* The name of a counter by its number. */
 const char *ctr_shape_counter_name(const ctr_shape *shape, int counter);
+
+/* The counters that are there and those that are gone, one after the other: the name of number `i`,
+ * and its generation; NULL behind the last. */
+const char *ctr_shape_ever(const ctr_shape *shape, int i, int64_t *generation);
 
 /* The generation of a counter of this name, whatever the letters, and how its letters are here if
  * it ever was: 0 and NULL if not. */

@@ -90,17 +90,10 @@ static void find_table(target *to, ctr_shared *shared, const char *name, ctr_pro
 
 /* ---- the two statements ---------------------------------------------------------------------- */
 
-static bool is_counter(const ctr_shape *shape, const char *name)
-{
-    for (int i = 0; i < shape->n_counters; i++)
-        if (sqlite3_stricmp(shape->columns[shape->counters[i]].name, name) == 0) return true;
-    return false;
-}
-
 static void check_arguments(const target *to, const char *column, int n_keys, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    if (!is_counter(&to->shape, column))
+    if (ctr_shape_counter_like(&to->shape, column) < 0)
         ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter '%s'", to->table, column);
     if (n_keys == to->shape.n_keys) return;
     char *keys = ctr_shape_key_list(&to->shape);

@@ -3,7 +3,8 @@
  *     INSERT INTO t(t) VALUES ('add column errors')       also: 'add column "5xx errors" COUNTER'
  *     INSERT INTO t(t) VALUES ('drop column errors')
  *
- * (A pull that brings or takes a counter goes this way, too: 'take column', which nobody else can say.)
+ * A pull that brings or takes a counter goes this way, too: 'take column', which nobody else can say.
+ *
  * SQLite sees the stored table change and connects to the table anew, in every connection. Each
  * command reads its columns for itself, for one statement may give several.
  *
@@ -16,6 +17,7 @@
 #include "store/succession.h"
 #include "store/watch.h"
 #include "surface/table.h"
+#include "sync/merge.h"
 
 static int refuse_last(const char *name, ctr_problem *problem)
 {
@@ -76,35 +78,23 @@ static void leave_id(ctr_table *table, ctr_problem *problem)
 static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *name,
                          ctr_problem *problem)
 {
-    for (int i = 0; i < shape->n_counters; i++) {
-        const char *counter = ctr_shape_counter_name(shape, i);
-        if (sqlite3_stricmp(counter, name) != 0) continue;
-        if (shape->n_counters == 1 && refuse_last(counter, problem)) return;
-        leave_id(table, problem);
-        raise_here(table, shape, counter, problem);
+    int found = ctr_shape_counter_like(shape, name);
+    if (found < 0) {
+        ctr_commands_refuse_name(name, problem);
         return;
     }
-    ctr_problem_set(problem, SQLITE_ERROR, "the command names %s, which is no counter", name);
+    const char *counter = ctr_shape_counter_name(shape, found);
+    if (shape->n_counters == 1 && refuse_last(counter, problem)) return;
+    leave_id(table, problem);
+    raise_here(table, shape, counter, problem);
 }
 
 /* A trigger on a stored table would see it change. */
 static void read_shape(ctr_table *table, ctr_shape *shape, ctr_problem *problem)
 {
-    for (const char *const *suffix = ctr_shape_suffixes; *suffix; suffix++) {
-        char *stored = sqlite3_mprintf("%s_%s", table->name, *suffix);
-        if (!stored) ctr_problem_nomem(problem);
-        if (problem->rc == SQLITE_OK)
-            ctr_shape_refuse_triggers(table->db, table->schema, stored, problem);
-        sqlite3_free(stored);
-    }
+    ctr_merge_refuse_triggers(table->db, table->schema, table->name, problem);
     if (problem->rc == SQLITE_OK)
         ctr_shape_read(shape, table->db, table->schema, table->name, problem);
-}
-
-static void take_counter_wanted(ctr_table *table, const ctr_shape *shape, ctr_wanted *wanted,
-                                ctr_problem *problem)
-{
-    wanted->emptied = raise_counter_of(table, shape, wanted->name, wanted->generation, problem);
 }
 
 /* SQLite takes a transaction back for a write that says so; inner statements may say something
@@ -141,7 +131,9 @@ bool ctr_alter_run(ctr_table *table, sqlite3_value **columns, const char *comman
     if (problem->rc == SQLITE_OK) read_shape(table, &shape, problem);
     if (problem->rc == SQLITE_OK && to_add) add_counter(table, &shape, to_add, problem);
     if (problem->rc == SQLITE_OK && to_drop) drop_counter(table, &shape, to_drop, problem);
-    if (problem->rc == SQLITE_OK && takes) take_counter_wanted(table, &shape, wanted, problem);
+    if (problem->rc == SQLITE_OK && takes)
+        wanted->emptied =
+            raise_counter_of(table, &shape, wanted->name, wanted->generation, problem);
     heed_interrupt(table, problem);
     ctr_shape_close(&shape);
     return true;

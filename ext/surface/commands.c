@@ -273,13 +273,16 @@ const char *ctr_commands_name(const char *command, const char *verb)
                                                                              : NULL;
 }
 
+void ctr_commands_refuse_name(const char *name, ctr_problem *problem)
+{
+    ctr_problem_set(problem, SQLITE_ERROR, "the command names %s, which is no counter", name);
+}
+
 static int find_counter(const ctr_table *table, const char *name, ctr_problem *problem)
 {
-    for (int i = 0; i < table->shape.n_counters; i++)
-        if (sqlite3_stricmp(table->shape.columns[table->shape.counters[i]].name, name) == 0)
-            return i;
-    ctr_problem_set(problem, SQLITE_ERROR, "the command names %s, which is no counter", name);
-    return -1;
+    int found = ctr_shape_counter_like(&table->shape, name);
+    if (found < 0) ctr_commands_refuse_name(name, problem);
+    return found;
 }
 
 static void refuse_command(sqlite3_value *value, bool is_cluster, ctr_problem *problem)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/catalog.h"
+#include "store/columns.h"
 #include "store/deferred.h"
 #include "store/succession.h"
 #include "surface/args.h"
@@ -121,8 +122,6 @@ static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
     return ctr_table_report(&problem, message);
 }
 
-/* The command column has the table's name and a marker that of its column behind an underscore: all
- * must differ. */
 void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem *problem)
 {
     if (problem->rc == SQLITE_OK && ctr_declaration_reserves_table(name))
@@ -130,8 +129,7 @@ void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem 
                         "names that begin with counter_ are reserved, such as %s", name);
     for (int i = 0; i < shape->n_columns; i++) {
         const char *column = shape->columns[i].name;
-        if (sqlite3_stricmp(column, name) == 0 ||
-            (*name == '_' && sqlite3_stricmp(column, name + 1) == 0))
+        if (ctr_columns_clash(name, column))
             ctr_problem_set(problem, SQLITE_ERROR,
                             "the table cannot have the name %s, for it has the column %s", name,
                             column);

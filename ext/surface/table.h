@@ -216,6 +216,9 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
 int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
                                ctr_problem *problem);
 
+/* Says that a command names no counter. */
+void ctr_commands_refuse_name(const char *name, ctr_problem *problem);
+
 /* If the command is `verb` and a name, returns the name. */
 const char *ctr_commands_name(const char *command, const char *verb);
 

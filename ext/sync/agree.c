@@ -9,11 +9,11 @@ typedef struct side {
     const char *file;
 } side;
 
-int ctr_agree_counter(const ctr_shape *shape, const ctr_column *counter)
+int ctr_agree_counter(const ctr_shape *shape, const char *name, int64_t generation)
 {
-    int found = ctr_shape_counter(shape, counter->name);
+    int found = ctr_shape_counter(shape, name);
     if (found < 0) return -1;
-    return shape->columns[shape->counters[found]].generation == counter->generation ? found : -1;
+    return shape->columns[shape->counters[found]].generation == generation ? found : -1;
 }
 
 static int say_difference(const side *one, const side *two, const char *what, const char *a,
@@ -54,27 +54,20 @@ static int compare_keys(const side *one, const side *two, ctr_problem *problem)
     return problem->rc;
 }
 
-static void compare_letters(const side *one, const side *two, const char *name,
-                            ctr_problem *problem)
+static void compare_letters(const side *one, const side *two, ctr_problem *problem)
 {
-    const char *other;
-    if (ctr_shape_generation(two->shape, name, &other) > 0 && strcmp(name, other) != 0)
-        say_difference(one, two, "the letters of a counter", name, other, problem);
-}
-
-static void compare_names(const side *one, const side *two, ctr_problem *problem)
-{
-    for (int i = 0; i < one->shape->n_counters; i++)
-        compare_letters(one, two, ctr_shape_counter_name(one->shape, i), problem);
-    for (int i = 0; i < one->shape->n_gone; i++)
-        compare_letters(one, two, one->shape->gone[i].name, problem);
+    int64_t generation;
+    const char *name, *other;
+    for (int i = 0; (name = ctr_shape_ever(one->shape, i, &generation)); i++)
+        if (ctr_shape_generation(two->shape, name, &other) > 0 && strcmp(name, other) != 0)
+            say_difference(one, two, "the letters of a counter", name, other, problem);
 }
 
 static void compare_counters(const side *one, const side *two, ctr_problem *problem)
 {
     for (int i = 0; i < one->shape->n_counters; i++) {
         const ctr_column *counter = &one->shape->columns[one->shape->counters[i]];
-        if (ctr_agree_counter(two->shape, counter) >= 0) continue;
+        if (ctr_agree_counter(two->shape, counter->name, counter->generation) >= 0) continue;
         bool is_there = ctr_shape_counter(two->shape, counter->name) >= 0;
         ctr_problem_set(problem, SQLITE_ERROR, "the tables differ: %s has no counter %s%s",
                         two->file, counter->name, is_there ? " of this generation" : "");
@@ -86,7 +79,7 @@ int ctr_agree_keys(const ctr_shape *one, const char *a, const ctr_shape *two, co
 {
     side here = {one, a}, there = {two, b};
     if (problem->rc != SQLITE_OK || compare_keys(&here, &there, problem)) return problem->rc;
-    compare_names(&here, &there, problem);
+    compare_letters(&here, &there, problem);
     return problem->rc;
 }
 

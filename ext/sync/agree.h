@@ -19,6 +19,6 @@ int ctr_agree_check(const ctr_shape *one, const char *a, const ctr_shape *two, c
                     ctr_problem *problem);
 
 /* The counter of this name and this generation, or -1. */
-int ctr_agree_counter(const ctr_shape *shape, const ctr_column *counter);
+int ctr_agree_counter(const ctr_shape *shape, const char *name, int64_t generation);
 
 #endif

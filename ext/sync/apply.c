@@ -8,6 +8,7 @@
 #include "store/describe.h"
 #include "store/pack.h"
 #include "store/watch.h"
+#include "sync/agree.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -195,15 +196,6 @@ static int64_t present_generation(const ctr_apply *apply, const ctr_change *chan
     return present;
 }
 
-/* The counter to merge with; -1: it has gone on since the cell was written. */
-static int find_counter_of(const ctr_apply *apply, const ctr_change *change)
-{
-    int counter = ctr_shape_counter(&apply->merge.shape, change->column);
-    if (counter < 0) return -1;
-    const ctr_column *column = &apply->merge.shape.columns[apply->merge.shape.counters[counter]];
-    return column->generation == change->generation ? counter : -1;
-}
-
 /* A counter of a higher generation than here. The open table may be older than the stored one. */
 static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_post *post,
                           ctr_problem *problem)
@@ -251,6 +243,7 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_pos
     if (change->kind == CTR_CHANGE_CELL) open_change(change, &cell, problem);
     int64_t present = present_generation(apply, change, problem);
     unsigned transaction = ctr_guard_transaction(apply->guard);
+    int counter = -1;
     if (problem->rc != SQLITE_OK) return;
     bool rises = present < change->generation;
     if (rises) raise_counter(apply, change, post, problem);
@@ -258,7 +251,8 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_pos
     if (problem->rc != SQLITE_OK || change->kind == CTR_CHANGE_COUNTER) return;
 
     if (rises) prepare_change(apply, change, post, problem);
-    int counter = problem->rc == SQLITE_OK ? find_counter_of(apply, change) : -1;
+    if (problem->rc == SQLITE_OK) /* -1: the counter has gone on since the cell was written */
+        counter = ctr_agree_counter(&apply->merge.shape, change->column, change->generation);
     if (counter >= 0) merge_cell(apply, &cell, counter, post, problem);
     if (rises && problem->rc != SQLITE_OK) ctr_guard_spoil(apply->guard, transaction);
 }

@@ -24,7 +24,7 @@ typedef struct hashing {
 
 static const char *sorted_name(const hashing *job, int counter)
 {
-    return job->shape->columns[job->shape->counters[counter]].name;
+    return ctr_shape_counter_name(job->shape, counter);
 }
 
 static void sort_counters(hashing *job)
@@ -135,13 +135,9 @@ void ctr_digest_finish(const ctr_digest *digest, const ctr_packed *floors,
 /* The least name behind `last` among the counters that are of a later generation than the first. */
 static const char *next_name(const ctr_shape *shape, const char *last, int64_t *generation)
 {
-    const char *least = NULL;
-    for (int i = 0; i < shape->n_counters + shape->n_gone; i++) {
-        bool there = i < shape->n_counters;
-        const ctr_column *counter = there ? &shape->columns[shape->counters[i]] : NULL;
-        const ctr_gone *gone = there ? NULL : &shape->gone[i - shape->n_counters];
-        const char *name = there ? counter->name : gone->name;
-        int64_t of = there ? counter->generation : gone->generation;
+    int64_t of;
+    const char *least = NULL, *name;
+    for (int i = 0; (name = ctr_shape_ever(shape, i, &of)); i++) {
         if (of < 2 || (last && strcmp(name, last) <= 0)) continue;
         if (least && strcmp(name, least) >= 0) continue;
         least = name;

@@ -57,7 +57,8 @@ static void add_shard(holds_job *job, int counter, const ctr_cell *cell, const c
 static void look_up_shard(holds_job *job, int counter, const ctr_cell *cell, const ctr_shard *shard)
 {
     const ctr_column *column = &job->shape.columns[job->shape.counters[counter]];
-    int theirs = job->there ? ctr_agree_counter(&job->other_shape, column) : -1;
+    int theirs =
+        job->there ? ctr_agree_counter(&job->other_shape, column->name, column->generation) : -1;
     ctr_shard found;
     bool holds = theirs >= 0;
     if (holds) {

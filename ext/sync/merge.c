@@ -106,8 +106,7 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
     size_t size = ctr_cell_merge(mine, theirs, out);
     bool same = size == mine->size && (size == 0 || memcmp(out, mine->bytes, size) == 0);
     if (same) return problem->rc;
-    ctr_cell merged;
-    ctr_cell_open(&merged, out, size);
+    ctr_cell merged = ctr_cell_written(out, size);
     stats->cells_changed++;
     stats->shards_written += (int64_t)ctr_cell_news(&merged, mine);
     ctr_rows_set(rows, counter, size);

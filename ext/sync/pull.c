@@ -179,19 +179,17 @@ static int check_stored(const merge_job *job, bool news, ctr_problem *problem)
 static bool columns_are_new(const merge_job *job, const char *name, ctr_problem *problem)
 {
     bool any = false;
-    const char *spelling;
+    int64_t generation;
+    const char *known, *spelling;
     ctr_shape theirs = {0}, mine = {0};
     const ctr_source *source = job->pull->source;
     ctr_shape_read(&theirs, source->db, source->schema, job->theirs->name, problem);
     if (problem->rc == SQLITE_OK)
         ctr_shape_read(&mine, job->pull->db, job->pull->target, name, problem);
-    for (int i = 0; problem->rc == SQLITE_OK && i < theirs.n_counters; i++) {
-        const ctr_column *counter = &theirs.columns[theirs.counters[i]];
-        any = any || ctr_shape_generation(&mine, counter->name, &spelling) < counter->generation;
-    }
-    for (int i = 0; problem->rc == SQLITE_OK && i < theirs.n_gone; i++) {
-        const ctr_gone *gone = &theirs.gone[i];
-        any = any || ctr_shape_generation(&mine, gone->name, &spelling) < gone->generation;
+    for (int i = 0; problem->rc == SQLITE_OK && !any; i++) {
+        known = ctr_shape_ever(&theirs, i, &generation);
+        if (!known) break;
+        any = ctr_shape_generation(&mine, known, &spelling) < generation;
     }
     ctr_shape_close(&theirs);
     ctr_shape_close(&mine);
@@ -234,6 +232,13 @@ static int make_durable(file_pull *pull, ctr_problem *problem)
     return problem->rc;
 }
 
+/* The counter of the source that belongs to one of the target, or -1. */
+static int counterpart(const merge_job *job, int counter)
+{
+    const ctr_column *column = &job->to.shape.columns[job->to.shape.counters[counter]];
+    return ctr_agree_counter(&job->from, column->name, column->generation);
+}
+
 static void open_sides(merge_job *job, ctr_problem *problem)
 {
     const file_pull *pull = job->pull;
@@ -246,9 +251,7 @@ static void open_sides(merge_job *job, ctr_problem *problem)
     if (problem->rc != SQLITE_OK ||
         ctr_agree_keys(&job->from, "the giving file", &job->to.shape, "the taking file", problem))
         return;
-    for (int i = 0; i < job->to.shape.n_counters; i++)
-        job->counters[i] =
-            ctr_agree_counter(&job->from, &job->to.shape.columns[job->to.shape.counters[i]]);
+    for (int i = 0; i < job->to.shape.n_counters; i++) job->counters[i] = counterpart(job, i);
     ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem);
 }
 
@@ -279,6 +282,8 @@ static void take_counter(merge_job *job, const ctr_catalog_entry *mine, ctr_shap
 /* Generations first: whatever the marks say, rows are merged by them. */
 static void take_counters(merge_job *job, const ctr_catalog_entry *mine, ctr_problem *problem)
 {
+    int64_t generation;
+    const char *name;
     ctr_shape here = {0};
     const ctr_shape *from = &job->from;
     if (problem->rc == SQLITE_OK)
@@ -287,12 +292,8 @@ static void take_counters(merge_job *job, const ctr_catalog_entry *mine, ctr_pro
         ctr_shape_read(&here, job->pull->db, job->pull->target, mine->name, problem);
     if (problem->rc == SQLITE_OK)
         ctr_agree_keys(from, "the giving file", &here, "the taking file", problem);
-    for (int i = 0; i < from->n_counters && problem->rc == SQLITE_OK; i++) {
-        const ctr_column *counter = &from->columns[from->counters[i]];
-        take_counter(job, mine, &here, counter->name, counter->generation, problem);
-    }
-    for (int i = 0; i < from->n_gone && problem->rc == SQLITE_OK; i++)
-        take_counter(job, mine, &here, from->gone[i].name, from->gone[i].generation, problem);
+    for (int i = 0; problem->rc == SQLITE_OK && (name = ctr_shape_ever(from, i, &generation)); i++)
+        take_counter(job, mine, &here, name, generation, problem);
     ctr_shape_close(&here);
 }
 
