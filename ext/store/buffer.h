@@ -1,15 +1,14 @@
 /* store/buffer.h - rows that a transaction has counted in, until they are written.
  *
- * An INSERT finds its row once in a transaction and leaves it here; the next ones to the same key
- * add to the cells in memory. When all is written, each row is written once, in the order of
- * storage.
+ * An INSERT or UPDATE finds its row once in a transaction and leaves it here; the next ones to the
+ * same key add to the cells in memory. In the end each row is written once, in the order of storage.
  *
  *     by spelling   the values of a key as they were given -> entry; a key may be spelled in several
  *                   ways ('a' and 'A' under NOCASE), of which an entry has the first
  *     by row id     -> the same entries
  *     blocks        entries, spellings and cells, freed all at once
  *
- * Nothing here runs SQL; rows.c decides what is kept and when it is written.
+ * Nothing here runs SQL; deferred.c decides what is kept and when it is written.
  */
 #ifndef CTR_STORE_BUFFER_H
 #define CTR_STORE_BUFFER_H
@@ -56,8 +55,7 @@ ctr_entry *ctr_buffer_spelled(const ctr_buffer *buffer, uint64_t hash, const uin
 ctr_entry *ctr_buffer_row(const ctr_buffer *buffer, int64_t rowid);
 
 /* Keeps a row that is not there, with copies of its cells and of the spelling; 0 bytes of that: it
- * will be looked for by row id alone. NULL and a problem if
- * there is no memory. */
+ * will be looked for by row id alone. NULL and a problem if there is no memory. */
 ctr_entry *ctr_buffer_add(ctr_buffer *buffer, int64_t rowid, int64_t number, const ctr_cell *cells,
                           uint64_t hash, const uint8_t *spelling, size_t size,
                           ctr_problem *problem);
@@ -73,7 +71,7 @@ bool ctr_buffer_is_full(const ctr_buffer *buffer);
 /* Puts the entries into the order of their row ids. */
 void ctr_buffer_sort(ctr_buffer *buffer);
 
-/* Forgets all; what it has freed of memory it does not need at the next transaction. */
+/* Forgets all entries and frees their memory; small tables of look-ups stay for the next ones. */
 void ctr_buffer_clear(ctr_buffer *buffer);
 
 #endif

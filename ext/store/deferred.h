@@ -6,8 +6,9 @@
  *     ctr_deferred_discard   forgets it: the transaction was rolled back, or to a savepoint
  *
  * All that may be refused is refused before a row is kept, so what is left to fail is the disk and
- * memory; then the COMMIT fails. A savepoint finds nothing kept, so whatever is kept when one is
- * rolled back to belongs to what is taken back.
+ * memory; then the COMMIT fails. What is kept is written before a savepoint, so whatever is kept when
+ * one is rolled back to belongs to what is taken back; unless it could not be written then: that is
+ * older than the savepoint and stays kept (unsettled_depth, store/post.h).
  *
  * Nothing is kept of a table whose stored table has triggers: they run with each increment. Rows are
  * written by statements of one row, for what SQLite writes when a savepoint begins must need no

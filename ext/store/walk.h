@@ -1,8 +1,9 @@
 /* store/walk.h - the rows of a stored table, all or what has changed since a number.
  *
  *     ctr_walk_open(&walk, db, schema, table, shape, since, problem);
- *     while (ctr_walk_next(&walk, problem)) ... sqlite3_column_value(walk.row, CTR_WALK_COLUMNS +
- *     i) ... ctr_walk_close(&walk);
+ *     while (ctr_walk_next(&walk, problem))
+ *         value = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + i);
+ *     ctr_walk_close(&walk);
  *
  * All are read in the order of storage, for no collation of a foreign file is trusted; what has
  * changed, by the news of the table (store/news.h).

@@ -1,8 +1,10 @@
 /* sync/conflicts.h - shards in a merge that prove a fault of somebody's identity, and their record.
  *
- *     own      a shard under my current id that is ahead of mine: I have forgotten it, or have a
- *     twin source   the same under the id of the source, whose witness has gone back since it was
- *     pulled values   one clock with two values, under anybody's id: two files have written it
+ *     own        a shard under my current id that is ahead of mine: I have forgotten it, or I have a twin
+ *
+ *     source     the same under the id of the source, whose witness has gone back since it was pulled
+ *
+ *     values     one clock with two values, under anybody's id: two files have written it
  *
  * Under a name that was replaced, lower clocks are those of the file that had it before and prove
  * nothing, wherever they come from; clocks of a higher epoch are those of a successor.

@@ -3,7 +3,9 @@
  * Each row is hashed: its folded key (store/pack.h), then name and cell of each touched counter, in
  * the order of the names; SHA-1 as in counter_digest, 122 bits. The hashes are added up modulo
  * 2^128, and the sum, the number of rows, the floors and the generations of counters, in the order
- * of the names and but for those that are 1, are hashed once more. Deleted rows are rows. Against chance, not against somebody who makes up rows.
+ * of the names and but for those that are 1, are hashed once more. Deleted rows are rows.
+ *
+ * Against chance, not against somebody who makes up rows.
  */
 #ifndef CTR_SYNC_DIGEST_H
 #define CTR_SYNC_DIGEST_H
