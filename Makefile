@@ -66,7 +66,8 @@ build/tests/fault/%: tests/fault/%.c $(SOURCES:%.c=build/sanitized/%.o)
 	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
 		-lcmocka -lsqlite3 $(UUID) -o $@
 
-build/tests/run_process: tests/sql/run_process.c $(SOURCES:%.c=build/sanitized/%.o)
+build/tests/run_process: tests/sql/run_process.c tests/sql/script.c tests/sql/stage.c \
+		$(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
 	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """run_shell.py - runs the scripts of this folder in the sqlite3 shell: run_shell.py [-c case] file.sql ...
 
-The format of the scripts stands in run_process.c. Each case is one shell process with build/counter.so
+The format of the scripts stands in script.h. Each case is one shell process with build/counter.so
 loaded. The shell flushes stdout before it reads a line, so `.print` marks part the rows of one statement
 from those of the next; errors go to stderr with the line of their statement, which tells them apart.
 """

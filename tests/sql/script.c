@@ -1,0 +1,174 @@
+#define _XOPEN_SOURCE 700
+
+#include "script.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sqlite3.h>
+
+/* A script as it is read. */
+typedef struct reader {
+    script_file script;
+    int line;
+    FILE *statement; /* the one being read; NULL between statements */
+    char *text;
+    size_t size;
+    int statement_line;
+} reader;
+
+static void refuse(const reader *in, const char *what)
+{
+    fprintf(stderr, "%s:%d: %s\n", in->script.path, in->line, what);
+    exit(2);
+}
+
+/* Room for one more element behind n of them, zeroed. */
+static void *grow(void *array, size_t n, size_t size)
+{
+    char *grown = realloc(array, (n + 1) * size);
+    if (!grown) abort();
+    memset(grown + n * size, 0, size);
+    return grown;
+}
+
+static script_case *last_case(const reader *in)
+{
+    return in->script.n ? &in->script.cases[in->script.n - 1] : NULL;
+}
+
+static script_step *last_step(const reader *in)
+{
+    script_case *c = last_case(in);
+    return c && c->n ? &c->steps[c->n - 1] : NULL;
+}
+
+static void add_case(reader *in, const char *name)
+{
+    if (in->statement) refuse(in, "the statement before has no end");
+    in->script.cases = grow(in->script.cases, in->script.n, sizeof *in->script.cases);
+    in->script.cases[in->script.n++].name = strdup(name);
+}
+
+static void add_step(reader *in, bool is_directive, char *text, int line)
+{
+    script_case *c = last_case(in);
+    c->steps = grow(c->steps, c->n, sizeof *c->steps);
+    c->steps[c->n++] = (script_step){.is_directive = is_directive, .text = text, .line = line};
+}
+
+static void add_answer(reader *in, bool is_error, bool is_glob, const char *text)
+{
+    script_step *step = last_step(in);
+    if (!step || step->is_directive) refuse(in, "no statement before");
+    step->answers = grow(step->answers, step->n, sizeof *step->answers);
+    step->answers[step->n++] = (script_answer){is_error, is_glob, strdup(text), in->line};
+}
+
+static void add_to_statement(reader *in, const char *text)
+{
+    if (!in->statement) {
+        in->statement = open_memstream(&in->text, &in->size);
+        in->statement_line = in->line;
+    }
+    fprintf(in->statement, "%s\n", text);
+    fflush(in->statement);
+    size_t n = strlen(text);
+    if (n == 0 || text[n - 1] != ';' || !sqlite3_complete(in->text)) return;
+
+    fclose(in->statement);
+    in->statement = NULL;
+    add_step(in, false, in->text, in->statement_line);
+}
+
+static void add_directive(reader *in, const char *text)
+{
+    script_case *c = last_case(in);
+    if (strcmp(text, "shell-only") == 0)
+        c->shell_only = true;
+    else if (strcmp(text, "process-only") != 0)
+        add_step(in, true, strdup(text), in->line);
+}
+
+/* The text behind `prefix` and one space, NULL if the line does not begin so. */
+static const char *after(const char *text, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    if (strncmp(text, prefix, n) != 0) return NULL;
+    if (text[n] == 0) return text + n;
+    return text[n] == ' ' ? text + n + 1 : NULL;
+}
+
+static bool is_marked(const char *text)
+{
+    return strncmp(text, "--", 2) == 0 && text[2] && strchr("=~!@", text[2]);
+}
+
+static void add_marked(reader *in, const char *text)
+{
+    const char *rest;
+    if (in->statement) refuse(in, "the statement before has no end");
+    if ((rest = after(text, "--@")))
+        add_directive(in, rest);
+    else if ((rest = after(text, "--=")) || (rest = after(text, "--~")))
+        add_answer(in, false, text[2] == '~', rest);
+    else if ((rest = after(text, "--!")) || (rest = after(text, "--!~")))
+        add_answer(in, true, text[3] == '~', rest);
+    else
+        refuse(in, "not understood");
+}
+
+static void read_line(reader *in, const char *text)
+{
+    const char *name = after(text, "-- #");
+    if (name) {
+        add_case(in, name);
+    } else if (!in->statement && (*text == 0 || after(text, "--"))) {
+        return;
+    } else if (!last_case(in)) {
+        refuse(in, "a line outside of any case");
+    } else if (is_marked(text)) {
+        add_marked(in, text);
+    } else {
+        add_to_statement(in, text);
+    }
+}
+
+script_file script_read(const char *path)
+{
+    reader in = {.script.path = path};
+    FILE *file = fopen(path, "r");
+    if (!file) refuse(&in, "cannot be read");
+    char *text = NULL;
+    size_t room = 0;
+    ssize_t n;
+    while ((n = getline(&text, &room, file)) >= 0) {
+        in.line++;
+        if (n > 0 && text[n - 1] == '\n') text[n - 1] = 0;
+        read_line(&in, text);
+    }
+    if (in.statement) refuse(&in, "the last statement has no end");
+    free(text);
+    fclose(file);
+    return in.script;
+}
+
+static void free_step(script_step *step)
+{
+    for (size_t i = 0; i < step->n; i++) free(step->answers[i].text);
+    free(step->answers);
+    free(step->text);
+}
+
+void script_free(script_file *script)
+{
+    for (size_t i = 0; i < script->n; i++) {
+        script_case *c = &script->cases[i];
+        for (size_t k = 0; k < c->n; k++) free_step(&c->steps[k]);
+        free(c->steps);
+        free(c->name);
+    }
+    free(script->cases);
+    script->cases = NULL;
+    script->n = 0;
+}

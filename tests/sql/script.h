@@ -1,0 +1,52 @@
+/* script.h - reads the scripts of this folder.
+ *
+ *     -- # name            starts a case: an empty working directory, a new main.db, the extension
+ *     SELECT 1, NULL;      a statement; it ends with the line on which sqlite3_complete() says so
+ *     --= 1|NULL           a row that it gives, in order
+ *     --~ [0-9]|N*         a row that matches this GLOB pattern
+ *     --! message          the error that it ends with
+ *     --!~ glob            an error that matches this GLOB pattern
+ *     --@ directive        reopen, readonly, connection NAME, defensive on|off,
+ *                          trusted-schema on|off; directly under the name: shell-only, process-only
+ *     -- anything else     a comment
+ *
+ * A statement gives exactly the rows and the error that are written below it. A script that breaks
+ * these rules ends the process with a message.
+ */
+#ifndef TESTS_SQL_SCRIPT_H
+#define TESTS_SQL_SCRIPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct script_answer {
+    bool is_error, is_glob;
+    char *text;
+    int line;
+} script_answer;
+
+typedef struct script_step {
+    bool is_directive;
+    char *text;
+    int line;
+    script_answer *answers; /* rows in order, then the error */
+    size_t n;
+} script_step;
+
+typedef struct script_case {
+    char *name;
+    bool shell_only;
+    script_step *steps;
+    size_t n;
+} script_case;
+
+typedef struct script_file {
+    const char *path; /* borrowed */
+    script_case *cases;
+    size_t n;
+} script_file;
+
+script_file script_read(const char *path);
+void script_free(script_file *script);
+
+#endif
