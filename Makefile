@@ -71,12 +71,18 @@ build/tests/run_process: tests/sql/run_process.c tests/sql/script.c tests/sql/st
 	@mkdir -p $(@D)
 	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 
+FAULTS := run_faults witness allocations disk
+build/tests/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql/stage.c \
+		$(SOURCES:%.c=build/sanitized/%.o)
+	@mkdir -p $(@D)
+	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
+
 # A VFS to be loaded by Python, so without sanitizers.
 build/tests/powercut.so: tests/fault/powercut.c
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE $(CFLAGS) $(SHARED) -MMD -MP -MF $@.d $(filter %.c,$^) -o $@
 
-tests: $(CORE_TESTS) $(FAULT_TESTS) build/tests/run_process build/tests/powercut.so
+tests: $(CORE_TESTS) $(FAULT_TESTS) build/tests/run_process build/tests/run_faults build/tests/powercut.so
 
 # No warning in either build, by gcc and by clang.
 check-warnings: $(foreach cc,$(CHECKED_BY),$(SOURCES:%.c=build/check/$(cc)/so/%.o) \

@@ -103,8 +103,10 @@ static ctr_table *connect(sqlite3 *db, ctr_shared *shared, char *schema, char *n
 int ctr_table_report(ctr_problem *problem, char **message)
 {
     int rc = problem->rc;
-    if (rc != SQLITE_OK && rc != SQLITE_NOMEM && rc != SQLITE_SCHEMA)
+    if (rc != SQLITE_OK && rc != SQLITE_NOMEM && rc != SQLITE_SCHEMA) {
         *message = sqlite3_mprintf("%s", ctr_problem_text(problem));
+        if (!*message) rc = SQLITE_NOMEM;
+    }
     ctr_problem_close(problem);
     return rc;
 }

@@ -24,6 +24,8 @@ static void close_target(ctr_apply *apply)
 
 void ctr_apply_release(ctr_apply *apply)
 {
+    apply->ended = apply->busy;
+    if (apply->busy) return;
     close_target(apply);
     sqlite3_finalize(apply->born);
     apply->born = NULL;
@@ -257,11 +259,9 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_pos
     if (rises && problem->rc != SQLITE_OK) ctr_guard_spoil(apply->guard, transaction);
 }
 
-int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+static void apply_change(ctr_apply *apply, const ctr_change *change, ctr_post *post,
+                         ctr_problem *problem)
 {
-    ctr_post *post = ctr_guard_post(apply->guard, "main");
-    if (!post) return ctr_problem_nomem(problem);
-    if (ctr_deferred_settle(post, problem)) return problem->rc;
     if (prepare_change(apply, change, post, problem) == SQLITE_OK) {
         if (change->kind == CTR_CHANGE_FLOORS)
             ctr_floors_raise(&apply->merge.floors, apply->keys, problem);
@@ -270,5 +270,18 @@ int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *pr
     }
     sqlite3_reset(apply->values);
     ctr_problem_where(problem, "table %s", change->table);
+}
+
+/* Where a statement of ours has no memory, SQLite may roll the transaction back while we are at work
+ * here, and tells us so: what is open is closed when we are done. */
+int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+{
+    ctr_post *post = ctr_guard_post(apply->guard, "main");
+    if (!post) return ctr_problem_nomem(problem);
+    if (ctr_deferred_settle(post, problem)) return problem->rc;
+    apply->busy = true;
+    apply_change(apply, change, post, problem);
+    apply->busy = false;
+    if (apply->ended) ctr_apply_release(apply);
     return problem->rc;
 }

@@ -33,7 +33,8 @@ typedef struct ctr_apply {
     sqlite3 *db;
     ctr_guard *guard;
     ctr_conflicts conflicts;
-    bool open; /* is there a table in `merge`? */
+    bool open;        /* is there a table in `merge`? */
+    bool busy, ended; /* a change is at work; the transaction has ended since it began */
     ctr_merge merge;
     sqlite3_stmt *born; /* looks the table up again at each row */
     sqlite3_stmt *values;

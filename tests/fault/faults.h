@@ -1,0 +1,31 @@
+/* faults.h - what can be made to fail below SQLite, one call at a time.
+ *
+ *     arm(n, ever)    from now on the n-th call fails, n = 1, 2, …; all behind it too, if `ever`
+ *     disarm()        all succeed again; has any failed since?
+ *
+ * A kind is installed once, before SQLite is used. One thread.
+ */
+#ifndef TESTS_FAULT_FAULTS_H
+#define TESTS_FAULT_FAULTS_H
+
+#include <stdbool.h>
+
+typedef struct fault_kind {
+    const char *name;
+    void (*install)(void);
+    void (*arm)(long n, bool ever);
+    bool (*disarm)(void);
+    bool (*is_its_error)(int rc); /* may a statement end with this extended code? */
+} fault_kind;
+
+/* Allocations of SQLite and, through it, of the extension; lookaside is off. */
+extern const fault_kind allocation_faults;
+
+/* Calls of the disk: opens, reads, writes, syncs, truncations, locks and shared memory. It is a
+ * VFS, "faulty", over the default one, in whose place it stands. */
+extern const fault_kind disk_faults;
+
+/* A disk that has no more room: only writes are counted, the failing one writes its first half. */
+extern const fault_kind room_faults;
+
+#endif

@@ -1,0 +1,388 @@
+/* run_faults.c - runs the scripts of tests/sql/ with faults:
+ *
+ *     run_faults allocation|disk|room [-s stride] [-n nth] [-c case] file.sql ...
+ *
+ * Each statement of each case is run with its 1st, 2nd, 3rd … call failing, once, until a run meets
+ * no fault; then all over with that call and every later one failing. With a stride of 10 it is
+ * the n-th, n+10-th, …, n differing from statement to statement: a tenth of the work. With -n it is
+ * only the nth of each statement, to repeat one fault.
+ *
+ * After a fault the statement
+ *
+ *     has ended by the error of that fault, or well: with what the script says
+ *     outside of a transaction: has done all or nothing, as seen by its own connection and as
+ *     committed. If nothing, it is run again and gives what the script says
+ *     inside of one: has done nothing, or the transaction cannot be committed, and nothing of it is
+ *     there then
+ *
+ * and no file is damaged, all connections close, no memory is left. What a statement does is
+ * known from two runs of the case without faults; a step after which those differ, for it shows the
+ * time, or after which there is damage, for the script made it, is compared with nothing.
+ *
+ * Ids are not random here (uuid_generate_random is replaced), so that cells are equal, too.
+ */
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sanitizer/common_interface_defs.h>
+#include <uuid/uuid.h>
+
+#include "../sql/stage.h"
+#include "faults.h"
+#include "witness.h"
+
+/* What is there before each step of a case, and behind the last: without faults. */
+typedef struct course {
+    char **seen, **committed; /* NULL: not to be compared */
+    bool *sound, *in_transaction;
+    int *codes; /* of the statements */
+    bool holds; /* the case passes */
+} course;
+
+static const fault_kind *kind;
+static const char *file;
+static const script_case *played;
+static long stride = 1, first, only, faults_made;
+static size_t at;       /* the step that is tried */
+static size_t position; /* the step before which the stage stands */
+static bool for_ever;
+static long nth;
+static unsigned char next_id;
+static int cases_passed, cases_failed;
+
+void uuid_generate_random(uuid_t out)
+{
+    memset(out, 0x40, sizeof(uuid_t));
+    out[15] = next_id++;
+}
+
+static void say_where(void)
+{
+    fprintf(stderr, "%s:%d: died in %s, %s %ld%s\n", file, played->steps[at].line, played->name,
+            kind->name, nth, for_ever ? " and all later ones" : "");
+}
+
+static void fail(const char *what, const char *detail)
+{
+    stage_fail(played->steps[at].line, "%s %ld%s: %s%s", kind->name, nth,
+               for_ever ? " and all later ones" : "", what, detail);
+}
+
+/* ---- the case without faults ---- */
+
+static void begin(void)
+{
+    next_id = 0;
+    stage_open(file, played->name);
+}
+
+/* Returns how the statement ended. */
+static int play(const script_step *step, bool says)
+{
+    stage_outcome outcome;
+    if (step->is_directive) {
+        stage_direct(step);
+        return SQLITE_OK;
+    }
+    stage_run(step->text, &outcome);
+    if (says) stage_check(step, &outcome, true);
+    int rc = outcome.rc;
+    stage_forget(&outcome);
+    return rc;
+}
+
+static bool is_in_transaction(void)
+{
+    for (int i = 0; stage_nth_db(i); i++) {
+        if (!sqlite3_get_autocommit(stage_nth_db(i))) return true;
+    }
+    return false;
+}
+
+static bool is_sound(void)
+{
+    char *damage = witness_damage();
+    bool sound = !*damage;
+    free(damage);
+    return sound;
+}
+
+static void note(course *c, size_t step)
+{
+    c->seen[step] = witness_seen(stage_db());
+    c->committed[step] = witness_committed();
+    c->in_transaction[step] = is_in_transaction();
+}
+
+/* Keeps a text only if it is the same in the second run. */
+static void compare(char **kept, char *text)
+{
+    if (*kept && strcmp(*kept, text) != 0) {
+        free(*kept);
+        *kept = NULL;
+    }
+    free(text);
+}
+
+static course course_of(void)
+{
+    size_t n = played->n + 1;
+    course c = {.seen = calloc(n, sizeof *c.seen),
+                .committed = calloc(n, sizeof *c.committed),
+                .sound = calloc(n, 1),
+                .in_transaction = calloc(n, 1),
+                .codes = calloc(n, sizeof *c.codes)};
+    begin();
+    for (size_t i = 0; i < played->n; i++) {
+        note(&c, i);
+        c.codes[i] = play(&played->steps[i], true);
+    }
+    note(&c, played->n);
+    stage_close();
+    c.holds = !stage_failed();
+
+    begin();
+    for (size_t i = 0; i <= played->n; i++) {
+        compare(&c.seen[i], witness_seen(stage_db()));
+        compare(&c.committed[i], witness_committed());
+        c.sound[i] = !is_in_transaction() && is_sound();
+        if (i < played->n) play(&played->steps[i], false);
+    }
+    stage_close();
+    return c;
+}
+
+static void course_free(course *c)
+{
+    for (size_t i = 0; i <= played->n; i++) {
+        free(c->seen[i]);
+        free(c->committed[i]);
+    }
+    free(c->seen);
+    free(c->committed);
+    free(c->sound);
+    free(c->in_transaction);
+    free(c->codes);
+}
+
+/* ---- faults ---- */
+
+enum { NOWHERE = SIZE_MAX };
+
+static void leave(void)
+{
+    if (position != NOWHERE) stage_close();
+    position = NOWHERE;
+}
+
+/* Brings the stage before the step that is tried. */
+static void go_there(void)
+{
+    if (position != NOWHERE && position > at) leave();
+    if (position == NOWHERE) {
+        begin();
+        position = 0;
+    }
+    for (; position < at; position++) play(&played->steps[position], false);
+}
+
+static bool is_either(const char *text, const char *one, const char *other)
+{
+    return !one || !other || strcmp(text, one) == 0 || strcmp(text, other) == 0;
+}
+
+/* Compares what the connection sees with what it may see; is it as if the statement had not run? */
+static bool check_seen(const char *before, const char *after)
+{
+    char *seen = witness_seen(stage_db());
+    bool is_before = before && strcmp(seen, before) == 0;
+    if (!is_either(seen, before, after)) fail("neither all nor nothing was done:\n", seen);
+    free(seen);
+    return is_before;
+}
+
+static void check_files(const course *c, const char *before, const char *after)
+{
+    stage_close_connections();
+    char *committed = witness_committed();
+    if (!is_either(committed, before, after))
+        fail("neither all nor nothing was committed:\n", committed);
+    free(committed);
+
+    char *damage = witness_damage();
+    if (*damage && c->sound[at] && c->sound[at + 1]) fail("damage: ", damage);
+    free(damage);
+}
+
+/* The last step at which no transaction was open. */
+static size_t start_of_transaction(const course *c)
+{
+    size_t step = at;
+    while (step > 0 && c->in_transaction[step]) step--;
+    return step;
+}
+
+/* A fault in a transaction: what can be committed of it is as if the statement had not been run. */
+static void end_transaction(const course *c, bool ended_well)
+{
+    const char *before = c->seen[at], *after = c->seen[at + 1];
+    size_t start = start_of_transaction(c);
+    bool is_open = !sqlite3_get_autocommit(stage_db());
+    if (is_open && sqlite3_exec(stage_db(), "COMMIT", NULL, NULL, NULL) == SQLITE_OK) {
+        check_seen(ended_well ? after : before, ended_well ? after : before);
+        return;
+    }
+    if (!sqlite3_get_autocommit(stage_db())) sqlite3_exec(stage_db(), "ROLLBACK", NULL, NULL, NULL);
+    check_seen(c->seen[start], c->in_transaction[at + 1] ? c->seen[start] : after);
+}
+
+/* What a fault outside of a transaction has not done is done now. A BEGIN may have failed behind the
+ * point at which it began. */
+static void run_again(void)
+{
+    const script_step *step = &played->steps[at];
+    if (!sqlite3_get_autocommit(stage_db())) sqlite3_exec(stage_db(), "ROLLBACK", NULL, NULL, NULL);
+    stage_outcome again;
+    stage_run(step->text, &again);
+    if (!stage_check(step, &again, false))
+        fail("run again it does not give what the script says: ",
+             again.error ? again.error : again.rows);
+    stage_forget(&again);
+}
+
+/* Did the statement end as without a fault? Where there is no memory SQLite keeps the code of an
+ * error and may forget its words. */
+static bool is_as_told(const course *c, const stage_outcome *outcome)
+{
+    if (stage_check(&played->steps[at], outcome, false)) return true;
+    return outcome->rc != SQLITE_OK && outcome->rc == c->codes[at] &&
+           strcmp(outcome->error, sqlite3_errstr(outcome->rc)) == 0;
+}
+
+/* Several statements in one step, of which the first ones may have been done? */
+static bool is_compound(const script_step *step)
+{
+    const char *end = strchr(step->text, ';');
+    return end[strspn(end, "; \n")] && !strstr(step->text, "TRIGGER");
+}
+
+/* Looks at what a fault has left, and leaves it unless all stands before the step as it did. */
+static void judge(const course *c, const stage_outcome *outcome)
+{
+    bool as_told = is_as_told(c, outcome);
+    if (!as_told && !(outcome->rc != SQLITE_OK && kind->is_its_error(outcome->rc)))
+        fail("ended by ", outcome->error ? outcome->error : outcome->rows);
+
+    if (is_compound(&played->steps[at])) {
+        check_files(c, NULL, NULL);
+    } else if (c->in_transaction[at]) {
+        end_transaction(c, as_told);
+        check_files(c, NULL, NULL);
+    } else {
+        bool nothing = check_seen(c->seen[at], c->seen[at + 1]) && !as_told;
+        if (nothing && !is_in_transaction() && kind == &allocation_faults) return;
+        if (nothing) run_again();
+        check_files(c, c->committed[at], c->committed[at + 1]);
+    }
+    leave();
+}
+
+/* A run that has met no fault: what the ones before have left does not disturb it. */
+static void check_last_run(const course *c, const stage_outcome *outcome)
+{
+    position++;
+    if (!stage_check(&played->steps[at], outcome, false))
+        fail("not met, after those before: ", outcome->error ? outcome->error : outcome->rows);
+    if (c->sound[at + 1] && !is_in_transaction() && !is_sound()) fail("there is damage", "");
+}
+
+/* Runs the step that is tried with its nth call failing; did it have so many? */
+static bool run_with_fault(const course *c)
+{
+    stage_outcome outcome;
+    go_there();
+    kind->arm(nth, for_ever);
+    stage_run(played->steps[at].text, &outcome);
+    bool failed = kind->disarm();
+    faults_made += failed;
+    if (failed)
+        judge(c, &outcome);
+    else
+        check_last_run(c, &outcome);
+    stage_forget(&outcome);
+    return failed;
+}
+
+static void try_step(const course *c)
+{
+    for (int mode = 0; mode < 2; mode++) {
+        for_ever = mode;
+        first = first % stride + 1;
+        nth = only ? only : first;
+        while (!stage_failed() && run_with_fault(c)) nth += only ? LONG_MAX - only : stride;
+    }
+}
+
+static bool run_case(void)
+{
+    course c = course_of();
+    position = NOWHERE;
+    bool holds = c.holds;
+    for (at = 0; at < played->n && holds; at++) {
+        if (!played->steps[at].is_directive) try_step(&c);
+        holds = !stage_failed();
+    }
+    leave();
+    course_free(&c);
+    return holds && !stage_failed();
+}
+
+static void run_file(const char *path, const char *wanted)
+{
+    script_file script = script_read(path);
+    file = path;
+    for (size_t i = 0; i < script.n; i++) {
+        played = &script.cases[i];
+        if (played->shell_only || (wanted && strcmp(wanted, played->name) != 0)) continue;
+        if (run_case())
+            cases_passed++;
+        else
+            cases_failed++;
+    }
+    script_free(&script);
+}
+
+static const fault_kind *kind_named(const char *name)
+{
+    static const fault_kind *const kinds[] = {&allocation_faults, &disk_faults, &room_faults};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (name && strcmp(kinds[i]->name, name) == 0) return kinds[i];
+    }
+    fprintf(stderr,
+            "run_faults allocation|disk|room [-s stride] [-n nth] [-c case] file.sql ...\n");
+    exit(2);
+}
+
+int main(int argc, char **argv)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    __sanitizer_set_death_callback(say_where);
+    kind = kind_named(argc > 1 ? argv[1] : NULL);
+    kind->install();
+    stage_warm_up();
+    const char *wanted = NULL;
+    for (int i = 2; i < argc; i++) {
+        if (strcmp(argv[i], "-c") == 0 && i + 1 < argc)
+            wanted = argv[++i];
+        else if (strcmp(argv[i], "-s") == 0 && i + 1 < argc)
+            stride = atol(argv[++i]);
+        else if (strcmp(argv[i], "-n") == 0 && i + 1 < argc)
+            only = atol(argv[++i]);
+        else
+            run_file(argv[i], wanted);
+    }
+    printf("%ld faults\n%d passed, %d failed\n", faults_made, cases_passed, cases_failed);
+    return cases_failed > 0 || cases_passed == 0;
+}
