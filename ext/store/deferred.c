@@ -173,10 +173,20 @@ int ctr_deferred_settle(ctr_post *post, ctr_problem *problem)
 {
     ctr_rows *rows;
     while (problem->rc == SQLITE_OK && (rows = next_to_write(post))) {
-        if (write_kept(rows, problem)) return problem->rc;
-        forget_kept(rows);
+        rows->settling = true;
+        if (write_kept(rows, problem) == SQLITE_OK) forget_kept(rows);
+        rows->settling = false;
+        if (rows->abandoned) rows->abandoned(rows->owner);
     }
     return problem->rc;
+}
+
+bool ctr_deferred_outlives(ctr_rows *rows, void (*close)(void *owner), void *owner)
+{
+    if (!rows->settling) return false;
+    rows->abandoned = close;
+    rows->owner = owner;
+    return true;
 }
 
 void ctr_deferred_discard(ctr_post *post)

@@ -39,6 +39,11 @@ ctr_entry *ctr_deferred_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *p
 /* Changes the cells of the entry at hand. */
 int ctr_deferred_change(ctr_rows *rows, ctr_problem *problem);
 
+/* Before the rows are closed: are they being written? Then `close` is called when that is done. Where
+ * a write has no memory SQLite may roll the transaction back at once, and closes a table that was
+ * created in it; but the write may be on behalf of another table. */
+bool ctr_deferred_outlives(ctr_rows *rows, void (*close)(void *owner), void *owner);
+
 /* What is kept is forgotten for good. */
 void ctr_deferred_close(ctr_rows *rows);
 

@@ -217,6 +217,7 @@ char *ctr_shape_declaration(const ctr_shape *shape)
 void ctr_shape_create(const ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                       ctr_problem *problem)
 {
+    if (problem->rc != SQLITE_OK) return;
     char *definition = definition_list(shape), *keys = ctr_shape_key_list(shape),
          *floors = floor_list(shape);
     if (!definition || !keys || !floors) ctr_problem_nomem(problem);

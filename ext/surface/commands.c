@@ -13,11 +13,9 @@
  */
 #include <string.h>
 
-#include "store/catalog.h"
 #include "store/deferred.h"
 #include "store/describe.h"
-#include "store/identity.h"
-#include "store/walk.h"
+#include "surface/integrity.h"
 #include "surface/options.h"
 #include "surface/table.h"
 
@@ -106,67 +104,6 @@ static void delete_one(ctr_table *table, sqlite3_value **columns, int named, ctr
     if (delete_counter(table, named, problem) == SQLITE_OK) ctr_access_write(table, problem);
 }
 
-/* ---- integrity-check ------------------------------------------------------------------------- */
-
-static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
-{
-    int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
-    for (int i = 0; i < table->shape.n_columns; i++) {
-        const ctr_column *column = &table->shape.columns[i];
-        ctr_cell cell;
-        if (column->counter >= 0)
-            ctr_rows_open_cell(table->rows, row, CTR_WALK_COLUMNS + i, rowid, column->counter,
-                               &cell, problem);
-        else if (sqlite3_column_type(row, CTR_WALK_COLUMNS + i) == SQLITE_NULL)
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "key column %s is NULL in row %lld",
-                            column->name, (long long)rowid);
-    }
-}
-
-static void check_rows(ctr_table *table, ctr_problem *problem)
-{
-    ctr_walk walk;
-    ctr_walk_open(&walk, table->db, table->schema, table->name, &table->shape, 0, problem);
-    while (ctr_walk_next(&walk, problem)) check_row(table, walk.row, problem);
-    ctr_walk_close(&walk);
-}
-
-/* What this transaction has changed must be in the news before they are looked at. */
-static void check_news(ctr_table *table, ctr_problem *problem)
-{
-    if (table->rows->writing)
-        ctr_problem_set(
-            problem, SQLITE_ERROR,
-            "a trigger on a stored table cannot check it, for its row is half-way there");
-    if (ctr_news_flush(table->post, problem) == SQLITE_OK)
-        ctr_news_check(table->db, table->schema, table->name, problem);
-}
-
-static void check_pages(ctr_table *table, ctr_problem *problem)
-{
-    enum { CHECKS_ONE_TABLE = 3033000 };
-    if (sqlite3_libversion_number() < CHECKS_ONE_TABLE) return;
-    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_INTEGRITY);
-    while (ctr_run_row(&run, row)) {
-        const char *finding = (const char *)sqlite3_column_text(row, 0);
-        if (!finding || strcmp(finding, "ok") != 0)
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s", finding ? finding : "no finding");
-    }
-    sqlite3_finalize(row);
-}
-
-static void check_file(ctr_table *table, ctr_problem *problem)
-{
-    ctr_identity identity;
-    ctr_identity_read(&identity, table->db, table->schema, problem);
-    if (problem->rc == SQLITE_OK && !identity.present) ctr_identity_missing(table->schema, problem);
-    ctr_catalog_entry entry;
-    if (!ctr_catalog_named(&entry, table->db, table->schema, table->name, problem))
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the table is missing in counter_tables");
-    ctr_catalog_close_entry(&entry);
-}
-
 int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
                                ctr_problem *problem)
 {
@@ -176,6 +113,8 @@ int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, 
                             table->shape.columns[i].name);
     return problem->rc;
 }
+
+/* ---- integrity-check ------------------------------------------------------------------------- */
 
 /* Each replica by the command of its own table. */
 static void check_replicas(ctr_table *table, ctr_problem *problem)
@@ -201,10 +140,7 @@ static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_probl
         check_replicas(table, problem);
         return;
     }
-    check_file(table, problem);
-    check_rows(table, problem);
-    check_news(table, problem);
-    check_pages(table, problem);
+    ctr_integrity_check(table, CTR_INTEGRITY_ALONE, problem);
     ctr_problem_where(problem, "integrity-check");
 }
 

@@ -8,6 +8,7 @@
 #include "store/deferred.h"
 #include "store/succession.h"
 #include "surface/args.h"
+#include "surface/integrity.h"
 #include "surface/register.h"
 
 /* What SQLite passes to xCreate and xConnect. */
@@ -18,9 +19,9 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem)
     return ctr_arg_table_problem(&table->joined.base, table->name, problem);
 }
 
-static int table_disconnect(sqlite3_vtab *base)
+static void close_table(void *owner)
 {
-    ctr_table *table = (ctr_table *)base;
+    ctr_table *table = owner;
     ctr_stream_release(&table->streams);
     ctr_floors_release(&table->floors);
     ctr_requests_release(&table->requests);
@@ -29,8 +30,14 @@ static int table_disconnect(sqlite3_vtab *base)
     sqlite3_free(table->keys);
     sqlite3_free(table->schema);
     sqlite3_free(table->name);
-    sqlite3_free(base->zErrMsg); /* that of a DROP which failed; SQLite does not fetch it */
+    sqlite3_free(table->joined.base.zErrMsg); /* of a DROP that failed; SQLite does not fetch it */
     sqlite3_free(table);
+}
+
+static int table_disconnect(sqlite3_vtab *base)
+{
+    ctr_table *table = (ctr_table *)base;
+    if (!ctr_deferred_outlives(&table->own_rows, close_table, table)) close_table(table);
     return SQLITE_OK;
 }
 
@@ -126,7 +133,8 @@ static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
 
 void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem *problem)
 {
-    if (problem->rc == SQLITE_OK && ctr_declaration_reserves_table(name))
+    if (problem->rc != SQLITE_OK) return;
+    if (ctr_declaration_reserves_table(name))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "names that begin with counter_ are reserved, such as %s", name);
     for (int i = 0; i < shape->n_columns; i++) {
@@ -240,29 +248,30 @@ static int table_shadow_name(const char *suffix)
 
 int ctr_table_register(sqlite3 *db, ctr_shared *shared)
 {
-    static const sqlite3_module MODULE = {.iVersion = 3,
-                                          .xCreate = table_create,
-                                          .xConnect = table_connect,
-                                          .xBestIndex = ctr_plan_best_index,
-                                          .xDisconnect = table_disconnect,
-                                          .xDestroy = table_destroy,
-                                          .xOpen = ctr_scan_open,
-                                          .xClose = ctr_scan_close,
-                                          .xFilter = ctr_scan_filter,
-                                          .xNext = ctr_scan_next,
-                                          .xEof = ctr_scan_eof,
-                                          .xColumn = ctr_scan_column,
-                                          .xRowid = ctr_scan_rowid,
-                                          .xUpdate = ctr_write_update,
-                                          .xRename = table_rename,
-                                          .xBegin = ctr_joined_begin,
-                                          .xSync = ctr_joined_sync,
-                                          .xCommit = ctr_joined_commit,
-                                          .xRollback = ctr_joined_rollback,
-                                          .xSavepoint = ctr_joined_savepoint,
-                                          .xRelease = ctr_joined_release,
-                                          .xRollbackTo = ctr_joined_rollback_to,
-                                          .xShadowName = table_shadow_name};
-    return sqlite3_create_module_v2(db, "counter", &MODULE, ctr_shared_hold(shared),
+    static const ctr_integrity_module MODULE = {.module.iVersion = CTR_INTEGRITY_VERSION,
+                                                .module.xCreate = table_create,
+                                                .module.xConnect = table_connect,
+                                                .module.xBestIndex = ctr_plan_best_index,
+                                                .module.xDisconnect = table_disconnect,
+                                                .module.xDestroy = table_destroy,
+                                                .module.xOpen = ctr_scan_open,
+                                                .module.xClose = ctr_scan_close,
+                                                .module.xFilter = ctr_scan_filter,
+                                                .module.xNext = ctr_scan_next,
+                                                .module.xEof = ctr_scan_eof,
+                                                .module.xColumn = ctr_scan_column,
+                                                .module.xRowid = ctr_scan_rowid,
+                                                .module.xUpdate = ctr_write_update,
+                                                .module.xRename = table_rename,
+                                                .module.xBegin = ctr_joined_begin,
+                                                .module.xSync = ctr_joined_sync,
+                                                .module.xCommit = ctr_joined_commit,
+                                                .module.xRollback = ctr_joined_rollback,
+                                                .module.xSavepoint = ctr_joined_savepoint,
+                                                .module.xRelease = ctr_joined_release,
+                                                .module.xRollbackTo = ctr_joined_rollback_to,
+                                                .module.xShadowName = table_shadow_name,
+                                                .CTR_X_INTEGRITY = ctr_integrity_method};
+    return sqlite3_create_module_v2(db, "counter", &MODULE.module, ctr_shared_hold(shared),
                                     ctr_shared_drop);
 }

@@ -21,8 +21,10 @@ typedef struct fault_kind {
 /* Allocations of SQLite and, through it, of the extension; lookaside is off. */
 extern const fault_kind allocation_faults;
 
-/* Calls of the disk: opens, reads, writes, syncs, truncations, locks and shared memory. It is a
- * VFS, "faulty", over the default one, in whose place it stands. */
+/* For all kinds: a VFS, "faulty", over the default one and in its place. It syncs nothing. */
+void faults_install_disk(void);
+
+/* Calls of the disk: opens, reads, writes, syncs, truncations, locks and shared memory. */
 extern const fault_kind disk_faults;
 
 /* A disk that has no more room: only writes are counted, the failing one writes its first half. */

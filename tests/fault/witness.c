@@ -19,11 +19,10 @@
     " AND l.name NOT LIKE 'sqlite^_%%' ESCAPE '^' AND l.name NOT LIKE 'counter^_%%' ESCAPE '^'" \
     " ORDER BY l.name"
 
-/* Writes what a statement made by format gives, or its error; false if it has one. */
-static bool write_rows(FILE *out, sqlite3 *db, const char *format, const char *name,
-                       const char *second)
+/* Writes the rows of a statement, which is freed. That it cannot be read is told without words: they
+ * depend on what the connection has looked at before. */
+static void write_rows(FILE *out, sqlite3 *db, char *sql)
 {
-    char *sql = sqlite3_mprintf(format, name, second);
     sqlite3_stmt *row = NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &row, NULL);
     while (rc == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW) {
@@ -34,9 +33,22 @@ static bool write_rows(FILE *out, sqlite3 *db, const char *format, const char *n
         fputc('\n', out);
     }
     if (rc == SQLITE_OK) rc = sqlite3_finalize(row);
-    if (rc != SQLITE_OK) fprintf(out, "error: %s\n", sqlite3_errmsg(db));
+    if (rc != SQLITE_OK) fprintf(out, "error\n");
     sqlite3_free(sql);
-    return rc == SQLITE_OK;
+}
+
+/* "1, 2, 3", for as many columns as a table has: for the order of rows may be by chance. */
+static char *all_columns(sqlite3 *db, const char *table)
+{
+    sqlite3_stmt *row = NULL;
+    sqlite3_str *list = sqlite3_str_new(NULL);
+    char *sql = sqlite3_mprintf("SELECT * FROM %s", table);
+    sqlite3_prepare_v2(db, sql, -1, &row, NULL);
+    sqlite3_str_appendall(list, "1");
+    for (int i = 2; i <= sqlite3_column_count(row); i++) sqlite3_str_appendf(list, ", %d", i);
+    sqlite3_finalize(row);
+    sqlite3_free(sql);
+    return sqlite3_str_finish(list);
 }
 
 /* Calls `visit` for the tables of all schemas: "schema"."table", its name, is it a counter table? */
@@ -52,7 +64,7 @@ static void each_table(FILE *out, sqlite3 *db,
             visit(out, db, (const char *)sqlite3_column_text(tables, 0),
                   (const char *)sqlite3_column_text(tables, 1), sqlite3_column_int(tables, 2));
         if (rc == SQLITE_OK) rc = sqlite3_finalize(tables);
-        if (rc != SQLITE_OK) fprintf(out, "%s: error: %s\n", schema, sqlite3_errmsg(db));
+        if (rc != SQLITE_OK) fprintf(out, "%s: error\n", schema);
         sqlite3_free(sql);
     }
 }
@@ -60,22 +72,29 @@ static void each_table(FILE *out, sqlite3 *db,
 static void show_table(FILE *out, sqlite3 *db, const char *table, const char *name, bool counts)
 {
     (void)counts;
+    char *columns = all_columns(db, table);
     fprintf(out, "%s\n", table);
-    write_rows(out, db, "SELECT group_concat(name) FROM pragma_table_info(%Q)", name, NULL);
-    write_rows(out, db, "SELECT * FROM %s", table, NULL);
+    write_rows(out, db, sqlite3_mprintf("SELECT name FROM pragma_table_info(%Q)", name));
+    write_rows(out, db, sqlite3_mprintf("SELECT * FROM %s ORDER BY %s", table, columns));
+    sqlite3_free(columns);
 }
 
 /* Writes what is wrong. */
 static void check_table(FILE *out, sqlite3 *db, const char *table, const char *name, bool counts)
 {
-    if (counts)
-        write_rows(out, db, "INSERT INTO %s(\"%w\") VALUES ('integrity-check')", table, name);
+    char *error = NULL;
+    char *sql = sqlite3_mprintf("INSERT INTO %s(\"%w\") VALUES ('integrity-check')", table, name);
+    if (counts && sqlite3_exec(db, sql, NULL, NULL, &error) != SQLITE_OK)
+        fprintf(out, "%s\n", error);
+    sqlite3_free(error);
+    sqlite3_free(sql);
 }
 
 static void write_damage(FILE *out, sqlite3 *db)
 {
-    write_rows(out, db, "SELECT * FROM pragma_integrity_check WHERE integrity_check <> 'ok'%s%s",
-               "", "");
+    write_rows(
+        out, db,
+        sqlite3_mprintf("SELECT * FROM pragma_integrity_check WHERE integrity_check <> 'ok'"));
     each_table(out, db, check_table);
 }
 
