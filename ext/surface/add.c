@@ -170,7 +170,10 @@ static void add(sqlite3_context *ctx, const target *to, const char *column, sqli
     ctr_session session;
     ctr_problem refused = {SQLITE_OK, NULL};
     ctr_session_begin(&session, to->db, NULL, &refused);
-    add_and_read(ctx, to, column, argv, problem);
+    if (refused.rc == SQLITE_OK || refused.rc == SQLITE_ERROR)
+        add_and_read(ctx, to, column, argv, problem);
+    else
+        ctr_problem_set(problem, refused.rc, "%s", ctr_problem_text(&refused));
     ctr_session_end(&session, session.open ? problem : &refused);
     ctr_problem_close(&refused);
 }

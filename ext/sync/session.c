@@ -15,6 +15,17 @@ static int64_t user_version(ctr_run *run)
     return version;
 }
 
+/* Where a sync fails for want of memory there may be none to prepare what takes it back. */
+static void prepare_ends(ctr_session *session, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
+    sqlite3_finalize(session->release);
+    sqlite3_finalize(session->roll_back);
+    session->release = ctr_run_prepare(&run, CTR_SQL_SYNC_RELEASE);
+    session->roll_back =
+        ctr_run_prepare(&run, session->alone ? CTR_SQL_SYNC_ROLLBACK_ALL : CTR_SQL_SYNC_ROLLBACK);
+}
+
 /* In temp, which nobody else can have locked; a sync, which reads and locks main anyway, in main. */
 static void prepare_write(ctr_session *session, ctr_problem *problem)
 {
@@ -32,6 +43,7 @@ int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
 {
     *session = (ctr_session){.db = db, .sessions = sessions, .alone = sqlite3_get_autocommit(db)};
     prepare_write(session, problem);
+    prepare_ends(session, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;
 
     ctr_run run = ctr_run_on(db, "main", NULL, problem);
@@ -48,7 +60,9 @@ int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
 
 int ctr_session_renew(ctr_sessions *sessions, ctr_problem *problem)
 {
-    if (problem->rc == SQLITE_OK && sessions->running) prepare_write(sessions->running, problem);
+    if (problem->rc != SQLITE_OK || !sessions->running) return problem->rc;
+    prepare_write(sessions->running, problem);
+    prepare_ends(sessions->running, problem);
     return problem->rc;
 }
 
@@ -89,15 +103,17 @@ int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem)
     return problem->rc;
 }
 
+static int step_once(sqlite3_stmt *statement)
+{
+    sqlite3_step(statement);
+    return sqlite3_reset(statement) & 0xff;
+}
+
 static int roll_back(const ctr_session *session)
 {
-    ctr_problem undo = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(session->db, "main", NULL, &undo);
-    ctr_run_do(&run, session->alone ? CTR_SQL_SYNC_ROLLBACK_ALL : CTR_SQL_SYNC_ROLLBACK, NULL);
-    if (!session->alone) ctr_run_do(&run, CTR_SQL_SYNC_RELEASE, NULL);
-    int code = undo.rc & 0xff;
-    ctr_problem_close(&undo);
-    return code;
+    int rc = step_once(session->roll_back);
+    if (rc == SQLITE_OK && !session->alone) rc = step_once(session->release);
+    return rc;
 }
 
 /* An interrupt that lasts interrupts the write too, which takes everything back. One that came from
@@ -105,8 +121,7 @@ static int roll_back(const ctr_session *session)
 static void take_back(const ctr_session *session)
 {
     if (roll_back(session) != SQLITE_INTERRUPT) return;
-    sqlite3_step(session->write_nothing);
-    sqlite3_reset(session->write_nothing);
+    step_once(session->write_nothing);
     if (!sqlite3_get_autocommit(session->db)) roll_back(session);
 }
 
@@ -115,16 +130,18 @@ int ctr_session_end(ctr_session *session, ctr_problem *problem)
 {
     if (session->open) {
         ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
-        ctr_run_do(&run, CTR_SQL_SYNC_RELEASE, NULL);
+        ctr_run_row(&run, session->release);
+        sqlite3_reset(session->release);
         if (problem->rc != SQLITE_OK && !sqlite3_get_autocommit(session->db)) take_back(session);
     }
     if (session->spill > 0) {
-        ctr_problem kept = {SQLITE_OK,
-                            NULL}; /* an interrupt may keep it: only memory is at stake */
+        ctr_problem kept = {SQLITE_OK, NULL}; /* it may stay: only memory is at stake */
         set_spill(session->db, session->spill, &kept);
         ctr_problem_close(&kept);
     }
     sqlite3_finalize(session->write_nothing);
+    sqlite3_finalize(session->release);
+    sqlite3_finalize(session->roll_back);
     if (session->sessions) session->sessions->running = NULL;
     *session = (ctr_session){0};
     return problem->rc;

@@ -19,7 +19,7 @@
 typedef struct ctr_session {
     sqlite3 *db;
     struct ctr_sessions *sessions; /* borrowed */
-    sqlite3_stmt *write_nothing;
+    sqlite3_stmt *write_nothing, *release, *roll_back;
     bool open, alone; /* alone: in no transaction of the caller */
     int spill;        /* of main, to be set back; 0: nothing to set */
 } ctr_session;

@@ -1,11 +1,12 @@
 /* run_faults.c - runs the scripts of tests/sql/ with faults:
  *
- *     run_faults allocation|disk|room [-s stride] [-n nth] [-c case] file.sql ...
+ *     run_faults allocation|disk|room [-b] [-s stride] [-n nth] [-c case] file.sql ...
  *
  * Each statement of each case is run with its 1st, 2nd, 3rd … call failing, once, until a run meets
- * no fault; then all over with that call and every later one failing. With a stride of 10 it is
- * the n-th, n+10-th, …, n differing from statement to statement: a tenth of the work. With -n it is
- * only the nth of each statement, to repeat one fault.
+ * no fault; then all over with that call and every later one failing. Behind the 1,000th the gaps
+ * grow, n/20 at the n-th, for statements that go over many rows. With a stride of 10 it is the n-th,
+ * n+10-th, …, n differing from statement to statement: a tenth of the work. With -n it is only the
+ * nth of each statement, to repeat one fault.
  *
  * After a fault the statement
  *
@@ -18,6 +19,8 @@
  * and no file is damaged, all connections close, no memory is left. What a statement does is
  * known from two runs of the case without faults; a step after which those differ, for it shows the
  * time, or after which there is damage, for the script made it, is compared with nothing.
+ *
+ * With -b, blind, no database is looked at between the steps: for scripts about what looking costs.
  *
  * Ids are not random here (uuid_generate_random is replaced), so that cells are equal, too.
  */
@@ -38,6 +41,8 @@ typedef struct course {
     char **seen, **committed; /* NULL: not to be compared */
     bool *sound, *in_transaction;
     int *codes; /* of the statements */
+    char *kept
+        [2];    /* if the transaction were committed before the step that is tried, and behind it */
     bool holds; /* the case passes */
 } course;
 
@@ -47,7 +52,7 @@ static const script_case *played;
 static long stride = 1, first, only, faults_made;
 static size_t at;       /* the step that is tried */
 static size_t position; /* the step before which the stage stands */
-static bool for_ever;
+static bool for_ever, blind;
 static long nth;
 static unsigned char next_id;
 static int cases_passed, cases_failed;
@@ -111,15 +116,16 @@ static bool is_sound(void)
 
 static void note(course *c, size_t step)
 {
-    c->seen[step] = witness_seen(stage_db());
-    c->committed[step] = witness_committed();
-    c->in_transaction[step] = is_in_transaction();
+    if (!blind) c->seen[step] = witness_seen(stage_db());
+    if (!blind) c->committed[step] = witness_committed();
+    c->in_transaction[step] = !sqlite3_get_autocommit(stage_db());
 }
 
-/* Keeps a text only if it is the same in the second run. */
+/* Keeps a text only if it is the same in the second run, and all could be read: what cannot depends
+ * on what the connection has looked at before. */
 static void compare(char **kept, char *text)
 {
-    if (*kept && strcmp(*kept, text) != 0) {
+    if (*kept && (strcmp(*kept, text) != 0 || strstr(text, "error\n"))) {
         free(*kept);
         *kept = NULL;
     }
@@ -145,9 +151,9 @@ static course course_of(void)
 
     begin();
     for (size_t i = 0; i <= played->n; i++) {
-        compare(&c.seen[i], witness_seen(stage_db()));
-        compare(&c.committed[i], witness_committed());
-        c.sound[i] = !is_in_transaction() && is_sound();
+        if (!blind) compare(&c.seen[i], witness_seen(stage_db()));
+        if (!blind) compare(&c.committed[i], witness_committed());
+        c.sound[i] = !blind && !is_in_transaction() && is_sound();
         if (i < played->n) play(&played->steps[i], false);
     }
     stage_close();
@@ -165,6 +171,8 @@ static void course_free(course *c)
     free(c->sound);
     free(c->in_transaction);
     free(c->codes);
+    free(c->kept[0]);
+    free(c->kept[1]);
 }
 
 /* ---- faults ---- */
@@ -196,6 +204,7 @@ static bool is_either(const char *text, const char *one, const char *other)
 /* Compares what the connection sees with what it may see; is it as if the statement had not run? */
 static bool check_seen(const char *before, const char *after)
 {
+    if (blind) return true;
     char *seen = witness_seen(stage_db());
     bool is_before = before && strcmp(seen, before) == 0;
     if (!is_either(seen, before, after)) fail("neither all nor nothing was done:\n", seen);
@@ -206,6 +215,7 @@ static bool check_seen(const char *before, const char *after)
 static void check_files(const course *c, const char *before, const char *after)
 {
     stage_close_connections();
+    if (blind) return;
     char *committed = witness_committed();
     if (!is_either(committed, before, after))
         fail("neither all nor nothing was committed:\n", committed);
@@ -216,26 +226,45 @@ static void check_files(const course *c, const char *before, const char *after)
     free(damage);
 }
 
-/* The last step at which no transaction was open. */
-static size_t start_of_transaction(const course *c)
+/* What can be seen at the last step at which no transaction was open; NULL where connections go side
+ * by side. */
+static const char *seen_at_start(const course *c)
 {
     size_t step = at;
     while (step > 0 && c->in_transaction[step]) step--;
-    return step;
+    return stage_nth_db(1) ? NULL : c->seen[step];
+}
+
+/* What can be seen if the transaction is committed before a step, for a COMMIT may run triggers; to
+ * be freed. NULL: it cannot be committed, or it is not to be compared. */
+static char *seen_if_committed(const course *c, size_t step)
+{
+    char *seen = NULL;
+    begin();
+    for (size_t i = 0; i < step; i++) play(&played->steps[i], false);
+    if (sqlite3_get_autocommit(stage_db()) ||
+        sqlite3_exec(stage_db(), "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+        seen = witness_seen(stage_db());
+    stage_close();
+    if (seen && !c->seen[step]) {
+        free(seen);
+        seen = NULL;
+    }
+    return seen;
 }
 
 /* A fault in a transaction: what can be committed of it is as if the statement had not been run. */
 static void end_transaction(const course *c, bool ended_well)
 {
-    const char *before = c->seen[at], *after = c->seen[at + 1];
-    size_t start = start_of_transaction(c);
+    const char *start = seen_at_start(c), *after = c->seen[at + 1];
     bool is_open = !sqlite3_get_autocommit(stage_db());
     if (is_open && sqlite3_exec(stage_db(), "COMMIT", NULL, NULL, NULL) == SQLITE_OK) {
-        check_seen(ended_well ? after : before, ended_well ? after : before);
+        const char *kept = c->kept[ended_well];
+        check_seen(kept, kept);
         return;
     }
     if (!sqlite3_get_autocommit(stage_db())) sqlite3_exec(stage_db(), "ROLLBACK", NULL, NULL, NULL);
-    check_seen(c->seen[start], c->in_transaction[at + 1] ? c->seen[start] : after);
+    check_seen(start, c->in_transaction[at + 1] ? start : after);
 }
 
 /* What a fault outside of a transaction has not done is done now. A BEGIN may have failed behind the
@@ -252,11 +281,14 @@ static void run_again(void)
     stage_forget(&again);
 }
 
-/* Did the statement end as without a fault? Where there is no memory SQLite keeps the code of an
- * error and may forget its words. */
+/* Has it done what it does? Where there is no memory SQLite keeps the code of an error and may forget
+ * its words. What is done by a SELECT is done before its first row, so an error behind the last one
+ * comes too late. */
 static bool is_as_told(const course *c, const stage_outcome *outcome)
 {
+    const stage_outcome rows = {.rows = outcome->rows};
     if (stage_check(&played->steps[at], outcome, false)) return true;
+    if (*outcome->rows && stage_check(&played->steps[at], &rows, false)) return true;
     return outcome->rc != SQLITE_OK && outcome->rc == c->codes[at] &&
            strcmp(outcome->error, sqlite3_errstr(outcome->rc)) == 0;
 }
@@ -280,7 +312,7 @@ static bool is_visible(const course *c)
 static bool stands_as_before(const course *c)
 {
     const char *text = played->steps[at].text;
-    return kind == &allocation_faults && !is_in_transaction() &&
+    return kind == &allocation_faults && !blind && !is_in_transaction() &&
            (strncmp(text, "SELECT", 6) == 0 || is_visible(c));
 }
 
@@ -331,13 +363,24 @@ static bool run_with_fault(const course *c)
     return failed;
 }
 
-static void try_step(const course *c)
+static long next_after(long n)
 {
+    return n + stride + (n > 1000 ? n / 20 : 0);
+}
+
+static void try_step(course *c)
+{
+    bool compares = !blind && c->in_transaction[at];
+    if (compares) leave();
+    for (int i = 0; i < 2; i++) {
+        free(c->kept[i]);
+        c->kept[i] = compares ? seen_if_committed(c, at + (size_t)i) : NULL;
+    }
     for (int mode = 0; mode < 2; mode++) {
         for_ever = mode;
         first = first % stride + 1;
         nth = only ? only : first;
-        while (!stage_failed() && run_with_fault(c)) nth += only ? LONG_MAX - only : stride;
+        while (!stage_failed() && run_with_fault(c)) nth = only ? LONG_MAX : next_after(nth);
     }
 }
 
@@ -377,7 +420,7 @@ static const fault_kind *kind_named(const char *name)
         if (name && strcmp(kinds[i]->name, name) == 0) return kinds[i];
     }
     fprintf(stderr,
-            "run_faults allocation|disk|room [-s stride] [-n nth] [-c case] file.sql ...\n");
+            "run_faults allocation|disk|room [-b] [-s stride] [-n nth] [-c case] file.sql ...\n");
     exit(2);
 }
 
@@ -393,6 +436,8 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc; i++) {
         if (strcmp(argv[i], "-c") == 0 && i + 1 < argc)
             wanted = argv[++i];
+        else if (strcmp(argv[i], "-b") == 0)
+            blind = true;
         else if (strcmp(argv[i], "-s") == 0 && i + 1 < argc)
             stride = atol(argv[++i]);
         else if (strcmp(argv[i], "-n") == 0 && i + 1 < argc)

@@ -125,8 +125,12 @@ INSERT INTO v(v, k) VALUES('forget requests 1', 'x');
 
 -- # counter-add-adds-and-returns-the-new-value
 CREATE VIRTUAL TABLE v USING counter(k TEXT, j INTEGER, a COUNTER, b COUNTER, PRIMARY KEY(j, k));
-SELECT counter_add('v', 'a', 5, 1, 'x'), counter_add('main.v', 'A', -2, 1, 'x'), counter_add('V', 'b', 7, 2, 12);
---= 5|3|7
+SELECT counter_add('v', 'a', 5, 1, 'x');
+--= 5
+SELECT counter_add('main.v', 'A', -2, 1, 'x');
+--= 3
+SELECT counter_add('V', 'b', 7, 2, 12);
+--= 7
 SELECT * FROM v ORDER BY j;
 --= x|1|3|0
 --= 12|2|0|7

@@ -172,11 +172,22 @@ void stage_direct(const script_step *directive)
 
 /* ---- statements and what they give ---- */
 
+/* Integers are not made texts by SQLite, which needs memory for that: a fault then would be ours. */
+static void write_value(FILE *out, sqlite3_stmt *stmt, int i)
+{
+    if (sqlite3_column_type(stmt, i) == SQLITE_INTEGER) {
+        fprintf(out, "%lld", (long long)sqlite3_column_int64(stmt, i));
+        return;
+    }
+    const char *text = (const char *)sqlite3_column_text(stmt, i);
+    fprintf(out, "%s", text ? text : "NULL");
+}
+
 static void write_row(FILE *out, sqlite3_stmt *stmt)
 {
     for (int i = 0; i < sqlite3_column_count(stmt); i++) {
-        const char *text = (const char *)sqlite3_column_text(stmt, i);
-        fprintf(out, "%s%s", i ? "|" : "", text ? text : "NULL");
+        if (i) fputc('|', out);
+        write_value(out, stmt, i);
     }
     fputc('\n', out);
 }
