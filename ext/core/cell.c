@@ -236,28 +236,28 @@ ctr_status ctr_cell_reset(const ctr_cell *cell, uint8_t *out, size_t *size)
 /* ---- two cells ------------------------------------------------------------------------------- */
 
 /* A walk over the shards of one cell, for loops over two. */
-typedef struct walk {
+typedef struct shard_walk {
     const ctr_cell *cell;
     size_t at;
     ctr_shard shard;
     bool more;
-} walk;
+} shard_walk;
 
-static walk walk_open(const ctr_cell *cell)
+static shard_walk walk_open(const ctr_cell *cell)
 {
-    walk w = {.cell = cell};
+    shard_walk w = {.cell = cell};
     w.more = ctr_cell_next(cell, &w.at, &w.shard);
     return w;
 }
 
-static void walk_on(walk *w)
+static void walk_on(shard_walk *w)
 {
     w->more = ctr_cell_next(w->cell, &w->at, &w->shard);
 }
 
 /* Where the two walks stand: < 0 if the id under a comes first or b is at its end, 0 if both have
  * it. One of them has more. */
-static int walk_order(const walk *a, const walk *b)
+static int walk_order(const shard_walk *a, const shard_walk *b)
 {
     if (!a->more) return 1;
     if (!b->more) return -1;
@@ -271,7 +271,7 @@ size_t ctr_cell_merge(const ctr_cell *a, const ctr_cell *b, uint8_t *out)
     if (b->size == 0) return copy_cell(a, out);
 
     uint8_t *end = put_header(out, a->life);
-    walk left = walk_open(a), right = walk_open(b);
+    shard_walk left = walk_open(a), right = walk_open(b);
     while (left.more || right.more) {
         int order = walk_order(&left, &right);
         bool take_left = order < 0 || (order == 0 && ctr_shard_beats(&left.shard, &right.shard));
@@ -286,7 +286,8 @@ size_t ctr_cell_news(const ctr_cell *merged, const ctr_cell *mine)
 {
     size_t n = 0;
     const ctr_cell none = ctr_cell_untouched();
-    walk left = walk_open(merged), right = walk_open(merged->life == mine->life ? mine : &none);
+    shard_walk left = walk_open(merged),
+               right = walk_open(merged->life == mine->life ? mine : &none);
     while (left.more) {
         int order = walk_order(&left, &right);
         bool same = order == 0 && left.shard.clock == right.shard.clock &&
@@ -302,7 +303,7 @@ size_t ctr_cell_conflicts(const ctr_cell *a, const ctr_cell *b)
 {
     if (a->life != b->life) return 0;
     size_t n = 0;
-    walk left = walk_open(a), right = walk_open(b);
+    shard_walk left = walk_open(a), right = walk_open(b);
     while (left.more && right.more) {
         int order = walk_order(&left, &right);
         if (order == 0 && left.shard.clock == right.shard.clock)
@@ -318,7 +319,7 @@ ctr_order ctr_cell_compare(const ctr_cell *a, const ctr_cell *b)
     if (a->life != b->life) return a->life > b->life ? CTR_GREATER : CTR_LESS;
 
     bool greater = false, less = false;
-    walk left = walk_open(a), right = walk_open(b);
+    shard_walk left = walk_open(a), right = walk_open(b);
     while (left.more || right.more) {
         int order = walk_order(&left, &right);
         if (order < 0) greater = true;
@@ -342,7 +343,7 @@ size_t ctr_cell_diff(const ctr_cell *cell, const ctr_cell *known, uint8_t *out)
     if (cell->life < known->life || cell->size == 0) return 0;
 
     uint8_t *start = put_header(out, cell->life), *end = start;
-    walk left = walk_open(cell), right = walk_open(known);
+    shard_walk left = walk_open(cell), right = walk_open(known);
     while (left.more) {
         int order = walk_order(&left, &right);
         if (order < 0 || (order == 0 && ctr_shard_beats(&left.shard, &right.shard)))

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const char DIGITS[] = "0123456789abcdef";
+static const char HEX_DIGITS[] = "0123456789abcdef";
 
 /* A hyphen stands before bytes 4, 6, 8 and 10. */
 static bool hyphen_before(int byte)
@@ -15,8 +15,8 @@ void ctr_id_to_text(const uint8_t id[CTR_ID_SIZE], char text[CTR_ID_TEXT_SIZE])
 {
     for (int i = 0; i < CTR_ID_SIZE; i++) {
         if (hyphen_before(i)) *text++ = '-';
-        *text++ = DIGITS[id[i] >> 4];
-        *text++ = DIGITS[id[i] & 15];
+        *text++ = HEX_DIGITS[id[i] >> 4];
+        *text++ = HEX_DIGITS[id[i] & 15];
     }
     *text = '\0';
 }

@@ -445,31 +445,31 @@ int ctr_news_flush(ctr_post *post, ctr_problem *problem)
 /* ---- checking -------------------------------------------------------------------------------- */
 
 /* A row id and the highest number under which it is in the news. */
-typedef struct known {
+typedef struct known_number {
     int64_t id, number;
-} known;
+} known_number;
 
 static int by_id(const void *a, const void *b)
 {
-    const known *x = a, *y = b;
+    const known_number *x = a, *y = b;
     if (x->id != y->id) return x->id < y->id ? -1 : 1;
     return (x->number > y->number) - (x->number < y->number);
 }
 
-static known *read_known(ctr_run *run, const char *table, size_t *n, ctr_problem *problem)
+static known_number *read_known(ctr_run *run, const char *table, size_t *n, ctr_problem *problem)
 {
-    known *all = NULL;
+    known_number *all = NULL;
     *n = 0;
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NEWS_SINCE);
     if (row) sqlite3_bind_int64(row, 1, 1);
     while (ctr_run_row(run, row)) {
         ctr_ids ids = {0};
         take_ids(&ids, row, table, problem);
-        known *more = sqlite3_realloc64(all, (*n + ids.n + 1) * sizeof *more);
+        known_number *more = sqlite3_realloc64(all, (*n + ids.n + 1) * sizeof *more);
         if (!more) ctr_problem_nomem(problem);
         if (more) all = more;
         for (size_t i = 0; more && i < ids.n; i++)
-            all[(*n)++] = (known){ids.ids[i], sqlite3_column_int64(row, 0) >> NUMBER_SHIFT};
+            all[(*n)++] = (known_number){ids.ids[i], sqlite3_column_int64(row, 0) >> NUMBER_SHIFT};
         sqlite3_free(ids.ids);
     }
     sqlite3_finalize(row);
@@ -481,7 +481,7 @@ int ctr_news_check(sqlite3 *db, const char *schema, const char *table, ctr_probl
 {
     size_t n, at = 0;
     ctr_run run = ctr_run_on(db, schema, table, problem);
-    known *all = read_known(&run, table, &n, problem);
+    known_number *all = read_known(&run, table, &n, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_NEWS_NUMBERS);
     while (ctr_run_row(&run, row)) {
         int64_t id = sqlite3_column_int64(row, 0), number = sqlite3_column_int64(row, 1);

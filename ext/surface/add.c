@@ -14,9 +14,9 @@
 #include "surface/register.h"
 #include "sync/session.h"
 
-static const char NAME[] = "counter_add";
+static const char COUNTER_ADD[] = "counter_add";
 
-enum { ARG_TABLE, ARG_COLUMN, ARG_N, ARG_KEYS };
+enum { ADD_TABLE, ADD_COLUMN, ADD_N, ADD_KEYS };
 
 /* The table that is meant, and its columns. */
 typedef struct target {
@@ -154,10 +154,10 @@ static void add_and_read(sqlite3_context *ctx, const target *to, const char *col
                          sqlite3_value **argv, ctr_problem *problem)
 {
     sqlite3_stmt *insert = prepare_insert(to, column, problem);
-    run_with(to, insert, argv + ARG_KEYS, argv[ARG_N], problem);
+    run_with(to, insert, argv + ADD_KEYS, argv[ADD_N], problem);
     sqlite3_finalize(insert);
     sqlite3_stmt *select = prepare_select(to, column, problem);
-    if (run_with(to, select, argv + ARG_KEYS, NULL, problem))
+    if (run_with(to, select, argv + ADD_KEYS, NULL, problem))
         sqlite3_result_value(ctx, sqlite3_column_value(select, 0));
     sqlite3_finalize(select);
 }
@@ -183,32 +183,33 @@ static void add(sqlite3_context *ctx, const target *to, const char *column, sqli
 static const char *text_argument(sqlite3_context *ctx, const char *what, sqlite3_value *value)
 {
     if (sqlite3_value_type(value) == SQLITE_TEXT) return (const char *)sqlite3_value_text(value);
-    ctr_arg_refuse(ctx, NAME, what, "TEXT", value);
+    ctr_arg_refuse(ctx, COUNTER_ADD, what, "TEXT", value);
     return NULL;
 }
 
 static void fn_add(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     int64_t n;
-    if (argc < ARG_KEYS) {
-        ctr_arg_error(ctx, "%s: it takes the table, the counter, what to add, and the key", NAME);
+    if (argc < ADD_KEYS) {
+        ctr_arg_error(ctx, "%s: it takes the table, the counter, what to add, and the key",
+                      COUNTER_ADD);
         return;
     }
-    const char *table = text_argument(ctx, "the table", argv[ARG_TABLE]);
-    const char *column = table ? text_argument(ctx, "the counter", argv[ARG_COLUMN]) : NULL;
+    const char *table = text_argument(ctx, "the table", argv[ADD_TABLE]);
+    const char *column = table ? text_argument(ctx, "the counter", argv[ADD_COLUMN]) : NULL;
     if (!table || !column) return;
-    if (!ctr_arg_integer(ctx, NAME, "n", argv[ARG_N], INT64_MIN, INT64_MAX, &n)) return;
+    if (!ctr_arg_integer(ctx, COUNTER_ADD, "n", argv[ADD_N], INT64_MIN, INT64_MAX, &n)) return;
     ctr_problem problem = {SQLITE_OK, NULL};
     target to = {.db = sqlite3_context_db_handle(ctx)};
     find_table(&to, sqlite3_user_data(ctx), table, &problem);
-    check_arguments(&to, column, argc - ARG_KEYS, &problem);
+    check_arguments(&to, column, argc - ADD_KEYS, &problem);
     if (problem.rc == SQLITE_OK) add(ctx, &to, column, argv, &problem);
     close_table_found(&to);
-    ctr_arg_problem(ctx, NAME, &problem);
+    ctr_arg_problem(ctx, COUNTER_ADD, &problem);
 }
 
 int ctr_add_register(sqlite3 *db, ctr_shared *shared)
 {
-    return sqlite3_create_function_v2(db, NAME, -1, CTR_ADMIN, ctr_shared_hold(shared), fn_add,
-                                      NULL, NULL, ctr_shared_drop);
+    return sqlite3_create_function_v2(db, COUNTER_ADD, -1, CTR_ADMIN, ctr_shared_hold(shared),
+                                      fn_add, NULL, NULL, ctr_shared_drop);
 }

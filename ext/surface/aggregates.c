@@ -12,16 +12,16 @@
 
 /* ---- counter_merge --------------------------------------------------------------------------- */
 
-typedef struct merged {
+typedef struct merged_cell {
     uint8_t *bytes; /* owned */
     size_t size;
-} merged;
+} merged_cell;
 
 static void merge_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
     ctr_cell cell, so_far = ctr_cell_untouched();
-    merged *state = sqlite3_aggregate_context(ctx, sizeof *state);
+    merged_cell *state = sqlite3_aggregate_context(ctx, sizeof *state);
     if (!state) {
         sqlite3_result_error_nomem(ctx);
         return;
@@ -40,7 +40,7 @@ static void merge_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 static void merge_final(sqlite3_context *ctx)
 {
-    merged *state = sqlite3_aggregate_context(ctx, 0);
+    merged_cell *state = sqlite3_aggregate_context(ctx, 0);
     if (state && state->size > 0)
         sqlite3_result_blob64(ctx, state->bytes, state->size, sqlite3_free);
 }

@@ -16,7 +16,7 @@
 #include "surface/register.h"
 #include "surface/table.h"
 
-enum { ARG_SCHEMA = 1, ARG_TABLE = 2, ARG_CLAUSES = 3 };
+enum { CLUSTER_SCHEMA = 1, CLUSTER_TABLE = 2, CLUSTER_CLAUSES = 3 };
 
 static int cluster_disconnect(sqlite3_vtab *base)
 {
@@ -93,8 +93,8 @@ static ctr_table *make_table(sqlite3 *db, ctr_shared *shared, const char *const 
     table->joined.guard = shared->guard;
     table->clusters = &shared->clusters;
     table->rows = &table->own_rows;
-    table->schema = sqlite3_mprintf("%s", argv[ARG_SCHEMA]);
-    table->name = sqlite3_mprintf("%s", argv[ARG_TABLE]);
+    table->schema = sqlite3_mprintf("%s", argv[CLUSTER_SCHEMA]);
+    table->name = sqlite3_mprintf("%s", argv[CLUSTER_TABLE]);
     if (!table->schema || !table->name) ctr_problem_nomem(problem);
     sqlite3_randomness(CTR_MARKER_SECRET, table->secret);
     return table;
@@ -110,7 +110,7 @@ static int start_cluster(sqlite3 *db, ctr_shared *shared, int argc, const char *
         ctr_problem_set(&problem, SQLITE_ERROR,
                         "a cluster belongs to a connection: CREATE VIRTUAL TABLE temp.%s",
                         table->name);
-    ctr_options_read(&options, argc - ARG_CLAUSES, argv + ARG_CLAUSES, &problem);
+    ctr_options_read(&options, argc - CLUSTER_CLAUSES, argv + CLUSTER_CLAUSES, &problem);
     if (problem.rc == SQLITE_OK) open_front(table, shared, &options, is_new, &problem);
     ctr_options_close(&options);
     if (problem.rc == SQLITE_OK) {

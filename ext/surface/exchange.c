@@ -16,12 +16,12 @@
 #include "sync/session.h"
 
 /* What a table's name stands for. */
-typedef struct direction {
+typedef struct exchange_way {
     const char *function;
     bool takes, gives; /* main takes, main gives */
-} direction;
+} exchange_way;
 
-static const direction DIRECTIONS[] = {
+static const exchange_way DIRECTIONS[] = {
     {"counter_pull", true, false}, {"counter_push", false, true}, {"counter_sync", true, true}};
 
 /* ---- the work -------------------------------------------------------------------------------- */
@@ -32,7 +32,7 @@ static int refuse_main(ctr_problem *problem)
 }
 
 /* What the call reads: the peer, unless it only takes; main, if it gives. */
-static int open_sources(sqlite3 *db, const direction *way, const char *peer, ctr_source *theirs,
+static int open_sources(sqlite3 *db, const exchange_way *way, const char *peer, ctr_source *theirs,
                         ctr_source *ours, ctr_problem *problem)
 {
     bool attached = ctr_run_has_schema(db, peer);
@@ -49,7 +49,7 @@ static int open_sources(sqlite3 *db, const direction *way, const char *peer, ctr
 }
 
 /* All locks before the first read, main before the peer. */
-static int lock_targets(ctr_session *session, const direction *way, const char *peer,
+static int lock_targets(ctr_session *session, const exchange_way *way, const char *peer,
                         ctr_problem *problem)
 {
     if (way->takes) ctr_session_lock(session, "main", problem);
@@ -58,7 +58,7 @@ static int lock_targets(ctr_session *session, const direction *way, const char *
     return problem->rc;
 }
 
-static int refuse_empty(const direction *way, const char *peer, ctr_problem *problem)
+static int refuse_empty(const exchange_way *way, const char *peer, ctr_problem *problem)
 {
     if (way->takes && way->gives)
         return ctr_problem_set(problem, SQLITE_ERROR, "neither %s nor main has counter tables",
@@ -80,7 +80,7 @@ static void say_locked(bool alone, ctr_problem *problem)
 /* Snapshots of those that give, the savepoint, the locks, the merges, the end. A snapshot of a file
  * closes before the file is written, but for that of main in a sync, and all before the commit,
  * which would wait for them. */
-static int exchange(ctr_shared *shared, const direction *way, const char *peer, bool whole,
+static int exchange(ctr_shared *shared, const exchange_way *way, const char *peer, bool whole,
                     ctr_report *report, ctr_problem *problem)
 {
     sqlite3 *db = shared->db;
@@ -110,9 +110,9 @@ static int exchange(ctr_shared *shared, const direction *way, const char *peer, 
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static const direction *direction_of(const char *function)
+static const exchange_way *direction_of(const char *function)
 {
-    const direction *way = DIRECTIONS;
+    const exchange_way *way = DIRECTIONS;
     while (strcmp(way->function, function) != 0) way++;
     return way;
 }
@@ -130,7 +130,7 @@ static bool is_whole(sqlite3_value *value, ctr_problem *problem)
 static void report_exchange(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     ctr_report report = {0};
-    const direction *way = direction_of(ctr_answer_kind_of(answer)->name);
+    const exchange_way *way = direction_of(ctr_answer_kind_of(answer)->name);
     const char *peer = ctr_answer_arg(args[0], "the argument", NULL, problem);
     bool whole = is_whole(args[1], problem);
     if (problem->rc == SQLITE_OK)

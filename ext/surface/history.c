@@ -83,27 +83,27 @@ static void take_states(states *now, sqlite3 *db, const char *schema, const ctr_
 /* ---- the answer ------------------------------------------------------------------------------ */
 
 /* Columns of CTR_SQL_IDENTITY_HISTORY. */
-enum { READ_ID, READ_NAME, READ_STATE, READ_SINCE, READ_WHY, READ_REFUSES };
+enum { HISTORY_ID, HISTORY_NAME, HISTORY_STATE, HISTORY_SINCE, HISTORY_WHY, HISTORY_REFUSES };
 
 static void show_id(ctr_answer *answer, sqlite3_stmt *row, ctr_problem *problem)
 {
     char text[CTR_ID_TEXT_SIZE];
-    const void *id = sqlite3_column_blob(row, READ_ID);
-    bool whole = id && sqlite3_column_bytes(row, READ_ID) == CTR_ID_SIZE;
+    const void *id = sqlite3_column_blob(row, HISTORY_ID);
+    bool whole = id && sqlite3_column_bytes(row, HISTORY_ID) == CTR_ID_SIZE;
     if (whole) ctr_id_to_text(id, text);
     ctr_answer_text(answer, whole ? text : NULL, problem);
 }
 
 static void show_row(ctr_answer *answer, sqlite3_stmt *row, const states *now, ctr_problem *problem)
 {
-    const char *state = (const char *)sqlite3_column_text(row, READ_STATE);
+    const char *state = (const char *)sqlite3_column_text(row, HISTORY_STATE);
     bool current = state && strcmp(state, "former") != 0;
     show_id(answer, row, problem);
-    for (int i = READ_NAME; i <= READ_WHY; i++)
+    for (int i = HISTORY_NAME; i <= HISTORY_WHY; i++)
         ctr_answer_value(answer, sqlite3_column_value(row, i), problem);
     ctr_answer_text(answer, current ? now->fingerprint : NULL, problem);
     ctr_answer_text(answer, current ? now->witness : NULL, problem);
-    ctr_answer_value(answer, sqlite3_column_value(row, READ_REFUSES), problem);
+    ctr_answer_value(answer, sqlite3_column_value(row, HISTORY_REFUSES), problem);
 }
 
 /* A file without an identity has no rows. */

@@ -28,11 +28,11 @@
 #include "sync/repair.h"
 
 /* One counter of the row under the cursor. */
-typedef struct seen {
+typedef struct seen_counter {
     ctr_cell cell;
     int64_t opened; /* the row for which `cell` was opened */
     int64_t asked;  /* the span between two markers in which the counter was asked for */
-} seen;
+} seen_counter;
 
 typedef struct scan_cursor {
     sqlite3_vtab_cursor base;
@@ -44,7 +44,7 @@ typedef struct scan_cursor {
     bool eof, unique;  /* unique: there is one row at most */
     int changes;       /* sqlite3_total_changes() when it was read */
     int64_t row, span; /* rows seen, markers passed */
-    seen counters[];
+    seen_counter counters[];
 } scan_cursor;
 
 static ctr_table *table_of(const scan_cursor *cursor)
@@ -58,7 +58,7 @@ int ctr_scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
 {
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
-    size_t counters = (size_t)table->shape.n_counters * sizeof(seen);
+    size_t counters = (size_t)table->shape.n_counters * sizeof(seen_counter);
     scan_cursor *made = sqlite3_malloc64(sizeof *made + counters);
     if (!made) return SQLITE_NOMEM;
     memset(made, 0, sizeof *made + counters);
@@ -179,7 +179,7 @@ static sqlite3_stmt *row_of(const scan_cursor *cursor)
 static const ctr_cell *open_counter(scan_cursor *cursor, int counter, ctr_problem *problem)
 {
     ctr_table *table = table_of(cursor);
-    seen *one = &cursor->counters[counter];
+    seen_counter *one = &cursor->counters[counter];
     if (table->cluster) return &cursor->reading.cells[counter].cell;
     if (one->opened == cursor->row) return &one->cell;
     sqlite3_stmt *row = cursor->stream.statement;

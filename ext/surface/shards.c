@@ -10,7 +10,7 @@
 #include "surface/args.h"
 #include "surface/register.h"
 
-enum { COLUMN_ID, COLUMN_CLOCK, COLUMN_VALUE, COLUMN_CELL };
+enum { SHARD_ID, SHARD_CLOCK, SHARD_VALUE, SHARD_CELL };
 
 typedef struct shards_cursor {
     sqlite3_vtab_cursor base;
@@ -51,7 +51,7 @@ static int shards_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
     bool asked = false;
     for (int i = 0; i < info->nConstraint; i++) {
-        if (info->aConstraint[i].iColumn != COLUMN_CELL) continue;
+        if (info->aConstraint[i].iColumn != SHARD_CELL) continue;
         if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
         asked = true;
         if (!info->aConstraint[i].usable) continue;
@@ -137,12 +137,12 @@ static int shards_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
     const shards_cursor *cursor = (shards_cursor *)base;
     char id[CTR_ID_TEXT_SIZE];
     switch (column) {
-    case COLUMN_ID:
+    case SHARD_ID:
         ctr_id_to_text(cursor->shard.id, id);
         sqlite3_result_text(ctx, id, -1, SQLITE_TRANSIENT);
         break;
-    case COLUMN_CLOCK: sqlite3_result_int64(ctx, cursor->shard.clock); break;
-    case COLUMN_VALUE: sqlite3_result_int64(ctx, cursor->shard.value); break;
+    case SHARD_CLOCK: sqlite3_result_int64(ctx, cursor->shard.clock); break;
+    case SHARD_VALUE: sqlite3_result_int64(ctx, cursor->shard.value); break;
     default: sqlite3_result_blob64(ctx, cursor->cell.bytes, cursor->cell.size, SQLITE_TRANSIENT);
     }
     return SQLITE_OK;

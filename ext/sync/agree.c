@@ -4,10 +4,10 @@
 #include <string.h>
 
 /* A table, and what its file is called. */
-typedef struct side {
+typedef struct agree_side {
     const ctr_shape *shape;
     const char *file;
-} side;
+} agree_side;
 
 int ctr_agree_counter(const ctr_shape *shape, const char *name, int64_t generation)
 {
@@ -16,24 +16,24 @@ int ctr_agree_counter(const ctr_shape *shape, const char *name, int64_t generati
     return shape->columns[shape->counters[found]].generation == generation ? found : -1;
 }
 
-static int say_difference(const side *one, const side *two, const char *what, const char *a,
-                          const char *b, ctr_problem *problem)
+static int say_difference(const agree_side *one, const agree_side *two, const char *what,
+                          const char *a, const char *b, ctr_problem *problem)
 {
     return ctr_problem_set(problem, SQLITE_ERROR, "the tables differ in %s: %s has %s, %s has %s",
                            what, one->file, a, two->file, b);
 }
 
-static const ctr_column *column_of_key(const side *table, int key)
+static const ctr_column *column_of_key(const agree_side *table, int key)
 {
     return &table->shape->columns[table->shape->keys[key]];
 }
 
-static const char *name_of_key(const side *table, int key)
+static const char *name_of_key(const agree_side *table, int key)
 {
     return key < table->shape->n_keys ? column_of_key(table, key)->name : "none";
 }
 
-static int compare_keys(const side *one, const side *two, ctr_problem *problem)
+static int compare_keys(const agree_side *one, const agree_side *two, ctr_problem *problem)
 {
     int n = one->shape->n_keys, m = two->shape->n_keys, least = n < m ? n : m;
     for (int i = 0; i < least; i++) {
@@ -54,7 +54,7 @@ static int compare_keys(const side *one, const side *two, ctr_problem *problem)
     return problem->rc;
 }
 
-static void compare_letters(const side *one, const side *two, ctr_problem *problem)
+static void compare_letters(const agree_side *one, const agree_side *two, ctr_problem *problem)
 {
     int64_t generation;
     const char *name, *other;
@@ -63,7 +63,7 @@ static void compare_letters(const side *one, const side *two, ctr_problem *probl
             say_difference(one, two, "the letters of a counter", name, other, problem);
 }
 
-static void compare_counters(const side *one, const side *two, ctr_problem *problem)
+static void compare_counters(const agree_side *one, const agree_side *two, ctr_problem *problem)
 {
     for (int i = 0; i < one->shape->n_counters; i++) {
         const ctr_column *counter = &one->shape->columns[one->shape->counters[i]];
@@ -77,7 +77,7 @@ static void compare_counters(const side *one, const side *two, ctr_problem *prob
 int ctr_agree_keys(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
                    ctr_problem *problem)
 {
-    side here = {one, a}, there = {two, b};
+    agree_side here = {one, a}, there = {two, b};
     if (problem->rc != SQLITE_OK || compare_keys(&here, &there, problem)) return problem->rc;
     compare_letters(&here, &there, problem);
     return problem->rc;
@@ -86,7 +86,7 @@ int ctr_agree_keys(const ctr_shape *one, const char *a, const ctr_shape *two, co
 int ctr_agree_check(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
                     ctr_problem *problem)
 {
-    side here = {one, a}, there = {two, b};
+    agree_side here = {one, a}, there = {two, b};
     if (ctr_agree_keys(one, a, two, b, problem)) return problem->rc;
     compare_counters(&there, &here, problem);
     compare_counters(&here, &there, problem);
