@@ -5,6 +5,7 @@ The format of the scripts stands in script.h. Each case is one shell process wit
 loaded. The shell flushes stdout before it reads a line, so `.print` marks part the rows of one statement
 from those of the next; errors go to stderr with the line of their statement, which tells them apart.
 """
+import functools
 import os
 import pathlib
 import re
@@ -42,7 +43,7 @@ class Case:
     name: str
     line: int
     steps: list = field(default_factory=list)
-    process_only: bool = False
+    skipped: bool = False
     wrong: tuple = None  # (line, what is wrong with the script)
 
 
@@ -54,8 +55,18 @@ def matches(expected, is_glob, got):
 
 # ---- reading scripts ----
 
+@functools.cache
+def version():
+    said = subprocess.run(["sqlite3", "-version"], capture_output=True, text=True, check=True).stdout
+    return tuple(map(int, said.split()[0].split(".")))
+
+
+def is_since(text):
+    return version() >= tuple(map(int, text.split(".")))
+
+
 def directive(text, line):
-    """The shell's lines for a directive; None for one that only the other runner can follow."""
+    """The shell's lines for a directive; None for one that this shell cannot follow."""
     name, _, value = text.partition(" ")
     if name == "reopen":
         lines = [".open main.db", f".load {EXTENSION}"]
@@ -65,9 +76,9 @@ def directive(text, line):
         lines = [f".dbconfig defensive {value}"]
     elif name == "trusted-schema":
         lines = [f"PRAGMA trusted_schema = {value};"]
-    elif name == "shell-only":
+    elif name == "shell-only" or (name == "since" and is_since(value)):
         lines = []
-    elif name in ("process-only", "connection"):
+    elif name in ("process-only", "connection", "since"):
         return None
     else:
         raise ScriptError(line, f"unknown directive '{text}'")
@@ -99,7 +110,7 @@ def read_line(case, statement, text, line):
         if step:
             case.steps.append(step)
         else:
-            case.process_only = True
+            case.skipped = True
         return []
     if not statement and (not text or text == "--" or text.startswith("-- ")):
         return []
@@ -208,7 +219,7 @@ def main(args):
     passed = failed = 0
     for path in args:
         for case in read_cases(pathlib.Path(path)):
-            if case.process_only or (wanted and case.name != wanted):
+            if case.skipped or (wanted and case.name != wanted):
                 continue
             wrong = run_case(case)
             for line, what in wrong:

@@ -15,6 +15,7 @@ typedef struct reader {
     char *text;
     size_t size;
     int statement_line;
+    bool too_new; /* the last case is */
 } reader;
 
 static void refuse(const reader *in, const char *what)
@@ -43,9 +44,28 @@ static script_step *last_step(const reader *in)
     return c && c->n ? &c->steps[c->n - 1] : NULL;
 }
 
+static void free_case(script_case *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        script_step *step = &c->steps[i];
+        for (size_t k = 0; k < step->n; k++) free(step->answers[k].text);
+        free(step->answers);
+        free(step->text);
+    }
+    free(c->steps);
+    free(c->name);
+}
+
+static void end_case(reader *in)
+{
+    if (in->statement) refuse(in, "the last statement has no end");
+    if (in->too_new) free_case(&in->script.cases[--in->script.n]);
+    in->too_new = false;
+}
+
 static void add_case(reader *in, const char *name)
 {
-    if (in->statement) refuse(in, "the statement before has no end");
+    end_case(in);
     in->script.cases = grow(in->script.cases, in->script.n, sizeof *in->script.cases);
     in->script.cases[in->script.n++].name = strdup(name);
 }
@@ -81,10 +101,19 @@ static void add_to_statement(reader *in, const char *text)
     add_step(in, false, in->text, in->statement_line);
 }
 
+static void require_version(reader *in, const char *text)
+{
+    int major, minor;
+    if (sscanf(text, "%d.%d", &major, &minor) != 2) refuse(in, "since which version?");
+    in->too_new = sqlite3_libversion_number() < major * 1000000 + minor * 1000;
+}
+
 static void add_directive(reader *in, const char *text)
 {
     script_case *c = last_case(in);
-    if (strcmp(text, "shell-only") == 0)
+    if (strncmp(text, "since ", 6) == 0)
+        require_version(in, text + 6);
+    else if (strcmp(text, "shell-only") == 0)
         c->shell_only = true;
     else if (strcmp(text, "process-only") != 0)
         add_step(in, true, strdup(text), in->line);
@@ -147,27 +176,15 @@ script_file script_read(const char *path)
         if (n > 0 && text[n - 1] == '\n') text[n - 1] = 0;
         read_line(&in, text);
     }
-    if (in.statement) refuse(&in, "the last statement has no end");
+    end_case(&in);
     free(text);
     fclose(file);
     return in.script;
 }
 
-static void free_step(script_step *step)
-{
-    for (size_t i = 0; i < step->n; i++) free(step->answers[i].text);
-    free(step->answers);
-    free(step->text);
-}
-
 void script_free(script_file *script)
 {
-    for (size_t i = 0; i < script->n; i++) {
-        script_case *c = &script->cases[i];
-        for (size_t k = 0; k < c->n; k++) free_step(&c->steps[k]);
-        free(c->steps);
-        free(c->name);
-    }
+    for (size_t i = 0; i < script->n; i++) free_case(&script->cases[i]);
     free(script->cases);
     script->cases = NULL;
     script->n = 0;
