@@ -1118,6 +1118,7 @@ SELECT * FROM v;
 SELECT * FROM v_columns;
 
 -- # a-pull-takes-no-more-columns-than-sqlite-has-room-for
+--@ since 3.32
 CREATE TEMP TABLE list AS WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 996) SELECT i FROM i;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
 INSERT INTO v(v) SELECT 'add column c' || i FROM list;

@@ -24,6 +24,7 @@ SELECT * FROM v WHERE k = 'y';
 --! v: column a of ('y', 2): the cell is of a newer format than 1
 
 -- # integrity-check-finds-an-index-that-disagrees
+--@ since 3.33
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE TABLE other(k TEXT, UNIQUE(k));
 INSERT INTO v VALUES('x', 1);

@@ -219,7 +219,19 @@ CREATE TABLE t(c BLOB);
 CREATE INDEX i ON t(counter_inc(c));
 --! non-deterministic functions prohibited in index expressions
 
+-- # ordinary-tables-count-with-upsert
+SELECT length(counter_init());
+--= 36
+CREATE TABLE page(path TEXT PRIMARY KEY, views BLOB);
+INSERT INTO page(path, views) VALUES ('/', counter_inc(NULL))
+  ON CONFLICT(path) DO UPDATE SET views = counter_inc(views);
+INSERT INTO page(path, views) VALUES ('/', counter_inc(NULL))
+  ON CONFLICT(path) DO UPDATE SET views = counter_inc(views);
+SELECT counter_value(views) FROM page;
+--= 2
+
 -- # ordinary-tables-count-with-upsert-and-returning
+--@ since 3.35
 SELECT length(counter_init());
 --= 36
 CREATE TABLE page(path TEXT PRIMARY KEY, views BLOB);

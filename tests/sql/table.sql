@@ -74,11 +74,15 @@ UPDATE v SET v = 'reset';
 SELECT * FROM v;
 --= x|1
 
--- # insert-returning-echoes-and-last-insert-rowid-is-set
+-- # last-insert-rowid-is-set
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER);
 INSERT INTO v VALUES ('x', 1);
 SELECT last_insert_rowid() = rowid, changes() FROM v;
 --= 1|1
+
+-- # insert-returning-echoes
+--@ since 3.35
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER);
 INSERT INTO v VALUES ('y', 1) RETURNING k, a;
 --= y|1
 

@@ -69,11 +69,11 @@ BEGIN;
 INSERT INTO v VALUES('x', 1);
 INSERT OR IGNORE INTO v VALUES('x', 1000);
 COMMIT;
---! COMMIT: v: the stored table refuses the row: CHECK constraint failed: length(n) < 21
+--!~ COMMIT: v: the stored table refuses the row: CHECK constraint failed: *
 SELECT * FROM v;
 INSERT INTO v VALUES('x', 1);
 UPDATE OR IGNORE v SET n = n + 1000;
---! COMMIT: v: the stored table refuses the row: CHECK constraint failed: length(n) < 21
+--!~ COMMIT: v: the stored table refuses the row: CHECK constraint failed: *
 SELECT * FROM v;
 --= x|1
 

@@ -111,7 +111,7 @@ SELECT * FROM v;
 -- # a-difference-that-overflows-is-refused
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', -2);
-UPDATE v SET n = iif(n < 0, 9223372036854775807, n);
+UPDATE v SET n = CASE WHEN n < 0 THEN 9223372036854775807 ELSE n END;
 --! v: column n: integer overflow
 SELECT * FROM v;
 --= x|-2
@@ -133,6 +133,7 @@ SELECT * FROM v;
 --= x|1|3
 
 -- # update-from-adds-every-matching-row
+--@ since 3.33
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER, b COUNTER);
 INSERT INTO v VALUES('x', 1, 10), ('y', 2, 20), ('z', 3, 30);
 CREATE TABLE src(k, n);
