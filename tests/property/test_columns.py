@@ -553,3 +553,20 @@ def test_a_column_changes_under_a_reader_of_the_same_connection(tmp_path, comman
     assert db.execute("SELECT min(a), max(a), count(*) FROM t").fetchone() == (2, 2, 100)
     db.execute("INSERT INTO t(t) VALUES ('integrity-check')")
     db.close()
+
+
+def test_no_column_is_added_that_an_insert_would_have_no_parameter_for(tmp_path):
+    db, other = connect(tmp_path / "main.db"), connect(tmp_path / "other.db")
+    for each, counters in (db, 38), (other, 39):
+        names = [f"c{i}" for i in range(counters)]
+        each.execute(f"CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, {' COUNTER, '.join(names)} COUNTER)")
+    db.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 40)
+    said = "column {} cannot be added: the table has 39 columns, and more than 39 are too many for SQLite"
+    with pytest.raises(sqlite3.Error) as error:
+        db.execute("INSERT INTO v(v) VALUES ('add column more')")
+    assert str(error.value) == "v: " + said.format("more")
+    with pytest.raises(sqlite3.Error) as error:
+        db.execute("SELECT * FROM counter_pull(?)", [str(tmp_path / "other.db")]).fetchall()
+    assert str(error.value) == "counter_pull: table v: " + said.format("c38")
+    db.execute(f"INSERT INTO v VALUES ('x'{', 1' * 38})")
+    assert db.execute("SELECT * FROM v").fetchall() == [("x", *[1] * 38)]
