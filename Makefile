@@ -4,6 +4,7 @@
 #   make demo     runs sql/examples/demo.sh
 #   make test     everything that tests/run runs
 #   make test-bounds    scripts and property tests with room for 1 row, and for 2, that wait for the commit
+#   make test-matrix    the scripts with SQLite 3.31, 3.35, 3.39, 3.45 and 3.53
 #   make bench    tests/bench/bench.c and its plots; bench-more and bench-peers: more.c, peers.c
 #   make setup    installs what the tests need; make demo and make test do it by themselves
 #   make format   clang-format over all C files
@@ -141,6 +142,8 @@ format:
 
 clean:
 	rm -rf build
+
+include tests/proof.mk
 
 .PHONY: all tests check-warnings demo test test-bounds $(BOUNDS) bench bench-more bench-peers setup format clean
 .DELETE_ON_ERROR:
