@@ -1,6 +1,8 @@
 # Builds the extension twice from the same sources: build/counter.so to load, build/libcounter.a to link.
 #
 #   make          both
+#   make install, make uninstall    into PREFIX, /usr/local; below DESTDIR, if there is one
+#   make amalgamation    build/amalgamation/counter.c and counter.h: the same in one C file
 #   make demo     runs sql/examples/demo.sh
 #   make test     everything that tests/run runs
 #   make test-bounds    scripts and property tests with room for 1 row, and for 2, that wait for the commit
@@ -10,6 +12,7 @@
 #   make format   clang-format over all C files
 #   make clean
 
+PREFIX = /usr/local
 CFLAGS = -std=c11 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Wpedantic -Wshadow -Wconversion
 CPPFLAGS = -Iext -Iinclude -Ibuild/gen
 SANITIZE = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -17,14 +20,18 @@ SANITIZE = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sani
 ifeq ($(shell uname -s),Darwin)
 LOADABLE = build/counter.dylib
 SHARED = -shared
+ARCHIVE = rcs
 UUID =
 else
 LOADABLE = build/counter.so
 SHARED = -shared -Wl,--no-undefined
+ARCHIVE = rcsD
 UUID = -luuid
 endif
 
-SOURCES := $(wildcard ext/*.c ext/*/*.c)
+# Floor by floor, in an order that is the same everywhere.
+SOURCES := $(foreach floor,core store sync surface,$(sort $(wildcard ext/$(floor)/*.c))) ext/counter.c
+HEADERS := $(wildcard ext/*/*.h include/*.h)
 CORE := $(wildcard ext/core/*.c)
 STATEMENTS := $(wildcard sql/*.sql)
 CORE_TESTS := $(patsubst tests/core/%.c,build/tests/core/%,$(wildcard tests/core/test_*.c))
@@ -33,11 +40,12 @@ CHECKED_BY := $(foreach cc,gcc clang,$(if $(shell command -v $(cc) 2>/dev/null),
 
 all: $(LOADABLE) build/libcounter.a
 
-# objects(variant, compiler, flags): how build/<variant>/**.o are made from the sources.
+# objects(variant, compiler, flags): how build/<variant>/**.o are made from the sources. No object knows in
+# which folder that was.
 define objects
 build/$(1)/%.o: %.c | build/gen/statements.h
 	@mkdir -p $$(@D)
-	$(2) $(CPPFLAGS) $(CFLAGS) $(3) -MMD -MP -c $$< -o $$@
+	$(2) $(CPPFLAGS) $(CFLAGS) $(3) -ffile-prefix-map='$(CURDIR)'=. -MMD -MP -c $$< -o $$@
 endef
 $(eval $(call objects,so,$(CC),))
 $(eval $(call objects,static,$(CC),-DSQLITE_CORE))
@@ -50,12 +58,41 @@ $(LOADABLE): $(SOURCES:%.c=build/so/%.o)
 
 build/libcounter.a: $(SOURCES:%.c=build/static/%.o)
 	rm -f $@
-	$(AR) rcs $@ $^
+	ZERO_AR_DATE=1 $(AR) $(ARCHIVE) $@ $^
 
 build/gen/statements.h: tools/embed.awk $(STATEMENTS)
 	@mkdir -p $(@D)
 	awk -f tools/embed.awk $(STATEMENTS) /dev/null > $@.new
 	mv $@.new $@
+
+build/amalgamation/counter.h: tools/amalgamate.awk include/counter.h include/counter_cell.h
+	@mkdir -p $(@D)
+	awk -f $^ > $@
+
+build/amalgamation/counter.c: tools/amalgamate.awk $(SOURCES) $(HEADERS) build/gen/statements.h
+	@mkdir -p $(@D)
+	awk -v one=counter.h -f tools/amalgamate.awk $(SOURCES) > $@
+
+amalgamation: build/amalgamation/counter.c build/amalgamation/counter.h
+
+# The library to load goes where Debian puts those of others: its name is too short for a folder that the
+# linker searches.
+PLACE = $(DESTDIR)$(PREFIX)
+build/sqlite-counter.pc: tools/sqlite-counter.pc.in include/counter.h FORCE
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LOADABLE@|$(notdir $(LOADABLE))|' \
+		-e "s|@VERSION@|$$(sed -n 's/^#define COUNTER_VERSION "\(.*\)"/\1/p' include/counter.h)|" $< > $@
+
+install: all build/sqlite-counter.pc
+	install -d '$(PLACE)/lib/sqlite3' '$(PLACE)/lib/pkgconfig' '$(PLACE)/include/sqlite-counter'
+	install -m 644 $(LOADABLE) '$(PLACE)/lib/sqlite3'
+	install -m 644 build/libcounter.a '$(PLACE)/lib'
+	install -m 644 build/sqlite-counter.pc '$(PLACE)/lib/pkgconfig'
+	install -m 644 $(wildcard include/*.h) '$(PLACE)/include/sqlite-counter'
+
+uninstall:
+	rm -f '$(PLACE)/lib/sqlite3/$(notdir $(LOADABLE))' '$(PLACE)/lib/libcounter.a' \
+		'$(PLACE)/lib/pkgconfig/sqlite-counter.pc'
+	rm -rf '$(PLACE)/include/sqlite-counter'
 
 # The tests are built by gcc with the address and undefined behaviour sanitizers.
 build/tests/core/%: tests/core/%.c $(CORE:%.c=build/sanitized/%.o)
@@ -145,6 +182,6 @@ clean:
 
 include tests/proof.mk
 
-.PHONY: all tests check-warnings demo test test-bounds $(BOUNDS) bench bench-more bench-peers setup format clean
+.PHONY: all amalgamation install uninstall FORCE tests check-warnings demo test test-bounds $(BOUNDS) bench bench-more bench-peers setup format clean
 .DELETE_ON_ERROR:
 -include $(shell find build -name '*.d' -type f 2>/dev/null)

@@ -1,0 +1,172 @@
+"""test_shipping.py - what is installed, made into one file and told to packagers is the library that was tested."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXTENSION = ROOT / "build" / "counter"
+FLAGS = ["-std=c11", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
+INSTALLED = ["include/sqlite-counter/counter.h", "include/sqlite-counter/counter_cell.h", "lib/libcounter.a",
+             "lib/pkgconfig/sqlite-counter.pc", "lib/sqlite3/counter.so"]
+
+
+def run(*command, **options):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, **options)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def make(*arguments, cwd=ROOT):
+    """A make of its own: it takes no part in the one that runs the tests."""
+    own = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    return run("make", "-s", "-j1", *arguments, cwd=cwd, env=own)
+
+
+def files_below(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir())
+
+
+def version():
+    return re.search(r'COUNTER_VERSION "(.*)"', (ROOT / "include" / "counter.h").read_text())[1]
+
+
+def load(path):
+    db = sqlite3.connect(":memory:")
+    db.enable_load_extension(True)
+    db.load_extension(str(path))
+    return db
+
+
+# ---- make install ----
+
+PROGRAM = r"""
+#include "counter.h"
+#include "counter_cell.h"
+
+static int is_four(void *answer, int n, char **values, char **names)
+{
+    (void)names;
+    *(int *)answer = n == 1 && sqlite3_stricmp(values[0], "4") == 0;
+    return 0;
+}
+
+int main(void)
+{
+    sqlite3 *db;
+    int four = 0;
+    if (sqlite3_open(":memory:", &db) || sqlite3_counter_init(db, NULL, NULL)) return 1;
+    sqlite3_exec(db, "CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);"
+                     "INSERT INTO v VALUES (1, 1), (1, 3); SELECT n FROM v", is_four, &four, NULL);
+    ctr_cell untouched = ctr_cell_untouched();
+    return sqlite3_close(db) || !four || !ctr_cell_is_untouched(&untouched);
+}
+"""
+
+
+def test_install_puts_five_files_below_destdir_and_prefix_and_uninstall_takes_them_away(tmp_path):
+    where = [f"DESTDIR={tmp_path}/a root", "PREFIX=/opt/counter"]
+    make("install", *where)
+    root = tmp_path / "a root" / "opt" / "counter"
+    assert files_below(tmp_path) == [f"a root/opt/counter/{name}" for name in INSTALLED]
+    assert (root / "lib/sqlite3/counter.so").read_bytes() == EXTENSION.with_suffix(".so").read_bytes()
+    told = (root / "lib/pkgconfig/sqlite-counter.pc").read_text()
+    assert "prefix=/opt/counter\n" in told and str(tmp_path) not in told and "@" not in told
+    make("uninstall", *where)
+    assert files_below(tmp_path) == []
+
+
+@pytest.mark.skipif(not shutil.which("pkg-config"), reason="no pkg-config")
+def test_a_program_is_built_with_what_pkg_config_tells_about_an_installed_library(tmp_path):
+    make("install", f"PREFIX={tmp_path}/usr")
+    at = {**os.environ, "PKG_CONFIG_PATH": f"{tmp_path}/usr/lib/pkgconfig"}
+    assert run("pkg-config", "--modversion", "sqlite-counter", env=at).strip() == version()
+    told = run("pkg-config", "--static", "--cflags", "--libs", "sqlite-counter", env=at).split()
+    (tmp_path / "program.c").write_text(PROGRAM)
+    for compiler in filter(shutil.which, ["gcc", "clang"]):
+        run(compiler, *FLAGS, tmp_path / "program.c", *told, "-o", tmp_path / "program")
+        run(tmp_path / "program")
+
+    loadable = run("pkg-config", "--variable=loadable", "sqlite-counter", env=at).strip()
+    shown = run("sqlite3", "-batch", ":memory:", f".load '{loadable.removesuffix('.so')}'", "SELECT counter_version();")
+    assert shown.strip() == version()
+
+
+# ---- make amalgamation ----
+
+@pytest.fixture(scope="module")
+def one_file():
+    make("amalgamation")
+    return ROOT / "build" / "amalgamation"
+
+
+def test_the_amalgamation_is_two_files_that_need_none_of_ours(one_file, tmp_path):
+    for name in "counter.c", "counter.h":
+        text = (one_file / name).read_text()
+        assert set(re.findall(r'^\s*#\s*include\s+"(.*)"', text, re.M)) <= {"counter.h"}
+        guards = re.findall(r"^#ifndef (\w+_H)$", text, re.M)
+        assert guards and len(guards) == len(set(guards))
+        shutil.copy(one_file / name, tmp_path)
+    run("gcc", *FLAGS, "-shared", "-Wl,--no-undefined", "counter.c", "-luuid", "-o", "counter.so", cwd=tmp_path)
+    exported = run("nm", "-D", "--defined-only", tmp_path / "counter.so")
+    assert sorted(line.split()[2] for line in exported.splitlines()) == ["sqlite3_counter_init", "sqlite3_extension_init"]
+    assert load(tmp_path / "counter").execute("SELECT counter_version()").fetchone() == (version(),)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("kind", ["-USQLITE_CORE", "-DSQLITE_CORE"])
+def test_the_amalgamation_compiles_without_a_warning(one_file, tmp_path, compiler, kind):
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    run(compiler, *FLAGS, kind, "-c", one_file / "counter.c", "-o", tmp_path / "counter.o")
+
+
+def test_the_amalgamation_has_no_external_names_but_those_of_its_header(one_file, tmp_path):
+    run("gcc", "-DSQLITE_CORE", "-c", one_file / "counter.c", "-o", tmp_path / "counter.o")
+    header = (one_file / "counter.h").read_text()
+    names = [line.split()[2] for line in run("nm", "-g", "--defined-only", tmp_path / "counter.o").splitlines()]
+    assert "sqlite3_counter_init" in names
+    assert [name for name in names if not re.search(rf"\b{name}\(", header)] == ["ctr_shape_suffixes"]
+
+
+def test_the_amalgamation_passes_all_scripts(one_file, tmp_path):
+    run("gcc", "-DSQLITE_CORE", "-O1", "-c", one_file / "counter.c", "-o", tmp_path / "counter.o")
+    runner = [path for name in ("run_process.c", "script.c") for path in (ROOT / "tests" / "sql").glob(name)]
+    run("gcc", "-fsanitize=undefined", f"-I{one_file}", *runner, tmp_path / "counter.o", "-lsqlite3", "-luuid",
+        "-o", tmp_path / "run_process")
+    said = run(tmp_path / "run_process", *sorted((ROOT / "tests" / "sql").glob("*.sql")), cwd=ROOT)
+    assert re.search(r"^[1-9]\d{2,} passed, 0 failed$", said, re.M)
+
+
+# ---- the same bytes ----
+
+def test_two_builds_in_two_folders_have_the_same_bytes(tmp_path):
+    built = []
+    for name in "one", "another, with a longer name":
+        folder = tmp_path / name
+        folder.mkdir()
+        for part in "Makefile", "ext", "include", "sql", "tools", "tests":
+            (shutil.copytree if (ROOT / part).is_dir() else shutil.copy)(ROOT / part, folder / part)
+        make("CFLAGS=-std=c11 -g -O0 -fPIC -fvisibility=hidden", "all", "amalgamation", cwd=folder)
+        built.append([(folder / "build" / product).read_bytes() for product in
+                      ("counter.so", "libcounter.a", "amalgamation/counter.c", "amalgamation/counter.h")])
+    assert built[0] == built[1]
+
+
+# ---- sqlpkg.json ----
+
+def test_the_package_spec_tells_the_version_and_every_symbol():
+    spec = json.loads((ROOT / "sqlpkg.json").read_text())
+    names = "SELECT name FROM pragma_function_list UNION SELECT name FROM pragma_module_list"
+    before = {name for name, in sqlite3.connect(":memory:").execute(names)}
+    db = load(EXTENSION)
+    ours = sorted({name for name, in db.execute(names)} - before)
+    assert spec["symbols"] == ours and "counter" in ours and "counter_inc" in ours
+    assert (spec["version"],) == db.execute("SELECT counter_version()").fetchone() == (version(),)
+    assert spec["license"] == (ROOT / "LICENSE").read_text().split()[0]
+    assert spec["owner"] and spec["name"] and spec["assets"]["path"] and spec["assets"]["files"]["linux-amd64"] == "counter.so"
