@@ -133,6 +133,7 @@ demo:
 
 test:
 	@tools/setup test
+	@tools/setup hosts || true
 	@$(MAKE) --no-print-directory all check-warnings tests
 	@tests/run
 
@@ -173,6 +174,7 @@ bench-peers: build/bench/peers
 
 setup:
 	@tools/setup test
+	@tools/setup hosts
 
 format:
 	clang-format -i $(shell find include ext tests -name '*.[ch]')
