@@ -215,6 +215,8 @@ SELECT * FROM w;
 CREATE VIEW x AS SELECT counter_init();
 SELECT * FROM x;
 --! unsafe use of counter_init()
+
+-- # functions-of-the-identity-serve-no-index
 CREATE TABLE t(c BLOB);
 CREATE INDEX i ON t(counter_inc(c));
 --! non-deterministic functions prohibited in index expressions
