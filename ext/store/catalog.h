@@ -31,6 +31,10 @@ bool ctr_catalog_born(ctr_catalog_entry *entry, sqlite3 *db, const char *schema,
                       ctr_problem *problem);
 bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *table,
                        ctr_problem *problem);
+
+/* Fails unless the file is of a format that we know and has a counter table that is named `table` now. */
+int ctr_catalog_require(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
+
 void ctr_catalog_close_entry(ctr_catalog_entry *entry);
 
 /* Draws new tokens: marks that others have left for these tables are void. */

@@ -32,14 +32,8 @@ typedef struct subject {
 static int open_subject(subject *asked, sqlite3 *db, const char *schema, const char *table,
                         ctr_problem *problem)
 {
-    ctr_catalog_entry entry = {0};
     *asked = (subject){.db = db, .schema = schema, .table = table};
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    bool known = ctr_catalog_named(&entry, db, schema, table, problem);
-    ctr_catalog_close_entry(&entry);
-    if (!known)
-        return ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter table '%s'", schema,
-                               table);
+    if (ctr_catalog_require(db, schema, table, problem)) return problem->rc;
     return ctr_shape_read(&asked->shape, db, schema, table, problem);
 }
 

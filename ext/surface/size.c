@@ -157,13 +157,8 @@ static void take_census(census *all, ctr_answer *answer, sqlite3_value **args, c
     sqlite3 *db = ctr_answer_db(answer);
     const char *table = ctr_answer_arg(args[0], "the name of the table", NULL, problem);
     const char *schema = ctr_answer_schema(answer, args[1], problem);
-    ctr_catalog_entry entry = {0};
-    if (problem->rc != SQLITE_OK) return;
-    bool known = ctr_catalog_named(&entry, db, schema, table, problem);
-    ctr_catalog_close_entry(&entry);
-    if (!known)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter table '%s'", schema, table);
-    if (problem->rc == SQLITE_OK) count_rows_of(all, db, schema, table, problem);
+    if (ctr_catalog_require(db, schema, table, problem) == SQLITE_OK)
+        count_rows_of(all, db, schema, table, problem);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */

@@ -110,6 +110,18 @@ INSERT INTO v VALUES('x', 1);
 --@ reopen
 SELECT * FROM v;
 --! v: the file was written by a newer version: format 9, this library knows 1
+SELECT counter_table_digest('v');
+--! counter_table_digest: the file was written by a newer version: format 9, this library knows 1
+SELECT * FROM counter_digests('v', 4);
+--! counter_digests: the file was written by a newer version: format 9, this library knows 1
+SELECT * FROM counter_floors('v');
+--! counter_floors: the file was written by a newer version: format 9, this library knows 1
+SELECT * FROM counter_purge('v');
+--! counter_purge: the file was written by a newer version: format 9, this library knows 1
+SELECT * FROM counter_size('v');
+--! counter_size: the file was written by a newer version: format 9, this library knows 1
+SELECT * FROM counter_ids('v');
+--! counter_ids: the file was written by a newer version: format 9, this library knows 1
 
 -- # a-lost-identity-says-what-to-run
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
