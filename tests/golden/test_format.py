@@ -1,0 +1,203 @@
+"""test_format.py - files that were written in each stored format stay readable; newer ones are refused whole.
+
+format1.db was written by `make` beside this file, and stays as it is.
+"""
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+EXTENSION = str(HERE.parents[1] / "build" / "counter")
+VIEWS = [("/", 12, 331, 77, 2), ("/a", 12, 9, 0, None), ("/c", 15, -7, 0, 0), ("/d", 15, 6, 0, 0)]
+THINGS = [(-2**63, 1), ("it's", 3), (b"\x00\xff", 4), ("zero", 2**63 - 1), ("Tea", 4)]
+DIGESTS = ("56188c4e-6050-50b5-9da8-2d54d70199d5", "1482324b-4a6d-5ccf-9f3e-9aee8f250029")
+MAIN, EAST = "9b39dc4c-8ea0-3144-b740-42f17abae090", "03e11928-372f-3ca6-a88c-0ecc5f255f4c"
+NEWER = "the file was written by a newer version: format 2, this library knows 1"
+
+
+def connect(path):
+    db = sqlite3.connect(path, isolation_level=None)
+    db.enable_load_extension(True)
+    db.load_extension(EXTENSION)
+    return db
+
+
+def ask(db, sql, *values):
+    return db.execute(sql, values).fetchall()
+
+
+def digests(db, schema="main"):
+    return ask(db, "SELECT counter_table_digest('page_views', ?1), counter_table_digest('things', ?1)", schema)[0]
+
+
+def check(db):
+    for table in "page_views", "things":
+        ask(db, f"INSERT INTO {table}({table}) VALUES ('integrity-check')")
+    assert ask(db, "PRAGMA integrity_check") == [("ok",)]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return pathlib.Path(shutil.copyfile(HERE / "format1.db", tmp_path / "it.db"))
+
+
+def test_everything_that_was_counted_is_there(path):
+    db = connect(path)
+    check(db)
+    assert ask(db, "SELECT * FROM page_views") == VIEWS
+    assert sorted(ask(db, "SELECT * FROM things"), key=repr) == sorted(THINGS, key=repr)
+    assert digests(db) == DIGESTS
+    assert ask(db, "SELECT path, counter_value(views), counter_is_deleted(views) FROM page") == [("/", 5, 0), ("/deleted", None, 1)]
+
+
+def test_everything_else_that_is_stored_is_there(path):
+    db = connect(path)
+    assert ask(db, "SELECT counter_id()") == [(MAIN,)]
+    assert ask(db, "SELECT name FROM counter_identity() WHERE state = 'current'") == [("golden:main",)]
+    assert ask(db, "SELECT id, clock, value FROM counter_shards((SELECT n FROM things_cells WHERE what = 'tea'))") == [(EAST, 1, 4)]
+    assert ask(db, "SELECT * FROM counter_floors('page_views')") == [("hour", 10)]
+    assert ask(db, "SELECT rows FROM counter_purge('page_views')") == [(1,)]
+    assert ask(db, "SELECT * FROM page_views_columns ORDER BY name") == [("bytes", 3), ("errors", 1)]
+    assert ask(db, "SELECT rows, live, deleted FROM counter_size('page_views')") == [(6, 4, 2)]
+    assert ask(db, "SELECT request, what FROM page_views_ops ORDER BY _id") == [
+        ("order 4711", "'/c', 15: hits 1"), (b"\x00\xff", "reset of '/d', 15: hits 6")]
+    assert [conflict[1:] for conflict in ask(db, "SELECT * FROM counter_conflicts")] == [
+        ("things", "('tea')", "n", EAST, 1, 3, 1, 4, "values")]
+    assert ask(db, "SELECT count(*) FROM counter_peers") == [(6,)]
+
+
+def refused(db, sql, *values):
+    with pytest.raises(sqlite3.Error) as error:
+        ask(db, sql, *values)
+    return str(error.value)
+
+
+def test_requests_floors_and_tombstones_still_hold(path):
+    db = connect(path)
+    assert "does not count" in refused(db, "INSERT INTO page_views(path, hour, hits) VALUES ('/', 12, 1)")  # a copy of a name
+    assert ask(db, "SELECT length(counter_fork())") == [(36,)]
+    again = "INSERT INTO page_views(path, hour, hits, request_id) VALUES ('/c', 15, ?, 'order 4711')"
+    ask(db, again, 1)
+    assert "was taken before and asked for '/c', 15: hits 1" in refused(db, again, 2)
+    ask(db, "INSERT INTO page_views(page_views, path, hour, hits, request_id) VALUES ('reset', '/d', 15, 6, x'00ff')")
+    assert "below a floor" in refused(db, "INSERT INTO page_views(path, hour, hits) VALUES ('/old', 2, 1)")
+    assert "was deleted" in refused(db, "INSERT INTO page_views(path, hour, hits) VALUES ('/b', 13, 1)")
+    assert "was deleted" in refused(db, "INSERT INTO things VALUES (2.5, 1)")
+    assert ask(db, "SELECT * FROM page_views") == VIEWS
+
+
+def test_it_is_counted_in(path):
+    db = connect(path)
+    ask(db, "SELECT counter_fork()")
+    ask(db, "INSERT INTO page_views VALUES ('/', 12, 1000, 0, 5), ('/new', 20, 1, NULL, NULL)")
+    ask(db, "UPDATE things SET n = n - 7 WHERE what = 'zero'")
+    ask(db, "INSERT INTO page_views(page_views) VALUES ('drop column errors')")
+    db.close()
+    db = connect(path)
+    check(db)
+    assert ask(db, "SELECT * FROM page_views") == [("/", 12, 1331, 77), *((*row[:4],) for row in VIEWS[1:]), ("/new", 20, 1, 0)]
+    assert ask(db, "SELECT n FROM things WHERE what = 'zero'") == [(2**63 - 8,)]
+
+
+def test_it_is_pulled_from_by_path_and_attached_and_stays_as_it_is(path, tmp_path):
+    before = path.read_bytes()
+    for name, way in ("path", str(path)), ("schema", "it"):
+        db = connect(tmp_path / f"{name}.db")
+        ask(db, "ATTACH ? AS it", str(path))
+        assert {name for name, *_ in ask(db, "SELECT * FROM counter_pull(?)", way)} == {"page_views", "things"}
+        assert digests(db) == DIGESTS
+        assert ask(db, "SELECT * FROM page_views") == VIEWS
+        check(db)
+        db.close()
+    assert path.read_bytes() == before
+
+
+def test_it_pulls_what_others_have_counted(path, tmp_path):
+    other = connect(tmp_path / "other.db")
+    ask(other, "SELECT * FROM counter_pull(?)", str(path))
+    ask(other, "INSERT INTO page_views(path, hour, hits) VALUES ('/', 12, 1000), ('/new', 20, 1)")
+    ask(other, "DELETE FROM things WHERE what = 'zero'")
+    db = connect(path)
+    assert ask(db, "SELECT table_name, rows_changed, conflicts FROM counter_pull(?)", str(tmp_path / "other.db")) == [
+        ("page_views", 2, 0), ("things", 1, 0)]
+    assert ask(db, "SELECT * FROM page_views") == [("/", 12, 1331, 77, 2), *VIEWS[1:], ("/new", 20, 1, 0, 0)]
+    assert ask(db, "SELECT * FROM things WHERE what = 'zero'") == []
+    assert digests(db) == digests(other)
+    check(db)
+
+
+def test_the_script_still_writes_the_same(tmp_path):
+    subprocess.run([HERE / "make", tmp_path / "new.db"], check=True)
+    db = connect(tmp_path / "new.db")
+    assert digests(db) == DIGESTS
+    assert ask(db, "SELECT * FROM page_views") == VIEWS
+    ask(db, "INSERT INTO page_views(path, hour, hits) VALUES ('/', 12, 1)")
+
+
+# ---- a newer format ----
+
+@pytest.fixture
+def newer(path):
+    plain = sqlite3.connect(path)
+    plain.execute("UPDATE counter_replica SET format = 2")
+    plain.commit()
+    plain.close()
+    return path
+
+
+@pytest.mark.parametrize("sql, where", [
+    ("SELECT * FROM page_views", "page_views: "),
+    ("SELECT n FROM things WHERE what = 'tea'", "things: "),
+    ("INSERT INTO page_views(path, hour, hits) VALUES ('/', 12, 1)", "page_views: "),
+    ("UPDATE things SET n = n + 1", "things: "),
+    ("DELETE FROM things", "things: "),
+    ("DROP TABLE things", "things: "),
+    ("ALTER TABLE things RENAME TO others", "things: "),
+    ("INSERT INTO page_views(page_views) VALUES ('integrity-check')", "page_views: "),
+    ("CREATE VIRTUAL TABLE more USING counter(k PRIMARY KEY, n COUNTER)", "more: "),
+    ("SELECT counter_add('page_views', 'hits', 1, '/', 12)", "counter_add: page_views: "),
+    ("UPDATE page SET views = counter_inc(views)", "counter_inc: "),
+    ("SELECT counter_id()", "counter_id: "),
+    ("SELECT counter_init()", "counter_init: "),
+    ("SELECT counter_fork()", "counter_fork: "),
+    ("SELECT * FROM counter_identity()", "counter_identity: "),
+    ("SELECT counter_table_digest('things')", "counter_table_digest: "),
+    ("SELECT * FROM counter_floors('page_views')", "counter_floors: "),
+    ("SELECT * FROM counter_size('page_views')", "counter_size: "),
+    ("SELECT * FROM counter_changes(0)", "counter_changes: the giving file: "),
+    ("SELECT * FROM counter_pull('other.db')", "counter_pull: the taking file: "),
+])
+def test_a_newer_file_is_refused_by_name_and_version_and_not_changed(newer, tmp_path, monkeypatch, sql, where):
+    monkeypatch.chdir(tmp_path)
+    shutil.copyfile(HERE / "format1.db", "other.db")
+    before = newer.read_bytes()
+    db = connect(newer)
+    assert refused(db, sql) == where + NEWER
+    db.close()
+    assert newer.read_bytes() == before
+
+
+@pytest.mark.parametrize("sql, side", [
+    ("SELECT * FROM counter_pull('newer')", "counter_pull: the giving file"),
+    ("SELECT * FROM counter_pull('it.db')", "counter_pull: the giving file"),
+    ("SELECT * FROM counter_push('newer')", "counter_push: the taking file"),
+    ("SELECT * FROM counter_sync('newer')", "counter_sync: the giving file"),
+])
+def test_a_newer_file_neither_gives_nor_takes_and_neither_side_is_changed(newer, tmp_path, monkeypatch, sql, side):
+    monkeypatch.chdir(tmp_path)
+    other = tmp_path / "other.db"
+    db = connect(other)
+    ask(db, "CREATE VIRTUAL TABLE things USING counter(what COLLATE NOCASE PRIMARY KEY, n COUNTER)")
+    ask(db, "INSERT INTO things VALUES ('tea', 1)")
+    ask(db, "ATTACH 'it.db' AS newer")
+    before = newer.read_bytes(), digests_of_things(db)
+    assert refused(db, sql) == f"{side}: {NEWER}"
+    assert (newer.read_bytes(), digests_of_things(db)) == before
+    assert refused(db, "SELECT * FROM newer.things") == f"things: {NEWER}"
+
+
+def digests_of_things(db):
+    return ask(db, "SELECT counter_table_digest('things')"), ask(db, "SELECT count(*) FROM sqlite_master")
