@@ -104,8 +104,8 @@ build/tests/fault/%: tests/fault/%.c $(SOURCES:%.c=build/sanitized/%.o)
 	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
 		-lcmocka -lsqlite3 $(UUID) -o $@
 
-build/tests/run_process: tests/sql/run_process.c tests/sql/script.c tests/sql/stage.c \
-		$(SOURCES:%.c=build/sanitized/%.o)
+RUNNER := tests/sql/run_process.c tests/sql/script.c tests/sql/stage.c
+build/tests/run_process: $(RUNNER) $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
 	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 
@@ -184,6 +184,7 @@ clean:
 
 include tests/proof.mk
 
-.PHONY: all amalgamation install uninstall FORCE tests check-warnings demo test test-bounds $(BOUNDS) bench bench-more bench-peers setup format clean
+.PHONY: all amalgamation install uninstall FORCE tests check-warnings demo test test-bounds $(BOUNDS)
+.PHONY: bench bench-more bench-peers setup format clean
 .DELETE_ON_ERROR:
 -include $(shell find build -name '*.d' -type f 2>/dev/null)

@@ -20,7 +20,7 @@ build/matrix/%/sqlite3.c:
 build/matrix/%/sqlite3.o: build/matrix/%/sqlite3.c
 	gcc $(SANITIZE) -w -DSQLITE_ENABLE_JSON1 -c $< -o $@
 
-build/matrix/%/run_process: tests/sql/run_process.c $(wildcard tests/sql/script.c) build/matrix/%/sqlite3.o \
+build/matrix/%/run_process: $(RUNNER) build/matrix/%/sqlite3.o \
 		$(SOURCES) $(HEADERS) build/gen/statements.h
 	$(ON_MATRIX) -DSQLITE_CORE $(filter %.c %.o,$^) $(UUID) -lm -ldl -lpthread -o $@
 

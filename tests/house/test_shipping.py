@@ -136,7 +136,7 @@ def test_the_amalgamation_has_no_external_names_but_those_of_its_header(one_file
 
 def test_the_amalgamation_passes_all_scripts(one_file, tmp_path):
     run("gcc", "-DSQLITE_CORE", "-O1", "-c", one_file / "counter.c", "-o", tmp_path / "counter.o")
-    runner = [path for name in ("run_process.c", "script.c") for path in (ROOT / "tests" / "sql").glob(name)]
+    runner = [ROOT / "tests" / "sql" / f"{name}.c" for name in ("run_process", "script", "stage")]
     run("gcc", "-fsanitize=undefined", f"-I{one_file}", *runner, tmp_path / "counter.o", "-lsqlite3", "-luuid",
         "-o", tmp_path / "run_process")
     said = run(tmp_path / "run_process", *sorted((ROOT / "tests" / "sql").glob("*.sql")), cwd=ROOT)
