@@ -40,8 +40,8 @@ CHECKED_BY := $(foreach cc,gcc clang,$(if $(shell command -v $(cc) 2>/dev/null),
 
 all: $(LOADABLE) build/libcounter.a
 
-# objects(variant, compiler, flags): how build/<variant>/**.o are made from the sources. No object knows in
-# which folder that was.
+# objects(variant, compiler, flags): how build/<variant>/**.o are made from the sources. No object
+# knows in which folder that was.
 define objects
 build/$(1)/%.o: %.c | build/gen/statements.h
 	@mkdir -p $$(@D)
@@ -75,8 +75,8 @@ build/amalgamation/counter.c: tools/amalgamate.awk $(SOURCES) $(HEADERS) build/g
 
 amalgamation: build/amalgamation/counter.c build/amalgamation/counter.h
 
-# The library to load goes where Debian puts those of others: its name is too short for a folder that the
-# linker searches.
+# The library to load goes where Debian puts those of others: its name is too short for a folder
+# that the linker searches.
 PLACE = $(DESTDIR)$(PREFIX)
 build/sqlite-counter.pc: tools/sqlite-counter.pc.in include/counter.h FORCE
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LOADABLE@|$(notdir $(LOADABLE))|' \

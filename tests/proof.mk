@@ -1,9 +1,9 @@
 # Long runs, which `make test` leaves out.
 
-# ---- test-matrix: the scripts with each of these versions of SQLite, and with the machine's own --------
+# ---- test-matrix: the scripts with these versions of SQLite, and with the machine's own ----------
 #
-# SQLite and the extension are built with the sanitizers, the extension against that version's own headers.
-# Until 3.38 JSON is an option of SQLite.
+# SQLite and the extension are built with the sanitizers, the extension against that version's own
+# headers. Until 3.38 JSON is an option of SQLite.
 
 MATRIX := 3.31.1 3.35.2 3.39.1 3.45.3 3.53.2
 ON_MATRIX = gcc -Ibuild/matrix/$* $(CPPFLAGS) $(CFLAGS) $(SANITIZE)

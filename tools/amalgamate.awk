@@ -3,10 +3,10 @@
 #     awk -f tools/amalgamate.awk include/counter.h include/counter_cell.h > counter.h
 #     awk -v one=counter.h -f tools/amalgamate.awk ext/core/*.c ... ext/counter.c > counter.c
 #
-# A header of ours is put in where it is needed first, and the list of statements at each place that makes
-# something of it. What a C file asks of the system's headers, before it includes any, stands at the top.
-# `one` is the header made of include/, which the C file begins with: what it declares can be called from
-# outside, all other functions are static.
+# A header of ours is put in where it is needed first, and the list of statements at each place that
+# makes something of it. What a C file asks of the system's headers, before it includes any, stands
+# at the top. `one` is the header made of include/, which the C file begins with: what it declares
+# can be called from outside, all other functions are static.
 
 BEGIN {
     if (one != "") {

@@ -32,7 +32,7 @@ bool ctr_catalog_born(ctr_catalog_entry *entry, sqlite3 *db, const char *schema,
 bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *table,
                        ctr_problem *problem);
 
-/* Fails unless the file is of a format that we know and has a counter table that is named `table` now. */
+/* Fails unless the file is of a format that we know and has a counter table of that name. */
 int ctr_catalog_require(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
 
 void ctr_catalog_close_entry(ctr_catalog_entry *entry);

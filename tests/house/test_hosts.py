@@ -52,7 +52,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-# Name, language of the block, what tells it from others, how it is run, how one sees that the host is there.
+# Name, language of the block, what tells it from others, how it is run, what fails without it.
 HOSTS = [
     ("python", "python", "", ["/usr/bin/python3"], ["/usr/bin/python3", "-c", "import sqlite3; sqlite3.Connection.load_extension"]),
     ("perl", "perl", "", ["perl"], ["perl", "-MDBD::SQLite", "-e", "1"]),

@@ -7,8 +7,8 @@
  *     --! message          the error that it ends with
  *     --!~ glob            an error that matches this GLOB pattern
  *     --@ directive        reopen, readonly, connection NAME, defensive on|off,
- *                          trusted-schema on|off; directly under the name: shell-only, process-only,
- *                          since 3.35: with an older SQLite the case is left out
+ *                          trusted-schema on|off; directly under the name: shell-only,
+ *                          process-only, since 3.35 (with an older SQLite the case is left out)
  *     -- anything else     a comment
  *
  * A statement gives exactly the rows and the error that are written below it. A script that breaks
