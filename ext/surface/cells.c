@@ -84,7 +84,7 @@ static void new_life(sqlite3_context *ctx, const char *function, sqlite3_value *
 {
     ctr_cell cell;
     uint8_t out[CTR_CELL_HEADER_MAX];
-    size_t size;
+    size_t size = 0;
     if (!ctr_arg_cell(ctx, function, value, &cell)) return;
     if (!ctr_arg_status(ctx, function, next(&cell, out, &size))) return;
     sqlite3_result_blob64(ctx, out, size, SQLITE_TRANSIENT);

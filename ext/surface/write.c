@@ -290,7 +290,7 @@ static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *prob
 
     for (int i = 0; i < table->shape.n_counters; i++) {
         int column = counter_column(table, i);
-        int64_t n;
+        int64_t n = 0;
         if (delta_of(table, i, columns[ctr_table_column(column)], columns[ctr_table_marker(column)],
                      &n, problem)) {
             if (check_alive(table, i, problem)) return;

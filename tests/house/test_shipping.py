@@ -100,44 +100,49 @@ def test_a_program_is_built_with_what_pkg_config_tells_about_an_installed_librar
 # ---- make amalgamation ----
 
 @pytest.fixture(scope="module")
-def one_file():
+def one_file(tmp_path_factory):
+    """The two files and what gcc makes of them, alone in a folder: to be loaded, and to be linked."""
     make("amalgamation")
-    return ROOT / "build" / "amalgamation"
+    folder = tmp_path_factory.mktemp("one")
+    for name in "counter.c", "counter.h":
+        shutil.copy(ROOT / "build" / "amalgamation" / name, folder)
+    run("gcc", *FLAGS, "-O2", "-DSQLITE_CORE", "-c", "counter.c", "-o", "counter.o", cwd=folder)
+    run("gcc", *FLAGS, "-O2", "-shared", "-Wl,--no-undefined", "counter.c", "-luuid", "-o", "counter.so", cwd=folder)
+    return folder
 
 
-def test_the_amalgamation_is_two_files_that_need_none_of_ours(one_file, tmp_path):
+def defined(*arguments):
+    return sorted(line.split()[2] for line in run("nm", "--defined-only", *arguments).splitlines())
+
+
+def test_the_amalgamation_is_two_files_that_need_none_of_ours(one_file):
     for name in "counter.c", "counter.h":
         text = (one_file / name).read_text()
         assert set(re.findall(r'^\s*#\s*include\s+"(.*)"', text, re.M)) <= {"counter.h"}
         guards = re.findall(r"^#ifndef (\w+_H)$", text, re.M)
         assert guards and len(guards) == len(set(guards))
-        shutil.copy(one_file / name, tmp_path)
-    run("gcc", *FLAGS, "-shared", "-Wl,--no-undefined", "counter.c", "-luuid", "-o", "counter.so", cwd=tmp_path)
-    exported = run("nm", "-D", "--defined-only", tmp_path / "counter.so")
-    assert sorted(line.split()[2] for line in exported.splitlines()) == ["sqlite3_counter_init", "sqlite3_extension_init"]
-    assert load(tmp_path / "counter").execute("SELECT counter_version()").fetchone() == (version(),)
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
 @pytest.mark.parametrize("kind", ["-USQLITE_CORE", "-DSQLITE_CORE"])
-def test_the_amalgamation_compiles_without_a_warning(one_file, tmp_path, compiler, kind):
-    if not shutil.which(compiler):
-        pytest.skip(f"no {compiler}")
-    run(compiler, *FLAGS, kind, "-c", one_file / "counter.c", "-o", tmp_path / "counter.o")
+def test_clang_compiles_the_amalgamation_without_a_warning(one_file, tmp_path, kind):
+    run("clang", *FLAGS, kind, "-c", one_file / "counter.c", "-o", tmp_path / "counter.o")
 
 
-def test_the_amalgamation_has_no_external_names_but_those_of_its_header(one_file, tmp_path):
-    run("gcc", "-DSQLITE_CORE", "-c", one_file / "counter.c", "-o", tmp_path / "counter.o")
-    header = (one_file / "counter.h").read_text()
-    names = [line.split()[2] for line in run("nm", "-g", "--defined-only", tmp_path / "counter.o").splitlines()]
+def test_the_amalgamation_is_loaded_and_exports_only_the_entry_points(one_file):
+    assert load(one_file / "counter").execute("SELECT counter_version()").fetchone() == (version(),)
+    assert defined("-D", one_file / "counter.so") == ["sqlite3_counter_init", "sqlite3_extension_init"]
+
+
+def test_the_amalgamation_has_no_external_names_but_those_of_its_header(one_file):
+    names, header = defined("-g", one_file / "counter.o"), (one_file / "counter.h").read_text()
     assert "sqlite3_counter_init" in names
     assert [name for name in names if not re.search(rf"\b{name}\(", header)] == ["ctr_shape_suffixes"]
 
 
 def test_the_amalgamation_passes_all_scripts(one_file, tmp_path):
-    run("gcc", "-DSQLITE_CORE", "-O1", "-c", one_file / "counter.c", "-o", tmp_path / "counter.o")
     runner = [ROOT / "tests" / "sql" / f"{name}.c" for name in ("run_process", "script", "stage")]
-    run("gcc", "-fsanitize=undefined", f"-I{one_file}", *runner, tmp_path / "counter.o", "-lsqlite3", "-luuid",
+    run("gcc", "-fsanitize=undefined", f"-I{one_file}", *runner, one_file / "counter.o", "-lsqlite3", "-luuid",
         "-o", tmp_path / "run_process")
     said = run(tmp_path / "run_process", *sorted((ROOT / "tests" / "sql").glob("*.sql")), cwd=ROOT)
     assert re.search(r"^[1-9]\d{2,} passed, 0 failed$", said, re.M)
