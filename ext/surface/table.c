@@ -19,7 +19,7 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem)
     return ctr_arg_table_problem(&table->joined.base, table->name, problem);
 }
 
-static void close_table(void *owner)
+static void free_table(void *owner)
 {
     ctr_table *table = owner;
     ctr_stream_release(&table->streams);
@@ -37,7 +37,7 @@ static void close_table(void *owner)
 static int table_disconnect(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
-    if (!ctr_deferred_outlives(&table->own_rows, close_table, table)) close_table(table);
+    if (!ctr_deferred_outlives(&table->own_rows, free_table, table)) free_table(table);
     return SQLITE_OK;
 }
 
