@@ -54,13 +54,15 @@ static size_t at;       /* the step that is tried */
 static size_t position; /* the step before which the stage stands */
 static bool for_ever, blind;
 static long nth;
-static unsigned char next_id;
+static uint64_t next_id;
 static int cases_passed, cases_failed;
 
 void uuid_generate_random(uuid_t out)
 {
-    memset(out, 0x40, sizeof(uuid_t));
-    out[15] = next_id++;
+    uint64_t mixed = ++next_id * UINT64_C(0x9e3779b97f4a7c15);
+    memcpy(out, &mixed, sizeof mixed);
+    memcpy(out + sizeof mixed, &next_id, sizeof next_id);
+    out[6] = (unsigned char)((out[6] & 0x0f) | 0x40);
 }
 
 static void say_where(void)

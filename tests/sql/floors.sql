@@ -401,8 +401,9 @@ ATTACH 'phone.db' AS phone;
 ATTACH 'old.db' AS old;
 CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES(1, 1), (9, 1);
-SELECT rows_changed FROM counter_push('phone') UNION ALL SELECT rows_changed FROM counter_push('old');
+SELECT rows_changed FROM counter_push('phone');
 --= 2
+SELECT rows_changed FROM counter_push('old');
 --= 2
 DELETE FROM main.v WHERE h = 1;
 INSERT INTO main.v(v, h) VALUES('purge below', 5);

@@ -166,8 +166,12 @@ INSERT INTO t VALUES(1);
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.w USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-SELECT counter_add('w', 'n', 1, 'a'), counter_add('phone.v', 'n', 2, 'a'), counter_add('PHONE.w', 'n', 1, 'a');
---= 1|2|2
+SELECT counter_add('w', 'n', 1, 'a');
+--= 1
+SELECT counter_add('phone.v', 'n', 2, 'a');
+--= 2
+SELECT counter_add('PHONE.w', 'n', 1, 'a');
+--= 2
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(w, replicas='phone', read=ONE, write=ONE);
 PRAGMA phone.synchronous = EXTRA;
 SELECT counter_add('c', 'n', 1, 'a');

@@ -205,6 +205,7 @@ void stage_run(const char *sql, stage_outcome *outcome)
         if (rc != SQLITE_OK || !stmt) break;
         while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) write_row(out, stmt);
         rc = sqlite3_finalize(stmt);
+        sql += strspn(sql, " \n");
     }
     if (rc != SQLITE_OK) {
         outcome->error = strdup(sqlite3_errmsg(db));
