@@ -6,10 +6,12 @@
 
 #include "store/place.h"
 
-bool ctr_medium_is_unix(sqlite3 *db, const char *schema)
+/* A VFS that tells no name does not know the question, but for one that has no memory to tell it. */
+bool ctr_medium_is_unix(sqlite3 *db, const char *schema, ctr_problem *problem)
 {
     char *name = NULL;
-    sqlite3_file_control(db, schema, SQLITE_FCNTL_VFSNAME, &name);
+    if (sqlite3_file_control(db, schema, SQLITE_FCNTL_VFSNAME, &name) == SQLITE_OK && !name)
+        ctr_problem_nomem(problem);
     const char *slash = name ? strrchr(name, '/') : NULL, *bottom = slash ? slash + 1 : name;
     bool is = bottom && strncmp(bottom, "unix", 4) == 0;
     sqlite3_free(name);
@@ -17,11 +19,12 @@ bool ctr_medium_is_unix(sqlite3 *db, const char *schema)
 }
 
 /* A memory database has no path; but one of the VFS memdb has a name that looks like one. */
-static ctr_medium_kind kind_of(sqlite3 *db, const char *schema, const sqlite3_vfs *vfs)
+static ctr_medium_kind kind_of(sqlite3 *db, const char *schema, const sqlite3_vfs *vfs,
+                               ctr_problem *problem)
 {
     const char *path = sqlite3_db_filename(db, schema);
     if (!path || !*path || (vfs && strcmp(vfs->zName, "memdb") == 0)) return CTR_MEDIUM_MEMORY;
-    return ctr_medium_is_unix(db, schema) ? CTR_MEDIUM_FILE : CTR_MEDIUM_OTHER;
+    return ctr_medium_is_unix(db, schema, problem) ? CTR_MEDIUM_FILE : CTR_MEDIUM_OTHER;
 }
 
 static void open_instance(ctr_medium *medium, sqlite3 *db, const char *schema, const char *path,
@@ -35,7 +38,7 @@ static void open_instance(ctr_medium *medium, sqlite3 *db, const char *schema, c
 static void open_medium(ctr_medium *medium, sqlite3 *db, const char *schema, ctr_problem *problem)
 {
     const char *path = sqlite3_db_filename(db, schema);
-    ctr_medium_kind kind = kind_of(db, schema, medium->vfs);
+    ctr_medium_kind kind = kind_of(db, schema, medium->vfs, problem);
     ctr_instance_close(&medium->instance);
     medium->inode = 0;
     medium->kind = CTR_MEDIUM_UNASKED;
@@ -53,7 +56,8 @@ static void find_medium(ctr_medium *medium, sqlite3 *db, const char *schema, boo
     sqlite3_file_control(db, schema, SQLITE_FCNTL_VFS_POINTER, &vfs);
     bool same = medium->kind != CTR_MEDIUM_UNASKED && file == medium->file && vfs == medium->vfs;
     if (same && !anew) return;
-    if (same && medium->kind == CTR_MEDIUM_MEMORY && kind_of(db, schema, vfs) == medium->kind &&
+    if (same && medium->kind == CTR_MEDIUM_MEMORY &&
+        kind_of(db, schema, vfs, problem) == medium->kind &&
         ctr_instance_is_marked(&medium->instance, db, schema, problem))
         return;
     medium->file = file;

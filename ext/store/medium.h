@@ -44,7 +44,7 @@ void ctr_medium_write(ctr_medium *medium, sqlite3 *db, const char *schema,
                       const ctr_fingerprint *seen, const ctr_pair *pair);
 
 /* Is the VFS at the bottom of the schema's stack of VFSes a unix one, so that its path is a path? */
-bool ctr_medium_is_unix(sqlite3 *db, const char *schema);
+bool ctr_medium_is_unix(sqlite3 *db, const char *schema, ctr_problem *problem);
 
 /* Twice is harmless. */
 void ctr_medium_close(ctr_medium *medium);
