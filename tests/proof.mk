@@ -1,4 +1,4 @@
-# Long runs, which `make test` leaves out.
+# Long runs, which `make test` leaves out, or of which it runs a little.
 
 # ---- test-matrix: the scripts with these versions of SQLite, and with the machine's own ----------
 #
@@ -37,3 +37,28 @@ build/matrix/own/loaded: tests/sql/loaded.c
 
 .PRECIOUS: build/matrix/%/sqlite3.c build/matrix/%/sqlite3.o
 .PHONY: test-matrix
+
+# ---- model: all states of three files that DEPTH operations can reach ----------------------------------
+#
+# The linker sends what the library asks the operating system to tests/model/disk.c. KEYS: 1 or 2; in each
+# state within JOINED operations, and in one of EVERY others, all files pull from each other.
+
+DEPTH = 6
+KEYS = 1
+JOINED = 3
+EVERY = 1000
+MODEL_WRAPS := statx getxattr setxattr timespec_get uuid_generate_random sqlite3_randomness
+
+build/tests/model/test_model: $(wildcard tests/model/*.[ch]) build/libcounter.a
+	@mkdir -p $(@D)
+	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(MODEL_WRAPS:%=-Wl,--wrap=%) $(filter %.c %.a,$^) \
+		-lcmocka -lsqlite3 $(UUID) -o $@
+
+tests: build/tests/model/test_model
+
+model:
+	@tools/setup test
+	@$(MAKE) --no-print-directory build/tests/model/test_model
+	build/tests/model/test_model $(DEPTH) $(KEYS) $(JOINED) $(EVERY)
+
+.PHONY: model

@@ -1,0 +1,76 @@
+/* content.h - what a file says, read once for each volume.
+ *
+ * Everything that the library keeps in a file and ever reads again. Left out, for nothing that is
+ * done here depends on it:
+ *
+ *     counter_former, counter_conflicts    history, for people
+ *     counter_replica.since, why           the same; alone, trust, twist, names, epoch, turn: never set
+ *     counter_replica.stamped              makes the number rise after 1,000 rows
+ *     counter_sources.pulled, holds, ...   for files that take over a name
+ *     <table>_floors._rows, _bytes         for counter_purge()
+ *     <table>_ops, <table>_columns         empty
+ */
+#ifndef MODEL_CONTENT_H
+#define MODEL_CONTENT_H
+
+#include <sqlite3.h>
+
+#include "counter_cell.h"
+#include "disk.h"
+
+enum { MOST_KEYS = 2, MOST_SHARDS = 12, MOST_NEWS = 16, MOST_MARKS = 24, MOST_KNOWN = 12 };
+
+typedef struct id {
+    uint8_t bytes[CTR_ID_SIZE];
+} id;
+
+typedef struct pair {
+    int64_t number, random;
+} pair;
+
+typedef struct content {
+    id who, holder, token;
+    int64_t inode, birth; /* where the identity was written, birth in milliseconds */
+    pair witness;
+    bool witnessed, knows_floors;
+    int64_t sequence, risen;
+    bool floor;
+    int64_t floor_sequence;
+    struct content_row {
+        bool present, shown;
+        int64_t id, sequence, value;
+        uint32_t life;
+        int n;
+        struct content_shard {
+            id who;
+            int64_t clock, value;
+        } shards[MOST_SHARDS];
+    } rows[MOST_KEYS];
+    int n_news, n_marks, n_known;
+    struct content_news {
+        int64_t sequence;
+        uint64_t ids; /* a hash of them */
+    } news[MOST_NEWS];
+    struct content_mark {
+        id who, theirs;
+        int64_t mark;
+    } marks[MOST_MARKS];
+    struct content_known {
+        id holder, who;
+        pair witness;
+    } known[MOST_KNOWN];
+} content;
+
+/* The statements that read one file. */
+typedef struct content_reader {
+    sqlite3 *db;
+    sqlite3_stmt *identity, *token, *floor, *cells, *shown, *news, *marks, *known, *check;
+} content_reader;
+
+void content_open(content_reader *reader, sqlite3 *db);
+void content_close(content_reader *reader);
+
+/* Reads the file; NULL, or a sentence about what is wrong with it: the integrity check, or a cell. */
+const char *content_read(content_reader *reader, int keys, content *to);
+
+#endif
