@@ -106,12 +106,14 @@ static ctr_table *connect(sqlite3 *db, ctr_shared *shared, char *schema, char *n
     return NULL;
 }
 
-/* SQLITE_SCHEMA must come out as it is: SQLite reads the schema again and repeats the call. */
+/* SQLITE_SCHEMA must come out as it is: SQLite reads the schema again and repeats the call, once; if
+ * it has changed meanwhile, its own sentence is what the host sees. */
 int ctr_table_report(ctr_problem *problem, char **message)
 {
     int rc = problem->rc;
-    if (rc != SQLITE_OK && rc != SQLITE_NOMEM && rc != SQLITE_SCHEMA) {
-        *message = sqlite3_mprintf("%s", ctr_problem_text(problem));
+    if (rc != SQLITE_OK && rc != SQLITE_NOMEM) {
+        *message = sqlite3_mprintf("%s", rc == SQLITE_SCHEMA ? sqlite3_errstr(rc)
+                                                             : ctr_problem_text(problem));
         if (!*message) rc = SQLITE_NOMEM;
     }
     ctr_problem_close(problem);

@@ -140,6 +140,37 @@ static void a_drop_that_is_locked_leaves_a_table_that_works(void **state)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+static int change_schema(void *other, int action, const char *a, const char *b, const char *c,
+                         const char *d)
+{
+    (void)action;
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)d;
+    run(other, "CREATE TABLE z(a); DROP TABLE z", SQLITE_OK);
+    return SQLITE_OK;
+}
+
+/* SQLite asks the authorizer while a table connects, and repeats that once only. */
+static void a_schema_that_never_stands_still_is_told_in_the_words_of_SQLite(void **state)
+{
+    (void)state;
+    sqlite3 *reader, *db = open_fresh();
+    sqlite3_stmt *row = NULL;
+    run(db, "PRAGMA journal_mode = WAL", SQLITE_OK);
+    run(db, "CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER)", SQLITE_OK);
+    assert_int_equal(sqlite3_open("main.db", &reader), SQLITE_OK);
+    assert_int_equal(sqlite3_counter_init(reader, NULL, NULL), SQLITE_OK);
+    sqlite3_set_authorizer(reader, change_schema, db);
+    assert_int_equal(sqlite3_prepare_v2(reader, "SELECT * FROM v", -1, &row, NULL), SQLITE_SCHEMA);
+    assert_string_equal(sqlite3_errmsg(reader), "database schema has changed");
+    sqlite3_set_authorizer(reader, NULL, NULL);
+    run(reader, "SELECT * FROM v", SQLITE_OK);
+    assert_int_equal(sqlite3_close(reader), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static int enter_folder(void **state)
 {
     static char name[] = "/tmp/counter-connection-XXXXXX";
@@ -162,6 +193,7 @@ int main(void)
         cmocka_unit_test(a_second_initialisation_leaves_a_prepared_pull_whole),
         cmocka_unit_test(connections_open_with_the_library_as_automatic_extension),
         cmocka_unit_test(a_drop_that_is_locked_leaves_a_table_that_works),
+        cmocka_unit_test(a_schema_that_never_stands_still_is_told_in_the_words_of_SQLite),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
