@@ -32,6 +32,22 @@ static bool has_pending_write(sqlite3 *host, const char *schema)
     return !sqlite3_get_autocommit(host);
 }
 
+enum { LOOKS = 10 }; /* at most, a millisecond apart */
+
+/* Reads the first page. A journal that its writer deletes while SQLite looks at it counts as a hot
+ * one, which a connection that only reads cannot roll back; another look tells. */
+static void touch(ctr_source *source, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    for (int looks = 1;; looks++) {
+        ctr_run run = ctr_run_on(source->db, "main", NULL, problem);
+        ctr_run_do(&run, CTR_SQL_SYNC_TOUCH, NULL);
+        if ((problem->rc & 0xff) != SQLITE_READONLY || looks == LOOKS) return;
+        ctr_problem_close(problem);
+        sqlite3_sleep(1);
+    }
+}
+
 /* Opens the file and holds a snapshot of it. As long as the host would wait for a lock, we wait
  * too. */
 static void open_own(ctr_source *source, sqlite3 *host, const char *path, const char *vfs,
@@ -47,7 +63,7 @@ static void open_own(ctr_source *source, sqlite3 *host, const char *path, const 
     sqlite3_db_config(source->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     ctr_run run = ctr_run_on(source->db, "main", NULL, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_SNAPSHOT, NULL);
-    ctr_run_do(&run, CTR_SQL_SYNC_TOUCH, NULL);
+    touch(source, problem);
 }
 
 static int name_schema(ctr_source *source, const char *schema, ctr_problem *problem)
