@@ -41,10 +41,9 @@ typedef struct operation {
     int with; /* a key of it, or the other file */
 } operation;
 
-enum {
-    MOST_OPERATIONS = 128,
-    CLOCK_STEP = 600 /* milliseconds: the number rises every other time */
-};
+/* From one depth to the next, in milliseconds: two of them are within the second in which a file does
+ * not raise its sequence number, and each renews the witness. */
+enum { MOST_OPERATIONS = 128, CLOCK_STEP = 400 };
 
 /* All that there are. */
 int operations_list(int keys, operation to[MOST_OPERATIONS]);

@@ -6,7 +6,7 @@
 
 #include "grow.h"
 
-enum { SIDES = 2 * FILES, MOST_IDS = 64, MOST_BYTES = 8192 };
+enum { SIDES = 2 * FILES, MOST_IDS = 64, MOST_BYTES = 8192, SPAN = 1000 /* milliseconds */ };
 
 /* A state in one order of its files. `sides` are the volumes: now and before of the first, ... */
 typedef struct view {
@@ -244,7 +244,8 @@ static void put_content(view *to, int side, const disk_place *place)
     put(to, first_with(to, offsetof(content, token), side));
     put(to, is->inode == place->inode && is->birth == place->birth);
     put(to, compare_with_attribute(is, place));
-    put(to, is->witnessed | is->knows_floors << 1 | (disk_now > is->risen) << 2 | is->floor << 3);
+    put(to, is->witnessed | is->knows_floors << 1 | is->floor << 2);
+    put(to, disk_now - is->risen < SPAN ? disk_now - is->risen : SPAN);
     put(to, rank_of(&numbers, is->sequence));
     if (is->floor) put(to, rank_of(&numbers, is->floor_sequence));
     for (int key = 0; key < to->keys; key++) put_row(to, &is->rows[key], &numbers);

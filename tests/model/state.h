@@ -13,7 +13,7 @@
  *                                     higher
  *     sequence numbers                their rank among those of the same volume; a mark: its place in
  *                                     the ranks of the volume that it is about
- *     risen                           has it been so long that the number rises with the next write?
+ *     risen                           how long ago, up to the second after which the number rises
  *     inode and birth time            is the file in the place that its identity names?
  *
  * Marks and memories of an id that no volume has any more are dead, for no id comes back: left out.

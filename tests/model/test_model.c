@@ -7,7 +7,8 @@
  * show what the oracle says of it, increment by increment, pass its integrity check, and an
  * operation that is to be refused must have been. In every state that is found within JOINED
  * operations, and in one of EVERY others, all files pull from each other, and must show the union of
- * what they had and one digest.
+ * what they had and one digest. Where the last operation was an increment, which is what uses clocks
+ * again if anything does, it is one of EVERY / 16.
  *
  * Prints for each depth how many states there are that were not there before, how many operations
  * have led to them, and how many were joined. A failure prints the operations that lead to it.
@@ -54,19 +55,25 @@ static bool same_key(const void *high, uint32_t number)
 
 static void print_path(uint32_t at, int last)
 {
-    if (at && search.steps[at].operation < search.n_operations) {
-        print_path(search.steps[at].parent, search.steps[at].operation);
-    }
+    if (at) print_path(search.steps[at].parent, search.steps[at].operation);
     if (last >= 0) print_error("  %s\n", operation_text(&search.operations[last]));
 }
 
-static void fail_at(uint32_t parent, int last, const char *wrong)
+static void fail_at(uint32_t parent, int last, const char *wrong, const char *behind)
 {
     char copy[512];
     snprintf(copy, sizeof copy, "%s", wrong);
     print_error("after\n");
     print_path(parent, last);
+    print_error("%s", behind);
     fail_msg("%s", copy);
+}
+
+static bool is_joined(int depth, int operation_number, uint64_t chance)
+{
+    bool counts = search.operations[operation_number].kind == INCREMENT;
+    uint64_t every = counts && wanted.every >= 16 ? wanted.every / 16 : wanted.every;
+    return depth <= wanted.joined || chance % every == 0;
 }
 
 /* False if the state is known. */
@@ -82,10 +89,10 @@ static bool enter(const state *one, uint32_t parent, int operation_number, int d
         (step){parent, (uint8_t)operation_number};
     if (depth < wanted.depth)
         *(state *)grow(&search.next, &search.n_next, sizeof *search.next) = *one;
-    if (depth > wanted.joined && key.low % wanted.every) return true;
+    if (!is_joined(depth, operation_number, key.low)) return true;
     search.joins++;
     const char *wrong = operations_join(depth, one, key.high);
-    if (wrong) fail_at(parent, operation_number, wrong);
+    if (wrong) fail_at(parent, operation_number, wrong, "  all pull from each other\n");
     return true;
 }
 
@@ -96,7 +103,7 @@ static void expand(const state *from, uint32_t number, int depth)
         bool changed;
         const char *wrong = operations_do(&search.operations[i], depth, from, &to, &changed);
         search.transitions++;
-        if (wrong) fail_at(number, i, wrong);
+        if (wrong) fail_at(number, i, wrong, "");
         if (changed) enter(&to, number, i, depth);
     }
 }
