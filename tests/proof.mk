@@ -62,3 +62,26 @@ model:
 	build/tests/model/test_model $(DEPTH) $(KEYS) $(JOINED) $(EVERY)
 
 .PHONY: model
+
+# ---- concurrency: SECONDS under WAL, and as many under a rollback journal -------------------------------
+
+SECONDS = 60
+
+concurrency:
+	@tools/setup test
+	@$(MAKE) --no-print-directory all
+	COUNTER_SECONDS=$(SECONDS) /usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/property/test_crowd.py
+
+.PHONY: concurrency
+
+# ---- threads: connections in threads, the library under the thread sanitizer -----------------------------
+
+WATCH_THREADS = -g -O1 -fno-omit-frame-pointer -fsanitize=thread
+$(eval $(call objects,watched,gcc,-DSQLITE_CORE $(WATCH_THREADS)))
+
+build/tests/threads/test_threads: tests/threads/test_threads.c $(SOURCES:%.c=build/watched/%.o)
+	@mkdir -p $(@D)
+	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(WATCH_THREADS) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
+		-lcmocka -lsqlite3 $(UUID) -lpthread -o $@
+
+tests: build/tests/threads/test_threads
