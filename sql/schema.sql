@@ -81,3 +81,7 @@ SELECT name FROM temp.sqlite_master WHERE type = 'trigger' AND tbl_name = ?1 COL
 -- Pages, records and the index of one stored table against each other; since SQLite 3.33.
 -- name: SCHEMA_INTEGRITY
 PRAGMA "{schema}".integrity_check("{table}_cells");
+
+-- While it stands on a row, everything that the connection reads of the file is of one moment.
+-- name: SCHEMA_HOLD
+SELECT 1 FROM "{schema}".sqlite_master;

@@ -51,6 +51,13 @@ bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement)
     return rc == SQLITE_ROW;
 }
 
+sqlite3_stmt *ctr_run_hold(ctr_run *run)
+{
+    sqlite3_stmt *snapshot = ctr_run_prepare(run, CTR_SQL_SCHEMA_HOLD);
+    ctr_run_row(run, snapshot);
+    return snapshot;
+}
+
 void ctr_run_do(ctr_run *run, ctr_sql which, const char *text)
 {
     sqlite3_stmt *statement = ctr_run_prepare(run, which);

@@ -38,6 +38,10 @@ void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, int i, const char 
 /* Steps; true while there is a row. */
 bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement);
 
+/* A statement that holds a snapshot of the schema until the caller finalizes it: in autocommit each
+ * statement sees what others have committed since the one before. NULL on error. */
+sqlite3_stmt *ctr_run_hold(ctr_run *run);
+
 /* Prepares, runs to the end, frees; with one text as ?1, or NULL for none. */
 void ctr_run_do(ctr_run *run, ctr_sql which, const char *text);
 

@@ -25,6 +25,7 @@
 typedef struct subject {
     sqlite3 *db;
     const char *schema, *table;
+    sqlite3_stmt *snapshot; /* all that is read of it is of one moment */
     ctr_shape shape;
 } subject;
 
@@ -33,6 +34,9 @@ static int open_subject(subject *asked, sqlite3 *db, const char *schema, const c
                         ctr_problem *problem)
 {
     *asked = (subject){.db = db, .schema = schema, .table = table};
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    asked->snapshot = ctr_run_hold(&run);
     if (ctr_catalog_require(db, schema, table, problem)) return problem->rc;
     return ctr_shape_read(&asked->shape, db, schema, table, problem);
 }
@@ -48,6 +52,7 @@ static int open_asked(subject *asked, ctr_answer *answer, sqlite3_value *table,
 static void close_subject(subject *asked)
 {
     ctr_shape_close(&asked->shape);
+    sqlite3_finalize(asked->snapshot);
 }
 
 /* ---- digests --------------------------------------------------------------------------------- */

@@ -157,8 +157,12 @@ static void take_census(census *all, ctr_answer *answer, sqlite3_value **args, c
     sqlite3 *db = ctr_answer_db(answer);
     const char *table = ctr_answer_arg(args[0], "the name of the table", NULL, problem);
     const char *schema = ctr_answer_schema(answer, args[1], problem);
+    if (problem->rc != SQLITE_OK) return;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *snapshot = ctr_run_hold(&run);
     if (ctr_catalog_require(db, schema, table, problem) == SQLITE_OK)
         count_rows_of(all, db, schema, table, problem);
+    sqlite3_finalize(snapshot);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */

@@ -171,6 +171,51 @@ static void a_schema_that_never_stands_still_is_told_in_the_words_of_SQLite(void
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/* Once, when the rows are about to be read. */
+static int drop_column(void *other, int action, const char *table, const char *b, const char *c,
+                       const char *d)
+{
+    (void)b;
+    (void)c;
+    (void)d;
+    static bool done;
+    if (done || action != SQLITE_READ || strcmp(table, "v_cells") != 0) return SQLITE_OK;
+    done = true;
+    run(other, "INSERT INTO v VALUES ('y', 1, 1); INSERT INTO v(v) VALUES ('drop column m')",
+        SQLITE_OK);
+    return SQLITE_OK;
+}
+
+static void text_of(sqlite3 *db, const char *sql, char to[64])
+{
+    sqlite3_stmt *row;
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    sqlite3_snprintf(64, to, "%s", sqlite3_column_text(row, 0));
+    assert_int_equal(sqlite3_finalize(row), SQLITE_OK);
+}
+
+static void a_digest_is_of_one_moment(void **state)
+{
+    (void)state;
+    char before[64], meanwhile[64];
+    sqlite3 *reader, *db = open_fresh();
+    run(db, "PRAGMA journal_mode = WAL", SQLITE_OK);
+    run(db, "CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER)",
+        SQLITE_OK);
+    run(db, "INSERT INTO v VALUES ('x', 1, 1)", SQLITE_OK);
+    assert_int_equal(sqlite3_open("main.db", &reader), SQLITE_OK);
+    assert_int_equal(sqlite3_counter_init(reader, NULL, NULL), SQLITE_OK);
+    text_of(reader, "SELECT counter_table_digest('v')", before);
+    sqlite3_set_authorizer(reader, drop_column, db);
+    text_of(reader, "SELECT counter_table_digest('v')", meanwhile);
+    sqlite3_set_authorizer(reader, NULL, NULL);
+    assert_string_equal(before, meanwhile);
+    assert_int_equal(first_integer(reader, "SELECT count(*) FROM v"), 2);
+    assert_int_equal(sqlite3_close(reader), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 /* A VFS that sees a journal which is gone when it is to be opened. */
 static int (*is_there)(sqlite3_vfs *, const char *, int, int *);
 static int phantoms;
@@ -222,6 +267,7 @@ int main(void)
         cmocka_unit_test(connections_open_with_the_library_as_automatic_extension),
         cmocka_unit_test(a_drop_that_is_locked_leaves_a_table_that_works),
         cmocka_unit_test(a_schema_that_never_stands_still_is_told_in_the_words_of_SQLite),
+        cmocka_unit_test(a_digest_is_of_one_moment),
         cmocka_unit_test(a_journal_that_goes_away_while_a_pull_looks_at_it_is_no_error),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
