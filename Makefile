@@ -8,8 +8,8 @@
 #   make test-bounds    scripts and property tests with room for 1 row, and for 2, that wait for the commit
 #   make test-matrix    the scripts with SQLite 3.31, 3.35, 3.39, 3.45 and 3.53
 #   make bench    tests/bench/bench.c and its plots; bench-more and bench-peers: more.c, peers.c
-#   make model    all states that six operations on three files can reach: DEPTH=6, see tests/proof.mk
-#   make concurrency    ten processes with twenty connections on one file: SECONDS=60 for each journal mode
+#   make model    all states that DEPTH=5 operations on three files can reach, see tests/proof.mk
+#   make concurrency    threads, then ten processes with twenty connections on one file: SECONDS=60 of each
 #   make setup    installs what the tests need; make demo and make test do it by themselves
 #   make format   clang-format over all C files
 #   make clean

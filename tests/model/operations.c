@@ -50,20 +50,28 @@ const content *operations_contents(void)
 
 /* ---- which there are ------------------------------------------------------------------------- */
 
-int operations_list(int keys, operation to[MOST_OPERATIONS])
+static const char *const NAMES[] = {"increment", "delete", "reset",   "floor", "pull",
+                                    "delta",     "copy",   "restore", "fork"};
+
+static void list(operation_kind kind, int file, int with, const char *only, operation *to, int *n)
+{
+    if (!*only || strstr(only, NAMES[kind])) to[(*n)++] = (operation){kind, file, with};
+}
+
+int operations_list(int keys, const char *only, operation to[MOST_OPERATIONS])
 {
     int n = 0;
     for (int file = 0; file < FILES; file++) {
         for (operation_kind kind = INCREMENT; kind <= RESET; kind++)
-            for (int key = 0; key < keys; key++) to[n++] = (operation){kind, file, key};
-        to[n++] = (operation){FLOOR, file, 0};
-        to[n++] = (operation){RESTORE, file, 0};
+            for (int key = 0; key < keys; key++) list(kind, file, key, only, to, &n);
+        list(FLOOR, file, 0, only, to, &n);
+        list(RESTORE, file, 0, only, to, &n);
         for (int other = 0; other < FILES; other++) {
             if (other == file) continue;
-            to[n++] = (operation){PULL, file, other};
-            to[n++] = (operation){DELTA, file, other};
-            to[n++] = (operation){COPY, file, other};
-            to[n++] = (operation){FORK, file, other};
+            list(PULL, file, other, only, to, &n);
+            list(DELTA, file, other, only, to, &n);
+            list(COPY, file, other, only, to, &n);
+            list(FORK, file, other, only, to, &n);
         }
     }
     return n;
@@ -71,8 +79,6 @@ int operations_list(int keys, operation to[MOST_OPERATIONS])
 
 const char *operation_text(const operation *one)
 {
-    static const char *const NAMES[] = {"increment", "delete", "reset",   "floor", "pull",
-                                        "delta",     "copy",   "restore", "fork"};
     static char text[32];
     char file = (char)('a' + one->file), other = (char)('a' + one->with);
     if (one->kind <= RESET)

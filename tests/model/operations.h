@@ -45,8 +45,8 @@ typedef struct operation {
  * not raise its sequence number, and each renews the witness. */
 enum { MOST_OPERATIONS = 128, CLOCK_STEP = 400 };
 
-/* All that there are. */
-int operations_list(int keys, operation to[MOST_OPERATIONS]);
+/* All that there are, or those whose names `only` has, parted by blanks. */
+int operations_list(int keys, const char *only, operation to[MOST_OPERATIONS]);
 
 /* "increment b 1", "pull a<-c" */
 const char *operation_text(const operation *one);

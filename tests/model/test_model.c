@@ -1,6 +1,6 @@
 /* test_model.c - all states of three files that can be reached by a few operations, breadth first.
  *
- *     test_model [DEPTH [KEYS [JOINED [EVERY]]]]      4 1 2 64 if nothing is said
+ *     test_model [DEPTH [KEYS [JOINED [EVERY [ONLY]]]]]      4 1 2 64 and all operations if nothing is said
  *
  * Each state is expanded once (state.h says when two are the same) by each operation (operations.h),
  * which the library itself carries out on the three files (disk.h). After each one the file must
@@ -28,7 +28,8 @@
 static struct {
     int depth, keys, joined;
     uint64_t every;
-} wanted = {4, 1, 2, 64};
+    const char *only;
+} wanted = {4, 1, 2, 64, ""};
 
 /* How a state was found: those of depth d stand behind those of d - 1. */
 typedef struct step {
@@ -134,7 +135,7 @@ static void in_every_state_each_file_shows_what_it_has_counted_and_all_agree_onc
 {
     (void)unused;
     state first;
-    search.n_operations = operations_list(wanted.keys, search.operations);
+    search.n_operations = operations_list(wanted.keys, wanted.only, search.operations);
     operations_open(wanted.keys, &first);
     enter(&first, 0, 0, 0);
     search.states = search.next;
@@ -159,6 +160,7 @@ int main(int argc, char **argv)
     if (argc > 2) wanted.keys = atoi(argv[2]);
     if (argc > 3) wanted.joined = atoi(argv[3]);
     if (argc > 4) wanted.every = strtoull(argv[4], NULL, 10);
+    if (argc > 5) wanted.only = argv[5];
     if (wanted.depth < 1 || wanted.keys < 1 || wanted.keys > MOST_KEYS || !wanted.every) return 2;
     const struct CMUnitTest tests[] = {cmocka_unit_test(
         in_every_state_each_file_shows_what_it_has_counted_and_all_agree_once_they_have_pulled)};

@@ -47,7 +47,8 @@ class Crowd:
         self.lost += 1
 
     def renamed(self, error):
-        return str(error) in (f"no such table: {self.name}", "database schema has changed")
+        return str(error) in (f"no such table: {self.name}", "database schema has changed",
+                              f"counter_table_digest: main has no counter table '{self.name}'")
 
     def insist(self, db, sql, arguments=()):
         """`{t}` is the table, by the name that it has."""
@@ -159,6 +160,7 @@ class Crowd:
     def read(self, db):
         rows = self.insist(db, "SELECT k, a FROM {t} WHERE k LIKE ?", (f"{self.number}-%",))
         assert dict(rows) == self.own
+        self.insist(db, "SELECT counter_table_digest('{t}')")
 
     def run(self, until):
         steps = [(self.count_for_all, 10), (self.update_for_all, 8), (self.count_own, 4),

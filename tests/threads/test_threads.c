@@ -5,7 +5,7 @@
  * counter, pull from a file in which one more thread counts, and read digests, changes and figures.
  * Each adds up what was acknowledged. In the end the counters must show that, the database must pass
  * its checks, and the sanitizer must have nothing to say: it watches all of the library, which is
- * compiled with it.
+ * compiled with it, and of SQLite, which is the machine's own, its locks.
  *
  * The database is a file under WAL, one with a rollback journal, a memory database with a shared
  * cache, and one of the VFS memdb. COUNTER_SECONDS is how long all of them go on.
@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -75,9 +76,15 @@ static bool is_lock(int rc)
 /* Does the message say that the table has its other name now? */
 static bool is_renamed(worker *of, int rc, const char *message)
 {
-    char missing[32];
-    snprintf(missing, sizeof missing, "no such table: %s", NAMES[of->name]);
-    if (rc != SQLITE_SCHEMA && strcmp(message, missing) != 0) return false;
+    static const char *const SENTENCES[] = {"no such table: %s", "no such table: %s_cells",
+                                            "counter_table_digest: main has no counter table '%s'"};
+    char sentence[100];
+    bool is = rc == SQLITE_SCHEMA;
+    for (size_t i = 0; i < sizeof SENTENCES / sizeof *SENTENCES && !is; i++) {
+        snprintf(sentence, sizeof sentence, SENTENCES[i], NAMES[of->name]);
+        is = strcmp(message, sentence) == 0;
+    }
+    if (!is) return false;
     if (rc != SQLITE_SCHEMA) of->name = !of->name;
     of->renames++;
     return true;
@@ -273,7 +280,7 @@ static void compare(stage *in, sqlite3 *db, const worker *workers)
     char format[100];
     int64_t all = 0;
     const char *name = number(db, "SELECT name = 't' FROM counter_tables", "") ? "t" : "u";
-    for (int i = 0; i <= THREADS; i++) all += workers[i].all;
+    for (int i = 0; i < THREADS + in->has_peer; i++) all += workers[i].all;
     if (in->has_peer) {
         int rc = sqlite3_exec(db, "SELECT * FROM counter_pull('peer.db')", NULL, NULL, NULL);
         assert_int_equal(rc, SQLITE_OK);
@@ -391,5 +398,7 @@ int main(void)
         cmocka_unit_test_teardown(threads_lose_nothing_in_a_memory_database_of_the_VFS_memdb,
                                   leave_test),
     };
+    /* Else every allocation takes one lock, and what comes before and after it is in order by chance. */
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
