@@ -1,6 +1,6 @@
 /* test_model.c - all states of three files that can be reached by a few operations, breadth first.
  *
- *     test_model [DEPTH [KEYS [JOINED [EVERY [ONLY]]]]]      4 1 2 64 and all operations if nothing is said
+ *     test_model [DEPTH [KEYS [JOINED [EVERY [ONLY]]]]]      4 1 2 128 and all operations if nothing is said
  *
  * Each state is expanded once (state.h says when two are the same) by each operation (operations.h),
  * which the library itself carries out on the three files (disk.h). After each one the file must
@@ -8,7 +8,7 @@
  * operation that is to be refused must have been. In every state that is found within JOINED
  * operations, and in one of EVERY others, all files pull from each other, and must show the union of
  * what they had and one digest. Where the last operation was an increment, which is what uses clocks
- * again if anything does, it is one of EVERY / 16.
+ * again if anything does, it is one of EVERY / 32.
  *
  * Prints for each depth how many states there are that were not there before, how many operations
  * have led to them, and how many were joined. A failure prints the operations that lead to it.
@@ -29,7 +29,7 @@ static struct {
     int depth, keys, joined;
     uint64_t every;
     const char *only;
-} wanted = {4, 1, 2, 64, ""};
+} wanted = {4, 1, 2, 128, ""};
 
 /* How a state was found: those of depth d stand behind those of d - 1. */
 typedef struct step {
@@ -73,7 +73,7 @@ static void fail_at(uint32_t parent, int last, const char *wrong, const char *be
 static bool is_joined(int depth, int operation_number, uint64_t chance)
 {
     bool counts = search.operations[operation_number].kind == INCREMENT;
-    uint64_t every = counts && wanted.every >= 16 ? wanted.every / 16 : wanted.every;
+    uint64_t every = counts && wanted.every >= 32 ? wanted.every / 32 : wanted.every;
     return depth <= wanted.joined || chance % every == 0;
 }
 
