@@ -36,7 +36,7 @@ enum { LOOKS = 10 }; /* at most, a millisecond apart */
 
 /* Reads the first page. A journal that its writer deletes while SQLite looks at it counts as a hot
  * one, which a connection that only reads cannot roll back; another look tells. */
-static void touch(ctr_source *source, ctr_problem *problem)
+static void open_snapshot(ctr_source *source, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
     for (int looks = 1;; looks++) {
@@ -63,7 +63,7 @@ static void open_own(ctr_source *source, sqlite3 *host, const char *path, const 
     sqlite3_db_config(source->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     ctr_run run = ctr_run_on(source->db, "main", NULL, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_SNAPSHOT, NULL);
-    touch(source, problem);
+    open_snapshot(source, problem);
 }
 
 static int name_schema(ctr_source *source, const char *schema, ctr_problem *problem)
