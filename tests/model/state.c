@@ -10,8 +10,7 @@ enum { SIDES = 2 * FILES, MOST_IDS = 64, MOST_BYTES = 8192, SPAN = 1000 /* milli
 
 /* A state in one order of its files. `sides` are the volumes: now and before of the first, ... */
 typedef struct view {
-    const state *of;
-    int order[FILES], rank[FILES]; /* which file comes when; when a file comes */
+    int rank[FILES]; /* when a file comes */
     const content *sides[SIDES];
     int keys;
     id ids[MOST_IDS];
@@ -261,9 +260,8 @@ static void put_content(view *to, int side, const disk_place *place)
 
 static state_key key_in_order(const state *of, const content *contents, int keys, const int *order)
 {
-    view in = {.of = of, .keys = keys};
+    view in = {.keys = keys};
     for (int i = 0; i < FILES; i++) {
-        in.order[i] = order[i];
         in.rank[order[i]] = i;
         in.sides[2 * i] = &contents[of->files[order[i]].volume];
         in.sides[2 * i + 1] = &contents[of->files[order[i]].before];
