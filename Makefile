@@ -9,7 +9,7 @@
 #   make test-matrix    the scripts with SQLite 3.31, 3.35, 3.39, 3.45 and 3.53
 #   make bench    tests/bench/bench.c and its plots; bench-more and bench-peers: more.c, peers.c
 #   make model    all states that DEPTH=5 operations on three files can reach, see tests/proof.mk
-#   make concurrency    threads, then ten processes with twenty connections on one file: SECONDS=60 of each
+#   make concurrency    threads, then ten processes on one file: SECONDS=60 of each
 #   make setup    installs what the tests need; make demo and make test do it by themselves
 #   make format   clang-format over all C files
 #   make clean

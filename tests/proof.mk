@@ -38,11 +38,12 @@ build/matrix/own/loaded: tests/sql/loaded.c
 .PRECIOUS: build/matrix/%/sqlite3.c build/matrix/%/sqlite3.o
 .PHONY: test-matrix
 
-# ---- model: all states of three files that DEPTH operations can reach ----------------------------------
+# ---- model: all states of three files that DEPTH operations can reach -----------------------------
 #
-# The linker sends what the library asks the operating system to tests/model/disk.c. KEYS: 1 or 2; in each
-# state within JOINED operations, and in one of EVERY others, all files pull from each other. ONLY: operations by
-# name, such as ONLY='increment delta copy restore', all if empty. 5 takes minutes, 6 an hour.
+# The linker sends what the library asks the operating system to tests/model/disk.c. KEYS: 1 or 2.
+# In each state within JOINED operations, and in one of EVERY others, all files pull from each other.
+# ONLY: operations by name, such as ONLY='increment delta copy restore'; all if empty. DEPTH=5 takes
+# minutes, 6 an hour.
 
 DEPTH = 5
 KEYS = 1
@@ -65,7 +66,7 @@ model:
 
 .PHONY: model
 
-# ---- threads: connections in threads, the library under the thread sanitizer -----------------------------
+# ---- threads: connections in threads, the library under the thread sanitizer ---------------------
 
 WATCH_THREADS = -g -O1 -fno-omit-frame-pointer -fsanitize=thread
 $(eval $(call objects,watched,gcc,-DSQLITE_CORE $(WATCH_THREADS)))
@@ -77,7 +78,7 @@ build/tests/threads/test_threads: tests/threads/test_threads.c $(SOURCES:%.c=bui
 
 tests: build/tests/threads/test_threads
 
-# ---- concurrency: SECONDS of threads, then as many of processes, under WAL and under a rollback journal -
+# ---- concurrency: SECONDS of threads, then as many of processes in each journal mode --------------
 
 SECONDS = 60
 

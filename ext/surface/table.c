@@ -106,8 +106,8 @@ static ctr_table *connect(sqlite3 *db, ctr_shared *shared, char *schema, char *n
     return NULL;
 }
 
-/* SQLITE_SCHEMA must come out as it is: SQLite reads the schema again and repeats the call, once; if
- * it has changed meanwhile, its own sentence is what the host sees. */
+/* SQLITE_SCHEMA must come out as it is: SQLite reads the schema again and repeats the call, once;
+ * if it has changed meanwhile, its own sentence is what the host sees. */
 int ctr_table_report(ctr_problem *problem, char **message)
 {
     int rc = problem->rc;

@@ -4,7 +4,7 @@
  * done here depends on it:
  *
  *     counter_former, counter_conflicts    history, for people
- *     counter_replica.since, why           the same; alone, trust, twist, names, epoch, turn: never set
+ *     counter_replica.since, why           the same; names, epoch, turn, trust, ...: not set
  *     counter_replica.stamped              makes the number rise after 1,000 rows
  *     counter_sources.pulled, holds, ...   for files that take over a name
  *     <table>_floors._rows, _bytes         for counter_purge()
@@ -70,7 +70,8 @@ typedef struct content_reader {
 void content_open(content_reader *reader, sqlite3 *db);
 void content_close(content_reader *reader);
 
-/* Reads the file; NULL, or a sentence about what is wrong with it: the integrity check, or a cell. */
+/* Reads the file; NULL, or a sentence about what is wrong with it: the integrity check, or a
+ * cell. */
 const char *content_read(content_reader *reader, int keys, content *to);
 
 #endif

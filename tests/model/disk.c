@@ -349,7 +349,7 @@ void disk_close(void)
     memset(&kept, 0, sizeof kept);
 }
 
-/* ---- the operating system, as the linker gives it to the library ------------------------------- */
+/* ---- the operating system, as the linker gives it to the library ----------------------------- */
 
 static struct {
     uint64_t seed, n;

@@ -20,9 +20,9 @@ static int n_keys;
 static content *contents;
 static size_t n_contents;
 
-/* What an operation does is a matter of the files and places that it is given, of time and dice. So
- * it is run once for each set of them, and remembered; one in REPEATED is run again and must do the
- * same. */
+/* What an operation does is a matter of the files and places that it is given, of time and dice.
+ * So it is run once for each set of them, and remembered; one in REPEATED is run again and must
+ * do the same. */
 enum { REPEATED = 1000 };
 
 typedef struct given {
@@ -378,7 +378,7 @@ const char *operations_do(const operation *one, int depth, const state *from, st
     return wrong;
 }
 
-/* ---- everybody pulls from everybody ------------------------------------------------------------ */
+/* ---- everybody pulls from everybody ---------------------------------------------------------- */
 
 static const char *compare_digests(const state *in)
 {

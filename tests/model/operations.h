@@ -6,14 +6,15 @@
  *     floor       'purge below' 2: key 1 is gone for good, key 2 is not touched
  *     pull        of one file from another one by its path, all of it ('full')
  *     delta       the same pull of what is new
- *     copy        the bytes of one file become those of another one, a new file: it has another inode,
- *                 a later birth and no attribute. It does not count by itself; when it does it must
- *                 find out that it is a copy
- *     restore     the file goes back, in place, to what it was before its last change: its inode and
- *                 its attribute stay. What it had counted since, and nobody has pulled, is lost
- *     fork        a clone that cannot be seen: bytes, inode, birth and attribute of one file become
- *                 those of another, as when a machine is copied whole. Then SELECT counter_fork() is
- *                 called in the clone, as the README asks for
+ *     copy        the bytes of one file become those of another one, a new file: it has another
+ *                 inode, a later birth and no attribute. It does not count by itself; when it
+ *                 does it must find out that it is a copy
+ *     restore     the file goes back, in place, to what it was before its last change: its inode
+ *                 and its attribute stay. What it had counted since, and nobody has pulled, is
+ *                 lost
+ *     fork        a clone that cannot be seen: bytes, inode, birth and attribute of one file
+ *                 become those of another, as when a machine is copied whole. Then SELECT
+ *                 counter_fork() is called in the clone, as the README asks for
  *
  * A copy and a fork have no backup but themselves. An operation that is refused where it must be,
  * and one that changes nothing, leads to the state that it came from.
@@ -41,8 +42,8 @@ typedef struct operation {
     int with; /* a key of it, or the other file */
 } operation;
 
-/* From one depth to the next, in milliseconds: two of them are within the second in which a file does
- * not raise its sequence number, and each renews the witness. */
+/* From one depth to the next, in milliseconds: two of them are within the second in which a file
+ * does not raise its sequence number, and each renews the witness. */
 enum { MOST_OPERATIONS = 128, CLOCK_STEP = 400 };
 
 /* All that there are, or those whose names `only` has, parted by blanks. */
@@ -58,8 +59,8 @@ void operations_close(void);
 /* The contents of all volumes so far. */
 const content *operations_contents(void);
 
-/* Does one operation; `depth` is that of the state which it leads to, 1 ... Returns NULL and whether
- * the state is another one, or a sentence: what the file shows is not what it must. */
+/* Does one operation; `depth` is that of the state which it leads to, 1 ... Returns NULL and
+ * whether the state is another one, or a sentence: what the file shows is not what it must. */
 const char *operations_do(const operation *one, int depth, const state *from, state *to,
                           bool *changed);
 

@@ -1,8 +1,8 @@
 /* oracle.h - what a file must show, by definition.
  *
- * Of each key a file knows a life and the set of increments that it has seen in it; operation i adds
- * 2^i, so the value of a counter is its set. Of two lives the higher one wins whole, in one life
- * sets are united, and below a floor there is nothing.
+ * Of each key a file knows a life and the set of increments that it has seen in it; operation i
+ * adds 2^i, so the value of a counter is its set. Of two lives the higher one wins whole, in one
+ * life sets are united, and below a floor there is nothing.
  */
 #ifndef MODEL_ORACLE_H
 #define MODEL_ORACLE_H

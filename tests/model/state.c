@@ -220,7 +220,8 @@ static void put_known(view *to, const void *row)
     }
 }
 
-/* Lists of rows stand in the order of random ids: what each row puts is hashed, and hashes are added. */
+/* Lists of rows stand in the order of random ids: what each row puts is hashed, and hashes are
+ * added. */
 static void put_all(view *to, int n, const void *rows, size_t size,
                     void (*put_one)(view *, const void *))
 {

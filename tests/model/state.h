@@ -6,19 +6,20 @@
  * Two states are the same if whatever is done next has the same results. So the key of a state is
  * made of what the library compares, not of the numbers themselves:
  *
- *     replica ids, holders, tokens    are numbered in the order in which the files come; ids of which
- *                                     there are only shards left, by these shards
- *     witness (number, random)        how it compares with the attribute, and with what other files
- *                                     remember of it: lower, equal, another one with the same number,
- *                                     higher
- *     sequence numbers                their rank among those of the same volume; a mark: its place in
- *                                     the ranks of the volume that it is about
+ *     replica ids, holders, tokens    are numbered in the order in which the files come; ids of
+ *                                     which there are only shards left, by these shards
+ *     witness (number, random)        how it compares with the attribute, and with what other
+ *                                     files remember of it: lower, equal, another one with the
+ *                                     same number, higher
+ *     sequence numbers                their rank among those of the same volume; a mark: its
+ *                                     place in the ranks of the volume that it is about
  *     risen                           how long ago, up to the second after which the number rises
  *     inode and birth time            is the file in the place that its identity names?
  *
- * Marks and memories of an id that no volume has any more are dead, for no id comes back: left out.
- * The files have no order: of the six orders of them the one with the lowest hash gives the key. The
- * amounts of a file's own increments are the bits 8 * file ... 8 * file + 7, which move with it.
+ * Marks and memories of an id that no volume has any more are dead, for no id comes back: left
+ * out. The files have no order: of the six orders of them the one with the lowest hash gives the
+ * key. The amounts of a file's own increments are the bits 8 * file ... 8 * file + 7, which move
+ * with it.
  */
 #ifndef MODEL_STATE_H
 #define MODEL_STATE_H

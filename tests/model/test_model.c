@@ -1,14 +1,14 @@
 /* test_model.c - all states of three files that can be reached by a few operations, breadth first.
  *
- *     test_model [DEPTH [KEYS [JOINED [EVERY [ONLY]]]]]      4 1 2 128 and all operations if nothing is said
+ *     test_model [DEPTH [KEYS [JOINED [EVERY [ONLY]]]]]    4 1 2 128, and all, if nothing is said
  *
- * Each state is expanded once (state.h says when two are the same) by each operation (operations.h),
- * which the library itself carries out on the three files (disk.h). After each one the file must
- * show what the oracle says of it, increment by increment, pass its integrity check, and an
- * operation that is to be refused must have been. In every state that is found within JOINED
- * operations, and in one of EVERY others, all files pull from each other, and must show the union of
- * what they had and one digest. Where the last operation was an increment, which is what uses clocks
- * again if anything does, it is one of EVERY / 32.
+ * Each state is expanded once (state.h says when two are the same) by each operation
+ * (operations.h), which the library itself carries out on the three files (disk.h). After each
+ * one the file must show what the oracle says of it, increment by increment, pass its integrity
+ * check, and an operation that is to be refused must have been. In every state that is found
+ * within JOINED operations, and in one of EVERY others, all files pull from each other, and must
+ * show the union of what they had and one digest. Where the last operation was an increment,
+ * which is what uses clocks again if anything does, it is one of EVERY / 32.
  *
  * Prints for each depth how many states there are that were not there before, how many operations
  * have led to them, and how many were joined. A failure prints the operations that lead to it.

@@ -1,17 +1,17 @@
-"""crowd.py - one of many processes that use one file at once: two connections, by turns, whatever comes.
+"""crowd.py - one of many processes that use one file at once: two connections, by turns.
 
     crowd.py FILE NUMBER SECONDS SEED OTHER...
 
 Each line on standard output is what was acknowledged, when it was acknowledged:
 
-    + KEY COLUMN N     N was counted; a key `all` is that of everybody, the others are a process's own
-    = KEY              the own row KEY was deleted, or reset to what follows as `+`
-    drop COLUMN        the own counter COLUMN is gone, with all that was counted in it
-    done ROUNDS BUSY LOST    rounds; how often the file was locked; how often the table had another name
+    + KEY COLUMN N         N was counted; the key `all` is everybody's, others are a process's own
+    = KEY                  the own row KEY was deleted, or reset to what follows as `+`
+    drop COLUMN            the own counter COLUMN is gone, with all that was counted in it
+    done ROUNDS BUSY LOST  rounds; how often the file was locked, and the table had another name
 
-A lock is waited for by trying again. The table is renamed now and then, by anybody: "no such table" of
-the name that it had, or, if that happens again and again meanwhile, "database schema has changed"; then
-its name is looked for. Anything else ends the process with a traceback.
+A lock is waited for by trying again. The table is renamed now and then, by anybody: "no such table"
+of the name that it had, or, if that happens again and again meanwhile, "database schema has
+changed"; then its name is looked for. Anything else ends the process with a traceback.
 """
 
 import faulthandler

@@ -1,9 +1,9 @@
-"""test_crowd.py - ten processes with two connections each on one file, and three more that count in others.
+"""test_crowd.py - ten processes with two connections each on one file, three more in other files.
 
-They count, delete and reset rows of their own, pull from the other files, rename the table, add and drop
-counters, all at once, under WAL and under a rollback journal (crowd.py). What was acknowledged is added up
-here. In the end each counter shows exactly that, and so do all four files once they have pulled from each
-other. COUNTER_SECONDS is how long each of the two goes on.
+They count, delete and reset rows of their own, pull from the other files, rename the table, add and
+drop counters, all at once, under WAL and under a rollback journal (crowd.py). What was acknowledged
+is added up here. In the end each counter shows exactly that, and so do all four files once they
+have pulled from each other. COUNTER_SECONDS is how long each of the two goes on.
 """
 
 import collections
@@ -39,7 +39,8 @@ class Member:
 
     def __init__(self, folder, number, path, others):
         self.words, self.errors = folder / f"{number}.out", folder / f"{number}.err"
-        command = [sys.executable, CROWD, path, str(number), str(SECONDS), str(SEED + number), *others]
+        numbers = map(str, (number, SECONDS, SEED + number))
+        command = [sys.executable, CROWD, path, *numbers, *others]
         with open(self.words, "w") as out, open(self.errors, "w") as errors:
             self.process = subprocess.Popen(command, stdout=out, stderr=errors)
 

@@ -1,11 +1,11 @@
 /* test_threads.c - connections in threads of one process, under the thread sanitizer.
  *
- * FREE threads have a connection each, PAIRED ones share one, which SQLite serializes. They count in
- * one database and in rows of their own, delete those, roll back, rename the table, add and drop a
- * counter, pull from a file in which one more thread counts, and read digests, changes and figures.
- * Each adds up what was acknowledged. In the end the counters must show that, the database must pass
- * its checks, and the sanitizer must have nothing to say: it watches all of the library, which is
- * compiled with it, and of SQLite, which is the machine's own, its locks.
+ * FREE threads have a connection each, PAIRED ones share one, which SQLite serializes. They count
+ * in one database and in rows of their own, delete those, roll back, rename the table, add and
+ * drop a counter, pull from a file in which one more thread counts, and read digests, changes and
+ * figures. Each adds up what was acknowledged. In the end the counters must show that, the
+ * database must pass its checks, and the sanitizer must have nothing to say: it watches all of
+ * the library, which is compiled with it, and of SQLite, which is the machine's own, its locks.
  *
  * The database is a file under WAL, one with a rollback journal, a memory database with a shared
  * cache, and one of the VFS memdb. COUNTER_SECONDS is how long all of them go on.
@@ -398,7 +398,8 @@ int main(void)
         cmocka_unit_test_teardown(threads_lose_nothing_in_a_memory_database_of_the_VFS_memdb,
                                   leave_test),
     };
-    /* Else every allocation takes one lock, and what comes before and after it is in order by chance. */
+    /* Else every allocation takes one lock, and what comes before and after it is in order by
+     * chance. */
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
