@@ -7,6 +7,7 @@
 #   make test     everything that tests/run runs
 #   make test-bounds    scripts and property tests with room for 1 row, and for 2, that wait for the commit
 #   make test-matrix    the scripts with SQLite 3.31, 3.35, 3.39, 3.45 and 3.53
+#   make fuzz     libFuzzer over the targets of tests/fuzz/, SECONDS=60 each
 #   make bench    tests/bench/bench.c and its plots; bench-more and bench-peers: more.c, peers.c
 #   make model    all states that DEPTH=5 operations on three files can reach, see tests/proof.mk
 #   make concurrency    threads, then ten processes on one file: SECONDS=60 of each
@@ -117,12 +118,18 @@ build/tests/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql
 	@mkdir -p $(@D)
 	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 
+REPLAYS := $(patsubst tests/fuzz/fuzz_%.c,build/tests/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
+build/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(SOURCES:%.c=build/sanitized/%.o)
+	@mkdir -p $(@D)
+	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
+		-lsqlite3 $(UUID) -o $@
+
 # A VFS to be loaded by Python, so without sanitizers.
 build/tests/powercut.so: tests/fault/powercut.c
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE $(CFLAGS) $(SHARED) -MMD -MP -MF $@.d $(filter %.c,$^) -o $@
 
-tests: $(CORE_TESTS) $(FAULT_TESTS) build/tests/run_process build/tests/run_faults build/tests/powercut.so
+tests: $(CORE_TESTS) $(FAULT_TESTS) build/tests/run_process build/tests/run_faults $(REPLAYS) build/tests/powercut.so
 
 # No warning in either build, by gcc and by clang.
 check-warnings: $(foreach cc,$(CHECKED_BY),$(SOURCES:%.c=build/check/$(cc)/so/%.o) \

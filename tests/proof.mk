@@ -80,8 +80,6 @@ tests: build/tests/threads/test_threads
 
 # ---- concurrency: SECONDS of threads, then as many of processes in each journal mode --------------
 
-SECONDS = 60
-
 concurrency:
 	@tools/setup test
 	@$(MAKE) --no-print-directory all build/tests/threads/test_threads
@@ -89,3 +87,31 @@ concurrency:
 	COUNTER_SECONDS=$(SECONDS) /usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/property/test_crowd.py
 
 .PHONY: concurrency
+
+# ---- fuzz: libFuzzer over each target of tests/fuzz/, SECONDS of it --------------------------------
+#
+# What it finds new goes to build/fuzz/<target>/; what is worth keeping is copied to tests/fuzz/corpus/
+# by hand. `make test` replays that corpus.
+
+TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZER := -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+$(eval $(call objects,fuzz,clang,-DSQLITE_CORE -g -O1 -fsanitize=fuzzer-no-link,address,undefined \
+	-fno-sanitize-recover=all))
+
+build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(SOURCES:%.c=build/fuzz/%.o)
+	clang -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(FUZZER) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
+
+fuzz:
+	@tools/setup fuzz
+	@$(MAKE) --no-print-directory -s $(TARGETS:%=build/fuzz/fuzz_%)
+	@for target in $(TARGETS); do \
+		mkdir -p build/fuzz/$$target; \
+		echo "--- $$target, $(SECONDS) s"; \
+		build/fuzz/fuzz_$$target -max_total_time=$(SECONDS) -max_len=4000 -timeout=30 -verbosity=0 \
+			-print_final_stats=1 -artifact_prefix=build/fuzz/$$target- \
+			build/fuzz/$$target tests/fuzz/corpus/$$target 2>&1 | \
+			grep -E 'executed_units|ERROR|does not hold|SUMMARY' ; \
+		ls build/fuzz/$$target-* 2>/dev/null && exit 1 || true; \
+	done
+
+.PHONY: fuzz

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define fuzz_assert(claim)                                                      \
-    do {                                                                        \
-        if (!(claim)) fuzz_fail(#claim, __FILE__, __LINE__);                    \
+#define fuzz_assert(claim)                                   \
+    do {                                                     \
+        if (!(claim)) fuzz_fail(#claim, __FILE__, __LINE__); \
     } while (0)
 
 static inline void fuzz_fail(const char *claim, const char *file, int line)

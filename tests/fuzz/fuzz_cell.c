@@ -71,7 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0) return 0;
     size_t first = data[0] < size ? data[0] : size - 1;
-    uint8_t *bytes = fuzz_copy(data + 1, first), *rest = fuzz_copy(data + 1 + first, size - 1 - first);
+    uint8_t *bytes = fuzz_copy(data + 1, first),
+            *rest = fuzz_copy(data + 1 + first, size - 1 - first);
     ctr_cell a, b;
     bool opens = ctr_cell_open(&a, bytes, first) == CTR_OK;
     bool both = ctr_cell_open(&b, rest, size - 1 - first) == CTR_OK && opens;
