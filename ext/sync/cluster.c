@@ -45,7 +45,8 @@ static void find_birth(ctr_cluster *cluster, const char *table, ctr_problem *pro
         if (there) cluster->birth = sqlite3_mprintf("%s", entry.birth);
         if (there && !cluster->birth) ctr_problem_nomem(problem);
         ctr_catalog_close_entry(&entry);
-        if (trouble.rc == SQLITE_NOMEM) ctr_problem_nomem(problem);
+        if (ctr_member_ends_statement(trouble.rc))
+            ctr_problem_set(problem, trouble.rc, "%s", ctr_problem_text(&trouble));
         ctr_problem_close(&trouble);
     }
     if (!cluster->birth)

@@ -49,17 +49,17 @@ void ctr_member_end(ctr_member *member)
     ctr_problem_close(&member->unlocked);
 }
 
-static bool ends_statement(int rc)
+bool ctr_member_ends_statement(int rc)
 {
     rc &= 0xff;
-    return rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT || rc == SQLITE_FULL ||
-           rc == SQLITE_SCHEMA || rc == SQLITE_ABORT;
+    return rc == SQLITE_NOMEM || rc == SQLITE_IOERR || rc == SQLITE_INTERRUPT ||
+           rc == SQLITE_FULL || rc == SQLITE_SCHEMA || rc == SQLITE_ABORT;
 }
 
 void ctr_member_fail(ctr_member *member, ctr_problem *problem)
 {
     bool gone = *member->within && sqlite3_get_autocommit(member->db);
-    if (problem->rc == SQLITE_OK || gone || ends_statement(problem->rc)) return;
+    if (problem->rc == SQLITE_OK || gone || ctr_member_ends_statement(problem->rc)) return;
     ctr_problem_close(&member->trouble);
     member->trouble = *problem;
     *problem = (ctr_problem){SQLITE_OK, NULL};

@@ -60,9 +60,12 @@ bool ctr_member_takes_part(const ctr_member *member);
 /* Closes the table, to be opened by the next look. */
 void ctr_member_forget(ctr_member *member);
 
+/* Is it an error for which SQLite rolls back all files, those of the other replicas, too? No memory,
+ * an interrupt, a full disk, a disk that fails; a schema that is to be read anew is like them. */
+bool ctr_member_ends_statement(int rc);
+
 /* Makes a problem the member's trouble, and leaves none behind; unless it is one that ends the
- * statement: no memory, an interrupt, a full disk, or one for which SQLite has rolled the
- * transaction back. */
+ * statement, or the transaction was rolled back with it. */
 void ctr_member_fail(ctr_member *member, ctr_problem *problem);
 
 /* The same for a problem of its own, of which only what ends the statement becomes `problem`. */

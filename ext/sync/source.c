@@ -76,7 +76,8 @@ static int name_schema(ctr_source *source, const char *schema, ctr_problem *prob
 static bool is_final(int rc)
 {
     rc &= 0xff;
-    return rc == SQLITE_BUSY || rc == SQLITE_LOCKED || rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT;
+    return rc == SQLITE_BUSY || rc == SQLITE_LOCKED || rc == SQLITE_NOMEM ||
+           rc == SQLITE_INTERRUPT || rc == SQLITE_IOERR;
 }
 
 static int open_at_hand(ctr_source *source, sqlite3 *host, const char *schema, ctr_problem *problem)
@@ -99,10 +100,11 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
         return problem->rc;
     }
     ctr_source_close(source);
+    int cause = own.rc;
     ctr_problem_close(&own);
     if (has_pending_write(host, schema))
         return ctr_problem_set(
-            problem, SQLITE_ERROR,
+            problem, cause,
             "only this connection can read the file of %s, and it has an open write "
             "transaction: commit first",
             schema);

@@ -10,14 +10,15 @@
 
 #include "counter.h"
 
-#define TABLES                                                                                  \
-    "SELECT '\"' || l.schema || '\".\"' || l.name || '\"', l.name,"                             \
-    " m.sql LIKE 'CREATE VIRTUAL TABLE%%USING counter(%%' FROM pragma_table_list AS l"          \
-    " JOIN \"%w\".sqlite_master AS m ON m.name = l.name AND m.type = 'table'"                   \
-    " WHERE l.schema = %Q AND l.type IN ('table', 'virtual')"                                   \
-    " AND m.sql NOT LIKE 'CREATE VIRTUAL TABLE%%USING counter_cluster(%%'"                      \
-    " AND l.name NOT LIKE 'sqlite^_%%' ESCAPE '^' AND l.name NOT LIKE 'counter^_%%' ESCAPE '^'" \
-    " ORDER BY l.name"
+/* SQLite calls a table a shadow table only once it has looked at the virtual one. */
+#define TABLES                                                                                     \
+    "SELECT '\"' || %Q || '\".\"' || m.name || '\"', m.name,"                                      \
+    " m.sql LIKE 'CREATE VIRTUAL TABLE%%USING counter(%%' FROM \"%w\".sqlite_master AS m"          \
+    " WHERE type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL TABLE%%USING counter_cluster(%%'"    \
+    " AND m.name NOT LIKE 'sqlite^_%%' ESCAPE '^' AND m.name NOT LIKE 'counter^_%%' ESCAPE '^'"    \
+    " AND NOT EXISTS (SELECT 1 FROM \"%w\".sqlite_master AS v WHERE v.sql LIKE 'CREATE VIRTUAL%%'" \
+    "   AND substr(m.name, 1, length(v.name) + 1) = v.name || '_')"                                \
+    " ORDER BY m.name"
 
 /* Writes the rows of a statement, which is freed. That it cannot be read is told without words: they
  * depend on what the connection has looked at before. */
@@ -57,7 +58,7 @@ static void each_table(FILE *out, sqlite3 *db,
 {
     for (int i = 0; sqlite3_db_name(db, i); i++) {
         const char *schema = sqlite3_db_name(db, i);
-        char *sql = sqlite3_mprintf(TABLES, schema, schema);
+        char *sql = sqlite3_mprintf(TABLES, schema, schema, schema);
         sqlite3_stmt *tables = NULL;
         int rc = sqlite3_prepare_v2(db, sql, -1, &tables, NULL);
         while (rc == SQLITE_OK && sqlite3_step(tables) == SQLITE_ROW)

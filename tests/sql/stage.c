@@ -20,7 +20,7 @@ typedef struct connection {
 } connection;
 
 static const char *file, *case_name;
-static bool failed;
+static bool failed, wal;
 static connection connections[CONNECTIONS];
 static connection *current;
 static char folder[32];
@@ -36,6 +36,16 @@ void stage_fail(int line, const char *format, ...)
     printf("\n");
     va_end(args);
     failed = true;
+}
+
+void stage_use_wal(void)
+{
+    wal = true;
+}
+
+bool stage_uses_wal(void)
+{
+    return wal;
 }
 
 bool stage_failed(void)
@@ -125,6 +135,7 @@ void stage_open(const char *script, const char *name)
     }
     memory_before = sqlite3_memory_used();
     use_connection(0, "main");
+    if (wal) sqlite3_exec(current->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
 }
 
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)

@@ -24,6 +24,10 @@ typedef struct stage_outcome {
 /* What SQLite allocates once for the whole process must not count as lost by the first case. */
 void stage_warm_up(void);
 
+/* From now on main.db is under WAL when a case opens. */
+void stage_use_wal(void);
+bool stage_uses_wal(void);
+
 /* Opens main.db in a new folder; both are lent until stage_close(). */
 void stage_open(const char *file, const char *case_name);
 
