@@ -107,6 +107,8 @@ build/tests/fault/%: tests/fault/%.c $(SOURCES:%.c=build/sanitized/%.o)
 	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
 		-lcmocka -lsqlite3 $(UUID) -o $@
 
+build/tests/fault/test_commit: tests/fault/disk.c
+
 RUNNER := tests/sql/run_process.c tests/sql/script.c tests/sql/stage.c
 build/tests/run_process: $(RUNNER) $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)

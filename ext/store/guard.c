@@ -193,12 +193,19 @@ bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem)
 
 /* ---- the end of a transaction ---------------------------------------------------------------- */
 
-static void read_pair(ctr_post *post)
+/* An identity that makes no sense has no pair. One that cannot be read ends the transaction: where
+ * SQLite has taken everything back for that, a commit that went on would say OK to nothing. */
+static void read_pair(ctr_post *post, ctr_problem *problem)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    if (problem->rc != SQLITE_OK) return;
     post->identity.present = false;
-    if (ctr_run_has_schema(post->guard->db, post->schema)) ctr_watch_read(post, &problem);
-    ctr_problem_close(&problem);
+    if (ctr_run_has_schema(post->guard->db, post->schema)) ctr_watch_read(post, &trouble);
+    int code = trouble.rc & 0xff;
+    if (code != SQLITE_OK && code != SQLITE_CORRUPT && code != SQLITE_ERROR)
+        *problem = trouble;
+    else
+        ctr_problem_close(&trouble);
     post->pair = post->identity.lineage.pair;
     post->after = post->identity.present ? CTR_AFTER_WRITE : CTR_AFTER_NOTHING;
 }
@@ -221,7 +228,7 @@ int ctr_guard_sync(ctr_guard *guard, ctr_problem *problem)
                         "a statement of this transaction failed half-way and could not be taken "
                         "back: the transaction is rolled back");
     for (ctr_post *post = guard->posts; post; post = post->next)
-        if (post->after == CTR_AFTER_READ) read_pair(post);
+        if (post->after == CTR_AFTER_READ) read_pair(post, problem);
     return problem->rc;
 }
 
