@@ -158,7 +158,7 @@ static bool exchange(world *w, int actor, int to, int from, const char *sql, boo
     if (locked && changes) world_withdraw(w, to);
     if (!done) return locked;
     if (changes) world_acknowledge(w, to);
-    if (changes) world_promise(w, from);
+    if (changes) world_promise(w, from, w->files[from].n);
     return true;
 }
 
@@ -179,16 +179,18 @@ static bool attach(world *w, int file, int peer)
     return world_run(w, file, sql.text);
 }
 
+/* What each has told the other is promised, not what it has learnt. */
 static bool sync_both(world *w, int file, int peer)
 {
+    int told = w->files[file].n, heard = w->files[peer].n;
     model_state both = *world_last(&w->files[file]);
     model_merge(&both, world_last(&w->files[peer]));
     bool mine = world_enter(w, file, &both), theirs = world_enter(w, peer, &both);
     if (!world_run(w, file, "SELECT * FROM counter_sync('peer')")) return false;
     if (mine) world_acknowledge(w, file);
     if (theirs) world_acknowledge(w, peer);
-    if (mine) world_promise(w, peer);
-    if (theirs) world_promise(w, file);
+    if (mine) world_promise(w, peer, heard);
+    if (theirs) world_promise(w, file, told);
     return true;
 }
 
@@ -241,7 +243,7 @@ static bool transact(world *w, int file)
     }
     add(&second, "COMMIT");
     if (!commit(w, file, &next, second.text)) return false;
-    if (pulls) world_promise(w, peer);
+    if (pulls) world_promise(w, peer, w->files[peer].n);
     return true;
 }
 
@@ -265,7 +267,7 @@ static bool request(world *w, int file)
     add_amounts(&sql, op);
     add(&sql, ", 'request %d')", op);
     model_add(&next.rows[row], op);
-    snprintf(w->request, sizeof w->request, "%s", sql.text);
+    memcpy(w->request, sql.text, sizeof w->request - 1); /* it is shorter */
     w->asked_op = op;
     w->asked_row = row;
     w->asked = file;
@@ -288,7 +290,7 @@ static bool checkpoint(world *w, int file)
                  sqlite3_column_int(row, 1) >= 0 &&
                  sqlite3_column_int(row, 1) == sqlite3_column_int(row, 2);
     whole = sqlite3_finalize(row) == SQLITE_OK && whole && !crash_is_dead();
-    if (whole) world_promise(w, file);
+    if (whole) world_promise(w, file, w->files[file].n);
     return !crash_is_dead();
 }
 

@@ -112,6 +112,7 @@ bool world_enter(world *w, int file, const model_state *next)
 {
     world_file *of = &w->files[file];
     if (model_same(next, world_last(of))) return false;
+    if (of->n == WORLD_HISTORY) abort(); /* world_is_full() was not asked */
     of->history[of->n] = *next;
     atomic_signal_fence(memory_order_seq_cst); /* a process that is killed has entered it or not */
     of->n = of->n + 1;
@@ -119,10 +120,10 @@ bool world_enter(world *w, int file, const model_state *next)
     return true;
 }
 
-void world_promise(world *w, int file)
+void world_promise(world *w, int file, int n)
 {
     world_file *of = &w->files[file];
-    of->floor = of->n - 1;
+    if (n - 1 > of->floor) of->floor = n - 1;
 }
 
 void world_acknowledge(world *w, int file)
@@ -394,7 +395,7 @@ static bool pull(world *w, int to, int from)
     snprintf(sql, sizeof sql, "SELECT * FROM counter_pull('%s')", w->files[from].path);
     if (!world_run(w, to, sql)) return false;
     if (changes) world_acknowledge(w, to);
-    if (changes) world_promise(w, from);
+    if (changes) world_promise(w, from, w->files[from].n);
     return true;
 }
 

@@ -96,7 +96,7 @@ bool world_enter(world *w, int file, const model_state *next);
 void world_acknowledge(world *w, int file);
 void world_withdraw(world *w, int file);
 
-/* The present state must outlive a crash. */
-void world_promise(world *w, int file);
+/* The first n states of the history are over: what the n-th has must outlive a crash. */
+void world_promise(world *w, int file, int n);
 
 #endif
