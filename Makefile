@@ -10,6 +10,8 @@
 #   make fuzz     libFuzzer over the targets of tests/fuzz/, SECONDS=60 each
 #   make bench    tests/bench/bench.c and its plots; bench-more and bench-peers: more.c, peers.c
 #   make model    all states that DEPTH=5 operations on three files can reach, see tests/proof.mk
+#   make crash    power cuts at random moments of three replicas: ROUNDS=10000
+#   make kill     the same with kill -9: ROUNDS=500
 #   make concurrency    threads, then ten processes on one file: SECONDS=60 of each
 #   make setup    installs what the tests need; make demo and make test do it by themselves
 #   make format   clang-format over all C files

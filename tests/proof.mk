@@ -115,3 +115,32 @@ fuzz:
 	done
 
 .PHONY: fuzz
+
+# ---- crash and kill: three replicas that go down together at random moments ------------------------
+#
+# See tests/fault/run_crashes.c: crash is a power cut, kill is kill -9. ROUNDS of each, SEED to play
+# one again.
+
+ROUNDS =
+SEED =
+CRASH := run_crashes crash_steps crash_world crash_model crash_disk crash
+CRASH_TESTS := $(CRASH:%=tests/fault/%.c)
+
+build/tests/run_crashes: $(CRASH_TESTS) $(SOURCES:%.c=build/sanitized/%.o)
+	@mkdir -p $(@D)
+	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
+		-lsqlite3 $(UUID) -o $@
+
+build/crash/run_crashes: $(CRASH_TESTS) build/libcounter.a
+	@mkdir -p $(@D)
+	$(CC) -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(filter %.c %.a,$^) -lsqlite3 $(UUID) -o $@
+
+tests: build/tests/run_crashes
+
+crash: build/crash/run_crashes
+	@build/crash/run_crashes cut $(or $(ROUNDS),10000) $(SEED)
+
+kill: build/crash/run_crashes
+	@build/crash/run_crashes kill $(or $(ROUNDS),500) $(SEED)
+
+.PHONY: crash kill

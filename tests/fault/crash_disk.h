@@ -1,7 +1,7 @@
 /* crash_disk.h - what the disk has: the floor below crash.c, without SQLite.
  *
- * A name stands for a file, and has stood for others since the last sync of its folder. A file is its
- * content as of its last sync, and the changes since. Names and files live until disk_begin().
+ * A name stands for a file, and has stood for others since the last sync of its folder. A file is
+ * its content as of its last sync, and the changes since. Names and files live until disk_begin().
  */
 #ifndef TESTS_FAULT_CRASH_DISK_H
 #define TESTS_FAULT_CRASH_DISK_H

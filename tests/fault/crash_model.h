@@ -1,11 +1,11 @@
 /* crash_model.h - what a replica must hold: the oracle of run_crashes.c, without SQL.
  *
- * Each increment is an operation with a number and with amounts that follow from it, so large that sums
- * of different sets differ. A row is its life and the set of operations that count in it; two
- * states merge as DESIGN says of cells: the higher life wins, in the same life the union.
+ * Each increment is an operation with a number and with amounts that follow from it, so large that
+ * sums of different sets differ. A row is its life and the set of operations that count in it; two
+ * states merge as cells do: the higher life wins, in the same life the union.
  *
- * What a replica does by itself is numbered too, and a state says up to which number it knows the doings
- * of each replica: what one knows of another, that one must not forget.
+ * What a replica does by itself is numbered too, and a state says up to which number it knows the
+ * doings of each replica: what one knows of another, that one must not forget.
  */
 #ifndef TESTS_FAULT_CRASH_MODEL_H
 #define TESTS_FAULT_CRASH_MODEL_H

@@ -331,7 +331,7 @@ static void check_file(world *w, int i)
             i, now, file->floor, file->acknowledged, file->n - 1, last, seen);
         return;
     }
-    if (now < file->acknowledged) w->lost = true;
+    w->lost[i] = now < file->acknowledged;
     restart_history(file, now);
     if (world_last(file)->exists) check_counters(w, i);
 }
@@ -376,7 +376,7 @@ static void check_states(world *w)
 
 void world_check(world *w)
 {
-    w->lost = w->repeated = w->in_flight = false;
+    w->repeated = w->in_flight = false;
     for (int i = 0; i < MODEL_FILES && !w->failed; i++) check_file(w, i);
     if (!w->failed) check_knowledge(w);
     if (!w->failed && w->asked >= 0) repeat_request(w);

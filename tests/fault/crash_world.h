@@ -1,5 +1,5 @@
-/* crash_world.h - three replicas, each in a folder of its own, that count, pull and push, and may go
- * down together at any moment.
+/* crash_world.h - three replicas, each in a folder of its own, that count, pull and push, and may
+ * go down together at any moment.
  *
  *     world_begin(world, …)      new files
  *     world_open(world)          connections
@@ -21,7 +21,7 @@
  *     PERSIST                 to this state
  *     all                     to this state, if a peer has learnt it
  *
- * A world has no pointers, so it can live in memory that a process shares with the one that kills it.
+ * A world has no pointers, so it can live in memory that a process shares with its killer.
  */
 #ifndef TESTS_FAULT_CRASH_WORLD_H
 #define TESTS_FAULT_CRASH_WORLD_H
@@ -55,7 +55,7 @@ typedef struct world {
     volatile bool in_flight; /* a state was entered, and its statement has not ended */
     char request[256];       /* to be repeated after the crash, in file `asked`, for `asked_op` */
     int asked, asked_op, asked_row;
-    bool lost, repeated; /* by the last crash: something that was acknowledged; a request */
+    bool lost[MODEL_FILES], repeated; /* by the last crash: what was acknowledged; a request */
     volatile bool failed;
     uint64_t seed;
 } world;

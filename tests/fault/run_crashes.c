@@ -3,19 +3,23 @@
  *     run_crashes cut ROUNDS [SEED]     the power goes out, see crash.h
  *     run_crashes kill ROUNDS [SEED]    kill -9 of a process
  *
- * A round is one crash: three replicas count, pull and push (crash_steps.c) until it comes, often in
- * the middle of a commit. Then the files are opened again, sometimes to crash once more while SQLite
- * recovers them, and
+ * A round is one crash: three replicas count, pull and push (crash_steps.c) until it comes, often
+ * in the middle of a commit. Then the files are opened again, sometimes to crash once more while
+ * SQLite recovers them, and
  *
  *     PRAGMA integrity_check and our own find nothing
- *     each file holds, to the last amount, one of the states that it had, none older than was promised
+ *     each file holds, to the last amount, one of the states that it had, none older than was
+ *     promised (crash_world.h)
  *     what a file knows of another one, that one has not forgotten
  *     a request that was interrupted, repeated, counts once
  *     from time to time, and in the end, everybody pulls from everybody: all have the same values
  *     and digests, those of the union of what each has kept; and nobody has met a conflict
  *
- * After some rounds there are new files, with the next journal mode. The seed of a world is printed when
- * something is wrong: run_crashes cut 8 SEED repeats it.
+ * After some rounds there are new files, with the next journal mode; the first file always has it,
+ * the others may have another one. What is printed: how many rounds came in the middle of a commit
+ * or of a recovery; how many files lost something that they had not promised; how many requests
+ * were repeated. The seed of a world is printed when something is wrong: run_crashes cut 8 SEED
+ * plays it again, nearly: what depends on the clock may come otherwise.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -32,8 +36,9 @@
 #include "crash.h"
 #include "crash_world.h"
 
-enum { CRASHES = 8, STEPS = 30, KILL_AFTER = 20000 };
+enum { CUTS = 8, KILLS = 3, STEPS = 30, KILL_AFTER = 20000 };
 
+/* Of the rounds in which the first file, which does most, has this mode; `lost` is of all files. */
 typedef struct tally {
     long rounds, in_flight, in_recovery, lost, repeated, worlds, failed;
 } tally;
@@ -48,6 +53,13 @@ void uuid_generate_random(uuid_t out)
         uint64_t half = crash_random(next_id);
         memcpy(out + i, &half, 8);
     }
+}
+
+static void note(const world *w, tally *count)
+{
+    count->rounds++;
+    count->repeated += w->repeated;
+    for (int i = 0; i < MODEL_FILES; i++) tallies[w->files[i].mode].lost += w->lost[i];
 }
 
 /* ---- the power goes out ---------------------------------------------------------------------- */
@@ -88,9 +100,7 @@ static void crash_once(world *w, tally *count)
     lose_power(w);
     reopen(w, count);
     if (!w->failed) world_check(w);
-    count->rounds++;
-    count->lost += w->lost;
-    count->repeated += w->repeated;
+    note(w, count);
 }
 
 static void play_cut(world *w, uint64_t seed, int mode, long crashes)
@@ -107,7 +117,7 @@ static void play_cut(world *w, uint64_t seed, int mode, long crashes)
     for (long i = 0; i < crashes && !w->failed; i++) {
         crash_once(w, count);
         if (!w->failed && (i == crashes - 1 || world_roll(w, 3) == 0))
-            world_create(w) ? world_converge(w) : (void)0;
+            if (world_create(w)) world_converge(w);
     }
     crash_disarm();
     world_fall(w);
@@ -122,7 +132,7 @@ static void be_killed(world *w)
     for (;;) pause();
 }
 
-static void kill_once(world *w, tally *count)
+static void kill_once(world *w, tally *count, bool is_last)
 {
     pid_t child = fork();
     if (child == 0) be_killed(w);
@@ -131,17 +141,15 @@ static void kill_once(world *w, tally *count)
     waitpid(child, NULL, 0);
     count->in_flight += w->in_flight;
     if (!w->failed && world_open(w)) world_check(w);
-    if (!w->failed && world_create(w) && world_roll(w, 3) == 0) world_converge(w);
-    count->rounds++;
-    count->lost += w->lost;
-    count->repeated += w->repeated;
+    if (!w->failed && world_create(w) && (is_last || world_roll(w, 3) == 0)) world_converge(w);
+    note(w, count);
     world_fall(w);
 }
 
 static void play_kill(world *w, uint64_t seed, int mode, long crashes)
 {
     world_begin(w, seed, mode, true);
-    for (long i = 0; i < crashes && !w->failed; i++) kill_once(w, &tallies[mode]);
+    for (long i = 0; i < crashes && !w->failed; i++) kill_once(w, &tallies[mode], i == crashes - 1);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -181,9 +189,10 @@ int main(int argc, char **argv)
     if (w == MAP_FAILED) return 1;
     next_id = &w->ids;
     if (cuts) crash_install();
-    for (long done = 0; done < rounds; done += CRASHES, seed += 1000003) {
+    long most = cuts ? CUTS : KILLS;
+    for (long done = 0; done < rounds; done += most, seed += 1000003) {
         int mode = (int)(seed % WORLD_MODES);
-        long crashes = rounds - done < CRASHES ? rounds - done : CRASHES;
+        long crashes = rounds - done < most ? rounds - done : most;
         (cuts ? play_cut : play_kill)(w, seed, mode, crashes);
         tallies[mode].worlds++;
         tallies[mode].failed += w->failed;
