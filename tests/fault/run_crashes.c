@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -127,6 +128,7 @@ static void play_cut(world *w, uint64_t seed, int mode, long crashes)
 
 static void be_killed(world *w)
 {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when nobody is left to do it */
     bool alive = world_open(w) && world_create(w);
     while (alive && !w->failed && !world_is_full(w)) alive = world_step(w);
     for (;;) pause();
