@@ -373,11 +373,12 @@ static void put(const char *path, const disk_file *file)
     }
 }
 
-/* Of a folder: everything is left, nothing is that was not synced, or each file for itself. */
+/* Of a folder, by its own name: everything is left, nothing is that was not synced, or each file
+ * for itself. */
 static crash_manner manner_of(const char *path, uint64_t salt)
 {
     uint64_t state = salt;
-    for (const char *end = strrchr(path, '/'); end > path; end--)
+    for (const char *end = strrchr(path, '/'); end > path && end[-1] != '/'; end--)
         state = state * 31 + (unsigned char)end[-1];
     uint64_t roll = crash_random(&state) % 8;
     if (roll < 2) return CRASH_ALL_IS_LEFT;

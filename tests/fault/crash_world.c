@@ -225,6 +225,7 @@ bool world_create(world *w)
 void world_fall(world *w)
 {
     for (int i = 0; i < MODEL_FILES; i++) close_file(w, i);
+    if (sqlite3_memory_used() != 0) world_fail(w, "memory is left behind the close");
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */
@@ -244,7 +245,12 @@ void world_begin(world *w, uint64_t seed, int mode, bool kills)
     static const int PAGES[] = {512, 1024, 4096}, CACHES[] = {5, 20, 1000},
                      CHECKPOINTS[] = {1, 10, 50, 1000}, RENEWALS[] = {0, 10};
     memset(w, 0, sizeof *w);
-    *w = (world){.seed = seed, .chance = seed, .ids = ~seed, .kills = kills, .asked = NONE};
+    *w = (world){.seed = seed,
+                 .chance = seed,
+                 .ids = ~seed,
+                 .clock = 1700000000000,
+                 .kills = kills,
+                 .asked = NONE};
     w->page_size = PAGES[world_roll(w, 3)];
     w->cache = CACHES[world_roll(w, 3)];
     w->checkpoint = CHECKPOINTS[world_roll(w, 4)];

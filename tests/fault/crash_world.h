@@ -49,6 +49,7 @@ typedef struct world {
     world_file files[MODEL_FILES];
     char folder[WORLD_PATH];
     uint64_t chance, ids; /* states of crash_random */
+    uint64_t clock;       /* in milliseconds */
     int ops;
     int page_size, cache, checkpoint, renewal;
     bool kills;              /* by kill -9: all that was written is left */

@@ -19,7 +19,7 @@
  * the others may have another one. What is printed: how many rounds came in the middle of a commit
  * or of a recovery; how many files lost something that they had not promised; how many requests
  * were repeated. The seed of a world is printed when something is wrong: run_crashes cut 8 SEED
- * plays it again, nearly: what depends on the clock may come otherwise.
+ * plays it again.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -45,13 +45,13 @@ typedef struct tally {
 } tally;
 
 static tally tallies[WORLD_MODES];
-static uint64_t *next_id; /* shared with the processes that are killed */
+static world *played; /* shared with the processes that are killed */
 
-/* Ids are as random as the world, so that a seed repeats it. */
+/* Ids are as random as the world, and its clock goes by itself, so that a seed repeats it. */
 void uuid_generate_random(uuid_t out)
 {
     for (size_t i = 0; i < sizeof(uuid_t); i += 8) {
-        uint64_t half = crash_random(next_id);
+        uint64_t half = crash_random(&played->ids);
         memcpy(out + i, &half, 8);
     }
 }
@@ -61,6 +61,14 @@ static void note(const world *w, tally *count)
     count->rounds++;
     count->repeated += w->repeated;
     for (int i = 0; i < MODEL_FILES; i++) tallies[w->files[i].mode].lost += w->lost[i];
+}
+
+int timespec_get(struct timespec *now, int base)
+{
+    played->clock += crash_random(&played->ids) % 4;
+    *now =
+        (struct timespec){(time_t)(played->clock / 1000), (long)(played->clock % 1000) * 1000000};
+    return base;
 }
 
 /* ---- the power goes out ---------------------------------------------------------------------- */
@@ -108,6 +116,7 @@ static void play_cut(world *w, uint64_t seed, int mode, long crashes)
 {
     tally *count = &tallies[mode];
     crash_begin(seed);
+    sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED, (int)seed | 1, NULL);
     world_begin(w, seed, mode, false);
     if (world_roll(w, 4) == 0) crash_arm(1 + world_roll(w, 60)); /* while they are made */
     if (!world_open(w) && !w->failed) {
@@ -189,7 +198,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     world *w = mmap(NULL, sizeof *w, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (w == MAP_FAILED) return 1;
-    next_id = &w->ids;
+    played = w;
     if (cuts) crash_install();
     long most = cuts ? CUTS : KILLS;
     for (long done = 0; done < rounds; done += most, seed += 1000003) {
