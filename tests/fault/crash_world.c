@@ -242,7 +242,7 @@ static void place(world *w, int i)
 
 void world_begin(world *w, uint64_t seed, int mode, bool kills)
 {
-    static const int PAGES[] = {512, 1024, 4096}, CACHES[] = {5, 20, 1000},
+    static const int PAGES[] = {512, 1024, 4096}, CACHES[] = {5, 20, WORLD_NO_SPILL},
                      CHECKPOINTS[] = {1, 10, 50, 1000}, RENEWALS[] = {0, 10};
     memset(w, 0, sizeof *w);
     *w = (world){.seed = seed,

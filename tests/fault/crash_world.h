@@ -28,7 +28,7 @@
 
 #include "crash_model.h"
 
-enum { WORLD_HISTORY = 96, WORLD_PATH = 512, WORLD_MODES = 9 };
+enum { WORLD_HISTORY = 96, WORLD_PATH = 512, WORLD_MODES = 9, WORLD_NO_SPILL = 1000 };
 
 typedef struct world_mode {
     const char *name, *journal, *synchronous;
