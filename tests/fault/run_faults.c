@@ -1,12 +1,13 @@
 /* run_faults.c - runs the scripts of tests/sql/ with faults:
  *
- *     run_faults allocation|disk|room [-bw] [-s stride] [-n nth] [-c case] file.sql ...
+ *     run_faults allocation|disk|room [-bw] [-e every] [-s stride] [-n nth] [-c case]
+ *                file.sql ...
  *
  * Each statement of each case is run with its 1st, 2nd, 3rd … call failing, once, until a run meets
  * no fault; then all over with that call and every later one failing. Behind the 1,000th the gaps
  * grow, n/20 at the n-th, for statements that go over many rows. With a stride of 10 it is the n-th,
  * n+10-th, …, n differing from statement to statement: a tenth of the work. With -n it is only the
- * nth of each statement, to repeat one fault.
+ * nth of each statement, to repeat one fault. With -e only every so manieth case is played.
  *
  * After a fault the statement
  *
@@ -59,7 +60,7 @@ static size_t position; /* the step before which the stage stands */
 static bool for_ever, blind;
 static long nth;
 static uint64_t next_id;
-static int cases_passed, cases_failed;
+static int cases_met, every = 1, cases_passed, cases_failed;
 
 void uuid_generate_random(uuid_t out)
 {
@@ -463,6 +464,7 @@ static void run_file(const char *path, const char *wanted)
     for (size_t i = 0; i < script.n; i++) {
         played = &script.cases[i];
         if (played->shell_only || (wanted && strcmp(wanted, played->name) != 0)) continue;
+        if (cases_met++ % every != 0) continue;
         if (run_case())
             cases_passed++;
         else
@@ -479,8 +481,10 @@ static const fault_kind *kind_named(const char *name)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (name && strcmp(kinds[i]->name, name) == 0) return kinds[i];
     }
-    fprintf(stderr, "run_faults allocation|disk|room [-bw] [-s stride] [-n nth] [-c case] file.sql"
-                    " ...\n");
+    fprintf(
+        stderr,
+        "run_faults allocation|disk|room [-bw] [-e every] [-s stride] [-n nth] [-c case] file.sql"
+        " ...\n");
     exit(2);
 }
 
@@ -489,11 +493,12 @@ static const char *read_options(int argc, char **argv)
 {
     const char *wanted = NULL;
     int option;
-    while ((option = getopt(argc, argv, "bwc:s:n:")) != -1) {
+    while ((option = getopt(argc, argv, "bwc:e:s:n:")) != -1) {
         switch (option) {
         case 'b': blind = true; break;
         case 'w': stage_use_wal(); break;
         case 'c': wanted = optarg; break;
+        case 'e': every = atoi(optarg); break;
         case 's': stride = atol(optarg); break;
         case 'n': only = atol(optarg); break;
         default: kind_named(NULL);
