@@ -7,6 +7,7 @@
 #   make test     everything that tests/run runs
 #   make test-bounds    scripts and property tests with room for 1 row, and for 2, that wait for the commit
 #   make test-matrix    the scripts with SQLite 3.31, 3.35, 3.39, 3.45 and 3.53
+#   make proof    all long runs, in about an hour; what they are: tests/TESTING.md
 #   make fuzz     libFuzzer over the targets of tests/fuzz/, SECONDS=60 each
 #   make bench    tests/bench/bench.c and its plots; bench-more and bench-peers: more.c, peers.c
 #   make model    all states that DEPTH=5 operations on three files can reach, see tests/proof.mk

@@ -144,3 +144,31 @@ kill: build/crash/run_crashes
 	@build/crash/run_crashes kill $(or $(ROUNDS),500) $(SEED)
 
 .PHONY: crash kill
+
+# ---- faults: each call of memory and disk fails, in every statement of every script ----------------
+#
+# See tests/fault/run_faults.c. STRIDE=1 tries each allocation, which takes hours; the calls of the
+# disk are so few that the strides of theirs stand here.
+
+STRIDE = 61
+SCRIPTS := $(filter-out tests/sql/stats.sql,$(wildcard tests/sql/*.sql))
+
+faults: build/tests/run_faults
+	build/tests/run_faults allocation -s $(STRIDE) $(SCRIPTS)
+	build/tests/run_faults allocation -b -s $(STRIDE) tests/sql/stats.sql
+	build/tests/run_faults disk -s 7 $(SCRIPTS)
+	build/tests/run_faults disk -w -s 13 $(SCRIPTS)
+	build/tests/run_faults room -s 3 $(SCRIPTS)
+
+.PHONY: faults
+
+# ---- proof: all long runs, one after the other, two at a time --------------------------------------
+#
+# What each prints is in build/proof/<run>.log; a line here tells when one begins and how it ended.
+
+PROOF := test test-matrix test-bounds faults crash kill model concurrency fuzz coverage mutation
+
+proof:
+	@tools/proof $(PROOF)
+
+.PHONY: proof
