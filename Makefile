@@ -117,7 +117,7 @@ build/tests/run_process: $(RUNNER) $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
 	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 
-FAULTS := run_faults witness allocations disk
+FAULTS := run_faults course witness allocations disk
 build/tests/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql/stage.c \
 		$(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)

@@ -17,14 +17,11 @@
  *     inside of one: has done nothing, or the transaction cannot be committed, and nothing of it is
  *     there then
  *
- * and no file is damaged, all connections close, no memory is left. What a statement does is
- * known from two runs of the case without faults; a step after which those differ, for it shows the
- * time, or after which there is damage, for the script made it, is compared with nothing.
+ * and no file is damaged, all connections close, no memory is left. What the statement does is known
+ * from course.h.
  *
  * With -b, blind, no database is looked at between the steps: for scripts about what looking costs.
  * With -w main.db is under WAL, and a case that says otherwise of it is left out.
- *
- * Ids are not random here (uuid_generate_random is replaced), so that cells are equal, too.
  */
 #define _XOPEN_SOURCE 700
 
@@ -35,22 +32,15 @@
 #include <string.h>
 #include <unistd.h>
 #include <sanitizer/common_interface_defs.h>
-#include <uuid/uuid.h>
 
-#include "../sql/stage.h"
+#include "course.h"
 #include "faults.h"
 #include "witness.h"
 
-/* What is there before each step of a case, and behind the last: without faults. */
-typedef struct course {
-    char **seen, **committed; /* NULL: not to be compared */
-    bool *sound, *in_transaction;
-    int *codes; /* of the statements */
-    char *kept
-        [2];    /* if the transaction were committed before the step that is tried, and behind it */
-    bool holds; /* the case passes */
-} course;
+enum { WANTED_MAX = 32 };
 
+static const char *wanted[WANTED_MAX]; /* the cases that are played; all if there is none */
+static int n_wanted;
 static const fault_kind *kind;
 static const char *file;
 static const script_case *played;
@@ -58,17 +48,9 @@ static long stride = 1, first, only, faults_made;
 static size_t at;       /* the step that is tried */
 static size_t position; /* the step before which the stage stands */
 static bool for_ever, blind;
+static char *kept[2]; /* what is seen if all before the step, or with it, is committed */
 static long nth;
-static uint64_t next_id;
 static int cases_met, every = 1, cases_passed, cases_failed;
-
-void uuid_generate_random(uuid_t out)
-{
-    uint64_t mixed = ++next_id * UINT64_C(0x9e3779b97f4a7c15);
-    memcpy(out, &mixed, sizeof mixed);
-    memcpy(out + sizeof mixed, &next_id, sizeof next_id);
-    out[6] = (unsigned char)((out[6] & 0x0f) | 0x40);
-}
 
 static void say_where(void)
 {
@@ -81,107 +63,6 @@ static void fail(const char *what, const char *detail)
 {
     stage_fail(played->steps[at].line, "%s %ld%s: %s%s", kind->name, nth,
                for_ever ? " and all later ones" : "", what, detail);
-}
-
-/* ---- the case without faults ---- */
-
-static void begin(void)
-{
-    next_id = 0;
-    stage_open(file, played->name);
-}
-
-/* Returns whether the step gives what the script says; `code`, if wanted, takes how it ended. */
-static bool play(const script_step *step, bool says, int *code)
-{
-    stage_outcome outcome;
-    if (step->is_directive) {
-        stage_direct(step);
-        return true;
-    }
-    stage_run(step->text, &outcome);
-    bool holds = stage_check(step, &outcome, says);
-    if (code) *code = outcome.rc;
-    stage_forget(&outcome);
-    return holds;
-}
-
-static bool is_in_transaction(void)
-{
-    for (int i = 0; stage_nth_db(i); i++) {
-        if (!sqlite3_get_autocommit(stage_nth_db(i))) return true;
-    }
-    return false;
-}
-
-static bool is_sound(void)
-{
-    char *damage = witness_damage();
-    bool sound = !*damage;
-    free(damage);
-    return sound;
-}
-
-static void note(course *c, size_t step)
-{
-    if (!blind) c->seen[step] = witness_seen(stage_db());
-    if (!blind) c->committed[step] = witness_committed();
-    c->in_transaction[step] = !sqlite3_get_autocommit(stage_db());
-}
-
-/* Keeps a text only if it is the same in the second run, and all could be read: what cannot depends
- * on what the connection has looked at before. */
-static void compare(char **kept, char *text)
-{
-    if (*kept && (strcmp(*kept, text) != 0 || strstr(text, "error\n"))) {
-        free(*kept);
-        *kept = NULL;
-    }
-    free(text);
-}
-
-static course course_of(void)
-{
-    size_t n = played->n + 1;
-    course c = {.seen = calloc(n, sizeof *c.seen),
-                .committed = calloc(n, sizeof *c.committed),
-                .sound = calloc(n, 1),
-                .in_transaction = calloc(n, 1),
-                .codes = calloc(n, sizeof *c.codes)};
-    bool holds = true;
-    begin();
-    for (size_t i = 0; i < played->n; i++) {
-        note(&c, i);
-        holds = play(&played->steps[i], !stage_uses_wal(), &c.codes[i]) && holds;
-    }
-    note(&c, played->n);
-    stage_close();
-    c.holds = holds && !stage_failed();
-
-    begin();
-    for (size_t i = 0; i <= played->n; i++) {
-        if (!blind) compare(&c.seen[i], witness_seen(stage_db()));
-        if (!blind) compare(&c.committed[i], witness_committed());
-        c.sound[i] = !blind && !is_in_transaction() && is_sound();
-        if (i < played->n) play(&played->steps[i], false, NULL);
-    }
-    stage_close();
-    return c;
-}
-
-static void course_free(course *c)
-{
-    for (size_t i = 0; i <= played->n; i++) {
-        free(c->seen[i]);
-        free(c->committed[i]);
-    }
-    free(c->seen);
-    free(c->committed);
-    free(c->sound);
-    free(c->in_transaction);
-    free(c->codes);
-    free(c->kept[0]);
-    free(c->kept[1]);
 }
 
 /* ---- faults ---- */
@@ -199,10 +80,10 @@ static void go_there(void)
 {
     if (position != NOWHERE && position > at) leave();
     if (position == NOWHERE) {
-        begin();
+        course_begin(file, played);
         position = 0;
     }
-    for (; position < at; position++) play(&played->steps[position], false, NULL);
+    for (; position < at; position++) course_play(&played->steps[position], false, NULL);
 }
 
 static bool is_either(const char *text, const char *one, const char *other)
@@ -236,41 +117,13 @@ static void check_files(const course *c, const char *before, const char *after)
     free(damage);
 }
 
-/* What can be seen at the last step at which no transaction was open; NULL where connections go side
- * by side. */
-static const char *seen_at_start(const course *c)
-{
-    size_t step = at;
-    while (step > 0 && c->in_transaction[step]) step--;
-    return stage_nth_db(1) ? NULL : c->seen[step];
-}
-
-/* What can be seen if the transaction is committed before a step, for a COMMIT may run triggers; to
- * be freed. NULL: it cannot be committed, or it is not to be compared. */
-static char *seen_if_committed(const course *c, size_t step)
-{
-    char *seen = NULL;
-    begin();
-    for (size_t i = 0; i < step; i++) play(&played->steps[i], false, NULL);
-    if (sqlite3_get_autocommit(stage_db()) ||
-        sqlite3_exec(stage_db(), "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
-        seen = witness_seen(stage_db());
-    stage_close();
-    if (seen && !c->seen[step]) {
-        free(seen);
-        seen = NULL;
-    }
-    return seen;
-}
-
 /* A fault in a transaction: what can be committed of it is as if the statement had not been run. */
 static void end_transaction(const course *c, bool ended_well)
 {
-    const char *start = seen_at_start(c), *after = c->seen[at + 1];
+    const char *start = course_seen_at_start(c, at), *after = c->seen[at + 1];
     bool is_open = !sqlite3_get_autocommit(stage_db());
     if (is_open && sqlite3_exec(stage_db(), "COMMIT", NULL, NULL, NULL) == SQLITE_OK) {
-        const char *kept = c->kept[ended_well];
-        check_seen(kept, kept);
+        check_seen(kept[ended_well], kept[ended_well]);
         return;
     }
     if (!sqlite3_get_autocommit(stage_db())) sqlite3_exec(stage_db(), "ROLLBACK", NULL, NULL, NULL);
@@ -322,7 +175,7 @@ static bool is_visible(const course *c)
 static bool stands_as_before(const course *c)
 {
     const char *text = played->steps[at].text;
-    return kind == &allocation_faults && !blind && !is_in_transaction() &&
+    return kind == &allocation_faults && !blind && !course_is_in_transaction() &&
            (strncmp(text, "SELECT", 6) == 0 || is_visible(c));
 }
 
@@ -411,7 +264,8 @@ static void check_last_run(const course *c, const stage_outcome *outcome)
     position++;
     if (!stage_check(&played->steps[at], outcome, false))
         fail("not met, after those before: ", outcome->error ? outcome->error : outcome->rows);
-    if (c->sound[at + 1] && !is_in_transaction() && !is_sound()) fail("there is damage", "");
+    if (c->sound[at + 1] && !course_is_in_transaction() && !course_is_sound())
+        fail("there is damage", "");
 }
 
 /* Runs the step that is tried with its nth call failing; did it have so many? */
@@ -436,13 +290,13 @@ static long next_after(long n)
     return n + stride + (n > 1000 ? n / 20 : 0);
 }
 
-static void try_step(course *c)
+static void try_step(const course *c)
 {
     bool compares = !blind && c->in_transaction[at];
     if (compares) leave();
     for (int i = 0; i < 2; i++) {
-        free(c->kept[i]);
-        c->kept[i] = compares ? seen_if_committed(c, at + (size_t)i) : NULL;
+        free(kept[i]);
+        kept[i] = compares ? course_seen_if_committed(c, at + (size_t)i) : NULL;
     }
     for (int mode = 0; mode < 2; mode++) {
         for_ever = mode;
@@ -454,7 +308,7 @@ static void try_step(course *c)
 
 static bool run_case(void)
 {
-    course c = course_of();
+    course c = course_of(file, played, blind);
     position = NOWHERE;
     bool holds = c.holds, left_out = !holds && stage_uses_wal();
     for (at = 0; at < played->n && holds; at++) {
@@ -466,14 +320,21 @@ static bool run_case(void)
     return left_out || (holds && !stage_failed());
 }
 
-static void run_file(const char *path, const char *wanted)
+static bool is_wanted(const script_case *c)
+{
+    for (int i = 0; i < n_wanted; i++)
+        if (strcmp(wanted[i], c->name) == 0) return true;
+    return n_wanted == 0;
+}
+
+static void run_file(const char *path)
 {
     script_file script = script_read(path);
     long before = faults_made;
     file = path;
     for (size_t i = 0; i < script.n; i++) {
         played = &script.cases[i];
-        if (played->shell_only || (wanted && strcmp(wanted, played->name) != 0)) continue;
+        if (played->shell_only || !is_wanted(played)) continue;
         if (cases_met++ % every != 0) continue;
         if (run_case())
             cases_passed++;
@@ -498,23 +359,22 @@ static const fault_kind *kind_named(const char *name)
     exit(2);
 }
 
-/* Returns the case that is wanted, or NULL: all. */
-static const char *read_options(int argc, char **argv)
+static void read_options(int argc, char **argv)
 {
-    const char *wanted = NULL;
     int option;
     while ((option = getopt(argc, argv, "bwc:e:s:n:")) != -1) {
         switch (option) {
         case 'b': blind = true; break;
         case 'w': stage_use_wal(); break;
-        case 'c': wanted = optarg; break;
+        case 'c':
+            if (n_wanted < WANTED_MAX) wanted[n_wanted++] = optarg;
+            break;
         case 'e': every = atoi(optarg); break;
         case 's': stride = atol(optarg); break;
         case 'n': only = atol(optarg); break;
         default: kind_named(NULL);
         }
     }
-    return wanted;
 }
 
 int main(int argc, char **argv)
@@ -525,8 +385,8 @@ int main(int argc, char **argv)
     kind->install();
     faults_install_disk();
     stage_warm_up();
-    const char *wanted = read_options(argc - 1, argv + 1);
-    for (char **path = argv + 1 + optind; *path; path++) run_file(*path, wanted);
+    read_options(argc - 1, argv + 1);
+    for (char **path = argv + 1 + optind; *path; path++) run_file(*path);
     printf("%ld faults\n%d passed, %d failed\n", faults_made, cases_passed, cases_failed);
     return cases_failed > 0 || cases_passed == 0;
 }
