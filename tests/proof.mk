@@ -172,3 +172,35 @@ proof:
 	@tools/proof $(PROOF)
 
 .PHONY: proof
+
+# ---- coverage: what the tests in C and the scripts reach, with every STRIDE-th fault --------------
+#
+# In a copy of the sources, without sanitizers: they cost time, and their checks are branches, too.
+
+coverage: STRIDE = 400
+MEASURED := $(CORE_TESTS) $(FAULT_TESTS) build/tests/run_process build/tests/run_faults $(REPLAYS)
+
+coverage:
+	@tools/setup coverage
+	rm -rf build/coverage
+	mkdir -p build/coverage
+	cp -r Makefile README.md ext include sql tests tools build/coverage
+	@$(MAKE) -s -C build/coverage SANITIZE='-O0 --coverage' $(MEASURED)
+	@cd build/coverage && tests/coverage $(STRIDE)
+
+.PHONY: coverage
+
+# ---- mutation: how many of COUNT small errors in ext/core and ext/store do the tests notice? ------
+#
+# SEED chooses them; ONLY: some of them by their numbers, such as ONLY='3 17'.
+
+COUNT = 200
+
+mutation:
+	@tools/setup test
+	rm -rf build/mutation
+	mkdir -p build/mutation
+	cp -r Makefile README.md ext include sql tests tools build/mutation
+	@cd build/mutation && tests/mutate $(COUNT) $(or $(SEED),1) $(ONLY)
+
+.PHONY: mutation

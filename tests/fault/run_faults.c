@@ -37,6 +37,9 @@
 #include "faults.h"
 #include "witness.h"
 
+/* Measurements are built without sanitizers. */
+#pragma weak __sanitizer_set_death_callback
+
 enum { WANTED_MAX = 32 };
 
 static const char *wanted[WANTED_MAX]; /* the cases that are played; all if there is none */
@@ -380,7 +383,7 @@ static void read_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    __sanitizer_set_death_callback(say_where);
+    if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(say_where);
     kind = kind_named(argc > 1 ? argv[1] : NULL);
     kind->install();
     faults_install_disk();

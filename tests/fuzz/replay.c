@@ -6,6 +6,9 @@
 
 #include "fuzz.h"
 
+/* Measurements are built without sanitizers. */
+#pragma weak __sanitizer_set_death_callback
+
 int LLVMFuzzerInitialize(int *argc, char ***argv) __attribute__((weak));
 
 static const char *path = "";
@@ -32,7 +35,7 @@ static void replay(void)
 
 int main(int argc, char **argv)
 {
-    __sanitizer_set_death_callback(say_where);
+    if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(say_where);
     if (LLVMFuzzerInitialize) LLVMFuzzerInitialize(&argc, &argv);
     for (int i = 1; i < argc; i++) {
         path = argv[i];
