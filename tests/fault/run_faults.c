@@ -1,13 +1,14 @@
 /* run_faults.c - runs the scripts of tests/sql/ with faults:
  *
  *     run_faults allocation|disk|room [-bw] [-e every] [-s stride] [-n nth] [-c case]
- *                file.sql ...
+ *                [-x case] file.sql ...
  *
  * Each statement of each case is run with its 1st, 2nd, 3rd … call failing, once, until a run meets
  * no fault; then all over with that call and every later one failing. Behind the 1,000th the gaps
  * grow, n/20 at the n-th, for statements that go over many rows. With a stride of 10 it is the n-th,
  * n+10-th, …, n differing from statement to statement: a tenth of the work. With -n it is only the
  * nth of each statement, to repeat one fault. With -e only every so manieth case is played.
+ * -c: only this case; -x: all but this one.
  *
  * After a fault the statement
  *
@@ -44,6 +45,7 @@ enum { WANTED_MAX = 32 };
 
 static const char *wanted[WANTED_MAX]; /* the cases that are played; all if there is none */
 static int n_wanted;
+static const char *unwanted = "";
 static const fault_kind *kind;
 static const char *file;
 static const script_case *played;
@@ -325,6 +327,7 @@ static bool run_case(void)
 
 static bool is_wanted(const script_case *c)
 {
+    if (strcmp(unwanted, c->name) == 0) return false;
     for (int i = 0; i < n_wanted; i++)
         if (strcmp(wanted[i], c->name) == 0) return true;
     return n_wanted == 0;
@@ -357,21 +360,22 @@ static const fault_kind *kind_named(const char *name)
     }
     fprintf(
         stderr,
-        "run_faults allocation|disk|room [-bw] [-e every] [-s stride] [-n nth] [-c case] file.sql"
-        " ...\n");
+        "run_faults allocation|disk|room [-bw] [-e every] [-s stride] [-n nth] [-c case] [-x case]"
+        " file.sql ...\n");
     exit(2);
 }
 
 static void read_options(int argc, char **argv)
 {
     int option;
-    while ((option = getopt(argc, argv, "bwc:e:s:n:")) != -1) {
+    while ((option = getopt(argc, argv, "bwc:x:e:s:n:")) != -1) {
         switch (option) {
         case 'b': blind = true; break;
         case 'w': stage_use_wal(); break;
         case 'c':
             if (n_wanted < WANTED_MAX) wanted[n_wanted++] = optarg;
             break;
+        case 'x': unwanted = optarg; break;
         case 'e': every = atoi(optarg); break;
         case 's': stride = atol(optarg); break;
         case 'n': only = atol(optarg); break;
