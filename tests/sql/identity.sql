@@ -330,3 +330,44 @@ CREATE VIRTUAL TABLE m.v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO m.v VALUES ('x', 1);
 SELECT instance = (SELECT instance FROM first) FROM m.counter_replica;
 --= 0
+
+-- # a-fork-mends-a-damaged-identity
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1);
+UPDATE counter_replica SET id = x'00112233445566778899aabbccddee';
+INSERT INTO v VALUES ('x', 2);
+--! v: counter_replica is damaged: an id of 15 bytes instead of 16; SELECT counter_fork('main') takes a new id
+SELECT length(counter_fork());
+--= 36
+INSERT INTO v VALUES ('x', 4);
+SELECT count(*), sum(value) FROM v_cells, counter_shards(n);
+--= 2|5
+SELECT name, state, why FROM counter_identity;
+--= NULL|current|fork
+
+-- # a-witness-does-not-mend-a-dropped-table
+SELECT counter_init('dc1:rack1');
+--= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1);
+DROP TABLE v;
+SELECT counter_trust_witness();
+--! counter_trust_witness: main does not count for another reason (dropped table), which a witness does not mend: SELECT counter_fork('main') gives it a new random id
+SELECT refuses FROM counter_identity;
+--= dropped table
+
+-- # a-database-in-memory-has-no-witness
+ATTACH ':memory:' AS m;
+CREATE VIRTUAL TABLE m.v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO m.v VALUES ('x', 1);
+SELECT counter_trust_witness('m');
+--! counter_trust_witness: there is no witness to trust: the file has no extended attribute user.sqlite-counter of ours; it gets one when it counts, where the file system has them
+
+-- # a-lost-identity-does-not-come-back-as-a-name
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1);
+DROP TABLE counter_replica;
+SELECT counter_init('dc1:rack1');
+--! counter_init: this file has counted under an identity that it has lost, perhaps 'dc1:rack1': SELECT counter_init() without a name gives it a random id
+SELECT length(counter_init());
+--= 36
