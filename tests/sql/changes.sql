@@ -785,3 +785,24 @@ INSERT INTO plain VALUES(1);
 --!~ *unsafe use of counter_seen()*
 SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
 --= 0
+
+-- # a-feed-takes-two-arguments
+SELECT count(*) FROM counter_changes(0, 0, 0);
+--! counter_changes: two arguments at most, since and bucket; upto and key_columns are only shown
+
+-- # a-comment-hides-no-schema
+ATTACH 'phone.db' AS phone;
+SELECT count(*) FROM phone.counter_changes(0);
+--! counter_changes: it belongs to main and cannot be named under the schema phone: open that file as main
+SELECT count(*) FROM phone /* here */ . -- there
+  counter_changes(0);
+--! counter_changes: it belongs to main and cannot be named under the schema phone: open that file as main
+SELECT count(*) FROM [phone].counter_changes(0);
+--! counter_changes: it belongs to main and cannot be named under the schema phone: open that file as main
+SELECT count(*), 'a''.b' FROM counter_changes(0) /* phone.counter_changes */;
+--= 0|a'.b
+SELECT count(*) FROM counter_changes(0) -- phone.counter_changes
+  ;
+--= 0
+SELECT count(*), 'phone.counter_changes' FROM counter_changes(0);
+--= 0|phone.counter_changes

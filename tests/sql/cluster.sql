@@ -294,3 +294,19 @@ INSERT INTO c VALUES('b', 5);
 INSERT INTO c VALUES('a', 5);
 SELECT n FROM east.v WHERE k = 'a';
 --= 6
+
+-- # what-is-no-option-of-a-cluster
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, a COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main temp');
+--! c: replicas: temp is no file that could be one
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='a0 a1 a2 a3 a4 a5 a6 a7 b0 b1 b2 b3 b4 b5 b6 b7 c0 c1 c2 c3 c4 c5 c6 c7
+  d0 d1 d2 d3 d4 d5 d6 d7 e0 e1 e2 e3 e4 e5 e6 e7 f0 f1 f2 f3 f4 f5 f6 f7 g0 g1 g2 g3 g4 g5 g6 g7 h0 h1 h2 h3 h4 h5 h6 h7 i0');
+--! c: replicas: there can be 64 at most
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, nothing);
+--! c: cannot read the option 'nothing'
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, =);
+--! c: unknown option ''; there are replicas, read, write and read_repair
+SELECT * FROM counter_cluster_status('nowhere');
+--! counter_cluster_status: no cluster has the name 'nowhere'
+SELECT * FROM counter_cluster_status(NULL);
+--! counter_cluster_status: the name of the cluster must be TEXT, not NULL

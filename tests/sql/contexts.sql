@@ -53,3 +53,8 @@ SELECT counter_to_cassandra(x'00');
 --!~ counter_to_cassandra: *is no counter cell*
 SELECT counter_to_cassandra(NULL), hex(counter_to_cassandra(counter_reset(NULL)));
 --= NULL|0000
+
+-- # a-context-has-32767-shards-at-most
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
+SELECT counter_to_cassandra(counter_collect(printf('00000000-0000-0000-0000-%012d', i), 1, 1)) FROM n;
+--! counter_to_cassandra: the cell has 40000 shards, a context can have 32767

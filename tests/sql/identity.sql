@@ -371,3 +371,31 @@ SELECT counter_init('dc1:rack1');
 --! counter_init: this file has counted under an identity that it has lost, perhaps 'dc1:rack1': SELECT counter_init() without a name gives it a random id
 SELECT length(counter_init());
 --= 36
+
+-- # numbers-of-an-identity-beyond-their-range-are-named
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1);
+UPDATE counter_replica SET turn = 9;
+SELECT counter_id();
+--! counter_id: counter_replica is damaged: turn 9
+UPDATE counter_replica SET turn = -1;
+SELECT counter_id();
+--! counter_id: counter_replica is damaged: turn -1
+UPDATE counter_replica SET turn = 0, epoch = -1;
+SELECT counter_id();
+--! counter_id: counter_replica is damaged: epoch -1
+UPDATE counter_replica SET epoch = 4611686018427387904;
+SELECT counter_id();
+--! counter_id: counter_replica is damaged: epoch 4611686018427387904
+UPDATE counter_replica SET epoch = 0, number = 0;
+SELECT counter_id();
+--! counter_id: counter_replica is damaged: the witness has the number 0
+UPDATE counter_replica SET number = -9223372036854775808;
+INSERT INTO v VALUES ('x', 1);
+--! v: counter_replica is damaged: the witness has the number -9223372036854775808; SELECT counter_fork('main') takes a new id
+UPDATE counter_replica SET number = 1, holder = x'00';
+SELECT counter_id();
+--! counter_id: counter_replica is damaged: its holder
+UPDATE counter_replica SET holder = 5;
+SELECT counter_id();
+--! counter_id: counter_replica is damaged: its holder

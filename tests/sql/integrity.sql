@@ -37,3 +37,10 @@ PRAGMA integrity_check;
 SELECT * FROM v;
 --= x|2
 --= y|1
+
+-- # news-that-are-no-blob-are-damage
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1);
+UPDATE v_news SET ids = 5;
+INSERT INTO v(v) VALUES ('integrity-check');
+--! v: integrity-check: v_news is damaged: no BLOB

@@ -225,3 +225,25 @@ CREATE TABLE t(x);
 INSERT INTO t SELECT counter_add('v', 'n', 1, 'o');
 SELECT x, n FROM t, v;
 --= 7|7
+
+-- # counter-add-takes-names-as-texts
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, a COUNTER);
+SELECT counter_add(5, 'a', 1, 'x');
+--! counter_add: the table must be TEXT, not INTEGER 5
+SELECT counter_add('v', NULL, 1, 'x');
+--! counter_add: the counter must be TEXT, not NULL
+SELECT counter_add('v', x'61', 1, 'x');
+--! counter_add: the counter must be TEXT, not BLOB x'61'
+
+-- # a-request-remembers-a-key-of-any-type
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER, b COUNTER);
+INSERT INTO v(k, a, request_id) VALUES (x'6100', 1, 'r');
+INSERT INTO v(k, a, request_id) VALUES (x'6100', 1, 'r');
+INSERT INTO v(k, a, request_id) VALUES (x'6101', 1, 'r');
+--! v: the request TEXT 'r' was taken before and asked for x'6100': a 1, now it asks for x'6101': a 1
+INSERT INTO v(k, b, request_id) VALUES (x'6100', 1, 'r');
+--! v: the request TEXT 'r' was taken before and asked for x'6100': a 1, now it asks for x'6100': b 1
+INSERT INTO v(k, b, request_id) VALUES (1.5, 1, 'r');
+--! v: the request TEXT 'r' was taken before and asked for x'6100': a 1, now it asks for 1.5: b 1
+SELECT hex(k), a, b FROM v;
+--= 6100|1|0
