@@ -310,3 +310,13 @@ SELECT * FROM counter_cluster_status('nowhere');
 --! counter_cluster_status: no cluster has the name 'nowhere'
 SELECT * FROM counter_cluster_status(NULL);
 --! counter_cluster_status: the name of the cluster must be TEXT, not NULL
+
+-- # a-row-id-that-no-cursor-could-name-is-damage-of-its-replica
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, a COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, a COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read='ALL');
+INSERT INTO c VALUES ('x', 1);
+UPDATE east.v_cells SET _id = -5;
+SELECT * FROM c;
+--! c: read=ALL needs 2 of 2 replicas, 1 is available: east: a row has the id -5

@@ -1172,3 +1172,8 @@ SELECT count(*) FROM counter_sync('west');
 --= 1
 SELECT * FROM c;
 --= x|6|0
+
+-- # a-column-that-comes-has-no-collation
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v(v) VALUES ('add column e COLLATE NOCASE');
+--! v: column e: a COUNTER has no COLLATE, it is an integer

@@ -399,3 +399,47 @@ SELECT counter_id();
 UPDATE counter_replica SET holder = 5;
 SELECT counter_id();
 --! counter_id: counter_replica is damaged: its holder
+
+-- # a-trusted-witness-says-what-it-sees
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1);
+SELECT length(counter_trust_witness());
+--= 36
+SELECT fingerprint, witness, why FROM counter_identity;
+--= not armed: the witness alone is trusted|armed|created
+INSERT INTO v VALUES ('x', 1);
+SELECT count(*) FROM counter_identity;
+--= 1
+UPDATE counter_replica SET number = number - 1;
+SELECT witness FROM counter_identity;
+--= this is older content, or a copy: the next count takes a new id
+SELECT counter_trust_witness();
+--! counter_trust_witness: the witness says that this is older content: SELECT counter_fork('main') takes a new id
+INSERT INTO v VALUES ('x', 1);
+SELECT state FROM counter_identity;
+--= current
+--= former
+
+-- # a-copy-is-told-before-it-counts
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1);
+UPDATE counter_replica SET inode = inode + 1;
+SELECT fingerprint, witness FROM counter_identity;
+--= this is a copy: the next count takes a new id|this is older content, or a copy: the next count takes a new id
+UPDATE counter_replica SET inode = inode - 1, random = random + 1;
+SELECT fingerprint, witness FROM counter_identity;
+--= armed|this is older content, or a copy: the next count takes a new id
+
+-- # a-copy-of-a-name-does-not-trust-the-witness
+SELECT counter_init('dc1:rack1');
+--= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1);
+UPDATE counter_replica SET inode = inode + 1;
+--@ reopen
+SELECT fingerprint, witness FROM counter_identity;
+--= this is a copy: it is refused to count|this is older content, or a copy: it is refused to count
+SELECT counter_trust_witness();
+--! counter_trust_witness: main is 'dc1:rack1' and looks like a copy of the file that counts under that name: SELECT counter_fork('main') gives it a new random id
+INSERT INTO v VALUES ('x', 1);
+--! v: main is 'dc1:rack1' and does not count, for another file may count under that name (copy): SELECT counter_fork('main') gives it a new random id
