@@ -134,6 +134,21 @@ def test_nothing_is_left_undone():
     assert not wrong, "\n".join(wrong)
 
 
+def test_what_is_listed_as_out_of_reach_is_there():
+    """Lines of the sources, with reasons why no test reaches them (coverage) or notices an error there (mutation)."""
+    wrong = []
+    for name, end in ("uncovered.txt", ""), ("survivors.txt", " -> "):
+        for entry in (ROOT / "tests" / name).read_text().splitlines():
+            if not entry or entry.startswith("# "):
+                continue
+            path, _, text = entry.partition(": ")
+            text = text.partition(end)[0] if end else text
+            source = ROOT / path
+            if not source.is_file() or text not in map(str.strip, source.read_text().splitlines()):
+                wrong.append(f"{name}: {entry}")
+    assert not wrong, "\n".join(wrong)
+
+
 # ---- statements ----
 
 def statements():
