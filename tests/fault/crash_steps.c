@@ -134,9 +134,9 @@ static void add_statements(world *w, int file, model_state *next, script *to)
     for (int i = world_roll(w, 4); i >= 0; i--) add_statement(w, file, next, to);
 }
 
-/* SQLite 3.40 commits frames without checksums to a WAL, so that the next recovery loses them, where
- * pages that were written early were changed again and then taken back by ROLLBACK TO: it goes on to
- * compute checksums from a frame that is no longer there. 3.53 does not. */
+/* SQLite 3.40 can commit frames without checksums to a WAL, which the next recovery takes for the
+ * end: where pages that were written early were changed again, then taken back by ROLLBACK TO, it
+ * computes checksums from a frame on that is no longer there. 3.53 does not. */
 static bool may_take_back(const world *w, int file)
 {
     bool is_wal = strcmp(world_modes[w->files[file].mode].journal, "WAL") == 0;
