@@ -13,8 +13,8 @@
  *     content      as of the last sync, and what was done since. When the power goes out, each
  *                  sector of 512 bytes has seen the first n of the writes and truncations that
  *                  touch it, n being random: some are lost, kept, torn, or overtaken by later ones.
- *                  The size is random in the same way. What has grown and was not written is zeros
- *                  or garbage.
+ *                  The size is random in the same way, and with it whether a truncation was done.
+ *                  What has grown and was not written is zeros or garbage.
  *     names        which file a name stands for, and stood for since the last sync of the folder:
  *                  one of them. So files that were deleted may be back, new ones gone.
  *     attributes   of a database: one of the last CRASH_ATTRIBUTES that were set, for nothing that

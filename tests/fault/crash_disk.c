@@ -261,23 +261,11 @@ typedef struct loss {
     crash_manner manner;
     uint64_t salt;
     size_t n;        /* changes there are */
+    size_t sized;    /* so many the size has seen; a truncation is done whole, or not at all */
     size_t upto;     /* of these so many are left, where order is kept */
     int64_t torn_at; /* and the next one up to this sector */
     bool garbage;
 } loss;
-
-static loss draw(const disk_file *file, crash_manner manner)
-{
-    loss drawn = {manner, crash_random(&chance), file->n, file->n, 0, crash_random(&chance) % 2};
-    if (manner == CRASH_NOTHING_IS_LEFT) drawn.upto = 0;
-    if (manner != CRASH_ORDERED) return drawn;
-    drawn.upto = crash_random(&chance) % (file->n + 1);
-    if (drawn.upto == file->n) return drawn;
-    const change *next = &file->changes[drawn.upto];
-    int64_t sectors = (int64_t)(next->size / CRASH_SECTOR);
-    drawn.torn_at = next->at / CRASH_SECTOR + (int64_t)(drawn.salt % (uint64_t)(sectors + 1));
-    return drawn;
-}
 
 /* How many changes a place has seen: often all or none. */
 static size_t seen_by(const loss *drawn, uint64_t place)
@@ -286,6 +274,20 @@ static size_t seen_by(const loss *drawn, uint64_t place)
              roll = crash_random(&state);
     if (roll % 8 < 2) return 0;
     return roll % 8 < 5 ? drawn->n : (size_t)(roll >> 8) % (drawn->n + 1);
+}
+
+static loss draw(const disk_file *file, crash_manner manner)
+{
+    loss drawn = {.manner = manner, .salt = crash_random(&chance), .n = file->n};
+    drawn.garbage = crash_random(&chance) % 2;
+    drawn.upto = manner == CRASH_NOTHING_IS_LEFT ? 0 : file->n;
+    if (manner == CRASH_ORDERED) drawn.upto = crash_random(&chance) % (file->n + 1);
+    drawn.sized = manner >= CRASH_BLOCKS_ARE_LEFT ? seen_by(&drawn, UINT64_MAX) : drawn.upto;
+    if (drawn.upto == file->n || manner != CRASH_ORDERED) return drawn;
+    const change *next = &file->changes[drawn.upto];
+    int64_t sectors = (int64_t)(next->size / CRASH_SECTOR);
+    drawn.torn_at = next->at / CRASH_SECTOR + (int64_t)(drawn.salt % (uint64_t)(sectors + 1));
+    return drawn;
 }
 
 static size_t seen(const loss *drawn, int64_t sector)
@@ -331,7 +333,8 @@ static uint8_t *image_of(const disk_file *file, const loss *drawn, int64_t end)
         const change *one = &file->changes[i];
         int64_t last = one->bytes ? sectors_of(one->at + (int64_t)one->size) : end;
         for (int64_t sector = one->at / CRASH_SECTOR; sector < last; sector++)
-            if (i < seen(drawn, sector)) change_sector(image, sector, one);
+            if (i < (one->bytes ? seen(drawn, sector) : drawn->sized))
+                change_sector(image, sector, one);
     }
     return image;
 }
@@ -339,7 +342,7 @@ static uint8_t *image_of(const disk_file *file, const loss *drawn, int64_t end)
 /* Where order is kept, a write that is torn has made the file as large as what there is of it. */
 static int64_t size_left(const disk_file *file, const loss *drawn)
 {
-    if (drawn->manner >= CRASH_BLOCKS_ARE_LEFT) return size_after(file, seen_by(drawn, UINT64_MAX));
+    if (drawn->manner >= CRASH_BLOCKS_ARE_LEFT) return size_after(file, drawn->sized);
     int64_t size = size_after(file, drawn->upto), torn = drawn->torn_at * CRASH_SECTOR;
     bool is_torn = drawn->upto < file->n && file->changes[drawn->upto].bytes;
     return is_torn && torn > size && torn > file->changes[drawn->upto].at ? torn : size;
@@ -357,7 +360,8 @@ static void settle(disk_file *file, const loss *drawn)
 
 void disk_sync(disk_file *file)
 {
-    if (file->n > 0) settle(file, &(loss){CRASH_ALL_IS_LEFT, 0, file->n, file->n, 0, false});
+    loss none = {.manner = CRASH_ALL_IS_LEFT, .n = file->n, .sized = file->n, .upto = file->n};
+    if (file->n > 0) settle(file, &none);
 }
 
 /* ---- the power cut --------------------------------------------------------------------------- */
