@@ -120,7 +120,7 @@ static int roll_back(const ctr_session *session)
  * a progress handler may be over by then: the second attempt does it. */
 static void take_back(const ctr_session *session)
 {
-    if (roll_back(session) != SQLITE_INTERRUPT) return;
+    if (roll_back(session) == SQLITE_OK) return;
     step_once(session->write_nothing);
     if (!sqlite3_get_autocommit(session->db)) roll_back(session);
 }
