@@ -20,7 +20,7 @@ SELECT count(*) FROM "{schema}".sqlite_master;
 PRAGMA "{schema}".user_version;
 
 -- A write that changes nothing; "{value}" is the version the file has. Prepared before the savepoint,
--- stepped only when an interrupt has kept the savepoint from being rolled back.
+-- stepped only when the savepoint could not be rolled back.
 -- name: SYNC_WRITE_NOTHING
 PRAGMA "{schema}".user_version = "{value}";
 

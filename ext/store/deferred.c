@@ -155,9 +155,21 @@ static int check_triggers(ctr_rows *rows, ctr_problem *problem)
     return problem->rc;
 }
 
+static void end_work(ctr_rows *rows)
+{
+    rows->settling = false;
+    if (rows->abandoned) rows->abandoned(rows->owner);
+}
+
 int ctr_deferred_settle_for_savepoint(ctr_post *post, ctr_problem *problem)
 {
-    for (ctr_rows *rows = post->keeping; rows; rows = rows->next) check_triggers(rows, problem);
+    ctr_rows *next;
+    for (ctr_rows *rows = post->keeping; rows && problem->rc == SQLITE_OK; rows = next) {
+        rows->settling = true;
+        check_triggers(rows, problem);
+        next = rows->next;
+        end_work(rows);
+    }
     return ctr_deferred_settle(post, problem);
 }
 
@@ -175,8 +187,7 @@ int ctr_deferred_settle(ctr_post *post, ctr_problem *problem)
     while (problem->rc == SQLITE_OK && (rows = next_to_write(post))) {
         rows->settling = true;
         if (write_kept(rows, problem) == SQLITE_OK) forget_kept(rows);
-        rows->settling = false;
-        if (rows->abandoned) rows->abandoned(rows->owner);
+        end_work(rows);
     }
     return problem->rc;
 }

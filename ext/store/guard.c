@@ -194,7 +194,8 @@ bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem)
 /* ---- the end of a transaction ---------------------------------------------------------------- */
 
 /* An identity that makes no sense has no pair. One that cannot be read ends the transaction: where
- * SQLite has taken everything back for that, a commit that went on would say OK to nothing. */
+ * SQLite has taken everything back for that, a commit that went on would say OK to nothing. For an
+ * interrupt of a read it takes nothing back. */
 static void read_pair(ctr_post *post, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
@@ -202,7 +203,8 @@ static void read_pair(ctr_post *post, ctr_problem *problem)
     post->identity.present = false;
     if (ctr_run_has_schema(post->guard->db, post->schema)) ctr_watch_read(post, &trouble);
     int code = trouble.rc & 0xff;
-    if (code != SQLITE_OK && code != SQLITE_CORRUPT && code != SQLITE_ERROR)
+    if (code != SQLITE_OK && code != SQLITE_CORRUPT && code != SQLITE_ERROR &&
+        code != SQLITE_INTERRUPT)
         *problem = trouble;
     else
         ctr_problem_close(&trouble);

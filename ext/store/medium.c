@@ -6,7 +6,8 @@
 
 #include "store/place.h"
 
-/* A VFS that tells no name does not know the question, but for one that has no memory to tell it. */
+/* A VFS that answers OK and tells no name has no memory for it; one that does not know the question
+ * says SQLITE_NOTFOUND. */
 bool ctr_medium_is_unix(sqlite3 *db, const char *schema, ctr_problem *problem)
 {
     char *name = NULL;
@@ -67,7 +68,7 @@ static void find_medium(ctr_medium *medium, sqlite3 *db, const char *schema, boo
 
 static int refuse_moved(ctr_problem *problem, const char *path)
 {
-    return ctr_problem_set(problem, SQLITE_IOERR,
+    return ctr_problem_set(problem, SQLITE_IOERR_VNODE,
                            "the file %s was moved away or replaced while it is open, what is "
                            "counted would be lost: close it and open it again",
                            path);
@@ -80,8 +81,8 @@ static int see_file(ctr_medium *medium, sqlite3 *db, const char *schema, ctr_fin
     int error = ctr_place_stat(path, seen);
     if (error == ENOENT || error == ENOTDIR) return refuse_moved(problem, path);
     if (error)
-        return ctr_problem_set(problem, SQLITE_IOERR, "the file %s cannot be looked at: %s", path,
-                               strerror(error));
+        return ctr_problem_set(problem, SQLITE_IOERR_VNODE, "the file %s cannot be looked at: %s",
+                               path, strerror(error));
     if (seen->inode != medium->inode) {
         int moved = 0;
         sqlite3_file_control(db, schema, SQLITE_FCNTL_HAS_MOVED, &moved);

@@ -54,7 +54,7 @@ struct ctr_rows {
     bool has_triggers; /* as of the last look */
     bool looked;       /* since the schema has changed */
     bool writing;
-    bool settling;                  /* what was kept is being written */
+    bool settling;                  /* what was kept is being written, or is about to be */
     void (*abandoned)(void *owner); /* to be called with the owner when that is done; or NULL */
     void *owner;
     struct ctr_bytes {

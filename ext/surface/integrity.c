@@ -86,8 +86,8 @@ int ctr_integrity_method(sqlite3_vtab *base, const char *schema, const char *nam
     ctr_deferred_settle(table->post, &problem);
     ctr_integrity_check(table, flags & IS_QUICK_CHECK ? CTR_INTEGRITY_QUICK : CTR_INTEGRITY_PRAGMA,
                         &problem);
-    int rc = problem.rc;
-    if ((rc & 0xff) == SQLITE_CORRUPT) {
+    int rc = problem.rc, code = rc & 0xff;
+    if (code == SQLITE_CORRUPT || code == SQLITE_ERROR) {
         *message =
             sqlite3_mprintf("counter table %s.%s: %s", schema, name, ctr_problem_text(&problem));
         rc = *message ? SQLITE_OK : SQLITE_NOMEM;

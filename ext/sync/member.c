@@ -49,8 +49,10 @@ void ctr_member_end(ctr_member *member)
     ctr_problem_close(&member->unlocked);
 }
 
+/* SQLITE_IOERR_VNODE is ours: the file is not where it was, and SQLite has not been told. */
 bool ctr_member_ends_statement(int rc)
 {
+    if (rc == SQLITE_IOERR_VNODE) return false;
     rc &= 0xff;
     return rc == SQLITE_NOMEM || rc == SQLITE_IOERR || rc == SQLITE_INTERRUPT ||
            rc == SQLITE_FULL || rc == SQLITE_SCHEMA || rc == SQLITE_ABORT;

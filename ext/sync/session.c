@@ -15,15 +15,21 @@ static int64_t user_version(ctr_run *run)
     return version;
 }
 
-/* Where a sync fails for want of memory there may be none to prepare what takes it back. */
+/* An old one, which SQLite prepares again when it is stepped, is better than none. */
+static void prepare_anew(sqlite3_stmt **slot, ctr_run *run, ctr_sql which)
+{
+    sqlite3_stmt *fresh = ctr_run_prepare(run, which);
+    if (!fresh) return;
+    sqlite3_finalize(*slot);
+    *slot = fresh;
+}
+
 static void prepare_ends(ctr_session *session, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
-    sqlite3_finalize(session->release);
-    sqlite3_finalize(session->roll_back);
-    session->release = ctr_run_prepare(&run, CTR_SQL_SYNC_RELEASE);
-    session->roll_back =
-        ctr_run_prepare(&run, session->alone ? CTR_SQL_SYNC_ROLLBACK_ALL : CTR_SQL_SYNC_ROLLBACK);
+    prepare_anew(&session->release, &run, CTR_SQL_SYNC_RELEASE);
+    prepare_anew(&session->roll_back, &run,
+                 session->alone ? CTR_SQL_SYNC_ROLLBACK_ALL : CTR_SQL_SYNC_ROLLBACK);
 }
 
 /* In temp, which nobody else can have locked; a sync, which reads and locks main anyway, in main. */
@@ -33,18 +39,22 @@ static void prepare_write(ctr_session *session, ctr_problem *problem)
     char *version = sqlite3_mprintf("%lld", (long long)user_version(&run));
     if (!version) ctr_problem_nomem(problem);
     run.slots.value = version;
-    sqlite3_finalize(session->write_nothing);
-    session->write_nothing = ctr_run_prepare(&run, CTR_SQL_SYNC_WRITE_NOTHING);
+    prepare_anew(&session->write_nothing, &run, CTR_SQL_SYNC_WRITE_NOTHING);
     sqlite3_free(version);
+}
+
+static int prepare_all(ctr_session *session, ctr_problem *problem)
+{
+    prepare_ends(session, problem);
+    prepare_write(session, problem);
+    return problem->rc;
 }
 
 int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
                       ctr_problem *problem)
 {
     *session = (ctr_session){.db = db, .sessions = sessions, .alone = sqlite3_get_autocommit(db)};
-    prepare_write(session, problem);
-    prepare_ends(session, problem);
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (prepare_all(session, problem)) return problem->rc;
 
     ctr_run run = ctr_run_on(db, "main", NULL, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_SAVEPOINT, NULL);
@@ -61,9 +71,7 @@ int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
 int ctr_session_renew(ctr_sessions *sessions, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || !sessions->running) return problem->rc;
-    prepare_write(sessions->running, problem);
-    prepare_ends(sessions->running, problem);
-    return problem->rc;
+    return prepare_all(sessions->running, problem);
 }
 
 /* A file without counter tables is locked by what creates them. */
@@ -105,6 +113,7 @@ int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem)
 
 static int step_once(sqlite3_stmt *statement)
 {
+    if (!statement) return SQLITE_NOMEM;
     sqlite3_step(statement);
     return sqlite3_reset(statement) & 0xff;
 }
@@ -116,8 +125,9 @@ static int roll_back(const ctr_session *session)
     return rc;
 }
 
-/* An interrupt that lasts interrupts the write too, which takes everything back. One that came from
- * a progress handler may be over by then: the second attempt does it. */
+/* What keeps the savepoint from being rolled back, an interrupt or no memory, makes the write fail
+ * too if it lasts, and a write that fails so takes everything back. If it is over by then, the second
+ * attempt does it. */
 static void take_back(const ctr_session *session)
 {
     if (roll_back(session) == SQLITE_OK) return;

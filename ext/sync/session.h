@@ -5,7 +5,8 @@
  *
  * After sqlite3_interrupt() even ROLLBACK TO is interrupted, and half the work would stay in an
  * open transaction. What SQLite does guarantee is that an interrupted write rolls the transaction
- * back: such a write, which would change nothing, is prepared beforehand. CREATE VIRTUAL TABLE
+ * back: such a write, which would change nothing, is prepared beforehand; so is what ends the
+ * savepoint, for there may be no memory then. CREATE VIRTUAL TABLE
  * makes all prepared statements expire just before it calls xCreate, so that call prepares it
  * again: if this is interrupted too, the CREATE is, which is a write.
  */

@@ -7,7 +7,7 @@
  * no fault; then all over with that call and every later one failing. Behind the 1,000th the gaps
  * grow, n/20 at the n-th, for statements that go over many rows. With a stride of 10 it is the n-th,
  * n+10-th, …, n differing from statement to statement: a tenth of the work. With -n it is only the
- * nth of each statement, to repeat one fault. With -e only every so manieth case is played.
+ * nth of each statement, to repeat one fault. With -e n only every nth case is played.
  * -c: only this case; -x: all but this one.
  *
  * After a fault the statement
