@@ -6,7 +6,7 @@
 #   make demo     runs sql/examples/demo.sh
 #   make test     everything that tests/run runs
 #   make test-bounds    scripts and property tests with room for 1 row, and for 2, that wait for the commit
-#   make test-matrix    the scripts with SQLite 3.31, 3.35, 3.39, 3.45 and 3.53
+#   make test-matrix    the scripts with several versions of SQLite, see tests/proof.mk
 #   make proof    all long runs, in about an hour; what they are: tests/TESTING.md
 #   make fuzz     libFuzzer over the targets of tests/fuzz/, SECONDS=60 each
 #   make bench    tests/bench/bench.c and its plots; bench-more and bench-peers: more.c, peers.c
@@ -112,14 +112,14 @@ build/tests/fault/%: tests/fault/%.c $(SOURCES:%.c=build/sanitized/%.o)
 	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
 		-lcmocka -lsqlite3 $(UUID) -o $@
 
-build/tests/fault/test_commit: tests/fault/disk.c
+build/tests/fault/test_commit: tests/fault/disk.c tests/fault/countdown.c
 
 RUNNER := tests/sql/run_process.c tests/sql/script.c tests/sql/stage.c
 build/tests/run_process: $(RUNNER) $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
 	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 
-FAULTS := run_faults course witness allocations disk
+FAULTS := run_faults course witness countdown allocations disk
 build/tests/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql/stage.c \
 		$(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)

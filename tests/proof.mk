@@ -162,7 +162,7 @@ faults: build/tests/run_faults
 
 .PHONY: faults
 
-# ---- proof: all long runs, one after the other, two at a time --------------------------------------
+# ---- proof: all long runs, two at a time; the first alone ------------------------------------------
 #
 # What each prints is in build/proof/<run>.log; a line here tells when one begins and how it ended.
 

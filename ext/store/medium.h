@@ -43,7 +43,8 @@ int ctr_medium_see(ctr_medium *medium, sqlite3 *db, const char *schema, bool ane
 void ctr_medium_write(ctr_medium *medium, sqlite3 *db, const char *schema,
                       const ctr_fingerprint *seen, const ctr_pair *pair);
 
-/* Is the VFS at the bottom of the schema's stack of VFSes a unix one, so that its path is a path? */
+/* Is the VFS at the bottom of the schema's stack of VFSes a unix one, so that its path is a path? A
+ * problem if there is no memory to ask. */
 bool ctr_medium_is_unix(sqlite3 *db, const char *schema, ctr_problem *problem);
 
 /* Twice is harmless. */

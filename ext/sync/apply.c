@@ -245,7 +245,6 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_pos
     if (change->kind == CTR_CHANGE_CELL) open_change(change, &cell, problem);
     int64_t present = present_generation(apply, change, problem);
     unsigned transaction = ctr_guard_transaction(apply->guard);
-    int counter = -1;
     if (problem->rc != SQLITE_OK) return;
     bool rises = present < change->generation;
     if (rises) raise_counter(apply, change, post, problem);
@@ -253,7 +252,8 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_pos
     if (problem->rc != SQLITE_OK || change->kind == CTR_CHANGE_COUNTER) return;
 
     if (rises) prepare_change(apply, change, post, problem);
-    if (problem->rc == SQLITE_OK) /* -1: the counter has gone on since the cell was written */
+    int counter = -1; /* it has gone on since the cell was written */
+    if (problem->rc == SQLITE_OK)
         counter = ctr_agree_counter(&apply->merge.shape, change->column, change->generation);
     if (counter >= 0) merge_cell(apply, &cell, counter, post, problem);
     if (rises && problem->rc != SQLITE_OK) ctr_guard_spoil(apply->guard, transaction);

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sqlite3.h>
 
+#include "countdown.h"
+
 typedef struct faulty_file {
     sqlite3_file base;
     sqlite3_file *real;
@@ -11,20 +13,11 @@ typedef struct faulty_file {
 
 static sqlite3_vfs *real_vfs;
 static sqlite3_vfs faulty_vfs;
-static long countdown; /* to the call that fails; 0: none does */
-static bool for_ever, armed, only_room;
-static bool has_failed;
+static bool only_room;
 
 static bool fails(bool is_write)
 {
-    if (!armed || countdown == 0 || (only_room && !is_write)) return false;
-    if (countdown > 1) {
-        countdown--;
-        return false;
-    }
-    if (!for_ever) countdown = 0;
-    has_failed = true;
-    return true;
+    return (!only_room || is_write) && countdown_ends();
 }
 
 static sqlite3_file *real_of(sqlite3_file *file)
@@ -197,20 +190,6 @@ static void install_for_room(void)
     only_room = true;
 }
 
-static void arm(long n, bool ever)
-{
-    countdown = n;
-    for_ever = ever;
-    has_failed = false;
-    armed = true;
-}
-
-static bool disarm(void)
-{
-    armed = false;
-    return has_failed;
-}
-
 /* A lock that cannot be asked for may as well be taken by somebody else. */
 static bool is_of_the_disk(int rc)
 {
@@ -224,5 +203,6 @@ static bool is_full(int rc)
     return (rc & 0xff) == SQLITE_FULL;
 }
 
-const fault_kind disk_faults = {"disk", install_nothing, arm, disarm, is_of_the_disk};
-const fault_kind room_faults = {"room", install_for_room, arm, disarm, is_full};
+const fault_kind disk_faults = {"disk", install_nothing, countdown_arm, countdown_disarm,
+                                is_of_the_disk};
+const fault_kind room_faults = {"room", install_for_room, countdown_arm, countdown_disarm, is_full};

@@ -1,0 +1,14 @@
+/* countdown.h - which call fails: what the kinds of faults.h share. */
+#ifndef TESTS_FAULT_COUNTDOWN_H
+#define TESTS_FAULT_COUNTDOWN_H
+
+#include <stdbool.h>
+
+/* As in fault_kind. */
+void countdown_arm(long n, bool ever);
+bool countdown_disarm(void);
+
+/* To be asked by each call: is it the one? */
+bool countdown_ends(void);
+
+#endif
