@@ -1,31 +1,71 @@
 #include "countdown.h"
 
-static long left; /* to the call that fails; 0: none does */
+#include <execinfo.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { DEPTH_MAX = 128, SLOTS = 1 << 18 };
+
+static long at, asked; /* the calls since it was armed; 0: the first at a new place */
 static bool for_ever, armed;
-static bool has_failed;
+static long failed; /* the first call that has */
+
+/* Where calls have failed, each way once: an open hash table, 0 is free. */
+static uint64_t places[SLOTS];
+static long n_places;
+
+/* What the linker knows: where this program begins and where its code ends. SQLite is elsewhere. */
+extern const char __executable_start, etext;
+
+static bool is_ours(const void *address)
+{
+    return (const char *)address >= &__executable_start && (const char *)address < &etext;
+}
+
+/* Of the calls that led here those that our own code made. */
+static uint64_t place(void)
+{
+    void *frames[DEPTH_MAX];
+    int n = backtrace(frames, DEPTH_MAX);
+    uint64_t hash = for_ever ? 2 : 1;
+    for (int i = 0; i < n; i++) {
+        if (!is_ours(frames[i])) continue;
+        hash = (hash ^ (uintptr_t)frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    return hash ? hash : 1;
+}
+
+static bool is_new_place(void)
+{
+    uint64_t here = place();
+    size_t slot = here % SLOTS;
+    while (places[slot] && places[slot] != here) slot = (slot + 1) % SLOTS;
+    if (places[slot]) return false;
+    if (++n_places > SLOTS / 2) abort();
+    places[slot] = here;
+    return true;
+}
 
 bool countdown_ends(void)
 {
-    if (!armed || left == 0) return false;
-    if (left > 1) {
-        left--;
-        return false;
-    }
-    if (!for_ever) left = 0;
-    has_failed = true;
-    return true;
+    if (!armed) return false;
+    at++;
+    if (failed) return for_ever;
+    if (asked ? at == asked : is_new_place()) failed = at;
+    return failed != 0;
 }
 
 void countdown_arm(long n, bool ever)
 {
-    left = n;
+    asked = n;
+    at = failed = 0;
     for_ever = ever;
-    has_failed = false;
     armed = true;
 }
 
-bool countdown_disarm(void)
+long countdown_disarm(void)
 {
     armed = false;
-    return has_failed;
+    return failed;
 }

@@ -6,7 +6,7 @@
 
 /* As in fault_kind. */
 void countdown_arm(long n, bool ever);
-bool countdown_disarm(void);
+long countdown_disarm(void);
 
 /* To be asked by each call: is it the one? */
 bool countdown_ends(void);

@@ -13,11 +13,11 @@ typedef struct faulty_file {
 
 static sqlite3_vfs *real_vfs;
 static sqlite3_vfs faulty_vfs;
-static bool only_room;
+static bool counts, counts_writes; /* no calls, where the faults are of another kind */
 
 static bool fails(bool is_write)
 {
-    return (!only_room || is_write) && countdown_ends();
+    return (counts || (counts_writes && is_write)) && countdown_ends();
 }
 
 static sqlite3_file *real_of(sqlite3_file *file)
@@ -43,7 +43,7 @@ static int file_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int6
     sqlite3_file *real = real_of(file);
     if (!fails(true)) return real->pMethods->xWrite(real, bytes, n, to);
     real->pMethods->xWrite(real, bytes, n / 2, to);
-    return only_room ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+    return counts ? SQLITE_IOERR_WRITE : SQLITE_FULL;
 }
 
 static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
@@ -181,13 +181,14 @@ void faults_install_disk(void)
     if (sqlite3_vfs_register(&faulty_vfs, 1) != SQLITE_OK) abort();
 }
 
-static void install_nothing(void)
+static void count_calls(void)
 {
+    counts = true;
 }
 
-static void install_for_room(void)
+static void count_writes(void)
 {
-    only_room = true;
+    counts_writes = true;
 }
 
 /* A lock that cannot be asked for may as well be taken by somebody else. */
@@ -203,6 +204,6 @@ static bool is_full(int rc)
     return (rc & 0xff) == SQLITE_FULL;
 }
 
-const fault_kind disk_faults = {"disk", install_nothing, countdown_arm, countdown_disarm,
+const fault_kind disk_faults = {"disk", count_calls, countdown_arm, countdown_disarm,
                                 is_of_the_disk};
-const fault_kind room_faults = {"room", install_for_room, countdown_arm, countdown_disarm, is_full};
+const fault_kind room_faults = {"room", count_writes, countdown_arm, countdown_disarm, is_full};

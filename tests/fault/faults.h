@@ -1,7 +1,9 @@
 /* faults.h - what can be made to fail below SQLite, one call at a time.
  *
  *     arm(n, ever)    from now on the n-th call fails, n = 1, 2, …; all behind it too, if `ever`
- *     disarm()        all succeed again; has any failed since?
+ *     arm(0, ever)    the same of the first call that is made from a place from which none has failed
+ *                     yet, with that `ever`: by a chain of calls in our own code, SQLite's left out
+ *     disarm()        all succeed again; the number of the first that has failed since, or 0
  *
  * A kind is installed once, before SQLite is used. One thread.
  */
@@ -14,7 +16,7 @@ typedef struct fault_kind {
     const char *name;
     void (*install)(void);
     void (*arm)(long n, bool ever);
-    bool (*disarm)(void);
+    long (*disarm)(void);
     bool (*is_its_error)(int rc); /* may a statement end with this extended code? */
 } fault_kind;
 

@@ -1,13 +1,15 @@
 /* run_faults.c - runs the scripts of tests/sql/ with faults:
  *
- *     run_faults allocation|disk|room [-bw] [-e every] [-s stride] [-n nth] [-c case]
+ *     run_faults allocation|disk|room [-bpw] [-e every] [-s stride] [-n nth] [-c case]
  *                [-x case] file.sql ...
  *
  * Each statement of each case is run with its 1st, 2nd, 3rd … call failing, once, until a run meets
  * no fault; then all over with that call and every later one failing. Behind the 1,000th the gaps
  * grow, n/20 at the n-th, for statements that go over many rows. With a stride of 10 it is the n-th,
- * n+10-th, …, n differing from statement to statement: a tenth of the work. With -n it is only the
- * nth of each statement, to repeat one fault. With -e n only every nth case is played.
+ * n+10-th, …, n differing from statement to statement: a tenth of the work. With -p it is by place:
+ * each chain of calls in the extension that leads to such a call is cut off once in the whole run,
+ * and once for good. With -n it is only the nth of each statement, to repeat one fault. With -e n only
+ * every nth case is played.
  * -c: only this case; -x: all but this one.
  *
  * After a fault the statement
@@ -52,7 +54,7 @@ static const script_case *played;
 static long stride = 1, first, only, faults_made;
 static size_t at;       /* the step that is tried */
 static size_t position; /* the step before which the stage stands */
-static bool for_ever, blind;
+static bool for_ever, blind, by_place;
 static char *kept[2]; /* what is seen if all before the step, or with it, is committed */
 static long nth;
 static int cases_met, every = 1, cases_passed, cases_failed;
@@ -60,8 +62,9 @@ static int cases_met, every = 1, cases_passed, cases_failed;
 static void say_where(void)
 {
     if (!played) return;
+    long failed = kind->disarm();
     fprintf(stderr, "%s:%d: died in %s, %s %ld%s\n", file, played->steps[at].line, played->name,
-            kind->name, nth, for_ever ? " and all later ones" : "");
+            kind->name, failed, for_ever ? " and all later ones" : "");
 }
 
 static void fail(const char *what, const char *detail)
@@ -280,18 +283,20 @@ static bool run_with_fault(const course *c)
     go_there();
     kind->arm(nth, for_ever);
     stage_run(played->steps[at].text, &outcome);
-    bool failed = kind->disarm();
-    faults_made += failed;
-    if (failed)
+    nth = kind->disarm();
+    faults_made += nth > 0;
+    if (nth > 0)
         judge(c, &outcome);
     else
         check_last_run(c, &outcome);
     stage_forget(&outcome);
-    return failed;
+    return nth > 0;
 }
 
 static long next_after(long n)
 {
+    if (by_place) return 0;
+    if (only) return LONG_MAX;
     return n + stride + (n > 1000 ? n / 20 : 0);
 }
 
@@ -306,8 +311,8 @@ static void try_step(const course *c)
     for (int mode = 0; mode < 2; mode++) {
         for_ever = mode;
         first = first % stride + 1;
-        nth = only ? only : first;
-        while (!stage_failed() && run_with_fault(c)) nth = only ? LONG_MAX : next_after(nth);
+        nth = by_place ? 0 : only ? only : first;
+        while (!stage_failed() && run_with_fault(c)) nth = next_after(nth);
     }
 }
 
@@ -360,7 +365,7 @@ static const fault_kind *kind_named(const char *name)
     }
     fprintf(
         stderr,
-        "run_faults allocation|disk|room [-bw] [-e every] [-s stride] [-n nth] [-c case] [-x case]"
+        "run_faults allocation|disk|room [-bpw] [-e every] [-s stride] [-n nth] [-c case] [-x case]"
         " file.sql ...\n");
     exit(2);
 }
@@ -368,9 +373,10 @@ static const fault_kind *kind_named(const char *name)
 static void read_options(int argc, char **argv)
 {
     int option;
-    while ((option = getopt(argc, argv, "bwc:x:e:s:n:")) != -1) {
+    while ((option = getopt(argc, argv, "bpwc:x:e:s:n:")) != -1) {
         switch (option) {
         case 'b': blind = true; break;
+        case 'p': by_place = true; break;
         case 'w': stage_use_wal(); break;
         case 'c':
             if (n_wanted < WANTED_MAX) wanted[n_wanted++] = optarg;
