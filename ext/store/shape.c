@@ -347,7 +347,10 @@ static void read_index(ctr_run *run, const char *index, key_columns *keys)
     while (ctr_run_row(run, row)) {
         const char *name = (const char *)sqlite3_column_text(row, 2);
         if (!sqlite3_column_int(row, 5)) continue;
-        if (!name) damaged(run, "its UNIQUE constraint is over an expression", "");
+        if (sqlite3_column_type(row, 2) == SQLITE_NULL)
+            damaged(run, "its UNIQUE constraint is over an expression", "");
+        else if (!name)
+            ctr_problem_nomem(run->problem);
         if (name && *name == '_') ours = true;
         if (sqlite3_column_int(row, 3)) damaged(run, "its UNIQUE constraint descends", "");
         key_columns_add(run, &found, sqlite3_column_int(row, 1),
@@ -367,8 +370,12 @@ static void read_key(ctr_run *run, key_columns *keys)
     while (ctr_run_row(run, row)) {
         const char *origin = (const char *)sqlite3_column_text(row, 3);
         if (origin && strcmp(origin, "pk") == 0) damaged(run, "its row id is not _id", "");
-        if (origin && strcmp(origin, "u") == 0)
-            read_index(run, (const char *)sqlite3_column_text(row, 1), keys);
+        if (!origin || strcmp(origin, "u") != 0) continue;
+        const char *index = (const char *)sqlite3_column_text(row, 1);
+        if (index)
+            read_index(run, index, keys);
+        else
+            ctr_problem_nomem(run->problem);
     }
     sqlite3_finalize(row);
     if (keys->n == 0) damaged(run, "it has no UNIQUE constraint over the key", "");

@@ -170,10 +170,11 @@ int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     info->idxNum = unique ? CTR_PLAN_UNIQUE : 0;
 
     info->orderByConsumed = info->nOrderBy > 0 && plan_order(table, info, equal, order);
+    bool lost = sqlite3_str_errcode(order) != SQLITE_OK;
     char *columns = sqlite3_str_finish(order);
     sqlite3_str_appendf(plan, ".%s", info->orderByConsumed && columns ? columns : "");
     sqlite3_free(columns);
     info->idxStr = sqlite3_str_finish(plan);
     info->needToFreeIdxStr = 1;
-    return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
+    return info->idxStr && !lost ? SQLITE_OK : SQLITE_NOMEM;
 }

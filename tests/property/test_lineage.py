@@ -181,9 +181,11 @@ class File:
         return self.history[-1]
 
     def commits(self, operations, counted=False):
-        if self.journal == "delete":
+        """A commit makes durable what was there before; but one that changes nothing may not be written."""
+        operations = frozenset(operations)
+        if self.journal == "delete" and (counted or operations != self.operations):
             self.history, self.attributes = self.history[-1:], self.attributes[-1:]
-        self.history.append(frozenset(operations))
+        self.history.append(operations)
         self.attributes.append(self.attribute())
         self.shaky = self.shaky and not counted
 
