@@ -173,11 +173,10 @@ proof:
 
 .PHONY: proof
 
-# ---- coverage: what the tests in C and the scripts reach, with every STRIDE-th fault --------------
+# ---- coverage: what the tests in C and the scripts reach, with faults by place --------------------
 #
 # In a copy of the sources, without sanitizers: they cost time, and their checks are branches, too.
 
-coverage: STRIDE = 400
 MEASURED := $(CORE_TESTS) $(FAULT_TESTS) build/tests/run_process build/tests/run_faults $(REPLAYS)
 
 coverage:
@@ -186,7 +185,7 @@ coverage:
 	mkdir -p build/coverage
 	cp -r Makefile README.md ext include sql tests tools build/coverage
 	@$(MAKE) -s -C build/coverage SANITIZE='-O0 --coverage' $(MEASURED)
-	@cd build/coverage && tests/coverage $(STRIDE)
+	@cd build/coverage && tests/coverage
 
 .PHONY: coverage
 

@@ -9,8 +9,7 @@
 
 static int take_entry(ctr_catalog_entry *entry, sqlite3_stmt *row, ctr_problem *problem)
 {
-    const char *name = (const char *)sqlite3_column_text(row, 0),
-               *birth = (const char *)sqlite3_column_text(row, 1);
+    const char *name = ctr_run_text(row, 0, problem), *birth = ctr_run_text(row, 1, problem);
     const void *token = sqlite3_column_blob(row, 2);
     if (!name || !*name || !birth || !*birth)
         return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,

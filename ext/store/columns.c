@@ -62,7 +62,7 @@ static bool is_put_away(ctr_run *run, const char *name)
     columns.slots.name = stored;
     sqlite3_stmt *row = ctr_run_prepare(&columns, CTR_SQL_SCHEMA_COLUMNS);
     while (ctr_run_row(&columns, row)) {
-        const char *column = (const char *)sqlite3_column_text(row, 1);
+        const char *column = ctr_run_text(row, 1, run->problem);
         found = found || (column && away && sqlite3_stricmp(column, away) == 0);
     }
     sqlite3_finalize(row);

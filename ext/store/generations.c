@@ -28,16 +28,13 @@ static void read_generation(ctr_run *run, sqlite3_stmt *row, ctr_shape *shape)
 {
     bool plain =
         sqlite3_column_type(row, 0) == SQLITE_TEXT && sqlite3_column_type(row, 1) == SQLITE_INTEGER;
-    const char *name = (const char *)sqlite3_column_text(row, 0), *spelling;
+    const char *name = ctr_run_text(row, 0, run->problem), *spelling;
     int64_t generation = sqlite3_column_int64(row, 1);
     if (!plain || generation < 1 || generation > CTR_GENERATION_MAX) {
         damaged_generation(run, "it has a row that is no name and its generation", "");
         return;
     }
-    if (!name) {
-        ctr_problem_nomem(run->problem);
-        return;
-    }
+    if (!name) return;
     if (ctr_declaration_reserves(name)) damaged_generation(run, "it has the name ", name);
     for (int i = 0; i < shape->n_keys; i++)
         if (sqlite3_stricmp(shape->columns[shape->keys[i]].name, name) == 0)

@@ -77,7 +77,7 @@ int ctr_identity_missing(const char *schema, ctr_problem *problem)
 static void take_text(char *to, int most, const char *what, sqlite3_stmt *row, int column,
                       ctr_problem *problem)
 {
-    const char *text = (const char *)sqlite3_column_text(row, column);
+    const char *text = ctr_run_text(row, column, problem);
     int size = sqlite3_column_bytes(row, column);
     if (!text) return;
     if (size > most)

@@ -98,7 +98,7 @@ void ctr_known_take_over(ctr_run *run, ctr_run *from)
     sqlite3_stmt *row = ctr_run_prepare(from, CTR_SQL_KNOWN_ALL);
     while (ctr_run_row(from, row)) {
         hearsay what = {.epoch = sqlite3_column_int64(row, 2),
-                        .name = (const char *)sqlite3_column_text(row, 3),
+                        .name = ctr_run_text(row, 3, run->problem),
                         .pending = sqlite3_column_int(row, 4) != 0,
                         .lost = sqlite3_column_int64(row, 5) != 0};
         what.holder = sqlite3_column_blob(row, 0);
@@ -194,7 +194,7 @@ void ctr_known_take_names(ctr_run *run, ctr_run *from)
 {
     sqlite3_stmt *row = ctr_run_prepare(from, CTR_SQL_NAMES_ALL);
     while (ctr_run_row(from, row)) {
-        const char *name = (const char *)sqlite3_column_text(row, 0);
+        const char *name = ctr_run_text(row, 0, from->problem);
         int64_t epoch = sqlite3_column_int64(row, 1);
         if (name && epoch >= 0 && epoch <= CTR_EPOCH_MAX &&
             ctr_id_is_name(name, (size_t)sqlite3_column_bytes(row, 0)))
@@ -214,7 +214,7 @@ int64_t ctr_known_names(ctr_run *run)
         uint64_t part;
         char *text = (char *)sqlite3_snprintf(sizeof bytes, (char *)bytes, "%lld %s",
                                               (long long)sqlite3_column_int64(row, 1),
-                                              sqlite3_column_text(row, 0));
+                                              ctr_run_text(row, 0, run->problem));
         ctr_uuid_of_bytes(bytes, strlen(text), hash);
         memcpy(&part, hash, sizeof part);
         sum += part;
@@ -225,14 +225,14 @@ int64_t ctr_known_names(ctr_run *run)
 
 /* ---- what is missing ------------------------------------------------------------------------- */
 
-static void append_replica(sqlite3_str *out, sqlite3_stmt *row)
+static void append_replica(ctr_run *run, sqlite3_str *out, sqlite3_stmt *row)
 {
     char id[CTR_ID_TEXT_SIZE] = "a damaged id";
     if (sqlite3_column_type(row, 0) == SQLITE_NULL) return;
     if (is_id(row, 0)) ctr_id_to_text(sqlite3_column_blob(row, 0), id);
     sqlite3_str_appendf(out, " %s", id);
-    if (sqlite3_column_type(row, 1) != SQLITE_NULL)
-        sqlite3_str_appendf(out, " (%s)", sqlite3_column_text(row, 1));
+    const char *name = ctr_run_text(row, 1, run->problem);
+    if (name) sqlite3_str_appendf(out, " (%s)", name);
 }
 
 /* A list in words: before each row what its third column says. */
@@ -242,7 +242,7 @@ static char *list_missing(ctr_run *run, sqlite3_stmt *row, const char *const *wo
     while (ctr_run_row(run, row)) {
         sqlite3_str_appendf(out, "%s%s", sqlite3_str_length(out) ? "; " : "",
                             words[sqlite3_column_int(row, 2)]);
-        append_replica(out, row);
+        append_replica(run, out, row);
     }
     sqlite3_finalize(row);
     sqlite3_str_append(out, "", 0);

@@ -42,8 +42,7 @@ bool ctr_requests_is_done(ctr_requests *requests, sqlite3_value *id, const char 
     ctr_problem_sqlite(problem, requests->db, sqlite3_bind_value(row, 1, id));
     ctr_run run = ctr_run_on(requests->db, requests->schema, requests->table, problem);
     bool done = ctr_run_row(&run, row);
-    const char *before = done ? (const char *)sqlite3_column_text(row, 0) : NULL;
-    if (done && !before) ctr_problem_nomem(problem);
+    const char *before = done ? ctr_run_text(row, 0, problem) : NULL;
     if (before && strcmp(before, what) != 0) refuse_other(id, before, what, problem);
     sqlite3_reset(row);
     sqlite3_clear_bindings(row);

@@ -267,7 +267,7 @@ const char *ctr_shape_object(sqlite3 *db, const char *schema, const char *name,
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_OBJECT);
     ctr_run_bind_text(&run, row, 1, name);
     if (ctr_run_row(&run, row)) {
-        const char *type = (const char *)sqlite3_column_text(row, 0);
+        const char *type = ctr_run_text(row, 0, problem);
         if (!type)
             object = "nameless object";
         else if (strcmp(type, "table") == 0)
@@ -345,16 +345,13 @@ static void read_index(ctr_run *run, const char *index, key_columns *keys)
     run->slots.name = index;
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEX_COLUMNS);
     while (ctr_run_row(run, row)) {
-        const char *name = (const char *)sqlite3_column_text(row, 2);
+        const char *name = ctr_run_text(row, 2, run->problem);
         if (!sqlite3_column_int(row, 5)) continue;
-        if (sqlite3_column_type(row, 2) == SQLITE_NULL)
-            damaged(run, "its UNIQUE constraint is over an expression", "");
-        else if (!name)
-            ctr_problem_nomem(run->problem);
+        if (!name) damaged(run, "its UNIQUE constraint is over an expression", "");
         if (name && *name == '_') ours = true;
         if (sqlite3_column_int(row, 3)) damaged(run, "its UNIQUE constraint descends", "");
         key_columns_add(run, &found, sqlite3_column_int(row, 1),
-                        (const char *)sqlite3_column_text(row, 4));
+                        ctr_run_text(row, 4, run->problem));
     }
     sqlite3_finalize(row);
     if (!ours && keys->n > 0) damaged(run, "it has two UNIQUE constraints", "");
@@ -368,14 +365,11 @@ static void read_key(ctr_run *run, key_columns *keys)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEXES);
     while (ctr_run_row(run, row)) {
-        const char *origin = (const char *)sqlite3_column_text(row, 3);
+        const char *origin = ctr_run_text(row, 3, run->problem);
         if (origin && strcmp(origin, "pk") == 0) damaged(run, "its row id is not _id", "");
         if (!origin || strcmp(origin, "u") != 0) continue;
-        const char *index = (const char *)sqlite3_column_text(row, 1);
-        if (index)
-            read_index(run, index, keys);
-        else
-            ctr_problem_nomem(run->problem);
+        const char *index = ctr_run_text(row, 1, run->problem);
+        if (index) read_index(run, index, keys);
     }
     sqlite3_finalize(row);
     if (keys->n == 0) damaged(run, "it has no UNIQUE constraint over the key", "");
@@ -394,12 +388,9 @@ enum { HAS_ROWID = 1, HAS_NUMBER = 2 };
 /* One row of SCHEMA_COLUMNS. Returns which column of ours it is, or 0. */
 static int read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys, ctr_shape *shape)
 {
-    const char *name = (const char *)sqlite3_column_text(row, 1);
-    const char *type = (const char *)sqlite3_column_text(row, 2);
-    if (!name || !type) {
-        ctr_problem_nomem(run->problem);
-        return 0;
-    }
+    const char *name = ctr_run_text(row, 1, run->problem);
+    const char *type = ctr_run_text(row, 2, run->problem);
+    if (!name || !type) return 0;
     if (sqlite3_column_int(row, 6)) damaged(run, "generated column ", name);
     bool is_rowid = sqlite3_column_int(row, 5) > 0;
     if (is_rowid && (strcmp(name, "_id") != 0 || sqlite3_stricmp(type, "INTEGER") != 0))
@@ -462,7 +453,8 @@ char *ctr_shape_trigger(sqlite3 *db, const char *schema, const char *stored, ctr
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_TRIGGER);
     ctr_run_bind_text(&run, row, 1, stored);
     if (ctr_run_row(&run, row)) {
-        trigger = sqlite3_mprintf("%s", sqlite3_column_text(row, 0));
+        const char *name = ctr_run_text(row, 0, problem);
+        trigger = name ? sqlite3_mprintf("%s", name) : NULL;
         if (!trigger) ctr_problem_nomem(problem);
     }
     sqlite3_finalize(row);
@@ -489,7 +481,7 @@ int ctr_shape_refuse_generated(sqlite3 *db, const char *schema, const char *stor
     while (ctr_run_row(&run, row))
         if (sqlite3_column_int(row, 6))
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s is damaged: generated column %s",
-                            stored, sqlite3_column_text(row, 1));
+                            stored, ctr_run_text(row, 1, problem));
     sqlite3_finalize(row);
     return problem->rc;
 }

@@ -66,8 +66,10 @@ static void look_everywhere(target *to, const char *table, ctr_problem *problem)
     look_in(to, "temp", table, problem);
     ctr_run run = ctr_run_on(to->db, NULL, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
-    while (!to->found && ctr_run_row(&run, row))
-        look_in(to, (const char *)sqlite3_column_text(row, 1), table, problem);
+    while (!to->found && ctr_run_row(&run, row)) {
+        const char *schema = ctr_run_text(row, 1, problem);
+        if (schema) look_in(to, schema, table, problem);
+    }
     sqlite3_finalize(row);
 }
 

@@ -96,7 +96,7 @@ static void show_id(ctr_answer *answer, sqlite3_stmt *row, ctr_problem *problem)
 
 static void show_row(ctr_answer *answer, sqlite3_stmt *row, const states *now, ctr_problem *problem)
 {
-    const char *state = (const char *)sqlite3_column_text(row, HISTORY_STATE);
+    const char *state = ctr_run_text(row, HISTORY_STATE, problem);
     bool current = state && strcmp(state, "former") != 0;
     show_id(answer, row, problem);
     for (int i = HISTORY_NAME; i <= HISTORY_WHY; i++)

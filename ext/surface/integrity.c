@@ -49,7 +49,7 @@ static void check_pages(ctr_table *table, ctr_problem *problem)
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_INTEGRITY);
     while (ctr_run_row(&run, row)) {
-        const char *finding = (const char *)sqlite3_column_text(row, 0);
+        const char *finding = ctr_run_text(row, 0, problem);
         if (!finding || strcmp(finding, "ok") != 0)
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s", finding ? finding : "no finding");
     }

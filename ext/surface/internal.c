@@ -147,7 +147,7 @@ bool ctr_internal_is_registered(sqlite3 *db)
     ctr_run run = ctr_run_on(db, "main", NULL, &problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_GUARD_MODULES);
     while (!found && ctr_run_row(&run, row)) {
-        const char *name = (const char *)sqlite3_column_text(row, 0);
+        const char *name = ctr_run_text(row, 0, &problem);
         found = name && strcmp(name, "counter_guard") == 0;
     }
     sqlite3_finalize(row);

@@ -22,7 +22,8 @@ static int list_attached(ctr_cluster *cluster, ctr_member **order, ctr_problem *
     ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
     while (ctr_run_row(&run, row)) {
-        ctr_member *member = member_named(cluster, (const char *)sqlite3_column_text(row, 1));
+        const char *schema = ctr_run_text(row, 1, problem);
+        ctr_member *member = schema ? member_named(cluster, schema) : NULL;
         if (member && ctr_member_takes_part(member)) order[n++] = member;
     }
     sqlite3_finalize(row);

@@ -93,9 +93,9 @@ void ctr_member_bar(ctr_member *member)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-static bool is_text(sqlite3_stmt *row, int column, const char *text)
+static bool is_text(sqlite3_stmt *row, int column, const char *text, ctr_problem *problem)
 {
-    const char *found = (const char *)sqlite3_column_text(row, column);
+    const char *found = ctr_run_text(row, column, problem);
     return found && strcmp(found, text) == 0;
 }
 
@@ -107,10 +107,10 @@ static bool take_bytes(sqlite3_stmt *row, int column, uint8_t bytes[CTR_ID_SIZE]
     return true;
 }
 
-static void note_name(ctr_member *member, sqlite3_stmt *row)
+static void note_name(ctr_member *member, sqlite3_stmt *row, ctr_problem *problem)
 {
-    const char *name = (const char *)sqlite3_column_text(row, LOOK_NAME);
-    const char *refuses = (const char *)sqlite3_column_text(row, LOOK_REFUSES);
+    const char *name = ctr_run_text(row, LOOK_NAME, problem);
+    const char *refuses = ctr_run_text(row, LOOK_REFUSES, problem);
     sqlite3_snprintf(sizeof member->name, member->name, "%s", name ? name : "");
     sqlite3_snprintf(sizeof member->refuses, member->refuses, "%s", refuses ? refuses : "");
     member->met = true;
@@ -132,10 +132,10 @@ static bool is_as_it_was(ctr_member *member, ctr_problem *problem)
     if (member->stale || has_changed(member, problem) || problem->rc != SQLITE_OK) return false;
     ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
     bool found = ctr_run_row(&run, member->look);
-    bool same = found && is_text(member->look, LOOK_TABLE, member->merge.entry.name) &&
+    bool same = found && is_text(member->look, LOOK_TABLE, member->merge.entry.name, problem) &&
                 take_bytes(member->look, LOOK_TOKEN, member->merge.entry.token) &&
                 take_bytes(member->look, LOOK_ID, member->id);
-    if (same) note_name(member, member->look);
+    if (same) note_name(member, member->look, problem);
     sqlite3_reset(member->look);
     return same;
 }
