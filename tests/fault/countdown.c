@@ -4,10 +4,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { DEPTH_MAX = 128, SLOTS = 1 << 18 };
+/* A place is the last calls before it: three from here to the one that failed, and five of the
+ * extension. */
+enum { DEPTH_MAX = 128, CALLS = 8, SLOTS = 1 << 18 };
 
-static long at, asked; /* the calls since it was armed; 0: the first at a new place */
-static bool for_ever, armed;
+static long at, asked; /* the calls since it was armed */
+static bool for_ever, by_place, armed;
 static long failed; /* the first call that has */
 
 /* Where calls have failed, each way once: an open hash table, 0 is free. */
@@ -22,14 +24,15 @@ static bool is_ours(const void *address)
     return (const char *)address >= &__executable_start && (const char *)address < &etext;
 }
 
-/* Of the calls that led here those that our own code made. */
+/* SQLite's calls do not count: with them there would be ten times as many. */
 static uint64_t place(void)
 {
     void *frames[DEPTH_MAX];
     int n = backtrace(frames, DEPTH_MAX);
     uint64_t hash = for_ever ? 2 : 1;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0, ours = 0; i < n && ours < CALLS; i++) {
         if (!is_ours(frames[i])) continue;
+        ours++;
         hash = (hash ^ (uintptr_t)frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
         hash ^= hash >> 29;
     }
@@ -52,15 +55,16 @@ bool countdown_ends(void)
     if (!armed) return false;
     at++;
     if (failed) return for_ever;
-    if (asked ? at == asked : is_new_place()) failed = at;
+    if (by_place ? at > asked && is_new_place() : at == asked) failed = at;
     return failed != 0;
 }
 
-void countdown_arm(long n, bool ever)
+void countdown_arm(long n, bool ever, bool places_only)
 {
     asked = n;
     at = failed = 0;
     for_ever = ever;
+    by_place = places_only;
     armed = true;
 }
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /* As in fault_kind. */
-void countdown_arm(long n, bool ever);
+void countdown_arm(long n, bool ever, bool by_place);
 long countdown_disarm(void);
 
 /* To be asked by each call: is it the one? */

@@ -1,9 +1,10 @@
 /* faults.h - what can be made to fail below SQLite, one call at a time.
  *
- *     arm(n, ever)    from now on the n-th call fails, n = 1, 2, …; all behind it too, if `ever`
- *     arm(0, ever)    the same of the first call that is made from a place from which none has failed
- *                     yet, with that `ever`: by a chain of calls in our own code, SQLite's left out
- *     disarm()        all succeed again; the number of the first that has failed since, or 0
+ *     arm(n, ever, by_place)    from now on the n-th call fails, n = 1, 2, …; all behind it too, if `ever`.
+ *                               By place it is the first one behind the n-th that is made from where
+ *                               none has failed yet with that `ever`: by a chain of calls in our own
+ *                               code, SQLite's left out
+ *     disarm()                  all succeed again; the number of the first that has failed since, or 0
  *
  * A kind is installed once, before SQLite is used. One thread.
  */
@@ -15,7 +16,7 @@
 typedef struct fault_kind {
     const char *name;
     void (*install)(void);
-    void (*arm)(long n, bool ever);
+    void (*arm)(long n, bool ever, bool by_place);
     long (*disarm)(void);
     bool (*is_its_error)(int rc); /* may a statement end with this extended code? */
 } fault_kind;

@@ -281,7 +281,7 @@ static bool run_with_fault(const course *c)
 {
     stage_outcome outcome;
     go_there();
-    kind->arm(nth, for_ever);
+    kind->arm(nth, for_ever, by_place);
     stage_run(played->steps[at].text, &outcome);
     nth = kind->disarm();
     faults_made += nth > 0;
@@ -295,7 +295,7 @@ static bool run_with_fault(const course *c)
 
 static long next_after(long n)
 {
-    if (by_place) return 0;
+    if (by_place) return n;
     if (only) return LONG_MAX;
     return n + stride + (n > 1000 ? n / 20 : 0);
 }

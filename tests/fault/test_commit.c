@@ -62,7 +62,7 @@ static bool end_with_fault(const char *journal, const char *begin, const char *e
     sqlite3 *db = open_fresh(journal);
     assert_int_equal(sqlite3_exec(db, begin, NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, FILL, NULL, NULL, NULL), SQLITE_OK);
-    disk_faults.arm(n, false);
+    disk_faults.arm(n, false, false);
     int rc = sqlite3_exec(db, end, NULL, NULL, NULL);
     bool met = disk_faults.disarm() > 0;
     if (!sqlite3_get_autocommit(db)) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
