@@ -118,7 +118,8 @@ static ctr_member *find_first_that_counts(ctr_cluster *cluster, ctr_problem *pro
     for (int i = 0; i < n && !leader && problem->rc == SQLITE_OK; i++)
         if (may_lead(order[i], problem)) leader = order[i];
     for (int i = 0; i < cluster->n && leader; i++)
-        if (!ctr_member_takes_part(&cluster->members[i])) ctr_member_bar(&cluster->members[i]);
+        if (!ctr_member_takes_part(&cluster->members[i]))
+            ctr_member_bar(&cluster->members[i], problem);
     return leader;
 }
 

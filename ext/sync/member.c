@@ -78,17 +78,20 @@ void ctr_member_blame(ctr_member *member, ctr_problem *trouble, ctr_problem *pro
         ctr_problem_close(trouble);
 }
 
-static void copy_problem(ctr_problem *to, const ctr_problem *from)
+/* Want of memory for the words is not the replica's trouble but the statement's. */
+static void copy_problem(ctr_problem *to, const ctr_problem *from, ctr_problem *problem)
 {
     ctr_problem_close(to);
-    if (from->rc != SQLITE_OK) ctr_problem_set(to, from->rc, "%s", ctr_problem_text(from));
+    if (from->rc == SQLITE_OK) return;
+    ctr_problem_set(to, from->rc, "%s", ctr_problem_text(from));
+    if (to->rc == SQLITE_NOMEM) ctr_problem_nomem(problem);
 }
 
-void ctr_member_bar(ctr_member *member)
+void ctr_member_bar(ctr_member *member, ctr_problem *problem)
 {
     if (member->trouble.rc == SQLITE_OK) return;
     member->locked = false;
-    copy_problem(&member->unlocked, &member->trouble);
+    copy_problem(&member->unlocked, &member->trouble, problem);
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
@@ -235,12 +238,13 @@ bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *sha
 {
     if (problem->rc != SQLITE_OK) return false;
     ctr_problem_close(&member->trouble);
+    ctr_problem trouble = {SQLITE_OK, NULL};
     if (!ctr_run_has_schema(member->db, member->schema)) {
         if (member->streams.out == 0) ctr_member_forget(member);
-        ctr_problem_set(&member->trouble, SQLITE_ERROR, "it is not attached");
+        ctr_problem_set(&trouble, SQLITE_ERROR, "it is not attached");
+        ctr_member_blame(member, &trouble, problem);
         return false;
     }
-    ctr_problem trouble = {SQLITE_OK, NULL};
     ctr_guard_write_rows(member->guard, &trouble);
     bool same = member->open && is_as_it_was(member, &trouble);
     member->stale = member->open && !same && trouble.rc == SQLITE_OK;
@@ -277,7 +281,7 @@ bool ctr_member_lock(ctr_member *member, ctr_problem *problem)
         ctr_problem_set(&trouble, SQLITE_ERROR, "it has no counter tables");
     }
     ctr_member_blame(member, &trouble, problem);
-    if (!member->locked) copy_problem(&member->unlocked, &member->trouble);
+    if (!member->locked) copy_problem(&member->unlocked, &member->trouble, problem);
     return member->locked;
 }
 
@@ -288,7 +292,7 @@ int ctr_member_look_to_write(ctr_member *member, const char *birth, const ctr_sh
     if (member->locked || member->unlocked.rc == SQLITE_OK) {
         ctr_member_look(member, birth, shape, problem);
     } else {
-        copy_problem(&member->trouble, &member->unlocked);
+        copy_problem(&member->trouble, &member->unlocked, problem);
     }
     return problem->rc;
 }

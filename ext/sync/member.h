@@ -73,7 +73,7 @@ void ctr_member_fail(ctr_member *member, ctr_problem *problem);
 void ctr_member_blame(ctr_member *member, ctr_problem *trouble, ctr_problem *problem);
 
 /* For the rest of the transaction it takes no part, for its present trouble. */
-void ctr_member_bar(ctr_member *member);
+void ctr_member_bar(ctr_member *member, ctr_problem *problem);
 
 /* What others are about to be given of this file outlives a power cut; once in a transaction. */
 int ctr_member_make_durable(ctr_member *member, ctr_problem *problem);
