@@ -122,15 +122,15 @@ size_t ctr_cell_write(uint32_t life, const ctr_shard *shards, size_t n, uint8_t 
 /* Does a, of the same id, win over b in a merge? Higher clock, then higher value. */
 bool ctr_shard_beats(const ctr_shard *a, const ctr_shard *b);
 
-/* Adds n to the shard of `id`: (id, clock + 1, value + n), or (id, 1, n) if there is none; the clock
- * leaps to `least`, 1 or more, if that is higher. n = 0 writes a shard too, as ScyllaDB does.
+/* Adds n to the shard of `id`: (id, clock + 1, value + n), or (id, 1, n) if there is none; the
+ * clock leaps to `least`, 1 or more, if that is higher. n = 0 writes a shard too, as ScyllaDB does.
  * CTR_DELETED, CTR_OVERFLOW: nothing is written. Needs cell->size + CTR_CELL_HEADER_MAX +
  * CTR_SHARD_MAX bytes. */
 ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
                               int64_t least, uint8_t *out, size_t *size);
 
-/* The same for who adds to one cell again and again: `at` is 0 at first, and tells the next call where
- * the shard of the same id begins in what this one has written. */
+/* The same for who adds to one cell again and again: `at` is 0 at first, and tells the next call
+ * where the shard of the same id begins in what this one has written. */
 ctr_status ctr_cell_increment_again(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
                                     int64_t least, size_t *at, uint8_t *out, size_t *size);
 

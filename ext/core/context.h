@@ -5,7 +5,8 @@
  *
  *     int16    n              header elements
  *     int16    element        n times: the shard at index i is global: i - 32768, or local: i
- *     32 bytes shard          counter id (16), clock (int64), count (int64); ascending by id, unsigned
+ *     32 bytes shard          counter id (16), clock (int64), count (int64);
+ *                             ascending by id, unsigned
  *
  * A shard without an element is remote. Global shards are those since Cassandra 2.1 and those of
  * ScyllaDB; local and remote ones are left over from before:
@@ -33,7 +34,7 @@ enum {
 typedef enum ctr_context_status {
     CTR_CONTEXT_OK,
     CTR_CONTEXT_SHORT,        /* no room for the number of elements, or for them */
-    CTR_CONTEXT_CLEARS_LOCAL, /* a negative number of elements: a mark of old nodes among themselves */
+    CTR_CONTEXT_CLEARS_LOCAL, /* n is negative: a mark of old nodes among themselves */
     CTR_CONTEXT_UNEVEN,       /* what follows the header is no whole number of shards */
     CTR_CONTEXT_ELEMENT_BEYOND,  /* an element points behind the last shard */
     CTR_CONTEXT_ELEMENT_DOUBLED, /* elements do not ascend */
@@ -56,8 +57,8 @@ typedef struct ctr_context_shard {
 /* How many shards there are room for in so many bytes, at most. */
 size_t ctr_context_room(size_t size);
 
-/* Checks all of `bytes` and takes them apart into `shards`, which has room for ctr_context_room(size);
- * *n of them, ascending by id. */
+/* Checks all of `bytes` and takes them apart into `shards`, which has room for
+ * ctr_context_room(size); *n of them, ascending by id. */
 ctr_context_status ctr_context_open(const uint8_t *bytes, size_t size, ctr_context_shard *shards,
                                     size_t *n);
 
@@ -66,8 +67,8 @@ ctr_context_status ctr_context_merge(const ctr_context_shard *a, size_t n_a,
                                      const ctr_context_shard *b, size_t n_b, ctr_context_shard *out,
                                      size_t *n);
 
-/* The context of global shards of a cell, whose life it does not tell; needs ctr_context_size(n) bytes
- * for n shards, at most CTR_CONTEXT_MOST. */
+/* The context of global shards of a cell, whose life it does not tell; needs ctr_context_size(n)
+ * bytes for n shards, at most CTR_CONTEXT_MOST. */
 size_t ctr_context_size(size_t n);
 size_t ctr_context_write(const ctr_cell *cell, uint8_t *out);
 

@@ -1,10 +1,11 @@
 /* store/buffer.h - rows that a transaction has counted in, until they are written.
  *
  * An INSERT or UPDATE finds its row once in a transaction and leaves it here; the next ones to the
- * same key add to the cells in memory. In the end each row is written once, in the order of storage.
+ * same key add to the cells in memory. In the end each row is written once, in the order of
+ * storage.
  *
- *     by spelling   the values of a key as they were given -> entry; a key may be spelled in several
- *                   ways ('a' and 'A' under NOCASE), of which an entry has the first
+ *     by spelling   the values of a key as they were given -> entry; a key may be spelled in
+ *                   several ways ('a' and 'A' under NOCASE), of which an entry has the first
  *     by row id     -> the same entries
  *     blocks        entries, spellings and cells, freed all at once
  *

@@ -19,8 +19,9 @@ static void check_against_table(const char *table, const char *name, ctr_problem
                         name, table);
 }
 
-/* Of the columns that SQLite sees there are two for each of ours, and two more. A new row is written
- * with a parameter for each of ours, and one more: 999 are all that an SQLite before 3.32 has. */
+/* Of the columns that SQLite sees there are two for each of ours, and two more. A new row is
+ * written with a parameter for each of ours, and one more: 999 are all that an SQLite before
+ * 3.32 has. */
 static void check_room(const ctr_shape *shape, sqlite3 *db, const char *name, ctr_problem *problem)
 {
     int most = (sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1) - 2) / 2;

@@ -7,13 +7,13 @@
  *     1, 3, 5 …   it is there; 1 is that of the declaration
  *     2, 4, 6 …   it was dropped
  *
- * The higher generation wins whole: what was counted in a lower one is gone, wherever it comes from,
- * and can never be mistaken for what is counted in a later one. In the same odd generation cells
- * merge as ever. (Cassandra keeps a dropped counter's name for ever instead, for its shards carry
- * nothing that would tell the two apart: CASSANDRA-10063 and the like.)
+ * The higher generation wins whole: what was counted in a lower one is gone, wherever it comes
+ * from, and can never be mistaken for what is counted in a later one. In the same odd generation
+ * cells merge as ever. (Cassandra keeps a dropped counter's name for ever instead, for its shards
+ * carry nothing that would tell the two apart: CASSANDRA-10063 and the like.)
  *
- * Generations that are not those of the declaration stand in <table>_columns. The stored column of a
- * dropped counter is emptied and waits as _dropped_<name>: no row is written anew.
+ * Generations that are not those of the declaration stand in <table>_columns. The stored column of
+ * a dropped counter is emptied and waits as _dropped_<name>: no row is written anew.
  */
 #ifndef CTR_STORE_COLUMNS_H
 #define CTR_STORE_COLUMNS_H
@@ -27,13 +27,13 @@
 int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, const char *name,
                       ctr_problem *problem);
 
-/* Has the counter table a column that a column of this name would be mistaken for: the command column,
- * which is named like the table, or with a table named _x, the marker of x? */
+/* Has the counter table a column that a column of this name would be mistaken for: the command
+ * column, which is named like the table, or with a table named _x, the marker of x? */
 bool ctr_columns_clash(const char *table, const char *name);
 
 /* Raises a counter to `generation`, which is higher than the one that `shape`, just read from the
- * table, has; it was checked if it is new here. The shape is out of date then, and so are statements
- * on the table. Returns how many cells are gone.
+ * table, has; it was checked if it is new here. The shape is out of date then, and so are
+ * statements on the table. Returns how many cells are gone.
  *
  * Everything is checked before the first write; if one fails after that, the transaction is
  * spoiled. */

@@ -129,8 +129,8 @@ static void forget_kept(ctr_rows *rows)
     ctr_buffer_clear(&rows->buffer);
 }
 
-/* What is written is not written again, if the rest fails and is tried once more. The row at hand is
- * still asked for its row id. */
+/* What is written is not written again, if the rest fails and is tried once more. The row at hand
+ * is still asked for its row id. */
 static int write_kept(ctr_rows *rows, ctr_problem *problem)
 {
     int64_t rowid = rows->rowid;

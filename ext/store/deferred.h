@@ -6,12 +6,12 @@
  *     ctr_deferred_discard   forgets it: the transaction was rolled back, or to a savepoint
  *
  * All that may be refused is refused before a row is kept, so what is left to fail is the disk and
- * memory; then the COMMIT fails. What is kept is written before a savepoint, so whatever is kept when
- * one is rolled back to belongs to what is taken back; unless it could not be written then: that is
- * older than the savepoint and stays kept (unsettled_depth, store/post.h).
+ * memory; then the COMMIT fails. What is kept is written before a savepoint, so whatever is kept
+ * when one is rolled back to belongs to what is taken back; unless it could not be written then:
+ * that is older than the savepoint and stays kept (unsettled_depth, store/post.h).
  *
- * Nothing is kept of a table whose stored table has triggers: they run with each increment. Rows are
- * written by statements of one row, for what SQLite writes when a savepoint begins must need no
+ * Nothing is kept of a table whose stored table has triggers: they run with each increment. Rows
+ * are written by statements of one row, for what SQLite writes when a savepoint begins must need no
  * savepoint of its own.
  */
 #ifndef CTR_STORE_DEFERRED_H
@@ -39,9 +39,9 @@ ctr_entry *ctr_deferred_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *p
 /* Changes the cells of the entry at hand. */
 int ctr_deferred_change(ctr_rows *rows, ctr_problem *problem);
 
-/* Before the rows are closed: are they being written? Then `close` is called when that is done. Where
- * a write has no memory SQLite may roll the transaction back at once, and closes a table that was
- * created in it; but the write may be on behalf of another table. */
+/* Before the rows are closed: are they being written? Then `close` is called when that is done.
+ * Where a write has no memory SQLite may roll the transaction back at once, and closes a table that
+ * was created in it; but the write may be on behalf of another table. */
 bool ctr_deferred_outlives(ctr_rows *rows, void (*close)(void *owner), void *owner);
 
 /* What is kept is forgotten for good. */

@@ -1,9 +1,9 @@
 /* store/follow.h - reads a stored table beside another one, row by row, in the order of storage.
  *
  * Files that have their rows from each other have them in the same order, more or less. So for each
- * row of the one, the next row of the other is looked at first; only where it has another key is the
- * key looked up. Nothing depends on the order but time: a row is taken for the one that was looked
- * for only if it has the same values, byte for byte.
+ * row of the one, the next row of the other is looked at first; only where it has another key is
+ * the key looked up. Nothing depends on the order but time: a row is taken for the one that was
+ * looked for only if it has the same values, byte for byte.
  *
  *     ctr_follow_find      instead of ctr_rows_find_key
  *
@@ -24,8 +24,8 @@ typedef struct ctr_follow {
     int resting; /* keys until it tries again */
 } ctr_follow;
 
-/* In a table that is empty now nothing is looked for: of two rows with one key the second is refused
- * by the stored table. To be closed whatever is returned. */
+/* In a table that is empty now nothing is looked for: of two rows with one key the second is
+ * refused by the stored table. To be closed whatever is returned. */
 int ctr_follow_open(ctr_follow *follow, ctr_rows *rows, ctr_problem *problem);
 void ctr_follow_close(ctr_follow *follow);
 

@@ -29,7 +29,8 @@
 typedef struct ctr_guard ctr_guard;
 typedef struct ctr_post ctr_post;
 
-/* `renew_witness`, called with `arg`, registers counter_witness anew. NULL if there is no memory. */
+/* `renew_witness`, called with `arg`, registers counter_witness anew. NULL if there is no
+ * memory. */
 ctr_guard *ctr_guard_open(sqlite3 *db, int (*renew_witness)(void *arg), void *arg);
 void ctr_guard_close(ctr_guard *guard);
 
@@ -50,9 +51,9 @@ bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem);
  * interrupted. */
 int ctr_guard_settle(ctr_guard *guard, ctr_problem *problem);
 
-/* A counter that a pull wants to be of a generation. The command 'take column' of its table does it:
- * a pull reads, and only where the statement at work writes does an interrupt take everything back.
- * Lent until NULL is set. */
+/* A counter that a pull wants to be of a generation. The command 'take column' of its table does
+ * it: a pull reads, and only where the statement at work writes does an interrupt take everything
+ * back. Lent until NULL is set. */
 typedef struct ctr_wanted {
     const char *name;
     int64_t generation;

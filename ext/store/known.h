@@ -25,10 +25,10 @@ void ctr_known_take_over(ctr_run *run, ctr_run *from);
 /* Whoever holds a name is known by hearsay. */
 void ctr_known_hear_of_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const char *name);
 
-/* Declares lost who has written under an id, but for this file itself; or one file, by what it keeps
- * (counter_sources.holder). Several files may have my own id, one after the other, so of those it
- * must be told which, unless none is known. One that was to take over the same name, and that nobody
- * has met, has had the epoch which would come next. */
+/* Declares lost who has written under an id, but for this file itself; or one file, by what it
+ * keeps (counter_sources.holder). Several files may have my own id, one after the other, so of
+ * those it must be told which, unless none is known. One that was to take over the same name, and
+ * that nobody has met, has had the epoch which would come next. */
 void ctr_known_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_identity *mine);
 
 /* The highest epoch that other files of my name have, as far as is known. */

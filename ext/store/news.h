@@ -47,7 +47,8 @@ typedef struct ctr_ids {
     size_t n, room;
 } ctr_ids;
 
-/* The rows that may have `number` or a higher one. SQLITE_CORRUPT_VTAB if <table>_news is damaged. */
+/* The rows that may have `number` or a higher one. SQLITE_CORRUPT_VTAB if <table>_news is
+ * damaged. */
 int ctr_news_read(ctr_ids *ids, sqlite3 *db, const char *schema, const char *table, int64_t number,
                   ctr_problem *problem);
 

@@ -73,7 +73,8 @@ struct ctr_guard {
 bool ctr_guard_enter(ctr_post *post, ctr_problem *problem);
 int ctr_guard_leave(ctr_post *post, ctr_problem *problem);
 
-/* Prepares what the keeper keeps, with a table or NULL; the first look at it calls it into being. */
+/* Prepares what the keeper keeps, with a table or NULL; the first look at it calls it
+ * into being. */
 sqlite3_stmt *ctr_guard_keep(ctr_post *post, sqlite3_stmt **slot, const char *table, ctr_sql which,
                              ctr_problem *problem);
 

@@ -52,7 +52,8 @@ typedef struct ctr_gone {
 } ctr_gone;
 
 /* Columns in declared order, and where the n-th key column and the n-th counter stand
- * among them. There may be no counter, where two files have each dropped what the other has kept. */
+ * among them. There may be no counter, where two files have each dropped what the other
+ * has kept. */
 typedef struct ctr_shape {
     ctr_column *columns;
     int *keys, *counters;

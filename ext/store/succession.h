@@ -7,7 +7,8 @@
 /* Makes the identity where there is none: random, or of `name`; else checks the name. */
 int ctr_succession_create(ctr_post *post, const char *name, ctr_problem *problem);
 
-/* The same for a new file that will write under the negated id of a name; see store/replacement.h. */
+/* The same for a new file that will write under the negated id of a name; see
+ * store/replacement.h. */
 int ctr_succession_create_pending(ctr_post *post, const char *name, ctr_problem *problem);
 
 /* This file's lineage has changed: it has forgotten shards of its own, or has a twin. A random id

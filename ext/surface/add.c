@@ -2,9 +2,9 @@
  *
  *     SELECT counter_add('page_views', 'hits', 1, '/', 12);
  *
- * The same as an INSERT of the row and a SELECT of the counter, with their refusals, in the transaction
- * that is open or one of its own. `table` is a counter table, `schema.table` one in an attached
- * database, or a cluster. The values of the key come in key order.
+ * The same as an INSERT of the row and a SELECT of the counter, with their refusals, in the
+ * transaction that is open or one of its own. `table` is a counter table, `schema.table` one in an
+ * attached database, or a cluster. The values of the key come in key order.
  */
 #include <string.h>
 

@@ -3,7 +3,8 @@
  *     INSERT INTO t(t) VALUES ('add column errors')       also: 'add column "5xx errors" COUNTER'
  *     INSERT INTO t(t) VALUES ('drop column errors')
  *
- * A pull that brings or takes a counter goes this way, too: 'take column', which nobody else can say.
+ * A pull that brings or takes a counter goes this way, too: 'take column', which nobody
+ * else can say.
  *
  * SQLite sees the stored table change and connects to the table anew, in every connection. Each
  * command reads its columns for itself, for one statement may give several.

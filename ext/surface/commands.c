@@ -158,7 +158,7 @@ static bool set_levels(ctr_table *table, sqlite3_value **columns, const char *co
     return true;
 }
 
-/* ---- purge below ------------------------------------------------------------------------------- */
+/* ---- purge below ----------------------------------------------------------------------------- */
 
 static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
@@ -176,7 +176,7 @@ static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *proble
     ctr_access_raise(table, problem);
 }
 
-/* ---- requests ---------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* How many are kept, of "forget requests 1000"; -1: the command is another. */
 static int64_t requests_to_keep(const char *command)

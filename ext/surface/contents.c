@@ -1,7 +1,7 @@
 /* surface/contents.c - what a counter table holds, as a whole.
  *
  *     counter_table_digest(table [, schema])        a UUID; equal for equal contents: cells,
- *                                                   deleted rows, floors, whatever the order of the rows
+ *                                                   deleted rows, floors, whatever the order
  *     counter_digests(table, buckets [, schema])    bucket, rows, digest: one row for each of 1 ...
  *                                                   65,536 parts; floors are in none
  *     counter_floors(table [, schema])              column_name, floor: one row for each floor

@@ -1,11 +1,11 @@
 /* surface/contexts.c - Cassandra's and ScyllaDB's counters, in and out.
  *
- *     counter_from_cassandra(context, ...)    the cell of one or more counter contexts, which are
- *                                             versions of one counter: from several nodes or SSTables
+ *     counter_from_cassandra(context, ...)    the cell of one or more counter contexts,
+ *                                             versions of one counter: of nodes or SSTables
  *     counter_to_cassandra(cell)              the context, with global shards
  *
- * NULL contexts are passed over, and without one the result is NULL; so it is for a NULL cell. A context
- * knows no lives: a deleted cell has none, and the life of a live one is not told.
+ * NULL contexts are passed over, and without one the result is NULL; so it is for a NULL cell. A
+ * context knows no lives: a deleted cell has none, and the life of a live one is not told.
  */
 #include <string.h>
 

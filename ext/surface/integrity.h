@@ -1,7 +1,7 @@
 /* surface/integrity.h - is what is stored of a counter table as it should be?
  *
- *     INSERT INTO t(t) VALUES ('integrity-check')     an error that tells the first finding
- *     PRAGMA integrity_check, PRAGMA quick_check      a row that tells it, with SQLite 3.44 and later
+ *     INSERT INTO t(t) VALUES ('integrity-check')   an error that tells the first finding
+ *     PRAGMA integrity_check, PRAGMA quick_check    a row that tells it, since SQLite 3.44
  *
  * Looked at are the identity and the list of tables, each key and cell, the list of changes, and
  * the pages of the stored table. PRAGMA looks at pages by itself; quick_check not at the changes.
@@ -19,8 +19,8 @@ typedef enum ctr_integrity_extent {
 
 int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent, ctr_problem *problem);
 
-/* The method of a module, which SQLite has had since 3.44; earlier ones do not look behind those that
- * they know. Headers of theirs lack it, hence a type of our own. */
+/* The method of a module, which SQLite has had since 3.44; earlier ones do not look behind those
+ * that they know. Headers of theirs lack it, hence a type of our own. */
 int ctr_integrity_method(sqlite3_vtab *base, const char *schema, const char *name, int flags,
                          char **message);
 

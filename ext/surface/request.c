@@ -1,15 +1,16 @@
-/* surface/request.c - request ids: INSERT INTO t(k, n, request_id) VALUES ('a', 1, 'x') counts once,
- * however often it is repeated.
+/* surface/request.c - request ids: INSERT INTO t(k, n, request_id) VALUES ('a', 1, 'x') counts
+ * once, however often it is repeated.
  *
- * What a request asks for is written down in full, so that another one under the same id is noticed;
- * counters that it does not name are not, for others may have come or gone when it is repeated:
+ * What a request asks for is written down in full, so that another one under the same id is
+ * noticed; counters that it does not name are not, for others may have come or gone when it
+ * is repeated:
  *
  *     '/', 12: hits 1                          an INSERT
  *     reset hits of '/', 12: hits 5            the command
  *
- * It is looked up before anything else is, and remembered by a write before that of the row: two writes
- * in one statement, so if the second fails the transaction is spoiled (store/guard.h). A row that OR
- * IGNORE has skipped is remembered too.
+ * It is looked up before anything else is, and remembered by a write before that of the row: two
+ * writes in one statement, so if the second fails the transaction is spoiled (store/guard.h). A row
+ * that OR IGNORE has skipped is remembered too.
  */
 #include <string.h>
 

@@ -9,8 +9,8 @@
  * integers). So such an argument is not used, but for a whole key: there the row with the number's
  * exact text comes first, because a one-pass UPDATE looks at one row, and then all others.
  *
- * One row. An UPDATE by the whole key closes its cursor before it writes; the row that the cursor has
- * read is handed over to it, so that it need not be looked for again.
+ * One row. An UPDATE by the whole key closes its cursor before it writes; the row that the cursor
+ * has read is handed over to it, so that it need not be looked for again.
  *
  * Replicas. Over a cluster the rows are those of a reading (sync/reading.h), with merged cells.
  *
@@ -79,8 +79,8 @@ static void forget_rest(scan_cursor *cursor)
     cursor->n_rest = 0;
 }
 
-/* An UPDATE that looks at one row closes its cursor there, and then writes the row. A statement that
- * was prepared tells that there may be triggers now. */
+/* An UPDATE that looks at one row closes its cursor there, and then writes the row. A statement
+ * that was prepared tells that there may be triggers now. */
 static void hand_over(scan_cursor *cursor)
 {
     ctr_table *table = table_of(cursor);
@@ -174,8 +174,8 @@ static sqlite3_stmt *row_of(const scan_cursor *cursor)
     return table_of(cursor)->cluster ? ctr_reading_row(&cursor->reading) : cursor->stream.statement;
 }
 
-/* The cell of a counter of this row, opened at most once; of a row that is kept (store/deferred.h) as
- * it is now. */
+/* The cell of a counter of this row, opened at most once; of a row that is kept (store/deferred.h)
+ * as it is now. */
 static const ctr_cell *open_counter(scan_cursor *cursor, int counter, ctr_problem *problem)
 {
     ctr_table *table = table_of(cursor);

@@ -5,7 +5,8 @@
  *         cells, bytes                  counters that were touched; bytes of keys and cells
  *         shards_mean, shards_p99, shards_max     shards of a live cell
  *         ids                           replica ids that have a shard somewhere
- *     counter_ids(table [, schema])     id, cells: in how many cells each of them has a shard; the most first
+ *     counter_ids(table [, schema])     id, cells: in how many cells each of them has a shard;
+ *                                       the most first
  *
  * Both read the whole table.
  */

@@ -147,8 +147,8 @@ int ctr_write_add(ctr_table *table, int counter, const ctr_cell *base, int64_t n
 /* SQLITE_CONSTRAINT if the row with table->keys, which was not found, is below a floor. */
 int ctr_write_check_floors(ctr_table *table, ctr_problem *problem);
 
-/* Refuses to go on where this statement has added or dropped a column: within it the table cannot be
- * seen anew. */
+/* Refuses to go on where this statement has added or dropped a column: within it the table cannot
+ * be seen anew. */
 int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem);
 
 /* Refuses a value that is not INTEGER. */
@@ -201,8 +201,8 @@ bool ctr_request_is_given(const ctr_table *table, sqlite3_value **columns);
 /* Says why a cluster, or an UPDATE, takes none. */
 void ctr_request_refuse(const ctr_table *table, ctr_problem *problem);
 
-/* Looks whether the request was taken before; if not, it is the one at work. To be ended whatever is
- * returned. */
+/* Looks whether the request was taken before; if not, it is the one at work. To be ended whatever
+ * is returned. */
 bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
 
 /* Remembers the request at work, if there is one. */

@@ -272,8 +272,8 @@ static void apply_change(ctr_apply *apply, const ctr_change *change, ctr_post *p
     ctr_problem_where(problem, "table %s", change->table);
 }
 
-/* Where a statement of ours has no memory, SQLite may roll the transaction back while we are at work
- * here, and tells us so: what is open is closed when we are done. */
+/* Where a statement of ours has no memory, SQLite may roll the transaction back while we are at
+ * work here, and tells us so: what is open is closed when we are done. */
 int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     ctr_post *post = ctr_guard_post(apply->guard, "main");

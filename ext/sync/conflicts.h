@@ -1,8 +1,8 @@
 /* sync/conflicts.h - shards in a merge that prove a fault of somebody's identity, and their record.
  *
- *     own        a shard under my current id that is ahead of mine: I have forgotten it, or I have a twin
+ *     own        a shard under my current id that is ahead of mine: forgotten, or of a twin
  *
- *     source     the same under the id of the source, whose witness has gone back since it was pulled
+ *     source     the same under the id of the source, whose witness went back since its last pull
  *
  *     values     one clock with two values, under anybody's id: two files have written it
  *
@@ -32,7 +32,8 @@ typedef struct ctr_conflicts {
 /* Says whose file takes. */
 void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine);
 
-/* Opens for one merge: compares the source's witness with the one of the last merge and keeps it. */
+/* Opens for one merge: compares the source's witness with the one of the last merge and
+ * keeps it. */
 int ctr_conflicts_open(ctr_conflicts *conflicts, sqlite3 *db, const char *schema,
                        const ctr_identity *mine, const ctr_identity *source, ctr_problem *problem);
 

@@ -8,8 +8,8 @@
  *     number     the sequence number of the row
  *     key_text   the key columns in words, so that the taker can compare them with its own
  *
- * Counters that were added or dropped stand before the rows, whatever the number and the bucket: with
- * an empty key, without a cell, and with the number 0.
+ * Counters that were added or dropped stand before the rows, whatever the number and the bucket:
+ * with an empty key, without a cell, and with the number 0.
  *
  * Committed content only: main is read as the source of a push is, and synced before the first row.
  */

@@ -119,8 +119,8 @@ static void note_name(ctr_member *member, sqlite3_stmt *row, ctr_problem *proble
     member->met = true;
 }
 
-/* A statement that SQLite had to prepare anew says that some schema is another one. It is asked before
- * anything is read, for a column may be an expression now. */
+/* A statement that SQLite had to prepare anew says that some schema is another one. It is asked
+ * before anything is read, for a column may be an expression now. */
 static bool has_changed(ctr_member *member, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);

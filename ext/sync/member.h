@@ -60,9 +60,9 @@ bool ctr_member_takes_part(const ctr_member *member);
 /* Closes the table, to be opened by the next look. */
 void ctr_member_forget(ctr_member *member);
 
-/* Is it an error for which SQLite rolls back all files, those of the other replicas, too? No memory,
- * an interrupt, a full disk, a disk that fails, or what was rolled back already; a schema that is to
- * be read anew is like them. */
+/* Is it an error for which SQLite rolls back all files, those of the other replicas, too? No
+ * memory, an interrupt, a full disk, a disk that fails, or what was rolled back already; a schema
+ * that is to be read anew is like them. */
 bool ctr_member_ends_statement(int rc);
 
 /* Makes a problem the member's trouble, and leaves none behind; unless it is one that ends the

@@ -32,7 +32,8 @@ static void prepare_ends(ctr_session *session, ctr_problem *problem)
                  session->alone ? CTR_SQL_SYNC_ROLLBACK_ALL : CTR_SQL_SYNC_ROLLBACK);
 }
 
-/* In temp, which nobody else can have locked; a sync, which reads and locks main anyway, in main. */
+/* In temp, which nobody else can have locked; a sync, which reads and locks main anyway, in
+ * main. */
 static void prepare_write(ctr_session *session, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(session->db, session->sessions ? "main" : "temp", NULL, problem);
@@ -126,8 +127,8 @@ static int roll_back(const ctr_session *session)
 }
 
 /* What keeps the savepoint from being rolled back, an interrupt or no memory, makes the write fail
- * too if it lasts, and a write that fails so takes everything back. If it is over by then, the second
- * attempt does it. */
+ * too if it lasts, and a write that fails so takes everything back. If it is over by then, the
+ * second attempt does it. */
 static void take_back(const ctr_session *session)
 {
     if (roll_back(session) == SQLITE_OK) return;

@@ -1,4 +1,5 @@
-"""test_house.py - the order of the house: floors, names, exported symbols, statements, the README."""
+"""test_house.py - the order of the house: floors, names, exported symbols, statements,
+the README."""
 import collections
 import pathlib
 import re
@@ -40,6 +41,14 @@ def without_comments(text):
 def symbols(*args):
     out = subprocess.run(["nm", *args], capture_output=True, text=True, check=True).stdout
     return [line.split()[1:] for line in out.splitlines() if len(line.split()) == 3]
+
+
+# ---- lines ----
+
+def test_no_line_of_the_library_is_longer_than_100_columns():
+    wrong = [f"{name_of(path)}:{number}" for path in SOURCES + sorted((ROOT / "include").glob("*.h"))
+             for number, line in enumerate(path.read_text().splitlines(), 1) if len(line) > 100]
+    assert not wrong, "\n".join(wrong)
 
 
 # ---- floors ----
@@ -135,7 +144,8 @@ def test_nothing_is_left_undone():
 
 
 def test_what_is_listed_as_out_of_reach_is_there():
-    """Lines of the sources, with reasons why no test reaches them (coverage) or notices an error there (mutation)."""
+    """Lines of the sources, with reasons why no test reaches them (coverage) or notices an error
+    there (mutation)."""
     wrong = []
     for name, end in ("uncovered.txt", ""), ("survivors.txt", " -> "):
         for entry in (ROOT / "tests" / name).read_text().splitlines():
@@ -271,7 +281,8 @@ def session_steps(start, lines):
 
 
 def same_output(expected, output, error):
-    """Does the block show the rows and, as an interactive shell does, the error without a line number?"""
+    """Does the block show the rows and, as an interactive shell does, the error without a
+    line number?"""
     if error is not None:
         shown = re.search(r"^(?:Parse error|Runtime error|Error): ", expected, re.M)
         if not shown or expected[shown.end():].rstrip() != error.rstrip():
