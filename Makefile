@@ -1,11 +1,12 @@
-# Builds the extension twice from the same sources: build/counter.so to load, build/libcounter.a to link.
+# Builds the extension twice from the same sources: build/counter.so to load,
+# build/libcounter.a to link.
 #
 #   make          both
 #   make install, make uninstall    into PREFIX, /usr/local; below DESTDIR, if there is one
 #   make amalgamation    build/amalgamation/counter.c and counter.h: the same in one C file
 #   make demo     runs sql/examples/demo.sh
 #   make test     everything that tests/run runs
-#   make test-bounds    scripts and property tests with room for 1 row, and for 2, that wait for the commit
+#   make test-bounds    scripts and property tests, with room for 1 waiting row, and for 2
 #   make test-matrix    the scripts with several versions of SQLite, see tests/proof.mk
 #   make proof    all long runs, in about an hour; what they are: tests/TESTING.md
 #   make fuzz     libFuzzer over the targets of tests/fuzz/, SECONDS=60 each

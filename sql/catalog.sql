@@ -1,6 +1,7 @@
--- The counter tables of a file: the name each has now and the name it was created with. Files match their
--- tables by the second, for a rename is local. The token is another one for a table that was dropped and created
--- again, and in a file whose lineage has changed without a new id: marks that others have left are void then.
+-- The counter tables of a file: the name each has now and the name it was created with. Files match
+-- their tables by the second, for a rename is local. The token is another one for a table that was
+-- dropped and created again, and in a file whose lineage has changed without a new id: marks that
+-- others have left are void then.
 
 -- name: CATALOG_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}".counter_tables(

@@ -9,8 +9,8 @@ SELECT 1 FROM "{schema}".sqlite_master LIMIT 0;
 SELECT t.name, t.token, r.id, r.name, r.refuses
   FROM "{schema}".counter_tables AS t, "{schema}".counter_replica AS r WHERE t.birth = ?1;
 
--- Changes nothing. As it may write many rows and may fail, SQLite opens a savepoint for it in the file, and with that the one
--- of the statement at work, which has opened it only in temp.
+-- Changes nothing. As it may write many rows and may fail, SQLite opens a savepoint for it in the
+-- file, and with that the one of the statement at work, which has opened it only in temp.
 -- name: CLUSTER_MARK
 INSERT INTO "{schema}".counter_replica SELECT * FROM "{schema}".counter_replica WHERE 0;
 
@@ -27,8 +27,8 @@ INSERT INTO "{schema}"."{table}"("{table}") VALUES ('integrity-check');
 -- name: CLUSTER_ROWS
 SELECT count(*) FROM "{schema}"."{table}_cells";
 
--- Rows of one replica that another does not have, or has otherwise; "{name}" is the schema of the other, whose table has
--- the name in "{value}".
+-- Rows of one replica that another does not have, or has otherwise; "{name}" is the schema of the
+-- other, whose table has the name in "{value}".
 -- name: CLUSTER_DIFFERENT
 SELECT count(*) FROM "{schema}"."{table}_cells" AS a
  WHERE NOT EXISTS (SELECT 1 FROM "{name}"."{value}" AS b WHERE "{constraint}");

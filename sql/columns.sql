@@ -1,5 +1,6 @@
--- Counters that come and go. name: of a counter that was ever added or dropped by itself; generation: odd while it is
--- there, even while it is not. A counter without a row is of generation 1.
+-- Counters that come and go. name: of a counter that was ever added or dropped by itself;
+-- generation: odd while it is there, even while it is not. A counter without a row is of
+-- generation 1.
 
 -- name: COLUMNS_ALL
 SELECT name, generation FROM "{schema}"."{table}_columns" ORDER BY name;

@@ -1,5 +1,5 @@
--- Floors: below them a table has no rows, and never will have again. Parameters of keys come in key order; NULL is no
--- floor.
+-- Floors: below them a table has no rows, and never will have again. Parameters of keys come in key
+-- order; NULL is no floor.
 
 -- Is a key below a floor?
 -- name: FLOORS_BELOW

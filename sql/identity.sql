@@ -1,12 +1,13 @@
 -- Who this file is: counter_replica, one row; and who it was before: counter_former.
 --
--- since, until, renewed: milliseconds since 1970. inode, birth (nanoseconds), device, instance: where the row was
--- written. number, random: the witness, renewed after `renewal` milliseconds. witnessed: its attribute has been seen.
--- alone: the id was taken because of the fingerprint alone. trust: the fingerprint means nothing here. refuses: why a
--- named file, or one without a steady fingerprint, does not count. twist: another number each time the lineage changes
--- without a new id. sequence: what rows that change are stamped with; risen: when it rose; stamped: how many rows were
--- given it, as of the last write here. floors: another random number whenever a floor of any table rises; 0: none has.
--- epoch, turn, names, holder: see replacement.sql.
+-- since, until, renewed: milliseconds since 1970. inode, birth (nanoseconds), device, instance:
+-- where the row was written. number, random: the witness, renewed after `renewal` milliseconds.
+-- witnessed: its attribute has been seen. alone: the id was taken because of the fingerprint alone.
+-- trust: the fingerprint means nothing here. refuses: why a named file, or one without a steady
+-- fingerprint, does not count. twist: another number each time the lineage changes without a new
+-- id. sequence: what rows that change are stamped with; risen: when it rose; stamped: how many rows
+-- were given it, as of the last write here. floors: another random number whenever a floor of any
+-- table rises; 0: none has. epoch, turn, names, holder: see replacement.sql.
 
 -- name: IDENTITY_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}".counter_replica(
@@ -111,8 +112,8 @@ SELECT id, name, 'former', strftime('%Y-%m-%d %H:%M:%f', since / 1000.0, 'unixep
   FROM "{schema}".counter_former
  ORDER BY 7 DESC, 3;
 
--- A table of the connection that joins its transactions; a write of nothing makes it do so, and takes the write lock
--- of main.
+-- A table of the connection that joins its transactions; a write of nothing makes it do so, and
+-- takes the write lock of main.
 -- name: GUARD_JOIN
 DELETE FROM main.counter_witness WHERE 0;
 
@@ -124,12 +125,13 @@ PRAGMA module_list;
 -- name: GUARD_SCHEMA
 SELECT 1 FROM main.sqlite_master LIMIT 0;
 
--- A table of the connection that keeps statements until it closes; it is there from the first look at it.
+-- A table of the connection that keeps statements until it closes; it is there from the first
+-- look at it.
 -- name: GUARD_KEEP
 SELECT 1 FROM main.counter_guard;
 
--- The instance and the witness of a memory database, in a memory database of the process that lives as long as one of those
--- connections which count in the first.
+-- The instance and the witness of a memory database, in a memory database of the process that lives
+-- as long as one of those connections which count in the first.
 -- A setting of the open database that is not in its content and means nothing in memory.
 -- name: INSTANCE_MARK
 PRAGMA "{schema}".journal_size_limit;

@@ -1,5 +1,6 @@
--- Marks: up to which sequence number a file has been read. id: the replica id of that file; theirs: the token of its
--- table, or its twist, a number, for what came through the change feed; mine: the token of the table that took.
+-- Marks: up to which sequence number a file has been read. id: the replica id of that file; theirs:
+-- the token of its table, or its twist, a number, for what came through the change feed; mine: the
+-- token of the table that took.
 
 -- name: MARKS_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}".counter_peers(

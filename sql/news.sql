@@ -1,8 +1,10 @@
--- News: which rows have changed, in the order of their numbers; appended to at the end of each transaction.
+-- News: which rows have changed, in the order of their numbers; appended to at the end of each
+-- transaction.
 --
--- _seq: the number of a change, 12 bits to the left, and behind it what makes it unique; ids: row ids of cells, each as
--- LEB128, that were stamped with that number or a lower one. Ids stay when their rows change again or go away; those are
--- swept out later. The row 0 says how far the sweep has come: ids is one number, that of the last row looked at.
+-- _seq: the number of a change, 12 bits to the left, and behind it what makes it unique; ids: row
+-- ids of cells, each as LEB128, that were stamped with that number or a lower one. Ids stay when
+-- their rows change again or go away; those are swept out later. The row 0 says how far the sweep
+-- has come: ids is one number, that of the last row looked at.
 
 -- name: NEWS_APPEND
 INSERT INTO "{schema}"."{table}_news"(_seq, ids)

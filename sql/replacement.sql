@@ -2,12 +2,13 @@
 --
 -- counter_names: the highest epoch met of each name that was ever replaced.
 --
--- counter_sources: files that were pulled from, and for one that is to take over a name those that others have pulled
--- from, as they were when last heard of. holder: what a file keeps when its id changes; where all that is known is an id,
--- the id itself or a random number. pending: it writes, or will write, under the negated id of its name; epoch: that of
--- the name. number, random: its witness, as of the newest snapshot; NULL: known by hearsay. pulled, lost: when, as
--- numbers that rise within this file; 0: never. final: it was retired when it was pulled. holds: a digest of the shards
--- under my id that it had then, if it had them all.
+-- counter_sources: files that were pulled from, and for one that is to take over a name those that
+-- others have pulled from, as they were when last heard of. holder: what a file keeps when its id
+-- changes; where all that is known is an id, the id itself or a random number. pending: it writes,
+-- or will write, under the negated id of its name; epoch: that of the name. number, random: its
+-- witness, as of the newest snapshot; NULL: known by hearsay. pulled, lost: when, as numbers that
+-- rise within this file; 0: never. final: it was retired when it was pulled. holds: a digest of the
+-- shards under my id that it had then, if it had them all.
 --
 -- Who holds a name has dealt with all that had a lower epoch of it: those are superseded.
 
@@ -54,8 +55,8 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     ON CONFLICT (holder) DO UPDATE SET id = excluded.id, epoch = excluded.epoch, name = excluded.name,
                                        pending = excluded.pending, number = excluded.number, random = excluded.random;
 
--- Known by hearsay; what is known of it already stands, unless it has gone on since. ?6: declared lost there; here it may
--- have been, when no more was known of it than the id.
+-- Known by hearsay; what is known of it already stands, unless it has gone on since. ?6: declared
+-- lost there; here it may have been, when no more was known of it than the id.
 -- name: KNOWN_HEAR
 INSERT INTO "{schema}".counter_sources(holder, id, epoch, name, pending, lost)
 VALUES (?1, ?2, ?3, ?4, ?5,
@@ -87,9 +88,10 @@ UPDATE "{schema}".counter_sources
    SET lost = (SELECT max(max(pulled, lost)) + 1 FROM "{schema}".counter_sources)
  WHERE (id = ?1 OR holder = ?1) AND lost = 0 AND holder <> ?2;
 
--- What is still to be done before a pending file, ?2 with the id ?1, may count. 0: pull from that one; 1: from another
--- pending one after it was retired; or, if one was lost, from all since then. 2: from anybody, for who knows of nobody
--- does not know of whom it does not know. Those with the same id as this file are told by what they keep.
+-- What is still to be done before a pending file, ?2 with the id ?1, may count. 0: pull from that
+-- one; 1: from another pending one after it was retired; or, if one was lost, from all since then.
+-- 2: from anybody, for who knows of nobody does not know of whom it does not know. Those with the
+-- same id as this file are told by what they keep.
 -- name: KNOWN_MISSING_TO_COUNT
 SELECT CASE WHEN id = ?1 THEN holder ELSE id END, name, id = ?1
   FROM "{schema}".counter_sources AS s,
@@ -102,9 +104,9 @@ UNION ALL
 SELECT NULL, NULL, 2 WHERE NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources WHERE pulled)
  ORDER BY 3, 1;
 
--- What is still to be done before it takes over the name whose id is ?3; ?4 is the digest of its own shards. 1: the holder
--- is to be retired, and pulled from after that; 2: pull, for the holder was lost since; 3: that file is to pull from here,
--- and be pulled from then.
+-- What is still to be done before it takes over the name whose id is ?3; ?4 is the digest of its
+-- own shards. 1: the holder is to be retired, and pulled from after that; 2: pull, for the holder
+-- was lost since; 3: that file is to pull from here, and be pulled from then.
 -- name: KNOWN_MISSING_TO_PROMOTE
 SELECT CASE WHEN id = ?1 THEN holder ELSE id END, name, CASE WHEN id = ?3 THEN 1 WHEN pulled <= gone THEN 2 ELSE 3 END
   FROM "{schema}".counter_sources AS s,

@@ -1,4 +1,5 @@
--- Requests that a table has taken. _id rises: the newest have the highest. what: what was asked for, in words.
+-- Requests that a table has taken. _id rises: the newest have the highest. what: what was asked
+-- for, in words.
 
 -- name: REQUESTS_FIND
 SELECT what FROM "{schema}"."{table}_ops" WHERE request = ?1;

@@ -1,4 +1,5 @@
--- The rows of one stored table. Parameters of keys come first, in key order, then those of counters.
+-- The rows of one stored table. Parameters of keys come first, in key order, then those
+-- of counters.
 
 -- name: ROWS_FIND_KEY
 SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}";
@@ -12,8 +13,8 @@ SELECT 1 FROM "{schema}"."{table}_cells" LIMIT 1;
 -- name: ROWS_INSERT
 INSERT INTO "{schema}"."{table}_cells"(_seq, "{columns}") VALUES ("{values}");
 
--- A counter whose parameter is NULL stays as it is. A row that has the number already is not stamped again, for it is
--- in the news.
+-- A counter whose parameter is NULL stays as it is. A row that has the number already is not
+-- stamped again, for it is in the news.
 -- name: ROWS_UPDATE
 UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE _id = ?1;
 
@@ -38,8 +39,8 @@ SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint
 -- name: ROWS_SINCE
 SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id = ?1 AND _seq >= ?2;
 
--- 1: there are rows in the news since ?1, or floors since ?2; 2: there are but generations of counters, which have no
--- number.
+-- 1: there are rows in the news since ?1, or floors since ?2; 2: there are but generations of
+-- counters, which have no number.
 -- name: ROWS_ANY_SINCE
 SELECT 1 FROM "{schema}"."{table}_news" WHERE _seq >= ?1
 UNION ALL

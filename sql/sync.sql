@@ -19,8 +19,8 @@ SELECT count(*) FROM "{schema}".sqlite_master;
 -- name: SYNC_USER_VERSION
 PRAGMA "{schema}".user_version;
 
--- A write that changes nothing; "{value}" is the version the file has. Prepared before the savepoint,
--- stepped only when the savepoint could not be rolled back.
+-- A write that changes nothing; "{value}" is the version the file has. Prepared before the
+-- savepoint, stepped only when the savepoint could not be rolled back.
 -- name: SYNC_WRITE_NOTHING
 PRAGMA "{schema}".user_version = "{value}";
 

@@ -38,12 +38,12 @@ build/matrix/own/loaded: tests/sql/loaded.c
 .PRECIOUS: build/matrix/%/sqlite3.c build/matrix/%/sqlite3.o
 .PHONY: test-matrix
 
-# ---- model: all states of three files that DEPTH operations can reach -----------------------------
+# ---- model: all states of three files that DEPTH operations can reach ----------------------------
 #
 # The linker sends what the library asks the operating system to tests/model/disk.c. KEYS: 1 or 2.
-# In each state within JOINED operations, and in one of EVERY others, all files pull from each other.
-# ONLY: operations by name, such as ONLY='increment delta copy restore'; all if empty. DEPTH=5 takes
-# minutes, 6 an hour.
+# In each state within JOINED operations, and in one of EVERY others, all files pull from each
+# other. ONLY: operations by name, such as ONLY='increment delta copy restore'; all if empty.
+# DEPTH=5 takes minutes, 6 an hour.
 
 DEPTH = 5
 KEYS = 1
@@ -78,7 +78,7 @@ build/tests/threads/test_threads: tests/threads/test_threads.c $(SOURCES:%.c=bui
 
 tests: build/tests/threads/test_threads
 
-# ---- concurrency: SECONDS of threads, then as many of processes in each journal mode --------------
+# ---- concurrency: SECONDS of threads, then as many of processes in each journal mode -------------
 
 concurrency:
 	@tools/setup test
@@ -88,10 +88,10 @@ concurrency:
 
 .PHONY: concurrency
 
-# ---- fuzz: libFuzzer over each target of tests/fuzz/, SECONDS of it --------------------------------
+# ---- fuzz: libFuzzer over each target of tests/fuzz/, SECONDS of it ------------------------------
 #
-# What it finds new goes to build/fuzz/<target>/; what is worth keeping is copied to tests/fuzz/corpus/
-# by hand. `make test` replays that corpus.
+# What it finds new goes to build/fuzz/<target>/; what is worth keeping is copied to
+# tests/fuzz/corpus/ by hand. `make test` replays that corpus.
 
 TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZER := -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
@@ -116,7 +116,7 @@ fuzz:
 
 .PHONY: fuzz
 
-# ---- crash and kill: three replicas that go down together at random moments ------------------------
+# ---- crash and kill: three replicas that go down together at random moments ----------------------
 #
 # See tests/fault/run_crashes.c: crash is a power cut, kill is kill -9. ROUNDS of each, SEED to play
 # one again.
@@ -145,7 +145,7 @@ kill: build/crash/run_crashes
 
 .PHONY: crash kill
 
-# ---- faults: each call of memory and disk fails, in every statement of every script ----------------
+# ---- faults: each call of memory and disk fails, in every statement of every script --------------
 #
 # See tests/fault/run_faults.c. STRIDE=1 tries each allocation, which takes hours; the calls of the
 # disk are so few that the strides of theirs stand here.
@@ -162,7 +162,7 @@ faults: build/tests/run_faults
 
 .PHONY: faults
 
-# ---- proof: all long runs, two at a time; the first alone ------------------------------------------
+# ---- proof: all long runs, two at a time; the first alone ----------------------------------------
 #
 # What each prints is in build/proof/<run>.log; a line here tells when one begins and how it ended.
 
@@ -173,7 +173,7 @@ proof:
 
 .PHONY: proof
 
-# ---- coverage: what the tests in C and the scripts reach, with faults by place --------------------
+# ---- coverage: what the tests in C and the scripts reach, with faults by place -------------------
 #
 # In a copy of the sources, without sanitizers: they cost time, and their checks are branches, too.
 
@@ -189,7 +189,7 @@ coverage:
 
 .PHONY: coverage
 
-# ---- mutation: how many of COUNT small errors in ext/core and ext/store do the tests notice? ------
+# ---- mutation: how many of COUNT small errors in ext/core and ext/store do the tests notice? -----
 #
 # SEED chooses them; ONLY: some of them by their numbers, such as ONLY='3 17'.
 

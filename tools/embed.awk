@@ -4,8 +4,8 @@
 #     SELECT id FROM "{schema}"."{table}_cells"
 #      WHERE "{keys}";
 #
-# becomes CTR_STATEMENT(ROWS_FIND, "SELECT ...\nWHERE ..."), without the last semicolon and without the
-# comment lines. A statement ends at the line that ends with a semicolon.
+# becomes CTR_STATEMENT(ROWS_FIND, "SELECT ...\nWHERE ..."), without the last semicolon and without
+# the comment lines. A statement ends at the line that ends with a semicolon.
 
 function fail(file, line, message)
 {

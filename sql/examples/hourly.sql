@@ -1,9 +1,10 @@
--- hourly.sql - time buckets: hits by hour, the last 24 hours, and an end to old ones. Run it from the root of the project:
+-- hourly.sql - time buckets: hits by hour, the last 24 hours, and an end to old ones. Run it from
+-- the root of the project:
 --
 --     sqlite3 main.db < sql/examples/hourly.sql
 --
--- A bucket is the hour since 1970, strftime('%s', 'now') / 3600. It comes first in the key: then a range of hours is a range
--- of the key, whether it is read, newest first, or removed.
+-- A bucket is the hour since 1970, strftime('%s', 'now') / 3600. It comes first in the key: then a
+-- range of hours is a range of the key, whether it is read, newest first, or removed.
 
 .load build/counter
 CREATE VIRTUAL TABLE IF NOT EXISTS hourly USING counter(hour INTEGER, page TEXT, hits COUNTER, PRIMARY KEY (hour, page));
@@ -11,8 +12,8 @@ CREATE VIRTUAL TABLE IF NOT EXISTS hourly USING counter(hour INTEGER, page TEXT,
 -- Here the time stands still, so that the answers are always the same: it is hour 500000.
 CREATE TEMP TABLE clock AS SELECT 500000 AS now;
 
--- Every hit adds to the bucket of its hour: here 50 hours of made-up hits. If the script runs again they count again, but for
--- those below the floor that its end has set; OR IGNORE passes over them.
+-- Every hit adds to the bucket of its hour: here 50 hours of made-up hits. If the script runs again
+-- they count again, but for those below the floor that its end has set; OR IGNORE passes over them.
 WITH RECURSIVE ago(n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM ago WHERE n < 49)
 INSERT OR IGNORE INTO hourly(hour, page, hits)
 SELECT now - n, '/', n + 1 FROM clock, ago

@@ -4,10 +4,10 @@
 #     sql/examples/hub.sh up FILE      what is new in FILE since its last upload, to the hub
 #     sql/examples/hub.sh down FILE    what is new in the hub since FILE's last download, to FILE
 #
-# up prints the rows sent and those that were news to the hub; down the rows received, and the mark to go on from.
-# psql finds the hub by its usual variables: PGHOST, PGDATABASE, PGUSER, PGSERVICE and so on. Needs build/counter.so,
-# sqlite3 and psql. Ends with 1, and nothing changed, if anything fails. It may be repeated then, and where nobody knows
-# how it ended.
+# up prints the rows sent and those that were news to the hub; down the rows received, and the mark
+# to go on from. psql finds the hub by its usual variables: PGHOST, PGDATABASE, PGUSER, PGSERVICE
+# and so on. Needs build/counter.so, sqlite3 and psql. Ends with 1, and nothing changed, if anything
+# fails. It may be repeated then, and where nobody knows how it ended.
 
 set -e
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -66,8 +66,8 @@ SQL
     cat "$folder/sent"
 }
 
-# The hub takes valid UTF-8 alone, and does not say whose text is none. SQLite reads such a text as other characters than
-# it has; only U+FFFE and U+FFFF it never gives back.
+# The hub takes valid UTF-8 alone, and does not say whose text is none. SQLite reads such a text as
+# other characters than it has; only U+FFFE and U+FFFF it never gives back.
 explain() {
     shell -list "$1" >"$folder/keys" <<SQL
 SELECT DISTINCT '$(printf %s "$1" | sed "s/'/''/g"): table ' || table_name || ': the key ' || hex(key) ||
@@ -88,9 +88,9 @@ SQL
     fi
 }
 
-# The hub writes one INSERT for each row; texts are quoted as SQLite wants them. Rows of tables that FILE does not have
-# are left out: once it has such a table, its mark is 0 and everything comes again. Counters that FILE's table does not
-# have are added to it, as by a pull.
+# The hub writes one INSERT for each row; texts are quoted as SQLite wants them. Rows of tables that
+# FILE does not have are left out: once it has such a table, its mark is 0 and everything comes
+# again. Counters that FILE's table does not have are added to it, as by a pull.
 down() {
     need_hub
     id=$(hub --command='SELECT id FROM counter_hub.hub')

@@ -1,20 +1,26 @@
 #!/bin/sh
 # json.sh - the same as changes.sh for a transport that speaks JSON, such as HTTP.
 #
-#     sql/examples/json.sh export FROM.db [MARK]        {"source":…,"since":0,"upto":9,"changes":[{"table":…},…]}
-#     sql/examples/json.sh import TO.db BATCH.json      takes it in, whole or not at all; prints the mark
+#     sql/examples/json.sh export FROM.db [MARK]     prints the changes of FROM.db since
+#     sql/examples/json.sh import TO.db BATCH.json   takes them in, all or nothing; prints the mark
 #
-# A change of the counter hits of a row, the floors of a table, and a counter that was added or dropped:
+# A batch is {"source":…,"since":0,"upto":9,"changes":[{"table":…},…]}.
 #
-#     {"table":"page_views","key_columns":"path TEXT BINARY, hour INTEGER BINARY","key":["/",12],"packed":"D103012F0118",
-#      "column":"hits","generation":1,"cell":{"life":1,"value":5,"shards":[{"id":"…","clock":2,"value":5}]},"seq":7}
-#     {"table":"page_views","key_columns":…,"key":[null,12],"packed":"D1000118","column":null,"generation":0,"cell":null,
-#      "seq":8}
-#     {"table":"page_views","key_columns":…,"key":null,"packed":"","column":"errors","generation":2,"cell":null,"seq":0}
+# A change of the counter hits of a row, the floors of a table, and a counter that was
+# added or dropped:
 #
-# "key" is there to be read. What is taken in is "packed", the same in the bytes of counter_key(): JSON cannot tell all keys
-# apart. "key_columns" is compared with the table in TO.db. An export without news prints nothing, and an empty batch is
-# taken for that. Needs build/counter.so, sqlite3 and iconv.
+#     {"table":"page_views","key_columns":"path TEXT BINARY, hour INTEGER BINARY","key":["/",12],
+#      "packed":"D103012F0118","column":"hits","generation":1,
+#      "cell":{"life":1,"value":5,"shards":[{"id":"…","clock":2,"value":5}]},"seq":7}
+#     {"table":"page_views","key_columns":…,"key":[null,12],
+#      "packed":"D1000118","column":null,"generation":0,"cell":null,"seq":8}
+#     {"table":"page_views","key_columns":…,"key":null,
+#      "packed":"","column":"errors","generation":2,"cell":null,"seq":0}
+#
+# "key" is there to be read. What is taken in is "packed", the same in the bytes of counter_key():
+# JSON cannot tell all keys apart. "key_columns" is compared with the table in TO.db. An export
+# without news prints nothing, and an empty batch is taken for that. Needs build/counter.so,
+# sqlite3 and iconv.
 
 set -e
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -46,8 +52,9 @@ SQL
     cat "$folder/batch.json"
 }
 
-# The batch becomes one INSERT for each change, since only a literal makes a BLOB of hexadecimal digits. A cell is collected
-# from its shards; the row without an id brings its life, which is all that a deleted one has.
+# The batch becomes one INSERT for each change, since only a literal makes a BLOB of hexadecimal
+# digits. A cell is collected from its shards; the row without an id brings its life, which is all
+# that a deleted one has.
 import_changes() {
     [ -f "$2" ] || fail "$2: no such file"
     [ -s "$2" ] || return 0

@@ -1,61 +1,65 @@
--- postgresql.sql - a hub: one PostgreSQL database that files upload their counters to and download from.
+-- postgresql.sql - a hub: one PostgreSQL database; files upload counters to it and download them.
 --
---     psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql      makes the schema counter_hub; may be repeated
---     sql/examples/hub.sh up FILE                            what is new in FILE, to the hub
---     sql/examples/hub.sh down FILE                          what is new in the hub, to FILE
---     SELECT * FROM counter_hub.totals;                      the counters, for everybody who speaks SQL
+--     psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql    makes counter_hub; may be repeated
+--     sql/examples/hub.sh up FILE                          what is new in FILE, to the hub
+--     sql/examples/hub.sh down FILE                        what is new in the hub, to FILE
+--     SELECT * FROM counter_hub.totals;                    the counters, for all who speak SQL
 --
--- The hub merges as the files do, shard by shard, so uploads may be late, doubled, in any order, from files that have
--- pulled from each other. It never counts itself: it has no shard of its own. PostgreSQL 13 or later.
+-- The hub merges as the files do, shard by shard, so uploads may be late, doubled, in any order,
+-- from files that have pulled from each other. It never counts itself: it has no shard of its own.
+-- PostgreSQL 13 or later.
 --
 -- The lattice is made of registers that only rise, each in one row:
 --
 --     cells     life                      the highest wins; even: deleted
 --     shards    (life, clock, value)      the highest wins, compared from left to right
---     floors    floor                     the highest wins, in the order in which SQLite sorts the column
+--     floors    floor                     the highest wins, as SQLite sorts the column
 --     columns   generation                the highest wins; even: dropped
 --
--- What the counter is follows from all four when it is read: the shards whose life is that of their cell, unless it is
--- deleted, below a floor or of a generation that is over. So no order between rows can make a difference, and old rows are
--- removed only to save room.
--- No triggers, no rules, no extensions, nothing that needs to see two keys at once: engines that speak PostgreSQL and
--- shard by key have what they need, for table_name and key stand first in the primary keys. It is tested on PostgreSQL
--- alone.
+-- What the counter is follows from all four when it is read: the shards whose life is that of their
+-- cell, unless it is deleted, below a floor or of a generation that is over. So no order between
+-- rows can make a difference, and old rows are removed only to save room.
+-- No triggers, no rules, no extensions, nothing that needs to see two keys at once: engines that
+-- speak PostgreSQL and shard by key have what they need, for table_name and key stand first in the
+-- primary keys. It is tested on PostgreSQL alone.
 --
 -- What is not as in a file:
 --
---   * A key that is spelled in two ways, where the column has NOCASE, RTRIM or a collation of an application, is two keys
---     here, and again one in a file that downloads it. So are 1 and 1.0 in a key column without a type, and tables that
---     were created as "t" and as "T".
---   * A floor removes what a file would remove, by BINARY, NOCASE and RTRIM. In texts of a column with another collation,
---     or whose name has a comma and the name of a type, it removes nothing here and is only passed on to the files.
+--   * A key that is spelled in two ways, where the column has NOCASE, RTRIM or a collation of an
+--     application, is two keys here, and again one in a file that downloads it. So are 1 and 1.0 in
+--     a key column without a type, and tables that were created as "t" and as "T".
+--   * A floor removes what a file would remove, by BINARY, NOCASE and RTRIM. In texts of a column
+--     with another collation, or whose name has a comma and the name of a type, it removes nothing
+--     here and is only passed on to the files.
 --   * A REAL from 2^53 on is compared with an INTEGER by its first 17 digits.
---   * A key with a character U+0000 in a text has no JSON here and shows as NULL. It is never below a floor of the hub;
---     the files that download it see to that themselves. A floor with such a text, and a text that is not valid UTF-8,
---     are refused.
+--   * A key with a character U+0000 in a text has no JSON here and shows as NULL. It is never below
+--     a floor of the hub; the files that download it see to that themselves. A floor with such a
+--     text, and a text that is not valid UTF-8, are refused.
 --   * Sums are exact and of any size. Files say `integer overflow` beyond 64 bits.
 --   * Who may upload is trusted, as whoever may write a file is.
 --
--- Tables of one name have one key, in all files: names, order, affinities and collations of its columns; and a counter has
--- one spelling. The first upload says which; another is refused as a whole. To take a table out of the hub, with all that was counted in it here:
+-- Tables of one name have one key, in all files: names, order, affinities and collations of its
+-- columns; and a counter has one spelling. The first upload says which; another is refused as a
+-- whole. To take a table out of the hub, with all that was counted in it here:
 --
 --     SELECT counter_hub.forget('page_views');
 --
--- Files keep what they have, and at their next upload send everything once more: where the table is to be gone, DROP it in
--- the files first.
+-- Files keep what they have, and at their next upload send everything once more: where the table is
+-- to be gone, DROP it in the files first.
 
 BEGIN;
 
 CREATE SCHEMA IF NOT EXISTS counter_hub;
 
--- ---- tables ---------------------------------------------------------------------------------------------------------
+-- ---- tables -------------------------------------------------------------------------------------
 
 -- The hub itself: one row. `id` is the source that files know it by; `number` counts uploads.
 --
--- An upload raises the number first, so it holds this row until it commits and uploads come one after the other. That
--- is on purpose: numbers are then committed in the order in which they were given, and whoever has downloaded up to
--- number n has seen everything up to n. With a sequence a slow upload could commit a lower number after a higher one
--- had been downloaded, and it would be missed for ever. Uploads are whole batches; what is lost by waiting is little.
+-- An upload raises the number first, so it holds this row until it commits and uploads come one
+-- after the other. That is on purpose: numbers are then committed in the order in which they were
+-- given, and whoever has downloaded up to number n has seen everything up to n. With a sequence a
+-- slow upload could commit a lower number after a higher one had been downloaded, and it would be
+-- missed for ever. Uploads are whole batches; what is lost by waiting is little.
 CREATE TABLE IF NOT EXISTS counter_hub.hub(
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   id uuid NOT NULL DEFAULT gen_random_uuid(),
@@ -63,17 +67,19 @@ CREATE TABLE IF NOT EXISTS counter_hub.hub(
 
 INSERT INTO counter_hub.hub DEFAULT VALUES ON CONFLICT DO NOTHING;
 
--- After the database was restored from a backup, files have seen numbers that it will give again. Then make them
--- download everything once, by a new id: UPDATE counter_hub.hub SET id = gen_random_uuid();
+-- After the database was restored from a backup, files have seen numbers that it will give again.
+-- Then make them download everything once, by a new id:
+-- UPDATE counter_hub.hub SET id = gen_random_uuid();
 
 -- The tables that have come, and the columns of their keys as counter_changes tells them.
 CREATE TABLE IF NOT EXISTS counter_hub.tables(
   table_name text PRIMARY KEY,
   key_columns text NOT NULL);
 
--- The counters of the tables. A counter is added and dropped by raising its generation: odd, it is there; even, it was
--- dropped. Cells of a lower one are over: they are removed here, to save room, and seen by nobody where they are not, so
--- that none can come back by a file that has not heard of it.
+-- The counters of the tables. A counter is added and dropped by raising its generation: odd, it
+-- is there; even, it was dropped. Cells of a lower one are over: they are removed here, to save
+-- room, and seen by nobody where they are not, so that none can come back by a file that has not
+-- heard of it.
 CREATE TABLE IF NOT EXISTS counter_hub.columns(
   table_name text NOT NULL,
   column_name text NOT NULL,
@@ -81,8 +87,8 @@ CREATE TABLE IF NOT EXISTS counter_hub.columns(
   changed bigint NOT NULL,
   PRIMARY KEY (table_name, column_name));
 
--- A cell. `key` is what counter_key() packs, `key_json` what counter_key_json() makes of it. `changed`, here and below,
--- is the number of the upload that has raised the row.
+-- A cell. `key` is what counter_key() packs, `key_json` what counter_key_json() makes of it.
+-- `changed`, here and below, is the number of the upload that has raised the row.
 CREATE TABLE IF NOT EXISTS counter_hub.cells(
   table_name text NOT NULL,
   key bytea NOT NULL,
@@ -110,10 +116,10 @@ CREATE TABLE IF NOT EXISTS counter_hub.shards(
 
 CREATE INDEX IF NOT EXISTS shards_changed ON counter_hub.shards(changed);
 
--- The floors of a key column, counted from 0: rows below are gone for good. There is one, the highest, unless the hub
--- cannot compare them, since it does not know the column's collation: then all that have come, for the files to choose.
--- `packed` is the key with holes that has brought it, for the files; it may hold older floors of other columns, which
--- changes nothing.
+-- The floors of a key column, counted from 0: rows below are gone for good. There is one, the
+-- highest, unless the hub cannot compare them, since it does not know the column's collation: then
+-- all that have come, for the files to choose. `packed` is the key with holes that has brought it,
+-- for the files; it may hold older floors of other columns, which changes nothing.
 CREATE TABLE IF NOT EXISTS counter_hub.floors(
   table_name text NOT NULL,
   key_column integer NOT NULL,
@@ -123,15 +129,16 @@ CREATE TABLE IF NOT EXISTS counter_hub.floors(
   changed bigint NOT NULL,
   PRIMARY KEY (table_name, key_column, floor));
 
--- How far each file has uploaded: the number to ask its change feed from. A file that has become another, by a copy or
--- a restore, is another source and begins at 0.
+-- How far each file has uploaded: the number to ask its change feed from. A file that has become
+-- another, by a copy or a restore, is another source and begins at 0.
 CREATE TABLE IF NOT EXISTS counter_hub.sources(
   source text PRIMARY KEY,
   mark bigint NOT NULL);
 
--- Rows on their way in: COPY them here and call merge() in one transaction. merge() takes them out again, so nobody
--- else ever sees them, and uploads at the same time do not meet here. Floors have no column_name; their key has holes. A
--- counter by itself has an empty key and no life. A cell that has no shards, deleted or reset, is one row without an id.
+-- Rows on their way in: COPY them here and call merge() in one transaction. merge() takes them out
+-- again, so nobody else ever sees them, and uploads at the same time do not meet here. Floors have
+-- no column_name; their key has holes. A counter by itself has an empty key and no life. A cell
+-- that has no shards, deleted or reset, is one row without an id.
 CREATE TABLE IF NOT EXISTS counter_hub.incoming(
   table_name text NOT NULL,
   key_columns text NOT NULL,
@@ -153,10 +160,10 @@ CREATE TABLE IF NOT EXISTS counter_hub.incoming(
               ELSE generation % 2 = 1 AND life % 2 = 1 AND num_nonnulls(clock, value) = 2 END),
   CHECK (num_nonnulls(source, since, upto) IN (0, 3)));
 
--- ---- floors ---------------------------------------------------------------------------------------------------------
+-- ---- floors -------------------------------------------------------------------------------------
 
--- The collation of a column, counted from 0, of key columns such as 'path TEXT NOCASE, hour INTEGER BINARY'. Names stand
--- there as they are: NULL if they make it look like another number of columns.
+-- The collation of a column, counted from 0, of key columns such as 'path TEXT NOCASE, hour INTEGER
+-- BINARY'. Names stand there as they are: NULL if they make it look like another number of columns.
 CREATE OR REPLACE FUNCTION counter_hub.collation_of(key_columns text, key_column bigint, columns integer)
 RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN count(*) = columns THEN max(words[1]) FILTER (WHERE at = key_column + 1) END
@@ -164,8 +171,8 @@ RETURNS text LANGUAGE sql IMMUTABLE AS $$
          WITH ORDINALITY AS column_words(words, at)
 $$;
 
--- Does a come before b where SQLite sorts? Numbers, then texts, then blobs, which are objects {"hex":"00ff"} in JSON. NULL
--- for two texts of a collation that is not known here.
+-- Does a come before b where SQLite sorts? Numbers, then texts, then blobs, which are objects
+-- {"hex":"00ff"} in JSON. NULL for two texts of a collation that is not known here.
 CREATE OR REPLACE FUNCTION counter_hub.is_less(a jsonb, b jsonb, collation_name text)
 RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE
@@ -182,7 +189,7 @@ RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   END
 $$;
 
--- ---- upload ---------------------------------------------------------------------------------------------------------
+-- ---- upload -------------------------------------------------------------------------------------
 
 -- How far a file has uploaded; 0 if never.
 CREATE OR REPLACE FUNCTION counter_hub.mark(of_source text) RETURNS bigint LANGUAGE sql STABLE AS $$
@@ -211,8 +218,8 @@ BEGIN
 END
 $$;
 
--- Raises the counters that have come; then those rows are done with that were of counters alone, or of cells that are
--- over.
+-- Raises the counters that have come; then those rows are done with that were of counters alone, or
+-- of cells that are over.
 CREATE OR REPLACE FUNCTION counter_hub.raise_columns(this_upload bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   wrong record;
@@ -241,8 +248,8 @@ BEGIN
 END
 $$;
 
--- Merges what is in counter_hub.incoming, and empties it. All or nothing, for it is one transaction; an upload that was
--- refused, or whose fate is not known, is simply repeated.
+-- Merges what is in counter_hub.incoming, and empties it. All or nothing, for it is one
+-- transaction; an upload that was refused, or whose fate is not known, is simply repeated.
 CREATE OR REPLACE FUNCTION counter_hub.merge(OUT rows_read bigint, OUT rows_changed bigint) LANGUAGE plpgsql AS $$
 DECLARE
   this_upload bigint;
@@ -314,8 +321,8 @@ BEGIN
        + (SELECT count(*) FROM counter_hub.cells WHERE changed = this_upload)
        + (SELECT count(*) FROM counter_hub.shards WHERE changed = this_upload) INTO rows_changed;
 
-  -- To save room: shards of ended lives, what is of ended generations, what is below the floors that have risen, and what
-  -- has come.
+  -- To save room: shards of ended lives, what is of ended generations, what is below the floors
+  -- that have risen, and what has come.
   DELETE FROM counter_hub.shards s USING counter_hub.cells c
    WHERE c.changed = this_upload AND s.life < c.life
      AND (s.table_name, s.key, s.column_name, s.generation) = (c.table_name, c.key, c.column_name, c.generation);
@@ -336,7 +343,8 @@ BEGIN
 END
 $$;
 
--- Takes a table out, with all that was counted in it. Marks of files are of all their tables, so they go, too.
+-- Takes a table out, with all that was counted in it. Marks of files are of all their tables, so
+-- they go, too.
 CREATE OR REPLACE FUNCTION counter_hub.forget(of_table text) RETURNS void LANGUAGE sql AS $$
   UPDATE counter_hub.hub SET number = number + 1;
   DELETE FROM counter_hub.shards WHERE table_name = of_table;
@@ -347,10 +355,11 @@ CREATE OR REPLACE FUNCTION counter_hub.forget(of_table text) RETURNS void LANGUA
   DELETE FROM counter_hub.sources;
 $$;
 
--- ---- download -------------------------------------------------------------------------------------------------------
+-- ---- download -----------------------------------------------------------------------------------
 
--- The cells that count, deleted ones too: all that are of the present generation of their counter and not below a floor.
--- merge() lets no others in; where rows, columns and floors have come apart from it, another is stored, but seen by nobody.
+-- The cells that count, deleted ones too: all that are of the present generation of their counter
+-- and not below a floor. merge() lets no others in; where rows, columns and floors have come apart
+-- from it, another is stored, but seen by nobody.
 CREATE OR REPLACE VIEW counter_hub.held AS
 SELECT c.table_name, c.key, c.column_name, c.generation, c.key_json, c.life, c.changed
   FROM counter_hub.cells c
@@ -362,10 +371,10 @@ SELECT c.table_name, c.key, c.column_name, c.generation, c.key_json, c.life, c.c
    SELECT FROM counter_hub.columns n
     WHERE (n.table_name, n.column_name) = (c.table_name, c.column_name) AND n.generation > c.generation);
 
--- What has changed in the uploads from `since` on. A file asks from counter_mark(hub.id), merges the rows, and then
--- says counter_seen(hub.id, since, hub.number + 1); the number is to be read in the snapshot of the rows, or before. A
--- cell without shards is one row without an id; a counter by itself has no life either, and an empty key; floors have no
--- column_name, and a key with holes.
+-- What has changed in the uploads from `since` on. A file asks from counter_mark(hub.id), merges
+-- the rows, and then says counter_seen(hub.id, since, hub.number + 1); the number is to be read in
+-- the snapshot of the rows, or before. A cell without shards is one row without an id; a counter by
+-- itself has no life either, and an empty key; floors have no column_name, and a key with holes.
 CREATE OR REPLACE FUNCTION counter_hub.changes(since bigint)
 RETURNS TABLE(table_name text, key_columns text, key bytea, column_name text, generation bigint, life bigint, id uuid,
               clock bigint, value bigint, changed bigint)

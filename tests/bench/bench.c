@@ -2,9 +2,10 @@
  *
  *     build/bench/bench [folder]      databases in a new folder inside, removed in the end
  *
- * Both sides: prepared statements, the same keys of 24 bytes, made beforehand, the same transactions,
- * WAL, synchronous=NORMAL, the page cache that SQLite ships. A checkpoint stands before each turn,
- * and is not measured; those that SQLite makes on its own are. The bars are told, not enforced.
+ * Both sides: prepared statements, the same keys of 24 bytes, made beforehand, the same
+ * transactions, WAL, synchronous=NORMAL, the page cache that SQLite ships. A checkpoint stands
+ * before each turn, and is not measured; those that SQLite makes on its own are. The bars are told,
+ * not enforced.
  *
  * The environment variable COUNTER_DATA names a file of web requests to be counted, lines of time,
  * hour, path, status and bytes, parted by tabs, under one header line.
@@ -317,7 +318,8 @@ static sqlite3 *create_shards(int shards, uint32_t rows)
     return db;
 }
 
-/* Increments of `rows` rows, 10,000 to a transaction, with few and with many shards in each cell. */
+/* Increments of `rows` rows, 10,000 to a transaction, with few and with many shards in
+ * each cell. */
 static void measure_shards(const char *name, uint32_t rows, FILE *plot)
 {
     enum { SIZES = 5 };

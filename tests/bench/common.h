@@ -92,9 +92,9 @@ spread spread_of(const double *numbers, int n);
 
 FILE *create_text(const char *parent, const char *name); /* a file that is written anew */
 
-/* The table is Markdown. What is printed goes to files in `parent`, too, as tab-separated values to be
- * drawn: rates.tsv where more is better, costs.tsv where less is: name, median, least, most, bar.
- * `parent` NULL: no files. */
+/* The table is Markdown. What is printed goes to files in `parent`, too, as tab-separated values to
+ * be drawn: rates.tsv where more is better, costs.tsv where less is: name, median, least, most,
+ * bar. `parent` NULL: no files. */
 void table_begin(const char *left, const char *right, const char *parent);
 void table_line(const result *of);
 void table_end(void);

@@ -2,9 +2,10 @@
  *
  *     build/bench/peers [folder]
  *
- * sqlite-sync merges rows of ordinary tables: of two values the last writer's wins, so what two files
- * have counted apart is not added up, and its sums are wrong. Its figures tell what a merge of rows
- * costs. Redis is one server, with one client, on a UNIX socket, its log synced once a second.
+ * sqlite-sync merges rows of ordinary tables: of two values the last writer's wins, so what two
+ * files have counted apart is not added up, and its sums are wrong. Its figures tell what a
+ * merge of rows costs. Redis is one server, with one client, on a UNIX socket, its log synced
+ * once a second.
  *
  * Ours are INSERT and UPDATE on a counter table, as in bench.c: 100,000 keys, WAL,
  * synchronous=NORMAL, 1,000 to a transaction.

@@ -1,6 +1,7 @@
 /* redis.c - a Redis server for one client on a UNIX socket, and increments in it.
  *
- * A request is "*3 $6 INCRBY $<size> <key> $<size> <n>", an answer ":<value>", each part with CR LF.
+ * A request is "*3 $6 INCRBY $<size> <key> $<size> <n>", an answer ":<value>", each part with CR
+ * LF.
  */
 #define _POSIX_C_SOURCE 200809L
 

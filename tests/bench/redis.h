@@ -11,7 +11,8 @@ typedef struct redis redis;
 redis *redis_start(const char *folder);
 void redis_stop(redis *server);
 
-/* Adds to the keys of `order`, or to all in turn, `n` times; sends `at_once` before reading answers. */
+/* Adds to the keys of `order`, or to all in turn, `n` times; sends `at_once` before
+ * reading answers. */
 void redis_add(redis *server, const texts *keys, const uint32_t *order, uint32_t n,
                uint32_t at_once);
 

@@ -1,4 +1,5 @@
-"""A column command, or a pull that brings columns, that is interrupted or finds the disk full: whole or not at all."""
+"""A column command, or a pull that brings columns, that is interrupted or finds the disk full:
+whole or not at all."""
 import os
 import pathlib
 import shutil

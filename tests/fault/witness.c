@@ -20,8 +20,8 @@
     "   AND substr(m.name, 1, length(v.name) + 1) = v.name || '_')"                                \
     " ORDER BY m.name"
 
-/* Writes the rows of a statement, which is freed. That it cannot be read is told without words: they
- * depend on what the connection has looked at before. */
+/* Writes the rows of a statement, which is freed. That it cannot be read is told without words:
+ * they depend on what the connection has looked at before. */
 static void write_rows(FILE *out, sqlite3 *db, char *sql)
 {
     sqlite3_stmt *row = NULL;
@@ -52,7 +52,8 @@ static char *all_columns(sqlite3 *db, const char *table)
     return sqlite3_str_finish(list);
 }
 
-/* Calls `visit` for the tables of all schemas: "schema"."table", its name, is it a counter table? */
+/* Calls `visit` for the tables of all schemas: "schema"."table", its name, is it a
+ * counter table? */
 static void each_table(FILE *out, sqlite3 *db,
                        void (*visit)(FILE *, sqlite3 *, const char *, const char *, bool))
 {

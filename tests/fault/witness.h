@@ -12,7 +12,8 @@
 /* What one connection sees. To be freed with free(). */
 char *witness_seen(sqlite3 *db);
 
-/* What was committed to all files *.db of the working directory, seen by connections of their own. */
+/* What was committed to all files *.db of the working directory, seen by connections of
+ * their own. */
 char *witness_committed(void);
 
 /* What PRAGMA integrity_check and the command 'integrity-check' of all counter tables find wrong in

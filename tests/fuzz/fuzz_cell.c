@@ -1,5 +1,5 @@
-/* fuzz_cell.c - any bytes as cells: what opens is written again by the same bytes, and the laws of the
- * algebra hold for it.
+/* fuzz_cell.c - any bytes as cells: what opens is written again by the same bytes, and the laws of
+ * the algebra hold for it.
  *
  *     byte 0     the size of the first of two cells; the second is the rest
  */

@@ -5,8 +5,8 @@
  * bytes each. Flags: which of the first four are NULL (1, 2, 4, 8), key_columns is given (16),
  * table_name is not v (32). What is missing at the end is 0.
  *
- * A row is taken in or refused, never by SQLITE_CONSTRAINT, which OR IGNORE would swallow. Refused, it
- * changes nothing; twice, it changes nothing more; the table stays sound.
+ * A row is taken in or refused, never by SQLITE_CONSTRAINT, which OR IGNORE would swallow. Refused,
+ * it changes nothing; twice, it changes nothing more; the table stays sound.
  */
 #include <sqlite3.h>
 

@@ -1,7 +1,7 @@
 /* fuzz_declaration.c - any texts as the clauses of CREATE VIRTUAL TABLE … USING counter(…).
  *
- * The bytes are cut at each newline: the name of the table, then the clauses. What is accepted has a
- * key and a counter, its spans lie within the clauses, and names and types fit their room.
+ * The bytes are cut at each newline: the name of the table, then the clauses. What is accepted has
+ * a key and a counter, its spans lie within the clauses, and names and types fit their room.
  */
 #include "core/declaration.h"
 #include "fuzz.h"

@@ -1,4 +1,5 @@
-"""test_format.py - files that were written in each stored format stay readable; newer ones are refused whole.
+"""test_format.py - files that were written in each stored format stay readable; newer ones are
+refused whole.
 
 format1.db was written by `make` beside this file, and stays as it is.
 """
@@ -77,7 +78,8 @@ def refused(db, sql, *values):
 
 def test_requests_floors_and_tombstones_still_hold(path):
     db = connect(path)
-    assert "does not count" in refused(db, "INSERT INTO page_views(path, hour, hits) VALUES ('/', 12, 1)")  # a copy of a name
+    # The file is a copy of one that counts under a name.
+    assert "does not count" in refused(db, "INSERT INTO page_views(path, hour, hits) VALUES ('/', 12, 1)")
     assert ask(db, "SELECT length(counter_fork())") == [(36,)]
     again = "INSERT INTO page_views(path, hour, hits, request_id) VALUES ('/c', 15, ?, 'order 4711')"
     ask(db, again, 1)

@@ -1,4 +1,5 @@
-"""test_examples.py - changes.sh and json.sh carry everything from file to file, and say what is wrong."""
+"""test_examples.py - changes.sh and json.sh carry everything from file to file, and say
+what is wrong."""
 
 import json
 import pathlib
@@ -33,7 +34,8 @@ def make(path, tables=TABLES):
 
 
 def count(db):
-    """Something of everything: live, deleted, reset and untouched counters, floors, keys of all types."""
+    """Something of everything: live, deleted, reset and untouched counters, floors, keys
+    of all types."""
     db.execute("INSERT INTO page_views VALUES ('/', 12, 1, 5120), ('/a', 13, 2, NULL), ('/b', 14, 3, 3), ('/c', 2, 4, 4)")
     db.execute("DELETE FROM page_views WHERE path = '/a'")
     db.execute("INSERT INTO page_views(page_views, path, hour) VALUES ('reset', '/b', 14)")

@@ -1,4 +1,5 @@
-"""test_hosts.py - the README's programs run in each host that is there, and print what they say that they print."""
+"""test_hosts.py - the README's programs run in each host that is there, and print what they say
+that they print."""
 import os
 import pathlib
 import re

@@ -1,4 +1,5 @@
-"""test_shipping.py - what is installed, made into one file and told to packagers is the library that was tested."""
+"""test_shipping.py - what is installed, made into one file and told to packagers is the library
+that was tested."""
 import json
 import os
 import pathlib
@@ -101,7 +102,8 @@ def test_a_program_is_built_with_what_pkg_config_tells_about_an_installed_librar
 
 @pytest.fixture(scope="module")
 def one_file(tmp_path_factory):
-    """The two files and what gcc makes of them, alone in a folder: to be loaded, and to be linked."""
+    """The two files and what gcc makes of them, alone in a folder: to be loaded, and to be
+    linked."""
     make("amalgamation")
     folder = tmp_path_factory.mktemp("one")
     for name in "counter.c", "counter.h":

@@ -1,5 +1,5 @@
-"""conftest.py - the seed of the random tests, and one PostgreSQL for the folder: a private one, reached by a UNIX
-socket alone."""
+"""conftest.py - the seed of the random tests, and one PostgreSQL for the folder: a private one,
+reached by a UNIX socket alone."""
 
 import glob
 import os
@@ -37,7 +37,8 @@ def folder_of_programs():
 
 @pytest.fixture(scope="session")
 def server():
-    """Yields the folder of the socket. PostgreSQL refuses root; as root it runs as postgres or nobody."""
+    """Yields the folder of the socket. PostgreSQL refuses root; as root it runs as
+    postgres or nobody."""
     programs, prefix, user = folder_of_programs(), [], None
     # Not in tmp_path: only its owner may enter that, and the path of a socket must be short.
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hub-", dir="/tmp"))

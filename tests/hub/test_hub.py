@@ -1,5 +1,5 @@
-"""test_hub.py - files upload to a hub in PostgreSQL in any way, and a file that downloads is what it would be had it
-pulled from them all."""
+"""test_hub.py - files upload to a hub in PostgreSQL in any way, and a file that downloads is what
+it would be had it pulled from them all."""
 
 import itertools
 import json
@@ -204,7 +204,8 @@ def test_a_file_that_downloads_is_as_if_it_had_pulled(hub, tmp_path, chance, rou
 # ---- one by one ----
 
 def upload(hub, rows, key_columns=None):
-    """rows: (key_json, column, life, id, clock, value[, generation]) of table t; a counter by itself has no key."""
+    """rows: (key_json, column, life, id, clock, value[, generation]) of table t; a counter by
+    itself has no key."""
     def columns(key):
         return key_columns or ("path TEXT BINARY, hour INTEGER BINARY" if len(json.loads(key or "[1]")) == 2 else
                                "path TEXT BINARY")
@@ -412,7 +413,7 @@ def test_only_what_is_new_goes_up_and_down(hub, tmp_path):
         one.execute("INSERT INTO views VALUES (?, 1)", [f"/{n}"])
     time.sleep(1.1)  # rows of one second have one number, and those of the last one are sent again
     one.execute("INSERT INTO views VALUES ('/6', 1)")
-    assert hub.go("up", tmp_path / "one.db") == [100, 201]  # a cell and a shard each, and the counter
+    assert hub.go("up", tmp_path / "one.db") == [100, 201]  # cells, shards and the counter
     assert hub.go("down", tmp_path / "two.db")[0] == 101
     assert hub.go("down", tmp_path / "two.db")[0] == 0
     one.execute("INSERT INTO views VALUES ('/7', 1)")

@@ -1,13 +1,14 @@
-"""cluster_worker.py - another process that coordinates: counts through a cluster until it is killed, or
-so many times.
+"""cluster_worker.py - another process that coordinates: counts through a cluster until it is
+killed, or so many times.
 
     cluster_worker.py JSON      {"files": {"main": path, ...}, "options": {...}, "timeout": seconds,
                                  "row": text, "bits": [first, n], "seed": number, "times": number,
                                  "begin": [ways to begin a transaction]}
 
-Says "ready" and waits for a line. Then it adds powers of two to both counters of the rows "row.0", "row.1", ...: in each row those of its
-own bits, one after the other, in statements and, with "begin", in transactions of one to three. Each further line on
-standard output is one of these: "a" for acknowledged, "r" for refused, and how many increments.
+Says "ready" and waits for a line. Then it adds powers of two to both counters of the rows "row.0",
+"row.1", ...: in each row those of its own bits, one after the other, in statements and, with
+"begin", in transactions of one to three. Each further line on standard output is one of these: "a"
+for acknowledged, "r" for refused, and how many increments.
 """
 
 import json

@@ -1,6 +1,7 @@
 """clusters.py - counter tables in several files, and coordinators in front of them.
 
-The arithmetic of consistency levels stands here once more, written from what Cassandra's names mean.
+The arithmetic of consistency levels stands here once more, written from what Cassandra's names
+mean.
 """
 
 import contextlib

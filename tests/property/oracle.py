@@ -2,8 +2,9 @@
 
 A counter is a life and the set of increments that it has seen: each is an id, and Increments
 remembers its amount. Merge is set union within a life. A table is a dict from key to a tuple of
-counters; nothing in it is ever changed in place, so that a copy of the dict is a snapshot. A floor is a
-value of one part of the key: rows below it are gone, and whatever comes there is refused or dropped.
+counters; nothing in it is ever changed in place, so that a copy of the dict is a snapshot. A
+floor is a value of one part of the key: rows below it are gone, and whatever comes there is
+refused or dropped.
 """
 
 import collections
@@ -59,8 +60,8 @@ class Increments:
 
 
 class Table:
-    """The statements of counter tables. `rows` holds every row that has ever been, deleted or not, and
-    is not below a floor; `floors` maps a position in the key to its floor."""
+    """The statements of counter tables. `rows` holds every row that has ever been, deleted or not,
+    and is not below a floor; `floors` maps a position in the key to its floor."""
 
     def __init__(self, increments, width, rows=(), floors=()):
         self.increments, self.width, self.rows = increments, width, dict(rows)
@@ -110,7 +111,8 @@ class Table:
                                for c, n in zip(self.row(key), amounts))
 
     def update(self, key, amounts):
-        """SET c = c + amount: one deleted alone reads NULL and stays so, adding 0 changes nothing."""
+        """SET c = c + amount: one deleted alone reads NULL and stays so, adding 0 changes
+        nothing."""
         self.add(key, [None if is_deleted(c) or n == 0 else n
                        for c, n in zip(self.row(key), amounts)])
 

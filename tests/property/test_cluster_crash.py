@@ -1,5 +1,5 @@
-"""test_cluster_crash.py - coordinators that are killed, and coordinators that meet on the same files:
-what was acknowledged is there once, in every file that it has reached.
+"""test_cluster_crash.py - coordinators that are killed, and coordinators that meet on the same
+files: what was acknowledged is there once, in every file that it has reached.
 
 Increments are powers of two, so a sum tells which of them were counted: one that is missing clears
 its bit, one that is there twice clears it too and sets the next. The same rows are counted in again

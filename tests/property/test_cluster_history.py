@@ -1,5 +1,6 @@
-"""test_cluster_history.py - three coordinators with different mains in front of the same three files,
-replicas that go away and come back: a read at QUORUM sees every write at QUORUM before it, exactly.
+"""test_cluster_history.py - three coordinators with different mains in front of the same
+three files, replicas that go away and come back: a read at QUORUM sees every write at QUORUM
+before it, exactly.
 
 The model is the table of oracle.py, one for all: what a quorum has written and a quorum reads is no
 different from one file.
@@ -85,8 +86,8 @@ class History:
         self.read(self.chance.choice(self.coordinators))
 
     def change(self, one, sql, arguments, foresee):
-        """A statement does what the model says, or is refused as a whole: by the model, or because two
-        replicas are not to be had."""
+        """A statement does what the model says, or is refused as a whole: by the model, or because
+        two replicas are not to be had."""
         table, expected = self.table.copy(), None
         try:
             foresee(table)

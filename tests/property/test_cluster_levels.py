@@ -1,5 +1,5 @@
-"""test_cluster_levels.py - each level with each number of replicas that fail in each way: a statement
-works, or is refused whole, as the arithmetic says."""
+"""test_cluster_levels.py - each level with each number of replicas that fail in each way: a
+statement works, or is refused whole, as the arithmetic says."""
 
 import contextlib
 import itertools
@@ -49,7 +49,8 @@ def drop_table(path):
 
 CELL = r"(page_views: )?column hits of \('/', 12\): the cell is truncated"
 
-# The reason that is given, whether reads fail too, and what is done to the file before it is opened.
+# The reason that is given, whether reads fail too, and what is done to the file before it is
+# opened.
 FAILURES = {
     "detached": ("it is not attached", True, None),
     "exclusive": ("database is locked", True, None),
@@ -204,8 +205,8 @@ NEEDS_ONE = ("no table", "identity", "page")
 
 
 def choices(n, kind, chance):
-    """Sets of replicas that fail: all of three, one of each size of five. Main cannot be detached, and
-    one table must be there to be the cluster's."""
+    """Sets of replicas that fail: all of three, one of each size of five. Main cannot be detached,
+    and one table must be there to be the cluster's."""
     first = 1 if kind == "detached" else 0
     for size in range(n - first + (kind not in NEEDS_ONE)):
         sets = list(itertools.combinations(range(first, n), size))

@@ -1,5 +1,5 @@
-"""test_cluster_same.py - a cluster behaves as the counter table that it fronts: the same statements on
-both give the same rows, the same refusals, the same plans.
+"""test_cluster_same.py - a cluster behaves as the counter table that it fronts: the same statements
+on both give the same rows, the same refusals, the same plans.
 
 The cluster stands in temp under the name of the table, so that the statements are the same to the
 letter.
@@ -66,7 +66,8 @@ class Twins:
         self.run("SELECT * FROM page_views")
 
     def change_some(self, sql):
-        """Of a random statement over many rows no more is asked than that both do it or both do not."""
+        """Of a random statement over many rows no more is asked than that both do it or
+        both do not."""
         outcomes = [outcome(db, sql) for db in (self.plain, self.cluster)]
         are_refused = [isinstance(one[0], type) for one in outcomes]
         assert are_refused[0] == are_refused[1], sql

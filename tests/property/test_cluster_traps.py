@@ -1,5 +1,6 @@
-"""test_cluster_traps.py - clusters whose replicas are damaged, doubled, foreign, or change while they are
-used: who counts in the end, what is refused, and that nothing is run that stands in a file.
+"""test_cluster_traps.py - clusters whose replicas are damaged, doubled, foreign, or change
+while they are used: who counts in the end, what is refused, and that nothing is run that
+stands in a file.
 """
 
 import contextlib
@@ -410,7 +411,8 @@ def add_rows_beside_main(db):
 
 
 def change_at_call(db, number, change):
-    """The SQL function changing() does so when it is called for the nth time, and looks at the cluster."""
+    """The SQL function changing() does so when it is called for the nth time, and looks at
+    the cluster."""
     calls = []
 
     def changing(_):

@@ -1,8 +1,10 @@
-"""test_columns.py - counters that come and go in files that exchange them by pulls, pushes and the feed.
+"""test_columns.py - counters that come and go in files that exchange them by pulls,
+pushes and the feed.
 
-The oracle works by definition: a counter of a table is a generation and, while that is odd, for each key a life
-and the set of increments that it has seen. The higher generation wins whole; in the same one the sets of a life
-are united. In the end everybody takes from everybody, and all show the same.
+The oracle works by definition: a counter of a table is a generation and, while that is odd, for
+each key a life and the set of increments that it has seen. The higher generation wins whole; in
+the same one the sets of a life are united. In the end everybody takes from everybody, and all
+show the same.
 """
 
 import collections
@@ -30,7 +32,8 @@ MOST_FILES = 5
 DECLARATION = "k TEXT PRIMARY KEY, a COUNTER, b COUNTER"
 FEED = "table_name, key, column_name, generation, cell, seq, source, key_columns"
 
-# generation: 0 if nobody has heard of it; cells: a dict of key and counter, empty but in an odd one.
+# generation: 0 if nobody has heard of it; cells: a dict of key and counter, empty but in an odd
+# one.
 Column = collections.namedtuple("Column", "generation cells")
 NOWHERE = Column(0, {})
 

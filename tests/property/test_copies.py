@@ -1399,7 +1399,7 @@ def test_memory_databases_of_one_name_after_one_another_are_two_replicas(fleet):
     two.close()
 
 
-# ---- the end of a transaction that nobody was told of ---------------------------------------------
+# ---- the end of a transaction that nobody was told of --------------------------------------------
 
 def test_a_table_that_a_transaction_pulls_and_drops_leaves_nothing_checked(tmp_path):
     """SQLite does not tell a dropped table that the transaction has ended."""

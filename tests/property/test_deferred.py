@@ -1,5 +1,5 @@
-"""test_deferred.py - rows that wait for the commit: whatever savepoints, failures, readers and deaths come in between,
-each increment that stands is counted once, and none that was taken back."""
+"""test_deferred.py - rows that wait for the commit: whatever savepoints, failures, readers and
+deaths come in between, each increment that stands is counted once, and none that was taken back."""
 
 import os
 import pathlib
@@ -21,7 +21,8 @@ TABLES = {"t": "", "u": " COLLATE NOCASE"}
 
 
 class Model:
-    """Per table: key -> [n, m], None for a deleted row; the plain table is a list. A stack of savepoints."""
+    """Per table: key -> [n, m], None for a deleted row; the plain table is a list. A stack of
+    savepoints."""
 
     def __init__(self):
         self.tables, self.plain, self.stack = {name: {} for name in TABLES}, [], []
@@ -82,7 +83,8 @@ class Run:
             self.fails(sql, args)
 
     def insert_many(self):
-        """A statement of several rows, of which the last may be refused: then none of them counts."""
+        """A statement of several rows, of which the last may be refused: then none of
+        them counts."""
         table, before = self.table(), self.model.snapshot()
         rows = [(self.rng.choice(KEYS), self.rng.randint(1, 5)) for _ in range(self.rng.randint(2, 6))]
         bad = self.rng.random() < 0.4
@@ -334,7 +336,8 @@ def test_a_commit_that_finds_the_disk_full_leaves_nothing(tmp_path, journal):
     db.execute(f"PRAGMA max_page_count = {pages}")
     db.execute("SELECT counter_fork()").fetchall()  # each cell gets a second shard, so rows grow
     db.execute("BEGIN")
-    with pytest.raises(sqlite3.Error, match="full"):  # by COMMIT, or before where there is little room for what waits
+    # By COMMIT, or before where there is little room for what waits.
+    with pytest.raises(sqlite3.Error, match="full"):
         for i in range(2000):
             db.execute("INSERT INTO t VALUES(?, 1)", (i,))
         db.execute("COMMIT")

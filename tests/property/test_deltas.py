@@ -1,9 +1,11 @@
-"""test_deltas.py - files that pull what is new from each other, by marks and by the change feed, while
-they are copied, restored and purged, and while their tables are dropped, renamed and made again.
+"""test_deltas.py - files that pull what is new from each other, by marks and by the change
+feed, while they are copied, restored and purged, and while their tables are dropped, renamed
+and made again.
 
-Each file must show what the sets of oracle.py say. A pull must report as many rows as the whole table of
-the giver would have changed, though it reads but what is new; a batch of the feed that is marked as seen
-must have left nothing behind. In the end everybody takes what is new from everybody, and all are the same.
+Each file must show what the sets of oracle.py say. A pull must report as many rows as the whole
+table of the giver would have changed, though it reads but what is new; a batch of the feed that is
+marked as seen must have left nothing behind. In the end everybody takes what is new from everybody,
+and all are the same.
 """
 
 import collections
@@ -29,7 +31,8 @@ from oracle import Increments, Refused, Table
 
 MOST_FILES = 4
 
-# What a table is created with: its key, its counters, few keys so that files meet in them, its floors.
+# What a table is created with: its key, its counters, few keys so that files meet in
+# them, its floors.
 Kind = collections.namedtuple("Kind", "declaration keys counters values floors")
 KINDS = {
     "views": Kind("path TEXT, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY (path, hour)",
@@ -62,8 +65,9 @@ def copied(tables):
 
 
 class File:
-    """`committed` is what others find in it, `pending` what a transaction has made of it, `savepoint`
-    an older copy of that; each maps the name at birth to what is held. A reader keeps a snapshot."""
+    """`committed` is what others find in it, `pending` what a transaction has made of it,
+    `savepoint` an older copy of that; each maps the name at birth to what is held. A reader keeps
+    a snapshot."""
 
     def __init__(self, path, journal, committed):
         self.path, self.journal, self.committed = path, journal, committed
@@ -110,7 +114,8 @@ def shown(db, birth, held):
     return {folded(row[:width]): row[width:] for row in rows}
 
 
-# A batch of the feed: what came out, what the oracle makes of each row, and what the giver held then.
+# A batch of the feed: what came out, what the oracle makes of each row, and what the
+# giver held then.
 Batch = collections.namedtuple("Batch", "rows changes source since upto held whole")
 
 FEED = "table_name, key, column_name, generation, cell, seq, source"
@@ -141,7 +146,8 @@ class Deltas(RuleBasedStateMachine):
                 one.db.execute("SELECT counter_init(?)", [f"dc:rack{i}"]).fetchone()
             for birth in KINDS:
                 self.create(i, birth)
-            # Else a restore could be less than a renewal younger than the content, which nobody sees.
+            # Else a restore could be less than a renewal younger than the content, which
+            # nobody sees.
             one.db.execute("UPDATE counter_replica SET renewal = 0")
         for number, birth, place, amount in rows:
             self.insert(number, birth, "ABORT", [(place, amount)], True)
@@ -180,7 +186,8 @@ class Deltas(RuleBasedStateMachine):
         return cursor.rowcount, rows
 
     def change(self, one, birth, sql, arguments, foresee):
-        """Runs a statement on a table. `foresee` does it to a copy: the rows it counts, or Refused."""
+        """Runs a statement on a table. `foresee` does it to a copy: the rows it counts,
+        or Refused."""
         tables = copied(one.tables)
         try:
             expected = foresee(tables[birth].table)
@@ -662,7 +669,8 @@ class Deltas(RuleBasedStateMachine):
             name = each.tables[birth].name
             wholes.append(each.db.execute("SELECT counter_table_digest(?)", [name]).fetchone())
             parts.append(each.db.execute("SELECT * FROM counter_digests(?, 3)", [name]).fetchall())
-            contents.append(self.content(each, birth))  # of the stored table, where nothing waits now
+            # Of the stored table, where nothing waits now.
+            contents.append(self.content(each, birth))
             table = each.tables[birth].table
             assert [row[0] for row in contents[-1][0]] == sorted(table.rows), "rows that are stored"
             assert sum(rows for _, rows, _ in parts[-1]) == len(table.rows)

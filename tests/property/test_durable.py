@@ -1,5 +1,5 @@
-"""test_durable.py - a power cut takes back nothing that another file has seen, and what it does take
-back is noticed."""
+"""test_durable.py - a power cut takes back nothing that another file has seen, and what it does
+take back is noticed."""
 
 import os
 import subprocess

@@ -1,9 +1,10 @@
-"""test_lineage.py - files that count while they are copied, restored, cut off from power, killed, cloned.
+"""test_lineage.py - files that count while they are copied, restored, cut off from power,
+killed, cloned.
 
 Each increment is an operation with an amount of its own; of each file we know the set of operations
-that it must show. A copy has the set of its original, a merge makes the union, a power cut goes back
-to one of the sets since the last sync. Whatever happens, a file shows the sum of its set, and once
-everybody has pulled from everybody all show the sum of the union.
+that it must show. A copy has the set of its original, a merge makes the union, a power cut goes
+back to one of the sets since the last sync. Whatever happens, a file shows the sum of its set, and
+once everybody has pulled from everybody all show the sum of the union.
 
 Left out, or followed by counter_fork(), is what the README says cannot be seen.
 """
@@ -169,8 +170,8 @@ class Worker:
 
 class File:
     """`history` are the sets since the last sync, the last is the present one; `attributes` the
-    attributes since then and `copied` the sets that were copied since then. A shaky file has crashed,
-    and its attribute may be behind until it counts again."""
+    attributes since then and `copied` the sets that were copied since then. A shaky file has
+    crashed, and its attribute may be behind until it counts again."""
 
     def __init__(self, path, operations):
         self.path, self.journal, self.shaky = path, None, False
@@ -181,7 +182,8 @@ class File:
         return self.history[-1]
 
     def commits(self, operations, counted=False):
-        """A commit makes durable what was there before; but one that changes nothing may not be written."""
+        """A commit makes durable what was there before; but one that changes nothing may not
+        be written."""
         operations = frozenset(operations)
         if self.journal == "delete" and (counted or operations != self.operations):
             self.history, self.attributes = self.history[-1:], self.attributes[-1:]
@@ -365,8 +367,8 @@ class Innocent(RuleBasedStateMachine):
 
     @rule(worker=workers, number=numbers, after=st.integers(1, 20), all_die=st.booleans())
     def count_until_killed(self, worker, number, after, all_die):
-        """One commit may have come to pass without a word. Under WAL it may even be a thing that the
-        other process does not see and a recovery would: a death or a commit there decides."""
+        """One commit may have come to pass without a word. Under WAL it may even be a thing that
+        the other process does not see and a recovery would: a death or a commit there decides."""
         file = self.pick(number)
         self.open(worker, file.path)
         channel, share = self.processes[worker].channel, self.new_operations(1000)
@@ -570,7 +572,8 @@ class Eventful(Innocent):
         self.files.append(File(path, copy.operations))
         self.ids += 1
 
-    # Restores. What is restored in place must not be as young as an attribute that a crash has lost.
+    # Restores. What is restored in place must not be as young as an attribute that a
+    # crash has lost.
 
     @precondition(lambda self: self.copies)
     @rule(worker=workers, number=numbers, which=st.integers(0, 5), how=st.sampled_from(

@@ -1,4 +1,5 @@
-"""test_news.py - deltas find every row that has changed, and the news that tell of them stay short."""
+"""test_news.py - deltas find every row that has changed, and the news that tell of them
+stay short."""
 import random
 import sqlite3
 

@@ -1,9 +1,9 @@
-"""test_replacement.py - files that take each other's place under a name, in any order, disks that come
-back included: nothing is lost or doubled, and a cell has two ids for each name at most.
+"""test_replacement.py - files that take each other's place under a name, in any order, disks that
+come back included: nothing is lost or doubled, and a cell has two ids for each name at most.
 
-Every increment adds another power of four, so a value tells which of them it has, and how often. What
-must be there is told by sets: an increment on a disk that was never lost, or one that had reached such
-a disk when the loss was declared. Others of a lost disk may be there once, or not.
+Every increment adds another power of four, so a value tells which of them it has, and how often.
+What must be there is told by sets: an increment on a disk that was never lost, or one that had
+reached such a disk when the loss was declared. Others of a lost disk may be there once, or not.
 """
 
 import json
@@ -233,11 +233,12 @@ def test_replacements_in_any_order_lose_and_double_nothing(tmp_path, number):
         disk.db.close()
 
 
-# ---- single rules ----------------------------------------------------------------------------------
+# ---- single rules --------------------------------------------------------------------------------
 
 
 class Racks:
-    """Two named files and a third that know each other, and a pending one for the name of the first."""
+    """Two named files and a third that know each other, and a pending one for the name of the
+    first."""
 
     def __init__(self, folder):
         self.old, self.second, self.third = (

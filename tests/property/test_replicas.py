@@ -1,7 +1,7 @@
 """test_replicas.py - two to five files count, delete, reset, roll back and pull from each other.
 
-Each must show what the sets of oracle.py say, after every step; and all must be the same once everything
-has reached everyone."""
+Each must show what the sets of oracle.py say, after every step; and all must be the same once
+everything has reached everyone."""
 
 import contextlib
 import pathlib
@@ -34,9 +34,9 @@ KEYS = {
 class Replica:
     """One file and the connection of the application that counts in it.
 
-    `committed` is what any other connection must find in the file, None while it has no counter table.
-    In a transaction `pending` maps the number of each replica that it has touched, by a push others
-    than this one, to the table to be; `savepoints` are older copies of it."""
+    `committed` is what any other connection must find in the file, None while it has no counter
+    table. In a transaction `pending` maps the number of each replica that it has touched, by a push
+    others than this one, to the table to be; `savepoints` are older copies of it."""
 
     def __init__(self, number, path, journal, committed):
         self.number, self.path, self.committed = number, path, committed
@@ -115,8 +115,9 @@ class Replicas(RuleBasedStateMachine):
         return self.replicas[number % len(self.replicas)]
 
     def run(self, one, sql, arguments=(), touches=()):
-        """Runs a statement. A lock is excused where some other transaction may hold it, or where this
-        one has read a file that others have written since; nothing has changed and the answer is None."""
+        """Runs a statement. A lock is excused where some other transaction may hold it, or where
+        this one has read a file that others have written since; nothing has changed and the
+        answer is None."""
         excused = any(other.in_transaction for other in self.replicas if other is not one)
         excused = excused or one.in_transaction and any(other is not one for other in touches)
         try:
@@ -129,7 +130,8 @@ class Replicas(RuleBasedStateMachine):
             raise
 
     def change(self, one, sql, arguments, foresee):
-        """Runs a statement. `foresee` does it to a copy of the table: the rows it counts, or Refused."""
+        """Runs a statement. `foresee` does it to a copy of the table: the rows it counts,
+        or Refused."""
         table, refused = one.table.copy(), None
         try:
             expected = foresee(table)
@@ -282,7 +284,8 @@ class Replicas(RuleBasedStateMachine):
         one.pending, one.savepoints = None, []
 
     def commit(self, one):
-        """One gives up where another transaction, a reader of a pushed file, holds the commit up."""
+        """One gives up where another transaction, a reader of a pushed file, holds the commit
+        up."""
         if self.run(one, "COMMIT") is None:
             return self.roll_back(one)
         for touched, table in one.pending.items():
@@ -298,8 +301,8 @@ class Replicas(RuleBasedStateMachine):
     # Between files. Only committed content of the giving file travels.
 
     def moved(self, one, call, argument, moves):
-        """Runs a sync; `moves` are pairs (giver's committed table, taker). A taker to whom nothing is
-        new is not even locked."""
+        """Runs a sync; `moves` are pairs (giver's committed table, taker). A taker to whom nothing
+        is new is not even locked."""
         tables, changed = {}, 0
         for given, taker in moves:
             seen = (one.pending or {}).get(taker.number, taker.committed)

@@ -1,4 +1,5 @@
-"""test_request_ids.py - requests that are repeated: each counts once, whatever happens in between."""
+"""test_request_ids.py - requests that are repeated: each counts once, whatever happens in
+between."""
 
 import os
 import pathlib

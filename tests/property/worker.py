@@ -1,7 +1,7 @@
 """worker.py - another process that uses a file. Each word on standard output is an acknowledgement.
 
     worker.py count FILE TIMES       adds 1 to both counters of row 'k', '+' for each commit
-    worker.py request FILE FIRST     adds 1 under the request ids FIRST, FIRST + 1, ..., '+' for each commit
+    worker.py request FILE FIRST     adds 1 under the request ids from FIRST on, '+' for each commit
     worker.py alter FILE TIMES       adds the counter e and drops it again, '+' for each commit
     worker.py hold FILE SECONDS      takes the write lock, says 'locked', keeps it for SECONDS
 """

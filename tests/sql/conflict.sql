@@ -1,4 +1,5 @@
--- A conflict clause of an outer statement reaches a counter table through triggers. No count is wiped.
+-- A conflict clause of an outer statement reaches a counter table through triggers. No
+-- count is wiped.
 
 -- # replace-with-a-trigger-that-inserts
 CREATE TABLE page(path PRIMARY KEY, title);

@@ -1,5 +1,5 @@
-/* loaded.c - loads the extension into the SQLite that this program is linked with, counts and merges
- * in memory, and prints the version of that SQLite: loaded build/counter */
+/* loaded.c - loads the extension into the SQLite that this program is linked with, counts and
+ * merges in memory, and prints the version of that SQLite: loaded build/counter */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
--- Names that are replaced: what is refused. What is done is told by README and tested with several files.
+-- Names that are replaced: what is refused. What is done is told by README and tested with
+-- several files.
 
 -- # a-pending-file-has-the-negated-id-and-does-not-count-yet
 SELECT counter_init('dc1:rack1', 'pending');

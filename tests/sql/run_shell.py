@@ -1,9 +1,11 @@
 #!/usr/bin/python3
-"""run_shell.py - runs the scripts of this folder in the sqlite3 shell: run_shell.py [-c case] file.sql ...
+"""run_shell.py - runs the scripts of this folder in the sqlite3 shell:
+run_shell.py [-c case] file.sql ...
 
 The format of the scripts stands in script.h. Each case is one shell process with build/counter.so
-loaded. The shell flushes stdout before it reads a line, so `.print` marks part the rows of one statement
-from those of the next; errors go to stderr with the line of their statement, which tells them apart.
+loaded. The shell flushes stdout before it reads a line, so `.print` marks part the rows of one
+statement from those of the next; errors go to stderr with the line of their statement, which
+tells them apart.
 """
 import functools
 import os
@@ -147,8 +149,8 @@ def read_cases(path):
 # ---- driving the shell ----
 
 def drive(chunks, folder, settings=()):
-    """Feeds lists of lines to one shell; gives (stdout, stderr with the line numbers) for each list, and
-    what came on stderr without a line number."""
+    """Feeds lists of lines to one shell; gives (stdout, stderr with the line numbers) for each
+    list, and what came on stderr without a line number."""
     feed, starts = list(settings), []
     for number, chunk in enumerate(chunks):
         feed.append(f".print {MARK}")

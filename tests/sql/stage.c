@@ -183,7 +183,8 @@ void stage_direct(const script_step *directive)
 
 /* ---- statements and what they give ---- */
 
-/* Integers are not made texts by SQLite, which needs memory for that: a fault then would be ours. */
+/* Integers are not made texts by SQLite, which needs memory for that: a fault then would be
+ * ours. */
 static void write_value(FILE *out, sqlite3_stmt *stmt, int i)
 {
     if (sqlite3_column_type(stmt, i) == SQLITE_INTEGER) {

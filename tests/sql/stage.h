@@ -5,7 +5,8 @@
  *     for each step: stage_direct(step), or stage_run(step->text, &outcome) and stage_check(…)
  *     stage_close();
  *
- * One case at a time. What goes wrong is printed with file, line and case, and kept: stage_failed().
+ * One case at a time. What goes wrong is printed with file, line and case, and kept:
+ * stage_failed().
  */
 #ifndef TESTS_SQL_STAGE_H
 #define TESTS_SQL_STAGE_H

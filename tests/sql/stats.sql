@@ -1,4 +1,5 @@
--- counter_stats: what a connection has done. Durations are not compared with numbers, but with each other.
+-- counter_stats: what a connection has done. Durations are not compared with numbers, but with
+-- each other.
 
 -- # a-new-connection-has-done-nothing
 SELECT figure, count FROM counter_stats;
