@@ -4,7 +4,8 @@
  *
  *     schema          name of the attached database
  *     id, dc, rack    who the file is; NULL if it is not known, or has no name
- *     available       1 if its write lock could be had, so that a write would have it; else 0
+ *     available       1 if a write would have it: its lock could be had, its file is where it was;
+ *                     else 0
  *     reason          why not; or why it does not count itself, as counter_identity gives it
  *     rows            stored rows of the table, deleted ones too
  *     digest          as counter_table_digest gives it; NULL if a row is damaged
@@ -16,11 +17,26 @@
 #include <string.h>
 
 #include "core/id.h"
+#include "store/medium.h"
 #include "surface/answer.h"
 #include "sync/digest.h"
 #include "sync/session.h"
 
 /* ---- one replica ----------------------------------------------------------------------------- */
+
+/* SQLite reads and locks a file that is gone from its path. A write finds out when it checks the
+ * identity; that may take a new id, which a question must not. */
+static void find_file(ctr_member *member, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || !ctr_member_takes_part(member)) return;
+    ctr_fingerprint seen;
+    ctr_attribute attribute;
+    ctr_medium medium = {.kind = CTR_MEDIUM_UNASKED};
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_medium_see(&medium, member->db, member->schema, true, &seen, &attribute, &trouble);
+    ctr_medium_close(&medium);
+    ctr_member_blame(member, &trouble, problem);
+}
 
 static void answer_name(ctr_answer *answer, const ctr_member *member, ctr_problem *problem)
 {
@@ -162,6 +178,7 @@ static void fill_status(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
     if (problem->rc == SQLITE_OK)
         ctr_cluster_look(cluster, problem); /* one that is locked by another can be read */
     for (int i = 0; problem->rc == SQLITE_OK && i < cluster->n; i++) {
+        find_file(&cluster->members[i], problem);
         answer_name(answer, &cluster->members[i], problem);
         answer_state(answer, &cluster->members[i], problem);
         answer_rows(answer, &cluster->members[0], &cluster->members[i], problem);

@@ -6,6 +6,7 @@ stands in a file.
 import contextlib
 import os
 import pathlib
+import shutil
 import sqlite3
 import uuid
 
@@ -643,4 +644,61 @@ def test_status_tells_that_a_replica_is_the_file_of_another(files):
     db.execute("DETACH west")
     db.execute("ATTACH ? AS west", [files["main"]])
     assert rows(db, STATUS)[2] == ("west", 0, "it is the same file as main")
+    db.close()
+
+
+# ---- files that go away ----
+
+def all_of(path):
+    """A database and what belongs to it."""
+    return [each for each in (path, path + "-wal", path + "-shm", path + "-journal")
+            if pathlib.Path(each).exists()]
+
+
+def move_all(path, to):
+    for each in all_of(path):
+        shutil.move(each, to + each.removeprefix(path))
+
+
+def lose(path, away):
+    """All that is left is a backup, as it was before."""
+    with contextlib.closing(connect(path)) as db:
+        db.execute("VACUUM INTO ?", [away])
+    for each in all_of(path):
+        os.remove(each)
+
+
+@pytest.mark.parametrize("journal", ["WAL", "DELETE"])
+@pytest.mark.parametrize("go_away", [move_all, lose])
+def test_a_cluster_does_without_a_replica_whose_file_went_away_and_repairs_it_when_it_is_back(
+        tmp_path, go_away, journal):
+    files = new_files(tmp_path, NAMES, journal)
+    away = str(tmp_path / "away.db")
+    db = coordinator(files, read="ONE", write="ONE")
+    db.execute(ADD, [1])
+    go_away(files["west"], away)
+    db.execute(ADD, [2])
+    db.execute("UPDATE traffic SET hits = hits + 4")
+    db.execute("INSERT INTO traffic VALUES ('/', 13, 1, 0)")
+    assert hits(db) == hits(db, "main.page_views") == hits(db, "east.page_views") == 7
+    gone = (f"the file {files['west']} was moved away or replaced while it is open, what is "
+            "counted would be lost: close it and open it again")
+    assert rows(db, STATUS) == [("main", 1, None), ("east", 1, None), ("west", 0, gone)]
+    set_option(db, "write=ALL")
+    assert refused(db, ADD, 8).endswith(f"2 are available: west: {gone}")
+    assert hits(db) == 7
+
+    db.execute("DETACH west")
+    move_all(away, files["west"])
+    db.execute("ATTACH ? AS west", [files["west"]])
+    assert hits(db, "west.page_views") == 1
+    set_option(db, "read=ALL")
+    set_option(db, "read_repair=blocking")
+    assert rows(db, "SELECT hour, hits FROM traffic") == [(12, 7), (13, 1)]
+    for name in NAMES:
+        assert rows(db, f"SELECT hour, hits FROM {name}.page_views") == [(12, 7), (13, 1)]
+    assert rows(db, "SELECT available, reason, different FROM counter_cluster_status('traffic')"
+                ) == [(1, None, 0)] * 3
+    db.execute(ADD, [8])
+    assert [hits(db, f"{name}.page_views") for name in NAMES] == [15] * 3
     db.close()
