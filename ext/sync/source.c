@@ -48,6 +48,18 @@ static void open_snapshot(ctr_source *source, ctr_problem *problem)
     }
 }
 
+/* SQLite's words are of a write that nobody has asked for. */
+static void explain_journal(ctr_source *source, ctr_problem *problem)
+{
+    if ((problem->rc & 0xff) != SQLITE_READONLY) return;
+    if (sqlite3_extended_errcode(source->db) != SQLITE_READONLY_ROLLBACK) return;
+    ctr_problem_close(problem);
+    ctr_problem_set(problem, SQLITE_READONLY,
+                    "its last transaction was cut off, and its journal has to be rolled back "
+                    "first, which a pull by path does not do, for it only reads: read it once "
+                    "with SQLite where it may be written, or ATTACH it and pull from that name");
+}
+
 /* Opens the file and holds a snapshot of it. As long as the host would wait for a lock, we wait
  * too. */
 static void open_own(ctr_source *source, sqlite3 *host, const char *path, const char *vfs,
@@ -64,6 +76,7 @@ static void open_own(ctr_source *source, sqlite3 *host, const char *path, const 
     ctr_run run = ctr_run_on(source->db, "main", NULL, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_SNAPSHOT, NULL);
     open_snapshot(source, problem);
+    explain_journal(source, problem);
 }
 
 static int name_schema(ctr_source *source, const char *schema, ctr_problem *problem)

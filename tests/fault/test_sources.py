@@ -1,6 +1,7 @@
 """Files that are no sound source of a pull: a sentence, and nothing changed."""
 import os
 import pathlib
+import shutil
 import sqlite3
 
 import pytest
@@ -126,6 +127,38 @@ def test_a_source_that_is_locked_is_busy_at_once(main):
     pull_fails(main, "peer.db", "database is locked")
     writer.execute("ROLLBACK")
     writer.close()
+
+
+@pytest.fixture
+def cut_off(main):
+    """A file whose writer lost power in a transaction: a hot journal stands beside it."""
+    make_peer("peer.db")
+    writer = connect("peer.db")
+    writer.execute("PRAGMA cache_size = 2")
+    writer.execute("BEGIN")
+    writer.execute("UPDATE v_cells SET n = counter_inc(n)")
+    for suffix in ("", "-journal"):
+        shutil.copy("peer.db" + suffix, "cut.db" + suffix)
+    writer.execute("ROLLBACK")
+    writer.close()
+
+
+def test_a_path_whose_journal_has_to_be_rolled_back_first_says_so(main, cut_off):
+    for _ in range(2):
+        pull_fails(main, "cut.db", "cut.db: its last transaction was cut off, and its journal has "
+                   "to be rolled back first, which a pull by path does not do")
+    connect("cut.db").execute("SELECT count(*) FROM v").fetchall()
+    assert not pathlib.Path("cut.db-journal").exists()
+    main.execute("BEGIN")
+    assert main.execute("SELECT * FROM counter_pull('cut.db')").fetchall() == [("v", 1000, 1000, 0)]
+    main.execute("ROLLBACK")
+
+
+def test_an_attached_file_rolls_its_journal_back_when_it_is_pulled_from(main, cut_off):
+    main.execute("ATTACH 'cut.db' AS cut")
+    main.execute("BEGIN")
+    assert main.execute("SELECT * FROM counter_pull('cut')").fetchall() == [("v", 1000, 1000, 0)]
+    main.execute("ROLLBACK")
 
 
 def test_a_path_leaves_the_source_byte_for_byte_as_it_was(main):
