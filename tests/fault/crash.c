@@ -13,6 +13,7 @@
 #include <sqlite3.h>
 
 #include "crash_disk.h"
+#include "shim.h"
 
 enum {
     KEPT = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL |
@@ -20,16 +21,16 @@ enum {
     PATH_SIZE = 4096
 };
 
-typedef struct shim_file {
-    sqlite3_file base;
-    sqlite3_file *real;
+typedef struct crash_file {
+    shim_file shim;
     disk_file *disk;
     const char *path;  /* SQLite's, as long as the file is open */
     bool syncs_folder; /* with the next sync */
-} shim_file;
+} crash_file;
 
 static sqlite3_vfs *real_vfs;
 static sqlite3_vfs crash_vfs;
+static sqlite3_io_methods crash_methods;
 static long countdown; /* to the call at which the power goes out; 0: it stays on */
 static bool dead;
 static long calls;
@@ -162,37 +163,21 @@ int setxattr(const char *path, const char *name, const void *value, size_t size,
 
 /* ---- methods of a file ----------------------------------------------------------------------- */
 
-static sqlite3_file *real_of(sqlite3_file *file)
-{
-    return ((shim_file *)file)->real;
-}
-
-static const sqlite3_io_methods *methods_of(sqlite3_file *file)
-{
-    return real_of(file)->pMethods;
-}
-
 static disk_file *disk_of(sqlite3_file *file)
 {
-    return ((shim_file *)file)->disk;
-}
-
-static int file_close(sqlite3_file *file)
-{
-    return methods_of(file)->xClose(real_of(file));
+    return ((crash_file *)file)->disk;
 }
 
 static int file_read(sqlite3_file *file, void *bytes, int size, sqlite3_int64 at)
 {
-    return dead ? SQLITE_IOERR_READ : methods_of(file)->xRead(real_of(file), bytes, size, at);
+    return dead ? SQLITE_IOERR_READ : shim_read(file, bytes, size, at);
 }
 
 static int file_write(sqlite3_file *file, const void *bytes, int size, sqlite3_int64 at)
 {
     moment when = look();
     if (when == OUT) return SQLITE_IOERR_WRITE;
-    int rc =
-        when == ON ? methods_of(file)->xWrite(real_of(file), bytes, size, at) : SQLITE_IOERR_WRITE;
+    int rc = when == ON ? shim_write(file, bytes, size, at) : SQLITE_IOERR_WRITE;
     if (rc == SQLITE_OK || when == OUT_NOW) disk_write(disk_of(file), bytes, (size_t)size, at);
     return rc;
 }
@@ -201,7 +186,7 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
     moment when = look();
     if (when == OUT) return SQLITE_IOERR_TRUNCATE;
-    int rc = when == ON ? methods_of(file)->xTruncate(real_of(file), size) : SQLITE_IOERR_TRUNCATE;
+    int rc = when == ON ? shim_truncate(file, size) : SQLITE_IOERR_TRUNCATE;
     if (rc == SQLITE_OK || when == OUT_NOW) disk_truncate(disk_of(file), size);
     return rc;
 }
@@ -209,115 +194,68 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 static int file_sync(sqlite3_file *file, int flags)
 {
     (void)flags;
-    shim_file *shim = (shim_file *)file;
+    crash_file *one = (crash_file *)file;
     if (look() != ON) return SQLITE_IOERR_FSYNC;
-    disk_sync(shim->disk);
-    if (!shim->syncs_folder) return SQLITE_OK;
-    shim->syncs_folder = false;
+    disk_sync(one->disk);
+    if (!one->syncs_folder) return SQLITE_OK;
+    one->syncs_folder = false;
     if (look() != ON) return SQLITE_IOERR_DIR_FSYNC;
-    disk_sync_folder_of(shim->path);
+    disk_sync_folder_of(one->path);
     return SQLITE_OK;
 }
 
 static int file_size(sqlite3_file *file, sqlite3_int64 *size)
 {
-    return dead ? SQLITE_IOERR_FSTAT : methods_of(file)->xFileSize(real_of(file), size);
+    return dead ? SQLITE_IOERR_FSTAT : shim_size(file, size);
 }
 
 static int file_lock(sqlite3_file *file, int level)
 {
-    return dead ? SQLITE_IOERR_LOCK : methods_of(file)->xLock(real_of(file), level);
-}
-
-static int file_unlock(sqlite3_file *file, int level)
-{
-    return methods_of(file)->xUnlock(real_of(file), level);
+    return dead ? SQLITE_IOERR_LOCK : shim_lock(file, level);
 }
 
 static int file_check_reserved_lock(sqlite3_file *file, int *out)
 {
-    if (dead) return SQLITE_IOERR_CHECKRESERVEDLOCK;
-    return methods_of(file)->xCheckReservedLock(real_of(file), out);
+    return dead ? SQLITE_IOERR_CHECKRESERVEDLOCK : shim_check_reserved_lock(file, out);
 }
 
 /* A hint of the size to come would change files behind our back. */
 static int file_control(sqlite3_file *file, int op, void *argument)
 {
     if (op == SQLITE_FCNTL_SIZE_HINT) return SQLITE_OK;
-    int rc = methods_of(file)->xFileControl(real_of(file), op, argument);
+    int rc = shim_control(file, op, argument);
     if (op != SQLITE_FCNTL_VFSNAME || rc != SQLITE_OK) return rc;
     char **text = argument;
     *text = sqlite3_mprintf("crash/%z", *text);
     return *text ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-static int file_sector_size(sqlite3_file *file)
-{
-    return methods_of(file)->xSectorSize(real_of(file));
-}
-
-static int file_characteristics(sqlite3_file *file)
-{
-    return methods_of(file)->xDeviceCharacteristics(real_of(file));
-}
-
 static int file_shm_map(sqlite3_file *file, int page, int size, int extend, void volatile **out)
 {
-    if (dead) return SQLITE_IOERR_SHMMAP;
-    return methods_of(file)->xShmMap(real_of(file), page, size, extend, out);
+    return dead ? SQLITE_IOERR_SHMMAP : shim_shm_map(file, page, size, extend, out);
 }
 
 static int file_shm_lock(sqlite3_file *file, int offset, int n, int flags)
 {
     if (dead && !(flags & SQLITE_SHM_UNLOCK)) return SQLITE_IOERR_SHMLOCK;
-    return methods_of(file)->xShmLock(real_of(file), offset, n, flags);
+    return shim_shm_lock(file, offset, n, flags);
 }
-
-static void file_shm_barrier(sqlite3_file *file)
-{
-    methods_of(file)->xShmBarrier(real_of(file));
-}
-
-static int file_shm_unmap(sqlite3_file *file, int delete)
-{
-    return methods_of(file)->xShmUnmap(real_of(file), delete);
-}
-
-static const sqlite3_io_methods file_methods = {
-    .iVersion = 2,
-    .xClose = file_close,
-    .xRead = file_read,
-    .xWrite = file_write,
-    .xTruncate = file_truncate,
-    .xSync = file_sync,
-    .xFileSize = file_size,
-    .xLock = file_lock,
-    .xUnlock = file_unlock,
-    .xCheckReservedLock = file_check_reserved_lock,
-    .xFileControl = file_control,
-    .xSectorSize = file_sector_size,
-    .xDeviceCharacteristics = file_characteristics,
-    .xShmMap = file_shm_map,
-    .xShmLock = file_shm_lock,
-    .xShmBarrier = file_shm_barrier,
-    .xShmUnmap = file_shm_unmap,
-};
 
 /* ---- methods of the VFS ---------------------------------------------------------------------- */
 
-static int open_kept(shim_file *shim, int flags, int *out)
+static int open_kept(crash_file *one, int flags, int *out)
 {
-    bool is_new = access(shim->path, F_OK) != 0;
+    bool is_new = access(one->path, F_OK) != 0;
     if (is_new && (flags & SQLITE_OPEN_CREATE)) {
         moment when = look();
-        if (when == OUT_NOW) disk_create(shim->path);
+        if (when == OUT_NOW) disk_create(one->path);
         if (when != ON) return SQLITE_CANTOPEN;
     }
-    int rc = real_vfs->xOpen(real_vfs, shim->path, shim->real, flags, out);
+    int rc = real_vfs->xOpen(real_vfs, one->path, one->shim.real, flags, out);
     if (rc != SQLITE_OK) return rc;
-    shim->disk = is_new ? disk_create(shim->path) : disk_at(shim->path);
-    if (!shim->disk) { /* made behind our back: nothing could be said of it */
-        fprintf(stderr, "crash: %s is not known\n", shim->path);
+    one->disk = is_new ? disk_create(one->path) : disk_at(one->path);
+    if (!one->disk) { /* made behind our back: nothing could be said of it */
+        fprintf(stderr, "crash: %s is not known\n", one->path);
         abort();
     }
     return SQLITE_OK;
@@ -330,12 +268,12 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int 
     if (dead) return SQLITE_CANTOPEN;
     if (!path || !(flags & KEPT)) return real_vfs->xOpen(real_vfs, path, file, flags, out);
 
-    shim_file *shim = (shim_file *)file;
-    *shim = (shim_file){.real = (sqlite3_file *)(shim + 1), .path = path};
-    int rc = open_kept(shim, flags, out);
+    crash_file *one = (crash_file *)file;
+    *one = (crash_file){.shim.real = (sqlite3_file *)(one + 1), .path = path};
+    int rc = open_kept(one, flags, out);
     if (rc != SQLITE_OK) return rc;
-    shim->syncs_folder = !(flags & SQLITE_OPEN_MAIN_DB) && (flags & SQLITE_OPEN_CREATE);
-    shim->base.pMethods = &file_methods;
+    one->syncs_folder = !(flags & SQLITE_OPEN_MAIN_DB) && (flags & SQLITE_OPEN_CREATE);
+    file->pMethods = &crash_methods;
     return SQLITE_OK;
 }
 
@@ -360,10 +298,20 @@ static int vfs_access(sqlite3_vfs *vfs, const char *path, int flags, int *out)
 
 void crash_install(void)
 {
+    crash_methods = shim_methods;
+    crash_methods.xRead = file_read;
+    crash_methods.xWrite = file_write;
+    crash_methods.xTruncate = file_truncate;
+    crash_methods.xSync = file_sync;
+    crash_methods.xFileSize = file_size;
+    crash_methods.xLock = file_lock;
+    crash_methods.xCheckReservedLock = file_check_reserved_lock;
+    crash_methods.xFileControl = file_control;
+    crash_methods.xShmMap = file_shm_map;
+    crash_methods.xShmLock = file_shm_lock;
+
     real_vfs = sqlite3_vfs_find(NULL);
-    crash_vfs = *real_vfs; /* what is not about files is the same */
-    crash_vfs.zName = "crash";
-    crash_vfs.szOsFile = (int)sizeof(shim_file) + real_vfs->szOsFile;
+    crash_vfs = shim_vfs_over(real_vfs, "crash", sizeof(crash_file));
     crash_vfs.xOpen = vfs_open;
     crash_vfs.xDelete = vfs_delete;
     crash_vfs.xAccess = vfs_access;

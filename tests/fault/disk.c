@@ -1,3 +1,4 @@
+/* disk.c - a VFS over the default one whose calls fail: any, or writes for which there is no room. */
 #include "faults.h"
 
 #include <stdlib.h>
@@ -5,14 +6,11 @@
 #include <sqlite3.h>
 
 #include "countdown.h"
-
-typedef struct faulty_file {
-    sqlite3_file base;
-    sqlite3_file *real;
-} faulty_file;
+#include "shim.h"
 
 static sqlite3_vfs *real_vfs;
 static sqlite3_vfs faulty_vfs;
+static sqlite3_io_methods faulty_methods;
 static bool counts, counts_writes; /* no calls, where the faults are of another kind */
 
 static bool fails(bool is_write)
@@ -20,37 +18,21 @@ static bool fails(bool is_write)
     return (counts || (counts_writes && is_write)) && countdown_ends();
 }
 
-static sqlite3_file *real_of(sqlite3_file *file)
-{
-    return ((faulty_file *)file)->real;
-}
-
-static int file_close(sqlite3_file *file)
-{
-    sqlite3_file *real = real_of(file);
-    return real->pMethods ? real->pMethods->xClose(real) : SQLITE_OK;
-}
-
 static int file_read(sqlite3_file *file, void *bytes, int n, sqlite3_int64 from)
 {
-    sqlite3_file *real = real_of(file);
-    if (fails(false)) return SQLITE_IOERR_READ;
-    return real->pMethods->xRead(real, bytes, n, from);
+    return fails(false) ? SQLITE_IOERR_READ : shim_read(file, bytes, n, from);
 }
 
 static int file_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 to)
 {
-    sqlite3_file *real = real_of(file);
-    if (!fails(true)) return real->pMethods->xWrite(real, bytes, n, to);
-    real->pMethods->xWrite(real, bytes, n / 2, to);
+    if (!fails(true)) return shim_write(file, bytes, n, to);
+    shim_write(file, bytes, n / 2, to);
     return counts ? SQLITE_IOERR_WRITE : SQLITE_FULL;
 }
 
 static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
-    sqlite3_file *real = real_of(file);
-    if (fails(false)) return SQLITE_IOERR_TRUNCATE;
-    return real->pMethods->xTruncate(real, size);
+    return fails(false) ? SQLITE_IOERR_TRUNCATE : shim_truncate(file, size);
 }
 
 /* Nothing is lost here but by the faults, so nothing waits for a disk. */
@@ -62,94 +44,45 @@ static int file_sync(sqlite3_file *file, int flags)
 
 static int file_size(sqlite3_file *file, sqlite3_int64 *size)
 {
-    sqlite3_file *real = real_of(file);
-    if (fails(false)) return SQLITE_IOERR_FSTAT;
-    return real->pMethods->xFileSize(real, size);
+    return fails(false) ? SQLITE_IOERR_FSTAT : shim_size(file, size);
 }
 
 static int file_lock(sqlite3_file *file, int level)
 {
-    sqlite3_file *real = real_of(file);
-    if (fails(false)) return SQLITE_IOERR_LOCK;
-    return real->pMethods->xLock(real, level);
+    return fails(false) ? SQLITE_IOERR_LOCK : shim_lock(file, level);
 }
 
 /* An unlock that fails is told, and done: SQLite goes on as if it were, as with a real one. */
 static int file_unlock(sqlite3_file *file, int level)
 {
-    sqlite3_file *real = real_of(file);
-    int rc = real->pMethods->xUnlock(real, level);
+    int rc = shim_unlock(file, level);
     return fails(false) ? SQLITE_IOERR_UNLOCK : rc;
 }
 
 static int file_check_lock(sqlite3_file *file, int *out)
 {
-    sqlite3_file *real = real_of(file);
-    if (fails(false)) return SQLITE_IOERR_CHECKRESERVEDLOCK;
-    return real->pMethods->xCheckReservedLock(real, out);
-}
-
-static int file_control(sqlite3_file *file, int op, void *argument)
-{
-    sqlite3_file *real = real_of(file);
-    return real->pMethods->xFileControl(real, op, argument);
-}
-
-static int file_sector(sqlite3_file *file)
-{
-    sqlite3_file *real = real_of(file);
-    return real->pMethods->xSectorSize(real);
-}
-
-static int file_kind(sqlite3_file *file)
-{
-    sqlite3_file *real = real_of(file);
-    return real->pMethods->xDeviceCharacteristics(real);
+    return fails(false) ? SQLITE_IOERR_CHECKRESERVEDLOCK : shim_check_reserved_lock(file, out);
 }
 
 static int file_map(sqlite3_file *file, int region, int size, int extend, void volatile **memory)
 {
-    sqlite3_file *real = real_of(file);
-    if (fails(false)) return SQLITE_IOERR_SHMMAP;
-    return real->pMethods->xShmMap(real, region, size, extend, memory);
+    return fails(false) ? SQLITE_IOERR_SHMMAP : shim_shm_map(file, region, size, extend, memory);
 }
 
 static int file_shared_lock(sqlite3_file *file, int offset, int n, int flags)
 {
-    sqlite3_file *real = real_of(file);
     bool locks = (flags & SQLITE_SHM_LOCK) != 0;
-    if (locks && fails(false)) return SQLITE_IOERR_SHMLOCK;
-    return real->pMethods->xShmLock(real, offset, n, flags);
+    return locks && fails(false) ? SQLITE_IOERR_SHMLOCK : shim_shm_lock(file, offset, n, flags);
 }
-
-static void file_barrier(sqlite3_file *file)
-{
-    sqlite3_file *real = real_of(file);
-    real->pMethods->xShmBarrier(real);
-}
-
-static int file_unmap(sqlite3_file *file, int deletes)
-{
-    sqlite3_file *real = real_of(file);
-    return real->pMethods->xShmUnmap(real, deletes);
-}
-
-/* Version 2: no memory mapping, so that every read is seen. */
-static const sqlite3_io_methods methods = {
-    2,         file_close, file_read,        file_write,      file_truncate, file_sync,
-    file_size, file_lock,  file_unlock,      file_check_lock, file_control,  file_sector,
-    file_kind, file_map,   file_shared_lock, file_barrier,    file_unmap,    NULL,
-    NULL};
 
 static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out)
 {
     (void)vfs;
-    faulty_file *f = (faulty_file *)file;
-    f->base.pMethods = NULL;
-    f->real = (sqlite3_file *)(f + 1);
+    shim_file *shim = (shim_file *)file;
+    *shim = (shim_file){.real = (sqlite3_file *)(shim + 1)};
     if (fails(false)) return SQLITE_CANTOPEN;
-    int rc = real_vfs->xOpen(real_vfs, name, f->real, flags, out);
-    if (rc == SQLITE_OK) f->base.pMethods = &methods;
+    int rc = real_vfs->xOpen(real_vfs, name, shim->real, flags, out);
+    if (rc == SQLITE_OK) file->pMethods = &faulty_methods;
     return rc;
 }
 
@@ -169,12 +102,21 @@ static int vfs_access(sqlite3_vfs *vfs, const char *name, int flags, int *out)
 
 void faults_install_disk(void)
 {
+    faulty_methods = shim_methods;
+    faulty_methods.xRead = file_read;
+    faulty_methods.xWrite = file_write;
+    faulty_methods.xTruncate = file_truncate;
+    faulty_methods.xSync = file_sync;
+    faulty_methods.xFileSize = file_size;
+    faulty_methods.xLock = file_lock;
+    faulty_methods.xUnlock = file_unlock;
+    faulty_methods.xCheckReservedLock = file_check_lock;
+    faulty_methods.xShmMap = file_map;
+    faulty_methods.xShmLock = file_shared_lock;
+
     real_vfs = sqlite3_vfs_find(NULL);
     if (!real_vfs) abort();
-    faulty_vfs = *real_vfs;
-    faulty_vfs.pNext = NULL;
-    faulty_vfs.zName = "faulty";
-    faulty_vfs.szOsFile += (int)sizeof(faulty_file);
+    faulty_vfs = shim_vfs_over(real_vfs, "faulty", sizeof(shim_file));
     faulty_vfs.xOpen = vfs_open;
     faulty_vfs.xDelete = vfs_delete;
     faulty_vfs.xAccess = vfs_access;

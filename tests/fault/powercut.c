@@ -49,18 +49,21 @@
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
+#include "shim.h"
+
 #define EXPORT __attribute__((visibility("default")))
 
 enum { KEPT = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL, CHUNK = 65536 };
 
-typedef struct shim_file {
-    sqlite3_file base;
-    sqlite3_file *real;
+typedef struct kept_file {
+    shim_file shim;
     const char *path;  /* SQLite's, as long as the file is open */
     bool syncs_folder; /* with the next sync */
-} shim_file;
+} kept_file;
 
 static sqlite3_vfs *real_vfs;
+static sqlite3_vfs powercut;
+static sqlite3_io_methods methods;
 
 /* ---- side files ------------------------------------------------------------------------------ */
 
@@ -232,154 +235,53 @@ EXPORT int fsync(int fd)
 
 /* ---- methods of a file ----------------------------------------------------------------------- */
 
-static sqlite3_file *real_of(sqlite3_file *file)
-{
-    return ((shim_file *)file)->real;
-}
-
-static const sqlite3_io_methods *methods_of(sqlite3_file *file)
-{
-    return real_of(file)->pMethods;
-}
-
-static int file_close(sqlite3_file *file)
-{
-    return methods_of(file)->xClose(real_of(file));
-}
-
-static int file_read(sqlite3_file *file, void *bytes, int size, sqlite3_int64 at)
-{
-    return methods_of(file)->xRead(real_of(file), bytes, size, at);
-}
-
-static int file_write(sqlite3_file *file, const void *bytes, int size, sqlite3_int64 at)
-{
-    return methods_of(file)->xWrite(real_of(file), bytes, size, at);
-}
-
-static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
-{
-    return methods_of(file)->xTruncate(real_of(file), size);
-}
-
 static int file_sync(sqlite3_file *file, int flags)
 {
-    shim_file *shim = (shim_file *)file;
-    name folder = folder_of(shim->path);
+    kept_file *kept = (kept_file *)file;
+    name folder = folder_of(kept->path);
     int held = hold(folder.text);
-    int rc = shim->real->pMethods->xSync(shim->real, flags);
-    if (rc == SQLITE_OK && !remember(shim->path, (source){shim->real, -1})) rc = SQLITE_IOERR_FSYNC;
-    if (rc == SQLITE_OK && shim->syncs_folder) {
+    int rc = shim_sync(file, flags);
+    if (rc == SQLITE_OK && !remember(kept->path, (source){file, -1})) rc = SQLITE_IOERR_FSYNC;
+    if (rc == SQLITE_OK && kept->syncs_folder) {
         forget_deleted(folder.text);
-        shim->syncs_folder = false;
+        kept->syncs_folder = false;
     }
     release(held);
     return rc;
 }
 
-static int file_size(sqlite3_file *file, sqlite3_int64 *size)
-{
-    return methods_of(file)->xFileSize(real_of(file), size);
-}
-
-static int file_lock(sqlite3_file *file, int level)
-{
-    return methods_of(file)->xLock(real_of(file), level);
-}
-
-static int file_unlock(sqlite3_file *file, int level)
-{
-    return methods_of(file)->xUnlock(real_of(file), level);
-}
-
-static int file_check_reserved_lock(sqlite3_file *file, int *out)
-{
-    return methods_of(file)->xCheckReservedLock(real_of(file), out);
-}
-
 static int file_control(sqlite3_file *file, int op, void *argument)
 {
-    int rc = methods_of(file)->xFileControl(real_of(file), op, argument);
+    int rc = shim_control(file, op, argument);
     if (op != SQLITE_FCNTL_VFSNAME || rc != SQLITE_OK) return rc;
     char **text = argument;
     *text = sqlite3_mprintf("powercut/%z", *text);
     return *text ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-static int file_sector_size(sqlite3_file *file)
-{
-    return methods_of(file)->xSectorSize(real_of(file));
-}
-
-static int file_characteristics(sqlite3_file *file)
-{
-    return methods_of(file)->xDeviceCharacteristics(real_of(file));
-}
-
-static int file_shm_map(sqlite3_file *file, int page, int size, int extend, void volatile **out)
-{
-    return methods_of(file)->xShmMap(real_of(file), page, size, extend, out);
-}
-
-static int file_shm_lock(sqlite3_file *file, int offset, int n, int flags)
-{
-    return methods_of(file)->xShmLock(real_of(file), offset, n, flags);
-}
-
-static void file_shm_barrier(sqlite3_file *file)
-{
-    methods_of(file)->xShmBarrier(real_of(file));
-}
-
-static int file_shm_unmap(sqlite3_file *file, int delete)
-{
-    return methods_of(file)->xShmUnmap(real_of(file), delete);
-}
-
-static const sqlite3_io_methods file_methods = {
-    .iVersion = 2,
-    .xClose = file_close,
-    .xRead = file_read,
-    .xWrite = file_write,
-    .xTruncate = file_truncate,
-    .xSync = file_sync,
-    .xFileSize = file_size,
-    .xLock = file_lock,
-    .xUnlock = file_unlock,
-    .xCheckReservedLock = file_check_reserved_lock,
-    .xFileControl = file_control,
-    .xSectorSize = file_sector_size,
-    .xDeviceCharacteristics = file_characteristics,
-    .xShmMap = file_shm_map,
-    .xShmLock = file_shm_lock,
-    .xShmBarrier = file_shm_barrier,
-    .xShmUnmap = file_shm_unmap,
-};
-
 /* ---- methods of the VFS ---------------------------------------------------------------------- */
 
 /* A database that has just been opened. */
-static bool meet(shim_file *database, bool is_new)
+static bool meet(const char *path, sqlite3_file *database, bool is_new)
 {
-    const char *path = database->path;
     name wal = joined(path, "-wal"), journal = joined(path, "-journal");
     if (is_new) {
         forget(wal.text);
         forget(journal.text);
-        return remember(path, (source){database->real, -1});
+        return remember(path, (source){database, -1});
     }
     if (exists(side_of(path).text)) return true;
     return remember_closed(wal.text) && remember_closed(journal.text) &&
-           remember(path, (source){database->real, -1});
+           remember(path, (source){database, -1});
 }
 
-static int open_database(shim_file *shim, int flags, int *out)
+static int open_database(const char *path, sqlite3_file *real, int flags, int *out)
 {
-    int held = hold(folder_of(shim->path).text);
-    bool is_new = !exists(shim->path);
-    int rc = real_vfs->xOpen(real_vfs, shim->path, shim->real, flags, out);
-    if (rc == SQLITE_OK && !meet(shim, is_new)) {
-        shim->real->pMethods->xClose(shim->real);
+    int held = hold(folder_of(path).text);
+    bool is_new = !exists(path);
+    int rc = real_vfs->xOpen(real_vfs, path, real, flags, out);
+    if (rc == SQLITE_OK && !meet(path, real, is_new)) {
+        real->pMethods->xClose(real);
         rc = SQLITE_CANTOPEN;
     }
     release(held);
@@ -391,14 +293,14 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int 
     (void)vfs;
     if (!path || !(flags & KEPT)) return real_vfs->xOpen(real_vfs, path, file, flags, out);
 
-    shim_file *shim = (shim_file *)file;
-    *shim = (shim_file){.real = (sqlite3_file *)(shim + 1), .path = path};
+    kept_file *kept = (kept_file *)file;
+    *kept = (kept_file){.shim.real = (sqlite3_file *)(kept + 1), .path = path};
     bool is_database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
-    int rc = is_database ? open_database(shim, flags, out)
-                         : real_vfs->xOpen(real_vfs, path, shim->real, flags, out);
+    int rc = is_database ? open_database(path, kept->shim.real, flags, out)
+                         : real_vfs->xOpen(real_vfs, path, kept->shim.real, flags, out);
     if (rc != SQLITE_OK) return rc;
-    shim->syncs_folder = !is_database && (flags & SQLITE_OPEN_CREATE);
-    shim->base.pMethods = &file_methods;
+    kept->syncs_folder = !is_database && (flags & SQLITE_OPEN_CREATE);
+    file->pMethods = &methods;
     return SQLITE_OK;
 }
 
@@ -413,99 +315,19 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *path, int sync_folder)
     return rc;
 }
 
-static int vfs_access(sqlite3_vfs *vfs, const char *path, int flags, int *out)
-{
-    (void)vfs;
-    return real_vfs->xAccess(real_vfs, path, flags, out);
-}
-
-static int vfs_full_pathname(sqlite3_vfs *vfs, const char *path, int size, char *out)
-{
-    (void)vfs;
-    return real_vfs->xFullPathname(real_vfs, path, size, out);
-}
-
-static void *vfs_dl_open(sqlite3_vfs *vfs, const char *path)
-{
-    (void)vfs;
-    return real_vfs->xDlOpen(real_vfs, path);
-}
-
-static void vfs_dl_error(sqlite3_vfs *vfs, int size, char *text)
-{
-    (void)vfs;
-    real_vfs->xDlError(real_vfs, size, text);
-}
-
-static void (*vfs_dl_sym(sqlite3_vfs *vfs, void *library, const char *symbol))(void)
-{
-    (void)vfs;
-    return real_vfs->xDlSym(real_vfs, library, symbol);
-}
-
-static void vfs_dl_close(sqlite3_vfs *vfs, void *library)
-{
-    (void)vfs;
-    real_vfs->xDlClose(real_vfs, library);
-}
-
-static int vfs_randomness(sqlite3_vfs *vfs, int size, char *out)
-{
-    (void)vfs;
-    return real_vfs->xRandomness(real_vfs, size, out);
-}
-
-static int vfs_sleep(sqlite3_vfs *vfs, int microseconds)
-{
-    (void)vfs;
-    return real_vfs->xSleep(real_vfs, microseconds);
-}
-
-static int vfs_current_time(sqlite3_vfs *vfs, double *now)
-{
-    (void)vfs;
-    return real_vfs->xCurrentTime(real_vfs, now);
-}
-
-static int vfs_get_last_error(sqlite3_vfs *vfs, int size, char *text)
-{
-    (void)vfs;
-    return real_vfs->xGetLastError(real_vfs, size, text);
-}
-
-static int vfs_current_time_int64(sqlite3_vfs *vfs, sqlite3_int64 *now)
-{
-    (void)vfs;
-    return real_vfs->xCurrentTimeInt64(real_vfs, now);
-}
-
-static sqlite3_vfs powercut = {
-    .iVersion = 2,
-    .zName = "powercut",
-    .xOpen = vfs_open,
-    .xDelete = vfs_delete,
-    .xAccess = vfs_access,
-    .xFullPathname = vfs_full_pathname,
-    .xDlOpen = vfs_dl_open,
-    .xDlError = vfs_dl_error,
-    .xDlSym = vfs_dl_sym,
-    .xDlClose = vfs_dl_close,
-    .xRandomness = vfs_randomness,
-    .xSleep = vfs_sleep,
-    .xCurrentTime = vfs_current_time,
-    .xGetLastError = vfs_get_last_error,
-    .xCurrentTimeInt64 = vfs_current_time_int64,
-};
-
 EXPORT int sqlite3_powercut_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
 {
     (void)db;
     (void)message;
     SQLITE_EXTENSION_INIT2(api);
-    if (sqlite3_vfs_find(powercut.zName)) return SQLITE_OK_LOAD_PERMANENTLY;
+    if (sqlite3_vfs_find("powercut")) return SQLITE_OK_LOAD_PERMANENTLY;
+    methods = shim_methods;
+    methods.xSync = file_sync;
+    methods.xFileControl = file_control;
     real_vfs = sqlite3_vfs_find(NULL);
-    powercut.szOsFile = (int)sizeof(shim_file) + real_vfs->szOsFile;
-    powercut.mxPathname = real_vfs->mxPathname;
+    powercut = shim_vfs_over(real_vfs, "powercut", sizeof(kept_file));
+    powercut.xOpen = vfs_open;
+    powercut.xDelete = vfs_delete;
     int rc = sqlite3_vfs_register(&powercut, 0);
     return rc == SQLITE_OK ? SQLITE_OK_LOAD_PERMANENTLY : rc;
 }
