@@ -15,6 +15,7 @@
 
 #include "counter.h"
 
+#include "../fixture.h"
 #include "faults.h"
 
 static const char FILL[] =
@@ -46,16 +47,6 @@ static sqlite3 *open_fresh(const char *journal)
     return db;
 }
 
-static int64_t number(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *row;
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    int64_t n = sqlite3_column_int64(row, 0);
-    sqlite3_finalize(row);
-    return n;
-}
-
 /* Returns whether a fault was met. */
 static bool end_with_fault(const char *journal, const char *begin, const char *end, long n)
 {
@@ -69,9 +60,9 @@ static bool end_with_fault(const char *journal, const char *begin, const char *e
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 
     db = open_file();
-    int64_t there = number(db, "SELECT count(*) FROM plain");
+    int64_t there = fixture_number(db, "SELECT count(*) FROM plain");
     if (rc == SQLITE_OK) assert_int_equal(there, 60);
-    assert_int_equal(number(db, "SELECT ifnull(sum(n), 0) FROM v"), there / 60);
+    assert_int_equal(fixture_number(db, "SELECT ifnull(sum(n), 0) FROM v"), there / 60);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     return met;
 }
@@ -98,19 +89,17 @@ static void a_release_that_says_ok_has_committed(void **state)
     check("SAVEPOINT s", "RELEASE s");
 }
 
-static int enter_folder(void **state)
+static int begin(void **state)
 {
-    static char name[] = "/tmp/counter-commit-XXXXXX";
     faults_install_disk();
     disk_faults.install();
-    *state = mkdtemp(name);
-    return *state ? chdir(name) : -1;
+    return fixture_enter_folder(state);
 }
 
 static int leave_folder(void **state)
 {
     unlink("commit.db");
-    return chdir("/") || rmdir(*state);
+    return fixture_leave_folder(state);
 }
 
 int main(void)
@@ -119,5 +108,5 @@ int main(void)
         cmocka_unit_test(a_commit_that_says_ok_has_committed),
         cmocka_unit_test(a_release_that_says_ok_has_committed),
     };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+    return cmocka_run_group_tests(tests, begin, leave_folder);
 }

@@ -13,6 +13,8 @@
 
 #include "counter.h"
 
+#include "../fixture.h"
+
 static void run(sqlite3 *db, const char *sql, int expected)
 {
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), expected);
@@ -244,18 +246,11 @@ static void a_journal_that_goes_away_while_a_pull_looks_at_it_is_no_error(void *
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-static int enter_folder(void **state)
-{
-    static char name[] = "/tmp/counter-connection-XXXXXX";
-    *state = mkdtemp(name);
-    return *state ? chdir(name) : -1;
-}
-
 static int leave_folder(void **state)
 {
     unlink("main.db");
     unlink("peer.db");
-    return chdir("/") || rmdir(*state);
+    return fixture_leave_folder(state);
 }
 
 int main(void)
@@ -270,5 +265,5 @@ int main(void)
         cmocka_unit_test(a_digest_is_of_one_moment),
         cmocka_unit_test(a_journal_that_goes_away_while_a_pull_looks_at_it_is_no_error),
     };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+    return cmocka_run_group_tests(tests, fixture_enter_folder, leave_folder);
 }

@@ -18,6 +18,8 @@
 
 #include "counter.h"
 
+#include "../fixture.h"
+
 enum { EVERY = 20 };
 
 typedef struct alarm_clock {
@@ -37,16 +39,6 @@ static int ring(void *data)
 static int run(sqlite3 *db, const char *sql)
 {
     return sqlite3_exec(db, sql, NULL, NULL, NULL);
-}
-
-static int64_t number(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *row;
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    int64_t n = sqlite3_column_int64(row, 0);
-    sqlite3_finalize(row);
-    return n;
 }
 
 static sqlite3 *open_pair(void)
@@ -75,10 +67,10 @@ static sqlite3 *open_pair(void)
 /* Everything that a sync could change. */
 static int64_t fingerprint(sqlite3 *db)
 {
-    return number(db, "SELECT (SELECT 1000 * count(*) FROM main.sqlite_master)"
-                      " + (SELECT 1000000 * count(*) FROM peer.sqlite_master)"
-                      " + (SELECT sum(length(n)) FROM main.v_cells)"
-                      " + (SELECT sum(length(n)) FROM peer.v_cells)");
+    return fixture_number(db, "SELECT (SELECT 1000 * count(*) FROM main.sqlite_master)"
+                              " + (SELECT 1000000 * count(*) FROM peer.sqlite_master)"
+                              " + (SELECT sum(length(n)) FROM main.v_cells)"
+                              " + (SELECT sum(length(n)) FROM peer.v_cells)");
 }
 
 static int64_t fingerprint_after(const char *call)
@@ -145,18 +137,11 @@ static void an_interrupted_sync_is_done_whole_or_not_at_all(void **state)
     check("SELECT * FROM counter_sync('peer')");
 }
 
-static int enter_folder(void **state)
-{
-    static char name[] = "/tmp/counter-interrupt-XXXXXX";
-    *state = mkdtemp(name);
-    return *state ? chdir(name) : -1;
-}
-
 static int leave_folder(void **state)
 {
     unlink("interrupt-main.db");
     unlink("interrupt-peer.db");
-    return chdir("/") || rmdir(*state);
+    return fixture_leave_folder(state);
 }
 
 int main(void)
@@ -166,5 +151,5 @@ int main(void)
         cmocka_unit_test(an_interrupted_push_is_done_whole_or_not_at_all),
         cmocka_unit_test(an_interrupted_sync_is_done_whole_or_not_at_all),
     };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+    return cmocka_run_group_tests(tests, fixture_enter_folder, leave_folder);
 }

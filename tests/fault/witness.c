@@ -1,3 +1,4 @@
+/* witness.c - looks at databases, through connections of its own where files are meant. */
 #define _XOPEN_SOURCE 700
 
 #include "witness.h"

@@ -26,6 +26,8 @@
 
 #include "counter.h"
 
+#include "../fixture.h"
+
 enum { FREE = 4, PAIRED = 2, THREADS = FREE + PAIRED, OWN_ROWS = 3, STAGES = 4, WATCHDOG = 60 };
 
 static const char PEER[] = "peer.db";
@@ -366,13 +368,6 @@ static void threads_lose_nothing_in_a_memory_database_of_the_VFS_memdb(void **un
     run_stage(&(stage){.name = "file:/m?vfs=memdb", .journal = "MEMORY"});
 }
 
-static int enter_folder(void **state)
-{
-    static char name[] = "/tmp/counter-threads-XXXXXX";
-    *state = mkdtemp(name);
-    return *state ? chdir(name) : -1;
-}
-
 static int leave_test(void **unused)
 {
     (void)unused;
@@ -380,11 +375,6 @@ static int leave_test(void **unused)
     unlink("delete.db");
     unlink(PEER);
     return 0;
-}
-
-static int leave_folder(void **state)
-{
-    return chdir("/") || rmdir(*state);
 }
 
 int main(void)
@@ -401,5 +391,5 @@ int main(void)
     /* Else every allocation takes one lock, and what comes before and after it is in order by
      * chance. */
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+    return cmocka_run_group_tests(tests, fixture_enter_folder, fixture_leave_folder);
 }
