@@ -21,6 +21,7 @@
  * were repeated. The seed of a world is printed when something is wrong: run_crashes cut 8 SEED
  * plays it again.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,11 +146,18 @@ static void be_killed(world *w)
 
 static void kill_once(world *w, tally *count, bool is_last)
 {
+    int status = 0;
     pid_t child = fork();
+    if (child < 0) {
+        world_fail(w, "no process: %s", strerror(errno));
+        return;
+    }
     if (child == 0) be_killed(w);
     usleep((useconds_t)world_roll(w, KILL_AFTER));
     kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
+    waitpid(child, &status, 0);
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+        world_fail(w, "it ended by itself, with the status %d", status);
     count->in_flight += w->in_flight;
     if (!w->failed && world_open(w)) world_check(w);
     if (!w->failed && world_create(w) && (is_last || world_roll(w, 3) == 0)) world_converge(w);
