@@ -80,6 +80,8 @@ tests: build/tests/threads/test_threads
 
 # ---- concurrency: SECONDS of threads, then as many of processes in each journal mode -------------
 
+SECONDS = 60
+
 concurrency:
 	@tools/setup test
 	@$(MAKE) --no-print-directory all build/tests/threads/test_threads
@@ -109,9 +111,9 @@ fuzz:
 		echo "--- $$target, $(SECONDS) s"; \
 		build/fuzz/fuzz_$$target -max_total_time=$(SECONDS) -max_len=4000 -timeout=30 -verbosity=0 \
 			-print_final_stats=1 -artifact_prefix=build/fuzz/$$target- \
-			build/fuzz/$$target tests/fuzz/corpus/$$target 2>&1 | \
-			grep -E 'executed_units|ERROR|does not hold|SUMMARY' ; \
-		ls build/fuzz/$$target-* 2>/dev/null && exit 1 || true; \
+			build/fuzz/$$target tests/fuzz/corpus/$$target >build/fuzz/$$target.log 2>&1; rc=$$?; \
+		grep -E 'executed_units|ERROR|does not hold|SUMMARY|Test unit written' build/fuzz/$$target.log; \
+		[ $$rc -eq 0 ] || exit $$rc; \
 	done
 
 .PHONY: fuzz

@@ -165,6 +165,18 @@ def test_two_builds_in_two_folders_have_the_same_bytes(tmp_path):
     assert built[0] == built[1]
 
 
+# ---- what `make` tells of itself ----
+
+TOLD = re.findall(r"^#   make (\w+) .*?\b([A-Z]+)=(\d+)", (ROOT / "Makefile").read_text(), re.M)
+assert TOLD
+
+
+@pytest.mark.parametrize("target, name, value", TOLD)
+def test_a_target_does_what_is_told_where_nothing_else_is_asked_for(target, name, value):
+    assert re.search(rf"\b{value}\b", make("-n", target))
+    assert re.search(r"\b4321\b", make("-n", target, f"{name}=4321"))
+
+
 # ---- sqlpkg.json ----
 
 def test_the_package_spec_tells_the_version_and_every_symbol():

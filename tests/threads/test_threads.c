@@ -319,6 +319,7 @@ static void run_stage(stage *in)
     worker workers[THREADS + 1];
     pthread_t threads[THREADS + 1];
     const char *all = getenv("COUNTER_SECONDS");
+    if (all && !*all) all = NULL;
     int64_t rounds = 0, locks = 0, renames = 0;
     sqlite3 *db = create_database(in->name, in->journal), *peer = create_database(PEER, "WAL");
     in->shared = open_database(in->name);
