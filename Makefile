@@ -15,7 +15,7 @@
 #   make crash    power cuts at random moments of three replicas: ROUNDS=10000
 #   make kill     the same with kill -9: ROUNDS=500
 #   make concurrency    threads, then ten processes on one file: SECONDS=60 of each
-#   make coverage   lines and branches that the tests in C and the scripts reach, with faults by place
+#   make coverage   lines and branches that tests in C and scripts reach, with faults by place
 #   make mutation   COUNT=200 small errors in ext/core and ext/store: how many do the tests notice?
 #   make setup    installs what the tests need; make demo and make test do it by themselves
 #   make format   clang-format over all C files

@@ -1,4 +1,4 @@
-/* disk.c - a VFS over the default one whose calls fail: any, or writes for which there is no room. */
+/* disk.c - a VFS over the default one whose calls fail: any, or writes that find no room. */
 #include "faults.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* shim.h - files that pass everything on to those of another VFS, for a VFS that changes some of it.
+/* shim.h - files that pass everything on to those of another VFS, for one that changes some of it.
  *
  * Take shim_methods and shim_vfs_over(), put in what is to be different, and have it call the rest.
  * Memory is not mapped, so that every read is seen.
