@@ -138,10 +138,12 @@ class Crowd:
             self.name = to
         except sqlite3.OperationalError as error:
             taken = f"there is already another table or index with this name: {to}"
-            if not is_lock(error) and not self.renamed(error) and str(error) != taken:
+            if is_lock(error):
+                self.busy += 1
+            elif self.renamed(error) or str(error) == taken:
+                self.find_table(db)
+            else:
                 raise
-            self.busy += 1
-        self.find_table(db)
 
     def alter(self, db):
         """Adds the own counter, counts in it, or drops it."""
