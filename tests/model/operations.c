@@ -53,6 +53,23 @@ const content *operations_contents(void)
 static const char *const NAMES[] = {"increment", "delete", "reset",   "floor", "pull",
                                     "delta",     "copy",   "restore", "fork"};
 
+static bool is_name(const char *word, size_t size)
+{
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (strlen(NAMES[i]) == size && strncmp(NAMES[i], word, size) == 0) return true;
+    return false;
+}
+
+bool operations_are_named(const char *only)
+{
+    for (only += strspn(only, " "); *only; only += strspn(only, " ")) {
+        size_t size = strcspn(only, " ");
+        if (!is_name(only, size)) return false;
+        only += size;
+    }
+    return true;
+}
+
 static void list(operation_kind kind, int file, int with, const char *only, operation *to, int *n)
 {
     if (!*only || strstr(only, NAMES[kind])) to[(*n)++] = (operation){kind, file, with};

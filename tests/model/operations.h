@@ -46,7 +46,10 @@ typedef struct operation {
  * does not raise its sequence number, and each renews the witness. */
 enum { MOST_OPERATIONS = 128, CLOCK_STEP = 400 };
 
-/* All that there are, or those whose names `only` has, parted by blanks. */
+/* Is there an operation for each word of `only`? They are parted by blanks. */
+bool operations_are_named(const char *only);
+
+/* All that there are, or those whose names `only` has. */
 int operations_list(int keys, const char *only, operation to[MOST_OPERATIONS]);
 
 /* "increment b 1", "pull a<-c" */

@@ -162,6 +162,8 @@ int main(int argc, char **argv)
     if (argc > 4) wanted.every = strtoull(argv[4], NULL, 10);
     if (argc > 5) wanted.only = argv[5];
     if (wanted.depth < 1 || wanted.keys < 1 || wanted.keys > MOST_KEYS || !wanted.every) return 2;
+    if (!operations_are_named(wanted.only))
+        return 2; /* else nothing would be tried, and all be well */
     const struct CMUnitTest tests[] = {cmocka_unit_test(
         in_every_state_each_file_shows_what_it_has_counted_and_all_agree_once_they_have_pulled)};
     return cmocka_run_group_tests(tests, NULL, NULL);
