@@ -402,6 +402,7 @@ SELECT counter_id();
 
 -- # a-trusted-witness-says-what-it-sees
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+UPDATE counter_replica SET renewal = 3600000;
 INSERT INTO v VALUES ('x', 1);
 SELECT length(counter_trust_witness());
 --= 36
