@@ -245,9 +245,9 @@ static char *list_missing(ctr_run *run, sqlite3_stmt *row, const char *const *wo
         append_replica(run, out, row);
     }
     sqlite3_finalize(row);
-    sqlite3_str_append(out, "", 0);
-    char *text = sqlite3_str_finish(out);
-    if (!text && run->problem->rc == SQLITE_OK) text = sqlite3_mprintf("");
+    bool whole = sqlite3_str_errcode(out) == SQLITE_OK && run->problem->rc == SQLITE_OK;
+    char *text = sqlite3_str_finish(out); /* NULL, too, if nothing was appended */
+    if (whole && !text) text = sqlite3_mprintf("");
     if (!text) ctr_problem_nomem(run->problem);
     return text;
 }
