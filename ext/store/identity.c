@@ -54,12 +54,12 @@ void ctr_identity_offer_fork(sqlite3 *db, const char *schema, ctr_problem *probl
     ctr_problem offer = {SQLITE_OK, NULL};
     bool mends = problem->rc == SQLITE_CORRUPT_VTAB &&
                  ctr_shape_is_table(db, schema, "counter_replica", &offer);
-    ctr_problem_close(&offer);
-    if (!mends) return;
-    ctr_problem_set(&offer, SQLITE_CORRUPT_VTAB, "%s; SELECT counter_fork('%s') takes a new id",
-                    ctr_problem_text(problem), schema);
-    ctr_problem_close(problem);
-    *problem = offer;
+    if (mends)
+        ctr_problem_set(&offer, SQLITE_CORRUPT_VTAB, "%s; SELECT counter_fork('%s') takes a new id",
+                        ctr_problem_text(problem), schema);
+    bool replaces = mends || (offer.rc & 0xff) == SQLITE_NOMEM;
+    ctr_problem_close(replaces ? problem : &offer);
+    if (replaces) *problem = offer;
 }
 
 int ctr_identity_missing(const char *schema, ctr_problem *problem)
