@@ -93,14 +93,17 @@ static void refuse_same_files(const ctr_cluster *cluster, ctr_problem *problem)
     }
 }
 
-/* What was attached since the cluster was created. */
-static bool is_doubled(ctr_cluster *cluster, int i)
+/* What was attached since the cluster was created. It is not read: under one name nobody can commit
+ * to a file that he reads under another. */
+static bool is_doubled(ctr_cluster *cluster, int i, ctr_problem *problem)
 {
-    const char *other = same_file(cluster, i);
+    ctr_member *member = &cluster->members[i];
     ctr_problem trouble = {SQLITE_OK, NULL};
-    if (!other) return false;
+    const char *other = same_file(cluster, i);
+    if (!other || problem->rc != SQLITE_OK) return false;
+    if (member->streams.out == 0) ctr_member_forget(member);
     ctr_problem_set(&trouble, SQLITE_ERROR, "it is the same file as %s", other);
-    ctr_member_fail(&cluster->members[i], &trouble);
+    ctr_member_blame(member, &trouble, problem);
     return true;
 }
 
@@ -186,8 +189,8 @@ int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem)
 {
     note_transaction(cluster);
     for (int i = 0; i < cluster->n; i++) {
-        ctr_member_look(&cluster->members[i], cluster->birth, &cluster->shape, problem);
-        is_doubled(cluster, i);
+        if (!is_doubled(cluster, i, problem))
+            ctr_member_look(&cluster->members[i], cluster->birth, &cluster->shape, problem);
     }
     return problem->rc;
 }
@@ -200,8 +203,8 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
     for (int i = 0; i < cluster->n; i++) {
         uint64_t bit = (uint64_t)1 << i;
         bool asked = !(failed & bit);
-        if (asked && look_briefly(cluster, i, &cluster->shape, &timeout, problem) &&
-            !is_doubled(cluster, i))
+        if (asked && !is_doubled(cluster, i, problem) &&
+            look_briefly(cluster, i, &cluster->shape, &timeout, problem))
             available |= bit;
     }
     wait_again(cluster, timeout);
@@ -285,8 +288,9 @@ int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem)
     if (!cluster->locked) lock_all(cluster, problem);
     cluster->locked = problem->rc == SQLITE_OK;
     for (int i = 0; i < cluster->n; i++) {
-        ctr_member_look_to_write(&cluster->members[i], cluster->birth, &cluster->shape, problem);
-        is_doubled(cluster, i);
+        if (!is_doubled(cluster, i, problem))
+            ctr_member_look_to_write(&cluster->members[i], cluster->birth, &cluster->shape,
+                                     problem);
     }
     if (cluster->begun) mark_all(cluster, problem);
     return problem->rc;

@@ -320,3 +320,41 @@ INSERT INTO c VALUES ('x', 1);
 UPDATE east.v_cells SET _id = -5;
 SELECT * FROM c;
 --! c: read=ALL needs 2 of 2 replicas, 1 is available: east: a row has the id -5
+
+-- # a-file-that-comes-under-a-second-name-is-one-replica-and-is-written
+PRAGMA main.synchronous = EXTRA;
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east again');
+ATTACH 'east.db' AS again;
+INSERT INTO c VALUES('x', 1);
+BEGIN;
+SELECT * FROM c;
+--= x|1
+INSERT INTO c VALUES('x', 1);
+COMMIT;
+SELECT n FROM east.v;
+--= 2
+SELECT schema, available, reason, rows FROM counter_cluster_status('c');
+--= main|1|NULL|1
+--= east|1|NULL|1
+--= again|0|it is the same file as east|NULL
+INSERT INTO c(c) VALUES('write=ALL');
+INSERT INTO c VALUES('x', 1);
+--! c: write=ALL needs 3 of 3 replicas, 2 are available: again: it is the same file as east
+INSERT INTO c(c) VALUES('read=ALL');
+SELECT * FROM c;
+--! c: read=ALL needs 3 of 3 replicas, 2 are available: again: it is the same file as east
+DETACH again;
+ATTACH 'west.db' AS again;
+CREATE VIRTUAL TABLE again.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO c VALUES('x', 1);
+SELECT * FROM c;
+--= x|3
+DETACH again;
+ATTACH 'east.db' AS again;
+SELECT * FROM c;
+--! c: read=ALL needs 3 of 3 replicas, 2 are available: again: it is the same file as east
+INSERT INTO c(c) VALUES('integrity-check');
+--! c: replica again: it is the same file as east
