@@ -33,13 +33,11 @@ static int cluster_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* SQLite will not tell a table that is dropped how the transaction ends. */
+/* SQLite will not tell a table that is dropped how the transaction ends; nor does it show what such
+ * a table has to say. */
 static int cluster_destroy(sqlite3_vtab *base)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
-    if (!((ctr_table *)base)->cluster->locked) return cluster_disconnect(base);
-    ctr_problem_set(&problem, SQLITE_LOCKED, "it has written in this transaction: COMMIT first");
-    return ctr_table_fail((ctr_table *)base, &problem);
+    return ((ctr_table *)base)->cluster->locked ? SQLITE_LOCKED : cluster_disconnect(base);
 }
 
 static void open_cluster(ctr_table *table, const ctr_options *options, bool is_new,
