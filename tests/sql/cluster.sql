@@ -358,3 +358,188 @@ SELECT * FROM c;
 --! c: read=ALL needs 3 of 3 replicas, 2 are available: again: it is the same file as east
 INSERT INTO c(c) VALUES('integrity-check');
 --! c: replica again: it is the same file as east
+
+-- # what-a-data-centre-lacks-is-said-of-that-data-centre
+ATTACH 'east.db' AS east;
+ATTACH 'west.db' AS west;
+SELECT counter_init('dc1:a');
+--= 4e441b18-adda-384a-ae47-837be078edba
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE west.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+-- as if each had been main once, and had got its name there
+UPDATE east.counter_replica SET name = 'dc2:a';
+UPDATE west.counter_replica SET name = 'dc2:b';
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east west', read=EACH_QUORUM, write=LOCAL_QUORUM);
+CREATE VIRTUAL TABLE temp.away USING counter_cluster(v, replicas='east west', read=LOCAL_QUORUM);
+INSERT INTO c VALUES('x', 1);
+SELECT * FROM c;
+--= x|1
+SELECT schema, dc, rack, available, reason FROM counter_cluster_status('c');
+--= main|dc1|a|1|NULL
+--= east|dc2|a|1|NULL
+--= west|dc2|b|1|NULL
+SELECT * FROM away;
+--! away: read=LOCAL_QUORUM needs 1 of 0 replicas in the data centre of main, 0 are available
+DETACH east;
+SELECT * FROM c;
+--! c: read=EACH_QUORUM needs 2 of 2 replicas in dc2, 1 is available: east: it is not attached
+INSERT INTO c VALUES('x', 1);
+
+-- # a-cluster-compares-keys-of-sixty-four-columns-and-not-of-one-more
+CREATE VIRTUAL TABLE v USING counter(n COUNTER, a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7,
+  c0, c1, c2, c3, c4, c5, c6, c7, d0, d1, d2, d3, d4, d5, d6, d7, e0, e1, e2, e3, e4, e5, e6, e7,
+  f0, f1, f2, f3, f4, f5, f6, f7, g0, g1, g2, g3, g4, g5, g6, g7, h0, h1, h2, h3, h4, h5, h6, h7, i,
+  PRIMARY KEY(a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7,
+  c0, c1, c2, c3, c4, c5, c6, c7, d0, d1, d2, d3, d4, d5, d6, d7, e0, e1, e2, e3, e4, e5, e6, e7,
+  f0, f1, f2, f3, f4, f5, f6, f7, g0, g1, g2, g3, g4, g5, g6, g7, h0, h1, h2, h3, h4, h5, h6, h7, i));
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main');
+--! c: a key of 65 columns; a cluster can have 64 at most
+CREATE VIRTUAL TABLE w USING counter(n COUNTER, a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7,
+  c0, c1, c2, c3, c4, c5, c6, c7, d0, d1, d2, d3, d4, d5, d6, d7, e0, e1, e2, e3, e4, e5, e6, e7,
+  f0, f1, f2, f3, f4, f5, f6, f7, g0, g1, g2, g3, g4, g5, g6, g7, h0, h1, h2, h3, h4, h5, h6, h7,
+  PRIMARY KEY(a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7,
+  c0, c1, c2, c3, c4, c5, c6, c7, d0, d1, d2, d3, d4, d5, d6, d7, e0, e1, e2, e3, e4, e5, e6, e7,
+  f0, f1, f2, f3, f4, f5, f6, f7, g0, g1, g2, g3, g4, g5, g6, g7, h0, h1, h2, h3, h4, h5, h6, h7));
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(w, replicas='main');
+
+-- # a-table-that-no-replica-can-open-makes-no-cluster
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+DROP TABLE v_cells;
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main');
+--! c: the table v cannot be opened in any replica: the stored table v_cells is damaged: it is missing
+
+-- # a-read-only-replica-is-read-and-not-written
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+--@ readonly
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main');
+INSERT INTO c VALUES('x', 1);
+--! c: write=QUORUM needs 1 of 1 replica, 0 are available: main: it is read-only
+SELECT * FROM c;
+--= x|1
+
+-- # a-file-without-counter-tables-is-not-there-yet
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
+INSERT INTO c VALUES('x', 1);
+--! c: write=QUORUM needs 2 of 2 replicas, 1 is available: east: it has no counter tables
+SELECT * FROM c;
+--! c: read=QUORUM needs 2 of 2 replicas, 1 is available: east: it has no counter tables
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO c VALUES('x', 1);
+DROP TABLE east.counter_names;
+SELECT * FROM c;
+--! c: read=QUORUM needs 2 of 2 replicas, 1 is available: east: one of its own tables is missing: it is damaged
+SELECT schema, available, reason FROM counter_cluster_status('c');
+--= main|1|NULL
+--= east|0|one of its own tables is missing: it is damaged
+
+-- # a-replica-whose-schema-changes-under-a-scan-is-not-read-on
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+ATTACH 'east.db' AS east;
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.w USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read=ALL);
+INSERT INTO c VALUES('x', 1);
+SELECT c.k, table_name, d.n FROM c CROSS JOIN counter_pull('phone') CROSS JOIN c AS d;
+--!~ c: read=ALL needs 2 of 2 replicas, 0 are available: main: it has changed while another statement reads it; *
+SELECT c.k, table_name, d.n FROM c CROSS JOIN counter_pull('phone') CROSS JOIN c AS d;
+--= x|w|1
+
+-- # a-stored-key-that-is-NULL-is-damage-of-its-replica
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read=ALL);
+DROP TABLE east.v_cells;
+CREATE TABLE east.v_cells(_id INTEGER PRIMARY KEY, _seq INTEGER, k TEXT, n BLOB, UNIQUE(k));
+INSERT INTO east.v_cells VALUES(7, 1, NULL, x'c103');
+SELECT * FROM c;
+--! c: read=ALL needs 2 of 2 replicas, 1 is available: east: key column k is NULL in row 7
+
+-- # a-cluster-that-has-written-is-not-dropped-before-the-commit
+PRAGMA main.synchronous = EXTRA;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main');
+BEGIN;
+INSERT INTO c VALUES('x', 1);
+DROP TABLE c;
+--! database table is locked
+COMMIT;
+DROP TABLE c;
+SELECT * FROM v;
+--= x|1
+
+-- # the-status-tells-who-does-not-count-and-counts-nothing-against-who-is-away
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='east main');
+SELECT counter_retire('east') IS NOT NULL;
+--= 1
+INSERT INTO c VALUES('x', 1);
+SELECT schema, available, reason, rows, different FROM counter_cluster_status('c');
+--= main|1|NULL|1|0
+--= east|1|retired|1|0
+DETACH east;
+CREATE VIRTUAL TABLE temp.away USING counter_cluster(v, replicas='east main');
+SELECT schema, available, reason, rows, different FROM counter_cluster_status('away');
+--= main|1|NULL|1|0
+--= east|0|it is not attached|NULL|NULL
+INSERT INTO c(c) VALUES('integrity-check');
+--! c: replica east: it is not attached
+ATTACH 'east.db' AS east;
+ATTACH 'west.db' AS west;
+CREATE VIRTUAL TABLE temp.far USING counter_cluster(v, replicas='west east');
+SELECT schema, available, reason, rows, different FROM counter_cluster_status('far');
+--= west|0|it has no counter tables|NULL|NULL
+--= east|1|retired|1|NULL
+
+-- # counters-that-were-dropped-everywhere-are-no-columns-of-a-cluster
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+INSERT INTO v(v) VALUES('drop column m');
+INSERT INTO east.v(v) VALUES('drop column m');
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read=ALL);
+INSERT INTO c VALUES('x', 1);
+SELECT * FROM c;
+--= x|1
+
+-- # a-replica-that-another-connection-writes-is-locked
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', write=ALL);
+--@ connection other
+BEGIN IMMEDIATE;
+--@ connection main
+INSERT INTO c VALUES('x', 1);
+--! c: write=ALL needs 2 of 2 replicas, 1 is available: main: database is locked
+INSERT INTO c(c, k) VALUES('purge below', 'c');
+--! c: write=ALL needs 2 of 2 replicas, 1 is available: main: database is locked
+--@ connection other
+COMMIT;
+--@ connection main
+INSERT INTO c VALUES('x', 1);
+SELECT * FROM c;
+--= x|1
+
+-- # a-sum-of-all-replicas-that-is-too-large-names-the-row
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read=ALL);
+INSERT INTO main.v VALUES('x', 9223372036854775807);
+INSERT INTO east.v VALUES('x', 1);
+SELECT * FROM c;
+--! c: column n of ('x'): integer overflow: the sum of its shards; INSERT of the other sign helps
+INSERT INTO c VALUES('x', -5);
+UPDATE c SET k = 'x', n = n + 1;
+UPDATE c SET k = 'z', n = n + 1;
+--! c: the key of a row cannot be changed
+SELECT * FROM c;
+--= x|9223372036854775804
