@@ -786,6 +786,18 @@ INSERT INTO plain VALUES(1);
 SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
 --= 0
 
+-- # a-change-with-the-key-columns-of-another-table-is-refused
+CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+CREATE TABLE feed AS SELECT table_name, key, column_name, generation, cell, seq, source, key_columns FROM counter_changes(0);
+DELETE FROM feed WHERE cell IS NULL;
+SELECT count(*), count(key_columns) FROM feed;
+--= 1|1
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns) SELECT * FROM feed;
+UPDATE feed SET key_columns = 'k TEXT';
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns) SELECT * FROM feed;
+--! counter_changes: table v: the tables differ in the key: the source has (k TEXT), this file has (k TEXT NOCASE)
+
 -- # a-feed-takes-two-arguments
 SELECT count(*) FROM counter_changes(0, 0, 0);
 --! counter_changes: two arguments at most, since and bucket; upto and key_columns are only shown

@@ -96,3 +96,24 @@ DELETE FROM hit;
 CREATE VIEW pulled AS SELECT * FROM counter_pull('x');
 SELECT * FROM pulled;
 --! unsafe use of virtual table "counter_pull"
+
+-- # a-source-that-went-back-and-counted-again-is-recorded
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('x', 1), ('z', 1);
+SELECT * FROM counter_pull('phone');
+--= v|2|2|0
+-- as if phone had been younger then, and had been restored since
+UPDATE counter_sources SET number = number + 100;
+INSERT INTO phone.v VALUES('x', 1), ('y', 1);
+SELECT rows_changed, conflicts FROM counter_pull('phone');
+--= 2|2
+SELECT "table", "key", "column", id = counter_id('phone'), clock, value, their_clock, their_value, why FROM counter_conflicts ORDER BY "key";
+--= v|('x')|n|1|1|1|2|2|source
+--= v|('y')|n|1|NULL|NULL|1|1|source
+INSERT INTO v VALUES('z', 1);
+SELECT * FROM v;
+--= x|2
+--= z|2
+--= y|1

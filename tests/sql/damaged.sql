@@ -288,3 +288,23 @@ INSERT INTO v(v) VALUES('integrity-check');
 DELETE FROM counter_tables;
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: the table is missing in counter_tables
+
+-- # a-file-has-one-identity
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE two AS SELECT * FROM counter_replica UNION ALL SELECT * FROM counter_replica;
+DROP TABLE counter_replica;
+ALTER TABLE two RENAME TO counter_replica;
+INSERT INTO v VALUES('x', 1);
+--!~ v: counter_replica is damaged: it has more than one row*
+SELECT counter_id();
+--! counter_id: counter_replica is damaged: it has more than one row
+
+-- # integrity-check-is-not-for-a-trigger-of-the-table-that-it-checks
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TRIGGER t AFTER INSERT ON v_cells BEGIN INSERT INTO v(v) VALUES('integrity-check'); END;
+INSERT INTO v VALUES('x', 1);
+--! v: v: integrity-check: a trigger on a stored table cannot check it, for its row is half-way there
+SELECT * FROM v;
+DROP TRIGGER t;
+INSERT INTO v VALUES('x', 1);
+INSERT INTO v(v) VALUES('integrity-check');

@@ -445,3 +445,26 @@ SELECT counter_trust_witness();
 --! counter_trust_witness: main is 'dc1:rack1' and looks like a copy of the file that counts under that name: SELECT counter_fork('main') gives it a new random id
 INSERT INTO v VALUES ('x', 1);
 --! v: main is 'dc1:rack1' and does not count, for another file may count under that name (copy): SELECT counter_fork('main') gives it a new random id
+
+-- # an-ordinary-table-of-an-attached-file-counts-under-the-id-of-that-file
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE phone.page(path TEXT PRIMARY KEY, views);
+INSERT INTO phone.page VALUES('/', NULL), ('/a', NULL);
+UPDATE phone.page SET views = counter_inc(views, 1, counter_id('phone'));
+BEGIN;
+INSERT INTO phone.v VALUES('x', 1);
+UPDATE phone.page SET views = counter_inc(views, 1, counter_id('phone')) WHERE path = '/';
+COMMIT;
+SELECT path, value, id = counter_id('phone') AND id <> counter_id() FROM phone.page, counter_shards(views);
+--= /|2|1
+--= /a|1|1
+SELECT DISTINCT state FROM counter_identity('phone');
+--= current
+-- as if the file had been copied and the copy had been attached
+UPDATE phone.counter_replica SET inode = 1, birth = 1, number = number + 100;
+UPDATE phone.page SET views = counter_inc(views, 1, counter_id('phone'));
+SELECT path, count(*), sum(value) FROM phone.page, counter_shards(views) GROUP BY path;
+--= /|2|3
+--= /a|2|2

@@ -82,6 +82,113 @@ UPDATE phone.counter_replica SET names = 2;
 SELECT * FROM counter_pull('phone');
 --!~ counter_pull: *counter_names is damaged
 
+-- # a-holder-that-meets-counts-of-a-later-epoch-counts-no-more
+ATTACH 'phone.db' AS phone;
+SELECT counter_init('dc1:rack1');
+--= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+-- who has taken over the name counts with clocks from 2^32 on
+INSERT INTO phone.v VALUES('x', 1);
+UPDATE phone.v_cells SET n = counter_merge(n, (SELECT counter_collect('4c5128aa-402c-31c8-9fc0-6c27b0f53f93', 4294967297, 5)));
+SELECT * FROM counter_pull('phone');
+--= v|1|1|0
+SELECT * FROM v;
+--= x|6
+INSERT INTO v VALUES('x', 1);
+--! v: main is 'dc1:rack1' and does not count any more, for another file has taken over that name: SELECT counter_fork('main') gives it a new random id
+SELECT refuses FROM counter_identity();
+--= replaced
+SELECT count(*) FROM counter_conflicts;
+--= 0
+SELECT length(counter_fork());
+--= 36
+INSERT INTO v VALUES('x', 1);
+SELECT * FROM v;
+--= x|7
+
+-- # of-several-that-are-to-take-over-a-name-the-lost-one-is-told-by-its-holder
+SELECT counter_init('dc1:rack1', 'pending');
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+-- phone has pulled from another file that is to take over the name
+INSERT INTO phone.counter_sources(holder, id, epoch, name, pending)
+  VALUES(x'aa000000000040008000000000000001', x'4c5128aa402c31c8a03f6c27b0f53f93', 1, 'dc1:rack1', 1);
+SELECT * FROM counter_pull('phone');
+--= v|0|0|0
+SELECT counter_lost('4c5128aa-402c-31c8-9fc0-6c27b0f53f93');
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+INSERT INTO v VALUES('x', 1);
+--!~ *does not count yet: *pull from*
+SELECT counter_lost(counter_id());
+--! counter_lost: this is the id of every file that is to take over 'dc1:rack1': tell the one that is lost by its holder in counter_sources, such as counter_lost('aa000000-0000-4000-8000-000000000001')
+SELECT counter_lost('aa000000-0000-4000-8000-000000000001');
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+SELECT * FROM counter_pull('phone');
+--= v|0|0|0
+INSERT INTO v VALUES('x', 1);
+SELECT count(*) FROM counter_sources WHERE lost > 0;
+--= 2
+-- another one of which nobody knows more than that there was one
+SELECT counter_lost(counter_id());
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+SELECT count(*), sum(pending) FROM counter_sources WHERE lost > 0;
+--= 3|2
+UPDATE phone.counter_sources SET epoch = -1;
+SELECT * FROM counter_pull('phone');
+--!~ counter_pull: *counter_sources is damaged
+
+-- # a-name-is-taken-over-only-when-all-that-was-counted-before-is-elsewhere
+SELECT counter_init('dc1:rack1', 'pending');
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+SELECT counter_lost('4c5128aa-402c-31c8-9fc0-6c27b0f53f93') IS NOT NULL;
+--= 1
+SELECT * FROM counter_pull('phone');
+--= v|0|0|0
+CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v(k, n) VALUES('x', 1), ('y', 1);
+INSERT INTO w VALUES('z', 1);
+-- as if phone had been told of the new epoch by others, and of nothing else
+INSERT INTO phone.counter_names SELECT * FROM counter_names;
+SELECT * FROM counter_pull('phone');
+--= v|0|0|0
+SELECT counter_promote();
+--!~ counter_promote: main cannot take over 'dc1:rack1' yet: let it pull from here, then pull from it: *
+SELECT count(*) FROM counter_push('phone');
+--= 2
+INSERT INTO v(k, n) VALUES('x', 1);
+SELECT count(*) FROM counter_pull('phone');
+--= 2
+SELECT counter_promote();
+--!~ counter_promote: *let it pull from here, then pull from it: *
+-- what has begun a new life elsewhere holds all that was before
+INSERT INTO phone.v(v, k) VALUES('reset', 'x');
+DELETE FROM phone.v WHERE k = 'y';
+UPDATE v_cells SET m = (SELECT counter_collect('4c5128aa-402c-31c8-a03f-6c27b0f53f93', 4294967296, 1)) WHERE k = 'y';
+SELECT count(*) FROM counter_pull('phone');
+--= 2
+SELECT counter_promote();
+--= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
+SELECT * FROM v;
+--= x|0|0
+
+-- # a-name-that-was-replaced-as-often-as-can-be-counted-is-replaced-no-more
+SELECT counter_init('dc1:rack1', 'pending');
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.counter_names VALUES('dc1:rack1', 2147483647);
+UPDATE phone.counter_replica SET names = 1;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: 'dc1:rack1' has no epoch left: it was replaced 2147483647 times
+
 -- # what-is-refused
 SELECT counter_init('dc1:rack1', 'soon');
 --! counter_init: the second argument must be 'pending', not TEXT 'soon'

@@ -36,3 +36,20 @@ SELECT * FROM counter_size();
 UPDATE v_cells SET a = x'00' WHERE k = 'x';
 SELECT * FROM counter_size('v');
 --!~ counter_size: column a of ('x'): the cell *
+
+-- # ids-with-as-many-cells-are-in-the-order-of-their-bytes
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('x', 1), ('y', 1), ('z', 1);
+UPDATE phone.v_cells SET n = counter_inc(n, 1, 'ffffffff-0000-4000-8000-000000000001');
+UPDATE phone.v_cells SET n = counter_inc(n, 1, '00000000-0000-4000-8000-000000000002') WHERE k = 'y';
+UPDATE phone.v_cells SET n = counter_inc(n, 1, '00000000-0000-4000-8000-000000000001') WHERE k = 'z';
+UPDATE phone.v_cells SET n = counter_inc(n, 1, '00000000-0000-4000-8000-000000000003') WHERE k <> 'x';
+SELECT CASE id WHEN counter_id('phone') THEN 'random' ELSE id END, cells FROM counter_ids('v', 'phone') WHERE cells < 3;
+--= 00000000-0000-4000-8000-000000000003|2
+--= 00000000-0000-4000-8000-000000000001|1
+--= 00000000-0000-4000-8000-000000000002|1
+SELECT cells FROM counter_ids('v', 'phone') LIMIT 2;
+--= 3
+--= 3
