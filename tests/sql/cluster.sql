@@ -543,3 +543,45 @@ UPDATE c SET k = 'z', n = n + 1;
 --! c: the key of a row cannot be changed
 SELECT * FROM c;
 --= x|9223372036854775804
+
+-- # a-number-that-no-text-key-is-equal-to-is-looked-for-in-all-replicas
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
+INSERT INTO c VALUES('12', 1), ('x', 1);
+SELECT n FROM c WHERE k = 99;
+SELECT n FROM c WHERE k = 12;
+--= 1
+SELECT n FROM c WHERE k = 12.0;
+UPDATE c SET n = n + 1 WHERE k = 99;
+UPDATE c SET n = n + 1 WHERE k = 12;
+SELECT * FROM east.v;
+--= 12|2
+--= x|1
+
+-- # a-leader-that-proves-to-have-a-twin-makes-way-within-the-statement
+PRAGMA main.synchronous = EXTRA;
+SELECT counter_init('dc1:a');
+--= 4e441b18-adda-384a-ae47-837be078edba
+ATTACH 'east.db' AS east;
+ATTACH 'west.db' AS west;
+PRAGMA east.synchronous = EXTRA;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE west.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east west');
+INSERT INTO c VALUES('x', 1), ('y', 1);
+-- main has counted there, says east, and main knows nothing of it
+UPDATE east.v_cells SET n = (SELECT counter_collect('4e441b18-adda-384a-ae47-837be078edba', 9, 9)) WHERE k = 'x';
+INSERT INTO c VALUES('y', 1), ('x', 1);
+SELECT k, CASE id WHEN counter_id() THEN 'main' WHEN counter_id('east') THEN 'east' END AS who, clock, value FROM main.v_cells, counter_shards(n) ORDER BY 1, 2;
+--= x|main|1|1
+--= y|main|2|2
+SELECT refuses FROM counter_identity();
+--= conflict
+SELECT * FROM c;
+--= x|10
+--= y|2
+INSERT INTO main.v VALUES('x', 1);
+--!~ v: main is 'dc1:a' and does not count, *(conflict): *

@@ -259,3 +259,13 @@ SELECT counter_value(views) FROM page;
 -- # version-is-that-of-the-header
 SELECT counter_version();
 --= 0.1.0
+
+-- # blobs-that-are-zeros-by-their-length-alone-are-blobs
+SELECT counter_value(zeroblob(20));
+--! counter_value: the cell is no counter cell: BLOB x'0000000000000000000000000000000000000000'
+SELECT counter_json(counter_inc(NULL, 1, zeroblob(16)));
+--= {"life":1,"value":1,"shards":[{"id":"00000000-0000-0000-0000-000000000000","clock":1,"value":1}]}
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+UPDATE v SET _n = zeroblob(24);
+--! v: column _n cannot be written

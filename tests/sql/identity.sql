@@ -468,3 +468,12 @@ UPDATE phone.page SET views = counter_inc(views, 1, counter_id('phone'));
 SELECT path, count(*), sum(value) FROM phone.page, counter_shards(views) GROUP BY path;
 --= /|2|3
 --= /a|2|2
+
+-- # a-witness-at-its-end-is-no-witness
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+UPDATE counter_replica SET number = 4611686018427387904, inode = 1, birth = 1;
+INSERT INTO v VALUES('x', 1);
+--! v: the witness of main is at its end, somebody must have forged it: remove the attribute user.sqlite-counter of the file, then SELECT counter_fork('main')
+SELECT * FROM v;
+--= x|1

@@ -417,3 +417,23 @@ CREATE TRIGGER never AFTER UPDATE ON v_cells WHEN 0 BEGIN INSERT INTO v(k, n) VA
 UPDATE v SET n = n + 1 WHERE k = 'a';
 SELECT * FROM v;
 --= a|11
+
+-- # what-waits-to-be-written-is-found-by-a-table-that-is-connected-anew
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1), ('y', 1);
+BEGIN;
+INSERT INTO v VALUES('x', 1);
+INSERT INTO v VALUES('z', 1);
+PRAGMA writable_schema = RESET;
+INSERT INTO v VALUES('x', 1);
+INSERT INTO v VALUES('z', 1);
+SELECT * FROM v;
+--= x|3
+--= y|1
+--= z|2
+COMMIT;
+SELECT * FROM v;
+--= x|3
+--= y|1
+--= z|2
+INSERT INTO v(v) VALUES('integrity-check');
