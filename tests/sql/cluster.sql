@@ -585,3 +585,29 @@ SELECT * FROM c;
 --= y|2
 INSERT INTO main.v VALUES('x', 1);
 --!~ v: main is 'dc1:a' and does not count, *(conflict): *
+
+-- # keys-without-a-type-are-compared-as-values-are-and-options-may-stand-in-lines
+CREATE VIRTUAL TABLE v USING counter(k, j, n COUNTER, PRIMARY KEY(k, j));
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE east.v USING counter(k, j, n COUNTER, PRIMARY KEY(k, j));
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main', replicas='main');
+--! c: replicas is given twice
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v,	replicas
+ =	'main east'	, read_repair =
+none,	read='ALL');
+INSERT INTO c VALUES(1, 1.5, 1), (1, 'a', 1), (1, x'61', 1), ('1', 1, 1), (x'', '', 1), (1, 1, 1);
+INSERT INTO east.v VALUES(1, 1.5, 1), (1, 'a', 1), (1, x'61', 1), ('1', 1, 1), (x'', '', 1), (1, 1, 1), (1, 'b', 1), (1, '', 1), (1, x'', 1), (1.25, 1, 1);
+SELECT typeof(k), typeof(j), k, j, n FROM c;
+--= integer|integer|1|1|2
+--= integer|real|1|1.5|2
+--= integer|text|1||1
+--= integer|text|1|a|2
+--= integer|text|1|b|1
+--= integer|blob|1||1
+--= integer|blob|1|a|2
+--= real|integer|1.25|1|1
+--= text|integer|1|1|2
+--= blob|text|||2
+SELECT schema, rows, different FROM counter_cluster_status('c');
+--= main|6|0
+--= east|10|10

@@ -308,3 +308,48 @@ SELECT * FROM v;
 DROP TRIGGER t;
 INSERT INTO v VALUES('x', 1);
 INSERT INTO v(v) VALUES('integrity-check');
+
+-- # what-a-source-says-of-itself-is-in-its-range
+SELECT counter_init('dc1:rack1');
+--= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+UPDATE phone.counter_replica SET names = 7;
+INSERT INTO phone.counter_names VALUES('dc1:rack1', 2147483648);
+SELECT * FROM counter_pull('phone');
+--!~ counter_pull: *counter_names is damaged
+UPDATE phone.counter_names SET epoch = 1, name = 'dc1';
+SELECT * FROM counter_pull('phone');
+--!~ counter_pull: *counter_names is damaged
+DELETE FROM phone.counter_names;
+UPDATE phone.counter_replica SET epoch = 2147483648;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: the giving file: counter_replica is damaged: epoch 2147483648
+UPDATE phone.counter_replica SET epoch = 0, turn = 4;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: the giving file: counter_replica is damaged: turn 4
+UPDATE phone.counter_replica SET turn = 0, number = 0;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: the giving file: counter_replica is damaged: the witness has the number 0
+UPDATE phone.counter_replica SET number = 4611686018427387905;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: the giving file: counter_replica is damaged: the witness has the number 4611686018427387905
+UPDATE phone.counter_replica SET number = 5, id = NULL;
+--! NOT NULL constraint failed: counter_replica.id
+UPDATE phone.counter_replica SET id = x'00';
+SELECT * FROM counter_pull('phone');
+--! counter_pull: the giving file: counter_replica is damaged: an id of 1 bytes instead of 16
+UPDATE phone.counter_replica SET id = randomblob(16), holder = x'';
+SELECT * FROM counter_pull('phone');
+--! counter_pull: the giving file: counter_replica is damaged: its holder
+UPDATE phone.counter_replica SET holder = id, number = 5;
+UPDATE phone.counter_tables SET token = x'01';
+SELECT * FROM counter_pull('phone');
+--! counter_pull: counter_tables is damaged: the token of v is not 16 bytes
+UPDATE phone.counter_tables SET token = x'';
+SELECT * FROM counter_pull('phone');
+--! counter_pull: counter_tables is damaged: the token of v is not 16 bytes
+UPDATE phone.counter_tables SET token = randomblob(16), birth = '';
+SELECT * FROM counter_pull('phone');
+--! counter_pull: counter_tables is damaged: a table without a name

@@ -628,3 +628,22 @@ SELECT typeof(at), at = 9007199254740992.0 FROM v_floors;
 INSERT INTO v VALUES(9007199254740993, 1);
 SELECT n FROM v;
 --= 6
+
+-- # a-floor-is-of-the-kind-of-its-column
+CREATE VIRTUAL TABLE v USING counter(i INTEGER, r REAL, t TEXT, b BLOB, x, n COUNTER, PRIMARY KEY(i, r, t, b, x));
+INSERT INTO v(v, i) VALUES('purge below', 'x');
+--! v: a floor of column i INTEGER must be a value of that kind, not ('x')
+INSERT INTO v(v, r) VALUES('purge below', x'00');
+--! v: a floor of column r REAL must be a value of that kind, not (x'00')
+INSERT INTO v(v, r) VALUES('purge below', '2');
+INSERT INTO v(v, r) VALUES('purge below', 2.5);
+INSERT INTO v(v, t) VALUES('purge below', x'00');
+--! v: a floor of column t TEXT must be a value of that kind, not (x'00')
+INSERT INTO v(v, t) VALUES('purge below', 5);
+INSERT INTO v(v, b) VALUES('purge below', 5);
+INSERT INTO v(v, x) VALUES('purge below', 'x');
+SELECT * FROM counter_floors('v');
+--= r|2.5
+--= t|5
+--= b|5
+--= x|x

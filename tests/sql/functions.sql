@@ -269,3 +269,13 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 UPDATE v SET _n = zeroblob(24);
 --! v: column _n cannot be written
+
+-- # values-are-shown-in-part-and-no-letter-in-halves
+SELECT counter_value('aäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüß');
+--! counter_value: the cell must be a BLOB or NULL, not TEXT 'aäöüßäöüßäöüßäöüßäöü...'
+SELECT counter_value('äöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüßäöüß');
+--! counter_value: the cell must be a BLOB or NULL, not TEXT 'äöüßäöüßäöüßäöüßäöüß...'
+SELECT counter_value(x'');
+--! counter_value: the cell is no counter cell: BLOB x''
+SELECT counter_inc(NULL, zeroblob(3));
+--! counter_inc: n must be an INTEGER, not BLOB x'000000'

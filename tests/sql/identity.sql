@@ -477,3 +477,19 @@ INSERT INTO v VALUES('x', 1);
 --! v: the witness of main is at its end, somebody must have forged it: remove the attribute user.sqlite-counter of the file, then SELECT counter_fork('main')
 SELECT * FROM v;
 --= x|1
+
+-- # what-is-no-name-of-a-file-and-no-mark-of-one
+SELECT counter_init('dc1:a' || char(0) || 'b');
+--! counter_init: the name must be dc:rack, both non-empty and 255 bytes at most, not TEXT 'dc1:a'
+SELECT counter_init('dc1:' || hex(zeroblob(200)));
+--! counter_init: the name must be dc:rack, both non-empty and 255 bytes at most, not TEXT 'dc1:000000000000000000000000000000000000...'
+SELECT counter_init('dc1:a', 5);
+--! counter_init: the second argument must be 'pending', not INTEGER 5
+SELECT counter_init('dc1:a', NULL);
+--! counter_init: the second argument must be 'pending', not NULL
+SELECT counter_init(NULL, 'pending');
+--! counter_init: the name must be dc:rack, both non-empty and 255 bytes at most, not NULL
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a.0');
+--! counter_mark: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT '00000000-0000-0000-0000-00000000000a.0'
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a.', 0, 1);
+--! counter_seen: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT '00000000-0000-0000-0000-00000000000a.'

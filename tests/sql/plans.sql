@@ -179,3 +179,52 @@ SELECT a.k, b.k FROM v AS a JOIN v AS b ON b.k = a.k + 1;
 --= 2|3
 SELECT (SELECT n FROM v WHERE k = 2), n FROM v WHERE k = 3;
 --= 10|100
+
+-- # of-several-conditions-on-one-column-each-holds
+CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE, j INTEGER, n COUNTER, PRIMARY KEY(k, j));
+INSERT INTO v VALUES('a', 1, 1), ('B', 2, 2), ('b', 3, 3), ('c', 1, 4);
+SELECT n FROM v WHERE k = 'b' AND k = 'B' AND j > 1 AND j > 2 AND j < 9 AND j < 8;
+--= 3
+SELECT n FROM v WHERE k = 'b' COLLATE BINARY;
+--= 3
+SELECT n FROM v WHERE k >= 'B' AND k >= 'b' AND k < 'C' AND k < 'c' ORDER BY k, j;
+--= 2
+--= 3
+SELECT n FROM v ORDER BY j, k;
+--= 1
+--= 4
+--= 2
+--= 3
+SELECT n FROM v WHERE k = 'b' ORDER BY k, j, n;
+--= 2
+--= 3
+
+-- # arguments-of-functions-that-give-rows-are-asked-for-equality-alone
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+SELECT count(*) FROM v_cells, counter_shards(v_cells.n) AS s WHERE s.cell > x'00' AND s.cell = n;
+--= 1
+SELECT count(*) FROM counter_shards WHERE cell > x'00';
+--! counter_shards: one argument is needed, a cell
+SELECT count(*) FROM counter_changes(0) WHERE since > -1 AND since < 5;
+--= 1
+SELECT count(*) FROM counter_ids('v') WHERE "table" > 'a';
+--= 1
+SELECT t.column1, i.cells FROM (VALUES('v')) AS t LEFT JOIN counter_ids(t.column1) AS i;
+--= v|1
+SELECT t.column1, i.cells FROM counter_ids(t.column1) AS i, (VALUES('v')) AS t;
+--= v|1
+SELECT rows FROM counter_size('v') WHERE "table" = 'v';
+--= 1
+SELECT count(*) FROM counter_changes(0, '1/');
+--! counter_changes: bucket must be TEXT such as '3/64', from counter_digests, not TEXT '1/'
+SELECT count(*) FROM counter_changes(0, '/4');
+--! counter_changes: bucket must be TEXT such as '3/64', from counter_digests, not TEXT '/4'
+SELECT count(*) FROM counter_changes(0, '1:4');
+--! counter_changes: bucket must be TEXT such as '3/64', from counter_digests, not TEXT '1:4'
+SELECT count(*) FROM counter_changes(0, '1/a');
+--! counter_changes: bucket must be TEXT such as '3/64', from counter_digests, not TEXT '1/a'
+SELECT count(*) FROM counter_changes(0, 'a/4');
+--! counter_changes: bucket must be TEXT such as '3/64', from counter_digests, not TEXT 'a/4'
+SELECT count(*) FROM counter_changes(0, '');
+--! counter_changes: bucket must be TEXT such as '3/64', from counter_digests, not TEXT ''

@@ -247,3 +247,23 @@ INSERT INTO v(k, b, request_id) VALUES (1.5, 1, 'r');
 --! v: the request TEXT 'r' was taken before and asked for x'6100': a 1, now it asks for 1.5: b 1
 SELECT hex(k), a, b FROM v;
 --= 6100|1|0
+
+-- # requests-are-forgotten-by-a-number-and-told-apart-behind-a-zero
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main');
+INSERT INTO v(v) VALUES('forget requests 1a');
+--! v: unknown command TEXT 'forget requests 1a'; there are 'integrity-check', 'purge below', 'add column <counter>', 'drop column <counter>', 'forget requests <n>', 'reset', 'reset <counter>' and 'delete <counter>'
+INSERT INTO v(v) VALUES('forget requests /');
+--! v: unknown command TEXT 'forget requests /'; there are 'integrity-check', 'purge below', 'add column <counter>', 'drop column <counter>', 'forget requests <n>', 'reset', 'reset <counter>' and 'delete <counter>'
+INSERT INTO v(v) VALUES('forget requests 99999999999999999999');
+--! v: unknown command TEXT 'forget requests 99999999999999999999'; there are 'integrity-check', 'purge below', 'add column <counter>', 'drop column <counter>', 'forget requests <n>', 'reset', 'reset <counter>' and 'delete <counter>'
+INSERT INTO v(v) VALUES('forget requests ');
+--! v: unknown command TEXT 'forget requests '; there are 'integrity-check', 'purge below', 'add column <counter>', 'drop column <counter>', 'forget requests <n>', 'reset', 'reset <counter>' and 'delete <counter>'
+INSERT INTO c(c) VALUES('forget requests 1');
+--! c: a cluster remembers no requests
+INSERT INTO v(k, n, request_id) VALUES('a' || char(0) || 'b', 1, 'r');
+INSERT INTO v(k, n, request_id) VALUES('a' || char(0) || 'c', 1, 'r');
+--! v: the request TEXT 'r' was taken before and asked for CAST(x'610062' AS TEXT): n 1, now it asks for CAST(x'610063' AS TEXT): n 1
+INSERT INTO v(v, k, n, request_id) VALUES('reset', 'x', 1, 'q');
+INSERT INTO v(v, k, request_id) VALUES('delete n', 'x', 'w');
+--! v: a request_id goes with an INSERT that adds, or with 'reset'; 'delete n' counts nothing, and cannot do so twice

@@ -53,3 +53,9 @@ SELECT CASE id WHEN counter_id('phone') THEN 'random' ELSE id END, cells FROM co
 SELECT cells FROM counter_ids('v', 'phone') LIMIT 2;
 --= 3
 --= 3
+
+-- # keys-are-as-long-as-their-bytes-and-numbers-eight
+CREATE VIRTUAL TABLE v USING counter(i INTEGER, r REAL, t TEXT, b BLOB, n COUNTER, PRIMARY KEY(i, r, t, b));
+INSERT INTO v VALUES(1, 1.5, 'xy', x'616263', 1);
+SELECT rows, bytes - (SELECT length(n) FROM v_cells) FROM counter_size('v');
+--= 1|21
