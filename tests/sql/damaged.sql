@@ -353,3 +353,36 @@ SELECT * FROM counter_pull('phone');
 UPDATE phone.counter_tables SET token = randomblob(16), birth = '';
 SELECT * FROM counter_pull('phone');
 --! counter_pull: counter_tables is damaged: a table without a name
+
+-- # a-stored-table-has-one-key-and-one-row-id
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, _seq INTEGER, k TEXT, n BLOB, UNIQUE(k DESC));
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: its UNIQUE constraint descends
+DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, _seq INTEGER, k TEXT, j TEXT, n BLOB, UNIQUE(k), UNIQUE(j));
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: it has two UNIQUE constraints
+DROP TABLE v_cells;
+CREATE TABLE v_cells(_id TEXT PRIMARY KEY, _seq INTEGER, k TEXT, n BLOB, UNIQUE(k));
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: its row id is not _id
+DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, _seq INTEGER, k TEXT, n BLOB, UNIQUE(k, n));
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: it has no counter
+DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, _seq INTEGER, k TEXT, n BLOB, UNIQUE(_seq, k));
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: it has no UNIQUE constraint over the key
+DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INT PRIMARY KEY, _seq INTEGER, k TEXT, n BLOB, UNIQUE(k));
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: its row id is not _id
+DROP TABLE v_cells;
+CREATE TABLE other(x);
+CREATE INDEX v_cells ON other(x);
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: it is not an ordinary table but a index

@@ -410,3 +410,33 @@ SELECT * FROM counter_push('phone');
 COMMIT;
 SELECT * FROM counter_push('phone');
 --= v|1|1|0
+
+-- # a-second-pull-finds-keys-of-each-type-where-the-first-has-left-them
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(r REAL, t TEXT, b, n COUNTER, PRIMARY KEY(r, t, b));
+INSERT INTO phone.v VALUES(1.5, '', x'', 1), (1.5, 'a', 'a', 1), (1.5, 'a', x'61', 1), (2.5, 'b', 1, 1), (2.5, 'b', 1.5, 1), (2.5, 'bc', '', 1);
+SELECT rows_changed FROM counter_pull('phone');
+--= 6
+INSERT INTO phone.v SELECT r, t, b, 1 FROM phone.v;
+UPDATE counter_peers SET mark = 0;
+SELECT rows_changed FROM counter_pull('phone');
+--= 6
+INSERT INTO phone.v SELECT r, t, b, 1 FROM phone.v;
+UPDATE counter_peers SET mark = 0;
+SELECT rows_changed FROM counter_pull('phone');
+--= 6
+SELECT sum(n), count(*) FROM v;
+--= 18|6
+
+-- # counters-that-differ-are-named
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER, M COUNTER);
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table v: the tables differ in the letters of a counter: the giving file has M, the taking file has m
+CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.w USING counter(k TEXT PRIMARY KEY, n COUNTER, o COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(w, replicas='main phone');
+--! c: the tables differ: one replica has no counter o
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main phone');
+--! c: the tables differ in the letters of a counter: one replica has m, phone has M
