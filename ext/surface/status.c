@@ -106,16 +106,22 @@ static int64_t count_rows(const ctr_member *one, const ctr_member *other, char *
     return n;
 }
 
-/* To be freed with sqlite3_free; NULL where a row is damaged. */
+/* To be freed with sqlite3_free; NULL where a row is damaged, which is no problem, or before one. */
 static char *digest_of(const ctr_member *member, ctr_problem *problem)
 {
     uint8_t digest[CTR_ID_SIZE];
     char text[CTR_ID_TEXT_SIZE];
-    ctr_digest_table(digest, member->db, member->schema, member->merge.entry.name,
-                     &member->merge.shape, problem);
-    if (problem->rc != SQLITE_OK) return NULL;
+    ctr_problem damage = {SQLITE_OK, NULL};
+    int rc = ctr_digest_table(digest, member->db, member->schema, member->merge.entry.name,
+                              &member->merge.shape, &damage);
+    if (ctr_member_ends_statement(rc))
+        ctr_problem_set(problem, rc, "%s", ctr_problem_text(&damage));
+    ctr_problem_close(&damage);
+    if (rc != SQLITE_OK) return NULL;
     ctr_id_to_text(digest, text);
-    return sqlite3_mprintf("%s", text);
+    char *shown = sqlite3_mprintf("%s", text);
+    if (!shown) ctr_problem_nomem(problem);
+    return shown;
 }
 
 static int64_t count_all(const ctr_member *member, ctr_problem *problem)
@@ -134,12 +140,10 @@ static void answer_rows(ctr_answer *answer, const ctr_member *first, const ctr_m
         for (int i = 0; i < 3; i++) ctr_answer_text(answer, NULL, problem);
         return;
     }
-    ctr_problem damage = {SQLITE_OK, NULL};
-    char *digest = digest_of(member, &damage);
+    char *digest = digest_of(member, problem);
     ctr_answer_integer(answer, count_all(member, problem), problem);
     ctr_answer_text(answer, digest, problem);
     sqlite3_free(digest);
-    ctr_problem_close(&damage);
     if (!first->open) {
         ctr_answer_text(answer, NULL, problem);
         return;
