@@ -409,16 +409,6 @@ DROP TABLE v_cells;
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main');
 --! c: the table v cannot be opened in any replica: the stored table v_cells is damaged: it is missing
 
--- # a-read-only-replica-is-read-and-not-written
-CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-INSERT INTO v VALUES('x', 1);
---@ readonly
-CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main');
-INSERT INTO c VALUES('x', 1);
---! c: write=QUORUM needs 1 of 1 replica, 0 are available: main: it is read-only
-SELECT * FROM c;
---= x|1
-
 -- # a-file-without-counter-tables-is-not-there-yet
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 ATTACH 'east.db' AS east;
