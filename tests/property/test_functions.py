@@ -314,3 +314,16 @@ def test_what_is_no_cell_is_refused_and_nothing_else(db, data):
 def test_what_is_no_blob_is_no_cell(db, value):
     assert refuses(db, "SELECT counter_value(?)", value, reason="counter_value")
     assert refuses(db, "SELECT counter_inc(?, 1, zeroblob(16))", value, reason="counter_inc")
+
+
+def test_a_description_longer_than_the_connection_allows_is_an_error(db):
+    cell = None
+    for n in range(30):
+        cell = ask(db, "SELECT counter_inc(?, 1, ?)", cell, uuid.UUID(int=n).bytes)
+    before = db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1000)
+    try:
+        with pytest.raises(sqlite3.DataError, match="string or blob too big"):
+            ask(db, "SELECT counter_json(?)", cell)
+    finally:
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, before)
+    assert len(json.loads(ask(db, "SELECT counter_json(?)", cell))["shards"]) == 30

@@ -265,3 +265,16 @@ def test_rows_of_two_numbers_in_one_transaction_are_found_by_both(db):
     count(db, [f"first {i}" for i in range(600)])
     count(db, [f"second {i}" for i in range(1400)])
     check(db)
+
+
+def test_a_pull_of_many_keys_in_another_order_misses_none(db, tmp_path):
+    """The taking file rests from following the other's order, and follows it again."""
+    peer = connect(tmp_path / "b.db")
+    peer.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+    count(db, random.Random(1).sample(KEYS, len(KEYS)))
+    count(peer, KEYS[:2000] + ["another"] + KEYS[2000:])
+    found = peer.execute("SELECT rows_read, rows_changed FROM counter_pull(?)", (str(tmp_path / "a.db"),)).fetchone()
+    assert found == (len(KEYS), len(KEYS))
+    assert peer.execute("SELECT count(*), sum(n), min(n) FROM t").fetchone() == (len(KEYS) + 1, 2 * len(KEYS) + 1, 1)
+    check(peer)
+    peer.close()
