@@ -147,7 +147,7 @@ kill: build/crash/run_crashes
 
 .PHONY: crash kill
 
-# ---- faults: calls of memory and disk fail, in every statement of every script --------------------
+# ---- faults: calls of memory and disk fail, in every statement of every script -------------------
 #
 # See tests/fault/run_faults.c. First by place, one fault behind each chain of calls that leads to
 # one; then each n-th call, whatever leads to it. STRIDE=1 tries each allocation, which takes hours;
@@ -174,7 +174,7 @@ faults: build/tests/run_faults
 #
 # What each prints is in build/proof/<run>.log; a line here tells when one begins and how it ended.
 
-PROOF := test test-matrix test-bounds faults crash kill model concurrency fuzz coverage mutation
+PROOF := test mutation faults test-bounds coverage test-matrix model fuzz crash kill concurrency
 
 proof:
 	@tools/proof $(PROOF)

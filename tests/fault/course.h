@@ -1,7 +1,7 @@
 /* course.h - what a case does without faults, step by step.
  *
- * Known from two runs: a step after which they differ, for it shows the time, or after which not all
- * can be read, is compared with nothing.
+ * Known from two runs: a step after which they differ, for it shows the time, or after which not
+ * all can be read, is compared with nothing.
  */
 #ifndef TESTS_FAULT_COURSE_H
 #define TESTS_FAULT_COURSE_H
@@ -23,7 +23,7 @@ typedef struct course {
 course course_of(const char *file, const script_case *played, bool blind);
 void course_free(course *course);
 
-/* Opens the stage. Ids are not random here, but the same each time: uuid_generate_random is ours. */
+/* Opens the stage. Ids are the same each time, not random: uuid_generate_random is ours. */
 void course_begin(const char *file, const script_case *played);
 
 /* Returns whether the step gives what the script says; `code`, if wanted, takes how it ended. */
@@ -35,8 +35,8 @@ bool course_is_in_transaction(void);
 /* Is there no damage in any file? */
 bool course_is_sound(void);
 
-/* What can be seen at the last step at which no transaction was open; NULL where connections go side
- * by side. */
+/* What can be seen at the last step at which no transaction was open; NULL where connections go
+ * side by side. */
 const char *course_seen_at_start(const course *course, size_t step);
 
 /* What can be seen if the transaction is committed before a step, for a COMMIT may run triggers; to

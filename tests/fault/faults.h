@@ -1,10 +1,9 @@
 /* faults.h - what can be made to fail below SQLite, one call at a time.
  *
- *     arm(n, ever, by_place)    from now on the n-th call fails, n = 1, 2, …; all behind it too, if `ever`.
- *                               By place it is the first one behind the n-th that is made from where
- *                               none has failed yet with that `ever`: by a chain of calls in our own
- *                               code, SQLite's left out
- *     disarm()                  all succeed again; the number of the first that has failed since, or 0
+ *     arm(n, ever, false)    from now on the n-th call fails, n = 1, 2, …; if `ever`, all behind it
+ *     arm(n, ever, true)     by place: the first one behind the n-th that is made from where none has
+ *                            failed yet with that `ever`, by a chain of calls in our own code
+ *     disarm()               all succeed again; the number of the first that has failed, or 0
  *
  * A kind is installed once, before SQLite is used. One thread.
  */

@@ -5,12 +5,17 @@
  *
  * Each statement of each case is run with its 1st, 2nd, 3rd … call failing, once, until a run meets
  * no fault; then all over with that call and every later one failing. Behind the 1,000th the gaps
- * grow, n/20 at the n-th, for statements that go over many rows. With a stride of 10 it is the n-th,
- * n+10-th, …, n differing from statement to statement: a tenth of the work. With -p it is by place:
- * each chain of calls in the extension that leads to such a call is cut off once in the whole run,
- * and once for good. With -n it is only the nth of each statement, to repeat one fault. With -e n only
- * every nth case is played.
- * -c: only this case; -x: all but this one.
+ * grow, n/20 at the n-th, for statements that go over many rows.
+ *
+ *     -s stride    of 10: the n-th, n+10-th, …, n differing from statement to statement: a tenth of
+ *                  the work
+ *     -p           by place: each chain of calls in the extension that leads to such a call is cut
+ *                  off once in the whole run, and once for good
+ *     -n nth       only the nth of each statement, to repeat one fault
+ *     -e every     only every nth case; -c: only this one; -x: all but this one
+ *     -b           blind: no database is looked at between the steps, for scripts about what looking
+ *                  costs
+ *     -w           main.db is under WAL; a case that says otherwise of it is left out
  *
  * After a fault the statement
  *
@@ -20,11 +25,8 @@
  *     inside of one: has done nothing, or the transaction cannot be committed, and nothing of it is
  *     there then
  *
- * and no file is damaged, all connections close, no memory is left. What the statement does is known
- * from course.h.
- *
- * With -b, blind, no database is looked at between the steps: for scripts about what looking costs.
- * With -w main.db is under WAL, and a case that says otherwise of it is left out.
+ * and no file is damaged, all connections close, no memory is left. What the statement does is
+ * known from course.h.
  */
 #define _XOPEN_SOURCE 700
 
@@ -138,8 +140,8 @@ static void end_transaction(const course *c, bool ended_well)
     check_seen(start, c->in_transaction[at + 1] ? start : after);
 }
 
-/* What a fault outside of a transaction has not done is done now. A BEGIN may have failed behind the
- * point at which it began. */
+/* What a fault outside of a transaction has not done is done now. A BEGIN may have failed behind
+ * the point at which it began. */
 static void run_again(void)
 {
     const script_step *step = &played->steps[at];
@@ -152,9 +154,9 @@ static void run_again(void)
     stage_forget(&again);
 }
 
-/* Has it done what it does? Where there is no memory SQLite keeps the code of an error and may forget
- * its words. What is done by a SELECT is done before its first row, so an error behind the last one
- * comes too late. */
+/* Has it done what it does? Where there is no memory SQLite keeps the code of an error and may
+ * forget its words. What is done by a SELECT is done before its first row, so an error behind the
+ * last one comes too late. */
 static bool is_as_told(const course *c, const stage_outcome *outcome)
 {
     const stage_outcome rows = {.rows = outcome->rows};
@@ -179,7 +181,7 @@ static bool is_visible(const course *c)
 }
 
 /* Can the next fault be tried from here? Where there was no memory, for what is on the disk is then
- * as SQLite knows it; if a SELECT was tried, or something of which is known that it was not done. */
+ * as SQLite knows it; if a SELECT was tried, or something that is known not to have been done. */
 static bool stands_as_before(const course *c)
 {
     const char *text = played->steps[at].text;
@@ -228,8 +230,8 @@ static void repeat(const course *c)
 }
 
 /* Errors that quote one of the disk: of a cluster whose replicas cannot be had, and of PRAGMA
- * integrity_check, which takes a page that it cannot read for damage. And SQLite takes the schema for
- * what it was if it cannot look whether it has changed. */
+ * integrity_check, which takes a page that it cannot read for damage. And SQLite takes the schema
+ * for what it was if it cannot look whether it has changed. */
 static bool is_by_fault(const stage_outcome *outcome)
 {
     static const int codes[] = {SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL, SQLITE_BUSY};
