@@ -33,9 +33,9 @@ enum {
 
 typedef enum ctr_context_status {
     CTR_CONTEXT_OK,
-    CTR_CONTEXT_SHORT,        /* no room for the number of elements, or for them */
-    CTR_CONTEXT_CLEARS_LOCAL, /* n is negative: a mark of old nodes among themselves */
-    CTR_CONTEXT_UNEVEN,       /* what follows the header is no whole number of shards */
+    CTR_CONTEXT_SHORT,           /* no room for the number of elements, or for them */
+    CTR_CONTEXT_CLEARS_LOCAL,    /* n is negative: a mark of old nodes among themselves */
+    CTR_CONTEXT_UNEVEN,          /* what follows the header is no whole number of shards */
     CTR_CONTEXT_ELEMENT_BEYOND,  /* an element points behind the last shard */
     CTR_CONTEXT_ELEMENT_DOUBLED, /* elements do not ascend */
     CTR_CONTEXT_UNSORTED,        /* ids do not ascend */

@@ -6,10 +6,11 @@
 #include "store/identity.h"
 #include "store/run.h"
 #include "store/shape.h"
+#include "store/text.h"
 
 static int take_entry(ctr_catalog_entry *entry, sqlite3_stmt *row, ctr_problem *problem)
 {
-    const char *name = ctr_run_text(row, 0, problem), *birth = ctr_run_text(row, 1, problem);
+    const char *name = ctr_text_column(row, 0, problem), *birth = ctr_text_column(row, 1, problem);
     const void *token = sqlite3_column_blob(row, 2);
     if (!name || !*name || !birth || !*birth)
         return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,

@@ -2,6 +2,7 @@
 #include "store/columns.h"
 
 #include <string.h>
+#include "store/text.h"
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
@@ -63,7 +64,7 @@ static bool is_put_away(ctr_run *run, const char *name)
     columns.slots.name = stored;
     sqlite3_stmt *row = ctr_run_prepare(&columns, CTR_SQL_SCHEMA_COLUMNS);
     while (ctr_run_row(&columns, row)) {
-        const char *column = ctr_run_text(row, 1, run->problem);
+        const char *column = ctr_text_column(row, 1, run->problem);
         found = found || (column && away && sqlite3_stricmp(column, away) == 0);
     }
     sqlite3_finalize(row);

@@ -2,6 +2,7 @@
 #include "store/generations.h"
 
 #include <string.h>
+#include "store/text.h"
 
 static void check_generations(ctr_run *run)
 {
@@ -28,7 +29,7 @@ static void read_generation(ctr_run *run, sqlite3_stmt *row, ctr_shape *shape)
 {
     bool plain =
         sqlite3_column_type(row, 0) == SQLITE_TEXT && sqlite3_column_type(row, 1) == SQLITE_INTEGER;
-    const char *name = ctr_run_text(row, 0, run->problem), *spelling;
+    const char *name = ctr_text_column(row, 0, run->problem), *spelling;
     int64_t generation = sqlite3_column_int64(row, 1);
     if (!plain || generation < 1 || generation > CTR_GENERATION_MAX) {
         damaged_generation(run, "it has a row that is no name and its generation", "");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/shape.h"
+#include "store/text.h"
 
 /* Columns of CTR_SQL_IDENTITY_READ. */
 enum {
@@ -77,7 +78,7 @@ int ctr_identity_missing(const char *schema, ctr_problem *problem)
 static void take_text(char *to, int most, const char *what, sqlite3_stmt *row, int column,
                       ctr_problem *problem)
 {
-    const char *text = ctr_run_text(row, column, problem);
+    const char *text = ctr_text_column(row, column, problem);
     int size = sqlite3_column_bytes(row, column);
     if (!text) return;
     if (size > most)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "store/text.h"
 #include "store/uuid.h"
 
 /* ---- binding --------------------------------------------------------------------------------- */
@@ -98,7 +99,7 @@ void ctr_known_take_over(ctr_run *run, ctr_run *from)
     sqlite3_stmt *row = ctr_run_prepare(from, CTR_SQL_KNOWN_ALL);
     while (ctr_run_row(from, row)) {
         hearsay what = {.epoch = sqlite3_column_int64(row, 2),
-                        .name = ctr_run_text(row, 3, run->problem),
+                        .name = ctr_text_column(row, 3, run->problem),
                         .pending = sqlite3_column_int(row, 4) != 0,
                         .lost = sqlite3_column_int64(row, 5) != 0};
         what.holder = sqlite3_column_blob(row, 0);
@@ -194,7 +195,7 @@ void ctr_known_take_names(ctr_run *run, ctr_run *from)
 {
     sqlite3_stmt *row = ctr_run_prepare(from, CTR_SQL_NAMES_ALL);
     while (ctr_run_row(from, row)) {
-        const char *name = ctr_run_text(row, 0, from->problem);
+        const char *name = ctr_text_column(row, 0, from->problem);
         int64_t epoch = sqlite3_column_int64(row, 1);
         if (name && epoch >= 0 && epoch <= CTR_EPOCH_MAX &&
             ctr_id_is_name(name, (size_t)sqlite3_column_bytes(row, 0)))
@@ -214,7 +215,7 @@ int64_t ctr_known_names(ctr_run *run)
         uint64_t part;
         char *text = (char *)sqlite3_snprintf(sizeof bytes, (char *)bytes, "%lld %s",
                                               (long long)sqlite3_column_int64(row, 1),
-                                              ctr_run_text(row, 0, run->problem));
+                                              ctr_text_column(row, 0, run->problem));
         ctr_uuid_of_bytes(bytes, strlen(text), hash);
         memcpy(&part, hash, sizeof part);
         sum += part;
@@ -231,7 +232,7 @@ static void append_replica(ctr_run *run, sqlite3_str *out, sqlite3_stmt *row)
     if (sqlite3_column_type(row, 0) == SQLITE_NULL) return;
     if (is_id(row, 0)) ctr_id_to_text(sqlite3_column_blob(row, 0), id);
     sqlite3_str_appendf(out, " %s", id);
-    const char *name = ctr_run_text(row, 1, run->problem);
+    const char *name = ctr_text_column(row, 1, run->problem);
     if (name) sqlite3_str_appendf(out, " (%s)", name);
 }
 

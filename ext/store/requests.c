@@ -6,6 +6,7 @@
 #include "store/describe.h"
 #include "store/run.h"
 #include "store/shape.h"
+#include "store/text.h"
 
 void ctr_requests_release(ctr_requests *requests)
 {
@@ -42,7 +43,7 @@ bool ctr_requests_is_done(ctr_requests *requests, sqlite3_value *id, const char 
     ctr_problem_sqlite(problem, requests->db, sqlite3_bind_value(row, 1, id));
     ctr_run run = ctr_run_on(requests->db, requests->schema, requests->table, problem);
     bool done = ctr_run_row(&run, row);
-    const char *before = done ? ctr_run_text(row, 0, problem) : NULL;
+    const char *before = done ? ctr_text_column(row, 0, problem) : NULL;
     if (before && strcmp(before, what) != 0) refuse_other(id, before, what, problem);
     sqlite3_reset(row);
     sqlite3_clear_bindings(row);

@@ -51,14 +51,6 @@ bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement)
     return rc == SQLITE_ROW;
 }
 
-const char *ctr_run_text(sqlite3_stmt *row, int column, ctr_problem *problem)
-{
-    if (sqlite3_column_type(row, column) == SQLITE_NULL) return NULL;
-    const char *text = (const char *)sqlite3_column_text(row, column);
-    if (!text) ctr_problem_nomem(problem);
-    return text;
-}
-
 sqlite3_stmt *ctr_run_hold(ctr_run *run)
 {
     sqlite3_stmt *snapshot = ctr_run_prepare(run, CTR_SQL_SCHEMA_HOLD);

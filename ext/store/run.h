@@ -38,10 +38,6 @@ void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, int i, const char 
 /* Steps; true while there is a row. */
 bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement);
 
-/* The text of a column, as long as the row stands; NULL if the column is NULL, or if there is no
- * memory to turn UTF-16 into UTF-8: then the problem says so. */
-const char *ctr_run_text(sqlite3_stmt *row, int column, ctr_problem *problem);
-
 /* A statement that holds a snapshot of the schema until the caller finalizes it: in autocommit each
  * statement sees what others have committed since the one before. NULL on error. */
 sqlite3_stmt *ctr_run_hold(ctr_run *run);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/generations.h"
+#include "store/text.h"
 
 const char *const ctr_shape_suffixes[] = {"cells", "news", "floors", "ops", "columns", NULL};
 
@@ -267,7 +268,7 @@ const char *ctr_shape_object(sqlite3 *db, const char *schema, const char *name,
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_OBJECT);
     ctr_run_bind_text(&run, row, 1, name);
     if (ctr_run_row(&run, row)) {
-        const char *type = ctr_run_text(row, 0, problem);
+        const char *type = ctr_text_column(row, 0, problem);
         if (!type)
             object = "nameless object";
         else if (strcmp(type, "table") == 0)
@@ -345,13 +346,13 @@ static void read_index(ctr_run *run, const char *index, key_columns *keys)
     run->slots.name = index;
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEX_COLUMNS);
     while (ctr_run_row(run, row)) {
-        const char *name = ctr_run_text(row, 2, run->problem);
+        const char *name = ctr_text_column(row, 2, run->problem);
         if (!sqlite3_column_int(row, 5)) continue;
         if (!name) damaged(run, "its UNIQUE constraint is over an expression", "");
         if (name && *name == '_') ours = true;
         if (sqlite3_column_int(row, 3)) damaged(run, "its UNIQUE constraint descends", "");
         key_columns_add(run, &found, sqlite3_column_int(row, 1),
-                        ctr_run_text(row, 4, run->problem));
+                        ctr_text_column(row, 4, run->problem));
     }
     sqlite3_finalize(row);
     if (!ours && keys->n > 0) damaged(run, "it has two UNIQUE constraints", "");
@@ -365,10 +366,10 @@ static void read_key(ctr_run *run, key_columns *keys)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEXES);
     while (ctr_run_row(run, row)) {
-        const char *origin = ctr_run_text(row, 3, run->problem);
+        const char *origin = ctr_text_column(row, 3, run->problem);
         if (origin && strcmp(origin, "pk") == 0) damaged(run, "its row id is not _id", "");
         if (!origin || strcmp(origin, "u") != 0) continue;
-        const char *index = ctr_run_text(row, 1, run->problem);
+        const char *index = ctr_text_column(row, 1, run->problem);
         if (index) read_index(run, index, keys);
     }
     sqlite3_finalize(row);
@@ -388,8 +389,8 @@ enum { HAS_ROWID = 1, HAS_NUMBER = 2 };
 /* One row of SCHEMA_COLUMNS. Returns which column of ours it is, or 0. */
 static int read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys, ctr_shape *shape)
 {
-    const char *name = ctr_run_text(row, 1, run->problem);
-    const char *type = ctr_run_text(row, 2, run->problem);
+    const char *name = ctr_text_column(row, 1, run->problem);
+    const char *type = ctr_text_column(row, 2, run->problem);
     if (!name || !type) return 0;
     if (sqlite3_column_int(row, 6)) damaged(run, "generated column ", name);
     bool is_rowid = sqlite3_column_int(row, 5) > 0;
@@ -453,7 +454,7 @@ char *ctr_shape_trigger(sqlite3 *db, const char *schema, const char *stored, ctr
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_TRIGGER);
     ctr_run_bind_text(&run, row, 1, stored);
     if (ctr_run_row(&run, row)) {
-        const char *name = ctr_run_text(row, 0, problem);
+        const char *name = ctr_text_column(row, 0, problem);
         trigger = name ? sqlite3_mprintf("%s", name) : NULL;
         if (!trigger) ctr_problem_nomem(problem);
     }
@@ -481,7 +482,7 @@ int ctr_shape_refuse_generated(sqlite3 *db, const char *schema, const char *stor
     while (ctr_run_row(&run, row))
         if (sqlite3_column_int(row, 6))
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s is damaged: generated column %s",
-                            stored, ctr_run_text(row, 1, problem));
+                            stored, ctr_text_column(row, 1, problem));
     sqlite3_finalize(row);
     return problem->rc;
 }

@@ -10,6 +10,7 @@
 
 #include "store/catalog.h"
 #include "store/shape.h"
+#include "store/text.h"
 #include "surface/args.h"
 #include "surface/register.h"
 #include "sync/session.h"
@@ -67,7 +68,7 @@ static void look_everywhere(target *to, const char *table, ctr_problem *problem)
     ctr_run run = ctr_run_on(to->db, NULL, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
     while (!to->found && ctr_run_row(&run, row)) {
-        const char *schema = ctr_run_text(row, 1, problem);
+        const char *schema = ctr_text_column(row, 1, problem);
         if (schema) look_in(to, schema, table, problem);
     }
     sqlite3_finalize(row);
@@ -182,13 +183,6 @@ static void add(sqlite3_context *ctx, const target *to, const char *column, sqli
 
 /* ---- the function ---------------------------------------------------------------------------- */
 
-static const char *text_argument(sqlite3_context *ctx, const char *what, sqlite3_value *value)
-{
-    if (sqlite3_value_type(value) == SQLITE_TEXT) return (const char *)sqlite3_value_text(value);
-    ctr_arg_refuse(ctx, COUNTER_ADD, what, "TEXT", value);
-    return NULL;
-}
-
 static void fn_add(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     int64_t n;
@@ -197,9 +191,10 @@ static void fn_add(sqlite3_context *ctx, int argc, sqlite3_value **argv)
                       COUNTER_ADD);
         return;
     }
-    const char *table = text_argument(ctx, "the table", argv[ADD_TABLE]);
-    const char *column = table ? text_argument(ctx, "the counter", argv[ADD_COLUMN]) : NULL;
-    if (!table || !column) return;
+    const char *table = ctr_arg_text(ctx, COUNTER_ADD, "the table", argv[ADD_TABLE]);
+    if (!table) return;
+    const char *column = ctr_arg_text(ctx, COUNTER_ADD, "the counter", argv[ADD_COLUMN]);
+    if (!column) return;
     if (!ctr_arg_integer(ctx, COUNTER_ADD, "n", argv[ADD_N], INT64_MIN, INT64_MAX, &n)) return;
     ctr_problem problem = {SQLITE_OK, NULL};
     target to = {.db = sqlite3_context_db_handle(ctx)};

@@ -18,6 +18,7 @@
 #include "store/replacement.h"
 #include "store/run.h"
 #include "store/succession.h"
+#include "store/text.h"
 #include "surface/args.h"
 #include "surface/register.h"
 #include "sync/holds.h"
@@ -28,11 +29,11 @@
 /* A name as text, or a refusal that shows it. */
 static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
 {
-    if (sqlite3_value_type(value) == SQLITE_TEXT) {
-        const char *name = (const char *)sqlite3_value_text(value);
-        int size = sqlite3_value_bytes(value);
-        if (name && size <= CTR_NAME_MAX && ctr_id_is_name(name, (size_t)size)) return name;
-    }
+    ctr_problem problem = {SQLITE_OK, NULL};
+    const char *name = ctr_text_value(value, &problem);
+    int size = sqlite3_value_bytes(value);
+    if (!ctr_arg_problem(ctx, "counter_init", &problem)) return NULL;
+    if (name && size <= CTR_NAME_MAX && ctr_id_is_name(name, (size_t)size)) return name;
     char *shown = ctr_describe_value(value);
     if (shown)
         ctr_arg_error(
@@ -68,8 +69,10 @@ static void make_identity(ctr_guard *guard, sqlite3 *db, const char *name, bool 
 /* The second argument, if there is one. */
 static bool is_pending(sqlite3_context *ctx, sqlite3_value *value, bool *pending)
 {
-    *pending = value && sqlite3_value_type(value) == SQLITE_TEXT &&
-               sqlite3_stricmp((const char *)sqlite3_value_text(value), "pending") == 0;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    const char *text = value ? ctr_text_value(value, &problem) : NULL;
+    *pending = text && sqlite3_stricmp(text, "pending") == 0;
+    if (!ctr_arg_problem(ctx, "counter_init", &problem)) return false;
     return !value || *pending ||
            ctr_arg_refuse(ctx, "counter_init", "the second argument", "'pending'", value);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/describe.h"
+#include "store/text.h"
 #include "surface/args.h"
 #include "surface/qualifier.h"
 
@@ -112,9 +113,8 @@ const char *ctr_answer_arg(sqlite3_value *value, const char *what, const char *m
                            ctr_problem *problem)
 {
     if (!value) return missing;
-    const char *text = NULL;
-    if (sqlite3_value_type(value) == SQLITE_TEXT) text = (const char *)sqlite3_value_text(value);
-    if (text) return text;
+    const char *text = ctr_text_value(value, problem);
+    if (text || problem->rc != SQLITE_OK) return text;
     char *shown = ctr_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_MISMATCH, "%s must be TEXT, not %s", what, shown ? shown : "");

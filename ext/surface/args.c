@@ -7,6 +7,7 @@
 #include "core/id.h"
 #include "store/describe.h"
 #include "store/run.h"
+#include "store/text.h"
 
 void ctr_arg_error(sqlite3_context *ctx, const char *format, ...)
 {
@@ -31,6 +32,16 @@ bool ctr_arg_refuse(sqlite3_context *ctx, const char *function, const char *name
         sqlite3_result_error_nomem(ctx);
     sqlite3_free(shown);
     return false;
+}
+
+const char *ctr_arg_text(sqlite3_context *ctx, const char *function, const char *name,
+                         sqlite3_value *value)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    const char *text = ctr_text_value(value, &problem);
+    if (!ctr_arg_problem(ctx, function, &problem)) return NULL;
+    if (!text) ctr_arg_refuse(ctx, function, name, "TEXT", value);
+    return text;
 }
 
 bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *value, ctr_cell *cell)
@@ -82,8 +93,9 @@ bool ctr_arg_id(sqlite3_context *ctx, const char *function, const char *name, sq
         return bytes != NULL;
     }
     if (type == SQLITE_TEXT) {
-        const char *text = (const char *)sqlite3_value_text(value);
-        if (text && ctr_id_from_text(text, (size_t)sqlite3_value_bytes(value), id)) return true;
+        const char *text = ctr_arg_text(ctx, function, name, value);
+        if (!text) return false;
+        if (ctr_id_from_text(text, (size_t)sqlite3_value_bytes(value), id)) return true;
     }
     return ctr_arg_refuse(ctx, function, name, "a UUID (text, or a BLOB of 16 bytes)", value);
 }
@@ -134,10 +146,11 @@ int ctr_arg_table_problem(sqlite3_vtab *table, const char *name, ctr_problem *pr
 const char *ctr_arg_schema(sqlite3_context *ctx, const char *function, sqlite3_value *value)
 {
     const char *schema = value ? (const char *)sqlite3_value_text(value) : "main";
-    if (!schema) {
+    if (!schema && sqlite3_value_type(value) == SQLITE_NULL)
         ctr_arg_error(ctx, "%s: the name of a database must be TEXT, not NULL", function);
-        return NULL;
-    }
+    else if (!schema)
+        sqlite3_result_error_nomem(ctx);
+    if (!schema) return NULL;
     if (ctr_run_has_schema(sqlite3_context_db_handle(ctx), schema)) return schema;
     ctr_arg_error(ctx, "%s: no attached database has the name '%s'", function, schema);
     return NULL;

@@ -15,6 +15,10 @@
 bool ctr_arg_refuse(sqlite3_context *ctx, const char *function, const char *name,
                     const char *wanted, sqlite3_value *value);
 
+/* The TEXT; or NULL and an error: that of ctr_arg_refuse, or no memory to read it. */
+const char *ctr_arg_text(sqlite3_context *ctx, const char *function, const char *name,
+                         sqlite3_value *value);
+
 /* A BLOB that holds a cell, or NULL, the untouched one. The view lives as long as `value`. */
 bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *value, ctr_cell *cell);
 

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "store/describe.h"
+#include "store/text.h"
 #include "surface/args.h"
 #include "surface/joined.h"
 #include "surface/qualifier.h"
@@ -158,9 +159,8 @@ static int refuse(const char *what, const char *wanted, sqlite3_value *value, ct
 
 static void take_bucket(ctr_bucket *bucket, sqlite3_value *value, ctr_problem *problem)
 {
-    const char *text = NULL;
-    if (sqlite3_value_type(value) == SQLITE_TEXT) text = (const char *)sqlite3_value_text(value);
-    if (!text || !ctr_bucket_from_text(bucket, text))
+    const char *text = ctr_text_value(value, problem);
+    if (problem->rc == SQLITE_OK && (!text || !ctr_bucket_from_text(bucket, text)))
         refuse("bucket", "TEXT such as '3/64', from counter_digests", value, problem);
 }
 
@@ -288,11 +288,9 @@ static void check_types(sqlite3_value **columns, ctr_change_kind kind, ctr_probl
 static void check_source(ctr_change *change, sqlite3_value *value, ctr_problem *problem)
 {
     int64_t twist;
-    const char *text = (const char *)sqlite3_value_text(value);
+    const char *text = ctr_text_value(value, problem);
     size_t size = (size_t)sqlite3_value_bytes(value);
-    if (!text)
-        ctr_problem_nomem(problem);
-    else if (!ctr_marks_source_from_text(text, size, change->source, &twist))
+    if (text && !ctr_marks_source_from_text(text, size, change->source, &twist))
         refuse("source", "what counter_changes has given for it, the UUID of a file as TEXT", value,
                problem);
 }
@@ -315,16 +313,14 @@ static bool take_change(ctr_change *change, sqlite3_value **columns, ctr_problem
     check_types(columns, change->kind, problem);
     if (problem->rc != SQLITE_OK) return false;
     change->generation = sqlite3_value_int64(columns[COLUMN_GENERATION]);
-    change->table = (const char *)sqlite3_value_text(columns[COLUMN_TABLE]);
-    if (!floors) change->column = (const char *)sqlite3_value_text(columns[COLUMN_COLUMN]);
+    change->table = ctr_text_value(columns[COLUMN_TABLE], problem);
+    if (!floors) change->column = ctr_text_value(columns[COLUMN_COLUMN], problem);
     change->key = sqlite3_value_blob(columns[COLUMN_KEY]);
     change->key_size = (size_t)sqlite3_value_bytes(columns[COLUMN_KEY]);
     change->cell = sqlite3_value_blob(columns[COLUMN_CELL]);
     change->cell_size = (size_t)sqlite3_value_bytes(columns[COLUMN_CELL]);
-    change->key_text = (const char *)sqlite3_value_text(columns[COLUMN_KEY_COLUMNS]);
-    if (!change->table || (!floors && !change->column) || (change->key_size && !change->key) ||
-        (change->cell_size && !change->cell) ||
-        (!change->key_text && sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL))
+    change->key_text = ctr_text_value(columns[COLUMN_KEY_COLUMNS], problem);
+    if ((change->key_size && !change->key) || (change->cell_size && !change->cell))
         ctr_problem_nomem(problem);
     check_source(change, columns[COLUMN_SOURCE], problem);
     return problem->rc == SQLITE_OK;

@@ -15,6 +15,7 @@
 
 #include "store/deferred.h"
 #include "store/describe.h"
+#include "store/text.h"
 #include "surface/integrity.h"
 #include "surface/options.h"
 #include "surface/table.h"
@@ -238,9 +239,8 @@ static void refuse_command(sqlite3_value *value, bool is_cluster, ctr_problem *p
 int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     sqlite3_value *value = columns[CTR_COLUMN_COMMAND];
-    bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
-    const char *command = is_text ? (const char *)sqlite3_value_text(value) : "";
-    if (!command) return ctr_problem_nomem(problem);
+    const char *text = ctr_text_value(value, problem), *command = text ? text : "";
+    if (problem->rc != SQLITE_OK) return problem->rc;
     const char *to_reset = ctr_commands_name(command, "reset"),
                *to_delete = ctr_commands_name(command, "delete");
     int named = -1;

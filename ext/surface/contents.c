@@ -57,25 +57,14 @@ static void close_subject(subject *asked)
 
 /* ---- digests --------------------------------------------------------------------------------- */
 
-/* An argument of counter_table_digest; NULL and an error if it is no TEXT. */
-static const char *name_argument(sqlite3_context *ctx, const char *what, sqlite3_value *value)
-{
-    if (sqlite3_value_type(value) == SQLITE_TEXT) {
-        const char *text = (const char *)sqlite3_value_text(value);
-        if (!text) sqlite3_result_error_nomem(ctx);
-        return text;
-    }
-    ctr_arg_refuse(ctx, "counter_table_digest", what, "TEXT", value);
-    return NULL;
-}
-
 static void fn_table_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     static const char NAME[] = "counter_table_digest";
     sqlite3 *db = sqlite3_context_db_handle(ctx);
-    const char *table = name_argument(ctx, "the name of the table", argv[0]);
-    const char *schema = argc > 1 ? name_argument(ctx, "the name of a database", argv[1]) : "main";
-    if (!table || !schema) return;
+    const char *table = ctr_arg_text(ctx, NAME, "the name of the table", argv[0]), *schema = "main";
+    if (!table) return;
+    if (argc > 1) schema = ctr_arg_text(ctx, NAME, "the name of a database", argv[1]);
+    if (!schema) return;
     ctr_problem problem = {SQLITE_OK, NULL};
     subject asked;
     uint8_t digest[CTR_ID_SIZE];

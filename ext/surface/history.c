@@ -15,6 +15,7 @@
 #include "store/identity.h"
 #include "store/medium.h"
 #include "store/place.h"
+#include "store/text.h"
 #include "surface/answer.h"
 
 /* ---- are fingerprint and witness armed? ------------------------------------------------------ */
@@ -96,7 +97,7 @@ static void show_id(ctr_answer *answer, sqlite3_stmt *row, ctr_problem *problem)
 
 static void show_row(ctr_answer *answer, sqlite3_stmt *row, const states *now, ctr_problem *problem)
 {
-    const char *state = ctr_run_text(row, HISTORY_STATE, problem);
+    const char *state = ctr_text_column(row, HISTORY_STATE, problem);
     bool current = state && strcmp(state, "former") != 0;
     show_id(answer, row, problem);
     for (int i = HISTORY_NAME; i <= HISTORY_WHY; i++)

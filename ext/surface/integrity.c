@@ -6,6 +6,7 @@
 #include "store/catalog.h"
 #include "store/deferred.h"
 #include "store/identity.h"
+#include "store/text.h"
 #include "store/walk.h"
 
 static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
@@ -49,7 +50,7 @@ static void check_pages(ctr_table *table, ctr_problem *problem)
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_INTEGRITY);
     while (ctr_run_row(&run, row)) {
-        const char *finding = ctr_run_text(row, 0, problem);
+        const char *finding = ctr_text_column(row, 0, problem);
         if (!finding || strcmp(finding, "ok") != 0)
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s", finding ? finding : "no finding");
     }

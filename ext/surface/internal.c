@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "store/text.h"
 #include "surface/joined.h"
 #include "surface/register.h"
 
@@ -147,7 +148,7 @@ bool ctr_internal_is_registered(sqlite3 *db)
     ctr_run run = ctr_run_on(db, "main", NULL, &problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_GUARD_MODULES);
     while (!found && ctr_run_row(&run, row)) {
-        const char *name = ctr_run_text(row, 0, &problem);
+        const char *name = ctr_text_column(row, 0, &problem);
         found = name && strcmp(name, "counter_guard") == 0;
     }
     sqlite3_finalize(row);

@@ -11,6 +11,7 @@
 
 #include "store/describe.h"
 #include "store/pack.h"
+#include "store/text.h"
 #include "surface/args.h"
 #include "surface/register.h"
 #include "sync/marks.h"
@@ -117,8 +118,9 @@ typedef struct feed_source {
 static bool take_source(sqlite3_context *ctx, const char *function, sqlite3_value *value,
                         feed_source *source)
 {
-    const char *text = NULL;
-    if (sqlite3_value_type(value) == SQLITE_TEXT) text = (const char *)sqlite3_value_text(value);
+    ctr_problem problem = {SQLITE_OK, NULL};
+    const char *text = ctr_text_value(value, &problem);
+    if (!ctr_arg_problem(ctx, function, &problem)) return false;
     if (text && ctr_marks_source_from_text(text, (size_t)sqlite3_value_bytes(value), source->id,
                                            &source->twist))
         return true;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "store/describe.h"
+#include "store/text.h"
 #include "surface/table.h"
 
 static const char HEX[] = "0123456789abcdef";
@@ -34,9 +35,9 @@ static void append_blob_exactly(sqlite3_str *out, sqlite3_value *value)
 }
 
 /* A text may have a NUL in it, which none of SQLite's formats shows. */
-static void append_text_exactly(sqlite3_str *out, sqlite3_value *value)
+static void append_text_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
 {
-    const char *text = (const char *)sqlite3_value_text(value);
+    const char *text = ctr_text_value(value, problem);
     if (text && strlen(text) == (size_t)sqlite3_value_bytes(value)) {
         sqlite3_str_appendf(out, "%Q", text);
         return;
@@ -46,36 +47,39 @@ static void append_text_exactly(sqlite3_str *out, sqlite3_value *value)
     sqlite3_str_appendall(out, " AS TEXT)");
 }
 
-static void append_exactly(sqlite3_str *out, sqlite3_value *value)
+static void append_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
 {
     switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER: sqlite3_str_appendf(out, "%lld", sqlite3_value_int64(value)); break;
     case SQLITE_FLOAT: sqlite3_str_appendf(out, "%!.17g", sqlite3_value_double(value)); break;
-    case SQLITE_TEXT: append_text_exactly(out, value); break;
+    case SQLITE_TEXT: append_text_exactly(out, value, problem); break;
     case SQLITE_BLOB: append_blob_exactly(out, value); break;
     default: sqlite3_str_appendall(out, "NULL"); break;
     }
 }
 
 /* To be freed with sqlite3_free; NULL: no memory. */
-static char *describe_request(const ctr_table *table, sqlite3_value **columns)
+static char *describe_request(const ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     const ctr_shape *shape = &table->shape;
     sqlite3_value *command = columns[CTR_COLUMN_COMMAND];
     sqlite3_str *out = sqlite3_str_new(NULL);
-    if (ctr_table_given(command)) sqlite3_str_appendf(out, "%s of ", sqlite3_value_text(command));
+    if (ctr_table_given(command))
+        sqlite3_str_appendf(out, "%s of ", ctr_text_value(command, problem));
     for (int i = 0; i < shape->n_keys; i++) {
         if (i > 0) sqlite3_str_appendall(out, ", ");
-        append_exactly(out, columns[ctr_table_column(shape->keys[i])]);
+        append_exactly(out, columns[ctr_table_column(shape->keys[i])], problem);
     }
     for (int i = 0, n = 0; i < shape->n_counters; i++) {
         int column = shape->counters[i];
         sqlite3_value *value = columns[ctr_table_column(column)];
         if (sqlite3_value_type(value) == SQLITE_NULL) continue;
         sqlite3_str_appendf(out, "%s%s ", n++ ? ", " : ": ", shape->columns[column].name);
-        append_exactly(out, value);
+        append_exactly(out, value, problem);
     }
-    return sqlite3_str_finish(out);
+    char *text = sqlite3_str_finish(out);
+    if (!text) ctr_problem_nomem(problem);
+    return text;
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -97,8 +101,7 @@ static void check_id(sqlite3_value *id, ctr_problem *problem)
 
 static void check_command(sqlite3_value *command, ctr_problem *problem)
 {
-    const char *text =
-        ctr_table_given(command) ? (const char *)sqlite3_value_text(command) : "reset";
+    const char *text = ctr_table_given(command) ? ctr_text_value(command, problem) : "reset";
     if (text && sqlite3_strnicmp(text, "reset", 5) == 0) return;
     ctr_problem_set(
         problem, SQLITE_ERROR,
@@ -133,8 +136,7 @@ bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *p
     check_command(columns[CTR_COLUMN_COMMAND], problem);
     if (problem->rc != SQLITE_OK) return false;
     table->request = id;
-    table->asks = describe_request(table, columns);
-    if (!table->asks) ctr_problem_nomem(problem);
+    table->asks = describe_request(table, columns, problem);
     if (problem->rc != SQLITE_OK) return false;
     return ctr_requests_is_done(&table->requests, id, table->asks, problem);
 }

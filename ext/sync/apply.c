@@ -7,6 +7,7 @@
 #include "store/deferred.h"
 #include "store/describe.h"
 #include "store/pack.h"
+#include "store/text.h"
 #include "store/watch.h"
 #include "sync/agree.h"
 
@@ -40,7 +41,7 @@ static bool look_up_open(ctr_apply *apply, ctr_problem *problem)
     if (!apply->born) apply->born = ctr_run_prepare(&run, CTR_SQL_CATALOG_BORN);
     ctr_run_bind_text(&run, apply->born, 1, entry->birth);
     bool found = ctr_run_row(&run, apply->born);
-    const char *name = found ? ctr_run_text(apply->born, 0, problem) : NULL;
+    const char *name = found ? ctr_text_column(apply->born, 0, problem) : NULL;
     const void *token = found ? sqlite3_column_blob(apply->born, 2) : NULL;
     bool same = name && token && strcmp(name, entry->name) == 0 &&
                 sqlite3_column_bytes(apply->born, 2) == CTR_ID_SIZE &&

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/place.h"
+#include "store/text.h"
 #include "sync/agree.h"
 #include "sync/require.h"
 #include "sync/source.h"
@@ -230,7 +231,7 @@ static bool holds_lock(sqlite3 *db, ctr_problem *problem)
     ctr_run run = ctr_run_on(db, NULL, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
     while (!holds && ctr_run_row(&run, row)) {
-        const char *schema = ctr_run_text(row, 1, problem);
+        const char *schema = ctr_text_column(row, 1, problem);
         holds = schema && sqlite3_stricmp(schema, "temp") != 0 && is_reading(db, schema);
     }
     sqlite3_finalize(row);

@@ -6,6 +6,7 @@
 #include "store/medium.h"
 #include "store/place.h"
 #include "store/run.h"
+#include "store/text.h"
 
 /* A connection that has not read since another one changed the mode would tell the old one. */
 static bool is_wal(const ctr_source *source, ctr_problem *problem)
@@ -13,7 +14,7 @@ static bool is_wal(const ctr_source *source, ctr_problem *problem)
     ctr_run run = ctr_run_on(source->db, source->schema, NULL, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_TOUCH, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_JOURNAL_MODE);
-    const char *mode = ctr_run_row(&run, row) ? ctr_run_text(row, 0, problem) : NULL;
+    const char *mode = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
     bool is = mode && strcmp(mode, "wal") == 0;
     sqlite3_finalize(row);
     return is;
@@ -66,7 +67,7 @@ static void read_mode(sqlite3 *db, const char *schema, char mode[MODE_SIZE], ctr
 {
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_JOURNAL_MODE);
-    const char *text = ctr_run_row(&run, row) ? ctr_run_text(row, 0, problem) : NULL;
+    const char *text = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
     sqlite3_snprintf(MODE_SIZE, mode, "%s", text ? text : "");
     sqlite3_finalize(row);
 }

@@ -2,6 +2,7 @@
 #include "sync/leader.h"
 
 #include "store/replacement.h"
+#include "store/text.h"
 #include "store/watch.h"
 #include "sync/durable.h"
 #include "sync/require.h"
@@ -22,7 +23,7 @@ static int list_attached(ctr_cluster *cluster, ctr_member **order, ctr_problem *
     ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
     while (ctr_run_row(&run, row)) {
-        const char *schema = ctr_run_text(row, 1, problem);
+        const char *schema = ctr_text_column(row, 1, problem);
         ctr_member *member = schema ? member_named(cluster, schema) : NULL;
         if (member && ctr_member_takes_part(member)) order[n++] = member;
     }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "store/text.h"
 #include "sync/agree.h"
 #include "sync/durable.h"
 
@@ -98,7 +99,7 @@ void ctr_member_bar(ctr_member *member, ctr_problem *problem)
 
 static bool is_text(sqlite3_stmt *row, int column, const char *text, ctr_problem *problem)
 {
-    const char *found = ctr_run_text(row, column, problem);
+    const char *found = ctr_text_column(row, column, problem);
     return found && strcmp(found, text) == 0;
 }
 
@@ -112,8 +113,8 @@ static bool take_bytes(sqlite3_stmt *row, int column, uint8_t bytes[CTR_ID_SIZE]
 
 static void note_name(ctr_member *member, sqlite3_stmt *row, ctr_problem *problem)
 {
-    const char *name = ctr_run_text(row, LOOK_NAME, problem);
-    const char *refuses = ctr_run_text(row, LOOK_REFUSES, problem);
+    const char *name = ctr_text_column(row, LOOK_NAME, problem);
+    const char *refuses = ctr_text_column(row, LOOK_REFUSES, problem);
     sqlite3_snprintf(sizeof member->name, member->name, "%s", name ? name : "");
     sqlite3_snprintf(sizeof member->refuses, member->refuses, "%s", refuses ? refuses : "");
     member->met = true;

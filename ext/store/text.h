@@ -1,0 +1,17 @@
+/* store/text.h - texts in UTF-8: where a database keeps them in UTF-16, that takes memory.
+ *
+ * Each is NULL if there is no text, and if there is no memory for it: then the problem says so. The
+ * bytes are SQLite's, and stand as long as the row or the value does.
+ */
+#ifndef CTR_STORE_TEXT_H
+#define CTR_STORE_TEXT_H
+
+#include "store/problem.h"
+
+/* Of a column; no text is NULL. */
+const char *ctr_text_column(sqlite3_stmt *row, int column, ctr_problem *problem);
+
+/* Of a value; no text is all that is not TEXT. */
+const char *ctr_text_value(sqlite3_value *value, ctr_problem *problem);
+
+#endif
