@@ -2,6 +2,7 @@
 #include "store/columns.h"
 
 #include <string.h>
+
 #include "store/text.h"
 
 /* ---- checking -------------------------------------------------------------------------------- */

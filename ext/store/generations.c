@@ -2,6 +2,7 @@
 #include "store/generations.h"
 
 #include <string.h>
+
 #include "store/text.h"
 
 static void check_generations(ctr_run *run)

@@ -117,19 +117,8 @@ typedef struct changing {
 
 typedef void (*change_call)(const changing *what, ctr_problem *problem);
 
-/* Made before the end of the transaction: for want of memory it must not be done and not told. */
-static char *text_of(const uint8_t id[CTR_ID_SIZE], ctr_problem *problem)
-{
-    if (problem->rc != SQLITE_OK) return NULL;
-    char *text = sqlite3_malloc(CTR_ID_TEXT_SIZE);
-    if (text)
-        ctr_id_to_text(id, text);
-    else
-        ctr_problem_nomem(problem);
-    return text;
-}
-
-/* Changes the identity of a schema in a transaction; main's is told how that ends. */
+/* Changes the identity of a schema in a transaction; main's is told how that ends. The result is
+ * made before: for want of memory it must not be done and not told. */
 static void change(sqlite3_context *ctx, const char *function, sqlite3_value *schema_value,
                    change_call how, const uint8_t *id)
 {
@@ -140,7 +129,6 @@ static void change(sqlite3_context *ctx, const char *function, sqlite3_value *sc
     ctr_identity identity = {0};
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_session session;
-    char *text = NULL;
     ctr_post *post = ctr_guard_post(shared->guard, schema);
     if (!post) ctr_problem_nomem(&problem);
     if (post && ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
@@ -149,13 +137,10 @@ static void change(sqlite3_context *ctx, const char *function, sqlite3_value *sc
         if (problem.rc == SQLITE_OK) how(&(changing){db, schema, post, id}, &problem);
         if (sqlite3_stricmp(schema, "main") != 0) ctr_guard_forget(post);
         ctr_identity_read(&identity, db, schema, &problem);
-        text = text_of(identity.id, &problem);
+        if (problem.rc == SQLITE_OK) ctr_arg_result_id(ctx, identity.id);
     }
     if (post) ctr_session_end(&session, &problem);
-    if (ctr_arg_problem(ctx, function, &problem))
-        sqlite3_result_text(ctx, text, -1, sqlite3_free);
-    else
-        sqlite3_free(text);
+    ctr_arg_problem(ctx, function, &problem);
 }
 
 static void fork_id(const changing *what, ctr_problem *problem)

@@ -86,7 +86,7 @@ course course_of(const char *file, const script_case *played, bool blind)
     course_begin(file, played);
     for (size_t i = 0; i < played->n; i++) {
         note(&c, i);
-        holds = course_play(&played->steps[i], !stage_uses_wal(), &c.codes[i]) && holds;
+        holds = course_play(&played->steps[i], !stage_begins_otherwise(), &c.codes[i]) && holds;
     }
     note(&c, played->n);
     stage_close();

@@ -1,6 +1,6 @@
 /* run_faults.c - runs the scripts of tests/sql/ with faults:
  *
- *     run_faults allocation|disk|room [-bpw] [-e every] [-s stride] [-n nth] [-c case]
+ *     run_faults allocation|disk|room [-bpuw] [-e every] [-s stride] [-n nth] [-c case]
  *                [-x case] file.sql ...
  *
  * Each statement of each case is run with its 1st, 2nd, 3rd … call failing, once, until a run meets
@@ -15,7 +15,8 @@
  *     -e every     only every nth case; -c: only this one; -x: all but this one
  *     -b           blind: no database is looked at between the steps, for scripts about what looking
  *                  costs
- *     -w           main.db is under WAL; a case that says otherwise of it is left out
+ *     -u           main.db has its texts in UTF-16
+ *     -w           main.db is under WAL; either way a case that says otherwise of it is left out
  *
  * After a fault the statement
  *
@@ -322,7 +323,7 @@ static bool run_case(void)
 {
     course c = course_of(file, played, blind);
     position = NOWHERE;
-    bool holds = c.holds, left_out = !holds && stage_uses_wal();
+    bool holds = c.holds, left_out = !holds && stage_begins_otherwise();
     for (at = 0; at < played->n && holds; at++) {
         if (!played->steps[at].is_directive) try_step(&c);
         holds = !stage_failed();
@@ -365,21 +366,21 @@ static const fault_kind *kind_named(const char *name)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (name && strcmp(kinds[i]->name, name) == 0) return kinds[i];
     }
-    fprintf(
-        stderr,
-        "run_faults allocation|disk|room [-bpw] [-e every] [-s stride] [-n nth] [-c case] [-x case]"
-        " file.sql ...\n");
+    fprintf(stderr, "run_faults allocation|disk|room [-bpuw] [-e every] [-s stride] [-n nth] [-c "
+                    "case] [-x case]"
+                    " file.sql ...\n");
     exit(2);
 }
 
 static void read_options(int argc, char **argv)
 {
     int option;
-    while ((option = getopt(argc, argv, "bpwc:x:e:s:n:")) != -1) {
+    while ((option = getopt(argc, argv, "bpuwc:x:e:s:n:")) != -1) {
         switch (option) {
         case 'b': blind = true; break;
         case 'p': by_place = true; break;
-        case 'w': stage_use_wal(); break;
+        case 'u': stage_begin_with("PRAGMA encoding = 'UTF-16'"); break;
+        case 'w': stage_begin_with("PRAGMA journal_mode = WAL"); break;
         case 'c':
             if (n_wanted < WANTED_MAX) wanted[n_wanted++] = optarg;
             break;

@@ -1,6 +1,6 @@
-/* run_process.c - runs the scripts of this folder in process: run_process [-c case] file.sql ...
+/* run_process.c - runs the scripts of this folder in process: run_process [-u] [-c case] file.sql ...
  *
- * script.h tells what they say. After each case all of its connections must close with SQLITE_OK,
+ * script.h tells what they say. With -u main.db has its texts in UTF-16. After each case all of its connections must close with SQLITE_OK,
  * and SQLite must use as much memory as before.
  */
 #include <stdio.h>
@@ -64,7 +64,9 @@ int main(int argc, char **argv)
     stage_warm_up();
     const char *wanted = NULL;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-c") == 0 && i + 1 < argc)
+        if (strcmp(argv[i], "-u") == 0)
+            stage_begin_with("PRAGMA encoding = 'UTF-16'");
+        else if (strcmp(argv[i], "-c") == 0 && i + 1 < argc)
             wanted = argv[++i];
         else
             run_file(argv[i], wanted);

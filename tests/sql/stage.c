@@ -20,7 +20,8 @@ typedef struct connection {
 } connection;
 
 static const char *file, *case_name;
-static bool failed, wal;
+static bool failed;
+static const char *beginning;
 static connection connections[CONNECTIONS];
 static connection *current;
 static char folder[32];
@@ -38,14 +39,14 @@ void stage_fail(int line, const char *format, ...)
     failed = true;
 }
 
-void stage_use_wal(void)
+void stage_begin_with(const char *sql)
 {
-    wal = true;
+    beginning = sql;
 }
 
-bool stage_uses_wal(void)
+bool stage_begins_otherwise(void)
 {
-    return wal;
+    return beginning != NULL;
 }
 
 bool stage_failed(void)
@@ -135,7 +136,7 @@ void stage_open(const char *script, const char *name)
     }
     memory_before = sqlite3_memory_used();
     use_connection(0, "main");
-    if (wal) sqlite3_exec(current->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+    if (beginning) sqlite3_exec(current->db, beginning, NULL, NULL, NULL);
 }
 
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)

@@ -25,9 +25,10 @@ typedef struct stage_outcome {
 /* What SQLite allocates once for the whole process must not count as lost by the first case. */
 void stage_warm_up(void);
 
-/* From now on main.db is under WAL when a case opens. */
-void stage_use_wal(void);
-bool stage_uses_wal(void);
+/* From now on a new main.db begins with this SQL, such as a PRAGMA: it lives on. Cases that say
+ * otherwise do not hold then. */
+void stage_begin_with(const char *sql);
+bool stage_begins_otherwise(void);
 
 /* Opens main.db in a new folder; both are lent until stage_close(). */
 void stage_open(const char *file, const char *case_name);
