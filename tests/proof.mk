@@ -203,6 +203,11 @@ coverage:
 
 COUNT = 200
 
+# To be loaded before any program.
+build/tests/unsynced.so: tests/fault/unsynced.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SHARED) $< -o $@
+
 mutation:
 	@tools/setup test
 	rm -rf build/mutation

@@ -1,10 +1,16 @@
-/* run_process.c - runs the scripts of this folder in process: run_process [-u] [-c case] file.sql ...
+/* run_process.c - runs the scripts of this folder in process.
  *
- * script.h tells what they say. With -u main.db has its texts in UTF-16. After each case all of its connections must close with SQLITE_OK,
- * and SQLite must use as much memory as before.
+ *     run_process [-su] [-c case | -x case] file.sql ...
+ *
+ * script.h tells what they say. After each case all of its connections must close with SQLITE_OK,
+ * and SQLite must use as much memory as before. -c: only this case; -x: all but this one; -s: none
+ * after the first that fails; -u: main.db has its texts in UTF-16.
  */
+#define _XOPEN_SOURCE 700
+
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <sanitizer/common_interface_defs.h>
 
 #include "stage.h"
@@ -15,6 +21,8 @@
 static const char *file, *case_name;
 static int line;
 static int cases_passed, cases_failed;
+static const char *wanted, *unwanted;
+static bool stops;
 
 static void say_where(void)
 {
@@ -46,31 +54,39 @@ static void run_case(const script_case *c)
         cases_passed++;
 }
 
-static void run_file(const char *path, const char *wanted)
+static bool is_chosen(const script_case *c)
+{
+    if (c->shell_only || (stops && cases_failed > 0)) return false;
+    if (wanted && strcmp(wanted, c->name) != 0) return false;
+    return !unwanted || strcmp(unwanted, c->name) != 0;
+}
+
+static void run_file(const char *path)
 {
     script_file script = script_read(path);
     file = path;
     for (size_t i = 0; i < script.n; i++) {
-        const script_case *c = &script.cases[i];
-        if (!c->shell_only && (!wanted || strcmp(wanted, c->name) == 0)) run_case(c);
+        if (is_chosen(&script.cases[i])) run_case(&script.cases[i]);
     }
     script_free(&script);
 }
 
 int main(int argc, char **argv)
 {
+    int option;
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(say_where);
-    stage_warm_up();
-    const char *wanted = NULL;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-u") == 0)
-            stage_begin_with("PRAGMA encoding = 'UTF-16'");
-        else if (strcmp(argv[i], "-c") == 0 && i + 1 < argc)
-            wanted = argv[++i];
-        else
-            run_file(argv[i], wanted);
+    while ((option = getopt(argc, argv, "suc:x:")) != -1) {
+        switch (option) {
+        case 's': stops = true; break;
+        case 'u': stage_begin_with("PRAGMA encoding = 'UTF-16'"); break;
+        case 'c': wanted = optarg; break;
+        case 'x': unwanted = optarg; break;
+        default: return 2;
+        }
     }
+    stage_warm_up();
+    for (int i = optind; i < argc; i++) run_file(argv[i]);
     printf("%d passed, %d failed\n", cases_passed, cases_failed);
     return cases_failed > 0 || cases_passed == 0;
 }
