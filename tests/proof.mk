@@ -203,10 +203,10 @@ coverage:
 
 COUNT = 200
 
-# To be loaded before any program.
+# To be loaded before any program, which takes its functions: so they are not hidden.
 build/tests/unsynced.so: tests/fault/unsynced.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SHARED) $< -o $@
+	$(CC) $(CFLAGS) -fvisibility=default $(SHARED) $< -o $@
 
 mutation:
 	@tools/setup test
