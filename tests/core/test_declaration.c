@@ -108,6 +108,8 @@ static void reserved_names_are_known_in_any_case(void **state)
     assert_false(ctr_declaration_reserves("\"_x\""));
     assert_true(ctr_declaration_reserves_table("Counter_x"));
     assert_false(ctr_declaration_reserves_table("counters"));
+    assert_false(ctr_declaration_reserves_table("Recounter_x"));
+    assert_false(ctr_declaration_reserves_table("mounter_x"));
 }
 
 /* Each clause cut at each place, alone and beside a sound one: any answer, but no byte too far. */

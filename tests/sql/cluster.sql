@@ -204,6 +204,20 @@ INSERT INTO c VALUES('x', 1);
 SELECT n FROM c;
 --= 1
 
+-- # keys-of-other-types-are-other-rows
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(5, 1), ('a', 2);
+INSERT INTO east.v VALUES('5', 10), (x'35', 20), (x'61', 30);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read=ALL);
+SELECT quote(k), n FROM c;
+--= 5|1
+--= '5'|10
+--= 'a'|2
+--= X'35'|20
+--= X'61'|30
+
 -- # what-is-not-committed-is-not-given-to-others
 ATTACH 'east.db' AS east;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);

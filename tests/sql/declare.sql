@@ -68,6 +68,10 @@ SELECT * FROM t;
 -- # plain-columns-are-refused
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, note TEXT, n COUNTER);
 --! t: column note is neither a COUNTER nor part of the PRIMARY KEY; plain columns cannot stand beside counters
+CREATE VIRTUAL TABLE t USING counter(note TEXT, k TEXT PRIMARY KEY, n COUNTER);
+--! t: column note is neither a COUNTER nor part of the PRIMARY KEY; plain columns cannot stand beside counters
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, note TEXT);
+--! t: column note is neither a COUNTER nor part of the PRIMARY KEY; plain columns cannot stand beside counters
 
 -- # a-counter-in-the-key-is-refused
 CREATE VIRTUAL TABLE t USING counter(k TEXT, n COUNTER, PRIMARY KEY (k, n));

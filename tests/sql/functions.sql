@@ -159,6 +159,8 @@ SELECT counter_value(5);
 --! counter_value: the cell must be a BLOB or NULL, not INTEGER 5
 SELECT counter_value(x'ffd8ffe0');
 --! counter_value: the cell is no counter cell: BLOB x'ffd8ffe0'
+SELECT counter_value(x'c001');
+--! counter_value: the cell is no counter cell: BLOB x'c001'
 SELECT counter_value(x'c201');
 --! counter_value: the cell is of a newer format than 1: BLOB x'c201'
 SELECT counter_value(x'c1');

@@ -45,6 +45,15 @@ SELECT * FROM log;
 --= 1
 --= 1
 
+-- # a-trigger-on-the-requests-that-comes-later-does-not-hold-the-table
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'a');
+CREATE TABLE log(n);
+CREATE TRIGGER logs AFTER INSERT ON v_ops BEGIN INSERT INTO log SELECT count(*) FROM v; END;
+INSERT INTO v(k, n, request_id) VALUES('y', 1, 'b');
+SELECT * FROM log;
+--= 1
+
 -- # it-is-remembered-in-the-transaction-that-counts
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 BEGIN;

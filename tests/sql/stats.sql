@@ -30,6 +30,17 @@ SELECT figure, count FROM counter_stats WHERE figure IN ('increments', 'cells cr
 --= cells created|3
 --= shards written|7
 
+-- # no-duration-is-longer-than-all-of-them-took
+CREATE TABLE begun AS SELECT julianday('now') AS day;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1), ('b', 2);
+SELECT count(*) FROM v;
+--= 2
+SELECT figure, max / 1e6 <= (julianday('now') - day) * 86400 + 1 FROM counter_stats, begun WHERE max IS NOT NULL;
+--= write|1
+--= read before write|1
+--= read|1
+
 -- # functions-count-too
 SELECT counter_value(counter_inc(counter_inc(NULL, 2, x'0000000000000000000000000000000a'), 3, x'0000000000000000000000000000000a'));
 --= 5

@@ -98,6 +98,20 @@ INSERT INTO v VALUES('a', 1);
 SELECT * FROM v;
 --= a|13
 
+-- # triggers-of-before-run-with-the-first-row-of-a-transaction
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE log(k);
+INSERT INTO v VALUES('a', 5);
+CREATE TRIGGER logs AFTER UPDATE ON v_cells BEGIN INSERT INTO log VALUES(new.k); END;
+--@ reopen
+BEGIN;
+INSERT INTO v VALUES('a', 1);
+SELECT * FROM log;
+--= a
+COMMIT;
+SELECT * FROM log;
+--= a
+
 -- # a-drop-that-fails-leaves-a-table-that-works
 --@ process-only
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
