@@ -57,6 +57,20 @@ static void a_declaration_is_read_in_declared_order(void **state)
     free_all(copies, 4);
 }
 
+/* What is behind the columns is whatever was there before. */
+static void what_is_behind_the_last_column_is_not_read(void **state)
+{
+    (void)state;
+    static const char *const clauses[] = {"a TEXT", "PRIMARY KEY (a)"};
+    ctr_declaration d;
+    ctr_declared room[ROOM];
+    char *copies[ROOM];
+    for (int i = 0; i < ROOM; i++) room[i] = (ctr_declared){.counter = true, .key = -1};
+    assert_false(parse(&d, room, copies, 2, clauses));
+    assert_int_equal(d.refusal, CTR_REFUSE_NO_COUNTER);
+    free_all(copies, 2);
+}
+
 static void affinity_follows_the_rules_of_sqlite(void **state)
 {
     (void)state;
@@ -146,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_declaration_is_read_in_declared_order),
+        cmocka_unit_test(what_is_behind_the_last_column_is_not_read),
         cmocka_unit_test(affinity_follows_the_rules_of_sqlite),
         cmocka_unit_test(plain_types_are_words_and_numbers),
         cmocka_unit_test(reserved_names_are_known_in_any_case),

@@ -917,6 +917,22 @@ def test_an_attribute_of_someone_else_makes_the_file_count_on_under_a_new_id(fle
     fleet.check(files=2, events=1)
 
 
+@pytest.mark.parametrize("number, is_taken", [(2**62 // 3 + 2**30, True), (2**61, False)])
+def test_a_witness_up_to_half_of_its_range_is_taken_for_one(fleet, number, is_taken):
+    fleet.new("one")
+    fleet.count("one")
+    before = fleet.identity("one")
+    os.setxattr(fleet.path("one"), ATTRIBUTE, struct.pack(">Bqq", 0xC1, number, 1))
+    if is_taken:
+        fleet.count("one")
+        assert fleet.identity("one")[0] != before[0]
+        with fleet.use("one") as db:
+            assert attribute(fleet.path("one")) == pair(db) and pair(db)[0] > number
+    else:
+        with fleet.use("one") as db:
+            refused(db, "the witness of main is at its end")
+
+
 def short_id(db):
     db.execute("UPDATE counter_replica SET id = substr(id, 1, 15)")
 
@@ -974,6 +990,28 @@ def replaced(path):
 def folder_renamed(path):
     folder = os.path.dirname(path)
     sh('mv "$1" "$1.away"', folder)
+
+
+def test_the_birth_of_a_file_is_kept_in_nanoseconds(fleet):
+    fleet.new("one")
+    birth = sh('stat -c %.9W "$1"', fleet.path("one")).strip().replace(".", "")
+    with fleet.use("one") as db:
+        stored = rows(db, "SELECT birth FROM counter_replica")
+    assert stored == [(int(birth),)] or int(birth) == 0 and stored == [(None,)]
+
+
+def test_a_file_that_is_put_in_the_place_of_one_that_commits_keeps_its_witness(fleet):
+    fleet.new("one", "other")
+    fleet.count("one", "other")
+    db = fleet.open("one")
+    other = attribute(fleet.path("other"))
+    db.execute("BEGIN")
+    fleet.count("one")
+    moved_away(fleet.path("one"))
+    sh('cp --preserve=xattr "$1" "$2"', fleet.path("other"), fleet.path("one"))
+    with contextlib.suppress(sqlite3.Error):
+        db.execute("COMMIT")
+    assert attribute(fleet.path("one")) == other
 
 
 @pytest.mark.parametrize("counted_before", [False, True])

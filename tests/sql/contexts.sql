@@ -12,6 +12,12 @@ SELECT counter_from_cassandra(x'0000'), counter_from_cassandra(NULL), counter_fr
 SELECT hex(counter_to_cassandra(counter_from_cassandra(x'0001800059b8272099b04033885ce94d62106a3500056e6f7608d1e00000000000000003')));
 --= 0001800059B8272099B04033885CE94D62106A3500056E6F7608D1E00000000000000003
 
+-- # a-header-as-long-as-a-shard-is-no-shard
+SELECT count(*), sum(value) FROM counter_shards(counter_from_cassandra(CAST(x'000f8000800180028003800480058006800780088009800a800b800c800d800e' ||
+  (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 15)
+   SELECT group_concat(CAST(zeroblob(15) || char(i) || zeroblob(7) || x'01' || zeroblob(7) || char(i) AS TEXT), '') FROM n) AS BLOB)));
+--= 15|120
+
 -- # versions-of-a-counter-are-merged-by-the-kinds-of-their-shards
 -- remote {1:(1,1),2:(2,2),4:(6,3)} + local 9:(7,3) with remote {4:(4,4),5:(5,5)} + local 9:(2,9)
 SELECT group_concat(substr(id, 36) || ':' || clock || ',' || value, ' ') FROM counter_shards(counter_from_cassandra(

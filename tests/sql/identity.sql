@@ -400,6 +400,12 @@ UPDATE counter_replica SET holder = 5;
 SELECT counter_id();
 --! counter_id: counter_replica is damaged: its holder
 
+-- # a-witness-is-renewed-after-ten-milliseconds-unless-the-file-says-otherwise
+SELECT length(counter_init());
+--= 36
+SELECT renewal FROM counter_replica;
+--= 10
+
 -- # a-trusted-witness-says-what-it-sees
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 UPDATE counter_replica SET renewal = 3600000;

@@ -189,6 +189,21 @@ UPDATE phone.counter_replica SET names = 1;
 SELECT * FROM counter_pull('phone');
 --! counter_pull: 'dc1:rack1' has no epoch left: it was replaced 2147483647 times
 
+-- # a-rival-of-a-damaged-holder-is-lost-by-its-id
+SELECT counter_init('dc1:rack1', 'pending');
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+INSERT INTO counter_sources(holder, id, name, pending) VALUES(x'0000000000000000000000000000000a', x'4c5128aa402c31c8a03f6c27b0f53f93', 'dc1:rack1', 1);
+SELECT counter_lost(counter_id());
+--! counter_lost: this is the id of every file that is to take over 'dc1:rack1': tell the one that is lost by its holder in counter_sources, such as counter_lost('00000000-0000-0000-0000-00000000000a')
+UPDATE counter_sources SET holder = x'0a' WHERE id = x'4c5128aa402c31c8a03f6c27b0f53f93';
+SELECT counter_lost(counter_id());
+--!~ *such as counter_lost('')
+DELETE FROM counter_sources WHERE id = x'4c5128aa402c31c8a03f6c27b0f53f93';
+SELECT counter_lost(counter_id());
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+SELECT hex(id), epoch, name, pending, lost > 0 FROM counter_sources WHERE id = x'4c5128aa402c31c8a03f6c27b0f53f93';
+--= 4C5128AA402C31C8A03F6C27B0F53F93|1|dc1:rack1|1|1
+
 -- # what-is-refused
 SELECT counter_init('dc1:rack1', 'soon');
 --! counter_init: the second argument must be 'pending', not TEXT 'soon'
