@@ -647,3 +647,23 @@ SELECT * FROM counter_floors('v');
 --= t|5
 --= b|5
 --= x|x
+
+-- # a-rollback-to-takes-back-a-purge-that-failed-half-way-since-it-was-last-rolled-back-to
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(1, 1), (9, 9);
+CREATE TRIGGER kept BEFORE DELETE ON v_cells BEGIN SELECT raise(IGNORE); END;
+BEGIN;
+INSERT INTO v VALUES(9, 1);
+SAVEPOINT a;
+SAVEPOINT b;
+SAVEPOINT c;
+ROLLBACK TO c;
+INSERT INTO v(v, k) VALUES('purge below', 5);
+--! v: the stored table did not let go of all rows below
+ROLLBACK TO c;
+COMMIT;
+SELECT * FROM v;
+--= 1|1
+--= 9|10
+SELECT count(*) FROM counter_floors('v');
+--= 0

@@ -75,27 +75,6 @@ INSERT INTO v(k, n, request_id) VALUES('x', 1, 'c');
 SELECT n FROM v;
 --= 3
 
--- # a-rollback-to-takes-back-what-failed-half-way-since-it-was-last-rolled-back-to
-CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-INSERT INTO v VALUES('x', 1);
-CREATE TEMP TRIGGER no BEFORE UPDATE ON main.v_cells BEGIN SELECT RAISE(ABORT, 'not now'); END;
-BEGIN;
-INSERT INTO v VALUES('y', 1);
-SAVEPOINT a;
-SAVEPOINT b;
-SAVEPOINT c;
-INSERT INTO v VALUES('z', 1);
-ROLLBACK TO c;
-INSERT INTO v(k, n, request_id) VALUES('x', 1, 'a');
---! v: the stored table refuses the row: not now
-ROLLBACK TO c;
-COMMIT;
-SELECT * FROM v;
---= x|1
---= y|1
-SELECT count(*) FROM v_ops;
---= 0
-
 -- # deleted-rows-and-resets
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v(k, n, request_id) VALUES('x', 1, 'a');
