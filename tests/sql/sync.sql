@@ -440,3 +440,19 @@ CREATE VIRTUAL TABLE temp.c USING counter_cluster(w, replicas='main phone');
 --! c: the tables differ: one replica has no counter o
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main phone');
 --! c: the tables differ in the letters of a counter: one replica has m, phone has M
+
+-- # a-source-whose-witness-went-back-and-whose-shard-went-on-is-in-conflict
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+UPDATE phone.counter_replica SET renewal = 0;
+INSERT INTO phone.v VALUES('x', 1);
+INSERT INTO phone.v VALUES('x', 1);
+SELECT * FROM counter_pull('phone');
+--= v|1|1|0
+INSERT INTO phone.v VALUES('x', 1);
+UPDATE phone.counter_replica SET number = 1;
+SELECT * FROM counter_pull('phone');
+--= v|1|1|1
+SELECT why FROM counter_conflicts;
+--= source
