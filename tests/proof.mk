@@ -159,6 +159,7 @@ SCRIPTS := $(filter-out tests/sql/stats.sql,$(wildcard tests/sql/*.sql))
 
 faults: build/tests/run_faults
 	build/tests/run_faults allocation -p $(SCRIPTS)
+	build/tests/run_faults allocation -pu $(SCRIPTS)
 	build/tests/run_faults disk -p $(SCRIPTS)
 	build/tests/run_faults disk -pw $(SCRIPTS)
 	build/tests/run_faults room -p $(SCRIPTS)

@@ -249,12 +249,13 @@ static bool is_by_fault(const stage_outcome *outcome)
 static void judge(const course *c, const stage_outcome *outcome)
 {
     bool as_told = is_as_told(c, outcome);
+    bool stays_open = c->in_transaction[at] && c->in_transaction[at + 1];
     if (!as_told && !is_by_fault(outcome))
         fail("ended by ", outcome->error ? outcome->error : outcome->rows);
 
     if (is_compound(&played->steps[at])) {
         check_files(c, NULL, NULL);
-    } else if (is_by_files() && !c->in_transaction[at]) {
+    } else if (is_by_files() && !stays_open) {
         if (!as_told && is_repeatable()) repeat(c);
         check_files(c, NULL, NULL);
     } else if (c->in_transaction[at]) {

@@ -91,6 +91,7 @@ static void use_connection(int line, const char *name)
         if (current->db) continue;
         snprintf(current->name, sizeof current->name, "%s", name);
         open_database(line, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+        if (beginning) sqlite3_exec(current->db, beginning, NULL, NULL, NULL);
         return;
     }
     fprintf(stderr, "%s:%d: too many connections\n", file, line);
@@ -136,7 +137,6 @@ void stage_open(const char *script, const char *name)
     }
     memory_before = sqlite3_memory_used();
     use_connection(0, "main");
-    if (beginning) sqlite3_exec(current->db, beginning, NULL, NULL, NULL);
 }
 
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)

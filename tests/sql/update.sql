@@ -101,7 +101,7 @@ UPDATE v SET n = n + 0.5;
 --! v: column n: a counter takes an INTEGER, not REAL 1.5
 UPDATE v SET n = n || '';
 --! v: column n: a counter takes an INTEGER, not TEXT '1'
-UPDATE v SET n = CAST(n AS BLOB);
+UPDATE v SET n = substr(x'31', n);
 --! v: column n: a counter takes an INTEGER, not BLOB x'31'
 UPDATE OR IGNORE v SET n = n + NULL;
 --! v: column n: a counter takes an INTEGER, not NULL
