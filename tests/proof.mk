@@ -154,7 +154,7 @@ kill: build/crash/run_crashes
 # the calls of the disk are so few that the strides of theirs stand here. What tests/sql/stats.sql
 # counts would be counted in the looks of others, so there are none there.
 
-STRIDE = 181
+STRIDE = 997
 SCRIPTS := $(filter-out tests/sql/stats.sql,$(wildcard tests/sql/*.sql))
 
 faults: build/tests/run_faults
@@ -165,9 +165,9 @@ faults: build/tests/run_faults
 	build/tests/run_faults room -p $(SCRIPTS)
 	build/tests/run_faults allocation -s $(STRIDE) $(SCRIPTS)
 	build/tests/run_faults allocation -b -s $(STRIDE) tests/sql/stats.sql
-	build/tests/run_faults disk -s 7 $(SCRIPTS)
-	build/tests/run_faults disk -w -s 13 $(SCRIPTS)
-	build/tests/run_faults room -s 3 $(SCRIPTS)
+	build/tests/run_faults disk -s 23 $(SCRIPTS)
+	build/tests/run_faults disk -w -s 37 $(SCRIPTS)
+	build/tests/run_faults room -s 7 $(SCRIPTS)
 
 .PHONY: faults
 
