@@ -456,3 +456,32 @@ SELECT * FROM counter_pull('phone');
 --= v|1|1|1
 SELECT why FROM counter_conflicts;
 --= source
+
+-- # who-is-asked-for-in-a-join-is-asked-once-for-the-same-and-again-for-others
+ATTACH 'phone.db' AS phone;
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('x', 1);
+INSERT INTO east.v VALUES('x', 1), ('y', 1);
+CREATE TABLE peers(name);
+INSERT INTO peers VALUES('phone'), ('phone'), ('east');
+SELECT name, rows_changed FROM peers CROSS JOIN counter_pull(name);
+--= phone|1
+--= phone|1
+--= east|2
+SELECT * FROM v;
+--= x|2
+--= y|1
+INSERT INTO peers VALUES(x'00');
+SELECT name, rows_changed FROM peers CROSS JOIN counter_pull(name);
+--! counter_pull: the argument must be TEXT, not BLOB x'00'
+--= phone|0
+--= phone|0
+--= east|0
+CREATE TABLE asked AS SELECT 'v' AS t, NULL AS s UNION ALL SELECT 'v', 'phone' UNION ALL SELECT 'v', 'phone';
+SELECT t, rows FROM asked CROSS JOIN counter_size(t, coalesce(s, 'main'));
+--= v|2
+--= v|1
+--= v|1
