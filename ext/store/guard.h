@@ -87,8 +87,8 @@ void ctr_guard_spoil(ctr_guard *guard, unsigned transaction);
 void ctr_guard_forget(ctr_post *post);
 
 /* Looks at counter_guard, which reads main, while nobody keeps main locked; a file that counts
- * later needs main no more. Not being able to is no problem. */
-void ctr_guard_prepare(ctr_guard *guard);
+ * later needs main no more. Not being able to is no problem, unless SQLite rolls back for it. */
+void ctr_guard_prepare(ctr_guard *guard, ctr_problem *problem);
 
 /* For the internal tables: counter_witness is in a transaction, counter_guard is there. */
 void ctr_guard_set_joined(ctr_guard *guard, bool joined);

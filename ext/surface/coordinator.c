@@ -72,8 +72,8 @@ static void open_front(ctr_table *table, ctr_shared *shared, const ctr_options *
         return;
     }
     if (is_new || !known) table->entry->levels = options->levels;
-    ctr_guard_prepare(shared->guard);
-    open_cluster(table, options, is_new, problem);
+    ctr_guard_prepare(shared->guard, problem);
+    if (problem->rc == SQLITE_OK) open_cluster(table, options, is_new, problem);
     ctr_table_check_name(&table->shape, table->name, problem);
     ctr_table_declare(table, problem);
 }

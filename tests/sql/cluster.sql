@@ -373,6 +373,16 @@ SELECT * FROM c;
 INSERT INTO c(c) VALUES('integrity-check');
 --! c: replica again: it is the same file as east
 
+-- # a-cluster-of-a-read-only-replica-is-read-and-not-written
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+--@ readonly
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main');
+SELECT * FROM c;
+--= x|1
+INSERT INTO c VALUES('x', 1);
+--! c: write=QUORUM needs 1 of 1 replica, 0 are available: main: it is read-only
+
 -- # what-a-data-centre-lacks-is-said-of-that-data-centre
 ATTACH 'east.db' AS east;
 ATTACH 'west.db' AS west;
