@@ -3,7 +3,9 @@ come back included: nothing is lost or doubled, and a cell has two ids for each 
 
 Every increment adds another power of four, so a value tells which of them it has, and how often.
 What must be there is told by sets: an increment on a disk that was never lost, or one that had
-reached such a disk when the loss was declared. Others of a lost disk may be there once, or not.
+reached such a disk when the loss was declared, if it was one of which all have heard: who takes over
+a name asks all of whom he hears, and only the lost one may have heard of the other. Others of a lost
+disk may be there once, or not.
 """
 
 import json
@@ -41,6 +43,7 @@ class Disk:
     def __init__(self, path, name, pending=False):
         self.path, self.name, self.gone, self.lost = str(path), name, False, False
         self.knows, self.retired, self.promoted = set(), False, not pending
+        self.pulled_from = set()
         self.db = connect(self.path)
         self.db.execute("PRAGMA synchronous = OFF")
         init = (name, "pending") if pending else (name,) if name else ()
@@ -111,13 +114,27 @@ class World:
             assert "no counter tables" in str(error), error
             return
         disk.knows |= other.knows
+        disk.pulled_from.add(other)
 
     def declare_lost(self, disk):
         """What had reached somebody by now is kept; later nothing of it is promised."""
         disk.lost = True
         for one, maker in self.made_by.items():
             if maker is disk:
-                self.had_by[one] = [other for other in self.disks if one in other.knows]
+                self.had_by[one] = [other for other in self.disks
+                                    if one in other.knows and self.all_hear_of(other)]
+
+    def all_hear_of(self, one):
+        return all(one in self.heard_of(disk) for disk in self.disks if not disk.lost)
+
+    def heard_of(self, disk):
+        """By itself, or through those that it has pulled from; the lost ones tell nobody."""
+        heard, asked = {disk}, [disk]
+        while asked:
+            new = asked.pop().pulled_from - heard
+            heard |= new
+            asked += [one for one in new if not one.lost]
+        return heard
 
     def must_be_there(self, one):
         return any(not disk.lost for disk in [self.made_by[one], *self.had_by.get(one, [])])
