@@ -22,10 +22,11 @@ static int (*const SHARING[])(sqlite3 *, ctr_shared *) = {
 
 static int register_all(sqlite3 *db)
 {
-    if (ctr_internal_is_registered(db)) return SQLITE_OK;
+    bool is_there;
+    int rc = ctr_internal_is_registered(db, &is_there);
+    if (rc != SQLITE_OK || is_there) return rc;
     ctr_shared *shared = ctr_shared_new(db);
     if (!shared) return SQLITE_NOMEM;
-    int rc = SQLITE_OK;
     for (size_t i = 0; i < sizeof SHARING / sizeof *SHARING && rc == SQLITE_OK; i++)
         rc = SHARING[i](db, shared);
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && rc == SQLITE_OK; i++)

@@ -95,19 +95,12 @@ void ctr_guard_set_joined(ctr_guard *guard, bool joined)
     guard->joined = joined;
 }
 
-/* What SQLite takes back the whole statement for, and the schema that it is about to change. */
-static bool rolls_back(int rc)
-{
-    rc &= 0xff;
-    return rc == SQLITE_NOMEM || rc == SQLITE_IOERR || rc == SQLITE_FULL || rc == SQLITE_INTERRUPT;
-}
-
 void ctr_guard_prepare(ctr_guard *guard, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
     ctr_run run = ctr_run_on(guard->db, NULL, NULL, &trouble);
     if (!guard->has_keeper) ctr_run_do(&run, CTR_SQL_GUARD_KEEP, NULL);
-    if (rolls_back(trouble.rc))
+    if (ctr_problem_rolls_back(trouble.rc)) /* and the schema that is about to change */
         ctr_problem_set(problem, trouble.rc, "%s", ctr_problem_text(&trouble));
     ctr_problem_close(&trouble);
 }

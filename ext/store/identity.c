@@ -58,7 +58,7 @@ void ctr_identity_offer_fork(sqlite3 *db, const char *schema, ctr_problem *probl
     if (mends)
         ctr_problem_set(&offer, SQLITE_CORRUPT_VTAB, "%s; SELECT counter_fork('%s') takes a new id",
                         ctr_problem_text(problem), schema);
-    bool replaces = mends || (offer.rc & 0xff) == SQLITE_NOMEM;
+    bool replaces = mends || ctr_problem_rolls_back(offer.rc);
     ctr_problem_close(replaces ? problem : &offer);
     if (replaces) *problem = offer;
 }

@@ -99,7 +99,7 @@ void ctr_known_take_over(ctr_run *run, ctr_run *from)
     sqlite3_stmt *row = ctr_run_prepare(from, CTR_SQL_KNOWN_ALL);
     while (ctr_run_row(from, row)) {
         hearsay what = {.epoch = sqlite3_column_int64(row, 2),
-                        .name = ctr_text_column(row, 3, run->problem),
+                        .name = ctr_text_column(row, 3, from->problem),
                         .pending = sqlite3_column_int(row, 4) != 0,
                         .lost = sqlite3_column_int64(row, 5) != 0};
         what.holder = sqlite3_column_blob(row, 0);

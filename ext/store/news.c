@@ -413,10 +413,10 @@ static void settle_doubt(ctr_news *news, ctr_problem *problem)
     const ctr_post *post = news->post;
     char *stored = sqlite3_mprintf("%s_news", news->table);
     if (!stored) ctr_problem_nomem(problem);
-    if (problem->rc == SQLITE_OK &&
-        !ctr_shape_is_table(post->guard->db, post->schema, stored, problem))
-        forget_waiting(news);
-    news->doubtful = false;
+    bool there = problem->rc == SQLITE_OK &&
+                 ctr_shape_is_table(post->guard->db, post->schema, stored, problem);
+    if (problem->rc == SQLITE_OK && !there) forget_waiting(news);
+    if (problem->rc == SQLITE_OK) news->doubtful = false;
     sqlite3_free(stored);
 }
 

@@ -41,6 +41,12 @@ void ctr_problem_where(ctr_problem *problem, const char *format, ...)
     if (!text) problem->rc = SQLITE_NOMEM;
 }
 
+bool ctr_problem_rolls_back(int rc)
+{
+    rc &= 0xff;
+    return rc == SQLITE_NOMEM || rc == SQLITE_IOERR || rc == SQLITE_FULL || rc == SQLITE_INTERRUPT;
+}
+
 const char *ctr_problem_text(const ctr_problem *problem)
 {
     return problem->text ? problem->text : sqlite3_errstr(problem->rc);

@@ -6,6 +6,8 @@
 #ifndef CTR_STORE_PROBLEM_H
 #define CTR_STORE_PROBLEM_H
 
+#include <stdbool.h>
+
 #include "store/sqlite.h"
 
 typedef struct ctr_problem {
@@ -23,6 +25,9 @@ int ctr_problem_nomem(ctr_problem *problem);
 
 /* Puts "<format>: " in front of the text, to say where. Nothing if there is no problem. */
 void ctr_problem_where(ctr_problem *problem, const char *format, ...);
+
+/* Is it one for which SQLite takes back the statement, or the whole transaction, by itself? */
+bool ctr_problem_rolls_back(int rc);
 
 /* The text, or SQLite's words for the code. Lent until the next change. */
 const char *ctr_problem_text(const ctr_problem *problem);

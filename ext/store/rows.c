@@ -201,29 +201,31 @@ bool ctr_rows_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_
     return there && problem->rc == SQLITE_OK;
 }
 
-/* A row that cannot be read is shown without values; the error is that of the statement at work. */
-char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid)
+/* A row that cannot be read is shown without values. */
+char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
-    sqlite3_stmt *row = key_statement(rows, rowid, &problem);
-    int rc = row ? sqlite3_step(row) : problem.rc;
-    char *text = NULL;
-    if (rc != SQLITE_NOMEM) text = describe_row(row, rc == SQLITE_ROW ? rows->shape->n_keys : 0);
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, &trouble);
+    sqlite3_stmt *row = key_statement(rows, rowid, &trouble);
+    int n = ctr_run_row(&run, row) ? rows->shape->n_keys : 0;
+    char *text = ctr_problem_rolls_back(trouble.rc) ? NULL : describe_row(row, n);
     sqlite3_finalize(row);
-    ctr_problem_close(&problem);
+    if (!text) {
+        ctr_problem_close(problem);
+        ctr_problem_nomem(&trouble);
+        *problem = trouble;
+    } else {
+        ctr_problem_close(&trouble);
+    }
     return text;
 }
 
 void ctr_rows_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem *problem)
 {
-    char *key = ctr_rows_key_text(rows, rowid);
-    if (key) {
+    char *key = ctr_rows_key_text(rows, rowid, problem);
+    if (key)
         ctr_problem_where(problem, "column %s of %s", ctr_shape_counter_name(rows->shape, counter),
                           key);
-    } else {
-        ctr_problem_close(problem);
-        ctr_problem_nomem(problem);
-    }
     sqlite3_free(key);
 }
 

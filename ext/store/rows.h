@@ -116,9 +116,9 @@ bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_pr
  * False: there is no such row, or a problem. */
 bool ctr_rows_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem);
 
-/* The key of a row as a message shows it, ('/', 12); to be freed with sqlite3_free, NULL: no
- * memory. */
-char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid);
+/* The key of a row as a message shows it, ('/', 12); to be freed with sqlite3_free. NULL: there is
+ * no memory, or SQLite rolls back for what reading it has met; that is the problem from then on. */
+char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid, ctr_problem *problem);
 
 /* Opens the cell in column i of a statement. On a malformed one sets a problem that names counter
  * and key. The row id is asked for in column 0 then, if it is CTR_ROWS_ID_IN_ROW. */

@@ -164,22 +164,20 @@ static ctr_rows *stored_row(const ctr_cluster *cluster)
     return NULL;
 }
 
-char *ctr_access_key_text(ctr_table *table)
+char *ctr_access_key_text(ctr_table *table, ctr_problem *problem)
 {
     ctr_rows *rows = table->cluster ? stored_row(table->cluster) : table->rows;
-    if (!rows) return ctr_describe_key(table->keys, table->shape.n_keys);
-    return ctr_rows_key_text(rows, rows->rowid);
+    if (rows) return ctr_rows_key_text(rows, rows->rowid, problem);
+    char *key = ctr_describe_key(table->keys, table->shape.n_keys);
+    if (!key) ctr_problem_close(problem);
+    if (!key) ctr_problem_nomem(problem);
+    return key;
 }
 
 void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem)
 {
-    char *key = ctr_access_key_text(table);
-    if (key) {
-        const char *name = table->shape.columns[table->shape.counters[counter]].name;
-        ctr_problem_where(problem, "column %s of %s", name, key);
-    } else {
-        ctr_problem_close(problem);
-        ctr_problem_nomem(problem);
-    }
+    char *key = ctr_access_key_text(table, problem);
+    const char *name = table->shape.columns[table->shape.counters[counter]].name;
+    if (key) ctr_problem_where(problem, "column %s of %s", name, key);
     sqlite3_free(key);
 }

@@ -141,7 +141,8 @@ static int witness_rollback(sqlite3_vtab *base)
     return ctr_joined_rollback(base);
 }
 
-bool ctr_internal_is_registered(sqlite3 *db)
+/* Where PRAGMA module_list is left out of SQLite nobody can tell. */
+int ctr_internal_is_registered(sqlite3 *db, bool *is)
 {
     bool found = false;
     ctr_problem problem = {SQLITE_OK, NULL};
@@ -152,8 +153,10 @@ bool ctr_internal_is_registered(sqlite3 *db)
         found = name && strcmp(name, "counter_guard") == 0;
     }
     sqlite3_finalize(row);
+    int rc = ctr_problem_rolls_back(problem.rc) ? problem.rc : SQLITE_OK;
     ctr_problem_close(&problem);
-    return found;
+    *is = found;
+    return rc;
 }
 
 int ctr_internal_renew_witness(void *holder)

@@ -53,8 +53,8 @@ int ctr_figures_register(sqlite3 *db, ctr_shared *shared);     /* counter_stats,
 int ctr_internal_register(sqlite3 *db, ctr_shared *shared);    /* counter_guard, counter_witness */
 
 /* Is the library in this connection already? A second guard beside the first would not know what
- * that does, so a second load does nothing. */
-bool ctr_internal_is_registered(sqlite3 *db);
+ * that does, so a second load does nothing. Returns a code of SQLite's. */
+int ctr_internal_is_registered(sqlite3 *db, bool *is);
 
 /* Registers counter_witness again, for a new schema of main. */
 int ctr_internal_renew_witness(void *shared);

@@ -58,7 +58,7 @@ static void append_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *
     }
 }
 
-/* To be freed with sqlite3_free; NULL: no memory. */
+/* To be freed with sqlite3_free, if there is a problem, too. */
 static char *describe_request(const ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     const ctr_shape *shape = &table->shape;
@@ -101,13 +101,16 @@ static void check_id(sqlite3_value *id, ctr_problem *problem)
 
 static void check_command(sqlite3_value *command, ctr_problem *problem)
 {
-    const char *text = ctr_table_given(command) ? ctr_text_value(command, problem) : "reset";
+    if (!ctr_table_given(command)) return;
+    const char *text = ctr_text_value(command, problem);
     if (text && sqlite3_strnicmp(text, "reset", 5) == 0) return;
-    ctr_problem_set(
-        problem, SQLITE_ERROR,
-        "a request_id goes with an INSERT that adds, or with 'reset'; '%s' counts nothing, and "
-        "cannot do so twice",
-        text ? text : "");
+    char *shown = text ? sqlite3_mprintf("'%s'", text) : ctr_describe_value(command);
+    if (!shown) ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "a request_id goes with an INSERT that adds, or with 'reset'; %s counts "
+                    "nothing, and cannot do so twice",
+                    shown);
+    sqlite3_free(shown);
 }
 
 bool ctr_request_is_given(const ctr_table *table, sqlite3_value **columns)

@@ -106,7 +106,7 @@ static int64_t count_rows(const ctr_member *one, const ctr_member *other, char *
     return n;
 }
 
-/* To be freed with sqlite3_free; NULL where a row is damaged, no problem, or before one. */
+/* To be freed with sqlite3_free; NULL where a row is damaged, which is no problem, or with one. */
 static char *digest_of(const ctr_member *member, ctr_problem *problem)
 {
     uint8_t digest[CTR_ID_SIZE];

@@ -184,9 +184,8 @@ int ctr_access_raise(ctr_table *table, ctr_problem *problem);
 /* Has the row exactly these values in the key columns that are not NULL here? */
 bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem);
 
-/* The key of the row that was found as a message shows it; to be freed with sqlite3_free, NULL: no
- * memory. */
-char *ctr_access_key_text(ctr_table *table);
+/* The key of the row that was found as a message shows it; as ctr_rows_key_text. */
+char *ctr_access_key_text(ctr_table *table, ctr_problem *problem);
 
 /* "column hits of ('/', 12)", as where a problem is. */
 void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem);

@@ -91,8 +91,8 @@ static row_state state_of(const ctr_table *table)
 
 static int refuse_deleted(ctr_table *table, ctr_problem *problem)
 {
-    char *key = ctr_access_key_text(table);
-    if (!key) return ctr_problem_nomem(problem);
+    char *key = ctr_access_key_text(table, problem);
+    if (!key) return problem->rc;
     ctr_problem_set(problem, SQLITE_CONSTRAINT,
                     "the counter was deleted: %s; the command 'reset' starts its next life", key);
     sqlite3_free(key);
@@ -123,8 +123,8 @@ int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
 
 static int refuse_replace(ctr_table *table, ctr_problem *problem)
 {
-    char *key = ctr_access_key_text(table);
-    if (!key) return ctr_problem_nomem(problem);
+    char *key = ctr_access_key_text(table, problem);
+    if (!key) return problem->rc;
     ctr_problem_set(
         problem, SQLITE_ERROR,
         "REPLACE would wipe the counters of %s: INSERT adds to them, the command 'reset' "

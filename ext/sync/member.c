@@ -54,9 +54,8 @@ void ctr_member_end(ctr_member *member)
 bool ctr_member_ends_statement(int rc)
 {
     if (rc == SQLITE_IOERR_VNODE) return false;
-    rc &= 0xff;
-    return rc == SQLITE_NOMEM || rc == SQLITE_IOERR || rc == SQLITE_INTERRUPT ||
-           rc == SQLITE_FULL || rc == SQLITE_SCHEMA || rc == SQLITE_ABORT;
+    int code = rc & 0xff;
+    return ctr_problem_rolls_back(rc) || code == SQLITE_SCHEMA || code == SQLITE_ABORT;
 }
 
 void ctr_member_fail(ctr_member *member, ctr_problem *problem)
@@ -86,6 +85,7 @@ static void copy_problem(ctr_problem *to, const ctr_problem *from, ctr_problem *
     if (from->rc == SQLITE_OK) return;
     ctr_problem_set(to, from->rc, "%s", ctr_problem_text(from));
     if (to->rc == SQLITE_NOMEM) ctr_problem_nomem(problem);
+    to->rc = from->rc; /* without its words, then */
 }
 
 void ctr_member_bar(ctr_member *member, ctr_problem *problem)

@@ -87,14 +87,10 @@ static void append_reasons(const ctr_cluster *cluster, sqlite3_str *out)
 }
 
 static void append_place(const ctr_cluster *cluster, const ctr_shortage *shortage, ctr_level level,
-                         sqlite3_str *out)
+                         sqlite3_str *out, ctr_problem *problem)
 {
     ctr_site sites[CTR_LEVEL_SITES] = {{0, false}};
-    ctr_problem problem = {SQLITE_OK, NULL};
-    if (shortage->dc < 0 || place(cluster, "", level, sites, &problem) != SQLITE_OK) {
-        ctr_problem_close(&problem);
-        return;
-    }
+    if (shortage->dc < 0 || place(cluster, "", level, sites, problem) != SQLITE_OK) return;
     int at = 0;
     while (at < cluster->n && sites[at].dc != shortage->dc) at++;
     if (at < cluster->n)
@@ -123,7 +119,7 @@ static int refuse_level(const ctr_cluster *cluster, const char *which, ctr_level
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendf(out, "%s=%s needs %d of %d replica%s", which, ctr_level_text(level),
                         shortage->needed, shortage->n, shortage->n == 1 ? "" : "s");
-    append_place(cluster, shortage, level, out);
+    append_place(cluster, shortage, level, out, problem);
     sqlite3_str_appendf(out, ", %d %s available", shortage->available,
                         shortage->available == 1 ? "is" : "are");
     append_reasons(cluster, out);

@@ -53,13 +53,26 @@ static char *all_columns(sqlite3 *db, const char *table)
     return sqlite3_str_finish(list);
 }
 
-/* Calls `visit` for the tables of all schemas: "schema"."table", its name, is it a
+/* Is it the file of an earlier schema? Who reads a file under one name cannot commit to it under
+ * another. */
+static bool is_second_name(sqlite3 *db, int n)
+{
+    const char *path = sqlite3_db_filename(db, sqlite3_db_name(db, n));
+    for (int i = 0; i < n && path && *path; i++) {
+        const char *other = sqlite3_db_filename(db, sqlite3_db_name(db, i));
+        if (other && strcmp(other, path) == 0) return true;
+    }
+    return false;
+}
+
+/* Calls `visit` for the tables of all files: "schema"."table", its name, is it a
  * counter table? */
 static void each_table(FILE *out, sqlite3 *db,
                        void (*visit)(FILE *, sqlite3 *, const char *, const char *, bool))
 {
     for (int i = 0; sqlite3_db_name(db, i); i++) {
         const char *schema = sqlite3_db_name(db, i);
+        if (is_second_name(db, i)) continue;
         char *sql = sqlite3_mprintf(TABLES, schema, schema, schema);
         sqlite3_stmt *tables = NULL;
         int rc = sqlite3_prepare_v2(db, sql, -1, &tables, NULL);
