@@ -39,8 +39,9 @@ static void write_rows(FILE *out, sqlite3 *db, char *sql)
     sqlite3_free(sql);
 }
 
-/* "1, 2, 3", for as many columns as a table has: for the order of rows may be by chance. */
-static char *all_columns(sqlite3 *db, const char *table)
+/* Writes the names of a table's columns; returns "1, 2, 3", their numbers, to order by all of them.
+ * By the statement itself: a PRAGMA would lock all files. */
+static char *write_columns(FILE *out, sqlite3 *db, const char *table)
 {
     sqlite3_stmt *row = NULL;
     sqlite3_str *list = sqlite3_str_new(NULL);
@@ -48,6 +49,8 @@ static char *all_columns(sqlite3 *db, const char *table)
     sqlite3_prepare_v2(db, sql, -1, &row, NULL);
     sqlite3_str_appendall(list, "1");
     for (int i = 2; i <= sqlite3_column_count(row); i++) sqlite3_str_appendf(list, ", %d", i);
+    for (int i = 0; i < sqlite3_column_count(row); i++)
+        fprintf(out, "%s\n", sqlite3_column_name(row, i));
     sqlite3_finalize(row);
     sqlite3_free(sql);
     return sqlite3_str_finish(list);
@@ -87,10 +90,9 @@ static void each_table(FILE *out, sqlite3 *db,
 
 static void show_table(FILE *out, sqlite3 *db, const char *table, const char *name, bool counts)
 {
-    (void)counts;
-    char *columns = all_columns(db, table);
+    (void)counts, (void)name;
     fprintf(out, "%s\n", table);
-    write_rows(out, db, sqlite3_mprintf("SELECT name FROM pragma_table_info(%Q)", name));
+    char *columns = write_columns(out, db, table);
     write_rows(out, db, sqlite3_mprintf("SELECT * FROM %s ORDER BY %s", table, columns));
     sqlite3_free(columns);
 }
