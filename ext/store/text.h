@@ -1,7 +1,7 @@
 /* store/text.h - texts in UTF-8: where a database keeps them in UTF-16, that takes memory.
  *
- * Each is NULL if there is no text, without a problem, and if there is no memory for it, with one. The
- * bytes are SQLite's, and stand as long as the row or the value does.
+ * Each is NULL if there is no text, without a problem, and if there is no memory for it, with one.
+ * The bytes are SQLite's, and stand as long as the row or the value does.
  */
 #ifndef CTR_STORE_TEXT_H
 #define CTR_STORE_TEXT_H
