@@ -135,6 +135,12 @@ CREATE TABLE t(x);
 SELECT counter_init();
 --! counter_init: attempt to write a readonly database
 
+-- # a-name-of-255-bytes-is-read-as-it-was-written
+SELECT length(counter_init('d:' || substr(hex(zeroblob(200)), 1, 253)));
+--= 36
+SELECT id = counter_id(), length(name) FROM counter_identity();
+--= 1|255
+
 -- # an-identity-tells-where-it-comes-from
 SELECT * FROM counter_identity();
 SELECT length(counter_init());

@@ -189,6 +189,19 @@ UPDATE phone.counter_replica SET names = 1;
 SELECT * FROM counter_pull('phone');
 --! counter_pull: 'dc1:rack1' has no epoch left: it was replaced 2147483647 times
 
+-- # a-name-is-replaced-a-last-time
+SELECT counter_init('dc1:rack1', 'pending');
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.counter_names VALUES('dc1:rack1', 2147483646);
+UPDATE phone.counter_replica SET names = 1;
+SELECT * FROM counter_pull('phone');
+--= v|0|0|0
+SELECT epoch FROM counter_replica;
+--= 2147483647
+
 -- # a-rival-of-a-damaged-holder-is-lost-by-its-id
 SELECT counter_init('dc1:rack1', 'pending');
 --= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
