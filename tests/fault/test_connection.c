@@ -68,26 +68,16 @@ static void nothing_waits_for_a_snapshot_of_its_own(void **state)
     }
 }
 
-static int first_integer(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *row;
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    int n = sqlite3_column_int(row, 0);
-    assert_int_equal(sqlite3_finalize(row), SQLITE_OK);
-    return n;
-}
-
 static void a_sync_leaves_the_setting_of_cache_spill_as_it_was(void **state)
 {
     (void)state;
     sqlite3 *db = open_fresh();
     run(db, FILL, SQLITE_OK);
-    int before = first_integer(db, "PRAGMA main.cache_spill");
+    int64_t before = fixture_number(db, "PRAGMA main.cache_spill");
     run(db, "SELECT * FROM counter_sync('peer')", SQLITE_OK);
-    assert_int_equal(first_integer(db, "PRAGMA main.cache_spill"), before);
+    assert_int_equal(fixture_number(db, "PRAGMA main.cache_spill"), before);
     run(db, "PRAGMA cache_spill = OFF; SELECT * FROM counter_sync('peer')", SQLITE_OK);
-    assert_int_equal(first_integer(db, "PRAGMA main.cache_spill"), 0);
+    assert_int_equal(fixture_number(db, "PRAGMA main.cache_spill"), 0);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
@@ -137,7 +127,7 @@ static void a_drop_that_is_locked_leaves_a_table_that_works(void **state)
     run(db, "DROP TABLE v", SQLITE_LOCKED);
     sqlite3_finalize(reader);
     run(db, "INSERT INTO v VALUES('x', 1)", SQLITE_OK);
-    assert_int_equal(first_integer(db, "SELECT n FROM v"), 2);
+    assert_int_equal(fixture_number(db, "SELECT n FROM v"), 2);
     run(db, "DROP TABLE v", SQLITE_OK);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
@@ -213,7 +203,7 @@ static void a_digest_is_of_one_moment(void **state)
     text_of(reader, "SELECT counter_table_digest('v')", meanwhile);
     sqlite3_set_authorizer(reader, NULL, NULL);
     assert_string_equal(before, meanwhile);
-    assert_int_equal(first_integer(reader, "SELECT count(*) FROM v"), 2);
+    assert_int_equal(fixture_number(reader, "SELECT count(*) FROM v"), 2);
     assert_int_equal(sqlite3_close(reader), SQLITE_OK);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
