@@ -19,6 +19,11 @@ static int64_t top_of(int bucket)
     return ((part + 1) << power) - 1;
 }
 
+bool ctr_histogram_samples(int64_t n)
+{
+    return n < CTR_HISTOGRAM_ALL || n % CTR_HISTOGRAM_EVERY == 0;
+}
+
 void ctr_histogram_add(ctr_histogram *histogram, int64_t n)
 {
     if (n < 0) n = 0;

@@ -110,14 +110,13 @@ int ctr_medium_see(ctr_medium *medium, sqlite3 *db, const char *schema, bool ane
     return problem->rc;
 }
 
-static void write_attribute(ctr_medium *medium, const char *path, const ctr_fingerprint *seen,
-                            const ctr_pair *pair)
+static void write_attribute(const char *path, const ctr_fingerprint *seen, const ctr_pair *pair)
 {
     ctr_fingerprint now;
     ctr_attribute attribute;
     if (!path || ctr_place_stat(path, &now) || !ctr_lineage_same_place(&now, seen)) return;
-    medium->error = ctr_place_attribute(path, &attribute);
-    if (ctr_lineage_outdates(pair, &attribute)) medium->error = ctr_place_set_attribute(path, pair);
+    ctr_place_attribute(path, &attribute);
+    if (ctr_lineage_outdates(pair, &attribute)) ctr_place_set_attribute(path, pair);
 }
 
 void ctr_medium_write(ctr_medium *medium, sqlite3 *db, const char *schema,
@@ -125,7 +124,7 @@ void ctr_medium_write(ctr_medium *medium, sqlite3 *db, const char *schema,
 {
     if (medium->kind == CTR_MEDIUM_MEMORY) ctr_instance_write(&medium->instance, pair);
     if (medium->kind == CTR_MEDIUM_FILE)
-        write_attribute(medium, sqlite3_db_filename(db, schema), seen, pair);
+        write_attribute(sqlite3_db_filename(db, schema), seen, pair);
 }
 
 void ctr_medium_close(ctr_medium *medium)

@@ -24,7 +24,7 @@ typedef enum ctr_medium_kind {
 /* Zeroed at first. */
 typedef struct ctr_medium {
     ctr_medium_kind kind;
-    int error; /* why the attribute could not be read or written: an errno, or 0 */
+    int error; /* why the attribute could not be read: an errno, or 0 */
 
     /* Private: of the file that is open, until `file` is another one. */
     void *file;
@@ -39,7 +39,7 @@ int ctr_medium_see(ctr_medium *medium, sqlite3 *db, const char *schema, bool ane
                    ctr_fingerprint *seen, ctr_attribute *attribute, ctr_problem *problem);
 
 /* Writes the attribute of what was seen last, unless it is as new already or the path has become
- * another file. What fails is told by `error`. */
+ * another file. Whether it could be written is told by the next look. */
 void ctr_medium_write(ctr_medium *medium, sqlite3 *db, const char *schema,
                       const ctr_fingerprint *seen, const ctr_pair *pair);
 

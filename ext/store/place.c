@@ -96,12 +96,12 @@ static long get(const char *path, uint8_t *value, size_t size)
 #endif
 }
 
-static int set(const char *path, const uint8_t *value, size_t size)
+static void set(const char *path, const uint8_t *value, size_t size)
 {
 #ifdef __APPLE__
-    return setxattr(path, CTR_PLACE_ATTRIBUTE, value, size, 0, 0);
+    setxattr(path, CTR_PLACE_ATTRIBUTE, value, size, 0, 0);
 #else
-    return setxattr(path, CTR_PLACE_ATTRIBUTE, value, size, 0);
+    setxattr(path, CTR_PLACE_ATTRIBUTE, value, size, 0);
 #endif
 }
 
@@ -136,12 +136,12 @@ int ctr_place_attribute(const char *path, ctr_attribute *attribute)
     return attribute->state == CTR_ATTRIBUTE_UNARMED ? error : 0;
 }
 
-int ctr_place_set_attribute(const char *path, const ctr_pair *pair)
+void ctr_place_set_attribute(const char *path, const ctr_pair *pair)
 {
     uint8_t bytes[ATTRIBUTE_SIZE] = {ATTRIBUTE_FORMAT};
     ctr_bytes_put(bytes + 1, (uint64_t)pair->number);
     ctr_bytes_put(bytes + 9, (uint64_t)pair->random);
-    return set(path, bytes, sizeof bytes) == 0 ? 0 : errno;
+    set(path, bytes, sizeof bytes);
 }
 
 #else
@@ -153,11 +153,10 @@ int ctr_place_attribute(const char *path, ctr_attribute *attribute)
     return ENOSYS;
 }
 
-int ctr_place_set_attribute(const char *path, const ctr_pair *pair)
+void ctr_place_set_attribute(const char *path, const ctr_pair *pair)
 {
     (void)path;
     (void)pair;
-    return ENOSYS;
 }
 
 #endif

@@ -21,8 +21,8 @@ int ctr_place_stat(const char *path, ctr_fingerprint *fingerprint);
  * with an errno where attributes cannot be read here. */
 int ctr_place_attribute(const char *path, ctr_attribute *attribute);
 
-/* Returns 0 or an errno. */
-int ctr_place_set_attribute(const char *path, const ctr_pair *pair);
+/* Whether it could be written is told by the next look at it. */
+void ctr_place_set_attribute(const char *path, const ctr_pair *pair);
 
 /* Makes durable what was done to a folder, such as a journal that was deleted; 0 or an errno. */
 int ctr_place_sync_folder_of(const char *path);

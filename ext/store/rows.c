@@ -412,9 +412,8 @@ static int bind_changes(ctr_rows *rows, sqlite3_stmt *statement, int first)
 }
 
 /* A constraint that fails here is no constraint of ours: OR IGNORE must not swallow it. Nor may a
- * trigger that somebody put on the stored table make a write vanish. A statement that SQLite had to
- * prepare again tells that the schema has changed: there may be triggers now. */
-static int run_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
+ * trigger that somebody put on the stored table make a write vanish. */
+static void step_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 {
     rows->writing = true;
     int rc = sqlite3_step(statement);
@@ -426,6 +425,14 @@ static int run_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *probl
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table did not take the row");
     else
         ctr_problem_sqlite(problem, rows->db, rc);
+}
+
+/* Runs a write whose values could be bound. A statement that SQLite had to prepare again tells that
+ * the schema has changed: there may be triggers now. One that runs triggers is not kept, whatever
+ * became of it: if they name the virtual table, it would hold it for ever. */
+static int run_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
+{
+    if (problem->rc == SQLITE_OK) step_write(rows, statement, problem);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
     bool changed = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
@@ -464,8 +471,7 @@ int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
     if (problem->rc != SQLITE_OK) return problem->rc;
     sqlite3_stmt *statement = write_statement(rows, number != rows->number, problem);
     if (!statement) return problem->rc;
-    if (ctr_problem_sqlite(problem, rows->db, bind_write(rows, statement, number, keys)))
-        return problem->rc;
+    ctr_problem_sqlite(problem, rows->db, bind_write(rows, statement, number, keys));
     if (run_write(rows, statement, problem)) return problem->rc;
     if (!rows->found) rows->rowid = sqlite3_last_insert_rowid(rows->db);
     if (number != rows->number) ctr_news_add(rows->news, number, rows->rowid);

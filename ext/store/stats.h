@@ -1,7 +1,6 @@
 /* store/stats.h - what a connection has done, in figures.
  *
- * Everything that was done counts, whether it was rolled back or not. To measure a duration costs
- * two looks at the clock, so beyond the first ones only every 16th is measured.
+ * Everything that was done counts, whether it was rolled back or not.
  *
  *     int64_t begun = ctr_stats_begin(&stats->write);
  *     ...
@@ -13,8 +12,6 @@
 #include <stdbool.h>
 
 #include "core/histogram.h"
-
-enum { CTR_STATS_ALL = 1000, CTR_STATS_EVERY = 16 };
 
 typedef struct ctr_timing {
     ctr_histogram histogram;
@@ -43,7 +40,7 @@ static inline void ctr_stats_increment(ctr_stats *stats, bool created)
     stats->shards_written++;
 }
 
-/* The time, if this one is measured; else 0. */
+/* The time, if this one is to be measured; else 0. */
 int64_t ctr_stats_begin(ctr_timing *timing);
 void ctr_stats_end(ctr_timing *timing, int64_t begun);
 

@@ -96,6 +96,15 @@ static void percentiles_are_right_to_one_in_sixteen(void **state)
     }
 }
 
+static void the_first_thousand_are_measured_and_then_every_16th(void **state)
+{
+    (void)state;
+    for (int64_t n = 0; n < 1000; n++) assert_true(ctr_histogram_samples(n));
+    for (int64_t n = 1000; n < 5000; n++) assert_int_equal(ctr_histogram_samples(n), n % 16 == 0);
+    assert_true(ctr_histogram_samples(INT64_MAX - 15));
+    assert_false(ctr_histogram_samples(INT64_MAX));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +112,7 @@ int main(void)
         cmocka_unit_test(one_duration_is_every_percentile),
         cmocka_unit_test(a_clock_that_goes_back_counts_as_nothing),
         cmocka_unit_test(small_durations_are_exact),
+        cmocka_unit_test(the_first_thousand_are_measured_and_then_every_16th),
         cmocka_unit_test(percentiles_are_right_to_one_in_sixteen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

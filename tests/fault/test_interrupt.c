@@ -2,7 +2,9 @@
  * whole or not at all. (Whole, if the interrupt comes while the rows of the result are read.)
  *
  * SQLite calls the progress handler every few instructions; the n-th call interrupts, by
- * sqlite3_interrupt() or by its result, for n = 1, 2, ... until the call passes untouched.
+ * sqlite3_interrupt() or by its result, for n = 1, 2, ... until the call passes untouched. What was
+ * taken back goes on with the same connection and is interrupted one moment later; every tenth time,
+ * and whenever it was done, the call is made once more and passes, and all begins anew.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +22,7 @@
 
 #include "../fixture.h"
 
-enum { EVERY = 20 };
+enum { EVERY = 20, ANEW = 10 };
 
 typedef struct alarm_clock {
     sqlite3 *db;
@@ -82,34 +84,49 @@ static int64_t fingerprint_after(const char *call)
     return after;
 }
 
+/* Interrupts the call. The caller's transaction goes on, or SQLite has rolled it back, as it does
+ * with an interrupted write. */
+static int run_interrupted(alarm_clock *clock, const char *call, bool transaction)
+{
+    sqlite3 *db = clock->db;
+    if (transaction) assert_int_equal(run(db, "BEGIN; UPDATE other SET x = 1"), SQLITE_OK);
+    sqlite3_progress_handler(db, EVERY, ring, clock);
+    int rc = run(db, call);
+    sqlite3_progress_handler(db, 0, NULL, NULL);
+    if (rc != SQLITE_OK) assert_int_equal(rc, SQLITE_INTERRUPT);
+    if (transaction && !sqlite3_get_autocommit(db)) assert_int_equal(run(db, "COMMIT"), SQLITE_OK);
+    assert_true(sqlite3_get_autocommit(db));
+    return rc;
+}
+
+static void run_once_more(sqlite3 *db, const char *call, int64_t after)
+{
+    assert_int_equal(run(db, call), SQLITE_OK);
+    assert_int_equal(fingerprint(db), after);
+    assert_int_equal(run(db, "INSERT INTO v(v) VALUES('integrity-check')"), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 /* Returns the number of runs that were taken back. */
 static int interrupt_at_every_moment(const char *call, bool transaction, bool flag)
 {
     int64_t after = fingerprint_after(call);
+    sqlite3 *db = NULL;
     int taken_back = 0;
     for (int at = 1;; at++) {
-        sqlite3 *db = open_pair();
+        if (!db) db = open_pair();
         alarm_clock clock = {db, 0, at, flag};
         int64_t before = fingerprint(db);
-        if (transaction) assert_int_equal(run(db, "BEGIN; UPDATE other SET x = 1"), SQLITE_OK);
-        sqlite3_progress_handler(db, EVERY, ring, &clock);
-        int rc = run(db, call);
-        sqlite3_progress_handler(db, 0, NULL, NULL);
-        if (rc != SQLITE_OK) assert_int_equal(rc, SQLITE_INTERRUPT);
-
-        /* the caller's transaction goes on, or SQLite has rolled it back, as it does with an
-         * interrupted write */
-        if (transaction && !sqlite3_get_autocommit(db))
-            assert_int_equal(run(db, "COMMIT"), SQLITE_OK);
-        assert_true(sqlite3_get_autocommit(db));
+        int rc = run_interrupted(&clock, call, transaction);
         bool done = fingerprint(db) == after;
         if (!done) assert_int_equal(fingerprint(db), before);
         if (rc == SQLITE_OK) assert_true(done);
         taken_back += !done;
-        assert_int_equal(run(db, call), SQLITE_OK);
-        assert_int_equal(fingerprint(db), after);
         assert_int_equal(run(db, "INSERT INTO v(v) VALUES('integrity-check')"), SQLITE_OK);
-        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+        if (done || at % ANEW == 0) {
+            run_once_more(db, call, after);
+            db = NULL;
+        }
         if (rc == SQLITE_OK && clock.calls < at) return taken_back;
     }
 }

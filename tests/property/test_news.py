@@ -60,6 +60,55 @@ def test_the_news_of_many_changes_stay_in_proportion_to_the_rows(db, batch):
     assert ids_in_news(db) < 4 * len(KEYS) + 3000
 
 
+def leb128(n):
+    """A number of the news: zigzag, then LEB128."""
+    n, out = 2 * n, b""
+    while n >= 0x80:
+        out, n = out + bytes([n & 0x7F | 0x80]), n >> 7
+    return out + bytes([n])
+
+
+def news(db):
+    """_seq -> its ids, or how far the sweep has come."""
+    return dict(db.execute("SELECT _seq, ids FROM t_news"))
+
+
+@pytest.mark.parametrize("stale, rows_seen", [(1000, 6), (250, 6), (249, 2), (0, 2)])
+def test_a_sweep_looks_at_three_ids_for_two_and_goes_on_while_a_quarter_is_out_of_date(db, stale, rows_seen):
+    """2,000 ids are appended, so that the chance in it makes no difference; a step looks at two rows of the news, and
+    puts what it keeps of them into the second."""
+    count(db, KEYS[:1000])
+    live = [rowid for rowid, in db.execute("SELECT _id FROM t_cells ORDER BY _id")]
+    of_a_row = b"".join(map(leb128, live[stale:] + [1000000 + i for i in range(stale)]))
+    kept = b"".join(map(leb128, live[stale:]))
+    first = (number(db) << 12) + 1
+    db.execute("DELETE FROM t_news")
+    rows = {first + i: of_a_row for i in range(20)} | {first + 20: b"".join(map(leb128, live))}
+    db.executemany("INSERT INTO t_news VALUES (?, ?)", rows.items())
+    rise(db)
+    count(db, KEYS[1000:])
+    found = news(db)
+    assert found[0] == leb128(first + rows_seen - 1)
+    for i in range(0, rows_seen, 2):
+        del rows[first + i]
+        rows[first + i + 1] = 2 * kept
+    assert {seq: ids for seq, ids in found.items() if first <= seq <= first + 20} == {
+        seq: ids for seq, ids in rows.items() if ids}
+    check(db)
+
+
+def test_a_sweep_leaves_the_newest_number_alone_and_begins_again(db):
+    """The appended rows all hold: those of the numbers before the newest come to stand in one."""
+    count(db, KEYS[:2000])
+    newest, = db.execute("SELECT max(_seq) FROM t_cells").fetchone()
+    of_newest = [rowid for rowid, in db.execute("SELECT _id FROM t_cells WHERE _seq = ?", (newest,))]
+    found = news(db)
+    assert found[newest << 12] == b"".join(map(leb128, of_newest))
+    assert 0 < len(of_newest) < 2000
+    assert found[0] == leb128(0)
+    assert len(found) == 3
+
+
 def test_hot_rows_are_in_the_news_once_for_each_number(db):
     for _ in range(200):
         count(db, ["hot"])
@@ -102,6 +151,23 @@ def test_a_rollback_to_a_savepoint_loses_no_news(db):
     db.execute("INSERT INTO t VALUES ('last', 1)")
     db.execute("COMMIT")
     assert changed_since(db, mark) >= {*many[:1500], "last"}
+    check(db)
+
+
+def test_after_a_rollback_to_a_savepoint_only_rows_of_the_transaction_are_looked_for(db):
+    count(db, KEYS[:100])
+    mark, = db.execute("SELECT max(_seq) + 1 FROM t_cells").fetchone()
+    rise(db)
+    db.execute("BEGIN")
+    db.execute("INSERT INTO t VALUES ('first', 1)")
+    db.execute("SAVEPOINT s")
+    db.execute("INSERT INTO t VALUES ('taken back', 1)")
+    check(db)  # writes the news down
+    db.execute("ROLLBACK TO s")
+    db.execute("INSERT INTO t VALUES ('last', 1)")
+    db.execute("COMMIT")
+    assert changed_since(db, mark) == {"first", "last"}
+    assert sum(len(ids) for seq, ids in news(db).items() if seq >= mark << 12) < 20
     check(db)
 
 

@@ -325,6 +325,19 @@ INSERT INTO v VALUES ('x', 1);
 SELECT * FROM v;
 --= x|1
 
+-- # a-trigger-on-the-identity-that-deletes-the-row-at-hand-is-an-error
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1), ('y', 1);
+UPDATE counter_replica SET renewal = 0;
+CREATE TRIGGER back BEFORE UPDATE ON counter_replica BEGIN DELETE FROM v WHERE k = 'x'; END;
+INSERT INTO v VALUES ('x', 1);
+--!~ v: *a trigger *writes to the table itself
+DELETE FROM v WHERE k = 'y';
+--!~ v: *a trigger *writes to the table itself
+SELECT * FROM v;
+--= x|1
+--= y|1
+
 -- # one-memory-database-after-another-is-another-replica
 ATTACH ':memory:' AS m;
 CREATE VIRTUAL TABLE m.v USING counter(k PRIMARY KEY, n COUNTER);
@@ -433,6 +446,8 @@ INSERT INTO v VALUES ('x', 1);
 SELECT state FROM counter_identity;
 --= current
 --= former
+SELECT fingerprint FROM counter_identity WHERE state = 'current';
+--= not armed: the witness alone is trusted
 
 -- # a-copy-is-told-before-it-counts
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);

@@ -137,6 +137,12 @@ SELECT counter_lost(counter_id());
 --= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
 SELECT count(*), sum(pending) FROM counter_sources WHERE lost > 0;
 --= 3|2
+UPDATE phone.counter_sources SET epoch = 2147483647 WHERE pending;
+SELECT * FROM counter_pull('phone');
+--= v|0|0|0
+UPDATE phone.counter_sources SET epoch = 2147483648 WHERE pending;
+SELECT * FROM counter_pull('phone');
+--!~ counter_pull: *counter_sources is damaged
 UPDATE phone.counter_sources SET epoch = -1;
 SELECT * FROM counter_pull('phone');
 --!~ counter_pull: *counter_sources is damaged
