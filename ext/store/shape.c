@@ -270,11 +270,11 @@ const char *ctr_shape_object(sqlite3 *db, const char *schema, const char *name,
     if (ctr_run_row(&run, row)) {
         const char *type = ctr_text_column(row, 0, problem);
         if (!type)
-            object = "nameless object";
+            object = "a nameless object";
         else if (strcmp(type, "table") == 0)
-            object = sqlite3_column_int64(row, 1) > 0 ? "table" : "virtual table";
+            object = sqlite3_column_int64(row, 1) > 0 ? "a table" : "a virtual table";
         else
-            object = strcmp(type, "view") == 0 ? "view" : "index";
+            object = strcmp(type, "view") == 0 ? "a view" : "an index";
     }
     sqlite3_finalize(row);
     return problem->rc == SQLITE_OK ? object : "";
@@ -284,9 +284,9 @@ bool ctr_shape_is_table(sqlite3 *db, const char *schema, const char *name, ctr_p
 {
     const char *object = ctr_shape_object(db, schema, name, problem);
     if (problem->rc != SQLITE_OK || !*object) return false;
-    if (strcmp(object, "table") == 0) return true;
+    if (strcmp(object, "a table") == 0) return true;
     ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                    "%s is damaged: it is not an ordinary table but a %s", name, object);
+                    "%s is damaged: it is not an ordinary table but %s", name, object);
     return false;
 }
 
@@ -303,8 +303,8 @@ static void check_is_table(ctr_run *run, const char *stored)
     const char *object = ctr_shape_object(run->db, run->slots.schema, stored, run->problem);
     if (!*object)
         damaged(run, "it is missing", "");
-    else if (strcmp(object, "table") != 0)
-        damaged(run, "it is not an ordinary table but a ", object);
+    else if (strcmp(object, "a table") != 0)
+        damaged(run, "it is not an ordinary table but ", object);
 }
 
 /* The key columns as one index sees them: for each the column id and the collation. */

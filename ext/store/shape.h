@@ -132,8 +132,8 @@ int ctr_shape_refuse_generated(sqlite3 *db, const char *schema, const char *stor
 int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *stored,
                               ctr_problem *problem);
 
-/* What an object of this name is: "table", "view", "virtual table", "index"; "" if
- * there is none. */
+/* What an object of this name is: "a table", "a view", "a virtual table", "an
+ * index"; "" if there is none. */
 const char *ctr_shape_object(sqlite3 *db, const char *schema, const char *name,
                              ctr_problem *problem);
 

@@ -55,17 +55,37 @@ static void find_birth(ctr_cluster *cluster, const char *table, ctr_problem *pro
                         "no attached replica has a counter table with the name %s", table);
 }
 
+static bool is_reading(sqlite3 *db, const char *schema)
+{
+#if SQLITE_VERSION_NUMBER >= 3034000
+    if (sqlite3_libversion_number() >= 3034000)
+        return sqlite3_txn_state(db, schema) != SQLITE_TXN_NONE;
+#endif
+    (void)schema;
+    return !sqlite3_get_autocommit(db);
+}
+
+/* Of two names of one file, is it the first that counts? The one that the transaction has used
+ * already: the other could not commit. If both or none, the one that is listed first. */
+static bool goes_before(const ctr_cluster *cluster, int i, int j)
+{
+    const ctr_member *one = &cluster->members[i], *other = &cluster->members[j];
+    bool uses_one = one->locked || is_reading(cluster->db, one->schema);
+    bool uses_other = other->locked || is_reading(cluster->db, other->schema);
+    return uses_one != uses_other ? uses_one : i < j;
+}
+
 /* One file under two names is one replica, and would wait for its own lock. Asked for each row, so
  * paths are compared before SQLite is asked what is behind them. */
 static const char *same_file(const ctr_cluster *cluster, int i)
 {
     const char *schema = cluster->members[i].schema;
     const char *path = sqlite3_db_filename(cluster->db, schema);
-    for (int j = 0; j < i && path && *path; j++) {
+    for (int j = 0; j < cluster->n && path && *path; j++) {
         const char *other = cluster->members[j].schema;
-        const char *its_path = sqlite3_db_filename(cluster->db, other);
+        const char *its_path = j == i ? NULL : sqlite3_db_filename(cluster->db, other);
         if (its_path && strcmp(path, its_path) == 0 &&
-            ctr_source_same_file(cluster->db, schema, other))
+            ctr_source_same_file(cluster->db, schema, other) && goes_before(cluster, j, i))
             return other;
     }
     return NULL;
@@ -213,16 +233,6 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
 }
 
 /* ---- locks ----------------------------------------------------------------------------------- */
-
-static bool is_reading(sqlite3 *db, const char *schema)
-{
-#if SQLITE_VERSION_NUMBER >= 3034000
-    if (sqlite3_libversion_number() >= 3034000)
-        return sqlite3_txn_state(db, schema) != SQLITE_TXN_NONE;
-#endif
-    (void)schema;
-    return !sqlite3_get_autocommit(db);
-}
 
 /* Does this connection hold a lock of some file already? The statement at work has that of temp. */
 static bool holds_lock(sqlite3 *db, ctr_problem *problem)

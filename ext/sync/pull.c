@@ -147,7 +147,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
     const char *object = ctr_shape_object(pull->db, pull->target, birth, problem);
     if (*object)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "a %s in %s has the name of the counter table that would be created",
+                        "%s in %s has the name of the counter table that would be created",
                         object, pull->target);
     ctr_merge_refuse_triggers_of_file(pull->db, pull->target, problem);
     char *definition = ctr_shape_declaration(&job->from);

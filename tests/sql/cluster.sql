@@ -625,3 +625,43 @@ SELECT typeof(k), typeof(j), k, CASE typeof(j) WHEN 'blob' THEN hex(j) ELSE j EN
 SELECT schema, rows, different FROM counter_cluster_status('c');
 --= main|6|0
 --= east|10|10
+
+-- # of-two-names-of-a-file-the-one-counts-that-the-transaction-has-written
+ATTACH 'phone.db' AS second;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE second.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main first second', read=ONE, write=ONE);
+BEGIN;
+INSERT INTO c VALUES('a', 1);
+ATTACH 'phone.db' AS first;
+INSERT INTO c VALUES('a', 1);
+SELECT * FROM c;
+--= a|2
+SELECT schema, reason FROM counter_cluster_status('c');
+--= main|NULL
+--= first|it is the same file as second
+--= second|NULL
+COMMIT;
+SELECT * FROM main.v UNION ALL SELECT * FROM second.v;
+--= a|2
+--= a|2
+SELECT schema, reason FROM counter_cluster_status('c');
+--= main|NULL
+--= first|NULL
+--= second|it is the same file as first
+
+-- # of-two-names-of-a-file-the-one-counts-that-the-transaction-has-read
+--@ since 3.34
+ATTACH 'phone.db' AS second;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE second.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main first second', read=ONE, write=ONE);
+BEGIN;
+SELECT count(*) FROM second.v;
+--= 0
+ATTACH 'phone.db' AS first;
+INSERT INTO c VALUES('a', 1);
+COMMIT;
+SELECT * FROM main.v UNION ALL SELECT * FROM second.v;
+--= a|1
+--= a|1

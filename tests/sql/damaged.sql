@@ -385,4 +385,4 @@ DROP TABLE v_cells;
 CREATE TABLE other(x);
 CREATE INDEX v_cells ON other(x);
 SELECT * FROM v;
---! v: the stored table v_cells is damaged: it is not an ordinary table but a index
+--! v: the stored table v_cells is damaged: it is not an ordinary table but an index
