@@ -26,7 +26,7 @@ from files import connect
 WORKER = str(pathlib.Path(__file__).with_name("cluster_worker.py"))
 ROUNDS = int(os.environ.get("CLUSTER_ROUNDS") or 40)
 BITS = 10  # of one process in one round; six of them share a row
-TIMEOUT = 10  # longer than a test that does not hang
+TIMEOUT = 60  # seconds, longer than a test that does not hang, on a busy machine
 AGAIN = 3  # rounds that count in the same rows
 
 setups = pytest.mark.parametrize("journal, main", [
