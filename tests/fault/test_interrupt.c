@@ -1,5 +1,6 @@
 /* tests/fault/test_interrupt.c - a pull, push or sync that is interrupted at any moment is done
- * whole or not at all. (Whole, if the interrupt comes while the rows of the result are read.)
+ * whole or not at all (whole, if the interrupt comes while the rows of the result are read), and no
+ * interrupt is taken for something else.
  *
  * SQLite calls the progress handler every few instructions; the n-th call interrupts, by
  * sqlite3_interrupt() or by its result, for n = 1, 2, ... until the call passes untouched. What was
@@ -154,6 +155,66 @@ static void an_interrupted_sync_is_done_whole_or_not_at_all(void **state)
     check("SELECT * FROM counter_sync('peer')");
 }
 
+/* At the at-th moment, of each instruction; without sql: a second load. */
+static int run_or_load(alarm_clock *clock, const char *sql)
+{
+    sqlite3_progress_handler(clock->db, 1, ring, clock);
+    int rc = sql ? run(clock->db, sql) : sqlite3_counter_init(clock->db, NULL, NULL);
+    sqlite3_progress_handler(clock->db, 0, NULL, NULL);
+    return rc;
+}
+
+/* What was interrupted says so. Returns how many moments there were. */
+static int says_so_at_every_moment(sqlite3 *db, const char *sql)
+{
+    for (int at = 1;; at++) {
+        alarm_clock clock = {db, 0, at, false};
+        int rc = run_or_load(&clock, sql);
+        assert_int_equal(rc, clock.calls < at ? SQLITE_OK : SQLITE_INTERRUPT);
+        if (rc == SQLITE_OK) return at - 1;
+    }
+}
+
+static void an_interrupt_is_no_refusal_that_may_be_passed_over(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_pair();
+    assert_int_equal(run(db, "DELETE FROM v WHERE k = 1"), SQLITE_OK);
+    assert_true(says_so_at_every_moment(db, "INSERT OR IGNORE INTO v VALUES(1, 5)") > 20);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* Its row has a number of its own each time, and the savepoint makes it doubtful whether there is a
+ * table for the news. */
+static void a_commit_that_is_interrupted_loses_no_news(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_pair();
+    alarm_clock clock = {db, 0, 0, false};
+    do {
+        clock = (alarm_clock){db, 0, clock.at + 1, false};
+        assert_int_equal(run(db, "UPDATE counter_replica SET risen = 0;"
+                                 "BEGIN; INSERT INTO v VALUES(3, 1); SAVEPOINT s;"
+                                 "INSERT INTO v VALUES(4, 1); ROLLBACK TO s"),
+                         SQLITE_OK);
+        int rc = run_or_load(&clock, "COMMIT");
+        if (rc != SQLITE_OK) assert_int_equal(rc, SQLITE_INTERRUPT);
+        if (!sqlite3_get_autocommit(db)) assert_int_equal(run(db, "ROLLBACK"), SQLITE_OK);
+        assert_int_equal(run(db, "INSERT INTO v(v) VALUES('integrity-check')"), SQLITE_OK);
+    } while (clock.calls >= clock.at);
+    assert_true(clock.at > 20);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void a_second_load_that_is_interrupted_registers_nothing(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_pair();
+    assert_true(says_so_at_every_moment(db, NULL) > 3);
+    assert_int_equal(run(db, "INSERT INTO v VALUES(1, 1)"), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static int leave_folder(void **state)
 {
     unlink("interrupt-main.db");
@@ -167,6 +228,9 @@ int main(void)
         cmocka_unit_test(an_interrupted_pull_is_done_whole_or_not_at_all),
         cmocka_unit_test(an_interrupted_push_is_done_whole_or_not_at_all),
         cmocka_unit_test(an_interrupted_sync_is_done_whole_or_not_at_all),
+        cmocka_unit_test(an_interrupt_is_no_refusal_that_may_be_passed_over),
+        cmocka_unit_test(a_commit_that_is_interrupted_loses_no_news),
+        cmocka_unit_test(a_second_load_that_is_interrupted_registers_nothing),
     };
     return cmocka_run_group_tests(tests, fixture_enter_folder, leave_folder);
 }
