@@ -17,7 +17,7 @@ int64_t ctr_bucket_of(const ctr_packed *folded_key, int64_t of)
 
 bool ctr_bucket_has(const ctr_bucket *bucket, const ctr_packed *folded_key)
 {
-    return bucket->of == 0 || ctr_bucket_of(folded_key, bucket->of) == bucket->number;
+    return ctr_bucket_of(folded_key, bucket->of) == bucket->number;
 }
 
 bool ctr_bucket_from_text(ctr_bucket *bucket, const char *text)

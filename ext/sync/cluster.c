@@ -65,14 +65,15 @@ static bool is_reading(sqlite3 *db, const char *schema)
     return !sqlite3_get_autocommit(db);
 }
 
-/* Of two names of one file, is it the first that counts? The one that the transaction has used
- * already: the other could not commit. If both or none, the one that is listed first. */
+/* Of two names of one file, is it the first that counts? The one that the transaction has written or
+ * read already: the other could not commit. If both or none, the one that is listed first. */
 static bool goes_before(const ctr_cluster *cluster, int i, int j)
 {
     const ctr_member *one = &cluster->members[i], *other = &cluster->members[j];
-    bool uses_one = one->locked || is_reading(cluster->db, one->schema);
-    bool uses_other = other->locked || is_reading(cluster->db, other->schema);
-    return uses_one != uses_other ? uses_one : i < j;
+    if (one->locked != other->locked) return one->locked;
+    bool reads_one = is_reading(cluster->db, one->schema);
+    bool reads_other = is_reading(cluster->db, other->schema);
+    return reads_one != reads_other ? reads_one : i < j;
 }
 
 /* One file under two names is one replica, and would wait for its own lock. Asked for each row, so

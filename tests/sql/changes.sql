@@ -182,6 +182,8 @@ INSERT OR IGNORE INTO counter_changes SELECT t, counter_key('x', 1, 1), c, g, ce
 --! counter_changes: table v: the key has 3 values and the key of the table 2: the tables differ
 INSERT OR IGNORE INTO counter_changes SELECT t, counter_key(1, 1), c, g, cell, q, s FROM good;
 --! counter_changes: table v: the key has (1) for the column k TEXT, which would store another value: the tables differ
+INSERT OR IGNORE INTO counter_changes SELECT t, counter_key(1.5, 1), c, g, cell, q, s FROM good;
+--! counter_changes: table v: the key has (1.5) for the column k TEXT, which would store another value: the tables differ
 INSERT OR IGNORE INTO counter_changes SELECT t, counter_key('x', '1'), c, g, cell, q, s FROM good;
 --! counter_changes: table v: the key has ('1') for the column h INTEGER, which would store another value: the tables differ
 INSERT OR IGNORE INTO counter_changes SELECT t, counter_key('x', 1.0), c, g, cell, q, s FROM good;
@@ -208,6 +210,8 @@ INSERT OR IGNORE INTO counter_changes SELECT t, k, '', g, cell, q, s FROM good;
 --! counter_changes: table v: no column can have the name ''
 INSERT OR IGNORE INTO counter_changes SELECT t, k, 'N', g, cell, q, s FROM good;
 --! counter_changes: table v: the counter is named n here, in other letters: the tables differ
+INSERT OR IGNORE INTO counter_changes SELECT t, x'', 'k', 1, NULL, q, s FROM good;
+--! counter_changes: table v: column k is part of the key
 INSERT OR IGNORE INTO counter_changes SELECT t, k, NULL, g, cell, q, s FROM good;
 --! counter_changes: column_name must be TEXT, not NULL
 INSERT OR IGNORE INTO counter_changes SELECT t, k, 1, g, cell, q, s FROM good;
@@ -238,6 +242,10 @@ INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, '1', s FROM good;
 --! counter_changes: seq must be an INTEGER, not TEXT '1'
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, 'me' FROM good;
 --! counter_changes: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT 'me'
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, s || '/000000000000001' || char(0) FROM good;
+--!~ counter_changes: source must be *
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, replace(s, '-', '_') || '/0000000000000001' FROM good;
+--!~ counter_changes: source must be *
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, s || '/0000000000000000' FROM good;
 --!~ counter_changes: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT '*
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, NULL FROM good;
@@ -568,6 +576,16 @@ SELECT counter_key_json(x'd20102');
 --! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not BLOB x'd20102'
 SELECT counter_key_json(x'd103ffffffffffffffffff01');
 --! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not BLOB x'd103ffffffffffffffffff01'
+
+-- # a-floor-is-given-since-it-rose
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v(v, k) VALUES('purge below', 2);
+UPDATE counter_replica SET risen = 0;
+INSERT INTO v VALUES(5, 1);
+SELECT count(*) FROM counter_changes(0), (SELECT max(_seq) AS now FROM v_cells);
+--= 2
+SELECT column_name FROM (SELECT max(_seq) AS now FROM v_cells), counter_changes(now);
+--= n
 
 -- # a-mark-rises-with-batches-that-join-on
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);

@@ -96,6 +96,26 @@ SELECT schema, rows, different FROM counter_cluster_status('c');
 --= east|4|1
 --= west|4|2
 
+-- # what-is-not-committed-is-given-to-no-other-replica
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO east.v VALUES('x', 10);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read=ALL, read_repair=blocking);
+BEGIN;
+INSERT INTO main.v VALUES('x', 1);
+SELECT * FROM c;
+--= x|11
+SELECT n FROM main.v UNION ALL SELECT n FROM east.v;
+--= 1
+--= 10
+COMMIT;
+SELECT * FROM c;
+--= x|11
+SELECT n FROM main.v UNION ALL SELECT n FROM east.v;
+--= 11
+--= 11
+
 -- # too-few-replicas-are-a-sentence-and-nothing-is-written
 ATTACH 'east.db' AS east;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
@@ -244,6 +264,33 @@ SELECT * FROM main.v JOIN east.v USING (k, n);
 --= z|1
 INSERT INTO c(c) VALUES('integrity-check');
 
+-- # counters-of-another-generation-are-other-counters
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+INSERT INTO east.v(v) VALUES('drop column n');
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
+--! c: the tables differ: east has no counter n
+INSERT INTO east.v(v) VALUES('add column n');
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
+--! c: the tables differ: one replica has no counter n of this generation
+
+-- # a-replica-that-is-not-there-is-passed-over-for-the-name-of-the-table
+ATTACH 'east.db' AS east;
+ATTACH 'west.db' AS west;
+CREATE VIEW west.counter_tables AS SELECT 1;
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='north west main east', write=ONE, read=ONE);
+PRAGMA east.synchronous = EXTRA;
+INSERT INTO c VALUES('x', 1);
+SELECT * FROM c;
+--= x|1
+SELECT schema, available, reason FROM counter_cluster_status('c');
+--= main|0|it has no counter tables
+--= north|0|it is not attached
+--= west|0|counter_tables is damaged: it is not an ordinary table but a view
+--= east|1|NULL
+
 -- # floors-are-floors-of-all
 ATTACH 'east.db' AS east;
 CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
@@ -258,10 +305,57 @@ INSERT INTO c VALUES(2, 1);
 --!~ c: the key (2) is below a floor of the table*counter_floors('v')
 UPDATE c SET n = n + 1;
 INSERT INTO c(c, k) VALUES('purge below', 4);
+INSERT INTO c VALUES(3, 1);
+--!~ c: the key (3) is below a floor of the table*counter_floors('v')
 SELECT * FROM main.v;
 --= 4|2
 SELECT * FROM east.v;
 --= 4|2
+
+-- # floors-rise-in-the-replicas-that-are-there
+ATTACH 'east.db' AS east;
+ATTACH 'west.db' AS west;
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE west.v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east west', write=QUORUM);
+INSERT INTO c VALUES(1, 1), (2, 1);
+DETACH east;
+INSERT INTO c(c, k) VALUES('purge below', 2);
+SELECT * FROM west.v;
+--= 2|1
+ATTACH 'east.db' AS east;
+SELECT * FROM c;
+--= 2|1
+
+-- # rows-of-two-keys-come-in-the-order-of-either
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(a TEXT, b INTEGER, n COUNTER, PRIMARY KEY(a, b));
+CREATE VIRTUAL TABLE east.v USING counter(a TEXT, b INTEGER, n COUNTER, PRIMARY KEY(a, b));
+INSERT INTO v VALUES('x', 2, 1), ('y', 1, 1), ('z', 3, 1);
+INSERT INTO east.v VALUES('x', 2, 10), ('y', 3, 10), ('a', 1, 10);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
+SELECT * FROM c ORDER BY b;
+--= a|1|10
+--= y|1|1
+--= x|2|11
+--= y|3|10
+--= z|3|1
+SELECT * FROM c ORDER BY b DESC, a DESC;
+--= z|3|1
+--= y|3|10
+--= x|2|11
+--= y|1|1
+--= a|1|10
+SELECT * FROM c ORDER BY a, b;
+--= a|1|10
+--= x|2|11
+--= y|1|1
+--= y|3|10
+--= z|3|1
+SELECT * FROM c WHERE a = 'y' ORDER BY b DESC;
+--= y|3|10
+--= y|1|1
 
 -- # numbers-against-text-keys-find-what-they-find-in-the-table
 ATTACH 'east.db' AS east;
@@ -279,6 +373,8 @@ SELECT n FROM c WHERE k = 12;
 --= 11
 SELECT n FROM c WHERE k = 'ab';
 --= 33
+SELECT n FROM c WHERE k = '012';
+--= 2
 UPDATE c SET n = n + 1 WHERE k = 12;
 UPDATE c SET n = n + 1 WHERE k = 'AB';
 SELECT * FROM main.v ORDER BY k;
