@@ -65,8 +65,8 @@ static bool is_reading(sqlite3 *db, const char *schema)
     return !sqlite3_get_autocommit(db);
 }
 
-/* Of two names of one file, is it the first that counts? The one that the transaction has written or
- * read already: the other could not commit. If both or none, the one that is listed first. */
+/* Of two names of one file, is it the first that counts? The one that the transaction has written
+ * or read already: the other could not commit. If both or none, the one that is listed first. */
 static bool goes_before(const ctr_cluster *cluster, int i, int j)
 {
     const ctr_member *one = &cluster->members[i], *other = &cluster->members[j];
