@@ -150,7 +150,7 @@ kill: build/crash/run_crashes
 # ---- faults: calls of memory and disk fail, in every statement of every script -------------------
 #
 # See tests/fault/run_faults.c. First by place, one fault behind each chain of calls that leads to
-# one; then each n-th call, whatever leads to it. STRIDE=1 tries each allocation, which takes hours;
+# one; then each n-th call, whatever leads to it. STRIDE=1 leaves out none, which takes hours;
 # the calls of the disk are so few that the strides of theirs stand here. What tests/sql/stats.sql
 # counts would be counted in the looks of others, so there are none there.
 

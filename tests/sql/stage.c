@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 #include "counter.h"
 
-enum { CONNECTIONS = 8 };
+enum { CONNECTIONS = 8, BEGINNINGS = 2 };
 
 typedef struct connection {
     char name[32];
@@ -21,7 +22,8 @@ typedef struct connection {
 
 static const char *file, *case_name;
 static bool failed;
-static const char *beginning;
+static const char *beginnings[BEGINNINGS];
+static int n_beginnings;
 static connection connections[CONNECTIONS];
 static connection *current;
 static char folder[32];
@@ -41,12 +43,13 @@ void stage_fail(int line, const char *format, ...)
 
 void stage_begin_with(const char *sql)
 {
-    beginning = sql;
+    assert(n_beginnings < BEGINNINGS);
+    beginnings[n_beginnings++] = sql;
 }
 
 bool stage_begins_otherwise(void)
 {
-    return beginning != NULL;
+    return n_beginnings > 0;
 }
 
 bool stage_failed(void)
@@ -91,7 +94,8 @@ static void use_connection(int line, const char *name)
         if (current->db) continue;
         snprintf(current->name, sizeof current->name, "%s", name);
         open_database(line, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-        if (beginning) sqlite3_exec(current->db, beginning, NULL, NULL, NULL);
+        for (int i = 0; i < n_beginnings; i++)
+            sqlite3_exec(current->db, beginnings[i], NULL, NULL, NULL);
         return;
     }
     fprintf(stderr, "%s:%d: too many connections\n", file, line);
