@@ -57,6 +57,42 @@ static void a_declaration_is_read_in_declared_order(void **state)
     free_all(copies, 4);
 }
 
+static void a_comment_ends_with_its_line_and_the_declaration_goes_on(void **state)
+{
+    (void)state;
+    static const char *const clauses[] = {"k VARCHAR -- of any length\n(20) PRIMARY KEY",
+                                          "n -- a name\n COUNTER"};
+    ctr_declaration d;
+    ctr_declared room[ROOM];
+    char *copies[ROOM], text[64];
+    assert_true(parse(&d, room, copies, 2, clauses));
+    ctr_declaration_type(room[0].type, text);
+    assert_string_equal(text, "VARCHAR(20)");
+    assert_int_equal(room[0].key, 0);
+    assert_true(room[1].counter);
+    free_all(copies, 2);
+}
+
+static void a_dollar_sign_stands_in_a_name_and_a_brace_ends_it(void **state)
+{
+    (void)state;
+    static const char *const dollar[] = {"k$1 TEXT PRIMARY KEY", "n$ COUNTER"},
+                             *const brace[] = {"k TEXT PRIMARY KEY", "n{ COUNTER"};
+    ctr_declaration d;
+    ctr_declared room[ROOM];
+    char *copies[ROOM], text[64];
+    assert_true(parse(&d, room, copies, 2, dollar));
+    ctr_declaration_unquote(room[0].name, text);
+    assert_string_equal(text, "k$1");
+    ctr_declaration_unquote(room[1].name, text);
+    assert_string_equal(text, "n$");
+    free_all(copies, 2);
+    assert_false(parse(&d, room, copies, 2, brace));
+    assert_int_equal(d.refusal, CTR_REFUSE_SYNTAX);
+    assert_int_equal(d.culprit.size, 1);
+    free_all(copies, 2);
+}
+
 /* What is behind the columns is whatever was there before. */
 static void what_is_behind_the_last_column_is_not_read(void **state)
 {
@@ -100,10 +136,11 @@ static void affinity_follows_the_rules_of_sqlite(void **state)
 static void plain_types_are_words_and_numbers(void **state)
 {
     (void)state;
-    static const char *const plain[] = {"", "TEXT", "VARCHAR(20)", "DECIMAL(10, -5)", "BIG INT"};
+    static const char *const plain[] = {"",        "TEXT",        "VARCHAR(20)", "DECIMAL(10, -5)",
+                                        "BIG INT", "DECIMAL(+10)"};
     static const char *const other[] = {"HIDDEN",     "TEXT HIDDEN", "\"TEXT\"",  "TEXT, x",
                                         "TEXT)",      "VARCHAR(x)",  "VARCHAR(1", "(1)",
-                                        "TEXT; --x;", "A B'"};
+                                        "TEXT; --x;", "A B'",        "INT(+)"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         assert_true(ctr_declaration_is_plain(plain[i]));
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
@@ -160,6 +197,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_declaration_is_read_in_declared_order),
+        cmocka_unit_test(a_comment_ends_with_its_line_and_the_declaration_goes_on),
+        cmocka_unit_test(a_dollar_sign_stands_in_a_name_and_a_brace_ends_it),
         cmocka_unit_test(what_is_behind_the_last_column_is_not_read),
         cmocka_unit_test(affinity_follows_the_rules_of_sqlite),
         cmocka_unit_test(plain_types_are_words_and_numbers),
