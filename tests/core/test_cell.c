@@ -235,6 +235,42 @@ static void increment_touches_only_the_leaders_shard(void **state)
     assert_same(increment(cell(3, ""), 6, 9), cell(3, "6:(1,9)"));
 }
 
+static blob increment_from(blob c, int symbol, int64_t least, size_t *at)
+{
+    ctr_cell x = opened(c);
+    uint8_t *out = hold(c.size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX);
+    size_t size;
+    assert_int_equal(ctr_cell_increment_again(&x, id_of(symbol), 1, least, at, out, &size), CTR_OK);
+    return exact(out, size);
+}
+
+static void a_clock_leaps_to_the_least_and_never_falls(void **state)
+{
+    (void)state;
+    size_t at = 0;
+    blob c = live("1:(3,3) 2:(9,9)");
+    assert_same(increment_from(c, 1, 9, &at), live("1:(9,4) 2:(9,9)"));
+    at = 0;
+    assert_same(increment_from(c, 2, 9, &at), live("1:(3,3) 2:(10,10)"));
+    at = 0;
+    assert_same(increment_from(c, 3, 9, &at), live("1:(3,3) 2:(9,9) 3:(9,1)"));
+}
+
+/* The place is beyond the end of the cell, or that of another shard. */
+static void a_place_that_is_not_that_of_the_shard_is_not_believed(void **state)
+{
+    (void)state;
+    size_t at = 0;
+    blob c = increment_from(live("1:(1,1) 3:(3,3) 5:(5,5)"), 5, 1, &at);
+    assert_same(c, live("1:(1,1) 3:(3,3) 5:(6,6)"));
+    size_t beyond = at, other = at;
+    assert_same(increment_from(c, 5, 1, &at), live("1:(1,1) 3:(3,3) 5:(7,7)"));
+    assert_same(increment_from(reset(c), 5, 1, &beyond), cell(3, "5:(1,1)"));
+    assert_same(increment_from(c, 3, 1, &other), live("1:(1,1) 3:(4,4) 5:(6,6)"));
+    assert_same(increment_from(live("1:(1,1) 3:(4,4) 5:(6,6)"), 3, 1, &other),
+                live("1:(1,1) 3:(5,5) 5:(6,6)"));
+}
+
 static void nothing_is_added_to_a_deleted_cell(void **state)
 {
     (void)state;
@@ -467,6 +503,8 @@ int main(void)
         TEST(increments_in_a_row),
         TEST(adding_nothing_writes_a_shard),
         TEST(increment_touches_only_the_leaders_shard),
+        TEST(a_clock_leaps_to_the_least_and_never_falls),
+        TEST(a_place_that_is_not_that_of_the_shard_is_not_believed),
         TEST(nothing_is_added_to_a_deleted_cell),
         TEST(two_hundred_replicas_lose_nothing),
         TEST(many_shards_make_the_round_trip),

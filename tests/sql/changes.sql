@@ -97,6 +97,19 @@ INSERT INTO counter_changes VALUES('v', x'd10306c3bce282ac61', 'n', 1, counter_i
 SELECT counter_table_digest('v');
 --= 477555ae-cf72-5454-b247-cab3528c711b
 
+-- # a-collation-is-the-same-in-any-case
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE nocase PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT COLLATE NoCase PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1);
+INSERT INTO phone.v VALUES('A', 2);
+SELECT * FROM counter_sync('phone');
+--= v|2|2|0
+SELECT * FROM v;
+--= a|3
+SELECT * FROM phone.v;
+--= A|3
+
 -- # whole-reals-in-an-integer-column-go-through-the-feed
 CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES(5.0, 1), (9007199254740993, 1), (1e18, 1), (1e19, 1), (9223372036854775807.0, 1), (-9223372036854775808.0, 1), ('x', 1), (x'35', 1);

@@ -59,6 +59,12 @@ SELECT counter_to_cassandra(x'00');
 SELECT counter_to_cassandra(NULL), hex(counter_to_cassandra(counter_reset(NULL)));
 --= NULL|0000
 
+-- # a-context-that-ends-before-another-does-loses-none-of-its-shards
+SELECT group_concat(substr(id, 36) || ':' || clock || ',' || value, ' ') FROM counter_shards(counter_from_cassandra(
+  x'000000000000000000000000000000000001000000000000000100000000000000010000000000000000000000000000000300000000000000020000000000000002',
+  x'000000000000000000000000000000000001000000000000000200000000000000050000000000000000000000000000000200000000000000020000000000000002'));
+--= 1:2,5 2:2,2 3:2,2
+
 -- # a-context-has-32767-shards-at-most
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
 SELECT counter_to_cassandra(counter_collect(printf('00000000-0000-0000-0000-%012d', i), 1, 1)) FROM n;

@@ -104,6 +104,10 @@ CREATE VIRTUAL TABLE t USING counter(k INTEGER PRIMARY KEY AUTOINCREMENT, n COUN
 --! t: column k: AUTOINCREMENT is not possible in a counter table, which is counters and their key alone
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY DESC, n COUNTER);
 --! t: column k: DESC is not possible in a counter table, which is counters and their key alone
+CREATE VIRTUAL TABLE t USING counter(k TEXT COLLATE NOCASE COLLATE BINARY PRIMARY KEY, n COUNTER);
+--! t: column k: COLLATE is not possible in a counter table, which is counters and their key alone
+CREATE VIRTUAL TABLE t USING counter(k TEXT, n COUNTER, PRIMARY KEY(k) ON CONFLICT IGNORE);
+--! t: cannot read the declaration 'PRIMARY KEY(k) ON CONFLICT IGNORE'
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER GENERATED ALWAYS AS (1));
 --! t: column n: GENERATED is not possible in a counter table, which is counters and their key alone
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, UNIQUE(k));

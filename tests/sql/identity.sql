@@ -382,6 +382,16 @@ INSERT INTO m.v VALUES ('x', 1);
 SELECT counter_trust_witness('m');
 --! counter_trust_witness: there is no witness to trust: the file has no extended attribute user.sqlite-counter of ours; it gets one when it counts, where the file system has them
 
+-- # a-file-that-has-lost-its-identity-can-drop-its-tables
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+DELETE FROM counter_replica;
+DROP TABLE v;
+SELECT count(*) FROM sqlite_master WHERE name GLOB 'v*';
+--= 0
+SELECT count(*) FROM counter_replica;
+--= 0
+
 -- # a-lost-identity-does-not-come-back-as-a-name
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES ('x', 1);

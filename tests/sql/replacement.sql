@@ -62,6 +62,40 @@ INSERT INTO v VALUES('b', 1);
 SELECT * FROM v;
 --= b|1
 
+-- # a-retired-file-deletes-and-does-not-count-in-one-transaction
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1);
+SELECT counter_retire() = counter_id();
+--= 1
+BEGIN;
+DELETE FROM v;
+SELECT counter_inc(NULL);
+--! counter_inc: main was retired and does not count any more: SELECT counter_fork('main') gives it a new random id
+COMMIT;
+SELECT * FROM v;
+
+-- # a-pending-file-takes-in-and-does-not-count-in-one-transaction
+SELECT counter_init('dc1:rack1', 'pending');
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+BEGIN;
+INSERT INTO counter_changes VALUES('v', counter_key('z'), 'n', 1, counter_inc(NULL, 3, '00000000-0000-0000-0000-00000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+SELECT counter_inc(NULL);
+--!~ counter_inc: main is to take over 'dc1:rack1' and does not count yet: *
+COMMIT;
+SELECT * FROM v;
+--= z|3
+
+-- # the-holder-of-a-name-tells-who-is-lost
+SELECT counter_init('dc1:rack1');
+--= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
+SELECT counter_lost('4c5128aa-402c-31c8-9fc0-6c27b0f53f93');
+--! counter_lost: main itself has this id
+SELECT counter_lost('4c5128aa-402c-31c8-a03f-6c27b0f53f93');
+--= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
+SELECT hex(holder) = hex(id), hex(id), epoch, name, pending, lost > 0 FROM counter_sources;
+--= 1|4C5128AA402C31C8A03F6C27B0F53F93|0|NULL|0|1
+
 -- # a-file-that-meets-a-higher-epoch-of-its-name-counts-no-more
 ATTACH 'phone.db' AS phone;
 SELECT length(counter_init('dc1:rack1'));
