@@ -161,6 +161,10 @@ SELECT typeof(k) FROM v WHERE k = '12';
 --= text
 SELECT typeof(k) FROM v WHERE k = x'3132';
 --= blob
+SELECT count(*) FROM v WHERE k = NULL OR k > NULL OR k < NULL;
+--= 0
+SELECT count(*) FROM v WHERE k >= (SELECT NULL);
+--= 0
 CREATE TABLE i(x INTEGER, t TEXT);
 INSERT INTO i VALUES(12, '12');
 SELECT typeof(k) FROM i CROSS JOIN v ON v.k = i.x ORDER BY n;

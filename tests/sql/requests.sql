@@ -54,6 +54,24 @@ INSERT INTO v(k, n, request_id) VALUES('y', 1, 'b');
 SELECT * FROM log;
 --= 1
 
+-- # a-trigger-on-the-requests-counts-in-another-table-that-waits
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'first');
+INSERT INTO w VALUES('x', 1);
+CREATE TRIGGER counts AFTER INSERT ON v_ops BEGIN INSERT INTO w VALUES('x', 10); END;
+BEGIN;
+INSERT INTO w VALUES('x', 1);
+INSERT INTO v VALUES('x', 1);
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'a');
+INSERT INTO v VALUES('x', 1);
+INSERT INTO w VALUES('x', 1);
+COMMIT;
+SELECT * FROM v;
+--= x|4
+SELECT * FROM w;
+--= x|13
+
 -- # it-is-remembered-in-the-transaction-that-counts
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 BEGIN;
