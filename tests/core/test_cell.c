@@ -184,6 +184,18 @@ static void compare_orders_lives(void **state)
     }
 }
 
+static void news_are_shards_that_the_other_has_not_or_has_otherwise(void **state)
+{
+    (void)state;
+    ctr_cell c = opened(live("1:(1,1) 3:(3,3) 5:(5,5) 7:(7,7)")),
+             mine = opened(live("0:(9,9) 1:(1,1) 2:(9,9) 3:(2,3) 5:(5,4)")),
+             other_life = opened(cell(3, "1:(1,1) 3:(3,3) 5:(5,5) 7:(7,7)"));
+    assert_int_equal(ctr_cell_news(&c, &mine), 3);
+    assert_int_equal(ctr_cell_news(&mine, &c), 4);
+    assert_int_equal(ctr_cell_news(&c, &c), 0);
+    assert_int_equal(ctr_cell_news(&c, &other_life), 4);
+}
+
 static void conflicts_count_only_within_one_live_life(void **state)
 {
     (void)state;
@@ -499,6 +511,7 @@ int main(void)
         TEST(compare_is_by_version_vector),
         TEST(one_clock_with_two_values_is_disjoint),
         TEST(compare_orders_lives),
+        TEST(news_are_shards_that_the_other_has_not_or_has_otherwise),
         TEST(conflicts_count_only_within_one_live_life),
         TEST(increments_in_a_row),
         TEST(adding_nothing_writes_a_shard),
