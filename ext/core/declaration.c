@@ -384,7 +384,8 @@ static bool parse_key(ctr_declaration *d, scanner *s, const char *clause)
     } while (at_mark(s, ','));
     if (!at_mark(s, ')')) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
     scan(s);
-    return s->kind == TOKEN_END || refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
+    if (s->kind != TOKEN_END) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
+    return true;
 }
 
 static bool check_columns(ctr_declaration *d)

@@ -382,7 +382,7 @@ static int write_down(ctr_news *news, ctr_problem *problem)
     }
     news->size = news->n_chunks = 0;
     news->written = true;
-    if (n > 0) sweep_for(news, n, newest, problem);
+    sweep_for(news, n, newest, problem);
     sqlite3_set_last_insert_rowid(db, last_rowid);
     return problem->rc;
 }

@@ -232,8 +232,8 @@ void ctr_rows_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem
 static int malformed(ctr_rows *rows, int64_t rowid, int counter, ctr_status status,
                      ctr_problem *problem)
 {
-    if (ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the cell %s", ctr_status_text(status)))
-        ctr_rows_problem_at(rows, rowid, counter, problem);
+    ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the cell %s", ctr_status_text(status));
+    ctr_rows_problem_at(rows, rowid, counter, problem);
     return problem->rc;
 }
 
