@@ -203,6 +203,33 @@ CREATE VIRTUAL TABLE temp.c USING counter_cluster(w, replicas='phone', read=ONE,
 PRAGMA phone.synchronous = EXTRA;
 SELECT counter_add('c', 'n', 1, 'a');
 --= 3
+SELECT counter_add('w', 'n', 1);
+--! counter_add: the key of w is ("k"): 1 value is needed, not 0
+
+-- # counter-add-finds-a-cluster-of-which-sqlite-has-let-go-and-none-that-was-dropped
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
+SELECT counter_add('c', 'n', 1, 'x');
+--= 1
+-- a schema that is taken back lets go of all tables
+BEGIN;
+CREATE TABLE t(x);
+ROLLBACK;
+SELECT counter_add('C', 'n', 1, 'x');
+--= 2
+SELECT n FROM east.v;
+--= 2
+BEGIN;
+CREATE TABLE t(x);
+ROLLBACK;
+DROP TABLE c;
+SELECT counter_add('c', 'n', 1, 'x');
+--! counter_add: there is no counter table 'c'
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT counter_add('c', 'n', 5, 'x');
+--= 5
 
 -- # a-request-is-known-again-when-other-counters-have-come-or-gone
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER, b COUNTER);
