@@ -249,6 +249,14 @@ INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, 'cell', q, s FROM good;
 --! counter_changes: cell must be a BLOB, not TEXT 'cell'
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, NULL, q, s FROM good;
 --! counter_changes: cell must be a BLOB, not NULL
+INSERT OR IGNORE INTO counter_changes SELECT t, NULL, c, g, NULL, q, s FROM good;
+--! counter_changes: key must be a BLOB, not NULL
+INSERT OR IGNORE INTO counter_changes SELECT t, x'', 5, g, NULL, q, s FROM good;
+--! counter_changes: column_name must be TEXT, not INTEGER 5
+INSERT OR IGNORE INTO counter_changes SELECT t, zeroblob(3), c, g, cell, q, s FROM good;
+--! counter_changes: table v: the key is no packed key
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, zeroblob(3), q, s FROM good;
+--! counter_changes: table v: column n: the cell is no counter cell
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, -1, s FROM good;
 --! counter_changes: seq must be 0 or more, not INTEGER -1
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, '1', s FROM good;
@@ -832,6 +840,31 @@ INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq,
 -- # a-feed-takes-two-arguments
 SELECT count(*) FROM counter_changes(0, 0, 0);
 --! counter_changes: two arguments at most, since and bucket; upto and key_columns are only shown
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+INSERT INTO w VALUES('x', 1), ('y', 1);
+SELECT count(cell) FROM counter_changes(0) WHERE table_name = 'w';
+--= 2
+
+-- # a-bucket-has-no-number-up-to-which-it-goes
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+SELECT upto = seq, bucket FROM counter_changes(0) WHERE cell IS NOT NULL;
+--= 1|NULL
+SELECT upto, bucket FROM counter_changes(0, '0/1') WHERE cell IS NOT NULL;
+--= NULL|0/1
+
+-- # a-name-of-a-schema-may-have-any-character
+ATTACH 'phone.db' AS "büro$1";
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+SELECT count(*) FROM büro$1.counter_changes(0);
+--! counter_changes: it belongs to main and cannot be named under the schema büro$1: open that file as main
+SELECT count(*) FROM `büro$1`.`counter_changes`(0);
+--! counter_changes: it belongs to main and cannot be named under the schema büro$1: open that file as main
+SELECT büro$1.* FROM counter_changes(0), v AS büro$1 WHERE cell IS NOT NULL;
+--= x|1
 
 -- # a-comment-hides-no-schema
 ATTACH 'phone.db' AS phone;

@@ -416,10 +416,61 @@ CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, nothing);
 --! c: cannot read the option 'nothing'
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, =);
 --! c: unknown option ''; there are replicas, read, write and read_repair
+CREATE VIRTUAL TABLE temp.c USING counter_cluster;
+--! c: the first argument must be the name of a counter table
 SELECT * FROM counter_cluster_status('nowhere');
 --! counter_cluster_status: no cluster has the name 'nowhere'
 SELECT * FROM counter_cluster_status(NULL);
 --! counter_cluster_status: the name of the cluster must be TEXT, not NULL
+
+-- # any-blanks-stand-between-the-parts-of-an-option
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO east.v VALUES('x', 1);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
+INSERT INTO c(c) VALUES(char(9, 10, 12, 13) || 'read' || char(13, 12, 10, 9) || '=' || char(12, 13) || 'one ');
+SELECT * FROM c;
+INSERT INTO c(c) VALUES(char(11) || 'read=ALL');
+--!~ c: unknown command TEXT '*
+INSERT INTO c(c) VALUES('read=ALL' || char(11));
+--!~ c: read=ALL*: there are the levels ONE, TWO*
+SELECT * FROM c;
+
+-- # a-level-that-is-set-within-a-transaction-holds-from-the-next-statement-on
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', write=ONE);
+PRAGMA main.synchronous = EXTRA;
+BEGIN;
+INSERT INTO c VALUES('x', 1);
+INSERT INTO c(c) VALUES('write=ALL');
+INSERT INTO c VALUES('x', 1);
+--! c: write=ALL needs 2 of 2 replicas, 1 is available: east: it has no counter tables
+INSERT INTO c(c) VALUES('write=ONE');
+INSERT INTO c VALUES('x', 5);
+COMMIT;
+SELECT n FROM v;
+--= 6
+
+-- # the-status-is-that-of-a-cluster-of-which-sqlite-has-let-go
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
+INSERT INTO c VALUES('x', 1);
+BEGIN;
+CREATE TABLE t(x);
+ROLLBACK;
+SELECT schema, rows FROM counter_cluster_status('c');
+--= main|1
+--= east|1
+DROP TABLE c;
+SELECT * FROM counter_cluster_status('c');
+--! counter_cluster_status: no such table: temp.c
+CREATE TABLE temp.c(x);
+SELECT * FROM counter_cluster_status('c');
+--! counter_cluster_status: no cluster has the name 'c'
 
 -- # a-row-id-that-no-cursor-could-name-is-damage-of-its-replica
 ATTACH 'east.db' AS east;

@@ -15,6 +15,8 @@ DELETE FROM v WHERE k = 'x';
 --!~ v: column b of ('x', 1): the cell *
 UPDATE v SET a = a + 1;
 --!~ v: column b of ('x', 1): the cell *
+UPDATE v SET b = 5;
+--! v: column b of ('x', 1): the cell is truncated
 INSERT INTO v(v, k, j) VALUES('reset b', 'x', 1);
 --!~ v: column b of ('x', 1): the cell *
 SELECT * FROM v WHERE k = 'y';

@@ -181,6 +181,10 @@ SELECT counter_diff(x'c101000000000000000000000000000000010102000000000000000000
 --! counter_diff: the cell has a replica id twice: BLOB x'c101000000000000000000000000000000010102...'
 SELECT counter_compare(x'c1', NULL);
 --! counter_compare: the cell is truncated: BLOB x'c1'
+SELECT counter_compare(NULL, x'c1');
+--! counter_compare: the cell is truncated: BLOB x'c1'
+SELECT counter_diff(NULL, 5);
+--! counter_diff: the cell must be a BLOB or NULL, not INTEGER 5
 SELECT counter_delete(x'c1');
 --! counter_delete: the cell is truncated: BLOB x'c1'
 SELECT counter_reset('x');

@@ -523,6 +523,16 @@ INSERT INTO v VALUES('x', 1);
 SELECT * FROM v;
 --= x|1
 
+-- # names-of-files-and-schemas-are-the-same-in-another-encoding
+PRAGMA encoding = 'UTF-16le';
+SELECT counter_init('dc1:rack1', 'pending');
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+SELECT counter_id(), counter_id('main');
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93|4c5128aa-402c-31c8-a03f-6c27b0f53f93
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
+--= 0
+
 -- # what-is-no-name-of-a-file-and-no-mark-of-one
 SELECT counter_init('dc1:a' || char(0) || 'b');
 --! counter_init: the name must be dc:rack, both non-empty and 255 bytes at most, not TEXT 'dc1:a'

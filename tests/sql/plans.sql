@@ -173,6 +173,30 @@ SELECT typeof(k) FROM i CROSS JOIN v ON v.k = i.x ORDER BY n;
 SELECT typeof(k) FROM i CROSS JOIN v ON v.k = i.t ORDER BY n;
 --= text
 
+-- # a-key-of-more-columns-than-a-plan-serves-is-searched-and-in-order
+CREATE VIRTUAL TABLE v USING counter(k1 INTEGER, k2 INTEGER, k3 INTEGER, k4 INTEGER, k5 INTEGER, k6 INTEGER, k7 INTEGER, k8 INTEGER, k9 INTEGER, k10 INTEGER, k11 INTEGER, k12 INTEGER, k13 INTEGER, k14 INTEGER, k15 INTEGER, k16 INTEGER, k17 INTEGER, k18 INTEGER, k19 INTEGER, k20 INTEGER, k21 INTEGER, k22 INTEGER, k23 INTEGER, k24 INTEGER, k25 INTEGER, k26 INTEGER, k27 INTEGER, k28 INTEGER, k29 INTEGER, k30 INTEGER, k31 INTEGER, k32 INTEGER, k33 INTEGER, k34 INTEGER, k35 INTEGER, k36 INTEGER, k37 INTEGER, k38 INTEGER, k39 INTEGER, k40 INTEGER, k41 INTEGER, k42 INTEGER, k43 INTEGER, k44 INTEGER, k45 INTEGER, k46 INTEGER, k47 INTEGER, k48 INTEGER, k49 INTEGER, k50 INTEGER, k51 INTEGER, k52 INTEGER, k53 INTEGER, k54 INTEGER, k55 INTEGER, k56 INTEGER, k57 INTEGER, k58 INTEGER, k59 INTEGER, k60 INTEGER, k61 INTEGER, k62 INTEGER, k63 INTEGER, k64 INTEGER, k65 INTEGER, n COUNTER,
+  PRIMARY KEY(k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13, k14, k15, k16, k17, k18, k19, k20, k21, k22, k23, k24, k25, k26, k27, k28, k29, k30, k31, k32, k33, k34, k35, k36, k37, k38, k39, k40, k41, k42, k43, k44, k45, k46, k47, k48, k49, k50, k51, k52, k53, k54, k55, k56, k57, k58, k59, k60, k61, k62, k63, k64, k65));
+INSERT INTO v VALUES(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 10), (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 20), (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 30), (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 40, 50);
+SELECT k65, n FROM v ORDER BY k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13, k14, k15, k16, k17, k18, k19, k20, k21, k22, k23, k24, k25, k26, k27, k28, k29, k30, k31, k32, k33, k34, k35, k36, k37, k38, k39, k40, k41, k42, k43, k44, k45, k46, k47, k48, k49, k50, k51, k52, k53, k54, k55, k56, k57, k58, k59, k60, k61, k62, k63, k64, k65;
+--= 1|20
+--= 2|10
+--= 3|30
+--= 40|50
+SELECT k65, n FROM v WHERE k1 = 0 AND k2 = 0 AND k3 = 0 AND k4 = 0 AND k5 = 0 AND k6 = 0 AND k7 = 0 AND k8 = 0 AND k9 = 0 AND k10 = 0 AND k11 = 0 AND k12 = 0 AND k13 = 0 AND k14 = 0 AND k15 = 0 AND k16 = 0 AND k17 = 0 AND k18 = 0 AND k19 = 0 AND k20 = 0 AND k21 = 0 AND k22 = 0 AND k23 = 0 AND k24 = 0 AND k25 = 0 AND k26 = 0 AND k27 = 0 AND k28 = 0 AND k29 = 0 AND k30 = 0 AND k31 = 0 AND k32 = 0 AND k33 = 0 AND k34 = 0 AND k35 = 0 AND k36 = 0 AND k37 = 0 AND k38 = 0 AND k39 = 0 AND k40 = 0 AND k41 = 0 AND k42 = 0 AND k43 = 0 AND k44 = 0 AND k45 = 0 AND k46 = 0 AND k47 = 0 AND k48 = 0 AND k49 = 0 AND k50 = 0 AND k51 = 0 AND k52 = 0 AND k53 = 0 AND k54 = 0 AND k55 = 0 AND k56 = 0 AND k57 = 0 AND k58 = 0 AND k59 = 0 AND k60 = 0 AND k61 = 0 AND k62 = 0 AND k63 = 0 AND k64 = 0 ORDER BY k65 DESC;
+--= 3|30
+--= 2|10
+--= 1|20
+SELECT n FROM v WHERE k1 = 0 AND k2 = 0 AND k3 = 0 AND k4 = 0 AND k64 = 4;
+--= 50
+SELECT n FROM v WHERE k1 = 0 AND k2 = 0 AND k3 = 0 AND k4 = 0 AND k5 = 0 AND k6 = 0 AND k7 = 0 AND k8 = 0 AND k9 = 0 AND k10 = 0 AND k11 = 0 AND k12 = 0 AND k13 = 0 AND k14 = 0 AND k15 = 0 AND k16 = 0 AND k17 = 0 AND k18 = 0 AND k19 = 0 AND k20 = 0 AND k21 = 0 AND k22 = 0 AND k23 = 0 AND k24 = 0 AND k25 = 0 AND k26 = 0 AND k27 = 0 AND k28 = 0 AND k29 = 0 AND k30 = 0 AND k31 = 0 AND k32 = 0 AND k33 = 0 AND k34 = 0 AND k35 = 0 AND k36 = 0 AND k37 = 0 AND k38 = 0 AND k39 = 0 AND k40 = 0 AND k41 = 0 AND k42 = 0 AND k43 = 0 AND k44 = 0 AND k45 = 0 AND k46 = 0 AND k47 = 0 AND k48 = 0 AND k49 = 0 AND k50 = 0 AND k51 = 0 AND k52 = 0 AND k53 = 0 AND k54 = 0 AND k55 = 0 AND k56 = 0 AND k57 = 0 AND k58 = 0 AND k59 = 0 AND k60 = 0 AND k61 = 0 AND k62 = 0 AND k63 = 0 AND k64 = 0 AND k65 = 3;
+--= 30
+UPDATE v SET n = n + 1 WHERE k1 = 0 AND k2 = 0 AND k3 = 0 AND k4 = 0 AND k5 = 0 AND k6 = 0 AND k7 = 0 AND k8 = 0 AND k9 = 0 AND k10 = 0 AND k11 = 0 AND k12 = 0 AND k13 = 0 AND k14 = 0 AND k15 = 0 AND k16 = 0 AND k17 = 0 AND k18 = 0 AND k19 = 0 AND k20 = 0 AND k21 = 0 AND k22 = 0 AND k23 = 0 AND k24 = 0 AND k25 = 0 AND k26 = 0 AND k27 = 0 AND k28 = 0 AND k29 = 0 AND k30 = 0 AND k31 = 0 AND k32 = 0 AND k33 = 0 AND k34 = 0 AND k35 = 0 AND k36 = 0 AND k37 = 0 AND k38 = 0 AND k39 = 0 AND k40 = 0 AND k41 = 0 AND k42 = 0 AND k43 = 0 AND k44 = 0 AND k45 = 0 AND k46 = 0 AND k47 = 0 AND k48 = 0 AND k49 = 0 AND k50 = 0 AND k51 = 0 AND k52 = 0 AND k53 = 0 AND k54 = 0 AND k55 = 0 AND k56 = 0 AND k57 = 0 AND k58 = 0 AND k59 = 0 AND k60 = 0 AND k61 = 0 AND k62 = 0 AND k63 = 0 AND k64 = 0 AND k65 = 3;
+SELECT n FROM v ORDER BY n;
+--= 10
+--= 20
+--= 31
+--= 50
+
 -- # two-cursors-on-one-table-do-not-mix
 CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES(1, 1), (2, 10), (3, 100);

@@ -142,6 +142,21 @@ INSERT INTO v VALUES('x', 1);
 SELECT * FROM v;
 --= x|7
 
+-- # a-loss-is-told-to-the-file-whose-schema-is-named
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('x', 1);
+SELECT counter_lost(counter_id(), 'phone') = counter_id('phone');
+--= 1
+SELECT counter_lost(counter_id('phone'), 'phone');
+--! counter_lost: phone itself has this id
+SELECT counter_lost(counter_id(), 'nowhere');
+--! counter_lost: no attached database has the name 'nowhere'
+SELECT hex(holder) = hex(id), replace(counter_id(), '-', '') = lower(hex(id)) FROM phone.counter_sources WHERE lost > 0;
+--= 1|1
+
 -- # of-several-that-are-to-take-over-a-name-the-lost-one-is-told-by-its-holder
 SELECT counter_init('dc1:rack1', 'pending');
 --= 4c5128aa-402c-31c8-a03f-6c27b0f53f93

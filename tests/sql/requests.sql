@@ -141,6 +141,10 @@ UPDATE v SET request_id = 'a';
 --! v: an UPDATE takes no request_id: INSERT adds, and counts a request once
 INSERT INTO v(v, k, request_id) VALUES('delete n', 'x', 'a');
 --! v: a request_id goes with an INSERT that adds, or with 'reset'; 'delete n' counts nothing, and cannot do so twice
+INSERT INTO v(v, k, request_id) VALUES(5, 'x', 'a');
+--! v: a request_id goes with an INSERT that adds, or with 'reset'; INTEGER 5 counts nothing, and cannot do so twice
+INSERT INTO v(v, k, request_id) VALUES(x'7265736574', 'x', 'a');
+--! v: a request_id goes with an INSERT that adds, or with 'reset'; BLOB x'7265736574' counts nothing, and cannot do so twice
 INSERT INTO v(v, request_id) VALUES('integrity-check', 'a');
 --!~ v: a request_id goes with *
 INSERT INTO v(v) VALUES('forget requests');

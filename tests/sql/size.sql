@@ -37,6 +37,16 @@ UPDATE v_cells SET a = x'00' WHERE k = 'x';
 SELECT * FROM counter_size('v');
 --!~ counter_size: column a of ('x'): the cell *
 
+-- # a-row-is-deleted-when-all-its-counters-are
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER);
+INSERT INTO v VALUES('x', 1, 1);
+INSERT INTO v(v, k) VALUES('delete a', 'x');
+SELECT rows, live, deleted, "table", "schema" FROM counter_size('v');
+--= 1|1|0|v|NULL
+INSERT INTO v(v, k) VALUES('delete b', 'x');
+SELECT rows, live, deleted, "table", "schema" FROM counter_size('v', 'main');
+--= 1|0|1|v|main
+
 -- # ids-with-as-many-cells-are-in-the-order-of-their-bytes
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 ATTACH 'phone.db' AS phone;

@@ -98,6 +98,36 @@ INSERT INTO v VALUES('a', 1);
 SELECT * FROM v;
 --= a|13
 
+-- # a-trigger-on-the-stored-table-reads-the-row-as-it-is-then
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+CREATE TABLE log(n);
+INSERT INTO v VALUES(1, 1), (2, 20);
+CREATE TRIGGER logs AFTER UPDATE ON v_cells BEGIN INSERT INTO log SELECT (SELECT n FROM v WHERE k = new.k); END;
+UPDATE v SET n = n + 1 WHERE k = 1;
+UPDATE v SET n = n + (SELECT n FROM v AS o WHERE o.k = 2) WHERE k = 1;
+SELECT * FROM log;
+--= 2
+--= 22
+SELECT * FROM v;
+--= 1|22
+--= 2|20
+
+-- # a-trigger-runs-with-the-next-row-whoever-has-made-it
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+CREATE TABLE log(n);
+INSERT INTO v VALUES(1, 1);
+UPDATE v SET n = n + 1 WHERE k = 1;
+--@ connection other
+CREATE TRIGGER logs AFTER UPDATE ON v_cells BEGIN INSERT INTO log VALUES(new.k); END;
+--@ connection main
+UPDATE v SET n = n + 1 WHERE k = 1;
+SELECT * FROM log;
+--= 1
+DROP TRIGGER logs;
+UPDATE v SET n = n + 1 WHERE k = 1;
+SELECT n, (SELECT count(*) FROM log) FROM v;
+--= 4|1
+
 -- # triggers-of-before-run-with-the-first-row-of-a-transaction
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE TABLE log(k);
@@ -382,6 +412,18 @@ CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
 ALTER TABLE w RENAME TO u;
 INSERT INTO u VALUES('x', 1);
 DROP TABLE u;
+
+-- # defensive-mode-keeps-no-other-name-from-a-table
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+DROP TABLE v;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE v_mine(x);
+--@ defensive on
+CREATE TABLE v_yours(x);
+INSERT INTO v_yours VALUES(1);
+DROP TABLE v_mine;
+SELECT * FROM v_yours;
+--= 1
 
 -- # another-connection-follows
 --@ connection main

@@ -132,6 +132,17 @@ UPDATE v SET j = NULL;
 SELECT * FROM v;
 --= x|1|3
 
+-- # a-row-id-keeps-its-value
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+UPDATE v SET rowid = rowid, n = n + 1;
+UPDATE v SET rowid = rowid + 1, n = n + 1;
+--! v: the row id cannot be changed
+UPDATE v SET rowid = NULL, n = n + 1;
+--! v: the row id cannot be changed
+SELECT * FROM v;
+--= x|2
+
 -- # update-from-adds-every-matching-row
 --@ since 3.33
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER, b COUNTER);
