@@ -74,23 +74,11 @@ static void look_everywhere(target *to, const char *table, ctr_problem *problem)
     sqlite3_finalize(row);
 }
 
-/* A cluster that was not used since SQLite let go of it is connected by a look at it; the entry of
- * one that was dropped stays behind. */
-static void look_for_cluster(target *to, ctr_shared *shared, const char *name, ctr_problem *problem)
-{
-    ctr_cluster_entry *entry = ctr_clusters_find(&shared->clusters, name);
-    if (entry && !entry->cluster &&
-        strcmp(ctr_shape_object(to->db, "temp", name, problem), "a virtual table") == 0) {
-        ctr_run run = ctr_run_on(to->db, "temp", name, problem);
-        sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
-    }
-    if (entry && entry->cluster) take_cluster(to, entry, problem);
-}
-
 static void find_table(target *to, ctr_shared *shared, const char *name, ctr_problem *problem)
 {
     const char *dot = strchr(name, '.');
-    look_for_cluster(to, shared, name, problem);
+    ctr_cluster_entry *entry = ctr_clusters_connected(&shared->clusters, to->db, name, problem);
+    if (entry) take_cluster(to, entry, problem);
     if (!to->found) look_everywhere(to, name, problem);
     if (!to->found && dot) {
         char *schema = sqlite3_mprintf("%.*s", (int)(dot - name), name);

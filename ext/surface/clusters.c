@@ -1,11 +1,24 @@
 /* surface/clusters.c - a list of clusters. */
 #include "surface/clusters.h"
 
+#include <string.h>
+
 ctr_cluster_entry *ctr_clusters_find(const ctr_clusters *clusters, const char *name)
 {
     ctr_cluster_entry *entry = clusters->first;
     while (entry && sqlite3_stricmp(entry->name, name) != 0) entry = entry->next;
     return entry;
+}
+
+ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
+                                          const char *name, ctr_problem *problem)
+{
+    ctr_cluster_entry *entry = ctr_clusters_find(clusters, name);
+    if (!entry || entry->cluster) return entry;
+    if (strcmp(ctr_shape_object(db, "temp", name, problem), "a virtual table") != 0) return NULL;
+    ctr_run run = ctr_run_on(db, "temp", name, problem);
+    sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
+    return entry->cluster ? entry : NULL;
 }
 
 ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name)

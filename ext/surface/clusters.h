@@ -23,6 +23,11 @@ typedef struct ctr_clusters {
 /* The entry of this name, or NULL. */
 ctr_cluster_entry *ctr_clusters_find(const ctr_clusters *clusters, const char *name);
 
+/* The same with its cluster: one that SQLite has let go of is connected by a look at it. NULL, too,
+ * if it was dropped. */
+ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
+                                          const char *name, ctr_problem *problem);
+
 /* The same; makes one if there is none. Lent as long as the connection; NULL: no memory. */
 ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name);
 

@@ -156,14 +156,12 @@ static void answer_rows(ctr_answer *answer, const ctr_member *first, const ctr_m
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* A table that was not used since SQLite let go of it is connected by a look at it. */
 static ctr_cluster *find_cluster(ctr_answer *answer, const char *name, ctr_problem *problem)
 {
     const ctr_clusters *clusters = &ctr_answer_shared(answer)->clusters;
-    ctr_cluster_entry *entry = name ? ctr_clusters_find(clusters, name) : NULL;
-    ctr_run run = ctr_run_on(ctr_answer_db(answer), "temp", name, problem);
-    if (entry && !entry->cluster) ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
-    if (entry && entry->cluster) return entry->cluster;
+    ctr_cluster_entry *entry =
+        name ? ctr_clusters_connected(clusters, ctr_answer_db(answer), name, problem) : NULL;
+    if (entry) return entry->cluster;
     ctr_problem_set(problem, SQLITE_ERROR, "no cluster has the name '%s'", name ? name : "");
     return NULL;
 }

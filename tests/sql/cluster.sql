@@ -467,7 +467,7 @@ SELECT schema, rows FROM counter_cluster_status('c');
 --= east|1
 DROP TABLE c;
 SELECT * FROM counter_cluster_status('c');
---! counter_cluster_status: no such table: temp.c
+--! counter_cluster_status: no cluster has the name 'c'
 CREATE TABLE temp.c(x);
 SELECT * FROM counter_cluster_status('c');
 --! counter_cluster_status: no cluster has the name 'c'

@@ -272,7 +272,7 @@ SELECT counter_lost(counter_id());
 SELECT hex(id), epoch, name, pending, lost > 0 FROM counter_sources WHERE id = x'4c5128aa402c31c8a03f6c27b0f53f93';
 --= 4C5128AA402C31C8A03F6C27B0F53F93|1|dc1:rack1|1|1
 
--- # what-is-refused
+-- # what-is-refused-of-a-replacement
 SELECT counter_init('dc1:rack1', 'soon');
 --! counter_init: the second argument must be 'pending', not TEXT 'soon'
 SELECT counter_init('dc1', 'pending');

@@ -425,7 +425,7 @@ DROP TABLE v_mine;
 SELECT * FROM v_yours;
 --= 1
 
--- # another-connection-follows
+-- # another-connection-sees-what-was-committed
 --@ connection main
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
