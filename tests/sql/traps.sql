@@ -54,10 +54,12 @@ DELETE FROM main.v;
 SELECT * FROM counter_pull('peer');
 --= v|1|0|0
 INSERT INTO main.v(v, k, n) VALUES('reset', 'x', 6);
+INSERT INTO main.v VALUES('y', 1);
 SELECT * FROM counter_sync('peer');
---= v|2|1|0
-SELECT n FROM peer.v;
---= 6
+--= v|3|2|0
+SELECT * FROM peer.v;
+--= x|6
+--= y|1
 
 -- # no-stored-table-is-strict
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
