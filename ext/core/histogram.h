@@ -24,8 +24,8 @@ typedef struct ctr_histogram {
     int64_t buckets[CTR_HISTOGRAM_BUCKETS];
 } ctr_histogram;
 
-/* A duration costs two looks at a clock: is the n-th, from 0, to be measured? Beyond the first ones
- * every 16th is. */
+/* A duration costs two looks at a clock: is the n-th, from 0, to be measured? Beyond the first
+ * CTR_HISTOGRAM_ALL one of CTR_HISTOGRAM_EVERY is. */
 bool ctr_histogram_samples(int64_t n);
 
 /* Adds one of n nanoseconds; less than 0 counts as 0, for a clock may go back. */

@@ -427,9 +427,9 @@ static void step_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *pro
         ctr_problem_sqlite(problem, rows->db, rc);
 }
 
-/* Runs a write whose values could be bound. A statement that SQLite had to prepare again tells that
- * the schema has changed: there may be triggers now. One that runs triggers is not kept, whatever
- * became of it: if they name the virtual table, it would hold it for ever. */
+/* Runs a write, if its values could be bound, and lets go of what it holds either way. A statement
+ * that SQLite had to prepare again tells that the schema has changed: there may be triggers now.
+ * One that runs triggers is not kept: if they name the virtual table, each would hold the other. */
 static int run_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 {
     if (problem->rc == SQLITE_OK) step_write(rows, statement, problem);

@@ -260,33 +260,39 @@ void ctr_shape_rename(sqlite3 *db, const char *schema, const char *table, const 
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-const char *ctr_shape_object(sqlite3 *db, const char *schema, const char *name,
-                             ctr_problem *problem)
+const char *ctr_shape_object_text(ctr_object object)
 {
-    const char *object = "";
+    static const char *const TEXTS[] = {"nothing", "a table",  "a virtual table",
+                                        "a view",  "an index", "a nameless object"};
+    return TEXTS[object];
+}
+
+ctr_object ctr_shape_object(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem)
+{
+    ctr_object object = CTR_OBJECT_NONE;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_OBJECT);
     ctr_run_bind_text(&run, row, 1, name);
     if (ctr_run_row(&run, row)) {
         const char *type = ctr_text_column(row, 0, problem);
         if (!type)
-            object = "a nameless object";
+            object = CTR_OBJECT_NAMELESS;
         else if (strcmp(type, "table") == 0)
-            object = sqlite3_column_int64(row, 1) > 0 ? "a table" : "a virtual table";
+            object = sqlite3_column_int64(row, 1) > 0 ? CTR_OBJECT_TABLE : CTR_OBJECT_VIRTUAL_TABLE;
         else
-            object = strcmp(type, "view") == 0 ? "a view" : "an index";
+            object = strcmp(type, "view") == 0 ? CTR_OBJECT_VIEW : CTR_OBJECT_INDEX;
     }
     sqlite3_finalize(row);
-    return problem->rc == SQLITE_OK ? object : "";
+    return problem->rc == SQLITE_OK ? object : CTR_OBJECT_NONE;
 }
 
 bool ctr_shape_is_table(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem)
 {
-    const char *object = ctr_shape_object(db, schema, name, problem);
-    if (problem->rc != SQLITE_OK || !*object) return false;
-    if (strcmp(object, "a table") == 0) return true;
+    ctr_object object = ctr_shape_object(db, schema, name, problem);
+    if (object == CTR_OBJECT_NONE || object == CTR_OBJECT_TABLE) return object == CTR_OBJECT_TABLE;
     ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                    "%s is damaged: it is not an ordinary table but %s", name, object);
+                    "%s is damaged: it is not an ordinary table but %s", name,
+                    ctr_shape_object_text(object));
     return false;
 }
 
@@ -300,11 +306,11 @@ static int damaged(ctr_run *run, const char *what, const char *name)
 static void check_is_table(ctr_run *run, const char *stored)
 {
     if (run->problem->rc != SQLITE_OK) return;
-    const char *object = ctr_shape_object(run->db, run->slots.schema, stored, run->problem);
-    if (!*object)
+    ctr_object object = ctr_shape_object(run->db, run->slots.schema, stored, run->problem);
+    if (object == CTR_OBJECT_NONE)
         damaged(run, "it is missing", "");
-    else if (strcmp(object, "a table") != 0)
-        damaged(run, "it is not an ordinary table but ", object);
+    else if (object != CTR_OBJECT_TABLE)
+        damaged(run, "it is not an ordinary table but ", ctr_shape_object_text(object));
 }
 
 /* The key columns as one index sees them: for each the column id and the collation. */

@@ -132,10 +132,22 @@ int ctr_shape_refuse_generated(sqlite3 *db, const char *schema, const char *stor
 int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *stored,
                               ctr_problem *problem);
 
-/* What an object of this name is: "a table", "a view", "a virtual table", "an
- * index"; "" if there is none. */
-const char *ctr_shape_object(sqlite3 *db, const char *schema, const char *name,
-                             ctr_problem *problem);
+/* What stands under a name in a schema. */
+typedef enum ctr_object {
+    CTR_OBJECT_NONE,
+    CTR_OBJECT_TABLE,
+    CTR_OBJECT_VIRTUAL_TABLE,
+    CTR_OBJECT_VIEW,
+    CTR_OBJECT_INDEX,
+    CTR_OBJECT_NAMELESS /* a damaged schema does not say */
+} ctr_object;
+
+/* CTR_OBJECT_NONE, too, if there is a problem. */
+ctr_object ctr_shape_object(sqlite3 *db, const char *schema, const char *name,
+                            ctr_problem *problem);
+
+/* "a view", "an index". */
+const char *ctr_shape_object_text(ctr_object object);
 
 /* Is there an ordinary table of this name? Nothing is no problem, anything else is. */
 bool ctr_shape_is_table(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem);

@@ -1,8 +1,6 @@
 /* surface/clusters.c - a list of clusters. */
 #include "surface/clusters.h"
 
-#include <string.h>
-
 ctr_cluster_entry *ctr_clusters_find(const ctr_clusters *clusters, const char *name)
 {
     ctr_cluster_entry *entry = clusters->first;
@@ -15,7 +13,7 @@ ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 
 {
     ctr_cluster_entry *entry = ctr_clusters_find(clusters, name);
     if (!entry || entry->cluster) return entry;
-    if (strcmp(ctr_shape_object(db, "temp", name, problem), "a virtual table") != 0) return NULL;
+    if (ctr_shape_object(db, "temp", name, problem) != CTR_OBJECT_VIRTUAL_TABLE) return NULL;
     ctr_run run = ctr_run_on(db, "temp", name, problem);
     sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
     return entry->cluster ? entry : NULL;

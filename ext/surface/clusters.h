@@ -23,12 +23,13 @@ typedef struct ctr_clusters {
 /* The entry of this name, or NULL. */
 ctr_cluster_entry *ctr_clusters_find(const ctr_clusters *clusters, const char *name);
 
-/* The same with its cluster: one that SQLite has let go of is connected by a look at it. NULL, too,
- * if it was dropped. */
+/* The entry of this name with its cluster; one that SQLite has let go of is connected first. NULL:
+ * there is none, or it was dropped; or, with a problem, it could not be connected. */
 ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
                                           const char *name, ctr_problem *problem);
 
-/* The same; makes one if there is none. Lent as long as the connection; NULL: no memory. */
+/* The entry of this name; makes one if there is none. Lent as long as the connection; NULL: no
+ * memory. */
 ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name);
 
 void ctr_clusters_close(ctr_clusters *clusters);

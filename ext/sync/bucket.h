@@ -21,7 +21,7 @@ bool ctr_bucket_from_text(ctr_bucket *bucket, const char *text);
 /* Which one of `of`. */
 int64_t ctr_bucket_of(const ctr_packed *folded_key, int64_t of);
 
-/* There is a bucket. */
+/* Is the key in the bucket? There is one: `of` is not 0. */
 bool ctr_bucket_has(const ctr_bucket *bucket, const ctr_packed *folded_key);
 
 #endif

@@ -55,25 +55,27 @@ static void find_birth(ctr_cluster *cluster, const char *table, ctr_problem *pro
                         "no attached replica has a counter table with the name %s", table);
 }
 
-static bool is_reading(sqlite3 *db, const char *schema)
+/* How far the transaction has come with a file: SQLITE_TXN_NONE, _READ or _WRITE. Before 3.34 it
+ * is not known of which: whether there is one, then. */
+static int transaction_state(sqlite3 *db, const char *schema)
 {
 #if SQLITE_VERSION_NUMBER >= 3034000
-    if (sqlite3_libversion_number() >= 3034000)
-        return sqlite3_txn_state(db, schema) != SQLITE_TXN_NONE;
+    if (sqlite3_libversion_number() >= 3034000) return sqlite3_txn_state(db, schema);
 #endif
     (void)schema;
     return !sqlite3_get_autocommit(db);
 }
 
-/* Of two names of one file, is it the first that counts? The one that the transaction has written
- * or read already: the other could not commit. If both or none, the one that is listed first. */
+/* Of two names of one file, is it the first that counts? The one that the transaction has written,
+ * else the one that it has read: under another it could not commit, or would not see what it has
+ * written. If both or none, the one that is listed first. */
 static bool goes_before(const ctr_cluster *cluster, int i, int j)
 {
     const ctr_member *one = &cluster->members[i], *other = &cluster->members[j];
     if (one->locked != other->locked) return one->locked;
-    bool reads_one = is_reading(cluster->db, one->schema);
-    bool reads_other = is_reading(cluster->db, other->schema);
-    return reads_one != reads_other ? reads_one : i < j;
+    int state = transaction_state(cluster->db, one->schema);
+    int of_other = transaction_state(cluster->db, other->schema);
+    return state != of_other ? state > of_other : i < j;
 }
 
 /* One file under two names is one replica, and would wait for its own lock. Asked for each row, so
@@ -243,7 +245,8 @@ static bool holds_lock(sqlite3 *db, ctr_problem *problem)
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
     while (!holds && ctr_run_row(&run, row)) {
         const char *schema = ctr_text_column(row, 1, problem);
-        holds = schema && sqlite3_stricmp(schema, "temp") != 0 && is_reading(db, schema);
+        holds =
+            schema && sqlite3_stricmp(schema, "temp") != 0 && transaction_state(db, schema) != 0;
     }
     sqlite3_finalize(row);
     return holds;

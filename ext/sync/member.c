@@ -286,12 +286,23 @@ bool ctr_member_lock(ctr_member *member, ctr_problem *problem)
     return member->locked;
 }
 
+/* What was not there when the transaction took its locks has none. */
+static void refuse_late(ctr_member *member, ctr_problem *problem)
+{
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    if (member->locked || member->trouble.rc != SQLITE_OK || problem->rc != SQLITE_OK) return;
+    ctr_problem_set(&trouble, SQLITE_ERROR,
+                    "it came after the transaction had taken its locks: COMMIT first");
+    ctr_member_blame(member, &trouble, problem);
+}
+
 int ctr_member_look_to_write(ctr_member *member, const char *birth, const ctr_shape *shape,
                              ctr_problem *problem)
 {
     member->left_out = false;
     if (member->locked || member->unlocked.rc == SQLITE_OK) {
         ctr_member_look(member, birth, shape, problem);
+        refuse_late(member, problem);
     } else {
         copy_problem(&member->trouble, &member->unlocked, problem);
     }

@@ -144,11 +144,11 @@ static void create_table(merge_job *job, ctr_problem *problem)
 {
     const file_pull *pull = job->pull;
     const char *birth = job->theirs->birth;
-    const char *object = ctr_shape_object(pull->db, pull->target, birth, problem);
-    if (*object)
+    ctr_object object = ctr_shape_object(pull->db, pull->target, birth, problem);
+    if (object != CTR_OBJECT_NONE)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s in %s has the name of the counter table that would be created",
-                        object, pull->target);
+                        ctr_shape_object_text(object), pull->target);
     ctr_merge_refuse_triggers_of_file(pull->db, pull->target, problem);
     char *definition = ctr_shape_declaration(&job->from);
     if (!definition) ctr_problem_nomem(problem);

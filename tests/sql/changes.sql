@@ -840,12 +840,15 @@ INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq,
 -- # a-feed-takes-two-arguments
 SELECT count(*) FROM counter_changes(0, 0, 0);
 --! counter_changes: two arguments at most, since and bucket; upto and key_columns are only shown
+
+-- # a-feed-shows-the-rows-of-the-table-that-is-asked-for
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 INSERT INTO w VALUES('x', 1), ('y', 1);
-SELECT count(cell) FROM counter_changes(0) WHERE table_name = 'w';
---= 2
+SELECT table_name, counter_key_json(key) FROM counter_changes(0) WHERE table_name = 'w' AND cell IS NOT NULL ORDER BY key;
+--= w|["x"]
+--= w|["y"]
 
 -- # a-bucket-has-no-number-up-to-which-it-goes
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);

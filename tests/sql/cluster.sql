@@ -322,9 +322,13 @@ CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east west', 
 INSERT INTO c VALUES(1, 1), (2, 1);
 DETACH east;
 INSERT INTO c(c, k) VALUES('purge below', 2);
-SELECT * FROM west.v;
+SELECT * FROM main.v UNION ALL SELECT * FROM west.v;
+--= 2|1
 --= 2|1
 ATTACH 'east.db' AS east;
+SELECT * FROM east.v;
+--= 1|1
+--= 2|1
 SELECT * FROM c;
 --= 2|1
 
@@ -812,3 +816,43 @@ COMMIT;
 SELECT * FROM main.v UNION ALL SELECT * FROM second.v;
 --= a|1
 --= a|1
+
+-- # of-two-names-of-a-file-the-one-that-was-written-counts-before-the-one-that-was-read
+--@ since 3.34
+ATTACH 'phone.db' AS first;
+PRAGMA first.journal_mode = WAL;
+--= wal
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE first.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main first second', read=ONE, write=ONE);
+ATTACH 'phone.db' AS second;
+BEGIN;
+SELECT count(*) FROM first.v;
+--= 0
+INSERT INTO second.v VALUES('a', 1);
+INSERT INTO c VALUES('a', 10);
+INSERT INTO c(c) VALUES('read=TWO');
+SELECT * FROM c;
+--= a|11
+COMMIT;
+SELECT * FROM second.v;
+--= a|11
+
+-- # a-replica-that-comes-within-a-transaction-is-not-written-in-it
+ATTACH 'west.db' AS west;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE west.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main west', write=ALL);
+INSERT INTO c VALUES('x', 1);
+DETACH west;
+BEGIN;
+INSERT INTO c VALUES('x', 1);
+--! c: write=ALL needs 2 of 2 replicas, 1 is available: west: it is not attached
+ATTACH 'west.db' AS west;
+INSERT INTO c VALUES('x', 1);
+--! c: write=ALL needs 2 of 2 replicas, 1 is available: west: it came after the transaction had taken its locks: COMMIT first
+COMMIT;
+INSERT INTO c VALUES('x', 1);
+SELECT n FROM main.v UNION ALL SELECT n FROM west.v;
+--= 2
+--= 2

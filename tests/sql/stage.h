@@ -25,8 +25,8 @@ typedef struct stage_outcome {
 /* What SQLite allocates once for the whole process must not count as lost by the first case. */
 void stage_warm_up(void);
 
-/* From now on a connection to main.db begins with this SQL, too, a PRAGMA. Cases that say otherwise
- * do not hold then. */
+/* From now on a connection to main.db begins with this SQL, too, a PRAGMA; two at most. Cases
+ * that say otherwise do not hold then. */
 void stage_begin_with(const char *sql);
 bool stage_begins_otherwise(void);
 
