@@ -8,6 +8,9 @@
 void countdown_arm(long n, bool ever, bool by_place);
 long countdown_disarm(void);
 
+/* From now on every place is a new one. */
+void countdown_forget_places(void);
+
 /* To be asked by each call: is it the one? */
 bool countdown_ends(void);
 

@@ -1,6 +1,6 @@
 /* run_faults.c - runs the scripts of tests/sql/ with faults:
  *
- *     run_faults allocation|disk|room [-bpuw] [-e every] [-s stride] [-n nth] [-c case]
+ *     run_faults allocation|disk|room [-abpuw] [-e every] [-s stride] [-n nth] [-c case]
  *                [-x case] file.sql ...
  *
  * Each statement of each case is run with its 1st, 2nd, 3rd … call failing, once, until a run meets
@@ -10,7 +10,7 @@
  *     -s stride    of 10: the n-th, n+10-th, …, n differing from statement to statement: a tenth of
  *                  the work
  *     -p           by place: each chain of calls in the extension that leads to such a call is cut
- *                  off once in the whole run, and once for good
+ *                  off once in the whole run, and once for good; -a: all anew in each case
  *     -n nth       only the nth of each statement, to repeat one fault
  *     -e every     only every nth case; -c: only this one; -x: all but this one
  *     -b           blind: no database is looked at between the steps, for scripts about what looking
@@ -39,6 +39,7 @@
 #include <unistd.h>
 #include <sanitizer/common_interface_defs.h>
 
+#include "countdown.h"
 #include "course.h"
 #include "faults.h"
 #include "witness.h"
@@ -57,7 +58,7 @@ static const script_case *played;
 static long stride = 1, first, only, faults_made;
 static size_t at;       /* the step that is tried */
 static size_t position; /* the step before which the stage stands */
-static bool for_ever, blind, by_place;
+static bool for_ever, blind, by_place, anew;
 static char *kept[2]; /* what is seen if all before the step, or with it, is committed */
 static long nth;
 static int cases_met, every = 1, cases_passed, cases_failed;
@@ -324,6 +325,7 @@ static bool run_case(void)
 {
     course c = course_of(file, played, blind);
     position = NOWHERE;
+    if (anew) countdown_forget_places();
     bool holds = c.holds, left_out = !holds && stage_begins_otherwise();
     for (at = 0; at < played->n && holds; at++) {
         if (!played->steps[at].is_directive) try_step(&c);
@@ -367,17 +369,17 @@ static const fault_kind *kind_named(const char *name)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (name && strcmp(kinds[i]->name, name) == 0) return kinds[i];
     }
-    fprintf(stderr, "run_faults allocation|disk|room [-bpuw] [-e every] [-s stride] [-n nth] [-c "
-                    "case] [-x case]"
-                    " file.sql ...\n");
+    fprintf(stderr, "run_faults allocation|disk|room [-abpuw] [-e every] [-s stride] [-n nth] "
+                    "[-c case] [-x case] file.sql ...\n");
     exit(2);
 }
 
 static void read_options(int argc, char **argv)
 {
     int option;
-    while ((option = getopt(argc, argv, "bpuwc:x:e:s:n:")) != -1) {
+    while ((option = getopt(argc, argv, "abpuwc:x:e:s:n:")) != -1) {
         switch (option) {
+        case 'a': anew = true; break;
         case 'b': blind = true; break;
         case 'p': by_place = true; break;
         case 'u': stage_begin_with("PRAGMA encoding = 'UTF-16'"); break;
