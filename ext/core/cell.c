@@ -339,7 +339,7 @@ ctr_order ctr_cell_compare(const ctr_cell *a, const ctr_cell *b)
 
 size_t ctr_cell_diff(const ctr_cell *cell, const ctr_cell *known, uint8_t *out)
 {
-    if (cell->life > known->life || known->size == 0) return copy_cell(cell, out);
+    if (cell->life > known->life) return copy_cell(cell, out);
     if (cell->life < known->life || cell->size == 0) return 0;
 
     uint8_t *start = put_header(out, cell->life), *end = start;

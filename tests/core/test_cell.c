@@ -128,7 +128,6 @@ static void diff_against_untouched_is_the_whole_cell(void **state)
     blob a = live("0:(1,5) 1:(1,0)");
     assert_same(diff(a, untouched()), a);
     assert_same(diff(cell(3, ""), untouched()), cell(3, ""));
-    assert_same(diff(live(""), untouched()), live(""));
     assert_same(diff(untouched(), a), untouched());
     assert_same(diff(untouched(), untouched()), untouched());
 }
