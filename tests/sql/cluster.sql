@@ -385,6 +385,9 @@ SELECT * FROM main.v ORDER BY k;
 --= 012|2
 --= 12|12
 --= Ab|34
+INSERT INTO main.v VALUES('7', 5);
+SELECT n FROM c WHERE k = 7;
+--= 5
 
 -- # a-damaged-cell-is-left-to-others
 ATTACH 'east.db' AS east;
