@@ -702,3 +702,25 @@ def test_a_cluster_does_without_a_replica_whose_file_went_away_and_repairs_it_wh
     db.execute(ADD, [8])
     assert [hits(db, f"{name}.page_views") for name in NAMES] == [15] * 3
     db.close()
+
+
+def test_a_replica_that_comes_within_a_transaction_is_not_written_in_it(tmp_path):
+    db = connect(tmp_path / "main.db")
+    west = str(tmp_path / "west.db")
+    db.execute("ATTACH ? AS west", (west,))
+    for schema in ("main", "west"):
+        db.execute(f"CREATE VIRTUAL TABLE {schema}.v USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+    db.execute("CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main west', write=ALL)")
+    db.execute("INSERT INTO c VALUES ('x', 1)")
+    db.execute("DETACH west")
+    db.execute("BEGIN")
+    for why in ("it is not attached", "it came after the transaction had taken its locks: COMMIT first"):
+        with pytest.raises(sqlite3.Error) as refused:
+            db.execute("INSERT INTO c VALUES ('x', 1)")
+        assert str(refused.value) == f"c: write=ALL needs 2 of 2 replicas, 1 is available: west: {why}"
+        if why == "it is not attached":
+            db.execute("ATTACH ? AS west", (west,))
+    db.execute("COMMIT")
+    db.execute("INSERT INTO c VALUES ('x', 1)")
+    assert db.execute("SELECT n FROM main.v UNION ALL SELECT n FROM west.v").fetchall() == [(2,), (2,)]
+    db.close()

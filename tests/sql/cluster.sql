@@ -840,22 +840,3 @@ SELECT * FROM c;
 COMMIT;
 SELECT * FROM second.v;
 --= a|11
-
--- # a-replica-that-comes-within-a-transaction-is-not-written-in-it
-ATTACH 'west.db' AS west;
-CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-CREATE VIRTUAL TABLE west.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main west', write=ALL);
-INSERT INTO c VALUES('x', 1);
-DETACH west;
-BEGIN;
-INSERT INTO c VALUES('x', 1);
---! c: write=ALL needs 2 of 2 replicas, 1 is available: west: it is not attached
-ATTACH 'west.db' AS west;
-INSERT INTO c VALUES('x', 1);
---! c: write=ALL needs 2 of 2 replicas, 1 is available: west: it came after the transaction had taken its locks: COMMIT first
-COMMIT;
-INSERT INTO c VALUES('x', 1);
-SELECT n FROM main.v UNION ALL SELECT n FROM west.v;
---= 2
---= 2
