@@ -169,8 +169,10 @@ char *ctr_access_key_text(ctr_table *table, ctr_problem *problem)
     ctr_rows *rows = table->cluster ? stored_row(table->cluster) : table->rows;
     if (rows) return ctr_rows_key_text(rows, rows->rowid, problem);
     char *key = ctr_describe_key(table->keys, table->shape.n_keys);
-    if (!key) ctr_problem_close(problem);
-    if (!key) ctr_problem_nomem(problem);
+    if (!key) {
+        ctr_problem_close(problem);
+        ctr_problem_nomem(problem);
+    }
     return key;
 }
 

@@ -2,9 +2,9 @@
 
 #include "stage.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
