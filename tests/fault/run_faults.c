@@ -233,7 +233,8 @@ static void repeat(const course *c)
 
 /* Errors that quote one of the disk: of a cluster whose replicas cannot be had, and of PRAGMA
  * integrity_check, which takes a page that it cannot read for damage. And SQLite takes the schema
- * for what it was if it cannot look whether it has changed. */
+ * for what it was if it cannot look whether it has changed, and a file whose size it cannot ask for
+ * as one with something in it. */
 static bool is_by_fault(const stage_outcome *outcome)
 {
     static const int codes[] = {SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL, SQLITE_BUSY};
@@ -243,6 +244,7 @@ static bool is_by_fault(const stage_outcome *outcome)
         if (strstr(outcome->error, sqlite3_errstr(codes[i]))) return true;
     return kind == &disk_faults && (strstr(outcome->error, "unable to get the page") ||
                                     strstr(outcome->error, "no such table") ||
+                                    strstr(outcome->error, "output file already exists") ||
                                     strstr(outcome->error, "has no column named"));
 }
 
