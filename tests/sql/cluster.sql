@@ -388,6 +388,9 @@ SELECT * FROM main.v ORDER BY k;
 INSERT INTO main.v VALUES('7', 5);
 SELECT n FROM c WHERE k = 7;
 --= 5
+UPDATE c SET n = n + 1 WHERE k = 7;
+SELECT * FROM east.v WHERE k = '7';
+--= 7|6
 
 -- # a-damaged-cell-is-left-to-others
 ATTACH 'east.db' AS east;
