@@ -103,7 +103,10 @@ uninstall:
 		'$(PLACE)/lib/pkgconfig/sqlite-counter.pc'
 	rm -rf '$(PLACE)/include/sqlite-counter'
 
-# The tests are built by gcc with the address and undefined behaviour sanitizers.
+# The tests are built by gcc with the address and undefined behaviour sanitizers. A compiler that gets
+# several files notes the headers of the last, so programs of more than one are made anew with each.
+TEST_HEADERS := $(wildcard tests/*.h tests/*/*.h)
+
 build/tests/core/%: tests/core/%.c $(CORE:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
 	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lcmocka -o $@
@@ -113,23 +116,24 @@ build/tests/fault/%: tests/fault/%.c $(SOURCES:%.c=build/sanitized/%.o)
 	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
 		-lcmocka -lsqlite3 $(UUID) -o $@
 
-build/tests/fault/test_commit: tests/fault/disk.c tests/fault/countdown.c
+build/tests/fault/test_commit: tests/fault/disk.c tests/fault/countdown.c $(TEST_HEADERS)
 
 RUNNER := tests/sql/run_process.c tests/sql/script.c tests/sql/stage.c
-build/tests/run_process: $(RUNNER) $(SOURCES:%.c=build/sanitized/%.o)
+build/tests/run_process: $(RUNNER) $(TEST_HEADERS) $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
-	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
+	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 
 FAULTS := run_faults course witness countdown allocations disk
 build/tests/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql/stage.c \
-		$(SOURCES:%.c=build/sanitized/%.o)
+		$(TEST_HEADERS) $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
-	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
+	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 
 REPLAYS := $(patsubst tests/fuzz/fuzz_%.c,build/tests/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
-build/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(SOURCES:%.c=build/sanitized/%.o)
+build/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(TEST_HEADERS) \
+		$(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
-	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
+	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) \
 		-lsqlite3 $(UUID) -o $@
 
 # A VFS to be loaded by Python, so without sanitizers.

@@ -20,7 +20,7 @@ build/matrix/%/sqlite3.c:
 build/matrix/%/sqlite3.o: build/matrix/%/sqlite3.c
 	gcc $(SANITIZE) -w -DSQLITE_ENABLE_JSON1 -c $< -o $@
 
-build/matrix/%/run_process: $(RUNNER) build/matrix/%/sqlite3.o \
+build/matrix/%/run_process: $(RUNNER) $(TEST_HEADERS) build/matrix/%/sqlite3.o \
 		$(SOURCES) $(HEADERS) build/gen/statements.h
 	$(ON_MATRIX) -DSQLITE_CORE $(filter %.c %.o,$^) $(UUID) -lm -ldl -lpthread -o $@
 
@@ -126,16 +126,15 @@ fuzz:
 ROUNDS =
 SEED =
 CRASH := run_crashes crash_steps crash_world crash_model crash_disk crash
-CRASH_TESTS := $(CRASH:%=tests/fault/%.c)
+CRASH_TESTS := $(CRASH:%=tests/fault/%.c) $(TEST_HEADERS)
 
 build/tests/run_crashes: $(CRASH_TESTS) $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
-	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
-		-lsqlite3 $(UUID) -o $@
+	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 
 build/crash/run_crashes: $(CRASH_TESTS) build/libcounter.a
 	@mkdir -p $(@D)
-	$(CC) -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(filter %.c %.a,$^) -lsqlite3 $(UUID) -o $@
+	$(CC) -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(filter %.c %.a,$^) -lsqlite3 $(UUID) -o $@
 
 tests: build/tests/run_crashes
 
@@ -172,7 +171,7 @@ faults: build/tests/run_faults build/plain/run_faults
 	build/plain/run_faults room -s 7 $(SCRIPTS)
 
 build/plain/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql/stage.c $(SOURCES) \
-		$(HEADERS) build/gen/statements.h
+		$(TEST_HEADERS) $(HEADERS) build/gen/statements.h
 	@mkdir -p $(@D)
 	gcc $(CPPFLAGS) $(CFLAGS) -O1 -DSQLITE_CORE $(filter %.c,$^) -lsqlite3 $(UUID) -o $@
 

@@ -96,7 +96,7 @@ course course_of(const char *file, const script_case *played, bool blind)
     for (size_t i = 0; i <= played->n; i++) {
         if (!blind) compare(&c.seen[i], witness_seen(stage_db()));
         if (!blind) compare(&c.committed[i], witness_committed());
-        c.sound[i] = !blind && !course_is_in_transaction() && course_is_sound();
+        c.sound[i] = !blind && (course_is_in_transaction() ? c.sound[i - 1] : course_is_sound());
         if (i < played->n) course_play(&played->steps[i], false, NULL);
     }
     stage_close();
@@ -122,7 +122,7 @@ const char *course_seen_at_start(const course *c, size_t step)
     return stage_nth_db(1) ? NULL : c->seen[step];
 }
 
-char *course_seen_if_committed(const course *c, size_t step)
+char *course_seen_if_committed(const course *c, size_t step, bool *sound)
 {
     char *seen = NULL;
     course_begin(c->file, c->played);
@@ -130,6 +130,8 @@ char *course_seen_if_committed(const course *c, size_t step)
     if (sqlite3_get_autocommit(stage_db()) ||
         sqlite3_exec(stage_db(), "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
         seen = witness_seen(stage_db());
+    stage_close_connections();
+    *sound = course_is_sound();
     stage_close();
     if (seen && !c->seen[step]) {
         free(seen);

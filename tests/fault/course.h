@@ -15,7 +15,7 @@ typedef struct course {
     bool blind;               /* nothing is looked at between the steps */
     bool holds;               /* the case passes */
     char **seen, **committed; /* NULL: not to be compared */
-    bool *sound;              /* no file is damaged */
+    bool *sound;              /* no file is damaged; in a transaction: or was before it */
     bool *in_transaction;     /* the connection at hand is */
     int *codes;               /* how the statement ended */
 } course;
@@ -40,7 +40,8 @@ bool course_is_sound(void);
 const char *course_seen_at_start(const course *course, size_t step);
 
 /* What can be seen if the transaction is committed before a step, for a COMMIT may run triggers; to
- * be freed. NULL: it cannot be committed, or it is not to be compared. The stage must be free. */
-char *course_seen_if_committed(const course *course, size_t step);
+ * be freed. NULL: it cannot be committed, or it is not to be compared. `sound`: is there no damage
+ * then? The stage must be free. */
+char *course_seen_if_committed(const course *course, size_t step, bool *sound);
 
 #endif

@@ -33,7 +33,6 @@ static sqlite3_vfs crash_vfs;
 static sqlite3_io_methods crash_methods;
 static long countdown; /* to the call at which the power goes out; 0: it stays on */
 static bool dead;
-static long calls;
 
 uint64_t crash_random(uint64_t *state)
 {
@@ -65,11 +64,6 @@ bool crash_is_dead(void)
     return dead;
 }
 
-long crash_calls(void)
-{
-    return calls;
-}
-
 /* Before a call that changes the disk: is the power out now? The disk may yet get what the call
  * at which it went out would have done. */
 typedef enum moment { ON, OUT_NOW, OUT } moment;
@@ -77,7 +71,6 @@ typedef enum moment { ON, OUT_NOW, OUT } moment;
 static moment look(void)
 {
     if (dead) return OUT;
-    calls++;
     if (countdown == 0 || --countdown > 0) return ON;
     dead = true;
     return OUT_NOW;

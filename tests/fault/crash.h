@@ -62,9 +62,6 @@ bool crash_is_dead(void);
 /* The folders of all databases, up to a NULL; shared memory in them is gone. */
 void crash_power_on(const char *const *folders);
 
-/* Calls so far that change the disk. */
-long crash_calls(void);
-
 /* splitmix64 */
 uint64_t crash_random(uint64_t *state);
 

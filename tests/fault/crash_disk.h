@@ -1,7 +1,8 @@
 /* crash_disk.h - what the disk has: the floor below crash.c, without SQLite.
  *
  * A name stands for a file, and has stood for others since the last sync of its folder. A file is
- * its content as of its last sync, and the changes since. Names and files live until disk_begin().
+ * its content as of its last sync, and the changes since. Names live until disk_begin(),
+ * files until a disk_lose() at which no name has stood for them.
  */
 #ifndef TESTS_FAULT_CRASH_DISK_H
 #define TESTS_FAULT_CRASH_DISK_H

@@ -51,7 +51,7 @@ void model_merge(model_state *to, const model_state *from);
 /* Do they hold the same? What they know of others is not asked. */
 bool model_same(const model_state *a, const model_state *b);
 
-/* As "key life a b" for stored rows and "key a b" for those that a SELECT shows. */
+/* As "key|life:a|life:b" for stored rows and "key|a|b" for those that a SELECT shows. */
 void model_text(const model_state *state, char text[MODEL_TEXT]);
 
 #endif

@@ -40,7 +40,7 @@ static int number(world *w, int file, model_state *next)
     return op;
 }
 
-/* "(1, NULL)": the amounts of an operation, where it has some. */
+/* ", 1, NULL": the amounts of an operation, where it has some. */
 static void add_amounts(script *to, int op)
 {
     for (int column = MODEL_A; column <= MODEL_B; column++) {
@@ -298,7 +298,10 @@ static bool checkpoint(world *w, int file)
     bool whole = sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int(row, 0) == 0 &&
                  sqlite3_column_int(row, 1) >= 0 &&
                  sqlite3_column_int(row, 1) == sqlite3_column_int(row, 2);
-    whole = sqlite3_finalize(row) == SQLITE_OK && whole && !crash_is_dead();
+    int rc = sqlite3_finalize(row);
+    if (rc != SQLITE_OK && !crash_is_dead())
+        world_fail(w, "no checkpoint: %s", sqlite3_errmsg(world_db(file)));
+    whole = rc == SQLITE_OK && whole && !crash_is_dead();
     if (whole) world_promise(w, file, w->files[file].n);
     return !crash_is_dead();
 }

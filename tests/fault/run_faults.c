@@ -59,7 +59,8 @@ static long stride = 1, first, only, faults_made;
 static size_t at;       /* the step that is tried */
 static size_t position; /* the step before which the stage stands */
 static bool for_ever, blind, by_place, anew;
-static char *kept[2]; /* what is seen if all before the step, or with it, is committed */
+static char *kept[2];      /* what is seen if all before the step, or with it, is committed */
+static bool kept_sound[2]; /* is there no damage then? */
 static long nth;
 static int cases_met, every = 1, cases_passed, cases_failed;
 
@@ -115,7 +116,8 @@ static bool check_seen(const char *before, const char *after)
     return is_before;
 }
 
-static void check_files(const course *c, const char *before, const char *after)
+/* `sound`: is there no damage without a fault? */
+static void check_files(const char *before, const char *after, bool sound)
 {
     stage_close_connections();
     if (blind) return;
@@ -125,8 +127,13 @@ static void check_files(const course *c, const char *before, const char *after)
     free(committed);
 
     char *damage = witness_damage();
-    if (*damage && c->sound[at] && c->sound[at + 1]) fail("damage: ", damage);
+    if (*damage && sound) fail("damage: ", damage);
     free(damage);
+}
+
+static bool is_sound(const course *c)
+{
+    return c->sound[at] && c->sound[at + 1];
 }
 
 /* A fault in a transaction: what can be committed of it is as if the statement had not been run. */
@@ -136,10 +143,12 @@ static void end_transaction(const course *c, bool ended_well)
     bool is_open = !sqlite3_get_autocommit(stage_db());
     if (is_open && sqlite3_exec(stage_db(), "COMMIT", NULL, NULL, NULL) == SQLITE_OK) {
         check_seen(kept[ended_well], kept[ended_well]);
+        check_files(NULL, NULL, kept_sound[ended_well]);
         return;
     }
     if (!sqlite3_get_autocommit(stage_db())) sqlite3_exec(stage_db(), "ROLLBACK", NULL, NULL, NULL);
     check_seen(start, c->in_transaction[at + 1] ? start : after);
+    check_files(NULL, NULL, is_sound(c));
 }
 
 /* What a fault outside of a transaction has not done is done now. A BEGIN may have failed behind
@@ -156,14 +165,32 @@ static void run_again(void)
     stage_forget(&again);
 }
 
+/* Errors that quote one of the disk: of a cluster whose replicas cannot be had, and of PRAGMA
+ * integrity_check, which takes a page that it cannot read for damage. And SQLite takes the schema
+ * for what it was if it cannot look whether it has changed, and a file whose size it cannot ask for
+ * as one with something in it. */
+static bool is_by_fault(const stage_outcome *outcome)
+{
+    static const int codes[] = {SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL, SQLITE_BUSY};
+    if (outcome->rc == SQLITE_OK) return false;
+    if (kind->is_its_error(outcome->rc)) return true;
+    for (size_t i = 0; kind != &allocation_faults && i < sizeof codes / sizeof *codes; i++)
+        if (strstr(outcome->error, sqlite3_errstr(codes[i]))) return true;
+    return kind == &disk_faults && (strstr(outcome->error, "unable to get the page") ||
+                                    strstr(outcome->error, "no such table") ||
+                                    strstr(outcome->error, "output file already exists") ||
+                                    strstr(outcome->error, "has no column named"));
+}
+
 /* Has it done what it does? Where there is no memory SQLite keeps the code of an error and may
- * forget its words. What is done by a SELECT is done before its first row, so an error behind the
- * last one comes too late. */
+ * forget its words. What is done by a SELECT is done before its first row, so the fault's error
+ * behind the last one comes too late. */
 static bool is_as_told(const course *c, const stage_outcome *outcome)
 {
     const stage_outcome rows = {.rows = outcome->rows};
     if (stage_check(&played->steps[at], outcome, false)) return true;
-    if (*outcome->rows && stage_check(&played->steps[at], &rows, false)) return true;
+    if (*outcome->rows && is_by_fault(outcome) && stage_check(&played->steps[at], &rows, false))
+        return true;
     return outcome->rc != SQLITE_OK && outcome->rc == c->codes[at] &&
            strcmp(outcome->error, sqlite3_errstr(outcome->rc)) == 0;
 }
@@ -231,23 +258,6 @@ static void repeat(const course *c)
     if (!is_locked) check_seen(c->seen[at + 1], c->seen[at + 1]);
 }
 
-/* Errors that quote one of the disk: of a cluster whose replicas cannot be had, and of PRAGMA
- * integrity_check, which takes a page that it cannot read for damage. And SQLite takes the schema
- * for what it was if it cannot look whether it has changed, and a file whose size it cannot ask for
- * as one with something in it. */
-static bool is_by_fault(const stage_outcome *outcome)
-{
-    static const int codes[] = {SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL, SQLITE_BUSY};
-    if (outcome->rc == SQLITE_OK) return false;
-    if (kind->is_its_error(outcome->rc)) return true;
-    for (size_t i = 0; kind != &allocation_faults && i < sizeof codes / sizeof *codes; i++)
-        if (strstr(outcome->error, sqlite3_errstr(codes[i]))) return true;
-    return kind == &disk_faults && (strstr(outcome->error, "unable to get the page") ||
-                                    strstr(outcome->error, "no such table") ||
-                                    strstr(outcome->error, "output file already exists") ||
-                                    strstr(outcome->error, "has no column named"));
-}
-
 /* Looks at what a fault has left, and leaves it unless all stands before the step as it did. */
 static void judge(const course *c, const stage_outcome *outcome)
 {
@@ -257,18 +267,17 @@ static void judge(const course *c, const stage_outcome *outcome)
         fail("ended by ", outcome->error ? outcome->error : outcome->rows);
 
     if (is_compound(&played->steps[at])) {
-        check_files(c, NULL, NULL);
+        check_files(NULL, NULL, is_sound(c));
     } else if (is_by_files() && !stays_open) {
         if (!as_told && is_repeatable()) repeat(c);
-        check_files(c, NULL, NULL);
+        check_files(NULL, NULL, is_sound(c));
     } else if (c->in_transaction[at]) {
         end_transaction(c, as_told);
-        check_files(c, NULL, NULL);
     } else {
         bool nothing = check_seen(c->seen[at], c->seen[at + 1]) && !as_told;
         if (nothing && stands_as_before(c)) return;
         if (nothing && is_visible(c)) run_again();
-        check_files(c, c->committed[at], c->committed[at + 1]);
+        check_files(c->committed[at], c->committed[at + 1], is_sound(c));
     }
     leave();
 }
@@ -313,7 +322,7 @@ static void try_step(const course *c)
     if (compares) leave();
     for (int i = 0; i < 2; i++) {
         free(kept[i]);
-        kept[i] = compares ? course_seen_if_committed(c, at + (size_t)i) : NULL;
+        kept[i] = compares ? course_seen_if_committed(c, at + (size_t)i, &kept_sound[i]) : NULL;
     }
     for (int mode = 0; mode < 2; mode++) {
         for_ever = mode;

@@ -42,7 +42,7 @@ def state(db):
     return columns, db.execute("SELECT * FROM v ORDER BY k").fetchall()
 
 
-def begin(sql, transaction):
+def begin(transaction):
     shutil.copyfile("first.db", "main.db")
     db = connect("main.db")
     before = state(db)
@@ -53,7 +53,7 @@ def begin(sql, transaction):
 
 
 def finished(sql):
-    db, _ = begin(sql, False)
+    db, _ = begin(False)
     db.execute(sql).fetchall()
     after = state(db)
     db.close()
@@ -98,7 +98,7 @@ def interrupt(db, at, lasting):
 def test_what_is_interrupted_is_done_whole_or_not_at_all(sql, lasting, transaction):
     after, at, failures = finished(sql), 1, 0
     while True:
-        db, before = begin(sql, transaction)
+        db, before = begin(transaction)
         calls, failed = interrupt(db, at, lasting), False
         try:
             db.execute(sql).fetchall()
@@ -130,7 +130,7 @@ def test_a_full_disk_is_an_error_and_nothing_is_half_done(sql, transaction):
     db.close()
     after, failures = finished(sql), 0
     for more in range(40):
-        db, before = begin(sql, transaction)
+        db, before = begin(transaction)
         pages, = db.execute("PRAGMA page_count").fetchone()
         db.execute(f"PRAGMA max_page_count = {pages + more}")
         failed = False

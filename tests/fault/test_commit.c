@@ -61,7 +61,7 @@ static bool end_with_fault(const char *journal, const char *begin, const char *e
 
     db = open_file();
     int64_t there = fixture_number(db, "SELECT count(*) FROM plain");
-    if (rc == SQLITE_OK) assert_int_equal(there, 60);
+    if (rc == SQLITE_OK || there > 0) assert_int_equal(there, 60);
     assert_int_equal(fixture_number(db, "SELECT ifnull(sum(n), 0) FROM v"), there / 60);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     return met;

@@ -35,10 +35,12 @@ static sqlite3 *open_with(const char *path)
 
 static void remove_files(void)
 {
-    char journal[80];
-    unlink(source);
-    snprintf(journal, sizeof journal, "%s-journal", source);
-    unlink(journal);
+    static const char *const BESIDE[] = {"", "-journal", "-wal", "-shm"};
+    char path[80];
+    for (size_t i = 0; i < sizeof BESIDE / sizeof *BESIDE; i++) {
+        snprintf(path, sizeof path, "%s%s", source, BESIDE[i]);
+        unlink(path);
+    }
 }
 
 static void leave(void)

@@ -247,6 +247,18 @@ static int run(const given *what)
     return step_all(statement);
 }
 
+/* What is pulled from is read. */
+static const char *check_source(const given *what)
+{
+    bool is_new;
+    if (what->kind != PULL && what->kind != DELTA) return NULL;
+    if (disk_keep((int)what->with, &is_new) != what->other_volume)
+        return "a pull has written to its source";
+    if (disk_keep_place((int)what->with) != what->other_place)
+        return "a pull has marked its source";
+    return NULL;
+}
+
 /* A connection goes on counting what it has stamped, whatever is put into the file: that number is
  * no part of a state (content.h), so it is set to nothing. */
 static const char *run_for_real(const given *what, struct done *to)
@@ -263,7 +275,7 @@ static const char *run_for_real(const given *what, struct done *to)
     if (to->rc == SQLITE_OK) step_all(connections[file].forget_stamped);
     const char *wrong = keep(file, &to->volume);
     to->place = disk_keep_place(file);
-    return wrong;
+    return wrong ? wrong : check_source(what);
 }
 
 static bool same_given(const void *at, uint32_t number)
