@@ -103,8 +103,8 @@ uninstall:
 		'$(PLACE)/lib/pkgconfig/sqlite-counter.pc'
 	rm -rf '$(PLACE)/include/sqlite-counter'
 
-# The tests are built by gcc with the address and undefined behaviour sanitizers. A compiler that gets
-# several files notes the headers of the last, so programs of more than one are made anew with each.
+# The tests are built by gcc with the address and undefined behaviour sanitizers. A compiler that
+# gets several files notes the headers of the last, so programs of several depend on all headers.
 TEST_HEADERS := $(wildcard tests/*.h tests/*/*.h)
 
 build/tests/core/%: tests/core/%.c $(CORE:%.c=build/sanitized/%.o)

@@ -149,10 +149,11 @@ kill: build/crash/run_crashes
 # ---- faults: calls of memory and disk fail, in every statement of every script -------------------
 #
 # See tests/fault/run_faults.c. First by place, one fault behind each chain of calls that leads to
-# one, in the first case that meets it; PLACES=pa: in each. Then each n-th call, whatever leads to
-# it; STRIDE=1 leaves out none. Both take hours. The calls of the disk are so few that the strides of
-# theirs stand here. The first run has sanitizers, the others take a third of the time without. What
-# tests/sql/stats.sql counts would be counted in the looks of others, so there are none there.
+# one, in the first case that meets it. Then each n-th call, whatever leads to it. PLACES=pa, by
+# place in each case, and STRIDE=1, each call, take hours. The calls of the disk are so few that
+# the strides of theirs stand here. The first run has sanitizers, the others take a third of the
+# time without. What tests/sql/stats.sql counts would be counted in the looks of others, so there
+# are none there.
 
 PLACES = p
 STRIDE = 997

@@ -1,3 +1,4 @@
+/* allocations.c - allocations of SQLite that fail. */
 #include "faults.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* countdown.c - counts calls, and knows from where they are made. */
 #include "countdown.h"
 
 #include <execinfo.h>

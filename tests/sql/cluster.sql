@@ -825,6 +825,7 @@ SELECT * FROM main.v UNION ALL SELECT * FROM second.v;
 
 -- # of-two-names-of-a-file-the-one-that-was-written-counts-before-the-one-that-was-read
 --@ since 3.34
+--@ not-wal
 ATTACH 'phone.db' AS first;
 PRAGMA first.journal_mode = WAL;
 --= wal

@@ -1,3 +1,4 @@
+/* script.c - reads scripts line by line. */
 #define _XOPEN_SOURCE 700
 
 #include "script.h"
@@ -115,6 +116,8 @@ static void add_directive(reader *in, const char *text)
         require_version(in, text + 6);
     else if (strcmp(text, "shell-only") == 0)
         c->shell_only = true;
+    else if (strcmp(text, "not-wal") == 0)
+        c->not_wal = true;
     else if (strcmp(text, "process-only") != 0)
         add_step(in, true, strdup(text), in->line);
 }

@@ -8,7 +8,8 @@
  *     --!~ glob            an error that matches this GLOB pattern
  *     --@ directive        reopen, readonly, connection NAME, defensive on|off,
  *                          trusted-schema on|off; directly under the name: shell-only,
- *                          process-only, since 3.35 (with an older SQLite the case is left out)
+ *                          process-only, since 3.35 (with an older SQLite the case is left out),
+ *                          not-wal (left out where main.db is put under WAL)
  *     -- anything else     a comment
  *
  * A statement gives exactly the rows and the error that are written below it. A script that breaks
@@ -36,7 +37,7 @@ typedef struct script_step {
 
 typedef struct script_case {
     char *name;
-    bool shell_only;
+    bool shell_only, not_wal;
     script_step *steps;
     size_t n;
 } script_case;

@@ -1,3 +1,4 @@
+/* stage.c - a folder, its connections, and what they must leave behind. */
 #define _XOPEN_SOURCE 700
 
 #include "stage.h"
@@ -45,11 +46,6 @@ void stage_begin_with(const char *sql)
 {
     assert(n_beginnings < BEGINNINGS);
     beginnings[n_beginnings++] = sql;
-}
-
-bool stage_begins_otherwise(void)
-{
-    return n_beginnings > 0;
 }
 
 bool stage_failed(void)

@@ -25,10 +25,8 @@ typedef struct stage_outcome {
 /* What SQLite allocates once for the whole process must not count as lost by the first case. */
 void stage_warm_up(void);
 
-/* From now on a connection to main.db begins with this SQL, too, a PRAGMA; two at most. Cases
- * that say otherwise do not hold then. */
+/* From now on a connection to main.db begins with this SQL, too, a PRAGMA; two at most. */
 void stage_begin_with(const char *sql);
-bool stage_begins_otherwise(void);
 
 /* Opens main.db in a new folder; both are lent until stage_close(). */
 void stage_open(const char *file, const char *case_name);

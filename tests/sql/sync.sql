@@ -401,6 +401,7 @@ SELECT * FROM counter_pull('phone');
 --= v|1|1|0
 
 -- # a-lock-of-this-transaction-says-so
+--@ not-wal
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE main.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO main.v VALUES('x', 1);
