@@ -89,6 +89,7 @@ static row_state state_of(const ctr_table *table)
     return state;
 }
 
+/* Adding to a deleted row. */
 static int refuse_deleted(ctr_table *table, ctr_problem *problem)
 {
     char *key = ctr_access_key_text(table, problem);
@@ -99,11 +100,24 @@ static int refuse_deleted(ctr_table *table, ctr_problem *problem)
     return problem->rc;
 }
 
-/* Adding to a deleted row, or to a counter that was deleted alone. */
+/* Adding to a counter that was deleted alone: to reset the row would wipe the others. */
+static int refuse_deleted_alone(ctr_table *table, int counter, ctr_problem *problem)
+{
+    const char *name = column_name(table, counter_column(table, counter));
+    char *key = ctr_access_key_text(table, problem);
+    if (!key) return problem->rc;
+    ctr_problem_set(problem, SQLITE_CONSTRAINT,
+                    "the counter was deleted: column %s of %s; the command 'reset %s' starts its "
+                    "next life",
+                    name, key, name);
+    sqlite3_free(key);
+    return problem->rc;
+}
+
 static int check_alive(ctr_table *table, int counter, ctr_problem *problem)
 {
     bool deleted = ctr_cell_is_deleted(&table->rows->cells[counter]);
-    return deleted ? refuse_deleted(table, problem) : problem->rc;
+    return deleted ? refuse_deleted_alone(table, counter, problem) : problem->rc;
 }
 
 /* A row that is not there may have been removed for good. */
@@ -229,7 +243,7 @@ static bool delta_of(ctr_table *table, int counter, sqlite3_value *value, sqlite
     if (marker.is_null && !ctr_table_given(value)) return false;
     if (ctr_write_integer(table, counter, value, problem)) return false;
     if (marker.is_null) {
-        refuse_deleted(table, problem);
+        refuse_deleted_alone(table, counter, problem);
         return false;
     }
     ctr_sum difference = {0, 0};

@@ -102,7 +102,7 @@ SELECT * FROM v;
 --= x|2|3
 --= y|2|NULL
 INSERT INTO v VALUES('y', 1, 1);
---! v: the counter was deleted: ('y'); the command 'reset' starts its next life
+--! v: the counter was deleted: column m of ('y'); the command 'reset m' starts its next life
 INSERT INTO v(v, k) VALUES('reset', 'y');
 SELECT * FROM v;
 --= x|2|3

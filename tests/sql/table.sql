@@ -192,7 +192,7 @@ INSERT INTO v(k, b) VALUES ('x', -6);
 SELECT k, a, b FROM v;
 --= x|NULL|-5
 INSERT INTO v VALUES ('x', 1, 100);
---! v: the counter was deleted: ('x'); the command 'reset' starts its next life
+--! v: the counter was deleted: column a of ('x'); the command 'reset a' starts its next life
 INSERT OR IGNORE INTO v VALUES ('x', 1, 100);
 SELECT * FROM v;
 --= x|NULL|-5
@@ -200,7 +200,7 @@ UPDATE v SET a = a + 1, b = b + 1;
 SELECT * FROM v;
 --= x|NULL|-4
 UPDATE v SET a = coalesce(a, 0) + 1;
---! v: the counter was deleted: ('x'); the command 'reset' starts its next life
+--! v: the counter was deleted: column a of ('x'); the command 'reset a' starts its next life
 UPDATE OR IGNORE v SET a = coalesce(a, 0) + 1, b = b + 1;
 SELECT * FROM v;
 --= x|NULL|-4
