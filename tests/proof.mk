@@ -156,7 +156,7 @@ kill: build/crash/run_crashes
 # are none there.
 
 PLACES = p
-STRIDE = 997
+STRIDE = 1997
 SCRIPTS := $(filter-out tests/sql/stats.sql,$(wildcard tests/sql/*.sql))
 
 faults: build/tests/run_faults build/plain/run_faults
@@ -167,9 +167,9 @@ faults: build/tests/run_faults build/plain/run_faults
 	build/plain/run_faults room -$(PLACES) $(SCRIPTS)
 	build/plain/run_faults allocation -s $(STRIDE) $(SCRIPTS)
 	build/plain/run_faults allocation -b -s $(STRIDE) tests/sql/stats.sql
-	build/plain/run_faults disk -s 23 $(SCRIPTS)
-	build/plain/run_faults disk -w -s 37 $(SCRIPTS)
-	build/plain/run_faults room -s 7 $(SCRIPTS)
+	build/plain/run_faults disk -s 61 $(SCRIPTS)
+	build/plain/run_faults disk -w -s 97 $(SCRIPTS)
+	build/plain/run_faults room -s 31 $(SCRIPTS)
 
 build/plain/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql/stage.c $(SOURCES) \
 		$(TEST_HEADERS) $(HEADERS) build/gen/statements.h
