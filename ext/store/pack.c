@@ -66,12 +66,32 @@ static uint8_t *put_value(ctr_packed *packed, const ctr_key_value *value, ctr_pr
     return end - value->size;
 }
 
+static void pack_value(ctr_packed *packed, sqlite3_value *value, ctr_problem *problem)
+{
+    ctr_key_value made = to_key_value(value, problem);
+    if (problem->rc == SQLITE_OK) put_value(packed, &made, problem);
+}
+
 int ctr_pack_values(ctr_packed *packed, sqlite3_value **values, int n, ctr_problem *problem)
 {
     begin_key(packed, problem);
+    for (int i = 0; i < n && problem->rc == SQLITE_OK; i++) pack_value(packed, values[i], problem);
+    return problem->rc;
+}
+
+/* Of a text its bytes are asked for: to ask for the text would copy most of them, for a NUL behind
+ * it. */
+int ctr_pack_spelling(ctr_packed *packed, sqlite3_value **values, int n, ctr_problem *problem)
+{
+    begin_key(packed, problem);
     for (int i = 0; i < n && problem->rc == SQLITE_OK; i++) {
-        ctr_key_value value = to_key_value(values[i], problem);
-        if (problem->rc == SQLITE_OK) put_value(packed, &value, problem);
+        if (sqlite3_value_type(values[i]) != SQLITE_TEXT) {
+            pack_value(packed, values[i], problem);
+            continue;
+        }
+        ctr_key_value text = {.type = CTR_KEY_TEXT, .bytes = sqlite3_value_blob(values[i])};
+        text.size = (size_t)sqlite3_value_bytes(values[i]);
+        put_value(packed, &text, problem);
     }
     return problem->rc;
 }
