@@ -22,9 +22,11 @@ DELETE FROM "{schema}"."{table}_news" WHERE _seq BETWEEN ?1 AND ?2;
 -- name: NEWS_PUT
 INSERT OR REPLACE INTO "{schema}"."{table}_news"(_seq, ids) VALUES (?1, ?2);
 
--- Which of these rows are still there and have not changed since?
--- name: NEWS_HOLDS
-SELECT _id FROM "{schema}"."{table}_cells" WHERE _id IN ("{values}") AND _seq <= ?1;
+-- name: NEWS_ROWS
+SELECT _id, _seq FROM "{schema}"."{table}_cells" WHERE _id BETWEEN ?1 AND ?2 ORDER BY _id;
+
+-- name: NEWS_LAST_ROW
+SELECT max(_id) FROM "{schema}"."{table}_cells";
 
 -- name: NEWS_NUMBERS
 SELECT _id, _seq FROM "{schema}"."{table}_cells" ORDER BY _id;

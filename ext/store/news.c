@@ -1,20 +1,18 @@
-/* store/news.c - appends what has changed, reads it, sweeps what is out of date. */
+/* store/news.c - appends what has changed, and reads it. */
 #include "store/news.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/varint.h"
-#include "store/pack.h"
 #include "store/post.h"
 #include "store/shape.h"
+#include "store/sweep.h"
 
 enum {
-    NUMBER_SHIFT = 12,    /* a row of news is number << 12, or one of those behind it */
-    CHUNK_IDS = 1000,     /* ids in one row, at most */
-    MOST_BYTES = 1 << 20, /* that wait for the end of the transaction */
-    BLOCK_IDS = 64,       /* asked for by one statement */
-    SWEEP_IDS = 1000      /* looked at in one step of the sweep, or up to twice as many */
+    NUMBER_SHIFT = 12,   /* a row of news is number << 12, or one of those behind it */
+    CHUNK_IDS = 1000,    /* ids in one row, at most */
+    MOST_BYTES = 1 << 20 /* that wait for the end of the transaction */
 };
 
 struct ctr_news {
@@ -200,6 +198,43 @@ static void sort_ids(ctr_ids *ids)
     ids->n = n;
 }
 
+int ctr_news_date(ctr_dated_ids *to, sqlite3_stmt *row, const char *table, ctr_problem *problem)
+{
+    ctr_ids ids = {0};
+    int64_t number = sqlite3_column_int64(row, 0) >> NUMBER_SHIFT;
+    take_ids(&ids, row, table, problem);
+    if (to->n + ids.n > to->room) {
+        size_t room = 2 * to->room + ids.n;
+        ctr_dated_id *more = sqlite3_realloc64(to->ids, room * sizeof *more);
+        if (!more) ctr_problem_nomem(problem);
+        if (more) to->ids = more;
+        if (more) to->room = room;
+    }
+    for (size_t i = 0; i < ids.n && problem->rc == SQLITE_OK; i++)
+        to->ids[to->n++] = (ctr_dated_id){ids.ids[i], number};
+    sqlite3_free(ids.ids);
+    return problem->rc;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const ctr_dated_id *x = a, *y = b;
+    if (x->id != y->id) return x->id < y->id ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+void ctr_news_sort(ctr_dated_ids *dated)
+{
+    size_t n = 0;
+    ctr_dated_id *ids = dated->ids;
+    if (dated->n > 1) qsort(ids, dated->n, sizeof *ids, by_id);
+    for (size_t i = 0; i < dated->n; i++) {
+        if (n > 0 && ids[n - 1].id == ids[i].id) n--;
+        ids[n++] = ids[i];
+    }
+    dated->n = n;
+}
+
 int ctr_news_read(ctr_ids *ids, sqlite3 *db, const char *schema, const char *table, int64_t number,
                   ctr_problem *problem)
 {
@@ -211,141 +246,6 @@ int ctr_news_read(ctr_ids *ids, sqlite3 *db, const char *schema, const char *tab
     sqlite3_finalize(row);
     sort_ids(ids);
     return problem->rc;
-}
-
-/* ---- the sweep ------------------------------------------------------------------------------- */
-
-/* What one step of the sweep looks at: rows of news behind `from`, up to `last`. */
-typedef struct sweep {
-    ctr_run *run;
-    const char *table;
-    int64_t from, last;
-    bool reached_end;
-    size_t seen, kept;
-    ctr_packed ids; /* those that are kept, as LEB128 */
-} sweep;
-
-static int64_t read_cursor(ctr_run *run)
-{
-    int64_t from = 0;
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NEWS_CURSOR);
-    if (ctr_run_row(run, row)) {
-        const uint8_t *at = sqlite3_column_blob(row, 0);
-        uint64_t n = 0;
-        if (at && ctr_varint_take(&at, at + sqlite3_column_bytes(row, 0), &n) == CTR_OK)
-            from = ctr_varint_unzigzag(n);
-    }
-    sqlite3_finalize(row);
-    return from > 0 && from < ctr_news_first(CTR_SEQUENCE_MAX) ? from : 0;
-}
-
-/* NEWS_HOLDS for up to BLOCK_IDS rows; parameters: the number, then the ids. */
-static sqlite3_stmt *prepare_holds(ctr_run *run)
-{
-    sqlite3_str *list = sqlite3_str_new(NULL);
-    for (int i = 0; i < BLOCK_IDS; i++) sqlite3_str_appendf(list, i ? ", ?%d" : "?%d", i + 2);
-    char *values = sqlite3_str_finish(list);
-    if (!values) ctr_problem_nomem(run->problem);
-    run->slots.values = values;
-    sqlite3_stmt *holds = ctr_run_prepare(run, CTR_SQL_NEWS_HOLDS);
-    run->slots.values = NULL;
-    sqlite3_free(values);
-    return holds;
-}
-
-static void keep_id(sweep *work, int64_t id, ctr_problem *problem)
-{
-    uint8_t *out = ctr_pack_room(&work->ids, CTR_VARINT_MAX, problem);
-    if (!out) return;
-    work->ids.size = (size_t)(ctr_varint_put(out, ctr_varint_zigzag(id)) - work->ids.bytes);
-    work->kept++;
-}
-
-/* Keeps those ids of a row of news that still hold; asks for many at once. */
-static void keep_ids(sweep *work, sqlite3_stmt *holds, const ctr_ids *ids, int64_t number,
-                     ctr_problem *problem)
-{
-    for (size_t from = 0; from < ids->n && problem->rc == SQLITE_OK; from += BLOCK_IDS) {
-        sqlite3_clear_bindings(holds);
-        sqlite3_bind_int64(holds, 1, number);
-        for (size_t i = 0; i < BLOCK_IDS && from + i < ids->n; i++)
-            sqlite3_bind_int64(holds, (int)i + 2, ids->ids[from + i]);
-        while (ctr_run_row(work->run, holds))
-            keep_id(work, sqlite3_column_int64(holds, 0), problem);
-        sqlite3_reset(holds);
-    }
-}
-
-/* The newest number is left alone, for its rows are yet to come. */
-static void look_at_news(sweep *work, int64_t newest, ctr_problem *problem)
-{
-    sqlite3_stmt *row = ctr_run_prepare(work->run, CTR_SQL_NEWS_SINCE);
-    sqlite3_stmt *holds = prepare_holds(work->run);
-    if (row) sqlite3_bind_int64(row, 1, work->from + 1);
-    work->reached_end = true;
-    while (ctr_run_row(work->run, row)) {
-        ctr_ids ids = {0};
-        int64_t key = sqlite3_column_int64(row, 0);
-        if (key >= ctr_news_first(newest)) break;
-        take_ids(&ids, row, work->table, problem);
-        if (work->seen > 0 && work->seen + ids.n > 2 * SWEEP_IDS) {
-            work->reached_end = false;
-            sqlite3_free(ids.ids);
-            break;
-        }
-        if (problem->rc == SQLITE_OK) keep_ids(work, holds, &ids, key >> NUMBER_SHIFT, problem);
-        work->seen += ids.n;
-        work->last = key;
-        sqlite3_free(ids.ids);
-    }
-    sqlite3_finalize(holds);
-    sqlite3_finalize(row);
-}
-
-static void put_news(ctr_run *run, int64_t key, const uint8_t *bytes, size_t size)
-{
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NEWS_PUT);
-    if (row) sqlite3_bind_int64(row, 1, key);
-    if (row) sqlite3_bind_blob64(row, 2, bytes, size, SQLITE_STATIC);
-    ctr_run_row(run, row);
-    sqlite3_finalize(row);
-}
-
-/* What is kept moves to the last of the rows, so it has a higher number than its own. */
-static void write_sweep(sweep *work)
-{
-    uint8_t cursor[CTR_VARINT_MAX];
-    if (work->seen > 0) {
-        sqlite3_stmt *row = ctr_run_prepare(work->run, CTR_SQL_NEWS_REMOVE);
-        if (row) sqlite3_bind_int64(row, 1, work->from + 1);
-        if (row) sqlite3_bind_int64(row, 2, work->last);
-        ctr_run_row(work->run, row);
-        sqlite3_finalize(row);
-    }
-    if (work->kept > 0) put_news(work->run, work->last, work->ids.bytes, work->ids.size);
-    int64_t next = work->reached_end ? 0 : work->last;
-    uint8_t *end = ctr_varint_put(cursor, ctr_varint_zigzag(next));
-    put_news(work->run, 0, cursor, (size_t)(end - cursor));
-}
-
-/* Returns whether it was worth it: a quarter of what it saw was out of date. */
-static bool sweep_once(ctr_run *run, const char *table, int64_t newest, ctr_problem *problem)
-{
-    sweep work = {.run = run, .table = table, .from = read_cursor(run)};
-    look_at_news(&work, newest, problem);
-    if (problem->rc == SQLITE_OK) write_sweep(&work);
-    sqlite3_free(work.ids.bytes);
-    return problem->rc == SQLITE_OK && 4 * (work.seen - work.kept) >= work.seen && work.seen > 0;
-}
-
-/* Three ids are looked at for two that are appended; where few are, by chance. */
-static void sweep_for(ctr_news *news, size_t appended, int64_t newest, ctr_problem *problem)
-{
-    uint32_t chance;
-    ctr_run run = ctr_run_on(news->post->guard->db, news->post->schema, news->table, problem);
-    sqlite3_randomness(sizeof chance, &chance);
-    size_t steps = (3 * appended + chance % (2 * SWEEP_IDS)) / (2 * SWEEP_IDS);
-    while (steps-- > 0 && sweep_once(&run, news->table, newest, problem)) continue;
 }
 
 /* ---- writing down ---------------------------------------------------------------------------- */
@@ -382,7 +282,8 @@ static int write_down(ctr_news *news, ctr_problem *problem)
     }
     news->size = news->n_chunks = 0;
     news->written = true;
-    sweep_for(news, n, newest, problem);
+    ctr_run run = ctr_run_on(db, news->post->schema, news->table, problem);
+    ctr_sweep_news(&run, n, newest);
     sqlite3_set_last_insert_rowid(db, last_rowid);
     return problem->rc;
 }
@@ -444,54 +345,31 @@ int ctr_news_flush(ctr_post *post, ctr_problem *problem)
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-/* A row id and the highest number under which it is in the news. */
-typedef struct known_number {
-    int64_t id, number;
-} known_number;
-
-static int by_id(const void *a, const void *b)
+static void read_dated(ctr_run *run, ctr_dated_ids *all, ctr_problem *problem)
 {
-    const known_number *x = a, *y = b;
-    if (x->id != y->id) return x->id < y->id ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
-}
-
-static known_number *read_known(ctr_run *run, const char *table, size_t *n, ctr_problem *problem)
-{
-    known_number *all = NULL;
-    *n = 0;
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NEWS_SINCE);
     if (row) sqlite3_bind_int64(row, 1, 1);
-    while (ctr_run_row(run, row)) {
-        ctr_ids ids = {0};
-        take_ids(&ids, row, table, problem);
-        known_number *more = sqlite3_realloc64(all, (*n + ids.n + 1) * sizeof *more);
-        if (!more) ctr_problem_nomem(problem);
-        if (more) all = more;
-        for (size_t i = 0; more && i < ids.n; i++)
-            all[(*n)++] = (known_number){ids.ids[i], sqlite3_column_int64(row, 0) >> NUMBER_SHIFT};
-        sqlite3_free(ids.ids);
-    }
+    while (ctr_run_row(run, row)) ctr_news_date(all, row, run->slots.table, problem);
     sqlite3_finalize(row);
-    if (*n > 1) qsort(all, *n, sizeof *all, by_id);
-    return all;
+    ctr_news_sort(all);
 }
 
 int ctr_news_check(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
 {
-    size_t n, at = 0;
+    size_t at = 0;
+    ctr_dated_ids all = {0};
     ctr_run run = ctr_run_on(db, schema, table, problem);
-    known_number *all = read_known(&run, table, &n, problem);
+    read_dated(&run, &all, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_NEWS_NUMBERS);
     while (ctr_run_row(&run, row)) {
         int64_t id = sqlite3_column_int64(row, 0), number = sqlite3_column_int64(row, 1);
-        while (at < n && (all[at].id < id || (all[at].id == id && all[at].number < number))) at++;
-        if (at == n || all[at].id != id)
+        while (at < all.n && all.ids[at].id < id) at++;
+        if (at == all.n || all.ids[at].id != id || all.ids[at].number < number)
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                             "row %lld changed with number %lld and is not in %s_news",
                             (long long)id, (long long)number, table);
     }
     sqlite3_finalize(row);
-    sqlite3_free(all);
+    sqlite3_free(all.ids);
     return problem->rc;
 }

@@ -11,7 +11,7 @@
  *
  * Whoever asks for what is new since a number gets row ids, and looks at _seq of each row: it may
  * have more than it needs, never less. Ids of rows that changed again or went away are swept out
- * bit by bit, in proportion to what is appended.
+ * bit by bit, in proportion to what is appended (store/sweep.h).
  */
 #ifndef CTR_STORE_NEWS_H
 #define CTR_STORE_NEWS_H
@@ -52,8 +52,24 @@ typedef struct ctr_ids {
 int ctr_news_read(ctr_ids *ids, sqlite3 *db, const char *schema, const char *table, int64_t number,
                   ctr_problem *problem);
 
-/* What the row `number` of <table>_news begins at: for ROWS_ANY_SINCE. */
+/* Where the rows of <table>_news for a number begin. */
 int64_t ctr_news_first(int64_t number);
+
+/* Row ids, each with a number that its row had, or a higher one. */
+typedef struct ctr_dated_id {
+    int64_t id, number;
+} ctr_dated_id;
+
+typedef struct ctr_dated_ids {
+    ctr_dated_id *ids; /* owned: sqlite3_free */
+    size_t n, room;
+} ctr_dated_ids;
+
+/* Appends the ids of a row of <table>_news, NEWS_SINCE. SQLITE_CORRUPT_VTAB if it is damaged. */
+int ctr_news_date(ctr_dated_ids *to, sqlite3_stmt *row, const char *table, ctr_problem *problem);
+
+/* Into ascending order of the ids; of each the highest number stays. */
+void ctr_news_sort(ctr_dated_ids *dated);
 
 /* Fails if a row would not be found by its number. */
 int ctr_news_check(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);

@@ -62,7 +62,7 @@ def test_the_news_of_many_changes_stay_in_proportion_to_the_rows(db, batch):
 
 def leb128(n):
     """A number of the news: zigzag, then LEB128."""
-    n, out = 2 * n, b""
+    n, out = 2 * n if n >= 0 else -2 * n - 1, b""
     while n >= 0x80:
         out, n = out + bytes([n & 0x7F | 0x80]), n >> 7
     return out + bytes([n])
@@ -73,27 +73,110 @@ def news(db):
     return dict(db.execute("SELECT _seq, ids FROM t_news"))
 
 
+def listed(ids):
+    return b"".join(map(leb128, ids))
+
+
+def ids_of(news):
+    """The ids that a row of the news lists."""
+    ids, n, shift = [], 0, 0
+    for byte in news:
+        n, shift = n | (byte & 0x7F) << shift, shift + 7
+        if byte < 0x80:
+            ids.append(n // 2 if n % 2 == 0 else -(n // 2) - 1)
+            n, shift = 0, 0
+    return ids
+
+
+def all_ids(db):
+    return [rowid for seq, ids in news(db).items() if seq > 0 for rowid in ids_of(ids)]
+
+
+def replace_news(db, *rows):
+    """Instead of all news: these, of the number at hand. Returns the first of them."""
+    first = (number(db) << 12) + 1
+    db.execute("DELETE FROM t_news")
+    db.executemany("INSERT INTO t_news VALUES (?, ?)", ((first + i, ids) for i, ids in enumerate(rows)))
+    return first
+
+
+def live_rows(db):
+    return [rowid for rowid, in db.execute("SELECT _id FROM t_cells ORDER BY _id")]
+
+
 @pytest.mark.parametrize("stale, rows_seen", [(1000, 6), (250, 6), (249, 2), (0, 2)])
 def test_a_sweep_looks_at_three_ids_for_two_and_goes_on_while_a_quarter_is_out_of_date(db, stale, rows_seen):
     """2,000 ids are appended, so that the chance in it makes no difference; a step looks at two rows of the news, and
     puts what it keeps of them into the second."""
-    count(db, KEYS[:1000])
-    live = [rowid for rowid, in db.execute("SELECT _id FROM t_cells ORDER BY _id")]
-    of_a_row = b"".join(map(leb128, live[stale:] + [1000000 + i for i in range(stale)]))
-    kept = b"".join(map(leb128, live[stale:]))
-    first = (number(db) << 12) + 1
-    db.execute("DELETE FROM t_news")
-    rows = {first + i: of_a_row for i in range(20)} | {first + 20: b"".join(map(leb128, live))}
-    db.executemany("INSERT INTO t_news VALUES (?, ?)", rows.items())
+    count(db, KEYS[:2000])
+    live = live_rows(db)
+    gone = [1000000 + i for i in range(stale)]
+    kept = live[stale:1000] + live[1000 + stale:]
+    pair = [listed(live[stale:1000] + gone), listed(live[1000 + stale:] + gone)]
+    first = replace_news(db, *pair * 10, listed(live))
+    rows = {seq: ids for seq, ids in news(db).items()}
     rise(db)
-    count(db, KEYS[1000:])
+    count(db, KEYS[2000:] + [f"more {i}" for i in range(1000)])
     found = news(db)
     assert found[0] == leb128(first + rows_seen - 1)
     for i in range(0, rows_seen, 2):
         del rows[first + i]
-        rows[first + i + 1] = 2 * kept
+        rows[first + i + 1] = listed(kept)
     assert {seq: ids for seq, ids in found.items() if first <= seq <= first + 20} == {
         seq: ids for seq, ids in rows.items() if ids}
+    check(db)
+
+
+def test_a_sweep_of_a_large_table_looks_at_a_quarter_of_its_rows_at_once(db):
+    """Of 12,000 rows 3,000, or up to twice as many; nothing is out of date, so there is no second step."""
+    count(db, range(8000))
+    live = live_rows(db)
+    first = replace_news(db, *(listed(live[i:i + 1000]) for i in range(0, 8000, 1000)))
+    rise(db)
+    count(db, range(8000, 12000))
+    found = news(db)
+    assert found[0] == leb128(first + 5)
+    assert found[first + 5] == listed(live[:6000])
+    assert [seq for seq in found if first <= seq < first + 8] == [first + 5, first + 6, first + 7]
+    check(db)
+
+
+def test_a_step_of_a_sweep_looks_at_65536_ids_at_most(db):
+    """Of a table whose last row id is a billion; 43,691 ids are appended for two steps."""
+    count(db, KEYS[:1])
+    db.execute("UPDATE t_cells SET _id = 1000000000")
+    gone = listed(range(2000000000, 2000000900))
+    first = replace_news(db, *[gone] * 160)
+    rise(db)
+    count(db, range(43691))
+    found = news(db)
+    assert found[0] == leb128(first + 143)
+    assert [seq for seq in found if first <= seq < first + 160] == list(range(first + 144, first + 160))
+
+
+def test_an_id_that_a_sweep_sees_twice_stays_once(db):
+    count(db, KEYS[:500])
+    live = live_rows(db)
+    replace_news(db, listed(live), listed(live[::-1]))
+    rise(db)
+    count(db, KEYS[500:2500])
+    assert sorted(all_ids(db)) == live_rows(db)
+    check(db)
+
+
+def test_a_sweep_keeps_the_rows_that_hold_wherever_they_stand(db):
+    """Row ids near to each other and far apart, the first that there is, and as many of no row, among them the last."""
+    choose = random.Random(7)
+    spread = {-2**63, *(choose.randrange(-2**63, 0) for _ in range(300)),
+              *(choose.randrange(3000, 8000) for _ in range(600)), *(8 * i for i in range(1000, 1050))}
+    ids = choose.sample(sorted(spread), len(spread))
+    count(db, KEYS[:len(ids) // 2])
+    db.executemany("UPDATE t_cells SET _id = ? WHERE _id = ?", zip(ids, live_rows(db)))
+    replace_news(db, listed(ids + [2**63 - 1]))
+    rise(db)
+    db.execute("DELETE FROM t WHERE k IN (SELECT k FROM t LIMIT 100)")
+    count(db, [f"more {i}" for i in range(2000)])
+    assert sorted(all_ids(db)) == live_rows(db)
     check(db)
 
 
