@@ -46,7 +46,6 @@ void ctr_member_close(ctr_member *member)
 void ctr_member_end(ctr_member *member)
 {
     member->locked = member->durable = member->left_out = false;
-    member->conflicts.own = member->conflicts.replaced = false;
     ctr_problem_close(&member->unlocked);
 }
 
@@ -263,9 +262,12 @@ bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *sha
 
 /* ---- taking part ----------------------------------------------------------------------------- */
 
+/* What a transaction has proved goes with it. It is forgotten here and not at its end, for SQLite
+ * may take a transaction back in the middle of a statement, which then goes on. */
 bool ctr_member_lock(ctr_member *member, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || member->locked) return member->locked;
+    member->conflicts.own = member->conflicts.replaced = false;
     ctr_problem trouble = {SQLITE_OK, NULL};
     ctr_run run = ctr_run_on(member->db, member->schema, NULL, &trouble);
     if (sqlite3_db_readonly(member->db, member->schema) == 1)

@@ -405,7 +405,7 @@ class Innocent(RuleBasedStateMachine):
             self.merge(worker, self.pick(number), self.pick(other), how)
 
     def merge(self, worker, file, other, how):
-        """Who gives is durable from now on, as it was before."""
+        """Who gives is durable from now on, as it was before; who gives nothing new may not be."""
         if file is other:
             return
         if how == "path":
@@ -418,9 +418,9 @@ class Innocent(RuleBasedStateMachine):
             self.run(worker, file.path, "DETACH other")
         both = file.operations | other.operations
         takes, gives = how != "push", how in ("push", "sync")
-        if takes and isinstance(other, File):
+        if takes and isinstance(other, File) and not other.operations <= file.operations:
             other.is_now_durable(other.operations)
-        if gives:
+        if gives and not file.operations <= other.operations:
             file.is_now_durable(file.operations)
         if takes:
             file.commits(both)

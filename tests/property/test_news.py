@@ -141,17 +141,17 @@ def test_a_sweep_of_a_large_table_looks_at_a_quarter_of_its_rows_at_once(db):
     check(db)
 
 
-def test_a_step_of_a_sweep_looks_at_65536_ids_at_most(db):
-    """Of a table whose last row id is a billion; 43,691 ids are appended for two steps."""
+def test_a_step_of_a_sweep_looks_at_32768_ids_at_most(db):
+    """Of a table whose last row id is a billion; 21,846 ids are appended for two steps."""
     count(db, KEYS[:1])
     db.execute("UPDATE t_cells SET _id = 1000000000")
     gone = listed(range(2000000000, 2000000900))
-    first = replace_news(db, *[gone] * 160)
+    first = replace_news(db, *[gone] * 80)
     rise(db)
-    count(db, range(43691))
+    count(db, range(21846))
     found = news(db)
-    assert found[0] == leb128(first + 143)
-    assert [seq for seq in found if first <= seq < first + 160] == list(range(first + 144, first + 160))
+    assert found[0] == leb128(first + 71)
+    assert [seq for seq in found if first <= seq < first + 80] == list(range(first + 72, first + 80))
 
 
 def test_an_id_that_a_sweep_sees_twice_stays_once(db):
