@@ -47,7 +47,7 @@ void ctr_deferred_close(ctr_rows *rows)
 ctr_entry *ctr_deferred_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     if (ctr_deferred_settle_others(rows, problem)) return NULL;
-    if (ctr_pack_spelling(&rows->spelling, keys, rows->shape->n_keys, problem)) return NULL;
+    if (ctr_pack_values(&rows->spelling, keys, rows->shape->n_keys, problem)) return NULL;
     rows->hash = ctr_buffer_hash(rows->spelling.bytes, rows->spelling.size);
     ctr_entry *entry =
         ctr_buffer_spelled(&rows->buffer, rows->hash, rows->spelling.bytes, rows->spelling.size);

@@ -198,7 +198,8 @@ static void sort_ids(ctr_ids *ids)
     ids->n = n;
 }
 
-int ctr_news_date(ctr_dated_ids *to, sqlite3_stmt *row, const char *table, ctr_problem *problem)
+int ctr_news_take_dated(ctr_dated_ids *to, sqlite3_stmt *row, const char *table,
+                        ctr_problem *problem)
 {
     ctr_ids ids = {0};
     int64_t number = sqlite3_column_int64(row, 0) >> NUMBER_SHIFT;
@@ -223,7 +224,7 @@ static int by_id(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-void ctr_news_sort(ctr_dated_ids *dated)
+void ctr_news_sort_dated(ctr_dated_ids *dated)
 {
     size_t n = 0;
     ctr_dated_id *ids = dated->ids;
@@ -349,9 +350,9 @@ static void read_dated(ctr_run *run, ctr_dated_ids *all, ctr_problem *problem)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NEWS_SINCE);
     if (row) sqlite3_bind_int64(row, 1, 1);
-    while (ctr_run_row(run, row)) ctr_news_date(all, row, run->slots.table, problem);
+    while (ctr_run_row(run, row)) ctr_news_take_dated(all, row, run->slots.table, problem);
     sqlite3_finalize(row);
-    ctr_news_sort(all);
+    ctr_news_sort_dated(all);
 }
 
 int ctr_news_check(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)

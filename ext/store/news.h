@@ -65,11 +65,13 @@ typedef struct ctr_dated_ids {
     size_t n, room;
 } ctr_dated_ids;
 
-/* Appends the ids of a row of <table>_news, NEWS_SINCE. SQLITE_CORRUPT_VTAB if it is damaged. */
-int ctr_news_date(ctr_dated_ids *to, sqlite3_stmt *row, const char *table, ctr_problem *problem);
+/* Appends the ids that a row of the statement NEWS_SINCE lists. SQLITE_CORRUPT_VTAB if it is
+ * damaged. */
+int ctr_news_take_dated(ctr_dated_ids *to, sqlite3_stmt *row, const char *table,
+                        ctr_problem *problem);
 
 /* Into ascending order of the ids; of each the highest number stays. */
-void ctr_news_sort(ctr_dated_ids *dated);
+void ctr_news_sort_dated(ctr_dated_ids *dated);
 
 /* Fails if a row would not be found by its number. */
 int ctr_news_check(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);

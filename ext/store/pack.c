@@ -19,6 +19,16 @@ uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem)
     return packed->bytes + packed->size;
 }
 
+/* To ask for the size of a text makes UTF-8 of it, and then its bytes are these; to ask for the
+ * text would copy most texts, for a NUL behind them. A size of 0 may be that of a text that there
+ * was no memory to make UTF-8 of. */
+static void lend_text(ctr_key_value *text, sqlite3_value *value)
+{
+    text->size = (size_t)sqlite3_value_bytes(value);
+    text->bytes = text->size > 0 ? sqlite3_value_blob(value) : sqlite3_value_text(value);
+    if (text->size == 0) text->size = (size_t)sqlite3_value_bytes(value);
+}
+
 /* The bytes are lent by the value. */
 static ctr_key_value to_key_value(sqlite3_value *value, ctr_problem *problem)
 {
@@ -34,8 +44,7 @@ static ctr_key_value to_key_value(sqlite3_value *value, ctr_problem *problem)
         break;
     case SQLITE_TEXT:
         made.type = CTR_KEY_TEXT;
-        made.bytes = sqlite3_value_text(value);
-        made.size = (size_t)sqlite3_value_bytes(value);
+        lend_text(&made, value);
         break;
     case SQLITE_BLOB:
         made.type = CTR_KEY_BLOB;
@@ -66,32 +75,12 @@ static uint8_t *put_value(ctr_packed *packed, const ctr_key_value *value, ctr_pr
     return end - value->size;
 }
 
-static void pack_value(ctr_packed *packed, sqlite3_value *value, ctr_problem *problem)
-{
-    ctr_key_value made = to_key_value(value, problem);
-    if (problem->rc == SQLITE_OK) put_value(packed, &made, problem);
-}
-
 int ctr_pack_values(ctr_packed *packed, sqlite3_value **values, int n, ctr_problem *problem)
 {
     begin_key(packed, problem);
-    for (int i = 0; i < n && problem->rc == SQLITE_OK; i++) pack_value(packed, values[i], problem);
-    return problem->rc;
-}
-
-/* Of a text its bytes are asked for: to ask for the text would copy most of them, for a NUL behind
- * it. */
-int ctr_pack_spelling(ctr_packed *packed, sqlite3_value **values, int n, ctr_problem *problem)
-{
-    begin_key(packed, problem);
     for (int i = 0; i < n && problem->rc == SQLITE_OK; i++) {
-        if (sqlite3_value_type(values[i]) != SQLITE_TEXT) {
-            pack_value(packed, values[i], problem);
-            continue;
-        }
-        ctr_key_value text = {.type = CTR_KEY_TEXT, .bytes = sqlite3_value_blob(values[i])};
-        text.size = (size_t)sqlite3_value_bytes(values[i]);
-        put_value(packed, &text, problem);
+        ctr_key_value value = to_key_value(values[i], problem);
+        if (problem->rc == SQLITE_OK) put_value(packed, &value, problem);
     }
     return problem->rc;
 }

@@ -23,10 +23,6 @@ uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem);
  * statement's row. */
 int ctr_pack_values(ctr_packed *packed, sqlite3_value **values, int n, ctr_problem *problem);
 
-/* The same for this connection alone, and faster: texts as the database encodes them. Two keys of
- * one packing are one key. */
-int ctr_pack_spelling(ctr_packed *packed, sqlite3_value **values, int n, ctr_problem *problem);
-
 /* The same of the key columns of a row, or of floors, folded. */
 int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **keys,
                     ctr_problem *problem);

@@ -6,15 +6,16 @@
 #include "store/pack.h"
 
 enum {
-    LEAST_IDS = 1000,   /* looked at in one step, or up to twice as many */
-    MOST_IDS = 1 << 14, /* the same of a large table: some 50 ms in one commit */
-    NEAR = 8            /* rows so near to each other are read at one go */
+    LEAST_IDS = 2000,       /* that a step may look at */
+    MOST_IDS = 1 << 15,     /* the same of a large table: some 50 ms in one commit */
+    LONGEST_LIST = 1 << 20, /* more bytes than so many ids take */
+    NEAR = 8                /* rows so near to each other are read at one go */
 };
 
 /* What one step looks at: rows of news behind `from`, up to `last`. */
 typedef struct sweep_step {
     ctr_run *run;
-    size_t size;
+    size_t most; /* ids */
     int64_t from, last;
     bool reached_end;
     size_t seen, kept;
@@ -38,12 +39,12 @@ static int64_t read_cursor(ctr_run *run)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-/* A row of news more than the step may take is left for the next one, unless it is the first. */
+/* A row of news that is too much for the step is left for the next one, unless it is the first. */
 static bool take_news(sweep_step *step, sqlite3_stmt *row)
 {
     size_t before = step->ids.n;
-    ctr_news_date(&step->ids, row, step->run->slots.table, step->run->problem);
-    if (before > 0 && step->ids.n > 2 * step->size) {
+    ctr_news_take_dated(&step->ids, row, step->run->slots.table, step->run->problem);
+    if (before > 0 && step->ids.n > step->most) {
         step->ids.n = before;
         return false;
     }
@@ -63,7 +64,7 @@ static void look_at_news(sweep_step *step, int64_t newest)
     }
     sqlite3_finalize(row);
     step->seen = step->ids.n;
-    ctr_news_sort(&step->ids);
+    ctr_news_sort_dated(&step->ids);
 }
 
 static void keep_id(sweep_step *step, int64_t id)
@@ -82,7 +83,7 @@ static void keep_those(sweep_step *step, sqlite3_stmt *rows, const ctr_dated_id 
     sqlite3_bind_int64(rows, 2, last->id);
     while (ctr_run_row(step->run, rows)) {
         int64_t id = sqlite3_column_int64(rows, 0);
-        while (first->id < id) first++;
+        while (first < last && first->id < id) first++;
         if (first->id == id && sqlite3_column_int64(rows, 1) <= first->number) keep_id(step, id);
     }
     sqlite3_reset(rows);
@@ -107,23 +108,31 @@ static void put_news(ctr_run *run, int64_t key, const uint8_t *bytes, size_t siz
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NEWS_PUT);
     if (row) sqlite3_bind_int64(row, 1, key);
-    if (row) sqlite3_bind_blob64(row, 2, bytes, size, SQLITE_STATIC);
+    if (row)
+        ctr_problem_sqlite(run->problem, run->db,
+                           sqlite3_bind_blob64(row, 2, bytes, size, SQLITE_STATIC));
     ctr_run_row(run, row);
     sqlite3_finalize(row);
 }
 
-/* What is kept moves to the last of the rows, so it has a higher number than its own. */
+static void remove_news(ctr_run *run, int64_t first, int64_t last)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NEWS_REMOVE);
+    if (row) sqlite3_bind_int64(row, 1, first);
+    if (row) sqlite3_bind_int64(row, 2, last);
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
+}
+
+/* What is kept moves to the last of the rows, so it has a higher number than its own. It is written
+ * before the others are removed, for an interrupt may come in between, and be no end of the
+ * transaction. */
 static void write_news(sweep_step *step)
 {
     uint8_t cursor[CTR_VARINT_MAX];
-    if (step->seen > 0) {
-        sqlite3_stmt *row = ctr_run_prepare(step->run, CTR_SQL_NEWS_REMOVE);
-        if (row) sqlite3_bind_int64(row, 1, step->from + 1);
-        if (row) sqlite3_bind_int64(row, 2, step->last);
-        ctr_run_row(step->run, row);
-        sqlite3_finalize(row);
-    }
-    if (step->kept > 0) put_news(step->run, step->last, step->packed.bytes, step->packed.size);
+    bool keeps = step->kept > 0;
+    if (keeps) put_news(step->run, step->last, step->packed.bytes, step->packed.size);
+    if (step->seen > 0) remove_news(step->run, step->from + 1, step->last - keeps);
     int64_t next = step->reached_end ? 0 : step->last;
     uint8_t *end = ctr_varint_put(cursor, ctr_varint_zigzag(next));
     put_news(step->run, 0, cursor, (size_t)(end - cursor));
@@ -132,9 +141,9 @@ static void write_news(sweep_step *step)
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* Returns whether it was worth it: a quarter of what it saw was out of date. */
-static bool sweep_once(ctr_run *run, size_t size, int64_t newest)
+static bool sweep_once(ctr_run *run, size_t most, int64_t newest)
 {
-    sweep_step step = {.run = run, .size = size, .from = read_cursor(run)};
+    sweep_step step = {.run = run, .most = most, .from = read_cursor(run)};
     look_at_news(&step, newest);
     look_at_rows(&step);
     if (run->problem->rc == SQLITE_OK) write_news(&step);
@@ -144,26 +153,29 @@ static bool sweep_once(ctr_run *run, size_t size, int64_t newest)
     return worth && run->problem->rc == SQLITE_OK;
 }
 
-/* The highest row id tells how many rows there are, or more. */
-static size_t size_of_step(ctr_run *run)
+/* Half as many ids as the highest of them, which is the number of rows, or a higher one: bounds do
+ * for those that are given by hand. A connection that takes only short BLOBs writes short ones. */
+static size_t most_of_step(ctr_run *run)
 {
-    int64_t quarter = 0;
+    int64_t half = 0;
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NEWS_LAST_ROW);
-    if (ctr_run_row(run, row)) quarter = sqlite3_column_int64(row, 0) / 4;
+    if (ctr_run_row(run, row)) half = sqlite3_column_int64(row, 0) / 2;
     sqlite3_finalize(row);
-    if (quarter < LEAST_IDS) return LEAST_IDS;
-    return quarter > MOST_IDS ? MOST_IDS : (size_t)quarter;
+    bool takes_long = sqlite3_limit(run->db, SQLITE_LIMIT_LENGTH, -1) >= LONGEST_LIST;
+    if (half < LEAST_IDS || !takes_long) return LEAST_IDS;
+    return half > MOST_IDS ? MOST_IDS : (size_t)half;
 }
 
-/* Chance decides twice, for the size of a step is asked for where the smallest is due alone. */
+/* Steps are due in proportion to what was appended, the rest of a division by chance. How large one
+ * is costs a query, so chance first tells whether one of the smallest would be due. */
 void ctr_sweep_news(ctr_run *run, size_t appended, int64_t newest)
 {
     uint32_t chance[2];
-    size_t looks = 3 * appended, least = 2 * LEAST_IDS;
+    size_t looks = 3 * appended;
     sqlite3_randomness(sizeof chance, chance);
-    if (looks + chance[0] % least < least) return;
-    size_t size = size_of_step(run);
-    if (looks < least) looks = least;
-    size_t steps = (looks + chance[1] % (2 * size)) / (2 * size);
-    while (steps-- > 0 && sweep_once(run, size, newest)) continue;
+    if (looks + chance[0] % LEAST_IDS < LEAST_IDS) return;
+    size_t most = most_of_step(run);
+    if (looks < LEAST_IDS) looks = LEAST_IDS;
+    size_t steps = (looks + chance[1] % most) / most;
+    while (steps-- > 0 && sweep_once(run, most, newest)) continue;
 }

@@ -4,8 +4,9 @@
  * since. They are looked at in steps, round and round, from the oldest to the newest; the row 0 of
  * the news says how far it has come. To look at a row costs more than anything else here where the
  * table does not fit into the page cache, and least where many that stand near to each other are
- * looked at together. So a step takes a quarter of the rows, within bounds, in the order of
- * storage; where little is appended a step comes by chance, in one commit of many.
+ * looked at together. So a step takes up to half as many ids as there are rows, within bounds, and
+ * goes through them in the order of storage; where little is appended it comes by chance, in one
+ * commit of many.
  */
 #ifndef CTR_STORE_SWEEP_H
 #define CTR_STORE_SWEEP_H

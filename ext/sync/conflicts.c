@@ -85,7 +85,7 @@ int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const 
         if (!why) continue;
         bool known = mine->life == theirs->life && ctr_cell_shard(mine, shard.id, &own);
         insert_conflict(&run, texts, known ? &own : NULL, &shard, why);
-        if (strcmp(why, "own") == 0) conflicts->own = true;
+        if (problem->rc == SQLITE_OK && strcmp(why, "own") == 0) conflicts->own = true;
         n++;
     }
     return n;

@@ -45,7 +45,7 @@ void ctr_member_close(ctr_member *member)
 
 void ctr_member_end(ctr_member *member)
 {
-    member->locked = member->durable = member->left_out = false;
+    member->locked = member->left_out = false;
     ctr_problem_close(&member->unlocked);
 }
 
@@ -262,12 +262,13 @@ bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *sha
 
 /* ---- taking part ----------------------------------------------------------------------------- */
 
-/* What a transaction has proved goes with it. It is forgotten here and not at its end, for SQLite
- * may take a transaction back in the middle of a statement, which then goes on. */
+/* What a transaction has proved or synced goes with it. It is forgotten here and not at its end:
+ * SQLite may take a transaction back in the middle of a statement, which then goes on, and a read
+ * that repairs may sync a file and then open no transaction. */
 bool ctr_member_lock(ctr_member *member, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || member->locked) return member->locked;
-    member->conflicts.own = member->conflicts.replaced = false;
+    member->durable = member->conflicts.own = member->conflicts.replaced = false;
     ctr_problem trouble = {SQLITE_OK, NULL};
     ctr_run run = ctr_run_on(member->db, member->schema, NULL, &trouble);
     if (sqlite3_db_readonly(member->db, member->schema) == 1)

@@ -46,7 +46,8 @@ void ctr_member_close(ctr_member *member);
 bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *shape,
                      ctr_problem *problem);
 
-/* Takes the write lock by a write of nothing; to be called before the file is read. */
+/* Takes the write lock by a write of nothing; to be called before the file is read. What was proved
+ * or made durable in an earlier transaction counts no more. */
 bool ctr_member_lock(ctr_member *member, ctr_problem *problem);
 
 /* The look of a statement that writes, after the lock was tried: why that failed is the trouble

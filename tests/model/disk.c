@@ -434,7 +434,8 @@ void __wrap_uuid_generate_random(uuid_t id)
 
 void __wrap_sqlite3_randomness(int n, void *to)
 {
-    uint32_t chance = dice.sweeps ? 1999 : 0;
+    const uint32_t chance = dice.sweeps ? 1999 : 0;
     memset(to, 0, (size_t)n);
-    if (n == (int)sizeof chance) memcpy(to, &chance, sizeof chance);
+    for (int at = 0; at + (int)sizeof chance <= n; at += (int)sizeof chance)
+        memcpy((char *)to + at, &chance, sizeof chance);
 }

@@ -285,6 +285,22 @@ def test_a_pull_tells_keys_of_another_encoding_apart_by_their_text(tmp_path):
     peer.close()
 
 
+@pytest.mark.parametrize("others", [0, 7, 8, 20])
+def test_a_pull_tells_its_keys_apart_however_they_were_looked_for(tmp_path, others):
+    """A pull follows the rows of the taker, and looks up keys that are not there; after some it looks up all."""
+    peer = connect(tmp_path / "peer.db")
+    peer.execute("PRAGMA encoding = 'UTF-16le'")
+    db = connect(tmp_path / "main.db")
+    keys = ["aa", *(f"key {i}" for i in range(others)), "\u6161"]
+    for each, its in ((db, ["zz"]), (peer, keys)):
+        each.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+        each.executemany("INSERT INTO t VALUES(?, 1)", ((key,) for key in its))
+    db.execute("SELECT * FROM counter_pull(?)", (str(tmp_path / "peer.db"),)).fetchall()
+    assert sorted(db.execute("SELECT * FROM t")) == sorted((key, 1) for key in [*keys, "zz"])
+    db.close()
+    peer.close()
+
+
 @pytest.mark.parametrize("function", ["SELECT digest FROM counter_digests('t', 1)", "SELECT counter_table_digest('t')",
                                       "SELECT bytes FROM counter_size('t')"])
 def test_functions_see_what_waits(tmp_path, function):

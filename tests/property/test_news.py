@@ -127,8 +127,8 @@ def test_a_sweep_looks_at_three_ids_for_two_and_goes_on_while_a_quarter_is_out_o
     check(db)
 
 
-def test_a_sweep_of_a_large_table_looks_at_a_quarter_of_its_rows_at_once(db):
-    """Of 12,000 rows 3,000, or up to twice as many; nothing is out of date, so there is no second step."""
+def test_a_step_of_a_sweep_looks_at_half_as_many_ids_as_there_are_rows(db):
+    """At 6,000 of 12,000 rows; two steps are due, but nothing is out of date, so there is no second one."""
     count(db, range(8000))
     live = live_rows(db)
     first = replace_news(db, *(listed(live[i:i + 1000]) for i in range(0, 8000, 1000)))
@@ -142,16 +142,16 @@ def test_a_sweep_of_a_large_table_looks_at_a_quarter_of_its_rows_at_once(db):
 
 
 def test_a_step_of_a_sweep_looks_at_32768_ids_at_most(db):
-    """Of a table whose last row id is a billion; 21,846 ids are appended for two steps."""
+    """Of a table whose last row id is a billion; 32,768 ids are appended for three steps."""
     count(db, KEYS[:1])
     db.execute("UPDATE t_cells SET _id = 1000000000")
     gone = listed(range(2000000000, 2000000900))
-    first = replace_news(db, *[gone] * 80)
+    first = replace_news(db, *[gone] * 120)
     rise(db)
-    count(db, range(21846))
+    count(db, range(32768))
     found = news(db)
-    assert found[0] == leb128(first + 71)
-    assert [seq for seq in found if first <= seq < first + 80] == list(range(first + 72, first + 80))
+    assert found[0] == leb128(first + 107)
+    assert [seq for seq in found if first <= seq < first + 120] == list(range(first + 108, first + 120))
 
 
 def test_an_id_that_a_sweep_sees_twice_stays_once(db):
@@ -167,9 +167,9 @@ def test_an_id_that_a_sweep_sees_twice_stays_once(db):
 def test_a_sweep_keeps_the_rows_that_hold_wherever_they_stand(db):
     """Row ids near to each other and far apart, the first that there is, and as many of no row, among them the last."""
     choose = random.Random(7)
-    spread = {-2**63, *(choose.randrange(-2**63, 0) for _ in range(300)),
+    spread = {*(choose.randrange(-2**63, 0) for _ in range(300)),
               *(choose.randrange(3000, 8000) for _ in range(600)), *(8 * i for i in range(1000, 1050))}
-    ids = choose.sample(sorted(spread), len(spread))
+    ids = [-2**63, *choose.sample(sorted(spread), len(spread))]
     count(db, KEYS[:len(ids) // 2])
     db.executemany("UPDATE t_cells SET _id = ? WHERE _id = ?", zip(ids, live_rows(db)))
     replace_news(db, listed(ids + [2**63 - 1]))

@@ -325,3 +325,15 @@ INSERT INTO v(k, n, request_id) VALUES('a' || char(0) || 'c', 1, 'r');
 INSERT INTO v(v, k, n, request_id) VALUES('reset', 'x', 1, 'q');
 INSERT INTO v(v, k, request_id) VALUES('delete n', 'x', 'w');
 --! v: a request_id goes with an INSERT that adds, or with 'reset'; 'delete n' counts nothing, and cannot do so twice
+
+-- # a-key-is-one-and-another-is-another-whatever-has-looked-at-them
+PRAGMA encoding = 'UTF-16le';
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+-- in UTF-8 the first has the bytes of the second in UTF-16
+BEGIN;
+INSERT INTO v(k, n, request_id) VALUES('ab', 1, 'r'), ('扡', 1, NULL), ('ab', 1, NULL);
+INSERT INTO v(k, n) VALUES('扡', 1), ('ab', 1);
+COMMIT;
+SELECT k, n FROM v ORDER BY n;
+--= 扡|2
+--= ab|3
