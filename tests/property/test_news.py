@@ -180,6 +180,46 @@ def test_a_sweep_keeps_the_rows_that_hold_wherever_they_stand(db):
     check(db)
 
 
+class Interrupt:
+    """Comes so many looks of SQLite behind the first write of a sweep: mostly between two statements, where it takes
+    nothing back."""
+
+    def __init__(self, db, looks):
+        self.db, self.looks, self.begun = db, looks, False
+        db.set_trace_callback(self.see)
+        db.set_progress_handler(self.look, 1)
+
+    def see(self, sql):
+        self.begun = self.begun or "t_news" in sql and ("INSERT OR REPLACE" in sql or "DELETE" in sql)
+
+    def look(self):
+        self.looks -= self.begun
+        if self.begun and self.looks == 0:
+            self.db.interrupt()
+
+
+def test_a_sweep_that_is_interrupted_loses_no_row():
+    """A feed of a database in memory writes the news of the open transaction, and an interrupt may end it alone."""
+    went_on = 0
+    for looks in range(1, 60):
+        db = connect(":memory:")
+        db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+        count(db, KEYS[:700])
+        rise(db)
+        db.execute("BEGIN")
+        db.executemany("INSERT INTO t VALUES (?, 1)", ((key,) for key in KEYS[300:1000]))
+        Interrupt(db, looks)
+        with pytest.raises(sqlite3.OperationalError, match="interrupted"):
+            db.execute("SELECT count(*) FROM counter_changes(1)").fetchall()
+        db.set_progress_handler(None, 0)
+        if db.in_transaction:
+            db.execute("COMMIT")
+            went_on += 1
+        check(db)
+        db.close()
+    assert went_on > 0
+
+
 def test_a_sweep_leaves_the_newest_number_alone_and_begins_again(db):
     """The appended rows all hold: those of the numbers before the newest come to stand in one."""
     count(db, KEYS[:2000])
