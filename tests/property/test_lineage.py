@@ -405,22 +405,23 @@ class Innocent(RuleBasedStateMachine):
             self.merge(worker, self.pick(number), self.pick(other), how)
 
     def merge(self, worker, file, other, how):
-        """Who gives is durable from now on, as it was before; who gives nothing new may not be."""
+        """Who gives is durable from now on, as it was before, if any row of his was looked at."""
         if file is other:
             return
         if how == "path":
-            self.run(worker, file.path, "SELECT * FROM counter_pull(?)", [other.path])
+            report = self.run(worker, file.path, "SELECT * FROM counter_pull(?)", [other.path])
         else:
             self.run(worker, file.path, "ATTACH ? AS other", [other.path])
             if other.journal == "wal":
                 self.run(worker, file.path, "PRAGMA other.synchronous = NORMAL")
-            self.run(worker, file.path, f"SELECT * FROM counter_{how}('other')")
+            report = self.run(worker, file.path, f"SELECT * FROM counter_{how}('other')")
             self.run(worker, file.path, "DETACH other")
         both = file.operations | other.operations
         takes, gives = how != "push", how in ("push", "sync")
-        if takes and isinstance(other, File) and not other.operations <= file.operations:
+        looked = how != "sync" and any(rows_read for _, rows_read, *_ in report)
+        if takes and isinstance(other, File) and (looked or not other.operations <= file.operations):
             other.is_now_durable(other.operations)
-        if gives and not file.operations <= other.operations:
+        if gives and (looked or not file.operations <= other.operations):
             file.is_now_durable(file.operations)
         if takes:
             file.commits(both)
