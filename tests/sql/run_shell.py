@@ -78,6 +78,8 @@ def directive(text, line):
         lines = [f".dbconfig defensive {value}"]
     elif name == "trusted-schema":
         lines = [f"PRAGMA trusted_schema = {value};"]
+    elif name == "columns":
+        lines = [f".limit column {value}"]
     elif name in ("shell-only", "not-wal") or (name == "since" and is_since(value)):
         lines = []
     elif name in ("process-only", "connection", "since"):

@@ -7,7 +7,8 @@
  *     --! message          the error that it ends with
  *     --!~ glob            an error that matches this GLOB pattern
  *     --@ directive        reopen, readonly, connection NAME, defensive on|off,
- *                          trusted-schema on|off; directly under the name: shell-only,
+ *                          trusted-schema on|off, columns N (that a table may have, for this
+ *                          connection); directly under the name: shell-only,
  *                          process-only, since 3.35 (with an older SQLite the case is left out),
  *                          not-wal (left out where main.db is put under WAL)
  *     -- anything else     a comment

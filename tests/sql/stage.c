@@ -171,6 +171,8 @@ void stage_direct(const script_step *directive)
     } else if ((value = argument(text, "trusted-schema"))) {
         sqlite3_db_config(current->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, strcmp(value, "on") == 0,
                           NULL);
+    } else if ((value = argument(text, "columns"))) {
+        sqlite3_limit(current->db, SQLITE_LIMIT_COLUMN, atoi(value));
     } else if (strcmp(text, "reopen") == 0) {
         close_database(current);
         open_database(directive->line, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
