@@ -153,8 +153,9 @@ static bool sweep_once(ctr_run *run, size_t most, int64_t newest)
     return worth && run->problem->rc == SQLITE_OK;
 }
 
-/* Half as many ids as the highest of them, which is the number of rows, or a higher one: bounds do
- * for those that are given by hand. A connection that takes only short BLOBs writes short ones. */
+/* Half the highest row id, which is the number of rows or more, for SQLite counts them from 1; the
+ * bounds do where they were set by hand. A connection that takes only short BLOBs writes short
+ * ones. */
 static size_t most_of_step(ctr_run *run)
 {
     int64_t half = 0;
