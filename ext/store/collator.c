@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/run.h"
+#include "store/text.h"
 
 int ctr_collator_open(ctr_collator *collator, sqlite3 *db, const ctr_shape *shape,
                       ctr_problem *problem)
@@ -62,8 +63,8 @@ static int ask(ctr_collator *collator, int key, sqlite3_value *a, sqlite3_value 
 {
     sqlite3_stmt *statement = statement_for(collator, key, problem);
     if (!statement) return 0;
-    int rc = sqlite3_bind_value(statement, 1, a);
-    if (rc == SQLITE_OK) rc = sqlite3_bind_value(statement, 2, b);
+    int rc = ctr_text_bind_value(statement, 1, a);
+    if (rc == SQLITE_OK) rc = ctr_text_bind_value(statement, 2, b);
     if (rc == SQLITE_OK) rc = sqlite3_step(statement);
     int result = rc == SQLITE_ROW ? sqlite3_column_int(statement, 0) : 0;
     ctr_problem_sqlite(problem, collator->db, rc);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "store/text.h"
+
 uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem)
 {
     size_t needed = packed->size + size;
@@ -130,7 +132,7 @@ int ctr_pack_numeric_type(sqlite3 *db, sqlite3_value *value, ctr_problem *proble
     ctr_run run = ctr_run_on(db, "main", NULL, problem);
     run.slots.values = "?1";
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
-    if (row) ctr_problem_sqlite(problem, db, sqlite3_bind_value(row, 1, value));
+    if (row) ctr_problem_sqlite(problem, db, ctr_text_bind_value(row, 1, value));
     if (ctr_run_row(&run, row)) type = sqlite3_value_numeric_type(sqlite3_column_value(row, 0));
     sqlite3_finalize(row);
     return type;
@@ -144,7 +146,7 @@ int ctr_pack_bind_stored(sqlite3_stmt *statement, int i, const ctr_column *colum
     if (column->affinity == CTR_AFFINITY_REAL &&
         sqlite3_value_numeric_type(value) == SQLITE_INTEGER)
         return sqlite3_bind_double(statement, i, sqlite3_value_double(value));
-    return sqlite3_bind_value(statement, i, value);
+    return ctr_text_bind_value(statement, i, value);
 }
 
 int ctr_pack_bind(sqlite3_stmt *statement, const uint8_t *bytes, size_t size)

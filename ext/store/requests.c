@@ -40,7 +40,7 @@ bool ctr_requests_is_done(ctr_requests *requests, sqlite3_value *id, const char 
 {
     sqlite3_stmt *row = kept_statement(requests, &requests->find, CTR_SQL_REQUESTS_FIND, problem);
     if (!row) return false;
-    ctr_problem_sqlite(problem, requests->db, sqlite3_bind_value(row, 1, id));
+    ctr_problem_sqlite(problem, requests->db, ctr_text_bind_value(row, 1, id));
     ctr_run run = ctr_run_on(requests->db, requests->schema, requests->table, problem);
     bool done = ctr_run_row(&run, row);
     const char *before = done ? ctr_text_column(row, 0, problem) : NULL;
@@ -70,7 +70,7 @@ int ctr_requests_add(ctr_requests *requests, sqlite3_value *id, const char *what
     sqlite3_stmt *row = insert_statement(requests, problem);
     ctr_run run = ctr_run_on(requests->db, requests->schema, requests->table, problem);
     if (!row) return problem->rc;
-    ctr_problem_sqlite(problem, requests->db, sqlite3_bind_value(row, 1, id));
+    ctr_problem_sqlite(problem, requests->db, ctr_text_bind_value(row, 1, id));
     ctr_run_bind_text(&run, row, 2, what);
     ctr_run_row(&run, row);
     sqlite3_reset(row);

@@ -6,6 +6,7 @@
 #include "store/deferred.h"
 #include "store/describe.h"
 #include "store/stream.h"
+#include "store/text.h"
 #include "store/watch.h"
 #include "store/wording.h"
 
@@ -488,7 +489,7 @@ bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_pr
     sqlite3_bind_int64(row, 1, rowid);
     int rc = SQLITE_OK;
     for (int i = 0; i < rows->shape->n_keys && rc == SQLITE_OK; i++)
-        if (keys[i]) rc = sqlite3_bind_value(row, i + 2, keys[i]);
+        if (keys[i]) rc = ctr_text_bind_value(row, i + 2, keys[i]);
     if (rc == SQLITE_OK) rc = sqlite3_step(row);
     ctr_problem_sqlite(problem, rows->db, rc);
     sqlite3_finalize(row);

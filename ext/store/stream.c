@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/run.h"
+#include "store/text.h"
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
@@ -168,7 +169,7 @@ static void bind_arguments(ctr_stream *stream, const char *plan, sqlite3_value *
     for (int i = 0; ctr_stream_plan_has_argument(plan) && problem->rc == SQLITE_OK; plan += 2, i++)
         if (all || argument_is_exact(stream->of->shape, plan, argv[i]))
             ctr_problem_sqlite(problem, stream->of->db,
-                               sqlite3_bind_value(stream->statement, ++bound, argv[i]));
+                               ctr_text_bind_value(stream->statement, ++bound, argv[i]));
     if (problem->rc == SQLITE_OK && !all && stream->has_exact)
         sqlite3_bind_int64(stream->statement, bound + 1, stream->exact);
 }

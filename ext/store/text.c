@@ -16,3 +16,13 @@ const char *ctr_text_value(sqlite3_value *value, ctr_problem *problem)
     if (!text) ctr_problem_nomem(problem);
     return text;
 }
+
+/* To ask for the size of a text makes UTF-8 of it; a size of 0 may be that of one that there was no
+ * memory for. */
+int ctr_text_bind_value(sqlite3_stmt *statement, int i, sqlite3_value *value)
+{
+    bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
+    if (is_text && sqlite3_value_bytes(value) == 0 && !sqlite3_value_text(value))
+        return SQLITE_NOMEM;
+    return sqlite3_bind_value(statement, i, value);
+}

@@ -14,4 +14,9 @@ const char *ctr_text_column(sqlite3_stmt *row, int column, ctr_problem *problem)
 /* Of a value; no text is all that is not TEXT. */
 const char *ctr_text_value(sqlite3_value *value, ctr_problem *problem);
 
+/* Binds a value that somebody else gave, a text as UTF-8: one in UTF-16 that begins with U+FEFF
+ * would lose it, for sqlite3_bind_value takes that for a byte order mark. Returns SQLITE_OK or an
+ * error code of SQLite. */
+int ctr_text_bind_value(sqlite3_stmt *statement, int i, sqlite3_value *value);
+
 #endif

@@ -147,7 +147,7 @@ static bool run_with(const target *to, sqlite3_stmt *statement, sqlite3_value **
                      sqlite3_value *n, ctr_problem *problem)
 {
     for (int i = 0; statement && i < to->shape.n_keys; i++)
-        ctr_problem_sqlite(problem, to->db, sqlite3_bind_value(statement, i + 1, keys[i]));
+        ctr_problem_sqlite(problem, to->db, ctr_text_bind_value(statement, i + 1, keys[i]));
     if (statement && n) sqlite3_bind_value(statement, to->shape.n_keys + 1, n);
     ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
     return ctr_run_row(&run, statement);

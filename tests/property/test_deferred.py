@@ -285,6 +285,37 @@ def test_a_pull_tells_keys_of_another_encoding_apart_by_their_text(tmp_path):
     peer.close()
 
 
+def test_a_key_that_begins_with_a_byte_order_mark_keeps_it_on_all_ways_into_a_utf_16_file(tmp_path):
+    """By deltas both ways, by a feed, and by a cluster: SQLite takes the mark off a text in UTF-16 that it binds."""
+    marked, taker = "\ufeffa", connect(tmp_path / "taker.db")
+    wide = connect(tmp_path / "wide.db")
+    wide.execute("PRAGMA encoding = 'UTF-16le'")
+    for db in (wide, taker):
+        db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+    wide.execute("INSERT INTO t VALUES('a', 1)")
+    taker.execute("SELECT * FROM counter_pull(?)", (str(tmp_path / "wide.db"),)).fetchall()
+    wide.execute("INSERT INTO t VALUES(?, 30)", (marked,))
+    for db, other in ((taker, "wide"), (wide, "taker")):
+        db.execute("SELECT * FROM counter_pull(?)", (str(tmp_path / f"{other}.db"),)).fetchall()
+    for db in (taker, wide):
+        assert sorted(db.execute("SELECT * FROM t")) == [("a", 1), (marked, 30)]
+
+    fed = connect(tmp_path / "fed.db")
+    fed.execute("PRAGMA encoding = 'UTF-16be'")
+    fed.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+    columns = "table_name, key, column_name, generation, cell, seq, source"
+    for row in taker.execute(f"SELECT {columns} FROM counter_changes(0)").fetchall():
+        fed.execute(f"INSERT INTO counter_changes({columns}) VALUES(?, ?, ?, ?, ?, ?, ?)", row)
+    assert sorted(fed.execute("SELECT * FROM t")) == [("a", 1), (marked, 30)]
+
+    fed.execute("PRAGMA synchronous = EXTRA")
+    fed.execute("CREATE VIRTUAL TABLE temp.both USING counter_cluster(t, replicas='main')")
+    fed.execute("INSERT INTO both VALUES(?, 100)", (marked,))
+    assert sorted(fed.execute("SELECT * FROM both")) == [("a", 1), (marked, 130)]
+    for db in (taker, wide, fed):
+        db.close()
+
+
 @pytest.mark.parametrize("others", [0, 7, 8, 20])
 def test_a_pull_tells_its_keys_apart_however_they_were_looked_for(tmp_path, others):
     """A pull follows the rows of the taker, and looks up keys that are not there; after some it looks up all."""

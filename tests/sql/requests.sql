@@ -337,3 +337,23 @@ COMMIT;
 SELECT k, n FROM v ORDER BY n;
 --= 扡|2
 --= ab|3
+
+-- # a-key-that-begins-with-a-byte-order-mark-keeps-it-in-utf-16
+PRAGMA encoding = 'UTF-16le';
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1);
+SELECT counter_add('v', 'n', 10, char(65279) || 'a');
+--= 10
+SELECT n FROM v WHERE k = char(65279) || 'a';
+--= 10
+UPDATE v SET n = n + 100 WHERE k = char(65279) || 'a';
+SELECT n, length(k) FROM v ORDER BY n;
+--= 1|1
+--= 110|2
+INSERT INTO v(k, n, request_id) VALUES('b', 1, 'r'), ('b', 1, char(65279) || 'r');
+SELECT n FROM v WHERE k = 'b';
+--= 2
+DELETE FROM v WHERE k = char(65279) || 'a';
+SELECT k, n FROM v ORDER BY k;
+--= a|1
+--= b|2
