@@ -193,6 +193,17 @@ bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem)
     return leave(guard, problem) == SQLITE_OK && guard->joined;
 }
 
+void ctr_guard_tell(ctr_guard *guard, int change)
+{
+    guard->told += change;
+    if (guard->told < 0) guard->told = 0;
+}
+
+bool ctr_guard_is_told(const ctr_guard *guard)
+{
+    return guard->told > 0;
+}
+
 /* ---- the end of a transaction ---------------------------------------------------------------- */
 
 /* An identity that makes no sense has no pair. One that cannot be read ends the transaction: where
@@ -220,6 +231,7 @@ int ctr_guard_settle(ctr_guard *guard, ctr_problem *problem)
         ctr_deferred_settle(post, problem);
         ctr_news_flush(post, problem);
         ctr_watch_close_bulk(post, problem);
+        if (!ctr_guard_is_told(guard)) post->checked = post->renewed = false;
     }
     return problem->rc;
 }
@@ -260,6 +272,7 @@ void ctr_guard_rollback(ctr_guard *guard)
         ctr_news_end(post);
     }
     guard->spoiled = false;
+    guard->told = 0;
     guard->depth = guard->unsettled_depth = 0;
     guard->ended++;
 }

@@ -46,9 +46,13 @@ ctr_stats *ctr_guard_stats(ctr_guard *guard);
  * of main. False, without a problem, if there is none: then nothing would be told of its end. */
 bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem);
 
+/* One table more, or fewer, is told of the savepoints of the transaction, and of its end. */
+void ctr_guard_tell(ctr_guard *guard, int change);
+bool ctr_guard_is_told(const ctr_guard *guard);
+
 /* Writes what the end of the transaction would write, so that it does not fail there: SQLite
  * leaves a savepoint that cannot be released in a state that nothing mends while it is
- * interrupted. */
+ * interrupted. Where nobody is told of savepoints, nothing is remembered behind it. */
 int ctr_guard_settle(ctr_guard *guard, ctr_problem *problem);
 
 /* A counter that a pull wants to be of a generation. The command 'take column' of its table does

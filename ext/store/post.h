@@ -52,6 +52,7 @@ struct ctr_guard {
     int (*renew_witness)(void *arg);
     void *arg;
     bool has_keeper, joined;
+    int told;  /* tables that are told how the transaction goes */
     bool busy; /* with an identity; a trigger on it must not come back here */
 
     /* Savepoints that are open, as far as we were told; and how many were when a half-done

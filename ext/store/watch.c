@@ -11,16 +11,28 @@ enum { DAY_LIMIT = 2 }; /* new ids in a day that the fingerprint alone may cost 
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-/* A statement that cannot be prepared may want a table that is not there. */
+/* By the statement that is kept. False: there is none, or it wants a table that is not there,
+ * perhaps because a savepoint took back what made it. */
+static bool read_by_kept(ctr_post *post, ctr_problem *problem)
+{
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    if (!post->read) return false;
+    ctr_identity_take(&post->identity, post->read, &trouble);
+    bool gone = trouble.rc == SQLITE_ERROR;
+    if (gone)
+        ctr_problem_close(&trouble);
+    else
+        *problem = trouble;
+    return !gone;
+}
+
 int ctr_watch_read(ctr_post *post, ctr_problem *problem)
 {
     post->identity = (ctr_identity){0};
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    if (!post->read) {
-        sqlite3 *db = post->guard->db;
-        if (ctr_identity_read(&post->identity, db, post->schema, problem)) return problem->rc;
-        if (!post->identity.present) return SQLITE_OK;
-    }
+    if (problem->rc != SQLITE_OK || read_by_kept(post, problem)) return problem->rc;
+    sqlite3 *db = post->guard->db;
+    if (ctr_identity_read(&post->identity, db, post->schema, problem)) return problem->rc;
+    if (!post->identity.present) return SQLITE_OK;
     sqlite3_stmt *rows = ctr_guard_keep(post, &post->read, NULL, CTR_SQL_IDENTITY_READ, problem);
     if (rows) ctr_identity_take(&post->identity, rows, problem);
     ctr_guard_keep_no_more(post);

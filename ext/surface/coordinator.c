@@ -37,7 +37,10 @@ static int cluster_disconnect(sqlite3_vtab *base)
  * a table has to say. */
 static int cluster_destroy(sqlite3_vtab *base)
 {
-    return ((ctr_table *)base)->cluster->locked ? SQLITE_LOCKED : cluster_disconnect(base);
+    ctr_table *table = (ctr_table *)base;
+    if (table->cluster->locked) return SQLITE_LOCKED;
+    ctr_joined_leave(&table->joined);
+    return cluster_disconnect(base);
 }
 
 static void open_cluster(ctr_table *table, const ctr_options *options, bool is_new,
@@ -150,7 +153,7 @@ static int cluster_rename(sqlite3_vtab *base, const char *to)
 static int cluster_begin(sqlite3_vtab *base)
 {
     ((ctr_table *)base)->cluster->writes = true;
-    return SQLITE_OK;
+    return ctr_joined_begin(base);
 }
 
 static int cluster_savepoint(sqlite3_vtab *base, int level)

@@ -126,7 +126,7 @@ static int witness_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
 static int witness_begin(sqlite3_vtab *base)
 {
     ctr_guard_set_joined(((ctr_joined *)base)->guard, true);
-    return SQLITE_OK;
+    return ctr_joined_begin(base);
 }
 
 static int witness_commit(sqlite3_vtab *base)

@@ -8,9 +8,16 @@ static ctr_guard *guard_of(sqlite3_vtab *base)
     return ((ctr_joined *)base)->guard;
 }
 
+/* True for this transaction alone. */
+static void set_told(ctr_joined *joined, bool told)
+{
+    if (told != joined->told) ctr_guard_tell(joined->guard, told ? 1 : -1);
+    joined->told = told;
+}
+
 int ctr_joined_begin(sqlite3_vtab *base)
 {
-    (void)base;
+    set_told((ctr_joined *)base, true);
     return SQLITE_OK;
 }
 
@@ -23,12 +30,14 @@ int ctr_joined_sync(sqlite3_vtab *base)
 
 int ctr_joined_commit(sqlite3_vtab *base)
 {
+    set_told((ctr_joined *)base, false);
     ctr_guard_commit(guard_of(base));
     return SQLITE_OK;
 }
 
 int ctr_joined_rollback(sqlite3_vtab *base)
 {
+    set_told((ctr_joined *)base, false);
     ctr_guard_rollback(guard_of(base));
     return SQLITE_OK;
 }
@@ -50,4 +59,22 @@ int ctr_joined_rollback_to(sqlite3_vtab *base, int level)
 {
     ctr_guard_rollback_to(guard_of(base), level);
     return SQLITE_OK;
+}
+
+/* ---- a table that comes or goes within a transaction ----------------------------------------- */
+
+void ctr_joined_leave(ctr_joined *joined)
+{
+    set_told(joined, false);
+}
+
+int ctr_joined_be_told(ctr_joined *joined, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || ctr_guard_is_told(joined->guard)) return problem->rc;
+    if (!ctr_guard_join(joined->guard, problem))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a table in main has the name counter_witness, which is reserved");
+    ctr_problem_where(problem, "to count in a table that the transaction has created, the lock of "
+                               "main is needed until the COMMIT");
+    return problem->rc;
 }

@@ -11,6 +11,7 @@
 typedef struct ctr_joined {
     sqlite3_vtab base;
     ctr_guard *guard; /* of the connection; borrowed from the module */
+    bool told;        /* SQLite has begun this transaction with the table */
 } ctr_joined;
 
 int ctr_joined_begin(sqlite3_vtab *base);
@@ -20,5 +21,13 @@ int ctr_joined_rollback(sqlite3_vtab *base);
 int ctr_joined_savepoint(sqlite3_vtab *base, int level);
 int ctr_joined_release(sqlite3_vtab *base, int level);
 int ctr_joined_rollback_to(sqlite3_vtab *base, int level);
+
+/* Before a row is written. A table that was created within the transaction is told of its end, and
+ * not of savepoints that were there before: SQLite counts it among those that have joined, without
+ * xBegin. Unless another one is told, counter_witness joins, for which main is locked. */
+int ctr_joined_be_told(ctr_joined *joined, ctr_problem *problem);
+
+/* The table is dropped, and will not be told any more. */
+void ctr_joined_leave(ctr_joined *joined);
 
 #endif

@@ -202,12 +202,13 @@ static void forget_shards(ctr_table *table, ctr_problem *problem)
 }
 
 /* SQLite will not tell this table how the transaction ends. In main another can be told; the lock
- * of main is not to be taken for the sake of another file. */
+ * of main is not to be taken for the sake of another file, unless that has counted: a savepoint may
+ * bring the table back, with rows that have changed and are in no news. */
 static void leave_transaction(ctr_table *table, ctr_problem *problem)
 {
-    bool told =
-        sqlite3_stricmp(table->schema, "main") == 0 && ctr_guard_join(table->joined.guard, problem);
-    if (!told) ctr_guard_forget(table->post);
+    if (sqlite3_stricmp(table->schema, "main") == 0) ctr_guard_join(table->joined.guard, problem);
+    ctr_joined_leave(&table->joined);
+    if (ctr_news_waits(table->post, table->name)) ctr_joined_be_told(&table->joined, problem);
 }
 
 static int table_destroy(sqlite3_vtab *base)
@@ -219,11 +220,12 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_rows_release(table->rows);
     ctr_floors_release(&table->floors);
     ctr_requests_release(&table->requests);
+    leave_transaction(table, &problem);
     forget_shards(table, &problem);
     ctr_news_forget(table->post, table->name);
     ctr_shape_drop(table->db, table->schema, table->name, &problem);
     ctr_catalog_remove(table->db, table->schema, table->name, &problem);
-    leave_transaction(table, &problem);
+    if (!ctr_guard_is_told(table->joined.guard)) ctr_guard_forget(table->post);
     if (problem.rc == SQLITE_OK) return table_disconnect(base);
     return ctr_table_fail(table, &problem);
 }

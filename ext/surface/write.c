@@ -389,6 +389,19 @@ static void insert(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
         add_or_command(table, columns, problem);
 }
 
+static void change_row(ctr_table *table, int argc, sqlite3_value **argv, bool inserts,
+                       ctr_problem *problem)
+{
+    if (argc == 1)
+        delete_row(table, sqlite3_value_int64(argv[0]), problem);
+    else if (inserts)
+        insert(table, argv, problem);
+    else if (ctr_request_is_given(table, argv + 2))
+        ctr_request_refuse(table, problem);
+    else
+        update_row(table, argv, problem);
+}
+
 int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     ctr_table *table = (ctr_table *)base;
@@ -396,14 +409,8 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     bool inserts = argc > 1 && !ctr_table_given(argv[0]);
     ctr_timing *timing = &ctr_guard_stats(table->joined.guard)->write;
     int64_t begun = ctr_stats_begin(timing);
-    if (argc == 1)
-        delete_row(table, sqlite3_value_int64(argv[0]), &problem);
-    else if (inserts)
-        insert(table, argv, &problem);
-    else if (ctr_request_is_given(table, argv + 2))
-        ctr_request_refuse(table, &problem);
-    else
-        update_row(table, argv, &problem);
+    if (ctr_joined_be_told(&table->joined, &problem) == SQLITE_OK)
+        change_row(table, argc, argv, inserts, &problem);
     if (inserts) *rowid = ctr_access_rowid(table);
     ctr_access_end(table);
     ctr_stats_end(timing, begun);

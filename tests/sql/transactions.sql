@@ -545,3 +545,131 @@ COMMIT;
 INSERT INTO w(w) VALUES('integrity-check');
 SELECT counter_key_json(key) FROM counter_changes(0);
 --= [2]
+
+-- # a-table-whose-drop-a-savepoint-takes-back-has-its-news
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('x', 1);
+SELECT rows_changed FROM counter_pull('phone');
+--= 1
+BEGIN;
+INSERT INTO phone.v VALUES('y', 10);
+SAVEPOINT s;
+DROP TABLE phone.v;
+ROLLBACK TO s;
+COMMIT;
+--@ reopen
+ATTACH 'phone.db' AS phone;
+INSERT INTO phone.v(v) VALUES('integrity-check');
+SELECT rows_changed FROM counter_pull('phone');
+--= 1
+SELECT k, n FROM main.v;
+--= x|1
+--= y|10
+-- main is needed to hear of the savepoint, unless nothing was counted
+--@ connection other
+BEGIN IMMEDIATE;
+--@ connection main
+BEGIN;
+INSERT INTO phone.v VALUES('z', 100);
+DROP TABLE phone.v;
+--! database is locked
+SELECT k, n FROM phone.v ORDER BY n;
+--= x|1
+--= y|10
+--= z|100
+COMMIT;
+BEGIN;
+DROP TABLE phone.v;
+COMMIT;
+SELECT count(*) FROM phone.sqlite_master WHERE name LIKE 'v%';
+--= 0
+
+-- # a-table-that-a-savepoint-takes-back-leaves-nothing-to-commit
+CREATE TABLE plain(x);
+CREATE VIRTUAL TABLE u USING counter(k TEXT PRIMARY KEY, n COUNTER);
+BEGIN;
+INSERT INTO plain VALUES(1);
+SAVEPOINT s;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+INSERT INTO v VALUES('x', 1);
+ROLLBACK TO s;
+INSERT INTO u VALUES('y', 1);
+INSERT INTO plain VALUES(2);
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('z', 1);
+COMMIT;
+SELECT x FROM plain;
+--= 1
+--= 2
+SELECT k FROM u UNION ALL SELECT k FROM v;
+--= y
+--= z
+INSERT INTO v(v) VALUES('integrity-check');
+
+-- # a-table-of-an-attached-file-that-a-savepoint-takes-back-leaves-nothing-to-commit
+ATTACH 'phone.db' AS phone;
+CREATE TABLE phone.plain(x);
+BEGIN;
+INSERT INTO phone.plain VALUES(1);
+SAVEPOINT s;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('x', 1);
+INSERT INTO phone.v VALUES('x', 1);
+ROLLBACK TO s;
+INSERT INTO phone.plain VALUES(2);
+COMMIT;
+SELECT x FROM phone.plain;
+--= 1
+--= 2
+--@ connection other
+BEGIN IMMEDIATE;
+--@ connection main
+BEGIN;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('x', 1);
+--! v: to count in a table that the transaction has created, the lock of main is needed until the COMMIT: database is locked
+COMMIT;
+INSERT INTO phone.v VALUES('x', 1);
+SELECT * FROM phone.v;
+--= x|1
+
+-- # a-table-that-a-pull-makes-within-a-savepoint-goes-with-it
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('x', 1);
+BEGIN;
+SAVEPOINT s;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= v|1
+ROLLBACK TO s;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= v|1
+INSERT INTO main.v VALUES('x', 1);
+COMMIT;
+SELECT * FROM main.v;
+--= x|2
+INSERT INTO main.v(v) VALUES('integrity-check');
+
+-- # an-identity-that-a-savepoint-takes-back-is-missing
+BEGIN;
+SAVEPOINT s;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT length(counter_id());
+--= 36
+ROLLBACK TO s;
+SELECT counter_inc(NULL, 1);
+--! counter_inc: main has no replica id: run SELECT counter_init() once
+COMMIT;
+
+-- # a-table-in-the-place-of-the-witness-is-named-where-one-is-needed
+CREATE TABLE counter_witness(x);
+BEGIN;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+--! v: to count in a table that the transaction has created, the lock of main is needed until the COMMIT: a table in main has the name counter_witness, which is reserved
+COMMIT;
+INSERT INTO v VALUES('x', 1);
+SELECT * FROM v;
+--= x|1
