@@ -57,9 +57,9 @@ SELECT format, id, name, inode, birth, device, instance, number, random, renewed
 -- name: IDENTITY_WRITE
 INSERT OR REPLACE INTO "{schema}".counter_replica(
   one, format, id, name, since, why, inode, birth, device, instance, number, random, renewed, renewal, alone,
-  trust, sequence, risen, floors, epoch, turn, names, holder)
+  trust, sequence, risen, floors, epoch, turn, names, holder, twist)
 VALUES (1, ?7, ?8, ?9, ?10, ?11, ?1, ?2, ?3, ?4, ?5, ?6, ?10, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-        ?21);
+        ?21, ?22);
 
 -- name: IDENTITY_CLEAR
 DELETE FROM "{schema}".counter_replica;

@@ -249,6 +249,7 @@ int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, 
     sqlite3_bind_int(row, 19, (int)identity->turn);
     sqlite3_bind_int64(row, 20, identity->names);
     sqlite3_bind_blob(row, 21, identity->holder, CTR_ID_SIZE, SQLITE_STATIC);
+    sqlite3_bind_int64(row, 22, identity->twist);
     ctr_run_row(run, row);
     sqlite3_finalize(row);
     return run->problem->rc;

@@ -85,6 +85,7 @@ static void name_identity(ctr_identity *identity, const char *name, bool pending
     else
         memcpy(identity->id, id, CTR_ID_SIZE);
     identity->turn = pending ? CTR_TURN_WAITS : CTR_TURN_NONE;
+    if (pending) identity->twist = ctr_succession_random(); /* another may have waited before */
     sqlite3_snprintf(sizeof identity->name, identity->name, "%s", name);
 }
 

@@ -420,3 +420,21 @@ def test_what_the_holder_before_has_counted_is_no_proof_of_a_twin(racks):
     assert refused[1] == "replaced" and "taken over that name" in refused[0]
     for disk in (racks.new, racks.old):
         assert disk.db.execute("SELECT count(*) FROM counter_conflicts").fetchone()[0] == 0
+
+
+def test_two_files_that_wait_for_one_name_one_after_the_other_are_two_sources_of_a_feed(racks, tmp_path):
+    """They have one id: a mark that is left for the first must not pass over rows of the second."""
+    for disk in (racks.third, racks.second, racks.old):
+        pull(racks.new, disk)
+    count(racks.new)
+    later = Disk(tmp_path / "later.db", "dc1:rack1", pending=True)
+    lose(later, racks.new.id())
+    for disk in (racks.third, racks.second, racks.old):
+        pull(later, disk)
+    count(later)
+    first, second = (disk.db.execute("SELECT DISTINCT source FROM counter_changes(0)").fetchall()
+                     for disk in (racks.new, later))
+    assert racks.new.id() == later.id() and len(first) == len(second) == 1 and first != second
+    racks.third.db.execute("SELECT counter_seen(?, 0, ?)", (first[0][0], 2**50))
+    assert racks.third.db.execute("SELECT counter_mark(?)", second[0]).fetchall() == [(0,)]
+    later.db.close()
