@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "store/catalog.h"
+#include "store/pack.h"
 #include "store/shape.h"
 #include "store/text.h"
 #include "surface/args.h"
@@ -143,11 +144,15 @@ static sqlite3_stmt *prepare_select(const target *to, const char *column, ctr_pr
     return made;
 }
 
+/* The key is bound as it is stored, for a REAL column does not find the integer that it rounds. */
 static bool run_with(const target *to, sqlite3_stmt *statement, sqlite3_value **keys,
                      sqlite3_value *n, ctr_problem *problem)
 {
-    for (int i = 0; statement && i < to->shape.n_keys; i++)
-        ctr_problem_sqlite(problem, to->db, ctr_text_bind_value(statement, i + 1, keys[i]));
+    for (int i = 0; statement && i < to->shape.n_keys; i++) {
+        const ctr_column *column = &to->shape.columns[to->shape.keys[i]];
+        int rc = ctr_pack_bind_stored(statement, i + 1, column, keys[i]);
+        ctr_problem_sqlite(problem, to->db, rc);
+    }
     if (statement && n) sqlite3_bind_value(statement, to->shape.n_keys + 1, n);
     ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
     return ctr_run_row(&run, statement);
@@ -166,14 +171,20 @@ static void add_and_read(sqlite3_context *ctx, const target *to, const char *col
 }
 
 /* Both or none, also where the sum cannot be read. A statement that writes has no room for a
- * savepoint, and takes back everything itself. */
+ * savepoint. By itself it takes back everything if it fails; within a transaction, where it writes
+ * one row, SQLite takes back nothing, for it does not know that there is more than that row. */
 static void add(sqlite3_context *ctx, const target *to, const char *column, sqlite3_value **argv,
                 ctr_problem *problem)
 {
     ctr_session session;
     ctr_problem refused = {SQLITE_OK, NULL};
+    bool alone = sqlite3_get_autocommit(to->db);
     ctr_session_begin(&session, to->db, NULL, &refused);
-    if (refused.rc == SQLITE_OK || refused.rc == SQLITE_ERROR)
+    if (refused.rc == SQLITE_ERROR && !alone)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "within a transaction it cannot be part of a statement that writes, which "
+                        "would not take it back if it failed: SELECT it before");
+    else if (refused.rc == SQLITE_OK || refused.rc == SQLITE_ERROR)
         add_and_read(ctx, to, column, argv, problem);
     else
         ctr_problem_set(problem, refused.rc, "%s", ctr_problem_text(&refused));

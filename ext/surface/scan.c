@@ -32,6 +32,8 @@ typedef struct seen_counter {
     ctr_cell cell;
     int64_t opened; /* the row for which `cell` was opened */
     int64_t asked;  /* the span between two markers in which the counter was asked for */
+    int64_t value;  /* what the answer was then */
+    bool is_null;
 } seen_counter;
 
 typedef struct scan_cursor {
@@ -287,18 +289,18 @@ static bool read_counter(scan_cursor *cursor, sqlite3_context *ctx, int counter,
 
 static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counter)
 {
-    int64_t value;
-    bool is_null;
-    if (read_counter(cursor, ctx, counter, &value, &is_null) && !is_null)
-        sqlite3_result_int64(ctx, value);
+    seen_counter *one = &cursor->counters[counter];
+    bool again = one->asked == cursor->span;
+    if (!again && !read_counter(cursor, ctx, counter, &one->value, &one->is_null)) return;
+    one->asked = cursor->span;
+    if (!one->is_null) sqlite3_result_int64(ctx, one->value);
 }
 
-static void result_marker(scan_cursor *cursor, sqlite3_context *ctx, int counter)
+/* Of what was read, not of what there is now: the assignment itself may have counted. */
+static void result_marker(const scan_cursor *cursor, sqlite3_context *ctx, int counter)
 {
-    ctr_marker marker;
-    bool is_null;
-    if (!read_counter(cursor, ctx, counter, &marker.value, &is_null)) return;
-    marker.is_null = is_null;
+    const seen_counter *one = &cursor->counters[counter];
+    ctr_marker marker = {.value = one->value, .is_null = one->is_null};
     memcpy(marker.secret, table_of(cursor)->secret, sizeof marker.secret);
     sqlite3_result_blob(ctx, &marker, sizeof marker, SQLITE_TRANSIENT);
 }
@@ -325,7 +327,6 @@ int ctr_scan_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
         sqlite3_result_value(ctx, sqlite3_column_value(row_of(cursor), CTR_STREAM_COLUMNS + i));
         return SQLITE_OK;
     }
-    cursor->counters[counter].asked = cursor->span;
     result_counter(cursor, ctx, counter);
     return SQLITE_OK;
 }

@@ -139,6 +139,10 @@ void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem 
     if (ctr_declaration_reserves_table(name))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "names that begin with counter_ are reserved, such as %s", name);
+    if (sqlite3_stricmp(name, "request_id") == 0)
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "the table cannot have the name %s, for it has a hidden column of that name", name);
     for (int i = 0; i < shape->n_columns; i++) {
         const char *column = shape->columns[i].name;
         if (ctr_columns_clash(name, column))

@@ -150,6 +150,12 @@ CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, T COUNTER);
 --! t: column T has the name of the table, which is that of the command column
 CREATE VIRTUAL TABLE counter_x USING counter(k TEXT PRIMARY KEY, n COUNTER);
 --! counter_x: names that begin with counter_ are reserved, such as counter_x
+CREATE VIRTUAL TABLE Request_Id USING counter(k PRIMARY KEY, n COUNTER);
+--! Request_Id: the table cannot have the name Request_Id, for it has a hidden column of that name
+CREATE VIRTUAL TABLE t USING counter(k PRIMARY KEY, n COUNTER);
+ALTER TABLE t RENAME TO request_id;
+--!~ *the table cannot have the name request_id, for it has a hidden column of that name
+DROP TABLE t;
 
 -- # columns-stand-there-once
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, "N" COUNTER);
