@@ -16,7 +16,7 @@
  *     -x case      all but this one, and those of other -x
  *     -b           blind: no database is looked at between the steps, for scripts about what looking
  *                  costs
- *     -u           main.db has its texts in UTF-16
+ *     -u           main.db has its texts in UTF-16; without the cases that are "not-utf-16"
  *     -w           main.db is under WAL; without the cases that are "not-wal"
  *
  * After a fault the statement
@@ -63,7 +63,7 @@ static const script_case *played;
 static long stride = 1, first, only, faults_made;
 static size_t at;       /* the step that is tried */
 static size_t position; /* the step before which the stage stands */
-static bool for_ever, blind, by_place, anew, under_wal;
+static bool for_ever, blind, by_place, anew, under_wal, in_utf16;
 static char *kept[2];      /* what is seen if all before the step, or with it, is committed */
 static bool kept_sound[2]; /* is there no damage then? */
 static long nth;
@@ -363,7 +363,7 @@ static bool is_one_of(case_names *choice, const char *name)
 
 static bool is_wanted(const script_case *c)
 {
-    if (c->shell_only || (under_wal && c->not_wal)) return false;
+    if (c->shell_only || (under_wal && c->not_wal) || (in_utf16 && c->not_utf16)) return false;
     return !is_one_of(&unwanted, c->name) && (wanted.n == 0 || is_one_of(&wanted, c->name));
 }
 
@@ -426,7 +426,10 @@ static void read_options(int argc, char **argv)
         case 'a': anew = true; break;
         case 'b': blind = true; break;
         case 'p': by_place = true; break;
-        case 'u': stage_begin_with("PRAGMA encoding = 'UTF-16'"); break;
+        case 'u':
+            stage_begin_with("PRAGMA encoding = 'UTF-16'");
+            in_utf16 = true;
+            break;
         case 'w':
             stage_begin_with("PRAGMA journal_mode = WAL");
             under_wal = true;

@@ -751,6 +751,7 @@ SELECT * FROM v_columns;
 --= m|1
 
 -- # concurrent-drops-leave-a-table-without-counters-until-one-is-added
+--@ not-utf-16
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER);
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER);

@@ -65,6 +65,7 @@ SELECT h FROM v;
 --= 9
 
 -- # each-key-column-may-have-a-floor
+--@ not-utf-16
 CREATE VIRTUAL TABLE v USING counter(a TEXT, b INTEGER, c REAL, n COUNTER, PRIMARY KEY(b, a, c));
 INSERT INTO v VALUES('k', 1, 1, 1), ('l', 2, 2, 1), ('m', 3, 3, 1), ('n', 4, 4, 1);
 SELECT * FROM counter_floors('v');
@@ -85,6 +86,7 @@ SELECT count(*) FROM v;
 --= 3
 
 -- # floors-follow-the-order-of-the-column
+--@ not-utf-16
 CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('a', 1), ('B', 1), ('c', 1), ('D', 1);
 INSERT INTO v(v, k) VALUES('purge below', 'C');
@@ -106,6 +108,7 @@ SELECT k FROM w ORDER BY k;
 --= c
 
 -- # floors-follow-the-affinity-of-the-column
+--@ not-utf-16
 CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES(5, 1), (48, 1), (100, 1);
 INSERT INTO v(v, h) VALUES('purge below', '48');
@@ -125,6 +128,7 @@ SELECT r, floor, typeof(floor) FROM x, counter_floors('x');
 --= 2.5|2.0|real
 
 -- # numbers-texts-and-blobs-have-the-order-of-sqlite
+--@ not-utf-16
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES(-1, 1), (2.5, 1), (3, 1), ('', 1), ('a', 1), (x'', 1), (x'00', 1);
 INSERT INTO v(v, k) VALUES('purge below', 2.5);
@@ -282,6 +286,7 @@ SELECT rows_changed FROM counter_sync('phone');
 --= 0
 
 -- # floors-merge-as-the-higher-of-each-column
+--@ not-utf-16
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
@@ -630,6 +635,7 @@ SELECT n FROM v;
 --= 6
 
 -- # a-floor-is-of-the-kind-of-its-column
+--@ not-utf-16
 CREATE VIRTUAL TABLE v USING counter(i INTEGER, r REAL, t TEXT, b BLOB, x, n COUNTER, PRIMARY KEY(i, r, t, b, x));
 INSERT INTO v(v, i) VALUES('purge below', 'x');
 --! v: a floor of column i INTEGER must be a value of that kind, not ('x')
@@ -667,3 +673,21 @@ SELECT * FROM v;
 --= 9|10
 SELECT count(*) FROM counter_floors('v');
 --= 0
+
+-- # floors-of-texts-are-refused-in-utf-16-where-their-order-is-another
+PRAGMA encoding = 'UTF-16le';
+CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, l TEXT COLLATE NOCASE, x, n COUNTER, PRIMARY KEY(k, h, l, x));
+INSERT INTO v VALUES('b', 1, 'B', 1, 1), ('c', 9, 'C', 1, 1);
+INSERT INTO v(v, k) VALUES('purge below', 'c');
+--! v: a floor of texts, as of column k, means other rows in this file, which is in UTF-16, than in files in UTF-8
+INSERT INTO v(v, k) VALUES('purge below', 6);
+--! v: a floor of texts, as of column k, means other rows in this file, which is in UTF-16, than in files in UTF-8
+INSERT INTO v(v, x) VALUES('purge below', 'c');
+--! v: a floor of texts, as of column x, means other rows in this file, which is in UTF-16, than in files in UTF-8
+INSERT INTO v(v, x) VALUES('purge below', 1);
+INSERT INTO v(v, h) VALUES('purge below', 1);
+INSERT INTO v(v, l) VALUES('purge below', 'c');
+SELECT k FROM v;
+--= c
+INSERT INTO counter_changes VALUES('v', x'd1030163000000', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
+--!~ *v: a floor of texts, as of column k, means other rows in this file, which is in UTF-16, than in files in UTF-8

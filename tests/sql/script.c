@@ -118,6 +118,8 @@ static void add_directive(reader *in, const char *text)
         c->shell_only = true;
     else if (strcmp(text, "not-wal") == 0)
         c->not_wal = true;
+    else if (strcmp(text, "not-utf-16") == 0)
+        c->not_utf16 = true;
     else if (strcmp(text, "process-only") != 0)
         add_step(in, true, strdup(text), in->line);
 }

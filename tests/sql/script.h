@@ -10,7 +10,8 @@
  *                          trusted-schema on|off, columns N (that a table may have, for this
  *                          connection); directly under the name: shell-only,
  *                          process-only, since 3.35 (with an older SQLite the case is left out),
- *                          not-wal (left out where main.db is put under WAL)
+ *                          not-wal (left out where main.db is put under WAL), not-utf-16 (left out
+ *                          where it has its texts in that)
  *     -- anything else     a comment
  *
  * A statement gives exactly the rows and the error that are written below it. A script that breaks
@@ -38,7 +39,7 @@ typedef struct script_step {
 
 typedef struct script_case {
     char *name;
-    bool shell_only, not_wal;
+    bool shell_only, not_wal, not_utf16;
     script_step *steps;
     size_t n;
 } script_case;
