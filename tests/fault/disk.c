@@ -12,6 +12,7 @@ static sqlite3_vfs *real_vfs;
 static sqlite3_vfs faulty_vfs;
 static sqlite3_io_methods faulty_methods;
 static bool counts, counts_writes; /* no calls, where the faults are of another kind */
+static bool failed_open;
 
 static bool fails(bool is_write)
 {
@@ -80,7 +81,10 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int 
     (void)vfs;
     shim_file *shim = (shim_file *)file;
     *shim = (shim_file){.real = (sqlite3_file *)(shim + 1)};
-    if (fails(false)) return SQLITE_CANTOPEN;
+    if (fails(false)) {
+        failed_open = true;
+        return SQLITE_CANTOPEN;
+    }
     int rc = real_vfs->xOpen(real_vfs, name, shim->real, flags, out);
     if (rc == SQLITE_OK) file->pMethods = &faulty_methods;
     return rc;
@@ -123,6 +127,17 @@ void faults_install_disk(void)
     if (sqlite3_vfs_register(&faulty_vfs, 1) != SQLITE_OK) abort();
 }
 
+bool faults_failed_open(void)
+{
+    return failed_open;
+}
+
+static void arm(long n, bool ever, bool by_place)
+{
+    failed_open = false;
+    countdown_arm(n, ever, by_place);
+}
+
 static void count_calls(void)
 {
     counts = true;
@@ -146,6 +161,5 @@ static bool is_full(int rc)
     return (rc & 0xff) == SQLITE_FULL;
 }
 
-const fault_kind disk_faults = {"disk", count_calls, countdown_arm, countdown_disarm,
-                                is_of_the_disk};
+const fault_kind disk_faults = {"disk", count_calls, arm, countdown_disarm, is_of_the_disk};
 const fault_kind room_faults = {"room", count_writes, countdown_arm, countdown_disarm, is_full};

@@ -29,6 +29,9 @@ void faults_install_disk(void);
 /* Calls of the disk: opens, reads, writes, syncs, truncations, locks and shared memory. */
 extern const fault_kind disk_faults;
 
+/* Since it was armed: was it an open that failed? */
+bool faults_failed_open(void);
+
 /* A disk that has no more room: only writes are counted, the failing one writes its first half. */
 extern const fault_kind room_faults;
 
