@@ -7,15 +7,17 @@
  *
  * Where SQLite's comparison may differ, on columns of TEXT affinity or none, the argument may turn
  * out to be useless (scan.c). So such an equality makes no column constant, and a whole key no
- * single row, but for an UPDATE, which can go in one pass only then.
+ * single row, but for an UPDATE, which can go in one pass only then. There an IN is taken all at
+ * once (elements.h), one for a plan; on a column of numbers SQLite makes equalities of it.
  */
+#include "surface/elements.h"
 #include "surface/table.h"
 
-enum { COST_UNIQUE = 5, ROWS_ALL = 1000000 };
+enum { COST_UNIQUE = 5, ROWS_ALL = 1000000, ELEMENTS = 25 };
 
 /* Which constraint serves a key column: indexes into aConstraint, or -1. */
 typedef struct served {
-    int equal, lower, upper;
+    int equal, in, lower, upper;
 } served;
 
 static bool is_lower(unsigned char op)
@@ -34,9 +36,17 @@ static bool is_equal(unsigned char op)
     return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
 }
 
+/* Does equality with any value fix a key column? A column of numbers makes numbers of
+ * both sides. */
+static bool is_numeric(const ctr_table *table, int key)
+{
+    ctr_affinity affinity = table->shape.columns[table->shape.keys[key]].affinity;
+    return affinity != CTR_AFFINITY_TEXT && affinity != CTR_AFFINITY_BLOB;
+}
+
 static served find_served(const ctr_table *table, sqlite3_index_info *info, int key)
 {
-    served found = {-1, -1, -1};
+    served found = {-1, -1, -1, -1};
     int column = table->shape.keys[key];
     for (int i = 0; i < info->nConstraint; i++) {
         unsigned char op = info->aConstraint[i].op;
@@ -46,7 +56,9 @@ static served find_served(const ctr_table *table, sqlite3_index_info *info, int 
         const char *collation = sqlite3_vtab_collation(info, i);
         if (!collation || sqlite3_stricmp(collation, table->shape.columns[column].collation) != 0)
             continue;
-        if (is_equal(op) && found.equal < 0) found.equal = i;
+        bool in = is_equal(op) && !is_numeric(table, key) && ctr_elements_in_constraint(info, i);
+        if (in && found.in < 0) found.in = i;
+        if (is_equal(op) && !in && found.equal < 0) found.equal = i;
         if (is_lower(op) && found.lower < 0) found.lower = i;
         if (is_upper(op) && found.upper < 0) found.upper = i;
     }
@@ -64,21 +76,20 @@ static char operator_letter(unsigned char op)
     }
 }
 
+static void use_as(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int constraint,
+                   int key, char letter)
+{
+    info->aConstraintUsage[constraint].argvIndex = ++*arguments;
+    char pair[3] = {letter, (char)('0' + key), '\0'};
+    sqlite3_str_appendall(plan, pair);
+}
+
 static void use(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int constraint,
                 int key)
 {
     if (constraint < 0) return;
-    info->aConstraintUsage[constraint].argvIndex = ++*arguments;
-    char pair[3] = {operator_letter(info->aConstraint[constraint].op), (char)('0' + key), '\0'};
-    sqlite3_str_appendall(plan, pair);
-}
-
-/* Does equality with any value fix a key column? A column of numbers makes numbers of
- * both sides. */
-static bool is_numeric(const ctr_table *table, int key)
-{
-    ctr_affinity affinity = table->shape.columns[table->shape.keys[key]].affinity;
-    return affinity != CTR_AFFINITY_TEXT && affinity != CTR_AFFINITY_BLOB;
+    char letter = operator_letter(info->aConstraint[constraint].op);
+    use_as(info, plan, arguments, constraint, key, letter);
 }
 
 /* The position in the key of a column that SQLite names, or -1. */
@@ -127,49 +138,61 @@ static bool all_numeric(const ctr_table *table)
     return true;
 }
 
-/* Puts the constraints that serve into the plan: equalities, and behind them the ends
- * of one range. */
-static int use_constraints(const ctr_table *table, sqlite3_index_info *info, sqlite3_str *plan,
-                           int *ends)
+/* What was put into a plan: equalities, among them perhaps one IN, and behind them the ends of one
+ * range. */
+typedef struct used {
+    int equal, ends;
+    bool in;
+} used;
+
+static used use_constraints(const ctr_table *table, sqlite3_index_info *info, sqlite3_str *plan)
 {
     int keys = table->shape.n_keys < CTR_STREAM_KEYS ? table->shape.n_keys : CTR_STREAM_KEYS;
-    int arguments = 0, equal = 0;
-    for (; equal < keys; equal++) {
-        served key = find_served(table, info, equal);
-        if (key.equal < 0) {
-            use(info, plan, &arguments, key.lower, equal);
-            use(info, plan, &arguments, key.upper, equal);
-            *ends = (key.lower >= 0) + (key.upper >= 0);
+    int arguments = 0;
+    used all = {0, 0, false};
+    for (; all.equal < keys; all.equal++) {
+        served key = find_served(table, info, all.equal);
+        if (key.equal >= 0) {
+            use(info, plan, &arguments, key.equal, all.equal);
+        } else if (key.in >= 0 && !all.in && ctr_elements_ask(info, key.in, arguments + 1)) {
+            use_as(info, plan, &arguments, key.in, all.equal, 'I');
+            all.in = true;
+        } else {
+            use(info, plan, &arguments, key.lower, all.equal);
+            use(info, plan, &arguments, key.upper, all.equal);
+            all.ends = (key.lower >= 0) + (key.upper >= 0);
             break;
         }
-        use(info, plan, &arguments, key.equal, equal);
     }
-    return equal;
+    return all;
 }
 
 /* Guesses: each equality leaves one row in a hundred, each end of a range one in four. */
-static void estimate(sqlite3_index_info *info, int equal, int ends, bool whole)
+static void estimate(sqlite3_index_info *info, used all, bool whole)
 {
-    double rows = ROWS_ALL;
-    for (int i = 0; i < equal; i++) rows /= 100;
-    for (int i = 0; i < ends; i++) rows /= 4;
+    double rows = ROWS_ALL, searches = all.in ? ELEMENTS : 1;
+    for (int i = 0; i < all.equal; i++) rows /= 100;
+    for (int i = 0; i < all.ends; i++) rows /= 4;
     if (rows < 2) rows = 2;
-    info->estimatedRows = whole ? 1 : (sqlite3_int64)rows;
-    info->estimatedCost = whole ? COST_UNIQUE : rows * (equal + ends ? 2 : 1) + COST_UNIQUE;
+    bool narrowed = all.equal + all.ends > 0;
+    info->estimatedRows = (sqlite3_int64)(searches * (whole ? 1 : rows));
+    info->estimatedCost =
+        searches * (whole ? COST_UNIQUE : rows * (narrowed ? 2 : 1) + COST_UNIQUE);
 }
 
 int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const ctr_table *table = (ctr_table *)base;
     sqlite3_str *plan = sqlite3_str_new(NULL), *order = sqlite3_str_new(NULL);
-    int ends = 0, equal = use_constraints(table, info, plan, &ends);
-    bool whole = equal == table->shape.n_keys;
-    bool unique = whole && (is_update(info) || all_numeric(table));
-    estimate(info, equal, ends, whole);
+    used all = use_constraints(table, info, plan);
+    bool whole = all.equal == table->shape.n_keys;
+    bool unique = whole && !all.in && (is_update(info) || all_numeric(table));
+    estimate(info, all, whole);
     if (unique) info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
     info->idxNum = unique ? CTR_PLAN_UNIQUE : 0;
 
-    info->orderByConsumed = info->nOrderBy > 0 && plan_order(table, info, equal, order);
+    info->orderByConsumed =
+        info->nOrderBy > 0 && !all.in && plan_order(table, info, all.equal, order);
     bool lost = sqlite3_str_errcode(order) != SQLITE_OK;
     char *columns = sqlite3_str_finish(order);
     sqlite3_str_appendf(plan, ".%s", info->orderByConsumed && columns ? columns : "");

@@ -12,6 +12,9 @@
  * One row. An UPDATE by the whole key closes its cursor before it writes; the row that the cursor
  * has read is handed over to it, so that it need not be looked for again.
  *
+ * IN. Where an IN comes all at once (elements.h), there is a scan for each of its elements, one
+ * behind the other.
+ *
  * Replicas. Over a cluster the rows are those of a reading (sync/reading.h), with merged cells.
  *
  * Markers. UPDATE ... SET hits = 5 has no meaning, SET hits = hits + 5 has. To xUpdate both are a
@@ -23,6 +26,7 @@
 
 #include "store/deferred.h"
 #include "surface/args.h"
+#include "surface/elements.h"
 #include "surface/table.h"
 #include "sync/reading.h"
 #include "sync/repair.h"
@@ -38,9 +42,11 @@ typedef struct seen_counter {
 
 typedef struct scan_cursor {
     sqlite3_vtab_cursor base;
-    ctr_reading reading;  /* of a cluster */
-    ctr_stream stream;    /* of one file */
-    sqlite3_value **rest; /* owned copies of all arguments if a second scan follows, else NULL */
+    ctr_reading reading;   /* of a cluster */
+    ctr_stream stream;     /* of one file */
+    ctr_elements elements; /* of an IN, if the plan has one */
+    bool started;          /* has the reading or the stream been, for this filter? */
+    sqlite3_value **rest;  /* owned copies of all arguments if a second scan follows, else NULL */
     int n_rest;
     char *rest_plan;   /* its plan; owned */
     bool eof, unique;  /* unique: there is one row at most */
@@ -106,6 +112,7 @@ int ctr_scan_close(sqlite3_vtab_cursor *base)
     hand_over(cursor);
     ctr_stream_close(&cursor->stream);
     forget_rest(cursor);
+    ctr_elements_close(&cursor->elements);
     sqlite3_free(cursor);
     return SQLITE_OK;
 }
@@ -148,20 +155,31 @@ static void start_reading(scan_cursor *cursor, bool unique, const char *plan, in
     ctr_reading_start(&cursor->reading, plan, argc, argv, unique, problem);
 }
 
+static void start_scan(scan_cursor *cursor, const char *plan, int argc, sqlite3_value **argv,
+                       ctr_problem *problem)
+{
+    cursor->started = true;
+    if (table_of(cursor)->cluster)
+        start_reading(cursor, cursor->unique, plan, argc, argv, problem);
+    else if (ctr_deferred_settle_others(table_of(cursor)->rows, problem) == SQLITE_OK)
+        start_stream(cursor, cursor->unique, plan, argc, argv, problem);
+}
+
 int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc,
                     sqlite3_value **argv)
 {
     scan_cursor *cursor = (scan_cursor *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
-    bool unique = number & CTR_PLAN_UNIQUE;
-    cursor->unique = unique;
-    table_of(cursor)->visited = -1; /* a row is handed over within its statement alone */
+    cursor->unique = number & CTR_PLAN_UNIQUE;
+    cursor->started = false;
+    ctr_elements_close(&cursor->elements); /* the sides of an OR share a cursor */
+    table_of(cursor)->visited = -1;        /* a row is handed over within its statement alone */
     ctr_timing *timing = &ctr_guard_stats(table_of(cursor)->joined.guard)->read;
     int64_t begun = ctr_stats_begin(timing);
-    if (table_of(cursor)->cluster)
-        start_reading(cursor, unique, plan, argc, argv, &problem);
-    else if (ctr_deferred_settle_others(table_of(cursor)->rows, &problem) == SQLITE_OK)
-        start_stream(cursor, unique, plan, argc, argv, &problem);
+    if (ctr_elements_in_plan(plan))
+        ctr_elements_open(&cursor->elements, &table_of(cursor)->shape, plan, argc, argv, &problem);
+    else
+        start_scan(cursor, plan, argc, argv, &problem);
     if (problem.rc != SQLITE_OK) return ctr_table_fail(table_of(cursor), &problem);
     int rc = ctr_scan_next(base);
     ctr_stats_end(timing, begun);
@@ -221,12 +239,24 @@ static bool step_stream(scan_cursor *cursor, ctr_problem *problem)
     return ctr_stream_step(stream, problem);
 }
 
-static bool step(scan_cursor *cursor, ctr_problem *problem)
+/* The next row of the scan at hand. */
+static bool step_scan(scan_cursor *cursor, ctr_problem *problem)
 {
-    cursor->row++;
-    cursor->span++;
     return table_of(cursor)->cluster ? ctr_reading_step(&cursor->reading, problem)
                                      : step_stream(cursor, problem);
+}
+
+static bool step(scan_cursor *cursor, ctr_problem *problem)
+{
+    ctr_elements *elements = &cursor->elements;
+    cursor->row++;
+    cursor->span++;
+    bool row = cursor->started && step_scan(cursor, problem);
+    while (!row && problem->rc == SQLITE_OK && ctr_elements_next(elements)) {
+        start_scan(cursor, elements->plan, elements->argc, elements->args, problem);
+        row = problem->rc == SQLITE_OK && step_scan(cursor, problem);
+    }
+    return row;
 }
 
 int ctr_scan_next(sqlite3_vtab_cursor *base)

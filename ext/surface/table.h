@@ -5,6 +5,7 @@
  *     options.c    the clauses of USING counter_cluster(...)
  *     declare.c    the clauses of USING counter(...): to a shape, or to a sentence that refuses
  *     plan.c       which constraints and orders the key can serve
+ *     elements.c   the elements of an IN, and one search for each
  *     scan.c       cursors: rows, values, and the markers that tell whether a counter was read
  *     write.c      INSERT, UPDATE and DELETE: what they add
  *     request.c    requests that count once, however often they come
@@ -113,7 +114,7 @@ int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *co
 char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *problem);
 char *ctr_declare_vtab(const ctr_shape *shape, const char *table);
 
-/* plan.c: the plan is a text, see store/stream.h. */
+/* plan.c: the plan is a text, see store/stream.h, and elements.h for an IN. */
 enum { CTR_PLAN_UNIQUE = 1 };
 int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 

@@ -164,6 +164,8 @@ SELECT path, hour, hits, bytes FROM page_views ORDER BY path, hour
 SELECT * FROM page_views ORDER BY path DESC, hour DESC
 SELECT * FROM page_views WHERE path = '/' ORDER BY hour DESC LIMIT 2
 SELECT * FROM page_views WHERE path IN ('/', '/a', 'nothing') AND hour > 12 ORDER BY path, hour
+SELECT * FROM page_views WHERE path IN (SELECT 12 UNION SELECT '/a') AND hour IN (12, 13) ORDER BY path, hour
+SELECT path, hits FROM page_views WHERE hour = 12 AND path IN ('/', '/a', NULL) ORDER BY path DESC
 SELECT * FROM page_views WHERE path > '/' AND path <= '/b' ORDER BY path, hour
 SELECT * FROM page_views WHERE path = '/' AND hour = '12'
 SELECT * FROM page_views WHERE path = '/' AND hour = 12.0

@@ -96,6 +96,45 @@ SELECT schema, rows, different FROM counter_cluster_status('c');
 --= east|4|1
 --= west|4|2
 
+-- # an-in-means-what-it-means-on-one-file
+--@ since 3.38
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(a TEXT, b TEXT, n COUNTER, PRIMARY KEY(a, b));
+CREATE VIRTUAL TABLE east.v USING counter(a TEXT, b TEXT, n COUNTER, PRIMARY KEY(a, b));
+INSERT INTO main.v VALUES('1', 'x', 1), ('01', 'x', 2), ('z', 'y', 4);
+INSERT INTO east.v VALUES('1', 'x', 10), ('z', '1', 20), ('z', '01', 40);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read=ALL, read_repair=blocking);
+CREATE TABLE i(x INTEGER, t TEXT);
+INSERT INTO i VALUES(1, 'z'), (NULL, NULL), (1, '1'), (3, 'nosuch');
+SELECT a, b, n FROM c WHERE a IN (SELECT t FROM i WHERE x <> 1);
+SELECT count(*) FROM east.v;
+--= 3
+SELECT a, b, n FROM c WHERE a IN (SELECT t FROM i) AND b = 'x';
+--= 1|x|11
+SELECT sum(n) FROM c WHERE a IN (SELECT x FROM i);
+--= 13
+SELECT a, b, n FROM c WHERE a IN (SELECT t FROM i) ORDER BY a DESC, b;
+--= z|01|40
+--= z|1|20
+--= z|y|4
+--= 1|x|11
+SELECT a, b, n FROM c WHERE a = 'z' AND b IN (SELECT x FROM i) ORDER BY b;
+--= z|01|40
+--= z|1|20
+SELECT a, (SELECT sum(n) FROM c WHERE a IN (k.a, 'nosuch', NULL)) FROM (SELECT DISTINCT a FROM main.v) AS k ORDER BY a;
+--= 01|2
+--= 1|11
+--= z|64
+UPDATE c SET n = n + 100 WHERE a IN (SELECT x FROM i) AND b IN (SELECT 'x' UNION SELECT 'y');
+DELETE FROM c WHERE a IN ('z', 'z', 'nosuch') AND b IN (SELECT x FROM i);
+SELECT 'main', * FROM main.v UNION ALL SELECT 'east', * FROM east.v ORDER BY 1, 2, 3;
+--= east|01|x|102
+--= east|1|x|111
+--= east|z|y|4
+--= main|01|x|102
+--= main|1|x|111
+--= main|z|y|4
+
 -- # what-is-not-committed-is-given-to-no-other-replica
 ATTACH 'east.db' AS east;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
