@@ -5,7 +5,7 @@
 -- witnessed: its attribute has been seen. alone: the id was taken because of the fingerprint alone.
 -- trust: the fingerprint means nothing here. refuses: why a named file, or one without a steady
 -- fingerprint, does not count. twist: another number each time the lineage changes without a new
--- id. sequence: what rows that change are stamped with; risen: when it rose; stamped: how many rows
+-- id, and for each file that waits for a name. sequence: what rows that change are stamped with; risen: when it rose; stamped: how many rows
 -- were given it, as of the last write here. floors: another random number whenever a floor of any
 -- table rises; 0: none has. epoch, turn, names, holder: see replacement.sql.
 
@@ -89,9 +89,6 @@ SELECT id, name, since, why, alone, ?1 FROM "{schema}".counter_replica;
 
 -- name: IDENTITY_EPOCH
 UPDATE "{schema}".counter_replica SET epoch = ?1, turn = ?2 WHERE one = 1;
-
--- name: IDENTITY_TWIST
-UPDATE "{schema}".counter_replica SET twist = ?1 WHERE one = 1;
 
 -- name: IDENTITY_NAMES
 UPDATE "{schema}".counter_replica SET names = ?1 WHERE one = 1;

@@ -265,37 +265,6 @@ static bool has_kind(sqlite3 *db, const ctr_column *column, sqlite3_value *value
     }
 }
 
-/* BINARY compares bytes, and puts texts in UTF-16 into another order than the same texts in UTF-8:
- * another file would remove other rows. NOCASE and RTRIM make UTF-8 of both. */
-static bool has_other_order(const ctr_floors *floors, const ctr_column *column,
-                            sqlite3_value *value, ctr_problem *problem)
-{
-    int type = value ? sqlite3_value_type(value) : SQLITE_NULL;
-    bool is_text = type == SQLITE_TEXT || (column->affinity == CTR_AFFINITY_TEXT &&
-                                           (type == SQLITE_INTEGER || type == SQLITE_FLOAT));
-    if (!is_text || sqlite3_stricmp(column->collation, "BINARY") != 0) return false;
-    ctr_run run = ctr_run_on(floors->db, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_FLOORS_ENCODING);
-    const char *encoding = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
-    bool other = encoding && sqlite3_stricmp(encoding, "UTF-8") != 0;
-    sqlite3_finalize(row);
-    return other;
-}
-
-static int check_order(const ctr_floors *floors, sqlite3_value **values, ctr_problem *problem)
-{
-    const ctr_shape *shape = floors->shape;
-    for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
-        const ctr_column *column = &shape->columns[shape->keys[i]];
-        if (has_other_order(floors, column, values[i], problem))
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "a floor of texts, as of column %s, means other rows in this file, "
-                            "which is in UTF-16, than in files in UTF-8",
-                            column->name);
-    }
-    return problem->rc;
-}
-
 static int check_kinds(const ctr_floors *floors, sqlite3_value **values, ctr_problem *problem)
 {
     const ctr_shape *shape = floors->shape;
@@ -312,12 +281,48 @@ static int check_kinds(const ctr_floors *floors, sqlite3_value **values, ctr_pro
     return problem->rc;
 }
 
+/* BINARY compares bytes, and puts texts in UTF-16 into another order than the same texts in UTF-8:
+ * another file would remove other rows. NOCASE and RTRIM make UTF-8 of both. */
+static bool has_other_order(const ctr_floors *floors, const ctr_column *column,
+                            sqlite3_value *value, ctr_problem *problem)
+{
+    bool is_text =
+        column->affinity == CTR_AFFINITY_TEXT || (column->affinity == CTR_AFFINITY_BLOB && value &&
+                                                  sqlite3_value_type(value) == SQLITE_TEXT);
+    if (!is_floor(value) || !is_text || sqlite3_stricmp(column->collation, "BINARY") != 0)
+        return false;
+    ctr_run run = ctr_run_on(floors->db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_FLOORS_ENCODING);
+    const char *encoding = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
+    bool other = encoding && sqlite3_stricmp(encoding, "UTF-8") != 0;
+    sqlite3_finalize(row);
+    return other;
+}
+
+static int check_order(const ctr_floors *floors, sqlite3_value **values, ctr_problem *problem)
+{
+    const ctr_shape *shape = floors->shape;
+    for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
+        const ctr_column *column = &shape->columns[shape->keys[i]];
+        if (!has_other_order(floors, column, values[i], problem)) continue;
+        char *shown = ctr_describe_key(&values[i], 1);
+        if (!shown) ctr_problem_nomem(problem);
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a floor of column %s must not be a text, as %s, in a file in UTF-16: "
+                        "files in UTF-8 have texts in another order",
+                        column->name, shown ? shown : "");
+        sqlite3_free(shown);
+    }
+    return problem->rc;
+}
+
 int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem *problem)
 {
     bool has_row = false;
     int64_t size[2] = {0, 0};
-    if (check_kinds(floors, values, problem) || check_order(floors, values, problem)) return 0;
+    if (check_kinds(floors, values, problem)) return 0;
     if (!rises(floors, values, &has_row, problem) || problem->rc != SQLITE_OK) return 0;
+    if (check_order(floors, values, problem)) return 0;
     unsigned transaction = ctr_guard_transaction(ctr_guard_of(floors->post));
     count_below(floors, values, size, problem);
     if (ctr_succession_floors_rose(floors->post, problem)) return 0;

@@ -34,8 +34,9 @@ void ctr_floors_release(ctr_floors *floors);
 bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *problem);
 
 /* Raises floors where `values`, in key order, are higher, and removes the rows below. NULL values
- * raise nothing, and those of a kind that the column does not have are refused: a text is above all
- * numbers, and would remove them all. Returns how many rows it has removed.
+ * raise nothing. Refused are those of a kind that the column does not have: a text is above all
+ * numbers, and would remove them all; and texts under BINARY in a file in UTF-16. Returns how many
+ * rows it has removed.
  *
  * First the identity is told, which does no harm if it stays alone; then the floors are written,
  * and if the rows cannot be removed after that, the transaction is spoiled. */

@@ -196,7 +196,7 @@ bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem)
 void ctr_guard_tell(ctr_guard *guard, int change)
 {
     guard->told += change;
-    if (guard->told < 0) guard->told = 0;
+    if (guard->told < 0) guard->told = 0; /* the first that is told of the end has cleared it */
 }
 
 bool ctr_guard_is_told(const ctr_guard *guard)
@@ -268,6 +268,7 @@ void ctr_guard_rollback(ctr_guard *guard)
     for (ctr_post *post = guard->posts; post; post = post->next) {
         ctr_guard_forget(post);
         post->counted = false;
+        post->taken_from = NULL;
         ctr_deferred_discard(post);
         ctr_news_end(post);
     }

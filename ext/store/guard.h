@@ -9,10 +9,10 @@
  *           rollback, rollback to, commit: nothing is remembered <--------'
  *
  * So that nothing is remembered, a virtual table that has joined the transaction passes on what
- * SQLite tells it; each counter table does, and counter_changes, and for counter_inc on ordinary
- * tables the internal table counter_witness. The witness in the row is renewed within the
- * transaction; its attribute is written after the commit, so a file may be ahead of its attribute,
- * never behind.
+ * SQLite tells it; each counter table does, and counter_changes; and the internal table
+ * counter_witness, for counter_inc on ordinary tables and where a table comes or goes within the
+ * transaction. The witness in the row is renewed within the transaction; its attribute is
+ * written after the commit, so a file may be ahead of its attribute, never behind.
  *
  * The identity also has the number that rows are stamped with (core/sequence.h), read and raised in
  * the transaction that writes them.

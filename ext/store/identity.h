@@ -44,7 +44,8 @@ typedef struct ctr_identity {
     ctr_lineage lineage;
     int64_t renewed, renewal;          /* milliseconds: when, and how long that lasts */
     char refuses[CTR_REFUSAL_MAX + 1]; /* why it does not count; "" if it does */
-    int64_t twist; /* drawn anew where the lineage changes and the id does not */
+    int64_t
+        twist; /* drawn anew where the lineage changes and the id does not, or two may share it */
     ctr_sequence sequence;
     int64_t floors; /* drawn anew whenever a floor rises; 0: there is none in the file */
 

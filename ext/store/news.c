@@ -64,7 +64,7 @@ ctr_news *ctr_news_of(ctr_post *post, const char *table)
     return news;
 }
 
-bool ctr_news_waits(const ctr_post *post, const char *table)
+bool ctr_news_has_changes(const ctr_post *post, const char *table)
 {
     for (const ctr_news *news = post->news; news; news = news->next)
         if (news->first != 0 && sqlite3_stricmp(news->table, table) == 0) return true;

@@ -31,7 +31,7 @@ void ctr_news_add(ctr_news *news, int64_t number, int64_t rowid);
 int ctr_news_flush(ctr_post *post, ctr_problem *problem);
 
 /* Has the transaction at hand changed rows of the table? */
-bool ctr_news_waits(const ctr_post *post, const char *table);
+bool ctr_news_has_changes(const ctr_post *post, const char *table);
 
 /* The transaction has ended; it has been rolled back to a savepoint. */
 void ctr_news_end(ctr_post *post);

@@ -27,7 +27,8 @@ struct ctr_post {
 
     /* True for this transaction alone. */
     bool checked, renewed;
-    bool counted; /* perhaps; a rollback to a savepoint does not clear it */
+    bool counted; /* perhaps; a rollback to a savepoint does not clear it, nor the next */
+    const ctr_post *taken_from; /* the file has what that one has counted; mostly NULL */
     ctr_identity identity;
     ctr_fingerprint seen;
     ctr_attribute attribute;

@@ -154,10 +154,9 @@ static void take_over_name(ctr_post *post, const uint8_t holder[CTR_ID_SIZE], ct
     ctr_identity_retire(&run, now);
     memcpy(identity->id, holder, CTR_ID_SIZE);
     identity->turn = CTR_TURN_NONE;
+    identity->twist = ctr_succession_random(); /* marks of the feed that were left for the holder */
     ctr_sequence_rise(&identity->sequence, now);
     ctr_identity_write(&run, identity, CTR_WHY_PROMOTED, false, now);
-    identity->twist = ctr_succession_random(); /* marks of the feed that were left for the holder */
-    store_number(&run, CTR_SQL_IDENTITY_TWIST, identity->twist);
     post->checked = false;
     post->after = CTR_AFTER_READ;
 }

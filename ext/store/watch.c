@@ -225,6 +225,21 @@ bool ctr_watch_has_counted(const ctr_post *post)
     return post->counted;
 }
 
+void ctr_watch_note_taken(ctr_post *post, const ctr_post *giver)
+{
+    if (giver->counted) post->taken_from = giver;
+}
+
+const char *ctr_watch_taken_from(const ctr_post *post)
+{
+    return post->taken_from ? post->taken_from->schema : NULL;
+}
+
+bool ctr_watch_is_pending(const ctr_post *post)
+{
+    return post->counted || post->taken_from;
+}
+
 const uint8_t *ctr_watch_checked(const ctr_post *post)
 {
     bool counts = post->checked && post->renewed && !*post->identity.refuses &&

@@ -27,6 +27,14 @@ bool ctr_watch_may_count(ctr_post *post, ctr_problem *problem);
 /* Has the file counted under its id in this transaction, as far as is known? */
 bool ctr_watch_has_counted(const ctr_post *post);
 
+/* The file takes what `giver` has counted in this transaction, if it has; a file takes of one such
+ * at most. Its schema; NULL: it has taken nothing of that kind. */
+void ctr_watch_note_taken(ctr_post *post, const ctr_post *giver);
+const char *ctr_watch_taken_from(const ctr_post *post);
+
+/* Has the file counts that are not committed, its own or others'? */
+bool ctr_watch_is_pending(const ctr_post *post);
+
 /* The identity, checked in this transaction, before a merge into the file, which is allowed where
  * counting is refused. Lent like the id. */
 const ctr_identity *ctr_watch_merge(ctr_post *post, ctr_problem *problem);

@@ -171,25 +171,15 @@ static void add_and_read(sqlite3_context *ctx, const target *to, const char *col
 }
 
 /* Both or none, also where the sum cannot be read. A statement that writes has no room for a
- * savepoint. By itself it takes back everything if it fails; within a transaction, where it writes
- * one row, SQLite takes back nothing, for it does not know that there is more than that row. */
+ * savepoint, and may fail without taking back what it does not know of: within a transaction if it
+ * writes one row, by OR FAIL, and while another statement writes. */
 static void add(sqlite3_context *ctx, const target *to, const char *column, sqlite3_value **argv,
                 ctr_problem *problem)
 {
     ctr_session session;
-    ctr_problem refused = {SQLITE_OK, NULL};
-    bool alone = sqlite3_get_autocommit(to->db);
-    ctr_session_begin(&session, to->db, NULL, &refused);
-    if (refused.rc == SQLITE_ERROR && !alone)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "within a transaction it cannot be part of a statement that writes, which "
-                        "would not take it back if it failed: SELECT it before");
-    else if (refused.rc == SQLITE_OK || refused.rc == SQLITE_ERROR)
+    if (ctr_session_begin(&session, to->db, NULL, problem) == SQLITE_OK)
         add_and_read(ctx, to, column, argv, problem);
-    else
-        ctr_problem_set(problem, refused.rc, "%s", ctr_problem_text(&refused));
-    ctr_session_end(&session, session.open ? problem : &refused);
-    ctr_problem_close(&refused);
+    ctr_session_end(&session, problem);
 }
 
 /* ---- the function ---------------------------------------------------------------------------- */

@@ -1,7 +1,8 @@
 /* surface/internal.c - two tables of the connection that are always empty and that nobody asks for.
  *
- *     counter_witness    joins transactions, so that the guard is told how they end; counter tables
- *                        do that by themselves, counter_inc on ordinary tables needs this one
+ *     counter_witness    joins transactions, so that the guard is told how they go; counter tables
+ *                        do that by themselves, counter_inc on ordinary tables needs this one, and
+ *                        so does a table that is created or dropped on the way
  *     counter_guard      keeps the guard's prepared statements until the connection closes; it must
  *                        not be named in one, which would hold it for ever, so there are two
  */

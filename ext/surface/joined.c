@@ -42,8 +42,10 @@ int ctr_joined_rollback(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
+/* From the first savepoint on a table is told of older ones, too. */
 int ctr_joined_savepoint(sqlite3_vtab *base, int level)
 {
+    set_told((ctr_joined *)base, true);
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_guard_savepoint(guard_of(base), level, &problem);
     return ctr_arg_table_problem(base, "SAVEPOINT", &problem);
@@ -74,7 +76,7 @@ int ctr_joined_be_told(ctr_joined *joined, ctr_problem *problem)
     if (!ctr_guard_join(joined->guard, problem))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "a table in main has the name counter_witness, which is reserved");
-    ctr_problem_where(problem, "to count in a table that the transaction has created, the lock of "
-                               "main is needed until the COMMIT");
+    ctr_problem_where(problem, "to count in a table that the transaction has created, without a "
+                               "SAVEPOINT between, the lock of main is needed until the COMMIT");
     return problem->rc;
 }

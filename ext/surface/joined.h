@@ -23,8 +23,9 @@ int ctr_joined_release(sqlite3_vtab *base, int level);
 int ctr_joined_rollback_to(sqlite3_vtab *base, int level);
 
 /* Before a row is written. A table that was created within the transaction is told of its end, and
- * not of savepoints that were there before: SQLite counts it among those that have joined, without
- * xBegin. Unless another one is told, counter_witness joins, for which main is locked. */
+ * not of savepoints that were there before, unless another has begun since: SQLite counts it among
+ * those that have joined, without xBegin. Unless another table is told, counter_witness joins, for
+ * which main is locked. */
 int ctr_joined_be_told(ctr_joined *joined, ctr_problem *problem);
 
 /* The table is dropped, and will not be told any more. */

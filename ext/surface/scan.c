@@ -45,7 +45,7 @@ typedef struct scan_cursor {
     ctr_reading reading;   /* of a cluster */
     ctr_stream stream;     /* of one file */
     ctr_elements elements; /* of an IN, if the plan has one */
-    bool started;          /* has the reading or the stream been, for this filter? */
+    bool started;          /* has a scan begun since xFilter? */
     sqlite3_value **rest;  /* owned copies of all arguments if a second scan follows, else NULL */
     int n_rest;
     char *rest_plan;   /* its plan; owned */

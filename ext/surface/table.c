@@ -212,7 +212,8 @@ static void leave_transaction(ctr_table *table, ctr_problem *problem)
 {
     if (sqlite3_stricmp(table->schema, "main") == 0) ctr_guard_join(table->joined.guard, problem);
     ctr_joined_leave(&table->joined);
-    if (ctr_news_waits(table->post, table->name)) ctr_joined_be_told(&table->joined, problem);
+    if (ctr_news_has_changes(table->post, table->name)) ctr_joined_be_told(&table->joined, problem);
+    if (problem->rc != SQLITE_OK) ctr_joined_begin(&table->joined.base); /* it is not dropped */
 }
 
 static int table_destroy(sqlite3_vtab *base)

@@ -88,28 +88,35 @@ static bool is_one_of(const char *mode, const char *const *modes)
     return *modes != NULL;
 }
 
+static bool is_of_a_file(sqlite3 *db, const char *schema)
+{
+    const char *path = sqlite3_db_filename(db, schema);
+    return path && *path;
+}
+
 ctr_commit ctr_durable_commit(sqlite3 *db, const char *schema, ctr_problem *problem)
 {
-    static const char *const JOURNALS[] = {"delete", "truncate", "persist", NULL};
+    static const char *const EARLY[] = {"wal", "off", NULL};
     char mode[MODE_SIZE];
-    const char *path = sqlite3_db_filename(db, schema);
-    if (!path || !*path) return CTR_COMMIT_NO_FILE;
+    if (!is_of_a_file(db, schema)) return CTR_COMMIT_LATE;
     read_mode(db, schema, mode, problem);
-    return is_one_of(mode, JOURNALS) ? CTR_COMMIT_LATE : CTR_COMMIT_EARLY;
+    return is_one_of(mode, EARLY) ? CTR_COMMIT_EARLY : CTR_COMMIT_LATE;
 }
 
 bool ctr_durable_has_journal(sqlite3 *db, const char *schema, ctr_problem *problem)
 {
-    return ctr_durable_commit(db, schema, problem) == CTR_COMMIT_LATE &&
-           read_synchronous(db, schema, problem) > SYNC_OFF;
+    static const char *const JOURNALS[] = {"delete", "truncate", "persist", NULL};
+    char mode[MODE_SIZE];
+    if (!is_of_a_file(db, schema)) return false;
+    read_mode(db, schema, mode, problem);
+    return is_one_of(mode, JOURNALS) && read_synchronous(db, schema, problem) > SYNC_OFF;
 }
 
 /* A journal that is deleted comes back unless its folder is synced, which EXTRA alone does. */
 int ctr_durable_check_leader(sqlite3 *db, const char *schema, bool as_one, ctr_problem *problem)
 {
     char mode[MODE_SIZE];
-    const char *path = sqlite3_db_filename(db, schema);
-    if (!path || !*path) return problem->rc;
+    if (!is_of_a_file(db, schema)) return problem->rc;
     read_mode(db, schema, mode, problem);
     bool deletes = strcmp(mode, "delete") == 0, wal = strcmp(mode, "wal") == 0;
     int needed = wal ? SYNC_FULL : as_one ? SYNC_NORMAL : deletes ? SYNC_EXTRA : SYNC_FULL;

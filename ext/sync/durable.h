@@ -13,9 +13,10 @@
  * memory database. */
 int ctr_durable_source(const ctr_source *source, ctr_problem *problem);
 
-/* When a file commits, in a transaction over several: EARLY, under WAL, or without a journal on
- * disk; LATE, with a rollback journal. A database that is no file is nothing of both. */
-typedef enum ctr_commit { CTR_COMMIT_NO_FILE, CTR_COMMIT_EARLY, CTR_COMMIT_LATE } ctr_commit;
+/* When a database commits, in a transaction over several: EARLY, under WAL or without any journal;
+ * LATE, with a rollback journal on disk or in memory, or if it is no file: until all that commit
+ * early have, SQLite can take it back. */
+typedef enum ctr_commit { CTR_COMMIT_EARLY, CTR_COMMIT_LATE } ctr_commit;
 ctr_commit ctr_durable_commit(sqlite3 *db, const char *schema, ctr_problem *problem);
 
 /* Has the schema a rollback journal on disk, which is synced? */

@@ -31,21 +31,18 @@ static int list_attached(ctr_cluster *cluster, ctr_member **order, ctr_problem *
     return n;
 }
 
-/* Files with a journal after the others, if others are files. Of databases that are none nothing
- * is left after a crash, so they may stand anywhere. */
+/* Those that commit late behind the others: one that leads them would be taken back, where another
+ * fails to commit, after they have taken what it counted. */
 static int list_commits(ctr_cluster *cluster, ctr_member **order, ctr_problem *problem)
 {
     ctr_member *attached[CTR_LEVEL_SITES];
     ctr_commit kinds[CTR_LEVEL_SITES];
     int n = list_attached(cluster, attached, problem), at = 0;
-    bool early = false;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         kinds[i] = ctr_durable_commit(cluster->db, attached[i]->schema, problem);
-        early = early || kinds[i] == CTR_COMMIT_EARLY;
-    }
-    for (int late = 0; late <= 1; late++)
+    for (ctr_commit kind = CTR_COMMIT_EARLY; kind <= CTR_COMMIT_LATE; kind++)
         for (int i = 0; i < n; i++)
-            if ((early && kinds[i] == CTR_COMMIT_LATE) == late) order[at++] = attached[i];
+            if (kinds[i] == kind) order[at++] = attached[i];
     return n;
 }
 
@@ -124,18 +121,55 @@ static ctr_member *find_first_that_counts(ctr_cluster *cluster, ctr_problem *pro
     return leader;
 }
 
+/* When a schema commits: a lower number is earlier. */
+static int commit_rank(sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    int rank = 0, at = 0;
+    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
+    for (; ctr_run_row(&run, row); at++) {
+        const char *name = ctr_text_column(row, 1, problem);
+        if (name && sqlite3_stricmp(name, schema) == 0) rank = at;
+    }
+    sqlite3_finalize(row);
+    return rank + at * (int)ctr_durable_commit(db, schema, problem);
+}
+
+static bool commits_before_all(const ctr_cluster *cluster, const char *schema, ctr_problem *problem)
+{
+    bool first = true;
+    int rank = commit_rank(cluster->db, schema, problem);
+    for (int i = 0; i < cluster->n && first; i++) {
+        const ctr_member *member = &cluster->members[i];
+        if (ctr_member_takes_part(member))
+            first = rank <= commit_rank(cluster->db, member->schema, problem);
+    }
+    return first;
+}
+
+static bool has_taken_of_a_later_one(const ctr_cluster *cluster, const ctr_member *member,
+                                     ctr_problem *problem)
+{
+    const char *from = ctr_watch_taken_from(member->merge.rows.post);
+    if (!from || (cluster->leader && sqlite3_stricmp(from, cluster->leader->schema) == 0))
+        return false;
+    return !commits_before_all(cluster, from, problem);
+}
+
 /* What a replica has counted in this transaction without us is in no file yet. Were it given to
- * others, a crash between the commits could make the replica count under the same clocks again. */
+ * others that commit earlier, an end between the commits could make the replica count under the
+ * same clocks again; nor may what it has given be passed on so. */
 static int refuse_pending(const ctr_cluster *cluster, ctr_problem *problem)
 {
     for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
         const ctr_member *member = &cluster->members[i];
-        if (!ctr_member_takes_part(member) || member == cluster->leader) continue;
-        if (ctr_watch_has_counted(member->merge.rows.post))
+        if (!ctr_member_takes_part(member)) continue;
+        bool counted = member != cluster->leader && ctr_watch_has_counted(member->merge.rows.post);
+        if (counted || has_taken_of_a_later_one(cluster, member, problem))
             ctr_problem_set(problem, SQLITE_ERROR,
-                            "%s has counted in this transaction, and only what is committed is "
-                            "given to other replicas: COMMIT first",
-                            member->schema);
+                            "%s has %s in this transaction, and only what is committed is given "
+                            "to other replicas: COMMIT first",
+                            member->schema, counted ? "counted" : "taken counts");
     }
     return problem->rc;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "store/watch.h"
 #include "sync/leader.h"
 
 /* ---- merging --------------------------------------------------------------------------------- */
@@ -132,6 +133,7 @@ static bool write_member(ctr_cluster *cluster, ctr_member *member, ctr_problem *
 {
     for (int c = 0; c < cluster->shape.n_counters; c++)
         ctr_merge_cell(&member->merge, c, &cluster->row.cells[c].cell, problem);
+    ctr_watch_note_taken(member->merge.rows.post, cluster->leader->merge.rows.post);
     bool wrote = ctr_merge_write(&member->merge, problem);
     ctr_conflicts_heed(&member->conflicts, member->merge.rows.post, problem);
     return wrote;

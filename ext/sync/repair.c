@@ -18,7 +18,7 @@ static bool may_give(const repair_job *job, ctr_problem *problem)
 {
     for (int i = 0; i < job->reading.n; i++) {
         ctr_member *member = &job->cluster->members[job->reading.contacts[i]];
-        if (ctr_watch_has_counted(member->merge.rows.post)) return false;
+        if (ctr_watch_is_pending(member->merge.rows.post)) return false;
         ctr_member_make_durable(member, problem);
     }
     return problem->rc == SQLITE_OK;

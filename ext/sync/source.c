@@ -6,6 +6,7 @@
 #include "store/deferred.h"
 #include "store/news.h"
 #include "store/run.h"
+#include "store/watch.h"
 
 /* The VFS through which the host has opened a schema; NULL for the default. */
 static const char *vfs_name(sqlite3 *host, const char *schema)
@@ -144,6 +145,11 @@ int ctr_source_settle(const ctr_source *source, ctr_guard *guard, ctr_problem *p
     if (source->own || problem->rc != SQLITE_OK) return problem->rc;
     ctr_post *post = ctr_guard_post(guard, source->schema);
     if (!post) return ctr_problem_nomem(problem);
+    if (ctr_watch_is_pending(post))
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "%s has counted in this transaction, and only what is committed is "
+                               "given to other files: COMMIT first",
+                               source->schema);
     ctr_deferred_settle(post, problem);
     return ctr_news_flush(post, problem);
 }

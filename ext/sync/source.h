@@ -30,8 +30,9 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
 /* A database file by its path, which must not be that of main. */
 int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem);
 
-/* What this connection has pending is written down where it will be read: a source that is read
- * through the connection at hand. */
+/* Of a source that is read through the connection at hand: what waits is written down where it will
+ * be read. A problem if it has counts that are not committed, for another file that takes them may
+ * commit where this one is taken back. */
 int ctr_source_settle(const ctr_source *source, ctr_guard *guard, ctr_problem *problem);
 
 /* Are two attached schemas one file? */

@@ -246,16 +246,19 @@ def test_pull_push_and_feed_inside_the_transaction_see_every_increment(tmp_path)
     db.close()
 
 
-def test_of_a_memory_database_the_feed_and_a_push_see_what_waits(tmp_path):
+def test_what_waits_in_a_memory_database_is_given_by_the_feed_and_a_push_once_it_is_committed(tmp_path):
     db = table_of(":memory:", rows=1)
     db.execute("ATTACH ? AS peer", (str(tmp_path / "peer.db"),))
     db.execute("BEGIN")
     db.execute("INSERT INTO t VALUES(0, 5)")
-    assert db.execute("SELECT counter_value(cell) FROM counter_changes(0)").fetchall() == [(6,)]
+    for give in ("SELECT * FROM counter_changes(0)", "SELECT * FROM counter_push('peer')"):
+        with pytest.raises(sqlite3.OperationalError, match="main has counted in this transaction"):
+            db.execute(give).fetchall()
     db.execute("INSERT INTO t VALUES(0, 5)")
+    db.execute("COMMIT")
+    assert db.execute("SELECT counter_value(cell) FROM counter_changes(0)").fetchall() == [(11,)]
     db.execute("SELECT * FROM counter_push('peer')").fetchall()
     assert db.execute("SELECT n FROM peer.t").fetchall() == [(11,)]
-    db.execute("COMMIT")
     db.close()
 
 

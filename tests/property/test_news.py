@@ -199,15 +199,21 @@ class Interrupt:
 
 
 def test_a_sweep_that_is_interrupted_loses_no_row():
-    """A feed of a database in memory writes the news of the open transaction, and an interrupt may end it alone."""
-    went_on = 0
+    """A feed of a database in memory writes the news of what the open transaction has taken, and an interrupt may
+    end it alone."""
+    went_on, columns = 0, "table_name, key, column_name, generation, cell, seq, source"
+    peer = connect(":memory:")
+    peer.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+    count(peer, KEYS[300:1000])
+    changes = peer.execute(f"SELECT {columns} FROM counter_changes(0)").fetchall()
+    peer.close()
     for looks in range(1, 60):
         db = connect(":memory:")
         db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
         count(db, KEYS[:700])
         rise(db)
         db.execute("BEGIN")
-        db.executemany("INSERT INTO t VALUES (?, 1)", ((key,) for key in KEYS[300:1000]))
+        db.executemany(f"INSERT INTO counter_changes({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", changes)
         Interrupt(db, looks)
         with pytest.raises(sqlite3.OperationalError, match="interrupted"):
             db.execute("SELECT count(*) FROM counter_changes(1)").fetchall()
@@ -294,7 +300,7 @@ def test_after_a_rollback_to_a_savepoint_only_rows_of_the_transaction_are_looked
     check(db)
 
 
-def test_a_memory_database_gives_what_is_pending(tmp_path):
+def test_a_memory_database_gives_what_is_committed_and_nothing_before(tmp_path):
     db = connect(":memory:")
     db.execute("ATTACH ? AS other", (str(tmp_path / "b.db"),))
     db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
@@ -303,10 +309,14 @@ def test_a_memory_database_gives_what_is_pending(tmp_path):
     rise(db)
     db.execute("BEGIN")
     db.execute("INSERT INTO t VALUES ('b', 1)")
-    assert changed_since(db, number(db)) == {"b"}
+    for give in ("SELECT * FROM counter_changes(0)", "SELECT * FROM counter_push('other')"):
+        with pytest.raises(sqlite3.OperationalError, match="main has counted in this transaction"):
+            db.execute(give).fetchall()
     db.execute("INSERT INTO t VALUES ('c', 1)")
-    assert db.execute("SELECT rows_changed FROM counter_push('other')").fetchall() == [(2,)]
+    since = number(db)
     db.execute("COMMIT")
+    assert changed_since(db, since) == {"b", "c"}
+    assert db.execute("SELECT rows_changed FROM counter_push('other')").fetchall() == [(2,)]
     assert db.execute("SELECT k, n FROM other.t ORDER BY k").fetchall() == [("a", 1), ("b", 1), ("c", 1)]
     check(db)
     db.close()

@@ -679,15 +679,18 @@ PRAGMA encoding = 'UTF-16le';
 CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, l TEXT COLLATE NOCASE, x, n COUNTER, PRIMARY KEY(k, h, l, x));
 INSERT INTO v VALUES('b', 1, 'B', 1, 1), ('c', 9, 'C', 1, 1);
 INSERT INTO v(v, k) VALUES('purge below', 'c');
---! v: a floor of texts, as of column k, means other rows in this file, which is in UTF-16, than in files in UTF-8
+--! v: a floor of column k must not be a text, as ('c'), in a file in UTF-16: files in UTF-8 have texts in another order
 INSERT INTO v(v, k) VALUES('purge below', 6);
---! v: a floor of texts, as of column k, means other rows in this file, which is in UTF-16, than in files in UTF-8
+--! v: a floor of column k must not be a text, as (6), in a file in UTF-16: files in UTF-8 have texts in another order
 INSERT INTO v(v, x) VALUES('purge below', 'c');
---! v: a floor of texts, as of column x, means other rows in this file, which is in UTF-16, than in files in UTF-8
+--! v: a floor of column x must not be a text, as ('c'), in a file in UTF-16: files in UTF-8 have texts in another order
 INSERT INTO v(v, x) VALUES('purge below', 1);
-INSERT INTO v(v, h) VALUES('purge below', 1);
+INSERT INTO v(v, h) VALUES('purge below', '2');
 INSERT INTO v(v, l) VALUES('purge below', 'c');
 SELECT k FROM v;
 --= c
+-- one that is there already, as in a file of an earlier version, is no hindrance
+UPDATE v_floors SET k = 'b';
+INSERT INTO v(v, k) VALUES('purge below', 'b');
 INSERT INTO counter_changes VALUES('v', x'd1030163000000', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
---!~ *v: a floor of texts, as of column k, means other rows in this file, which is in UTF-16, than in files in UTF-8
+--!~ *table v: a floor of column k must not be a text, as ('c'), in a file in UTF-16: files in UTF-8 have texts in another order

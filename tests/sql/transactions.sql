@@ -574,6 +574,7 @@ BEGIN;
 INSERT INTO phone.v VALUES('z', 100);
 DROP TABLE phone.v;
 --! database is locked
+INSERT INTO phone.v VALUES('z', 0);
 SELECT k, n FROM phone.v ORDER BY n;
 --= x|1
 --= y|10
@@ -629,8 +630,25 @@ BEGIN IMMEDIATE;
 BEGIN;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO phone.v VALUES('x', 1);
---! v: to count in a table that the transaction has created, the lock of main is needed until the COMMIT: database is locked
+--! v: to count in a table that the transaction has created, without a SAVEPOINT between, the lock of main is needed until the COMMIT: database is locked
+SAVEPOINT s;
+INSERT INTO phone.v VALUES('x', 1);
+ROLLBACK TO s;
+INSERT INTO phone.v VALUES('y', 1);
 COMMIT;
+SELECT * FROM phone.v;
+--= y|1
+SAVEPOINT s;
+CREATE VIRTUAL TABLE phone.w USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SAVEPOINT t;
+RELEASE t;
+INSERT INTO phone.w VALUES('x', 1);
+INSERT INTO phone.w VALUES('x', 1);
+ROLLBACK TO s;
+COMMIT;
+DELETE FROM phone.v;
+INSERT INTO phone.v(v, k) VALUES('reset', 'y');
+DELETE FROM phone.v;
 INSERT INTO phone.v VALUES('x', 1);
 SELECT * FROM phone.v;
 --= x|1
@@ -668,7 +686,7 @@ CREATE TABLE counter_witness(x);
 BEGIN;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
---! v: to count in a table that the transaction has created, the lock of main is needed until the COMMIT: a table in main has the name counter_witness, which is reserved
+--! v: to count in a table that the transaction has created, without a SAVEPOINT between, the lock of main is needed until the COMMIT: a table in main has the name counter_witness, which is reserved
 COMMIT;
 INSERT INTO v VALUES('x', 1);
 SELECT * FROM v;

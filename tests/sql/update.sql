@@ -197,10 +197,3 @@ INSERT INTO page VALUES('x', -5);
 --! v: column n: counters can only be incremented and decremented: SET n = n + 1; the command 'reset' sets a value
 SELECT n, (SELECT count(*) FROM page) FROM v;
 --= 12|3
-
--- # an-assignment-that-counts-in-its-own-row-adds-to-what-it-has-read
-CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-INSERT INTO v VALUES('a', 5);
-UPDATE v SET n = n + counter_add('v', 'n', 1, 'a') WHERE k = 'a';
-SELECT n FROM v;
---= 12
