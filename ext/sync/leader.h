@@ -2,9 +2,10 @@
  *
  * It is the one that commits first of all that take part. SQLite commits files under WAL one by
  * one, in the order in which they were attached, main first; then those with a rollback journal,
- * one by one or as one, and databases in memory. A leader that commits later would, after a crash in between, use clocks
- * again that others have seen. So who commits before the leader takes no part for the rest of the
- * transaction; and what the leader commits must outlive a power cut.
+ * one by one or as one, and databases in memory. A leader that commits later would, after a crash or
+ * an error in between, use clocks again that others have seen. So who commits before the leader
+ * takes no part for the rest of the transaction; and what the leader commits must outlive a power
+ * cut.
  */
 #ifndef CTR_SYNC_LEADER_H
 #define CTR_SYNC_LEADER_H
