@@ -227,7 +227,8 @@ bool ctr_watch_has_counted(const ctr_post *post)
 
 void ctr_watch_note_taken(ctr_post *post, const ctr_post *giver)
 {
-    if (giver->counted) post->taken_from = giver;
+    const ctr_post *from = giver->counted ? giver : giver->taken_from;
+    if (from && from != post) post->taken_from = from;
 }
 
 const char *ctr_watch_taken_from(const ctr_post *post)

@@ -27,8 +27,8 @@ bool ctr_watch_may_count(ctr_post *post, ctr_problem *problem);
 /* Has the file counted under its id in this transaction, as far as is known? */
 bool ctr_watch_has_counted(const ctr_post *post);
 
-/* The file takes what `giver` has counted in this transaction, if it has; a file takes of one such
- * at most. Its schema; NULL: it has taken nothing of that kind. */
+/* The file takes what `giver` has counted in this transaction, or has taken of one that did, if
+ * there is such; of several the last, which commits last. Its schema; NULL: there is none. */
 void ctr_watch_note_taken(ctr_post *post, const ctr_post *giver);
 const char *ctr_watch_taken_from(const ctr_post *post);
 

@@ -95,6 +95,9 @@ static void make_all_durable(ctr_cluster *cluster, ctr_problem *problem)
 static bool show_in_leader(ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_member *leader = cluster->leader;
+    for (int i = 0; i < cluster->n; i++)
+        if (ctr_member_takes_part(&cluster->members[i]) && &cluster->members[i] != leader)
+            ctr_watch_note_taken(leader->merge.rows.post, cluster->members[i].merge.rows.post);
     for (int c = 0; c < cluster->shape.n_counters && !cluster->row.below; c++)
         ctr_merge_cell(&leader->merge, c, &cluster->row.cells[c].cell, problem);
     ctr_conflicts_heed(&leader->conflicts, leader->merge.rows.post, problem);

@@ -98,6 +98,28 @@ def test_what_is_not_committed_reaches_no_earlier_file_through_a_third(tmp_path,
     db.close()
 
 
+def test_what_is_not_committed_reaches_no_earlier_file_through_a_leader_that_only_took_it(tmp_path):
+    """West counts, x takes it, north leads a write of x that counts nothing, and main would be repaired from north."""
+    for name in ("main", "west", "north", "x"):
+        file_under_wal(tmp_path, name)
+    db = coordinator(tmp_path, tmp_path / "main.db", ["west", "north", "x"])
+    for name, replicas in (("a", "west x"), ("b", "north x"), ("c", "main north")):
+        db.execute(f"CREATE VIRTUAL TABLE temp.{name} USING counter_cluster(t, replicas='{replicas}', read=ALL, "
+                   "read_repair=blocking)")
+        db.execute(f"INSERT INTO {name} VALUES ('a', {int(name == 'a')})")
+    failing = Failing(db, tmp_path, "west")
+    db.execute("BEGIN")
+    db.execute("INSERT INTO a VALUES ('a', 5)")
+    db.execute("UPDATE b SET n = n WHERE k = 'a'")
+    assert db.execute("SELECT * FROM c WHERE k = 'a'").fetchall() == [("a", 6)]
+    with failing:
+        fails(db, "COMMIT")
+    db.execute("INSERT INTO west.t VALUES ('a', 3)")
+    db.execute("SELECT * FROM counter_sync('west')").fetchall()
+    assert value(db, "main") == value(db, "west") == [(4,)]
+    db.close()
+
+
 def test_a_cluster_goes_on_with_what_its_leader_has_counted_and_another_takes_of_it_in_order(tmp_path):
     """The second cluster gives only to files that commit behind the one that counted."""
     for name in ("main", "west", "north"):
