@@ -286,11 +286,11 @@ static int check_kinds(const ctr_floors *floors, sqlite3_value **values, ctr_pro
 static bool has_other_order(const ctr_floors *floors, const ctr_column *column,
                             sqlite3_value *value, ctr_problem *problem)
 {
+    if (!is_floor(value) || sqlite3_stricmp(column->collation, "BINARY") != 0) return false;
     bool is_text =
-        column->affinity == CTR_AFFINITY_TEXT || (column->affinity == CTR_AFFINITY_BLOB && value &&
-                                                  sqlite3_value_type(value) == SQLITE_TEXT);
-    if (!is_floor(value) || !is_text || sqlite3_stricmp(column->collation, "BINARY") != 0)
-        return false;
+        column->affinity == CTR_AFFINITY_TEXT ||
+        (column->affinity == CTR_AFFINITY_BLOB && sqlite3_value_type(value) == SQLITE_TEXT);
+    if (!is_text) return false;
     ctr_run run = ctr_run_on(floors->db, NULL, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_FLOORS_ENCODING);
     const char *encoding = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;

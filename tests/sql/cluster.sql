@@ -883,3 +883,44 @@ SELECT * FROM c;
 COMMIT;
 SELECT * FROM second.v;
 --= a|11
+
+-- # what-one-cluster-has-not-committed-another-gives-to-no-earlier-file
+ATTACH 'east.db' AS east;
+ATTACH 'west.db' AS west;
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT count(*) FROM counter_push('east');
+--= 1
+SELECT count(*) FROM counter_push('west');
+--= 1
+CREATE VIRTUAL TABLE temp.a USING counter_cluster(t, replicas='east west');
+CREATE VIRTUAL TABLE temp.b USING counter_cluster(t, replicas='main west');
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(t, replicas='west east');
+BEGIN;
+INSERT INTO a VALUES('k', 1);
+INSERT INTO b VALUES('k', 1);
+--! b: west has taken counts in this transaction, and only what is committed is given to other replicas: COMMIT first
+INSERT INTO c VALUES('k', 1);
+COMMIT;
+INSERT INTO b VALUES('k', 1);
+SELECT n FROM main.t;
+--= 3
+
+-- # a-database-in-memory-is-a-replica-and-gives-nothing-that-is-not-committed
+PRAGMA synchronous = EXTRA;
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER);
+ATTACH ':memory:' AS m;
+SELECT count(*) FROM counter_push('m');
+--= 1
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(t, replicas='m main');
+INSERT INTO c VALUES('k', 1);
+BEGIN;
+INSERT INTO m.t VALUES('k', 1);
+SELECT * FROM counter_pull('m');
+--! counter_pull: m has counted in this transaction, and only what is committed is given to other files: COMMIT first
+INSERT INTO c VALUES('k', 1);
+--! c: m has counted in this transaction, and only what is committed is given to other replicas: COMMIT first
+COMMIT;
+SELECT rows_changed FROM counter_pull('m');
+--= 1
+SELECT main.t.n, m.t.n FROM main.t, m.t;
+--= 2|2

@@ -388,3 +388,11 @@ CREATE TABLE other(x);
 CREATE INDEX v_cells ON other(x);
 SELECT * FROM v;
 --! v: the stored table v_cells is damaged: it is not an ordinary table but an index
+
+-- # a-row-with-a-later-number-than-its-news-have-is-damage
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+INSERT INTO v(v) VALUES('integrity-check');
+UPDATE v_cells SET _seq = _seq + 1;
+INSERT INTO v(v) VALUES('integrity-check');
+--!~ v: integrity-check: row 1 changed with number * and is not in v_news

@@ -490,3 +490,12 @@ CREATE VIRTUAL TABLE w USING counter(k1 INTEGER, k2 INTEGER, k3 INTEGER, k4 INTE
 INSERT INTO w VALUES('0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '1', 1), ('0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '01', 10);
 SELECT sum(n) FROM w WHERE k33 IN (SELECT x FROM i) AND k1 = '0' AND k2 = '0' AND k3 = '0' AND k4 = '0' AND k5 = '0' AND k6 = '0' AND k7 = '0' AND k8 = '0' AND k9 = '0' AND k10 = '0' AND k11 = '0' AND k12 = '0' AND k13 = '0' AND k14 = '0' AND k15 = '0' AND k16 = '0' AND k17 = '0' AND k18 = '0' AND k19 = '0' AND k20 = '0' AND k21 = '0' AND k22 = '0' AND k23 = '0' AND k24 = '0' AND k25 = '0' AND k26 = '0' AND k27 = '0' AND k28 = '0' AND k29 = '0' AND k30 = '0' AND k31 = '0' AND k32 = '0';
 --= 11
+
+-- # an-in-may-have-many-elements-and-stand-twice
+--@ since 3.38
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1), ('j', 10), ('z', 100);
+SELECT sum(n) FROM v WHERE k IN ('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p', 'q');
+--= 11
+SELECT sum(n) FROM v WHERE k IN ('a', 'j') AND k IN ('j', 'z');
+--= 10

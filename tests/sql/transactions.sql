@@ -691,3 +691,15 @@ COMMIT;
 INSERT INTO v VALUES('x', 1);
 SELECT * FROM v;
 --= x|1
+
+-- # a-table-that-has-counted-nothing-is-dropped-beside-one-that-has
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.w USING counter(k TEXT PRIMARY KEY, n COUNTER);
+BEGIN;
+INSERT INTO phone.v VALUES('x', 1);
+DROP TABLE phone.w;
+COMMIT;
+SELECT * FROM phone.v;
+--= x|1
+INSERT INTO phone.v(v) VALUES('integrity-check');
