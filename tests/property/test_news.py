@@ -226,6 +226,17 @@ def test_a_sweep_that_is_interrupted_loses_no_row():
     assert went_on > 0
 
 
+def test_a_connection_that_takes_only_short_blobs_sweeps_in_short_steps(db):
+    """With half as many ids as rows in a step one row of news would be longer than it takes."""
+    keys = [f"key {i}" for i in range(40000)]
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 20000)
+    for _ in range(3):
+        rise(db)
+        count(db, keys)
+    check(db)
+    assert db.execute("SELECT total(length(ids)) < 600000, max(length(ids)) <= 20000 FROM t_news").fetchall() == [(1, 1)]
+
+
 def test_a_sweep_leaves_the_newest_number_alone_and_begins_again(db):
     """The appended rows all hold: those of the numbers before the newest come to stand in one."""
     count(db, KEYS[:2000])
