@@ -237,6 +237,20 @@ def test_a_connection_that_takes_only_short_blobs_sweeps_in_short_steps(db):
     assert db.execute("SELECT total(length(ids)) < 600000, max(length(ids)) <= 20000 FROM t_news").fetchall() == [(1, 1)]
 
 
+def test_a_row_of_news_that_is_more_than_a_step_is_swept_by_itself(db):
+    """The rows with the highest ids, by which a step is measured, go below a floor."""
+    count(db, [f"key {i:05}" for i in range(20000, 0, -1)])
+    for _ in range(2):
+        rise(db)
+        count(db, [f"key {i:05}" for i in range(1, 20001)])
+    db.execute("INSERT INTO t(t, k) VALUES ('purge below', 'key 19000')")
+    for _ in range(40):
+        rise(db)
+        count(db, [f"key {i:05}" for i in range(19001, 20001)])
+    check(db)
+    assert db.execute("SELECT max(length(ids)) FROM t_news").fetchone()[0] < 8000
+
+
 def test_a_sweep_leaves_the_newest_number_alone_and_begins_again(db):
     """The appended rows all hold: those of the numbers before the newest come to stand in one."""
     count(db, KEYS[:2000])
