@@ -8,7 +8,7 @@
 #   make test     everything that tests/run runs
 #   make test-bounds    scripts and property tests, with room for 1 waiting row, and for 2
 #   make test-matrix    the scripts with several versions of SQLite, see tests/proof.mk
-#   make proof    all long runs, in an hour or more; what they are: tests/TESTING.md
+#   make proof    all long runs, in about an hour; what they are: tests/TESTING.md
 #   make fuzz     libFuzzer over the targets of tests/fuzz/, SECONDS=60 each
 #   make bench    tests/bench/bench.c and its plots; bench-more and bench-peers: more.c, peers.c
 #   make model    all states that DEPTH=5 operations on three files can reach, see tests/proof.mk
