@@ -4,7 +4,7 @@
 -- others have left are void then.
 
 -- name: CATALOG_CREATE
-CREATE TABLE IF NOT EXISTS "{schema}".counter_tables(
+CREATE TABLE IF NOT EXISTS "{schema}"."counter_tables"(
   name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY,
   birth TEXT NOT NULL COLLATE NOCASE UNIQUE,
   token BLOB NOT NULL);

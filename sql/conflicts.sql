@@ -1,7 +1,7 @@
 -- What merges have proved: that a file has forgotten something, or has a twin.
 
 -- name: CONFLICTS_CREATE
-CREATE TABLE IF NOT EXISTS "{schema}".counter_conflicts(
+CREATE TABLE IF NOT EXISTS "{schema}"."counter_conflicts"(
   "when" TEXT NOT NULL,
   "table" TEXT NOT NULL,
   "key" TEXT NOT NULL,

@@ -10,7 +10,7 @@
 -- table rises; 0: none has. epoch, turn, names, holder: see replacement.sql.
 
 -- name: IDENTITY_CREATE
-CREATE TABLE IF NOT EXISTS "{schema}".counter_replica(
+CREATE TABLE IF NOT EXISTS "{schema}"."counter_replica"(
   one INTEGER PRIMARY KEY CHECK (one = 1),
   format INTEGER NOT NULL,
   id BLOB NOT NULL,
@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS "{schema}".counter_replica(
   holder BLOB NOT NULL);
 
 -- name: IDENTITY_CREATE_FORMER
-CREATE TABLE IF NOT EXISTS "{schema}".counter_former(
+CREATE TABLE IF NOT EXISTS "{schema}"."counter_former"(
   id BLOB NOT NULL PRIMARY KEY,
   name TEXT,
   since INTEGER NOT NULL,
@@ -112,7 +112,7 @@ SELECT id, name, 'former', strftime('%Y-%m-%d %H:%M:%f', since / 1000.0, 'unixep
 -- A table of the connection that joins its transactions; a write of nothing makes it do so, and
 -- takes the write lock of main.
 -- name: GUARD_JOIN
-DELETE FROM main.counter_witness WHERE 0;
+DELETE FROM main."{table}" WHERE 0;
 
 -- The modules of the connection; asks nothing of the file, which may not have been opened yet.
 -- name: GUARD_MODULES

@@ -3,7 +3,7 @@
 -- token of the table that took.
 
 -- name: MARKS_CREATE
-CREATE TABLE IF NOT EXISTS "{schema}".counter_peers(
+CREATE TABLE IF NOT EXISTS "{schema}"."counter_peers"(
   id BLOB NOT NULL,
   theirs BLOB NOT NULL,
   mine BLOB NOT NULL,

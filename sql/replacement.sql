@@ -13,7 +13,7 @@
 -- Who holds a name has dealt with all that had a lower epoch of it: those are superseded.
 
 -- name: NAMES_CREATE
-CREATE TABLE IF NOT EXISTS "{schema}".counter_names(
+CREATE TABLE IF NOT EXISTS "{schema}"."counter_names"(
   name TEXT NOT NULL PRIMARY KEY,
   epoch INTEGER NOT NULL);
 
@@ -33,7 +33,7 @@ SELECT max((SELECT coalesce(max(epoch), 0) FROM "{schema}".counter_names WHERE n
            (SELECT coalesce(max(epoch), 0) FROM "{schema}".counter_sources WHERE name = ?1 AND holder <> ?2));
 
 -- name: KNOWN_CREATE
-CREATE TABLE IF NOT EXISTS "{schema}".counter_sources(
+CREATE TABLE IF NOT EXISTS "{schema}"."counter_sources"(
   holder BLOB NOT NULL PRIMARY KEY,
   id BLOB NOT NULL,
   epoch INTEGER NOT NULL DEFAULT 0,

@@ -60,6 +60,10 @@ ALTER TABLE "{schema}"."{table}_cells" RENAME TO "{name}_cells";
 SELECT type, rootpage FROM "{schema}".sqlite_master
  WHERE name = ?1 COLLATE NOCASE AND type <> 'trigger';
 
+-- Prepared for the names of its columns, and never stepped.
+-- name: SCHEMA_DESCRIBE
+SELECT * FROM "{schema}"."{table}_cells";
+
 -- Columns: cid, name, type, notnull, dflt_value, pk, hidden.
 -- name: SCHEMA_COLUMNS
 PRAGMA "{schema}".table_xinfo("{name}");

@@ -161,11 +161,6 @@ size_t ctr_cell_write(uint32_t life, const ctr_shard *shards, size_t n, uint8_t 
     return (size_t)(end - out);
 }
 
-static bool add_overflows(int64_t a, int64_t b)
-{
-    return b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b;
-}
-
 bool ctr_cell_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_shard *shard)
 {
     size_t at = 0;
@@ -181,6 +176,39 @@ static bool begins_at(const ctr_cell *cell, size_t at, const uint8_t id[CTR_ID_S
            memcmp(cell->bytes + at, id, CTR_ID_SIZE) == 0;
 }
 
+/* Adds an exact difference to the shard of `id`; it may be wider than the shard that comes of it. */
+static ctr_status add_to_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE],
+                               const ctr_sum *difference, int64_t least, size_t *last, uint8_t *out,
+                               size_t *size)
+{
+    if (ctr_cell_is_deleted(cell)) return CTR_DELETED;
+
+    /* before: the end of the shards with lower ids; after: where those with higher ids begin. */
+    size_t before = cell->header, at = 0;
+    if (begins_at(cell, *last, id)) before = at = *last;
+    ctr_shard found, mine = {id, least, 0};
+    int order = -1;
+    while (order < 0 && ctr_cell_next(cell, &at, &found)) {
+        order = memcmp(found.id, id, CTR_ID_SIZE);
+        if (order < 0) before = at;
+    }
+    size_t after = before;
+    ctr_sum sum = *difference;
+    if (order == 0) {
+        if (found.clock == INT64_MAX) return CTR_OVERFLOW;
+        if (found.clock >= least) mine.clock = found.clock + 1;
+        ctr_sum_add(&sum, found.value);
+        after = at;
+    }
+    if (ctr_sum_value(&sum, &mine.value) != CTR_OK) return CTR_OVERFLOW;
+    uint8_t *end = cell->size == 0 ? put_header(out, 1) : put_bytes(out, cell->bytes, before);
+    *last = (size_t)(end - out);
+    end = put_shard(end, &mine);
+    if (cell->size > 0) end = put_bytes(end, cell->bytes + after, cell->size - after);
+    *size = (size_t)(end - out);
+    return CTR_OK;
+}
+
 ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
                               int64_t least, uint8_t *out, size_t *size)
 {
@@ -191,30 +219,21 @@ ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE
 ctr_status ctr_cell_increment_again(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
                                     int64_t least, size_t *last, uint8_t *out, size_t *size)
 {
-    if (ctr_cell_is_deleted(cell)) return CTR_DELETED;
+    ctr_sum difference = {0, 0};
+    ctr_sum_add(&difference, n);
+    return add_to_shard(cell, id, &difference, least, last, out, size);
+}
 
-    /* before: the end of the shards with lower ids; after: where those with higher ids begin. */
-    size_t before = cell->header, at = 0;
-    if (begins_at(cell, *last, id)) before = at = *last;
-    ctr_shard found, mine = {id, least, n};
-    int order = -1;
-    while (order < 0 && ctr_cell_next(cell, &at, &found)) {
-        order = memcmp(found.id, id, CTR_ID_SIZE);
-        if (order < 0) before = at;
-    }
-    size_t after = before;
-    if (order == 0) {
-        if (found.clock == INT64_MAX || add_overflows(found.value, n)) return CTR_OVERFLOW;
-        if (found.clock >= least) mine.clock = found.clock + 1;
-        mine.value = found.value + n;
-        after = at;
-    }
-    uint8_t *end = cell->size == 0 ? put_header(out, 1) : put_bytes(out, cell->bytes, before);
-    *last = (size_t)(end - out);
-    end = put_shard(end, &mine);
-    if (cell->size > 0) end = put_bytes(end, cell->bytes + after, cell->size - after);
-    *size = (size_t)(end - out);
-    return CTR_OK;
+ctr_status ctr_cell_assign(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t value,
+                           int64_t least, size_t *last, uint8_t *out, size_t *size)
+{
+    ctr_sum difference = {0, 0};
+    ctr_sum_add(&difference, value);
+    ctr_sum_subtract_cell(&difference, cell);
+    *size = 0;
+    bool same = difference.high == 0 && difference.low == 0;
+    if (same && !ctr_cell_is_deleted(cell)) return CTR_OK;
+    return add_to_shard(cell, id, &difference, least, last, out, size);
 }
 
 ctr_status ctr_cell_delete(const ctr_cell *cell, uint8_t *out, size_t *size)

@@ -304,7 +304,27 @@ static bool check_name(ctr_declaration *d, ctr_span name, const char *table)
     return true;
 }
 
-/* COLLATE and PRIMARY KEY in any order; any other word is a constraint that we do not have. */
+/* 0, with a sign or in parentheses; the scanner stands behind DEFAULT and ends behind the value. */
+static bool parse_default(ctr_declaration *d, scanner *s, const ctr_declared *column)
+{
+    scan(s);
+    const char *value = s->token.text;
+    bool in_parentheses = at_mark(s, '(');
+    if (in_parentheses) scan(s);
+    bool is_zero = s->kind == TOKEN_NUMBER && s->token.text[s->token.size - 1] == '0' &&
+                   strspn(s->token.text, "+-0") >= s->token.size;
+    scan(s);
+    if (in_parentheses) {
+        is_zero = is_zero && at_mark(s, ')');
+        scan(s);
+    }
+    if (is_zero && (s->kind == TOKEN_WORD || s->kind == TOKEN_END)) return true;
+    d->word = (ctr_span){value, strlen(value)};
+    return refuse_clause(d, CTR_REFUSE_DEFAULT, column->name);
+}
+
+/* NOT NULL, COLLATE, PRIMARY KEY and the DEFAULT of a counter in any order; any other word is a
+ * constraint that we do not have. */
 static bool parse_constraints(ctr_declaration *d, scanner *s, ctr_declared *column)
 {
     while (s->kind != TOKEN_END) {
@@ -319,6 +339,12 @@ static bool parse_constraints(ctr_declaration *d, scanner *s, ctr_declared *colu
             if (d->n_keys > 0) return refuse_clause(d, CTR_REFUSE_KEY_TWICE, column->name);
             column->key = d->n_keys++;
             scan(s);
+        } else if (at_word(s, "not")) {
+            scan(s);
+            if (!at_word(s, "null")) return refuse_clause(d, CTR_REFUSE_SYNTAX, column->name);
+            scan(s);
+        } else if (at_word(s, "default") && column->counter) {
+            if (!parse_default(d, s, column)) return false;
         } else if (at_word(s, "ttl")) {
             return refuse_clause(d, CTR_REFUSE_TTL, column->name);
         } else {
@@ -330,7 +356,8 @@ static bool parse_constraints(ctr_declaration *d, scanner *s, ctr_declared *colu
     return true;
 }
 
-static bool parse_column(ctr_declaration *d, const char *clause, const char *table)
+/* `is_counter`: it is one without the word, too. */
+static bool parse_column(ctr_declaration *d, const char *clause, const char *table, bool is_counter)
 {
     scanner s = {.at = clause};
     scan(&s);
@@ -346,6 +373,7 @@ static bool parse_column(ctr_declaration *d, const char *clause, const char *tab
         if (words > 1) return refuse_clause(d, CTR_REFUSE_COUNTER_TYPE, column.name);
         column.counter = true;
     }
+    column.counter |= is_counter && column.type.size == 0;
     if (!parse_constraints(d, &s, &column)) return false;
     if (column.counter && column.key >= 0)
         return refuse_clause(d, CTR_REFUSE_COUNTER_IN_KEY, column.name);
@@ -417,7 +445,7 @@ bool ctr_declaration_parse(ctr_declaration *d, ctr_declared *room, const char *t
         if (s.kind == TOKEN_WORD && span_is_one_of(s.token, TABLE_CONSTRAINTS))
             return refuse_clause(d, CTR_REFUSE_TABLE_CONSTRAINT, whole(clauses[i]));
         key_clause = at_word(&s, "primary");
-        if (key_clause ? !parse_key(d, &s, clauses[i]) : !parse_column(d, clauses[i], table))
+        if (key_clause ? !parse_key(d, &s, clauses[i]) : !parse_column(d, clauses[i], table, false))
             return false;
     }
     return check_columns(d);
@@ -427,12 +455,8 @@ bool ctr_declaration_counter(ctr_declaration *d, ctr_declared *room, const char 
                              const char *clause)
 {
     *d = (ctr_declaration){.columns = room};
-    if (!parse_column(d, clause, table)) return false;
+    if (!parse_column(d, clause, table, true)) return false;
     const ctr_declared *column = &d->columns[0];
-    if (column->key >= 0) return refuse_clause(d, CTR_REFUSE_COUNTER_IN_KEY, column->name);
-    if (column->collation.size > 0)
-        return refuse_clause(d, CTR_REFUSE_COUNTER_COLLATED, column->name);
-    if (!column->counter && column->type.size > 0)
-        return refuse_clause(d, CTR_REFUSE_NOT_A_COUNTER, column->name);
+    if (!column->counter) return refuse_clause(d, CTR_REFUSE_NOT_A_COUNTER, column->name);
     return true;
 }

@@ -1,12 +1,13 @@
 /* core/declaration.h - the clauses of CREATE VIRTUAL TABLE ... USING counter(...).
  *
- *     name type... [COLLATE collation] [PRIMARY KEY]      a key column
- *     name COUNTER                                        a counter
+ *     name type... [COLLATE collation] [NOT NULL] [PRIMARY KEY]      a key column
+ *     name COUNTER [NOT NULL] [DEFAULT 0]                            a counter
  *     PRIMARY KEY (name, ...)                        the last clause, unless a column has it
  *
- * Everything else is refused, as Cassandra and ScyllaDB refuse it: a table of counters holds
- * counters and their key, nothing besides. The parser reads what SQLite hands over (one text a
- * clause, comments and spaces as written), allocates nothing and lends spans of the caller's texts.
+ * NOT NULL and DEFAULT 0 are what holds anyway; tools write them. Everything else is refused, as
+ * Cassandra and ScyllaDB refuse it: a table of counters holds counters and their key, nothing
+ * besides. The parser reads what SQLite hands over (one text a clause, comments and spaces as
+ * written), allocates nothing and lends spans of the caller's texts.
  */
 #ifndef CTR_CORE_DECLARATION_H
 #define CTR_CORE_DECLARATION_H
@@ -39,7 +40,8 @@ typedef enum ctr_refusal {
     CTR_REFUSE_COUNTER_TYPE,     /* culprit: column; COUNTER with other words */
     CTR_REFUSE_COUNTER_COLLATED, /* culprit: column */
     CTR_REFUSE_TYPE,             /* culprit: column; a type that is not plain words */
-    CTR_REFUSE_CONSTRAINT,       /* culprit: column; word: DEFAULT, UNIQUE, ... */
+    CTR_REFUSE_CONSTRAINT,       /* culprit: column; word: UNIQUE, CHECK, ... */
+    CTR_REFUSE_DEFAULT,          /* culprit: column; word: what is not 0 */
     CTR_REFUSE_TABLE_CONSTRAINT, /* culprit: the clause */
     CTR_REFUSE_NAME_RESERVED,    /* culprit: column */
     CTR_REFUSE_NAME_OF_TABLE,    /* culprit: column */
@@ -65,8 +67,8 @@ typedef struct ctr_declaration {
 bool ctr_declaration_parse(ctr_declaration *declaration, ctr_declared *room, const char *table,
                            const char *const *clauses, int n);
 
-/* One clause that adds a counter to a table that is there, "errors" or "errors COUNTER"; room for
- * one column. */
+/* One clause that adds a counter to a table that is there, "errors" or "errors COUNTER", with NOT NULL
+ * or DEFAULT 0; room for one column. */
 bool ctr_declaration_counter(ctr_declaration *declaration, ctr_declared *room, const char *table,
                              const char *clause);
 

@@ -7,26 +7,12 @@
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-bool ctr_columns_clash(const char *table, const char *name)
-{
-    return sqlite3_stricmp(table, name) == 0 ||
-           (*table == '_' && sqlite3_stricmp(table + 1, name) == 0);
-}
-
-static void check_against_table(const char *table, const char *name, ctr_problem *problem)
-{
-    if (ctr_columns_clash(table, name))
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "column %s cannot be added to a table of the name %s: rename the table",
-                        name, table);
-}
-
-/* Of the columns that SQLite sees there are two for each of ours, and two more. A new row is
+/* Of the columns that SQLite sees there is one for each of ours, and two more. A new row is
  * written with a parameter for each of ours, and one more: 999 are all that an SQLite before
  * 3.32 has. */
 static void check_room(const ctr_shape *shape, sqlite3 *db, const char *name, ctr_problem *problem)
 {
-    int most = (sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1) - 2) / 2;
+    int most = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1) - 2;
     int parameters = sqlite3_limit(db, SQLITE_LIMIT_VARIABLE_NUMBER, -1);
     if (most > parameters - 1) most = parameters - 1;
     if (shape->n_columns >= most)
@@ -47,7 +33,10 @@ int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, co
         ctr_problem_set(problem, SQLITE_ERROR,
                         "the counter %s is named %s here: the same name in other letters", name,
                         spelling);
-    check_against_table(table, name, problem);
+    if (sqlite3_stricmp(table, name) == 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "column %s cannot be added to a table of the same name: rename the table",
+                        name);
     if (ctr_shape_counter(shape, name) < 0) check_room(shape, db, name, problem);
     return problem->rc;
 }

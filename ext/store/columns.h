@@ -27,10 +27,6 @@
 int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, const char *name,
                       ctr_problem *problem);
 
-/* Has the counter table a column that a column of this name would be mistaken for: the command
- * column, which is named like the table, or with a table named _x, the marker of x? */
-bool ctr_columns_clash(const char *table, const char *name);
-
 /* Raises a counter to `generation`, which is higher than the one that `shape`, just read from the
  * table, has; it was checked if it is new here. The shape is out of date then, and so are
  * statements on the table. Returns how many cells are gone.

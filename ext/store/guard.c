@@ -10,7 +10,7 @@
 
 /* ---- posts, statements --------------------------------------------------------------------- */
 
-ctr_guard *ctr_guard_open(sqlite3 *db, int (*renew_witness)(void *arg), void *arg)
+ctr_guard *ctr_guard_open(sqlite3 *db, int (*renew_witness)(void *arg, int number), void *arg)
 {
     ctr_guard *guard = sqlite3_malloc64(sizeof *guard);
     if (guard) *guard = (ctr_guard){.db = db, .renew_witness = renew_witness, .arg = arg};
@@ -95,11 +95,17 @@ void ctr_guard_set_joined(ctr_guard *guard, bool joined)
     guard->joined = joined;
 }
 
+/* To prepare a statement is enough, and locks nothing. */
+static void call_keeper(ctr_guard *guard, ctr_run *run)
+{
+    if (!guard->has_keeper) sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_GUARD_KEEP));
+}
+
 void ctr_guard_prepare(ctr_guard *guard, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
     ctr_run run = ctr_run_on(guard->db, NULL, NULL, &trouble);
-    if (!guard->has_keeper) ctr_run_do(&run, CTR_SQL_GUARD_KEEP, NULL);
+    call_keeper(guard, &run);
     if (ctr_problem_rolls_back(trouble.rc)) /* and the schema that is about to change */
         ctr_problem_set(problem, trouble.rc, "%s", ctr_problem_text(&trouble));
     ctr_problem_close(&trouble);
@@ -111,7 +117,7 @@ static sqlite3_stmt *keep(ctr_guard *guard, sqlite3_stmt **slot, const char *sch
     if (problem->rc != SQLITE_OK) return NULL;
     if (*slot) return *slot;
     ctr_run run = ctr_run_on(guard->db, schema, table, problem);
-    if (!guard->has_keeper) ctr_run_do(&run, CTR_SQL_GUARD_KEEP, NULL);
+    call_keeper(guard, &run);
     *slot = ctr_run_prepare(&run, which);
     return *slot;
 }
@@ -132,20 +138,52 @@ void ctr_guard_keep_no_more(ctr_post *post)
     keep_no_more(post->guard);
 }
 
+static bool is_memory_vfs(sqlite3 *db)
+{
+    sqlite3_vfs *vfs = NULL;
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_VFS_POINTER, &vfs);
+    return vfs && strcmp(vfs->zName, "memdb") == 0;
+}
+
 /* sqlite3_deserialize() frees the schema of main, and SQLite does not tell tables that were never
- * created: to prepare a write of one again would crash. So it is made anew whenever the schema may
- * be another one. */
+ * created: to prepare a write of one again would crash. From then on main is a file of the VFS
+ * "memdb"; there each new schema may be that of another file. A new module gets a new name, for
+ * SQLite lets go of the tables of one that is replaced, and with them of all prepared statements,
+ * that which is running among them. */
 static void renew_witness(ctr_guard *guard, ctr_problem *problem)
 {
-    bool had = guard->schema != NULL;
+    bool was_memory = guard->is_memory, had = guard->schema != NULL;
+    guard->is_memory = is_memory_vfs(guard->db);
+    if (!guard->is_memory || problem->rc != SQLITE_OK) return;
     sqlite3_stmt *schema = keep(guard, &guard->schema, "main", NULL, CTR_SQL_GUARD_SCHEMA, problem);
     if (!schema) return;
     ctr_problem_sqlite(problem, guard->db, sqlite3_step(schema));
     sqlite3_reset(schema);
-    if (!had || sqlite3_stmt_status(schema, SQLITE_STMTSTATUS_REPREPARE, 1) == 0) return;
+    bool anew = had && sqlite3_stmt_status(schema, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    if (!guard->join || (was_memory && !anew)) return;
     sqlite3_finalize(guard->join);
     guard->join = NULL;
-    ctr_problem_sqlite(problem, guard->db, guard->renew_witness(guard->arg));
+    ctr_problem_sqlite(problem, guard->db, guard->renew_witness(guard->arg, ++guard->witnesses));
+}
+
+static sqlite3_stmt *prepare_join(ctr_guard *guard, ctr_problem *problem)
+{
+    char name[CTR_WITNESS_NAME_SIZE];
+    if (problem->rc != SQLITE_OK || guard->join) return guard->join;
+    ctr_run run =
+        ctr_run_on(guard->db, "main", ctr_guard_witness_name(guard->witnesses, name), problem);
+    call_keeper(guard, &run);
+    guard->join = ctr_run_prepare(&run, CTR_SQL_GUARD_JOIN);
+    return guard->join;
+}
+
+const char *ctr_guard_witness_name(int number, char name[CTR_WITNESS_NAME_SIZE])
+{
+    if (number == 0)
+        sqlite3_snprintf(CTR_WITNESS_NAME_SIZE, name, "counter_witness");
+    else
+        sqlite3_snprintf(CTR_WITNESS_NAME_SIZE, name, "counter_witness_%d", number);
+    return name;
 }
 
 static bool enter(ctr_guard *guard, ctr_problem *problem)
@@ -178,7 +216,7 @@ int ctr_guard_leave(ctr_post *post, ctr_problem *problem)
 static void join_transaction(ctr_guard *guard, ctr_problem *problem)
 {
     renew_witness(guard, problem);
-    sqlite3_stmt *join = keep(guard, &guard->join, "main", NULL, CTR_SQL_GUARD_JOIN, problem);
+    sqlite3_stmt *join = prepare_join(guard, problem);
     if (join) {
         ctr_problem_sqlite(problem, guard->db, sqlite3_step(join));
         sqlite3_reset(join);

@@ -29,9 +29,12 @@
 typedef struct ctr_guard ctr_guard;
 typedef struct ctr_post ctr_post;
 
-/* `renew_witness`, called with `arg`, registers counter_witness anew. NULL if there is no
- * memory. */
-ctr_guard *ctr_guard_open(sqlite3 *db, int (*renew_witness)(void *arg), void *arg);
+/* `renew_witness`, called with `arg`, registers one more counter_witness, with the name that
+ * ctr_guard_witness_name gives for its number; number 0 is registered by the caller. NULL if there
+ * is no memory. */
+ctr_guard *ctr_guard_open(sqlite3 *db, int (*renew_witness)(void *arg, int number), void *arg);
+enum { CTR_WITNESS_NAME_SIZE = 32 };
+const char *ctr_guard_witness_name(int number, char name[CTR_WITNESS_NAME_SIZE]);
 void ctr_guard_close(ctr_guard *guard);
 
 /* The post of a schema, lent as long as the guard; NULL if there is no memory. */
@@ -90,8 +93,8 @@ void ctr_guard_spoil(ctr_guard *guard, unsigned transaction);
 /* Remembers nothing of a schema for which no table will be told of the transaction's end. */
 void ctr_guard_forget(ctr_post *post);
 
-/* Looks at counter_guard, which reads main, while nobody keeps main locked; a file that counts
- * later needs main no more. Not being able to is no problem, unless SQLite rolls back for it. */
+/* Calls counter_guard into being while nobody keeps main locked; a file that counts later needs
+ * main no more. Not being able to is no problem, unless SQLite rolls back for it. */
 void ctr_guard_prepare(ctr_guard *guard, ctr_problem *problem);
 
 /* For the internal tables: counter_witness is in a transaction, counter_guard is there. */

@@ -50,8 +50,10 @@ struct ctr_guard {
     sqlite3 *db;
     ctr_post *posts;
     sqlite3_stmt *schema, *join;
-    int (*renew_witness)(void *arg);
+    int (*renew_witness)(void *arg, int number);
     void *arg;
+    int witnesses;  /* the number of the last one */
+    bool is_memory; /* main was of the VFS "memdb" when the last transaction was joined */
     bool has_keeper, joined;
     int told;  /* tables that are told how the transaction goes */
     bool busy; /* with an identity; a trigger on it must not come back here */

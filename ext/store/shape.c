@@ -76,6 +76,20 @@ int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem)
     return problem->rc;
 }
 
+int ctr_shape_take_generations(ctr_shape *shape, const ctr_shape *from, ctr_problem *problem)
+{
+    for (int i = 0; i < shape->n_counters; i++) {
+        int found = ctr_shape_counter(from, ctr_shape_counter_name(shape, i));
+        if (found < 0) continue;
+        ctr_column *to = &shape->columns[shape->counters[i]];
+        to->generation = from->columns[from->counters[found]].generation;
+        to->listed = from->columns[from->counters[found]].listed;
+    }
+    for (int i = 0; i < from->n_gone; i++)
+        ctr_shape_add_gone(shape, from->gone[i].name, from->gone[i].generation, problem);
+    return problem->rc;
+}
+
 int ctr_shape_counter(const ctr_shape *shape, const char *name)
 {
     for (int i = 0; i < shape->n_counters; i++)
@@ -392,6 +406,15 @@ static int key_position(const key_columns *keys, int cid)
 /* Columns of ours that are there. */
 enum { HAS_ROWID = 1, HAS_NUMBER = 2 };
 
+static void check_column(ctr_run *run, const char *name, const char *type, int key)
+{
+    if (ctr_declaration_reserves(name)) damaged(run, "a column has the reserved name ", name);
+    if (key < 0 && sqlite3_stricmp(type, "BLOB") != 0)
+        damaged(run, "no BLOB and outside the key is column ", name);
+    if (key >= 0 && !ctr_declaration_is_plain(type))
+        damaged(run, "no plain type has column ", name);
+}
+
 /* One row of SCHEMA_COLUMNS. Returns which column of ours it is, or 0. */
 static int read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys, ctr_shape *shape)
 {
@@ -404,11 +427,7 @@ static int read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys,
         damaged(run, "its row id is not _id but ", name);
     int key = key_position(keys, sqlite3_column_int(row, 0));
     if (*name == '_') return is_rowid ? HAS_ROWID : strcmp(name, "_seq") == 0 ? HAS_NUMBER : 0;
-    if (ctr_declaration_reserves(name)) damaged(run, "a column has the reserved name ", name);
-    if (key < 0 && sqlite3_stricmp(type, "BLOB") != 0)
-        damaged(run, "no BLOB and outside the key is column ", name);
-    if (key >= 0 && !ctr_declaration_is_plain(type))
-        damaged(run, "no plain type has column ", name);
+    check_column(run, name, type, key);
     ctr_shape_add(shape, name, type, key >= 0 ? keys->collations[key] : "", key, run->problem);
     return 0;
 }
@@ -451,6 +470,76 @@ int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char
     ctr_generations_read(shape, &run);
     if (shape->n_counters + shape->n_gone == 0) damaged(&run, "it has no counter", "");
     return problem->rc;
+}
+
+/* ---- without a lock -------------------------------------------------------------------------- */
+
+static int key_in(const ctr_shape *declared, const char *name)
+{
+    for (int i = 0; i < declared->n_keys; i++)
+        if (strcmp(declared->columns[declared->keys[i]].name, name) == 0) return i;
+    return -1;
+}
+
+/* Key columns are NOT NULL, counters are not. */
+static void describe_column(ctr_run *run, const char *stored, const char *name,
+                            const ctr_shape *declared, ctr_shape *shape)
+{
+    const char *type, *collation;
+    int not_null;
+    if (run->problem->rc != SQLITE_OK || *name == '_') return;
+    int rc = sqlite3_table_column_metadata(run->db, run->slots.schema, stored, name, &type,
+                                           &collation, &not_null, NULL, NULL);
+    if (rc == SQLITE_ERROR) damaged(run, "it is not an ordinary table", "");
+    ctr_problem_sqlite(run->problem, run->db, rc);
+    int key = not_null ? key_in(declared, name) : -1;
+    if (not_null && key < 0) damaged(run, "outside the declared key is column ", name);
+    if (run->problem->rc != SQLITE_OK) return;
+    if (!type) type = "";
+    check_column(run, name, type, key);
+    ctr_shape_add(shape, name, type, key >= 0 && collation ? collation : "", key, run->problem);
+}
+
+int ctr_shape_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
+                       const ctr_shape *declared, ctr_problem *problem)
+{
+    *shape = (ctr_shape){0};
+    ctr_problem missing = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(db, schema, table, problem), look = run;
+    char *stored = sqlite3_mprintf("%s_cells", table);
+    if (!stored) ctr_problem_nomem(problem);
+    look.problem = &missing;
+    sqlite3_stmt *columns =
+        problem->rc == SQLITE_OK ? ctr_run_prepare(&look, CTR_SQL_SCHEMA_DESCRIBE) : NULL;
+    if (missing.rc == SQLITE_ERROR)
+        damaged(&run, "it is missing or no ordinary table", "");
+    else if (missing.rc != SQLITE_OK)
+        ctr_problem_set(problem, missing.rc, "%s", ctr_problem_text(&missing));
+    ctr_problem_close(&missing);
+    int n = columns ? sqlite3_column_count(columns) : 0;
+    ctr_shape_open(shape, n, problem);
+    for (int i = 0; i < n && problem->rc == SQLITE_OK; i++) {
+        const char *name = sqlite3_column_name(columns, i);
+        if (name)
+            describe_column(&run, stored, name, declared, shape);
+        else
+            ctr_problem_nomem(problem);
+    }
+    if (shape->n_keys != declared->n_keys) damaged(&run, "it has not the declared key", "");
+    sqlite3_finalize(columns);
+    sqlite3_free(stored);
+    return problem->rc;
+}
+
+bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b)
+{
+    bool same = a->n_columns == b->n_columns;
+    for (int i = 0; i < a->n_columns && same; i++) {
+        const ctr_column *x = &a->columns[i], *y = &b->columns[i];
+        same = x->key == y->key && strcmp(x->name, y->name) == 0 && strcmp(x->type, y->type) == 0 &&
+               sqlite3_stricmp(x->collation, y->collation) == 0;
+    }
+    return same;
 }
 
 char *ctr_shape_trigger(sqlite3 *db, const char *schema, const char *stored, ctr_problem *problem)

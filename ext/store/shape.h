@@ -82,6 +82,19 @@ int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem);
 int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                    ctr_problem *problem);
 
+/* Learns the columns by preparing a SELECT, which takes no lock that lasts: what xConnect needs.
+ * The key is in the order that it has in `declared`. Generations are as they were declared, and
+ * that the stored table is whole is found out by ctr_shape_read. To be closed whatever is
+ * returned. */
+int ctr_shape_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
+                       const ctr_shape *declared, ctr_problem *problem);
+
+/* Have the two the same columns? Generations are not compared. */
+bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b);
+
+/* Takes over what `from`, which was read, says of generations and of counters that are gone. */
+int ctr_shape_take_generations(ctr_shape *shape, const ctr_shape *from, ctr_problem *problem);
+
 /* The counter of this name, in these letters or in any, or -1. */
 int ctr_shape_counter(const ctr_shape *shape, const char *name);
 int ctr_shape_counter_like(const ctr_shape *shape, const char *name);

@@ -6,6 +6,7 @@
 
 #include "core/id.h"
 #include "store/describe.h"
+#include "store/number.h"
 #include "store/run.h"
 #include "store/text.h"
 
@@ -71,9 +72,18 @@ bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *val
 bool ctr_arg_integer(sqlite3_context *ctx, const char *function, const char *name,
                      sqlite3_value *value, int64_t least, int64_t most, int64_t *n)
 {
-    if (sqlite3_value_type(value) != SQLITE_INTEGER)
-        return ctr_arg_refuse(ctx, function, name, "an INTEGER", value);
-    *n = sqlite3_value_int64(value);
+    ctr_problem problem = {SQLITE_OK, NULL};
+    bool is_integer = ctr_number_take(value, n, &problem);
+    if (!ctr_arg_problem(ctx, function, &problem)) return false;
+    if (!is_integer) {
+        char *refusal = ctr_number_refusal(value);
+        if (refusal)
+            ctr_arg_error(ctx, "%s: %s must be %s", function, name, refusal);
+        else
+            sqlite3_result_error_nomem(ctx);
+        sqlite3_free(refusal);
+        return false;
+    }
     if (*n >= least && *n <= most) return true;
     ctr_arg_error(ctx, "%s: %s must be %lld ... %lld, not %lld", function, name, (long long)least,
                   (long long)most, (long long)*n);

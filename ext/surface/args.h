@@ -22,7 +22,7 @@ const char *ctr_arg_text(sqlite3_context *ctx, const char *function, const char 
 /* A BLOB that holds a cell, or NULL, the untouched one. The view lives as long as `value`. */
 bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *value, ctr_cell *cell);
 
-/* An INTEGER between `least` and `most`; nothing else is converted. */
+/* An integer (store/number.h) between `least` and `most`. */
 bool ctr_arg_integer(sqlite3_context *ctx, const char *function, const char *name,
                      sqlite3_value *value, int64_t least, int64_t most, int64_t *n);
 

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "store/describe.h"
+#include "store/number.h"
 #include "store/text.h"
 #include "surface/args.h"
 #include "surface/joined.h"
@@ -157,6 +158,17 @@ static int refuse(const char *what, const char *wanted, sqlite3_value *value, ct
     return problem->rc;
 }
 
+/* An integer (store/number.h) between `least` and `most`; 0 and a problem if it is none. */
+static int64_t take_integer(const char *what, const char *wanted, sqlite3_value *value,
+                            int64_t least, int64_t most, ctr_problem *problem)
+{
+    int64_t n = 0;
+    if (problem->rc != SQLITE_OK) return 0;
+    if (ctr_number_take(value, &n, problem) && n >= least && n <= most) return n;
+    refuse(what, wanted, value, problem);
+    return 0;
+}
+
 static void take_bucket(ctr_bucket *bucket, sqlite3_value *value, ctr_problem *problem)
 {
     const char *text = ctr_text_value(value, problem);
@@ -176,12 +188,10 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
     ctr_feed_close(&cursor->feed);
     cursor->row = 0;
     ctr_qualifier_check(table->db, FUNCTION, &problem);
-    if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER || sqlite3_value_int64(argv[0]) < 0)
-        refuse("since", "an INTEGER, 0 or more", argv[0], &problem);
+    int64_t since = take_integer("since", "an INTEGER, 0 or more", argv[0], 0, INT64_MAX, &problem);
     if (plan == 2) take_bucket(&bucket, argv[1], &problem);
     if (problem.rc == SQLITE_OK)
-        ctr_feed_open(&cursor->feed, table->db, table->joined.guard, sqlite3_value_int64(argv[0]),
-                      &bucket, &problem);
+        ctr_feed_open(&cursor->feed, table->db, table->joined.guard, since, &bucket, &problem);
     return fail_changes(base->pVtab, &problem);
 }
 
@@ -253,17 +263,16 @@ static void check_type(sqlite3_value **columns, int column, int type, const char
 }
 
 /* Floors have no generation, a cell one in which its counter is there. */
-static void check_generation(sqlite3_value *value, ctr_change_kind kind, ctr_problem *problem)
+static int64_t take_generation(sqlite3_value *value, ctr_change_kind kind, ctr_problem *problem)
 {
-    int64_t generation = sqlite3_value_int64(value);
-    if (problem->rc != SQLITE_OK) return;
-    if (kind == CTR_CHANGE_FLOORS) {
-        if (generation != 0) refuse("generation", "0 where there is no column", value, problem);
-    } else if (generation < 1 || generation > CTR_GENERATION_MAX) {
-        refuse("generation", "1 ... 4294967295", value, problem);
-    } else if (kind == CTR_CHANGE_CELL && generation % 2 == 0) {
-        refuse("generation", "odd where there is a cell", value, problem);
-    }
+    static const char GENERATION[] = "generation";
+    if (kind == CTR_CHANGE_FLOORS)
+        return take_integer(GENERATION, "0 where there is no column", value, 0, 0, problem);
+    int64_t generation =
+        take_integer(GENERATION, "1 ... 4294967295", value, 1, CTR_GENERATION_MAX, problem);
+    if (kind == CTR_CHANGE_CELL && generation % 2 == 0 && problem->rc == SQLITE_OK)
+        refuse(GENERATION, "odd where there is a cell", value, problem);
+    return generation;
 }
 
 static void check_types(sqlite3_value **columns, ctr_change_kind kind, ctr_problem *problem)
@@ -272,12 +281,8 @@ static void check_types(sqlite3_value **columns, ctr_change_kind kind, ctr_probl
     check_type(columns, COLUMN_KEY, SQLITE_BLOB, "a BLOB", problem);
     if (kind == CTR_CHANGE_CELL) check_type(columns, COLUMN_COLUMN, SQLITE_TEXT, "TEXT", problem);
     if (kind == CTR_CHANGE_CELL) check_type(columns, COLUMN_CELL, SQLITE_BLOB, "a BLOB", problem);
-    check_type(columns, COLUMN_GENERATION, SQLITE_INTEGER, "an INTEGER", problem);
-    check_type(columns, COLUMN_SEQ, SQLITE_INTEGER, "an INTEGER", problem);
+    take_integer("seq", "an INTEGER, 0 or more", columns[COLUMN_SEQ], 0, INT64_MAX, problem);
     check_type(columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT", problem);
-    check_generation(columns[COLUMN_GENERATION], kind, problem);
-    if (problem->rc == SQLITE_OK && sqlite3_value_int64(columns[COLUMN_SEQ]) < 0)
-        refuse("seq", "0 or more", columns[COLUMN_SEQ], problem);
     if (sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL)
         check_type(columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT", problem);
     for (int i = COLUMN_SINCE; i <= COLUMN_UPTO; i++)
@@ -311,8 +316,8 @@ static bool take_change(ctr_change *change, sqlite3_value **columns, ctr_problem
     change->kind = kind_of_change(columns);
     bool floors = change->kind == CTR_CHANGE_FLOORS;
     check_types(columns, change->kind, problem);
+    change->generation = take_generation(columns[COLUMN_GENERATION], change->kind, problem);
     if (problem->rc != SQLITE_OK) return false;
-    change->generation = sqlite3_value_int64(columns[COLUMN_GENERATION]);
     change->table = ctr_text_value(columns[COLUMN_TABLE], problem);
     if (!floors) change->column = ctr_text_value(columns[COLUMN_COLUMN], problem);
     change->key = sqlite3_value_blob(columns[COLUMN_KEY]);

@@ -27,45 +27,6 @@ static sqlite3_value *counter_value(const ctr_table *table, sqlite3_value **colu
 
 /* ---- reset and delete ------------------------------------------------------------------------ */
 
-static int last_life(ctr_table *table, int counter, ctr_status status, ctr_problem *problem)
-{
-    ctr_problem_set(problem, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
-    ctr_access_problem_at(table, counter, problem);
-    return problem->rc;
-}
-
-static int reset_counter(ctr_table *table, sqlite3_value **columns, int counter,
-                         ctr_problem *problem)
-{
-    uint8_t empty[CTR_CELL_HEADER_MAX];
-    size_t size;
-    ctr_status status = ctr_cell_reset(&table->rows->cells[counter], empty, &size);
-    if (status != CTR_OK) return last_life(table, counter, status, problem);
-
-    sqlite3_value *value = counter_value(table, columns, counter);
-    if (ctr_table_given(value)) {
-        ctr_cell cell;
-        ctr_cell_open(&cell, empty, size);
-        return ctr_write_add(table, counter, &cell, sqlite3_value_int64(value), problem);
-    }
-    uint8_t *out = ctr_rows_room(table->rows, size, problem);
-    if (!out) return problem->rc;
-    memcpy(out, empty, size);
-    ctr_rows_set(table->rows, counter, size);
-    return SQLITE_OK;
-}
-
-static int delete_counter(ctr_table *table, int counter, ctr_problem *problem)
-{
-    size_t size;
-    uint8_t *out = ctr_rows_room(table->rows, CTR_CELL_HEADER_MAX, problem);
-    if (!out) return problem->rc;
-    ctr_status status = ctr_cell_delete(&table->rows->cells[counter], out, &size);
-    if (status != CTR_OK) return last_life(table, counter, status, problem);
-    ctr_rows_set(table->rows, counter, size);
-    return SQLITE_OK;
-}
-
 /* Only counters that the command names may have values, and those must be integers. `named` -1:
  * all. */
 static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_values, int named,
@@ -77,9 +38,8 @@ static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_val
         if (!takes_values || (named >= 0 && i != named))
             ctr_problem_set(problem, SQLITE_ERROR, "the command takes no value for column %s",
                             table->shape.columns[table->shape.counters[i]].name);
-        ctr_write_integer(table, i, value, problem);
     }
-    return problem->rc;
+    return ctr_write_numbers(table, columns, problem);
 }
 
 static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
@@ -93,7 +53,8 @@ static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_prob
     if (ctr_access_find(table, problem)) return;
     if (ctr_write_check_floors(table, problem)) return;
     for (int i = 0; i < table->shape.n_counters; i++)
-        if ((named < 0 || i == named) && reset_counter(table, columns, i, problem)) return;
+        if (named < 0 || i == named)
+            if (ctr_write_next_life(table, i, &table->given[i], problem)) return;
     ctr_access_write(table, problem);
 }
 
@@ -102,7 +63,7 @@ static void delete_one(ctr_table *table, sqlite3_value **columns, int named, ctr
     if (check_named(table, columns, false, named, problem)) return;
     if (ctr_write_keys(table, columns, problem)) return;
     if (ctr_access_find(table, problem) || !ctr_access_found(table)) return;
-    if (delete_counter(table, named, problem) == SQLITE_OK) ctr_access_write(table, problem);
+    if (ctr_write_tombstone(table, named, problem) == SQLITE_OK) ctr_access_write(table, problem);
 }
 
 int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,

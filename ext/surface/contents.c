@@ -16,6 +16,7 @@
 #include "store/catalog.h"
 #include "store/describe.h"
 #include "store/floors.h"
+#include "store/number.h"
 #include "surface/answer.h"
 #include "surface/args.h"
 #include "sync/bucket.h"
@@ -83,8 +84,8 @@ static void fn_table_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv
 
 static int64_t bucket_count(sqlite3_value *value, ctr_problem *problem)
 {
-    int64_t n = sqlite3_value_type(value) == SQLITE_INTEGER ? sqlite3_value_int64(value) : 0;
-    if (n >= 1 && n <= CTR_BUCKETS_MAX) return n;
+    int64_t n = 0;
+    if (ctr_number_take(value, &n, problem) && n >= 1 && n <= CTR_BUCKETS_MAX) return n;
     char *shown = ctr_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_MISMATCH, "buckets must be an INTEGER, 1 ... %d, not %s",

@@ -26,6 +26,7 @@ static int cluster_disconnect(sqlite3_vtab *base)
     sqlite3_free(table->cluster);
     ctr_shape_close(&table->shape);
     sqlite3_free(table->keys);
+    sqlite3_free(table->given);
     sqlite3_free(table->schema);
     sqlite3_free(table->name);
     sqlite3_free(base->zErrMsg);
@@ -52,15 +53,15 @@ static void open_cluster(ctr_table *table, const ctr_options *options, bool is_n
         return;
     }
     ctr_cluster_open(table->cluster, table->db, table->joined.guard, &table->entry->levels,
-                     options->table, options->replicas, options->n, is_new, problem);
+                     &table->entry->memory, options->table, options->replicas, options->n, is_new,
+                     problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_shape_copy(&table->shape, &table->cluster->shape, problem);
     size_t n = (size_t)table->shape.n_keys;
     table->keys = sqlite3_malloc64(n * sizeof *table->keys);
-    if (table->keys)
-        memset(table->keys, 0, n * sizeof *table->keys);
-    else
-        ctr_problem_nomem(problem);
+    table->given = sqlite3_malloc64(((size_t)table->shape.n_counters + 1) * sizeof *table->given);
+    if (table->keys) memset(table->keys, 0, n * sizeof *table->keys);
+    if (!table->keys || !table->given) ctr_problem_nomem(problem);
     table->entry->cluster = table->cluster;
 }
 
@@ -97,7 +98,6 @@ static ctr_table *make_table(sqlite3 *db, ctr_shared *shared, const char *const 
     table->schema = sqlite3_mprintf("%s", argv[CLUSTER_SCHEMA]);
     table->name = sqlite3_mprintf("%s", argv[CLUSTER_TABLE]);
     if (!table->schema || !table->name) ctr_problem_nomem(problem);
-    sqlite3_randomness(CTR_MARKER_SECRET, table->secret);
     return table;
 }
 
@@ -144,6 +144,8 @@ static int cluster_rename(sqlite3_vtab *base, const char *to)
     ctr_cluster_entry *entry = ctr_clusters_entry(table->clusters, to);
     if (!entry) ctr_problem_nomem(&problem);
     if (problem.rc == SQLITE_OK) entry->levels = table->entry->levels;
+    if (problem.rc == SQLITE_OK)
+        ctr_cluster_copy_memory(&entry->memory, &table->entry->memory, &problem);
     return ctr_table_fail(table, &problem);
 }
 

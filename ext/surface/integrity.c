@@ -70,6 +70,7 @@ static void check_file(ctr_table *table, ctr_problem *problem)
 
 int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent, ctr_problem *problem)
 {
+    ctr_table_read(table, problem);
     check_file(table, problem);
     check_rows(table, problem);
     if (extent != CTR_INTEGRITY_QUICK) check_news(table, problem);

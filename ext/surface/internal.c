@@ -160,9 +160,10 @@ int ctr_internal_is_registered(sqlite3 *db, bool *is)
     return rc;
 }
 
-int ctr_internal_renew_witness(void *holder)
+int ctr_internal_renew_witness(void *holder, int number)
 {
     ctr_shared *shared = holder;
+    char name[CTR_WITNESS_NAME_SIZE];
     /* No xCreate, here and below: the tables exist by themselves and cannot be created. */
     static const sqlite3_module WITNESS = {.iVersion = 2,
                                            .xConnect = internal_connect,
@@ -183,7 +184,7 @@ int ctr_internal_renew_witness(void *holder)
                                            .xSavepoint = ctr_joined_savepoint,
                                            .xRelease = ctr_joined_release,
                                            .xRollbackTo = ctr_joined_rollback_to};
-    return sqlite3_create_module_v2(shared->db, "counter_witness", &WITNESS,
+    return sqlite3_create_module_v2(shared->db, ctr_guard_witness_name(number, name), &WITNESS,
                                     ctr_shared_hold(shared), ctr_shared_drop);
 }
 
@@ -202,5 +203,5 @@ int ctr_internal_register(sqlite3 *db, ctr_shared *shared)
     int rc = sqlite3_create_module_v2(db, "counter_guard", &KEEPER, ctr_shared_hold(shared),
                                       ctr_shared_drop);
     if (rc != SQLITE_OK) return rc;
-    return ctr_internal_renew_witness(shared);
+    return ctr_internal_renew_witness(shared, 0);
 }

@@ -56,7 +56,7 @@ int ctr_internal_register(sqlite3 *db, ctr_shared *shared);    /* counter_guard,
  * that does, so a second load does nothing. Returns a code of SQLite's. */
 int ctr_internal_is_registered(sqlite3 *db, bool *is);
 
-/* Registers counter_witness again, for a new schema of main. */
-int ctr_internal_renew_witness(void *shared);
+/* Registers one more counter_witness, for a new schema of main. */
+int ctr_internal_renew_witness(void *shared, int number);
 
 #endif

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "store/describe.h"
+#include "store/number.h"
 #include "store/text.h"
 #include "surface/table.h"
 
@@ -50,12 +51,24 @@ static void append_text_exactly(sqlite3_str *out, sqlite3_value *value, ctr_prob
 static void append_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
 {
     switch (sqlite3_value_type(value)) {
-    case SQLITE_INTEGER: sqlite3_str_appendf(out, "%lld", sqlite3_value_int64(value)); break;
+    case SQLITE_INTEGER:
+        sqlite3_str_appendf(out, "%lld", (long long)sqlite3_value_int64(value));
+        break;
     case SQLITE_FLOAT: sqlite3_str_appendf(out, "%!.17g", sqlite3_value_double(value)); break;
     case SQLITE_TEXT: append_text_exactly(out, value, problem); break;
     case SQLITE_BLOB: append_blob_exactly(out, value); break;
     default: sqlite3_str_appendall(out, "NULL"); break;
     }
+}
+
+/* 5, 5.0 and '5' ask for the same. */
+static void append_number(sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
+{
+    int64_t n;
+    if (ctr_number_take(value, &n, problem))
+        sqlite3_str_appendf(out, "%lld", (long long)n);
+    else
+        append_exactly(out, value, problem);
 }
 
 /* To be freed with sqlite3_free, if there is a problem, too. */
@@ -75,7 +88,7 @@ static char *describe_request(const ctr_table *table, sqlite3_value **columns, c
         sqlite3_value *value = columns[ctr_table_column(column)];
         if (sqlite3_value_type(value) == SQLITE_NULL) continue;
         sqlite3_str_appendf(out, "%s%s ", n++ ? ", " : ": ", shape->columns[column].name);
-        append_exactly(out, value, problem);
+        append_number(out, value, problem);
     }
     char *text = sqlite3_str_finish(out);
     if (!text) ctr_problem_nomem(problem);

@@ -16,11 +16,6 @@
  * behind the other.
  *
  * Replicas. Over a cluster the rows are those of a reading (sync/reading.h), with merged cells.
- *
- * Markers. UPDATE ... SET hits = 5 has no meaning, SET hits = hits + 5 has. To xUpdate both are a
- * number, so the cursor notes which counters SQLite asks for. Asking for a marker returns what was
- * read of its counter since the marker before, if it was read, and starts anew; the command column,
- * which SQLite asks for first, forgets what WHERE has read.
  */
 #include <string.h>
 
@@ -35,9 +30,6 @@
 typedef struct seen_counter {
     ctr_cell cell;
     int64_t opened; /* the row for which `cell` was opened */
-    int64_t asked;  /* the span between two markers in which the counter was asked for */
-    int64_t value;  /* what the answer was then */
-    bool is_null;
 } seen_counter;
 
 typedef struct scan_cursor {
@@ -48,10 +40,10 @@ typedef struct scan_cursor {
     bool started;          /* has a scan begun since xFilter? */
     sqlite3_value **rest;  /* owned copies of all arguments if a second scan follows, else NULL */
     int n_rest;
-    char *rest_plan;   /* its plan; owned */
-    bool eof, unique;  /* unique: there is one row at most */
-    int changes;       /* sqlite3_total_changes() when it was read */
-    int64_t row, span; /* rows seen, markers passed */
+    char *rest_plan;  /* its plan; owned */
+    bool eof, unique; /* unique: there is one row at most */
+    int changes;      /* sqlite3_total_changes() when it was read */
+    int64_t row;      /* rows seen */
     seen_counter counters[];
 } scan_cursor;
 
@@ -176,6 +168,7 @@ int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int
     table_of(cursor)->visited = -1;        /* a row is handed over within its statement alone */
     ctr_timing *timing = &ctr_guard_stats(table_of(cursor)->joined.guard)->read;
     int64_t begun = ctr_stats_begin(timing);
+    ctr_table_read(table_of(cursor), &problem);
     if (ctr_elements_in_plan(plan))
         ctr_elements_open(&cursor->elements, &table_of(cursor)->shape, plan, argc, argv, &problem);
     else
@@ -250,7 +243,6 @@ static bool step(scan_cursor *cursor, ctr_problem *problem)
 {
     ctr_elements *elements = &cursor->elements;
     cursor->row++;
-    cursor->span++;
     bool row = cursor->started && step_scan(cursor, problem);
     while (!row && problem->rc == SQLITE_OK && ctr_elements_next(elements)) {
         start_scan(cursor, elements->plan, elements->argc, elements->args, problem);
@@ -299,64 +291,32 @@ static void say_where(const scan_cursor *cursor, int counter, ctr_problem *probl
     ctr_rows_problem_at(rows, rowid, counter, problem);
 }
 
-/* Reads a counter of a visible row: NULL if it was deleted alone. False: the error has
- * been given. */
-static bool read_counter(scan_cursor *cursor, sqlite3_context *ctx, int counter, int64_t *value,
-                         bool *is_null)
+/* NULL if it was deleted alone. */
+static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counter)
 {
     ctr_table *table = table_of(cursor);
     ctr_problem problem = {SQLITE_OK, NULL};
+    int64_t value = 0;
     const ctr_cell *cell = open_counter(cursor, counter, &problem);
-    *value = 0;
-    *is_null = ctr_cell_is_deleted(cell);
-    if (problem.rc == SQLITE_OK && ctr_cell_value(cell, value) != CTR_OK) {
+    if (problem.rc == SQLITE_OK && ctr_cell_value(cell, &value) != CTR_OK) {
         ctr_problem_set(&problem, SQLITE_ERROR,
                         "integer overflow: the sum of its shards; INSERT of the other sign helps");
         say_where(cursor, counter, &problem);
     }
-    return ctr_arg_problem(ctx, table->name, &problem);
+    if (!ctr_arg_problem(ctx, table->name, &problem)) return;
+    if (!ctr_cell_is_deleted(cell)) sqlite3_result_int64(ctx, value);
 }
 
-static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counter)
-{
-    seen_counter *one = &cursor->counters[counter];
-    bool again = one->asked == cursor->span;
-    if (!again && !read_counter(cursor, ctx, counter, &one->value, &one->is_null)) return;
-    one->asked = cursor->span;
-    if (!one->is_null) sqlite3_result_int64(ctx, one->value);
-}
-
-/* Of what was read, not of what there is now: the assignment itself may have counted. */
-static void result_marker(const scan_cursor *cursor, sqlite3_context *ctx, int counter)
-{
-    const seen_counter *one = &cursor->counters[counter];
-    ctr_marker marker = {.value = one->value, .is_null = one->is_null};
-    memcpy(marker.secret, table_of(cursor)->secret, sizeof marker.secret);
-    sqlite3_result_blob(ctx, &marker, sizeof marker, SQLITE_TRANSIENT);
-}
-
+/* A column that an UPDATE does not assign is not read; the command and the request id are NULL. */
 int ctr_scan_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
     scan_cursor *cursor = (scan_cursor *)base;
     const ctr_shape *shape = &table_of(cursor)->shape;
-    if (column == CTR_COLUMN_COMMAND) {
-        cursor->span++;
-        return SQLITE_OK;
-    }
-    int i = (column - 1) / 2;
-    if (i == shape->n_columns) return SQLITE_OK; /* the request id */
-    int counter = shape->columns[i].counter;
-    if (column == ctr_table_marker(i)) {
-        if (counter >= 0 && cursor->counters[counter].asked == cursor->span)
-            result_marker(cursor, ctx, counter);
-        cursor->span++;
-        return SQLITE_OK;
-    }
-    if (sqlite3_vtab_nochange(ctx)) return SQLITE_OK;
-    if (counter < 0) {
+    int i = column - ctr_table_column(0);
+    if (i < 0 || i == shape->n_columns || sqlite3_vtab_nochange(ctx)) return SQLITE_OK;
+    if (shape->columns[i].counter >= 0)
+        result_counter(cursor, ctx, shape->columns[i].counter);
+    else
         sqlite3_result_value(ctx, sqlite3_column_value(row_of(cursor), CTR_STREAM_COLUMNS + i));
-        return SQLITE_OK;
-    }
-    result_counter(cursor, ctx, counter);
     return SQLITE_OK;
 }

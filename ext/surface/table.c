@@ -28,6 +28,7 @@ static void free_table(void *owner)
     ctr_rows_close(&table->own_rows);
     ctr_shape_close(&table->shape);
     sqlite3_free(table->keys);
+    sqlite3_free(table->given);
     sqlite3_free(table->schema);
     sqlite3_free(table->name);
     sqlite3_free(table->joined.base.zErrMsg); /* of a DROP that failed; SQLite does not fetch it */
@@ -41,19 +42,29 @@ static int table_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* A file of a newer format may mean something else by the same columns. */
+/* The columns, from the stored table; their order in the key from the declaration. */
+static void describe(ctr_table *table, int n, const char *const *clauses, ctr_problem *problem)
+{
+    ctr_shape declared = {0};
+    if (!table->schema || !table->name) ctr_problem_nomem(problem);
+    ctr_declare_shape(&declared, table->name, n, clauses, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_shape_describe(&table->shape, table->db, table->schema, table->name, &declared,
+                           problem);
+    ctr_shape_close(&declared);
+}
+
 static void open_table(ctr_table *table, ctr_problem *problem)
 {
-    ctr_identity identity;
-    if (table->schema) table->post = ctr_guard_post(table->joined.guard, table->schema);
-    if (!table->post || !table->name) ctr_problem_nomem(problem);
-    if (problem->rc == SQLITE_OK && ctr_identity_read(&identity, table->db, table->schema, problem))
-        ctr_identity_offer_fork(table->db, table->schema, problem);
-    ctr_shape_read(&table->shape, table->db, table->schema, table->name, problem);
     if (problem->rc != SQLITE_OK) return;
-    size_t n = (size_t)table->shape.n_keys;
-    table->keys = sqlite3_malloc64(n * sizeof *table->keys);
-    if (!table->keys) ctr_problem_nomem(problem);
+    table->post = ctr_guard_post(table->joined.guard, table->schema);
+    size_t n_keys = (size_t)table->shape.n_keys, n_counters = (size_t)table->shape.n_counters;
+    table->keys = sqlite3_malloc64(n_keys * sizeof *table->keys);
+    table->given = sqlite3_malloc64((n_counters + 1) * sizeof *table->given);
+    if (!table->post || !table->keys || !table->given) {
+        ctr_problem_nomem(problem);
+        return;
+    }
     ctr_rows_open(&table->own_rows, table->db, table->schema, table->name, &table->shape,
                   table->post, problem);
     table->own_rows.defers = true;
@@ -63,6 +74,30 @@ static void open_table(ctr_table *table, ctr_problem *problem)
         (ctr_requests){.db = table->db, .schema = table->schema, .table = table->name};
     table->floors =
         ctr_floors_on(table->db, table->schema, table->name, &table->shape, table->post);
+}
+
+/* A file of a newer format may mean something else by the same columns. */
+int ctr_table_read(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || table->read || table->cluster) return problem->rc;
+    ctr_identity identity;
+    ctr_shape shape = {0};
+    if (ctr_identity_read(&identity, table->db, table->schema, problem))
+        ctr_identity_offer_fork(table->db, table->schema, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_shape_read(&shape, table->db, table->schema, table->name, problem);
+    if (problem->rc == SQLITE_OK && !ctr_shape_same_columns(&shape, &table->shape))
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "the stored table %s_cells is damaged: it has other columns than declared",
+                        table->name);
+    if (problem->rc == SQLITE_OK) {
+        ctr_shape_close(&table->shape);
+        table->shape = shape;
+        table->read = true;
+    } else {
+        ctr_shape_close(&shape);
+    }
+    return problem->rc;
 }
 
 void ctr_table_declare(ctr_table *table, ctr_problem *problem)
@@ -79,9 +114,10 @@ void ctr_table_declare(ctr_table *table, ctr_problem *problem)
     if (!table->cluster) sqlite3_vtab_config(table->db, SQLITE_VTAB_INNOCUOUS);
 }
 
-/* A table that was read from the stored tables, or NULL and a problem. Takes over the names. */
-static ctr_table *connect(sqlite3 *db, ctr_shared *shared, char *schema, char *name,
-                          ctr_problem *problem)
+/* A table over the stored one, or NULL and a problem. Takes over the names; `clauses`, n of them,
+ * are those of the declaration. */
+static ctr_table *connect(sqlite3 *db, ctr_shared *shared, char *schema, char *name, int n,
+                          const char *const *clauses, ctr_problem *problem)
 {
     ctr_table *table = sqlite3_malloc64(sizeof *table);
     if (!table) {
@@ -97,7 +133,7 @@ static ctr_table *connect(sqlite3 *db, ctr_shared *shared, char *schema, char *n
     table->rows = &table->own_rows;
     table->schema = schema;
     table->name = name;
-    sqlite3_randomness(CTR_MARKER_SECRET, table->secret);
+    describe(table, n, clauses, problem);
     open_table(table, problem);
     ctr_table_declare(table, problem);
     if (problem->rc == SQLITE_OK) return table;
@@ -125,10 +161,10 @@ int ctr_table_report(ctr_problem *problem, char **message)
 static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                          sqlite3_vtab **base, char **message)
 {
-    (void)argc;
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_table *table = connect(db, aux, sqlite3_mprintf("%s", argv[ARG_SCHEMA]),
-                               sqlite3_mprintf("%s", argv[ARG_TABLE]), &problem);
+                               sqlite3_mprintf("%s", argv[ARG_TABLE]), argc - ARG_CLAUSES,
+                               argv + ARG_CLAUSES, &problem);
     if (table) *base = &table->joined.base;
     return ctr_table_report(&problem, message);
 }
@@ -145,7 +181,7 @@ void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem 
             "the table cannot have the name %s, for it has a hidden column of that name", name);
     for (int i = 0; i < shape->n_columns; i++) {
         const char *column = shape->columns[i].name;
-        if (ctr_columns_clash(name, column))
+        if (sqlite3_stricmp(name, column) == 0)
             ctr_problem_set(problem, SQLITE_ERROR,
                             "the table cannot have the name %s, for it has the column %s", name,
                             column);
@@ -181,7 +217,7 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
     create(db, shared->guard, schema, name, &shape, &problem);
     ctr_shape_close(&shape);
     if (problem.rc == SQLITE_OK) {
-        table = connect(db, shared, schema, name, &problem);
+        table = connect(db, shared, schema, name, argc - ARG_CLAUSES, argv + ARG_CLAUSES, &problem);
     } else {
         ctr_problem_where(&problem, "%s", name);
         sqlite3_free(schema);

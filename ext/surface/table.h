@@ -6,8 +6,8 @@
  *     declare.c    the clauses of USING counter(...): to a shape, or to a sentence that refuses
  *     plan.c       which constraints and orders the key can serve
  *     elements.c   the elements of an IN, and one search for each
- *     scan.c       cursors: rows, values, and the markers that tell whether a counter was read
- *     write.c      INSERT, UPDATE and DELETE: what they add
+ *     scan.c       cursors: rows and values
+ *     write.c      INSERT, UPDATE and DELETE: what they count
  *     request.c    requests that count once, however often they come
  *     access.c     the row at hand: of one file, or of all replicas of a cluster
  *     commands.c   INSERT INTO t(t, ...) VALUES ('reset', ...) and its like
@@ -15,15 +15,9 @@
  *
  * Columns as SQLite sees them, for page_views(path, hour, hits, bytes):
  *
- *     0  page_views   hidden   the command
- *     1  path                  2  _path    hidden, a marker
- *     3  hour                  4  _hour    hidden, a marker
- *     5  hits                  6  _hits    hidden, a marker
- *     7  bytes                 8  _bytes   hidden, a marker
- *     9  request_id   hidden
- *
- * SQLite evaluates the columns of an UPDATE in this order, so the marker of a counter is asked for
- * directly after the expression that is assigned to the counter; see scan.c.
+ *     0  page_views    hidden   the command
+ *     1  path ... 4  bytes
+ *     5  request_id    hidden
  */
 #ifndef CTR_SURFACE_TABLE_H
 #define CTR_SURFACE_TABLE_H
@@ -34,17 +28,12 @@
 #include "sync/cluster.h"
 #include "sync/session.h"
 
-enum { CTR_COLUMN_COMMAND = 0, CTR_MARKER_SECRET = 8 };
+enum { CTR_COLUMN_COMMAND = 0 };
 
-/* The number of column i of the shape, and of its marker; that of request_id is the one of a column
- * behind the last. */
+/* The number of column i of the shape; that of request_id is the one of a column behind the last. */
 static inline int ctr_table_column(int i)
 {
-    return 1 + 2 * i;
-}
-static inline int ctr_table_marker(int i)
-{
-    return 2 + 2 * i;
+    return 1 + i;
 }
 
 /* Was a value given for a column? */
@@ -53,23 +42,31 @@ static inline bool ctr_table_given(sqlite3_value *value)
     return sqlite3_value_type(value) != SQLITE_NULL;
 }
 
+/* What a statement gives for a counter; n is 0 if nothing. */
+typedef struct ctr_given {
+    bool is;
+    int64_t n;
+} ctr_given;
+
 typedef struct ctr_table {
     ctr_joined joined;
     sqlite3 *db;
     char *schema, *name; /* owned */
     ctr_shape shape;
-    ctr_sessions *sessions; /* of the connection; borrowed */
-    sqlite3_value **keys;   /* room for the key of a row that is written, in key order */
-    unsigned char secret[CTR_MARKER_SECRET]; /* markers begin with it: none is forged */
-    bool holds_keys;                         /* `keys` are copies, to be freed */
-    ctr_cluster *cluster;                    /* owned; NULL for the table of one file */
-    ctr_cluster_entry *entry;                /* of the cluster; borrowed */
-    ctr_clusters *clusters;                  /* where that stands; borrowed */
+    ctr_sessions *sessions;   /* of the connection; borrowed */
+    sqlite3_value **keys;     /* room for the key of a row that is written, in key order */
+    ctr_given *given;         /* room for what an INSERT gives, by counter */
+    bool holds_keys;          /* `keys` are copies, to be freed */
+    ctr_cluster *cluster;     /* owned; NULL for the table of one file */
+    ctr_cluster_entry *entry; /* of the cluster; borrowed */
+    ctr_clusters *clusters;   /* where that stands; borrowed */
 
     /* Where the row at hand is found and written; of a cluster those of the leader, and empty ones
      * before there is a leader. */
     ctr_rows *rows;
     ctr_post *post;
+
+    bool read; /* the stored tables; see ctr_table_read */
 
     /* Of one file. */
     ctr_rows own_rows;
@@ -95,6 +92,11 @@ typedef struct ctr_table {
 int ctr_table_fail(ctr_table *table, ctr_problem *problem);
 
 /* table.c: for tables of both kinds. */
+
+/* Reads and checks the stored tables of one file, once: for all that runs inside a transaction.
+ * xConnect, which runs while a statement is prepared, must not begin one: SQLite does not wait for
+ * a lock where it reads already. */
+int ctr_table_read(ctr_table *table, ctr_problem *problem);
 
 /* Refuses a name that is reserved, or that a column makes impossible. */
 void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem *problem);
@@ -128,22 +130,22 @@ int ctr_scan_eof(sqlite3_vtab_cursor *base);
 int ctr_scan_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column);
 int ctr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
 
-/* What a marker returns for a counter that was read: a BLOB of this. */
-typedef struct ctr_marker {
-    unsigned char secret[CTR_MARKER_SECRET];
-    int64_t value;
-    int64_t is_null;
-} ctr_marker;
-
 /* write.c */
 int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
 
 /* Collects the key of an INSERT into table->keys; SQLITE_MISMATCH for a NULL. */
 int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
 
-/* Makes `base`, plus n under the file's id, the new cell of a counter of the row that was found. */
-int ctr_write_add(ctr_table *table, int counter, const ctr_cell *base, int64_t n,
-                  ctr_problem *problem);
+/* Collects what an INSERT gives for the counters into table->given; SQLITE_MISMATCH for what is no
+ * integer (store/number.h). */
+int ctr_write_numbers(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+
+/* Begins the next life of a counter of the row that was found, at the number given or at 0. */
+int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given,
+                        ctr_problem *problem);
+
+/* Deletes a counter of the row that was found. */
+int ctr_write_tombstone(ctr_table *table, int counter, ctr_problem *problem);
 
 /* SQLITE_CONSTRAINT if the row with table->keys, which was not found, is below a floor. */
 int ctr_write_check_floors(ctr_table *table, ctr_problem *problem);
@@ -151,9 +153,6 @@ int ctr_write_check_floors(ctr_table *table, ctr_problem *problem);
 /* Refuses to go on where this statement has added or dropped a column: within it the table cannot
  * be seen anew. */
 int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem);
-
-/* Refuses a value that is not INTEGER. */
-int ctr_write_integer(ctr_table *table, int counter, sqlite3_value *value, ctr_problem *problem);
 
 /* access.c: from ctr_access_find on, table->rows shows the row, merged if there are replicas. */
 

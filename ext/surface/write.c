@@ -1,17 +1,25 @@
 /* surface/write.c - INSERT, UPDATE and DELETE of a counter table.
  *
+ * After a statement the table shows what an ordinary table would show; what is counted is the
+ * difference, under the id of this file. An INSERT on a row that is there adds instead, for SQLite
+ * has no UPSERT on virtual tables.
+ *
+ *                          no row         live row                 deleted row
+ *     INSERT               its values     values added             next life, its values
+ *     INSERT OR IGNORE     its values     skipped                  next life, its values
+ *     INSERT OR REPLACE    its values     becomes its values       next life, its values
+ *     UPDATE                              becomes what it says
+ *     DELETE                              tombstones
+ *
  * Each looks at the row, checks and computes everything, and ends in one write of one stored row:
  * inside a transaction SQLite does not take back the first of two.
- *
- *     INSERT    adds the values given; SQLITE_CONSTRAINT on a deleted row or counter
- *     UPDATE    adds new value - value read, where the assignment has read its own counter (scan.c)
- *     DELETE    gives every counter of the row its tombstone
  *
  * SQLITE_CONSTRAINT is ours alone, for OR IGNORE turns it into silence.
  */
 #include <string.h>
 
 #include "store/describe.h"
+#include "store/number.h"
 #include "store/watch.h"
 #include "surface/table.h"
 
@@ -27,14 +35,26 @@ static int counter_column(const ctr_table *table, int counter)
     return table->shape.counters[counter];
 }
 
-int ctr_write_integer(ctr_table *table, int counter, sqlite3_value *value, ctr_problem *problem)
+static int take_number(const ctr_table *table, int counter, sqlite3_value *value, int64_t *n,
+                       ctr_problem *problem)
 {
-    if (sqlite3_value_type(value) == SQLITE_INTEGER) return problem->rc;
-    char *shown = ctr_describe_value(value);
-    if (!shown) return ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_MISMATCH, "column %s: a counter takes an INTEGER, not %s",
-                    column_name(table, counter_column(table, counter)), shown);
-    sqlite3_free(shown);
+    if (problem->rc != SQLITE_OK || ctr_number_take(value, n, problem)) return problem->rc;
+    char *refusal = ctr_number_refusal(value);
+    if (!refusal) return ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_MISMATCH, "column %s: a counter takes %s",
+                    column_name(table, counter_column(table, counter)), refusal);
+    sqlite3_free(refusal);
+    return problem->rc;
+}
+
+int ctr_write_numbers(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+        sqlite3_value *value = columns[ctr_table_column(counter_column(table, i))];
+        ctr_given *given = &table->given[i];
+        *given = (ctr_given){.is = ctr_table_given(value)};
+        if (given->is) take_number(table, i, value, &given->n, problem);
+    }
     return problem->rc;
 }
 
@@ -50,29 +70,91 @@ int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *probl
     return problem->rc;
 }
 
-int ctr_write_add(ctr_table *table, int counter, const ctr_cell *base, int64_t n,
-                  ctr_problem *problem)
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+/* ctr_cell_increment_again, ctr_cell_assign */
+typedef ctr_status shard_change(const ctr_cell *cell, const uint8_t *id, int64_t n, int64_t least,
+                                size_t *at, uint8_t *out, size_t *size);
+
+/* Changes the shard of the file's id in `base`, which becomes the new cell of the counter. */
+static ctr_status change_shard(ctr_table *table, int counter, const ctr_cell *base,
+                               shard_change *change, int64_t n, ctr_problem *problem)
 {
     ctr_rows *rows = table->rows;
     rows->writing = true; /* a trigger on counter_replica must not come back to this row */
     const uint8_t *id = ctr_watch_count(table->post, problem);
     rows->writing = false;
-    if (!id) return problem->rc;
+    if (!id) return CTR_OK;
     size_t bound = base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, size;
     uint8_t *out = ctr_rows_room(rows, bound, problem);
-    if (!out) return problem->rc;
+    if (!out) return CTR_OK;
     size_t at = 0;
     bool again = rows->entry && base == &rows->cells[counter];
-    if (ctr_cell_increment_again(base, id, n, ctr_watch_least_clock(table->post),
-                                 again ? &rows->entry->cells[counter].at : &at, out,
-                                 &size) == CTR_OK) {
-        ctr_stats_increment(ctr_guard_stats(table->joined.guard), base->size == 0);
-        ctr_rows_set(rows, counter, size);
-    } else {
+    ctr_status status = change(base, id, n, ctr_watch_least_clock(table->post),
+                               again ? &rows->entry->cells[counter].at : &at, out, &size);
+    if (status != CTR_OK) return status;
+    ctr_stats_increment(ctr_guard_stats(table->joined.guard), base->size == 0);
+    ctr_rows_set(rows, counter, size);
+    return CTR_OK;
+}
+
+static int add_to(ctr_table *table, int counter, const ctr_cell *base, int64_t n,
+                  ctr_problem *problem)
+{
+    if (change_shard(table, counter, base, ctr_cell_increment_again, n, problem) != CTR_OK)
         ctr_problem_set(problem, SQLITE_ERROR, "column %s: integer overflow: %lld cannot be added",
                         column_name(table, counter_column(table, counter)), (long long)n);
-    }
     return problem->rc;
+}
+
+/* The counter of the row that was found becomes n; one that is n is left alone. */
+static int assign(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
+{
+    int64_t value;
+    const ctr_cell *cell = &table->rows->cells[counter];
+    if (ctr_cell_value(cell, &value) == CTR_OK && value == n) return problem->rc;
+    if (change_shard(table, counter, cell, ctr_cell_assign, n, problem) != CTR_OK)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "column %s: integer overflow: to make the counter %lld, what this file "
+                        "has counted would leave the range of a 64-bit integer",
+                        column_name(table, counter_column(table, counter)), (long long)n);
+    return problem->rc;
+}
+
+static int refuse_life(ctr_table *table, int counter, ctr_status status, ctr_problem *problem)
+{
+    ctr_problem_set(problem, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
+    ctr_access_problem_at(table, counter, problem);
+    return problem->rc;
+}
+
+int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given, ctr_problem *problem)
+{
+    uint8_t empty[CTR_CELL_HEADER_MAX];
+    size_t size;
+    ctr_status status = ctr_cell_reset(&table->rows->cells[counter], empty, &size);
+    if (status != CTR_OK) return refuse_life(table, counter, status, problem);
+    if (given->is) {
+        ctr_cell cell;
+        ctr_cell_open(&cell, empty, size);
+        return add_to(table, counter, &cell, given->n, problem);
+    }
+    uint8_t *out = ctr_rows_room(table->rows, size, problem);
+    if (!out) return problem->rc;
+    memcpy(out, empty, size);
+    ctr_rows_set(table->rows, counter, size);
+    return SQLITE_OK;
+}
+
+int ctr_write_tombstone(ctr_table *table, int counter, ctr_problem *problem)
+{
+    size_t size;
+    uint8_t *out = ctr_rows_room(table->rows, CTR_CELL_HEADER_MAX, problem);
+    if (!out) return problem->rc;
+    ctr_status status = ctr_cell_delete(&table->rows->cells[counter], out, &size);
+    if (status != CTR_OK) return refuse_life(table, counter, status, problem);
+    ctr_rows_set(table->rows, counter, size);
+    return SQLITE_OK;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -87,37 +169,6 @@ static row_state state_of(const ctr_table *table)
         if (ctr_cell_is_deleted(&table->rows->cells[i])) state = ROW_DELETED;
     }
     return state;
-}
-
-/* Adding to a deleted row. */
-static int refuse_deleted(ctr_table *table, ctr_problem *problem)
-{
-    char *key = ctr_access_key_text(table, problem);
-    if (!key) return problem->rc;
-    ctr_problem_set(problem, SQLITE_CONSTRAINT,
-                    "the counter was deleted: %s; the command 'reset' starts its next life", key);
-    sqlite3_free(key);
-    return problem->rc;
-}
-
-/* Adding to a counter that was deleted alone: to reset the row would wipe the others. */
-static int refuse_deleted_alone(ctr_table *table, int counter, ctr_problem *problem)
-{
-    const char *name = column_name(table, counter_column(table, counter));
-    char *key = ctr_access_key_text(table, problem);
-    if (!key) return problem->rc;
-    ctr_problem_set(problem, SQLITE_CONSTRAINT,
-                    "the counter was deleted: column %s of %s; the command 'reset %s' starts its "
-                    "next life",
-                    name, key, name);
-    sqlite3_free(key);
-    return problem->rc;
-}
-
-static int check_alive(ctr_table *table, int counter, ctr_problem *problem)
-{
-    bool deleted = ctr_cell_is_deleted(&table->rows->cells[counter]);
-    return deleted ? refuse_deleted_alone(table, counter, problem) : problem->rc;
 }
 
 /* A row that is not there may have been removed for good. */
@@ -135,125 +186,65 @@ int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
     return problem->rc;
 }
 
-static int refuse_replace(ctr_table *table, ctr_problem *problem)
+/* One write of the row; or none, where it is as it shall be. */
+static void write_row(ctr_table *table, bool begins_life, ctr_problem *problem)
 {
-    char *key = ctr_access_key_text(table, problem);
-    if (!key) return problem->rc;
-    ctr_problem_set(
-        problem, SQLITE_ERROR,
-        "REPLACE would wipe the counters of %s: INSERT adds to them, the command 'reset' "
-        "starts their next life",
-        key);
-    sqlite3_free(key);
-    return problem->rc;
+    if (problem->rc != SQLITE_OK) return;
+    if (!ctr_rows_changed(table->rows))
+        ctr_request_remember(table, problem);
+    else if (begins_life)
+        ctr_access_write(table, problem);
+    else
+        ctr_access_add(table, problem);
 }
 
 /* ---- INSERT ---------------------------------------------------------------------------------- */
 
-/* Markers are ours, and row ids are SQLite's. */
-static int check_hidden(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
+static bool gives_any(const ctr_table *table)
 {
-    if (ctr_table_given(argv[1]))
-        ctr_problem_set(problem, SQLITE_ERROR, "the row id cannot be given, the key names a row");
-    for (int i = 0; i < table->shape.n_columns; i++)
-        if (ctr_table_given(argv[2 + ctr_table_marker(i)]))
-            ctr_problem_set(problem, SQLITE_ERROR, "column _%s cannot be written",
-                            column_name(table, i));
-    return problem->rc;
+    for (int i = 0; i < table->shape.n_counters; i++)
+        if (table->given[i].is) return true;
+    return false;
 }
 
-/* All values are looked at before anything else, so that what is wrong with them is always said. */
-static int check_values(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+/* Adding 0 is what makes a row of its key alone. A deleted row begins its next life with all of its
+ * counters, of a live one a counter that was deleted alone does where it is given a value. */
+static bool insert_counter(ctr_table *table, int i, row_state state, bool replaces, bool key_alone,
+                           ctr_problem *problem)
 {
-    bool any = false;
-    for (int i = 0; i < table->shape.n_counters; i++) {
-        sqlite3_value *value = columns[ctr_table_column(counter_column(table, i))];
-        if (!ctr_table_given(value)) continue;
-        any = true;
-        ctr_write_integer(table, i, value, problem);
-    }
-    if (!any)
-        ctr_problem_set(problem, SQLITE_ERROR, "a row needs a value for at least one counter");
-    return problem->rc;
+    static const ctr_given NOT_GIVEN = {false, 0};
+    const ctr_given *given = &table->given[i];
+    const ctr_cell *cell = &table->rows->cells[i];
+    bool begins = ctr_cell_is_deleted(cell) && (given->is || replaces || state == ROW_DELETED);
+    if (begins)
+        ctr_write_next_life(table, i, given->is ? given : &NOT_GIVEN, problem);
+    else if (state == ROW_LIVE && replaces)
+        assign(table, i, given->n, problem);
+    else if (given->is || (key_alone && state == ROW_MISSING))
+        add_to(table, i, cell, given->n, problem);
+    return begins;
 }
 
 static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
-    if (check_values(table, columns, problem) || ctr_write_keys(table, columns, problem)) return;
+    int mode = sqlite3_vtab_on_conflict(table->db);
+    if (ctr_write_numbers(table, columns, problem) || ctr_write_keys(table, columns, problem))
+        return;
     if (ctr_access_find(table, problem)) return;
     row_state state = state_of(table);
-    if (state != ROW_MISSING && sqlite3_vtab_on_conflict(table->db) == SQLITE_REPLACE) {
-        refuse_replace(table, problem);
+    if (state == ROW_LIVE && mode == SQLITE_IGNORE) {
+        ctr_problem_set(problem, SQLITE_CONSTRAINT, "the row is there");
         return;
     }
-    if (state == ROW_DELETED && refuse_deleted(table, problem)) return;
     if (ctr_write_check_floors(table, problem)) return;
 
-    for (int i = 0; i < table->shape.n_counters; i++) {
-        sqlite3_value *value = columns[ctr_table_column(counter_column(table, i))];
-        if (!ctr_table_given(value)) continue;
-        if (check_alive(table, i, problem)) return;
-        int64_t n = sqlite3_value_int64(value);
-        if (ctr_write_add(table, i, &table->rows->cells[i], n, problem)) return;
-    }
-    ctr_access_add(table, problem);
+    bool begins_life = false, key_alone = !gives_any(table);
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++)
+        begins_life |= insert_counter(table, i, state, mode == SQLITE_REPLACE, key_alone, problem);
+    write_row(table, begins_life, problem);
 }
 
 /* ---- UPDATE ---------------------------------------------------------------------------------- */
-
-static int refuse_assignment(ctr_table *table, int counter, ctr_problem *problem)
-{
-    const char *name = column_name(table, counter_column(table, counter));
-    return ctr_problem_set(problem, SQLITE_ERROR,
-                           "column %s: counters can only be incremented and decremented: "
-                           "SET %s = %s + 1; the command 'reset' sets a value",
-                           name, name, name);
-}
-
-/* What was read of a counter, if it was. False: not read, or the marker is not ours, a problem. */
-static bool read_marker(const ctr_table *table, int counter, sqlite3_value *value,
-                        ctr_marker *marker, ctr_problem *problem)
-{
-    if (sqlite3_value_nochange(value) || !ctr_table_given(value)) return false;
-    const void *bytes = sqlite3_value_blob(value);
-    bool whole = sqlite3_value_type(value) == SQLITE_BLOB &&
-                 sqlite3_value_bytes(value) == (int)sizeof *marker;
-    if (whole && !bytes) {
-        ctr_problem_nomem(problem);
-        return false;
-    }
-    if (whole) memcpy(marker, bytes, sizeof *marker);
-    if (whole && memcmp(marker->secret, table->secret, sizeof marker->secret) == 0) return true;
-    ctr_problem_set(problem, SQLITE_ERROR, "column _%s cannot be written",
-                    column_name(table, counter_column(table, counter)));
-    return false;
-}
-
-/* What an assignment adds to one counter. False: nothing, or a problem. `value` is the new value,
- * `marked` what was read of the counter. */
-static bool delta_of(ctr_table *table, int counter, sqlite3_value *value, sqlite3_value *marked,
-                     int64_t *n, ctr_problem *problem)
-{
-    if (sqlite3_value_nochange(value)) return false;
-    ctr_marker marker;
-    if (!read_marker(table, counter, marked, &marker, problem)) {
-        refuse_assignment(table, counter, problem);
-        return false;
-    }
-    if (marker.is_null && !ctr_table_given(value)) return false;
-    if (ctr_write_integer(table, counter, value, problem)) return false;
-    if (marker.is_null) {
-        refuse_deleted_alone(table, counter, problem);
-        return false;
-    }
-    ctr_sum difference = {0, 0};
-    ctr_sum_add(&difference, sqlite3_value_int64(value));
-    ctr_sum_subtract(&difference, marker.value);
-    if (ctr_sum_value(&difference, n) != CTR_OK)
-        ctr_problem_set(problem, SQLITE_ERROR, "column %s: integer overflow",
-                        column_name(table, counter_column(table, counter)));
-    return problem->rc == SQLITE_OK && *n != 0;
-}
 
 /* A key may be assigned the value that it has. SQLite before 3.41 passes every column of an UPDATE
  * ... FROM in this way. */
@@ -274,45 +265,37 @@ static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, c
     return problem->rc;
 }
 
-/* A marker comes as it left the cursor, unless somebody has assigned to it. */
-static int check_assigned(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+/* NULL is no value for a counter, but that of one which was deleted alone. SQLite before 3.41
+ * passes the counters that an UPDATE ... FROM leaves alone with the values that it has read. */
+static bool update_counter(ctr_table *table, int i, sqlite3_value *value, ctr_problem *problem)
 {
-    sqlite3_value *command = columns[CTR_COLUMN_COMMAND];
-    if (!sqlite3_value_nochange(command) && ctr_table_given(command))
-        ctr_problem_set(problem, SQLITE_ERROR, "commands are given by INSERT");
-    for (int i = 0; i < table->shape.n_columns; i++) {
-        bool given = ctr_table_given(columns[ctr_table_marker(i)]);
-        bool key = table->shape.columns[i].key >= 0;
-        if (given && (key || sqlite3_value_nochange(columns[ctr_table_column(i)])))
-            ctr_problem_set(problem, SQLITE_ERROR, "column _%s cannot be written",
-                            column_name(table, i));
-    }
-    return problem->rc;
+    ctr_given given = {.is = true};
+    bool is_deleted = ctr_cell_is_deleted(&table->rows->cells[i]);
+    if (sqlite3_value_nochange(value) || (is_deleted && !ctr_table_given(value))) return false;
+    if (take_number(table, i, value, &given.n, problem)) return false;
+    if (is_deleted)
+        ctr_write_next_life(table, i, &given, problem);
+    else
+        assign(table, i, given.n, problem);
+    return is_deleted;
 }
 
 static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
 {
-    sqlite3_value **columns = argv + 2;
+    sqlite3_value **columns = argv + 2, *command = columns[CTR_COLUMN_COMMAND];
     int64_t rowid = sqlite3_value_int64(argv[0]);
-    if (!sqlite3_value_nochange(argv[1]) && sqlite3_value_int64(argv[1]) != rowid) {
+    if (!sqlite3_value_nochange(argv[1]) && sqlite3_value_int64(argv[1]) != rowid)
         ctr_problem_set(problem, SQLITE_ERROR, "the row id cannot be changed");
-        return;
-    }
-    if (check_assigned(table, columns, problem) || check_key(table, rowid, columns, problem))
-        return;
+    if (!sqlite3_value_nochange(command) && ctr_table_given(command))
+        ctr_problem_set(problem, SQLITE_ERROR, "commands are given by INSERT");
+    if (problem->rc != SQLITE_OK || check_key(table, rowid, columns, problem)) return;
     if (ctr_access_find_rowid(table, rowid, problem) || !ctr_access_found(table)) return;
 
-    for (int i = 0; i < table->shape.n_counters; i++) {
-        int column = counter_column(table, i);
-        int64_t n = 0;
-        if (delta_of(table, i, columns[ctr_table_column(column)], columns[ctr_table_marker(column)],
-                     &n, problem)) {
-            if (check_alive(table, i, problem)) return;
-            ctr_write_add(table, i, &table->rows->cells[i], n, problem);
-        }
-        if (problem->rc != SQLITE_OK) return;
-    }
-    if (ctr_rows_changed(table->rows)) ctr_access_add(table, problem);
+    bool begins_life = false;
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++)
+        begins_life |=
+            update_counter(table, i, columns[ctr_table_column(counter_column(table, i))], problem);
+    write_row(table, begins_life, problem);
 }
 
 /* ---- DELETE ---------------------------------------------------------------------------------- */
@@ -320,19 +303,8 @@ static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *prob
 static void delete_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
     if (ctr_access_find_rowid(table, rowid, problem) || state_of(table) != ROW_LIVE) return;
-    ctr_rows *rows = table->rows;
-    for (int i = 0; i < table->shape.n_counters; i++) {
-        size_t size;
-        uint8_t *out = ctr_rows_room(rows, CTR_CELL_HEADER_MAX, problem);
-        if (!out) return;
-        ctr_status status = ctr_cell_delete(&rows->cells[i], out, &size);
-        if (status != CTR_OK) {
-            ctr_problem_set(problem, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
-            ctr_access_problem_at(table, i, problem);
-            return;
-        }
-        ctr_rows_set(rows, i, size);
-    }
+    for (int i = 0; i < table->shape.n_counters; i++)
+        if (ctr_write_tombstone(table, i, problem)) return;
     ctr_access_write(table, problem);
 }
 
@@ -382,7 +354,10 @@ static void insert_once(ctr_table *table, sqlite3_value **columns, ctr_problem *
 static void insert(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
 {
     sqlite3_value **columns = argv + 2;
-    if (check_hidden(table, argv, problem)) return;
+    if (ctr_table_given(argv[1])) {
+        ctr_problem_set(problem, SQLITE_ERROR, "the row id cannot be given, the key names a row");
+        return;
+    }
     if (ctr_request_is_given(table, columns))
         insert_once(table, columns, problem);
     else
@@ -409,6 +384,7 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     bool inserts = argc > 1 && !ctr_table_given(argv[0]);
     ctr_timing *timing = &ctr_guard_stats(table->joined.guard)->write;
     int64_t begun = ctr_stats_begin(timing);
+    ctr_table_read(table, &problem);
     if (ctr_joined_be_told(&table->joined, &problem) == SQLITE_OK)
         change_row(table, argc, argv, inserts, &problem);
     if (inserts) *rowid = ctr_access_rowid(table);

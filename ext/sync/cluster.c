@@ -137,23 +137,83 @@ static void note_transaction(ctr_cluster *cluster)
     cluster->within = !sqlite3_get_autocommit(cluster->db);
 }
 
-/* The columns are those of the first table that can be opened; the others must agree in a cluster
- * that is new. In one that was there a replica that has other counters now is unavailable. */
+void ctr_cluster_forget_memory(ctr_cluster_memory *memory)
+{
+    sqlite3_free(memory->birth);
+    sqlite3_free(memory->schema);
+    sqlite3_free(memory->table);
+    ctr_shape_close(&memory->shape);
+    *memory = (ctr_cluster_memory){0};
+}
+
+static void fill_memory(ctr_cluster_memory *memory, const char *birth, const char *schema,
+                        const char *table, const ctr_shape *shape, ctr_problem *problem)
+{
+    ctr_cluster_memory made = {.birth = sqlite3_mprintf("%s", birth),
+                               .schema = sqlite3_mprintf("%s", schema),
+                               .table = sqlite3_mprintf("%s", table)};
+    if (!made.birth || !made.schema || !made.table) ctr_problem_nomem(problem);
+    ctr_shape_copy(&made.shape, shape, problem);
+    ctr_cluster_forget_memory(problem->rc == SQLITE_OK ? memory : &made);
+    if (problem->rc == SQLITE_OK) *memory = made;
+}
+
+void ctr_cluster_copy_memory(ctr_cluster_memory *to, const ctr_cluster_memory *from,
+                             ctr_problem *problem)
+{
+    fill_memory(to, from->birth, from->schema, from->table, &from->shape, problem);
+}
+
+/* The table that was read last may have got other columns; it may be gone, too. */
+static void recall(ctr_cluster *cluster, ctr_problem *problem)
+{
+    const ctr_cluster_memory *memory = cluster->memory;
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    cluster->birth = sqlite3_mprintf("%s", memory->birth);
+    if (!cluster->birth) ctr_problem_nomem(problem);
+    if (problem->rc != SQLITE_OK) return;
+    if (ctr_run_has_schema(cluster->db, memory->schema) &&
+        ctr_shape_describe(&cluster->shape, cluster->db, memory->schema, memory->table,
+                           &memory->shape, &trouble) == SQLITE_OK)
+        return;
+    if (ctr_member_ends_statement(trouble.rc)) {
+        *problem = trouble;
+        return;
+    }
+    ctr_problem_close(&trouble);
+    ctr_shape_close(&cluster->shape);
+    ctr_shape_copy(&cluster->shape, &memory->shape, problem);
+}
+
+/* The columns are those of the first table that can be opened. In a new cluster the others must
+ * agree; in one that was there a replica that has other counters now is unavailable. */
 static void find_shape(ctr_cluster *cluster, bool is_new, ctr_problem *problem)
 {
     int timeout = 0;
-    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+    bool first = true;
+    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK && (first || is_new); i++) {
         ctr_member *member = &cluster->members[i];
-        bool first = cluster->shape.n_columns == 0;
         if (!ctr_run_has_schema(cluster->db, member->schema)) continue;
         if (!look_briefly(cluster, i, NULL, &timeout, problem)) continue;
-        if (first)
-            ctr_shape_copy(&cluster->shape, &member->merge.shape, problem);
-        else if (is_new)
-            ctr_agree_check(&cluster->shape, "one replica", &member->merge.shape, member->schema,
-                            problem);
+        const ctr_shape *shape = &member->merge.shape;
+        if (cluster->shape.n_columns == 0)
+            ctr_shape_copy(&cluster->shape, shape, problem);
+        else if (first)
+            ctr_shape_take_generations(&cluster->shape, shape, problem);
+        if (first && problem->rc == SQLITE_OK)
+            fill_memory(cluster->memory, cluster->birth, member->schema, member->merge.entry.name,
+                        shape, problem);
+        ctr_agree_check(&cluster->shape, first ? "the cluster" : "one replica", shape,
+                        member->schema, problem);
+        first = false;
     }
     wait_again(cluster, timeout);
+    for (int i = 0; i < cluster->n; i++) ctr_member_forget(&cluster->members[i]);
+    cluster->read = !first && problem->rc == SQLITE_OK;
+}
+
+static void check_shape(const ctr_cluster *cluster, ctr_problem *problem)
+{
     if (problem->rc == SQLITE_OK && cluster->shape.n_columns == 0)
         ctr_problem_set(problem, SQLITE_ERROR, "the table %s cannot be opened in any replica: %s",
                         cluster->birth, ctr_problem_text(&cluster->members[0].trouble));
@@ -163,25 +223,36 @@ static void find_shape(ctr_cluster *cluster, bool is_new, ctr_problem *problem)
 }
 
 int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_guard *guard, ctr_levels *levels,
-                     const char *table, char *const *schemas, int n, bool is_new,
-                     ctr_problem *problem)
+                     ctr_cluster_memory *memory, const char *table, char *const *schemas, int n,
+                     bool is_new, ctr_problem *problem)
 {
-    *cluster = (ctr_cluster){.db = db, .guard = guard, .levels = levels};
+    *cluster = (ctr_cluster){.db = db, .guard = guard, .levels = levels, .memory = memory};
     cluster->members = sqlite3_malloc64((size_t)n * sizeof *cluster->members);
     if (!cluster->members) return ctr_problem_nomem(problem);
     for (; cluster->n < n; cluster->n++)
         ctr_member_open(&cluster->members[cluster->n], db, guard, schemas[cluster->n],
                         &cluster->within, problem);
     refuse_same_files(cluster, problem);
-    if (problem->rc == SQLITE_OK) find_birth(cluster, table, problem);
-    find_shape(cluster, is_new, problem);
+    if (!is_new && memory->birth) {
+        recall(cluster, problem);
+    } else {
+        if (problem->rc == SQLITE_OK) find_birth(cluster, table, problem);
+        if (problem->rc == SQLITE_OK) find_shape(cluster, is_new, problem);
+    }
+    check_shape(cluster, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;
-    for (int i = 0; i < n; i++) ctr_member_forget(&cluster->members[i]);
     ctr_collator_open(&cluster->collator, db, &cluster->shape, problem);
     size_t size = ((size_t)cluster->shape.n_counters + 1) * sizeof *cluster->row.cells;
     cluster->row.cells = sqlite3_malloc64(size);
     if (!cluster->row.cells) return ctr_problem_nomem(problem);
     memset(cluster->row.cells, 0, size);
+    return problem->rc;
+}
+
+/* For what was opened from memory. */
+static int read_shape(ctr_cluster *cluster, ctr_problem *problem)
+{
+    if (!cluster->read && problem->rc == SQLITE_OK) find_shape(cluster, false, problem);
     return problem->rc;
 }
 
@@ -212,6 +283,7 @@ void ctr_cluster_end(ctr_cluster *cluster)
 int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem)
 {
     note_transaction(cluster);
+    read_shape(cluster, problem);
     for (int i = 0; i < cluster->n; i++) {
         if (!is_doubled(cluster, i, problem))
             ctr_member_look(&cluster->members[i], cluster->birth, &cluster->shape, problem);
@@ -224,6 +296,7 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
     uint64_t available = 0;
     int timeout = 0;
     note_transaction(cluster);
+    read_shape(cluster, problem);
     for (int i = 0; i < cluster->n; i++) {
         uint64_t bit = (uint64_t)1 << i;
         bool asked = !(failed & bit);
@@ -302,6 +375,7 @@ int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem)
     note_transaction(cluster);
     if (!cluster->locked) lock_all(cluster, problem);
     cluster->locked = problem->rc == SQLITE_OK;
+    read_shape(cluster, problem);
     for (int i = 0; i < cluster->n; i++) {
         if (!is_doubled(cluster, i, problem))
             ctr_member_look_to_write(&cluster->members[i], cluster->birth, &cluster->shape,
