@@ -406,15 +406,6 @@ static int key_position(const key_columns *keys, int cid)
 /* Columns of ours that are there. */
 enum { HAS_ROWID = 1, HAS_NUMBER = 2 };
 
-static void check_column(ctr_run *run, const char *name, const char *type, int key)
-{
-    if (ctr_declaration_reserves(name)) damaged(run, "a column has the reserved name ", name);
-    if (key < 0 && sqlite3_stricmp(type, "BLOB") != 0)
-        damaged(run, "no BLOB and outside the key is column ", name);
-    if (key >= 0 && !ctr_declaration_is_plain(type))
-        damaged(run, "no plain type has column ", name);
-}
-
 /* One row of SCHEMA_COLUMNS. Returns which column of ours it is, or 0. */
 static int read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys, ctr_shape *shape)
 {
@@ -427,7 +418,11 @@ static int read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys,
         damaged(run, "its row id is not _id but ", name);
     int key = key_position(keys, sqlite3_column_int(row, 0));
     if (*name == '_') return is_rowid ? HAS_ROWID : strcmp(name, "_seq") == 0 ? HAS_NUMBER : 0;
-    check_column(run, name, type, key);
+    if (ctr_declaration_reserves(name)) damaged(run, "a column has the reserved name ", name);
+    if (key < 0 && sqlite3_stricmp(type, "BLOB") != 0)
+        damaged(run, "no BLOB and outside the key is column ", name);
+    if (key >= 0 && !ctr_declaration_is_plain(type))
+        damaged(run, "no plain type has column ", name);
     ctr_shape_add(shape, name, type, key >= 0 ? keys->collations[key] : "", key, run->problem);
     return 0;
 }
@@ -481,54 +476,54 @@ static int key_in(const ctr_shape *declared, const char *name)
     return -1;
 }
 
-/* Key columns are NOT NULL, counters are not. */
-static void describe_column(ctr_run *run, const char *stored, const char *name,
+/* False: the stored table is none that could have been declared, or there is a problem. */
+static bool describe_column(ctr_run *run, const char *stored, const char *name,
                             const ctr_shape *declared, ctr_shape *shape)
 {
-    const char *type, *collation;
-    int not_null;
-    if (run->problem->rc != SQLITE_OK || *name == '_') return;
+    const char *type = NULL, *collation = NULL;
+    int key = key_in(declared, name);
+    if (*name == '_') return true;
     int rc = sqlite3_table_column_metadata(run->db, run->slots.schema, stored, name, &type,
-                                           &collation, &not_null, NULL, NULL);
-    if (rc == SQLITE_ERROR) damaged(run, "it is not an ordinary table", "");
-    ctr_problem_sqlite(run->problem, run->db, rc);
-    int key = not_null ? key_in(declared, name) : -1;
-    if (not_null && key < 0) damaged(run, "outside the declared key is column ", name);
-    if (run->problem->rc != SQLITE_OK) return;
-    if (!type) type = "";
-    check_column(run, name, type, key);
-    ctr_shape_add(shape, name, type, key >= 0 && collation ? collation : "", key, run->problem);
+                                           &collation, NULL, NULL, NULL);
+    if (rc != SQLITE_ERROR) ctr_problem_sqlite(run->problem, run->db, rc);
+    if (rc != SQLITE_OK || (type && !ctr_declaration_is_plain(type))) return false;
+    ctr_shape_add(shape, name, type ? type : "", key >= 0 && collation ? collation : "", key,
+                  run->problem);
+    return run->problem->rc == SQLITE_OK;
+}
+
+static bool describe_columns(ctr_shape *shape, ctr_run *run, const ctr_shape *declared)
+{
+    ctr_problem missing = {SQLITE_OK, NULL};
+    ctr_run look = ctr_run_on(run->db, run->slots.schema, run->slots.table, &missing);
+    char *stored = sqlite3_mprintf("%s_cells", run->slots.table);
+    sqlite3_stmt *columns = ctr_run_prepare(&look, CTR_SQL_SCHEMA_DESCRIBE);
+    int n = sqlite3_column_count(columns);
+    if (missing.rc != SQLITE_OK && missing.rc != SQLITE_ERROR)
+        ctr_problem_set(run->problem, missing.rc, "%s", ctr_problem_text(&missing));
+    if (!stored) ctr_problem_nomem(run->problem);
+    ctr_shape_open(shape, n, run->problem);
+    bool fits = missing.rc == SQLITE_OK && run->problem->rc == SQLITE_OK;
+    for (int i = 0; i < n && fits; i++) {
+        const char *name = sqlite3_column_name(columns, i);
+        if (!name) ctr_problem_nomem(run->problem);
+        fits = name && describe_column(run, stored, name, declared, shape);
+    }
+    sqlite3_finalize(columns);
+    sqlite3_free(stored);
+    ctr_problem_close(&missing);
+    return fits && shape->n_keys == declared->n_keys;
 }
 
 int ctr_shape_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                        const ctr_shape *declared, ctr_problem *problem)
 {
     *shape = (ctr_shape){0};
-    ctr_problem missing = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(db, schema, table, problem), look = run;
-    char *stored = sqlite3_mprintf("%s_cells", table);
-    if (!stored) ctr_problem_nomem(problem);
-    look.problem = &missing;
-    sqlite3_stmt *columns =
-        problem->rc == SQLITE_OK ? ctr_run_prepare(&look, CTR_SQL_SCHEMA_DESCRIBE) : NULL;
-    if (missing.rc == SQLITE_ERROR)
-        damaged(&run, "it is missing or no ordinary table", "");
-    else if (missing.rc != SQLITE_OK)
-        ctr_problem_set(problem, missing.rc, "%s", ctr_problem_text(&missing));
-    ctr_problem_close(&missing);
-    int n = columns ? sqlite3_column_count(columns) : 0;
-    ctr_shape_open(shape, n, problem);
-    for (int i = 0; i < n && problem->rc == SQLITE_OK; i++) {
-        const char *name = sqlite3_column_name(columns, i);
-        if (name)
-            describe_column(&run, stored, name, declared, shape);
-        else
-            ctr_problem_nomem(problem);
-    }
-    if (shape->n_keys != declared->n_keys) damaged(&run, "it has not the declared key", "");
-    sqlite3_finalize(columns);
-    sqlite3_free(stored);
-    return problem->rc;
+    ctr_run run = ctr_run_on(db, schema, table, problem);
+    if (problem->rc != SQLITE_OK || describe_columns(shape, &run, declared)) return problem->rc;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    ctr_shape_close(shape);
+    return ctr_shape_copy(shape, declared, problem);
 }
 
 bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b)

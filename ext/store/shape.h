@@ -83,8 +83,8 @@ int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char
                    ctr_problem *problem);
 
 /* Learns the columns by preparing a SELECT, which takes no lock that lasts: what xConnect needs.
- * The key is in the order that it has in `declared`. Generations are as they were declared, and
- * that the stored table is whole is found out by ctr_shape_read. To be closed whatever is
+ * The key is the one of `declared`, which is copied where there is no stored table that fits:
+ * whether it is whole, and its generations, are for ctr_shape_read. To be closed whatever is
  * returned. */
 int ctr_shape_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                        const ctr_shape *declared, ctr_problem *problem);

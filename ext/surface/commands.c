@@ -44,10 +44,7 @@ static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_val
 
 static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
 {
-    if (table->shape.n_counters == 0)
-        ctr_problem_set(
-            problem, SQLITE_ERROR,
-            "the table has no counter left: the command 'add column <counter>' adds one");
+    if (table->shape.n_counters == 0) ctr_write_refuse_none(problem);
     if (check_named(table, columns, true, named, problem)) return;
     if (ctr_write_keys(table, columns, problem)) return;
     if (ctr_access_find(table, problem)) return;

@@ -140,6 +140,9 @@ int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *probl
  * integer (store/number.h). */
 int ctr_write_numbers(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
 
+/* Says that two files have each dropped what the other has kept. */
+void ctr_write_refuse_none(ctr_problem *problem);
+
 /* Begins the next life of a counter of the row that was found, at the number given or at 0. */
 int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given,
                         ctr_problem *problem);

@@ -121,6 +121,12 @@ static int assign(ctr_table *table, int counter, int64_t n, ctr_problem *problem
     return problem->rc;
 }
 
+void ctr_write_refuse_none(ctr_problem *problem)
+{
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "the table has no counter left: the command 'add column <counter>' adds one");
+}
+
 static int refuse_life(ctr_table *table, int counter, ctr_status status, ctr_problem *problem)
 {
     ctr_problem_set(problem, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
@@ -228,6 +234,10 @@ static bool insert_counter(ctr_table *table, int i, row_state state, bool replac
 static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     int mode = sqlite3_vtab_on_conflict(table->db);
+    if (table->shape.n_counters == 0) {
+        ctr_write_refuse_none(problem);
+        return;
+    }
     if (ctr_write_numbers(table, columns, problem) || ctr_write_keys(table, columns, problem))
         return;
     if (ctr_access_find(table, problem)) return;

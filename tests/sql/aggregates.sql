@@ -87,8 +87,10 @@ SELECT counter_collect(x'00000000000000000000000000000001', 0, 1);
 --! counter_collect: clock must be 1 ... 9223372036854775807, not 0
 SELECT counter_collect(x'00000000000000000000000000000001', NULL, 1);
 --! counter_collect: clock must be an INTEGER, not NULL
-SELECT counter_collect(x'00000000000000000000000000000001', 1, '1');
---! counter_collect: value must be an INTEGER, not TEXT '1'
+SELECT counter_collect(x'00000000000000000000000000000001', 1, 'one');
+--! counter_collect: value must be an INTEGER, not TEXT 'one'
+SELECT counter_value(counter_collect(x'00000000000000000000000000000001', 1.0, '-5', ' 3 '));
+--= -5
 SELECT counter_collect(x'01', 1, 1);
 --! counter_collect: id must be a UUID (text, or a BLOB of 16 bytes), not BLOB x'01'
 SELECT counter_collect(NULL, NULL, NULL, 0);

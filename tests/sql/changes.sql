@@ -216,7 +216,7 @@ INSERT OR IGNORE INTO counter_changes SELECT t, NULL, c, g, cell, q, s FROM good
 INSERT OR IGNORE INTO counter_changes SELECT t, k, 'k', g, cell, q, s FROM good;
 --! counter_changes: table v: column k is part of the key
 INSERT OR IGNORE INTO counter_changes SELECT t, k, 'V', g, cell, q, s FROM good;
---! counter_changes: table v: column V cannot be added to a table of the name v: rename the table
+--! counter_changes: table v: column V cannot be added to a table of the same name: rename the table
 INSERT OR IGNORE INTO counter_changes SELECT t, k, '_n', g, cell, q, s FROM good;
 --! counter_changes: table v: no column can have the name '_n'
 INSERT OR IGNORE INTO counter_changes SELECT t, k, '', g, cell, q, s FROM good;
@@ -238,7 +238,7 @@ INSERT OR IGNORE INTO counter_changes SELECT t, k, c, 2, cell, q, s FROM good;
 INSERT OR IGNORE INTO counter_changes SELECT t, k, NULL, 1, NULL, q, s FROM good;
 --! counter_changes: generation must be 0 where there is no column, not INTEGER 1
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, NULL, cell, q, s FROM good;
---! counter_changes: generation must be an INTEGER, not NULL
+--! counter_changes: generation must be 1 ... 4294967295, not NULL
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, x'c101', q, s FROM good;
 --! counter_changes: table v: column n: the cell is in life 1 without shards, which must be NULL
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, substr(cell, 1, 10), q, s FROM good;
@@ -258,9 +258,9 @@ INSERT OR IGNORE INTO counter_changes SELECT t, zeroblob(3), c, g, cell, q, s FR
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, zeroblob(3), q, s FROM good;
 --! counter_changes: table v: column n: the cell is no counter cell
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, -1, s FROM good;
---! counter_changes: seq must be 0 or more, not INTEGER -1
-INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, '1', s FROM good;
---! counter_changes: seq must be an INTEGER, not TEXT '1'
+--! counter_changes: seq must be an INTEGER, 0 or more, not INTEGER -1
+INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, 'one', s FROM good;
+--! counter_changes: seq must be an INTEGER, 0 or more, not TEXT 'one'
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, 'me' FROM good;
 --! counter_changes: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT 'me'
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, s || '/000000000000001' || char(0) FROM good;
@@ -369,10 +369,12 @@ SELECT * FROM counter_changes(NULL);
 --! counter_changes: since must be an INTEGER, 0 or more, not NULL
 SELECT * FROM counter_changes(-1);
 --! counter_changes: since must be an INTEGER, 0 or more, not INTEGER -1
-SELECT * FROM counter_changes('0');
---! counter_changes: since must be an INTEGER, 0 or more, not TEXT '0'
-SELECT * FROM counter_changes(0.0);
---! counter_changes: since must be an INTEGER, 0 or more, not REAL 0.0
+SELECT * FROM counter_changes('zero');
+--! counter_changes: since must be an INTEGER, 0 or more, not TEXT 'zero'
+SELECT * FROM counter_changes(0.5);
+--! counter_changes: since must be an INTEGER, 0 or more, not REAL 0.5
+SELECT (SELECT count(*) FROM counter_changes('0')), (SELECT count(*) FROM counter_changes(0.0));
+--= 1|1
 SELECT * FROM counter_changes(0, NULL);
 --! counter_changes: bucket must be TEXT such as '3/64', from counter_digests, not NULL
 SELECT * FROM counter_changes(0, 0);
@@ -535,8 +537,8 @@ SELECT * FROM counter_digests('v', 0);
 --! counter_digests: buckets must be an INTEGER, 1 ... 65536, not INTEGER 0
 SELECT * FROM counter_digests('v', 65537);
 --! counter_digests: buckets must be an INTEGER, 1 ... 65536, not INTEGER 65537
-SELECT * FROM counter_digests('v', '8');
---! counter_digests: buckets must be an INTEGER, 1 ... 65536, not TEXT '8'
+SELECT * FROM counter_digests('v', 'eight');
+--! counter_digests: buckets must be an INTEGER, 1 ... 65536, not TEXT 'eight'
 SELECT * FROM counter_digests('v', NULL);
 --! counter_digests: buckets must be an INTEGER, 1 ... 65536, not NULL
 SELECT * FROM counter_digests(1, 8);
@@ -687,8 +689,8 @@ SELECT counter_seen('00000000-0000-0000-0000-00000000000a', NULL, 1);
 --! counter_seen: since must be an INTEGER, not NULL
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', -1, 1);
 --! counter_seen: since must be 0 ... 1125899906842624, not -1
-SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, '1');
---! counter_seen: upto must be an INTEGER, not TEXT '1'
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 'one');
+--! counter_seen: upto must be an INTEGER, not TEXT 'one'
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 5, 4);
 --! counter_seen: upto must be 5 ... 1125899906842624, not 4
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1125899906842625);

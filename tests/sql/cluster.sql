@@ -25,7 +25,6 @@ SELECT count(DISTINCT id), group_concat(DISTINCT id = counter_id()) FROM
 --= 1|1
 DELETE FROM c WHERE k = 'y';
 INSERT INTO c(k, a) VALUES('y', 1);
---!~ c: the counter was deleted: ('y')*
 INSERT OR IGNORE INTO c(k, a) VALUES('y', 1);
 INSERT INTO c(c, k, a) VALUES('reset', 'y', 7);
 INSERT INTO c(c, k, b) VALUES('reset b', 'x', 5);

@@ -27,14 +27,10 @@ SELECT name, type, "notnull" FROM pragma_table_info('page_views_cells');
 SELECT name, type FROM pragma_table_info('page_views');
 --= path|TEXT
 --= hour|INTEGER
---= hits|COUNTER
---= bytes|COUNTER
+--= hits|INTEGER
+--= bytes|INTEGER
 SELECT name, hidden FROM pragma_table_xinfo('page_views') WHERE hidden;
 --= page_views|1
---= _path|1
---= _hour|1
---= _hits|1
---= _bytes|1
 --= request_id|1
 SELECT name, birth FROM counter_tables;
 --= page_views|page_views
@@ -89,6 +85,27 @@ CREATE VIRTUAL TABLE t USING counter;
 CREATE VIRTUAL TABLE t USING counter();
 --! t: a PRIMARY KEY is needed
 
+-- # not-null-and-default-0-are-what-holds-anyway
+CREATE VIRTUAL TABLE a USING counter(k TEXT NOT NULL PRIMARY KEY, n COUNTER NOT NULL, m COUNTER DEFAULT 0, o counter not null default (0), p COUNTER DEFAULT -0 NOT NULL);
+CREATE VIRTUAL TABLE b USING counter(k TEXT NOT NULL, j INTEGER COLLATE BINARY NOT NULL, n COUNTER /* none */ DEFAULT +0, PRIMARY KEY (k, j));
+SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info('a');
+--= k|TEXT|1|NULL|0
+--= n|INTEGER|0|NULL|0
+--= m|INTEGER|0|NULL|0
+--= o|INTEGER|0|NULL|0
+--= p|INTEGER|0|NULL|0
+SELECT name, type, "notnull", hidden FROM pragma_table_xinfo('b');
+--= b||0|1
+--= k|TEXT|1|0
+--= j|INTEGER|1|0
+--= n|INTEGER|0|0
+--= request_id||0|1
+INSERT INTO a(k) VALUES('x');
+SELECT * FROM a;
+--= x|0|0|0|0
+PRAGMA integrity_check;
+--= ok
+
 -- # constraints-are-refused-by-name
 CREATE VIRTUAL TABLE t USING counter(k TEXT DEFAULT 'x' PRIMARY KEY, n COUNTER);
 --! t: column k: DEFAULT is not possible in a counter table, which is counters and their key alone
@@ -98,8 +115,24 @@ CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER CHECK (n > 0)
 --! t: column n: CHECK is not possible in a counter table, which is counters and their key alone
 CREATE VIRTUAL TABLE t USING counter(k TEXT REFERENCES other(k), n COUNTER, PRIMARY KEY(k));
 --! t: column k: REFERENCES is not possible in a counter table, which is counters and their key alone
-CREATE VIRTUAL TABLE t USING counter(k TEXT NOT NULL PRIMARY KEY, n COUNTER);
---! t: column k: NOT is not possible in a counter table, which is counters and their key alone
+CREATE VIRTUAL TABLE t USING counter(k TEXT NOT PRIMARY KEY, n COUNTER);
+--! t: cannot read the declaration 'k'
+CREATE VIRTUAL TABLE t USING counter(k TEXT NULL PRIMARY KEY, n COUNTER);
+--! t: column k: NULL is not possible in a counter table, which is counters and their key alone
+CREATE VIRTUAL TABLE t USING counter(k TEXT DEFAULT 0 PRIMARY KEY, n COUNTER);
+--! t: column k: DEFAULT is not possible in a counter table, which is counters and their key alone
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT 5);
+--! t: column n: a counter begins at 0, so its DEFAULT cannot be 5
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT 0.5);
+--! t: column n: a counter begins at 0, so its DEFAULT cannot be 0.5
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT (1) NOT NULL);
+--! t: column n: a counter begins at 0, so its DEFAULT cannot be (1) NOT NULL
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT NULL);
+--! t: column n: a counter begins at 0, so its DEFAULT cannot be NULL
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT);
+--! t: column n: a counter begins at 0, so its DEFAULT cannot be 
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER NOT NULL ON CONFLICT IGNORE);
+--! t: column n: ON is not possible in a counter table, which is counters and their key alone
 CREATE VIRTUAL TABLE t USING counter(k INTEGER PRIMARY KEY AUTOINCREMENT, n COUNTER);
 --! t: column k: AUTOINCREMENT is not possible in a counter table, which is counters and their key alone
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY DESC, n COUNTER);

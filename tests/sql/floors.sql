@@ -45,7 +45,6 @@ INSERT INTO v(v, h) VALUES('purge below', 10);
 INSERT OR IGNORE INTO v VALUES(1, 'five');
 --! v: column n: a counter takes an INTEGER, not TEXT 'five'
 INSERT OR IGNORE INTO v VALUES(1, NULL);
---! v: a row needs a value for at least one counter
 INSERT OR IGNORE INTO v VALUES(NULL, 1);
 --! v: key column h must not be NULL
 

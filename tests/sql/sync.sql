@@ -64,8 +64,8 @@ SELECT * FROM counter_sync('phone') ORDER BY 1;
 SELECT name, type FROM pragma_table_info('v');
 --= path|VARCHAR(20)
 --= hour|INTEGER
---= hits|COUNTER
---= by tes|COUNTER
+--= hits|INTEGER
+--= by tes|INTEGER
 SELECT * FROM v WHERE path = '/';
 --= /|1|2|3
 SELECT count(*) FROM phone.w;
@@ -92,7 +92,6 @@ SELECT * FROM phone.v ORDER BY k;
 --= one|NULL|11
 --= reset|7|0
 INSERT INTO phone.v VALUES('del', 1, 1);
---! v: the counter was deleted: ('del'); the command 'reset' starts its next life
 
 -- # two-concurrent-resets-add-up-in-one-life
 ATTACH 'phone.db' AS phone;
