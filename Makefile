@@ -1,7 +1,7 @@
-# Builds the extension twice from the same sources: build/counter.so to load,
-# build/libcounter.a to link.
+# Builds the extension from the same sources: build/counter.so to load, build/libcounter.a to
+# link, build/counter-preload.so for hosts that cannot load it.
 #
-#   make          both
+#   make          all of them
 #   make install, make uninstall    into PREFIX, /usr/local; below DESTDIR, if there is one
 #   make amalgamation    build/amalgamation/counter.c and counter.h: the same in one C file
 #   make demo     runs sql/examples/demo.sh
@@ -28,11 +28,13 @@ SANITIZE = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sani
 
 ifeq ($(shell uname -s),Darwin)
 LOADABLE = build/counter.dylib
+PRELOAD =
 SHARED = -shared
 ARCHIVE = rcs
 UUID =
 else
 LOADABLE = build/counter.so
+PRELOAD = build/counter-preload.so
 SHARED = -shared -Wl,--no-undefined
 ARCHIVE = rcsD
 UUID = -luuid
@@ -47,7 +49,7 @@ CORE_TESTS := $(patsubst tests/core/%.c,build/tests/core/%,$(wildcard tests/core
 FAULT_TESTS := $(patsubst tests/fault/%.c,build/tests/fault/%,$(wildcard tests/fault/test_*.c))
 CHECKED_BY := $(foreach cc,gcc clang,$(if $(shell command -v $(cc) 2>/dev/null),$(cc)))
 
-all: $(LOADABLE) build/libcounter.a
+all: $(LOADABLE) build/libcounter.a $(PRELOAD)
 
 # objects(variant, compiler, flags): how build/<variant>/**.o are made from the sources. No object
 # knows in which folder that was.
@@ -68,6 +70,9 @@ $(LOADABLE): $(SOURCES:%.c=build/so/%.o)
 build/libcounter.a: $(SOURCES:%.c=build/static/%.o)
 	rm -f $@
 	ZERO_AR_DATE=1 $(AR) $(ARCHIVE) $@ $^
+
+build/counter-preload.so: build/static/ext/preload.o $(SOURCES:%.c=build/static/%.o)
+	$(CC) $(SHARED) $(LDFLAGS) $^ -lsqlite3 $(UUID) -o $@
 
 build/gen/statements.h: tools/embed.awk $(STATEMENTS)
 	@mkdir -p $(@D)
@@ -93,13 +98,14 @@ build/sqlite-counter.pc: tools/sqlite-counter.pc.in include/counter.h FORCE
 
 install: all build/sqlite-counter.pc
 	install -d '$(PLACE)/lib/sqlite3' '$(PLACE)/lib/pkgconfig' '$(PLACE)/include/sqlite-counter'
-	install -m 644 $(LOADABLE) '$(PLACE)/lib/sqlite3'
+	install -m 644 $(LOADABLE) $(PRELOAD) '$(PLACE)/lib/sqlite3'
 	install -m 644 build/libcounter.a '$(PLACE)/lib'
 	install -m 644 build/sqlite-counter.pc '$(PLACE)/lib/pkgconfig'
 	install -m 644 $(wildcard include/*.h) '$(PLACE)/include/sqlite-counter'
 
 uninstall:
-	rm -f '$(PLACE)/lib/sqlite3/$(notdir $(LOADABLE))' '$(PLACE)/lib/libcounter.a' \
+	rm -f $(patsubst %,'$(PLACE)/lib/sqlite3/%',$(notdir $(LOADABLE) $(PRELOAD))) \
+		'$(PLACE)/lib/libcounter.a' \
 		'$(PLACE)/lib/pkgconfig/sqlite-counter.pc'
 	rm -rf '$(PLACE)/include/sqlite-counter'
 
@@ -145,7 +151,7 @@ tests: $(CORE_TESTS) $(FAULT_TESTS) build/tests/run_process build/tests/run_faul
 
 # No warning in either build, by gcc and by clang.
 check-warnings: $(foreach cc,$(CHECKED_BY),$(SOURCES:%.c=build/check/$(cc)/so/%.o) \
-	$(SOURCES:%.c=build/check/$(cc)/static/%.o))
+	$(patsubst %.c,build/check/$(cc)/static/%.o,$(SOURCES) ext/preload.c))
 
 demo:
 	@tools/setup demo

@@ -1,6 +1,8 @@
 /* counter.c - the entry point: checks the SQLite that it meets and registers the surface. */
 #include "counter.h"
 
+#include <stdatomic.h>
+
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
@@ -41,11 +43,35 @@ static int register_all(sqlite3 *db)
 #define EXPORTED __attribute__((visibility("default")))
 #endif
 
+/* All calls of SQLite go through one table of routines, that of the SQLite library that loaded this
+ * one first. Another library in the same process is refused: its connections mean nothing to the
+ * first, and neither sees the other's locks on a file. The message is in the memory of the one that
+ * asks. */
+static bool is_ours(const struct sqlite3_api_routines *api, char **message)
+{
+#ifdef SQLITE_CORE
+    (void)api;
+    (void)message;
+    return true;
+#else
+    static _Atomic(const struct sqlite3_api_routines *) first;
+    const struct sqlite3_api_routines *expected = NULL;
+    if (atomic_compare_exchange_strong(&first, &expected, api) || expected == api) return true;
+    if (message)
+        *message = api->mprintf(
+            "sqlite-counter: another SQLite library of this process, version %s, has loaded it, "
+            "and this one, version %s, cannot share it: use one SQLite library in a process, for "
+            "two do not see each other's locks on a database file",
+            expected->libversion(), api->libversion());
+    return false;
+#endif
+}
+
 /* Not exported: of two versions in one process each must find its own. */
 static int start(sqlite3 *db, char **message, const struct sqlite3_api_routines *api)
 {
+    if (!is_ours(api, message)) return SQLITE_ERROR;
     SQLITE_EXTENSION_INIT2(api);
-    (void)api;
     if (sqlite3_libversion_number() < OLDEST_SQLITE) {
         if (message)
             *message = sqlite3_mprintf("sqlite-counter needs SQLite 3.31.0 or later, this is %s",
