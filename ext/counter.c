@@ -22,13 +22,12 @@ static int (*const SHARING[])(sqlite3 *, ctr_shared *) = {
     ctr_figures_register,
 };
 
-static int register_all(sqlite3 *db)
+static int register_all(sqlite3 *db, ctr_shared **lent)
 {
-    bool is_there;
-    int rc = ctr_internal_is_registered(db, &is_there);
-    if (rc != SQLITE_OK || is_there) return rc;
-    ctr_shared *shared = ctr_shared_new(db);
+    ctr_shared *shared = ctr_shared_new(db, register_all);
     if (!shared) return SQLITE_NOMEM;
+    int rc = SQLITE_OK;
+    *lent = shared;
     for (size_t i = 0; i < sizeof SHARING / sizeof *SHARING && rc == SQLITE_OK; i++)
         rc = SHARING[i](db, shared);
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && rc == SQLITE_OK; i++)
@@ -78,7 +77,10 @@ static int start(sqlite3 *db, char **message, const struct sqlite3_api_routines 
                                        sqlite3_libversion());
         return SQLITE_ERROR;
     }
-    int rc = register_all(db);
+    bool is_there;
+    ctr_shared *shared;
+    int rc = ctr_internal_is_registered(db, &is_there);
+    if (rc == SQLITE_OK && !is_there) rc = register_all(db, &shared);
     if (rc != SQLITE_OK && message)
         *message = sqlite3_mprintf("sqlite-counter: %s", sqlite3_errmsg(db));
     return rc;

@@ -11,6 +11,15 @@ bool ctr_run_has_schema(sqlite3 *db, const char *schema)
     return sqlite3_db_readonly(db, schema) >= 0 || sqlite3_stricmp(schema, "temp") == 0;
 }
 
+int ctr_run_transaction(sqlite3 *db, const char *schema)
+{
+#if SQLITE_VERSION_NUMBER >= 3034000
+    if (sqlite3_libversion_number() >= 3034000) return sqlite3_txn_state(db, schema);
+#endif
+    (void)schema;
+    return sqlite3_get_autocommit(db) ? CTR_TXN_NONE : CTR_TXN_WRITE;
+}
+
 int ctr_run_busy_timeout(sqlite3 *db, ctr_problem *problem)
 {
     int timeout = 0;

@@ -1,12 +1,16 @@
 /* surface/exchange.c - counter_pull, counter_push and counter_sync: merging with another file.
  *
- *     SELECT * FROM counter_pull('phone');       phone -> main; a path of a file will do too
+ *     SELECT * FROM counter_pull('phone');       phone -> main
  *     SELECT * FROM counter_push('phone');       main -> phone
  *     SELECT * FROM counter_sync('phone');       both ways
  *     SELECT * FROM counter_pull('phone', 'full');    everything, not only what is new
  *
- * One row for each counter table: table_name, rows_read, rows_changed, conflicts. The work is done
- * whole before the first row is returned, or an error is and nothing has changed.
+ * 'phone' is an attached database, or the path of a file: that is read, and written, through a
+ * connection of its own, and so in no transaction of the caller's.
+ *
+ * One row for each counter table: table_name, rows_read, rows_changed, conflicts, and a note where
+ * the table was created. The work is done whole before the first row is returned, or an error is
+ * and nothing has changed.
  */
 #include <string.h>
 
@@ -26,85 +30,162 @@ static const exchange_way DIRECTIONS[] = {
 
 /* ---- the work -------------------------------------------------------------------------------- */
 
+/* A file that takes: main or an attached one, or by its path through a connection of its own. */
+typedef struct taker {
+    sqlite3 *db;
+    ctr_shared *shared;
+    const char *schema;
+    bool own;
+    ctr_session session; /* not open where that of main is the one */
+} taker;
+
+/* One call. */
+typedef struct exchange {
+    const exchange_way *way;
+    const char *peer;
+    bool whole;
+    taker main, other;
+    ctr_source theirs, ours;
+    ctr_identity they, we;
+    const char *locked_out; /* the schema of which the write lock could not be had, or NULL */
+} exchange;
+
 static int refuse_main(ctr_problem *problem)
 {
     return ctr_problem_set(problem, SQLITE_ERROR, "main cannot be merged with itself");
 }
 
-/* What the call reads: the peer, unless it only takes; main, if it gives. */
-static int open_sources(sqlite3 *db, const exchange_way *way, const char *peer, ctr_source *theirs,
-                        ctr_source *ours, ctr_problem *problem)
+static void open_taker(exchange *x, ctr_problem *problem)
 {
-    bool attached = ctr_run_has_schema(db, peer);
-    if (sqlite3_stricmp(peer, "main") == 0) return refuse_main(problem);
-    if (attached && ctr_source_same_file(db, peer, "main")) return refuse_main(problem);
-    if (!attached && way->gives)
-        return ctr_problem_set(problem, SQLITE_ERROR,
-                               "no attached database has the name '%s', ATTACH it first", peer);
-    if (!attached) ctr_source_open_path(theirs, db, peer, problem);
-    if (attached && way->takes) ctr_source_open(theirs, db, peer, problem);
-    if (way->gives) ctr_source_open(ours, db, "main", problem);
-    if (problem->rc == SQLITE_OK && ctr_source_is_file_of(theirs, db, "main")) refuse_main(problem);
+    sqlite3 *host = x->main.db;
+    taker *other = &x->other;
+    if (problem->rc == SQLITE_OK && !sqlite3_get_autocommit(host))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a file that is given by its path is written by a connection of its own, "
+                        "which is no part of a transaction: ATTACH '%s', or COMMIT first",
+                        x->peer);
+    if (problem->rc != SQLITE_OK) return;
+    *other = (taker){.schema = "main", .own = true};
+    if (ctr_source_open_to_write(&other->db, host, x->peer, problem)) return;
+    if (ctr_source_is_file_of(other->db, host, "main")) {
+        refuse_main(problem);
+        return;
+    }
+    int rc = x->main.shared->register_all(other->db, &other->shared);
+    ctr_problem_sqlite(problem, other->db, rc);
+}
+
+/* What the call reads: the peer, unless it only takes; main, if it gives. */
+static int open_files(exchange *x, ctr_problem *problem)
+{
+    sqlite3 *db = x->main.db;
+    bool attached = ctr_run_has_schema(db, x->peer);
+    if (sqlite3_stricmp(x->peer, "main") == 0) return refuse_main(problem);
+    if (attached && ctr_source_same_file(db, x->peer, "main")) return refuse_main(problem);
+    if (!attached && x->way->takes) ctr_source_open_path(&x->theirs, db, x->peer, problem);
+    if (!attached && x->way->gives) open_taker(x, problem);
+    if (attached && x->way->takes) ctr_source_open(&x->theirs, db, x->peer, problem);
+    if (x->way->gives) ctr_source_open(&x->ours, db, "main", problem);
+    if (problem->rc == SQLITE_OK && x->theirs.own &&
+        ctr_source_is_file_of(x->theirs.db, db, "main"))
+        refuse_main(problem);
+    if (x->way->takes && problem->rc == SQLITE_OK) ctr_pull_open(&x->theirs, &x->they, problem);
+    if (x->way->gives && problem->rc == SQLITE_OK) ctr_pull_open(&x->ours, &x->we, problem);
     return problem->rc;
+}
+
+static void lock_taker(exchange *x, const taker *to, ctr_session *session, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    if ((ctr_session_lock(session, to->schema, problem) & 0xff) == SQLITE_BUSY)
+        x->locked_out = to->own ? x->peer : to->schema;
 }
 
 /* All locks before the first read, main before the peer. */
-static int lock_targets(ctr_session *session, const exchange_way *way, const char *peer,
-                        ctr_problem *problem)
+static int begin_work(exchange *x, ctr_problem *problem)
 {
-    if (way->takes) ctr_session_lock(session, "main", problem);
-    if (way->gives) ctr_session_lock(session, peer, problem);
-    if (way->takes && way->gives) ctr_session_keep_pages(session, problem);
+    taker *main = &x->main, *other = &x->other;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    ctr_session_begin(&main->session, main->db, &main->shared->sessions, problem);
+    if (problem->rc == SQLITE_OK && other->own)
+        ctr_session_begin(&other->session, other->db, &other->shared->sessions, problem);
+    if (x->way->takes) lock_taker(x, main, &main->session, problem);
+    if (x->way->gives) lock_taker(x, other, other->own ? &other->session : &main->session, problem);
+    if (x->way->takes && x->way->gives && problem->rc == SQLITE_OK)
+        ctr_session_keep_pages(&main->session, problem);
     return problem->rc;
 }
 
-static int refuse_empty(const exchange_way *way, const char *peer, ctr_problem *problem)
+static void merge_into(const exchange *x, const taker *to, const ctr_source *from,
+                       const ctr_identity *giver, ctr_side side, ctr_report *report,
+                       ctr_problem *problem)
 {
-    if (way->takes && way->gives)
-        return ctr_problem_set(problem, SQLITE_ERROR, "neither %s nor main has counter tables",
-                               peer);
-    return ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter tables",
-                           way->takes ? peer : "main");
-}
-
-/* A call that stands alone can wait for the lock if it begins with it; inside a transaction the
- * lock may be the transaction's own, which no waiting opens. */
-static void say_locked(bool alone, ctr_problem *problem)
-{
-    ctr_problem_close(problem);
-    ctr_problem_set(problem, SQLITE_BUSY, "database is locked: %s",
-                    alone ? "wrap the call in BEGIN IMMEDIATE, which waits"
-                          : "by another connection, or by this transaction: commit it first");
-}
-
-/* Snapshots of those that give, the savepoint, the locks, the merges, the end. A snapshot of a file
- * closes before the file is written, but for that of main in a sync, and all before the commit,
- * which would wait for them. */
-static int exchange(ctr_shared *shared, const exchange_way *way, const char *peer, bool whole,
-                    ctr_report *report, ctr_problem *problem)
-{
-    sqlite3 *db = shared->db;
-    ctr_guard *guard = shared->guard;
-    ctr_source theirs = {0}, ours = {0};
-    ctr_session session = {0};
-    ctr_identity they = {0}, we = {0};
-    open_sources(db, way, peer, &theirs, &ours, problem);
-    if (way->takes && problem->rc == SQLITE_OK) ctr_pull_open(&theirs, &they, problem);
-    if (way->gives && problem->rc == SQLITE_OK) ctr_pull_open(&ours, &we, problem);
-    if (problem->rc == SQLITE_OK) ctr_session_begin(&session, db, &shared->sessions, problem);
-    lock_targets(&session, way, peer, problem);
-
-    if (way->takes && problem->rc == SQLITE_OK)
-        ctr_pull_all(&theirs, &they, db, guard, "main", CTR_MAIN_TAKES, whole, report, problem);
-    ctr_source_close(&theirs);
-    if (way->gives && problem->rc == SQLITE_OK)
-        ctr_pull_all(&ours, &we, db, guard, peer, CTR_MAIN_GIVES, whole, report, problem);
-    if (report->n == 0) refuse_empty(way, peer, problem);
-
-    ctr_source_close(&ours);
+    ctr_source_settle(from, x->main.shared->guard, problem);
+    if (problem->rc != SQLITE_OK) return;
+    ctr_guard *guard = to->shared->guard;
+    ctr_pull_all(from, giver, to->db, guard, to->schema, side, x->whole, report, problem);
     ctr_guard_settle(guard, problem);
-    ctr_session_end(&session, problem);
-    if ((problem->rc & 0xff) == SQLITE_BUSY) say_locked(sqlite3_get_autocommit(db), problem);
+}
+
+static void refuse_empty(const exchange *x, ctr_problem *problem)
+{
+    if (x->way->takes && x->way->gives)
+        ctr_problem_set(problem, SQLITE_ERROR, "neither %s nor main has counter tables", x->peer);
+    else
+        ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter tables",
+                        x->way->takes ? x->peer : "main");
+}
+
+/* Where the transaction, or the SELECT alone, reads a file already, SQLite does not wait for its
+ * lock; else it has waited. */
+static void say_locked(const exchange *x, bool read_it, ctr_problem *problem)
+{
+    ctr_problem ignored = {SQLITE_OK, NULL};
+    ctr_problem_close(problem);
+    if (x->locked_out && read_it)
+        ctr_problem_set(problem, SQLITE_BUSY,
+                        "database is locked: another connection is writing %s, and SQLite does not "
+                        "wait for a file that this one reads already: run BEGIN IMMEDIATE first, "
+                        "which waits",
+                        x->locked_out);
+    else if (x->locked_out)
+        ctr_problem_set(problem, SQLITE_BUSY,
+                        "database is locked: another connection has been writing %s for longer "
+                        "than the busy timeout, %d ms",
+                        x->locked_out, ctr_run_busy_timeout(x->main.db, &ignored));
+    else
+        ctr_problem_set(problem, SQLITE_BUSY, "database is locked: %s",
+                        sqlite3_get_autocommit(x->main.db)
+                            ? "run BEGIN IMMEDIATE first, which waits"
+                            : "by another connection, or by this transaction: COMMIT it first");
+    ctr_problem_close(&ignored);
+}
+
+/* Snapshots of those that give, the savepoints, the locks, the merges, the ends. A snapshot of a
+ * file closes before the file is written, but for that of main in a sync, and all before the
+ * commits, which would wait for them. Of two transactions that of main commits first: what the
+ * other file lacks then, the next call brings. */
+static int run_exchange(exchange *x, ctr_report *report, ctr_problem *problem)
+{
+    open_files(x, problem);
+    begin_work(x, problem);
+    if (x->way->takes)
+        merge_into(x, &x->main, &x->theirs, &x->they, CTR_MAIN_TAKES, report, problem);
+    ctr_source_close(&x->theirs);
+    if (x->way->gives) merge_into(x, &x->other, &x->ours, &x->we, CTR_MAIN_GIVES, report, problem);
+    if (report->n == 0) refuse_empty(x, problem);
+    ctr_source_close(&x->ours);
+
+    bool read_it = x->locked_out && !x->other.own &&
+                   ctr_run_transaction(x->main.db, x->locked_out) != CTR_TXN_NONE;
+    ctr_session_end(&x->main.session, problem);
+    if (x->other.own) {
+        bool merged = problem->rc == SQLITE_OK && x->way->takes;
+        ctr_session_end(&x->other.session, problem);
+        if (merged) ctr_problem_where(problem, "main has taken what is new, %s has not", x->peer);
+        sqlite3_close(x->other.db);
+    }
+    if ((problem->rc & 0xff) == SQLITE_BUSY) say_locked(x, read_it, problem);
     return problem->rc;
 }
 
@@ -127,37 +208,58 @@ static bool is_whole(sqlite3_value *value, ctr_problem *problem)
     return whole;
 }
 
+/* "created in phone, which was empty": perhaps its name was not meant. */
+static void note_creation(ctr_answer *answer, const exchange *x, const struct ctr_report_row *row,
+                          ctr_problem *problem)
+{
+    char *note = NULL;
+    if (row->created) {
+        note =
+            sqlite3_mprintf("created in %s%s", row->created_by == CTR_MAIN_TAKES ? "main" : x->peer,
+                            row->in_empty ? ", which was empty" : "");
+        if (!note) ctr_problem_nomem(problem);
+    }
+    ctr_answer_text(answer, note, problem);
+    sqlite3_free(note);
+}
+
 static void report_exchange(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     ctr_report report = {0};
-    const exchange_way *way = direction_of(ctr_answer_kind_of(answer)->name);
-    const char *peer = ctr_answer_arg(args[0], "the argument", NULL, problem);
-    bool whole = is_whole(args[1], problem);
-    if (problem->rc == SQLITE_OK)
-        exchange(ctr_answer_shared(answer), way, peer, whole, &report, problem);
+    sqlite3 *db = ctr_answer_db(answer);
+    ctr_shared *shared = ctr_answer_shared(answer);
+    exchange x = {.way = direction_of(ctr_answer_kind_of(answer)->name)};
+    x.peer = ctr_answer_arg(args[0], "the argument", NULL, problem);
+    x.whole = is_whole(args[1], problem);
+    x.main = (taker){.db = db, .shared = shared, .schema = "main"};
+    x.other = (taker){.db = db, .shared = shared, .schema = x.peer};
+    if (problem->rc == SQLITE_OK) run_exchange(&x, &report, problem);
     for (int i = 0; i < report.n; i++) {
         ctr_answer_text(answer, report.rows[i].name, problem);
         ctr_answer_integer(answer, report.rows[i].read, problem);
         ctr_answer_integer(answer, report.rows[i].changed, problem);
         ctr_answer_integer(answer, report.rows[i].conflicts, problem);
+        note_creation(answer, &x, &report.rows[i], problem);
     }
     ctr_pull_report_close(&report);
 }
 
-#define EXCHANGE(function, peer)                                                                  \
-    {                                                                                             \
-        .name = function, .n_columns = 4, .n_args = 2, .n_needed = 1, .works = true,              \
-        .columns = "table_name TEXT, rows_read INTEGER, rows_changed INTEGER, conflicts INTEGER", \
-        .args = "peer HIDDEN, how HIDDEN", .usage = "one argument is needed, " peer,              \
-        .fill = report_exchange                                                                   \
+#define EXCHANGE(function)                                                                \
+    {                                                                                     \
+        .name = function,                                                                 \
+        .columns = "table_name TEXT, rows_read INTEGER, rows_changed INTEGER, "           \
+                   "conflicts INTEGER, note TEXT",                                        \
+        .args = "peer HIDDEN, how HIDDEN", .n_columns = 5, .n_args = 2, .n_needed = 1,    \
+        .usage = "one argument is needed, an attached database or a file", .works = true, \
+        .fill = report_exchange                                                           \
     }
 
 int ctr_exchange_register(sqlite3 *db, ctr_shared *shared)
 {
     static const ctr_answer_kind KINDS[] = {
-        EXCHANGE("counter_pull", "an attached database or a file"),
-        EXCHANGE("counter_push", "the name of an attached database"),
-        EXCHANGE("counter_sync", "the name of an attached database"),
+        EXCHANGE("counter_pull"),
+        EXCHANGE("counter_push"),
+        EXCHANGE("counter_sync"),
     };
     int rc = SQLITE_OK;
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS && rc == SQLITE_OK; i++)

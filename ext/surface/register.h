@@ -22,17 +22,23 @@ int ctr_keys_register(sqlite3 *db);       /* counter_key, _key_json, _mark, _see
 
 /* What those share that work with files: the connection's guard, the sync that is running, the
  * clusters. */
-typedef struct ctr_shared {
+typedef struct ctr_shared ctr_shared;
+
+/* Registers all of this on another connection, which lends what it shares. */
+typedef int ctr_register_all(sqlite3 *db, ctr_shared **shared);
+
+struct ctr_shared {
     sqlite3 *db;
+    ctr_register_all *register_all;
     ctr_guard *guard;
     ctr_sessions sessions;
     ctr_clusters clusters;
     int holders;
-} ctr_shared;
+};
 
 /* The caller holds it; NULL if there is no memory. Each module and each function holds it as its
- * user data, for one may be registered anew while something of the old one is in use. */
-ctr_shared *ctr_shared_new(sqlite3 *db);
+ * user data. */
+ctr_shared *ctr_shared_new(sqlite3 *db, ctr_register_all *register_all);
 ctr_shared *ctr_shared_hold(ctr_shared *shared);
 
 /* Frees it with its last holder. */

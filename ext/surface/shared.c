@@ -1,13 +1,14 @@
 /* surface/shared.c - what the modules and functions of one connection share. */
 #include "surface/register.h"
 
-ctr_shared *ctr_shared_new(sqlite3 *db)
+ctr_shared *ctr_shared_new(sqlite3 *db, ctr_register_all *register_all)
 {
     ctr_shared *shared = sqlite3_malloc64(sizeof *shared);
     if (!shared) return NULL;
     *shared = (ctr_shared){.holders = 1, .guard = NULL};
     shared->guard = ctr_guard_open(db, ctr_internal_renew_witness, shared);
     shared->db = db;
+    shared->register_all = register_all;
     if (shared->guard) return shared;
     sqlite3_free(shared);
     return NULL;

@@ -55,17 +55,6 @@ static void find_birth(ctr_cluster *cluster, const char *table, ctr_problem *pro
                         "no attached replica has a counter table with the name %s", table);
 }
 
-/* How far the transaction has come with a file: SQLITE_TXN_NONE, _READ or _WRITE. Before 3.34 it
- * is not known of which: whether there is one, then. */
-static int transaction_state(sqlite3 *db, const char *schema)
-{
-#if SQLITE_VERSION_NUMBER >= 3034000
-    if (sqlite3_libversion_number() >= 3034000) return sqlite3_txn_state(db, schema);
-#endif
-    (void)schema;
-    return !sqlite3_get_autocommit(db);
-}
-
 /* Of two names of one file, is it the first that counts? The one that the transaction has written,
  * else the one that it has read: under another it could not commit, or would not see what it has
  * written. If both or none, the one that is listed first. */
@@ -73,8 +62,8 @@ static bool goes_before(const ctr_cluster *cluster, int i, int j)
 {
     const ctr_member *one = &cluster->members[i], *other = &cluster->members[j];
     if (one->locked != other->locked) return one->locked;
-    int state = transaction_state(cluster->db, one->schema);
-    int of_other = transaction_state(cluster->db, other->schema);
+    int state = ctr_run_transaction(cluster->db, one->schema);
+    int of_other = ctr_run_transaction(cluster->db, other->schema);
     return state != of_other ? state > of_other : i < j;
 }
 
@@ -319,7 +308,7 @@ static bool holds_lock(sqlite3 *db, ctr_problem *problem)
     while (!holds && ctr_run_row(&run, row)) {
         const char *schema = ctr_text_column(row, 1, problem);
         holds =
-            schema && sqlite3_stricmp(schema, "temp") != 0 && transaction_state(db, schema) != 0;
+            schema && sqlite3_stricmp(schema, "temp") != 0 && ctr_run_transaction(db, schema) != 0;
     }
     sqlite3_finalize(row);
     return holds;

@@ -31,6 +31,7 @@ typedef struct file_pull {
     bool checked;       /* the target's identity, in this transaction */
     bool durable;       /* the source has been synced */
     bool whole;         /* whatever the marks */
+    bool in_empty;      /* the target had nothing in it at first */
     ctr_side side;
     ctr_report *report;
 } file_pull;
@@ -156,6 +157,9 @@ static void create_table(merge_job *job, ctr_problem *problem)
     run.slots.definition = definition;
     ctr_run_do(&run, CTR_SQL_SYNC_CREATE_TABLE, NULL);
     sqlite3_free(definition);
+    job->report->created = true;
+    job->report->in_empty = pull->in_empty;
+    job->report->created_by = pull->side;
 }
 
 /* A source's stored tables are ordinary ones, or nothing of them is read. What a generated column
@@ -362,6 +366,15 @@ int ctr_pull_open(const ctr_source *source, ctr_identity *giver, ctr_problem *pr
     return problem->rc;
 }
 
+static bool is_empty(file_pull *pull, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(pull->db, pull->target, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_TOUCH);
+    bool is = ctr_run_row(&run, row) && sqlite3_column_int64(row, 0) == 0;
+    sqlite3_finalize(row);
+    return is;
+}
+
 /* A newer format at either end may mean something else by the same columns. */
 static int read_taker(file_pull *pull, ctr_problem *problem)
 {
@@ -431,12 +444,12 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
                       .side = side,
                       .report = report};
     if (!pull.post) ctr_problem_nomem(problem);
-    ctr_source_settle(source, guard, problem);
     if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, source->db, source->schema, problem);
     if (problem->rc == SQLITE_OK && catalog.n > 0 && !giver->present)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "the giving file has counter tables but no replica id: it is damaged");
     read_taker(&pull, problem);
+    pull.in_empty = is_empty(&pull, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
         merge_table(&pull, &catalog.entries[i], problem);
     if (problem->rc == SQLITE_OK && catalog.n > 0) meet(&pull, &catalog.entries[0], problem);

@@ -14,27 +14,29 @@
 #include "store/guard.h"
 #include "sync/source.h"
 
+/* Which side is main, for the names in the report. */
+typedef enum ctr_side { CTR_MAIN_TAKES, CTR_MAIN_GIVES } ctr_side;
+
 /* What was done, by table; sums if several pulls report into one. */
 typedef struct ctr_report {
     struct ctr_report_row {
         char *birth, *name; /* the name it was created with, and the one it has in main */
         int64_t read, changed, conflicts;
+        bool created, in_empty; /* the table, in the file that takes; which had nothing in it */
+        ctr_side created_by;
     } * rows;
     int n;
 } ctr_report;
 
 void ctr_pull_report_close(ctr_report *report);
 
-/* Which side is main, for the names in the report. */
-typedef enum ctr_side { CTR_MAIN_TAKES, CTR_MAIN_GIVES } ctr_side;
-
 /* Reads who the source is, and how far its numbers have come: what marks will say. To be called
  * before this transaction writes anything, for marks must be of what has been committed. */
 int ctr_pull_open(const ctr_source *source, ctr_identity *giver, ctr_problem *problem);
 
 /* Merges what is new in `source`, or with `whole` everything, into the schema `target` of the
- * guard's connection, whose identity is checked first; the caller makes it all or nothing. The
- * source is made durable, if anything is taken. */
+ * guard's connection, whose identity is checked first; the caller makes it all or nothing, and has
+ * settled the source. That is made durable, if anything is taken. */
 int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_guard *guard,
                  const char *target, ctr_side side, bool whole, ctr_report *report,
                  ctr_problem *problem);

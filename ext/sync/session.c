@@ -3,8 +3,10 @@
 
 #include <limits.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "store/run.h"
+#include "store/text.h"
 
 static int64_t user_version(ctr_run *run)
 {
@@ -75,6 +77,37 @@ int ctr_session_renew(ctr_sessions *sessions, ctr_problem *problem)
     return prepare_all(sessions->running, problem);
 }
 
+static bool is_wal(sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_JOURNAL_MODE);
+    const char *mode = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
+    bool is = mode && strcmp(mode, "wal") == 0;
+    sqlite3_finalize(row);
+    return is;
+}
+
+/* SQLite does not wait where the transaction reads already. Under WAL the other writer may yet end
+ * without a commit, which leaves what we read the newest; with a rollback journal it would wait for
+ * us in its turn. */
+static int lock_for_reader(ctr_session *session, sqlite3_stmt *lock, const char *schema,
+                           ctr_problem *problem)
+{
+    enum { PAUSE = 5 /* milliseconds */ };
+    bool reads = ctr_run_transaction(session->db, schema) == CTR_TXN_READ;
+    bool waits = reads && is_wal(session->db, schema, problem);
+    int timeout = waits ? ctr_run_busy_timeout(session->db, problem) : 0;
+    for (int waited = 0; problem->rc == SQLITE_OK; waited += PAUSE) {
+        int rc = sqlite3_step(lock) & 0xff;
+        bool again = rc == SQLITE_BUSY && waited < timeout &&
+                     sqlite3_extended_errcode(session->db) != SQLITE_BUSY_SNAPSHOT;
+        if (!again) return ctr_problem_sqlite(problem, session->db, rc);
+        sqlite3_reset(lock);
+        sqlite3_sleep(PAUSE);
+    }
+    return problem->rc;
+}
+
 /* A file without counter tables is locked by what creates them. */
 int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *problem)
 {
@@ -86,7 +119,7 @@ int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *prob
         ctr_problem_close(&missing);
         return problem->rc;
     }
-    if (missing.rc == SQLITE_OK) ctr_run_row(&look, lock);
+    if (missing.rc == SQLITE_OK) lock_for_reader(session, lock, schema, &missing);
     sqlite3_finalize(lock);
     *problem = missing;
     return problem->rc;

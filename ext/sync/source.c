@@ -23,16 +23,6 @@ static bool is_file(sqlite3 *host, const char *schema)
     return path && *path && !(vfs && strcmp(vfs, "memdb") == 0);
 }
 
-static bool has_pending_write(sqlite3 *host, const char *schema)
-{
-#if SQLITE_VERSION_NUMBER >= 3034000
-    if (sqlite3_libversion_number() >= 3034000)
-        return sqlite3_txn_state(host, schema) == SQLITE_TXN_WRITE;
-#endif
-    (void)schema;
-    return !sqlite3_get_autocommit(host);
-}
-
 enum { LOOKS = 10 }; /* at most, a millisecond apart */
 
 /* Reads the first page. A journal that its writer deletes while SQLite looks at it counts as a hot
@@ -61,21 +51,27 @@ static void explain_journal(ctr_source *source, ctr_problem *problem)
                     "with SQLite where it may be written, or ATTACH it and pull from that name");
 }
 
-/* Opens the file and holds a snapshot of it. As long as the host would wait for a lock, we wait
- * too. */
+/* As long as the host would wait for a lock, we wait too. What is foreign is not trusted. */
+static void open_connection(sqlite3 **db, sqlite3 *host, const char *path, const char *vfs,
+                            int flags, ctr_problem *problem)
+{
+    int timeout = ctr_run_busy_timeout(host, problem);
+    if (problem->rc != SQLITE_OK) return;
+    ctr_problem_sqlite(problem, *db, sqlite3_open_v2(path, db, flags, vfs));
+    if (problem->rc != SQLITE_OK) return;
+    sqlite3_busy_timeout(*db, timeout);
+    sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+}
+
+/* Opens the file and holds a snapshot of it. */
 static void open_own(ctr_source *source, sqlite3 *host, const char *path, const char *vfs,
                      ctr_problem *problem)
 {
-    int timeout = ctr_run_busy_timeout(host, problem);
-    int rc = sqlite3_open_v2(path, &source->db, SQLITE_OPEN_READONLY, vfs);
     source->own = true;
-    ctr_problem_sqlite(problem, source->db, rc);
-    if (problem->rc != SQLITE_OK) return;
-    sqlite3_busy_timeout(source->db, timeout);
-    sqlite3_db_config(source->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(source->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    open_connection(&source->db, host, path, vfs, SQLITE_OPEN_READONLY, problem);
     ctr_run run = ctr_run_on(source->db, "main", NULL, problem);
-    ctr_run_do(&run, CTR_SQL_SYNC_SNAPSHOT, NULL);
+    if (problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_SYNC_SNAPSHOT, NULL);
     open_snapshot(source, problem);
     explain_journal(source, problem);
 }
@@ -116,7 +112,7 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
     ctr_source_close(source);
     int cause = own.rc;
     ctr_problem_close(&own);
-    if (has_pending_write(host, schema))
+    if (ctr_run_transaction(host, schema) == CTR_TXN_WRITE)
         return ctr_problem_set(
             problem, cause,
             "only this connection can read the file of %s, and it has an open write "
@@ -125,19 +121,41 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
     return open_at_hand(source, host, schema, problem);
 }
 
-int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem)
+/* A folder can be opened, but not be read. */
+static bool is_no_file(int rc)
 {
-    *source = (ctr_source){0};
-    if (*path) open_own(source, host, path, vfs_name(host, "main"), problem);
-    int code = problem->rc & 0xff; /* a folder can be opened, but not be read */
-    if (*path && code != SQLITE_CANTOPEN && code != SQLITE_IOERR) {
-        ctr_problem_where(problem, "%s", path);
-        return name_schema(source, "main", problem);
-    }
+    return (rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_IOERR;
+}
+
+static int refuse_path(const char *path, ctr_problem *problem)
+{
     ctr_problem_close(problem);
     return ctr_problem_set(
         problem, SQLITE_CANTOPEN,
         "'%s' is neither an attached database nor a database file that can be opened", path);
+}
+
+int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem)
+{
+    *source = (ctr_source){0};
+    if (*path) open_own(source, host, path, vfs_name(host, "main"), problem);
+    if (*path && !is_no_file(problem->rc)) {
+        ctr_problem_where(problem, "%s", path);
+        return name_schema(source, "main", problem);
+    }
+    return refuse_path(path, problem);
+}
+
+int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_problem *problem)
+{
+    *db = NULL;
+    if (!*path) return refuse_path(path, problem);
+    open_connection(db, host, path, vfs_name(host, "main"), SQLITE_OPEN_READWRITE, problem);
+    ctr_run run = ctr_run_on(*db, "main", NULL, problem);
+    if (problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_SYNC_TOUCH, NULL);
+    if (is_no_file(problem->rc)) return refuse_path(path, problem);
+    ctr_problem_where(problem, "%s", path);
+    return problem->rc;
 }
 
 int ctr_source_settle(const ctr_source *source, ctr_guard *guard, ctr_problem *problem)
@@ -160,10 +178,10 @@ bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other)
            strcmp(sqlite3_db_filename(host, schema), sqlite3_db_filename(host, other)) == 0;
 }
 
-bool ctr_source_is_file_of(const ctr_source *source, sqlite3 *host, const char *schema)
+bool ctr_source_is_file_of(sqlite3 *db, sqlite3 *host, const char *schema)
 {
-    if (!source->own || !is_file(host, schema)) return false;
-    const char *path = sqlite3_db_filename(source->db, "main");
+    if (!db || !is_file(host, schema)) return false;
+    const char *path = sqlite3_db_filename(db, "main");
     return path && strcmp(path, sqlite3_db_filename(host, schema)) == 0;
 }
 

@@ -30,6 +30,10 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
 /* A database file by its path, which must not be that of main. */
 int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem);
 
+/* Opens a connection that writes a database file by its path, which must be there. To be closed by
+ * the caller, whatever is returned. */
+int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_problem *problem);
+
 /* Of a source that is read through the connection at hand: what waits is written down where it will
  * be read. A problem if it has counts that are not committed, for another file that takes them may
  * commit where this one is taken back. */
@@ -38,8 +42,8 @@ int ctr_source_settle(const ctr_source *source, ctr_guard *guard, ctr_problem *p
 /* Are two attached schemas one file? */
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other);
 
-/* Is it the same file as that of an attached schema? */
-bool ctr_source_is_file_of(const ctr_source *source, sqlite3 *host, const char *schema);
+/* Is the file of a connection of its own that of an attached schema? `db` may be NULL. */
+bool ctr_source_is_file_of(sqlite3 *db, sqlite3 *host, const char *schema);
 
 /* Ends the snapshot; twice is harmless. To be called before the same file is written and committed,
  * which would wait for it. */

@@ -194,7 +194,7 @@ SELECT * FROM counter_pull('phone');
 --!~ counter_pull: table sqlite_master: *
 UPDATE phone.counter_tables SET birth = 'x" (y); --';
 SELECT * FROM counter_pull('phone');
---~ *|0|0|0
+--~ *|0|0|0|created in main, which was empty
 SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_conflicts
 --= counter_former

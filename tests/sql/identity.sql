@@ -548,3 +548,39 @@ SELECT counter_mark('00000000-0000-0000-0000-00000000000a.0');
 --! counter_mark: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT '00000000-0000-0000-0000-00000000000a.0'
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a.', 0, 1);
 --! counter_seen: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT '00000000-0000-0000-0000-00000000000a.'
+
+-- # no-statement-expires-while-its-triggers-count
+SELECT counter_init() IS NOT NULL;
+--= 1
+PRAGMA foreign_keys = ON;
+PRAGMA recursive_triggers = ON;
+CREATE TABLE c(k PRIMARY KEY, a);
+CREATE TABLE t(k PRIMARY KEY, n);
+CREATE TABLE child(k REFERENCES t(k) ON UPDATE CASCADE ON DELETE CASCADE);
+CREATE TRIGGER tu AFTER UPDATE OF n ON t BEGIN UPDATE c SET a = counter_inc(a, 1) WHERE k = NEW.k; END;
+CREATE TRIGGER cu AFTER UPDATE ON child BEGIN UPDATE c SET a = counter_inc(a, 10) WHERE k = OLD.k; END;
+CREATE TRIGGER cd AFTER DELETE ON child BEGIN UPDATE c SET a = counter_inc(a, 100); END;
+INSERT INTO c VALUES(1, NULL), (2, NULL);
+INSERT INTO t VALUES(1, 0), (2, 0);
+INSERT INTO child VALUES(1), (2);
+UPDATE t SET n = n + 1;
+SELECT k, counter_value(a) FROM c;
+--= 1|1
+--= 2|1
+CREATE TABLE later(k);
+UPDATE t SET k = k + 10;
+CREATE TABLE later_still(k);
+DELETE FROM t;
+SELECT k, counter_value(a) FROM c;
+--= 1|211
+--= 2|211
+CREATE TEMP TABLE latest(k);
+BEGIN;
+INSERT INTO t VALUES(1, 0), (2, 0);
+UPDATE t SET n = n + 1;
+CREATE TABLE within(k);
+UPDATE t SET n = n + 1;
+COMMIT;
+SELECT k, counter_value(a) FROM c;
+--= 1|213
+--= 2|213

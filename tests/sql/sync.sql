@@ -240,7 +240,7 @@ SELECT * FROM counter_sync('phone');
 -- # a-sync-inside-a-statement-that-writes-is-an-error
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-CREATE TABLE log(a, b, c, d);
+CREATE TABLE log(a, b, c, d, e);
 INSERT INTO log SELECT * FROM counter_pull('phone');
 --! counter_pull: it cannot run inside a statement that writes
 SELECT count(*) FROM log;
