@@ -104,7 +104,7 @@ CREATE VIRTUAL TABLE phone.v USING counter(k TEXT COLLATE NoCase PRIMARY KEY, n 
 INSERT INTO v VALUES('a', 1);
 INSERT INTO phone.v VALUES('A', 2);
 SELECT * FROM counter_sync('phone');
---= v|2|2|0
+--= v|2|2|0|NULL
 SELECT * FROM v;
 --= a|3
 SELECT * FROM phone.v;
@@ -723,16 +723,16 @@ INSERT INTO phone.v VALUES('a', 1), ('c', 1);
 UPDATE phone.counter_replica SET risen = 0;
 INSERT INTO phone.v VALUES('b', 1);
 SELECT * FROM counter_pull('phone');
---= v|3|3|0
+--= v|3|3|0|created in main, which was empty
 INSERT INTO phone.v VALUES('b', 1);
 SELECT * FROM counter_pull('phone');
---= v|1|1|0
+--= v|1|1|0|NULL
 SELECT * FROM counter_pull('phone');
---= v|1|0|0
+--= v|1|0|0|NULL
 SELECT * FROM counter_pull('phone', 'full');
---= v|3|0|0
+--= v|3|0|0|NULL
 SELECT * FROM counter_pull('phone', 'FULL');
---= v|3|0|0
+--= v|3|0|0|NULL
 SELECT * FROM v ORDER BY k;
 --= a|1
 --= b|2
@@ -745,12 +745,12 @@ INSERT INTO v VALUES('a', 1), ('c', 1);
 UPDATE main.counter_replica SET risen = 0;
 INSERT INTO v VALUES('b', 1);
 SELECT * FROM counter_push('phone');
---= v|3|3|0
+--= v|3|3|0|created in phone, which was empty
 INSERT INTO v VALUES('b', 1);
 SELECT * FROM counter_push('phone');
---= v|1|1|0
+--= v|1|1|0|NULL
 SELECT * FROM counter_sync('phone', 'full');
---= v|6|0|0
+--= v|6|0|0|NULL
 UPDATE phone.counter_replica SET risen = 0;
 UPDATE main.counter_replica SET risen = 0;
 INSERT INTO main.v VALUES('a', 1);
@@ -765,14 +765,14 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
 WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 2500) INSERT INTO phone.v SELECT x, 1 FROM c;
 SELECT * FROM counter_pull('phone');
---= v|2500|2500|0
+--= v|2500|2500|0|created in main, which was empty
 SELECT * FROM counter_pull('phone');
---= v|0|0|0
+--= v|0|0|0|NULL
 SELECT max(n) <= 1000, count(*) FROM (SELECT count(*) AS n FROM phone.v_cells GROUP BY _seq);
 --= 1|3
 INSERT INTO phone.v VALUES(7, 1);
 SELECT * FROM counter_pull('phone');
---= v|1|1|0
+--= v|1|1|0|NULL
 
 -- # a-pull-that-is-rolled-back-leaves-no-mark
 ATTACH 'phone.db' AS phone;
@@ -783,10 +783,10 @@ UPDATE phone.counter_replica SET risen = 0;
 INSERT INTO phone.v VALUES('b', 1);
 BEGIN;
 SELECT * FROM counter_pull('phone');
---= v|2|2|0
+--= v|2|2|0|NULL
 ROLLBACK;
 SELECT * FROM counter_pull('phone');
---= v|2|2|0
+--= v|2|2|0|NULL
 
 -- # a-table-dropped-and-made-again-on-either-side-is-read-whole
 ATTACH 'phone.db' AS phone;
@@ -795,15 +795,15 @@ INSERT INTO phone.v VALUES('a', 1);
 UPDATE phone.counter_replica SET risen = 0;
 INSERT INTO phone.v VALUES('b', 1);
 SELECT * FROM counter_pull('phone');
---= v|2|2|0
+--= v|2|2|0|created in main, which was empty
 DROP TABLE main.v;
 SELECT * FROM counter_pull('phone');
---= v|2|2|0
+--= v|2|2|0|created in main
 DROP TABLE phone.v;
 SELECT * FROM counter_push('phone');
---= v|2|2|0
+--= v|2|2|0|created in phone
 SELECT * FROM counter_pull('phone');
---= v|2|0|0
+--= v|2|0|0|NULL
 
 -- # the-second-argument-of-a-pull-is-full-or-nothing
 ATTACH 'phone.db' AS phone;

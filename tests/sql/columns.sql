@@ -578,14 +578,14 @@ SELECT * FROM copy.v;
 --= x|1|2
 INSERT INTO copy.v VALUES('x', 1, 1);
 SELECT * FROM counter_pull('copy');
---= v|1|1|0
+--= v|1|1|0|NULL
 SELECT * FROM v;
 --= x|2|3
 INSERT INTO copy.v(v) VALUES('drop column n'), ('add column n');
 SELECT * FROM counter_pull('copy');
---= v|1|1|0
+--= v|1|1|0|NULL
 SELECT * FROM counter_pull('phone');
---= v|1|1|0
+--= v|1|1|0|NULL
 SELECT * FROM v;
 SELECT * FROM v_columns;
 --= n|3
@@ -773,7 +773,7 @@ DELETE FROM phone.v WHERE k = 'y';
 INSERT INTO v(v) VALUES('drop column a');
 INSERT INTO phone.v(v) VALUES('drop column b');
 SELECT * FROM counter_sync('phone');
---= v|3|3|0
+--= v|3|3|0|NULL
 SELECT * FROM v;
 SELECT count(*) FROM phone.v;
 --= 0
@@ -803,11 +803,11 @@ INSERT INTO v(v) VALUES('drop column a');
 UPDATE v SET k = k;
 DELETE FROM v;
 SELECT * FROM counter_pull('phone');
---= v|0|0|0
+--= v|0|0|0|NULL
 SELECT * FROM counter_push('phone');
---= v|0|0|0
+--= v|0|0|0|NULL
 SELECT * FROM counter_push('third');
---= v|1|0|0
+--= v|1|0|0|created in third, which was empty
 SELECT * FROM third.v_columns ORDER BY name;
 --= a|2
 --= b|2
@@ -946,7 +946,7 @@ SELECT rows_changed FROM counter_push('phone');
 --= 0
 INSERT INTO v(v) VALUES('add column m'), ('add column e');
 SELECT * FROM counter_push('phone');
---= v|1|0|0
+--= v|1|0|0|NULL
 SELECT * FROM phone.v;
 --= x|1|0|0
 INSERT INTO v(v) VALUES('drop column n');
@@ -956,7 +956,7 @@ SELECT * FROM phone.v;
 SELECT rows_changed FROM counter_push('phone');
 --= 0
 SELECT * FROM counter_pull('phone', 'full');
---= v|1|0|0
+--= v|1|0|0|NULL
 SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
 --= 1
 
@@ -983,7 +983,7 @@ INSERT INTO phone.v VALUES('x', 1, 2);
 SELECT k, e, m FROM phone.v;
 --= x|2|1
 SELECT * FROM counter_pull('phone');
---= v|1|1|0
+--= v|1|1|0|created in main
 SELECT k, e, m FROM v;
 --= x|2|1
 SELECT * FROM v_columns ORDER BY name;

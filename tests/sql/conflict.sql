@@ -103,7 +103,7 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO phone.v VALUES('x', 1), ('z', 1);
 SELECT * FROM counter_pull('phone');
---= v|2|2|0
+--= v|2|2|0|NULL
 -- as if phone had been younger then, and had been restored since
 UPDATE counter_sources SET number = number + 100;
 INSERT INTO phone.v VALUES('x', 1), ('y', 1);

@@ -264,12 +264,12 @@ INSERT INTO main.v VALUES(1, 1), (2, 1), (5, 1);
 INSERT INTO phone.v VALUES(2, 1), (3, 1), (6, 1);
 INSERT INTO main.v(v, h) VALUES('purge below', 4);
 SELECT * FROM counter_pull('phone');
---= v|3|1|0
+--= v|3|1|0|NULL
 SELECT * FROM main.v ORDER BY h;
 --= 5|1
 --= 6|1
 SELECT * FROM counter_push('phone');
---= v|2|3|0
+--= v|2|3|0|NULL
 SELECT * FROM phone.v ORDER BY h;
 --= 5|1
 --= 6|1
@@ -315,7 +315,7 @@ SELECT rows_changed FROM counter_pull('phone');
 UPDATE phone.counter_replica SET risen = 0;
 INSERT INTO phone.v(v, h) VALUES('purge below', 100);
 SELECT * FROM counter_pull('phone');
---= v|0|1|0
+--= v|0|1|0|NULL
 SELECT * FROM counter_floors('v');
 --= h|100
 
@@ -332,7 +332,7 @@ UPDATE phone.counter_replica SET risen = 0;
 INSERT INTO phone.v(v, h) VALUES('purge below', 100);
 INSERT INTO phone.v(v, h) VALUES('purge below', 200);
 SELECT * FROM counter_pull('phone');
---= v|1|1|0
+--= v|1|1|0|NULL
 SELECT * FROM counter_floors('v');
 --= h|200
 UPDATE counter_replica SET risen = 0;

@@ -240,7 +240,7 @@ SELECT table_name, rows_changed FROM counter_push('phone');
 UPDATE phone.v_cells SET n = counter_inc(n, 4, counter_id());
 INSERT INTO phone.v VALUES ('x', 8);
 SELECT * FROM counter_pull('phone');
---= v|1|1|1
+--= v|1|1|1|NULL
 SELECT * FROM v;
 --= x|13
 SELECT "table", "key", "column", clock, value, their_clock, their_value, why FROM counter_conflicts;
@@ -250,7 +250,7 @@ SELECT state, why FROM counter_identity();
 --= former|created
 INSERT INTO v VALUES ('x', 16);
 SELECT * FROM counter_sync('phone');
---= v|2|1|0
+--= v|2|1|0|NULL
 SELECT * FROM phone.v;
 --= x|29
 DELETE FROM counter_conflicts;

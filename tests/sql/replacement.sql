@@ -21,7 +21,7 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO phone.v VALUES('a', 5);
 SELECT * FROM counter_pull('phone');
---= v|1|1|0
+--= v|1|1|0|NULL
 INSERT INTO v VALUES('a', 1);
 SELECT id, clock, value FROM v_cells, counter_shards(n) WHERE id = counter_id();
 --= 4c5128aa-402c-31c8-a03f-6c27b0f53f93|4294967296|1
@@ -30,9 +30,9 @@ SELECT counter_value(counter_inc(NULL)), clock FROM counter_shards(counter_inc(N
 SELECT counter_promote() IS NULL;
 --!~ counter_promote: main cannot take over 'dc1:rack1' yet: let it pull from here, then pull from it: *
 SELECT * FROM counter_sync('phone');
---= v|2|1|0
+--= v|2|1|0|NULL
 SELECT * FROM counter_pull('phone');
---= v|1|0|0
+--= v|1|0|0|NULL
 SELECT counter_promote();
 --= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
 SELECT state, why, refuses FROM counter_identity();
@@ -106,7 +106,7 @@ INSERT INTO v VALUES('a', 1);
 INSERT INTO phone.counter_names VALUES('dc1:rack1', 1);
 UPDATE phone.counter_replica SET names = 1;
 SELECT * FROM counter_pull('phone');
---= v|0|0|0
+--= v|0|0|0|NULL
 INSERT INTO v VALUES('a', 1);
 --! v: main is 'dc1:rack1' and does not count any more, for another file has taken over that name: SELECT counter_fork('main') gives it a new random id
 SELECT * FROM counter_names;
@@ -127,7 +127,7 @@ INSERT INTO v VALUES('x', 1);
 INSERT INTO phone.v VALUES('x', 1);
 UPDATE phone.v_cells SET n = counter_merge(n, (SELECT counter_collect('4c5128aa-402c-31c8-9fc0-6c27b0f53f93', 4294967297, 5)));
 SELECT * FROM counter_pull('phone');
---= v|1|1|0
+--= v|1|1|0|NULL
 SELECT * FROM v;
 --= x|6
 INSERT INTO v VALUES('x', 1);
@@ -167,7 +167,7 @@ CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO phone.counter_sources(holder, id, epoch, name, pending)
   VALUES(x'aa000000000040008000000000000001', x'4c5128aa402c31c8a03f6c27b0f53f93', 1, 'dc1:rack1', 1);
 SELECT * FROM counter_pull('phone');
---= v|0|0|0
+--= v|0|0|0|NULL
 SELECT counter_lost('4c5128aa-402c-31c8-9fc0-6c27b0f53f93');
 --= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
 INSERT INTO v VALUES('x', 1);
@@ -177,7 +177,7 @@ SELECT counter_lost(counter_id());
 SELECT counter_lost('aa000000-0000-4000-8000-000000000001');
 --= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
 SELECT * FROM counter_pull('phone');
---= v|0|0|0
+--= v|0|0|0|NULL
 INSERT INTO v VALUES('x', 1);
 SELECT count(*) FROM counter_sources WHERE lost > 0;
 --= 2
@@ -188,7 +188,7 @@ SELECT count(*), sum(pending) FROM counter_sources WHERE lost > 0;
 --= 3|2
 UPDATE phone.counter_sources SET epoch = 2147483647 WHERE pending;
 SELECT * FROM counter_pull('phone');
---= v|0|0|0
+--= v|0|0|0|NULL
 UPDATE phone.counter_sources SET epoch = 2147483648 WHERE pending;
 SELECT * FROM counter_pull('phone');
 --!~ counter_pull: *counter_sources is damaged
@@ -205,14 +205,14 @@ CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUN
 SELECT counter_lost('4c5128aa-402c-31c8-9fc0-6c27b0f53f93') IS NOT NULL;
 --= 1
 SELECT * FROM counter_pull('phone');
---= v|0|0|0
+--= v|0|0|0|NULL
 CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v(k, n) VALUES('x', 1), ('y', 1);
 INSERT INTO w VALUES('z', 1);
 -- as if phone had been told of the new epoch by others, and of nothing else
 INSERT INTO phone.counter_names SELECT * FROM counter_names;
 SELECT * FROM counter_pull('phone');
---= v|0|0|0
+--= v|0|0|0|NULL
 SELECT counter_promote();
 --!~ counter_promote: main cannot take over 'dc1:rack1' yet: let it pull from here, then pull from it: *
 SELECT count(*) FROM counter_push('phone');
@@ -253,7 +253,7 @@ CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO phone.counter_names VALUES('dc1:rack1', 2147483646);
 UPDATE phone.counter_replica SET names = 1;
 SELECT * FROM counter_pull('phone');
---= v|0|0|0
+--= v|0|0|0|NULL
 SELECT epoch FROM counter_replica;
 --= 2147483647
 

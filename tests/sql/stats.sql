@@ -73,12 +73,12 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('a', 1), ('b', 1);
 SELECT * FROM counter_push('phone');
---= v|2|2|0
+--= v|2|2|0|created in phone, which was empty
 INSERT INTO phone.v VALUES('a', 10), ('c', 10);
 SELECT counter_stats_reset();
 --= NULL
 SELECT * FROM counter_pull('phone');
---= v|3|2|0
+--= v|3|2|0|NULL
 SELECT figure, count FROM counter_stats WHERE figure IN ('merges', 'cells changed', 'shards written', 'conflicts', 'increments');
 --= increments|0
 --= shards written|2

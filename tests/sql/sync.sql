@@ -7,20 +7,20 @@ CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO main.v VALUES('a', 1), ('b', 2);
 INSERT INTO phone.v VALUES('a', 10), ('c', 30);
 SELECT * FROM counter_pull('phone');
---= v|2|2|0
+--= v|2|2|0|NULL
 SELECT * FROM main.v ORDER BY k;
 --= a|11
 --= b|2
 --= c|30
 SELECT * FROM counter_pull('PHONE');
---= v|2|0|0
+--= v|2|0|0|NULL
 SELECT * FROM phone.v ORDER BY k;
 --= a|10
 --= c|30
 SELECT * FROM counter_push('phone');
---= v|3|2|0
+--= v|3|2|0|NULL
 SELECT * FROM counter_push('phone');
---= v|3|0|0
+--= v|3|0|0|NULL
 SELECT m.k FROM main.v_cells AS m JOIN phone.v_cells AS p USING (k) WHERE counter_digest(m.n) = counter_digest(p.n) ORDER BY 1;
 --= a
 --= b
@@ -39,7 +39,7 @@ SELECT * FROM main.v JOIN phone.v USING (k, n) ORDER BY k;
 --= b|2
 --= c|30
 SELECT * FROM counter_sync('phone');
---= v|6|0|0
+--= v|6|0|0|NULL
 
 -- # a-path-is-pulled-and-its-file-stays-as-it-is
 ATTACH 'phone.db' AS phone;
@@ -47,11 +47,11 @@ CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO phone.v VALUES('a', 10);
 DETACH phone;
 SELECT * FROM counter_pull('phone.db');
---= v|1|1|0
+--= v|1|1|0|created in main, which was empty
 SELECT * FROM v;
 --= a|10
 SELECT * FROM counter_pull('./phone.db');
---= v|1|0|0
+--= v|1|0|0|NULL
 
 -- # tables-are-created-on-the-way
 ATTACH 'phone.db' AS phone;
@@ -59,8 +59,8 @@ CREATE VIRTUAL TABLE phone.v USING counter(path VARCHAR(20) COLLATE NOCASE, hour
 INSERT INTO phone.v VALUES('/', 1, 2, 3);
 CREATE VIRTUAL TABLE w USING counter(k PRIMARY KEY, n COUNTER);
 SELECT * FROM counter_sync('phone') ORDER BY 1;
---= v|1|1|0
---= w|0|0|0
+--= v|1|1|0|created in main
+--= w|0|0|0|created in phone
 SELECT name, type FROM pragma_table_info('v');
 --= path|VARCHAR(20)
 --= hour|INTEGER
@@ -78,13 +78,13 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER);
 INSERT INTO v VALUES('del', 1, 1), ('reset', 1, 1), ('one', 1, 1);
 SELECT * FROM counter_push('phone');
---= v|3|3|0
+--= v|3|3|0|created in phone, which was empty
 INSERT INTO phone.v VALUES('del', 10, 10), ('reset', 10, 10), ('one', 10, 10);
 DELETE FROM main.v WHERE k = 'del';
 INSERT INTO main.v(v, k, a) VALUES('reset', 'reset', 7);
 INSERT INTO main.v(v, k) VALUES('delete a', 'one');
 SELECT * FROM counter_sync('phone');
---= v|6|4|0
+--= v|6|4|0|NULL
 SELECT * FROM main.v ORDER BY k;
 --= one|NULL|11
 --= reset|7|0
@@ -98,11 +98,11 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 100);
 SELECT * FROM counter_push('phone');
---= v|1|1|0
+--= v|1|1|0|created in phone, which was empty
 INSERT INTO main.v(v, k, n) VALUES('reset', 'x', 1);
 INSERT INTO phone.v(v, k, n) VALUES('reset', 'x', 2);
 SELECT * FROM counter_sync('phone');
---= v|2|2|0
+--= v|2|2|0|NULL
 SELECT * FROM main.v UNION ALL SELECT * FROM phone.v;
 --= x|3
 --= x|3
@@ -112,11 +112,11 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 SELECT * FROM counter_push('phone');
---= v|1|1|0
+--= v|1|1|0|created in phone, which was empty
 UPDATE main.v_cells SET n = counter_inc(n, 5, x'0000000000000000000000000000000a');
 UPDATE phone.v_cells SET n = counter_inc(n, 7, x'0000000000000000000000000000000a');
 SELECT * FROM counter_pull('phone');
---= v|1|1|1
+--= v|1|1|1|NULL
 SELECT * FROM main.v;
 --= x|8
 
@@ -125,17 +125,17 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 SELECT * FROM counter_push('phone');
---= v|1|1|0
+--= v|1|1|0|created in phone, which was empty
 ALTER TABLE phone.v RENAME TO hits;
 INSERT INTO phone.hits VALUES('x', 10);
 SELECT * FROM counter_sync('phone');
---= v|2|1|0
+--= v|2|1|0|NULL
 SELECT * FROM main.v UNION ALL SELECT * FROM phone.hits;
 --= x|11
 --= x|11
 ALTER TABLE main.v RENAME TO clicks;
 SELECT * FROM counter_sync('phone');
---= clicks|2|0|0
+--= clicks|2|0|0|NULL
 CREATE VIRTUAL TABLE main.hits USING counter(k TEXT PRIMARY KEY, n COUNTER);
 SELECT * FROM counter_push('phone');
 --! counter_push: table hits: a virtual table in phone has the name of the counter table that would be created
@@ -145,14 +145,14 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 SELECT * FROM counter_sync('phone');
---= v|1|1|0
+--= v|1|1|0|created in phone, which was empty
 BEGIN;
 INSERT INTO phone.v VALUES('x', 10), ('pending', 1);
 INSERT INTO main.v VALUES('mine', 1);
 SELECT * FROM counter_pull('phone');
---= v|1|0|0
+--= v|1|0|0|NULL
 SELECT * FROM counter_push('phone');
---= v|1|0|0
+--= v|1|0|0|NULL
 SELECT * FROM main.v ORDER BY k;
 --= mine|1
 --= x|1
@@ -161,7 +161,7 @@ SELECT * FROM phone.v ORDER BY k;
 --= x|11
 COMMIT;
 SELECT * FROM counter_sync('phone');
---= v|4|3|0
+--= v|4|3|0|NULL
 SELECT * FROM main.v JOIN phone.v USING (k, n) ORDER BY k;
 --= mine|1
 --= pending|1
@@ -174,15 +174,15 @@ CREATE VIRTUAL TABLE temp.t USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO mem.v VALUES('x', 1);
 INSERT INTO temp.t VALUES('y', 2);
 SELECT * FROM counter_pull('mem');
---= v|1|1|0
+--= v|1|1|0|created in main, which was empty
 SELECT * FROM counter_pull('temp');
---= t|1|1|0
+--= t|1|1|0|created in main
 SELECT * FROM main.v UNION ALL SELECT * FROM main.t;
 --= x|1
 --= y|2
 SELECT * FROM counter_sync('mem') ORDER BY 1;
---= t|1|1|0
---= v|2|0|0
+--= t|1|1|0|created in mem
+--= v|2|0|0|NULL
 
 -- # a-pull-is-a-part-of-the-callers-transaction
 ATTACH 'phone.db' AS phone;
@@ -190,7 +190,7 @@ CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO phone.v VALUES('x', 1);
 BEGIN;
 SELECT * FROM counter_pull('phone');
---= v|1|1|0
+--= v|1|1|0|created in main, which was empty
 SELECT * FROM main.v;
 --= x|1
 ROLLBACK;
@@ -206,9 +206,9 @@ SELECT * FROM counter_pull('nosuch');
 SELECT * FROM counter_pull('');
 --! counter_pull: '' is neither an attached database nor a database file that can be opened
 SELECT * FROM counter_push('nosuch');
---! counter_push: no attached database has the name 'nosuch', ATTACH it first
+--! counter_push: 'nosuch' is neither an attached database nor a database file that can be opened
 SELECT * FROM counter_sync('nosuch.db');
---! counter_sync: no attached database has the name 'nosuch.db', ATTACH it first
+--! counter_sync: 'nosuch.db' is neither an attached database nor a database file that can be opened
 SELECT * FROM counter_pull('main');
 --! counter_pull: main cannot be merged with itself
 SELECT * FROM counter_push('MAIN');
@@ -225,7 +225,7 @@ SELECT * FROM counter_pull(5);
 SELECT * FROM counter_pull;
 --! counter_pull: one argument is needed, an attached database or a file
 SELECT * FROM counter_sync;
---! counter_sync: one argument is needed, the name of an attached database
+--! counter_sync: one argument is needed, an attached database or a file
 ATTACH 'empty.db' AS empty;
 SELECT * FROM counter_pull('empty');
 --! counter_pull: empty has no counter tables
@@ -287,7 +287,7 @@ DROP TABLE phone.a;
 CREATE VIRTUAL TABLE phone.a USING counter(n COUNTER, k VARCHAR(9) PRIMARY KEY);
 INSERT INTO phone.a VALUES(1, 'x');
 SELECT * FROM counter_pull('phone');
---= a|1|1|0
+--= a|1|1|0|NULL
 
 -- # ordinary-objects-in-the-way-are-named
 ATTACH 'phone.db' AS phone;
@@ -322,7 +322,7 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 SELECT * FROM counter_sync('phone');
---= v|1|1|0
+--= v|1|1|0|created in phone, which was empty
 CREATE TRIGGER phone.evil AFTER UPDATE ON v_cells BEGIN SELECT 1; END;
 SELECT * FROM counter_pull('phone');
 --! counter_pull: table v: the stored table v_cells has the trigger evil: drop it first
@@ -349,7 +349,7 @@ SELECT * FROM v;
 PRAGMA main.max_page_count = 100000;
 --= 100000
 SELECT * FROM counter_pull('phone');
---= v|5000|5000|0
+--= v|5000|5000|0|NULL
 
 -- # a-read-only-target-is-an-error
 ATTACH 'phone.db' AS phone;
@@ -372,14 +372,14 @@ CREATE VIRTUAL TABLE main.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 BEGIN IMMEDIATE;
 --@ connection main
 SELECT * FROM counter_pull('phone');
---! counter_pull: database is locked: wrap the call in BEGIN IMMEDIATE, which waits
+--! counter_pull: database is locked: another connection is writing main, and SQLite does not wait for a file that this one reads already: run BEGIN IMMEDIATE first, which waits
 SELECT count(*) FROM main.v;
 --= 0
 --@ connection other
 COMMIT;
 --@ connection main
 SELECT * FROM counter_pull('phone');
---= v|1|1|0
+--= v|1|1|0|NULL
 
 -- # an-attached-source-that-is-locked-is-busy
 --@ connection main
@@ -397,7 +397,7 @@ SELECT * FROM counter_pull('phone');
 DETACH phone;
 --@ connection main
 SELECT * FROM counter_pull('phone');
---= v|1|1|0
+--= v|1|1|0|created in main, which was empty
 
 -- # a-lock-of-this-transaction-says-so
 --@ not-wal
@@ -406,10 +406,10 @@ CREATE VIRTUAL TABLE main.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO main.v VALUES('x', 1);
 BEGIN EXCLUSIVE;
 SELECT * FROM counter_push('phone');
---! counter_push: database is locked: by another connection, or by this transaction: commit it first
+--! counter_push: database is locked: by another connection, or by this transaction: COMMIT it first
 COMMIT;
 SELECT * FROM counter_push('phone');
---= v|1|1|0
+--= v|1|1|0|created in phone, which was empty
 
 -- # a-second-pull-finds-keys-of-each-type-where-the-first-has-left-them
 ATTACH 'phone.db' AS phone;
@@ -449,11 +449,11 @@ UPDATE phone.counter_replica SET renewal = 0;
 INSERT INTO phone.v VALUES('x', 1);
 INSERT INTO phone.v VALUES('x', 1);
 SELECT * FROM counter_pull('phone');
---= v|1|1|0
+--= v|1|1|0|NULL
 INSERT INTO phone.v VALUES('x', 1);
 UPDATE phone.counter_replica SET number = 1;
 SELECT * FROM counter_pull('phone');
---= v|1|1|1
+--= v|1|1|1|NULL
 SELECT why FROM counter_conflicts;
 --= source
 

@@ -49,14 +49,14 @@ CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 ATTACH 'peer.db' AS peer;
 INSERT INTO v VALUES('x', 6);
 SELECT * FROM counter_push('peer');
---= v|1|1|0
+--= v|1|1|0|created in peer, which was empty
 DELETE FROM main.v;
 SELECT * FROM counter_pull('peer');
---= v|1|0|0
+--= v|1|0|0|NULL
 INSERT INTO main.v(v, k, n) VALUES('reset', 'x', 6);
 INSERT INTO main.v VALUES('y', 1);
 SELECT * FROM counter_sync('peer');
---= v|3|2|0
+--= v|3|2|0|NULL
 SELECT * FROM peer.v;
 --= x|6
 --= y|1
