@@ -20,7 +20,7 @@ CREATE TABLE "{schema}"."{table}_floors"(
   "{definition}");
 
 -- name: SCHEMA_CREATE_OPS
-CREATE TABLE "{schema}"."{table}_ops"(_id INTEGER PRIMARY KEY, request NOT NULL UNIQUE, what TEXT NOT NULL);
+CREATE TABLE "{schema}"."{table}_ops"(_id INTEGER PRIMARY KEY, request BLOB NOT NULL UNIQUE, what TEXT NOT NULL);
 
 -- name: SCHEMA_CREATE_COLUMNS
 CREATE TABLE "{schema}"."{table}_columns"(name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY, generation INTEGER NOT NULL);

@@ -102,12 +102,12 @@ char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *pr
     return name;
 }
 
-/* Without a PRIMARY KEY, which would make SQLite invent an index of a table that it does not store:
+/* Each column has a type, for schema readers stumble over one without. There is no PRIMARY KEY, which would make SQLite invent an index of a table that it does not store:
  * integrity_check stumbles over that, 3.40 to 3.53. */
 char *ctr_declare_vtab(const ctr_shape *shape, const char *table)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
-    sqlite3_str_appendf(out, "CREATE TABLE x(\"%w\" HIDDEN", table);
+    sqlite3_str_appendf(out, "CREATE TABLE x(\"%w\" TEXT HIDDEN", table);
     for (int i = 0; i < shape->n_columns; i++) {
         const ctr_column *column = &shape->columns[i];
         if (column->key < 0)
@@ -116,6 +116,6 @@ char *ctr_declare_vtab(const ctr_shape *shape, const char *table)
             sqlite3_str_appendf(out, ", \"%w\" %s COLLATE \"%w\" NOT NULL", column->name,
                                 column->type, column->collation);
     }
-    sqlite3_str_appendall(out, ", request_id HIDDEN)");
+    sqlite3_str_appendall(out, ", request_id BLOB HIDDEN)");
     return sqlite3_str_finish(out);
 }

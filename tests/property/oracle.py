@@ -92,19 +92,33 @@ class Table:
                 for key, row in self.rows.items() if self.is_visible(key)}
 
     def insert(self, key, amounts, conflict):
-        """Adds amounts (None: not given). Returns whether the row was changed."""
-        row = self.row(key)
-        if all(amount is None for amount in amounts):
-            raise Refused("error")
-        if conflict == "REPLACE" and key in self.rows:
-            raise Refused("error")
-        gone = self.is_below(key) or key in self.rows and not self.is_visible(key)
-        if gone or any(is_deleted(c) and n is not None for c, n in zip(row, amounts)):
+        """Adds amounts (None: not given) to a row that is there, or sets them by REPLACE; one that
+        was deleted begins its next life. Returns whether the statement counts the row."""
+        visible, row = self.is_visible(key), self.row(key)
+        if visible and conflict == "IGNORE":
+            return False
+        if self.is_below(key):
             if conflict == "IGNORE":
                 return False
             raise Refused("constraint")
-        self.add(key, amounts)
+        begins = not visible and any(map(is_deleted, row))
+        if visible and conflict == "REPLACE":
+            self.begin(key, [is_deleted(c) for c in row], amounts)
+            self.assign(key, [None if is_deleted(c) else n or 0 for c, n in zip(row, amounts)])
+        elif visible or begins:
+            lives = [is_deleted(c) and (begins or n is not None) for c, n in zip(row, amounts)]
+            self.begin(key, lives, amounts)
+            self.add(key, [None if life else n for life, n in zip(lives, amounts)])
+        elif all(amount is None for amount in amounts):
+            self.add(key, [0] * self.width)
+        else:
+            self.add(key, amounts)
         return True
+
+    def begin(self, key, lives, amounts):
+        """The next lives of some counters, with their amounts."""
+        self.rows[key] = tuple(reset(c) if life else c for life, c in zip(lives, self.row(key)))
+        self.add(key, [n if life else None for life, n in zip(lives, amounts)])
 
     def add(self, key, amounts):
         self.rows[key] = tuple(c if n is None else self.increments.add(c, n)
@@ -115,6 +129,14 @@ class Table:
         nothing."""
         self.add(key, [None if is_deleted(c) or n == 0 else n
                        for c, n in zip(self.row(key), amounts)])
+
+    def assign(self, key, values):
+        """SET c = value (None: not assigned): the difference is counted; one deleted alone begins
+        its next life."""
+        row = self.row(key)
+        self.begin(key, [is_deleted(c) and n is not None for c, n in zip(row, values)], values)
+        self.update(key, [0 if n is None or is_deleted(c) else n - self.increments.value(c)
+                          for c, n in zip(row, values)])
 
     def delete(self, key):
         self.rows[key] = tuple(map(delete, self.row(key)))

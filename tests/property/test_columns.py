@@ -63,9 +63,6 @@ class Replica:
     def is_visible(self, key):
         return any(map(is_live, self.row(key).values()))
 
-    def is_deleted(self, key):
-        return not self.is_visible(key) and any(map(is_deleted, self.row(key).values()))
-
     def visible(self):
         return {key: tuple(map(self.increments.value, self.row(key).values()))
                 for key in self.rows if self.is_visible(key)}
@@ -129,7 +126,7 @@ Batch = collections.namedtuple("Batch", "rows changes source since upto held")
 numbers = st.integers(0, MOST_FILES - 1)
 names = st.sampled_from(["a", "a", "b", "c", "d e"])
 keys = st.sampled_from(["x", "y", "z"])
-verbs = st.sampled_from(["insert"] * 5 + ["update", "delete", "reset", "reset one", "delete one"]
+verbs = st.sampled_from(["insert"] * 5 + ["update", "assign", "delete", "reset", "reset one", "delete one"]
                         + ["add"] * 2 + ["drop"] * 2)
 steps = st.tuples(verbs, keys, names, st.integers(-3, 9))
 
@@ -193,12 +190,15 @@ class Columns(RuleBasedStateMachine):
         row = replica.row(key)
         if not counters or not set(counters) <= set(row):
             self.refused(one, sqlite3.OperationalError, sql, arguments)
-        elif replica.is_deleted(key) or any(is_deleted(row[counter]) for counter in counters):
-            self.refused(one, sqlite3.IntegrityError, sql, arguments)
         else:
             one.run(sql, arguments)
-            for counter in counters:
-                replica.put(key, counter, self.increments.add(row[counter], amount))
+            visible = replica.is_visible(key)
+            for counter, cell in row.items():
+                if is_deleted(cell) and (counter in counters or not visible):
+                    cell = reset(cell)
+                if counter in counters:
+                    cell = self.increments.add(cell, amount)
+                replica.put(key, counter, cell)
 
     def update(self, one, key, name, amount):
         replica = one.replica
@@ -209,6 +209,18 @@ class Columns(RuleBasedStateMachine):
             counter = replica.row(each)[name]
             if amount and not is_deleted(counter):
                 replica.put(each, name, self.increments.add(counter, amount))
+
+    def assign(self, one, key, name, amount):
+        replica = one.replica
+        if name not in replica.present():
+            return
+        one.run(f"UPDATE {replica.name} SET {quoted(name)} = ? WHERE k = ?", [amount, key])
+        if not replica.is_visible(key):
+            return
+        counter = replica.row(key)[name]
+        counter, value = (reset(counter), None) if is_deleted(counter) else (counter, self.increments.value(counter))
+        if value != amount:
+            replica.put(key, name, self.increments.add(counter, amount - (value or 0)))
 
     def delete(self, one, key, name, amount):
         replica = one.replica

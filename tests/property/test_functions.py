@@ -1,5 +1,6 @@
 """test_functions.py - the SQL functions on ordinary tables against cells.py, byte by byte."""
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -179,7 +180,61 @@ def test_inc_and_dec_touch_one_shard_or_nothing(db, cell, replica, n, as_text):
             assert ask(db, sql, cell, n, named) == cells.encode(after)
 
 
-@pytest.mark.parametrize("n", [None, 1.0, "five", "5", b"\x05"])
+# Each class of values at its edges: what it stands for, or None if it is no integer. SQLite takes a
+# NaN for NULL.
+NUMBERS = [
+    (0, 0), (2**63 - 1, 2**63 - 1), (-2**63 + 1, -2**63 + 1),
+    (1.0, 1), (-0.0, 0), (1e3, 1000), (2.0**53, 2**53), (-2.0**53, -2**53),
+    (2.0**53 + 2, None), (-2.0**53 - 2, None), (2.0**63, None), (-2.0**63, None), (1e19, None),
+    (0.5, None), (5.5, None), (2.0**51 + 0.5, None), (1e-300, None),
+    (float("inf"), None), (float("-inf"), None), (float("nan"), None), (None, None),
+    ("5", 5), (" 5 ", 5), ("5 ", 5), ("\t5\n", 5), ("+5", 5), ("-5", -5), ("-0", 0), ("007", 7),
+    ("5.0", 5), ("5.", 5), (".5e1", 5), ("1e3", 1000), ("1E+3", 1000), ("1000e-3", 1), ("-0.0", 0),
+    ("9223372036854775807", 2**63 - 1), ("-9223372036854775807", -2**63 + 1),
+    ("9223372036854775808", None), ("-9223372036854775809", None), ("1e19", None),
+    ("9007199254740991.0", 2**53 - 1), ("9007199254740992.0", None), ("9007199254740993.0", None),
+    ("five", None), ("", None), (" ", None), ("5.5", None), ("5 5", None), ("5x", None), ("0x10", None),
+    ("1e", None), ("--5", None), ("1_000", None), ("\u0663", None), ("\u00a05", None), ("NaN", None),
+    ("Infinity", None), ("5\0", None), ("\0005", None), ("5\0005", None), ("e5", None),
+    (b"\x05", None), (b"5", None), (b"", None),
+]
+
+
+@pytest.mark.parametrize("n, value", NUMBERS)
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16le"])
+def test_a_number_is_what_integer_affinity_makes_an_integer_of_without_loss(n, value, encoding):
+    with contextlib.closing(connect(":memory:")) as db:
+        db.execute(f"PRAGMA encoding = '{encoding}'")
+        db.execute("CREATE VIRTUAL TABLE t USING counter(k INTEGER PRIMARY KEY, n COUNTER)")
+        db.execute("INSERT INTO t VALUES (0, 0)")
+        before = db.execute("SELECT counter_table_digest('t')").fetchone()
+        calls = ["SELECT counter_value(counter_inc(NULL, ?, x'0000000000000000000000000000000a'))",
+                 "SELECT -counter_value(counter_dec(NULL, ?, x'0000000000000000000000000000000a'))",
+                 "SELECT counter_value(counter_collect(x'0000000000000000000000000000000a', 1, ?))",
+                 "SELECT counter_add('t', 'n', ?, 1)"]
+        writes = ["INSERT INTO t VALUES (2, ?)", "REPLACE INTO t VALUES (2, ?)",
+                  "INSERT INTO t(t, k, n) VALUES ('reset', 2, ?)", "UPDATE t SET n = ? WHERE k = 0"]
+        for sql in calls:
+            if value is None:
+                assert refuses(db, sql, n, reason="INTEGER, not ")
+            else:
+                assert ask(db, sql, n) == value
+                db.execute("DELETE FROM t WHERE k = 1")
+        for sql in writes:
+            nothing = n is None or n != n
+            if value is None and not (nothing and "UPDATE" not in sql):
+                assert refuses(db, sql, n, reason="t: column n: a counter takes an INTEGER, not ")
+                if not nothing:
+                    assert db.execute("SELECT n FROM t WHERE k = 0").fetchone() == (0,)
+            else:
+                db.execute(sql, [n])
+                key = 0 if "UPDATE" in sql else 2
+                assert db.execute("SELECT n FROM t WHERE k = ?", [key]).fetchone() == (value or 0,)
+        if value is None and n is not None and n == n:
+            assert db.execute("SELECT counter_table_digest('t')").fetchone() == before
+
+
+@pytest.mark.parametrize("n", [None, 1.5, "five", b"\x05"])
 def test_n_must_be_an_integer(db, n):
     assert refuses(db, "SELECT counter_inc(NULL, ?, ?)", n, IDS[0], reason="counter_inc.*INTEGER")
     assert refuses(db, "SELECT counter_dec(NULL, ?, ?)", n, IDS[0], reason="counter_dec.*INTEGER")

@@ -1,4 +1,5 @@
-"""test_replicas.py - two to five files count, delete, reset, roll back and pull from each other.
+"""test_replicas.py - two to five files count, assign, delete, reset, roll back and pull from each
+other.
 
 Each must show what the sets of oracle.py say, after every step; and all must be the same once
 everything has reached everyone."""
@@ -68,6 +69,13 @@ class Replica:
 
 def copies(pending):
     return {number: table and table.copy() for number, table in pending.items()}
+
+
+def spelled(chance, n):
+    """A number as some host binds it."""
+    if n is None:
+        return None
+    return chance.choice([n, n, n, float(n), str(n), f" {n} ", f"{n}.0", f"{n}e0"])
 
 
 numbers = st.integers(0, 4)
@@ -181,7 +189,8 @@ class Replicas(RuleBasedStateMachine):
         columns = ", ".join(self.key_columns + COUNTERS)
         marks = ", ".join("?" * (len(self.key_columns) + len(COUNTERS)))
         values = ", ".join([f"({marks})"] * len(rows))
-        arguments = [x for key, amounts in rows for x in (*self.keys[key], *amounts)]
+        arguments = [x for key, amounts in rows
+                     for x in (*self.keys[key], *(spelled(self.random, n) for n in amounts))]
         self.change(one, f"INSERT OR {conflict} INTO main.page_views({columns}) VALUES {values}",
                     arguments,
                     lambda table: sum(table.insert(self.keys[key], amounts, conflict)
@@ -203,6 +212,23 @@ class Replicas(RuleBasedStateMachine):
             return len(hit)
         self.change(one, f"UPDATE main.page_views SET {sets} WHERE {condition}",
                     [*(amounts[i] for i in columns), *arguments], foresee)
+
+    @rule(number=numbers, where=wheres, values=st.tuples(amounts, amounts),
+          columns=st.sampled_from([[0], [1], [0, 1]]))
+    def assign(self, number, where, values, columns):
+        one = self.pick(number)
+        if one.table is None:
+            return
+        sets = ", ".join(f"{COUNTERS[i]} = ?" for i in columns)
+        condition, arguments, keys = self.where(where)
+
+        def foresee(table):
+            hit = [key for key in keys if table.is_visible(key)]
+            for key in hit:
+                table.assign(key, [values[i] if i in columns else None for i in range(len(COUNTERS))])
+            return len(hit)
+        self.change(one, f"UPDATE main.page_views SET {sets} WHERE {condition}",
+                    [*(spelled(self.random, values[i]) for i in columns), *arguments], foresee)
 
     @rule(number=numbers, where=wheres)
     def delete(self, number, where):

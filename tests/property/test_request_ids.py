@@ -39,15 +39,16 @@ class Model:
         self.values, self.asked = (dict(part) for part in self.saved[-1])
 
     def insert(self, conflict, command, key, n, request):
-        """Returns the error that is to come, or None."""
+        """A request of a row that OR IGNORE skips is remembered. Returns the error that is to
+        come, or None."""
         asks = (command, key, n)
         if request is not None and request in self.asked:
             return None if self.asked[request] == asks else "was taken before"
-        deleted = key in self.values and self.values[key] is None
-        if deleted and not command and not conflict:
-            return "the counter was deleted"
-        if not (deleted and not command):
-            self.values[key] = n if command else self.values.get(key, 0) + n
+        live = self.values.get(key) is not None
+        if command:
+            self.values[key] = n
+        elif not (live and conflict):
+            self.values[key] = n + self.values[key] if live else n
         if request is not None:
             self.asked[request] = asks
         return None

@@ -95,11 +95,11 @@ SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info('a');
 --= o|INTEGER|0|NULL|0
 --= p|INTEGER|0|NULL|0
 SELECT name, type, "notnull", hidden FROM pragma_table_xinfo('b');
---= b||0|1
+--= b|TEXT|0|1
 --= k|TEXT|1|0
 --= j|INTEGER|1|0
 --= n|INTEGER|0|0
---= request_id||0|1
+--= request_id|BLOB|0|1
 INSERT INTO a(k) VALUES('x');
 SELECT * FROM a;
 --= x|0|0|0|0
