@@ -176,7 +176,7 @@ static bool begins_at(const ctr_cell *cell, size_t at, const uint8_t id[CTR_ID_S
            memcmp(cell->bytes + at, id, CTR_ID_SIZE) == 0;
 }
 
-/* Adds an exact difference to the shard of `id`; it may be wider than the shard that comes of it. */
+/* Adds an exact difference to the shard of `id`; it may be wider than what comes of it. */
 static ctr_status add_to_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE],
                                const ctr_sum *difference, int64_t least, size_t *last, uint8_t *out,
                                size_t *size)

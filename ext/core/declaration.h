@@ -67,8 +67,8 @@ typedef struct ctr_declaration {
 bool ctr_declaration_parse(ctr_declaration *declaration, ctr_declared *room, const char *table,
                            const char *const *clauses, int n);
 
-/* One clause that adds a counter to a table that is there, "errors" or "errors COUNTER", with NOT NULL
- * or DEFAULT 0; room for one column. */
+/* One clause that adds a counter to a table that is there, "errors" or "errors COUNTER", with NOT
+ * NULL or DEFAULT 0; room for one column. */
 bool ctr_declaration_counter(ctr_declaration *declaration, ctr_declared *room, const char *table,
                              const char *clause);
 

@@ -3,7 +3,7 @@
 
 #include "store/describe.h"
 
-static bool take_real(double real, bool is_exact, int64_t *n)
+static bool integer_of_real(double real, bool is_exact, int64_t *n)
 {
     const double most = (double)CTR_NUMBER_REAL_MAX;
     bool fits = is_exact ? real >= -most && real <= most : real > -most && real < most;
@@ -13,7 +13,7 @@ static bool take_real(double real, bool is_exact, int64_t *n)
 }
 
 /* Of a copy, for the conversion changes the value, which may be a constant of the statement. */
-static bool take_text(sqlite3_value *value, int64_t *n, ctr_problem *problem)
+static bool integer_of_text(sqlite3_value *value, int64_t *n, ctr_problem *problem)
 {
     sqlite3_value *copy = sqlite3_value_dup(value);
     if (!copy) {
@@ -23,7 +23,7 @@ static bool take_text(sqlite3_value *value, int64_t *n, ctr_problem *problem)
     int type = sqlite3_value_numeric_type(copy);
     bool is_integer = type == SQLITE_INTEGER;
     if (is_integer) *n = sqlite3_value_int64(copy);
-    if (type == SQLITE_FLOAT) is_integer = take_real(sqlite3_value_double(copy), false, n);
+    if (type == SQLITE_FLOAT) is_integer = integer_of_real(sqlite3_value_double(copy), false, n);
     sqlite3_value_free(copy);
     return is_integer;
 }
@@ -32,8 +32,8 @@ bool ctr_number_take(sqlite3_value *value, int64_t *n, ctr_problem *problem)
 {
     switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER: *n = sqlite3_value_int64(value); return true;
-    case SQLITE_FLOAT: return take_real(sqlite3_value_double(value), true, n);
-    case SQLITE_TEXT: return take_text(value, n, problem);
+    case SQLITE_FLOAT: return integer_of_real(sqlite3_value_double(value), true, n);
+    case SQLITE_TEXT: return integer_of_text(value, n, problem);
     default: return false;
     }
 }

@@ -102,8 +102,9 @@ char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *pr
     return name;
 }
 
-/* Each column has a type, for schema readers stumble over one without. There is no PRIMARY KEY, which would make SQLite invent an index of a table that it does not store:
- * integrity_check stumbles over that, 3.40 to 3.53. */
+/* Each column has a type, for schema readers stumble over one without. There is no PRIMARY KEY,
+ * which would make SQLite invent an index of a table that it does not store: integrity_check
+ * stumbles over that, 3.40 to 3.53. */
 char *ctr_declare_vtab(const ctr_shape *shape, const char *table)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);

@@ -30,7 +30,7 @@
 
 enum { CTR_COLUMN_COMMAND = 0 };
 
-/* The number of column i of the shape; that of request_id is the one of a column behind the last. */
+/* The number of column i of the shape; request_id has that of a column behind the last. */
 static inline int ctr_table_column(int i)
 {
     return 1 + i;

@@ -35,8 +35,8 @@ static int counter_column(const ctr_table *table, int counter)
     return table->shape.counters[counter];
 }
 
-static int take_number(const ctr_table *table, int counter, sqlite3_value *value, int64_t *n,
-                       ctr_problem *problem)
+static int take_given(const ctr_table *table, int counter, sqlite3_value *value, int64_t *n,
+                      ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || ctr_number_take(value, n, problem)) return problem->rc;
     char *refusal = ctr_number_refusal(value);
@@ -53,7 +53,7 @@ int ctr_write_numbers(ctr_table *table, sqlite3_value **columns, ctr_problem *pr
         sqlite3_value *value = columns[ctr_table_column(counter_column(table, i))];
         ctr_given *given = &table->given[i];
         *given = (ctr_given){.is = ctr_table_given(value)};
-        if (given->is) take_number(table, i, value, &given->n, problem);
+        if (given->is) take_given(table, i, value, &given->n, problem);
     }
     return problem->rc;
 }
@@ -78,7 +78,7 @@ typedef ctr_status shard_change(const ctr_cell *cell, const uint8_t *id, int64_t
 
 /* Changes the shard of the file's id in `base`, which becomes the new cell of the counter. */
 static ctr_status change_shard(ctr_table *table, int counter, const ctr_cell *base,
-                               shard_change *change, int64_t n, ctr_problem *problem)
+                               shard_change *make, int64_t n, ctr_problem *problem)
 {
     ctr_rows *rows = table->rows;
     rows->writing = true; /* a trigger on counter_replica must not come back to this row */
@@ -90,8 +90,8 @@ static ctr_status change_shard(ctr_table *table, int counter, const ctr_cell *ba
     if (!out) return CTR_OK;
     size_t at = 0;
     bool again = rows->entry && base == &rows->cells[counter];
-    ctr_status status = change(base, id, n, ctr_watch_least_clock(table->post),
-                               again ? &rows->entry->cells[counter].at : &at, out, &size);
+    ctr_status status = make(base, id, n, ctr_watch_least_clock(table->post),
+                             again ? &rows->entry->cells[counter].at : &at, out, &size);
     if (status != CTR_OK) return status;
     ctr_stats_increment(ctr_guard_stats(table->joined.guard), base->size == 0);
     ctr_rows_set(rows, counter, size);
@@ -193,7 +193,7 @@ int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
 }
 
 /* One write of the row; or none, where it is as it shall be. */
-static void write_row(ctr_table *table, bool begins_life, ctr_problem *problem)
+static void write_once(ctr_table *table, bool begins_life, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
     if (!ctr_rows_changed(table->rows))
@@ -251,7 +251,7 @@ static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *p
     bool begins_life = false, key_alone = !gives_any(table);
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++)
         begins_life |= insert_counter(table, i, state, mode == SQLITE_REPLACE, key_alone, problem);
-    write_row(table, begins_life, problem);
+    write_once(table, begins_life, problem);
 }
 
 /* ---- UPDATE ---------------------------------------------------------------------------------- */
@@ -282,7 +282,7 @@ static bool update_counter(ctr_table *table, int i, sqlite3_value *value, ctr_pr
     ctr_given given = {.is = true};
     bool is_deleted = ctr_cell_is_deleted(&table->rows->cells[i]);
     if (sqlite3_value_nochange(value) || (is_deleted && !ctr_table_given(value))) return false;
-    if (take_number(table, i, value, &given.n, problem)) return false;
+    if (take_given(table, i, value, &given.n, problem)) return false;
     if (is_deleted)
         ctr_write_next_life(table, i, &given, problem);
     else
@@ -305,7 +305,7 @@ static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *prob
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++)
         begins_life |=
             update_counter(table, i, columns[ctr_table_column(counter_column(table, i))], problem);
-    write_row(table, begins_life, problem);
+    write_once(table, begins_life, problem);
 }
 
 /* ---- DELETE ---------------------------------------------------------------------------------- */

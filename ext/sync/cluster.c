@@ -239,7 +239,7 @@ int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_guard *guard, ctr_le
 }
 
 /* For what was opened from memory. */
-static int read_shape(ctr_cluster *cluster, ctr_problem *problem)
+static int read_recalled(ctr_cluster *cluster, ctr_problem *problem)
 {
     if (!cluster->read && problem->rc == SQLITE_OK) find_shape(cluster, false, problem);
     return problem->rc;
@@ -272,7 +272,7 @@ void ctr_cluster_end(ctr_cluster *cluster)
 int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem)
 {
     note_transaction(cluster);
-    read_shape(cluster, problem);
+    read_recalled(cluster, problem);
     for (int i = 0; i < cluster->n; i++) {
         if (!is_doubled(cluster, i, problem))
             ctr_member_look(&cluster->members[i], cluster->birth, &cluster->shape, problem);
@@ -285,7 +285,7 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
     uint64_t available = 0;
     int timeout = 0;
     note_transaction(cluster);
-    read_shape(cluster, problem);
+    read_recalled(cluster, problem);
     for (int i = 0; i < cluster->n; i++) {
         uint64_t bit = (uint64_t)1 << i;
         bool asked = !(failed & bit);
@@ -364,7 +364,7 @@ int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem)
     note_transaction(cluster);
     if (!cluster->locked) lock_all(cluster, problem);
     cluster->locked = problem->rc == SQLITE_OK;
-    read_shape(cluster, problem);
+    read_recalled(cluster, problem);
     for (int i = 0; i < cluster->n; i++) {
         if (!is_doubled(cluster, i, problem))
             ctr_member_look_to_write(&cluster->members[i], cluster->birth, &cluster->shape,

@@ -77,7 +77,7 @@ int ctr_session_renew(ctr_sessions *sessions, ctr_problem *problem)
     return prepare_all(sessions->running, problem);
 }
 
-static bool is_wal(sqlite3 *db, const char *schema, ctr_problem *problem)
+static bool is_under_wal(sqlite3 *db, const char *schema, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_JOURNAL_MODE);
@@ -95,7 +95,7 @@ static int lock_for_reader(ctr_session *session, sqlite3_stmt *lock, const char 
 {
     enum { PAUSE = 5 /* milliseconds */ };
     bool reads = ctr_run_transaction(session->db, schema) == CTR_TXN_READ;
-    bool waits = reads && is_wal(session->db, schema, problem);
+    bool waits = reads && is_under_wal(session->db, schema, problem);
     int timeout = waits ? ctr_run_busy_timeout(session->db, problem) : 0;
     for (int waited = 0; problem->rc == SQLITE_OK; waited += PAUSE) {
         int rc = sqlite3_step(lock) & 0xff;

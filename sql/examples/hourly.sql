@@ -13,12 +13,14 @@ CREATE VIRTUAL TABLE IF NOT EXISTS hourly USING counter(hour INTEGER, page TEXT,
 CREATE TEMP TABLE clock AS SELECT 500000 AS now;
 
 -- Every hit adds to the bucket of its hour: here 50 hours of made-up hits. If the script runs again
--- they count again, but for those below the floor that its end has set; OR IGNORE passes over them.
-WITH RECURSIVE ago(n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM ago WHERE n < 49)
-INSERT OR IGNORE INTO hourly(hour, page, hits)
-SELECT now - n, '/', n + 1 FROM clock, ago
-UNION ALL
-SELECT now - n, '/contact', 1 FROM clock, ago WHERE n % 2 = 0;
+-- they count again, but for those below the floor that its end has set, which are passed over.
+WITH RECURSIVE ago(n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM ago WHERE n < 49),
+made(hour, page, hits) AS (
+  SELECT now - n, '/', n + 1 FROM clock, ago
+  UNION ALL
+  SELECT now - n, '/contact', 1 FROM clock, ago WHERE n % 2 = 0)
+INSERT INTO hourly(hour, page, hits)
+SELECT * FROM made WHERE hour >= coalesce((SELECT floor FROM counter_floors('hourly')), 0);
 
 -- The last 24 hours, newest first: a range of the key, read backwards.
 SELECT 'all pages', hour, page, hits

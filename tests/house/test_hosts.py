@@ -60,8 +60,10 @@ HOSTS = [
     ("tcl", "tcl", "", ["tclsh"], ["sh", "-c", "echo 'if {[catch {package require sqlite3}]} {exit 1}' | tclsh"]),
     ("node-sqlite3", "js", 'require("sqlite3")', ["node"], ["node", "-e", "require('sqlite3')"]),
     ("better-sqlite3", "js", 'require("better-sqlite3")', ["node"], ["node", "-e", "require('better-sqlite3')(':memory:')"]),
-    ("php", "php", "", ["php", "-d", f"sqlite3.extension_dir={(ROOT / 'build').resolve()}"],
+    ("php", "php", "new SQLite3", ["php", "-d", f"sqlite3.extension_dir={(ROOT / 'build').resolve()}"],
      ["php", "-r", "new SQLite3(':memory:');"]),
+    ("php-pdo", "php", "new PDO", ["env", "LD_PRELOAD=build/counter-preload.so", "php"],
+     ["php", "-r", "new PDO('sqlite::memory:');"]),
 ]
 
 
@@ -74,6 +76,52 @@ def test_the_program_of_the_readme_counts(folder, host, language, words, command
     assert run(folder, *command, f"program.{language}") == promised(program)
     table = "SELECT hits FROM page_views"
     assert run(folder, "sqlite3", "-batch", "main.db", ".load build/counter", table) == "1"
+
+
+def test_each_connection_of_a_process_with_the_preloaded_library_has_the_extension(folder):
+    program = """import sqlite3
+one = sqlite3.connect("main.db", isolation_level=None)
+one.execute("CREATE VIRTUAL TABLE t USING counter(k PRIMARY KEY, n COUNTER)")
+one.execute("INSERT INTO t VALUES ('x', 1)")
+two = sqlite3.connect(":memory:", isolation_level=None)
+two.execute("ATTACH 'main.db' AS one")
+two.execute("INSERT INTO one.t VALUES ('x', 2)")
+print(one.execute("SELECT k, n FROM t").fetchone())
+"""
+    preload = {**os.environ, "LD_PRELOAD": str(ROOT / "build" / "counter-preload.so")}
+    assert run(folder, "/usr/bin/python3", "-c", program, env=preload) == "('x', 3)"
+
+
+TWO_LIBRARIES = """
+import ctypes, sqlite3, sys
+extension, copy = sys.argv[1:]
+first = sqlite3.connect(":memory:")
+first.enable_load_extension(True)
+first.load_extension(extension)
+library = ctypes.CDLL(copy)
+second, message = ctypes.c_void_p(), ctypes.c_char_p()
+assert library.sqlite3_open(b":memory:", ctypes.byref(second)) == 0
+library.sqlite3_enable_load_extension(second, 1)
+print(library.sqlite3_load_extension(second, extension.encode(), None, ctypes.byref(message)))
+print(message.value.decode())
+print(first.execute("SELECT counter_value(counter_inc(NULL, 5, zeroblob(16)))").fetchone()[0])
+first.close()
+print(library.sqlite3_load_extension(second, extension.encode(), None, ctypes.byref(message)))
+print(library.sqlite3_close(second))
+"""
+
+
+def test_a_second_sqlite_library_in_a_process_is_refused_by_a_sentence_until_the_first_is_done(folder):
+    lines = run(folder, "/usr/bin/python3", "-c", "import sqlite3\nfor line in open('/proc/self/maps'): print(line.split()[-1])")
+    library = next((line for line in lines.split("\n") if "libsqlite3.so" in line), None)
+    if not library:
+        pytest.skip("Python's SQLite is no shared library")
+    shutil.copy(library, folder / "another.so")
+    refused, message, counted, taken, closed = run(
+        folder, "/usr/bin/python3", "-c", TWO_LIBRARIES, ROOT / "build" / "counter", "./another.so").split("\n")
+    assert (refused, counted, taken, closed) == ("1", "5", "0", "0")
+    assert re.search("sqlite-counter: another SQLite library of this process, version 3[.0-9]*, has loaded it, .* use one SQLite "
+                     "library in a process", message)
 
 
 def version():

@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "build" / "counter"
 FLAGS = ["-std=c11", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 INSTALLED = ["include/sqlite-counter/counter.h", "include/sqlite-counter/counter_cell.h", "lib/libcounter.a",
-             "lib/pkgconfig/sqlite-counter.pc", "lib/sqlite3/counter.so"]
+             "lib/pkgconfig/sqlite-counter.pc", "lib/sqlite3/counter-preload.so", "lib/sqlite3/counter.so"]
 
 
 def run(*command, **options):
@@ -70,7 +70,7 @@ int main(void)
 """
 
 
-def test_install_puts_five_files_below_destdir_and_prefix_and_uninstall_takes_them_away(tmp_path):
+def test_install_puts_six_files_below_destdir_and_prefix_and_uninstall_takes_them_away(tmp_path):
     where = [f"DESTDIR={tmp_path}/a root", "PREFIX=/opt/counter"]
     make("install", *where)
     root = tmp_path / "a root" / "opt" / "counter"
