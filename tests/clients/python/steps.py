@@ -98,7 +98,7 @@ class Client:
         self.open("pool.db")
         self.execute("PRAGMA journal_mode = wal")
         self.create()
-        self.execute("INSERT INTO page_views(path) VALUES ('/')")
+        self.execute("INSERT INTO page_views(path, hits, bytes) VALUES ('/', 0, 0)")
         self.commit()
         self.close()
 

@@ -1,0 +1,24 @@
+"""page_views: an ordinary table, a counter table, or an ordinary one that is tracked."""
+import sqlalchemy as sa
+from alembic import context, op
+
+import steps
+
+revision, down_revision = "1", None
+
+
+def upgrade():
+    mode = context.config.attributes["mode"]
+    if mode == "counter":
+        op.execute(steps.COUNTER_TABLE)
+    else:
+        op.create_table(
+            "page_views", sa.Column("path", sa.Text, primary_key=True, nullable=False),
+            sa.Column("hits", sa.Integer, nullable=False, server_default="0"),
+            sa.Column("bytes", sa.Integer, nullable=False, server_default="0"))
+    if mode == "tracked":
+        op.execute("SELECT counter_track('page_views', 'hits', 'bytes')")
+
+
+def downgrade():
+    op.drop_table("page_views")
