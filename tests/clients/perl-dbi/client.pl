@@ -1,0 +1,4 @@
+# client.pl - DBI with DBD::SQLite, which binds numbers as texts and begins transactions IMMEDIATE.
+use Steps;
+
+Steps->main(@ARGV);
