@@ -36,12 +36,12 @@ const ORDINARY = `CREATE TABLE page_views(
 const BULK = ["/a", "/b", "/c", "/d", "/e"].map((path, i) => ({ path, hits: i + 1, bytes: 10 * (i + 1) }));
 const PAGES = "CREATE TABLE pages(path TEXT NOT NULL PRIMARY KEY, title TEXT NOT NULL)";
 
-// Requires a package from the folder into which node/setup installs.
-function load(name) {
-  const own = process.env.CLIENT_BUILD ?? path.join(__dirname, "../../../build/clients/node");
-  const shared = path.join(path.dirname(own), "node");
-  return require(require.resolve(name, { paths: [shared] }));
-}
+// The folder into which node/setup installs.
+const installed = path.join(
+  path.dirname(process.env.CLIENT_BUILD ?? path.join(__dirname, "../../../build/clients/any")), "node", "node_modules");
+
+const load = (name) => require(require.resolve(name, { paths: [installed] }));
+const versionOf = (name) => JSON.parse(fs.readFileSync(path.join(installed, name, "package.json"))).version;
 
 // Makes the table; `sync` makes it as the client's users do, if they do not write DDL.
 async function create(sql, sync) {
@@ -50,6 +50,14 @@ async function create(sql, sync) {
   else await sql(ORDINARY);
   if (mode === "tracked") await sql("SELECT counter_track('page_views', 'hits', 'bytes')");
   return "created";
+}
+
+// Waits for a transaction whose work ends by throwing `undo`.
+async function undone(transaction) {
+  const undo = new Error("rolled back by the application");
+  await transaction(undo).catch((error) => {
+    if (error !== undo) throw error;
+  });
 }
 
 async function merge(client, file) {
@@ -85,7 +93,7 @@ function text(value) {
 }
 
 const print = (name, result) => console.log(`${name}\t${result}`);
-const firstLine = (error) => String(error.message ?? error).trim().split("\n")[0];
+const firstLine = (error) => String((error.cause ?? error).message ?? error).trim().split("\n")[0];
 
 async function step(name, run) {
   try {
@@ -145,4 +153,4 @@ async function main(client) {
   else throw new Error("unknown action " + action);
 }
 
-module.exports = { mode, lib, load, create, main, BULK, PAGES };
+module.exports = { mode, lib, load, versionOf, create, undone, main, BULK, PAGES };
