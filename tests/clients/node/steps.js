@@ -93,7 +93,12 @@ function text(value) {
 }
 
 const print = (name, result) => console.log(`${name}\t${result}`);
-const firstLine = (error) => String((error.cause ?? error).message ?? error).trim().split("\n")[0];
+
+// The first line of a message. Prisma tells the place first and the reason last.
+function firstLine(error) {
+  const lines = String((error.cause ?? error).message ?? error).trim().split("\n");
+  return /^Invalid .* invocation/.test(lines[0]) ? lines.at(-1) : lines[0];
+}
 
 async function step(name, run) {
   try {
