@@ -6,6 +6,7 @@
 #   make amalgamation    build/amalgamation/counter.c and counter.h: the same in one C file
 #   make demo     runs sql/examples/demo.sh
 #   make test     everything that tests/run runs
+#   make test-clients   what the users of many drivers and ORMs do: tests/clients/README.md
 #   make test-bounds    scripts and property tests, with room for 1 waiting row, and for 2
 #   make test-matrix    the scripts with several versions of SQLite, see tests/proof.mk
 #   make proof    all long runs, in about an hour; what they are: tests/TESTING.md
@@ -176,6 +177,11 @@ $(BOUNDS): build/bounds/%:
 	cd $@ && build/tests/run_process tests/sql/*.sql
 	cd $@ && /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/fault tests/property
 
+# Debian's packages at once, npm's by each client.
+test-clients: all
+	@tools/setup clients
+	@tests/clients/clients
+
 # The measurements: build/bench/<name> is tests/bench/<name>.c and what it needs.
 build/bench/bench: tests/bench/requests.c
 build/bench/peers: tests/bench/redis.c
@@ -211,7 +217,7 @@ clean:
 
 include tests/proof.mk
 
-.PHONY: all amalgamation install uninstall FORCE tests check-warnings demo test test-bounds $(BOUNDS)
+.PHONY: all amalgamation install uninstall FORCE tests check-warnings demo test test-clients test-bounds $(BOUNDS)
 .PHONY: bench bench-more bench-peers setup format clean
 .DELETE_ON_ERROR:
 -include $(shell find build -name '*.d' -type f 2>/dev/null)

@@ -42,6 +42,9 @@ class Alembic(steps.SqlClient):
         result = self.db.exec_driver_sql(sql, values)
         return [tuple(row) for row in result] if result.returns_rows else []
 
+    def change(self, sql, *values):
+        return self.db.exec_driver_sql(sql, values).rowcount
+
     def commit(self):
         self.db.commit()
 
@@ -81,7 +84,7 @@ class Alembic(steps.SqlClient):
         return self.db.execute(sa.select(views).where(views.c.path.between("/a", "/e")).order_by(views.c.path))
 
     def count(self, path, n):
-        self.db.execute(sa.update(views).where(views.c.path == path).values(hits=views.c.hits + n))
+        return self.db.execute(sa.update(views).where(views.c.path == path).values(hits=views.c.hits + n)).rowcount
 
     def save(self):
         self.db.execute(sa.update(views).where(views.c.path == "/").values(hits=42, bytes=views.c.bytes))

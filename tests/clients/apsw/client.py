@@ -24,6 +24,10 @@ class Apsw(steps.SqlClient):
     def execute(self, sql, *values):
         return list(self.db.cursor().execute(sql, values))
 
+    def change(self, sql, *values):
+        self.execute(sql, *values)
+        return self.db.changes()
+
     def execute_many(self, sql, rows):
         self.db.cursor().executemany(sql, rows)
 

@@ -86,11 +86,10 @@ class Django(steps.Client):
         return PageView.objects.filter(path__range=("/a", "/e")).order_by("path").values_list("path", "hits", "bytes")
 
     def increment(self):
-        self.count("/", 1)
-        return self.row("/")
+        return [(self.count("/", 1),), *self.row("/")]
 
     def count(self, path, n):
-        PageView.objects.filter(path=path).update(hits=models.F("hits") + n)
+        return PageView.objects.filter(path=path).update(hits=models.F("hits") + n)
 
     def save(self):
         view = PageView.objects.get(path="/")
@@ -123,9 +122,9 @@ class Django(steps.Client):
         return result
 
     def delete_and_create(self):
-        PageView.objects.get(path="/a").delete()
+        deleted, _ = PageView.objects.get(path="/a").delete()
         PageView.objects.create(path="/a", hits=3)
-        return self.row("/a")
+        return [(deleted,), *self.row("/a")]
 
     def join(self):
         with connection.schema_editor() as editor:

@@ -39,7 +39,7 @@ local function row(path)
 end
 
 local function count(path, n)
-    execute("UPDATE page_views SET hits = hits + %d WHERE path = '%s'", n, path)
+    return execute("UPDATE page_views SET hits = hits + %d WHERE path = '%s'", n, path)
 end
 
 local function add(path, hits, bytes)
@@ -88,7 +88,7 @@ local steps = {
         transaction(function() for n = 1, 5 do add("/" .. ("abcde"):sub(n, n), n, 10 * n) end end)
         return rows("SELECT * FROM page_views WHERE path BETWEEN '/a' AND '/e' ORDER BY path")
     end},
-    {"increment", function() count("/", 1) return row("/") end},
+    {"increment", function() return ("%d;%s"):format(count("/", 1), row("/")) end},
     {"save", function()
         local cursor = execute("SELECT * FROM page_views WHERE path = '/'")
         local view = cursor:fetch({}, "a")
@@ -118,9 +118,9 @@ local steps = {
         end)
     end},
     {"delete and create", function()
-        execute("DELETE FROM page_views WHERE path = '/a'")
+        local deleted = execute("DELETE FROM page_views WHERE path = '/a'")
         add("/a", 3, 0)
-        return row("/a")
+        return ("%d;%s"):format(deleted, row("/a"))
     end},
     {"join", function()
         execute("CREATE TABLE pages(path TEXT NOT NULL PRIMARY KEY, title TEXT NOT NULL)")

@@ -68,11 +68,10 @@ class Peewee(steps.Client):
         return PageView.select().where(PageView.path.between("/a", "/e")).order_by(PageView.path).tuples()
 
     def increment(self):
-        self.count("/", 1)
-        return self.row("/")
+        return [(self.count("/", 1),), *self.row("/")]
 
     def count(self, path, n):
-        PageView.update(hits=PageView.hits + n).where(PageView.path == path).execute()
+        return PageView.update(hits=PageView.hits + n).where(PageView.path == path).execute()
 
     def save(self):
         view = PageView.get_by_id("/")
@@ -106,9 +105,9 @@ class Peewee(steps.Client):
             PageView.delete_by_id("/returning")
 
     def delete_and_create(self):
-        PageView.get_by_id("/a").delete_instance()
+        deleted = PageView.get_by_id("/a").delete_instance()
         PageView.create(path="/a", hits=3)
-        return self.row("/a")
+        return [(deleted,), *self.row("/a")]
 
     def join(self):
         database.create_tables([Page])

@@ -115,8 +115,7 @@ sub count {
 
 sub step_increment {
     my $self = shift;
-    $self->count("/", 1);
-    return $self->row("/");
+    return [$self->count("/", 1)], $self->row("/");
 }
 
 sub step_save {
@@ -168,9 +167,9 @@ sub step_returning {
 
 sub step_delete_and_create {
     my $self = shift;
-    $self->execute("DELETE FROM page_views WHERE path = ?", "/a");
+    my $deleted = $self->execute("DELETE FROM page_views WHERE path = ?", "/a");
     $self->execute("INSERT INTO page_views(path, hits) VALUES (?, ?)", "/a", 3);
-    return $self->row("/a");
+    return [$deleted], $self->row("/a");
 }
 
 sub step_join {

@@ -34,6 +34,13 @@ class ClassPdo extends Steps
         return $statement->columnCount() ? $statement->fetchAll(PDO::FETCH_NUM) : [];
     }
 
+    public function change(string $sql, ...$values): int
+    {
+        $statement = $this->db->prepare($sql);
+        $statement->execute($values);
+        return $statement->rowCount();
+    }
+
     public function executeMany(string $sql, array $rows): void
     {
         $statement = $this->db->prepare($sql);

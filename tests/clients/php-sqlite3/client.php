@@ -39,6 +39,12 @@ class ClassSqlite3 extends Steps
         return $rows;
     }
 
+    public function change(string $sql, ...$values): int
+    {
+        $this->execute($sql, ...$values);
+        return $this->db->changes();
+    }
+
     public function executeMany(string $sql, array $rows): void
     {
         $statement = $this->db->prepare($sql);

@@ -34,6 +34,9 @@ abstract class Steps
     /** Runs one statement; the rows are lists of values. */
     abstract public function execute(string $sql, ...$values): array;
 
+    /** Runs one statement and returns how many rows it has changed. */
+    abstract public function change(string $sql, ...$values): int;
+
     /** Runs one statement for each row. */
     abstract public function executeMany(string $sql, array $rows): void;
 
@@ -70,9 +73,10 @@ abstract class Steps
         return $this->execute("SELECT path, hits, bytes FROM page_views WHERE path = ?", $path);
     }
 
-    protected function count(string $path, int $n): void
+    /** Returns how many rows have changed. */
+    protected function count(string $path, int $n): int
     {
-        $this->execute("UPDATE page_views SET hits = hits + ? WHERE path = ?", $n, $path);
+        return $this->change("UPDATE page_views SET hits = hits + ? WHERE path = ?", $n, $path);
     }
 
     protected function stepCreate(): array
@@ -112,8 +116,7 @@ abstract class Steps
 
     protected function stepIncrement(): array
     {
-        $this->count("/", 1);
-        return $this->row("/");
+        return [[$this->count("/", 1)], ...$this->row("/")];
     }
 
     protected function stepSave(): array
@@ -159,9 +162,9 @@ abstract class Steps
 
     protected function stepDeleteAndCreate(): array
     {
-        $this->execute("DELETE FROM page_views WHERE path = ?", "/a");
+        $deleted = $this->change("DELETE FROM page_views WHERE path = ?", "/a");
         $this->execute("INSERT INTO page_views(path, hits) VALUES (?, ?)", "/a", 3);
-        return $this->row("/a");
+        return [[$deleted], ...$this->row("/a")];
     }
 
     protected function stepJoin(): array

@@ -21,6 +21,9 @@ class Driver(steps.SqlClient):
     def execute(self, sql, *values):
         return self.db.execute(sql, values).fetchall()
 
+    def change(self, sql, *values):
+        return self.db.execute(sql, values).rowcount
+
     def execute_many(self, sql, rows):
         self.db.executemany(sql, rows)
 

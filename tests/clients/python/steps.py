@@ -7,7 +7,6 @@ overrides the steps that this interface has.
 import os
 import shutil
 import sys
-import traceback
 
 STEPS = [
     "create", "introspect", "insert", "insert defaults", "bulk insert", "increment", "save", "upsert",
@@ -87,8 +86,6 @@ class Client:
                 result = shown(getattr(self, name.replace(" ", "_"))())
                 self.commit()
             except Exception as error:
-                if os.environ.get("COUNTER_CLIENT_TRACE"):
-                    traceback.print_exc()
                 self.recover()
                 result = "error: " + first_line(error)
             print(name, result, sep="\t", flush=True)
@@ -124,7 +121,8 @@ class Client:
 
 
 class SqlClient(Client):
-    """The steps in SQL. A driver adds open, close, execute, execute_many, and version."""
+    """The steps in SQL. A driver adds open, close, execute, execute_many, change, which returns how many
+    rows a statement has changed, and version."""
 
     def row(self, path):
         return self.execute("SELECT path, hits, bytes FROM page_views WHERE path = ?", path)
@@ -148,11 +146,10 @@ class SqlClient(Client):
         return self.execute("SELECT * FROM page_views WHERE path BETWEEN '/a' AND '/e' ORDER BY path")
 
     def increment(self):
-        self.count("/", 1)
-        return self.row("/")
+        return [(self.count("/", 1),), *self.row("/")]
 
     def count(self, path, n):
-        self.execute("UPDATE page_views SET hits = hits + ? WHERE path = ?", n, path)
+        return self.change("UPDATE page_views SET hits = hits + ? WHERE path = ?", n, path)
 
     def save(self):
         (path, hits, size), = self.row("/")
@@ -186,9 +183,9 @@ class SqlClient(Client):
             self.execute("DELETE FROM page_views WHERE path = ?", "/returning")
 
     def delete_and_create(self):
-        self.execute("DELETE FROM page_views WHERE path = ?", "/a")
+        deleted = self.change("DELETE FROM page_views WHERE path = ?", "/a")
         self.execute("INSERT INTO page_views(path, hits) VALUES (?, ?)", "/a", 3)
-        return self.row("/a")
+        return [(deleted,), *self.row("/a")]
 
     def join(self):
         self.execute("CREATE TABLE pages(path TEXT NOT NULL PRIMARY KEY, title TEXT NOT NULL)")

@@ -62,8 +62,7 @@ class Client < Steps
   end
 
   def step_increment
-    count("/", 1)
-    row("/")
+    [[count("/", 1)], *row("/")]
   end
 
   def count(path, n)

@@ -56,7 +56,7 @@ set steps {
         }
         rows {SELECT * FROM page_views WHERE path BETWEEN '/a' AND '/e' ORDER BY path}
     }
-    increment {count / 1; row /}
+    increment {count / 1; set changed [db changes]; string cat $changed ";" [row /]}
     save {
         db eval {SELECT * FROM page_views WHERE path = '/'} view {}
         set view(hits) 42
@@ -82,7 +82,12 @@ set steps {
             rows {UPDATE page_views SET hits = hits + 1 WHERE path = '/returning' RETURNING hits}
         }
     }
-    {delete and create} {db eval {DELETE FROM page_views WHERE path = '/a'}; add /a 3 0; row /a}
+    {delete and create} {
+        db eval {DELETE FROM page_views WHERE path = '/a'}
+        set deleted [db changes]
+        add /a 3 0
+        string cat $deleted ";" [row /a]
+    }
     join {
         db eval {CREATE TABLE pages(path TEXT NOT NULL PRIMARY KEY, title TEXT NOT NULL)}
         foreach {path title} {/ Home /c Chapter} {db eval {INSERT INTO pages VALUES ($path, $title)}}
