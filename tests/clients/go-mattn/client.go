@@ -90,13 +90,10 @@ func begin(db *sql.DB) *sql.Tx {
 }
 
 func create(db *sql.DB) string {
-	switch {
-	case mode != "counter":
-		run(db, ordinary)
-	case os.Getenv("COUNTER_CLIENT_PLAIN_DDL") != "":
-		run(db, strings.NewReplacer(" NOT NULL", "", " DEFAULT 0", "").Replace(counter))
-	default:
+	if mode == "counter" {
 		run(db, counter)
+	} else {
+		run(db, ordinary)
 	}
 	if mode == "tracked" {
 		all(db, "SELECT counter_track('page_views', 'hits', 'bytes')")

@@ -93,9 +93,7 @@ public class Client {
     }
 
     static String create(Connection db) throws SQLException {
-        boolean plain = System.getenv("COUNTER_CLIENT_PLAIN_DDL") != null;
-        if (!mode.equals("counter")) run(db, ORDINARY);
-        else run(db, plain ? COUNTER.replace(" NOT NULL", "").replace(" DEFAULT 0", "") : COUNTER);
+        run(db, mode.equals("counter") ? COUNTER : ORDINARY);
         if (mode.equals("tracked")) all(db, "SELECT counter_track('page_views', 'hits', 'bytes')");
         return "created";
     }

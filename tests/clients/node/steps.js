@@ -26,10 +26,8 @@ const STEPS = [
   "nested", "rollback", "contents", "merge",
 ];
 
-const constraint = process.env.COUNTER_CLIENT_PLAIN_DDL ? "" : " NOT NULL DEFAULT 0";
-const key = process.env.COUNTER_CLIENT_PLAIN_DDL ? "PRIMARY KEY" : "NOT NULL PRIMARY KEY";
 const COUNTER = `CREATE VIRTUAL TABLE page_views USING counter(
-  path TEXT ${key}, hits COUNTER${constraint}, bytes COUNTER${constraint})`;
+  path TEXT NOT NULL PRIMARY KEY, hits COUNTER NOT NULL DEFAULT 0, bytes COUNTER NOT NULL DEFAULT 0)`;
 const ORDINARY = `CREATE TABLE page_views(
   path TEXT NOT NULL PRIMARY KEY, hits INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0)`;
 
@@ -139,7 +137,7 @@ async function writers(client) {
       db = await client.open(path.join(dir, "pool.db"));
       await client.count(db, `${process.pid}-${i}`);
     } catch (error) {
-      if (/locked|busy/i.test(error.message + error.code)) locks++;
+      if (/locked|busy|P1008/i.test(error.message + error.code)) locks++; // P1008 is Prisma's busy
       else if (others++ === 0) console.error(firstLine(error));
     } finally {
       if (db) await client.close(db);

@@ -14,7 +14,6 @@ ORDINARY <- "CREATE TABLE page_views(path TEXT NOT NULL PRIMARY KEY,
   hits INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0)"
 COUNTER <- "CREATE VIRTUAL TABLE page_views USING counter(path TEXT NOT NULL PRIMARY KEY,
   hits COUNTER NOT NULL DEFAULT 0, bytes COUNTER NOT NULL DEFAULT 0)"
-if (Sys.getenv("COUNTER_CLIENT_PLAIN_DDL") != "") COUNTER <- gsub(" NOT NULL| DEFAULT 0", "", COUNTER)
 INSERT <- "INSERT INTO page_views(path, hits, bytes) VALUES (?, ?, ?)"
 SHORT <- "INSERT INTO page_views(path, hits) VALUES (?, ?)"
 ADD <- "UPDATE page_views SET hits = hits + ? WHERE path = ?"

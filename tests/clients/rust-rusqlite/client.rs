@@ -155,13 +155,7 @@ impl Client {
     }
 
     fn create(&self, db: &Connection) -> Result<String> {
-        if self.mode != "counter" {
-            db.execute(ORDINARY, [])?;
-        } else if std::env::var_os("COUNTER_CLIENT_PLAIN_DDL").is_some() {
-            db.execute(&COUNTER.replace(" NOT NULL", "").replace(" DEFAULT 0", ""), [])?;
-        } else {
-            db.execute(COUNTER, [])?;
-        }
+        db.execute(if self.mode == "counter" { COUNTER } else { ORDINARY }, [])?;
         if self.mode == "tracked" {
             all(db, "SELECT counter_track('page_views', 'hits', 'bytes')", [])?;
         }
