@@ -101,6 +101,7 @@ class Alembic(steps.SqlClient):
         finally:
             self.db.rollback()
             self.db.execute(sa.delete(views).where(views.c.path == "/upsert"))
+            self.db.commit()
 
     def join(self):
         self.db.commit()

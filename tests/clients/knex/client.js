@@ -32,7 +32,7 @@ async function apart(db, path, work) {
 
 async function migrate(db) {
   await db.schema.createTable("page_views", (table) => {
-    table.string("path").notNullable().primary();
+    table.text("path").notNullable().primary();
     table.integer("hits").notNullable().defaultTo(0);
     table.integer("bytes").notNullable().defaultTo(0);
   });
@@ -80,7 +80,7 @@ const steps = {
   },
   join: async (db) => {
     await db.schema.createTable("pages", (table) => {
-      table.string("path").primary();
+      table.text("path").primary();
       table.string("title");
     });
     await db("pages").insert([{ path: "/", title: "Home" }, { path: "/c", title: "Chapter" }]);

@@ -6,9 +6,6 @@ local COUNTER_TABLE = [[CREATE VIRTUAL TABLE page_views USING counter(path TEXT 
     hits COUNTER NOT NULL DEFAULT 0, bytes COUNTER NOT NULL DEFAULT 0)]]
 local ORDINARY_TABLE = [[CREATE TABLE page_views(path TEXT NOT NULL PRIMARY KEY,
     hits INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0)]]
-if os.getenv "COUNTER_CLIENT_PLAIN_DDL" then
-    COUNTER_TABLE = COUNTER_TABLE:gsub(" NOT NULL", ""):gsub(" DEFAULT 0", "")
-end
 
 local _, folder, mode, action, transactions = table.unpack(arg)
 local environment = driver.sqlite3()
@@ -206,7 +203,7 @@ end
 
 function actions.version()
     open("version.db")
-    print(driver._VERSION .. " (" .. _VERSION .. ", SQLite " .. rows("SELECT sqlite_version()") .. ")")
+    print(driver._VERSION:match("[%d.]+") .. " (SQLite " .. rows("SELECT sqlite_version()") .. ")")
 end
 
 actions[action]()

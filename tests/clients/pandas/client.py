@@ -1,4 +1,6 @@
 """client.py - pandas on a connection of Python's sqlite3: frames are appended, read, changed and written."""
+import sqlite3
+
 import pandas
 
 import driver
@@ -9,7 +11,7 @@ COLUMNS = ["path", "hits", "bytes"]
 
 class Pandas(driver.Driver):
     def version(self):
-        return f"{pandas.__version__} ({super().version()})"
+        return f"{pandas.__version__} (SQLite {sqlite3.sqlite_version})"
 
     def read(self, sql, *values):
         return pandas.read_sql(sql, self.db, params=values).itertuples(index=False)

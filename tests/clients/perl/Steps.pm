@@ -11,7 +11,6 @@ our $COUNTER_TABLE = "CREATE VIRTUAL TABLE page_views USING counter(path TEXT NO
     . "hits COUNTER NOT NULL DEFAULT 0, bytes COUNTER NOT NULL DEFAULT 0)";
 our $ORDINARY_TABLE = "CREATE TABLE page_views(path TEXT NOT NULL PRIMARY KEY, "
     . "hits INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0)";
-$COUNTER_TABLE =~ s/ NOT NULL| DEFAULT 0//g if $ENV{COUNTER_CLIENT_PLAIN_DDL};
 our @BULK = map { ["/" . ("a" .. "e")[$_ - 1], $_, 10 * $_] } 1 .. 5;
 our @PAGES = (["/", "Home"], ["/c", "Chapter"]);
 our @COLUMNS = qw(path hits bytes);

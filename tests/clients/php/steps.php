@@ -81,8 +81,7 @@ abstract class Steps
 
     protected function stepCreate(): array
     {
-        $table = getenv("COUNTER_CLIENT_PLAIN_DDL") ? str_replace([" NOT NULL", " DEFAULT 0"], "", COUNTER_TABLE) : COUNTER_TABLE;
-        $this->execute($this->mode === "counter" ? $table : ORDINARY_TABLE);
+        $this->execute($this->mode === "counter" ? COUNTER_TABLE : ORDINARY_TABLE);
         if ($this->mode === "tracked") {
             $this->execute("SELECT counter_track('page_views', 'hits', 'bytes')");
         }

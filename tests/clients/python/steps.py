@@ -17,8 +17,6 @@ COUNTER_TABLE = """CREATE VIRTUAL TABLE page_views USING counter(
     path TEXT NOT NULL PRIMARY KEY, hits COUNTER NOT NULL DEFAULT 0, bytes COUNTER NOT NULL DEFAULT 0)"""
 ORDINARY_TABLE = """CREATE TABLE page_views(
     path TEXT NOT NULL PRIMARY KEY, hits INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0)"""
-if os.environ.get("COUNTER_CLIENT_PLAIN_DDL"):
-    COUNTER_TABLE = COUNTER_TABLE.replace(" NOT NULL", "").replace(" DEFAULT 0", "")
 BULK = [(f"/{letter}", n, 10 * n) for n, letter in enumerate("abcde", 1)]
 PAGES = [("/", "Home"), ("/c", "Chapter")]
 VALUE = "SELECT hits FROM {}.page_views WHERE path = '/'"
@@ -165,6 +163,7 @@ class SqlClient(Client):
         finally:
             self.recover()
             self.execute("DELETE FROM page_views WHERE path = ?", "/upsert")
+            self.commit()
 
     def insert_or_ignore(self):
         self.execute("INSERT OR IGNORE INTO page_views(path, hits, bytes) VALUES (?, ?, ?)", "/", 5, 5)
@@ -181,6 +180,7 @@ class SqlClient(Client):
         finally:
             self.recover()
             self.execute("DELETE FROM page_views WHERE path = ?", "/returning")
+            self.commit()
 
     def delete_and_create(self):
         deleted = self.change("DELETE FROM page_views WHERE path = ?", "/a")

@@ -45,7 +45,7 @@ class Steps
 
   def step_create
     if @mode == "counter"
-      execute(ENV["COUNTER_CLIENT_PLAIN_DDL"] ? COUNTER_TABLE.gsub(/ NOT NULL| DEFAULT 0/, "") : COUNTER_TABLE)
+      execute(COUNTER_TABLE)
     else
       create_ordinary
     end

@@ -20,7 +20,7 @@ function open(file) {
     define: { timestamps: false, freezeTableName: true },
   });
   const number = () => ({ type: DataTypes.INTEGER, allowNull: false, defaultValue: 0 });
-  db.define("page_views", { path: { type: DataTypes.STRING, primaryKey: true }, hits: number(), bytes: number() });
+  db.define("page_views", { path: { type: DataTypes.TEXT, primaryKey: true }, hits: number(), bytes: number() });
   db.define("pages", { path: { type: DataTypes.STRING, primaryKey: true }, title: DataTypes.STRING });
   db.models.pages.belongsTo(db.models.page_views, { foreignKey: "path", constraints: false });
   return db;

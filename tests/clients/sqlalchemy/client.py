@@ -104,6 +104,7 @@ class SqlAlchemy(steps.Client):
         finally:
             self.session.rollback()
             self.session.execute(sa.delete(PageView).where(PageView.path == "/upsert"))
+            self.session.commit()
 
     def insert_or_ignore(self):
         self.session.execute(sa.insert(PageView).prefix_with("OR IGNORE").values(path="/", hits=5, bytes=5))

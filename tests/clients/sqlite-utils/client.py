@@ -1,5 +1,6 @@
 """client.py - sqlite-utils by its Python interface."""
 import importlib.metadata
+import sqlite3
 
 import sqlite_utils
 
@@ -9,7 +10,7 @@ import steps
 
 class SqliteUtils(driver.Driver):
     def version(self):
-        return f"{importlib.metadata.version('sqlite-utils')} ({super().version()})"
+        return f"{importlib.metadata.version('sqlite-utils')} (SQLite {sqlite3.sqlite_version})"
 
     def open(self, file):
         super().open(file)

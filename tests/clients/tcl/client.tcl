@@ -6,9 +6,6 @@ set counterTable {CREATE VIRTUAL TABLE page_views USING counter(path TEXT NOT NU
     hits COUNTER NOT NULL DEFAULT 0, bytes COUNTER NOT NULL DEFAULT 0)}
 set ordinaryTable {CREATE TABLE page_views(path TEXT NOT NULL PRIMARY KEY,
     hits INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0)}
-if {[info exists env(COUNTER_CLIENT_PLAIN_DDL)]} {
-    set counterTable [string map {" NOT NULL" "" " DEFAULT 0" ""} $counterTable]
-}
 
 proc opened {file} {
     sqlite3 db $file
@@ -166,7 +163,7 @@ proc writers {transactions} {
 lassign $argv library folder mode action transactions
 cd $folder
 switch $action {
-    version {puts "[package require sqlite3] (Tcl [info patchlevel])"}
+    version {puts "[info patchlevel] (SQLite [package require sqlite3])"}
     steps runSteps
     pool pool
     writers {writers $transactions}
