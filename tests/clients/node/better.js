@@ -34,7 +34,7 @@ const client = (name) => ({
   count,
 });
 
-// For clients that are built on better-sqlite3.
-const version = () => `better-sqlite3 ${versionOf("better-sqlite3")}, SQLite ${sqliteVersion("better-sqlite3")}`;
+// For clients that are built on better-sqlite3; the name says where it is.
+const version = (name = "better-sqlite3") => `better-sqlite3 ${versionOf(name)}, SQLite ${sqliteVersion(name)}`;
 
 module.exports = { open: (file) => open("better-sqlite3", file), version, client };
