@@ -5,7 +5,7 @@ const { MikroORM, EntitySchema, raw } = load("@mikro-orm/core");
 const { BetterSqliteDriver } = load("@mikro-orm/better-sqlite");
 const { DatabaseSchema } = load("@mikro-orm/knex");
 
-const DRIVER = "@mikro-orm/better-sqlite/node_modules/better-sqlite3"; // it has a version of its own
+const DRIVER = "./@mikro-orm/better-sqlite/node_modules/better-sqlite3"; // it has a version of its own
 
 const text = { type: "string", columnType: "text" };
 const number = { type: "integer", default: 0 };
