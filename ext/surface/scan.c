@@ -166,6 +166,7 @@ int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int
     cursor->started = false;
     ctr_elements_close(&cursor->elements); /* the sides of an OR share a cursor */
     table_of(cursor)->visited = -1;        /* a row is handed over within its statement alone */
+    table_of(cursor)->updated = 0;
     ctr_timing *timing = &ctr_guard_stats(table_of(cursor)->joined.guard)->read;
     int64_t begun = ctr_stats_begin(timing);
     ctr_table_read(table_of(cursor), &problem);

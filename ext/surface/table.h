@@ -83,6 +83,8 @@ typedef struct ctr_table {
     int64_t visited;
     int visited_changes, visited_made;
 
+    int updated; /* rows that an UPDATE has changed since a scan has begun */
+
     /* Of the statement at work, if it has a request id. */
     sqlite3_value *request;
     char *asks; /* what it asks for; owned */

@@ -387,16 +387,28 @@ static void change_row(ctr_table *table, int argc, sqlite3_value **argv, bool in
         update_row(table, argv, problem);
 }
 
+/* For an UPDATE ... FROM of a virtual table SQLite opens no savepoint, and keeps the rows before the
+ * one that fails. For others it does, and rolls back to it, which lifts the mark again. */
+static void note_update(ctr_table *table, unsigned transaction, const ctr_problem *problem)
+{
+    if (problem->rc == SQLITE_OK)
+        table->updated++;
+    else if (table->updated > 0)
+        ctr_guard_spoil(table->joined.guard, transaction);
+}
+
 int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     bool inserts = argc > 1 && !ctr_table_given(argv[0]);
+    unsigned transaction = ctr_guard_transaction(table->joined.guard);
     ctr_timing *timing = &ctr_guard_stats(table->joined.guard)->write;
     int64_t begun = ctr_stats_begin(timing);
     ctr_table_read(table, &problem);
     if (ctr_joined_be_told(&table->joined, &problem) == SQLITE_OK)
         change_row(table, argc, argv, inserts, &problem);
+    if (argc > 1 && !inserts) note_update(table, transaction, &problem);
     if (inserts) *rowid = ctr_access_rowid(table);
     ctr_access_end(table);
     ctr_stats_end(timing, begun);

@@ -199,8 +199,8 @@ INSERT OR IGNORE INTO v VALUES ('x', 1, 100);
 SELECT k, a, b FROM v;
 --= x|NULL|-4
 UPDATE v SET a = coalesce(a, 0) + 1, b = b + 1;
-SELECT *, counter_json(v_cells.a) LIKE '{"life":3,%' FROM v JOIN v_cells USING (k);
---~ x|1|-3|*|1
+SELECT v.k, v.a, v.b, counter_json(v_cells.a) LIKE '{"life":3,%' FROM v JOIN v_cells USING (k);
+--= x|1|-3|1
 INSERT INTO v(v, k) VALUES ('delete a', 'x');
 INSERT INTO v VALUES ('x', 7, 1);
 SELECT * FROM v;

@@ -230,3 +230,46 @@ INSERT INTO page VALUES('x', 5), ('x', 6), ('nosuch', 7);
 INSERT INTO page VALUES('x', -5);
 SELECT n, (SELECT count(*) FROM page) FROM v;
 --= -5|4
+
+-- # an-update-from-that-fails-half-way-cannot-be-committed
+--@ since 3.33
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE src(k TEXT PRIMARY KEY, x);
+INSERT INTO v VALUES('a', 1), ('b', 1), ('c', 1), ('d', 1);
+INSERT INTO src VALUES('a', 2), ('b', 3), ('c', NULL), ('d', 4);
+UPDATE v SET n = s.x FROM src AS s WHERE s.k = v.k;
+--! v: column n: a counter takes an INTEGER, not NULL
+SELECT sum(n) FROM v;
+--= 4
+BEGIN;
+INSERT INTO v VALUES('e', 1);
+UPDATE v SET n = s.x FROM src AS s WHERE s.k = v.k;
+--! v: column n: a counter takes an INTEGER, not NULL
+COMMIT;
+--! COMMIT: a statement of this transaction failed half-way and could not be taken back: the transaction is rolled back
+SELECT sum(n) FROM v;
+--= 4
+BEGIN;
+INSERT INTO v VALUES('e', 1);
+SAVEPOINT s;
+UPDATE v SET n = s.x FROM src AS s WHERE s.k = v.k;
+--! v: column n: a counter takes an INTEGER, not NULL
+ROLLBACK TO s;
+COMMIT;
+SELECT sum(n) FROM v;
+--= 5
+BEGIN;
+UPDATE v SET n = 7 WHERE k = 'a';
+UPDATE v SET n = NULL WHERE k = 'b';
+--! v: column n: a counter takes an INTEGER, not NULL
+UPDATE v SET n = CASE k WHEN 'c' THEN NULL ELSE 9 END;
+--! v: column n: a counter takes an INTEGER, not NULL
+UPDATE v SET n = CASE k WHEN 'c' THEN NULL ELSE 9 END WHERE k IN ('b', 'c');
+--! v: column n: a counter takes an INTEGER, not NULL
+COMMIT;
+SELECT * FROM v;
+--= a|7
+--= b|1
+--= c|1
+--= d|1
+--= e|1
