@@ -6,6 +6,7 @@
  * is repeated:
  *
  *     '/', 12: hits 1                          an INSERT
+ *     replace of '/', 12: hits 1               a REPLACE
  *     reset hits of '/', 12: hits 5            the command
  *
  * It is looked up before anything else is, and remembered by a write before that of the row: two
@@ -79,6 +80,8 @@ static char *describe_request(const ctr_table *table, sqlite3_value **columns, c
     sqlite3_str *out = sqlite3_str_new(NULL);
     if (ctr_table_given(command))
         sqlite3_str_appendf(out, "%s of ", ctr_text_value(command, problem));
+    else if (sqlite3_vtab_on_conflict(table->db) == SQLITE_REPLACE)
+        sqlite3_str_appendall(out, "replace of ");
     for (int i = 0; i < shape->n_keys; i++) {
         if (i > 0) sqlite3_str_appendall(out, ", ");
         append_exactly(out, columns[ctr_table_column(shape->keys[i])], problem);

@@ -192,11 +192,12 @@ int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
     return problem->rc;
 }
 
-/* One write of the row; or none, where it is as it shall be. */
+/* One write of the row; or none, where it is as it shall be, which in a cluster it may be in the
+ * leader alone. */
 static void write_once(ctr_table *table, bool begins_life, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    if (!ctr_rows_changed(table->rows))
+    if (!table->cluster && !ctr_rows_changed(table->rows))
         ctr_request_remember(table, problem);
     else if (begins_life)
         ctr_access_write(table, problem);

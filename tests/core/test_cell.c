@@ -267,6 +267,51 @@ static void a_clock_leaps_to_the_least_and_never_falls(void **state)
     assert_same(increment_from(c, 3, 9, &at), live("1:(3,3) 2:(9,9) 3:(9,1)"));
 }
 
+static blob assign(blob c, int symbol, int64_t value, size_t *at)
+{
+    ctr_cell x = opened(c);
+    uint8_t *out = hold(c.size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX);
+    size_t size;
+    assert_int_equal(ctr_cell_assign(&x, id_of(symbol), value, 1, at, out, &size), CTR_OK);
+    return exact(out, size);
+}
+
+static void an_assignment_is_counted_by_its_difference(void **state)
+{
+    (void)state;
+    size_t at = 0;
+    blob c = live("1:(1,10) 3:(3,-3) 5:(5,5)");
+    assert_same(assign(c, 3, 42, &at), live("1:(1,10) 3:(4,27) 5:(5,5)"));
+    assert_same(assign(live("1:(1,10) 3:(4,27) 5:(5,5)"), 3, 0, &at),
+                live("1:(1,10) 3:(5,-15) 5:(5,5)"));
+    at = 0;
+    assert_same(assign(c, 4, -1, &at), live("1:(1,10) 3:(3,-3) 4:(1,-13) 5:(5,5)"));
+    at = 0;
+    assert_same(assign(cell(3, ""), 4, 7, &at), cell(3, "4:(1,7)"));
+    at = 0;
+    assert_int_equal(assign(c, 3, 12, &at).size, 0);
+    assert_int_equal(assign(cell(3, ""), 3, 0, &at).size, 0);
+}
+
+/* The difference may be wider than a counter, and so may the sum before; the shard may not. */
+static void an_assignment_goes_from_end_to_end(void **state)
+{
+    (void)state;
+    size_t at = 0, size;
+    uint8_t out[CTR_CELL_HEADER_MAX + 3 * CTR_SHARD_MAX];
+    blob most = live("1:(1,9223372036854775807)"), least = live("1:(2,-9223372036854775808)");
+    assert_same(assign(most, 1, INT64_MIN, &at), least);
+    assert_same(assign(least, 1, INT64_MAX, &at), live("1:(3,9223372036854775807)"));
+    at = 0;
+    blob twice = live("1:(1,9223372036854775807) 2:(1,9223372036854775807)");
+    assert_same(assign(twice, 2, 5, &at),
+                live("1:(1,9223372036854775807) 2:(2,-9223372036854775802)"));
+    at = 0;
+    ctr_cell x = opened(most), gone = opened(deleted(most));
+    assert_int_equal(ctr_cell_assign(&x, id_of(2), -2, 1, &at, out, &size), CTR_OVERFLOW);
+    assert_int_equal(ctr_cell_assign(&gone, id_of(1), 0, 1, &at, out, &size), CTR_DELETED);
+}
+
 /* The place is beyond the end of the cell, or that of another shard. */
 static void a_place_that_is_not_that_of_the_shard_is_not_believed(void **state)
 {
@@ -517,6 +562,8 @@ int main(void)
         TEST(increment_touches_only_the_leaders_shard),
         TEST(a_clock_leaps_to_the_least_and_never_falls),
         TEST(a_place_that_is_not_that_of_the_shard_is_not_believed),
+        TEST(an_assignment_is_counted_by_its_difference),
+        TEST(an_assignment_goes_from_end_to_end),
         TEST(nothing_is_added_to_a_deleted_cell),
         TEST(two_hundred_replicas_lose_nothing),
         TEST(many_shards_make_the_round_trip),

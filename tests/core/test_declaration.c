@@ -57,6 +57,44 @@ static void a_declaration_is_read_in_declared_order(void **state)
     free_all(copies, 4);
 }
 
+/* What a clause of a counter is refused for, or CTR_ACCEPTED. */
+static ctr_refusal refusal_of(const char *clause)
+{
+    ctr_declaration d;
+    ctr_declared room[ROOM];
+    char *copies[ROOM];
+    const char *const clauses[] = {clause, "k NOT NULL PRIMARY KEY"};
+    bool taken = parse(&d, room, copies, 2, clauses);
+    assert_int_equal(taken, d.refusal == CTR_ACCEPTED);
+    free_all(copies, 2);
+    return d.refusal;
+}
+
+static void not_null_and_default_0_are_taken_and_no_other_default(void **state)
+{
+    (void)state;
+    static const char *const taken[] = {"n COUNTER NOT NULL",
+                                        "n COUNTER DEFAULT 0",
+                                        "n COUNTER NOT NULL DEFAULT 0",
+                                        "n counter default -0 not/**/null",
+                                        "n COUNTER DEFAULT(0)",
+                                        "n COUNTER DEFAULT ( +00 ) NOT NULL",
+                                        "n COUNTER NOT NULL NOT NULL DEFAULT 0 DEFAULT 0"};
+    static const char *const defaults[] = {
+        "n COUNTER DEFAULT",     "n COUNTER DEFAULT 1",   "n COUNTER DEFAULT 10",
+        "n COUNTER DEFAULT 0.0", "n COUNTER DEFAULT '0'", "n COUNTER DEFAULT NULL",
+        "n COUNTER DEFAULT (0",  "n COUNTER DEFAULT 0)",  "n COUNTER DEFAULT (0 + 0)",
+        "n COUNTER DEFAULT -",   "n COUNTER DEFAULT ()",  "n COUNTER DEFAULT 0x0"};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        assert_int_equal(refusal_of(taken[i]), CTR_ACCEPTED);
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
+        assert_int_not_equal(refusal_of(defaults[i]), CTR_ACCEPTED);
+    for (size_t i = 0; i + 1 < sizeof defaults / sizeof *defaults; i++)
+        assert_int_equal(refusal_of(defaults[i]), CTR_REFUSE_DEFAULT);
+    assert_int_equal(refusal_of("n COUNTER NOT"), CTR_REFUSE_SYNTAX);
+    assert_int_equal(refusal_of("n COUNTER NULL"), CTR_REFUSE_CONSTRAINT);
+}
+
 static void a_comment_ends_with_its_line_and_the_declaration_goes_on(void **state)
 {
     (void)state;
@@ -197,6 +235,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_declaration_is_read_in_declared_order),
+        cmocka_unit_test(not_null_and_default_0_are_taken_and_no_other_default),
         cmocka_unit_test(a_comment_ends_with_its_line_and_the_declaration_goes_on),
         cmocka_unit_test(a_dollar_sign_stands_in_a_name_and_a_brace_ends_it),
         cmocka_unit_test(what_is_behind_the_last_column_is_not_read),

@@ -923,3 +923,35 @@ SELECT rows_changed FROM counter_pull('m');
 --= 1
 SELECT main.t.n, m.t.n FROM main.t, m.t;
 --= 2|2
+
+-- # what-an-assignment-acknowledges-has-reached-all-replicas
+ATTACH 'east.db' AS east;
+ATTACH 'west.db' AS west;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER);
+SELECT rows_changed FROM counter_push('east');
+--= 0
+SELECT rows_changed FROM counter_push('west');
+--= 0
+PRAGMA synchronous = EXTRA;
+PRAGMA east.synchronous = EXTRA;
+PRAGMA west.synchronous = EXTRA;
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east west', write=ALL);
+INSERT INTO c VALUES('x', 5, 5);
+INSERT INTO main.v VALUES('x', 100, 0);
+UPDATE c SET a = 105 WHERE k = 'x';
+SELECT a, b FROM east.v UNION ALL SELECT a, b FROM west.v;
+--= 105|5
+--= 105|5
+INSERT INTO main.v VALUES('x', 1, 1);
+REPLACE INTO c VALUES('x', 106.0, '6');
+SELECT a, b FROM east.v UNION ALL SELECT a, b FROM west.v;
+--= 106|6
+--= 106|6
+DELETE FROM c;
+INSERT OR IGNORE INTO c(k, b) VALUES('x', 3), ('x', 4);
+INSERT INTO c(k) VALUES('x'), ('y');
+SELECT * FROM east.v;
+--= x|0|3
+--= y|0|0
+SELECT count(DISTINCT counter_table_digest('v', name)) FROM (SELECT 'main' AS name UNION SELECT 'east' UNION SELECT 'west');
+--= 1

@@ -107,6 +107,10 @@ INSERT INTO v(k, n, request_id) VALUES('x', 1, 'b');
 SELECT * FROM v;
 --= x|7
 REPLACE INTO v(k, n, request_id) VALUES('x', 1, 'e');
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'e');
+--! v: the request TEXT 'e' was taken before and asked for replace of 'x': n 1, now it asks for 'x': n 1
+INSERT INTO v(k, n, request_id) VALUES('x', '1', 'a');
+REPLACE INTO v(k, n, request_id) VALUES('x', 1.0, 'e');
 SELECT group_concat(request) FROM (SELECT request FROM v_ops ORDER BY _id);
 --= a,b,c,d,e
 INSERT INTO v(v) VALUES('forget requests 2');
