@@ -12,7 +12,7 @@ ROLLBACK TO _counter_session;
 -- name: SYNC_SNAPSHOT
 BEGIN;
 
--- Opens the snapshot: reads the first page, which also says whether the file is a database.
+-- Reads the first page, which begins a snapshot and says whether the file is a database.
 -- name: SYNC_TOUCH
 SELECT count(*) FROM "{schema}".sqlite_master;
 

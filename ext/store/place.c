@@ -83,6 +83,14 @@ int ctr_place_stat(const char *path, ctr_fingerprint *fingerprint)
 
 #endif
 
+bool ctr_place_is_same(const char *one, const char *two)
+{
+    ctr_fingerprint a, b;
+    if (strcmp(one, two) == 0) return true;
+    if (ctr_place_stat(one, &a) != 0 || ctr_place_stat(two, &b) != 0) return false;
+    return a.place == CTR_PLACE_FILE && ctr_lineage_same_place(&a, &b);
+}
+
 /* ---- the attribute --------------------------------------------------------------------------- */
 
 #ifdef HAS_ATTRIBUTES

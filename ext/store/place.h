@@ -17,6 +17,9 @@
 /* Returns 0 or an errno. */
 int ctr_place_stat(const char *path, ctr_fingerprint *fingerprint);
 
+/* Do two paths lead to one file, by a hard link, too? No, if that cannot be told. */
+bool ctr_place_is_same(const char *one, const char *two);
+
 /* The attribute as it stands. What has another form than ours is CTR_ATTRIBUTE_FOREIGN; UNARMED
  * with an errno where attributes cannot be read here. */
 int ctr_place_attribute(const char *path, ctr_attribute *attribute);

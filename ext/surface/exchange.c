@@ -47,7 +47,8 @@ typedef struct exchange {
     taker main, other;
     ctr_source theirs, ours;
     ctr_identity they, we;
-    const char *locked_out; /* the schema of which the write lock could not be had, or NULL */
+    const char *locked_out; /* the schema, or the path, of which a lock could not be had, or NULL */
+    bool reads_it;          /* and which the transaction reads already */
 } exchange;
 
 static int refuse_main(ctr_problem *problem)
@@ -76,29 +77,47 @@ static void open_taker(exchange *x, ctr_problem *problem)
 }
 
 /* What the call reads: the peer, unless it only takes; main, if it gives. */
+static int open_sources(exchange *x, bool attached, ctr_problem *problem)
+{
+    sqlite3 *db = x->main.db;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (!attached && x->way->takes) ctr_source_open_path(&x->theirs, db, x->peer, problem);
+    if (attached && x->way->takes) ctr_source_open(&x->theirs, db, x->peer, problem);
+    if (x->way->gives) ctr_source_open(&x->ours, db, "main", problem);
+    if (problem->rc == SQLITE_OK && x->theirs.own &&
+        ctr_source_is_file_of(x->theirs.db, db, "main"))
+        refuse_main(problem);
+    return problem->rc;
+}
+
 static int open_files(exchange *x, ctr_problem *problem)
 {
     sqlite3 *db = x->main.db;
     bool attached = ctr_run_has_schema(db, x->peer);
     if (sqlite3_stricmp(x->peer, "main") == 0) return refuse_main(problem);
     if (attached && ctr_source_same_file(db, x->peer, "main")) return refuse_main(problem);
-    if (!attached && x->way->takes) ctr_source_open_path(&x->theirs, db, x->peer, problem);
     if (!attached && x->way->gives) open_taker(x, problem);
-    if (attached && x->way->takes) ctr_source_open(&x->theirs, db, x->peer, problem);
-    if (x->way->gives) ctr_source_open(&x->ours, db, "main", problem);
-    if (problem->rc == SQLITE_OK && x->theirs.own &&
-        ctr_source_is_file_of(x->theirs.db, db, "main"))
-        refuse_main(problem);
-    if (x->way->takes && problem->rc == SQLITE_OK) ctr_pull_open(&x->theirs, &x->they, problem);
-    if (x->way->gives && problem->rc == SQLITE_OK) ctr_pull_open(&x->ours, &x->we, problem);
+    open_sources(x, attached, problem);
+    bool busy = (problem->rc & 0xff) == SQLITE_BUSY; /* within a transaction perhaps by itself */
+    if (busy && sqlite3_get_autocommit(db)) x->locked_out = x->peer;
     return problem->rc;
 }
 
 static void lock_taker(exchange *x, const taker *to, ctr_session *session, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    if ((ctr_session_lock(session, to->schema, problem) & 0xff) == SQLITE_BUSY)
-        x->locked_out = to->own ? x->peer : to->schema;
+    if ((ctr_session_lock(session, to->schema, problem) & 0xff) != SQLITE_BUSY) return;
+    x->locked_out = to->own ? x->peer : to->schema;
+    x->reads_it = !to->own && ctr_run_transaction(to->db, to->schema) != CTR_TXN_NONE;
+}
+
+/* Before anything is written. */
+static void hold_sources(exchange *x, ctr_problem *problem)
+{
+    if (x->way->takes && ctr_source_hold(&x->theirs, problem) == SQLITE_OK)
+        ctr_pull_open(&x->theirs, &x->they, problem);
+    if (x->way->gives && ctr_source_hold(&x->ours, problem) == SQLITE_OK)
+        ctr_pull_open(&x->ours, &x->we, problem);
 }
 
 /* All locks before the first read, main before the peer. */
@@ -138,19 +157,19 @@ static void refuse_empty(const exchange *x, ctr_problem *problem)
 
 /* Where the transaction, or the SELECT alone, reads a file already, SQLite does not wait for its
  * lock; else it has waited. */
-static void say_locked(const exchange *x, bool read_it, ctr_problem *problem)
+static void say_locked(const exchange *x, ctr_problem *problem)
 {
     ctr_problem ignored = {SQLITE_OK, NULL};
     ctr_problem_close(problem);
-    if (x->locked_out && read_it)
+    if (x->reads_it)
         ctr_problem_set(problem, SQLITE_BUSY,
                         "database is locked: another connection is writing %s, and SQLite does not "
-                        "wait for a file that this one reads already: run BEGIN IMMEDIATE first, "
+                        "wait for a file that this one reads already: %srun BEGIN IMMEDIATE first, "
                         "which waits",
-                        x->locked_out);
+                        x->locked_out, x->other.own ? "ATTACH the other one, and " : "");
     else if (x->locked_out)
         ctr_problem_set(problem, SQLITE_BUSY,
-                        "database is locked: another connection has been writing %s for longer "
+                        "database is locked: another connection has kept %s locked for longer "
                         "than the busy timeout, %d ms",
                         x->locked_out, ctr_run_busy_timeout(x->main.db, &ignored));
     else
@@ -161,7 +180,7 @@ static void say_locked(const exchange *x, bool read_it, ctr_problem *problem)
     ctr_problem_close(&ignored);
 }
 
-/* Snapshots of those that give, the savepoints, the locks, the merges, the ends. A snapshot of a
+/* The savepoints, the locks, snapshots of those that give, the merges, the ends. A snapshot of a
  * file closes before the file is written, but for that of main in a sync, and all before the
  * commits, which would wait for them. Of two transactions that of main commits first: what the
  * other file lacks then, the next call brings. */
@@ -169,6 +188,7 @@ static int run_exchange(exchange *x, ctr_report *report, ctr_problem *problem)
 {
     open_files(x, problem);
     begin_work(x, problem);
+    hold_sources(x, problem);
     if (x->way->takes)
         merge_into(x, &x->main, &x->theirs, &x->they, CTR_MAIN_TAKES, report, problem);
     ctr_source_close(&x->theirs);
@@ -176,8 +196,6 @@ static int run_exchange(exchange *x, ctr_report *report, ctr_problem *problem)
     if (report->n == 0) refuse_empty(x, problem);
     ctr_source_close(&x->ours);
 
-    bool read_it = x->locked_out && !x->other.own &&
-                   ctr_run_transaction(x->main.db, x->locked_out) != CTR_TXN_NONE;
     ctr_session_end(&x->main.session, problem);
     if (x->other.own) {
         bool merged = problem->rc == SQLITE_OK && x->way->takes;
@@ -185,7 +203,7 @@ static int run_exchange(exchange *x, ctr_report *report, ctr_problem *problem)
         if (merged) ctr_problem_where(problem, "main has taken what is new, %s has not", x->peer);
         sqlite3_close(x->other.db);
     }
-    if ((problem->rc & 0xff) == SQLITE_BUSY) say_locked(x, read_it, problem);
+    if ((problem->rc & 0xff) == SQLITE_BUSY) say_locked(x, problem);
     return problem->rc;
 }
 

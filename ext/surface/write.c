@@ -98,10 +98,23 @@ static ctr_status change_shard(ctr_table *table, int counter, const ctr_cell *ba
     return CTR_OK;
 }
 
+/* Would the counter become unreadable here? Where others' counts have made it so already, n of the
+ * other sign brings it back. */
+static bool overflows(const ctr_cell *base, int64_t n)
+{
+    ctr_sum sum = {0, 0};
+    int64_t value;
+    ctr_sum_add_cell(&sum, base);
+    if (ctr_sum_value(&sum, &value) != CTR_OK) return false;
+    ctr_sum_add(&sum, n);
+    return ctr_sum_value(&sum, &value) != CTR_OK;
+}
+
 static int add_to(ctr_table *table, int counter, const ctr_cell *base, int64_t n,
                   ctr_problem *problem)
 {
-    if (change_shard(table, counter, base, ctr_cell_increment_again, n, problem) != CTR_OK)
+    if (overflows(base, n) ||
+        change_shard(table, counter, base, ctr_cell_increment_again, n, problem) != CTR_OK)
         ctr_problem_set(problem, SQLITE_ERROR, "column %s: integer overflow: %lld cannot be added",
                         column_name(table, counter_column(table, counter)), (long long)n);
     return problem->rc;

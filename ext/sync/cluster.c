@@ -86,12 +86,9 @@ static const char *same_file(const ctr_cluster *cluster, int i)
 /* By another path, too. */
 static bool is_same_inode(const ctr_cluster *cluster, int i, int j)
 {
-    ctr_fingerprint a, b;
     const char *one = sqlite3_db_filename(cluster->db, cluster->members[i].schema);
     const char *two = sqlite3_db_filename(cluster->db, cluster->members[j].schema);
-    if (!one || !*one || !two || !*two) return false;
-    if (ctr_place_stat(one, &a) != 0 || ctr_place_stat(two, &b) != 0) return false;
-    return a.place == CTR_PLACE_FILE && ctr_lineage_same_place(&a, &b);
+    return one && *one && two && *two && ctr_place_is_same(one, two);
 }
 
 static void refuse_same_files(const ctr_cluster *cluster, ctr_problem *problem)

@@ -162,6 +162,7 @@ int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_guard *guard, int64_t since
 {
     *feed = (ctr_feed){.since = since, .bucket = *bucket, .eof = true};
     if (ctr_source_open(&feed->source, host, "main", problem)) return problem->rc;
+    if (ctr_source_hold(&feed->source, problem)) return problem->rc;
     if (ctr_pull_open(&feed->source, &feed->giver, problem)) return problem->rc;
     ctr_durable_source(&feed->source, problem);
     ctr_source_settle(&feed->source, guard, problem);

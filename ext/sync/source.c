@@ -5,6 +5,7 @@
 
 #include "store/deferred.h"
 #include "store/news.h"
+#include "store/place.h"
 #include "store/run.h"
 #include "store/watch.h"
 
@@ -27,7 +28,7 @@ enum { LOOKS = 10 }; /* at most, a millisecond apart */
 
 /* Reads the first page. A journal that its writer deletes while SQLite looks at it counts as a hot
  * one, which a connection that only reads cannot roll back; another look tells. */
-static void open_snapshot(ctr_source *source, ctr_problem *problem)
+static void read_first_page(ctr_source *source, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
     for (int looks = 1;; looks++) {
@@ -51,7 +52,8 @@ static void explain_journal(ctr_source *source, ctr_problem *problem)
                     "with SQLite where it may be written, or ATTACH it and pull from that name");
 }
 
-/* As long as the host would wait for a lock, we wait too. What is foreign is not trusted. */
+/* As long as the host would wait for a lock, we wait too. What is foreign is not trusted. (Defensive
+ * mode would also keep us from writing stored tables.) */
 static void open_connection(sqlite3 **db, sqlite3 *host, const char *path, const char *vfs,
                             int flags, ctr_problem *problem)
 {
@@ -60,20 +62,28 @@ static void open_connection(sqlite3 **db, sqlite3 *host, const char *path, const
     ctr_problem_sqlite(problem, *db, sqlite3_open_v2(path, db, flags, vfs));
     if (problem->rc != SQLITE_OK) return;
     sqlite3_busy_timeout(*db, timeout);
-    sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    if (flags & SQLITE_OPEN_READONLY) sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 }
 
-/* Opens the file and holds a snapshot of it. */
+/* Opens the file and looks whether it is a database. */
 static void open_own(ctr_source *source, sqlite3 *host, const char *path, const char *vfs,
                      ctr_problem *problem)
 {
     source->own = true;
     open_connection(&source->db, host, path, vfs, SQLITE_OPEN_READONLY, problem);
-    ctr_run run = ctr_run_on(source->db, "main", NULL, problem);
-    if (problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_SYNC_SNAPSHOT, NULL);
-    open_snapshot(source, problem);
+    read_first_page(source, problem);
     explain_journal(source, problem);
+}
+
+int ctr_source_hold(ctr_source *source, ctr_problem *problem)
+{
+    if (!source->own || problem->rc != SQLITE_OK) return problem->rc;
+    ctr_run run = ctr_run_on(source->db, "main", NULL, problem);
+    ctr_run_do(&run, CTR_SQL_SYNC_SNAPSHOT, NULL);
+    read_first_page(source, problem);
+    explain_journal(source, problem);
+    return problem->rc;
 }
 
 static int name_schema(ctr_source *source, const char *schema, ctr_problem *problem)
@@ -175,14 +185,14 @@ int ctr_source_settle(const ctr_source *source, ctr_guard *guard, ctr_problem *p
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other)
 {
     return is_file(host, schema) && is_file(host, other) &&
-           strcmp(sqlite3_db_filename(host, schema), sqlite3_db_filename(host, other)) == 0;
+           ctr_place_is_same(sqlite3_db_filename(host, schema), sqlite3_db_filename(host, other));
 }
 
 bool ctr_source_is_file_of(sqlite3 *db, sqlite3 *host, const char *schema)
 {
     if (!db || !is_file(host, schema)) return false;
     const char *path = sqlite3_db_filename(db, "main");
-    return path && strcmp(path, sqlite3_db_filename(host, schema)) == 0;
+    return path && ctr_place_is_same(path, sqlite3_db_filename(host, schema));
 }
 
 void ctr_source_close(ctr_source *source)

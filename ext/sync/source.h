@@ -1,4 +1,4 @@
-/* sync/source.h - the file that gives: one snapshot of what it has committed.
+/* sync/source.h - the file that gives: a snapshot of what it has committed.
  *
  * It is read through an own read-only connection, so that nothing which this connection has pending
  * is ever published: under WAL a transaction over several files commits file by file, and a crash
@@ -29,6 +29,10 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
 
 /* A database file by its path, which must not be that of main. */
 int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem);
+
+/* Begins the snapshot. To be called behind the locks of files that are to be written: with a rollback
+ * journal nobody else could commit to this one while the caller waits for them. */
+int ctr_source_hold(ctr_source *source, ctr_problem *problem);
 
 /* Opens a connection that writes a database file by its path, which must be there. To be closed by
  * the caller, whatever is returned. */

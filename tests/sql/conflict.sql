@@ -70,6 +70,7 @@ SELECT * FROM v;
 --= /|2
 
 -- # or-fail-with-a-trigger-keeps-what-came-before
+--@ not-utf-16
 CREATE TABLE hit(path);
 CREATE VIRTUAL TABLE v USING counter(path TEXT PRIMARY KEY, n COUNTER);
 CREATE TRIGGER counts AFTER INSERT ON hit BEGIN INSERT INTO v VALUES(new.path, 1); END;

@@ -164,6 +164,7 @@ SELECT * FROM v;
 --= x|4
 
 -- # or-fail-keeps-the-rows-before-and-or-rollback-ends-the-transaction
+--@ not-utf-16
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v(v, k) VALUES('purge below', 'B');
 INSERT OR FAIL INTO v VALUES ('a', 1), ('A', 1), ('b', 1);

@@ -273,3 +273,28 @@ SELECT * FROM v;
 --= c|1
 --= d|1
 --= e|1
+
+-- # no-statement-makes-a-counter-unreadable
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+ATTACH 'phone.db' AS phone;
+INSERT INTO v VALUES('x', 9223372036854775807);
+SELECT rows_changed FROM counter_push('phone');
+--= 1
+INSERT INTO phone.v VALUES('x', 1);
+--! v: column n: integer overflow: 1 cannot be added
+INSERT INTO phone.v VALUES('x', -1);
+INSERT INTO v VALUES('x', -10);
+UPDATE phone.v SET n = 9223372036854775807;
+SELECT rows_changed FROM counter_sync('phone');
+--= 1
+SELECT n FROM v;
+--= 9223372036854775797
+INSERT INTO v VALUES('x', 10);
+INSERT INTO phone.v VALUES('x', 10);
+SELECT rows_changed FROM counter_sync('phone');
+--= 2
+SELECT n FROM v;
+--!~ v: column n of ('x'): integer overflow: *
+INSERT INTO v VALUES('x', 1), ('x', -20);
+SELECT n FROM v;
+--= 9223372036854775798

@@ -1,0 +1,309 @@
+"""test_exchange.py - pull, push and sync: paths, notes of what was created, and locks, which are waited for wherever
+SQLite allows it."""
+
+import contextlib
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from files import EXTENSION, connect
+
+TABLE = "CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)"
+SECOND = "CREATE VIRTUAL TABLE u USING counter(k TEXT PRIMARY KEY, n COUNTER)"
+JOURNALS = pytest.mark.parametrize("journal", ["WAL", "DELETE"])
+
+
+def new_file(path, *statements, journal="WAL", timeout=0.0):
+    db = connect(path, timeout=timeout)
+    db.execute(f"PRAGMA journal_mode = {journal}")
+    for sql in statements:
+        db.execute(sql).fetchall()
+    return db
+
+
+def rows(db, sql, *arguments):
+    return db.execute(sql, arguments).fetchall()
+
+
+def fails(db, sql, *arguments):
+    with pytest.raises(sqlite3.Error) as error:
+        rows(db, sql, *arguments)
+    assert not db.in_transaction or sql == "COMMIT"
+    return str(error.value)
+
+
+# ---- paths ----
+
+@JOURNALS
+@pytest.mark.parametrize("other", ["WAL", "DELETE"])
+def test_a_file_given_by_its_path_takes_what_an_attached_one_does(tmp_path, journal, other):
+    one = new_file(tmp_path / "one.db", TABLE, "INSERT INTO t VALUES ('x', 1)", journal=journal)
+    two = new_file(tmp_path / "it's two.db", TABLE, "INSERT INTO t VALUES ('x', 20), ('y', 3)", journal=other)
+    path = str(tmp_path / "it's two.db")
+    assert rows(one, "SELECT * FROM counter_push(?)", path) == [("t", 1, 1, 0, None)]
+    assert rows(two, "SELECT * FROM t") == [("x", 21), ("y", 3)]
+    assert rows(one, "SELECT * FROM t") == [("x", 1)]
+    one.execute("INSERT INTO t VALUES ('z', 5)")
+    assert rows(one, "SELECT rows_changed, note FROM counter_sync(?)", path) == [(3, None)]
+    assert rows(one, "SELECT rows_changed FROM counter_sync(?)", path) == [(0,)]
+    assert rows(one, "SELECT rows_changed FROM counter_sync(?, 'full')", path) == [(0,)]
+    for db in one, two:
+        assert rows(db, "SELECT * FROM t ORDER BY k") == [("x", 21), ("y", 3), ("z", 5)]
+        db.execute("INSERT INTO t(t) VALUES ('integrity-check')")
+    one.execute("ATTACH ? AS two", [path])
+    assert rows(one, "SELECT counter_table_digest('t') = counter_table_digest('t', 'two')") == [(1,)]
+    assert rows(one, "SELECT rows_changed FROM counter_sync('two')") == [(0,)]
+    two.execute("INSERT INTO t VALUES ('x', 100)")
+    one.execute("INSERT INTO t VALUES ('x', 1000)")
+    rows(one, "SELECT * FROM counter_sync(?)", path)
+    assert rows(one, "SELECT n FROM t WHERE k = 'x'") == rows(two, "SELECT n FROM t WHERE k = 'x'") == [(1121,)]
+    one.close()
+    two.close()
+
+
+@pytest.mark.parametrize("call", ["counter_pull", "counter_push", "counter_sync"])
+def test_a_path_that_is_no_database_is_an_error_before_anything_is_created(tmp_path, call):
+    (tmp_path / "text").write_text("no database, but a text that is long enough to be looked at " * 100)
+    (tmp_path / "folder").mkdir()
+    one = new_file(tmp_path / "one.db", TABLE, "INSERT INTO t VALUES ('x', 1)", journal="DELETE")
+    before = sorted(os.listdir(tmp_path)), rows(one, "SELECT counter_table_digest('t')")
+    for name, words in [("typo.db", "neither an attached database nor a database file"), ("text", "file is not a database"),
+                        ("folder", "neither an attached database nor a database file"), ("", "neither an attached"),
+                        ("no/such/folder.db", "neither an attached database nor a database file")]:
+        error = fails(one, f"SELECT * FROM {call}(?)", str(tmp_path / name) if name else "")
+        assert error.startswith(f"{call}: ") and words in error and name in error
+    os.symlink("one.db", tmp_path / "link.db")
+    os.link(tmp_path / "one.db", tmp_path / "hard.db")
+    one.execute("ATTACH ? AS hard", [str(tmp_path / "hard.db")])
+    for path in tmp_path / "one.db", tmp_path / "link.db", tmp_path / "folder" / ".." / "one.db", tmp_path / "hard.db", "hard":
+        assert fails(one, f"SELECT * FROM {call}(?)", str(path)) == f"{call}: main cannot be merged with itself"
+    one.execute("DETACH hard")
+    for name in "link.db", "hard.db":
+        os.remove(tmp_path / name)
+    assert (sorted(os.listdir(tmp_path)), rows(one, "SELECT counter_table_digest('t')")) == before
+    one.close()
+
+
+def test_a_file_that_was_empty_is_noted(tmp_path):
+    one = new_file(tmp_path / "one.db", TABLE, "INSERT INTO t VALUES ('x', 1)")
+    one.execute("ATTACH ? AS phone", [str(tmp_path / "typo.db")])
+    assert rows(one, "SELECT table_name, note FROM counter_push('phone')") == [("t", "created in phone, which was empty")]
+    one.execute(SECOND)
+    assert rows(one, "SELECT table_name, note FROM counter_sync('phone')") == [("t", None), ("u", "created in phone")]
+    path = str(tmp_path / "zero.db")
+    open(path, "w").close()
+    one.execute("INSERT INTO u VALUES ('y', 2)")
+    one.execute("INSERT INTO t(t) VALUES ('add column m')")
+    one.execute("UPDATE t SET m = 3")
+    assert rows(one, "SELECT table_name, note FROM counter_sync(?)", path) == [
+        ("t", f"created in {path}, which was empty"), ("u", f"created in {path}, which was empty")]
+    one.execute("INSERT INTO t(t) VALUES ('add column later')")
+    one.execute("INSERT INTO t(t) VALUES ('drop column m')")
+    one.execute("UPDATE t SET later = 4")
+    assert rows(one, "SELECT rows_changed, note FROM counter_push(?)", path) == [(2, None), (0, None)]
+    with contextlib.closing(connect(path)) as zero:
+        assert rows(zero, "SELECT * FROM t") == [("x", 1, 4)] and rows(zero, "SELECT * FROM u") == [("y", 2)]
+        zero.execute("INSERT INTO t(t) VALUES ('integrity-check')")
+    new = connect(tmp_path / "new.db")
+    new.execute("CREATE TABLE ordinary(x)")
+    assert rows(new, "SELECT note FROM counter_pull(?)", path) == [("created in main",)] * 2
+    for db in one, new:
+        db.close()
+
+
+def test_a_path_is_no_part_of_a_transaction(tmp_path):
+    one = new_file(tmp_path / "one.db", TABLE, "INSERT INTO t VALUES ('x', 1)")
+    two = new_file(tmp_path / "two.db", TABLE, "INSERT INTO t VALUES ('x', 20)")
+    for begin in "BEGIN", "SAVEPOINT s":
+        one.execute(begin)
+        one.execute("INSERT INTO t VALUES ('x', 1)")
+        for call in "counter_push", "counter_sync":
+            with pytest.raises(sqlite3.OperationalError, match=f"{call}: .*ATTACH '.*two.db', or COMMIT first"):
+                rows(one, f"SELECT * FROM {call}(?)", str(tmp_path / "two.db"))
+        assert rows(one, "SELECT rows_changed FROM counter_pull(?)", str(tmp_path / "two.db")) == [(1,)]
+        one.execute("ROLLBACK")
+    with pytest.raises(sqlite3.OperationalError, match="inside a statement that writes"):
+        rows(one, "INSERT INTO t SELECT table_name, 1 FROM counter_push(?)", str(tmp_path / "two.db"))
+    assert rows(two, "SELECT * FROM t") == [("x", 20)] and rows(one, "SELECT * FROM t") == [("x", 1)]
+    one.close()
+    two.close()
+
+
+def test_a_sync_that_cannot_write_the_path_changes_neither_file(tmp_path):
+    one = new_file(tmp_path / "one.db", TABLE, "INSERT INTO t VALUES ('x', 1)", journal="DELETE")
+    new_file(tmp_path / "two.db", TABLE, "INSERT INTO t VALUES ('x', 20)", "CREATE TABLE u(k)", journal="DELETE").close()
+    one.execute(SECOND)
+    error = fails(one, "SELECT * FROM counter_sync(?)", str(tmp_path / "two.db"))
+    assert error == "counter_sync: table u: a table in main has the name of the counter table that would be created"
+    assert rows(one, "SELECT * FROM t") == [("x", 1)]
+    with contextlib.closing(connect(tmp_path / "two.db")) as two:
+        assert rows(two, "SELECT * FROM t") == [("x", 20)]
+    one.close()
+
+
+# ---- locks ----
+
+def later(seconds, *statements, db):
+    """Another connection, of this process, that goes on after a while."""
+    def go_on():
+        time.sleep(seconds)
+        for sql in statements:
+            db.execute(sql)
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    return thread
+
+
+def other_writer(path, ready="BEGIN IMMEDIATE"):
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    db.enable_load_extension(True)
+    db.load_extension(EXTENSION)
+    db.execute(ready)
+    db.execute("INSERT INTO t VALUES ('other', 7)")
+    return db
+
+
+@JOURNALS
+@pytest.mark.parametrize("way", ["attached", "path"])
+@pytest.mark.parametrize("call", ["counter_push", "counter_sync"])
+def test_the_file_that_takes_is_waited_for(tmp_path, journal, way, call):
+    one = new_file(tmp_path / "one.db", TABLE, "INSERT INTO t VALUES ('x', 1)", journal=journal, timeout=20)
+    new_file(tmp_path / "two.db", TABLE, journal=journal).close()
+    path = str(tmp_path / "two.db")
+    one.execute("ATTACH ? AS two", [path])
+    other = other_writer(path)
+    thread = later(0.2, "COMMIT", db=other)
+    rows(one, f"SELECT * FROM {call}(?)", "two" if way == "attached" else path)
+    thread.join()
+    assert rows(other, "SELECT * FROM t ORDER BY k") == [("other", 7), ("x", 1)]
+    one.execute("PRAGMA busy_timeout = 50")
+    other.execute("BEGIN IMMEDIATE")
+    error = fails(one, f"SELECT * FROM {call}(?)", "two" if way == "attached" else path)
+    where = "two" if way == "attached" else path
+    assert error == (f"{call}: database is locked: another connection has kept {where} locked for longer than the busy "
+                     "timeout, 50 ms")
+    other.close()
+    one.close()
+
+
+@pytest.mark.parametrize("begin", [None, "BEGIN"])
+def test_main_is_waited_for_under_wal_until_the_other_writer_commits(tmp_path, begin):
+    one = new_file(tmp_path / "one.db", TABLE, timeout=20)
+    new_file(tmp_path / "two.db", TABLE, "INSERT INTO t VALUES ('x', 20)").close()
+    for end, taken in ("ROLLBACK", True), ("COMMIT", False):
+        other = other_writer(tmp_path / "one.db")
+        if begin:
+            one.execute(begin)
+        thread = later(0.2, end, db=other)
+        if taken:
+            assert rows(one, "SELECT rows_changed FROM counter_pull(?, 'full')", str(tmp_path / "two.db")) == [(1,)]
+        else:
+            with pytest.raises(sqlite3.OperationalError) as error:
+                rows(one, "SELECT * FROM counter_pull(?, 'full')", str(tmp_path / "two.db"))
+            assert str(error.value) == (
+                "counter_pull: database is locked: another connection is writing main, and SQLite does not wait for a file "
+                "that this one reads already: run BEGIN IMMEDIATE first, which waits")
+        thread.join()
+        if one.in_transaction:
+            one.execute("ROLLBACK")
+        other.close()
+    one.execute("BEGIN IMMEDIATE")
+    rows(one, "SELECT * FROM counter_pull(?)", str(tmp_path / "two.db"))
+    one.execute("COMMIT")
+    assert rows(one, "SELECT * FROM t ORDER BY k") == [("other", 7), ("x", 20)]
+    one.close()
+
+
+def test_main_with_a_rollback_journal_is_not_waited_for_as_nobody_could_commit_then(tmp_path):
+    one = new_file(tmp_path / "one.db", TABLE, journal="DELETE", timeout=20)
+    new_file(tmp_path / "two.db", TABLE, "INSERT INTO t VALUES ('x', 20)").close()
+    other, begun = other_writer(tmp_path / "one.db"), time.monotonic()
+    assert "run BEGIN IMMEDIATE first, which waits" in fails(one, "SELECT * FROM counter_pull(?)", str(tmp_path / "two.db"))
+    assert time.monotonic() - begun < 5
+    thread = later(0.2, "COMMIT", db=other)
+    one.execute("BEGIN IMMEDIATE")
+    rows(one, "SELECT * FROM counter_pull(?)", str(tmp_path / "two.db"))
+    one.execute("COMMIT")
+    thread.join()
+    assert rows(one, "SELECT * FROM t ORDER BY k") == [("other", 7), ("x", 20)]
+    other.close()
+    one.close()
+
+
+@pytest.mark.parametrize("call", ["counter_pull", "counter_push", "counter_sync"])
+@JOURNALS
+def test_a_select_that_is_left_on_its_first_row_has_committed_and_holds_no_write_lock(tmp_path, journal, call):
+    """With a rollback journal it still reads, as any SELECT does: others commit when it is done."""
+    one = new_file(tmp_path / "one.db", TABLE, SECOND, "INSERT INTO t VALUES ('x', 1)", journal=journal)
+    two = new_file(tmp_path / "two.db", TABLE, SECOND, "INSERT INTO t VALUES ('x', 20)", journal=journal)
+    one.execute("ATTACH ? AS two", [str(tmp_path / "two.db")])
+    cursor = one.execute(f"SELECT table_name FROM {call}('two')")
+    assert cursor.fetchone() == ("t",) and not one.in_transaction
+    again = connect(tmp_path / "one.db")
+    shown = {"counter_pull": [21, 20], "counter_push": [1, 21], "counter_sync": [21, 21]}[call]
+    assert [rows(db, "SELECT n FROM t WHERE k = 'x'")[0][0] for db in (again, two)] == shown
+    for db in again, two:
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("INSERT INTO t VALUES ('later', 1)")
+    if journal == "WAL":
+        again.execute("COMMIT")
+        two.execute("COMMIT")
+        assert cursor.fetchone() == ("u",) and cursor.fetchone() is None
+    else:
+        assert "locked" in fails(again, "COMMIT")
+        cursor.close()
+        again.execute("COMMIT")
+        two.execute("COMMIT")
+    for db in one, again, two:
+        db.close()
+
+
+# ---- several processes ----
+
+PROCESS = """
+import sqlite3, sys
+extension, path, kind, count, number = sys.argv[1:]
+statements = {
+    "counter": ["INSERT INTO t VALUES ('all', 1)", "UPDATE t SET n = n + 1 WHERE k = 'all'", "INSERT INTO t VALUES (?, 1)",
+                "REPLACE INTO t VALUES (?, 2)", "DELETE FROM t WHERE k = ?"],
+    "ordinary": ["UPDATE o SET n = n + 1 WHERE k = 'all'", "UPDATE o SET n = n + 1 WHERE k = 'all'", "INSERT INTO o VALUES (?, 1)",
+                 "REPLACE INTO o VALUES (?, 2)", "DELETE FROM o WHERE k = ?"]}[kind]
+errors = 0
+for i in range(int(count)):
+    db = sqlite3.connect(path, timeout=60, isolation_level=None)
+    db.enable_load_extension(True)
+    db.load_extension(extension)
+    db.execute("BEGIN")
+    sql = statements[i % 5]
+    try:
+        db.execute(sql, [f"{number} {i // 5}"] * sql.count("?"))
+        db.execute("COMMIT")
+    except sqlite3.Error as error:
+        print(error, file=sys.stderr)
+        errors += 1
+    db.close()
+print(errors)
+"""
+
+
+@JOURNALS
+@pytest.mark.parametrize("kind", ["ordinary", "counter"])
+def test_processes_that_open_begin_and_write_meet_no_error(tmp_path, journal, kind):
+    """Each transaction with a fresh connection, deferred; a counter table gets no error that an ordinary one does not."""
+    processes, count = 4, 50
+    db = new_file(tmp_path / "main.db", TABLE, "CREATE TABLE o(k TEXT PRIMARY KEY, n)", "INSERT INTO t VALUES ('all', 0)",
+                  "INSERT INTO o VALUES ('all', 0)", journal=journal)
+    running = [subprocess.Popen([sys.executable, "-c", PROCESS, EXTENSION, str(tmp_path / "main.db"), kind, str(count), str(i)],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for i in range(processes)]
+    for one in running:
+        out, err = one.communicate(timeout=300)
+        assert (one.returncode, out, err) == (0, "0\n", "")
+    table = {"counter": "t", "ordinary": "o"}[kind]
+    assert rows(db, f"SELECT n FROM {table} WHERE k = 'all'") == [(processes * count * 2 // 5,)]
+    db.execute("INSERT INTO t(t) VALUES ('integrity-check')")
+    db.close()
