@@ -51,22 +51,25 @@ static void add_amounts(script *to, int op)
     }
 }
 
-static void count_in(model_state *next, int row, int op)
+/* A row that was deleted begins its next life. */
+static void count_in(model_row *row, int op)
 {
-    if (model_lives(&next->rows[row])) model_add(&next->rows[row], op);
+    if (!model_lives(row)) model_reset(row);
+    model_add(row, op);
 }
 
-/* One or two rows; rows that were deleted are skipped. */
+/* One or two rows; OR IGNORE skips those that are there. */
 static void add_insert(world *w, int file, model_state *next, script *to)
 {
     int rows = 1 + world_roll(w, 2);
-    add(to, "INSERT OR IGNORE INTO t(k, a, b) VALUES");
+    bool skips = world_roll(w, 4) == 0;
+    add(to, "INSERT%s INTO t(k, a, b) VALUES", skips ? " OR IGNORE" : "");
     for (int i = 0; i < rows; i++) {
         int row = world_roll(w, MODEL_ROWS), op = number(w, file, next);
         add(to, "%s('k%d'", i ? ", " : " ", row);
         add_amounts(to, op);
         add(to, ")");
-        count_in(next, row, op);
+        if (!skips || !model_shows(&next->rows[row])) count_in(&next->rows[row], op);
     }
     add(to, ";");
 }
@@ -270,12 +273,11 @@ static bool request(world *w, int file)
     script sql = {"", 0};
     model_state next = *world_last(&w->files[file]);
     int row = world_roll(w, MODEL_ROWS);
-    if (!model_lives(&next.rows[row])) return true;
     int op = number(w, file, &next);
     add(&sql, "INSERT INTO t(k, a, b, request_id) VALUES('k%d'", row);
     add_amounts(&sql, op);
     add(&sql, ", 'request %d')", op);
-    model_add(&next.rows[row], op);
+    count_in(&next.rows[row], op);
     memcpy(w->request, sql.text, sizeof w->request - 1); /* it is shorter */
     w->asked_op = op;
     w->asked_row = row;

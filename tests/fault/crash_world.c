@@ -359,8 +359,8 @@ static void repeat_request(world *w)
     if (!next.exists) return;
     model_row *row = &next.rows[w->asked_row];
     bool there = next.known[w->asked] > w->asked_op;
-    if (!there && !model_lives(row)) return;
     if (!there) {
+        if (!model_lives(row)) model_reset(row);
         model_add(row, w->asked_op);
         next.known[w->asked] = w->asked_op + 1;
         world_enter(w, w->asked, &next);

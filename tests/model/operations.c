@@ -8,7 +8,8 @@
 #include "counter.h"
 #include "grow.h"
 
-enum { START = 1700000000, STATEMENTS = FORK + 1 };
+/* Increments are INSERTs and, every other one, what an application does that sets values. */
+enum { START = 1700000000, ASSIGN = FORK + 1, STATEMENTS };
 
 static struct connection {
     sqlite3 *db;
@@ -140,6 +141,7 @@ static void prepare_all(struct connection *in)
         [PULL] = "SELECT * FROM counter_pull(?1, 'full')",
         [DELTA] = "SELECT * FROM counter_pull(?1)",
         [FORK] = "SELECT counter_fork()",
+        [ASSIGN] = "REPLACE INTO t SELECT ?1, coalesce((SELECT n FROM t WHERE k = ?1), 0) + ?2",
     };
     for (int i = 0; i < STATEMENTS; i++)
         if (SQL[i]) in->statements[i] = prepared(in, SQL[i]);
@@ -239,7 +241,9 @@ static int step_all(sqlite3_stmt *statement)
 
 static int run(const given *what)
 {
-    sqlite3_stmt *statement = connections[what->file].statements[what->kind];
+    bool assigns = what->kind == INCREMENT && what->bit % 2;
+    sqlite3_stmt *statement =
+        connections[what->file].statements[assigns ? (uint32_t)ASSIGN : what->kind];
     if (what->kind <= RESET) sqlite3_bind_int64(statement, 1, what->with + 1);
     if (what->kind == INCREMENT) sqlite3_bind_int64(statement, 2, (sqlite3_int64)1 << what->bit);
     if (what->kind == PULL || what->kind == DELTA)
