@@ -164,6 +164,7 @@ int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int
     ctr_problem problem = {SQLITE_OK, NULL};
     cursor->unique = number & CTR_PLAN_UNIQUE;
     cursor->started = false;
+    cursor->eof = true; /* until there is a row, and where there is an error */
     ctr_elements_close(&cursor->elements); /* the sides of an OR share a cursor */
     table_of(cursor)->visited = -1;        /* a row is handed over within its statement alone */
     table_of(cursor)->updated = 0;
@@ -256,6 +257,7 @@ int ctr_scan_next(sqlite3_vtab_cursor *base)
 {
     scan_cursor *cursor = (scan_cursor *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
+    cursor->eof = true;
     bool row = step(cursor, &problem);
     while (row && !is_visible(cursor, &problem) && problem.rc == SQLITE_OK)
         row = step(cursor, &problem);

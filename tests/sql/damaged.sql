@@ -396,3 +396,29 @@ INSERT INTO v(v) VALUES('integrity-check');
 UPDATE v_cells SET _seq = _seq + 1;
 INSERT INTO v(v) VALUES('integrity-check');
 --!~ v: integrity-check: row 1 changed with number * and is not in v_news
+
+-- # an-update-by-the-key-of-a-damaged-table-is-an-error
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+INSERT INTO v VALUES('x', 1, 2);
+ALTER TABLE v_cells ADD COLUMN z;
+--@ reopen
+UPDATE v SET n = n + 1 WHERE k = 'x';
+--! v: the stored table v_cells is damaged: no BLOB and outside the key is column z
+DELETE FROM v WHERE k = 'x';
+--! v: the stored table v_cells is damaged: no BLOB and outside the key is column z
+INSERT INTO v(k) VALUES('x');
+--! v: the stored table v_cells is damaged: no BLOB and outside the key is column z
+DROP TABLE v_cells;
+--@ reopen
+UPDATE v SET n = 5 WHERE k = 'x';
+--! v: the stored table v_cells is damaged: it is missing
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: it is missing
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, _seq, k TEXT NOT NULL, n BLOB, m BLOB, UNIQUE(k));
+DELETE FROM counter_replica;
+--@ reopen
+UPDATE v SET n = 5 WHERE k = 'x';
+INSERT INTO v VALUES('x', 1, 2);
+--! v: main has no replica id: run SELECT counter_init() once
+DROP TABLE v;
+SELECT name FROM sqlite_master WHERE name LIKE 'v%';
