@@ -23,8 +23,7 @@
 static int refuse_last(const char *name, ctr_problem *problem)
 {
     return ctr_problem_set(problem, SQLITE_ERROR,
-                           "column %s is the last counter: a table of counters keeps one; "
-                           "DROP TABLE removes it whole",
+                           "column %s is the last counter, and a table of counters keeps one",
                            name);
 }
 

@@ -185,12 +185,12 @@ static void refuse_command(sqlite3_value *value, bool is_cluster, ctr_problem *p
     char *shown = ctr_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
-                    "unknown command %s; there are %s'integrity-check', 'purge below', %s'reset', "
-                    "'reset <counter>' and 'delete <counter>'",
-                    shown ? shown : "", is_cluster ? "'read=', 'write=', 'read_repair=', " : "",
-                    is_cluster ? ""
-                               : "'add column <counter>', 'drop column <counter>', "
-                                 "'forget requests <n>', ");
+                    "unknown command %s; there are %s and, which throw away what was counted, "
+                    "'purge below', %s'reset', 'reset <counter>' and 'delete <counter>'",
+                    shown ? shown : "",
+                    is_cluster ? "'read=', 'write=', 'read_repair=', 'integrity-check'"
+                               : "'integrity-check', 'add column <counter>', 'forget requests <n>'",
+                    is_cluster ? "" : "'drop column <counter>', ");
     sqlite3_free(shown);
 }
 

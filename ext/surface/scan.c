@@ -164,7 +164,7 @@ int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int
     ctr_problem problem = {SQLITE_OK, NULL};
     cursor->unique = number & CTR_PLAN_UNIQUE;
     cursor->started = false;
-    cursor->eof = true; /* until there is a row, and where there is an error */
+    cursor->eof = true;                    /* until there is a row, and where there is an error */
     ctr_elements_close(&cursor->elements); /* the sides of an OR share a cursor */
     table_of(cursor)->visited = -1;        /* a row is handed over within its statement alone */
     table_of(cursor)->updated = 0;
@@ -303,7 +303,9 @@ static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counte
     const ctr_cell *cell = open_counter(cursor, counter, &problem);
     if (problem.rc == SQLITE_OK && ctr_cell_value(cell, &value) != CTR_OK) {
         ctr_problem_set(&problem, SQLITE_ERROR,
-                        "integer overflow: the sum of its shards; INSERT of the other sign helps");
+                        "integer overflow: the sum of what several files have counted leaves the "
+                        "range of a 64-bit integer; INSERT a number of the other sign to bring it "
+                        "back");
         say_where(cursor, counter, &problem);
     }
     if (!ctr_arg_problem(ctx, table->name, &problem)) return;

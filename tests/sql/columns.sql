@@ -212,7 +212,7 @@ INSERT INTO v(v) VALUES('add column ""');
 INSERT INTO v(v) VALUES('add column ');
 --! v: cannot read the declaration ''
 INSERT INTO v(v) VALUES('add column');
---! v: unknown command TEXT 'add column'; there are 'integrity-check', 'purge below', 'add column <counter>', 'drop column <counter>', 'forget requests <n>', 'reset', 'reset <counter>' and 'delete <counter>'
+--! v: unknown command TEXT 'add column'; there are 'integrity-check', 'add column <counter>', 'forget requests <n>' and, which throw away what was counted, 'purge below', 'drop column <counter>', 'reset', 'reset <counter>' and 'delete <counter>'
 INSERT INTO v(v) VALUES('add column e TEXT');
 --! v: column e: only a COUNTER can be added
 INSERT INTO v(v) VALUES('add column e INTEGER COUNTER');
@@ -283,9 +283,9 @@ INSERT INTO v(v) VALUES('DROP COLUMN M');
 INSERT INTO v(v) VALUES('drop column m');
 --! v: the command names m, which is no counter
 INSERT INTO v(v) VALUES('drop column n');
---! v: column n is the last counter: a table of counters keeps one; DROP TABLE removes it whole
+--! v: column n is the last counter, and a table of counters keeps one
 INSERT OR IGNORE INTO v(v) VALUES('drop column n');
---! v: column n is the last counter: a table of counters keeps one; DROP TABLE removes it whole
+--! v: column n is the last counter, and a table of counters keeps one
 INSERT INTO v(v) VALUES('add column M');
 --! v: the counter M is named m here: the same name in other letters
 SELECT * FROM v;

@@ -285,7 +285,7 @@ INSERT INTO v VALUES('o', 1000);
 SELECT rows_changed FROM counter_sync('phone');
 --= 2
 SELECT counter_add('v', 'n', 1, 'o');
---! counter_add: v: column n of ('o'): integer overflow: the sum of its shards; INSERT of the other sign helps
+--! counter_add: v: column n of ('o'): integer overflow: the sum of what several files have counted leaves the range of a 64-bit integer; INSERT a number of the other sign to bring it back
 SELECT value FROM v_cells, counter_shards(n) ORDER BY value;
 --= 1001
 --= 9223372036854775005
@@ -318,13 +318,13 @@ SELECT hex(k), a, b FROM v;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main');
 INSERT INTO v(v) VALUES('forget requests 1a');
---! v: unknown command TEXT 'forget requests 1a'; there are 'integrity-check', 'purge below', 'add column <counter>', 'drop column <counter>', 'forget requests <n>', 'reset', 'reset <counter>' and 'delete <counter>'
+--! v: unknown command TEXT 'forget requests 1a'; there are 'integrity-check', 'add column <counter>', 'forget requests <n>' and, which throw away what was counted, 'purge below', 'drop column <counter>', 'reset', 'reset <counter>' and 'delete <counter>'
 INSERT INTO v(v) VALUES('forget requests /');
---! v: unknown command TEXT 'forget requests /'; there are 'integrity-check', 'purge below', 'add column <counter>', 'drop column <counter>', 'forget requests <n>', 'reset', 'reset <counter>' and 'delete <counter>'
+--! v: unknown command TEXT 'forget requests /'; there are 'integrity-check', 'add column <counter>', 'forget requests <n>' and, which throw away what was counted, 'purge below', 'drop column <counter>', 'reset', 'reset <counter>' and 'delete <counter>'
 INSERT INTO v(v) VALUES('forget requests 99999999999999999999');
---! v: unknown command TEXT 'forget requests 99999999999999999999'; there are 'integrity-check', 'purge below', 'add column <counter>', 'drop column <counter>', 'forget requests <n>', 'reset', 'reset <counter>' and 'delete <counter>'
+--! v: unknown command TEXT 'forget requests 99999999999999999999'; there are 'integrity-check', 'add column <counter>', 'forget requests <n>' and, which throw away what was counted, 'purge below', 'drop column <counter>', 'reset', 'reset <counter>' and 'delete <counter>'
 INSERT INTO v(v) VALUES('forget requests ');
---! v: unknown command TEXT 'forget requests '; there are 'integrity-check', 'purge below', 'add column <counter>', 'drop column <counter>', 'forget requests <n>', 'reset', 'reset <counter>' and 'delete <counter>'
+--! v: unknown command TEXT 'forget requests '; there are 'integrity-check', 'add column <counter>', 'forget requests <n>' and, which throw away what was counted, 'purge below', 'drop column <counter>', 'reset', 'reset <counter>' and 'delete <counter>'
 INSERT INTO c(c) VALUES('forget requests 1');
 --! c: a cluster remembers no requests
 INSERT INTO v(k, n, request_id) VALUES('a' || char(0) || 'b', 1, 'r');
