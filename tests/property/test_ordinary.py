@@ -1,8 +1,10 @@
 """test_ordinary.py - a counter table shows what an ordinary table shows, after every statement.
 
 Two counter tables stand beside two ordinary ones of the same columns, in one file. Both sides get the
-same random statements, through one of two connections; after each the contents, changes() and the
-errors are the same, after each commit also what the other connection sees, and what another file pulls.
+same random statements, through one of two connections; after each the contents, changes() and the kind of
+error are the same, after each commit also what the other connection sees, and now and then what another
+file pulls. In one file of four the contents are looked at after one statement in ten, and at the end of
+each transaction and savepoint: to look may hide what is wrong.
 COUNTER_STATEMENTS=100000 runs that many; by default it is 20 for each of COUNTER_EXAMPLES.
 
 The text of a statement is the same on both sides, but of a plain INSERT, which adds: the ordinary side
@@ -345,7 +347,7 @@ class Run:
         for db in (self.db, self.other):
             db.execute("PRAGMA synchronous = OFF")
         self.peer = connect(folder / f"{number} peer.db")
-        self.looks = self.chance.choice([1, 1, 1, 0.1])  # to look may hide what is wrong
+        self.looks = self.chance.choice([1, 1, 1, 0.1])
 
     def close(self):
         for db in (self.db, self.other, self.peer):
@@ -435,8 +437,7 @@ class Run:
             self.after_commit()
 
     def after_commit(self):
-        if self.chance.random() < 0.3:
-            self.check(self.other)
+        self.check(self.other)
         if self.chance.random() < 0.02:
             self.peer.execute("SELECT * FROM counter_pull(?)", [str(self.path)]).fetchall()
             for name, its in zip(("c0", "c1"), self.contents(self.db, "c")):
