@@ -2,6 +2,7 @@
 #include "store/floors.h"
 
 #include "store/describe.h"
+#include "store/number.h"
 #include "store/pack.h"
 #include "store/succession.h"
 #include "store/text.h"
@@ -257,7 +258,7 @@ static bool has_kind(sqlite3 *db, const ctr_column *column, sqlite3_value *value
                      ctr_problem *problem)
 {
     if (!value || sqlite3_value_type(value) == SQLITE_NULL) return true;
-    int type = ctr_pack_numeric_type(db, value, problem);
+    int type = ctr_number_of(db, value, problem).type;
     switch (column->affinity) {
     case CTR_AFFINITY_BLOB: return true;
     case CTR_AFFINITY_TEXT: return type != SQLITE_BLOB;

@@ -21,9 +21,17 @@
 
 #define CTR_NUMBER_REAL_MAX INT64_C(9007199254740992)
 
-/* False: the value is no integer, or, with a problem, there is no memory to look at it. The value
- * itself is never converted. */
-bool ctr_number_take(sqlite3_value *value, int64_t *n, ctr_problem *problem);
+/* False: the value is no integer, or there is a problem. The value itself is never converted. */
+bool ctr_number_take(sqlite3 *db, sqlite3_value *value, int64_t *n, ctr_problem *problem);
+
+/* A value as NUMERIC affinity makes it: its type, SQLITE_INTEGER, ..., and the number if it is
+ * one. */
+typedef struct ctr_number {
+    int type;
+    int64_t integer;
+    double real;
+} ctr_number;
+ctr_number ctr_number_of(sqlite3 *db, sqlite3_value *value, ctr_problem *problem);
 
 /* "an INTEGER, not REAL 5.5", of a value that was not taken; to be freed with sqlite3_free, NULL if
  * there is no memory. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "store/number.h"
 #include "store/text.h"
 
 uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem)
@@ -124,28 +125,20 @@ int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **
     return problem->rc;
 }
 
-/* Only a text can turn out to be a number. */
-int ctr_pack_numeric_type(sqlite3 *db, sqlite3_value *value, ctr_problem *problem)
-{
-    int type = sqlite3_value_type(value);
-    if (type != SQLITE_TEXT || problem->rc != SQLITE_OK) return type;
-    ctr_run run = ctr_run_on(db, "main", NULL, problem);
-    run.slots.values = "?1";
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
-    if (row) ctr_problem_sqlite(problem, db, ctr_text_bind_value(row, 1, value));
-    if (ctr_run_row(&run, row)) type = sqlite3_value_numeric_type(sqlite3_column_value(row, 0));
-    sqlite3_finalize(row);
-    return type;
-}
-
 /* ---- back ------------------------------------------------------------------------------------ */
 
 int ctr_pack_bind_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
                          sqlite3_value *value)
 {
-    if (column->affinity == CTR_AFFINITY_REAL &&
-        sqlite3_value_numeric_type(value) == SQLITE_INTEGER)
-        return sqlite3_bind_double(statement, i, sqlite3_value_double(value));
+    if (column->affinity == CTR_AFFINITY_REAL) {
+        ctr_problem problem = {SQLITE_OK, NULL};
+        ctr_number number = ctr_number_of(sqlite3_db_handle(statement), value, &problem);
+        int rc = problem.rc;
+        ctr_problem_close(&problem);
+        if (rc != SQLITE_OK) return rc;
+        if (number.type == SQLITE_INTEGER)
+            return sqlite3_bind_double(statement, i, (double)number.integer);
+    }
     return ctr_text_bind_value(statement, i, value);
 }
 

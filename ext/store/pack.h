@@ -27,10 +27,6 @@ int ctr_pack_values(ctr_packed *packed, sqlite3_value **values, int n, ctr_probl
 int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **keys,
                     ctr_problem *problem);
 
-/* sqlite3_value_numeric_type, which converts its value and wants one that belongs to a connection,
- * for any value, and without a change to it. */
-int ctr_pack_numeric_type(sqlite3 *db, sqlite3_value *value, ctr_problem *problem);
-
 /* Binds a value as a column would store it. SQLite converts an integer to REAL when it stores it,
  * not when it compares it. */
 int ctr_pack_bind_stored(sqlite3_stmt *statement, int i, const ctr_column *column,

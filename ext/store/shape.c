@@ -498,11 +498,11 @@ static bool describe_columns(ctr_shape *shape, ctr_run *run, const ctr_shape *de
     ctr_run look = ctr_run_on(run->db, run->slots.schema, run->slots.table, &missing);
     char *stored = sqlite3_mprintf("%s_cells", run->slots.table);
     sqlite3_stmt *columns = ctr_run_prepare(&look, CTR_SQL_SCHEMA_DESCRIBE);
-    int n = sqlite3_column_count(columns);
+    int n = sqlite3_column_count(columns), least = declared->n_keys;
     if (missing.rc != SQLITE_OK && missing.rc != SQLITE_ERROR)
         ctr_problem_set(run->problem, missing.rc, "%s", ctr_problem_text(&missing));
     if (!stored) ctr_problem_nomem(run->problem);
-    ctr_shape_open(shape, n, run->problem);
+    ctr_shape_open(shape, n > least ? n : least, run->problem); /* a damaged one has few */
     bool fits = missing.rc == SQLITE_OK && run->problem->rc == SQLITE_OK;
     for (int i = 0; i < n && fits; i++) {
         const char *name = sqlite3_column_name(columns, i);

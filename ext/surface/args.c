@@ -73,7 +73,7 @@ bool ctr_arg_integer(sqlite3_context *ctx, const char *function, const char *nam
                      sqlite3_value *value, int64_t least, int64_t most, int64_t *n)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
-    bool is_integer = ctr_number_take(value, n, &problem);
+    bool is_integer = ctr_number_take(sqlite3_context_db_handle(ctx), value, n, &problem);
     if (!ctr_arg_problem(ctx, function, &problem)) return false;
     if (!is_integer) {
         char *refusal = ctr_number_refusal(value);

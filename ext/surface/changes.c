@@ -159,12 +159,12 @@ static int refuse(const char *what, const char *wanted, sqlite3_value *value, ct
 }
 
 /* An integer (store/number.h) between `least` and `most`; 0 and a problem if it is none. */
-static int64_t take_integer(const char *what, const char *wanted, sqlite3_value *value,
+static int64_t take_integer(sqlite3 *db, const char *what, const char *wanted, sqlite3_value *value,
                             int64_t least, int64_t most, ctr_problem *problem)
 {
     int64_t n = 0;
     if (problem->rc != SQLITE_OK) return 0;
-    if (ctr_number_take(value, &n, problem) && n >= least && n <= most) return n;
+    if (ctr_number_take(db, value, &n, problem) && n >= least && n <= most) return n;
     refuse(what, wanted, value, problem);
     return 0;
 }
@@ -188,7 +188,8 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
     ctr_feed_close(&cursor->feed);
     cursor->row = 0;
     ctr_qualifier_check(table->db, FUNCTION, &problem);
-    int64_t since = take_integer("since", "an INTEGER, 0 or more", argv[0], 0, INT64_MAX, &problem);
+    int64_t since =
+        take_integer(table->db, "since", "an INTEGER, 0 or more", argv[0], 0, INT64_MAX, &problem);
     if (plan == 2) take_bucket(&bucket, argv[1], &problem);
     if (problem.rc == SQLITE_OK)
         ctr_feed_open(&cursor->feed, table->db, table->joined.guard, since, &bucket, &problem);
@@ -263,25 +264,27 @@ static void check_type(sqlite3_value **columns, int column, int type, const char
 }
 
 /* Floors have no generation, a cell one in which its counter is there. */
-static int64_t take_generation(sqlite3_value *value, ctr_change_kind kind, ctr_problem *problem)
+static int64_t take_generation(sqlite3 *db, sqlite3_value *value, ctr_change_kind kind,
+                               ctr_problem *problem)
 {
     static const char GENERATION[] = "generation";
     if (kind == CTR_CHANGE_FLOORS)
-        return take_integer(GENERATION, "0 where there is no column", value, 0, 0, problem);
+        return take_integer(db, GENERATION, "0 where there is no column", value, 0, 0, problem);
     int64_t generation =
-        take_integer(GENERATION, "1 ... 4294967295", value, 1, CTR_GENERATION_MAX, problem);
+        take_integer(db, GENERATION, "1 ... 4294967295", value, 1, CTR_GENERATION_MAX, problem);
     if (kind == CTR_CHANGE_CELL && generation % 2 == 0 && problem->rc == SQLITE_OK)
         refuse(GENERATION, "odd where there is a cell", value, problem);
     return generation;
 }
 
-static void check_types(sqlite3_value **columns, ctr_change_kind kind, ctr_problem *problem)
+static void check_types(sqlite3 *db, sqlite3_value **columns, ctr_change_kind kind,
+                        ctr_problem *problem)
 {
     check_type(columns, COLUMN_TABLE, SQLITE_TEXT, "TEXT", problem);
     check_type(columns, COLUMN_KEY, SQLITE_BLOB, "a BLOB", problem);
     if (kind == CTR_CHANGE_CELL) check_type(columns, COLUMN_COLUMN, SQLITE_TEXT, "TEXT", problem);
     if (kind == CTR_CHANGE_CELL) check_type(columns, COLUMN_CELL, SQLITE_BLOB, "a BLOB", problem);
-    take_integer("seq", "an INTEGER, 0 or more", columns[COLUMN_SEQ], 0, INT64_MAX, problem);
+    take_integer(db, "seq", "an INTEGER, 0 or more", columns[COLUMN_SEQ], 0, INT64_MAX, problem);
     check_type(columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT", problem);
     if (sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL)
         check_type(columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT", problem);
@@ -311,12 +314,13 @@ static ctr_change_kind kind_of_change(sqlite3_value **columns)
     return column == SQLITE_TEXT && no_key ? CTR_CHANGE_COUNTER : CTR_CHANGE_CELL;
 }
 
-static bool take_change(ctr_change *change, sqlite3_value **columns, ctr_problem *problem)
+static bool take_change(sqlite3 *db, ctr_change *change, sqlite3_value **columns,
+                        ctr_problem *problem)
 {
     change->kind = kind_of_change(columns);
     bool floors = change->kind == CTR_CHANGE_FLOORS;
-    check_types(columns, change->kind, problem);
-    change->generation = take_generation(columns[COLUMN_GENERATION], change->kind, problem);
+    check_types(db, columns, change->kind, problem);
+    change->generation = take_generation(db, columns[COLUMN_GENERATION], change->kind, problem);
     if (problem->rc != SQLITE_OK) return false;
     change->table = ctr_text_value(columns[COLUMN_TABLE], problem);
     if (!floors) change->column = ctr_text_value(columns[COLUMN_COLUMN], problem);
@@ -340,7 +344,7 @@ static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
     if (argc == 1 || sqlite3_value_type(argv[0]) != SQLITE_NULL)
         ctr_problem_set(&problem, SQLITE_ERROR, "its rows can only be inserted");
     ctr_qualifier_check(table->db, FUNCTION, &problem);
-    if (problem.rc == SQLITE_OK && take_change(&change, argv + 2, &problem))
+    if (problem.rc == SQLITE_OK && take_change(table->db, &change, argv + 2, &problem))
         ctr_apply_change(&table->apply, &change, &problem);
     *rowid = 0;
     return fail_changes(base, &problem);

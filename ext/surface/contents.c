@@ -82,10 +82,10 @@ static void fn_table_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv
     sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
-static int64_t bucket_count(sqlite3_value *value, ctr_problem *problem)
+static int64_t bucket_count(sqlite3 *db, sqlite3_value *value, ctr_problem *problem)
 {
     int64_t n = 0;
-    if (ctr_number_take(value, &n, problem) && n >= 1 && n <= CTR_BUCKETS_MAX) return n;
+    if (ctr_number_take(db, value, &n, problem) && n >= 1 && n <= CTR_BUCKETS_MAX) return n;
     char *shown = ctr_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_MISMATCH, "buckets must be an INTEGER, 1 ... %d, not %s",
@@ -110,7 +110,7 @@ static void show_digest(ctr_answer *answer, int64_t number, int64_t of, const ct
 static void show_digests(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     subject asked;
-    int64_t n = bucket_count(args[1], problem);
+    int64_t n = bucket_count(ctr_answer_db(answer), args[1], problem);
     open_asked(&asked, answer, args[0], args[2], problem);
     size_t size = (size_t)n * sizeof(ctr_digest);
     ctr_digest *digests = problem->rc == SQLITE_OK ? sqlite3_malloc64(size) : NULL;

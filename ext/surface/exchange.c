@@ -10,7 +10,7 @@
  *
  * One row for each counter table: table_name, rows_read, rows_changed, conflicts, and a note where
  * the table was created. The work is done whole before the first row is returned, or an error is
- * and nothing has changed.
+ * and nothing has changed; but where a path cannot be committed behind main, the error says so.
  */
 #include <string.h>
 
@@ -76,6 +76,13 @@ static void open_taker(exchange *x, ctr_problem *problem)
     ctr_problem_sqlite(problem, other->db, rc);
 }
 
+/* Within a transaction it may be locked by that. */
+static void note_lock(exchange *x, const char *name, const ctr_problem *problem)
+{
+    bool busy = (problem->rc & 0xff) == SQLITE_BUSY && sqlite3_get_autocommit(x->main.db);
+    if (busy && !x->locked_out) x->locked_out = name;
+}
+
 /* What the call reads: the peer, unless it only takes; main, if it gives. */
 static int open_sources(exchange *x, bool attached, ctr_problem *problem)
 {
@@ -83,7 +90,9 @@ static int open_sources(exchange *x, bool attached, ctr_problem *problem)
     if (problem->rc != SQLITE_OK) return problem->rc;
     if (!attached && x->way->takes) ctr_source_open_path(&x->theirs, db, x->peer, problem);
     if (attached && x->way->takes) ctr_source_open(&x->theirs, db, x->peer, problem);
+    note_lock(x, x->peer, problem);
     if (x->way->gives) ctr_source_open(&x->ours, db, "main", problem);
+    note_lock(x, "main", problem);
     if (problem->rc == SQLITE_OK && x->theirs.own &&
         ctr_source_is_file_of(x->theirs.db, db, "main"))
         refuse_main(problem);
@@ -97,10 +106,8 @@ static int open_files(exchange *x, ctr_problem *problem)
     if (sqlite3_stricmp(x->peer, "main") == 0) return refuse_main(problem);
     if (attached && ctr_source_same_file(db, x->peer, "main")) return refuse_main(problem);
     if (!attached && x->way->gives) open_taker(x, problem);
-    open_sources(x, attached, problem);
-    bool busy = (problem->rc & 0xff) == SQLITE_BUSY; /* within a transaction perhaps by itself */
-    if (busy && sqlite3_get_autocommit(db)) x->locked_out = x->peer;
-    return problem->rc;
+    note_lock(x, x->peer, problem);
+    return open_sources(x, attached, problem);
 }
 
 static void lock_taker(exchange *x, const taker *to, ctr_session *session, ctr_problem *problem)
@@ -155,6 +162,18 @@ static void refuse_empty(const exchange *x, ctr_problem *problem)
                         x->way->takes ? x->peer : "main");
 }
 
+/* Main that is read at hand shows what the merge has made of it; if it had no identity before, it had
+ * nothing to give. What has been numbered before is what it gives. */
+static bool look_again_at_ours(exchange *x, ctr_problem *problem)
+{
+    ctr_sequence before = x->we.sequence;
+    if (x->ours.own || !x->way->takes || problem->rc != SQLITE_OK) return true;
+    if (!x->we.present) return false;
+    ctr_pull_open(&x->ours, &x->we, problem);
+    x->we.sequence = before;
+    return true;
+}
+
 /* Where the transaction, or the SELECT alone, reads a file already, SQLite does not wait for its
  * lock; else it has waited. */
 static void say_locked(const exchange *x, ctr_problem *problem)
@@ -192,18 +211,19 @@ static int run_exchange(exchange *x, ctr_report *report, ctr_problem *problem)
     if (x->way->takes)
         merge_into(x, &x->main, &x->theirs, &x->they, CTR_MAIN_TAKES, report, problem);
     ctr_source_close(&x->theirs);
-    if (x->way->gives) merge_into(x, &x->other, &x->ours, &x->we, CTR_MAIN_GIVES, report, problem);
+    if (x->way->gives && look_again_at_ours(x, problem))
+        merge_into(x, &x->other, &x->ours, &x->we, CTR_MAIN_GIVES, report, problem);
     if (report->n == 0) refuse_empty(x, problem);
     ctr_source_close(&x->ours);
 
-    ctr_session_end(&x->main.session, problem);
+    bool half = ctr_session_end(&x->main.session, problem) == SQLITE_OK && x->way->takes;
     if (x->other.own) {
-        bool merged = problem->rc == SQLITE_OK && x->way->takes;
         ctr_session_end(&x->other.session, problem);
-        if (merged) ctr_problem_where(problem, "main has taken what is new, %s has not", x->peer);
         sqlite3_close(x->other.db);
+        note_lock(x, x->peer, problem);
     }
     if ((problem->rc & 0xff) == SQLITE_BUSY) say_locked(x, problem);
+    if (half) ctr_problem_where(problem, "main has taken what is new, %s has not", x->peer);
     return problem->rc;
 }
 

@@ -63,10 +63,10 @@ static void append_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *
 }
 
 /* 5, 5.0 and '5' ask for the same. */
-static void append_number(sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
+static void append_number(sqlite3 *db, sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
 {
     int64_t n;
-    if (ctr_number_take(value, &n, problem))
+    if (ctr_number_take(db, value, &n, problem))
         sqlite3_str_appendf(out, "%lld", (long long)n);
     else
         append_exactly(out, value, problem);
@@ -91,7 +91,7 @@ static char *describe_request(const ctr_table *table, sqlite3_value **columns, c
         sqlite3_value *value = columns[ctr_table_column(column)];
         if (sqlite3_value_type(value) == SQLITE_NULL) continue;
         sqlite3_str_appendf(out, "%s%s ", n++ ? ", " : ": ", shape->columns[column].name);
-        append_number(out, value, problem);
+        append_number(table->db, out, value, problem);
     }
     char *text = sqlite3_str_finish(out);
     if (!text) ctr_problem_nomem(problem);

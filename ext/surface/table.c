@@ -252,10 +252,23 @@ static void leave_transaction(ctr_table *table, ctr_problem *problem)
     if (problem->rc != SQLITE_OK) ctr_joined_begin(&table->joined.base); /* it is not dropped */
 }
 
+/* A damaged table can be dropped, one of a newer format is not ours to touch. */
+static void refuse_newer(ctr_table *table, ctr_problem *problem)
+{
+    ctr_identity identity;
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_identity_read(&identity, table->db, table->schema, &trouble);
+    if (trouble.rc == SQLITE_CORRUPT_VTAB)
+        ctr_problem_close(&trouble);
+    else
+        *problem = trouble;
+}
+
 static int table_destroy(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
+    refuse_newer(table, &problem);
     ctr_deferred_settle(table->post, &problem);
     ctr_stream_release(&table->streams);
     ctr_rows_release(table->rows);
@@ -275,6 +288,7 @@ static int table_rename(sqlite3_vtab *base, const char *to)
 {
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_table_read(table, &problem);
     ctr_table_check_name(&table->shape, to, &problem);
     ctr_deferred_settle(table->post, &problem);
     if (ctr_news_flush(table->post, &problem) == SQLITE_OK)

@@ -38,7 +38,8 @@ static int counter_column(const ctr_table *table, int counter)
 static int take_given(const ctr_table *table, int counter, sqlite3_value *value, int64_t *n,
                       ctr_problem *problem)
 {
-    if (problem->rc != SQLITE_OK || ctr_number_take(value, n, problem)) return problem->rc;
+    if (problem->rc != SQLITE_OK || ctr_number_take(table->db, value, n, problem))
+        return problem->rc;
     char *refusal = ctr_number_refusal(value);
     if (!refusal) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_MISMATCH, "column %s: a counter takes %s",

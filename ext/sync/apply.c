@@ -6,6 +6,7 @@
 #include "store/columns.h"
 #include "store/deferred.h"
 #include "store/describe.h"
+#include "store/number.h"
 #include "store/pack.h"
 #include "store/text.h"
 #include "store/watch.h"
@@ -99,7 +100,7 @@ static bool fits(sqlite3 *db, const ctr_column *column, sqlite3_value *value, ct
     if (type == SQLITE_NULL || column->affinity == CTR_AFFINITY_BLOB) return true;
     if (column->affinity == CTR_AFFINITY_TEXT)
         return type != SQLITE_INTEGER && type != SQLITE_FLOAT;
-    if (ctr_pack_numeric_type(db, value, problem) != type) return false;
+    if (ctr_number_of(db, value, problem).type != type) return false;
     if (column->affinity == CTR_AFFINITY_REAL) return type != SQLITE_INTEGER;
     if (type != SQLITE_FLOAT) return true;
     ctr_key_value number = {.type = CTR_KEY_REAL, .real = sqlite3_value_double(value)};

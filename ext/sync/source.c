@@ -149,7 +149,8 @@ int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ct
 {
     *source = (ctr_source){0};
     if (*path) open_own(source, host, path, vfs_name(host, "main"), problem);
-    if (*path && !is_no_file(problem->rc)) {
+    bool is_nothing = problem->rc == SQLITE_OK && !is_file(source->db, "main"); /* ":memory:" */
+    if (*path && !is_no_file(problem->rc) && !is_nothing) {
         ctr_problem_where(problem, "%s", path);
         return name_schema(source, "main", problem);
     }
@@ -163,7 +164,8 @@ int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_
     open_connection(db, host, path, vfs_name(host, "main"), SQLITE_OPEN_READWRITE, problem);
     ctr_run run = ctr_run_on(*db, "main", NULL, problem);
     if (problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_SYNC_TOUCH, NULL);
-    if (is_no_file(problem->rc)) return refuse_path(path, problem);
+    bool is_nothing = problem->rc == SQLITE_OK && !is_file(*db, "main"); /* ":memory:" */
+    if (is_no_file(problem->rc) || is_nothing) return refuse_path(path, problem);
     ctr_problem_where(problem, "%s", path);
     return problem->rc;
 }

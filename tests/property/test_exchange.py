@@ -74,8 +74,9 @@ def test_a_path_that_is_no_database_is_an_error_before_anything_is_created(tmp_p
     before = sorted(os.listdir(tmp_path)), rows(one, "SELECT counter_table_digest('t')")
     for name, words in [("typo.db", "neither an attached database nor a database file"), ("text", "file is not a database"),
                         ("folder", "neither an attached database nor a database file"), ("", "neither an attached"),
-                        ("no/such/folder.db", "neither an attached database nor a database file")]:
-        error = fails(one, f"SELECT * FROM {call}(?)", str(tmp_path / name) if name else "")
+                        ("no/such/folder.db", "neither an attached database nor a database file"),
+                        (":memory:", "neither an attached database nor a database file")]:
+        error = fails(one, f"SELECT * FROM {call}(?)", name if name in ("", ":memory:") else str(tmp_path / name))
         assert error.startswith(f"{call}: ") and words in error and name in error
     os.symlink("one.db", tmp_path / "link.db")
     os.link(tmp_path / "one.db", tmp_path / "hard.db")
@@ -146,6 +147,22 @@ def test_a_sync_that_cannot_write_the_path_changes_neither_file(tmp_path):
     one.close()
 
 
+@pytest.mark.parametrize("way", ["attached", "path"])
+def test_an_empty_main_in_memory_is_synced_like_any_other(tmp_path, way):
+    two = new_file(tmp_path / "two.db", TABLE, "INSERT INTO t VALUES ('x', 20)")
+    one = connect(":memory:")
+    one.execute("ATTACH ? AS two", [str(tmp_path / "two.db")])
+    peer = "two" if way == "attached" else str(tmp_path / "two.db")
+    for db, change, shown in [(one, "CREATE TABLE other(x)", 20), (one, "INSERT INTO t VALUES ('x', 1)", 21),
+                              (two, "INSERT INTO t VALUES ('x', 100)", 121)]:
+        db.execute(change)
+        assert len(rows(one, "SELECT * FROM counter_sync(?)", peer)) == 1
+        assert rows(one, "SELECT n FROM t") == rows(two, "SELECT n FROM t") == [(shown,)]
+        assert rows(one, "SELECT rows_changed FROM counter_sync(?)", peer) == [(0,)]
+    one.close()
+    two.close()
+
+
 # ---- locks ----
 
 def later(seconds, *statements, db):
@@ -189,6 +206,24 @@ def test_the_file_that_takes_is_waited_for(tmp_path, journal, way, call):
                      "timeout, 50 ms")
     other.close()
     one.close()
+
+
+@pytest.mark.parametrize("call", ["counter_push", "counter_sync"])
+def test_a_reader_that_holds_up_the_commit_of_a_path_is_told_of_and_main_has_what_is_new(tmp_path, call):
+    one = new_file(tmp_path / "one.db", TABLE, "INSERT INTO t VALUES ('x', 1)", journal="DELETE", timeout=0.05)
+    two = new_file(tmp_path / "two.db", TABLE, "INSERT INTO t VALUES ('x', 20), ('y', 3)", journal="DELETE")
+    cursor = two.execute("SELECT * FROM t")
+    assert cursor.fetchone() == ("x", 20)
+    error = fails(one, f"SELECT * FROM {call}(?)", str(tmp_path / "two.db"))
+    half = f"main has taken what is new, {tmp_path}/two.db has not: " if call == "counter_sync" else ""
+    assert error == (f"{call}: {half}database is locked: another connection has kept {tmp_path}/two.db locked for longer than "
+                     "the busy timeout, 50 ms")
+    cursor.close()
+    assert rows(one, "SELECT * FROM t") == ([("x", 21), ("y", 3)] if half else [("x", 1)])
+    rows(one, f"SELECT * FROM {call}(?)", str(tmp_path / "two.db"))
+    assert rows(two, "SELECT * FROM t") == [("x", 21), ("y", 3)]
+    one.close()
+    two.close()
 
 
 @pytest.mark.parametrize("begin", [None, "BEGIN"])

@@ -124,6 +124,23 @@ SELECT * FROM counter_size('v');
 --! counter_size: the file was written by a newer version: format 9, this library knows 1
 SELECT * FROM counter_ids('v');
 --! counter_ids: the file was written by a newer version: format 9, this library knows 1
+UPDATE v SET n = 5 WHERE k = 'x';
+--! v: the file was written by a newer version: format 9, this library knows 1
+ALTER TABLE v RENAME TO w;
+--! v: the file was written by a newer version: format 9, this library knows 1
+DROP TABLE v;
+--! SQL logic error
+UPDATE counter_replica SET format = 1;
+CREATE VIRTUAL TABLE empty USING counter(k TEXT PRIMARY KEY, n COUNTER);
+UPDATE counter_replica SET format = 9;
+--@ reopen
+ALTER TABLE empty RENAME TO w;
+--! empty: the file was written by a newer version: format 9, this library knows 1
+DROP TABLE empty;
+--! SQL logic error
+SELECT name FROM counter_tables ORDER BY 1;
+--= empty
+--= v
 
 -- # a-lost-identity-says-what-to-run
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
@@ -396,6 +413,17 @@ INSERT INTO v(v) VALUES('integrity-check');
 UPDATE v_cells SET _seq = _seq + 1;
 INSERT INTO v(v) VALUES('integrity-check');
 --!~ v: integrity-check: row 1 changed with number * and is not in v_news
+
+-- # a-stored-table-with-fewer-columns-than-the-key-is-damaged
+CREATE VIRTUAL TABLE v USING counter(
+  a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, n COUNTER, PRIMARY KEY (a, b, c, d, e, f, g, h, i, j, k, l, m, o, p));
+DROP TABLE v_cells;
+CREATE TABLE v_cells(p TEXT);
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: it has no UNIQUE constraint over the key
+INSERT INTO v(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p) VALUES(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+--! v: the stored table v_cells is damaged: it has no UNIQUE constraint over the key
 
 -- # an-update-by-the-key-of-a-damaged-table-is-an-error
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
