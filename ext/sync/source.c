@@ -149,7 +149,8 @@ int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ct
 {
     *source = (ctr_source){0};
     if (*path) open_own(source, host, path, vfs_name(host, "main"), problem);
-    bool is_nothing = problem->rc == SQLITE_OK && !is_file(source->db, "main"); /* ":memory:" */
+    bool opened = source->db && problem->rc == SQLITE_OK;
+    bool is_nothing = opened && !is_file(source->db, "main"); /* ":memory:" */
     if (*path && !is_no_file(problem->rc) && !is_nothing) {
         ctr_problem_where(problem, "%s", path);
         return name_schema(source, "main", problem);
