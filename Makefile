@@ -1,5 +1,5 @@
-# Builds the extension from the same sources: build/counter.so to load, build/libcounter.a to
-# link, build/counter-preload.so for hosts that cannot load it.
+# Builds the extension three times from the same sources: build/counter.so to load,
+# build/libcounter.a to link, build/counter-preload.so for hosts that cannot load it.
 #
 #   make          all of them
 #   make install, make uninstall    into PREFIX, /usr/local; below DESTDIR, if there is one

@@ -176,21 +176,21 @@ static bool begins_at(const ctr_cell *cell, size_t at, const uint8_t id[CTR_ID_S
            memcmp(cell->bytes + at, id, CTR_ID_SIZE) == 0;
 }
 
-/* Adds an exact difference to the shard of `id`; it may be wider than what comes of it. */
+/* Adds to the shard of `id`. The difference may be wider than 64 bits, the shard may not. */
 static ctr_status add_to_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE],
-                               const ctr_sum *difference, int64_t least, size_t *last, uint8_t *out,
+                               const ctr_sum *difference, int64_t least, size_t *at, uint8_t *out,
                                size_t *size)
 {
     if (ctr_cell_is_deleted(cell)) return CTR_DELETED;
 
     /* before: the end of the shards with lower ids; after: where those with higher ids begin. */
-    size_t before = cell->header, at = 0;
-    if (begins_at(cell, *last, id)) before = at = *last;
+    size_t before = cell->header, next = 0;
+    if (begins_at(cell, *at, id)) before = next = *at;
     ctr_shard found, mine = {id, least, 0};
     int order = -1;
-    while (order < 0 && ctr_cell_next(cell, &at, &found)) {
+    while (order < 0 && ctr_cell_next(cell, &next, &found)) {
         order = memcmp(found.id, id, CTR_ID_SIZE);
-        if (order < 0) before = at;
+        if (order < 0) before = next;
     }
     size_t after = before;
     ctr_sum sum = *difference;
@@ -198,11 +198,11 @@ static ctr_status add_to_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZ
         if (found.clock == INT64_MAX) return CTR_OVERFLOW;
         if (found.clock >= least) mine.clock = found.clock + 1;
         ctr_sum_add(&sum, found.value);
-        after = at;
+        after = next;
     }
     if (ctr_sum_value(&sum, &mine.value) != CTR_OK) return CTR_OVERFLOW;
     uint8_t *end = cell->size == 0 ? put_header(out, 1) : put_bytes(out, cell->bytes, before);
-    *last = (size_t)(end - out);
+    *at = (size_t)(end - out);
     end = put_shard(end, &mine);
     if (cell->size > 0) end = put_bytes(end, cell->bytes + after, cell->size - after);
     *size = (size_t)(end - out);
@@ -217,23 +217,20 @@ ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE
 }
 
 ctr_status ctr_cell_increment_again(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
-                                    int64_t least, size_t *last, uint8_t *out, size_t *size)
+                                    int64_t least, size_t *at, uint8_t *out, size_t *size)
 {
     ctr_sum difference = {0, 0};
     ctr_sum_add(&difference, n);
-    return add_to_shard(cell, id, &difference, least, last, out, size);
+    return add_to_shard(cell, id, &difference, least, at, out, size);
 }
 
 ctr_status ctr_cell_assign(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t value,
-                           int64_t least, size_t *last, uint8_t *out, size_t *size)
+                           int64_t least, size_t *at, uint8_t *out, size_t *size)
 {
     ctr_sum difference = {0, 0};
     ctr_sum_add(&difference, value);
     ctr_sum_subtract_cell(&difference, cell);
-    *size = 0;
-    bool same = difference.high == 0 && difference.low == 0;
-    if (same && !ctr_cell_is_deleted(cell)) return CTR_OK;
-    return add_to_shard(cell, id, &difference, least, last, out, size);
+    return add_to_shard(cell, id, &difference, least, at, out, size);
 }
 
 ctr_status ctr_cell_delete(const ctr_cell *cell, uint8_t *out, size_t *size)

@@ -304,22 +304,25 @@ static bool check_name(ctr_declaration *d, ctr_span name, const char *table)
     return true;
 }
 
-/* 0, with a sign or in parentheses; the scanner stands behind DEFAULT and ends behind the value. */
+/* 0, with a sign or in parentheses; the scanner stands at DEFAULT and ends behind the value. */
 static bool parse_default(ctr_declaration *d, scanner *s, const ctr_declared *column)
 {
     scan(s);
+    if (s->kind == TOKEN_END) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(column->name.text));
     const char *value = s->token.text;
     bool in_parentheses = at_mark(s, '(');
     if (in_parentheses) scan(s);
     bool is_zero = s->kind == TOKEN_NUMBER && s->token.text[s->token.size - 1] == '0' &&
                    strspn(s->token.text, "+-0") >= s->token.size;
-    scan(s);
     if (in_parentheses) {
-        is_zero = is_zero && at_mark(s, ')');
         scan(s);
+        is_zero = is_zero && at_mark(s, ')');
     }
-    if (is_zero && (s->kind == TOKEN_WORD || s->kind == TOKEN_END)) return true;
-    d->word = (ctr_span){value, strlen(value)};
+    const char *end = s->at;
+    scan(s);
+    bool ends = s->kind == TOKEN_WORD || s->kind == TOKEN_END;
+    if (is_zero && ends) return true;
+    d->word = ends ? (ctr_span){value, (size_t)(end - value)} : whole(value);
     return refuse_clause(d, CTR_REFUSE_DEFAULT, column->name);
 }
 
@@ -341,7 +344,8 @@ static bool parse_constraints(ctr_declaration *d, scanner *s, ctr_declared *colu
             scan(s);
         } else if (at_word(s, "not")) {
             scan(s);
-            if (!at_word(s, "null")) return refuse_clause(d, CTR_REFUSE_SYNTAX, column->name);
+            if (!at_word(s, "null"))
+                return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(column->name.text));
             scan(s);
         } else if (at_word(s, "default") && column->counter) {
             if (!parse_default(d, s, column)) return false;

@@ -145,22 +145,25 @@ static bool is_memory_vfs(sqlite3 *db)
     return vfs && strcmp(vfs->zName, "memdb") == 0;
 }
 
-/* sqlite3_deserialize() frees the schema of main, and SQLite does not tell tables that were never
- * created: to prepare a write of one again would crash. From then on main is a file of the VFS
- * "memdb"; there each new schema may be that of another file. A new module gets a new name, for
- * SQLite lets go of the tables of one that is replaced, and with them of all prepared statements,
- * that which is running among them. */
+/* Why a new witness: sqlite3_deserialize() frees the schema of main, and SQLite does not tell tables
+ * that were never created; to prepare a write of one again would crash. From then on main is a file
+ * of the VFS "memdb", where each new schema may be that of another file.
+ *
+ * Why a new name: SQLite lets go of the table of a module that is replaced, and with it of all
+ * prepared statements, that which is running among them. A module stays as long as the connection,
+ * some 800 bytes for each schema of such a file. */
 static void renew_witness(ctr_guard *guard, ctr_problem *problem)
 {
-    bool was_memory = guard->is_memory, had = guard->schema != NULL;
+    bool is_new = !guard->is_memory;
     guard->is_memory = is_memory_vfs(guard->db);
     if (!guard->is_memory || problem->rc != SQLITE_OK) return;
+    bool had = guard->schema != NULL;
     sqlite3_stmt *schema = keep(guard, &guard->schema, "main", NULL, CTR_SQL_GUARD_SCHEMA, problem);
     if (!schema) return;
     ctr_problem_sqlite(problem, guard->db, sqlite3_step(schema));
     sqlite3_reset(schema);
-    bool anew = had && sqlite3_stmt_status(schema, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
-    if (!guard->join || (was_memory && !anew)) return;
+    if (had && sqlite3_stmt_status(schema, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) is_new = true;
+    if (!guard->join || !is_new) return;
     sqlite3_finalize(guard->join);
     guard->join = NULL;
     ctr_problem_sqlite(problem, guard->db, guard->renew_witness(guard->arg, ++guard->witnesses));

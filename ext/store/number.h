@@ -7,7 +7,7 @@
  *     REAL       5.0, 1e3, -0.0: a whole number, at most 2^53 = 9007199254740992 from 0, for
  *                beyond that a REAL stands for several integers
  *     TEXT       '5', ' 5 ', '-0': an integer literal of 64 bits; '5.0', '1e3': as a REAL, and
- *                less than 2^53 from 0, for it may have been rounded to that
+ *                less than 2^53 from 0, for '9007199254740993.0' is rounded to 2^53
  *
  * Nothing else is: 5.5, 'five', '', '0x10', a BLOB, an infinite REAL. SQLite passes on a NaN as
  * NULL.

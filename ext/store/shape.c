@@ -420,7 +420,7 @@ static int read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys,
     if (*name == '_') return is_rowid ? HAS_ROWID : strcmp(name, "_seq") == 0 ? HAS_NUMBER : 0;
     if (ctr_declaration_reserves(name)) damaged(run, "a column has the reserved name ", name);
     if (key < 0 && sqlite3_stricmp(type, "BLOB") != 0)
-        damaged(run, "no BLOB and outside the key is column ", name);
+        damaged(run, "neither a BLOB nor part of the key is column ", name);
     if (key >= 0 && !ctr_declaration_is_plain(type))
         damaged(run, "no plain type has column ", name);
     ctr_shape_add(shape, name, type, key >= 0 ? keys->collations[key] : "", key, run->problem);

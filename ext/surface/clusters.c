@@ -41,7 +41,7 @@ void ctr_clusters_close(ctr_clusters *clusters)
         ctr_cluster_entry *entry = clusters->first;
         clusters->first = entry->next;
         sqlite3_free(entry->name);
-        ctr_cluster_forget_memory(&entry->memory);
+        ctr_cluster_clear_seen(&entry->seen);
         sqlite3_free(entry);
     }
 }

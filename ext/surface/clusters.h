@@ -11,7 +11,7 @@
 typedef struct ctr_cluster_entry {
     char *name; /* owned */
     ctr_levels levels;
-    ctr_cluster_memory memory;
+    ctr_cluster_seen seen;
     ctr_cluster *cluster; /* borrowed; NULL while the table is not connected */
     struct ctr_cluster_entry *next;
 } ctr_cluster_entry;

@@ -44,7 +44,7 @@ static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_val
 
 static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
 {
-    if (table->shape.n_counters == 0) ctr_write_refuse_none(problem);
+    if (table->shape.n_counters == 0) ctr_write_refuse_no_counter(problem);
     if (check_named(table, columns, true, named, problem)) return;
     if (ctr_write_keys(table, columns, problem)) return;
     if (ctr_access_find(table, problem)) return;
@@ -185,8 +185,8 @@ static void refuse_command(sqlite3_value *value, bool is_cluster, ctr_problem *p
     char *shown = ctr_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
-                    "unknown command %s; there are %s and, which throw away what was counted, "
-                    "'purge below', %s'reset', 'reset <counter>' and 'delete <counter>'",
+                    "unknown command %s; the commands are %s; these throw away what was counted: "
+                    "'purge below', %s'reset', 'reset <counter>', 'delete <counter>'",
                     shown ? shown : "",
                     is_cluster ? "'read=', 'write=', 'read_repair=', 'integrity-check'"
                                : "'integrity-check', 'add column <counter>', 'forget requests <n>'",

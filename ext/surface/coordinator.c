@@ -53,7 +53,7 @@ static void open_cluster(ctr_table *table, const ctr_options *options, bool is_n
         return;
     }
     ctr_cluster_open(table->cluster, table->db, table->joined.guard, &table->entry->levels,
-                     &table->entry->memory, options->table, options->replicas, options->n, is_new,
+                     &table->entry->seen, options->table, options->replicas, options->n, is_new,
                      problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_shape_copy(&table->shape, &table->cluster->shape, problem);
@@ -144,8 +144,7 @@ static int cluster_rename(sqlite3_vtab *base, const char *to)
     ctr_cluster_entry *entry = ctr_clusters_entry(table->clusters, to);
     if (!entry) ctr_problem_nomem(&problem);
     if (problem.rc == SQLITE_OK) entry->levels = table->entry->levels;
-    if (problem.rc == SQLITE_OK)
-        ctr_cluster_copy_memory(&entry->memory, &table->entry->memory, &problem);
+    if (problem.rc == SQLITE_OK) ctr_cluster_copy_seen(&entry->seen, &table->entry->seen, &problem);
     return ctr_table_fail(table, &problem);
 }
 

@@ -8,8 +8,7 @@ static const char *const SENTENCES[] = {
     [CTR_REFUSE_OPTION] = "there are no options such as '%s'; a counter cannot have a TTL either",
     [CTR_REFUSE_TTL] = "column %s: a counter table cannot have a TTL",
     [CTR_REFUSE_PLAIN_COLUMN] = "column %s is neither a COUNTER nor part of the PRIMARY KEY; plain "
-                                "columns cannot stand beside "
-                                "counters",
+                                "columns cannot stand beside counters",
     [CTR_REFUSE_COUNTER_IN_KEY] = "column %s: a COUNTER cannot be part of the PRIMARY KEY",
     [CTR_REFUSE_COUNTER_TYPE] = "column %s: the type COUNTER stands alone, without other words",
     [CTR_REFUSE_COUNTER_COLLATED] = "column %s: a COUNTER has no COLLATE, it is an integer",
@@ -102,8 +101,8 @@ char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *pr
     return name;
 }
 
-/* Each column has a type, for schema readers stumble over one without. There is no PRIMARY KEY,
- * which would make SQLite invent an index of a table that it does not store: integrity_check
+/* Counters and hidden columns have a type, for schema readers stumble over a column without one; a
+ * key has the type that it was declared with, or none. There is no PRIMARY KEY, which would make SQLite invent an index of a table that it does not store: integrity_check
  * stumbles over that, 3.40 to 3.53. */
 char *ctr_declare_vtab(const ctr_shape *shape, const char *table)
 {

@@ -5,12 +5,12 @@
  *     SELECT * FROM counter_sync('phone');       both ways
  *     SELECT * FROM counter_pull('phone', 'full');    everything, not only what is new
  *
- * 'phone' is an attached database, or the path of a file: that is read, and written, through a
- * connection of its own, and so in no transaction of the caller's.
+ * 'phone' is an attached database, or the path of a file. That is opened by a connection of its own,
+ * outside the caller's transaction.
  *
  * One row for each counter table: table_name, rows_read, rows_changed, conflicts, and a note where
- * the table was created. The work is done whole before the first row is returned, or an error is
- * and nothing has changed; but where a path cannot be committed behind main, the error says so.
+ * the table was created. All work is done before the first row is returned. On an error nothing has
+ * changed, with one exception: a sync by path whose second COMMIT fails. The error says so.
  */
 #include <string.h>
 
@@ -19,13 +19,13 @@
 #include "sync/pull.h"
 #include "sync/session.h"
 
-/* What a table's name stands for. */
-typedef struct exchange_way {
+/* The three directions, by function. */
+typedef struct direction {
     const char *function;
     bool takes, gives; /* main takes, main gives */
-} exchange_way;
+} direction;
 
-static const exchange_way DIRECTIONS[] = {
+static const direction directions[] = {
     {"counter_pull", true, false}, {"counter_push", false, true}, {"counter_sync", true, true}};
 
 /* ---- the work -------------------------------------------------------------------------------- */
@@ -41,12 +41,12 @@ typedef struct taker {
 
 /* One call. */
 typedef struct exchange {
-    const exchange_way *way;
+    const direction *way;
     const char *peer;
     bool whole;
     taker main, other;
     ctr_source theirs, ours;
-    ctr_identity they, we;
+    ctr_identity their_identity, our_identity;
     const char *locked_out; /* the schema, or the path, of which a lock could not be had, or NULL */
     bool reads_it;          /* and which the transaction reads already */
 } exchange;
@@ -63,7 +63,7 @@ static void open_taker(exchange *x, ctr_problem *problem)
     if (problem->rc == SQLITE_OK && !sqlite3_get_autocommit(host))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "a file that is given by its path is written by a connection of its own, "
-                        "which is no part of a transaction: ATTACH '%s', or COMMIT first",
+                        "which is no part of a transaction: ATTACH %Q, or COMMIT first",
                         x->peer);
     if (problem->rc != SQLITE_OK) return;
     *other = (taker){.schema = "main", .own = true};
@@ -83,7 +83,7 @@ static void note_lock(exchange *x, const char *name, const ctr_problem *problem)
     if (busy && !x->locked_out) x->locked_out = name;
 }
 
-/* What the call reads: the peer, unless it only takes; main, if it gives. */
+/* Opens what the call reads: the peer for a pull and a sync, main for a push and a sync. */
 static int open_sources(exchange *x, bool attached, ctr_problem *problem)
 {
     sqlite3 *db = x->main.db;
@@ -122,9 +122,9 @@ static void lock_taker(exchange *x, const taker *to, ctr_session *session, ctr_p
 static void hold_sources(exchange *x, ctr_problem *problem)
 {
     if (x->way->takes && ctr_source_hold(&x->theirs, problem) == SQLITE_OK)
-        ctr_pull_open(&x->theirs, &x->they, problem);
+        ctr_pull_open(&x->theirs, &x->their_identity, problem);
     if (x->way->gives && ctr_source_hold(&x->ours, problem) == SQLITE_OK)
-        ctr_pull_open(&x->ours, &x->we, problem);
+        ctr_pull_open(&x->ours, &x->our_identity, problem);
 }
 
 /* All locks before the first read, main before the peer. */
@@ -166,26 +166,28 @@ static void refuse_empty(const exchange *x, ctr_problem *problem)
  * nothing to give. What has been numbered before is what it gives. */
 static bool look_again_at_ours(exchange *x, ctr_problem *problem)
 {
-    ctr_sequence before = x->we.sequence;
+    ctr_sequence before = x->our_identity.sequence;
     if (x->ours.own || !x->way->takes || problem->rc != SQLITE_OK) return true;
-    if (!x->we.present) return false;
-    ctr_pull_open(&x->ours, &x->we, problem);
-    x->we.sequence = before;
+    if (!x->our_identity.present) return false;
+    ctr_pull_open(&x->ours, &x->our_identity, problem);
+    x->our_identity.sequence = before;
     return true;
 }
 
-/* Where the transaction, or the SELECT alone, reads a file already, SQLite does not wait for its
- * lock; else it has waited. */
+/* SQLite does not wait for the lock of a file that a statement of the transaction has begun to read;
+ * for others it has waited. */
 static void say_locked(const exchange *x, ctr_problem *problem)
 {
     ctr_problem ignored = {SQLITE_OK, NULL};
+    bool alone = sqlite3_get_autocommit(x->main.db);
     ctr_problem_close(problem);
     if (x->reads_it)
         ctr_problem_set(problem, SQLITE_BUSY,
-                        "database is locked: another connection is writing %s, and SQLite does not "
-                        "wait for a file that this one reads already: %srun BEGIN IMMEDIATE first, "
-                        "which waits",
-                        x->locked_out, x->other.own ? "ATTACH the other one, and " : "");
+                        "database is locked: another connection is writing %s, or has written it "
+                        "since this one began to read it: %s%s BEGIN IMMEDIATE, which waits, and "
+                        "repeat the call",
+                        x->locked_out, x->other.own ? "ATTACH the other file, " : "",
+                        alone ? "run" : "end the transaction, run");
     else if (x->locked_out)
         ctr_problem_set(problem, SQLITE_BUSY,
                         "database is locked: another connection has kept %s locked for longer "
@@ -193,14 +195,13 @@ static void say_locked(const exchange *x, ctr_problem *problem)
                         x->locked_out, ctr_run_busy_timeout(x->main.db, &ignored));
     else
         ctr_problem_set(problem, SQLITE_BUSY, "database is locked: %s",
-                        sqlite3_get_autocommit(x->main.db)
-                            ? "run BEGIN IMMEDIATE first, which waits"
-                            : "by another connection, or by this transaction: COMMIT it first");
+                        alone ? "run BEGIN IMMEDIATE, which waits, and repeat the call"
+                              : "by another connection, or by this transaction: COMMIT it first");
     ctr_problem_close(&ignored);
 }
 
-/* The savepoints, the locks, snapshots of those that give, the merges, the ends. A snapshot of a
- * file closes before the file is written, but for that of main in a sync, and all before the
+/* Begins the savepoints, takes the locks, opens the snapshots, merges, ends. A snapshot of a file
+ * closes before the file is written, but for that of main in a sync, and all before the
  * commits, which would wait for them. Of two transactions that of main commits first: what the
  * other file lacks then, the next call brings. */
 static int run_exchange(exchange *x, ctr_report *report, ctr_problem *problem)
@@ -209,10 +210,10 @@ static int run_exchange(exchange *x, ctr_report *report, ctr_problem *problem)
     begin_work(x, problem);
     hold_sources(x, problem);
     if (x->way->takes)
-        merge_into(x, &x->main, &x->theirs, &x->they, CTR_MAIN_TAKES, report, problem);
+        merge_into(x, &x->main, &x->theirs, &x->their_identity, CTR_MAIN_TAKES, report, problem);
     ctr_source_close(&x->theirs);
     if (x->way->gives && look_again_at_ours(x, problem))
-        merge_into(x, &x->other, &x->ours, &x->we, CTR_MAIN_GIVES, report, problem);
+        merge_into(x, &x->other, &x->ours, &x->our_identity, CTR_MAIN_GIVES, report, problem);
     if (report->n == 0) refuse_empty(x, problem);
     ctr_source_close(&x->ours);
 
@@ -229,9 +230,9 @@ static int run_exchange(exchange *x, ctr_report *report, ctr_problem *problem)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static const exchange_way *direction_of(const char *function)
+static const direction *direction_of(const char *function)
 {
-    const exchange_way *way = DIRECTIONS;
+    const direction *way = directions;
     while (strcmp(way->function, function) != 0) way++;
     return way;
 }

@@ -1,9 +1,8 @@
 /* surface/request.c - request ids: INSERT INTO t(k, n, request_id) VALUES ('a', 1, 'x') counts
  * once, however often it is repeated.
  *
- * What a request asks for is written down in full, so that another one under the same id is
- * noticed; counters that it does not name are not, for others may have come or gone when it
- * is repeated:
+ * What a request asks for is written down in full, so that another one under the same id is noticed.
+ * Counters that are not named are left out, for others may have come or gone when it is repeated:
  *
  *     '/', 12: hits 1                          an INSERT
  *     replace of '/', 12: hits 1               a REPLACE
@@ -123,7 +122,7 @@ static void check_command(sqlite3_value *command, ctr_problem *problem)
     char *shown = text ? sqlite3_mprintf("'%s'", text) : ctr_describe_value(command);
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
-                    "a request_id goes with an INSERT that adds, or with 'reset'; %s counts "
+                    "a request_id goes with an INSERT of a row, or with 'reset'; %s counts "
                     "nothing, and cannot do so twice",
                     shown);
     sqlite3_free(shown);

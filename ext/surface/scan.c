@@ -303,9 +303,8 @@ static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counte
     const ctr_cell *cell = open_counter(cursor, counter, &problem);
     if (problem.rc == SQLITE_OK && ctr_cell_value(cell, &value) != CTR_OK) {
         ctr_problem_set(&problem, SQLITE_ERROR,
-                        "integer overflow: the sum of what several files have counted leaves the "
-                        "range of a 64-bit integer; INSERT a number of the other sign to bring it "
-                        "back");
+                        "integer overflow: what the files have counted adds up to more than 64 "
+                        "bits; INSERT a number of the other sign");
         say_where(cursor, counter, &problem);
     }
     if (!ctr_arg_problem(ctx, table->name, &problem)) return;

@@ -78,8 +78,8 @@ typedef struct ctr_table {
      * statement. */
     bool altered;
 
-    /* Which find was that of the row at which a cursor was closed, and sqlite3_total_changes() and
-     * streams.made then. */
+    /* The number of the find that the last closed cursor has handed over, and
+     * sqlite3_total_changes() and streams.made then. */
     int64_t visited;
     int visited_changes, visited_made;
 
@@ -95,9 +95,9 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem);
 
 /* table.c: for tables of both kinds. */
 
-/* Reads and checks the stored tables of one file, once: for all that runs inside a transaction.
- * xConnect, which runs while a statement is prepared, must not begin one: SQLite does not wait for
- * a lock where it reads already. */
+/* Reads and checks the stored tables of one file, once. xConnect must not read them: it runs while a
+ * statement is prepared, and SQLite does not wait for the lock of a file that the transaction reads
+ * already. */
 int ctr_table_read(ctr_table *table, ctr_problem *problem);
 
 /* Refuses a name that is reserved, or that a column makes impossible. */
@@ -142,8 +142,8 @@ int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *probl
  * integer (store/number.h). */
 int ctr_write_numbers(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
 
-/* Says that two files have each dropped what the other has kept. */
-void ctr_write_refuse_none(ctr_problem *problem);
+/* Refuses a table without counters, where two files have each dropped what the other has kept. */
+void ctr_write_refuse_no_counter(ctr_problem *problem);
 
 /* Begins the next life of a counter of the row that was found, at the number given or at 0. */
 int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given,

@@ -14,7 +14,8 @@
  * Each looks at the row, checks and computes everything, and ends in one write of one stored row:
  * inside a transaction SQLite does not take back the first of two.
  *
- * SQLITE_CONSTRAINT is ours alone, for OR IGNORE turns it into silence.
+ * Only a row that OR IGNORE may skip returns SQLITE_CONSTRAINT: one that is there, one below a floor,
+ * a request that was taken. OR IGNORE turns that code into silence.
  */
 #include <string.h>
 
@@ -43,7 +44,7 @@ static int take_given(const ctr_table *table, int counter, sqlite3_value *value,
     char *refusal = ctr_number_refusal(value);
     if (!refusal) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_MISMATCH, "column %s: a counter takes %s",
-                    column_name(table, counter_column(table, counter)), refusal);
+                    ctr_shape_counter_name(&table->shape, counter), refusal);
     sqlite3_free(refusal);
     return problem->rc;
 }
@@ -73,7 +74,7 @@ int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *probl
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-/* ctr_cell_increment_again, ctr_cell_assign */
+/* How a shard changes: ctr_cell_increment_again or ctr_cell_assign. */
 typedef ctr_status shard_change(const ctr_cell *cell, const uint8_t *id, int64_t n, int64_t least,
                                 size_t *at, uint8_t *out, size_t *size);
 
@@ -99,14 +100,14 @@ static ctr_status change_shard(ctr_table *table, int counter, const ctr_cell *ba
     return CTR_OK;
 }
 
-/* Would the counter become unreadable here? Where others' counts have made it so already, n of the
- * other sign brings it back. */
+/* Would n make the counter unreadable? If others' counts have done that already, would it widen the
+ * gap? */
 static bool overflows(const ctr_cell *base, int64_t n)
 {
     ctr_sum sum = {0, 0};
     int64_t value;
     ctr_sum_add_cell(&sum, base);
-    if (ctr_sum_value(&sum, &value) != CTR_OK) return false;
+    if (ctr_sum_value(&sum, &value) != CTR_OK) return sum.high < 0 ? n < 0 : n > 0;
     ctr_sum_add(&sum, n);
     return ctr_sum_value(&sum, &value) != CTR_OK;
 }
@@ -117,7 +118,7 @@ static int add_to(ctr_table *table, int counter, const ctr_cell *base, int64_t n
     if (overflows(base, n) ||
         change_shard(table, counter, base, ctr_cell_increment_again, n, problem) != CTR_OK)
         ctr_problem_set(problem, SQLITE_ERROR, "column %s: integer overflow: %lld cannot be added",
-                        column_name(table, counter_column(table, counter)), (long long)n);
+                        ctr_shape_counter_name(&table->shape, counter), (long long)n);
     return problem->rc;
 }
 
@@ -131,11 +132,11 @@ static int assign(ctr_table *table, int counter, int64_t n, ctr_problem *problem
         ctr_problem_set(problem, SQLITE_ERROR,
                         "column %s: integer overflow: to make the counter %lld, what this file "
                         "has counted would leave the range of a 64-bit integer",
-                        column_name(table, counter_column(table, counter)), (long long)n);
+                        ctr_shape_counter_name(&table->shape, counter), (long long)n);
     return problem->rc;
 }
 
-void ctr_write_refuse_none(ctr_problem *problem)
+void ctr_write_refuse_no_counter(ctr_problem *problem)
 {
     ctr_problem_set(problem, SQLITE_ERROR,
                     "the table has no counter left: the command 'add column <counter>' adds one");
@@ -206,8 +207,8 @@ int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
     return problem->rc;
 }
 
-/* One write of the row; or none, where it is as it shall be, which in a cluster it may be in the
- * leader alone. */
+/* Writes the row once. Skips a row that has not changed; in a cluster other replicas may lack what
+ * the leader has, so there it is always written. */
 static void write_once(ctr_table *table, bool begins_life, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
@@ -228,8 +229,9 @@ static bool gives_any(const ctr_table *table)
     return false;
 }
 
-/* Adding 0 is what makes a row of its key alone. A deleted row begins its next life with all of its
- * counters, of a live one a counter that was deleted alone does where it is given a value. */
+/* Returns whether a life begins, which is written at once. Adding 0 is what makes a row of its key
+ * alone. A deleted row begins its next life with all of its counters; in a live row a counter that
+ * was deleted alone does when it is given a value. */
 static bool insert_counter(ctr_table *table, int i, row_state state, bool replaces, bool key_alone,
                            ctr_problem *problem)
 {
@@ -250,7 +252,7 @@ static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *p
 {
     int mode = sqlite3_vtab_on_conflict(table->db);
     if (table->shape.n_counters == 0) {
-        ctr_write_refuse_none(problem);
+        ctr_write_refuse_no_counter(problem);
         return;
     }
     if (ctr_write_numbers(table, columns, problem) || ctr_write_keys(table, columns, problem))
@@ -290,8 +292,9 @@ static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, c
     return problem->rc;
 }
 
-/* NULL is no value for a counter, but that of one which was deleted alone. SQLite before 3.41
- * passes the counters that an UPDATE ... FROM leaves alone with the values that it has read. */
+/* Returns whether a life begins, which is written at once. NULL is refused, except for a counter that
+ * reads NULL because it was deleted alone: SQLite before 3.41 passes the counters that an UPDATE ...
+ * FROM leaves alone with the values that it has read. */
 static bool update_counter(ctr_table *table, int i, sqlite3_value *value, ctr_problem *problem)
 {
     ctr_given given = {.is = true};

@@ -55,7 +55,7 @@ static void find_birth(ctr_cluster *cluster, const char *table, ctr_problem *pro
                         "no attached replica has a counter table with the name %s", table);
 }
 
-/* Of two names of one file, is it the first that counts? The one that the transaction has written,
+/* Two names of one file: is that of `i` the one to use? The one that the transaction has written,
  * else the one that it has read: under another it could not commit, or would not see what it has
  * written. If both or none, the one that is listed first. */
 static bool goes_before(const ctr_cluster *cluster, int i, int j)
@@ -83,7 +83,7 @@ static const char *same_file(const ctr_cluster *cluster, int i)
     return NULL;
 }
 
-/* By another path, too. */
+/* Do two replicas share a file by different paths? A hard link does that. */
 static bool is_same_inode(const ctr_cluster *cluster, int i, int j)
 {
     const char *one = sqlite3_db_filename(cluster->db, cluster->members[i].schema);
@@ -123,44 +123,47 @@ static void note_transaction(ctr_cluster *cluster)
     cluster->within = !sqlite3_get_autocommit(cluster->db);
 }
 
-void ctr_cluster_forget_memory(ctr_cluster_memory *memory)
+void ctr_cluster_clear_seen(ctr_cluster_seen *seen)
 {
-    sqlite3_free(memory->birth);
-    sqlite3_free(memory->schema);
-    sqlite3_free(memory->table);
-    ctr_shape_close(&memory->shape);
-    *memory = (ctr_cluster_memory){0};
+    sqlite3_free(seen->birth);
+    sqlite3_free(seen->schema);
+    sqlite3_free(seen->table);
+    ctr_shape_close(&seen->shape);
+    *seen = (ctr_cluster_seen){0};
 }
 
-static void fill_memory(ctr_cluster_memory *memory, const char *birth, const char *schema,
-                        const char *table, const ctr_shape *shape, ctr_problem *problem)
+static void fill_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
+                      const char *table, const ctr_shape *shape, ctr_problem *problem)
 {
-    ctr_cluster_memory made = {.birth = sqlite3_mprintf("%s", birth),
-                               .schema = sqlite3_mprintf("%s", schema),
-                               .table = sqlite3_mprintf("%s", table)};
+    ctr_cluster_seen made = {.birth = sqlite3_mprintf("%s", birth),
+                             .schema = sqlite3_mprintf("%s", schema),
+                             .table = sqlite3_mprintf("%s", table)};
     if (!made.birth || !made.schema || !made.table) ctr_problem_nomem(problem);
     ctr_shape_copy(&made.shape, shape, problem);
-    ctr_cluster_forget_memory(problem->rc == SQLITE_OK ? memory : &made);
-    if (problem->rc == SQLITE_OK) *memory = made;
+    if (problem->rc == SQLITE_OK) {
+        ctr_cluster_clear_seen(seen);
+        *seen = made;
+    } else {
+        ctr_cluster_clear_seen(&made);
+    }
 }
 
-void ctr_cluster_copy_memory(ctr_cluster_memory *to, const ctr_cluster_memory *from,
-                             ctr_problem *problem)
+void ctr_cluster_copy_seen(ctr_cluster_seen *to, const ctr_cluster_seen *from, ctr_problem *problem)
 {
-    fill_memory(to, from->birth, from->schema, from->table, &from->shape, problem);
+    fill_seen(to, from->birth, from->schema, from->table, &from->shape, problem);
 }
 
 /* The table that was read last may have got other columns; it may be gone, too. */
-static void recall(ctr_cluster *cluster, ctr_problem *problem)
+static void open_as_seen(ctr_cluster *cluster, ctr_problem *problem)
 {
-    const ctr_cluster_memory *memory = cluster->memory;
+    const ctr_cluster_seen *seen = cluster->seen;
     ctr_problem trouble = {SQLITE_OK, NULL};
-    cluster->birth = sqlite3_mprintf("%s", memory->birth);
+    cluster->birth = sqlite3_mprintf("%s", seen->birth);
     if (!cluster->birth) ctr_problem_nomem(problem);
     if (problem->rc != SQLITE_OK) return;
-    if (ctr_run_has_schema(cluster->db, memory->schema) &&
-        ctr_shape_describe(&cluster->shape, cluster->db, memory->schema, memory->table,
-                           &memory->shape, &trouble) == SQLITE_OK)
+    if (ctr_run_has_schema(cluster->db, seen->schema) &&
+        ctr_shape_describe(&cluster->shape, cluster->db, seen->schema, seen->table, &seen->shape,
+                           &trouble) == SQLITE_OK)
         return;
     if (ctr_member_ends_statement(trouble.rc)) {
         *problem = trouble;
@@ -168,7 +171,7 @@ static void recall(ctr_cluster *cluster, ctr_problem *problem)
     }
     ctr_problem_close(&trouble);
     ctr_shape_close(&cluster->shape);
-    ctr_shape_copy(&cluster->shape, &memory->shape, problem);
+    ctr_shape_copy(&cluster->shape, &seen->shape, problem);
 }
 
 /* The columns are those of the first table that can be opened. In a new cluster the others must
@@ -187,8 +190,8 @@ static void find_shape(ctr_cluster *cluster, bool is_new, ctr_problem *problem)
         else if (first)
             ctr_shape_take_generations(&cluster->shape, shape, problem);
         if (first && problem->rc == SQLITE_OK)
-            fill_memory(cluster->memory, cluster->birth, member->schema, member->merge.entry.name,
-                        shape, problem);
+            fill_seen(cluster->seen, cluster->birth, member->schema, member->merge.entry.name,
+                      shape, problem);
         ctr_agree_check(&cluster->shape, first ? "the cluster" : "one replica", shape,
                         member->schema, problem);
         first = false;
@@ -209,18 +212,18 @@ static void check_shape(const ctr_cluster *cluster, ctr_problem *problem)
 }
 
 int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_guard *guard, ctr_levels *levels,
-                     ctr_cluster_memory *memory, const char *table, char *const *schemas, int n,
+                     ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
                      bool is_new, ctr_problem *problem)
 {
-    *cluster = (ctr_cluster){.db = db, .guard = guard, .levels = levels, .memory = memory};
+    *cluster = (ctr_cluster){.db = db, .guard = guard, .levels = levels, .seen = seen};
     cluster->members = sqlite3_malloc64((size_t)n * sizeof *cluster->members);
     if (!cluster->members) return ctr_problem_nomem(problem);
     for (; cluster->n < n; cluster->n++)
         ctr_member_open(&cluster->members[cluster->n], db, guard, schemas[cluster->n],
                         &cluster->within, problem);
     refuse_same_files(cluster, problem);
-    if (!is_new && memory->birth) {
-        recall(cluster, problem);
+    if (!is_new && seen->birth) {
+        open_as_seen(cluster, problem);
     } else {
         if (problem->rc == SQLITE_OK) find_birth(cluster, table, problem);
         if (problem->rc == SQLITE_OK) find_shape(cluster, is_new, problem);
@@ -236,7 +239,7 @@ int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_guard *guard, ctr_le
 }
 
 /* For what was opened from memory. */
-static int read_recalled(ctr_cluster *cluster, ctr_problem *problem)
+static int read_unread(ctr_cluster *cluster, ctr_problem *problem)
 {
     if (!cluster->read && problem->rc == SQLITE_OK) find_shape(cluster, false, problem);
     return problem->rc;
@@ -269,7 +272,7 @@ void ctr_cluster_end(ctr_cluster *cluster)
 int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem)
 {
     note_transaction(cluster);
-    read_recalled(cluster, problem);
+    read_unread(cluster, problem);
     for (int i = 0; i < cluster->n; i++) {
         if (!is_doubled(cluster, i, problem))
             ctr_member_look(&cluster->members[i], cluster->birth, &cluster->shape, problem);
@@ -282,7 +285,7 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
     uint64_t available = 0;
     int timeout = 0;
     note_transaction(cluster);
-    read_recalled(cluster, problem);
+    read_unread(cluster, problem);
     for (int i = 0; i < cluster->n; i++) {
         uint64_t bit = (uint64_t)1 << i;
         bool asked = !(failed & bit);
@@ -361,7 +364,7 @@ int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem)
     note_transaction(cluster);
     if (!cluster->locked) lock_all(cluster, problem);
     cluster->locked = problem->rc == SQLITE_OK;
-    read_recalled(cluster, problem);
+    read_unread(cluster, problem);
     for (int i = 0; i < cluster->n; i++) {
         if (!is_doubled(cluster, i, problem))
             ctr_member_look_to_write(&cluster->members[i], cluster->birth, &cluster->shape,

@@ -24,25 +24,25 @@ typedef struct ctr_levels {
     bool repairs; /* a read writes what it has found lacking */
 } ctr_levels;
 
-/* What a connection remembers of a cluster while SQLite has let go of its table: the name with
- * which the tables were created, and one of them as it was when it was last read. Zeroed at
- * first. */
-typedef struct ctr_cluster_memory {
+/* The tables of a cluster as this connection has last seen them, for when SQLite lets go of the
+ * cluster and connects it again: the name with which they were created, and the columns of one of
+ * them. Zeroed at first. */
+typedef struct ctr_cluster_seen {
     char *birth, *schema, *table; /* owned */
     ctr_shape shape;
-} ctr_cluster_memory;
-void ctr_cluster_copy_memory(ctr_cluster_memory *to, const ctr_cluster_memory *from,
-                             ctr_problem *problem);
-void ctr_cluster_forget_memory(ctr_cluster_memory *memory);
+} ctr_cluster_seen;
+void ctr_cluster_copy_seen(ctr_cluster_seen *to, const ctr_cluster_seen *from,
+                           ctr_problem *problem);
+void ctr_cluster_clear_seen(ctr_cluster_seen *seen);
 
 typedef struct ctr_cluster {
     sqlite3 *db;
-    ctr_guard *guard;           /* borrowed */
-    ctr_levels *levels;         /* borrowed */
-    ctr_cluster_memory *memory; /* borrowed */
-    char *birth;                /* the name with which the tables were created; owned */
-    ctr_shape shape;            /* the columns of all of them */
-    bool read;                  /* false: `shape` has but the columns, and no generations */
+    ctr_guard *guard;       /* borrowed */
+    ctr_levels *levels;     /* borrowed */
+    ctr_cluster_seen *seen; /* borrowed */
+    char *birth;            /* the name with which the tables were created; owned */
+    ctr_shape shape;        /* the columns of all of them */
+    bool read;              /* false: `shape` has but the columns, and no generations */
     ctr_collator collator;
     ctr_member *members; /* main first, then in the given order */
     int n;
@@ -66,10 +66,10 @@ typedef struct ctr_cluster {
 
 /* `table` is the name that the table has in the first replica that has it; `schemas`, n of them,
  * are copied. Replicas that are missing may come later, but in a new cluster one must be there, and
- * those that are must have the same columns. One that is not new is opened from memory, without a
+ * those that are must have the same columns. One that is not new is opened from seen, without a
  * lock: its replicas are read when they are needed. To be closed whatever is returned. */
 int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_guard *guard, ctr_levels *levels,
-                     ctr_cluster_memory *memory, const char *table, char *const *schemas, int n,
+                     ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
                      bool is_new, ctr_problem *problem);
 void ctr_cluster_close(ctr_cluster *cluster);
 

@@ -90,16 +90,16 @@ static bool is_under_wal(sqlite3 *db, const char *schema, ctr_problem *problem)
 /* SQLite does not wait where the transaction reads already. Under WAL the other writer may yet end
  * without a commit, which leaves what we read the newest; with a rollback journal it would wait for
  * us in its turn. */
-static int lock_for_reader(ctr_session *session, sqlite3_stmt *lock, const char *schema,
-                           ctr_problem *problem)
+static int lock_or_wait(ctr_session *session, sqlite3_stmt *lock, const char *schema,
+                        ctr_problem *problem)
 {
     enum { PAUSE = 5 /* milliseconds */ };
     bool reads = ctr_run_transaction(session->db, schema) == CTR_TXN_READ;
     bool waits = reads && is_under_wal(session->db, schema, problem);
     int timeout = waits ? ctr_run_busy_timeout(session->db, problem) : 0;
     for (int waited = 0; problem->rc == SQLITE_OK; waited += PAUSE) {
-        int rc = sqlite3_step(lock) & 0xff;
-        bool again = rc == SQLITE_BUSY && waited < timeout &&
+        int rc = sqlite3_step(lock);
+        bool again = (rc & 0xff) == SQLITE_BUSY && waited < timeout &&
                      sqlite3_extended_errcode(session->db) != SQLITE_BUSY_SNAPSHOT;
         if (!again) return ctr_problem_sqlite(problem, session->db, rc);
         sqlite3_reset(lock);
@@ -119,7 +119,7 @@ int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *prob
         ctr_problem_close(&missing);
         return problem->rc;
     }
-    if (missing.rc == SQLITE_OK) lock_for_reader(session, lock, schema, &missing);
+    if (missing.rc == SQLITE_OK) lock_or_wait(session, lock, schema, &missing);
     sqlite3_finalize(lock);
     *problem = missing;
     return problem->rc;

@@ -132,9 +132,11 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
 }
 
 /* A folder can be opened, but not be read. */
-static bool is_no_file(int rc)
+static bool is_no_file(sqlite3 *db, int rc)
 {
-    return (rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_IOERR;
+    bool is_folder =
+        (rc & 0xff) == SQLITE_IOERR && sqlite3_extended_errcode(db) == SQLITE_IOERR_READ;
+    return (rc & 0xff) == SQLITE_CANTOPEN || is_folder;
 }
 
 static int refuse_path(const char *path, ctr_problem *problem)
@@ -145,17 +147,23 @@ static int refuse_path(const char *path, ctr_problem *problem)
         "'%s' is neither an attached database nor a database file that can be opened", path);
 }
 
+/* Refuses what is no file: a path that leads nowhere, or ":memory:". */
+static int check_path(sqlite3 *db, const char *path, ctr_problem *problem)
+{
+    bool opened = problem->rc == SQLITE_OK;
+    if (is_no_file(db, problem->rc) || (opened && !is_file(db, "main")))
+        return refuse_path(path, problem);
+    ctr_problem_where(problem, "%s", path);
+    return problem->rc;
+}
+
 int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem)
 {
     *source = (ctr_source){0};
-    if (*path) open_own(source, host, path, vfs_name(host, "main"), problem);
-    bool opened = source->db && problem->rc == SQLITE_OK;
-    bool is_nothing = opened && !is_file(source->db, "main"); /* ":memory:" */
-    if (*path && !is_no_file(problem->rc) && !is_nothing) {
-        ctr_problem_where(problem, "%s", path);
-        return name_schema(source, "main", problem);
-    }
-    return refuse_path(path, problem);
+    if (!*path) return refuse_path(path, problem);
+    open_own(source, host, path, vfs_name(host, "main"), problem);
+    if (check_path(source->db, path, problem)) return problem->rc;
+    return name_schema(source, "main", problem);
 }
 
 int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_problem *problem)
@@ -165,10 +173,7 @@ int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_
     open_connection(db, host, path, vfs_name(host, "main"), SQLITE_OPEN_READWRITE, problem);
     ctr_run run = ctr_run_on(*db, "main", NULL, problem);
     if (problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_SYNC_TOUCH, NULL);
-    bool is_nothing = problem->rc == SQLITE_OK && !is_file(*db, "main"); /* ":memory:" */
-    if (is_no_file(problem->rc) || is_nothing) return refuse_path(path, problem);
-    ctr_problem_where(problem, "%s", path);
-    return problem->rc;
+    return check_path(*db, path, problem);
 }
 
 int ctr_source_settle(const ctr_source *source, ctr_guard *guard, ctr_problem *problem)

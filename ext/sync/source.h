@@ -27,10 +27,10 @@ typedef struct ctr_source {
 /* `schema` is attached to `host`. To be closed whatever is returned. */
 int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_problem *problem);
 
-/* A database file by its path, which must not be that of main. */
+/* Opens a database file by its path. The caller refuses that of main (ctr_source_is_file_of). */
 int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem);
 
-/* Begins the snapshot. To be called behind the locks of files that are to be written: with a rollback
+/* Begins the snapshot. Call it after the locks of the files that will be written: with a rollback
  * journal nobody else could commit to this one while the caller waits for them. */
 int ctr_source_hold(ctr_source *source, ctr_problem *problem);
 

@@ -675,7 +675,7 @@ def test_a_level_is_set_in_any_case_and_spacing(files, option):
     ("write=5", "write=5: there are the levels ONE, TWO, THREE, QUORUM, ALL, LOCAL_ONE, LOCAL_QUORUM "
      "and EACH_QUORUM"),
     ("read_repair=yes", "read_repair=yes: it is blocking or none"),
-    ("replicas=main", "unknown command TEXT 'replicas=main'; there are 'read=', 'write=', 'read_repair=', "
+    ("replicas=main", "unknown command TEXT 'replicas=main'; the commands are 'read=', 'write=', 'read_repair=', "
      "'integrity-check', 'purge below', 'reset', 'reset <counter>' and 'delete <counter>'"),
 ])
 def test_a_setting_that_does_not_exist_is_refused_and_changes_nothing(files, option, message):

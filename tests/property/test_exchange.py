@@ -119,17 +119,17 @@ def test_a_file_that_was_empty_is_noted(tmp_path):
 
 def test_a_path_is_no_part_of_a_transaction(tmp_path):
     one = new_file(tmp_path / "one.db", TABLE, "INSERT INTO t VALUES ('x', 1)")
-    two = new_file(tmp_path / "two.db", TABLE, "INSERT INTO t VALUES ('x', 20)")
+    two = new_file(tmp_path / "it's two.db", TABLE, "INSERT INTO t VALUES ('x', 20)")
     for begin in "BEGIN", "SAVEPOINT s":
         one.execute(begin)
         one.execute("INSERT INTO t VALUES ('x', 1)")
         for call in "counter_push", "counter_sync":
-            with pytest.raises(sqlite3.OperationalError, match=f"{call}: .*ATTACH '.*two.db', or COMMIT first"):
-                rows(one, f"SELECT * FROM {call}(?)", str(tmp_path / "two.db"))
-        assert rows(one, "SELECT rows_changed FROM counter_pull(?)", str(tmp_path / "two.db")) == [(1,)]
+            with pytest.raises(sqlite3.OperationalError, match=f"{call}: .*ATTACH '.*it''s two.db', or COMMIT first"):
+                rows(one, f"SELECT * FROM {call}(?)", str(tmp_path / "it's two.db"))
+        assert rows(one, "SELECT rows_changed FROM counter_pull(?)", str(tmp_path / "it's two.db")) == [(1,)]
         one.execute("ROLLBACK")
     with pytest.raises(sqlite3.OperationalError, match="inside a statement that writes"):
-        rows(one, "INSERT INTO t SELECT table_name, 1 FROM counter_push(?)", str(tmp_path / "two.db"))
+        rows(one, "INSERT INTO t SELECT table_name, 1 FROM counter_push(?)", str(tmp_path / "it's two.db"))
     assert rows(two, "SELECT * FROM t") == [("x", 20)] and rows(one, "SELECT * FROM t") == [("x", 1)]
     one.close()
     two.close()
@@ -241,8 +241,9 @@ def test_main_is_waited_for_under_wal_until_the_other_writer_commits(tmp_path, b
             with pytest.raises(sqlite3.OperationalError) as error:
                 rows(one, "SELECT * FROM counter_pull(?, 'full')", str(tmp_path / "two.db"))
             assert str(error.value) == (
-                "counter_pull: database is locked: another connection is writing main, and SQLite does not wait for a file "
-                "that this one reads already: run BEGIN IMMEDIATE first, which waits")
+                "counter_pull: database is locked: another connection is writing main, or has written it since this one "
+                f"began to read it: {'end the transaction, ' if begin else ''}run BEGIN IMMEDIATE, which waits, and repeat "
+                "the call")
         thread.join()
         if one.in_transaction:
             one.execute("ROLLBACK")
@@ -258,7 +259,7 @@ def test_main_with_a_rollback_journal_is_not_waited_for_as_nobody_could_commit_t
     one = new_file(tmp_path / "one.db", TABLE, journal="DELETE", timeout=20)
     new_file(tmp_path / "two.db", TABLE, "INSERT INTO t VALUES ('x', 20)").close()
     other, begun = other_writer(tmp_path / "one.db"), time.monotonic()
-    assert "run BEGIN IMMEDIATE first, which waits" in fails(one, "SELECT * FROM counter_pull(?)", str(tmp_path / "two.db"))
+    assert "run BEGIN IMMEDIATE, which waits, and repeat the call" in fails(one, "SELECT * FROM counter_pull(?)", str(tmp_path / "two.db"))
     assert time.monotonic() - begun < 5
     thread = later(0.2, "COMMIT", db=other)
     one.execute("BEGIN IMMEDIATE")

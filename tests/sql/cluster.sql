@@ -222,7 +222,7 @@ INSERT INTO c(c) VALUES('read=LOCAL_SERIAL');
 INSERT INTO c(c, k) VALUES('read=ALL', 'x');
 --! c: read=ALL takes no value for column k
 INSERT INTO c(c) VALUES('nonsense');
---! c: unknown command TEXT 'nonsense'; there are 'read=', 'write=', 'read_repair=', 'integrity-check' and, which throw away what was counted, 'purge below', 'reset', 'reset <counter>' and 'delete <counter>'
+--! c: unknown command TEXT 'nonsense'; the commands are 'read=', 'write=', 'read_repair=', 'integrity-check'; these throw away what was counted: 'purge below', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO c(k, n, request_id) VALUES('x', 1, 'a');
 --!~ c: a cluster takes no request_id: *
 SELECT * FROM c;
@@ -745,7 +745,7 @@ CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read=
 INSERT INTO main.v VALUES('x', 9223372036854775807);
 INSERT INTO east.v VALUES('x', 1);
 SELECT * FROM c;
---! c: column n of ('x'): integer overflow: the sum of what several files have counted leaves the range of a 64-bit integer; INSERT a number of the other sign to bring it back
+--! c: column n of ('x'): integer overflow: what the files have counted adds up to more than 64 bits; INSERT a number of the other sign
 INSERT INTO c VALUES('x', -5);
 UPDATE c SET k = 'x', n = n + 1;
 UPDATE c SET k = 'z', n = n + 1;

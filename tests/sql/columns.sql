@@ -212,7 +212,7 @@ INSERT INTO v(v) VALUES('add column ""');
 INSERT INTO v(v) VALUES('add column ');
 --! v: cannot read the declaration ''
 INSERT INTO v(v) VALUES('add column');
---! v: unknown command TEXT 'add column'; there are 'integrity-check', 'add column <counter>', 'forget requests <n>' and, which throw away what was counted, 'purge below', 'drop column <counter>', 'reset', 'reset <counter>' and 'delete <counter>'
+--! v: unknown command TEXT 'add column'; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('add column e TEXT');
 --! v: column e: only a COUNTER can be added
 INSERT INTO v(v) VALUES('add column e INTEGER COUNTER');
@@ -220,7 +220,7 @@ INSERT INTO v(v) VALUES('add column e INTEGER COUNTER');
 INSERT INTO v(v) VALUES('add column e COUNTER DEFAULT 5');
 --! v: column e: a counter begins at 0, so its DEFAULT cannot be 5
 INSERT INTO v(v) VALUES('add column e NOT');
---! v: cannot read the declaration 'e'
+--! v: cannot read the declaration 'e NOT'
 INSERT INTO v(v) VALUES('add column e UNIQUE');
 --! v: column e: UNIQUE is not possible in a counter table, which is counters and their key alone
 INSERT INTO v(v) VALUES('add column e COUNTER COLLATE NOCASE');
@@ -240,7 +240,7 @@ INSERT INTO v(v, k) VALUES('add column e', 'x');
 INSERT INTO v(v, n) VALUES('add column e', 1);
 --! v: add column e takes no value for column n
 INSERT INTO v(v, request_id) VALUES('add column e', 'r');
---! v: a request_id goes with an INSERT that adds, or with 'reset'; 'add column e' counts nothing, and cannot do so twice
+--! v: a request_id goes with an INSERT of a row, or with 'reset'; 'add column e' counts nothing, and cannot do so twice
 INSERT OR IGNORE INTO v(v) VALUES('add column n');
 --! v: there is a counter n already
 UPDATE v SET v = 'add column e';
@@ -276,7 +276,7 @@ INSERT INTO v(v, k) VALUES('drop column n', 'x');
 INSERT INTO v(v, m) VALUES('drop column n', 1);
 --! v: drop column n takes no value for column m
 INSERT INTO v(v, request_id) VALUES('drop column n', 'r');
---! v: a request_id goes with an INSERT that adds, or with 'reset'; 'drop column n' counts nothing, and cannot do so twice
+--! v: a request_id goes with an INSERT of a row, or with 'reset'; 'drop column n' counts nothing, and cannot do so twice
 SELECT * FROM v;
 --= x|1|2
 INSERT INTO v(v) VALUES('DROP COLUMN M');

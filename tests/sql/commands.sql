@@ -78,11 +78,11 @@ INSERT INTO v(v, k) VALUES('reset c', 'x');
 INSERT INTO v(v, k) VALUES('delete k', 'x');
 --! v: the command names k, which is no counter
 INSERT INTO v(v, k) VALUES('delete', 'x');
---! v: unknown command TEXT 'delete'; there are 'integrity-check', 'add column <counter>', 'forget requests <n>' and, which throw away what was counted, 'purge below', 'drop column <counter>', 'reset', 'reset <counter>' and 'delete <counter>'
+--! v: unknown command TEXT 'delete'; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('optimize');
---! v: unknown command TEXT 'optimize'; there are 'integrity-check', 'add column <counter>', 'forget requests <n>' and, which throw away what was counted, 'purge below', 'drop column <counter>', 'reset', 'reset <counter>' and 'delete <counter>'
+--! v: unknown command TEXT 'optimize'; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES(5);
---! v: unknown command INTEGER 5; there are 'integrity-check', 'add column <counter>', 'forget requests <n>' and, which throw away what was counted, 'purge below', 'drop column <counter>', 'reset', 'reset <counter>' and 'delete <counter>'
+--! v: unknown command INTEGER 5; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v, k) VALUES('integrity-check', 'x');
 --! v: integrity-check takes no value for column k
 SELECT * FROM v;

@@ -77,7 +77,7 @@ SELECT * FROM v;
 DROP TABLE v_cells;
 CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, n INTEGER, UNIQUE(k));
 SELECT * FROM v;
---! v: the stored table v_cells is damaged: no BLOB and outside the key is column n
+--! v: the stored table v_cells is damaged: neither a BLOB nor part of the key is column n
 DROP TABLE v_cells;
 CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, _seq, k TEXT, UNIQUE(k));
 SELECT * FROM v;
@@ -431,11 +431,11 @@ INSERT INTO v VALUES('x', 1, 2);
 ALTER TABLE v_cells ADD COLUMN z;
 --@ reopen
 UPDATE v SET n = n + 1 WHERE k = 'x';
---! v: the stored table v_cells is damaged: no BLOB and outside the key is column z
+--! v: the stored table v_cells is damaged: neither a BLOB nor part of the key is column z
 DELETE FROM v WHERE k = 'x';
---! v: the stored table v_cells is damaged: no BLOB and outside the key is column z
+--! v: the stored table v_cells is damaged: neither a BLOB nor part of the key is column z
 INSERT INTO v(k) VALUES('x');
---! v: the stored table v_cells is damaged: no BLOB and outside the key is column z
+--! v: the stored table v_cells is damaged: neither a BLOB nor part of the key is column z
 DROP TABLE v_cells;
 --@ reopen
 UPDATE v SET n = 5 WHERE k = 'x';

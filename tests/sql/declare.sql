@@ -116,7 +116,7 @@ CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER CHECK (n > 0)
 CREATE VIRTUAL TABLE t USING counter(k TEXT REFERENCES other(k), n COUNTER, PRIMARY KEY(k));
 --! t: column k: REFERENCES is not possible in a counter table, which is counters and their key alone
 CREATE VIRTUAL TABLE t USING counter(k TEXT NOT PRIMARY KEY, n COUNTER);
---! t: cannot read the declaration 'k'
+--! t: cannot read the declaration 'k TEXT NOT PRIMARY KEY'
 CREATE VIRTUAL TABLE t USING counter(k TEXT NULL PRIMARY KEY, n COUNTER);
 --! t: column k: NULL is not possible in a counter table, which is counters and their key alone
 CREATE VIRTUAL TABLE t USING counter(k TEXT DEFAULT 0 PRIMARY KEY, n COUNTER);
@@ -126,11 +126,11 @@ CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT 5);
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT 0.5);
 --! t: column n: a counter begins at 0, so its DEFAULT cannot be 0.5
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT (1) NOT NULL);
---! t: column n: a counter begins at 0, so its DEFAULT cannot be (1) NOT NULL
+--! t: column n: a counter begins at 0, so its DEFAULT cannot be (1)
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT NULL);
 --! t: column n: a counter begins at 0, so its DEFAULT cannot be NULL
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT);
---! t: column n: a counter begins at 0, so its DEFAULT cannot be 
+--! t: cannot read the declaration 'n COUNTER DEFAULT'
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER NOT NULL ON CONFLICT IGNORE);
 --! t: column n: ON is not possible in a counter table, which is counters and their key alone
 CREATE VIRTUAL TABLE t USING counter(k INTEGER PRIMARY KEY AUTOINCREMENT, n COUNTER);

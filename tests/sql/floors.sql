@@ -550,7 +550,7 @@ INSERT INTO v(v, h) VALUES('purge below', NULL);
 INSERT INTO v(v, h, n) VALUES('purge below', 9, 1);
 --! v: the command takes no value for column n
 INSERT INTO v(v, h) VALUES('purge', 9);
---! v: unknown command TEXT 'purge'; there are 'integrity-check', 'add column <counter>', 'forget requests <n>' and, which throw away what was counted, 'purge below', 'drop column <counter>', 'reset', 'reset <counter>' and 'delete <counter>'
+--! v: unknown command TEXT 'purge'; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 UPDATE v SET v = 'purge below';
 --! v: commands are given by INSERT
 SELECT * FROM v;

@@ -142,11 +142,11 @@ INSERT INTO v(k, n, request_id) VALUES('x', 1, zeroblob(255));
 UPDATE v SET request_id = 'a';
 --! v: an UPDATE takes no request_id: INSERT adds, and counts a request once
 INSERT INTO v(v, k, request_id) VALUES('delete n', 'x', 'a');
---! v: a request_id goes with an INSERT that adds, or with 'reset'; 'delete n' counts nothing, and cannot do so twice
+--! v: a request_id goes with an INSERT of a row, or with 'reset'; 'delete n' counts nothing, and cannot do so twice
 INSERT INTO v(v, k, request_id) VALUES(5, 'x', 'a');
---! v: a request_id goes with an INSERT that adds, or with 'reset'; INTEGER 5 counts nothing, and cannot do so twice
+--! v: a request_id goes with an INSERT of a row, or with 'reset'; INTEGER 5 counts nothing, and cannot do so twice
 INSERT INTO v(v, k, request_id) VALUES(x'7265736574', 'x', 'a');
---! v: a request_id goes with an INSERT that adds, or with 'reset'; BLOB x'7265736574' counts nothing, and cannot do so twice
+--! v: a request_id goes with an INSERT of a row, or with 'reset'; BLOB x'7265736574' counts nothing, and cannot do so twice
 INSERT INTO v(v, request_id) VALUES('integrity-check', 'a');
 --!~ v: a request_id goes with *
 INSERT INTO v(v) VALUES('forget requests');
@@ -285,7 +285,9 @@ INSERT INTO v VALUES('o', 1000);
 SELECT rows_changed FROM counter_sync('phone');
 --= 2
 SELECT counter_add('v', 'n', 1, 'o');
---! counter_add: v: column n of ('o'): integer overflow: the sum of what several files have counted leaves the range of a 64-bit integer; INSERT a number of the other sign to bring it back
+--! counter_add: v: column n: integer overflow: 1 cannot be added
+SELECT counter_add('v', 'n', -1, 'o');
+--! counter_add: v: column n of ('o'): integer overflow: what the files have counted adds up to more than 64 bits; INSERT a number of the other sign
 SELECT value FROM v_cells, counter_shards(n) ORDER BY value;
 --= 1001
 --= 9223372036854775005
@@ -318,13 +320,13 @@ SELECT hex(k), a, b FROM v;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main');
 INSERT INTO v(v) VALUES('forget requests 1a');
---! v: unknown command TEXT 'forget requests 1a'; there are 'integrity-check', 'add column <counter>', 'forget requests <n>' and, which throw away what was counted, 'purge below', 'drop column <counter>', 'reset', 'reset <counter>' and 'delete <counter>'
+--! v: unknown command TEXT 'forget requests 1a'; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('forget requests /');
---! v: unknown command TEXT 'forget requests /'; there are 'integrity-check', 'add column <counter>', 'forget requests <n>' and, which throw away what was counted, 'purge below', 'drop column <counter>', 'reset', 'reset <counter>' and 'delete <counter>'
+--! v: unknown command TEXT 'forget requests /'; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('forget requests 99999999999999999999');
---! v: unknown command TEXT 'forget requests 99999999999999999999'; there are 'integrity-check', 'add column <counter>', 'forget requests <n>' and, which throw away what was counted, 'purge below', 'drop column <counter>', 'reset', 'reset <counter>' and 'delete <counter>'
+--! v: unknown command TEXT 'forget requests 99999999999999999999'; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('forget requests ');
---! v: unknown command TEXT 'forget requests '; there are 'integrity-check', 'add column <counter>', 'forget requests <n>' and, which throw away what was counted, 'purge below', 'drop column <counter>', 'reset', 'reset <counter>' and 'delete <counter>'
+--! v: unknown command TEXT 'forget requests '; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO c(c) VALUES('forget requests 1');
 --! c: a cluster remembers no requests
 INSERT INTO v(k, n, request_id) VALUES('a' || char(0) || 'b', 1, 'r');
@@ -332,7 +334,7 @@ INSERT INTO v(k, n, request_id) VALUES('a' || char(0) || 'c', 1, 'r');
 --! v: the request TEXT 'r' was taken before and asked for CAST(x'610062' AS TEXT): n 1, now it asks for CAST(x'610063' AS TEXT): n 1
 INSERT INTO v(v, k, n, request_id) VALUES('reset', 'x', 1, 'q');
 INSERT INTO v(v, k, request_id) VALUES('delete n', 'x', 'w');
---! v: a request_id goes with an INSERT that adds, or with 'reset'; 'delete n' counts nothing, and cannot do so twice
+--! v: a request_id goes with an INSERT of a row, or with 'reset'; 'delete n' counts nothing, and cannot do so twice
 
 -- # a-key-is-one-and-another-is-another-whatever-has-looked-at-them
 PRAGMA encoding = 'UTF-16le';

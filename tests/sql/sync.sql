@@ -372,7 +372,7 @@ CREATE VIRTUAL TABLE main.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 BEGIN IMMEDIATE;
 --@ connection main
 SELECT * FROM counter_pull('phone');
---! counter_pull: database is locked: another connection is writing main, and SQLite does not wait for a file that this one reads already: run BEGIN IMMEDIATE first, which waits
+--! counter_pull: database is locked: another connection is writing main, or has written it since this one began to read it: run BEGIN IMMEDIATE, which waits, and repeat the call
 SELECT count(*) FROM main.v;
 --= 0
 --@ connection other

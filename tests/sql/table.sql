@@ -239,7 +239,7 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, a COUNTER);
 INSERT INTO v VALUES ('x', 9223372036854775807);
 UPDATE v_cells SET a = counter_inc(a, 1, x'0000000000000000000000000000000a');
 SELECT * FROM v;
---! v: column a of ('x'): integer overflow: the sum of what several files have counted leaves the range of a 64-bit integer; INSERT a number of the other sign to bring it back
+--! v: column a of ('x'): integer overflow: what the files have counted adds up to more than 64 bits; INSERT a number of the other sign
 SELECT k FROM v;
 --= x
 INSERT INTO v VALUES ('x', -5);
