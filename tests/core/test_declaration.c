@@ -80,11 +80,11 @@ static void not_null_and_default_0_are_taken_and_no_other_default(void **state)
                                         "n COUNTER DEFAULT(0)",
                                         "n COUNTER DEFAULT ( +00 ) NOT NULL",
                                         "n COUNTER NOT NULL NOT NULL DEFAULT 0 DEFAULT 0"};
-    static const char *const defaults[] = {
-        "n COUNTER DEFAULT",     "n COUNTER DEFAULT 1",   "n COUNTER DEFAULT 10",
-        "n COUNTER DEFAULT 0.0", "n COUNTER DEFAULT '0'", "n COUNTER DEFAULT NULL",
-        "n COUNTER DEFAULT (0",  "n COUNTER DEFAULT 0)",  "n COUNTER DEFAULT (0 + 0)",
-        "n COUNTER DEFAULT -",   "n COUNTER DEFAULT ()"};
+    static const char *const defaults[] = {"n COUNTER DEFAULT 1",    "n COUNTER DEFAULT 10",
+                                           "n COUNTER DEFAULT 0.0",  "n COUNTER DEFAULT '0'",
+                                           "n COUNTER DEFAULT NULL", "n COUNTER DEFAULT (0",
+                                           "n COUNTER DEFAULT 0)",   "n COUNTER DEFAULT (0 + 0)",
+                                           "n COUNTER DEFAULT -",    "n COUNTER DEFAULT ()"};
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         assert_int_equal(refusal_of(taken[i]), CTR_ACCEPTED);
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
