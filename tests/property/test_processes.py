@@ -111,8 +111,9 @@ def pull(db, path):
     return db.execute("SELECT rows_changed FROM counter_pull(?)", [str(path)]).fetchall()
 
 
-@journals
-def test_a_pull_that_finds_the_file_locked_says_so_at_once_and_changes_nothing(tmp_path, journal):
+def test_a_pull_that_finds_a_file_with_a_rollback_journal_locked_says_so_at_once_and_changes_nothing(tmp_path):
+    """Under WAL it waits: test_exchange.py."""
+    journal = "DELETE"
     source = new_file(tmp_path / "source.db", journal)
     source.execute("INSERT INTO t VALUES ('k', 3, 4)")
     new_file(tmp_path / "target.db", journal).close()
