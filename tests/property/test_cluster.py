@@ -676,7 +676,7 @@ def test_a_level_is_set_in_any_case_and_spacing(files, option):
      "and EACH_QUORUM"),
     ("read_repair=yes", "read_repair=yes: it is blocking or none"),
     ("replicas=main", "unknown command TEXT 'replicas=main'; the commands are 'read=', 'write=', 'read_repair=', "
-     "'integrity-check', 'purge below', 'reset', 'reset <counter>' and 'delete <counter>'"),
+     "'integrity-check'; these throw away what was counted: 'purge below', 'reset', 'reset <counter>', 'delete <counter>'"),
 ])
 def test_a_setting_that_does_not_exist_is_refused_and_changes_nothing(files, option, message):
     count_alone(files, main=1, east=2, west=4)
