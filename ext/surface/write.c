@@ -235,12 +235,12 @@ static bool gives_any(const ctr_table *table)
 static bool insert_counter(ctr_table *table, int i, row_state state, bool replaces, bool key_alone,
                            ctr_problem *problem)
 {
-    static const ctr_given NOT_GIVEN = {false, 0};
     const ctr_given *given = &table->given[i];
     const ctr_cell *cell = &table->rows->cells[i];
-    bool begins = ctr_cell_is_deleted(cell) && (given->is || replaces || state == ROW_DELETED);
+    bool revives = given->is || replaces || state == ROW_DELETED;
+    bool begins = ctr_cell_is_deleted(cell) && revives;
     if (begins)
-        ctr_write_next_life(table, i, given->is ? given : &NOT_GIVEN, problem);
+        ctr_write_next_life(table, i, given, problem);
     else if (state == ROW_LIVE && replaces)
         assign(table, i, given->n, problem);
     else if (given->is || (key_alone && state == ROW_MISSING))
