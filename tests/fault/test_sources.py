@@ -95,7 +95,7 @@ def test_a_memdb_file_is_read_at_hand(main):
     main.execute("ATTACH 'file:/shared?vfs=memdb' AS mem")
     main.execute("CREATE VIRTUAL TABLE mem.v USING counter(k TEXT PRIMARY KEY, n COUNTER)")
     main.execute("INSERT INTO mem.v VALUES('x', 0)")
-    assert main.execute("SELECT * FROM counter_pull('mem')").fetchall() == [("v", 1, 1, 0)]
+    assert main.execute("SELECT * FROM counter_pull('mem')").fetchall() == [("v", 1, 1, 0, None)]
 
 
 def test_a_file_that_only_this_connection_has_is_read_unless_it_has_pending_changes(main):
@@ -107,7 +107,7 @@ def test_a_file_that_only_this_connection_has_is_read_unless_it_has_pending_chan
     os.unlink("peer.db")
     pull_fails(main, "peer", "only this connection can read the file of peer")
     main.execute("ROLLBACK")
-    assert main.execute("SELECT * FROM counter_pull('peer')").fetchall() == [("v", 1, 1, 0)]
+    assert main.execute("SELECT * FROM counter_pull('peer')").fetchall() == [("v", 1, 1, 0, None)]
 
 
 def test_a_wal_source_is_pulled_by_path_while_it_is_written(main):
@@ -117,7 +117,7 @@ def test_a_wal_source_is_pulled_by_path_while_it_is_written(main):
     writer.execute("INSERT INTO v VALUES('x', 0)")
     writer.execute("BEGIN IMMEDIATE")
     writer.execute("INSERT INTO v VALUES('pending', 1)")
-    assert main.execute("SELECT * FROM counter_pull('peer.db')").fetchall() == [("v", 1, 1, 0)]
+    assert main.execute("SELECT * FROM counter_pull('peer.db')").fetchall() == [("v", 1, 1, 0, None)]
     writer.execute("ROLLBACK")
     writer.close()
 
@@ -153,14 +153,14 @@ def test_a_path_whose_journal_has_to_be_rolled_back_first_says_so(main, cut_off)
     connect("cut.db").execute("SELECT count(*) FROM v").fetchall()
     assert not pathlib.Path("cut.db-journal").exists()
     main.execute("BEGIN")
-    assert main.execute("SELECT * FROM counter_pull('cut.db')").fetchall() == [("v", 1000, 1000, 0)]
+    assert main.execute("SELECT * FROM counter_pull('cut.db')").fetchall() == [("v", 1000, 1000, 0, None)]
     main.execute("ROLLBACK")
 
 
 def test_an_attached_file_rolls_its_journal_back_when_it_is_pulled_from(main, cut_off):
     main.execute("ATTACH 'cut.db' AS cut")
     main.execute("BEGIN")
-    assert main.execute("SELECT * FROM counter_pull('cut')").fetchall() == [("v", 1000, 1000, 0)]
+    assert main.execute("SELECT * FROM counter_pull('cut')").fetchall() == [("v", 1000, 1000, 0, None)]
     main.execute("ROLLBACK")
 
 
