@@ -20,12 +20,12 @@
 #include "sync/session.h"
 
 /* The three directions, by function. */
-typedef struct direction {
+typedef struct exchange_direction {
     const char *function;
     bool takes, gives; /* main takes, main gives */
-} direction;
+} exchange_direction;
 
-static const direction directions[] = {
+static const exchange_direction directions[] = {
     {"counter_pull", true, false}, {"counter_push", false, true}, {"counter_sync", true, true}};
 
 /* ---- the work -------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ typedef struct taker {
 
 /* One call. */
 typedef struct exchange {
-    const direction *way;
+    const exchange_direction *way;
     const char *peer;
     bool whole;
     taker main, other;
@@ -230,9 +230,9 @@ static int run_exchange(exchange *x, ctr_report *report, ctr_problem *problem)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static const direction *direction_of(const char *function)
+static const exchange_direction *direction_of(const char *function)
 {
-    const direction *way = directions;
+    const exchange_direction *way = directions;
     while (strcmp(way->function, function) != 0) way++;
     return way;
 }

@@ -125,8 +125,8 @@ CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT 5);
 --! t: column n: a counter begins at 0, so its DEFAULT cannot be 5
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT 0.5);
 --! t: column n: a counter begins at 0, so its DEFAULT cannot be 0.5
-CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT (1) NOT NULL);
---! t: column n: a counter begins at 0, so its DEFAULT cannot be (1)
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT ( 1 ) NOT NULL);
+--! t: column n: a counter begins at 0, so its DEFAULT cannot be ( 1 )
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT NULL);
 --! t: column n: a counter begins at 0, so its DEFAULT cannot be NULL
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT);
