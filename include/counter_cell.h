@@ -134,9 +134,9 @@ ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE
 ctr_status ctr_cell_increment_again(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
                                     int64_t least, size_t *at, uint8_t *out, size_t *size);
 
-/* Makes `value` the value of a live cell: adds the difference to the shard of `id`, as above; `at` as
- * in ctr_cell_increment_again. CTR_OVERFLOW if the shard would leave the range, as it can where other
- * replicas have counted. */
+/* Makes `value` the value of a live cell: adds the difference to the shard of `id`, as above; `at`
+ * as in ctr_cell_increment_again. CTR_OVERFLOW if the shard would leave the range, as it can where
+ * other replicas have counted. */
 ctr_status ctr_cell_assign(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t value,
                            int64_t least, size_t *at, uint8_t *out, size_t *size);
 

@@ -145,9 +145,9 @@ static bool is_memory_vfs(sqlite3 *db)
     return vfs && strcmp(vfs->zName, "memdb") == 0;
 }
 
-/* Why a new witness: sqlite3_deserialize() frees the schema of main, and SQLite does not tell tables
- * that were never created; to prepare a write of one again would crash. From then on main is a file
- * of the VFS "memdb", where each new schema may be that of another file.
+/* Why a new witness: sqlite3_deserialize() frees the schema of main, and SQLite does not tell
+ * tables that were never created; to prepare a write of one again would crash. From then on main is
+ * a file of the VFS "memdb", where each new schema may be that of another file.
  *
  * Why a new name: SQLite lets go of the table of a module that is replaced, and with it of all
  * prepared statements, that which is running among them. A module stays as long as the connection,

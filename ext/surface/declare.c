@@ -102,8 +102,9 @@ char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *pr
 }
 
 /* Counters and hidden columns have a type, for schema readers stumble over a column without one; a
- * key has the type that it was declared with, or none. There is no PRIMARY KEY, which would make SQLite invent an index of a table that it does not store: integrity_check
- * stumbles over that, 3.40 to 3.53. */
+ * key has the type that it was declared with, or none. There is no PRIMARY KEY, which would make
+ * SQLite invent an index of a table that it does not store: integrity_check stumbles over that,
+ * 3.40 to 3.53. */
 char *ctr_declare_vtab(const ctr_shape *shape, const char *table)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);

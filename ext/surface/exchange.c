@@ -5,8 +5,8 @@
  *     SELECT * FROM counter_sync('phone');       both ways
  *     SELECT * FROM counter_pull('phone', 'full');    everything, not only what is new
  *
- * 'phone' is an attached database, or the path of a file. That is opened by a connection of its own,
- * outside the caller's transaction.
+ * 'phone' is an attached database, or the path of a file. That is opened by a connection of its
+ * own, outside the caller's transaction.
  *
  * One row for each counter table: table_name, rows_read, rows_changed, conflicts, and a note where
  * the table was created. All work is done before the first row is returned. On an error nothing has
@@ -162,8 +162,8 @@ static void refuse_empty(const exchange *x, ctr_problem *problem)
                         x->way->takes ? x->peer : "main");
 }
 
-/* Main that is read at hand shows what the merge has made of it; if it had no identity before, it had
- * nothing to give. What has been numbered before is what it gives. */
+/* Main that is read at hand shows what the merge has made of it; if it had no identity before, it
+ * had nothing to give. What has been numbered before is what it gives. */
 static bool look_again_at_ours(exchange *x, ctr_problem *problem)
 {
     ctr_sequence before = x->our_identity.sequence;
@@ -174,8 +174,8 @@ static bool look_again_at_ours(exchange *x, ctr_problem *problem)
     return true;
 }
 
-/* SQLite does not wait for the lock of a file that a statement of the transaction has begun to read;
- * for others it has waited. */
+/* SQLite does not wait for the lock of a file that a statement of the transaction has begun to
+ * read; for others it has waited. */
 static void say_locked(const exchange *x, ctr_problem *problem)
 {
     ctr_problem ignored = {SQLITE_OK, NULL};

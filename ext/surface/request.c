@@ -1,8 +1,9 @@
 /* surface/request.c - request ids: INSERT INTO t(k, n, request_id) VALUES ('a', 1, 'x') counts
  * once, however often it is repeated.
  *
- * What a request asks for is written down in full, so that another one under the same id is noticed.
- * Counters that are not named are left out, for others may have come or gone when it is repeated:
+ * What a request asks for is written down in full, so that another one under the same id is
+ * noticed. Counters that are not named are left out, for others may have come or gone when it is
+ * repeated:
  *
  *     '/', 12: hits 1                          an INSERT
  *     replace of '/', 12: hits 1               a REPLACE

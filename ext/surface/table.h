@@ -95,9 +95,9 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem);
 
 /* table.c: for tables of both kinds. */
 
-/* Reads and checks the stored tables of one file, once. xConnect must not read them: it runs while a
- * statement is prepared, and SQLite does not wait for the lock of a file that the transaction reads
- * already. */
+/* Reads and checks the stored tables of one file, once. xConnect must not read them: it runs while
+ * a statement is prepared, and SQLite does not wait for the lock of a file that the transaction
+ * reads already. */
 int ctr_table_read(ctr_table *table, ctr_problem *problem);
 
 /* Refuses a name that is reserved, or that a column makes impossible. */

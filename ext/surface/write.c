@@ -14,8 +14,8 @@
  * Each looks at the row, checks and computes everything, and ends in one write of one stored row:
  * inside a transaction SQLite does not take back the first of two.
  *
- * Only a row that OR IGNORE may skip returns SQLITE_CONSTRAINT: one that is there, one below a floor,
- * a request that was taken. OR IGNORE turns that code into silence.
+ * Only a row that OR IGNORE may skip returns SQLITE_CONSTRAINT: one that is there, one below a
+ * floor, a request that was taken. OR IGNORE turns that code into silence.
  */
 #include <string.h>
 
@@ -292,9 +292,9 @@ static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, c
     return problem->rc;
 }
 
-/* Returns whether a life begins, which is written at once. NULL is refused, except for a counter that
- * reads NULL because it was deleted alone: SQLite before 3.41 passes the counters that an UPDATE ...
- * FROM leaves alone with the values that it has read. */
+/* Returns whether a life begins, which is written at once. NULL is refused, except for a counter
+ * that reads NULL because it was deleted alone: SQLite before 3.41 passes the counters that an
+ * UPDATE ... FROM leaves alone with the values that it has read. */
 static bool update_counter(ctr_table *table, int i, sqlite3_value *value, ctr_problem *problem)
 {
     ctr_given given = {.is = true};
@@ -405,8 +405,8 @@ static void change_row(ctr_table *table, int argc, sqlite3_value **argv, bool in
         update_row(table, argv, problem);
 }
 
-/* For an UPDATE ... FROM of a virtual table SQLite opens no savepoint, and keeps the rows before the
- * one that fails. For others it does, and rolls back to it, which lifts the mark again. */
+/* For an UPDATE ... FROM of a virtual table SQLite opens no savepoint, and keeps the rows before
+ * the one that fails. For others it does, and rolls back to it, which lifts the mark again. */
 static void note_update(ctr_table *table, unsigned transaction, const ctr_problem *problem)
 {
     if (problem->rc == SQLITE_OK)

@@ -52,8 +52,8 @@ static void explain_journal(ctr_source *source, ctr_problem *problem)
                     "with SQLite where it may be written, or ATTACH it and pull from that name");
 }
 
-/* As long as the host would wait for a lock, we wait too. What is foreign is not trusted. (Defensive
- * mode would also keep us from writing stored tables.) */
+/* As long as the host would wait for a lock, we wait too. What is foreign is not trusted.
+ * (Defensive mode would also keep us from writing stored tables.) */
 static void open_connection(sqlite3 **db, sqlite3 *host, const char *path, const char *vfs,
                             int flags, ctr_problem *problem)
 {
