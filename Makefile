@@ -6,8 +6,8 @@
 #   make amalgamation    build/amalgamation/counter.c and counter.h: the same in one C file
 #   make demo     runs sql/examples/demo.sh
 #   make test     everything that tests/run runs
-#   make test-clients   what the users of many drivers and ORMs do: tests/clients/README.md
 #   make test-bounds    scripts and property tests, with room for 1 waiting row, and for 2
+#   make test-clients   what the users of many drivers and ORMs do: tests/clients/README.md
 #   make test-matrix    the scripts with several versions of SQLite, see tests/proof.mk
 #   make proof    all long runs, in about an hour; what they are: tests/TESTING.md
 #   make fuzz     libFuzzer over the targets of tests/fuzz/, SECONDS=60 each
