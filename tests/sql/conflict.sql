@@ -1,5 +1,5 @@
--- A conflict clause of an outer statement reaches a counter table through triggers. No
--- count is wiped.
+-- A conflict clause of an outer statement reaches a counter table through triggers: OR REPLACE
+-- sets, OR IGNORE skips.
 
 -- # replace-with-a-trigger-that-inserts-replaces-there-too
 CREATE TABLE page(path PRIMARY KEY, title);

@@ -72,7 +72,7 @@ SELECT * FROM v;
 SELECT * FROM w;
 --= x|13
 
--- # it-is-remembered-in-the-transaction-that-counts
+-- # a-request-is-remembered-in-the-transaction-that-counts
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 BEGIN;
 INSERT INTO v(k, n, request_id) VALUES('x', 1, 'a');
@@ -93,7 +93,7 @@ INSERT INTO v(k, n, request_id) VALUES('x', 1, 'c');
 SELECT n FROM v;
 --= 3
 
--- # deleted-rows-and-resets
+-- # a-request-counts-once-whatever-becomes-of-the-row
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v(k, n, request_id) VALUES('x', 1, 'a');
 DELETE FROM v;
@@ -128,7 +128,7 @@ DROP TABLE w;
 SELECT count(*) FROM sqlite_master WHERE name LIKE '%ops';
 --= 0
 
--- # what-is-refused
+-- # a-request-id-is-a-text-or-a-blob-of-255-bytes-at-most-and-goes-with-a-count
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v(k, n, request_id) VALUES('x', 1, 1.5);
 --!~ v: a request_id must be TEXT or a BLOB of 1 to 255 bytes, not REAL 1.5*

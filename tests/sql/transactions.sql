@@ -208,7 +208,7 @@ SELECT n FROM v;
 --= 3
 INSERT INTO v(v) VALUES('integrity-check');
 
--- # nor-does-it-miss-what-another-connection-has-counted
+-- # an-update-adds-to-what-another-connection-has-counted-meanwhile
 --@ connection main
 CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES(1, 1);

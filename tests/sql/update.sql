@@ -71,7 +71,7 @@ UPDATE v SET n = 9223372036854775700;
 SELECT n FROM v;
 --= 9223372036854775700
 
--- # nested-functions-and-subqueries-that-read-the-counter-are-accepted
+-- # an-assignment-may-be-any-expression
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER, b COUNTER);
 INSERT INTO v VALUES('x', 1, 10), ('y', 2, 20);
 UPDATE v SET a = abs(max(a, 0)) + length(k), b = coalesce(nullif(b, 10), b) - 1;
@@ -98,7 +98,7 @@ UPDATE v SET a = a + b, b = b - a;
 SELECT * FROM v;
 --= x|11|9
 
--- # columns-set-from-one-subquery
+-- # columns-may-be-set-from-one-subquery
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER, b COUNTER);
 INSERT INTO v VALUES('x', 1, 10);
 UPDATE v SET (b, a) = (SELECT b + 1, a + 1);
