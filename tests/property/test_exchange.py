@@ -163,6 +163,43 @@ def test_an_empty_main_in_memory_is_synced_like_any_other(tmp_path, way):
     two.close()
 
 
+def open_uri(uri):
+    db = sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None)
+    db.enable_load_extension(True)
+    db.load_extension(EXTENSION)
+    return db
+
+
+@JOURNALS
+@pytest.mark.parametrize("what", ["main", "main by query_only", "the attached file", "the path"])
+def test_a_file_that_cannot_be_written_gives_and_does_not_take(tmp_path, journal, what):
+    if what == "the path" and os.geteuid() == 0:
+        pytest.skip("root may write a file without write permission")
+    new_file(tmp_path / "one.db", TABLE, "INSERT INTO t VALUES ('x', 1)", journal=journal).close()
+    new_file(tmp_path / "two.db", TABLE, "INSERT INTO t VALUES ('x', 20), ('y', 3)", journal=journal).close()
+    one = open_uri(f"file:{tmp_path}/one.db?mode={'ro' if what == 'main' else 'rw'}")
+    peer, is_main = str(tmp_path / "two.db"), what.startswith("main")
+    if what == "main by query_only":
+        one.execute("PRAGMA query_only = ON")
+    if what == "the attached file":
+        one.execute("ATTACH ? AS two", [f"file:{peer}?mode=ro"])
+        peer = "two"
+    if what == "the path":
+        os.chmod(peer, 0o444)
+
+    def contents():
+        with contextlib.closing(open_uri(f"file:{tmp_path}/two.db?mode=ro")) as two:
+            return rows(one, "SELECT * FROM t"), rows(two, "SELECT * FROM t")
+
+    for call in "counter_pull" if is_main else "counter_push", "counter_sync":
+        assert fails(one, f"SELECT * FROM {call}(?)", peer) == f"{call}: attempt to write a readonly database"
+        assert contents() == ([("x", 1)], [("x", 20), ("y", 3)])
+    rows(one, f"SELECT * FROM {'counter_push' if is_main else 'counter_pull'}(?)", peer)
+    both = [("x", 21), ("y", 3)]
+    assert contents() == (([("x", 1)], both) if is_main else (both, [("x", 20), ("y", 3)]))
+    one.close()
+
+
 # ---- locks ----
 
 def later(seconds, *statements, db):
@@ -224,6 +261,81 @@ def test_a_reader_that_holds_up_the_commit_of_a_path_is_told_of_and_main_has_wha
     assert rows(two, "SELECT * FROM t") == [("x", 21), ("y", 3)]
     one.close()
     two.close()
+
+
+# Its COMMIT waits for readers, and lets nobody else begin to read meanwhile.
+COMMITS = """
+import sqlite3, sys
+extension, path = sys.argv[1:]
+db = sqlite3.connect(path, timeout=0, isolation_level=None)
+db.enable_load_extension(True)
+db.load_extension(extension)
+reader = sqlite3.connect(path).execute("SELECT name FROM sqlite_master")
+reader.fetchone()
+db.execute("BEGIN IMMEDIATE")
+db.execute("INSERT INTO t VALUES ('other', 7)")
+try:
+    db.execute("COMMIT")
+    print("committed", flush=True)
+except sqlite3.OperationalError as error:
+    print(error, flush=True)
+sys.stdin.readline()
+reader.close()
+db.execute("COMMIT")
+"""
+
+
+@contextlib.contextmanager
+def process_in_its_commit(path):
+    process = subprocess.Popen([sys.executable, "-c", COMMITS, EXTENSION, str(path)], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    with process:
+        assert process.stdout.readline() == "database is locked\n"
+        try:
+            yield process
+        finally:
+            process.stdin.close()
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("way", ["attached", "path"])
+@pytest.mark.parametrize("call", ["counter_pull", "counter_push", "counter_sync"])
+def test_another_process_in_the_middle_of_its_commit_is_waited_for(tmp_path, call, way):
+    one = new_file(tmp_path / "one.db", TABLE, "INSERT INTO t VALUES ('x', 1)", journal="DELETE")
+    new_file(tmp_path / "two.db", TABLE, "INSERT INTO t VALUES ('x', 20)", journal="DELETE").close()
+    one.execute("ATTACH ? AS two", [str(tmp_path / "two.db")])
+    peer = "two" if way == "attached" else str(tmp_path / "two.db")
+    with process_in_its_commit(tmp_path / "one.db") as process:
+        assert "database is locked" in fails(one, f"SELECT * FROM {call}(?)", peer)
+        assert rows(one, "SELECT * FROM two.t") == [("x", 20)]
+        one.execute("PRAGMA busy_timeout = 20000")
+        end = threading.Timer(0.2, process.stdin.close)
+        end.start()
+        rows(one, f"SELECT * FROM {call}(?)", peer)
+        end.join()
+    shown = {"counter_pull": (21, 20), "counter_push": (1, 21), "counter_sync": (21, 21)}[call]
+    assert rows(one, "SELECT t.n, p.n FROM t JOIN two.t AS p USING (k) WHERE k = 'x'") == [shown]
+    assert rows(one, "SELECT n FROM t WHERE k = 'other'") == [(7,)]
+    one.close()
+
+
+@pytest.mark.parametrize("call", ["counter_pull", "counter_push", "counter_sync"])
+def test_a_commit_that_waits_for_the_caller_itself_is_told_as_a_lock_on_main(tmp_path, call):
+    one = new_file(tmp_path / "one.db", TABLE, "INSERT INTO t VALUES ('x', 1), ('y', 2)", journal="DELETE", timeout=0.05)
+    two = new_file(tmp_path / "two.db", TABLE, "INSERT INTO t VALUES ('x', 20)", journal="DELETE")
+    cursor = one.execute("SELECT * FROM t")
+    assert cursor.fetchone() == ("x", 1)
+    other = other_writer(tmp_path / "one.db")
+    other.execute("PRAGMA busy_timeout = 0")
+    assert "locked" in fails(other, "COMMIT")
+    error = fails(one, f"SELECT * FROM {call}(?)", str(tmp_path / "two.db"))
+    assert error.startswith(f"{call}: database is locked: another connection ") and " main" in error and "two" not in error
+    assert rows(two, "SELECT * FROM t") == [("x", 20)]
+    cursor.close()
+    other.execute("COMMIT")
+    rows(one, f"SELECT * FROM {call}(?)", str(tmp_path / "two.db"))
+    for db in one, two, other:
+        db.close()
 
 
 @pytest.mark.parametrize("begin", [None, "BEGIN"])
