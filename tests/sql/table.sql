@@ -50,6 +50,21 @@ INSERT OR REPLACE INTO v VALUES ('x', x'07', 1);
 SELECT count(*) FROM v_cells;
 --= 0
 
+-- # a-text-is-the-number-that-integer-affinity-makes-of-it
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', ' 5 '), ('x', '1e3'), ('x', '5.0'), ('x', '+05'), ('y', '5');
+SELECT * FROM v;
+--= x|1015
+--= y|5
+UPDATE v SET n = '2e1';
+REPLACE INTO v VALUES ('z', '.5e1');
+SELECT counter_add('v', 'n', '1e1', 'y'), counter_value(counter_inc(NULL, '1e1'));
+--= 30|10
+SELECT * FROM v;
+--= x|20
+--= y|30
+--= z|5
+
 -- # a-null-key-is-a-mismatch-even-under-or-ignore
 CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, a COUNTER);
 INSERT INTO v VALUES (NULL, 1);
