@@ -1,5 +1,5 @@
-"""test_house.py - the order of the house: floors, names, exported symbols, statements,
-the README."""
+"""test_house.py - the order of the house: floors, names, exported symbols, statements, the tests
+that TESTING.md names, the README."""
 import collections
 import pathlib
 import re
@@ -165,6 +165,42 @@ def test_what_is_listed_as_not_noticed_is_there():
         source = ROOT / path
         if not source.is_file() or text.partition(" -> ")[0] not in map(str.strip, source.read_text().splitlines()):
             wrong.append(entry)
+    assert not wrong, "\n".join(wrong)
+
+
+# ---- tests/TESTING.md ----
+
+NAMES = {".sql": r"^-- # (\S+)", ".py": r"^def (test_\w+)\(", ".c": r"^static void (\w+)\(void \*\*state\)"}
+
+
+def what_was_found():
+    """The last column of each row under that heading: files, each alone or with names of its tests."""
+    text = (ROOT / "tests" / "TESTING.md").read_text().partition("\n## What was found\n")[2].partition("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    assert len(rows) > 50 and all(len(row) == 3 for row in rows)
+    return [tests for _, _, tests in rows[1:]]
+
+
+def test_each_test_that_testing_md_names_is_in_the_file_it_names():
+    wrong = []
+    for cell in what_was_found():
+        path = None
+        for part in re.split("[,;] ", cell.removesuffix(", by `make test-matrix`")):
+            file, name = re.fullmatch(r"(?:`([\w/.]+)`)? ?(.*)", part).groups()
+            path = ROOT / "tests" / file if file else path
+            if not path.is_file() or name and name not in re.findall(NAMES[path.suffix], path.read_text(), re.M):
+                wrong.append(part)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_each_file_that_testing_md_names_is_there():
+    """A name without a folder is in the folder of the one before."""
+    wrong, folder = [], ROOT
+    text = (ROOT / "tests" / "TESTING.md").read_text()
+    for name in re.findall(r"`([\w/.]+(?:/|\.(?:py|c|h|sql|txt|tsv|mk)))`", text):
+        found = [place / name for place in (ROOT, ROOT / "tests", folder) if (place / name).exists()]
+        wrong += [name] * (not found)
+        folder = found[0].parent if found else folder
     assert not wrong, "\n".join(wrong)
 
 
