@@ -304,7 +304,8 @@ static bool check_name(ctr_declaration *d, ctr_span name, const char *table)
     return true;
 }
 
-/* 0, with a sign or in parentheses; the scanner stands at DEFAULT and ends behind the value. */
+/* 0 or '0', with a sign or in parentheses; the scanner stands at DEFAULT and ends behind the
+ * value. */
 static bool parse_default(ctr_declaration *d, scanner *s, const ctr_declared *column)
 {
     scan(s);
@@ -312,8 +313,9 @@ static bool parse_default(ctr_declaration *d, scanner *s, const ctr_declared *co
     const char *value = s->token.text;
     bool in_parentheses = at_mark(s, '(');
     if (in_parentheses) scan(s);
-    bool is_zero = s->kind == TOKEN_NUMBER && s->token.text[s->token.size - 1] == '0' &&
-                   strspn(s->token.text, "+-0") >= s->token.size;
+    bool is_number = s->kind == TOKEN_NUMBER && s->token.text[s->token.size - 1] == '0' &&
+                     strspn(s->token.text, "+-0") >= s->token.size;
+    bool is_zero = is_number || (s->kind == TOKEN_QUOTED && span_is(s->token, "'0'"));
     if (in_parentheses) {
         scan(s);
         is_zero = is_zero && at_mark(s, ')');
@@ -324,6 +326,13 @@ static bool parse_default(ctr_declaration *d, scanner *s, const ctr_declared *co
     if (is_zero && ends) return true;
     d->word = ends ? (ctr_span){value, (size_t)(end - value)} : whole(value);
     return refuse_clause(d, CTR_REFUSE_DEFAULT, column->name);
+}
+
+/* CONSTRAINT and a name, which mean nothing; the scanner ends behind them. */
+static void skip_constraint_name(scanner *s)
+{
+    scan(s);
+    if (at_name(s)) scan(s);
 }
 
 /* NOT NULL, COLLATE, PRIMARY KEY and the DEFAULT of a counter in any order; any other word is a
@@ -349,6 +358,8 @@ static bool parse_constraints(ctr_declaration *d, scanner *s, ctr_declared *colu
             scan(s);
         } else if (at_word(s, "default") && column->counter) {
             if (!parse_default(d, s, column)) return false;
+        } else if (at_word(s, "constraint")) {
+            skip_constraint_name(s);
         } else if (at_word(s, "ttl")) {
             return refuse_clause(d, CTR_REFUSE_TTL, column->name);
         } else {
@@ -413,6 +424,7 @@ static bool parse_key(ctr_declaration *d, scanner *s, const char *clause)
         if (!at_name(s)) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
         if (!add_key(d, s->token)) return false;
         scan(s);
+        if (at_word(s, "asc")) scan(s);
     } while (at_mark(s, ','));
     if (!at_mark(s, ')')) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
     scan(s);
@@ -446,6 +458,9 @@ bool ctr_declaration_parse(ctr_declaration *d, ctr_declared *room, const char *t
         scanner s = {.at = clauses[i]};
         scan(&s);
         if (key_clause) return refuse_clause(d, CTR_REFUSE_KEY_NOT_LAST, whole(clauses[i]));
+        scanner named = s;
+        if (at_word(&s, "constraint")) skip_constraint_name(&named);
+        if (at_word(&named, "primary")) s = named;
         if (s.kind == TOKEN_WORD && span_is_one_of(s.token, TABLE_CONSTRAINTS))
             return refuse_clause(d, CTR_REFUSE_TABLE_CONSTRAINT, whole(clauses[i]));
         key_clause = at_word(&s, "primary");

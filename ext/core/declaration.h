@@ -2,7 +2,7 @@
  *
  *     name type... [COLLATE collation] [NOT NULL] [PRIMARY KEY]      a key column
  *     name COUNTER [NOT NULL] [DEFAULT 0]                            a counter
- *     PRIMARY KEY (name, ...)                        the last clause, unless a column has it
+ *     [CONSTRAINT name] PRIMARY KEY (name [ASC], ...)    the last clause, unless a column has it
  *
  * NOT NULL and DEFAULT 0 are what holds anyway; tools write them. Everything else is refused, as
  * Cassandra and ScyllaDB refuse it: a table of counters holds counters and their key, nothing

@@ -84,9 +84,11 @@ char *ctr_number_refusal(sqlite3_value *value)
     if (!shown) return NULL;
     const double most = (double)CTR_NUMBER_REAL_MAX;
     double real = sqlite3_value_type(value) == SQLITE_FLOAT ? sqlite3_value_double(value) : 0;
-    bool is_large = real < -most || real > most;
-    char *text = sqlite3_mprintf("an INTEGER, not %s%s", shown,
-                                 is_large ? ", for a REAL is exact up to 9007199254740992" : "");
+    const double beyond = 9223372036854775808.0; /* what SQLite makes of a sum that is too large */
+    const char *why = "";
+    if (real < -most || real > most) why = ", for a REAL is exact up to 9007199254740992";
+    if (real <= -beyond || real >= beyond) why = ": integer overflow";
+    char *text = sqlite3_mprintf("an INTEGER, not %s%s", shown, why);
     sqlite3_free(shown);
     return text;
 }

@@ -170,7 +170,7 @@ const char *ctr_commands_name(const char *command, const char *verb)
 
 void ctr_commands_refuse_name(const char *name, ctr_problem *problem)
 {
-    ctr_problem_set(problem, SQLITE_ERROR, "the command names %s, which is no counter", name);
+    ctr_problem_set(problem, SQLITE_ERROR, "the command names '%s', which is no counter", name);
 }
 
 static int find_counter(const ctr_table *table, const char *name, ctr_problem *problem)

@@ -149,7 +149,8 @@ static void merge_into(const exchange *x, const taker *to, const ctr_source *fro
     ctr_source_settle(from, x->main.shared->guard, problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_guard *guard = to->shared->guard;
-    ctr_pull_all(from, giver, to->db, guard, to->schema, side, x->whole, report, problem);
+    ctr_pull_all(from, giver, to->db, guard, to->schema, to->own ? x->peer : to->schema, side,
+                 x->whole, report, problem);
     ctr_guard_settle(guard, problem);
 }
 

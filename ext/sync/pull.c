@@ -25,6 +25,7 @@ typedef struct file_pull {
     const ctr_identity *giver;
     sqlite3 *db;
     const char *target; /* schema */
+    const char *called; /* what messages call the target */
     ctr_post *post;     /* that of the target */
     ctr_conflicts conflicts;
     ctr_identity taker; /* as it was at first */
@@ -140,16 +141,32 @@ static void merge_floors(merge_job *job, ctr_problem *problem)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
+/* The name is taken, perhaps by a counter table that was created under another one. */
+static void refuse_taken_name(const file_pull *pull, const char *birth, ctr_object object,
+                              ctr_problem *problem)
+{
+    ctr_catalog_entry entry = {0};
+    bool renamed = object == CTR_OBJECT_VIRTUAL_TABLE &&
+                   ctr_catalog_named(&entry, pull->db, pull->target, birth, problem);
+    if (renamed)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s has a counter table %s that was created as '%s', and tables match by "
+                        "the name they were created with: rename it there",
+                        pull->called, birth, entry.birth);
+    else
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s in %s has the name of the counter table that would be created",
+                        ctr_shape_object_text(object), pull->called);
+    ctr_catalog_close_entry(&entry);
+}
+
 /* The source's shape in the words of our own declaration: nothing of its SQL is run. */
 static void create_table(merge_job *job, ctr_problem *problem)
 {
     const file_pull *pull = job->pull;
     const char *birth = job->theirs->birth;
     ctr_object object = ctr_shape_object(pull->db, pull->target, birth, problem);
-    if (object != CTR_OBJECT_NONE)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s in %s has the name of the counter table that would be created",
-                        ctr_shape_object_text(object), pull->target);
+    if (object != CTR_OBJECT_NONE) refuse_taken_name(pull, birth, object, problem);
     ctr_merge_refuse_triggers_of_file(pull->db, pull->target, problem);
     char *definition = ctr_shape_declaration(&job->from);
     if (!definition) ctr_problem_nomem(problem);
@@ -431,14 +448,15 @@ static void meet(file_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *
 }
 
 int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_guard *guard,
-                 const char *target, ctr_side side, bool whole, ctr_report *report,
-                 ctr_problem *problem)
+                 const char *target, const char *called, ctr_side side, bool whole,
+                 ctr_report *report, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
     file_pull pull = {.source = source,
                       .giver = giver,
                       .db = db,
                       .target = target,
+                      .called = called,
                       .post = ctr_guard_post(guard, target),
                       .whole = whole,
                       .side = side,

@@ -35,10 +35,11 @@ void ctr_pull_report_close(ctr_report *report);
 int ctr_pull_open(const ctr_source *source, ctr_identity *giver, ctr_problem *problem);
 
 /* Merges what is new in `source`, or with `whole` everything, into the schema `target` of the
- * guard's connection, whose identity is checked first; the caller makes it all or nothing, and has
- * settled the source. That is made durable, if anything is taken. */
+ * guard's connection, which messages call `called`, whose identity is checked first; the caller
+ * makes it all or nothing, and has settled the source. That is made durable, if anything is
+ * taken. */
 int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_guard *guard,
-                 const char *target, ctr_side side, bool whole, ctr_report *report,
-                 ctr_problem *problem);
+                 const char *target, const char *called, ctr_side side, bool whole,
+                 ctr_report *report, ctr_problem *problem);
 
 #endif

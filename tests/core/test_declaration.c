@@ -79,9 +79,10 @@ static void not_null_and_default_0_are_taken_and_no_other_default(void **state)
                                         "n counter default -0 not/**/null",
                                         "n COUNTER DEFAULT(0)",
                                         "n COUNTER DEFAULT ( +00 ) NOT NULL",
-                                        "n COUNTER NOT NULL NOT NULL DEFAULT 0 DEFAULT 0"};
+                                        "n COUNTER NOT NULL NOT NULL DEFAULT 0 DEFAULT 0",
+                                        "n COUNTER DEFAULT '0' CONSTRAINT zero NOT NULL"};
     static const char *const defaults[] = {"n COUNTER DEFAULT 1",    "n COUNTER DEFAULT 10",
-                                           "n COUNTER DEFAULT 0.0",  "n COUNTER DEFAULT '0'",
+                                           "n COUNTER DEFAULT 0.0",  "n COUNTER DEFAULT '1'",
                                            "n COUNTER DEFAULT NULL", "n COUNTER DEFAULT (0",
                                            "n COUNTER DEFAULT 0)",   "n COUNTER DEFAULT (0 + 0)",
                                            "n COUNTER DEFAULT -",    "n COUNTER DEFAULT ()"};

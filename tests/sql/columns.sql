@@ -51,7 +51,7 @@ INSERT INTO v(k, m) VALUES('x', 1);
 --! table v has no column named m
 INSERT INTO v VALUES('x', 1);
 INSERT INTO v(v, k) VALUES('reset m', 'x');
---! v: the command names m, which is no counter
+--! v: the command names 'm', which is no counter
 SELECT * FROM v;
 --= x|2
 SELECT * FROM v_columns;
@@ -258,19 +258,19 @@ INSERT INTO v(v) VALUES('integrity-check');
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
 INSERT INTO v VALUES('x', 1, 2);
 INSERT INTO v(v) VALUES('drop column k');
---! v: the command names k, which is no counter
+--! v: the command names 'k', which is no counter
 INSERT INTO v(v) VALUES('drop column v');
---! v: the command names v, which is no counter
+--! v: the command names 'v', which is no counter
 INSERT INTO v(v) VALUES('drop column e');
---! v: the command names e, which is no counter
+--! v: the command names 'e', which is no counter
 INSERT INTO v(v) VALUES('drop column _n');
---! v: the command names _n, which is no counter
+--! v: the command names '_n', which is no counter
 INSERT INTO v(v) VALUES('drop column "n"');
---! v: the command names "n", which is no counter
+--! v: the command names '"n"', which is no counter
 INSERT INTO v(v) VALUES('drop column ');
---! v: the command names , which is no counter
+--! v: the command names '', which is no counter
 INSERT INTO v(v) VALUES('drop column n, m');
---! v: the command names n, m, which is no counter
+--! v: the command names 'n, m', which is no counter
 INSERT INTO v(v, k) VALUES('drop column n', 'x');
 --! v: drop column n takes no value for column k
 INSERT INTO v(v, m) VALUES('drop column n', 1);
@@ -281,7 +281,7 @@ SELECT * FROM v;
 --= x|1|2
 INSERT INTO v(v) VALUES('DROP COLUMN M');
 INSERT INTO v(v) VALUES('drop column m');
---! v: the command names m, which is no counter
+--! v: the command names 'm', which is no counter
 INSERT INTO v(v) VALUES('drop column n');
 --! v: column n is the last counter, and a table of counters keeps one
 INSERT OR IGNORE INTO v(v) VALUES('drop column n');
@@ -320,7 +320,7 @@ SELECT * FROM v;
 BEGIN;
 INSERT INTO v VALUES('x', 1);
 INSERT INTO v(v) VALUES('add column a'), ('drop column n'), ('drop column c');
---! v: the command names c, which is no counter
+--! v: the command names 'c', which is no counter
 INSERT INTO v VALUES('x', 1);
 INSERT INTO v(v, k, n) VALUES('add column a', NULL, NULL), (NULL, 'y', 1);
 --! v: a column was added or dropped by this statement, which can count nothing after that
@@ -796,10 +796,10 @@ INSERT INTO v(k) VALUES('x');
 INSERT INTO v(v, k) VALUES('reset', 'x');
 --! v: the table has no counter left: the command 'add column <counter>' adds one
 INSERT INTO v(v, k) VALUES('reset a', 'x');
---! v: the command names a, which is no counter
+--! v: the command names 'a', which is no counter
 INSERT INTO v(v, k) VALUES('purge below', 'b');
 INSERT INTO v(v) VALUES('drop column a');
---! v: the command names a, which is no counter
+--! v: the command names 'a', which is no counter
 UPDATE v SET k = k;
 DELETE FROM v;
 SELECT * FROM counter_pull('phone');

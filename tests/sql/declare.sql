@@ -88,6 +88,16 @@ CREATE VIRTUAL TABLE t USING counter();
 -- # not-null-and-default-0-are-what-holds-anyway
 CREATE VIRTUAL TABLE a USING counter(k TEXT NOT NULL PRIMARY KEY, n COUNTER NOT NULL, m COUNTER DEFAULT 0, o counter not null default (0), p COUNTER DEFAULT -0 NOT NULL);
 CREATE VIRTUAL TABLE b USING counter(k TEXT NOT NULL, j INTEGER COLLATE BINARY NOT NULL, n COUNTER /* none */ DEFAULT +0, PRIMARY KEY (k, j));
+CREATE VIRTUAL TABLE c USING counter(k TEXT NOT NULL, n COUNTER DEFAULT '0' NOT NULL, CONSTRAINT "pk of c" PRIMARY KEY (k ASC));
+INSERT INTO c(k) VALUES('x');
+SELECT * FROM c;
+--= x|0
+CREATE VIRTUAL TABLE d USING counter(k TEXT, n COUNTER, PRIMARY KEY (k DESC));
+--! d: cannot read the declaration 'PRIMARY KEY (k DESC)'
+CREATE VIRTUAL TABLE d USING counter(k TEXT, n COUNTER CONSTRAINT positive CHECK (n > 0), PRIMARY KEY (k));
+--! d: column n: CHECK is not possible in a counter table, which is counters and their key alone
+CREATE VIRTUAL TABLE d USING counter(k TEXT, n COUNTER, CONSTRAINT one UNIQUE (k));
+--! d: 'CONSTRAINT one UNIQUE (k)' is not possible in a counter table, whose one constraint is its PRIMARY KEY
 SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info('a');
 --= k|TEXT|1|NULL|0
 --= n|INTEGER|0|NULL|0

@@ -138,7 +138,7 @@ SELECT * FROM counter_sync('phone');
 --= clicks|2|0|0|NULL
 CREATE VIRTUAL TABLE main.hits USING counter(k TEXT PRIMARY KEY, n COUNTER);
 SELECT * FROM counter_push('phone');
---! counter_push: table hits: a virtual table in phone has the name of the counter table that would be created
+--! counter_push: table hits: phone has a counter table hits that was created as 'v', and tables match by the name they were created with: rename it there
 
 -- # only-committed-content-is-published
 ATTACH 'phone.db' AS phone;

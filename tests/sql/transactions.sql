@@ -7,7 +7,7 @@ BEGIN;
 INSERT INTO v VALUES('x', 1, 1);
 --! v: column b: integer overflow: 1 cannot be added
 UPDATE v SET a = a + 1, b = b + 1;
---! v: column b: a counter takes an INTEGER, not REAL 9.22337203685478e+18, for a REAL is exact up to 9007199254740992
+--! v: column b: a counter takes an INTEGER, not REAL 9.22337203685478e+18: integer overflow
 INSERT INTO v VALUES('y', 1, 1), ('x', 1, 1), ('z', 1, 1);
 --! v: column b: integer overflow: 1 cannot be added
 INSERT INTO v VALUES('ok', 1, 1);

@@ -143,7 +143,7 @@ REPLACE INTO v SELECT 'x', '9223372036854775807';
 SELECT * FROM v;
 --= x|9223372036854775807
 UPDATE v SET n = n + 1;
---! v: column n: a counter takes an INTEGER, not REAL 9.22337203685478e+18, for a REAL is exact up to 9007199254740992
+--! v: column n: a counter takes an INTEGER, not REAL 9.22337203685478e+18: integer overflow
 
 -- # a-key-keeps-its-value
 CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE, j INTEGER, n COUNTER, PRIMARY KEY(k, j));
