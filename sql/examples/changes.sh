@@ -54,7 +54,7 @@ import_changes() {
 case $1$# in
 mark3 | export2 | export3 | import2) ;;
 *)
-    sed -n '4,6s/^# *//p' "$0" >&2
+    sed -n '5,7s/^# *//p' "$0" >&2
     exit 2
     ;;
 esac
