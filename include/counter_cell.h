@@ -129,19 +129,26 @@ bool ctr_shard_beats(const ctr_shard *a, const ctr_shard *b);
 ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
                               int64_t least, uint8_t *out, size_t *size);
 
-/* The same for who adds to one cell again and again: `at` is 0 at first, and tells the next call
- * where the shard of the same id begins in what this one has written. */
-ctr_status ctr_cell_increment_again(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
-                                    int64_t least, size_t *at, uint8_t *out, size_t *size);
-
-/* Makes `value` the value of a live cell: adds the difference to the shard of `id`, as above; `at`
- * as in ctr_cell_increment_again. CTR_OVERFLOW if the shard would leave the range, as it can where
- * other replicas have counted. */
-ctr_status ctr_cell_assign(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t value,
-                           int64_t least, size_t *at, uint8_t *out, size_t *size);
+/* Adds a difference, which may be wider than 64 bits, in one go or in many: the clock rises by
+ * `ticks`, 1 or more, as if that many increments had been made. */
+ctr_status ctr_cell_add(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE],
+                        const ctr_sum *difference, int64_t ticks, int64_t least, uint8_t *out,
+                        size_t *size);
 
 /* A view of what this library has written itself, which is not checked again. */
 ctr_cell ctr_cell_written(const uint8_t *bytes, size_t size);
+
+/* What an increment must know of a cell. */
+typedef struct ctr_summary {
+    uint32_t life;
+    bool touched;         /* it has bytes */
+    ctr_sum sum;          /* of its shards */
+    int64_t clock, value; /* of the shard of `id`; clock 0: there is none */
+} ctr_summary;
+
+/* Opens `bytes` as ctr_cell_open does, and sums up in the same pass. `id` may be NULL. */
+ctr_status ctr_cell_summarize(ctr_summary *summary, const uint8_t id[CTR_ID_SIZE],
+                              const uint8_t *bytes, size_t size);
 
 /* The sum of the shards; 0 for untouched and deleted cells. CTR_OVERFLOW if it is no int64. */
 ctr_status ctr_cell_value(const ctr_cell *cell, int64_t *value);
@@ -171,11 +178,12 @@ ctr_status ctr_cell_delete(const ctr_cell *cell, uint8_t *out, size_t *size);
  * bytes. */
 ctr_status ctr_cell_reset(const ctr_cell *cell, uint8_t *out, size_t *size);
 
-/* Exact sums: add and subtract one value, add and subtract all shards of a cell. */
+/* Exact sums: add and subtract one value, all shards of a cell, another sum. */
 void ctr_sum_add(ctr_sum *sum, int64_t value);
 void ctr_sum_subtract(ctr_sum *sum, int64_t value);
 void ctr_sum_add_cell(ctr_sum *sum, const ctr_cell *cell);
 void ctr_sum_subtract_cell(ctr_sum *sum, const ctr_cell *cell);
+void ctr_sum_subtract_sum(ctr_sum *sum, const ctr_sum *other);
 
 /* The sum as int64, or CTR_OVERFLOW. */
 ctr_status ctr_sum_value(const ctr_sum *sum, int64_t *value);

@@ -5,8 +5,7 @@
 -- witnessed: its attribute has been seen. alone: the id was taken because of the fingerprint alone.
 -- trust: the fingerprint means nothing here. refuses: why a named file, or one without a steady
 -- fingerprint, does not count. twist: another number each time the lineage changes without a new
--- id, and for each file that waits for a name. sequence: what rows that change are stamped with; risen: when it rose; stamped: how many rows
--- were given it, as of the last write here. floors: another random number whenever a floor of any
+-- id, and for each file that waits for a name. floors: another random number whenever a floor of any
 -- table rises; 0: none has. epoch, turn, names, holder: see replacement.sql.
 
 -- name: IDENTITY_CREATE
@@ -30,9 +29,6 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_replica"(
   trust INTEGER NOT NULL DEFAULT 0,
   refuses TEXT,
   twist INTEGER NOT NULL DEFAULT 0,
-  sequence INTEGER NOT NULL,
-  risen INTEGER NOT NULL,
-  stamped INTEGER NOT NULL DEFAULT 0,
   floors INTEGER NOT NULL DEFAULT 0,
   epoch INTEGER NOT NULL DEFAULT 0,
   turn INTEGER NOT NULL DEFAULT 0,
@@ -51,26 +47,22 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_former"(
 -- All rows, for there must be one.
 -- name: IDENTITY_READ
 SELECT format, id, name, inode, birth, device, instance, number, random, renewed, renewal, witnessed, trust, refuses,
-       twist, sequence, risen, stamped, floors, epoch, turn, names, holder
+       twist, floors, epoch, turn, names, holder
   FROM "{schema}".counter_replica;
 
 -- name: IDENTITY_WRITE
 INSERT OR REPLACE INTO "{schema}".counter_replica(
   one, format, id, name, since, why, inode, birth, device, instance, number, random, renewed, renewal, alone,
-  trust, sequence, risen, floors, epoch, turn, names, holder, twist)
-VALUES (1, ?7, ?8, ?9, ?10, ?11, ?1, ?2, ?3, ?4, ?5, ?6, ?10, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-        ?21, ?22);
+  trust, floors, epoch, turn, names, holder, twist)
+VALUES (1, ?7, ?8, ?9, ?10, ?11, ?1, ?2, ?3, ?4, ?5, ?6, ?10, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20);
 
 -- name: IDENTITY_CLEAR
 DELETE FROM "{schema}".counter_replica;
 
 -- name: IDENTITY_RENEW
 UPDATE "{schema}".counter_replica
-   SET number = ?1, random = ?2, renewed = ?3, witnessed = ?4, sequence = ?5, risen = ?6, stamped = ?7
+   SET number = ?1, random = ?2, renewed = ?3, witnessed = ?4
  WHERE one = 1;
-
--- name: IDENTITY_RISE
-UPDATE "{schema}".counter_replica SET sequence = ?1, risen = ?2, stamped = 0 WHERE one = 1;
 
 -- name: IDENTITY_REFUSE
 UPDATE "{schema}".counter_replica

@@ -2,24 +2,23 @@
 -- of counters.
 
 -- name: ROWS_FIND_KEY
-SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}";
+SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}";
 
 -- name: ROWS_FIND_ROWID
-SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;
+SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;
 
 -- name: ROWS_ANY
 SELECT 1 FROM "{schema}"."{table}_cells" LIMIT 1;
 
 -- name: ROWS_INSERT
-INSERT INTO "{schema}"."{table}_cells"(_seq, "{columns}") VALUES ("{values}");
+INSERT INTO "{schema}"."{table}_cells"("{columns}") VALUES ("{values}");
 
--- A counter whose parameter is NULL stays as it is. A row that has the number already is not
--- stamped again, for it is in the news.
 -- name: ROWS_UPDATE
 UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE _id = ?1;
 
--- name: ROWS_UPDATE_STAMP
-UPDATE "{schema}"."{table}_cells" SET "{changes}", _seq = ?2 WHERE _id = ?1;
+-- The cells of a row that is folded.
+-- name: FOLD_FIND
+SELECT "{columns}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;
 
 -- name: ROWS_KEY
 SELECT "{keys}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;
@@ -29,33 +28,29 @@ SELECT "{keys}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;
 SELECT 1 FROM "{schema}"."{table}_cells" WHERE _id = ?1 AND "{constraint}";
 
 -- name: ROWS_SCAN
-SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}";
+SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}";
 
 -- (ORDER BY a constant would sort.)
 -- name: ROWS_SCAN_IN_ORDER
-SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}" ORDER BY "{order}";
+SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}" ORDER BY "{order}";
 
--- One row, if it has changed since: if its number is ?2 or higher.
--- name: ROWS_SINCE
-SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id = ?1 AND _seq >= ?2;
-
--- 1: there are rows in the news since ?1, or floors since ?2; 2: there are but generations of
--- counters, which have no number.
+-- 1: rows have changed since the number ?1, or floors; 2: there are but generations of counters,
+-- which have no number.
 -- name: ROWS_ANY_SINCE
-SELECT 1 FROM "{schema}"."{table}_news" WHERE _seq >= ?1
+SELECT 1 FROM "{schema}"."{table}_journal" WHERE _seq >= ?1
 UNION ALL
-SELECT 1 FROM "{schema}"."{table}_floors" WHERE _seq >= ?2
+SELECT 1 FROM "{schema}"."{table}_floors" WHERE _seq >= ?1
 UNION ALL
 SELECT 2 FROM "{schema}"."{table}_columns"
  LIMIT 1;
 
 -- Whole, in the order of storage: no collation of a foreign file is trusted.
 -- name: ROWS_ALL
-SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
+SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
 
 -- The rows behind one, in the order of storage.
 -- name: ROWS_FOLLOW
-SELECT _id, _seq, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id > ?1 ORDER BY _id;
+SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id > ?1 ORDER BY _id;
 
 -- Parameters as the values of a row.
 -- name: ROWS_OF_PARAMETERS

@@ -3,12 +3,11 @@
 -- name: SCHEMA_CREATE_CELLS
 CREATE TABLE "{schema}"."{table}_cells"(
   _id INTEGER PRIMARY KEY,
-  _seq INTEGER NOT NULL,
   "{definition}",
   UNIQUE("{keys}"));
 
--- name: SCHEMA_CREATE_NEWS
-CREATE TABLE "{schema}"."{table}_news"(_seq INTEGER PRIMARY KEY, ids BLOB NOT NULL);
+-- name: SCHEMA_CREATE_JOURNAL
+CREATE TABLE "{schema}"."{table}_journal"(_seq INTEGER PRIMARY KEY, level INTEGER NOT NULL, entries BLOB NOT NULL);
 
 -- No row, or one: the floor of each key column that has one, and what has been removed below.
 -- name: SCHEMA_CREATE_FLOORS
@@ -43,11 +42,11 @@ DROP TABLE IF EXISTS "{schema}"."{table}_cells";
 -- name: SCHEMA_DROP_FLOORS
 DROP TABLE IF EXISTS "{schema}"."{table}_floors";
 
--- name: SCHEMA_DROP_NEWS
-DROP TABLE IF EXISTS "{schema}"."{table}_news";
+-- name: SCHEMA_DROP_JOURNAL
+DROP TABLE IF EXISTS "{schema}"."{table}_journal";
 
--- name: SCHEMA_RENAME_NEWS
-ALTER TABLE "{schema}"."{table}_news" RENAME TO "{name}_news";
+-- name: SCHEMA_RENAME_JOURNAL
+ALTER TABLE "{schema}"."{table}_journal" RENAME TO "{name}_journal";
 
 -- name: SCHEMA_RENAME_FLOORS
 ALTER TABLE "{schema}"."{table}_floors" RENAME TO "{name}_floors";

@@ -14,7 +14,9 @@ ctr_cell ctr_cell_untouched(void)
     return (ctr_cell){.life = 1};
 }
 
-static ctr_status check_shards(const uint8_t *at, const uint8_t *end)
+/* Checks the shards and, unless `summary` is NULL, sums them up. */
+static ctr_status check_shards(const uint8_t *at, const uint8_t *end, const uint8_t *id,
+                               ctr_summary *summary)
 {
     const uint8_t *last = NULL;
     while (at < end) {
@@ -31,11 +33,17 @@ static ctr_status check_shards(const uint8_t *at, const uint8_t *end)
         if (clock < 1 || clock > INT64_MAX) return CTR_OUT_OF_RANGE;
         status = ctr_varint_take(&at, end, &value);
         if (status != CTR_OK) return status;
+        if (!summary) continue;
+        ctr_sum_add(&summary->sum, ctr_varint_unzigzag(value));
+        if (!id || memcmp(last, id, CTR_ID_SIZE) != 0) continue;
+        summary->clock = (int64_t)clock;
+        summary->value = ctr_varint_unzigzag(value);
     }
     return CTR_OK;
 }
 
-ctr_status ctr_cell_open(ctr_cell *cell, const uint8_t *bytes, size_t size)
+static ctr_status open_cell(ctr_cell *cell, const uint8_t *bytes, size_t size, const uint8_t *id,
+                            ctr_summary *summary)
 {
     *cell = ctr_cell_untouched();
     if (size == 0 || (bytes[0] & 0xf0) != CELL_KIND || bytes[0] == CELL_KIND) return CTR_NOT_A_CELL;
@@ -48,11 +56,27 @@ ctr_status ctr_cell_open(ctr_cell *cell, const uint8_t *bytes, size_t size)
     if (life < 1 || life > CTR_LIFE_MAX) return CTR_OUT_OF_RANGE;
     if (life % 2 == 0 && at < end) return CTR_TRAILING;
     if (life == 1 && at == end) return CTR_NEEDLESS;
-    status = check_shards(at, end);
+    status = check_shards(at, end, id, summary);
     if (status != CTR_OK) return status;
 
     *cell = (ctr_cell){(uint32_t)life, bytes, size, (size_t)(at - bytes)};
     return CTR_OK;
+}
+
+ctr_status ctr_cell_open(ctr_cell *cell, const uint8_t *bytes, size_t size)
+{
+    return open_cell(cell, bytes, size, NULL, NULL);
+}
+
+ctr_status ctr_cell_summarize(ctr_summary *summary, const uint8_t id[CTR_ID_SIZE],
+                              const uint8_t *bytes, size_t size)
+{
+    ctr_cell cell;
+    *summary = (ctr_summary){.life = 1};
+    ctr_status status = open_cell(&cell, bytes, size, id, summary);
+    summary->life = cell.life;
+    summary->touched = status == CTR_OK;
+    return status;
 }
 
 ctr_cell ctr_cell_written(const uint8_t *bytes, size_t size)
@@ -169,24 +193,24 @@ bool ctr_cell_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_sha
     return false;
 }
 
-/* Has the shard of the id been found there before? */
-static bool begins_at(const ctr_cell *cell, size_t at, const uint8_t id[CTR_ID_SIZE])
+/* The clock behind `ticks` increments of a shard that stands at `clock`, 0 if there is none. */
+static ctr_status advance_clock(int64_t *clock, int64_t ticks, int64_t least)
 {
-    return at > 0 && at + CTR_ID_SIZE < cell->size &&
-           memcmp(cell->bytes + at, id, CTR_ID_SIZE) == 0;
+    if (*clock < least) *clock = least - 1;
+    if (*clock > INT64_MAX - ticks) return CTR_OVERFLOW;
+    *clock += ticks;
+    return CTR_OK;
 }
 
-/* Adds to the shard of `id`. The difference may be wider than 64 bits, the shard may not. */
-static ctr_status add_to_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE],
-                               const ctr_sum *difference, int64_t least, size_t *at, uint8_t *out,
-                               size_t *size)
+ctr_status ctr_cell_add(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE],
+                        const ctr_sum *difference, int64_t ticks, int64_t least, uint8_t *out,
+                        size_t *size)
 {
     if (ctr_cell_is_deleted(cell)) return CTR_DELETED;
 
     /* before: the end of the shards with lower ids; after: where those with higher ids begin. */
     size_t before = cell->header, next = 0;
-    if (begins_at(cell, *at, id)) before = next = *at;
-    ctr_shard found, mine = {id, least, 0};
+    ctr_shard found, mine = {id, 0, 0};
     int order = -1;
     while (order < 0 && ctr_cell_next(cell, &next, &found)) {
         order = memcmp(found.id, id, CTR_ID_SIZE);
@@ -195,14 +219,13 @@ static ctr_status add_to_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZ
     size_t after = before;
     ctr_sum sum = *difference;
     if (order == 0) {
-        if (found.clock == INT64_MAX) return CTR_OVERFLOW;
-        if (found.clock >= least) mine.clock = found.clock + 1;
+        mine.clock = found.clock;
         ctr_sum_add(&sum, found.value);
         after = next;
     }
+    if (advance_clock(&mine.clock, ticks, least) != CTR_OK) return CTR_OVERFLOW;
     if (ctr_sum_value(&sum, &mine.value) != CTR_OK) return CTR_OVERFLOW;
     uint8_t *end = cell->size == 0 ? put_header(out, 1) : put_bytes(out, cell->bytes, before);
-    *at = (size_t)(end - out);
     end = put_shard(end, &mine);
     if (cell->size > 0) end = put_bytes(end, cell->bytes + after, cell->size - after);
     *size = (size_t)(end - out);
@@ -212,25 +235,9 @@ static ctr_status add_to_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZ
 ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
                               int64_t least, uint8_t *out, size_t *size)
 {
-    size_t at = 0;
-    return ctr_cell_increment_again(cell, id, n, least, &at, out, size);
-}
-
-ctr_status ctr_cell_increment_again(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
-                                    int64_t least, size_t *at, uint8_t *out, size_t *size)
-{
     ctr_sum difference = {0, 0};
     ctr_sum_add(&difference, n);
-    return add_to_shard(cell, id, &difference, least, at, out, size);
-}
-
-ctr_status ctr_cell_assign(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t value,
-                           int64_t least, size_t *at, uint8_t *out, size_t *size)
-{
-    ctr_sum difference = {0, 0};
-    ctr_sum_add(&difference, value);
-    ctr_sum_subtract_cell(&difference, cell);
-    return add_to_shard(cell, id, &difference, least, at, out, size);
+    return ctr_cell_add(cell, id, &difference, 1, least, out, size);
 }
 
 ctr_status ctr_cell_delete(const ctr_cell *cell, uint8_t *out, size_t *size)
@@ -396,6 +403,13 @@ void ctr_sum_subtract_cell(ctr_sum *sum, const ctr_cell *cell)
 {
     ctr_shard shard;
     for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) ctr_sum_subtract(sum, shard.value);
+}
+
+void ctr_sum_subtract_sum(ctr_sum *sum, const ctr_sum *other)
+{
+    uint64_t low = sum->low - other->low;
+    sum->high -= other->high + (low > sum->low ? 1 : 0);
+    sum->low = low;
 }
 
 ctr_status ctr_sum_value(const ctr_sum *sum, int64_t *value)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "store/fold.h"
 #include "store/text.h"
 
 /* ---- checking -------------------------------------------------------------------------------- */
@@ -74,6 +75,7 @@ static void write_generation(ctr_run *run, const char *name, int64_t generation)
 
 static int64_t put_away(ctr_run *run, const char *name, int64_t generation)
 {
+    if (run->problem->rc != SQLITE_OK) return 0;
     sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_SYNC_JOIN));
     write_generation(run, name, generation);
     ctr_run_do(run, CTR_SQL_COLUMNS_PUT_AWAY, NULL);
@@ -83,6 +85,7 @@ static int64_t put_away(ctr_run *run, const char *name, int64_t generation)
 
 static void bring_in(ctr_run *run, const char *name, int64_t generation, bool away)
 {
+    if (run->problem->rc != SQLITE_OK) return;
     sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_SYNC_JOIN));
     write_generation(run, name, generation);
     ctr_run_do(run, away ? CTR_SQL_COLUMNS_TAKE_BACK : CTR_SQL_COLUMNS_ADD, NULL);
@@ -105,7 +108,11 @@ int64_t ctr_columns_raise(ctr_post *post, sqlite3 *db, const char *schema, const
     bool is_there = ctr_shape_counter(shape, name) >= 0, stays = generation % 2 == 1;
     bool away = stays && is_put_away(&run, name);
     unsigned transaction = ctr_guard_transaction(ctr_guard_of(post));
-    if (problem->rc != SQLITE_OK) return 0;
+    ctr_journal *journal = ctr_journal_of(post, table, shape->n_counters, problem);
+    if (!journal) return 0;
+
+    ctr_fold_table(journal, problem); /* amounts go by the numbers of the counters */
+    ctr_journal_drop(journal);
 
     if (is_there) emptied = put_away(&run, name, stays ? generation - 1 : generation);
     if (stays) bring_in(&run, name, generation, away || is_there);

@@ -2,6 +2,7 @@
 #include "store/floors.h"
 
 #include "store/describe.h"
+#include "store/fold.h"
 #include "store/number.h"
 #include "store/pack.h"
 #include "store/succession.h"
@@ -221,11 +222,10 @@ static void count_below(ctr_floors *floors, sqlite3_value **values, int64_t size
     sqlite3_finalize(row);
 }
 
-static void write_floors(ctr_floors *floors, sqlite3_value **values, bool has_row,
+static void write_floors(ctr_floors *floors, sqlite3_value **values, bool has_row, int64_t number,
                          const int64_t size[2], ctr_problem *problem)
 {
     int n = floors->shape->n_keys;
-    int64_t number = ctr_watch_stamp(floors->post, 0, problem);
     sqlite3_stmt *row =
         has_row ? prepare_floors(floors, CTR_SQL_FLOORS_RAISE, raise_list(floors->shape),
                                  sqlite3_mprintf(""), problem)
@@ -324,11 +324,17 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
     if (check_kinds(floors, values, problem)) return 0;
     if (!rises(floors, values, &has_row, problem) || problem->rc != SQLITE_OK) return 0;
     if (check_order(floors, values, problem)) return 0;
+    if (ctr_watch_write(floors->post, problem)) return 0;
     unsigned transaction = ctr_guard_transaction(ctr_guard_of(floors->post));
+    ctr_journal *journal =
+        ctr_journal_of(floors->post, floors->table, floors->shape->n_counters, problem);
+    if (!journal) return 0;
+
+    ctr_fold_table(journal, problem); /* a row without amounts can go */
     count_below(floors, values, size, problem);
-    if (ctr_succession_floors_rose(floors->post, problem)) return 0;
-    write_floors(floors, values, has_row, size, problem);
-    if (problem->rc != SQLITE_OK) return 0;
+    ctr_succession_floors_rose(floors->post, problem);
+    int64_t number = ctr_journal_mark_change(journal, problem);
+    write_floors(floors, values, has_row, number, size, problem);
     remove_below(floors, values, size[0], problem);
     if (problem->rc != SQLITE_OK) ctr_guard_spoil(ctr_guard_of(floors->post), transaction);
     return size[0];

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "store/deferred.h"
-#include "store/news.h"
+#include "store/fold.h"
 #include "store/post.h"
 #include "store/watch.h"
 
@@ -23,7 +22,7 @@ static void release(ctr_guard *guard)
         sqlite3_finalize(post->read);
         sqlite3_finalize(post->renew);
         post->read = post->renew = NULL;
-        ctr_news_release(post);
+        ctr_journal_release(post);
     }
     sqlite3_finalize(guard->schema);
     sqlite3_finalize(guard->join);
@@ -38,7 +37,7 @@ void ctr_guard_close(ctr_guard *guard)
         ctr_post *post = guard->posts;
         guard->posts = post->next;
         ctr_medium_close(&post->medium);
-        ctr_news_close(post);
+        ctr_journal_close(post);
         sqlite3_free(post->schema);
         sqlite3_free(post);
     }
@@ -269,9 +268,8 @@ static void read_pair(ctr_post *post, ctr_problem *problem)
 int ctr_guard_settle(ctr_guard *guard, ctr_problem *problem)
 {
     for (ctr_post *post = guard->posts; post; post = post->next) {
-        ctr_deferred_settle(post, problem);
-        ctr_news_flush(post, problem);
-        ctr_watch_close_bulk(post, problem);
+        ctr_journal_flush_all(post, problem);
+        ctr_fold_grown(post, problem);
         if (!ctr_guard_is_told(guard)) post->checked = post->renewed = false;
     }
     return problem->rc;
@@ -289,60 +287,59 @@ int ctr_guard_sync(ctr_guard *guard, ctr_problem *problem)
     return problem->rc;
 }
 
-void ctr_guard_commit(ctr_guard *guard)
-{
-    for (ctr_post *post = guard->posts; post; post = post->next) {
-        if (post->after != CTR_AFTER_WRITE) continue;
-        ctr_medium_write(&post->medium, guard->db, post->schema, &post->seen, &post->pair);
-    }
-    ctr_guard_rollback(guard);
-}
-
 void ctr_guard_forget(ctr_post *post)
 {
-    post->checked = post->renewed = post->bulk = false;
+    post->checked = post->renewed = false;
     post->after = CTR_AFTER_NOTHING;
 }
 
-void ctr_guard_rollback(ctr_guard *guard)
+static void end_transaction(ctr_guard *guard)
 {
     for (ctr_post *post = guard->posts; post; post = post->next) {
         ctr_guard_forget(post);
         post->counted = false;
         post->taken_from = NULL;
-        ctr_deferred_discard(post);
-        ctr_news_end(post);
     }
     guard->spoiled = false;
     guard->told = 0;
-    guard->depth = guard->unsettled_depth = 0;
+    guard->depth = 0;
     guard->ended++;
+}
+
+void ctr_guard_commit(ctr_guard *guard)
+{
+    for (ctr_post *post = guard->posts; post; post = post->next) {
+        ctr_journal_committed(post);
+        if (post->after != CTR_AFTER_WRITE) continue;
+        ctr_medium_write(&post->medium, guard->db, post->schema, &post->seen, &post->pair);
+    }
+    end_transaction(guard);
+}
+
+void ctr_guard_rollback(ctr_guard *guard)
+{
+    for (ctr_post *post = guard->posts; post; post = post->next) ctr_journal_rolled_back(post);
+    end_transaction(guard);
 }
 
 /* ---- savepoints ------------------------------------------------------------------------------ */
 
 int ctr_guard_write_rows(ctr_guard *guard, ctr_problem *problem)
 {
-    for (ctr_post *post = guard->posts; post; post = post->next) ctr_deferred_settle(post, problem);
+    for (ctr_post *post = guard->posts; post; post = post->next)
+        ctr_journal_flush_all(post, problem);
     return problem->rc;
 }
 
-/* A table that joins inside a savepoint is told of it, too: what is kept then may be younger. */
-static void note_unsettled(ctr_guard *guard, int level)
-{
-    bool kept = false, begins = level >= guard->depth;
-    for (ctr_post *post = guard->posts; post; post = post->next) kept = kept || post->keeping;
-    if (!kept) guard->unsettled_depth = 0;
-    if (kept && begins && (guard->unsettled_depth == 0 || level < guard->unsettled_depth))
-        guard->unsettled_depth = level + 1;
-}
-
+/* What could not be written down before the savepoint would be dropped with it, so the transaction
+ * is not to be committed then. */
 int ctr_guard_savepoint(ctr_guard *guard, int level, ctr_problem *problem)
 {
-    for (ctr_post *post = guard->posts; post; post = post->next)
-        ctr_deferred_settle_for_savepoint(post, problem);
-    note_unsettled(guard, level);
-    if (problem->rc == SQLITE_OK) guard->depth = level + 1;
+    unsigned transaction = guard->ended;
+    if (ctr_guard_write_rows(guard, problem) == SQLITE_OK)
+        guard->depth = level + 1;
+    else
+        ctr_guard_spoil(guard, transaction);
     return problem->rc;
 }
 
@@ -352,15 +349,11 @@ void ctr_guard_release(ctr_guard *guard, int level)
     if (guard->spoiled_depth > level) guard->spoiled_depth = level;
 }
 
-/* SQLite rolls back to the savepoint of a statement that could not begin, too: what could not be
- * written before it is older, and stays. */
 void ctr_guard_rollback_to(ctr_guard *guard, int level)
 {
-    bool older = guard->unsettled_depth > 0 && guard->unsettled_depth <= level + 1;
     for (ctr_post *post = guard->posts; post; post = post->next) {
         post->checked = post->renewed = false;
-        if (!older) ctr_deferred_discard(post);
-        ctr_news_rolled_back_to(post);
+        ctr_journal_rolled_back(post);
         if (post->after == CTR_AFTER_WRITE) post->after = CTR_AFTER_READ;
     }
     if (level < guard->spoiled_depth) guard->spoiled = false;

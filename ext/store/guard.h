@@ -14,9 +14,6 @@
  * transaction. The witness in the row is renewed within the transaction; its attribute is
  * written after the commit, so a file may be ahead of its attribute, never behind.
  *
- * The identity also has the number that rows are stamped with (core/sequence.h), read and raised in
- * the transaction that writes them.
- *
  * Whoever asks holds the write lock of the schema. Statements are kept by the internal table
  * counter_guard, which SQLite closes before it asks whether the connection has open statements.
  */
@@ -55,7 +52,8 @@ bool ctr_guard_is_told(const ctr_guard *guard);
 
 /* Writes what the end of the transaction would write, so that it does not fail there: SQLite
  * leaves a savepoint that cannot be released in a state that nothing mends while it is
- * interrupted. Where nobody is told of savepoints, nothing is remembered behind it. */
+ * interrupted. Where nobody is told of savepoints, nothing is remembered behind it. Folds the tables
+ * whose journals have grown. */
 int ctr_guard_settle(ctr_guard *guard, ctr_problem *problem);
 
 /* A counter that a pull wants to be of a generation. The command 'take column' of its table does
@@ -69,7 +67,7 @@ typedef struct ctr_wanted {
 void ctr_guard_want(ctr_guard *guard, ctr_wanted *wanted);
 ctr_wanted *ctr_guard_wanted(const ctr_guard *guard);
 
-/* Writes the rows that are kept (store/deferred.h), of all schemas. */
+/* Appends what is in batches to the journals (store/journal.h), of all schemas. */
 int ctr_guard_write_rows(ctr_guard *guard, ctr_problem *problem);
 
 /* What SQLite tells the tables that have joined. Sync and savepoint can fail; after the first the

@@ -23,9 +23,6 @@ enum {
     READ_TRUST,
     READ_REFUSES,
     READ_TWIST,
-    READ_SEQUENCE,
-    READ_RISEN,
-    READ_STAMPED,
     READ_FLOORS,
     READ_EPOCH,
     READ_TURN,
@@ -40,6 +37,11 @@ static int check(int64_t format, int id_size, ctr_problem *problem)
                                "the file was written by a newer version: format %lld, this library "
                                "knows %d",
                                (long long)format, CTR_FILE_FORMAT);
+    if (format == 1)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "the file is of format 1, which was never released: this library "
+                               "knows format %d",
+                               CTR_FILE_FORMAT);
     if (format < 1)
         return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                                "counter_replica is damaged: format %lld", (long long)format);
@@ -106,11 +108,7 @@ static ctr_fingerprint fingerprint_of(sqlite3_stmt *row)
 
 static void check_numbers(const ctr_identity *identity, ctr_problem *problem)
 {
-    int64_t number = identity->lineage.pair.number, sequence = identity->sequence.number;
-    if (sequence < 1 || sequence > CTR_SEQUENCE_MAX)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                        "counter_replica is damaged: its sequence has come to %lld",
-                        (long long)sequence);
+    int64_t number = identity->lineage.pair.number;
     if ((int)identity->turn < CTR_TURN_NONE || identity->turn > CTR_TURN_COUNTS)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: turn %d",
                         (int)identity->turn);
@@ -149,9 +147,6 @@ static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem
     identity->renewed = sqlite3_column_int64(row, READ_RENEWED);
     identity->renewal = sqlite3_column_int64(row, READ_RENEWAL);
     identity->twist = sqlite3_column_int64(row, READ_TWIST);
-    identity->sequence = (ctr_sequence){sqlite3_column_int64(row, READ_SEQUENCE),
-                                        sqlite3_column_int64(row, READ_RISEN),
-                                        sqlite3_column_int64(row, READ_STAMPED)};
     identity->floors = sqlite3_column_int64(row, READ_FLOORS);
     identity->epoch = sqlite3_column_int64(row, READ_EPOCH);
     identity->turn = (ctr_turn)sqlite3_column_int(row, READ_TURN);
@@ -242,14 +237,12 @@ int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, 
     sqlite3_bind_int64(row, 12, identity->renewal);
     sqlite3_bind_int(row, 13, alone);
     sqlite3_bind_int(row, 14, identity->lineage.trusts_witness);
-    sqlite3_bind_int64(row, 15, identity->sequence.number);
-    sqlite3_bind_int64(row, 16, identity->sequence.risen);
-    sqlite3_bind_int64(row, 17, identity->floors);
-    sqlite3_bind_int64(row, 18, identity->epoch);
-    sqlite3_bind_int(row, 19, (int)identity->turn);
-    sqlite3_bind_int64(row, 20, identity->names);
-    sqlite3_bind_blob(row, 21, identity->holder, CTR_ID_SIZE, SQLITE_STATIC);
-    sqlite3_bind_int64(row, 22, identity->twist);
+    sqlite3_bind_int64(row, 15, identity->floors);
+    sqlite3_bind_int64(row, 16, identity->epoch);
+    sqlite3_bind_int(row, 17, (int)identity->turn);
+    sqlite3_bind_int64(row, 18, identity->names);
+    sqlite3_bind_blob(row, 19, identity->holder, CTR_ID_SIZE, SQLITE_STATIC);
+    sqlite3_bind_int64(row, 20, identity->twist);
     ctr_run_row(run, row);
     sqlite3_finalize(row);
     return run->problem->rc;

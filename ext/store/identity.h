@@ -4,7 +4,7 @@
  *                          fingerprint), how far it had come (its witness); see core/lineage.h
  *     counter_former       the ids that the file had before
  *
- * `format` is that of everything we store in the file; a newer one than ours is refused. `name` is
+ * `format` is that of everything we store in the file; another one than ours is refused. `name` is
  * NULL for a random id; a named id is the type-3 UUID of "dc:rack" in the DNS namespace, so that
  * `uuidgen --md5 --namespace @dns --name dc1:rack1` gives the same, as in ScyllaDB.
  *
@@ -15,11 +15,10 @@
 
 #include "core/id.h"
 #include "core/lineage.h"
-#include "core/sequence.h"
 #include "store/run.h"
 
 enum {
-    CTR_FILE_FORMAT = 1,
+    CTR_FILE_FORMAT = 2,
     CTR_NAME_MAX = 255,   /* bytes of a replica's name */
     CTR_REFUSAL_MAX = 31, /* bytes of the stored reason not to count */
     CTR_EPOCH_MAX = INT32_MAX,
@@ -46,7 +45,7 @@ typedef struct ctr_identity {
     char refuses[CTR_REFUSAL_MAX + 1]; /* why it does not count; "" if it does */
     int64_t
         twist; /* drawn anew where the lineage changes and the id does not, or two may share it */
-    ctr_sequence sequence;
+    int64_t next;   /* the number behind all that the file has given, where somebody has read it */
     int64_t floors; /* drawn anew whenever a floor rises; 0: there is none in the file */
 
     /* Of a name; see store/replacement.h. */

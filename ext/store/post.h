@@ -1,9 +1,9 @@
 /* store/post.h - the inside of a guard, for the files that are it.
  *
  *     guard.c         posts, statements that are kept, joining a transaction and its end
- *     watch.c         looks whether the identity is still that of the file; renews, stamps
+ *     watch.c         looks whether the identity is still that of the file; renews
  *     succession.c    what follows when it is not: a new id, or a refusal
- *     news.c          which rows the transaction has changed
+ *     journal.c       what the transaction has changed
  */
 #ifndef CTR_STORE_POST_H
 #define CTR_STORE_POST_H
@@ -32,18 +32,17 @@ struct ctr_post {
     ctr_identity identity;
     ctr_fingerprint seen;
     ctr_attribute attribute;
-    bool bulk; /* a number has been given to as many rows as may have it */
     ctr_after_commit after;
     ctr_pair pair; /* if `after` is CTR_AFTER_WRITE */
 
-    /* Rows that this connection has stamped with a number and not yet written down; a guess that
-     * outlives transactions, for too high a one does no harm. */
-    int64_t number, stamped;
+    /* The number for the next change, and the data version of the file for which it is known. */
+    bool numbered;
+    unsigned numbers_version;
+    int64_t next_number;
 
     ctr_medium medium;
     sqlite3_stmt *read, *renew;
-    struct ctr_news *news;    /* of its tables; see store/news.h */
-    struct ctr_rows *keeping; /* tables of which rows are kept; see store/deferred.h */
+    struct ctr_journal *journals; /* of its tables; see store/journal.h */
 };
 
 struct ctr_guard {
@@ -63,7 +62,6 @@ struct ctr_guard {
     int depth;
     bool spoiled;
     int spoiled_depth;
-    int unsettled_depth; /* of the first savepoint before which not all rows were written, or 0 */
     unsigned ended;      /* transactions */
     ctr_wanted *wanted;  /* borrowed; mostly NULL */
     ctr_stats stats;

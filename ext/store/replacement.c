@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "store/fold.h"
 #include "store/known.h"
 #include "store/place.h"
 #include "store/post.h"
@@ -150,12 +151,11 @@ static void take_over_name(ctr_post *post, const uint8_t holder[CTR_ID_SIZE], ct
     ctr_identity *identity = &post->identity;
     ctr_run run = run_of(post, problem);
     int64_t now = ctr_place_now();
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_fold_file(post, problem)) return;
     ctr_identity_retire(&run, now);
     memcpy(identity->id, holder, CTR_ID_SIZE);
     identity->turn = CTR_TURN_NONE;
     identity->twist = ctr_succession_random(); /* marks of the feed that were left for the holder */
-    ctr_sequence_rise(&identity->sequence, now);
     ctr_identity_write(&run, identity, CTR_WHY_PROMOTED, false, now);
     post->checked = false;
     post->after = CTR_AFTER_READ;

@@ -3,9 +3,7 @@
 
 #include <string.h>
 
-#include "store/deferred.h"
 #include "store/describe.h"
-#include "store/stream.h"
 #include "store/text.h"
 #include "store/watch.h"
 #include "store/wording.h"
@@ -26,67 +24,33 @@ static sqlite3_stmt *prepare(ctr_rows *rows, sqlite3_stmt **keep, ctr_sql which,
     return *keep;
 }
 
-bool ctr_rows_have_triggers(ctr_rows *rows, ctr_problem *problem)
+static sqlite3_stmt *find_statement(ctr_rows *rows, bool by_key, ctr_problem *problem)
 {
-    if (rows->looked) return rows->has_triggers;
-    char *stored = sqlite3_mprintf("%s_cells", rows->table);
-    if (!stored) ctr_problem_nomem(problem);
-    char *trigger = ctr_shape_trigger(rows->db, rows->schema, stored, problem);
-    rows->has_triggers = trigger != NULL;
-    rows->looked = problem->rc == SQLITE_OK;
-    sqlite3_free(stored);
-    sqlite3_free(trigger);
-    return rows->has_triggers;
-}
-
-/* From its first run on a find tells when the schema has changed; see find(). */
-static sqlite3_stmt *find_key_statement(ctr_rows *rows, ctr_problem *problem)
-{
-    if (rows->find_key) return rows->find_key;
-    rows->looked = false;
-    return prepare(rows, &rows->find_key, CTR_SQL_ROWS_FIND_KEY,
-                   ctr_wording_found_counters(rows->shape), ctr_wording_key_match(rows->shape),
-                   problem);
-}
-
-static sqlite3_stmt *find_rowid_statement(ctr_rows *rows, ctr_problem *problem)
-{
-    if (rows->find_rowid) return rows->find_rowid;
-    rows->looked = false;
-    return prepare(rows, &rows->find_rowid, CTR_SQL_ROWS_FIND_ROWID,
-                   ctr_wording_found_counters(rows->shape), sqlite3_mprintf(""), problem);
-}
-
-/* A write of the stored table; whoever prepares one looks whether triggers will run with it. */
-static sqlite3_stmt *write_statement(ctr_rows *rows, bool stamps, ctr_problem *problem)
-{
-    sqlite3_stmt **keep = !rows->found ? &rows->insert
-                          : stamps     ? &rows->update_stamp
-                                       : &rows->update;
+    sqlite3_stmt **keep = by_key ? &rows->find_key : &rows->find_rowid;
     if (*keep) return *keep;
-    rows->looked = false;
-    ctr_rows_have_triggers(rows, problem);
+    return prepare(rows, keep, by_key ? CTR_SQL_ROWS_FIND_KEY : CTR_SQL_ROWS_FIND_ROWID,
+                   ctr_shape_column_list(rows->shape),
+                   by_key ? ctr_wording_key_match(rows->shape) : sqlite3_mprintf(""), problem);
+}
+
+static sqlite3_stmt *write_statement(ctr_rows *rows, ctr_problem *problem)
+{
+    sqlite3_stmt **keep = rows->found ? &rows->update : &rows->insert;
+    if (*keep) return *keep;
     if (rows->found)
-        return prepare(rows, keep, stamps ? CTR_SQL_ROWS_UPDATE_STAMP : CTR_SQL_ROWS_UPDATE,
-                       ctr_wording_update_changes(rows->shape), sqlite3_mprintf(""), problem);
+        return prepare(rows, keep, CTR_SQL_ROWS_UPDATE, ctr_wording_update_changes(rows->shape),
+                       sqlite3_mprintf(""), problem);
     return prepare(rows, keep, CTR_SQL_ROWS_INSERT, ctr_wording_insert_columns(rows->shape),
                    ctr_wording_insert_values(rows->shape), problem);
-}
-
-static void release_writes(ctr_rows *rows)
-{
-    sqlite3_finalize(rows->insert);
-    sqlite3_finalize(rows->update);
-    sqlite3_finalize(rows->update_stamp);
-    rows->insert = rows->update = rows->update_stamp = NULL;
 }
 
 void ctr_rows_release(ctr_rows *rows)
 {
     sqlite3_finalize(rows->find_key);
     sqlite3_finalize(rows->find_rowid);
-    rows->find_key = rows->find_rowid = NULL;
-    release_writes(rows);
+    sqlite3_finalize(rows->insert);
+    sqlite3_finalize(rows->update);
+    rows->find_key = rows->find_rowid = rows->insert = rows->update = NULL;
 }
 
 int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
@@ -98,67 +62,34 @@ int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *t
                        .table = sqlite3_mprintf("%s", table),
                        .shape = shape,
                        .post = post,
+                       .whole = !post,
+                       .states = sqlite3_malloc64(n * sizeof *rows->states),
                        .cells = sqlite3_malloc64(n * sizeof *rows->cells),
-                       .changes = sqlite3_malloc64(n * sizeof *rows->changes),
-                       .buffer.n_counters = shape->n_counters};
-    if (post) rows->news = ctr_news_of(post, table);
-    bool made = rows->schema && rows->table && rows->cells && rows->changes;
-    return made && (rows->news || !post) ? problem->rc : ctr_problem_nomem(problem);
+                       .staged = sqlite3_malloc64(n * sizeof *rows->staged)};
+    if (!rows->schema || !rows->table || !rows->states || !rows->cells || !rows->staged)
+        return ctr_problem_nomem(problem);
+    rows->journal = post ? ctr_journal_of(post, table, shape->n_counters, problem)
+                         : ctr_journal_to_read(db, schema, table, shape->n_counters, problem);
+    return problem->rc;
 }
 
 void ctr_rows_close(ctr_rows *rows)
 {
     ctr_rows_release(rows);
+    if (!rows->post) ctr_journal_free(rows->journal);
     sqlite3_free(rows->schema);
     sqlite3_free(rows->table);
+    sqlite3_free(rows->states);
     sqlite3_free(rows->cells);
-    sqlite3_free(rows->changes);
+    sqlite3_free(rows->staged);
     sqlite3_free(rows->old.bytes);
     sqlite3_free(rows->fresh.bytes);
-    ctr_deferred_close(rows);
+    sqlite3_free(rows->advanced.bytes);
+    sqlite3_free(rows->key.bytes);
     *rows = (ctr_rows){0};
 }
 
-/* ---- bytes ----------------------------------------------------------------------------------- */
-
-static int reserve(struct ctr_bytes *room, size_t size, ctr_problem *problem)
-{
-    size_t needed = room->size + size;
-    if (needed <= room->capacity) return SQLITE_OK;
-    uint8_t *bytes = sqlite3_realloc64(room->bytes, needed * 2);
-    if (!bytes) return ctr_problem_nomem(problem);
-    room->bytes = bytes;
-    room->capacity = needed * 2;
-    return SQLITE_OK;
-}
-
-uint8_t *ctr_rows_room(ctr_rows *rows, size_t size, ctr_problem *problem)
-{
-    if (problem->rc != SQLITE_OK || reserve(&rows->fresh, size, problem)) return NULL;
-    return rows->fresh.bytes + rows->fresh.size;
-}
-
-void ctr_rows_set(ctr_rows *rows, int counter, size_t size)
-{
-    rows->changes[counter] = (struct ctr_new_cell){true, rows->fresh.size, size};
-    rows->fresh.size += size;
-}
-
-void ctr_rows_staged(const ctr_rows *rows, int counter, ctr_cell *cell)
-{
-    const struct ctr_new_cell *fresh = &rows->changes[counter];
-    if (!fresh->set) return;
-    *cell = ctr_cell_written(rows->fresh.bytes + fresh->offset, fresh->size);
-}
-
-bool ctr_rows_changed(const ctr_rows *rows)
-{
-    for (int i = 0; i < rows->shape->n_counters; i++)
-        if (rows->changes[i].set) return true;
-    return false;
-}
-
-/* ---- finding --------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static int bind_keys(ctr_rows *rows, sqlite3_stmt *statement, int first, sqlite3_value **keys)
 {
@@ -230,47 +161,99 @@ void ctr_rows_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem
     sqlite3_free(key);
 }
 
-static int malformed(ctr_rows *rows, int64_t rowid, int counter, ctr_status status,
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static int malformed(ctr_rows *rows, sqlite3_stmt *row, int counter, ctr_status status,
                      ctr_problem *problem)
 {
     ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the cell %s", ctr_status_text(status));
-    ctr_rows_problem_at(rows, rowid, counter, problem);
+    ctr_rows_problem_at(rows, sqlite3_column_int64(row, 0), counter, problem);
     return problem->rc;
 }
 
-int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int64_t rowid, int counter,
-                       ctr_cell *cell, ctr_problem *problem)
+/* The bytes in column i, with the status of what is no BLOB; NULL and 0 bytes of an untouched
+ * counter. */
+static ctr_status take_bytes(sqlite3_stmt *row, int i, const uint8_t **bytes, size_t *size,
+                             ctr_problem *problem)
 {
-    *cell = ctr_cell_untouched();
     sqlite3_value *value = sqlite3_column_value(row, i); /* asked at once: each asking locks */
     int type = sqlite3_value_type(value);
-    if (type == SQLITE_NULL) return problem->rc;
-    ctr_status status = CTR_NOT_A_CELL;
-    const uint8_t *bytes = type == SQLITE_BLOB ? sqlite3_value_blob(value) : NULL;
-    size_t size = (size_t)sqlite3_value_bytes(value);
-    if (!bytes && type == SQLITE_BLOB && sqlite3_errcode(sqlite3_db_handle(row)) == SQLITE_NOMEM)
-        return ctr_problem_nomem(problem);
-    if (type == SQLITE_BLOB) status = ctr_cell_open(cell, bytes, size);
-    if (status == CTR_OK) return problem->rc;
-    if (rowid == CTR_ROWS_ID_IN_ROW) rowid = sqlite3_column_int64(row, 0);
-    return malformed(rows, rowid, counter, status, problem);
+    *bytes = type == SQLITE_BLOB ? sqlite3_value_blob(value) : NULL;
+    *size = *bytes ? (size_t)sqlite3_value_bytes(value) : 0;
+    if (type == SQLITE_NULL) return CTR_OK;
+    bool lost = !*bytes && type == SQLITE_BLOB &&
+                sqlite3_errcode(sqlite3_db_handle(row)) == SQLITE_NOMEM;
+    if (lost) ctr_problem_nomem(problem);
+    return *bytes || lost ? CTR_OK : CTR_NOT_A_CELL;
 }
 
-/* Keeps copies of the cells, so that no read is open when the row is written. The cell of a counter
- * stands `first` columns behind its place, or its number if there are no places. */
-static void take_cells(ctr_rows *rows, sqlite3_stmt *row, int first, const int *places,
+/* What the journal adds to a counter of the row at which a statement stands; NULL: nothing. */
+static const ctr_held *amount_of(const ctr_rows *rows, sqlite3_stmt *row, int counter)
+{
+    const ctr_journal *journal = rows->journal;
+    if (journal->n_amounts == 0 && journal->n == 0) return NULL;
+    const ctr_row *amounts = ctr_cache_row(&journal->rows, sqlite3_column_int64(row, 0));
+    return amounts && amounts->counters[counter].ticks > 0 ? &amounts->counters[counter] : NULL;
+}
+
+static ctr_status advance_cell(ctr_rows *rows, const ctr_held *by, ctr_cell *cell,
+                               ctr_problem *problem)
+{
+    ctr_sum n = {0, 0};
+    size_t size;
+    rows->advanced.size = 0;
+    uint8_t *out = ctr_pack_room(&rows->advanced, cell->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX,
+                                 problem);
+    if (!out) return CTR_OK;
+    ctr_sum_add(&n, by->n);
+    ctr_status status =
+        ctr_cell_add(cell, rows->journal->id, &n, by->ticks, rows->journal->least, out, &size);
+    if (status == CTR_OK) *cell = ctr_cell_written(out, size);
+    return status;
+}
+
+int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_cell *cell,
                        ctr_problem *problem)
+{
+    size_t size;
+    const uint8_t *bytes;
+    *cell = ctr_cell_untouched();
+    if (ctr_journal_refresh(rows->journal, problem)) return problem->rc;
+    ctr_status status = take_bytes(row, i, &bytes, &size, problem);
+    if (status == CTR_OK && bytes) status = ctr_cell_open(cell, bytes, size);
+    const ctr_held *amount = amount_of(rows, row, counter);
+    if (status == CTR_OK && amount) status = advance_cell(rows, amount, cell, problem);
+    return status == CTR_OK ? problem->rc : malformed(rows, row, counter, status, problem);
+}
+
+int ctr_rows_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_summary *summary,
+                      ctr_problem *problem)
+{
+    size_t size;
+    const uint8_t *bytes;
+    *summary = (ctr_summary){.life = 1};
+    ctr_status status = take_bytes(row, i, &bytes, &size, problem);
+    if (status == CTR_OK && bytes) status = ctr_cell_summarize(summary, NULL, bytes, size);
+    const ctr_held *amount = amount_of(rows, row, counter);
+    if (amount) ctr_sum_add(&summary->sum, amount->n);
+    if (amount) summary->touched = true;
+    return status == CTR_OK ? problem->rc : malformed(rows, row, counter, status, problem);
+}
+
+/* Copies of the cells, so that no read is open when the row is written. */
+static void take_cells(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 {
     const ctr_shape *shape = rows->shape;
     size_t total = 0;
     for (int i = 0; i < shape->n_counters; i++)
-        total += (size_t)sqlite3_column_bytes(row, first + (places ? places[i] : i));
-    if (reserve(&rows->old, total, problem)) return;
-
+        total += (size_t)sqlite3_column_bytes(row, CTR_FIND_COLUMNS + shape->counters[i]) +
+                 CTR_CELL_HEADER_MAX + CTR_SHARD_MAX;
+    rows->old.size = 0;
+    if (!ctr_pack_room(&rows->old, total, problem)) return;
     for (int i = 0; i < shape->n_counters; i++) {
         ctr_cell *cell = &rows->cells[i];
-        int column = first + (places ? places[i] : i);
-        if (ctr_rows_open_cell(rows, row, column, rows->rowid, i, cell, problem)) return;
+        int column = CTR_FIND_COLUMNS + shape->counters[i];
+        if (ctr_rows_open_cell(rows, row, column, i, cell, problem)) return;
         if (ctr_cell_is_untouched(cell)) continue;
         uint8_t *copy = rows->old.bytes + rows->old.size;
         memcpy(copy, cell->bytes, cell->size);
@@ -279,63 +262,119 @@ static void take_cells(ctr_rows *rows, sqlite3_stmt *row, int first, const int *
     }
 }
 
-static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
+/* ---- states ---------------------------------------------------------------------------------- */
+
+/* What the journal adds to a known row was checked when it was counted, or when it was folded: a
+ * damaged journal alone can leave the range. */
+static ctr_status state_of_held(const ctr_held *held, int64_t least, ctr_summary *state)
+{
+    *state = held->cell;
+    if (held->ticks == 0) return CTR_OK;
+    ctr_sum value = {0, 0};
+    ctr_sum_add(&value, state->value);
+    ctr_sum_add(&value, held->n);
+    ctr_sum_add(&state->sum, held->n);
+    state->touched = true;
+    if (state->clock < least) state->clock = least - 1;
+    if (state->life % 2 == 0 || state->clock > INT64_MAX - held->ticks) return CTR_OUT_OF_RANGE;
+    state->clock += held->ticks;
+    return ctr_sum_value(&value, &state->value);
+}
+
+static void take_known(ctr_rows *rows, const ctr_row *row, ctr_problem *problem)
 {
     rows->found = true;
-    rows->rowid = sqlite3_column_int64(row, CTR_FIND_ROWID);
-    rows->number = sqlite3_column_int64(row, CTR_FIND_NUMBER);
-    take_cells(rows, row, CTR_FIND_COUNTERS, NULL, problem);
+    rows->rowid = row->id;
+    for (int i = 0; i < rows->shape->n_counters; i++)
+        if (state_of_held(&row->counters[i], rows->journal->least, &rows->states[i]) != CTR_OK)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                            "%s_journal is damaged: it has amounts for row %lld that its cell %s "
+                            "cannot take",
+                            rows->table, (long long)row->id,
+                            ctr_shape_counter_name(rows->shape, i));
 }
+
+/* The key as the row has stored it. */
+static void pack_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *problem)
+{
+    sqlite3_value *few[8], **keys = few;
+    int n = rows->shape->n_keys;
+    if (n > 8) keys = sqlite3_malloc64((size_t)n * sizeof *keys);
+    if (!keys) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        keys[i] = sqlite3_column_value(stands, CTR_FIND_COLUMNS + rows->shape->keys[i]);
+    ctr_pack_values(&rows->key, keys, n, problem);
+    rows->hash = ctr_cache_hash(rows->key.bytes, rows->key.size);
+    rows->packed = problem->rc == SQLITE_OK;
+    if (keys != few) sqlite3_free(keys);
+}
+
+/* Makes the row known, unless there is no room for it, and takes it. */
+static void take_states(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *problem)
+{
+    ctr_cache *cache = &rows->journal->rows;
+    ctr_row *row = ctr_cache_add(cache, rows->rowid, problem);
+    for (int i = 0; row && !row->key && i < rows->shape->n_counters; i++) {
+        size_t size;
+        const uint8_t *bytes;
+        ctr_summary *cell = &row->counters[i].cell;
+        *cell = (ctr_summary){.life = 1};
+        ctr_status status = take_bytes(stands, CTR_FIND_COLUMNS + rows->shape->counters[i], &bytes,
+                                       &size, problem);
+        if (status == CTR_OK && bytes)
+            status = ctr_cell_summarize(cell, rows->journal->id, bytes, size);
+        if (status != CTR_OK) malformed(rows, stands, i, status, problem);
+    }
+    if (!row) return;
+    pack_stored(rows, stands, problem);
+    if (problem->rc == SQLITE_OK) take_known(rows, row, problem);
+    bool known = problem->rc == SQLITE_OK &&
+                 ctr_cache_know(cache, row, rows->hash, rows->key.bytes, rows->key.size);
+    if (!known) ctr_cache_forget(cache, row);
+}
+
+ctr_summary ctr_rows_state(const ctr_rows *rows, int counter)
+{
+    if (!rows->whole) return rows->states[counter];
+    const ctr_cell *cell = &rows->cells[counter];
+    ctr_summary state = {.life = cell->life, .touched = cell->size > 0};
+    ctr_sum_add_cell(&state.sum, cell);
+    return state;
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
 
 static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
 {
     if (!rows->writing) return problem->rc;
     return ctr_problem_set(problem, SQLITE_ERROR,
-                           "a trigger on the stored table %s_cells writes to the table itself",
+                           "a trigger on a stored table writes to the table %s itself",
                            rows->table);
 }
 
 static void forget(ctr_rows *rows)
 {
-    rows->finds++;
-    rows->found = rows->spelled = false;
-    rows->entry = NULL;
-    rows->number = 0;
+    rows->found = rows->packed = false;
     rows->old.size = rows->fresh.size = 0;
     for (int i = 0; i < rows->shape->n_counters; i++) {
+        rows->states[i] = (ctr_summary){.life = 1};
         rows->cells[i] = ctr_cell_untouched();
-        rows->changes[i].set = false;
+        rows->staged[i].kind = CTR_STAGED_NOTHING;
     }
 }
 
-void ctr_rows_stand_at(ctr_rows *rows, int64_t rowid, int64_t number)
+static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 {
-    forget(rows);
     rows->found = true;
-    rows->rowid = rowid;
-    rows->number = number;
-}
-
-/* A statement that SQLite has to prepare again tells that the schema has changed. */
-bool ctr_rows_have_triggers_now(ctr_rows *rows, ctr_problem *problem)
-{
-    sqlite3_stmt *statement = find_rowid_statement(rows, problem);
-    if (!statement) return false;
-    sqlite3_bind_null(statement, 1);
-    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
-    ctr_run_row(&run, statement);
-    sqlite3_reset(statement);
-    if (sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) rows->looked = false;
-    return ctr_rows_have_triggers(rows, problem);
-}
-
-/* A row that is kept is as it will be, not as it is stored. */
-static int take_kept(ctr_rows *rows, ctr_entry *entry)
-{
-    ctr_rows_stand_at(rows, entry->rowid, entry->number);
-    for (int i = 0; i < rows->shape->n_counters; i++) rows->cells[i] = entry->cells[i].cell;
-    rows->entry = entry;
-    return SQLITE_OK;
+    rows->rowid = sqlite3_column_int64(row, CTR_FIND_ROWID);
+    if (ctr_journal_refresh(rows->journal, problem)) return;
+    if (rows->whole)
+        take_cells(rows, row, problem);
+    else
+        take_states(rows, row, problem);
 }
 
 static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
@@ -346,20 +385,50 @@ static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
     else
         ctr_problem_sqlite(problem, rows->db, rc);
     sqlite3_reset(statement);
-    if (sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) rows->looked = false;
-    ctr_entry *kept = rows->found ? ctr_buffer_row(&rows->buffer, rows->rowid) : NULL;
-    return kept && problem->rc == SQLITE_OK ? take_kept(rows, kept) : problem->rc;
+    return problem->rc;
+}
+
+/* Can the value be looked for in memory: is it as the column would store it? A text that stands for
+ * a number is not, nor is a number in a column of texts; SQLite looks for them. */
+static bool is_as_stored(const ctr_column *column, sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    switch (column->affinity) {
+    case CTR_AFFINITY_BLOB: return true;
+    case CTR_AFFINITY_TEXT: return type == SQLITE_TEXT || type == SQLITE_BLOB;
+    case CTR_AFFINITY_REAL: return type == SQLITE_FLOAT || type == SQLITE_BLOB;
+    default: return type == SQLITE_INTEGER || type == SQLITE_BLOB;
+    }
+}
+
+/* Packs the key, if it can be looked for in memory. */
+static bool pack_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+{
+    rows->packed = false;
+    for (int i = 0; i < rows->shape->n_keys; i++)
+        if (!is_as_stored(&rows->shape->columns[rows->shape->keys[i]], keys[i])) return false;
+    if (ctr_pack_values(&rows->key, keys, rows->shape->n_keys, problem)) return false;
+    rows->hash = ctr_cache_hash(rows->key.bytes, rows->key.size);
+    rows->packed = true;
+    return true;
+}
+
+bool ctr_rows_find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+{
+    if (refuse_reentry(rows, problem)) return false;
+    forget(rows);
+    if (rows->whole || ctr_journal_refresh(rows->journal, problem)) return false;
+    if (!pack_key(rows, keys, problem)) return false;
+    const ctr_row *row =
+        ctr_cache_key(&rows->journal->rows, rows->hash, rows->key.bytes, rows->key.size);
+    if (row) take_known(rows, row, problem);
+    return row && problem->rc == SQLITE_OK;
 }
 
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
-    if (refuse_reentry(rows, problem)) return problem->rc;
-    ctr_entry *kept = rows->defers ? ctr_deferred_key(rows, keys, problem) : NULL;
-    forget(rows); /* now, for writing what is kept stands at other rows */
-    rows->spelled = rows->defers;
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    if (kept) return take_kept(rows, kept);
-    sqlite3_stmt *statement = find_key_statement(rows, problem);
+    if (ctr_rows_find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;
+    sqlite3_stmt *statement = find_statement(rows, true, problem);
     if (!statement) return problem->rc;
     if (ctr_problem_sqlite(problem, rows->db, bind_keys(rows, statement, 1, keys)))
         return problem->rc;
@@ -370,9 +439,13 @@ int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
 {
     if (refuse_reentry(rows, problem)) return problem->rc;
     forget(rows);
-    ctr_entry *kept = ctr_buffer_row(&rows->buffer, rowid);
-    if (kept) return take_kept(rows, kept);
-    sqlite3_stmt *statement = find_rowid_statement(rows, problem);
+    if (!rows->whole && ctr_journal_refresh(rows->journal, problem)) return problem->rc;
+    const ctr_row *row = rows->whole ? NULL : ctr_cache_row(&rows->journal->rows, rowid);
+    if (row && row->key) {
+        take_known(rows, row, problem);
+        return problem->rc;
+    }
+    sqlite3_stmt *statement = find_statement(rows, false, problem);
     if (!statement) return problem->rc;
     sqlite3_bind_int64(statement, 1, rowid);
     return find(rows, statement, problem);
@@ -388,12 +461,142 @@ int ctr_rows_find_none(ctr_rows *rows, ctr_problem *problem)
 int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 {
     if (refuse_reentry(rows, problem)) return problem->rc;
-    int64_t rowid = sqlite3_column_int64(row, CTR_STREAM_ID);
-    ctr_entry *kept = ctr_buffer_row(&rows->buffer, rowid);
-    if (kept) return take_kept(rows, kept);
-    ctr_rows_stand_at(rows, rowid, sqlite3_column_int64(row, CTR_STREAM_NUMBER));
-    take_cells(rows, row, CTR_STREAM_COLUMNS, rows->shape->counters, problem);
+    forget(rows);
+    take_row(rows, row, problem);
     return problem->rc;
+}
+
+/* ---- staging --------------------------------------------------------------------------------- */
+
+uint8_t *ctr_rows_room(ctr_rows *rows, size_t size, ctr_problem *problem)
+{
+    return ctr_pack_room(&rows->fresh, size, problem);
+}
+
+void ctr_rows_set(ctr_rows *rows, int counter, size_t size)
+{
+    rows->staged[counter] =
+        (ctr_staged){.kind = CTR_STAGED_CELL, .offset = rows->fresh.size, .size = size};
+    rows->fresh.size += size;
+}
+
+void ctr_rows_staged(const ctr_rows *rows, int counter, ctr_cell *cell)
+{
+    const ctr_staged *staged = &rows->staged[counter];
+    if (staged->kind == CTR_STAGED_CELL)
+        *cell = ctr_cell_written(rows->fresh.bytes + staged->offset, staged->size);
+}
+
+bool ctr_rows_changed(const ctr_rows *rows)
+{
+    for (int i = 0; i < rows->shape->n_counters; i++)
+        if (rows->staged[i].kind != CTR_STAGED_NOTHING) return true;
+    return false;
+}
+
+/* A new cell: that of `base` with a difference in the shard of `id`. */
+static ctr_status stage_cell(ctr_rows *rows, int counter, const ctr_cell *base,
+                             const ctr_sum *difference, const uint8_t *id, int64_t least,
+                             ctr_problem *problem)
+{
+    size_t size;
+    uint8_t *out =
+        ctr_rows_room(rows, base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
+    if (!out) return CTR_OK;
+    ctr_status status = ctr_cell_add(base, id, difference, 1, least, out, &size);
+    if (status == CTR_OK) ctr_rows_set(rows, counter, size);
+    return status;
+}
+
+/* The cells of a row of which only the states were found. */
+static int load_cells(ctr_rows *rows, ctr_problem *problem)
+{
+    sqlite3_stmt *statement = find_statement(rows, false, problem);
+    if (!statement) return problem->rc;
+    sqlite3_bind_int64(statement, 1, rows->rowid);
+    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    if (ctr_run_row(&run, statement)) take_cells(rows, statement, problem);
+    sqlite3_reset(statement);
+    return problem->rc;
+}
+
+/* Can the journal add it? Its amounts for one counter are 64 bits wide. */
+static bool is_amount(const ctr_rows *rows, int counter, const ctr_sum *difference, int64_t *n)
+{
+    int64_t sum_of_all;
+    ctr_sum sum = *difference;
+    const ctr_row *row = ctr_journal_amounts(rows->journal, rows->rowid);
+    if (row) ctr_sum_add(&sum, row->counters[counter].n);
+    return ctr_sum_value(difference, n) == CTR_OK && ctr_sum_value(&sum, &sum_of_all) == CTR_OK;
+}
+
+/* An amount of a row that is there, or else a new cell. */
+static ctr_status stage_difference(ctr_rows *rows, int counter, const ctr_sum *difference,
+                                   const uint8_t *id, int64_t least, ctr_problem *problem)
+{
+    ctr_staged *staged = &rows->staged[counter];
+    const ctr_cell *cell = &rows->cells[counter];
+    if (rows->whole || !rows->found)
+        return stage_cell(rows, counter, cell, difference, id, least, problem);
+
+    int64_t value;
+    const ctr_summary *state = &rows->states[counter];
+    ctr_sum sum = *difference;
+    ctr_sum_add(&sum, state->value);
+    if (state->life % 2 == 0) return CTR_DELETED;
+    if (state->clock == INT64_MAX || ctr_sum_value(&sum, &value) != CTR_OK) return CTR_OVERFLOW;
+    *staged = (ctr_staged){.kind = CTR_STAGED_AMOUNT};
+    if (is_amount(rows, counter, difference, &staged->n)) return CTR_OK;
+    staged->kind = CTR_STAGED_NOTHING;
+    if (load_cells(rows, problem)) return CTR_OK;
+    return stage_cell(rows, counter, cell, difference, id, least, problem);
+}
+
+ctr_status ctr_rows_add(ctr_rows *rows, int counter, int64_t n, const uint8_t id[CTR_ID_SIZE],
+                        int64_t least, ctr_problem *problem)
+{
+    ctr_sum difference = {0, 0};
+    ctr_sum_add(&difference, n);
+    return stage_difference(rows, counter, &difference, id, least, problem);
+}
+
+ctr_status ctr_rows_assign(ctr_rows *rows, int counter, int64_t n, const uint8_t id[CTR_ID_SIZE],
+                           int64_t least, ctr_problem *problem)
+{
+    ctr_sum difference = {0, 0}, sum = ctr_rows_state(rows, counter).sum;
+    ctr_sum_add(&difference, n);
+    ctr_sum_subtract_sum(&difference, &sum);
+    return stage_difference(rows, counter, &difference, id, least, problem);
+}
+
+ctr_status ctr_rows_next_life(ctr_rows *rows, int counter, int64_t n, const uint8_t *id,
+                              int64_t least, ctr_problem *problem)
+{
+    uint8_t empty[CTR_CELL_HEADER_MAX], *out;
+    size_t size;
+    ctr_sum difference = {0, 0};
+    ctr_cell cell = {.life = ctr_rows_state(rows, counter).life};
+    ctr_status status = ctr_cell_reset(&cell, empty, &size);
+    if (status != CTR_OK) return status;
+    cell = ctr_cell_written(empty, size);
+    ctr_sum_add(&difference, n);
+    if (id) return stage_cell(rows, counter, &cell, &difference, id, least, problem);
+    out = ctr_rows_room(rows, size, problem);
+    if (!out) return CTR_OK;
+    memcpy(out, empty, size);
+    ctr_rows_set(rows, counter, size);
+    return CTR_OK;
+}
+
+ctr_status ctr_rows_delete(ctr_rows *rows, int counter, ctr_problem *problem)
+{
+    size_t size;
+    ctr_cell cell = {.life = ctr_rows_state(rows, counter).life};
+    uint8_t *out = ctr_rows_room(rows, CTR_CELL_HEADER_MAX, problem);
+    if (!out) return CTR_OK;
+    ctr_status status = ctr_cell_delete(&cell, out, &size);
+    if (status == CTR_OK) ctr_rows_set(rows, counter, size);
+    return status;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -402,8 +605,8 @@ static int bind_changes(ctr_rows *rows, sqlite3_stmt *statement, int first)
 {
     int rc = SQLITE_OK;
     for (int i = 0; i < rows->shape->n_counters && rc == SQLITE_OK; i++) {
-        const struct ctr_new_cell *cell = &rows->changes[i];
-        if (!cell->set || cell->size == 0)
+        const ctr_staged *cell = &rows->staged[i];
+        if (cell->kind != CTR_STAGED_CELL || cell->size == 0)
             rc = sqlite3_bind_null(statement, first + i);
         else
             rc = sqlite3_bind_blob64(statement, first + i, rows->fresh.bytes + cell->offset,
@@ -412,13 +615,21 @@ static int bind_changes(ctr_rows *rows, sqlite3_stmt *statement, int first)
     return rc;
 }
 
-/* A constraint that fails here is no constraint of ours: OR IGNORE must not swallow it. Nor may a
- * trigger that somebody put on the stored table make a write vanish. */
+static int bind_write(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **keys)
+{
+    if (rows->found) {
+        sqlite3_bind_int64(statement, CTR_UPDATE_ROWID, rows->rowid);
+        return bind_changes(rows, statement, CTR_UPDATE_COUNTERS);
+    }
+    int rc = bind_keys(rows, statement, CTR_INSERT_KEYS, keys);
+    return rc == SQLITE_OK ? bind_changes(rows, statement, CTR_INSERT_KEYS + rows->shape->n_keys)
+                           : rc;
+}
+
+/* A constraint that fails here is no constraint of ours: OR IGNORE must not swallow it. */
 static void step_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 {
-    rows->writing = true;
     int rc = sqlite3_step(statement);
-    rows->writing = false;
     if ((rc & 0xff) == SQLITE_CONSTRAINT)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table refuses the row: %s",
                         sqlite3_errmsg(rows->db));
@@ -428,56 +639,94 @@ static void step_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *pro
         ctr_problem_sqlite(problem, rows->db, rc);
 }
 
-/* Runs a write, if its values could be bound, and lets go of what it holds either way. A statement
- * that SQLite had to prepare again tells that the schema has changed: there may be triggers now.
- * One that runs triggers is not kept: if they name the virtual table, each would hold the other. */
-static int run_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
+/* Writes new cells, and lets go of what the statement holds either way. */
+static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
+    sqlite3_stmt *statement = write_statement(rows, problem);
+    if (!statement) return problem->rc;
+    ctr_problem_sqlite(problem, rows->db, bind_write(rows, statement, keys));
     if (problem->rc == SQLITE_OK) step_write(rows, statement, problem);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
-    bool changed = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
-    if (changed) rows->looked = false;
-    if (changed || rows->has_triggers) release_writes(rows);
     return problem->rc;
 }
 
-/* A trigger on the table of the identity must not come back to this row. */
-static int64_t take_number(ctr_rows *rows, ctr_problem *problem)
+/* A row that was just inserted is known from the start. No memory for it is no problem. */
+static void know_new_row(ctr_rows *rows)
 {
-    rows->writing = true;
-    int64_t number = ctr_watch_stamp(rows->post, rows->number, problem);
-    if (number != rows->number) ctr_news_expect(rows->news, problem);
-    rows->writing = false;
-    return number;
-}
-
-static int bind_write(ctr_rows *rows, sqlite3_stmt *statement, int64_t number, sqlite3_value **keys)
-{
-    if (rows->found) {
-        sqlite3_bind_int64(statement, CTR_UPDATE_ROWID, rows->rowid);
-        if (number != rows->number) sqlite3_bind_int64(statement, CTR_UPDATE_NUMBER, number);
-        return bind_changes(rows, statement, CTR_UPDATE_COUNTERS);
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_cache *cache = &rows->journal->rows;
+    ctr_row *row = rows->packed ? ctr_cache_add(cache, rows->rowid, &problem) : NULL;
+    ctr_problem_close(&problem);
+    if (!row) return;
+    for (int i = 0; i < rows->shape->n_counters; i++) {
+        const ctr_staged *staged = &rows->staged[i];
+        ctr_summary *cell = &row->counters[i].cell;
+        *cell = (ctr_summary){.life = 1};
+        if (staged->kind == CTR_STAGED_CELL && staged->size > 0)
+            ctr_cell_summarize(cell, rows->journal->id, rows->fresh.bytes + staged->offset,
+                               staged->size);
     }
-    sqlite3_bind_int64(statement, CTR_INSERT_NUMBER, number);
-    int rc = bind_keys(rows, statement, CTR_INSERT_KEYS, keys);
-    return rc == SQLITE_OK ? bind_changes(rows, statement, CTR_INSERT_KEYS + rows->shape->n_keys)
-                           : rc;
+    if (!ctr_cache_know(cache, row, rows->hash, rows->key.bytes, rows->key.size))
+        ctr_cache_forget(cache, row);
 }
 
+static void note_counter(ctr_rows *rows, ctr_row *row, int counter)
+{
+    const ctr_staged *staged = &rows->staged[counter];
+    ctr_held *held = &row->counters[counter];
+    switch (staged->kind) {
+    case CTR_STAGED_AMOUNT:
+        ctr_journal_add(rows->journal, row, counter, staged->n);
+        break;
+    case CTR_STAGED_CELL:
+        held->n = held->ticks = 0;
+        ctr_journal_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, counter);
+        break;
+    default: break;
+    }
+}
+
+static bool stages_cells(const ctr_rows *rows)
+{
+    for (int i = 0; i < rows->shape->n_counters; i++)
+        if (rows->staged[i].kind == CTR_STAGED_CELL) return true;
+    return false;
+}
+
+static int write_found(ctr_rows *rows, ctr_problem *problem)
+{
+    bool cells = stages_cells(rows);
+    ctr_row *row = ctr_cache_add(&rows->journal->rows, rows->rowid, problem);
+    if (!row || (cells && write_cells(rows, NULL, problem))) return problem->rc;
+    for (int i = 0; i < rows->shape->n_counters; i++) note_counter(rows, row, i);
+    if (cells) ctr_cache_forget(&rows->journal->rows, row);
+    return problem->rc;
+}
+
+static int insert_row(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+{
+    if (write_cells(rows, keys, problem)) return problem->rc;
+    rows->rowid = sqlite3_last_insert_rowid(rows->db);
+    ctr_journal_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0);
+    if (!rows->whole) know_new_row(rows);
+    return problem->rc;
+}
+
+/* A trigger on the tables of the file must not come back to this row. */
 int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
-    if (rows->entry) return ctr_deferred_change(rows, problem);
-    int64_t number = take_number(rows, problem);
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    sqlite3_stmt *statement = write_statement(rows, number != rows->number, problem);
-    if (!statement) return problem->rc;
-    ctr_problem_sqlite(problem, rows->db, bind_write(rows, statement, number, keys));
-    if (run_write(rows, statement, problem)) return problem->rc;
-    if (!rows->found) rows->rowid = sqlite3_last_insert_rowid(rows->db);
-    if (number != rows->number) ctr_news_add(rows->news, number, rows->rowid);
-    rows->number = number;
-    return SQLITE_OK;
+    rows->writing = true;
+    if (ctr_watch_write(rows->post, problem) == SQLITE_OK &&
+        ctr_journal_refresh(rows->journal, problem) == SQLITE_OK &&
+        ctr_journal_expect(rows->journal, rows->shape->n_counters + 1, problem) == SQLITE_OK) {
+        if (rows->found)
+            write_found(rows, problem);
+        else
+            insert_row(rows, keys, problem);
+    }
+    rows->writing = false;
+    return problem->rc;
 }
 
 bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem)

@@ -6,7 +6,7 @@
 #include "store/generations.h"
 #include "store/text.h"
 
-const char *const ctr_shape_suffixes[] = {"cells", "news", "floors", "ops", "columns", NULL};
+const char *const ctr_shape_suffixes[] = {"cells", "journal", "floors", "ops", "columns", NULL};
 
 /* ---- the struct ------------------------------------------------------------------------------ */
 
@@ -189,6 +189,15 @@ char *ctr_shape_column_list(const ctr_shape *shape)
     return sqlite3_str_finish(out);
 }
 
+char *ctr_shape_counter_list(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    if (shape->n_counters == 0) sqlite3_str_appendall(out, "NULL");
+    for (int i = 0; i < shape->n_counters; i++)
+        sqlite3_str_appendf(out, "%s\"%w\"", i ? ", " : "", ctr_shape_counter_name(shape, i));
+    return sqlite3_str_finish(out);
+}
+
 const char *ctr_shape_affinity_name(ctr_affinity affinity)
 {
     static const char *const NAMES[] = {"BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL"};
@@ -240,7 +249,7 @@ void ctr_shape_create(const ctr_shape *shape, sqlite3 *db, const char *schema, c
     run.slots.definition = definition;
     run.slots.keys = keys;
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_CELLS, NULL);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_NEWS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_JOURNAL, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_OPS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_COLUMNS, NULL);
     run.slots.definition = floors;
@@ -254,7 +263,7 @@ void ctr_shape_drop(sqlite3 *db, const char *schema, const char *table, ctr_prob
 {
     ctr_run run = ctr_run_on(db, schema, table, problem);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_CELLS, NULL);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_NEWS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_JOURNAL, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_FLOORS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_OPS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_COLUMNS, NULL);
@@ -266,7 +275,7 @@ void ctr_shape_rename(sqlite3 *db, const char *schema, const char *table, const 
     ctr_run run = ctr_run_on(db, schema, table, problem);
     run.slots.name = to;
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_CELLS, NULL);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_NEWS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_JOURNAL, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_FLOORS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_OPS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_COLUMNS, NULL);
@@ -404,7 +413,7 @@ static int key_position(const key_columns *keys, int cid)
 }
 
 /* Columns of ours that are there. */
-enum { HAS_ROWID = 1, HAS_NUMBER = 2 };
+enum { HAS_ROWID = 1 };
 
 /* One row of SCHEMA_COLUMNS. Returns which column of ours it is, or 0. */
 static int read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys, ctr_shape *shape)
@@ -417,7 +426,7 @@ static int read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys,
     if (is_rowid && (strcmp(name, "_id") != 0 || sqlite3_stricmp(type, "INTEGER") != 0))
         damaged(run, "its row id is not _id but ", name);
     int key = key_position(keys, sqlite3_column_int(row, 0));
-    if (*name == '_') return is_rowid ? HAS_ROWID : strcmp(name, "_seq") == 0 ? HAS_NUMBER : 0;
+    if (*name == '_') return is_rowid ? HAS_ROWID : 0;
     if (ctr_declaration_reserves(name)) damaged(run, "a column has the reserved name ", name);
     if (key < 0 && sqlite3_stricmp(type, "BLOB") != 0)
         damaged(run, "neither a BLOB nor part of the key is column ", name);
@@ -458,7 +467,6 @@ int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char
     while (ctr_run_row(&run, row)) ours |= read_column(&run, row, &keys, shape);
     sqlite3_finalize(row);
     if (!(ours & HAS_ROWID)) damaged(&run, "it has no row id _id", "");
-    if (!(ours & HAS_NUMBER)) damaged(&run, "it has no column _seq", "");
     if (shape->n_keys != keys.n) damaged(&run, "its key names a column that it does not have", "");
     key_columns_close(&keys);
     sqlite3_free(stored);

@@ -3,12 +3,13 @@
  * The stored table says it, not the text of CREATE VIRTUAL TABLE:
  *
  *     CREATE TABLE page_views_cells(
- *       _id INTEGER PRIMARY KEY, _seq INTEGER NOT NULL,
+ *       _id INTEGER PRIMARY KEY,
  *       path TEXT COLLATE "BINARY" NOT NULL, hour INTEGER COLLATE "BINARY" NOT NULL,
  *       hits BLOB, bytes BLOB,
  *       UNIQUE(path, hour))
  *
- *     CREATE TABLE page_views_news(_seq INTEGER PRIMARY KEY, ids BLOB)         see store/news.h
+ *     CREATE TABLE page_views_journal(
+ *       _seq INTEGER PRIMARY KEY, level INTEGER, entries BLOB)                 see store/journal.h
  *
  *     CREATE TABLE page_views_floors(
  *       _id INTEGER PRIMARY KEY, _seq, _rows, _bytes,         see store/floors.h
@@ -110,7 +111,7 @@ const char *ctr_shape_ever(const ctr_shape *shape, int i, int64_t *generation);
  * it ever was: 0 and NULL if not. */
 int64_t ctr_shape_generation(const ctr_shape *shape, const char *name, const char **spelling);
 
-/* The stored tables of a counter table: "cells", "news", "floors", ...; NULL at the end. */
+/* The stored tables of a counter table: "cells", "journal", "floors", ...; NULL at the end. */
 extern const char *const ctr_shape_suffixes[];
 
 /* Creates, drops and renames the stored tables. */
@@ -129,9 +130,10 @@ const char *ctr_shape_affinity_name(ctr_affinity affinity);
  * memory. One without counters cannot be declared: it gets one of those that are gone. */
 char *ctr_shape_declaration(const ctr_shape *shape);
 
-/* The key columns, quoted, in key order, and all columns in declared order; to be freed with
- * sqlite3_free. */
+/* The key columns, quoted, in key order; all columns in declared order; the counters, or NULL where
+ * there is none. To be freed with sqlite3_free. */
 char *ctr_shape_key_list(const ctr_shape *shape);
+char *ctr_shape_counter_list(const ctr_shape *shape);
 char *ctr_shape_column_list(const ctr_shape *shape);
 
 /* The name of a trigger on a table, to be freed with sqlite3_free; NULL if there is none. */

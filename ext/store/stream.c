@@ -55,7 +55,6 @@ static void prepare_scan(ctr_stream *stream, const char *plan, ctr_problem *prob
 {
     const ctr_streams *of = stream->of;
     ctr_run run = ctr_run_on(of->db, of->schema, of->table, problem);
-    stream->of->made++;
     char *columns = ctr_shape_column_list(of->shape);
     char *constraint = constraint_list(of->shape, plan), *order = order_list(of->shape, plan);
     stream->plan = sqlite3_mprintf("%s", plan);

@@ -25,7 +25,7 @@
 #include "store/shape.h"
 
 /* Columns of a row: behind these come those of the shape. */
-enum { CTR_STREAM_ID, CTR_STREAM_NUMBER, CTR_STREAM_COLUMNS };
+enum { CTR_STREAM_ID, CTR_STREAM_COLUMNS };
 enum { CTR_STREAM_KEYS = 64, CTR_STREAMS_KEPT = 8 };
 
 /* The scans of one stored table that no cursor uses now, each with the plan it was prepared for. */
@@ -34,7 +34,6 @@ typedef struct ctr_streams {
     const char *schema, *table; /* borrowed */
     const ctr_shape *shape;     /* borrowed; its columns, in its order */
     int out;                    /* statements that cursors have */
-    int made;                   /* statements that were ever prepared */
     struct ctr_kept_scan {
         char *plan;
         sqlite3_stmt *statement;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/catalog.h"
+#include "store/fold.h"
 #include "store/place.h"
 #include "store/post.h"
 #include "store/uuid.h"
@@ -54,6 +55,7 @@ static void take_new_id(ctr_post *post, ctr_verdict verdict, ctr_problem *proble
     ctr_identity *identity = &post->identity;
     ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
     int64_t now = ctr_place_now();
+    ctr_fold_file(post, problem);
     settle(post, problem);
     ctr_identity_retire(&run, now);
     ctr_uuid_random(identity->id);
@@ -61,7 +63,6 @@ static void take_new_id(ctr_post *post, ctr_verdict verdict, ctr_problem *proble
     identity->name[0] = identity->refuses[0] = '\0';
     identity->turn = CTR_TURN_NONE;
     identity->epoch = identity->twist = 0;
-    ctr_sequence_rise(&identity->sequence, now);
     ctr_identity_write(&run, identity, verdict.why, verdict.alone, now);
 }
 
@@ -113,7 +114,6 @@ static int create_identity(ctr_post *post, const char *name, bool pending, ctr_p
     identity->lineage.pair =
         (ctr_pair){used ? ctr_lineage_leap(0, &post->attribute) : 1, ctr_succession_random()};
     identity->renewal = CTR_RENEWAL;
-    ctr_sequence_rise(&identity->sequence, now);
     ctr_run run = ctr_run_on(db, post->schema, NULL, problem);
     ctr_identity_create(&run);
     ctr_identity_write(&run, identity, CTR_WHY_CREATED, false, now);

@@ -1,4 +1,4 @@
-/* store/watch.c - looks whether an identity is still that of its file; renews it, stamps rows. */
+/* store/watch.c - looks whether an identity is still that of its file; renews it. */
 #include "store/watch.h"
 
 #include <string.h>
@@ -108,15 +108,6 @@ static bool is_due(const ctr_identity *identity, int64_t now)
     return passes && identity->lineage.pair.number < CTR_PAIR_MAX;
 }
 
-/* What other transactions of this connection have stamped since the number was last written. */
-static void count_stamped(ctr_post *post)
-{
-    ctr_sequence *sequence = &post->identity.sequence;
-    if (post->number != sequence->number) post->stamped = 0;
-    post->number = sequence->number;
-    sequence->stamped += post->stamped;
-}
-
 static void write_renewal(ctr_post *post, ctr_problem *problem)
 {
     const ctr_identity *identity = &post->identity;
@@ -127,32 +118,22 @@ static void write_renewal(ctr_post *post, ctr_problem *problem)
     sqlite3_bind_int64(row, 3, identity->renewed);
     sqlite3_bind_int(row, 4,
                      post->attribute.state == CTR_ATTRIBUTE_READ || identity->lineage.witnessed);
-    sqlite3_bind_int64(row, 5, identity->sequence.number);
-    sqlite3_bind_int64(row, 6, identity->sequence.risen);
-    sqlite3_bind_int64(row, 7, identity->sequence.stamped);
     ctr_problem_sqlite(problem, post->guard->db, sqlite3_step(row));
     sqlite3_reset(row);
     ctr_guard_keep_no_more(post);
-    post->number = identity->sequence.number;
-    post->stamped = 0;
 }
 
 static void renew(ctr_post *post, ctr_problem *problem)
 {
     ctr_identity *identity = &post->identity;
     int64_t now = ctr_place_now();
-    bool due = is_due(identity, now);
-    count_stamped(post);
-    bool rises = ctr_sequence_is_due(&identity->sequence, now);
-    if (rises) ctr_sequence_rise(&identity->sequence, now);
-    if (due) {
-        identity->lineage.pair.number++;
-        identity->lineage.pair.random = ctr_succession_random();
-        identity->renewed = now;
-        post->after = CTR_AFTER_READ;
-        post->guard->stats.renewals++;
-    }
-    if (due || rises) write_renewal(post, problem);
+    if (!is_due(identity, now)) return;
+    identity->lineage.pair.number++;
+    identity->lineage.pair.random = ctr_succession_random();
+    identity->renewed = now;
+    post->after = CTR_AFTER_READ;
+    post->guard->stats.renewals++;
+    write_renewal(post, problem);
 }
 
 static int renew_once(ctr_post *post, ctr_problem *problem)
@@ -248,42 +229,7 @@ const uint8_t *ctr_watch_checked(const ctr_post *post)
     return counts ? post->identity.id : NULL;
 }
 
-/* ---- stamping -------------------------------------------------------------------------------- */
-
-static void rise(ctr_post *post, ctr_problem *problem)
+int ctr_watch_write(ctr_post *post, ctr_problem *problem)
 {
-    ctr_sequence *sequence = &post->identity.sequence;
-    ctr_sequence_rise(sequence, ctr_place_now());
-    ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_RISE);
-    if (row) sqlite3_bind_int64(row, 1, sequence->number);
-    if (row) sqlite3_bind_int64(row, 2, sequence->risen);
-    ctr_run_row(&run, row);
-    sqlite3_finalize(row);
-    post->number = sequence->number;
-    post->stamped = 0;
-}
-
-int64_t ctr_watch_stamp(ctr_post *post, int64_t last, ctr_problem *problem)
-{
-    ctr_sequence *sequence = &post->identity.sequence;
-    if (!ctr_watch_merge(post, problem) || renew_once(post, problem)) return 0;
-    if (last == sequence->number) return last;
-    if (sequence->stamped >= CTR_SEQUENCE_ROWS && ctr_guard_enter(post, problem)) {
-        rise(post, problem);
-        ctr_guard_leave(post, problem);
-    }
-    sequence->stamped++;
-    post->stamped++;
-    post->bulk |= sequence->stamped >= CTR_SEQUENCE_ROWS;
-    return problem->rc == SQLITE_OK ? sequence->number : 0;
-}
-
-/* After a rollback to a savepoint the rows may be gone; then the number rises in vain. */
-void ctr_watch_close_bulk(ctr_post *post, ctr_problem *problem)
-{
-    if (!post->bulk || problem->rc != SQLITE_OK) return;
-    post->bulk = false;
-    if (!ctr_run_has_schema(post->guard->db, post->schema)) return;
-    if (ctr_watch_merge(post, problem)) rise(post, problem);
+    return ctr_watch_merge(post, problem) ? renew_once(post, problem) : problem->rc;
 }

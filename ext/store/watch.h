@@ -2,8 +2,8 @@
  *
  * The first question of a transaction holds the identity against the file; the others find it
  * checked. Where it does not fit, the post takes a new id in the same transaction, or refuses to
- * count (store/succession.h). The witness is renewed, and the number of rows raised, by the first
- * write of a transaction.
+ * count (store/succession.h). The witness is renewed by the first write of a
+ * transaction.
  */
 #ifndef CTR_STORE_WATCH_H
 #define CTR_STORE_WATCH_H
@@ -39,12 +39,8 @@ bool ctr_watch_is_pending(const ctr_post *post);
  * counting is refused. Lent like the id. */
 const ctr_identity *ctr_watch_merge(ctr_post *post, ctr_problem *problem);
 
-/* The number for a row that is about to be written; `last` is the one that it has, 0 if it is new.
- * Every write of a row asks for it. 0 and a problem where the identity cannot be checked. */
-int64_t ctr_watch_stamp(ctr_post *post, int64_t last, ctr_problem *problem);
-
-/* For ctr_guard_sync. After many rows the number rises once more: whoever reads from it on need not
- * read the last of them again. */
-void ctr_watch_close_bulk(ctr_post *post, ctr_problem *problem);
+/* Before a row is written, whoever has counted in it: the first write of a transaction renews the
+ * witness. */
+int ctr_watch_write(ctr_post *post, ctr_problem *problem);
 
 #endif

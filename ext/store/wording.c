@@ -6,15 +6,6 @@ static const char *key_name(const ctr_shape *shape, int key)
     return shape->columns[shape->keys[key]].name;
 }
 
-char *ctr_wording_found_counters(const ctr_shape *shape)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    if (shape->n_counters == 0) sqlite3_str_appendall(out, "NULL");
-    for (int i = 0; i < shape->n_counters; i++)
-        sqlite3_str_appendf(out, "%s\"%w\"", i ? ", " : "", ctr_shape_counter_name(shape, i));
-    return sqlite3_str_finish(out);
-}
-
 char *ctr_wording_key_match(const ctr_shape *shape)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
@@ -45,9 +36,8 @@ char *ctr_wording_insert_columns(const ctr_shape *shape)
 char *ctr_wording_insert_values(const ctr_shape *shape)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
-    sqlite3_str_appendf(out, "?%d", CTR_INSERT_NUMBER);
     for (int i = 0; i < shape->n_columns; i++)
-        sqlite3_str_appendf(out, ", ?%d", CTR_INSERT_KEYS + i);
+        sqlite3_str_appendf(out, "%s?%d", i ? ", " : "", CTR_INSERT_KEYS + i);
     return sqlite3_str_finish(out);
 }
 

@@ -7,20 +7,13 @@
 
 #include "store/shape.h"
 
-/* Columns of a find: _id, _seq, then the counters. */
-enum { CTR_FIND_ROWID, CTR_FIND_NUMBER, CTR_FIND_COUNTERS };
+/* Columns of a find: _id, then those of the shape. */
+enum { CTR_FIND_ROWID, CTR_FIND_COLUMNS };
 
-/* Parameters of a write: the number and the key of a new row, or the row id and the number of one
- * that is there; then the counters. */
-enum {
-    CTR_INSERT_NUMBER = 1,
-    CTR_INSERT_KEYS,
-    CTR_UPDATE_ROWID = 1,
-    CTR_UPDATE_NUMBER,
-    CTR_UPDATE_COUNTERS
-};
+/* Parameters of a write: the key of a new row, or the row id of one that is there; then the
+ * counters. */
+enum { CTR_INSERT_KEYS = 1, CTR_UPDATE_ROWID = 1, CTR_UPDATE_COUNTERS };
 
-char *ctr_wording_found_counters(const ctr_shape *shape);
 char *ctr_wording_key_match(const ctr_shape *shape);
 
 /* Byte for byte, whatever the collation; a parameter that is NULL asks nothing. */

@@ -3,8 +3,8 @@
  * A cursor over a cluster names a row by the replica in which it has seen it and the row id there,
  * so a row is found again by its key.
  */
-#include "store/deferred.h"
 #include "store/describe.h"
+#include "store/watch.h"
 #include "surface/table.h"
 #include "sync/quorum.h"
 
@@ -24,13 +24,22 @@ static int find_in_cluster(ctr_table *table, ctr_problem *problem)
     return follow_leader(table, problem);
 }
 
+/* Before the row is found: under a new id it has another shard. */
+static int check_identity(ctr_table *table, ctr_problem *problem)
+{
+    table->rows->writing = true; /* a trigger on counter_replica must not come back to the rows */
+    ctr_watch_merge(table->post, problem);
+    table->rows->writing = false;
+    return problem->rc;
+}
+
 int ctr_access_find(ctr_table *table, ctr_problem *problem)
 {
     ctr_timing *timing = &ctr_guard_stats(table->joined.guard)->find;
     int64_t begun = ctr_stats_begin(timing);
     if (table->cluster)
         find_in_cluster(table, problem);
-    else
+    else if (check_identity(table, problem) == SQLITE_OK)
         ctr_rows_find_key(table->rows, table->keys, problem);
     ctr_stats_end(timing, begun);
     return problem->rc;
@@ -42,19 +51,12 @@ static ctr_rows *rows_of(const ctr_table *table, int64_t rowid)
     return member->open ? &member->merge.rows : NULL;
 }
 
-/* Is it the row at which a cursor has just been closed, and has nobody written anything since? */
-static bool is_visited(const ctr_table *table, int64_t rowid)
-{
-    const ctr_rows *rows = table->rows;
-    return table->visited == rows->finds && rows->found && rows->rowid == rowid &&
-           table->visited_changes == sqlite3_total_changes(table->db);
-}
-
 static int find_stored(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
     ctr_timing *timing = &ctr_guard_stats(table->joined.guard)->find;
     int64_t begun = ctr_stats_begin(timing);
-    if (!is_visited(table, rowid)) ctr_rows_find_rowid(table->rows, rowid, problem);
+    if (check_identity(table, problem) == SQLITE_OK)
+        ctr_rows_find_rowid(table->rows, rowid, problem);
     ctr_stats_end(timing, begun);
     return problem->rc;
 }
@@ -115,13 +117,12 @@ static int remember_request(ctr_table *table, ctr_problem *problem)
 }
 
 /* The request at work, if there is one, is remembered first; then one write of the row. */
-static int write_own(ctr_table *table, int (*write)(ctr_rows *, sqlite3_value **, ctr_problem *),
-                     ctr_problem *problem)
+static int write_own(ctr_table *table, ctr_problem *problem)
 {
     ctr_guard *guard = table->joined.guard;
     unsigned transaction = ctr_guard_transaction(guard);
     if (remember_request(table, problem)) return problem->rc;
-    write(table->rows, table->keys, problem);
+    ctr_rows_write(table->rows, table->keys, problem);
     if (problem->rc != SQLITE_OK && table->request) ctr_guard_spoil(guard, transaction);
     return problem->rc;
 }
@@ -129,13 +130,7 @@ static int write_own(ctr_table *table, int (*write)(ctr_rows *, sqlite3_value **
 int ctr_access_write(ctr_table *table, ctr_problem *problem)
 {
     if (table->cluster) return ctr_quorum_write(table->cluster, problem);
-    return write_own(table, ctr_rows_write, problem);
-}
-
-int ctr_access_add(ctr_table *table, ctr_problem *problem)
-{
-    if (table->cluster) return ctr_quorum_write(table->cluster, problem);
-    return write_own(table, ctr_deferred_write, problem);
+    return write_own(table, problem);
 }
 
 int ctr_access_raise(ctr_table *table, ctr_problem *problem)

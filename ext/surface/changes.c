@@ -241,7 +241,7 @@ static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int c
     case COLUMN_SINCE: sqlite3_result_int64(ctx, feed->since); break;
     case COLUMN_BUCKET: show_bucket(ctx, &feed->bucket); break;
     case COLUMN_UPTO:
-        if (feed->bucket.of == 0) sqlite3_result_int64(ctx, feed->giver.sequence.number);
+        if (feed->bucket.of == 0) sqlite3_result_int64(ctx, feed->giver.next);
         break;
     default: sqlite3_result_text(ctx, feed->key_text, -1, SQLITE_TRANSIENT); break;
     }

@@ -1,6 +1,7 @@
 /* surface/commands.c - what is asked of a counter table through its hidden command column.
  *
- *     INSERT INTO t(t) VALUES ('integrity-check')              cells, keys, stored pages
+ *     INSERT INTO t(t) VALUES ('integrity-check')              cells, keys, journal, stored pages
+ *     INSERT INTO t(t) VALUES ('optimize')                     folds the journal into the cells
  *     INSERT INTO t(t, k, n) VALUES ('reset', 'a', 5)          the next life of the row's counters
  *     INSERT INTO t(t, k, n) VALUES ('reset n', 'a', 5)        the next life of one counter
  *     INSERT INTO t(t, k) VALUES ('delete n', 'a')             the tombstone of one counter
@@ -13,9 +14,10 @@
  */
 #include <string.h>
 
-#include "store/deferred.h"
+#include "store/fold.h"
 #include "store/describe.h"
 #include "store/text.h"
+#include "store/watch.h"
 #include "surface/integrity.h"
 #include "surface/options.h"
 #include "surface/table.h"
@@ -101,6 +103,25 @@ static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_probl
     }
     ctr_integrity_check(table, CTR_INTEGRITY_ALONE, problem);
     ctr_problem_where(problem, "integrity-check");
+}
+
+/* ---- optimize -------------------------------------------------------------------------------- */
+
+/* A fold that fails half-way cannot be taken back by itself. */
+static void optimize(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    ctr_guard *guard = table->joined.guard;
+    unsigned transaction = ctr_guard_transaction(guard);
+    if (ctr_commands_refuse_values(table, columns, "optimize", problem)) return;
+    if (table->cluster)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "'optimize' is a command for the table of one replica: give it there");
+    if (problem->rc != SQLITE_OK) return;
+    table->rows->writing = true;
+    if (ctr_watch_write(table->post, problem) == SQLITE_OK &&
+        ctr_fold_table(table->rows->journal, problem) != SQLITE_OK)
+        ctr_guard_spoil(guard, transaction);
+    table->rows->writing = false;
 }
 
 /* ---- clusters -------------------------------------------------------------------------------- */
@@ -189,7 +210,7 @@ static void refuse_command(sqlite3_value *value, bool is_cluster, ctr_problem *p
                     "'purge below', %s'reset', 'reset <counter>', 'delete <counter>'",
                     shown ? shown : "",
                     is_cluster ? "'read=', 'write=', 'read_repair=', 'integrity-check'"
-                               : "'integrity-check', 'add column <counter>', 'forget requests <n>'",
+                               : "'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'",
                     is_cluster ? "" : "'drop column <counter>', ");
     sqlite3_free(shown);
 }
@@ -202,7 +223,6 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
     const char *to_reset = ctr_commands_name(command, "reset"),
                *to_delete = ctr_commands_name(command, "delete");
     int named = -1;
-    if (!table->cluster && ctr_deferred_settle(table->post, problem)) return problem->rc;
     if (table->cluster && set_levels(table, columns, command, problem)) return problem->rc;
     if (ctr_alter_run(table, columns, command, problem)) return problem->rc;
     if (ctr_write_check_altered(table, problem)) return problem->rc;
@@ -212,6 +232,8 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
 
     if (sqlite3_stricmp(command, "integrity-check") == 0)
         integrity_check(table, columns, problem);
+    else if (sqlite3_stricmp(command, "optimize") == 0)
+        optimize(table, columns, problem);
     else if (requests_to_keep(command) >= 0)
         forget_requests(table, columns, command, problem);
     else if (sqlite3_stricmp(command, "purge below") == 0)

@@ -167,11 +167,11 @@ static void refuse_empty(const exchange *x, ctr_problem *problem)
  * had nothing to give. What has been numbered before is what it gives. */
 static bool look_again_at_ours(exchange *x, ctr_problem *problem)
 {
-    ctr_sequence before = x->our_identity.sequence;
+    int64_t before = x->our_identity.next;
     if (x->ours.own || !x->way->takes || problem->rc != SQLITE_OK) return true;
     if (!x->our_identity.present) return false;
     ctr_pull_open(&x->ours, &x->our_identity, problem);
-    x->our_identity.sequence = before;
+    x->our_identity.next = before;
     return true;
 }
 

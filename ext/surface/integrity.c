@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "store/catalog.h"
-#include "store/deferred.h"
+#include "store/check.h"
 #include "store/identity.h"
 #include "store/text.h"
 #include "store/walk.h"
@@ -16,7 +16,7 @@ static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
         const ctr_column *column = &table->shape.columns[i];
         ctr_cell cell;
         if (column->counter >= 0)
-            ctr_rows_open_cell(table->rows, row, CTR_WALK_COLUMNS + i, rowid, column->counter,
+            ctr_rows_open_cell(table->rows, row, CTR_WALK_COLUMNS + i, column->counter,
                                &cell, problem);
         else if (sqlite3_column_type(row, CTR_WALK_COLUMNS + i) == SQLITE_NULL)
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "key column %s is NULL in row %lld",
@@ -27,20 +27,20 @@ static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
 static void check_rows(ctr_table *table, ctr_problem *problem)
 {
     ctr_walk walk;
-    ctr_walk_open(&walk, table->db, table->schema, table->name, &table->shape, 0, problem);
+    ctr_walk_open(&walk, table->db, table->schema, table->name, &table->shape, CTR_WALK_ALL, 0, problem);
     while (ctr_walk_next(&walk, problem)) check_row(table, walk.row, problem);
     ctr_walk_close(&walk);
 }
 
-/* What this transaction has changed must be in the news before they are looked at. */
-static void check_news(ctr_table *table, ctr_problem *problem)
+/* What this transaction has changed must be in the journal before it is looked at. */
+static void check_journal(ctr_table *table, ctr_problem *problem)
 {
     if (table->rows->writing)
         ctr_problem_set(
             problem, SQLITE_ERROR,
             "a trigger on a stored table cannot check it, for its row is half-way there");
-    if (ctr_news_flush(table->post, problem) == SQLITE_OK)
-        ctr_news_check(table->db, table->schema, table->name, problem);
+    if (ctr_journal_flush_all(table->post, problem) == SQLITE_OK)
+        ctr_check_journal(table->db, table->schema, table->name, table->shape.n_counters, problem);
 }
 
 static void check_pages(ctr_table *table, ctr_problem *problem)
@@ -73,7 +73,7 @@ int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent, ctr_probl
     ctr_table_read(table, problem);
     check_file(table, problem);
     check_rows(table, problem);
-    if (extent != CTR_INTEGRITY_QUICK) check_news(table, problem);
+    if (extent != CTR_INTEGRITY_QUICK) check_journal(table, problem);
     if (extent == CTR_INTEGRITY_ALONE) check_pages(table, problem);
     return problem->rc;
 }
@@ -85,7 +85,7 @@ int ctr_integrity_method(sqlite3_vtab *base, const char *schema, const char *nam
     enum { IS_QUICK_CHECK = 1 };
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_deferred_settle(table->post, &problem);
+    ctr_journal_flush_all(table->post, &problem);
     ctr_integrity_check(table, flags & IS_QUICK_CHECK ? CTR_INTEGRITY_QUICK : CTR_INTEGRITY_PRAGMA,
                         &problem);
     int rc = problem.rc, code = rc & 0xff;

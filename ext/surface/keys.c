@@ -176,8 +176,8 @@ static void fn_seen(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     feed_source source;
     int64_t since, upto;
     if (!take_source(ctx, NAME, argv[0], &source)) return;
-    if (!ctr_arg_integer(ctx, NAME, "since", argv[1], 0, CTR_SEQUENCE_MAX, &since)) return;
-    if (!ctr_arg_integer(ctx, NAME, "upto", argv[2], since, CTR_SEQUENCE_MAX, &upto)) return;
+    if (!ctr_arg_integer(ctx, NAME, "since", argv[1], 0, INT64_MAX, &since)) return;
+    if (!ctr_arg_integer(ctx, NAME, "upto", argv[2], since, INT64_MAX, &upto)) return;
     ctr_problem problem = {SQLITE_OK, NULL};
     int64_t mark = raise_mark(sqlite3_context_db_handle(ctx), &source, since, upto, &problem);
     if (ctr_arg_problem(ctx, NAME, &problem)) sqlite3_result_int64(ctx, mark);

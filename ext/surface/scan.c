@@ -9,8 +9,8 @@
  * integers). So such an argument is not used, but for a whole key: there the row with the number's
  * exact text comes first, because a one-pass UPDATE looks at one row, and then all others.
  *
- * One row. An UPDATE by the whole key closes its cursor before it writes; the row that the cursor
- * has read is handed over to it, so that it need not be looked for again.
+ * One row. By the whole key there is one row at most. It is found as an INSERT finds it, in memory if
+ * it is known there (store/cache.h), and the cursor has copies of its key and of its counters.
  *
  * IN. Where an IN comes all at once (elements.h), there is a scan for each of its elements, one
  * behind the other.
@@ -19,7 +19,6 @@
  */
 #include <string.h>
 
-#include "store/deferred.h"
 #include "surface/args.h"
 #include "surface/elements.h"
 #include "surface/table.h"
@@ -28,8 +27,8 @@
 
 /* One counter of the row under the cursor. */
 typedef struct seen_counter {
-    ctr_cell cell;
-    int64_t opened; /* the row for which `cell` was opened */
+    ctr_summary state;
+    int64_t opened; /* the row for which `state` was summed up */
 } seen_counter;
 
 typedef struct scan_cursor {
@@ -42,8 +41,10 @@ typedef struct scan_cursor {
     int n_rest;
     char *rest_plan;  /* its plan; owned */
     bool eof, unique; /* unique: there is one row at most */
-    int changes;      /* sqlite3_total_changes() when it was read */
-    int64_t row;      /* rows seen */
+    bool single;      /* that row was found, and the scan is at its end: */
+    int64_t rowid;
+    ctr_packed key;
+    int64_t row; /* rows seen */
     seen_counter counters[];
 } scan_cursor;
 
@@ -79,32 +80,14 @@ static void forget_rest(scan_cursor *cursor)
     cursor->n_rest = 0;
 }
 
-/* An UPDATE that looks at one row closes its cursor there, and then writes the row. A statement
- * that was prepared tells that there may be triggers now. */
-static void hand_over(scan_cursor *cursor)
-{
-    ctr_table *table = table_of(cursor);
-    ctr_problem problem = {SQLITE_OK, NULL};
-    if (!cursor->unique || cursor->eof || table->cluster || table->rows->writing) return;
-    if (cursor->changes != sqlite3_total_changes(table->db)) return;
-    bool anew = table->streams.made != table->visited_made ||
-                sqlite3_stmt_status(cursor->stream.statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
-    if (anew) table->rows->looked = false;
-    table->visited_made = table->streams.made;
-    ctr_rows_take(table->rows, cursor->stream.statement, &problem);
-    table->visited = problem.rc == SQLITE_OK ? table->rows->finds : -1;
-    table->visited_changes = cursor->changes;
-    ctr_problem_close(&problem);
-}
-
 int ctr_scan_close(sqlite3_vtab_cursor *base)
 {
     scan_cursor *cursor = (scan_cursor *)base;
     ctr_reading_close(&cursor->reading);
-    hand_over(cursor);
     ctr_stream_close(&cursor->stream);
     forget_rest(cursor);
     ctr_elements_close(&cursor->elements);
+    sqlite3_free(cursor->key.bytes);
     sqlite3_free(cursor);
     return SQLITE_OK;
 }
@@ -147,38 +130,41 @@ static void start_reading(scan_cursor *cursor, bool unique, const char *plan, in
     ctr_reading_start(&cursor->reading, plan, argc, argv, unique, problem);
 }
 
+/* Is it the whole key, with values that mean the same on the stored columns? */
+static bool names_one_row(const ctr_table *table, const char *plan, sqlite3_value **argv)
+{
+    const char *at = plan;
+    for (int i = 0; i < table->shape.n_keys; i++, at += 2)
+        if (*at != '=') return false;
+    return *at == '.' && ctr_stream_is_exact(&table->shape, plan, argv);
+}
+
+static void find_single(scan_cursor *cursor, sqlite3_value **argv, ctr_problem *problem)
+{
+    ctr_rows *rows = table_of(cursor)->rows;
+    if (ctr_rows_find_key(rows, argv, problem) || !rows->found) return;
+    cursor->key.size = 0;
+    uint8_t *key = ctr_pack_room(&cursor->key, rows->key.size, problem);
+    if (!key) return;
+    memcpy(key, rows->key.bytes, rows->key.size);
+    cursor->key.size = rows->key.size;
+    cursor->rowid = rows->rowid;
+    for (int i = 0; i < rows->shape->n_counters; i++)
+        cursor->counters[i] = (seen_counter){rows->states[i], cursor->row};
+    cursor->single = true;
+}
+
 static void start_scan(scan_cursor *cursor, const char *plan, int argc, sqlite3_value **argv,
                        ctr_problem *problem)
 {
     cursor->started = true;
+    cursor->single = false;
     if (table_of(cursor)->cluster)
         start_reading(cursor, cursor->unique, plan, argc, argv, problem);
-    else if (ctr_deferred_settle_others(table_of(cursor)->rows, problem) == SQLITE_OK)
+    else if (names_one_row(table_of(cursor), plan, argv))
+        find_single(cursor, argv, problem);
+    else if (ctr_journal_refresh(table_of(cursor)->rows->journal, problem) == SQLITE_OK)
         start_stream(cursor, cursor->unique, plan, argc, argv, problem);
-}
-
-int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc,
-                    sqlite3_value **argv)
-{
-    scan_cursor *cursor = (scan_cursor *)base;
-    ctr_problem problem = {SQLITE_OK, NULL};
-    cursor->unique = number & CTR_PLAN_UNIQUE;
-    cursor->started = false;
-    cursor->eof = true;                    /* until there is a row, and where there is an error */
-    ctr_elements_close(&cursor->elements); /* the sides of an OR share a cursor */
-    table_of(cursor)->visited = -1;        /* a row is handed over within its statement alone */
-    table_of(cursor)->updated = 0;
-    ctr_timing *timing = &ctr_guard_stats(table_of(cursor)->joined.guard)->read;
-    int64_t begun = ctr_stats_begin(timing);
-    ctr_table_read(table_of(cursor), &problem);
-    if (ctr_elements_in_plan(plan))
-        ctr_elements_open(&cursor->elements, &table_of(cursor)->shape, plan, argc, argv, &problem);
-    else
-        start_scan(cursor, plan, argc, argv, &problem);
-    if (problem.rc != SQLITE_OK) return ctr_table_fail(table_of(cursor), &problem);
-    int rc = ctr_scan_next(base);
-    ctr_stats_end(timing, begun);
-    return rc;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -189,34 +175,49 @@ static sqlite3_stmt *row_of(const scan_cursor *cursor)
     return table_of(cursor)->cluster ? ctr_reading_row(&cursor->reading) : cursor->stream.statement;
 }
 
-/* The cell of a counter of this row, opened at most once; of a row that is kept (store/deferred.h)
- * as it is now. */
-static const ctr_cell *open_counter(scan_cursor *cursor, int counter, ctr_problem *problem)
+static int64_t rowid_of(const scan_cursor *cursor)
+{
+    return cursor->single ? cursor->rowid : sqlite3_column_int64(row_of(cursor), CTR_STREAM_ID);
+}
+
+/* A counter of this row, summed up at most once. */
+static const ctr_summary *sum_counter(scan_cursor *cursor, int counter, ctr_problem *problem)
 {
     ctr_table *table = table_of(cursor);
     seen_counter *one = &cursor->counters[counter];
-    if (table->cluster) return &cursor->reading.cells[counter].cell;
-    if (one->opened == cursor->row) return &one->cell;
-    sqlite3_stmt *row = cursor->stream.statement;
-    const ctr_buffer *buffer = &table->rows->buffer;
-    const ctr_entry *kept =
-        buffer->n > 0 ? ctr_buffer_row(buffer, sqlite3_column_int64(row, CTR_STREAM_ID)) : NULL;
-    if (kept) return &kept->cells[counter].cell;
-    int i = CTR_STREAM_COLUMNS + table->shape.counters[counter];
-    ctr_rows_open_cell(table->rows, row, i, CTR_ROWS_ID_IN_ROW, counter, &one->cell, problem);
+    if (one->opened == cursor->row) return &one->state;
     one->opened = cursor->row;
-    return &one->cell;
+    if (table->cluster) {
+        const ctr_cell *cell = &cursor->reading.cells[counter].cell;
+        one->state = (ctr_summary){.life = cell->life, .touched = cell->size > 0};
+        ctr_sum_add_cell(&one->state.sum, cell);
+        return &one->state;
+    }
+    int i = CTR_STREAM_COLUMNS + table->shape.counters[counter];
+    ctr_rows_sum_cell(table->rows, cursor->stream.statement, i, counter, &one->state, problem);
+    return &one->state;
+}
+
+/* What the journal adds to a row now may be in its cell when the next column is asked for, which the
+ * statement does not see: so all counters of such a row are summed up at once. */
+static bool has_amounts(const scan_cursor *cursor)
+{
+    const ctr_table *table = table_of(cursor);
+    return !table->cluster && !cursor->single &&
+           ctr_journal_amounts(table->rows->journal,
+                               sqlite3_column_int64(cursor->stream.statement, CTR_STREAM_ID));
 }
 
 static bool is_visible(scan_cursor *cursor, ctr_problem *problem)
 {
+    bool visible = false, all = has_amounts(cursor);
     int n = table_of(cursor)->shape.n_counters;
-    for (int i = 0; i < n; i++) {
-        const ctr_cell *cell = open_counter(cursor, i, problem);
+    for (int i = 0; i < n && (all || !visible); i++) {
+        const ctr_summary *state = sum_counter(cursor, i, problem);
         if (problem->rc != SQLITE_OK) return false;
-        if (ctr_cell_is_live(cell)) return true;
+        visible = visible || (state->touched && state->life % 2 == 1);
     }
-    return false;
+    return visible;
 }
 
 /* The next stored row of the first scan, or of the one that follows it. */
@@ -237,35 +238,65 @@ static bool step_stream(scan_cursor *cursor, ctr_problem *problem)
 /* The next row of the scan at hand. */
 static bool step_scan(scan_cursor *cursor, ctr_problem *problem)
 {
-    return table_of(cursor)->cluster ? ctr_reading_step(&cursor->reading, problem)
-                                     : step_stream(cursor, problem);
+    if (table_of(cursor)->cluster) return ctr_reading_step(&cursor->reading, problem);
+    return cursor->stream.statement && step_stream(cursor, problem);
 }
 
-static bool step(scan_cursor *cursor, ctr_problem *problem)
+/* The first row of the scan that has just begun, or the next one. */
+static bool step(scan_cursor *cursor, bool begins, ctr_problem *problem)
 {
     ctr_elements *elements = &cursor->elements;
-    cursor->row++;
-    bool row = cursor->started && step_scan(cursor, problem);
+    bool row = begins && cursor->single;
+    if (!begins) cursor->row++;
+    if (!row) row = cursor->started && !cursor->single && step_scan(cursor, problem);
     while (!row && problem->rc == SQLITE_OK && ctr_elements_next(elements)) {
+        cursor->row++;
         start_scan(cursor, elements->plan, elements->argc, elements->args, problem);
-        row = problem->rc == SQLITE_OK && step_scan(cursor, problem);
+        row = problem->rc == SQLITE_OK && (cursor->single || step_scan(cursor, problem));
     }
     return row;
 }
 
-int ctr_scan_next(sqlite3_vtab_cursor *base)
+static int go_on(scan_cursor *cursor, bool begins)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    cursor->eof = true;
+    bool row = step(cursor, begins, &problem);
+    while (row && !is_visible(cursor, &problem) && problem.rc == SQLITE_OK)
+        row = step(cursor, false, &problem);
+    if (problem.rc != SQLITE_OK) return ctr_table_fail(table_of(cursor), &problem);
+    cursor->eof = !row;
+    if (!row && cursor->stream.statement) sqlite3_reset(cursor->stream.statement);
+    return SQLITE_OK;
+}
+
+int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc,
+                    sqlite3_value **argv)
 {
     scan_cursor *cursor = (scan_cursor *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
-    cursor->eof = true;
-    bool row = step(cursor, &problem);
-    while (row && !is_visible(cursor, &problem) && problem.rc == SQLITE_OK)
-        row = step(cursor, &problem);
+    cursor->unique = number & CTR_PLAN_UNIQUE;
+    cursor->started = cursor->single = false;
+    cursor->row++;
+    cursor->eof = true;                    /* until there is a row, and where there is an error */
+    ctr_elements_close(&cursor->elements); /* the sides of an OR share a cursor */
+    table_of(cursor)->updated = 0;
+    ctr_timing *timing = &ctr_guard_stats(table_of(cursor)->joined.guard)->read;
+    int64_t begun = ctr_stats_begin(timing);
+    ctr_table_read(table_of(cursor), &problem);
+    if (ctr_elements_in_plan(plan))
+        ctr_elements_open(&cursor->elements, &table_of(cursor)->shape, plan, argc, argv, &problem);
+    else
+        start_scan(cursor, plan, argc, argv, &problem);
     if (problem.rc != SQLITE_OK) return ctr_table_fail(table_of(cursor), &problem);
-    cursor->eof = !row;
-    if (cursor->unique) cursor->changes = sqlite3_total_changes(table_of(cursor)->db);
-    if (!row && cursor->stream.statement) sqlite3_reset(cursor->stream.statement);
-    return SQLITE_OK;
+    int rc = go_on(cursor, true);
+    ctr_stats_end(timing, begun);
+    return rc;
+}
+
+int ctr_scan_next(sqlite3_vtab_cursor *base)
+{
+    return go_on((scan_cursor *)base, false);
 }
 
 int ctr_scan_eof(sqlite3_vtab_cursor *base)
@@ -276,7 +307,7 @@ int ctr_scan_eof(sqlite3_vtab_cursor *base)
 int ctr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
     const scan_cursor *cursor = (scan_cursor *)base;
-    *rowid = sqlite3_column_int64(row_of(cursor), CTR_STREAM_ID);
+    *rowid = rowid_of(cursor);
     if (table_of(cursor)->cluster)
         *rowid = ctr_access_name_row(ctr_reading_replica(&cursor->reading), *rowid);
     return SQLITE_OK;
@@ -287,7 +318,7 @@ int ctr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 static void say_where(const scan_cursor *cursor, int counter, ctr_problem *problem)
 {
     const ctr_table *table = table_of(cursor);
-    int64_t rowid = sqlite3_column_int64(row_of(cursor), CTR_STREAM_ID);
+    int64_t rowid = rowid_of(cursor);
     ctr_rows *rows = table->rows;
     if (table->cluster)
         rows = &table->cluster->members[ctr_reading_replica(&cursor->reading)].merge.rows;
@@ -300,15 +331,37 @@ static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counte
     ctr_table *table = table_of(cursor);
     ctr_problem problem = {SQLITE_OK, NULL};
     int64_t value = 0;
-    const ctr_cell *cell = open_counter(cursor, counter, &problem);
-    if (problem.rc == SQLITE_OK && ctr_cell_value(cell, &value) != CTR_OK) {
+    const ctr_summary *state = sum_counter(cursor, counter, &problem);
+    if (problem.rc == SQLITE_OK && ctr_sum_value(&state->sum, &value) != CTR_OK) {
         ctr_problem_set(&problem, SQLITE_ERROR,
                         "integer overflow: what the files have counted adds up to more than 64 "
                         "bits; INSERT a number of the other sign");
         say_where(cursor, counter, &problem);
     }
     if (!ctr_arg_problem(ctx, table->name, &problem)) return;
-    if (!ctr_cell_is_deleted(cell)) sqlite3_result_int64(ctx, value);
+    if (state->life % 2 == 1) sqlite3_result_int64(ctx, value);
+}
+
+/* A value of the key of a single row. */
+static void result_key(const scan_cursor *cursor, sqlite3_context *ctx, int key)
+{
+    size_t at = 0;
+    ctr_key_value value;
+    for (int i = 0; i <= key; i++)
+        if (!ctr_key_next(cursor->key.bytes, cursor->key.size, &at, &value)) return;
+    switch (value.type) {
+    case CTR_KEY_INTEGER: sqlite3_result_int64(ctx, value.integer); break;
+    case CTR_KEY_REAL: sqlite3_result_double(ctx, value.real); break;
+    case CTR_KEY_TEXT:
+        sqlite3_result_text64(ctx, (const char *)value.bytes, value.size, SQLITE_TRANSIENT,
+                              SQLITE_UTF8);
+        break;
+    case CTR_KEY_BLOB:
+        if (value.size == 0) sqlite3_result_zeroblob(ctx, 0);
+        if (value.size > 0) sqlite3_result_blob64(ctx, value.bytes, value.size, SQLITE_TRANSIENT);
+        break;
+    default: break;
+    }
 }
 
 /* A column that an UPDATE does not assign is not read; the command and the request id are NULL. */
@@ -320,6 +373,8 @@ int ctr_scan_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
     if (i < 0 || i == shape->n_columns || sqlite3_vtab_nochange(ctx)) return SQLITE_OK;
     if (shape->columns[i].counter >= 0)
         result_counter(cursor, ctx, shape->columns[i].counter);
+    else if (cursor->single)
+        result_key(cursor, ctx, shape->columns[i].key);
     else
         sqlite3_result_value(ctx, sqlite3_column_value(row_of(cursor), CTR_STREAM_COLUMNS + i));
     return SQLITE_OK;

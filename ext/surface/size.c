@@ -123,8 +123,7 @@ static void count_row(census *all, ctr_rows *rows, sqlite3_stmt *row, ctr_proble
         ctr_cell cell;
         count_bytes(all, row, CTR_WALK_COLUMNS + i);
         if (shape->columns[i].counter < 0) continue;
-        if (ctr_rows_open_cell(rows, row, CTR_WALK_COLUMNS + i,
-                               sqlite3_column_int64(row, CTR_WALK_ID), shape->columns[i].counter,
+        if (ctr_rows_open_cell(rows, row, CTR_WALK_COLUMNS + i, shape->columns[i].counter,
                                &cell, problem))
             return;
         count_cell(all, &cell, problem);
@@ -144,7 +143,7 @@ static void count_rows_of(census *all, sqlite3 *db, const char *schema, const ch
     ctr_rows rows = {0};
     if (ctr_shape_read(&shape, db, schema, table, problem) == SQLITE_OK) {
         ctr_rows_open(&rows, db, schema, table, &shape, NULL, problem);
-        ctr_walk_open(&walk, db, schema, table, &shape, 0, problem);
+        ctr_walk_open(&walk, db, schema, table, &shape, CTR_WALK_ALL, 0, problem);
         while (ctr_walk_next(&walk, problem)) count_row(all, &rows, walk.row, problem);
         ctr_walk_close(&walk);
         ctr_rows_close(&rows);

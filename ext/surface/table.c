@@ -5,7 +5,7 @@
 
 #include "store/catalog.h"
 #include "store/columns.h"
-#include "store/deferred.h"
+#include "store/fold.h"
 #include "store/succession.h"
 #include "surface/args.h"
 #include "surface/integrity.h"
@@ -19,9 +19,8 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem)
     return ctr_arg_table_problem(&table->joined.base, table->name, problem);
 }
 
-static void free_table(void *owner)
+static void free_table(ctr_table *table)
 {
-    ctr_table *table = owner;
     ctr_stream_release(&table->streams);
     ctr_floors_release(&table->floors);
     ctr_requests_release(&table->requests);
@@ -38,7 +37,8 @@ static void free_table(void *owner)
 static int table_disconnect(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
-    if (!ctr_deferred_outlives(&table->own_rows, free_table, table)) free_table(table);
+    if (table->post) ctr_journal_forget(table->post, table->name);
+    free_table(table);
     return SQLITE_OK;
 }
 
@@ -67,7 +67,7 @@ static void open_table(ctr_table *table, ctr_problem *problem)
     }
     ctr_rows_open(&table->own_rows, table->db, table->schema, table->name, &table->shape,
                   table->post, problem);
-    table->own_rows.defers = true;
+    ctr_journal_forget(table->post, table->name); /* what it knows may be of another table */
     table->streams = (ctr_streams){
         .db = table->db, .schema = table->schema, .table = table->name, .shape = &table->shape};
     table->requests =
@@ -242,13 +242,11 @@ static void forget_shards(ctr_table *table, ctr_problem *problem)
 }
 
 /* SQLite will not tell this table how the transaction ends. In main another can be told; the lock
- * of main is not to be taken for the sake of another file, unless that has counted: a savepoint may
- * bring the table back, with rows that have changed and are in no news. */
+ * of main is not to be taken for the sake of another file. */
 static void leave_transaction(ctr_table *table, ctr_problem *problem)
 {
     if (sqlite3_stricmp(table->schema, "main") == 0) ctr_guard_join(table->joined.guard, problem);
     ctr_joined_leave(&table->joined);
-    if (ctr_news_has_changes(table->post, table->name)) ctr_joined_be_told(&table->joined, problem);
     if (problem->rc != SQLITE_OK) ctr_joined_begin(&table->joined.base); /* it is not dropped */
 }
 
@@ -269,14 +267,14 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     refuse_newer(table, &problem);
-    ctr_deferred_settle(table->post, &problem);
+    ctr_journal_flush_all(table->post, &problem);
     ctr_stream_release(&table->streams);
     ctr_rows_release(table->rows);
     ctr_floors_release(&table->floors);
     ctr_requests_release(&table->requests);
     leave_transaction(table, &problem);
     forget_shards(table, &problem);
-    ctr_news_forget(table->post, table->name);
+    ctr_journal_forget(table->post, table->name);
     ctr_shape_drop(table->db, table->schema, table->name, &problem);
     ctr_catalog_remove(table->db, table->schema, table->name, &problem);
     if (!ctr_guard_is_told(table->joined.guard)) ctr_guard_forget(table->post);
@@ -290,9 +288,10 @@ static int table_rename(sqlite3_vtab *base, const char *to)
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_table_read(table, &problem);
     ctr_table_check_name(&table->shape, to, &problem);
-    ctr_deferred_settle(table->post, &problem);
-    if (ctr_news_flush(table->post, &problem) == SQLITE_OK)
-        ctr_news_forget(table->post, table->name);
+    if (ctr_journal_flush_all(table->post, &problem) == SQLITE_OK) {
+        ctr_journal_forget(table->post, table->name);
+        ctr_journal_forget(table->post, to);
+    }
     ctr_shape_rename(table->db, table->schema, table->name, to, &problem);
     ctr_catalog_rename(table->db, table->schema, table->name, to, &problem);
     return ctr_table_fail(table, &problem);

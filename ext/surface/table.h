@@ -78,11 +78,6 @@ typedef struct ctr_table {
      * statement. */
     bool altered;
 
-    /* The number of the find that the last closed cursor has handed over, and
-     * sqlite3_total_changes() and streams.made then. */
-    int64_t visited;
-    int visited_changes, visited_made;
-
     int updated; /* rows that an UPDATE has changed since a scan has begun */
 
     /* Of the statement at work, if it has a request id. */
@@ -179,9 +174,6 @@ bool ctr_access_is_below(ctr_table *table, ctr_problem *problem);
 
 /* Writes what stands in table->rows. */
 int ctr_access_write(ctr_table *table, ctr_problem *problem);
-
-/* The same for what adds to a row: it may be kept, to be written later. */
-int ctr_access_add(ctr_table *table, ctr_problem *problem);
 
 /* Raises floors to table->keys. */
 int ctr_access_raise(ctr_table *table, ctr_problem *problem);

@@ -11,8 +11,8 @@
  *     UPDATE                              becomes what it says
  *     DELETE                              tombstones
  *
- * Each looks at the row, checks and computes everything, and ends in one write of one stored row:
- * inside a transaction SQLite does not take back the first of two.
+ * Each looks at the row, checks and computes everything, and ends in one write of one stored row, or
+ * in a note in the journal: inside a transaction SQLite does not take back the first of two.
  *
  * Only a row that OR IGNORE may skip returns SQLITE_CONSTRAINT: one that is there, one below a
  * floor, a request that was taken. OR IGNORE turns that code into silence.
@@ -74,51 +74,48 @@ int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *probl
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-/* How a shard changes: ctr_cell_increment_again or ctr_cell_assign. */
-typedef ctr_status shard_change(const ctr_cell *cell, const uint8_t *id, int64_t n, int64_t least,
-                                size_t *at, uint8_t *out, size_t *size);
-
-/* Changes the shard of the file's id in `base`, which becomes the new cell of the counter. */
-static ctr_status change_shard(ctr_table *table, int counter, const ctr_cell *base,
-                               shard_change *make, int64_t n, ctr_problem *problem)
+/* The id to count under, before the row is changed; NULL and a problem where the file must not
+ * count. A trigger on counter_replica must not come back to this row. */
+static const uint8_t *id_to_count(ctr_table *table, ctr_problem *problem)
 {
-    ctr_rows *rows = table->rows;
-    rows->writing = true; /* a trigger on counter_replica must not come back to this row */
+    table->rows->writing = true;
     const uint8_t *id = ctr_watch_count(table->post, problem);
-    rows->writing = false;
-    if (!id) return CTR_OK;
-    size_t bound = base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, size;
-    uint8_t *out = ctr_rows_room(rows, bound, problem);
-    if (!out) return CTR_OK;
-    size_t at = 0;
-    bool again = rows->entry && base == &rows->cells[counter];
-    ctr_status status = make(base, id, n, ctr_watch_least_clock(table->post),
-                             again ? &rows->entry->cells[counter].at : &at, out, &size);
-    if (status != CTR_OK) return status;
-    ctr_stats_increment(ctr_guard_stats(table->joined.guard), base->size == 0);
-    ctr_rows_set(rows, counter, size);
-    return CTR_OK;
+    table->rows->writing = false;
+    return id;
+}
+
+static void note_increment(const ctr_table *table, bool created)
+{
+    ctr_stats_increment(ctr_guard_stats(table->joined.guard), created);
 }
 
 /* Would n make the counter unreadable? If others' counts have done that already, would it widen the
  * gap? */
-static bool overflows(const ctr_cell *base, int64_t n)
+static bool overflows(const ctr_sum *before, int64_t n)
 {
-    ctr_sum sum = {0, 0};
+    ctr_sum sum = *before;
     int64_t value;
-    ctr_sum_add_cell(&sum, base);
     if (ctr_sum_value(&sum, &value) != CTR_OK) return sum.high < 0 ? n < 0 : n > 0;
     ctr_sum_add(&sum, n);
     return ctr_sum_value(&sum, &value) != CTR_OK;
 }
 
-static int add_to(ctr_table *table, int counter, const ctr_cell *base, int64_t n,
-                  ctr_problem *problem)
+static int refuse_overflow(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
 {
-    if (overflows(base, n) ||
-        change_shard(table, counter, base, ctr_cell_increment_again, n, problem) != CTR_OK)
-        ctr_problem_set(problem, SQLITE_ERROR, "column %s: integer overflow: %lld cannot be added",
-                        ctr_shape_counter_name(&table->shape, counter), (long long)n);
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "column %s: integer overflow: %lld cannot be added",
+                           ctr_shape_counter_name(&table->shape, counter), (long long)n);
+}
+
+static int add_to(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
+{
+    ctr_summary state = ctr_rows_state(table->rows, counter);
+    if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n, problem);
+    const uint8_t *id = id_to_count(table, problem);
+    if (!id) return problem->rc;
+    if (ctr_rows_add(table->rows, counter, n, id, ctr_watch_least_clock(table->post), problem))
+        return refuse_overflow(table, counter, n, problem);
+    note_increment(table, !state.touched);
     return problem->rc;
 }
 
@@ -126,13 +123,17 @@ static int add_to(ctr_table *table, int counter, const ctr_cell *base, int64_t n
 static int assign(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
 {
     int64_t value;
-    const ctr_cell *cell = &table->rows->cells[counter];
-    if (ctr_cell_value(cell, &value) == CTR_OK && value == n) return problem->rc;
-    if (change_shard(table, counter, cell, ctr_cell_assign, n, problem) != CTR_OK)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "column %s: integer overflow: to make the counter %lld, what this file "
-                        "has counted would leave the range of a 64-bit integer",
-                        ctr_shape_counter_name(&table->shape, counter), (long long)n);
+    ctr_summary state = ctr_rows_state(table->rows, counter);
+    if (ctr_sum_value(&state.sum, &value) == CTR_OK && value == n) return problem->rc;
+    const uint8_t *id = id_to_count(table, problem);
+    if (!id) return problem->rc;
+    if (ctr_rows_assign(table->rows, counter, n, id, ctr_watch_least_clock(table->post), problem))
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "column %s: integer overflow: to make the counter %lld, what this file "
+            "has counted would leave the range of a 64-bit integer",
+            ctr_shape_counter_name(&table->shape, counter), (long long)n);
+    note_increment(table, !state.touched);
     return problem->rc;
 }
 
@@ -144,6 +145,7 @@ void ctr_write_refuse_no_counter(ctr_problem *problem)
 
 static int refuse_life(ctr_table *table, int counter, ctr_status status, ctr_problem *problem)
 {
+    if (status == CTR_OK) return problem->rc;
     ctr_problem_set(problem, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
     ctr_access_problem_at(table, counter, problem);
     return problem->rc;
@@ -151,43 +153,35 @@ static int refuse_life(ctr_table *table, int counter, ctr_status status, ctr_pro
 
 int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given, ctr_problem *problem)
 {
-    uint8_t empty[CTR_CELL_HEADER_MAX];
-    size_t size;
-    ctr_status status = ctr_cell_reset(&table->rows->cells[counter], empty, &size);
-    if (status != CTR_OK) return refuse_life(table, counter, status, problem);
-    if (given->is) {
-        ctr_cell cell;
-        ctr_cell_open(&cell, empty, size);
-        return add_to(table, counter, &cell, given->n, problem);
-    }
-    uint8_t *out = ctr_rows_room(table->rows, size, problem);
-    if (!out) return problem->rc;
-    memcpy(out, empty, size);
-    ctr_rows_set(table->rows, counter, size);
-    return SQLITE_OK;
+    const uint8_t *id = given->is ? id_to_count(table, problem) : NULL;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    ctr_status status = ctr_rows_next_life(table->rows, counter, given->n, id,
+                                           ctr_watch_least_clock(table->post), problem);
+    if (id && status == CTR_OK) note_increment(table, false);
+    return refuse_life(table, counter, status, problem);
 }
 
 int ctr_write_tombstone(ctr_table *table, int counter, ctr_problem *problem)
 {
-    size_t size;
-    uint8_t *out = ctr_rows_room(table->rows, CTR_CELL_HEADER_MAX, problem);
-    if (!out) return problem->rc;
-    ctr_status status = ctr_cell_delete(&table->rows->cells[counter], out, &size);
-    if (status != CTR_OK) return refuse_life(table, counter, status, problem);
-    ctr_rows_set(table->rows, counter, size);
-    return SQLITE_OK;
+    return refuse_life(table, counter, ctr_rows_delete(table->rows, counter, problem), problem);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 typedef enum row_state { ROW_MISSING, ROW_LIVE, ROW_DELETED } row_state;
 
+static bool is_deleted(const ctr_table *table, int counter)
+{
+    return ctr_rows_state(table->rows, counter).life % 2 == 0;
+}
+
 static row_state state_of(const ctr_table *table)
 {
     row_state state = ROW_MISSING;
     for (int i = 0; i < table->shape.n_counters; i++) {
-        if (ctr_cell_is_live(&table->rows->cells[i])) return ROW_LIVE;
-        if (ctr_cell_is_deleted(&table->rows->cells[i])) state = ROW_DELETED;
+        ctr_summary counter = ctr_rows_state(table->rows, i);
+        if (counter.touched && counter.life % 2 == 1) return ROW_LIVE;
+        if (counter.life % 2 == 0) state = ROW_DELETED;
     }
     return state;
 }
@@ -209,15 +203,13 @@ int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
 
 /* Writes the row once. Skips a row that has not changed; in a cluster other replicas may lack what
  * the leader has, so there it is always written. */
-static void write_once(ctr_table *table, bool begins_life, ctr_problem *problem)
+static void write_once(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
     if (!table->cluster && !ctr_rows_changed(table->rows))
         ctr_request_remember(table, problem);
-    else if (begins_life)
-        ctr_access_write(table, problem);
     else
-        ctr_access_add(table, problem);
+        ctr_access_write(table, problem);
 }
 
 /* ---- INSERT ---------------------------------------------------------------------------------- */
@@ -229,23 +221,19 @@ static bool gives_any(const ctr_table *table)
     return false;
 }
 
-/* Returns whether a life begins, which is written at once. Adding 0 is what makes a row of its key
- * alone. A deleted row begins its next life with all of its counters; in a live row a counter that
+/* Adding 0 is what makes a row of its key alone. A deleted row begins its next life with all of its counters; in a live row a counter that
  * was deleted alone does when it is given a value. */
-static bool insert_counter(ctr_table *table, int i, row_state state, bool replaces, bool key_alone,
+static void insert_counter(ctr_table *table, int i, row_state state, bool replaces, bool key_alone,
                            ctr_problem *problem)
 {
     const ctr_given *given = &table->given[i];
-    const ctr_cell *cell = &table->rows->cells[i];
     bool revives = given->is || replaces || state == ROW_DELETED;
-    bool begins = ctr_cell_is_deleted(cell) && revives;
-    if (begins)
+    if (is_deleted(table, i) && revives)
         ctr_write_next_life(table, i, given, problem);
     else if (state == ROW_LIVE && replaces)
         assign(table, i, given->n, problem);
     else if (given->is || (key_alone && state == ROW_MISSING))
-        add_to(table, i, cell, given->n, problem);
-    return begins;
+        add_to(table, i, given->n, problem);
 }
 
 static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
@@ -265,10 +253,10 @@ static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *p
     }
     if (ctr_write_check_floors(table, problem)) return;
 
-    bool begins_life = false, key_alone = !gives_any(table);
+    bool key_alone = !gives_any(table);
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++)
-        begins_life |= insert_counter(table, i, state, mode == SQLITE_REPLACE, key_alone, problem);
-    write_once(table, begins_life, problem);
+        insert_counter(table, i, state, mode == SQLITE_REPLACE, key_alone, problem);
+    write_once(table, problem);
 }
 
 /* ---- UPDATE ---------------------------------------------------------------------------------- */
@@ -292,20 +280,18 @@ static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, c
     return problem->rc;
 }
 
-/* Returns whether a life begins, which is written at once. NULL is refused, except for a counter
- * that reads NULL because it was deleted alone: SQLite before 3.41 passes the counters that an
- * UPDATE ... FROM leaves alone with the values that it has read. */
-static bool update_counter(ctr_table *table, int i, sqlite3_value *value, ctr_problem *problem)
+/* NULL is refused, except for a counter that reads NULL because it was deleted alone: SQLite before
+ * 3.41 passes the counters that an UPDATE ... FROM leaves alone with the values that it has read. */
+static void update_counter(ctr_table *table, int i, sqlite3_value *value, ctr_problem *problem)
 {
     ctr_given given = {.is = true};
-    bool is_deleted = ctr_cell_is_deleted(&table->rows->cells[i]);
-    if (sqlite3_value_nochange(value) || (is_deleted && !ctr_table_given(value))) return false;
-    if (take_given(table, i, value, &given.n, problem)) return false;
-    if (is_deleted)
+    bool deleted = is_deleted(table, i);
+    if (sqlite3_value_nochange(value) || (deleted && !ctr_table_given(value))) return;
+    if (take_given(table, i, value, &given.n, problem)) return;
+    if (deleted)
         ctr_write_next_life(table, i, &given, problem);
     else
         assign(table, i, given.n, problem);
-    return is_deleted;
 }
 
 static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
@@ -319,11 +305,9 @@ static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *prob
     if (problem->rc != SQLITE_OK || check_key(table, rowid, columns, problem)) return;
     if (ctr_access_find_rowid(table, rowid, problem) || !ctr_access_found(table)) return;
 
-    bool begins_life = false;
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++)
-        begins_life |=
-            update_counter(table, i, columns[ctr_table_column(counter_column(table, i))], problem);
-    write_once(table, begins_life, problem);
+        update_counter(table, i, columns[ctr_table_column(counter_column(table, i))], problem);
+    write_once(table, problem);
 }
 
 /* ---- DELETE ---------------------------------------------------------------------------------- */

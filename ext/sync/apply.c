@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "store/columns.h"
-#include "store/deferred.h"
 #include "store/describe.h"
 #include "store/number.h"
 #include "store/pack.h"
@@ -280,7 +279,6 @@ int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *pr
 {
     ctr_post *post = ctr_guard_post(apply->guard, "main");
     if (!post) return ctr_problem_nomem(problem);
-    if (ctr_deferred_settle(post, problem)) return problem->rc;
     apply->busy = true;
     apply_change(apply, change, post, problem);
     apply->busy = false;

@@ -55,8 +55,7 @@ static bool append_cells(hashing *job, sqlite3_stmt *row, ctr_problem *problem)
     for (int i = 0; i < job->shape->n_counters && problem->rc == SQLITE_OK; i++) {
         int counter = job->by_name[i];
         ctr_cell cell;
-        if (ctr_rows_open_cell(&job->rows, row, CTR_WALK_COLUMNS + job->shape->counters[counter],
-                               sqlite3_column_int64(row, CTR_WALK_ID), counter, &cell, problem))
+        if (ctr_rows_open_cell(&job->rows, row, CTR_WALK_COLUMNS + job->shape->counters[counter], counter, &cell, problem))
             return false;
         if (ctr_cell_is_untouched(&cell)) continue;
         const char *name = sorted_name(job, counter);
@@ -92,7 +91,7 @@ static void hash_rows(hashing *job, ctr_digest *digests, int64_t n, ctr_problem 
 {
     ctr_walk walk;
     const ctr_rows *rows = &job->rows;
-    ctr_walk_open(&walk, rows->db, rows->schema, rows->table, job->shape, 0, problem);
+    ctr_walk_open(&walk, rows->db, rows->schema, rows->table, job->shape, CTR_WALK_ALL, 0, problem);
     while (ctr_walk_next(&walk, problem)) hash_row(job, digests, n, walk.row, problem);
     ctr_walk_close(&walk);
 }

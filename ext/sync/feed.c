@@ -56,8 +56,8 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     feed->key_text = ctr_shape_key_text(&feed->shape);
     if (!feed->keys || !feed->key_text) ctr_problem_nomem(problem);
     ctr_rows_open(&feed->rows, source->db, source->schema, name, &feed->shape, NULL, problem);
-    ctr_walk_open(&feed->walk, source->db, source->schema, name, &feed->shape, feed->since,
-                  problem);
+    ctr_walk_open(&feed->walk, source->db, source->schema, name, &feed->shape,
+                  feed->since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED, feed->since, problem);
     feed->named = 0;
     feed->counter = feed->shape.n_counters; /* before the first row */
     return problem->rc == SQLITE_OK && take_floors(feed, problem);
@@ -107,7 +107,7 @@ static bool step_row(ctr_feed *feed, ctr_problem *problem)
         for (int i = 0; i < feed->shape.n_keys; i++)
             feed->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + feed->shape.keys[i]);
         if (!is_in_bucket(feed, problem)) continue;
-        feed->number = sqlite3_column_int64(row, CTR_WALK_NUMBER);
+        feed->number = feed->walk.number;
         feed->counter = 0;
         return ctr_pack_values(&feed->key, feed->keys, feed->shape.n_keys, problem) == SQLITE_OK;
     }
@@ -120,8 +120,7 @@ static bool step_counter(ctr_feed *feed, ctr_problem *problem)
     const ctr_shape *shape = &feed->shape;
     for (; feed->counter < shape->n_counters && problem->rc == SQLITE_OK; feed->counter++) {
         int column = shape->counters[feed->counter];
-        ctr_rows_open_cell(&feed->rows, feed->walk.row, CTR_WALK_COLUMNS + column,
-                           sqlite3_column_int64(feed->walk.row, CTR_WALK_ID), feed->counter,
+        ctr_rows_open_cell(&feed->rows, feed->walk.row, CTR_WALK_COLUMNS + column, feed->counter,
                            &feed->cell, problem);
         if (problem->rc != SQLITE_OK || ctr_cell_is_untouched(&feed->cell)) continue;
         feed->column = shape->columns[column].name;

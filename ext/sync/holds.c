@@ -78,8 +78,7 @@ static void walk_row(holds_job *job, sqlite3_stmt *row, ctr_problem *problem)
     for (int c = 0; c < job->shape.n_counters && problem->rc == SQLITE_OK; c++) {
         ctr_cell cell;
         ctr_shard shard;
-        if (ctr_rows_open_cell(&job->rows, row, CTR_WALK_COLUMNS + job->shape.counters[c],
-                               sqlite3_column_int64(row, CTR_WALK_ID), c, &cell, problem) ||
+        if (ctr_rows_open_cell(&job->rows, row, CTR_WALK_COLUMNS + job->shape.counters[c], c, &cell, problem) ||
             !ctr_cell_shard(&cell, job->id, &shard))
             continue;
         add_shard(job, c, &cell, &shard, problem);
@@ -118,7 +117,7 @@ static void walk_table(holds_job *job, ctr_problem *problem)
     if (!job->keys) ctr_problem_nomem(problem);
     ctr_rows_open(&job->rows, job->db, job->schema, name, &job->shape, NULL, problem);
     open_other(job, problem);
-    ctr_walk_open(&walk, job->db, job->schema, name, &job->shape, 0, problem);
+    ctr_walk_open(&walk, job->db, job->schema, name, &job->shape, CTR_WALK_ALL, 0, problem);
     while (ctr_walk_next(&walk, problem)) walk_row(job, walk.row, problem);
     ctr_walk_close(&walk);
 }

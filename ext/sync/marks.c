@@ -45,7 +45,7 @@ int64_t ctr_marks_read(sqlite3 *db, const char *schema, const ctr_identity *sour
         *problem = missing;
     else
         ctr_problem_close(&missing); /* somebody has dropped the table: there are no marks */
-    return mark <= source->sequence.number ? mark : 0;
+    return mark <= source->next ? mark : 0;
 }
 
 int ctr_marks_write(sqlite3 *db, const char *schema, const ctr_identity *source,
@@ -57,7 +57,7 @@ int ctr_marks_write(sqlite3 *db, const char *schema, const ctr_identity *source,
     ctr_run_do(&run, CTR_SQL_MARKS_SWEEP, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_WRITE);
     bind_tables(row, source, theirs, mine);
-    if (row) sqlite3_bind_int64(row, 4, source->sequence.number);
+    if (row) sqlite3_bind_int64(row, 4, source->next);
     ctr_run_row(&run, row);
     sqlite3_finalize(row);
     return problem->rc;

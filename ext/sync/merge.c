@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "store/deferred.h"
 #include "store/describe.h"
 
 int ctr_merge_refuse_triggers(sqlite3 *db, const char *schema, const char *table,
@@ -37,6 +36,7 @@ bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const cha
     if (ctr_shape_read(&merge->shape, db, schema, name, problem)) return false;
     if (ctr_merge_refuse_triggers(db, schema, name, problem)) return false;
     ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, post, problem);
+    merge->rows.whole = true;
     merge->floors = ctr_floors_on(db, merge->rows.schema, name, &merge->shape, post);
     return problem->rc == SQLITE_OK;
 }
@@ -53,15 +53,15 @@ void ctr_merge_close(ctr_merge *merge)
 int ctr_merge_begin_many(ctr_merge *merge, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return problem->rc;
-    merge->follows = merge->rows.defers = true;
+    merge->follows = true;
     return ctr_follow_open(&merge->follow, &merge->rows, problem);
 }
 
 int ctr_merge_end_many(ctr_merge *merge, ctr_problem *problem)
 {
     ctr_follow_close(&merge->follow);
-    merge->follows = merge->rows.defers = false;
-    return ctr_deferred_settle(merge->rows.post, problem);
+    merge->follows = false;
+    return problem->rc;
 }
 
 bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem)
@@ -116,5 +116,5 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
 bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || !ctr_rows_changed(&merge->rows)) return false;
-    return ctr_deferred_write(&merge->rows, merge->keys, problem) == SQLITE_OK;
+    return ctr_rows_write(&merge->rows, merge->keys, problem) == SQLITE_OK;
 }

@@ -6,6 +6,7 @@
 #include "store/catalog.h"
 #include "store/columns.h"
 #include "store/floors.h"
+#include "store/journal.h"
 #include "store/known.h"
 #include "store/replacement.h"
 #include "store/rows.h"
@@ -105,8 +106,7 @@ static void merge_row(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
         int theirs = job->counters[i];
         ctr_cell cell;
         if (theirs < 0) continue;
-        if (ctr_rows_open_cell(&job->from_rows, row, CTR_WALK_COLUMNS + job->from.counters[theirs],
-                               sqlite3_column_int64(row, CTR_WALK_ID), theirs, &cell, problem) ||
+        if (ctr_rows_open_cell(&job->from_rows, row, CTR_WALK_COLUMNS + job->from.counters[theirs], theirs, &cell, problem) ||
             ctr_merge_cell(&job->to, i, &cell, problem))
             return;
     }
@@ -117,8 +117,8 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
 {
     ctr_walk walk;
     const ctr_source *source = job->pull->source;
-    ctr_walk_open(&walk, source->db, source->schema, job->theirs->name, &job->from, job->mark,
-                  problem);
+    ctr_walk_open(&walk, source->db, source->schema, job->theirs->name, &job->from,
+                  job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, job->mark, problem);
     if (job->mark == 0) ctr_merge_begin_many(&job->to, problem);
     while (ctr_walk_next(&walk, problem)) merge_row(job, walk.row, problem);
     if (job->mark == 0) ctr_merge_end_many(&job->to, problem);
@@ -224,8 +224,7 @@ static bool has_news(const merge_job *job, const char *name, ctr_problem *proble
     if (job->mark == 0 || problem->rc != SQLITE_OK) return problem->rc == SQLITE_OK;
     ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY_SINCE);
-    if (row) sqlite3_bind_int64(row, 1, ctr_news_first(job->mark));
-    if (row) sqlite3_bind_int64(row, 2, job->mark);
+    if (row) sqlite3_bind_int64(row, 1, job->mark);
     int what = ctr_run_row(&run, row) ? sqlite3_column_int(row, 0) : 0;
     sqlite3_finalize(row);
     return what == ROWS || (what == GENERATIONS && columns_are_new(job, name, problem));
@@ -380,6 +379,8 @@ int ctr_pull_open(const ctr_source *source, ctr_identity *giver, ctr_problem *pr
     ctr_shape_refuse_generated(source->db, source->schema, "counter_replica", problem);
     if (problem->rc == SQLITE_OK && ctr_identity_read(giver, source->db, source->schema, problem))
         ctr_problem_where(problem, "the giving file");
+    if (problem->rc == SQLITE_OK)
+        giver->next = ctr_journal_next(source->db, source->schema, problem);
     return problem->rc;
 }
 

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "store/deferred.h"
-#include "store/news.h"
+#include "store/journal.h"
 #include "store/place.h"
 #include "store/run.h"
 #include "store/watch.h"
@@ -186,8 +185,7 @@ int ctr_source_settle(const ctr_source *source, ctr_guard *guard, ctr_problem *p
                                "%s has counted in this transaction, and only what is committed is "
                                "given to other files: COMMIT first",
                                source->schema);
-    ctr_deferred_settle(post, problem);
-    return ctr_news_flush(post, problem);
+    return ctr_journal_flush_all(post, problem);
 }
 
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other)

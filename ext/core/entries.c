@@ -1,0 +1,172 @@
+/* core/entries.c - writes and reads rows of a journal. */
+#include "core/entries.h"
+
+#include "core/varint.h"
+
+enum { ENTRIES_FORMAT_1 = 0xE1, ENTRIES_KIND = 0xE0 };
+
+/* Codes: those without a counter, and what each counter has from CODE_FIRST on. */
+enum { CODE_CHANGED, CODE_FOLDED, CODE_FIRST };
+enum { ONE_TICK, SEVERAL_TICKS, CELL_WRITTEN, CODES };
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static uint64_t difference(int64_t to, int64_t from)
+{
+    return (uint64_t)to - (uint64_t)from;
+}
+
+static int64_t sum_of(int64_t from, uint64_t more)
+{
+    uint64_t bits = (uint64_t)from + more;
+    int64_t sum;
+    memcpy(&sum, &bits, sizeof sum);
+    return sum;
+}
+
+uint8_t *ctr_entries_begin(uint8_t *out)
+{
+    *out = ENTRIES_FORMAT_1;
+    return out + CTR_ENTRIES_HEADER;
+}
+
+static uint64_t code_of(const ctr_entry *entry)
+{
+    uint64_t first = CODE_FIRST + CODES * (uint64_t)entry->counter;
+    switch (entry->kind) {
+    case CTR_ENTRY_ADDED: return first + (entry->ticks == 1 ? ONE_TICK : SEVERAL_TICKS);
+    case CTR_ENTRY_WRITTEN: return first + CELL_WRITTEN;
+    case CTR_ENTRY_FOLDED: return CODE_FOLDED;
+    default: return CODE_CHANGED;
+    }
+}
+
+uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry)
+{
+    out = ctr_varint_put(out, ctr_varint_zigzag(sum_of(0, difference(entry->row, *last))));
+    out = ctr_varint_put(out, code_of(entry));
+    if (entry->kind == CTR_ENTRY_ADDED) {
+        out = ctr_varint_put(out, ctr_varint_zigzag(entry->n));
+        if (entry->ticks != 1) out = ctr_varint_put(out, (uint64_t)entry->ticks);
+    }
+    *last = entry->row;
+    return out;
+}
+
+size_t ctr_segment_write(const ctr_change_of_row *changes, size_t n, uint8_t *out)
+{
+    uint8_t *end = ctr_entries_begin(out);
+    int64_t number = changes[0].number;
+    for (size_t i = 0, group; i < n; i = group) {
+        for (group = i; group < n && changes[group].number == changes[i].number;) group++;
+        end = ctr_varint_put(end, difference(number, changes[i].number));
+        end = ctr_varint_put(end, group - i);
+        number = changes[i].number;
+        end = ctr_varint_put(end, ctr_varint_zigzag(changes[i].row));
+        for (size_t j = i + 1; j < group; j++)
+            end = ctr_varint_put(end, difference(changes[j].row, changes[j - 1].row));
+    }
+    return (size_t)(end - out);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+ctr_status ctr_entries_open(ctr_entries *entries, const uint8_t *bytes, size_t size)
+{
+    *entries = (ctr_entries){.at = bytes, .end = bytes};
+    if (size == 0 || (bytes[0] & 0xf0) != ENTRIES_KIND || bytes[0] == ENTRIES_KIND)
+        entries->status = CTR_NOT_A_CELL;
+    else if (bytes[0] != ENTRIES_FORMAT_1)
+        entries->status = CTR_NEWER_FORMAT;
+    else
+        *entries = (ctr_entries){.at = bytes + CTR_ENTRIES_HEADER, .end = bytes + size};
+    return entries->status;
+}
+
+static bool take(ctr_entries *entries, uint64_t *n)
+{
+    entries->status = ctr_varint_take(&entries->at, entries->end, n);
+    return entries->status == CTR_OK;
+}
+
+static bool refuse(ctr_entries *entries, ctr_status status)
+{
+    entries->status = status;
+    return false;
+}
+
+static bool take_amount(ctr_entries *entries, bool more, ctr_entry *entry)
+{
+    uint64_t n, ticks = 1;
+    if (!take(entries, &n) || (more && !take(entries, &ticks))) return false;
+    if (ticks > INT64_MAX) return refuse(entries, CTR_OUT_OF_RANGE);
+    if (more && ticks < 2) return refuse(entries, CTR_OUT_OF_RANGE);
+    entry->n = ctr_varint_unzigzag(n);
+    entry->ticks = (int64_t)ticks;
+    return true;
+}
+
+bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
+{
+    uint64_t row, code;
+    if (entries->status != CTR_OK || entries->at == entries->end) return false;
+    if (!take(entries, &row) || !take(entries, &code)) return false;
+    entries->row = sum_of(entries->row, (uint64_t)ctr_varint_unzigzag(row));
+    *entry = (ctr_entry){.row = entries->row};
+    if (code < CODE_FIRST) {
+        entry->kind = code == CODE_FOLDED ? CTR_ENTRY_FOLDED : CTR_ENTRY_CHANGED;
+        return true;
+    }
+    code -= CODE_FIRST;
+    if (code / CODES >= CTR_ENTRY_COUNTERS) return refuse(entries, CTR_OUT_OF_RANGE);
+    entry->counter = (int)(code / CODES);
+    entry->kind = code % CODES == CELL_WRITTEN ? CTR_ENTRY_WRITTEN : CTR_ENTRY_ADDED;
+    return entry->kind == CTR_ENTRY_WRITTEN ||
+           take_amount(entries, code % CODES == SEVERAL_TICKS, entry);
+}
+
+ctr_status ctr_segment_open(ctr_entries *entries, const uint8_t *bytes, size_t size, int64_t number)
+{
+    ctr_status status = ctr_entries_open(entries, bytes, size);
+    entries->number = number;
+    return status;
+}
+
+static bool enter_group(ctr_entries *entries)
+{
+    uint64_t less, row;
+    if (!take(entries, &less) || !take(entries, &entries->left) || !take(entries, &row))
+        return false;
+    if (entries->left == 0 || less > (uint64_t)entries->number)
+        return refuse(entries, CTR_OUT_OF_RANGE);
+    entries->number -= (int64_t)less;
+    entries->row = ctr_varint_unzigzag(row);
+    return true;
+}
+
+bool ctr_segment_next(ctr_entries *entries, ctr_change_of_row *change)
+{
+    uint64_t more;
+    if (entries->status != CTR_OK) return false;
+    if (entries->left == 0 && entries->at == entries->end) return false;
+    if (entries->left == 0) {
+        if (!enter_group(entries)) return false;
+    } else {
+        if (!take(entries, &more)) return false;
+        if (more == 0) return refuse(entries, CTR_DOUBLED);
+        if (more > difference(INT64_MAX, entries->row)) return refuse(entries, CTR_OUT_OF_RANGE);
+        entries->row = sum_of(entries->row, more);
+    }
+    entries->left--;
+    *change = (ctr_change_of_row){entries->row, entries->number};
+    return true;
+}
+
+const char *ctr_entries_status_text(ctr_status status)
+{
+    switch (status) {
+    case CTR_NOT_A_CELL: return "has no entries";
+    case CTR_DOUBLED: return "has a row twice in one number";
+    default: return ctr_status_text(status);
+    }
+}

@@ -1,0 +1,182 @@
+/* store/cache.c - two hash tables over rows. */
+#include "store/cache.h"
+
+#include <string.h>
+
+enum { FIRST_SLOTS = 64 };
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+uint64_t ctr_cache_hash(const uint8_t *key, size_t size)
+{
+    uint64_t hash = size;
+    for (; size >= 8; size -= 8, key += 8) {
+        uint64_t word;
+        memcpy(&word, key, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
+    }
+    for (; size > 0; size--) hash = (hash ^ *key++) * UINT64_C(0x100000001B3);
+    return hash ^ hash >> 29;
+}
+
+static size_t slot_of_id(const ctr_cache *cache, int64_t id)
+{
+    return (size_t)(((uint64_t)id * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (cache->slots - 1);
+}
+
+ctr_row *ctr_cache_row(const ctr_cache *cache, int64_t id)
+{
+    if (cache->n == 0) return NULL;
+    ctr_row *row = cache->by_id[slot_of_id(cache, id)];
+    while (row && row->id != id) row = row->next_by_id;
+    return row;
+}
+
+ctr_row *ctr_cache_key(const ctr_cache *cache, uint64_t hash, const uint8_t *key, size_t size)
+{
+    if (cache->n == 0) return NULL;
+    ctr_row *row = cache->by_key[hash & (cache->slots - 1)];
+    while (row &&
+           (row->hash != hash || row->key_size != size || memcmp(row->key, key, size) != 0))
+        row = row->next_by_key;
+    if (row) row->used = true;
+    return row;
+}
+
+static void link_id(ctr_cache *cache, ctr_row *row)
+{
+    ctr_row **slot = &cache->by_id[slot_of_id(cache, row->id)];
+    row->next_by_id = *slot;
+    *slot = row;
+}
+
+static void link_key(ctr_cache *cache, ctr_row *row)
+{
+    ctr_row **slot = &cache->by_key[row->hash & (cache->slots - 1)];
+    row->next_by_key = *slot;
+    *slot = row;
+}
+
+static bool grow(ctr_cache *cache)
+{
+    if (cache->n < cache->slots) return true;
+    size_t slots = cache->slots ? 2 * cache->slots : FIRST_SLOTS;
+    ctr_row **made = sqlite3_malloc64(2 * slots * sizeof *made), **old = cache->by_id;
+    if (!made) return false;
+    memset(made, 0, 2 * slots * sizeof *made);
+    size_t before = cache->slots;
+    cache->by_id = made;
+    cache->by_key = made + slots;
+    cache->slots = slots;
+    for (size_t i = 0; i < before; i++) {
+        for (ctr_row *row = old[i], *next; row; row = next) {
+            next = row->next_by_id;
+            link_id(cache, row);
+            if (row->key) link_key(cache, row);
+        }
+    }
+    sqlite3_free(old);
+    return true;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static size_t size_of_row(const ctr_cache *cache)
+{
+    return sizeof(ctr_row) + (size_t)cache->n_counters * sizeof(ctr_held);
+}
+
+ctr_row *ctr_cache_add(ctr_cache *cache, int64_t id, ctr_problem *problem)
+{
+    ctr_row *row = ctr_cache_row(cache, id);
+    if (row || problem->rc != SQLITE_OK) return row;
+    if (grow(cache)) row = sqlite3_malloc64(size_of_row(cache));
+    if (!row) {
+        ctr_problem_nomem(problem);
+        return NULL;
+    }
+    memset(row, 0, size_of_row(cache));
+    row->id = id;
+    link_id(cache, row);
+    cache->n++;
+    return row;
+}
+
+bool ctr_cache_has_amounts(const ctr_cache *cache, const ctr_row *row)
+{
+    for (int i = 0; i < cache->n_counters; i++)
+        if (row->counters[i].ticks > 0) return true;
+    return false;
+}
+
+static size_t bytes_of(const ctr_cache *cache, size_t key_size)
+{
+    return size_of_row(cache) + key_size;
+}
+
+void ctr_cache_forget(ctr_cache *cache, ctr_row *row)
+{
+    if (row->key) {
+        ctr_row **at = &cache->by_key[row->hash & (cache->slots - 1)];
+        while (*at != row) at = &(*at)->next_by_key;
+        *at = row->next_by_key;
+        cache->bytes -= bytes_of(cache, row->key_size);
+        sqlite3_free(row->key);
+        row->key = NULL;
+    }
+    if (ctr_cache_has_amounts(cache, row)) return;
+    ctr_row **at = &cache->by_id[slot_of_id(cache, row->id)];
+    while (*at != row) at = &(*at)->next_by_id;
+    *at = row->next_by_id;
+    cache->n--;
+    sqlite3_free(row);
+}
+
+/* Forgets rows that were not used since the hand came by last, until there is room. Twice around is
+ * enough: the first round leaves no row that counts as used. */
+static bool make_room(ctr_cache *cache, const ctr_row *but, size_t size)
+{
+    if (size > CTR_CACHE_BYTES) return false;
+    for (size_t looks = 0; cache->bytes + size > CTR_CACHE_BYTES; looks++) {
+        if (looks > 2 * cache->slots) return false;
+        cache->hand = (cache->hand + 1) & (cache->slots - 1);
+        for (ctr_row *row = cache->by_id[cache->hand], *next; row; row = next) {
+            next = row->next_by_id;
+            if (row == but || !row->key) continue;
+            if (row->used)
+                row->used = false;
+            else
+                ctr_cache_forget(cache, row);
+        }
+    }
+    return true;
+}
+
+bool ctr_cache_know(ctr_cache *cache, ctr_row *row, uint64_t hash, const uint8_t *key, size_t size)
+{
+    if (row->key) return true;
+    uint8_t *copy = make_room(cache, row, bytes_of(cache, size)) ? sqlite3_malloc64(size) : NULL;
+    if (!copy) return false;
+    memcpy(copy, key, size);
+    row->key = copy;
+    row->key_size = size;
+    row->hash = hash;
+    row->used = true;
+    link_key(cache, row);
+    cache->bytes += bytes_of(cache, size);
+    return true;
+}
+
+void ctr_cache_clear(ctr_cache *cache)
+{
+    for (size_t i = 0; i < cache->slots && cache->n > 0; i++) {
+        for (ctr_row *row = cache->by_id[i], *next; row; row = next) {
+            next = row->next_by_id;
+            sqlite3_free(row->key);
+            sqlite3_free(row);
+        }
+    }
+    sqlite3_free(cache->by_id);
+    *cache = (ctr_cache){.n_counters = cache->n_counters};
+}

@@ -1,0 +1,311 @@
+/* store/fold.c - folds amounts, merges segments. */
+#include "store/fold.h"
+
+#include <string.h>
+
+#include "store/catalog.h"
+#include "store/post.h"
+#include "store/shape.h"
+#include "store/text.h"
+
+enum {
+    SEGMENTS_OF_LEVEL = 8,   /* so many become one of the next level */
+    SEGMENT_CHANGES = 32768, /* in one row of the journal; of one number there may be more */
+    LEVELS = 20              /* more than eight to the power of any number of rows */
+};
+
+/* A table that is folded. */
+typedef struct folding {
+    ctr_journal *journal;
+    ctr_shape shape;
+    ctr_run run;
+    sqlite3_stmt *find, *update;
+    ctr_packed out; /* new cells */
+} folding;
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+/* UPDATE ... SET "hits" = ?2, "bytes" = ?3 */
+static char *change_list(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_counters; i++)
+        sqlite3_str_appendf(out, "%s\"%w\" = ?%d", i ? ", " : "", ctr_shape_counter_name(shape, i),
+                            i + 2);
+    return sqlite3_str_finish(out);
+}
+
+static void open_folding(folding *job, ctr_problem *problem)
+{
+    ctr_journal *journal = job->journal;
+    job->run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
+    if (ctr_shape_read(&job->shape, journal->db, journal->schema, journal->table, problem)) return;
+    if (job->shape.n_counters != journal->rows.n_counters) {
+        ctr_problem_set(problem, SQLITE_SCHEMA, "the stored table has changed");
+        return;
+    }
+    char *columns = ctr_shape_counter_list(&job->shape), *changes = change_list(&job->shape);
+    if (!columns || !changes) ctr_problem_nomem(problem);
+    job->run.slots.columns = columns;
+    job->run.slots.changes = changes;
+    if (job->shape.n_counters > 0) {
+        job->find = ctr_run_prepare(&job->run, CTR_SQL_FOLD_FIND);
+        job->update = ctr_run_prepare(&job->run, CTR_SQL_ROWS_UPDATE);
+    }
+    sqlite3_free(columns);
+    sqlite3_free(changes);
+}
+
+static void close_folding(folding *job)
+{
+    sqlite3_finalize(job->find);
+    sqlite3_finalize(job->update);
+    sqlite3_free(job->out.bytes);
+    ctr_shape_close(&job->shape);
+}
+
+static int damaged_row(const folding *job, int64_t id, int counter, const char *what)
+{
+    ctr_problem_set(job->run.problem, SQLITE_CORRUPT_VTAB, "%s", what);
+    ctr_problem_where(job->run.problem, "column %s of row %lld",
+                      ctr_shape_counter_name(&job->shape, counter), (long long)id);
+    return job->run.problem->rc;
+}
+
+/* Binds the cell of a counter with what the journal adds to it. */
+static void bind_folded(folding *job, const ctr_row *row, int counter)
+{
+    ctr_cell cell = ctr_cell_untouched();
+    const ctr_held *held = &row->counters[counter];
+    const uint8_t *bytes = sqlite3_column_blob(job->find, counter);
+    size_t size = (size_t)sqlite3_column_bytes(job->find, counter);
+    ctr_status status = bytes ? ctr_cell_open(&cell, bytes, size) : CTR_OK;
+    ctr_problem *problem = job->run.problem;
+    if (sqlite3_column_type(job->find, counter) != SQLITE_NULL && !bytes) status = CTR_NOT_A_CELL;
+    size_t before = job->out.size;
+    uint8_t *out = ctr_pack_room(&job->out, size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
+    if (!out) return;
+    ctr_sum sum = {0, 0};
+    ctr_sum_add(&sum, held->n);
+    if (status == CTR_OK && held->ticks > 0)
+        status = ctr_cell_add(&cell, job->journal->id, &sum, held->ticks, job->journal->least, out,
+                              &size);
+    else if (size > 0)
+        memcpy(out, bytes, size);
+    if (status != CTR_OK) {
+        char *text = sqlite3_mprintf("the cell %s", ctr_status_text(status));
+        damaged_row(job, row->id, counter, text ? text : "no memory");
+        sqlite3_free(text);
+        return;
+    }
+    job->out.size = before + size;
+    int rc = size > 0 ? sqlite3_bind_blob64(job->update, counter + 2, out, size, SQLITE_TRANSIENT)
+                      : sqlite3_bind_null(job->update, counter + 2);
+    ctr_problem_sqlite(problem, job->run.db, rc);
+}
+
+/* A known row stays known: its cells are as it expects them to be. */
+static void settle_row(ctr_journal *journal, ctr_row *row)
+{
+    for (int i = 0; i < journal->rows.n_counters; i++) {
+        ctr_held *held = &row->counters[i];
+        if (held->ticks == 0) continue;
+        if (held->cell.clock < journal->least) held->cell.clock = journal->least - 1;
+        held->cell.clock += held->ticks;
+        held->cell.value += held->n;
+        held->cell.touched = true;
+        ctr_sum_add(&held->cell.sum, held->n);
+        held->n = held->ticks = 0;
+    }
+    if (!row->key) ctr_cache_forget(&journal->rows, row);
+}
+
+static void fold_row(folding *job, ctr_row *row)
+{
+    ctr_problem *problem = job->run.problem;
+    sqlite3_bind_int64(job->find, 1, row->id);
+    if (!ctr_run_row(&job->run, job->find)) {
+        if (problem->rc == SQLITE_OK)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                            "%s_journal is damaged: it has amounts for row %lld, which there is not",
+                            job->journal->table, (long long)row->id);
+        return;
+    }
+    job->out.size = 0;
+    for (int i = 0; i < job->shape.n_counters && problem->rc == SQLITE_OK; i++)
+        bind_folded(job, row, i);
+    sqlite3_reset(job->find);
+    if (problem->rc != SQLITE_OK) return;
+    sqlite3_bind_int64(job->update, 1, row->id);
+    ctr_run_row(&job->run, job->update);
+    sqlite3_reset(job->update);
+    if (problem->rc == SQLITE_OK) settle_row(job->journal, row);
+}
+
+static void fold_rows(folding *job)
+{
+    ctr_changes list = {0};
+    ctr_problem *problem = job->run.problem;
+    ctr_journal_list_amounts(job->journal, &list, problem);
+    for (size_t i = 0; i < list.n && problem->rc == SQLITE_OK; i++)
+        fold_row(job, ctr_cache_row(&job->journal->rows, list.rows[i].row));
+    sqlite3_free(list.rows);
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+/* All rows of a level: what they say, and the highest number of them. */
+static void read_level(ctr_run *run, int64_t level, ctr_changes *changes)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_LEVEL);
+    if (row) sqlite3_bind_int64(row, 1, level);
+    while (ctr_run_row(run, row)) {
+        const uint8_t *bytes = sqlite3_column_blob(row, 2);
+        ctr_changes_take(changes, sqlite3_column_int64(row, 0), level, bytes,
+                         bytes ? (size_t)sqlite3_column_bytes(row, 2) : 0, run->slots.table,
+                         run->problem);
+    }
+    sqlite3_finalize(row);
+}
+
+static void remove_level(ctr_run *run, int64_t level)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_REMOVE);
+    if (row) sqlite3_bind_int64(row, 1, level);
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
+}
+
+/* Where a row of a segment ends that begins at `from`: behind a number, never within one. */
+static size_t end_of_row(const ctr_changes *changes, size_t from, size_t most)
+{
+    size_t end = from;
+    while (end < changes->n) {
+        size_t next = end;
+        while (next < changes->n && changes->rows[next].number == changes->rows[end].number) next++;
+        if (end > from && next - from > most) break;
+        end = next;
+    }
+    return end;
+}
+
+static void write_segment(ctr_run *run, int64_t level, const ctr_changes *changes)
+{
+    ctr_packed out = {0};
+    size_t most = (size_t)sqlite3_limit(run->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
+    if (most > SEGMENT_CHANGES) most = SEGMENT_CHANGES;
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_APPEND);
+    for (size_t i = 0, end; i < changes->n && run->problem->rc == SQLITE_OK; i = end) {
+        end = end_of_row(changes, i, most);
+        out.size = 0;
+        uint8_t *bytes =
+            ctr_pack_room(&out, CTR_ENTRIES_HEADER + (end - i) * CTR_ENTRY_MAX, run->problem);
+        if (!bytes) break;
+        out.size = ctr_segment_write(&changes->rows[i], end - i, bytes);
+        sqlite3_bind_int64(row, 1, changes->rows[i].number);
+        sqlite3_bind_int64(row, 2, i == 0 ? level : -level);
+        sqlite3_bind_blob64(row, 3, out.bytes, out.size, SQLITE_STATIC);
+        ctr_run_row(run, row);
+        sqlite3_reset(row);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(out.bytes);
+}
+
+/* Makes one segment of the next level of all rows of a level. */
+static void raise_level(ctr_run *run, int64_t level)
+{
+    ctr_changes changes = {0};
+    read_level(run, level, &changes);
+    ctr_changes_latest(&changes, run->problem);
+    ctr_changes_by_number(&changes, run->problem);
+    if (run->problem->rc == SQLITE_OK) remove_level(run, level);
+    if (run->problem->rc == SQLITE_OK) write_segment(run, level + 1, &changes);
+    sqlite3_free(changes.rows);
+}
+
+static int64_t count_segments(ctr_run *run, int64_t level)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SEGMENTS);
+    if (row) sqlite3_bind_int64(row, 1, level);
+    int64_t n = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return n;
+}
+
+static void merge_segments(ctr_run *run)
+{
+    raise_level(run, CTR_LEVEL_TRANSACTIONS);
+    for (int64_t level = 1; level < LEVELS && run->problem->rc == SQLITE_OK; level++) {
+        if (count_segments(run, level) < SEGMENTS_OF_LEVEL) break;
+        raise_level(run, level);
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* What is left is one row of a transaction that says so, for the others who know the table. */
+static void say_folded(ctr_journal *journal, ctr_problem *problem)
+{
+    journal->open_number = 0;
+    journal->n_rows = journal->n_amounts = 0;
+    if (ctr_journal_expect(journal, 1, problem)) return;
+    ctr_journal_note(journal, 0, CTR_ENTRY_FOLDED, 0);
+    ctr_journal_flush(journal, problem);
+    journal->open_number = 0;
+}
+
+int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
+{
+    folding job = {.journal = journal};
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(journal->db);
+    if (ctr_journal_refresh(journal, problem) || ctr_journal_flush(journal, problem))
+        return problem->rc;
+    if (journal->n_rows < 2 && journal->n_amounts == 0) return problem->rc;
+    open_folding(&job, problem);
+    if (problem->rc == SQLITE_OK) fold_rows(&job);
+    if (problem->rc == SQLITE_OK) merge_segments(&job.run);
+    close_folding(&job);
+    say_folded(journal, problem);
+    if (problem->rc != SQLITE_OK) {
+        journal->n = 0;
+        ctr_journal_drop(journal);
+    }
+    sqlite3_set_last_insert_rowid(journal->db, last_rowid);
+    ctr_problem_where(problem, "%s", journal->table);
+    return problem->rc;
+}
+
+bool ctr_fold_is_due(const ctr_journal *journal)
+{
+    return journal->n_amounts > CTR_JOURNAL_AMOUNTS || journal->n_rows > CTR_JOURNAL_ROWS;
+}
+
+int ctr_fold_grown(ctr_post *post, ctr_problem *problem)
+{
+    for (ctr_journal *journal = post->journals; journal; journal = journal->next)
+        if (journal->appended && ctr_fold_is_due(journal)) ctr_fold_table(journal, problem);
+    return problem->rc;
+}
+
+static void fold_entry(ctr_post *post, const ctr_catalog_entry *entry, ctr_problem *problem)
+{
+    ctr_shape shape = {0};
+    if (ctr_shape_read(&shape, post->guard->db, post->schema, entry->name, problem) == SQLITE_OK) {
+        ctr_journal *journal = ctr_journal_of(post, entry->name, shape.n_counters, problem);
+        if (journal) ctr_fold_table(journal, problem);
+        if (journal) ctr_journal_drop(journal);
+    }
+    ctr_shape_close(&shape);
+}
+
+int ctr_fold_file(ctr_post *post, ctr_problem *problem)
+{
+    ctr_catalog catalog = {0};
+    if (problem->rc == SQLITE_OK)
+        ctr_catalog_read(&catalog, post->guard->db, post->schema, problem);
+    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
+        fold_entry(post, &catalog.entries[i], problem);
+    ctr_catalog_close(&catalog);
+    return problem->rc;
+}

@@ -1,0 +1,29 @@
+-- The journal of a table: what was changed in its rows, in the order of numbers; see store/journal.h
+-- and core/entries.h. level: 0 of what a transaction has appended, else that of a segment, and
+-- negative in the rows behind its first.
+
+-- name: JOURNAL_SINCE
+SELECT _seq, level, entries FROM "{schema}"."{table}_journal" WHERE _seq >= ?1 ORDER BY _seq;
+
+-- name: JOURNAL_LAST
+SELECT coalesce(max(_seq), 0) FROM "{schema}"."{table}_journal";
+
+-- name: JOURNAL_APPEND
+INSERT INTO "{schema}"."{table}_journal"(_seq, level, entries) VALUES (?1, ?2, ?3);
+
+-- name: JOURNAL_EXTEND
+UPDATE "{schema}"."{table}_journal" SET entries = ?2 WHERE _seq = ?1;
+
+-- All rows of a level, the first of their segments and those behind it.
+-- name: JOURNAL_LEVEL
+SELECT _seq, level, entries FROM "{schema}"."{table}_journal" WHERE level IN (?1, -?1) ORDER BY _seq;
+
+-- name: JOURNAL_REMOVE
+DELETE FROM "{schema}"."{table}_journal" WHERE level IN (?1, -?1);
+
+-- How many segments a level has.
+-- name: JOURNAL_SEGMENTS
+SELECT count(*) FROM "{schema}"."{table}_journal" WHERE level = ?1;
+
+-- name: JOURNAL_ROWS
+SELECT _id FROM "{schema}"."{table}_cells" ORDER BY _id;
