@@ -44,14 +44,13 @@ static void open_folding(folding *job, ctr_problem *problem)
         ctr_problem_set(problem, SQLITE_SCHEMA, "the stored table has changed");
         return;
     }
+    if (job->shape.n_counters == 0) return;
     char *columns = ctr_shape_counter_list(&job->shape), *changes = change_list(&job->shape);
     if (!columns || !changes) ctr_problem_nomem(problem);
     job->run.slots.columns = columns;
     job->run.slots.changes = changes;
-    if (job->shape.n_counters > 0) {
-        job->find = ctr_run_prepare(&job->run, CTR_SQL_FOLD_FIND);
-        job->update = ctr_run_prepare(&job->run, CTR_SQL_ROWS_UPDATE);
-    }
+    job->find = ctr_run_prepare(&job->run, CTR_SQL_FOLD_FIND);
+    job->update = ctr_run_prepare(&job->run, CTR_SQL_ROWS_UPDATE);
     sqlite3_free(columns);
     sqlite3_free(changes);
 }
@@ -272,7 +271,6 @@ int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
         ctr_journal_drop(journal);
     }
     sqlite3_set_last_insert_rowid(journal->db, last_rowid);
-    ctr_problem_where(problem, "%s", journal->table);
     return problem->rc;
 }
 
@@ -283,8 +281,11 @@ bool ctr_fold_is_due(const ctr_journal *journal)
 
 int ctr_fold_grown(ctr_post *post, ctr_problem *problem)
 {
-    for (ctr_journal *journal = post->journals; journal; journal = journal->next)
+    for (ctr_journal *journal = post->journals; journal && problem->rc == SQLITE_OK;
+         journal = journal->next) {
         if (journal->appended && ctr_fold_is_due(journal)) ctr_fold_table(journal, problem);
+        ctr_problem_where(problem, "%s", journal->table);
+    }
     return problem->rc;
 }
 
@@ -296,6 +297,7 @@ static void fold_entry(ctr_post *post, const ctr_catalog_entry *entry, ctr_probl
         if (journal) ctr_fold_table(journal, problem);
         if (journal) ctr_journal_drop(journal);
     }
+    ctr_problem_where(problem, "%s", entry->name);
     ctr_shape_close(&shape);
 }
 

@@ -385,7 +385,10 @@ static void refuse_triggers(ctr_journal *journal, ctr_problem *problem)
 static void step_write(ctr_journal *journal, sqlite3_stmt **slot, bool is_new, ctr_problem *problem)
 {
     sqlite3_stmt *row = *slot;
+    ctr_guard *guard = journal->post->guard;
+    unsigned transaction = guard->ended;
     ctr_problem_sqlite(problem, journal->db, sqlite3_step(row));
+    bool written = problem->rc == SQLITE_OK;
     sqlite3_reset(row);
     sqlite3_clear_bindings(row);
     if (is_new || sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0)
@@ -395,6 +398,7 @@ static void step_write(ctr_journal *journal, sqlite3_stmt **slot, bool is_new, c
                         journal->table);
     if (problem->rc != SQLITE_OK) release(journal);
     keep_no_more(journal);
+    if (written && problem->rc != SQLITE_OK) ctr_guard_spoil(guard, transaction);
 }
 
 static void append_row(ctr_journal *journal, ctr_problem *problem)
@@ -456,8 +460,8 @@ int ctr_journal_flush(ctr_journal *journal, ctr_problem *problem)
     else if (problem->rc == SQLITE_OK)
         append_row(journal, problem);
     sqlite3_set_last_insert_rowid(journal->db, last_rowid);
-    ctr_problem_where(problem, "%s", journal->table);
     if (problem->rc != SQLITE_OK) {
+        journal->post->numbered = false;
         journal->open_number = extends ? journal->open_number : 0;
         journal->open.size = before;
         journal->open_row = last_row;
@@ -487,8 +491,11 @@ int64_t ctr_journal_mark_change(ctr_journal *journal, ctr_problem *problem)
 
 int ctr_journal_flush_all(ctr_post *post, ctr_problem *problem)
 {
-    for (ctr_journal *journal = post->journals; journal; journal = journal->next)
+    for (ctr_journal *journal = post->journals; journal && problem->rc == SQLITE_OK;
+         journal = journal->next) {
         ctr_journal_flush(journal, problem);
+        ctr_problem_where(problem, "%s", journal->table);
+    }
     return problem->rc;
 }
 

@@ -246,84 +246,105 @@ static void increment_touches_only_the_leaders_shard(void **state)
     assert_same(increment(cell(3, ""), 6, 9), cell(3, "6:(1,9)"));
 }
 
-static blob increment_from(blob c, int symbol, int64_t least, size_t *at)
+static blob add_from(blob c, int symbol, int64_t n, int64_t ticks, int64_t least)
 {
     ctr_cell x = opened(c);
+    ctr_sum difference = {0, 0};
     uint8_t *out = hold(c.size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX);
     size_t size;
-    assert_int_equal(ctr_cell_increment_again(&x, id_of(symbol), 1, least, at, out, &size), CTR_OK);
+    ctr_sum_add(&difference, n);
+    assert_int_equal(ctr_cell_add(&x, id_of(symbol), &difference, ticks, least, out, &size),
+                     CTR_OK);
     return exact(out, size);
 }
 
 static void a_clock_leaps_to_the_least_and_never_falls(void **state)
 {
     (void)state;
-    size_t at = 0;
     blob c = live("1:(3,3) 2:(9,9)");
-    assert_same(increment_from(c, 1, 9, &at), live("1:(9,4) 2:(9,9)"));
-    at = 0;
-    assert_same(increment_from(c, 2, 9, &at), live("1:(3,3) 2:(10,10)"));
-    at = 0;
-    assert_same(increment_from(c, 3, 9, &at), live("1:(3,3) 2:(9,9) 3:(9,1)"));
+    assert_same(add_from(c, 1, 1, 1, 9), live("1:(9,4) 2:(9,9)"));
+    assert_same(add_from(c, 2, 1, 1, 9), live("1:(3,3) 2:(10,10)"));
+    assert_same(add_from(c, 3, 1, 1, 9), live("1:(3,3) 2:(9,9) 3:(9,1)"));
 }
 
-static blob assign(blob c, int symbol, int64_t value, size_t *at)
+static void several_ticks_are_as_many_increments(void **state)
+{
+    (void)state;
+    blob c = live("1:(3,3) 2:(9,9)");
+    assert_same(add_from(c, 1, 12, 4, 1), live("1:(7,15) 2:(9,9)"));
+    assert_same(add_from(c, 1, 12, 4, 9), live("1:(12,15) 2:(9,9)"));
+    assert_same(add_from(c, 3, -5, 2, 1), live("1:(3,3) 2:(9,9) 3:(2,-5)"));
+    ctr_cell late = opened(live("1:(9223372036854775805,3)"));
+    ctr_sum none = {0, 0};
+    uint8_t out[CTR_CELL_HEADER_MAX + 2 * CTR_SHARD_MAX];
+    size_t size;
+    assert_int_equal(ctr_cell_add(&late, id_of(1), &none, 2, 1, out, &size), CTR_OK);
+    assert_int_equal(ctr_cell_add(&late, id_of(1), &none, 3, 1, out, &size), CTR_OVERFLOW);
+}
+
+/* The difference between a value and what a cell has. */
+static ctr_status assign_to(const ctr_cell *cell, int symbol, int64_t value, uint8_t *out,
+                            size_t *size)
+{
+    ctr_sum difference = {0, 0};
+    ctr_sum_add(&difference, value);
+    ctr_sum_subtract_cell(&difference, cell);
+    return ctr_cell_add(cell, id_of(symbol), &difference, 1, 1, out, size);
+}
+
+static blob assign(blob c, int symbol, int64_t value)
 {
     ctr_cell x = opened(c);
     uint8_t *out = hold(c.size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX);
     size_t size;
-    assert_int_equal(ctr_cell_assign(&x, id_of(symbol), value, 1, at, out, &size), CTR_OK);
+    assert_int_equal(assign_to(&x, symbol, value, out, &size), CTR_OK);
     return exact(out, size);
 }
 
 static void an_assignment_is_counted_by_its_difference(void **state)
 {
     (void)state;
-    size_t at = 0;
     blob c = live("1:(1,10) 3:(3,-3) 5:(5,5)");
-    assert_same(assign(c, 3, 42, &at), live("1:(1,10) 3:(4,27) 5:(5,5)"));
-    assert_same(assign(live("1:(1,10) 3:(4,27) 5:(5,5)"), 3, 0, &at),
-                live("1:(1,10) 3:(5,-15) 5:(5,5)"));
-    at = 0;
-    assert_same(assign(c, 4, -1, &at), live("1:(1,10) 3:(3,-3) 4:(1,-13) 5:(5,5)"));
-    at = 0;
-    assert_same(assign(cell(3, ""), 4, 7, &at), cell(3, "4:(1,7)"));
-    at = 0;
-    assert_same(assign(c, 3, 12, &at), live("1:(1,10) 3:(4,-3) 5:(5,5)"));
+    assert_same(assign(c, 3, 42), live("1:(1,10) 3:(4,27) 5:(5,5)"));
+    assert_same(assign(live("1:(1,10) 3:(4,27) 5:(5,5)"), 3, 0), live("1:(1,10) 3:(5,-15) 5:(5,5)"));
+    assert_same(assign(c, 4, -1), live("1:(1,10) 3:(3,-3) 4:(1,-13) 5:(5,5)"));
+    assert_same(assign(cell(3, ""), 4, 7), cell(3, "4:(1,7)"));
+    assert_same(assign(c, 3, 12), live("1:(1,10) 3:(4,-3) 5:(5,5)"));
 }
 
 /* The difference may be wider than a counter, and so may the sum before; the shard may not. */
 static void an_assignment_goes_from_end_to_end(void **state)
 {
     (void)state;
-    size_t at = 0, size;
+    size_t size;
     uint8_t out[CTR_CELL_HEADER_MAX + 3 * CTR_SHARD_MAX];
     blob most = live("1:(1,9223372036854775807)"), least = live("1:(2,-9223372036854775808)");
-    assert_same(assign(most, 1, INT64_MIN, &at), least);
-    assert_same(assign(least, 1, INT64_MAX, &at), live("1:(3,9223372036854775807)"));
-    at = 0;
+    assert_same(assign(most, 1, INT64_MIN), least);
+    assert_same(assign(least, 1, INT64_MAX), live("1:(3,9223372036854775807)"));
     blob twice = live("1:(1,9223372036854775807) 2:(1,9223372036854775807)");
-    assert_same(assign(twice, 2, 5, &at),
-                live("1:(1,9223372036854775807) 2:(2,-9223372036854775802)"));
-    at = 0;
+    assert_same(assign(twice, 2, 5), live("1:(1,9223372036854775807) 2:(2,-9223372036854775802)"));
     ctr_cell x = opened(most), gone = opened(deleted(most));
-    assert_int_equal(ctr_cell_assign(&x, id_of(2), -2, 1, &at, out, &size), CTR_OVERFLOW);
-    assert_int_equal(ctr_cell_assign(&gone, id_of(1), 0, 1, &at, out, &size), CTR_DELETED);
+    assert_int_equal(assign_to(&x, 2, -2, out, &size), CTR_OVERFLOW);
+    assert_int_equal(assign_to(&gone, 1, 0, out, &size), CTR_DELETED);
 }
 
-/* The place is beyond the end of the cell, or that of another shard. */
-static void a_place_that_is_not_that_of_the_shard_is_not_believed(void **state)
+static void a_summary_tells_what_the_cell_does(void **state)
 {
     (void)state;
-    size_t at = 0;
-    blob c = increment_from(live("1:(1,1) 3:(3,3) 5:(5,5)"), 5, 1, &at);
-    assert_same(c, live("1:(1,1) 3:(3,3) 5:(6,6)"));
-    size_t beyond = at, other = at;
-    assert_same(increment_from(c, 5, 1, &at), live("1:(1,1) 3:(3,3) 5:(7,7)"));
-    assert_same(increment_from(reset(c), 5, 1, &beyond), cell(3, "5:(1,1)"));
-    assert_same(increment_from(c, 3, 1, &other), live("1:(1,1) 3:(4,4) 5:(6,6)"));
-    assert_same(increment_from(live("1:(1,1) 3:(4,4) 5:(6,6)"), 3, 1, &other),
-                live("1:(1,1) 3:(5,5) 5:(6,6)"));
+    ctr_summary summary;
+    blob c = live("1:(3,3) 2:(9,-9) 5:(1,7)");
+    assert_int_equal(ctr_cell_summarize(&summary, id_of(2), c.bytes, c.size), CTR_OK);
+    int64_t value;
+    assert_int_equal(ctr_sum_value(&summary.sum, &value), CTR_OK);
+    assert_int_equal(value, 1);
+    assert_int_equal(summary.clock, 9);
+    assert_int_equal(summary.value, -9);
+    assert_int_equal(summary.life, 1);
+    assert_true(summary.touched);
+    assert_int_equal(ctr_cell_summarize(&summary, id_of(4), c.bytes, c.size), CTR_OK);
+    assert_int_equal(summary.clock, 0);
+    assert_int_equal(ctr_cell_summarize(&summary, NULL, c.bytes, c.size - 1), CTR_TRUNCATED);
+    assert_false(summary.touched);
 }
 
 static void nothing_is_added_to_a_deleted_cell(void **state)
@@ -560,7 +581,8 @@ int main(void)
         TEST(adding_nothing_writes_a_shard),
         TEST(increment_touches_only_the_leaders_shard),
         TEST(a_clock_leaps_to_the_least_and_never_falls),
-        TEST(a_place_that_is_not_that_of_the_shard_is_not_believed),
+        TEST(several_ticks_are_as_many_increments),
+        TEST(a_summary_tells_what_the_cell_does),
         TEST(an_assignment_is_counted_by_its_difference),
         TEST(an_assignment_goes_from_end_to_end),
         TEST(nothing_is_added_to_a_deleted_cell),
