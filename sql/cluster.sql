@@ -26,9 +26,3 @@ INSERT INTO "{schema}"."{table}"("{table}") VALUES ('integrity-check');
 
 -- name: CLUSTER_ROWS
 SELECT count(*) FROM "{schema}"."{table}_cells";
-
--- Rows of one replica that another does not have, or has otherwise; "{name}" is the schema of the
--- other, whose table has the name in "{value}".
--- name: CLUSTER_DIFFERENT
-SELECT count(*) FROM "{schema}"."{table}_cells" AS a
- WHERE NOT EXISTS (SELECT 1 FROM "{name}"."{value}" AS b WHERE "{constraint}");

@@ -136,7 +136,7 @@ static void fold_row(folding *job, ctr_row *row)
     sqlite3_reset(job->find);
     if (problem->rc != SQLITE_OK) return;
     sqlite3_bind_int64(job->update, 1, row->id);
-    ctr_run_row(&job->run, job->update);
+    ctr_run_write(&job->run, job->update);
     sqlite3_reset(job->update);
     if (problem->rc == SQLITE_OK) settle_row(job->journal, row);
 }

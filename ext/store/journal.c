@@ -42,7 +42,7 @@ static ctr_journal *make(ctr_post *post, sqlite3 *db, const char *schema, const 
 void ctr_journal_drop(ctr_journal *journal)
 {
     ctr_cache_clear(&journal->rows);
-    journal->known = journal->appended = false;
+    journal->known = journal->untriggered = journal->appended = false;
     journal->n_rows = journal->n_amounts = journal->last = journal->open_number = 0;
 }
 
@@ -318,9 +318,24 @@ static int64_t draw_number(ctr_journal *journal, ctr_problem *problem)
 
 /* ---- the batch ------------------------------------------------------------------------------- */
 
+/* Triggers on the stored tables would run with what we write, and see half of it. */
+static void refuse_triggers(ctr_journal *journal, ctr_problem *problem)
+{
+    static const char *const SUFFIXES[] = {"journal", "cells"};
+    for (size_t i = 0; i < sizeof SUFFIXES / sizeof *SUFFIXES && problem->rc == SQLITE_OK; i++) {
+        char *stored = sqlite3_mprintf("%s_%s", journal->table, SUFFIXES[i]);
+        if (!stored) ctr_problem_nomem(problem);
+        if (problem->rc == SQLITE_OK)
+            ctr_shape_refuse_triggers(journal->db, journal->schema, stored, problem);
+        sqlite3_free(stored);
+    }
+    journal->untriggered = problem->rc == SQLITE_OK;
+}
+
 int ctr_journal_expect(ctr_journal *journal, int n, ctr_problem *problem)
 {
     size_t most = (size_t)sqlite3_limit(journal->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
+    if (!journal->untriggered) refuse_triggers(journal, problem);
     if (journal->n >= BATCH_ENTRIES || journal->n >= most) ctr_journal_flush(journal, problem);
     if (problem->rc != SQLITE_OK || journal->n + (size_t)n <= journal->room) return problem->rc;
     size_t room = 2 * journal->room + (size_t)n + 16;
@@ -368,34 +383,18 @@ void ctr_journal_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, in
 
 /* ---- appending ------------------------------------------------------------------------------- */
 
-/* Triggers on the stored tables would run with what we write, and see half of it. SQLite prepares a
- * statement again where the schema has changed. */
-static void refuse_triggers(ctr_journal *journal, ctr_problem *problem)
-{
-    static const char *const SUFFIXES[] = {"journal", "cells"};
-    for (size_t i = 0; i < sizeof SUFFIXES / sizeof *SUFFIXES && problem->rc == SQLITE_OK; i++) {
-        char *stored = sqlite3_mprintf("%s_%s", journal->table, SUFFIXES[i]);
-        if (!stored) ctr_problem_nomem(problem);
-        if (problem->rc == SQLITE_OK)
-            ctr_shape_refuse_triggers(journal->db, journal->schema, stored, problem);
-        sqlite3_free(stored);
-    }
-}
-
-static void step_write(ctr_journal *journal, sqlite3_stmt **slot, bool is_new, ctr_problem *problem)
+/* A statement that SQLite had to prepare again tells that the schema has changed. */
+static void step_write(ctr_journal *journal, sqlite3_stmt **slot, ctr_problem *problem)
 {
     sqlite3_stmt *row = *slot;
     ctr_guard *guard = journal->post->guard;
     unsigned transaction = guard->ended;
-    ctr_problem_sqlite(problem, journal->db, sqlite3_step(row));
+    ctr_run run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
+    ctr_run_write(&run, row);
     bool written = problem->rc == SQLITE_OK;
     sqlite3_reset(row);
     sqlite3_clear_bindings(row);
-    if (is_new || sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0)
-        refuse_triggers(journal, problem);
-    if (problem->rc == SQLITE_OK && sqlite3_changes(journal->db) != 1)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s_journal did not take a row",
-                        journal->table);
+    if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) refuse_triggers(journal, problem);
     if (problem->rc != SQLITE_OK) release(journal);
     keep_no_more(journal);
     if (written && problem->rc != SQLITE_OK) ctr_guard_spoil(guard, transaction);
@@ -403,14 +402,13 @@ static void step_write(ctr_journal *journal, sqlite3_stmt **slot, bool is_new, c
 
 static void append_row(ctr_journal *journal, ctr_problem *problem)
 {
-    bool is_new = !journal->append;
     int64_t number = draw_number(journal, problem);
     sqlite3_stmt *row = keep(journal, &journal->append, CTR_SQL_JOURNAL_APPEND, problem);
     if (!row) return;
     sqlite3_bind_int64(row, 1, number);
     sqlite3_bind_int64(row, 2, CTR_LEVEL_TRANSACTIONS);
     sqlite3_bind_blob64(row, 3, journal->open.bytes, journal->open.size, SQLITE_STATIC);
-    step_write(journal, &journal->append, is_new, problem);
+    step_write(journal, &journal->append, problem);
     if (problem->rc != SQLITE_OK) return;
     journal->post->next_number = number + 1;
     journal->last = number;
@@ -419,12 +417,11 @@ static void append_row(ctr_journal *journal, ctr_problem *problem)
 
 static void extend_row(ctr_journal *journal, ctr_problem *problem)
 {
-    bool is_new = !journal->extend;
     sqlite3_stmt *row = keep(journal, &journal->extend, CTR_SQL_JOURNAL_EXTEND, problem);
     if (!row) return;
     sqlite3_bind_int64(row, 1, journal->open_number);
     sqlite3_bind_blob64(row, 2, journal->open.bytes, journal->open.size, SQLITE_STATIC);
-    step_write(journal, &journal->extend, is_new, problem);
+    step_write(journal, &journal->extend, problem);
 }
 
 /* Encodes the batch behind what the open row has; returns how many amounts it has. */

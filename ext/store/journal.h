@@ -50,6 +50,7 @@ typedef struct ctr_journal {
     /* What memory knows. */
     ctr_cache rows;
     bool known;       /* anything at all */
+    bool untriggered; /* the stored tables have no triggers */
     bool doubtful;    /* whether the file is the same one */
     unsigned version; /* the data version of which it is */
     int64_t last;     /* the highest number in the journal, 0: it is empty */

@@ -351,7 +351,7 @@ static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
 {
     if (!rows->writing) return problem->rc;
     return ctr_problem_set(problem, SQLITE_ERROR,
-                           "a trigger on a stored table writes to the table %s itself",
+                           "a trigger on a stored table of %s writes to the table itself",
                            rows->table);
 }
 
@@ -626,26 +626,14 @@ static int bind_write(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **k
                            : rc;
 }
 
-/* A constraint that fails here is no constraint of ours: OR IGNORE must not swallow it. */
-static void step_write(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
-{
-    int rc = sqlite3_step(statement);
-    if ((rc & 0xff) == SQLITE_CONSTRAINT)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table refuses the row: %s",
-                        sqlite3_errmsg(rows->db));
-    else if (rc == SQLITE_DONE && sqlite3_changes(rows->db) != 1)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table did not take the row");
-    else
-        ctr_problem_sqlite(problem, rows->db, rc);
-}
-
 /* Writes new cells, and lets go of what the statement holds either way. */
 static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
+    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
     sqlite3_stmt *statement = write_statement(rows, problem);
     if (!statement) return problem->rc;
     ctr_problem_sqlite(problem, rows->db, bind_write(rows, statement, keys));
-    if (problem->rc == SQLITE_OK) step_write(rows, statement, problem);
+    ctr_run_write(&run, statement);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
     return problem->rc;

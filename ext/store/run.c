@@ -60,6 +60,19 @@ bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement)
     return rc == SQLITE_ROW;
 }
 
+int ctr_run_write(ctr_run *run, sqlite3_stmt *statement)
+{
+    if (run->problem->rc != SQLITE_OK) return run->problem->rc;
+    int rc = sqlite3_step(statement);
+    if ((rc & 0xff) == SQLITE_CONSTRAINT)
+        return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+                               "the stored table refuses the row: %s", sqlite3_errmsg(run->db));
+    if (rc == SQLITE_DONE && sqlite3_changes(run->db) != 1)
+        return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+                               "the stored table did not take the row");
+    return ctr_problem_sqlite(run->problem, run->db, rc);
+}
+
 sqlite3_stmt *ctr_run_hold(ctr_run *run)
 {
     sqlite3_stmt *snapshot = ctr_run_prepare(run, CTR_SQL_SCHEMA_HOLD);

@@ -43,6 +43,10 @@ void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, int i, const char 
 /* Steps; true while there is a row. */
 bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement);
 
+/* Steps a statement that writes one row. A constraint that fails here is none of ours, and must not
+ * be swallowed by OR IGNORE: SQLITE_CORRUPT_VTAB; and so where no row was written. */
+int ctr_run_write(ctr_run *run, sqlite3_stmt *statement);
+
 /* A statement that holds a snapshot of the schema until the caller finalizes it: in autocommit each
  * statement sees what others have committed since the one before. NULL on error. */
 sqlite3_stmt *ctr_run_hold(ctr_run *run);

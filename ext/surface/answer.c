@@ -12,10 +12,10 @@ enum { MOST_ARGS = 4 };
 
 /* One value of the answer. */
 typedef struct item {
-    enum { ITEM_NULL, ITEM_INTEGER, ITEM_REAL, ITEM_TEXT, ITEM_VALUE } type;
-    int64_t integer;
+    enum { ITEM_NULL, ITEM_INTEGER, ITEM_REAL, ITEM_TEXT, ITEM_BLOB, ITEM_VALUE } type;
+    int64_t integer;      /* of a BLOB its size */
     double real;
-    char *text;           /* owned */
+    char *text;           /* or the bytes of a BLOB; owned */
     sqlite3_value *value; /* owned */
 } item;
 
@@ -99,6 +99,17 @@ void ctr_answer_text(ctr_answer *answer, const char *text, ctr_problem *problem)
     if (!made || !text) return;
     *made = (item){.type = ITEM_TEXT, .text = sqlite3_mprintf("%s", text)};
     if (!made->text) ctr_problem_nomem(problem);
+}
+
+void ctr_answer_blob(ctr_answer *answer, const uint8_t *bytes, size_t size, ctr_problem *problem)
+{
+    item *made = append(answer, problem);
+    if (!made || size == 0) return;
+    *made = (item){.type = ITEM_BLOB, .integer = (int64_t)size, .text = sqlite3_malloc64(size)};
+    if (made->text)
+        memcpy(made->text, bytes, size);
+    else
+        ctr_problem_nomem(problem);
 }
 
 void ctr_answer_value(ctr_answer *answer, sqlite3_value *value, ctr_problem *problem)
@@ -298,6 +309,9 @@ static void show(sqlite3_context *ctx, const item *shown)
     case ITEM_INTEGER: sqlite3_result_int64(ctx, shown->integer); break;
     case ITEM_REAL: sqlite3_result_double(ctx, shown->real); break;
     case ITEM_TEXT: sqlite3_result_text(ctx, shown->text, -1, SQLITE_TRANSIENT); break;
+    case ITEM_BLOB:
+        sqlite3_result_blob64(ctx, shown->text, (sqlite3_uint64)shown->integer, SQLITE_TRANSIENT);
+        break;
     case ITEM_VALUE: sqlite3_result_value(ctx, shown->value); break;
     }
 }

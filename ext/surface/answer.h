@@ -29,10 +29,11 @@ sqlite3 *ctr_answer_db(const ctr_answer *answer);
 ctr_shared *ctr_answer_shared(const ctr_answer *answer);
 const ctr_answer_kind *ctr_answer_kind_of(const ctr_answer *answer);
 
-/* Appends a value; copies it. NULL text is NULL. */
+/* Appends a value; copies it. NULL text is NULL, and so is a BLOB of no bytes. */
 void ctr_answer_text(ctr_answer *answer, const char *text, ctr_problem *problem);
 void ctr_answer_integer(ctr_answer *answer, int64_t n, ctr_problem *problem);
 void ctr_answer_real(ctr_answer *answer, double x, ctr_problem *problem);
+void ctr_answer_blob(ctr_answer *answer, const uint8_t *bytes, size_t size, ctr_problem *problem);
 void ctr_answer_value(ctr_answer *answer, sqlite3_value *value, ctr_problem *problem);
 
 /* The schema that an argument names, main if it is not given; NULL and a problem if it is none. */

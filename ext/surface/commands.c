@@ -121,6 +121,7 @@ static void optimize(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
     if (ctr_watch_write(table->post, problem) == SQLITE_OK &&
         ctr_fold_table(table->rows->journal, problem) != SQLITE_OK)
         ctr_guard_spoil(guard, transaction);
+    if (problem->rc == SQLITE_OK) ctr_journal_drop(table->rows->journal); /* to be read anew */
     table->rows->writing = false;
 }
 

@@ -8,6 +8,10 @@
  *     counter_purge(table [, schema])               table_name, rows, bytes: removed below floors
  *                                                   so far, in this file; bytes of keys and cells
  *
+ *     counter_cells(table [, schema])               key, column_name, cell: every touched counter, its
+ *                                                   cell complete with what the journal adds to it;
+ *                                                   key as JSON, as counter_key_json shows it
+ *
  * `table` is its present name. They read what the connection sees, uncommitted changes too.
  */
 #include <string.h>
@@ -17,6 +21,8 @@
 #include "store/describe.h"
 #include "store/floors.h"
 #include "store/number.h"
+#include "store/rows.h"
+#include "store/walk.h"
 #include "surface/answer.h"
 #include "surface/args.h"
 #include "sync/bucket.h"
@@ -164,6 +170,59 @@ static void show_purged(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
     close_subject(&asked);
 }
 
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+/* The touched counters of a row. */
+static void show_row(ctr_answer *answer, ctr_rows *rows, sqlite3_stmt *row, const char *key,
+                     ctr_problem *problem)
+{
+    for (int i = 0; i < rows->shape->n_counters && problem->rc == SQLITE_OK; i++) {
+        ctr_cell cell;
+        int column = CTR_WALK_COLUMNS + rows->shape->counters[i];
+        if (ctr_rows_open_cell(rows, row, column, i, &cell, problem)) return;
+        if (ctr_cell_is_untouched(&cell)) continue;
+        ctr_answer_text(answer, key, problem);
+        ctr_answer_text(answer, ctr_shape_counter_name(rows->shape, i), problem);
+        ctr_answer_blob(answer, cell.bytes, cell.size, problem);
+    }
+}
+
+static void show_rows(ctr_answer *answer, const subject *asked, ctr_rows *rows,
+                      sqlite3_value **keys, ctr_problem *problem)
+{
+    ctr_walk walk;
+    ctr_packed packed = {0};
+    ctr_walk_open(&walk, asked->db, asked->schema, asked->table, &asked->shape, CTR_WALK_ALL, 0,
+                  problem);
+    while (ctr_walk_next(&walk, problem)) {
+        for (int i = 0; i < asked->shape.n_keys; i++)
+            keys[i] = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + asked->shape.keys[i]);
+        if (ctr_pack_values(&packed, keys, asked->shape.n_keys, problem)) break;
+        char *key = ctr_keys_json(packed.bytes, packed.size);
+        if (!key) ctr_problem_nomem(problem);
+        show_row(answer, rows, walk.row, key, problem);
+        sqlite3_free(key);
+    }
+    ctr_walk_close(&walk);
+    sqlite3_free(packed.bytes);
+}
+
+static void show_cells(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+{
+    subject asked;
+    ctr_rows rows = {0};
+    open_asked(&asked, answer, args[0], args[1], problem);
+    sqlite3_value **keys =
+        sqlite3_malloc64(((size_t)asked.shape.n_keys + 1) * sizeof(sqlite3_value *));
+    if (!keys) ctr_problem_nomem(problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_rows_open(&rows, asked.db, asked.schema, asked.table, &asked.shape, NULL, problem);
+    if (problem->rc == SQLITE_OK) show_rows(answer, &asked, &rows, keys, problem);
+    ctr_rows_close(&rows);
+    sqlite3_free(keys);
+    close_subject(&asked);
+}
+
 int ctr_contents_register(sqlite3 *db, ctr_shared *shared)
 {
     static const ctr_answer_kind KINDS[] = {
@@ -175,6 +234,14 @@ int ctr_contents_register(sqlite3 *db, ctr_shared *shared)
          .n_needed = 2,
          .usage = "two arguments are needed, the name of a counter table and the number of buckets",
          .fill = show_digests},
+        {.name = "counter_cells",
+         .columns = "key TEXT, column_name TEXT, cell BLOB",
+         .args = "\"table\" HIDDEN, schema HIDDEN",
+         .n_columns = 3,
+         .n_args = 2,
+         .n_needed = 1,
+         .usage = "one argument is needed, the name of a counter table",
+         .fill = show_cells},
         {.name = "counter_floors",
          .columns = "column_name TEXT, floor",
          .args = "\"table\" HIDDEN, schema HIDDEN",

@@ -74,6 +74,20 @@ static void append_value(sqlite3_str *out, const ctr_key_value *value)
     }
 }
 
+char *ctr_keys_json(const uint8_t *key, size_t size)
+{
+    ctr_key_value value;
+    size_t at = 0;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendchar(out, 1, '[');
+    for (int i = 0; ctr_key_next(key, size, &at, &value); i++) {
+        if (i) sqlite3_str_appendchar(out, 1, ',');
+        append_value(out, &value);
+    }
+    sqlite3_str_appendchar(out, 1, ']');
+    return sqlite3_str_finish(out);
+}
+
 static void fn_key_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     static const char NAME[] = "counter_key_json";
@@ -91,16 +105,7 @@ static void fn_key_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
                        argv[0]);
         return;
     }
-    ctr_key_value value;
-    size_t at = 0;
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    sqlite3_str_appendchar(out, 1, '[');
-    for (int i = 0; ctr_key_next(key, size, &at, &value); i++) {
-        if (i) sqlite3_str_appendchar(out, 1, ',');
-        append_value(out, &value);
-    }
-    sqlite3_str_appendchar(out, 1, ']');
-    char *text = sqlite3_str_finish(out);
+    char *text = ctr_keys_json(key, size);
     if (text)
         sqlite3_result_text(ctx, text, -1, sqlite3_free);
     else

@@ -20,6 +20,9 @@ int ctr_shards_register(sqlite3 *db);     /* counter_shards */
 int ctr_contexts_register(sqlite3 *db);   /* counter_from_cassandra, counter_to_cassandra */
 int ctr_keys_register(sqlite3 *db);       /* counter_key, _key_json, _mark, _seen */
 
+/* A packed key that was checked as JSON, to be freed with sqlite3_free; NULL: no memory. */
+char *ctr_keys_json(const uint8_t *key, size_t size);
+
 /* What those share that work with files: the connection's guard, the sync that is running, the
  * clusters. */
 typedef struct ctr_shared ctr_shared;

@@ -18,6 +18,8 @@
 
 #include "core/id.h"
 #include "store/medium.h"
+#include "store/rows.h"
+#include "store/walk.h"
 #include "surface/answer.h"
 #include "sync/digest.h"
 #include "sync/session.h"
@@ -66,44 +68,74 @@ static void answer_state(ctr_answer *answer, const ctr_member *member, ctr_probl
 
 /* ---- its rows -------------------------------------------------------------------------------- */
 
-static char *same_row(const ctr_shape *shape)
+/* The rows of two replicas. */
+typedef struct row_comparison {
+    ctr_rows rows, other;
+    sqlite3_value **keys;
+    int64_t met, different; /* rows that both have; of them, those that differ */
+} row_comparison;
+
+/* One that is damaged in one of them is another one; what ends the statement is a problem. */
+static bool is_damage(ctr_problem *trouble, ctr_problem *problem)
 {
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_columns; i++) {
-        const char *name = shape->columns[i].name;
-        sqlite3_str_appendf(out, "%sb.\"%w\" %s a.\"%w\"", i ? " AND " : "", name,
-                            shape->columns[i].key < 0 ? "IS" : "=", name);
-    }
-    return sqlite3_str_finish(out);
+    if (trouble->rc == SQLITE_OK) return false;
+    if (trouble->rc == SQLITE_CORRUPT_VTAB)
+        ctr_problem_close(trouble);
+    else
+        *problem = *trouble;
+    return true;
 }
 
-static char *same_key(const ctr_shape *shape)
+static void compare_row(row_comparison *job, sqlite3_stmt *row, ctr_problem *problem)
 {
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_keys; i++) {
-        const char *name = shape->columns[shape->keys[i]].name;
-        sqlite3_str_appendf(out, "%sb.\"%w\" = a.\"%w\"", i ? " AND " : "", name, name);
+    const ctr_shape *shape = job->rows.shape;
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    bool same = true;
+    for (int i = 0; i < shape->n_keys; i++)
+        job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + shape->keys[i]);
+    ctr_rows_find_key(&job->other, job->keys, &trouble);
+    if (trouble.rc == SQLITE_OK && !job->other.found) {
+        job->different++;
+        return;
     }
-    return sqlite3_str_finish(out);
+    for (int i = 0; i < shape->n_counters && trouble.rc == SQLITE_OK; i++) {
+        ctr_cell cell;
+        ctr_rows_open_cell(&job->rows, row, CTR_WALK_COLUMNS + shape->counters[i], i, &cell,
+                           &trouble);
+        same = same && ctr_cell_same(&cell, &job->other.cells[i]);
+    }
+    same = !is_damage(&trouble, problem) && same;
+    job->met++;
+    job->different += !same;
 }
 
-/* Rows of one for which the other has no row that is `constraint`, which is freed. */
-static int64_t count_rows(const ctr_member *one, const ctr_member *other, char *constraint,
-                          ctr_problem *problem)
+static int64_t count_all(const ctr_member *member, ctr_problem *problem)
 {
-    int64_t n = 0;
-    char *stored = sqlite3_mprintf("%s_cells", other->merge.entry.name);
-    if (!stored || !constraint) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(one->db, one->schema, one->merge.entry.name, problem);
-    run.slots.name = other->schema;
-    run.slots.value = stored;
-    run.slots.constraint = constraint;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DIFFERENT);
-    if (ctr_run_row(&run, row)) n = sqlite3_column_int64(row, 0);
+    ctr_run run = ctr_run_on(member->db, member->schema, member->merge.entry.name, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_ROWS);
+    int64_t n = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
     sqlite3_finalize(row);
-    sqlite3_free(stored);
-    sqlite3_free(constraint);
     return n;
+}
+
+/* Rows of which one of the two has another one, or none. */
+static int64_t count_different(const ctr_member *one, const ctr_member *other, ctr_problem *problem)
+{
+    ctr_walk walk;
+    const ctr_shape *shape = &one->merge.shape;
+    row_comparison job = {.keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *job.keys)};
+    if (!job.keys) ctr_problem_nomem(problem);
+    ctr_rows_open(&job.rows, one->db, one->schema, one->merge.entry.name, shape, NULL, problem);
+    ctr_rows_open(&job.other, other->db, other->schema, other->merge.entry.name,
+                  &other->merge.shape, NULL, problem);
+    ctr_walk_open(&walk, one->db, one->schema, one->merge.entry.name, shape, CTR_WALK_ALL, 0,
+                  problem);
+    while (ctr_walk_next(&walk, problem)) compare_row(&job, walk.row, problem);
+    ctr_walk_close(&walk);
+    ctr_rows_close(&job.rows);
+    ctr_rows_close(&job.other);
+    sqlite3_free(job.keys);
+    return job.different + count_all(other, problem) - job.met;
 }
 
 /* To be freed with sqlite3_free; NULL where a row is damaged, which is no problem, or with one. */
@@ -124,15 +156,6 @@ static char *digest_of(const ctr_member *member, ctr_problem *problem)
     return shown;
 }
 
-static int64_t count_all(const ctr_member *member, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(member->db, member->schema, member->merge.entry.name, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_ROWS);
-    int64_t n = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
-    sqlite3_finalize(row);
-    return n;
-}
-
 static void answer_rows(ctr_answer *answer, const ctr_member *first, const ctr_member *member,
                         ctr_problem *problem)
 {
@@ -148,10 +171,7 @@ static void answer_rows(ctr_answer *answer, const ctr_member *first, const ctr_m
         ctr_answer_text(answer, NULL, problem);
         return;
     }
-    const ctr_shape *shape = &member->merge.shape;
-    int64_t n = count_rows(member, first, same_row(shape), problem);
-    n += count_rows(first, member, same_key(shape), problem);
-    ctr_answer_integer(answer, n, problem);
+    ctr_answer_integer(answer, count_different(member, first, problem), problem);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */

@@ -7,6 +7,7 @@
 #include "store/columns.h"
 #include "store/fold.h"
 #include "store/succession.h"
+#include "store/watch.h"
 #include "surface/args.h"
 #include "surface/integrity.h"
 #include "surface/register.h"
@@ -229,7 +230,7 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
 
 /* Shards of its own that a file forgets, it would write again with clocks that others have seen. A
  * table that never had a row has nothing to forget; rows below a floor are forgotten already. */
-static void forget_shards(ctr_table *table, ctr_problem *problem)
+static bool has_shards(ctr_table *table, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY);
@@ -238,15 +239,17 @@ static void forget_shards(ctr_table *table, ctr_problem *problem)
     row = ctr_floors_read(table->db, table->schema, table->name, &table->shape, problem);
     any = ctr_run_row(&run, row) || any;
     sqlite3_finalize(row);
-    if (any) ctr_succession_lineage_changed(table->post, CTR_WHY_DROPPED, problem);
+    return any;
 }
 
 /* SQLite will not tell this table how the transaction ends. In main another can be told; the lock
- * of main is not to be taken for the sake of another file. */
+ * of main is not to be taken for the sake of another file, unless that has counted: its witness is
+ * to be written after the commit. */
 static void leave_transaction(ctr_table *table, ctr_problem *problem)
 {
     if (sqlite3_stricmp(table->schema, "main") == 0) ctr_guard_join(table->joined.guard, problem);
     ctr_joined_leave(&table->joined);
+    if (ctr_watch_has_counted(table->post)) ctr_joined_be_told(&table->joined, problem);
     if (problem->rc != SQLITE_OK) ctr_joined_begin(&table->joined.base); /* it is not dropped */
 }
 
@@ -273,10 +276,12 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_floors_release(&table->floors);
     ctr_requests_release(&table->requests);
     leave_transaction(table, &problem);
-    forget_shards(table, &problem);
+    bool forgets = has_shards(table, &problem);
     ctr_journal_forget(table->post, table->name);
     ctr_shape_drop(table->db, table->schema, table->name, &problem);
     ctr_catalog_remove(table->db, table->schema, table->name, &problem);
+    if (forgets && problem.rc == SQLITE_OK)
+        ctr_succession_lineage_changed(table->post, CTR_WHY_DROPPED, &problem);
     if (!ctr_guard_is_told(table->joined.guard)) ctr_guard_forget(table->post);
     if (problem.rc == SQLITE_OK) return table_disconnect(base);
     return ctr_table_fail(table, &problem);

@@ -58,10 +58,10 @@ SELECT * FROM v_columns;
 --= m|2
 SELECT name FROM pragma_table_xinfo('v_cells');
 --= _id
---= _seq
 --= k
 --= n
 --= _dropped_m
+INSERT INTO v(v) VALUES('optimize');
 SELECT count(*) FROM v_cells WHERE _dropped_m IS NOT NULL;
 --= 0
 INSERT INTO v(v) VALUES('integrity-check');
@@ -86,7 +86,6 @@ SELECT * FROM v_columns;
 --= m|5
 SELECT name FROM pragma_table_xinfo('v_cells');
 --= _id
---= _seq
 --= k
 --= n
 --= m
@@ -212,7 +211,7 @@ INSERT INTO v(v) VALUES('add column ""');
 INSERT INTO v(v) VALUES('add column ');
 --! v: cannot read the declaration ''
 INSERT INTO v(v) VALUES('add column');
---! v: unknown command TEXT 'add column'; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'add column'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('add column e TEXT');
 --! v: column e: only a COUNTER can be added
 INSERT INTO v(v) VALUES('add column e INTEGER COUNTER');
@@ -411,6 +410,7 @@ INSERT INTO v(v) VALUES('drop column m');
 SELECT counter_id() = id FROM before;
 --= 0
 INSERT INTO v(k, n) VALUES('x', 1);
+INSERT INTO v(v) VALUES('optimize');
 SELECT count(*) FROM v_cells, counter_shards(n);
 --= 2
 
@@ -423,6 +423,7 @@ INSERT INTO v(v) VALUES('drop column m'), ('add column m');
 INSERT INTO v VALUES('x', 1, 3);
 SELECT counter_id(), n, m FROM v;
 --= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93|2|3
+INSERT INTO v(v) VALUES('optimize');
 SELECT clock, value FROM v_cells, counter_shards(m);
 --= 1|3
 
@@ -946,7 +947,7 @@ SELECT rows_changed FROM counter_push('phone');
 --= 0
 INSERT INTO v(v) VALUES('add column m'), ('add column e');
 SELECT * FROM counter_push('phone');
---= v|1|0|0|NULL
+--= v|0|0|0|NULL
 SELECT * FROM phone.v;
 --= x|1|0|0
 INSERT INTO v(v) VALUES('drop column n');

@@ -78,11 +78,9 @@ INSERT INTO v(v, k) VALUES('reset c', 'x');
 INSERT INTO v(v, k) VALUES('delete k', 'x');
 --! v: the command names 'k', which is no counter
 INSERT INTO v(v, k) VALUES('delete', 'x');
---! v: unknown command TEXT 'delete'; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
-INSERT INTO v(v) VALUES('optimize');
---! v: unknown command TEXT 'optimize'; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'delete'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES(5);
---! v: unknown command INTEGER 5; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command INTEGER 5; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v, k) VALUES('integrity-check', 'x');
 --! v: integrity-check takes no value for column k
 SELECT * FROM v;
@@ -111,7 +109,9 @@ INSERT INTO v(v) VALUES('integrity-check');
 -- # reset-at-the-last-life-is-an-error
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 6);
+INSERT INTO v(v) VALUES('optimize');
 UPDATE v_cells SET n = x'c1ffffffff0f';
+INSERT INTO v(v) VALUES('optimize');
 INSERT INTO v(v, k) VALUES('reset', 'x');
 --! v: column n of ('x'): the counter is in its last life, 4294967295
 INSERT INTO v(v, k) VALUES('delete n', 'x');

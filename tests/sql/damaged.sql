@@ -3,7 +3,9 @@
 -- # a-malformed-cell-is-an-error-that-names-table-column-and-key
 CREATE VIRTUAL TABLE v USING counter(k TEXT, j INTEGER, a COUNTER, b COUNTER, PRIMARY KEY(k, j));
 INSERT INTO v VALUES('x', 1, 1, 1), ('y', 2, 2, 2);
+INSERT INTO v(v) VALUES('optimize');
 UPDATE v_cells SET b = substr(b, 1, 5) WHERE k = 'x';
+INSERT INTO v(v) VALUES('optimize');
 SELECT k, a FROM v;
 --= x|1
 --= y|2
@@ -21,7 +23,9 @@ INSERT INTO v(v, k, j) VALUES('reset b', 'x', 1);
 --!~ v: column b of ('x', 1): the cell *
 SELECT * FROM v WHERE k = 'y';
 --= y|2|2|2
+INSERT INTO v(v) VALUES('optimize');
 UPDATE v_cells SET a = x'c202' WHERE k = 'y';
+INSERT INTO v(v) VALUES('optimize');
 SELECT * FROM v WHERE k = 'y';
 --! v: column a of ('y', 2): the cell is of a newer format than 1
 
@@ -71,15 +75,11 @@ CREATE TABLE v_cells(k TEXT, n BLOB, UNIQUE(k));
 SELECT * FROM v;
 --! v: the stored table v_cells is damaged: it has no row id _id
 DROP TABLE v_cells;
-CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, n BLOB, UNIQUE(k));
-SELECT * FROM v;
---! v: the stored table v_cells is damaged: it has no column _seq
-DROP TABLE v_cells;
 CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, n INTEGER, UNIQUE(k));
 SELECT * FROM v;
 --! v: the stored table v_cells is damaged: neither a BLOB nor part of the key is column n
 DROP TABLE v_cells;
-CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, _seq, k TEXT, UNIQUE(k));
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, UNIQUE(k));
 SELECT * FROM v;
 --! v: the stored table v_cells is damaged: it has no counter
 DROP TABLE v_cells;
@@ -108,34 +108,37 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 UPDATE counter_replica SET format = 9;
 INSERT INTO v VALUES('x', 1);
---! v: the file was written by a newer version: format 9, this library knows 1
+--! v: the file was written by a newer version: format 9, this library knows 2
 --@ reopen
 SELECT * FROM v;
---! v: the file was written by a newer version: format 9, this library knows 1
+--! v: the file was written by a newer version: format 9, this library knows 2
 SELECT counter_table_digest('v');
---! counter_table_digest: the file was written by a newer version: format 9, this library knows 1
+--! counter_table_digest: the file was written by a newer version: format 9, this library knows 2
 SELECT * FROM counter_digests('v', 4);
---! counter_digests: the file was written by a newer version: format 9, this library knows 1
+--! counter_digests: the file was written by a newer version: format 9, this library knows 2
 SELECT * FROM counter_floors('v');
---! counter_floors: the file was written by a newer version: format 9, this library knows 1
+--! counter_floors: the file was written by a newer version: format 9, this library knows 2
 SELECT * FROM counter_purge('v');
---! counter_purge: the file was written by a newer version: format 9, this library knows 1
+--! counter_purge: the file was written by a newer version: format 9, this library knows 2
 SELECT * FROM counter_size('v');
---! counter_size: the file was written by a newer version: format 9, this library knows 1
+--! counter_size: the file was written by a newer version: format 9, this library knows 2
 SELECT * FROM counter_ids('v');
---! counter_ids: the file was written by a newer version: format 9, this library knows 1
+--! counter_ids: the file was written by a newer version: format 9, this library knows 2
 UPDATE v SET n = 5 WHERE k = 'x';
---! v: the file was written by a newer version: format 9, this library knows 1
+--! v: the file was written by a newer version: format 9, this library knows 2
 ALTER TABLE v RENAME TO w;
---! v: the file was written by a newer version: format 9, this library knows 1
+--! v: the file was written by a newer version: format 9, this library knows 2
 DROP TABLE v;
 --! SQL logic error
 UPDATE counter_replica SET format = 1;
+SELECT * FROM v;
+--! v: the file is of format 1, which was never released: this library knows format 2
+UPDATE counter_replica SET format = 2;
 CREATE VIRTUAL TABLE empty USING counter(k TEXT PRIMARY KEY, n COUNTER);
 UPDATE counter_replica SET format = 9;
 --@ reopen
 ALTER TABLE empty RENAME TO w;
---! empty: the file was written by a newer version: format 9, this library knows 1
+--! empty: the file was written by a newer version: format 9, this library knows 2
 DROP TABLE empty;
 --! SQL logic error
 SELECT name FROM counter_tables ORDER BY 1;
@@ -163,12 +166,12 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO phone.v VALUES('x', 1);
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-UPDATE phone.counter_replica SET format = 2;
+UPDATE phone.counter_replica SET format = 3;
 SELECT * FROM counter_pull('phone');
---! counter_pull: the giving file: the file was written by a newer version: format 2, this library knows 1
+--! counter_pull: the giving file: the file was written by a newer version: format 3, this library knows 2
 SELECT * FROM counter_push('phone');
---! counter_push: the taking file: the file was written by a newer version: format 2, this library knows 1
-UPDATE phone.counter_replica SET format = 1, id = x'00';
+--! counter_push: the taking file: the file was written by a newer version: format 3, this library knows 2
+UPDATE phone.counter_replica SET format = 2, id = x'00';
 SELECT * FROM counter_pull('phone');
 --! counter_pull: the giving file: counter_replica is damaged: an id of 1 bytes instead of 16
 DELETE FROM phone.counter_replica;
@@ -195,8 +198,8 @@ SELECT * FROM counter_pull('phone.db');
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 DROP TABLE phone.v_cells;
-CREATE TABLE phone.v_cells(_id INTEGER PRIMARY KEY, _seq, k TEXT, n BLOB, UNIQUE(k));
-INSERT INTO phone.v_cells VALUES(1, 1, NULL, x'c102');
+CREATE TABLE phone.v_cells(_id INTEGER PRIMARY KEY, k TEXT, n BLOB, UNIQUE(k));
+INSERT INTO phone.v_cells VALUES(1, NULL, x'c102');
 SELECT * FROM counter_pull('phone');
 --! counter_pull: table v: key column k of the giving file is NULL
 
@@ -224,7 +227,7 @@ SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY 1;
 --= x" (y); --_cells
 --= x" (y); --_columns
 --= x" (y); --_floors
---= x" (y); --_news
+--= x" (y); --_journal
 --= x" (y); --_ops
 
 -- # a-source-whose-lists-would-run-its-own-sql
@@ -254,6 +257,7 @@ ATTACH 'phone.db' AS phone;
 SELECT table_name FROM counter_push('phone');
 --= v
 CREATE TRIGGER phone.evil AFTER UPDATE ON counter_replica BEGIN DELETE FROM v_cells; END;
+INSERT INTO v VALUES ('x', 1);
 SELECT * FROM counter_push('phone');
 --!~ counter_push: table v: *evil*
 
@@ -270,7 +274,7 @@ SELECT length(counter_init());
 UPDATE counter_replica SET format = 0;
 SELECT counter_id();
 --! counter_id: counter_replica is damaged: format 0
-UPDATE counter_replica SET format = 1, name = hex(zeroblob(200));
+UPDATE counter_replica SET format = 2, name = hex(zeroblob(200));
 SELECT counter_id();
 --! counter_id: counter_replica is damaged: a name of more than 255 bytes
 DROP TABLE counter_replica;
@@ -285,15 +289,61 @@ BEGIN;
 INSERT INTO v VALUES('z', 1);
 INSERT INTO v(v) VALUES('integrity-check');
 COMMIT;
-UPDATE v_cells SET _seq = _seq + 100000 WHERE k = 'y';
+CREATE TEMP TABLE kept AS SELECT * FROM v_journal;
+DELETE FROM v_journal WHERE _seq = (SELECT max(_seq) FROM v_journal);
 INSERT INTO v(v) VALUES('integrity-check');
---!~ v: integrity-check: row 2 changed with number * and is not in v_news
-UPDATE v_news SET ids = x'8080';
+--! v: integrity-check: v_journal is damaged: row 3 is stored and not in it
+DELETE FROM v_journal;
+INSERT INTO v_journal VALUES(1, 0, x'e10200048080');
 INSERT INTO v(v) VALUES('integrity-check');
---! v: integrity-check: v_news is damaged: an id is truncated
-DELETE FROM v_news;
+--! v: integrity-check: v_journal is damaged: row 1 is truncated
+INSERT INTO v(v) VALUES('optimize');
+--! v: v_journal is damaged: row 1 is truncated
+DELETE FROM v_journal;
+INSERT INTO v_journal SELECT * FROM kept;
 INSERT INTO v(v) VALUES('integrity-check');
---!~ v: integrity-check: row 1 changed with number * and is not in v_news
+
+-- # integrity-check-proves-the-journal
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1), ('y', 1);
+INSERT INTO v(v) VALUES('optimize');
+INSERT INTO v VALUES('x', 1);
+INSERT INTO v(v) VALUES('integrity-check');
+-- amounts for a row that is not stored
+INSERT INTO v_journal VALUES(9000000000000000000, 0, x'e1140202');
+--@ reopen
+INSERT INTO v(v) VALUES('integrity-check');
+--! v: integrity-check: v_journal is damaged: it has amounts for rows that are not stored
+INSERT INTO v(v) VALUES('optimize');
+--! v: v_journal is damaged: it has amounts for row 10, which there is not
+-- of a counter that the table does not have
+UPDATE v_journal SET entries = x'e1020502' WHERE _seq = 9000000000000000000;
+--@ reopen
+SELECT * FROM v;
+--! v: v_journal is damaged: row 9000000000000000000 names a counter that there is not
+-- beyond the range
+UPDATE v_journal SET entries = x'e10202feffffffffffffffff010002feffffffffffffffff01' WHERE _seq = 9000000000000000000;
+--@ reopen
+SELECT * FROM v;
+--! v: v_journal is damaged: row 9000000000000000000 has amounts out of range
+-- numbers that cannot rise any more
+UPDATE v_journal SET entries = x'e10200' WHERE _seq = 9000000000000000000;
+--@ reopen
+SELECT * FROM v;
+--= x|2
+--= y|1
+INSERT INTO v VALUES('x', 1);
+--!~ *v_journal is damaged: it has the number 9000000000000000000
+-- levels that are not in order
+DELETE FROM v_journal WHERE _seq = 9000000000000000000;
+UPDATE v_journal SET level = 3, entries = x'e100010202' WHERE _seq = (SELECT max(_seq) FROM v_journal);
+--@ reopen
+INSERT INTO v(v) VALUES('integrity-check');
+--!~ v: integrity-check: v_journal is damaged: row * has a level that is not in order
+UPDATE v_journal SET level = -1, entries = x'e100010202' WHERE _seq = (SELECT max(_seq) FROM v_journal);
+DELETE FROM v_journal WHERE level = 0;
+INSERT INTO v(v) VALUES('integrity-check');
+--!~ v: integrity-check: v_journal is damaged: row * is part of a segment
 
 -- # integrity-check-finds-null-keys-and-a-missing-entry
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
@@ -322,7 +372,7 @@ SELECT counter_id();
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE TRIGGER t AFTER INSERT ON v_cells BEGIN INSERT INTO v(v) VALUES('integrity-check'); END;
 INSERT INTO v VALUES('x', 1);
---! v: v: integrity-check: a trigger on a stored table cannot check it, for its row is half-way there
+--! v: the stored table v_cells has the trigger t: drop it first
 SELECT * FROM v;
 DROP TRIGGER t;
 INSERT INTO v VALUES('x', 1);
@@ -406,14 +456,6 @@ CREATE INDEX v_cells ON other(x);
 SELECT * FROM v;
 --! v: the stored table v_cells is damaged: it is not an ordinary table but an index
 
--- # a-row-with-a-later-number-than-its-news-have-is-damage
-CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-INSERT INTO v VALUES('x', 1);
-INSERT INTO v(v) VALUES('integrity-check');
-UPDATE v_cells SET _seq = _seq + 1;
-INSERT INTO v(v) VALUES('integrity-check');
---!~ v: integrity-check: row 1 changed with number * and is not in v_news
-
 -- # a-stored-table-with-fewer-columns-than-the-key-is-damaged
 CREATE VIRTUAL TABLE v USING counter(
   a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, n COUNTER, PRIMARY KEY (a, b, c, d, e, f, g, h, i, j, k, l, m, o, p));
@@ -442,7 +484,7 @@ UPDATE v SET n = 5 WHERE k = 'x';
 --! v: the stored table v_cells is damaged: it is missing
 SELECT * FROM v;
 --! v: the stored table v_cells is damaged: it is missing
-CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, _seq, k TEXT NOT NULL, n BLOB, m BLOB, UNIQUE(k));
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT NOT NULL, n BLOB, m BLOB, UNIQUE(k));
 DELETE FROM counter_replica;
 --@ reopen
 UPDATE v SET n = 5 WHERE k = 'x';

@@ -15,11 +15,10 @@ SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name;
 --= page_views_cells
 --= page_views_columns
 --= page_views_floors
---= page_views_news
+--= page_views_journal
 --= page_views_ops
 SELECT name, type, "notnull" FROM pragma_table_info('page_views_cells');
 --= _id|INTEGER|0
---= _seq|INTEGER|1
 --= path|TEXT|1
 --= hour|INTEGER|1
 --= hits|BLOB|0

@@ -38,9 +38,9 @@ SELECT * FROM v;
 --= x|2
 --= y|1
 
--- # news-that-are-no-blob-are-damage
+-- # a-journal-that-is-no-blob-is-damage
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES ('x', 1);
-UPDATE v_news SET ids = 5;
+UPDATE v_journal SET entries = 5;
 INSERT INTO v(v) VALUES ('integrity-check');
---! v: integrity-check: v_news is damaged: no BLOB
+--!~ v: integrity-check: v_journal is damaged: row * has no entries

@@ -320,13 +320,13 @@ SELECT hex(k), a, b FROM v;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main');
 INSERT INTO v(v) VALUES('forget requests 1a');
---! v: unknown command TEXT 'forget requests 1a'; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'forget requests 1a'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('forget requests /');
---! v: unknown command TEXT 'forget requests /'; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'forget requests /'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('forget requests 99999999999999999999');
---! v: unknown command TEXT 'forget requests 99999999999999999999'; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'forget requests 99999999999999999999'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('forget requests ');
---! v: unknown command TEXT 'forget requests '; the commands are 'integrity-check', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'forget requests '; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO c(c) VALUES('forget requests 1');
 --! c: a cluster remembers no requests
 INSERT INTO v(k, n, request_id) VALUES('a' || char(0) || 'b', 1, 'r');

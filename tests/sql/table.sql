@@ -158,9 +158,11 @@ INSERT OR REPLACE INTO v VALUES ('y', 2);
 INSERT INTO v VALUES ('x', 10), ('y', 20);
 REPLACE INTO v VALUES ('x', 1);
 INSERT OR REPLACE INTO v VALUES ('y', 2);
+INSERT INTO v(v) VALUES('optimize');
 SELECT counter_json(n) LIKE '%"clock":3,"value":1}]}' FROM v_cells WHERE k = 'x';
 --= 1
 REPLACE INTO v VALUES ('x', 1);
+INSERT INTO v(v) VALUES('optimize');
 SELECT counter_json(n) LIKE '%"clock":3,"value":1}]}' FROM v_cells WHERE k = 'x';
 --= 1
 UPDATE OR REPLACE v SET n = n + 1;

@@ -15,6 +15,7 @@ UPDATE v SET n = n - 64;
 COMMIT;
 SELECT n FROM v;
 --= 60
+INSERT INTO v(v) VALUES('optimize');
 SELECT counter_json(n) LIKE '%"clock":6,"value":60%' FROM v_cells;
 --= 1
 
@@ -44,6 +45,7 @@ UPDATE v SET a = (SELECT max(n.b) FROM v AS n), b = (SELECT 5.0);
 SELECT * FROM v;
 --= x|10|5
 --= y|10|5
+INSERT INTO v(v) VALUES('optimize');
 SELECT id = counter_id(), value FROM v_cells, counter_shards(a);
 --= 1|10
 --= 1|10
