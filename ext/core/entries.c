@@ -137,8 +137,10 @@ static bool enter_group(ctr_entries *entries)
     uint64_t less, row;
     if (!take(entries, &less) || !take(entries, &entries->left) || !take(entries, &row))
         return false;
-    if (entries->left == 0 || less > (uint64_t)entries->number)
+    bool falls = entries->begun == (less > 0);
+    if (entries->left == 0 || !falls || less > (uint64_t)entries->number)
         return refuse(entries, CTR_OUT_OF_RANGE);
+    entries->begun = true;
     entries->number -= (int64_t)less;
     entries->row = ctr_varint_unzigzag(row);
     return true;

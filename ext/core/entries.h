@@ -61,6 +61,7 @@ typedef struct ctr_entries {
     int64_t row;
     int64_t number; /* of a segment: that of the group */
     uint64_t left;  /* rows of the group that are yet to come */
+    bool begun;     /* a segment: its first group has been entered */
 } ctr_entries;
 
 /* CTR_NOT_A_CELL: these are no entries. */

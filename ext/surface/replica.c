@@ -4,7 +4,9 @@
  *     counter_dec(cell [, n=1 [, replica]])   the same with -n
  *     counter_id([schema])                    the id as text; NULL if there is none
  *
- * Of `replica` it is not known whether its name was ever replaced: its clocks go on one by one.
+ * `replica` may be the id of main or of an attached database: then the function counts for that
+ * file, as it does for main without a third argument. Of another one it is not known whether its name
+ * was ever replaced: its clocks go on one by one.
  */
 #include <stdint.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 #include "store/identity.h"
 #include "store/run.h"
 #include "store/succession.h"
+#include "store/text.h"
 #include "store/watch.h"
 #include "surface/args.h"
 #include "surface/register.h"
@@ -25,42 +28,82 @@ typedef struct leader {
     int64_t least; /* clock */
 } leader;
 
-static void take_leader(leader *main, const ctr_post *post, const uint8_t id[CTR_ID_SIZE])
+static void take_leader(leader *file, const ctr_post *post, const uint8_t id[CTR_ID_SIZE])
 {
-    memcpy(main->id, id, CTR_ID_SIZE);
-    main->least = ctr_watch_least_clock(post);
+    memcpy(file->id, id, CTR_ID_SIZE);
+    file->least = ctr_watch_least_clock(post);
 }
 
-/* In a transaction, or in a statement that writes, the first call checks main's identity and the
- * others find it checked. A SELECT alone gets a transaction of its own, for the check writes. */
-static bool lead_main(ctr_guard *guard, sqlite3 *db, leader *main, ctr_problem *problem)
+/* In a transaction, or in a statement that writes, the first call checks the identity of the file and
+ * the others find it checked. A SELECT alone gets a transaction of its own, for the check writes. */
+static bool lead_file(ctr_guard *guard, sqlite3 *db, const char *schema, leader *file,
+                      ctr_problem *problem)
 {
-    ctr_post *post = ctr_guard_post(guard, "main");
+    ctr_post *post = ctr_guard_post(guard, schema);
     if (!post) return ctr_problem_nomem(problem) == SQLITE_OK;
     const uint8_t *mine = ctr_watch_checked(post);
     if (!mine && ctr_guard_join(guard, problem)) mine = ctr_watch_count(post, problem);
-    if (mine) take_leader(main, post, mine);
+    if (mine) take_leader(file, post, mine);
     if (mine || problem->rc != SQLITE_OK) return mine != NULL;
 
     ctr_session session;
     ctr_session_begin(&session, db, NULL, problem);
     if (ctr_guard_join(guard, problem)) mine = ctr_watch_count(post, problem);
-    if (mine) take_leader(main, post, mine);
+    if (mine) take_leader(file, post, mine);
     if (!mine)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "a table in main has the name counter_witness, which is reserved");
     return ctr_session_end(&session, problem) == SQLITE_OK && mine;
 }
 
-/* The third argument, which must then be an id, or the id of main. */
+/* The database of the connection that has the id; to be freed with sqlite3_free, NULL if there is
+ * none, or with a problem. A damaged one has no id. */
+static char *schema_with_id(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], ctr_problem *problem)
+{
+    char *found = NULL;
+    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
+    while (!found && ctr_run_row(&run, row)) {
+        ctr_identity identity;
+        ctr_problem damage = {SQLITE_OK, NULL};
+        const char *schema = ctr_text_column(row, 1, problem);
+        if (!schema) continue;
+        int rc = ctr_identity_read(&identity, db, schema, &damage);
+        bool has = rc == SQLITE_OK && identity.present && memcmp(identity.id, id, CTR_ID_SIZE) == 0;
+        if (ctr_problem_rolls_back(rc)) ctr_problem_set(problem, rc, "%s", ctr_problem_text(&damage));
+        ctr_problem_close(&damage);
+        if (!has) continue;
+        found = sqlite3_mprintf("%s", schema);
+        if (!found) ctr_problem_nomem(problem);
+    }
+    sqlite3_finalize(row);
+    return found;
+}
+
+/* The third argument, which must then be an id, or that of main. Who counts under the id of a file at
+ * hand is to be told how its transaction ends, or the id could be used again after a restore. */
 static bool find_leader(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
                         leader *found)
 {
-    found->least = 1;
-    if (argc > 2) return ctr_arg_id(ctx, function, "replica", argv[2], found->id);
-    ctr_problem problem = {SQLITE_OK, NULL};
     ctr_shared *shared = sqlite3_user_data(ctx);
-    bool led = lead_main(shared->guard, sqlite3_context_db_handle(ctx), found, &problem);
+    sqlite3 *db = sqlite3_context_db_handle(ctx);
+    ctr_problem problem = {SQLITE_OK, NULL};
+    uint8_t given[CTR_ID_SIZE];
+    char *schema = NULL;
+    bool led = true;
+    if (argc > 2 && !ctr_arg_id(ctx, function, "replica", argv[2], given)) return false;
+    if (argc > 2) schema = schema_with_id(db, given, &problem);
+    if (argc > 2) memcpy(found->id, given, CTR_ID_SIZE);
+    found->least = 1;
+    if (argc <= 2 || schema)
+        led = lead_file(shared->guard, db, schema ? schema : "main", found, &problem);
+    if (schema && led && memcmp(found->id, given, CTR_ID_SIZE) != 0)
+        ctr_problem_set(&problem, SQLITE_ERROR,
+                        "replica is the id that %s had until now: it has taken another one, "
+                        "counter_id('%s')",
+                        schema, schema);
+    if (schema) ctr_problem_where(&problem, "under the id of %s", schema);
+    sqlite3_free(schema);
     return ctr_arg_problem(ctx, function, &problem) && led;
 }
 
@@ -112,12 +155,7 @@ static void check_if_writing(ctr_guard *guard, sqlite3 *db, const char *schema,
     ctr_post *post = ctr_guard_post(guard, schema);
     if (!post) ctr_problem_nomem(problem);
     if (problem->rc != SQLITE_OK || ctr_watch_checked(post)) return;
-    if (sqlite3_stricmp(schema, "main") != 0) {
-        ctr_watch_may_count(post, problem); /* at each call, for nobody would be told of the end */
-        ctr_guard_forget(post);
-    } else if (ctr_guard_join(guard, problem)) {
-        ctr_watch_count(post, problem);
-    }
+    if (ctr_guard_join(guard, problem)) ctr_watch_count(post, problem);
 #else
     (void)guard, (void)db, (void)schema, (void)problem;
 #endif

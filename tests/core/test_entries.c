@@ -1,0 +1,173 @@
+/* test_entries.c - rows of a journal: what is written comes back, and nothing else is taken for one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "core/entries.h"
+
+enum { MOST = 200, ROUNDS = 2000 };
+
+static int64_t random_row(void)
+{
+    static const int64_t ENDS[] = {0, -1, INT64_MIN, INT64_MAX, 1};
+    int choice = rand() % 20;
+    return choice < 5 ? ENDS[choice] : rand() % 1000;
+}
+
+static ctr_entry random_entry(void)
+{
+    ctr_entry entry = {.row = random_row(), .kind = (ctr_entry_kind)(rand() % 4)};
+    bool counts = entry.kind == CTR_ENTRY_ADDED || entry.kind == CTR_ENTRY_WRITTEN;
+    if (counts) entry.counter = rand() % 3 ? 0 : rand() % CTR_ENTRY_COUNTERS;
+    if (entry.kind != CTR_ENTRY_ADDED) return entry;
+    entry.n = rand() % 5 ? rand() % 100 - 50 : random_row();
+    entry.ticks = rand() % 3 ? 1 : rand() % 10 ? rand() % 1000 + 1 : INT64_MAX;
+    return entry;
+}
+
+static size_t write_entries(const ctr_entry *entries, int n, uint8_t *out)
+{
+    int64_t last = 0;
+    uint8_t *end = ctr_entries_begin(out);
+    for (int i = 0; i < n; i++) end = ctr_entries_put(end, &last, &entries[i]);
+    return (size_t)(end - out);
+}
+
+static void entries_come_back_as_they_were_put(void **state)
+{
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        ctr_entry put[MOST], found;
+        uint8_t bytes[CTR_ENTRIES_HEADER + MOST * CTR_ENTRY_MAX];
+        ctr_entries walk;
+        int n = rand() % MOST, i = 0;
+        for (int k = 0; k < n; k++) put[k] = random_entry();
+        size_t size = write_entries(put, n, bytes);
+        assert_int_equal(ctr_entries_open(&walk, bytes, size), CTR_OK);
+        for (; ctr_entries_next(&walk, &found); i++) {
+            assert_int_equal(found.row, put[i].row);
+            assert_int_equal(found.kind, put[i].kind);
+            assert_int_equal(found.counter, put[i].counter);
+            assert_int_equal(found.n, put[i].n);
+            assert_int_equal(found.ticks, put[i].ticks);
+        }
+        assert_int_equal(i, n);
+        assert_int_equal(walk.status, CTR_OK);
+    }
+}
+
+/* Appending to what was encoded is the same as encoding all at once. */
+static void a_row_of_the_journal_grows_at_its_end(void **state)
+{
+    (void)state;
+    ctr_entry put[MOST];
+    uint8_t once[CTR_ENTRIES_HEADER + MOST * CTR_ENTRY_MAX], twice[sizeof once];
+    for (int k = 0; k < MOST; k++) put[k] = random_entry();
+    size_t size = write_entries(put, MOST, once), half = write_entries(put, MOST / 2, twice);
+    int64_t last = put[MOST / 2 - 1].row;
+    uint8_t *end = twice + half;
+    for (int k = MOST / 2; k < MOST; k++) end = ctr_entries_put(end, &last, &put[k]);
+    assert_int_equal(end - twice, size);
+    assert_memory_equal(once, twice, size);
+}
+
+static int by_number_and_row(const void *a, const void *b)
+{
+    const ctr_change_of_row *x = a, *y = b;
+    if (x->number != y->number) return x->number < y->number ? 1 : -1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static void segments_come_back_as_they_were_written(void **state)
+{
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        ctr_change_of_row put[MOST], found;
+        uint8_t bytes[CTR_ENTRIES_HEADER + MOST * CTR_ENTRY_MAX];
+        ctr_entries walk;
+        size_t n = 0, i = 0;
+        int wanted = rand() % MOST + 1;
+        for (int k = 0; k < wanted; k++)
+            put[k] = (ctr_change_of_row){rand() % 7 ? rand() % 500 : random_row(), rand() % 20 + 1};
+        qsort(put, (size_t)wanted, sizeof *put, by_number_and_row);
+        for (int k = 0; k < wanted; k++)
+            if (n == 0 || by_number_and_row(&put[n - 1], &put[k]) != 0) put[n++] = put[k];
+        size_t size = ctr_segment_write(put, n, bytes);
+        assert_true(size <= CTR_ENTRIES_HEADER + n * CTR_ENTRY_MAX);
+        assert_int_equal(ctr_segment_open(&walk, bytes, size, put[0].number), CTR_OK);
+        for (; ctr_segment_next(&walk, &found); i++) {
+            assert_int_equal(found.row, put[i].row);
+            assert_int_equal(found.number, put[i].number);
+        }
+        assert_int_equal(i, n);
+        assert_int_equal(walk.status, CTR_OK);
+    }
+}
+
+static ctr_status status_of_entries(const char *bytes, size_t size)
+{
+    ctr_entries walk;
+    ctr_entry entry;
+    ctr_entries_open(&walk, (const uint8_t *)bytes, size);
+    while (ctr_entries_next(&walk, &entry)) continue;
+    return walk.status;
+}
+
+static ctr_status status_of_segment(const char *bytes, size_t size, int64_t number)
+{
+    ctr_entries walk;
+    ctr_change_of_row change;
+    ctr_segment_open(&walk, (const uint8_t *)bytes, size, number);
+    while (ctr_segment_next(&walk, &change)) continue;
+    return walk.status;
+}
+
+#define ENTRIES(text) status_of_entries(text, sizeof text - 1)
+#define SEGMENT(text, number) status_of_segment(text, sizeof text - 1, number)
+
+static void what_is_wrong_with_entries_is_said(void **state)
+{
+    (void)state;
+    assert_int_equal(ENTRIES(""), CTR_NOT_A_CELL);
+    assert_int_equal(ENTRIES("\xc1"), CTR_NOT_A_CELL);
+    assert_int_equal(ENTRIES("\xe0"), CTR_NOT_A_CELL);
+    assert_int_equal(ENTRIES("\xe2"), CTR_NEWER_FORMAT);
+    assert_int_equal(ENTRIES("\xe1"), CTR_OK);
+    assert_int_equal(ENTRIES("\xe1\x02"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\xe1\x02\x02"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\xe1\x02\x02\x02"), CTR_OK);
+    assert_int_equal(ENTRIES("\xe1\x02\x03\x02"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\xe1\x02\x03\x02\x01"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\xe1\x02\x03\x02\x02"), CTR_OK);
+    assert_int_equal(ENTRIES("\xe1\x82\x00\x00"), CTR_NOT_MINIMAL);
+    assert_int_equal(ENTRIES("\xe1\x02\xff\xff\xff\xff\x0f\x02"), CTR_OUT_OF_RANGE);
+}
+
+static void what_is_wrong_with_a_segment_is_said(void **state)
+{
+    (void)state;
+    assert_int_equal(SEGMENT("\xe1\x00\x01\x02", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe1\x01\x01\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe1\x00\x00\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe1\x00\x02\x02\x00", 9), CTR_DOUBLED);
+    assert_int_equal(SEGMENT("\xe1\x00\x02\x02\x01", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe1\x00\x02\x02", 9), CTR_TRUNCATED);
+    assert_int_equal(SEGMENT("\xe1\x00\x01\x02\x00\x01\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe1\x00\x01\x02\x09\x01\x02", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe1\x00\x01\x02\x0a\x01\x02", 9), CTR_OUT_OF_RANGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(entries_come_back_as_they_were_put),
+        cmocka_unit_test(a_row_of_the_journal_grows_at_its_end),
+        cmocka_unit_test(segments_come_back_as_they_were_written),
+        cmocka_unit_test(what_is_wrong_with_entries_is_said),
+        cmocka_unit_test(what_is_wrong_with_a_segment_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
