@@ -11,7 +11,7 @@ import shutil
 import pytest
 
 import clusters
-from test_copies import TABLE, attribute, connect, journals, pair, renew_always, rows
+from test_copies import TABLE, attribute, connect, journals, renew_always, rows
 
 ORDINARY = "CREATE TABLE {s}.p(k TEXT PRIMARY KEY, n)"
 

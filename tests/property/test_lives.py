@@ -146,7 +146,8 @@ def test_connections_that_count_once_and_close_lose_nothing(tmp_path, memory, jo
             truth.add([amount])
             if beside:
                 truth.check_by_key(stays, [amount[0]])
-    print(f"{journal}: {EXAMPLES} lives, the first of {milliseconds(times[:50])}, the last of {milliseconds(times[-50:])}")
+    print(f"{journal}: {EXAMPLES} lives, the first of {milliseconds(times[:50])}, the last of"
+          f" {milliseconds(times[-50:])}")
     check_whole(path, truth)
 
 
@@ -204,7 +205,7 @@ def serve(path):
 
 
 class Other:
-    """The process, and what it has been told to count."""
+    """The process."""
 
     def __init__(self, path):
         self.process = subprocess.Popen([sys.executable, __file__, path], text=True, bufsize=1,
@@ -219,6 +220,11 @@ class Other:
     def do(self, transactions):
         self.begin(transactions)
         self.end()
+
+    def count_and_fold(self, truth, transactions):
+        for one in transactions:
+            truth.add(one)
+        self.do([*transactions, "optimize"])
 
     def close(self):
         self.process.stdin.close()
@@ -275,10 +281,7 @@ def test_a_reader_that_stands_on_a_row_ends_as_it_began_while_others_fold(tmp_pa
                 readers.append(stays.execute(f"SELECT k, n FROM t ORDER BY {order}"))
                 first = readers[-1].fetchone()
                 assert then[first[0]] == first[1]
-                told = batches(chance, rows, 300, 7)
-                for one in told:
-                    truth.add(one)
-                other.do([*told, "optimize"])
+                other.count_and_fold(truth, batches(chance, rows, 300, 7))
                 then.check_by_key(stays, chance.sample(sorted(then), 50))
             for reader in readers:
                 assert all(then[key] == n for key, n in reader)
@@ -299,10 +302,7 @@ def test_a_read_transaction_keeps_its_snapshot_while_others_fold(tmp_path, memor
             then = Truth(truth)
             then.check_by_key(stays, chance.sample(sorted(then), 100))
             for _ in range(3):
-                told = batches(chance, rows, 300, 7)
-                for one in told:
-                    truth.add(one)
-                other.do([*told, "optimize"])
+                other.count_and_fold(truth, batches(chance, rows, 300, 7))
                 then.check_by_key(stays, chance.sample(sorted(then), 100))
                 then.check_sum(stays)
             with pytest.raises(sqlite3.OperationalError, match="locked"):

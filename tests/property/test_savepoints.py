@@ -22,7 +22,7 @@ from conftest import EXAMPLES
 from files import connect
 from oracle import Increments
 from stores import optimize, rise
-from test_columns import DECLARATION, Columns, Replica, keys, names, steps as statements
+from test_columns import DECLARATION, Columns, Replica, keys, steps as statements
 from test_deltas import follow_new
 from test_processes import WORKER
 
@@ -389,7 +389,7 @@ ends = mixed({step("commit"): 4, step("rollback"): 1})
 transactions = st.tuples(begins, st.lists(inside, min_size=8, max_size=16), ends, st.lists(between, max_size=4))
 
 
-@settings(max_examples=max(20, EXAMPLES // 5))
+@settings(max_examples=max(20, EXAMPLES // 8))
 @given(journal=st.sampled_from(["WAL", "DELETE"]), place=st.sampled_from(["main", "main and other", "attached"]),
        by_feed=st.booleans(), first=st.lists(st.tuples(births, statements), min_size=1, max_size=4),
        taken=st.lists(transactions, min_size=2, max_size=5))
@@ -456,7 +456,7 @@ def table(name):
 
 
 class Trio:
-    """A file, another one from which it pulls, and two that pull from it. All have done so once."""
+    """A file, another one from which it pulls, and two that pull from it. Those that have marks have pulled once."""
 
     def __init__(self, folder, journal="WAL", place="path", common=("v",)):
         self.path, self.other = str(folder / "one.db"), str(folder / "other.db")
@@ -476,7 +476,7 @@ class Trio:
         for db in (self.db, *self.followers):
             db.execute("PRAGMA synchronous = OFF")
         self.run(PULL)
-        self.pull()
+        self.followers[0].execute("SELECT * FROM counter_pull(?)", [self.path]).fetchall()
         rise(self.db)
 
     def close(self):
@@ -519,7 +519,7 @@ taken_back = pytest.mark.parametrize("within", TAKEN_BACK.values(), ids=TAKEN_BA
 
 
 @pytest.mark.parametrize("journal, place, common", [
-    ("WAL", "path", ("v",)), ("WAL", "attached", ("v",)), ("DELETE", "path", BIRTHS)])
+    ("WAL", "path", ("v",)), ("DELETE", "attached", BIRTHS)], ids=["path", "attached"])
 @taken_back
 def test_what_was_counted_before_a_savepoint_that_is_taken_back_is_in_the_next_delta(
         tmp_path, journal, place, common, within):
@@ -557,7 +557,7 @@ def test_what_a_pull_brings_into_a_table_that_it_makes_again_is_in_the_next_delt
         trio.run("BEGIN", COUNT, "SAVEPOINT s", "DROP TABLE t", PULL, "RELEASE s", "COMMIT")
         trio.pull()
         assert [dict(db.execute("SELECT k, a FROM t")) for db in (trio.db, *trio.followers)] == [
-            {"c": 1}, {"a": 1, "c": 1}, {"a": 1, "c": 1}]
+            {"c": 1}, {"a": 1, "c": 1}, {"c": 1}]
 
 
 @pytest.mark.parametrize("journal", ["WAL", "DELETE"])
