@@ -232,16 +232,23 @@ class Other:
         self.process.stdout.close()
 
 
+@contextlib.contextmanager
+def long_life(folder, journal, rows):
+    """Another process on a file with so many rows, a connection that stays, and what they must find."""
+    path, truth = new_file(folder / "one.db", journal, rows=rows), Truth((key_of(i), 1) for i in range(rows))
+    with contextlib.closing(Other(path)) as other, contextlib.closing(connect(path, timeout=20)) as stays:
+        yield other, stays, truth, random.Random(SEED)
+    check_whole(path, truth)
+
+
 def batches(chance, rows, transactions, size):
     return [[(key_of(chance.randrange(rows)), chance.randint(1, 9)) for _ in range(size)] for _ in range(transactions)]
 
 
 @journals
 def test_a_connection_that_stays_reads_the_truth_within_bounded_memory_while_others_fold(tmp_path, memory, journal):
-    rows = 20000
-    path, chance = new_file(tmp_path / "one.db", journal, rows=rows), random.Random(SEED)
-    truth, used = Truth((key_of(i), 1) for i in range(rows)), []
-    with contextlib.closing(Other(path)) as other, contextlib.closing(connect(path, timeout=20)) as stays:
+    rows, used = 20000, []
+    with long_life(tmp_path, journal, rows) as (other, stays, truth, chance):
         for _ in range(max(6, EXAMPLES // 100)):
             sum_before = sum(truth.values())
             told = batches(chance, rows, 1000, 14)
@@ -266,15 +273,12 @@ def test_a_connection_that_stays_reads_the_truth_within_bounded_memory_while_oth
         print(f"{journal}: in use {', '.join(f'{n >> 10}' for n in used)} KiB; resident {resident() >> 10} KiB")
         assert max(used) < MOST
         assert used[-1] < max(used[:len(used) // 2 + 1]) + 2**20, "it grows"
-    check_whole(path, truth)
 
 
 def test_a_reader_that_stands_on_a_row_ends_as_it_began_while_others_fold(tmp_path, memory):
     """Several statements of one connection, begun at several moments, stand at once: SQLite keeps one snapshot."""
     rows = 3000
-    path, chance = new_file(tmp_path / "one.db", "WAL", rows=rows), random.Random(SEED)
-    truth = Truth((key_of(i), 1) for i in range(rows))
-    with contextlib.closing(Other(path)) as other, contextlib.closing(connect(path)) as stays:
+    with long_life(tmp_path, "WAL", rows) as (other, stays, truth, chance):
         for _ in range(3):
             then, readers = Truth(truth), []
             for order in ("k", "k DESC", "n, k"):
@@ -288,15 +292,12 @@ def test_a_reader_that_stands_on_a_row_ends_as_it_began_while_others_fold(tmp_pa
                 reader.close()
             truth.check_by_key(stays, chance.sample(sorted(truth), 50))
             truth.check_sum(stays)
-    check_whole(path, truth)
 
 
 def test_a_read_transaction_keeps_its_snapshot_while_others_fold(tmp_path, memory):
     """What the connection remembers of rows is of that snapshot too; behind it the rows are as the others left them."""
     rows = 3000
-    path, chance = new_file(tmp_path / "one.db", "WAL", rows=rows), random.Random(SEED)
-    truth = Truth((key_of(i), 1) for i in range(rows))
-    with contextlib.closing(Other(path)) as other, contextlib.closing(connect(path)) as stays:
+    with long_life(tmp_path, "WAL", rows) as (other, stays, truth, chance):
         for end in ("COMMIT", "ROLLBACK", "COMMIT"):
             stays.execute("BEGIN")
             then = Truth(truth)
@@ -313,7 +314,6 @@ def test_a_read_transaction_keeps_its_snapshot_while_others_fold(tmp_path, memor
             truth.add(mine)
             truth.check_by_key(stays, chance.sample(sorted(truth), 100))
             truth.check_sum(stays)
-    check_whole(path, truth)
 
 
 class Pair:
