@@ -372,27 +372,41 @@ def mixed(steps):
 
 
 births, depths = st.sampled_from(BIRTHS), st.integers(0, DEEPEST - 1)
-NOTHING = step("nothing")
-CHANGES = {step("statement", births, statements): 6, step("floor", births, keys): 1, step("optimize", births): 1,
-           step("create", births): 3, step("drop", births): 3, step("rename", births, st.sampled_from(NAMES)): 4,
-           step("pull", st.sampled_from(["path", "schema"]), st.booleans()): 3, step("push"): 1}
+INNERMOST = st.just(-1)
+CHANGES = {step("nothing"): 1, step("statement", births, statements): 8, step("floor", births, keys): 1,
+           step("create", births): 2, step("drop", births): 5, step("rename", births, st.sampled_from(NAMES)): 6,
+           step("pull", st.sampled_from(["path", "schema"]), st.booleans()): 4, step("push"): 1}
 LOOKS = {step("look"): 1, step("check_integrity"): 1, step("digest", births): 1, step("follow"): 1}
 OTHERS = {step("second_counts", births, statements): 2, step("other_counts", births, statements): 2,
-          step("other_pulls"): 1}
-SAVEPOINTS = {step("savepoint"): 6, step("rollback_to", depths): 4, step("release", depths): 2}
+          step("other_pulls"): 1, step("optimize", births): 1}
+LEAVE = mixed({step("rollback_to", INNERMOST): 6, step("release", INNERMOST): 3, step("rollback_to", depths): 1,
+               step("release", depths): 1, step("nothing"): 1})
 
-between = mixed({NOTHING: 1, **CHANGES, **LOOKS, **OTHERS})
-inside = mixed({NOTHING: 1, **CHANGES, **LOOKS, **OTHERS, **SAVEPOINTS})
+single = mixed({**CHANGES, **LOOKS, **OTHERS})
+nested = single
+for _ in range(DEEPEST):
+    nested = mixed({single: 3, st.tuples(step("savepoint"), st.lists(nested, min_size=1, max_size=4), LEAVE): 1})
 begins = mixed({step("savepoint"): 1, step("begin", st.sampled_from(["BEGIN", "BEGIN IMMEDIATE"]), births,
                                           st.none() | statements): 3})
-ends = mixed({step("commit"): 4, step("rollback"): 1})
-transactions = st.tuples(begins, st.lists(inside, min_size=8, max_size=16), ends, st.lists(between, max_size=4))
+ends = mixed({step("commit"): 6, step("rollback"): 1})
+transactions = st.tuples(
+    st.tuples(*(step("create", st.just(birth)) for birth in BIRTHS)), begins, step("statement", births, statements),
+    st.lists(nested, min_size=1, max_size=4), ends, st.lists(single, max_size=2))
 
 
-@settings(max_examples=max(20, EXAMPLES // 8))
+def flat(steps):
+    """One after the other, out of lists in lists."""
+    if steps and isinstance(steps[0], str):
+        yield steps
+    else:
+        for one in steps:
+            yield from flat(one)
+
+
+@settings(max_examples=max(20, EXAMPLES // 6))
 @given(journal=st.sampled_from(["WAL", "DELETE"]), place=st.sampled_from(["main", "main and other", "attached"]),
        by_feed=st.booleans(), first=st.lists(st.tuples(births, statements), min_size=1, max_size=4),
-       taken=st.lists(transactions, min_size=2, max_size=5))
+       taken=st.lists(transactions, min_size=2, max_size=6))
 def test_a_delta_brings_what_a_full_pull_brings_whatever_was_changed_and_taken_back(
         journal, place, by_feed, first, taken):
     with tempfile.TemporaryDirectory(prefix="counter-") as folder:
@@ -402,10 +416,11 @@ def test_a_delta_brings_what_a_full_pull_brings_whatever_was_changed_and_taken_b
                 world.perform(("statement", birth, statement))
                 world.perform(("other_counts", birth, statement))
             world.check()  # the followers have marks
-            for begin, steps, end, after in taken:
-                for one in (begin, *steps, end, *after):
-                    world.perform(one)
+            for one in flat(taken):
+                world.perform(one)
             world.check()
+
+
 # ---- by hand ----
 
 PULL = "SELECT * FROM counter_pull('{other}')"
