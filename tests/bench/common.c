@@ -342,9 +342,9 @@ void table_begin(const char *beside, const char *parent, const char *only)
         drawn[1] = create_text(parent, "costs.tsv");
     }
     snprintf(left, sizeof left, "%s, ns/op", beside);
-    printf("| %-56s | %15s | %15s | %-40s |\n", "", left, "counter, ns/op",
+    printf("| %-56s | %16s | %16s | %-40s |\n", "", left, "counter, ns/op",
            "ratio, median of pairs [min-max]");
-    printf("|%.58s|%.16s:|%.16s:|%.42s|\n",
+    printf("|%.58s|%.17s:|%.17s:|%.42s|\n",
            "--------------------------------------------------------------", "------------------",
            "------------------", "--------------------------------------------");
 }
@@ -360,7 +360,7 @@ static void print_value(kind of, const double *values, int turns)
     char text[32];
     spread all = spread_of(values, turns);
     snprintf(text, sizeof text, formats[of], of == LONGEST ? all.most : all.median);
-    printf(" %15s |", text);
+    printf(" %16s |", text);
 }
 
 static spread ratio_of(const result *of, int turns)

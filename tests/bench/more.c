@@ -316,6 +316,7 @@ static void measure_small_deltas(const pair pairs[2])
     result nothing = {"delta pull, nothing new, 1,000,000 rows", COST, {{0}}, 0};
     result one = {"delta pull, one new row of 1,000,000", COST, {{0}}, 0};
     result inner = {"delta pull, one new row, statements inside", COUNT, {{0}}, 0};
+    if (!table_wants(nothing.name) && !table_wants(one.name) && !table_wants(inner.name)) return;
     for (int turn = 0; turn < TURNS; turn++) {
         for (side s = COUNTER; s <= PLAIN; s++) {
             nothing.value[s][turn] = time_pulls(&pairs[s], PULLS, 0);
@@ -332,6 +333,7 @@ static void measure_small_deltas(const pair pairs[2])
 static void measure_delta(const pair pairs[2], const char *name, bool neighbours)
 {
     result found = {name, RATE, {{0}}, 0};
+    if (!table_wants(name)) return;
     for (int turn = 0; turn < TURNS; turn++) {
         for (side s = COUNTER; s <= PLAIN; s++) {
             checkpoint(pairs[s].source);
@@ -365,7 +367,7 @@ int main(int argc, char **argv)
     measure_pulls();
     measure_defence("defence, 1 per transaction", 1, STATEMENTS / 4);
     measure_defence("defence, 1,000 per transaction", BATCH, STATEMENTS * 3);
-    if (table_wants("delta")) measure_deltas();
+    measure_deltas();
     measure_clusters();
     table_end();
     texts_free(&keys);
