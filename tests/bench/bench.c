@@ -5,9 +5,9 @@
  *
  * Both sides: prepared statements, the same keys of 24 bytes, made beforehand, the same
  * transactions, WAL, synchronous=NORMAL, the page cache that SQLite ships. Each turn opens both
- * files in new connections and draws other keys, so no cache is warm because a turn before has
- * filled it. Turns are long enough that a store which postpones work meets it several times. Closing
- * a file checkpoints it, and is not measured; checkpoints that SQLite makes on its own are.
+ * files in new connections and draws other keys: no turn warms a cache for the next. Turns are so
+ * long that a store which postpones work does it several times. Closing a file checkpoints it, and
+ * is not measured; checkpoints that SQLite makes on its own are.
  *
  * The environment variable COUNTER_DATA names a file of web requests to be counted, lines of time,
  * hour, path, status and bytes, parted by tabs, under one header line.
@@ -44,6 +44,7 @@ enum { AN_ORDER = 777767, ANOTHER = 555557 };          /* steps of order_once: t
 
 static const char *const declarations[] = {COUNTED, UNCOUNTED};
 static const char *const adds[] = {ADD, UPSERT};
+static const char *const look_ups[] = {LOOK_UP("counted"), LOOK_UP("plain")};
 
 static texts keys; /* BIG of them */
 
@@ -91,12 +92,10 @@ static double run_task(const pair *files, side which, const task *of)
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-typedef enum pick { UNIFORM, ZIPF } pick;
-
 typedef struct workload {
     const char *name;
-    uint32_t keys; /* among how many */
-    pick pick;
+    pair *files;
+    enum { UNIFORM, ZIPF, HUNDRED } pick;
     uint32_t batch, n;
     const char *sql[2];
 } workload;
@@ -110,49 +109,49 @@ typedef struct workload {
         UPDATE("counted"), UPDATE("plain") \
     }
 
-static const workload small_workloads[] = {
-    {"INSERT, uniform, 1,000 per transaction, 100,000 keys", SMALL, UNIFORM, 1000, MANY, ADDS},
-    {"INSERT, uniform, 10,000 per transaction, 100,000 keys", SMALL, UNIFORM, 10000, MANY, ADDS},
-    {"INSERT, Zipf, 1,000 per transaction, 100,000 keys", SMALL, ZIPF, 1000, MANY, ADDS},
-    {"INSERT, Zipf, 10,000 per transaction, 100,000 keys", SMALL, ZIPF, 10000, MANY, ADDS},
-    {"INSERT, 100 hot keys, 10,000 per transaction", HOT, UNIFORM, 10000, MANY, ADDS},
-    {"INSERT, uniform, one per transaction, 100,000 keys", SMALL, UNIFORM, 1, SINGLE, ADDS},
-    {"UPDATE, uniform, 1,000 per transaction, 100,000 keys", SMALL, UNIFORM, 1000, MANY, UPDATES},
-};
-static const workload big_workloads[] = {
-    {"INSERT, Zipf, 1,000 per transaction, 1,000,000 keys", BIG, ZIPF, 1000, SOME, ADDS},
-    {"INSERT, Zipf, 10,000 per transaction, 1,000,000 keys", BIG, ZIPF, 10000, SOME, ADDS},
-    {"INSERT, uniform, 10,000 per transaction, 1,000,000 keys", BIG, UNIFORM, 10000, MANY, ADDS},
-    {"UPDATE, uniform, 1,000 per transaction, 1,000,000 keys", BIG, UNIFORM, 1000, SOME, UPDATES},
+static const workload workloads[] = {
+    {"INSERT, uniform, 1,000 per transaction, 100,000 keys", &small, UNIFORM, 1000, MANY, ADDS},
+    {"INSERT, uniform, 10,000 per transaction, 100,000 keys", &small, UNIFORM, 10000, MANY, ADDS},
+    {"INSERT, Zipf, 1,000 per transaction, 100,000 keys", &small, ZIPF, 1000, MANY, ADDS},
+    {"INSERT, Zipf, 10,000 per transaction, 100,000 keys", &small, ZIPF, 10000, MANY, ADDS},
+    {"INSERT, 100 hot keys, 10,000 per transaction", &small, HUNDRED, 10000, MANY, ADDS},
+    {"INSERT, uniform, one per transaction, 100,000 keys", &small, UNIFORM, 1, SINGLE, ADDS},
+    {"UPDATE, uniform, 1,000 per transaction, 100,000 keys", &small, UNIFORM, 1000, MANY, UPDATES},
+    {"INSERT, Zipf, 1,000 per transaction, 1,000,000 keys", &big, ZIPF, 1000, SOME, ADDS},
+    {"INSERT, Zipf, 10,000 per transaction, 1,000,000 keys", &big, ZIPF, 10000, SOME, ADDS},
+    {"INSERT, uniform, 10,000 per transaction, 1,000,000 keys", &big, UNIFORM, 10000, MANY, ADDS},
+    {"UPDATE, uniform, 1,000 per transaction, 1,000,000 keys", &big, UNIFORM, 1000, SOME, UPDATES},
 };
 
 /* The keys of a turn: which of them are hot differs from turn to turn. */
-static uint32_t *draw_keys(const workload *work, uint32_t rows)
+static uint32_t *draw_keys(const workload *work)
 {
-    uint32_t *order = work->pick == ZIPF ? order_zipf(work->n, work->keys, new_seed())
-                                         : order_uniform(work->n, work->keys, new_seed());
+    uint32_t rows = work->files->rows, among = work->pick == HUNDRED ? HOT : rows;
+    uint32_t *order = work->pick == ZIPF ? order_zipf(work->n, rows, new_seed())
+                                         : order_uniform(work->n, among, new_seed());
     order_shift(order, work->n, new_seed(), rows);
     return order;
 }
 
-static void measure(pair *files, const workload *work)
+static void measure(const workload *work)
 {
     result found = {work->name, RATE, {{0}}, 0};
     if (!table_wants(work->name)) return;
-    need(files);
+    need(work->files);
     for (int turn = 0; turn < TURNS; turn++) {
-        uint32_t *order = draw_keys(work, files->rows);
+        uint32_t *order = draw_keys(work);
         for (side s = COUNTER; s <= PLAIN; s++)
-            found.value[s][turn] =
-                run_task(files, s, &(task){work->sql[s], &keys, order, work->n, work->batch, NULL});
+            found.value[s][turn] = run_task(
+                work->files, s, &(task){work->sql[s], &keys, order, work->n, work->batch, NULL});
         free(order);
     }
     table_line(&found);
 }
 
-static void measure_all(pair *files, const workload *works, size_t n)
+static void measure_all(const pair *files)
 {
-    for (size_t i = 0; i < n; i++) measure(files, &works[i]);
+    for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++)
+        if (workloads[i].files == files) measure(&workloads[i]);
 }
 
 /* Cells in a column of an ordinary table, against a number in one. */
@@ -202,8 +201,6 @@ static void measure_requests(void)
 }
 
 /* ---- reads ----------------------------------------------------------------------------------- */
-
-static const char *const look_ups[] = {LOOK_UP("counted"), LOOK_UP("plain")};
 
 /* Blocks of look-ups, each in a new connection, and no row twice. */
 static void measure_cold(pair *files, const char *name)
@@ -281,8 +278,7 @@ static void measure_size(const char *name)
     table_line(&found);
 }
 
-/* The milliseconds of one look-up in a new connection; the least of a few, so that what else the
- * machine does counts less. */
+/* The milliseconds of one look-up in a new connection; the least of a few, against noise. */
 static double first_look_up(const pair *files, side which, uint32_t key)
 {
     enum { TRIES = 3 };
@@ -303,8 +299,8 @@ static double first_look_up(const pair *files, side which, uint32_t key)
     return least;
 }
 
-/* The longest first look-up while another connection counts: one after each 1,000 increments, so one
- * meets the file when nearly as much waits in it as ever does. */
+/* The longest first look-up while another connection counts, one after each 1,000 increments: some
+ * meet a file in which nearly as much work waits as ever does. */
 static void measure_worst(uint32_t batch, const char *name)
 {
     enum { STEPS = 70, STEP = 1000 };
@@ -469,8 +465,6 @@ static void measure_shards(const char *name, uint32_t rows, FILE *plot)
     table_line(&found);
 }
 
-#define ALL_OF(workloads) workloads, sizeof workloads / sizeof *workloads
-
 int main(int argc, char **argv)
 {
     const char *parent = argc > 1 ? argv[1] : "build/bench";
@@ -479,7 +473,7 @@ int main(int argc, char **argv)
     keys = keys_new(BIG);
     table_begin("plain", parent, argc > 2 ? argv[2] : NULL);
     FILE *plot = create_text(parent, "growth.tsv");
-    measure_all(&small, ALL_OF(small_workloads));
+    measure_all(&small);
     measure_cells();
     measure_requests();
     measure_cold(&small, "SELECT by key, cold, 100,000 keys");
@@ -489,7 +483,7 @@ int main(int argc, char **argv)
     measure_worst(16, "longest first SELECT, 16 INSERTs per transaction");
     measure_size("size of the file, 1,000,000 rows of one shard");
     measure_sum();
-    measure_all(&big, ALL_OF(big_workloads));
+    measure_all(&big);
     measure_cold(&big, "SELECT by key, cold, 1,000,000 keys");
     measure_rows(plot);
     measure_size("size of the file, the same after INSERTs and UPDATEs");

@@ -107,8 +107,9 @@ spread spread_of(const double *numbers, int n);
 FILE *create_text(const char *parent, const char *name); /* a file that is written anew */
 
 /* The table is Markdown, and holds the lines whose name contains `only`; NULL: all. Ratios of RATE,
- * COST, BYTES and TIMES go to files in `parent`, too, as tab-separated values to be drawn: rates.tsv
- * where more is better, costs.tsv where less is: name, median, least, most. `parent` NULL: none. */
+ * COST, BYTES and TIMES go to files in `parent`, too, as tab-separated values to be drawn:
+ * rates.tsv where more is better, costs.tsv where less is: name, median, least, most. `parent`
+ * NULL: none. */
 void table_begin(const char *beside, const char *parent, const char *only);
 bool table_wants(const char *name);
 void table_line(const result *of); /* does nothing with a line that is not wanted */

@@ -5,9 +5,9 @@
  *
  * 100,000 keys of 24 bytes, WAL, synchronous=NORMAL, uniform random keys, 1,000 statements to a
  * transaction, prepared, where a line says nothing else. An operation is a row, a statement or, in
- * the lines of delta pulls, a pull. In those of defence and clusters, and where two tables of
- * different sizes are compared, both sides are counter tables. By hand a delta pull is an open of the
- * source, a look-up in it and an empty transaction. Of a cluster the time is that of each replica
+ * the lines of deltas, a pull. In those of defence and clusters, and where tables of two sizes are
+ * compared, both sides are counter tables. Beside a delta pull stands the same by hand: the source
+ * opened, a look-up in it, an empty transaction. Of a cluster the time is that of each replica
  * written, 10,000 keys, synchronous=FULL in main; singly: one statement to a transaction.
  */
 #include "common.h"
