@@ -309,22 +309,24 @@ static int64_t count_inner(const pair *of)
     return of->pull ? statements - 1 : statements;
 }
 
-/* Pulls of nothing and of one row, against the same by hand. */
+/* Pulls of nothing, and then of one row after another, against the same by hand. */
 static void measure_small_deltas(const pair pairs[2])
 {
     enum { PULLS = 200 };
     result nothing = {"delta pull, nothing new, 1,000,000 rows", COST, {{0}}, 0};
     result one = {"delta pull, one new row of 1,000,000", COST, {{0}}, 0};
     result inner = {"delta pull, one new row, statements inside", COUNT, {{0}}, 0};
-    if (!table_wants(nothing.name) && !table_wants(one.name) && !table_wants(inner.name)) return;
+    for (int turn = 0; turn < TURNS && table_wants(nothing.name); turn++)
+        for (side s = COUNTER; s <= PLAIN; s++)
+            nothing.value[s][turn] = time_pulls(&pairs[s], PULLS, 0);
+    table_line(&nothing);
+    if (!table_wants(one.name) && !table_wants(inner.name)) return;
     for (int turn = 0; turn < TURNS; turn++) {
         for (side s = COUNTER; s <= PLAIN; s++) {
-            nothing.value[s][turn] = time_pulls(&pairs[s], PULLS, 0);
-            one.value[s][turn] = time_pulls(&pairs[s], PULLS, 1);
             inner.value[s][turn] = (double)count_inner(&pairs[s]);
+            one.value[s][turn] = time_pulls(&pairs[s], PULLS, 1);
         }
     }
-    table_line(&nothing);
     table_line(&one);
     table_line(&inner);
 }
