@@ -184,26 +184,39 @@ test-clients: all
 
 # The measurements: build/bench/<name> is tests/bench/<name>.c and what it needs.
 build/bench/bench: tests/bench/requests.c
-build/bench/peers: tests/bench/redis.c
+# ONLY='by key' measures only lines whose name contains that, and draws nothing.
+build/bench/bench: tests/bench/requests.c
+build/bench/peers: tests/bench/redis.c tests/bench/rocks.c
 build/bench/bench build/bench/more build/bench/peers: build/bench/%: tests/bench/%.c \
 		tests/bench/common.c build/libcounter.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(filter %.c %.a,$^) -lsqlite3 $(UUID) -o $@
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(PEERS) -MMD -MP -MF $@.d $(filter %.c %.a,$^) -lsqlite3 $(UUID) \
+		$(PEER_LIBRARIES) -o $@
 
 bench:
 	@tools/setup bench
 	@$(MAKE) --no-print-directory build/bench/bench
-	@build/bench/bench
+	@build/bench/bench build/bench '$(ONLY)'
+ifeq ($(ONLY),)
 	@gnuplot -e "folder='build/bench'" tests/bench/plots.gp
 	@echo 'drawn: build/bench/ratios.svg build/bench/growth.svg'
+endif
 
 bench-more: build/bench/more
-	@build/bench/more
+	@build/bench/more build/bench '$(ONLY)'
 
-bench-peers: build/bench/peers
+# RocksDB is linked if its header is there, installed or fetched.
+PEERS_LIB = build/peers/usr/lib/$(shell $(CC) -dumpmachine)
+build/bench/peers: PEERS = $(shell printf '\#include <rocksdb/c.h>\n' | $(CC) -Ibuild/peers/usr/include \
+	-E -x c - >/dev/null 2>&1 && echo -DWITH_ROCKSDB -isystem build/peers/usr/include)
+build/bench/peers: PEER_LIBRARIES = $(if $(PEERS),-L$(PEERS_LIB) -Wl$(comma)-rpath-link$(comma)$(PEERS_LIB) -lrocksdb)
+comma = ,
+
+bench-peers:
 	@tools/peers
+	@$(MAKE) --no-print-directory build/bench/peers
 	@PATH="$$PATH:$(CURDIR)/build/peers/usr/bin" \
-		LD_LIBRARY_PATH="$(CURDIR)/build/peers/usr/lib/$$($(CC) -dumpmachine)" build/bench/peers
+		LD_LIBRARY_PATH="$(CURDIR)/$(PEERS_LIB)" build/bench/peers build/bench '$(ONLY)'
 
 setup:
 	@tools/setup test

@@ -1,11 +1,13 @@
 /* bench.c - the cost of counting, beside the same work on a plain table.
  *
- *     build/bench/bench [folder]      databases in a new folder inside, removed in the end
+ *     build/bench/bench [folder [text]]      databases in a new folder inside, removed in the end;
+ *                                            with a text only lines whose name contains it
  *
  * Both sides: prepared statements, the same keys of 24 bytes, made beforehand, the same
- * transactions, WAL, synchronous=NORMAL, the page cache that SQLite ships. A checkpoint stands
- * before each turn, and is not measured; those that SQLite makes on its own are. The bars are told,
- * not enforced.
+ * transactions, WAL, synchronous=NORMAL, the page cache that SQLite ships. Each turn opens both
+ * files in new connections and draws other keys: no turn warms a cache for the next. Turns are so
+ * long that a store which postpones work does it several times. Closing a file checkpoints it, and
+ * is not measured; checkpoints that SQLite makes on its own are.
  *
  * The environment variable COUNTER_DATA names a file of web requests to be counted, lines of time,
  * hour, path, status and bytes, parted by tabs, under one header line.
@@ -17,10 +19,9 @@
 
 #include <stdlib.h>
 
-int sqlite3_counter_init(sqlite3 *db, char **error, const struct sqlite3_api_routines *api);
-
 enum { TINY = 10000, SMALL = 100000, THIRD = 300000, BIG = 1000000, HOT = 100 };
-enum { AN_ORDER = 777767, ANOTHER = 555557 }; /* steps of order_once: two files, two orders */
+enum { MANY = 300000, SOME = 150000, SINGLE = 30000 }; /* statements of a turn */
+enum { AN_ORDER = 777767, ANOTHER = 555557 };          /* steps of order_once: two orders */
 
 #define COUNTED "CREATE VIRTUAL TABLE counted USING counter(k TEXT PRIMARY KEY, n COUNTER)"
 #define UNCOUNTED "CREATE TABLE plain(k TEXT PRIMARY KEY, n INTEGER)"
@@ -43,6 +44,7 @@ enum { AN_ORDER = 777767, ANOTHER = 555557 }; /* steps of order_once: two files,
 
 static const char *const declarations[] = {COUNTED, UNCOUNTED};
 static const char *const adds[] = {ADD, UPSERT};
+static const char *const look_ups[] = {LOOK_UP("counted"), LOOK_UP("plain")};
 
 static texts keys; /* BIG of them */
 
@@ -50,8 +52,7 @@ static texts keys; /* BIG of them */
 static void load(sqlite3 *db, const char *sql, uint32_t n, uint32_t step)
 {
     uint32_t *order = order_once(n, step);
-    task_run(db, &(task){sql, &keys, order, n, n});
-    checkpoint(db);
+    task_run(db, &(task){sql, &keys, order, n, n, NULL});
     free(order);
 }
 
@@ -63,33 +64,38 @@ static sqlite3 *create(const char *name, side which, uint32_t rows, uint32_t ste
     return db;
 }
 
-static sqlite3 *create_cells(void)
+/* Two files, with a counter table and with a plain one, of the same keys. */
+typedef struct pair {
+    const char *name;
+    uint32_t rows;
+    bool made;
+} pair;
+
+static pair empty = {"requests", 0, false}, tiny = {"tiny", TINY, false},
+            small = {"small", SMALL, false}, big = {"big", BIG, false};
+
+static void need(pair *files)
 {
-    sqlite3 *db = open_new("cells", COUNTER, NULL);
-    run(db, CELLS);
-    load(db, CELL_UPSERT, SMALL, AN_ORDER);
-    return db;
+    for (side s = COUNTER; s <= PLAIN && !files->made; s++)
+        close_db(create(files->name, s, files->rows, AN_ORDER));
+    files->made = true;
 }
 
-static void create_both(sqlite3 *db[2], const char *name, uint32_t rows)
+/* The time of one statement, in a new connection. */
+static double run_task(const pair *files, side which, const task *of)
 {
-    for (side s = COUNTER; s <= PLAIN; s++) db[s] = create(name, s, rows, AN_ORDER);
-}
-
-static void close_both(sqlite3 *db[2])
-{
-    for (side s = COUNTER; s <= PLAIN; s++) close_db(db[s]);
+    sqlite3 *db = open_again(files->name, which);
+    double time = task_run(db, of);
+    close_db(db);
+    return time;
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-typedef enum pick { UNIFORM, ZIPF } pick;
-
 typedef struct workload {
     const char *name;
-    double bar;
-    uint32_t keys;
-    pick pick;
+    pair *files;
+    enum { UNIFORM, ZIPF, HUNDRED } pick;
     uint32_t batch, n;
     const char *sql[2];
 } workload;
@@ -98,117 +104,222 @@ typedef struct workload {
     {               \
         ADD, UPSERT \
     }
+#define UPDATES                            \
+    {                                      \
+        UPDATE("counted"), UPDATE("plain") \
+    }
 
-static const workload small_workloads[] = {
-    {"INSERT, Zipf, 1,000 per transaction, 100,000 keys", 1.1, SMALL, ZIPF, 1000, SMALL, ADDS},
-    {"INSERT, Zipf, 10,000 per transaction, 100,000 keys", 1.5, SMALL, ZIPF, 10000, SMALL, ADDS},
-    {"INSERT, 100 hot keys, 10,000 per transaction", 2.5, HOT, UNIFORM, 10000, SMALL, ADDS},
-    {"INSERT, uniform, one per transaction, 100,000 keys", 0.9, SMALL, UNIFORM, 1, SMALL / 5, ADDS},
-    {"UPDATE, uniform, 1,000 per transaction, 100,000 keys",
-     0.65,
-     SMALL,
-     UNIFORM,
-     1000,
-     SMALL,
-     {UPDATE("counted"), UPDATE("plain")}},
-    {"SELECT by key, uniform, 100,000 keys",
-     0.5,
-     SMALL,
-     UNIFORM,
-     1000,
-     SMALL,
-     {LOOK_UP("counted"), LOOK_UP("plain")}},
+static const workload workloads[] = {
+    {"INSERT, uniform, 1,000 per transaction, 100,000 keys", &small, UNIFORM, 1000, MANY, ADDS},
+    {"INSERT, uniform, 10,000 per transaction, 100,000 keys", &small, UNIFORM, 10000, MANY, ADDS},
+    {"INSERT, Zipf, 1,000 per transaction, 100,000 keys", &small, ZIPF, 1000, MANY, ADDS},
+    {"INSERT, Zipf, 10,000 per transaction, 100,000 keys", &small, ZIPF, 10000, MANY, ADDS},
+    {"INSERT, 100 hot keys, 10,000 per transaction", &small, HUNDRED, 10000, MANY, ADDS},
+    {"INSERT, uniform, one per transaction, 100,000 keys", &small, UNIFORM, 1, SINGLE, ADDS},
+    {"UPDATE, uniform, 1,000 per transaction, 100,000 keys", &small, UNIFORM, 1000, MANY, UPDATES},
+    {"INSERT, Zipf, 1,000 per transaction, 1,000,000 keys", &big, ZIPF, 1000, SOME, ADDS},
+    {"INSERT, Zipf, 10,000 per transaction, 1,000,000 keys", &big, ZIPF, 10000, SOME, ADDS},
+    {"INSERT, uniform, 10,000 per transaction, 1,000,000 keys", &big, UNIFORM, 10000, MANY, ADDS},
+    {"UPDATE, uniform, 1,000 per transaction, 1,000,000 keys", &big, UNIFORM, 1000, SOME, UPDATES},
 };
-static const workload big_workloads[] = {
-    {"INSERT, Zipf, 1,000 per transaction, 1,000,000 keys", 1.1, BIG, ZIPF, 1000, SMALL / 2, ADDS},
-    {"INSERT, Zipf, 10,000 per transaction, 1,000,000 keys", 1.5, BIG, ZIPF, 10000, SMALL / 2,
-     ADDS},
-    {"INSERT, uniform, 10,000 per transaction, 1,000,000 keys", 0.9, BIG, UNIFORM, 10000, SMALL / 2,
-     ADDS},
-    {"UPDATE, uniform, 1,000 per transaction, 1,000,000 keys",
-     0.65,
-     BIG,
-     UNIFORM,
-     1000,
-     SMALL / 2,
-     {UPDATE("counted"), UPDATE("plain")}},
-    {"SELECT by key, uniform, 1,000,000 keys",
-     0.5,
-     BIG,
-     UNIFORM,
-     1000,
-     SMALL / 2,
-     {LOOK_UP("counted"), LOOK_UP("plain")}},
-};
-static const workload cell_workload = {"counter_inc in UPSERT, uniform, 1,000 per transaction",
-                                       0.8,
-                                       SMALL,
-                                       UNIFORM,
-                                       1000,
-                                       SMALL,
-                                       {CELL_UPSERT, UPSERT}};
 
-/* The turns of one task; `order` NULL: drawn anew for each turn. */
-static void measure(sqlite3 *const db[2], const workload *work, const texts *of,
-                    const uint32_t *order)
+/* The keys of a turn: which of them are hot differs from turn to turn. */
+static uint32_t *draw_keys(const workload *work)
 {
-    result found = {work->name, PER_SECOND, work->bar, {{0}}, 0};
+    uint32_t rows = work->files->rows, among = work->pick == HUNDRED ? HOT : rows;
+    uint32_t *order = work->pick == ZIPF ? order_zipf(work->n, rows, new_seed())
+                                         : order_uniform(work->n, among, new_seed());
+    order_shift(order, work->n, new_seed(), rows);
+    return order;
+}
+
+static void measure(const workload *work)
+{
+    result found = {work->name, RATE, {{0}}, 0};
+    if (!table_wants(work->name)) return;
+    need(work->files);
     for (int turn = 0; turn < TURNS; turn++) {
-        uint64_t seed = (uint64_t)turn + 1;
-        uint32_t *drawn = order                ? NULL
-                          : work->pick == ZIPF ? order_zipf(work->n, work->keys, seed)
-                                               : order_uniform(work->n, work->keys, seed);
-        for (side s = COUNTER; s <= PLAIN; s++) {
-            checkpoint(db[s]);
-            task of_turn = {work->sql[s], of, order ? order : drawn, work->n, work->batch};
-            found.value[s][turn] = task_run(db[s], &of_turn);
-        }
-        free(drawn);
+        uint32_t *order = draw_keys(work);
+        for (side s = COUNTER; s <= PLAIN; s++)
+            found.value[s][turn] = run_task(
+                work->files, s, &(task){work->sql[s], &keys, order, work->n, work->batch, NULL});
+        free(order);
     }
     table_line(&found);
 }
 
-static void measure_all(sqlite3 *const db[2], const workload *works, size_t n)
+static void measure_all(const pair *files)
 {
-    for (size_t i = 0; i < n; i++) measure(db, &works[i], &keys, NULL);
+    for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++)
+        if (workloads[i].files == files) measure(&workloads[i]);
 }
 
+/* Cells in a column of an ordinary table, against a number in one. */
+static void measure_cells(void)
+{
+    result found = {"counter_inc in UPSERT, uniform, 1,000 per transaction", RATE, {{0}}, 0};
+    pair cells = {"cells", SMALL, true};
+    if (!table_wants(found.name)) return;
+    need(&small);
+    sqlite3 *db = open_new("cells", COUNTER, NULL);
+    run(db, CELLS);
+    load(db, CELL_UPSERT, SMALL, AN_ORDER);
+    close_db(db);
+    for (int turn = 0; turn < TURNS; turn++) {
+        uint32_t *order = order_uniform(SOME, SMALL, new_seed());
+        task ours = {CELL_UPSERT, &keys, order, SOME, 1000, NULL};
+        task theirs = {UPSERT, &keys, order, SOME, 1000, NULL};
+        found.value[COUNTER][turn] = run_task(&cells, COUNTER, &ours);
+        found.value[PLAIN][turn] = run_task(&small, PLAIN, &theirs);
+        free(order);
+    }
+    table_line(&found);
+}
+
+/* Each turn begins elsewhere among the requests. */
 static void measure_requests(void)
 {
-    enum { REPEATED = 10 };
+    enum { REPEATED = 30 };
+    result found = {"INSERT, real requests, 10,000 per transaction", RATE, {{0}}, 0};
     texts paths;
     uint32_t *order;
-    sqlite3 *db[2];
+    if (!table_wants(found.name)) return;
     uint32_t n = requests_read(getenv("COUNTER_DATA"), REPEATED, &paths, &order);
     if (n == 0) {
         fprintf(stderr, "bench: without COUNTER_DATA real requests are not counted\n");
         return;
     }
-    create_both(db, "requests", 0);
-    measure(db,
-            &(workload){"INSERT, real requests, 10,000 per transaction", 2.0, paths.n, UNIFORM,
-                        10000, n, ADDS},
-            &paths, order);
-    close_both(db);
+    need(&empty);
+    for (int turn = 0; turn < TURNS; turn++) {
+        order_shift(order, n, new_seed(), paths.n);
+        for (side s = COUNTER; s <= PLAIN; s++)
+            found.value[s][turn] =
+                run_task(&empty, s, &(task){adds[s], &paths, order, n, 10000, NULL});
+    }
+    table_line(&found);
     requests_free(&paths, order);
 }
 
-static void measure_sum(sqlite3 *const db[2])
+/* ---- reads ----------------------------------------------------------------------------------- */
+
+/* Blocks of look-ups, each in a new connection, and no row twice. */
+static void measure_cold(pair *files, const char *name)
 {
-    static const char *const sums[] = {"SELECT sum(n) FROM counted", "SELECT sum(n) FROM plain"};
-    result found = {"SELECT sum(n), 1,000,000 rows", PER_SECOND, 0.3, {{0}}, 0};
-    for (int turn = 0; turn < TURNS; turn++)
-        for (side s = COUNTER; s <= PLAIN; s++)
-            found.value[s][turn] = BIG / time_sql(db[s], sums[s]);
+    enum { BLOCKS = 5, BLOCK = 10000 };
+    result found = {name, RATE, {{0}}, 0};
+    if (!table_wants(name)) return;
+    need(files);
+    for (int turn = 0; turn < TURNS; turn++) {
+        uint32_t *order = order_shuffled(files->rows, new_seed());
+        for (int i = 0; i < BLOCKS; i++) {
+            for (side s = COUNTER; s <= PLAIN; s++) {
+                task block = {look_ups[s], &keys, order + i * BLOCK, BLOCK, 1000, NULL};
+                found.value[s][turn] += run_task(files, s, &block) / BLOCKS;
+            }
+        }
+        free(order);
+    }
     table_line(&found);
 }
 
-static void measure_size(sqlite3 *const db[2])
+/* Look-ups of rows that the same connection has read before, in another order. */
+static void measure_warm(pair *files, uint32_t rows, const char *name)
 {
-    result found = {"size of the file, 1,000,000 rows of one shard", BYTES, 1.7, {{0}}, 1};
-    for (side s = COUNTER; s <= PLAIN; s++)
-        found.value[s][0] = (double)number_of(
-            db[s], "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+    result found = {name, RATE, {{0}}, 0};
+    if (!table_wants(name)) return;
+    need(files);
+    for (int turn = 0; turn < TURNS; turn++) {
+        uint64_t first = new_seed();
+        uint32_t *before = order_shuffled(rows, new_seed());
+        uint32_t *order = order_uniform(SMALL, rows, new_seed());
+        order_shift(before, rows, first, files->rows);
+        order_shift(order, SMALL, first, files->rows);
+        for (side s = COUNTER; s <= PLAIN; s++) {
+            sqlite3 *db = open_again(files->name, s);
+            task_run(db, &(task){look_ups[s], &keys, before, rows, 1000, NULL});
+            found.value[s][turn] =
+                task_run(db, &(task){look_ups[s], &keys, order, SMALL, 1000, NULL});
+            close_db(db);
+        }
+        free(before);
+        free(order);
+    }
+    table_line(&found);
+}
+
+static void measure_sum(void)
+{
+    static const char *const sums[] = {"SELECT sum(n) FROM counted", "SELECT sum(n) FROM plain"};
+    result found = {"SELECT sum(n), 1,000,000 rows", RATE, {{0}}, 0};
+    if (!table_wants(found.name)) return;
+    need(&big);
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (side s = COUNTER; s <= PLAIN; s++) {
+            sqlite3 *db = open_again(big.name, s);
+            found.value[s][turn] = time_sql(db, sums[s]) * 1e9 / BIG;
+            close_db(db);
+        }
+    }
+    table_line(&found);
+}
+
+static void measure_size(const char *name)
+{
+    result found = {name, BYTES, {{0}}, 1};
+    if (!table_wants(name)) return;
+    need(&big);
+    for (side s = COUNTER; s <= PLAIN; s++) {
+        sqlite3 *db = open_again(big.name, s);
+        int64_t size =
+            number_of(db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+        found.value[s][0] = (double)size / BIG;
+        close_db(db);
+    }
+    table_line(&found);
+}
+
+/* The milliseconds of one look-up in a new connection; the least of a few, against noise. */
+static double first_look_up(const pair *files, side which, uint32_t key)
+{
+    enum { TRIES = 3 };
+    double least = 1e9;
+    for (int i = 0; i < TRIES; i++) {
+        sqlite3_stmt *statement;
+        sqlite3 *db = open_again(files->name, which);
+        double began = now();
+        must(db, sqlite3_prepare_v2(db, look_ups[which], -1, &statement, NULL));
+        sqlite3_bind_text(statement, 1, keys.at[key], keys.size[key], SQLITE_STATIC);
+        must(db, sqlite3_step(statement));
+        sqlite3_column_int64(statement, 0);
+        double took = (now() - began) * 1e3;
+        must(db, sqlite3_finalize(statement));
+        close_db(db);
+        if (took < least) least = took;
+    }
+    return least;
+}
+
+/* The longest first look-up while another connection counts, one after each 1,000 increments: some
+ * meet a file in which nearly as much work waits as ever does. */
+static void measure_worst(uint32_t batch, const char *name)
+{
+    enum { STEPS = 70, STEP = 1000 };
+    result found = {name, LONGEST, {{0}}, 0};
+    if (!table_wants(name)) return;
+    need(&small);
+    for (int turn = 0; turn < TURNS; turn++) {
+        uint32_t *order = order_uniform(STEPS * STEP, SMALL, new_seed());
+        for (side s = COUNTER; s <= PLAIN; s++) {
+            sqlite3 *db = open_again(small.name, s);
+            for (int i = 0; i < STEPS; i++) {
+                task_run(db, &(task){adds[s], &keys, order + i * STEP, STEP, batch, NULL});
+                double took = first_look_up(&small, s, order[i]);
+                if (took > found.value[s][turn]) found.value[s][turn] = took;
+            }
+            close_db(db);
+        }
+        free(order);
+    }
     table_line(&found);
 }
 
@@ -225,7 +336,8 @@ static void attach_source(sqlite3 *db, const char *name, side which)
 static void measure_new_shards(void)
 {
     static const char *const takes[] = {PULL, MERGE};
-    result found = {"full pull, 300,000 rows, each with a new shard", SECONDS, 2.0, {{0}}, 0};
+    result found = {"full pull, 300,000 rows, each with a new shard", COST, {{0}}, 0};
+    if (!table_wants(found.name)) return;
     for (side s = COUNTER; s <= PLAIN; s++) {
         close_db(create("third", s, THIRD, AN_ORDER));
         close_db(create("before", s, THIRD, ANOTHER));
@@ -235,7 +347,7 @@ static void measure_new_shards(void)
             copy_file("before", "target", s);
             sqlite3 *db = open_again("target", s);
             attach_source(db, "third", s);
-            found.value[s][turn] = time_sql(db, takes[s]);
+            found.value[s][turn] = time_sql(db, takes[s]) * 1e9 / THIRD;
             close_db(db);
         }
     }
@@ -245,77 +357,87 @@ static void measure_new_shards(void)
 static void measure_nothing_new(void)
 {
     static const char *const first[] = {PULL, MERGE}, *const takes[] = {PULL, JOIN};
-    result found = {"full pull, 1,000,000 rows, nothing new", SECONDS, 1.5, {{0}}, 0};
-    sqlite3 *db[2];
+    result found = {"full pull, 1,000,000 rows, nothing new", COST, {{0}}, 0};
+    if (!table_wants(found.name)) return;
+    need(&big);
     for (side s = COUNTER; s <= PLAIN; s++) {
-        db[s] = create("target", s, BIG, ANOTHER);
-        attach_source(db[s], "big", s);
-        run(db[s], first[s]);
-        checkpoint(db[s]);
+        sqlite3 *db = create("target", s, BIG, ANOTHER);
+        attach_source(db, "big", s);
+        run(db, first[s]);
+        close_db(db);
     }
-    for (int turn = 0; turn < TURNS; turn++)
-        for (side s = COUNTER; s <= PLAIN; s++) found.value[s][turn] = time_sql(db[s], takes[s]);
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (side s = COUNTER; s <= PLAIN; s++) {
+            sqlite3 *db = open_again("target", s);
+            attach_source(db, "big", s);
+            found.value[s][turn] = time_sql(db, takes[s]) * 1e9 / BIG;
+            close_db(db);
+        }
+    }
     table_line(&found);
-    close_both(db);
 }
 
 /* ---- growth ---------------------------------------------------------------------------------- */
 
-static double microseconds(sqlite3 *db, const char *sql, uint32_t rows, uint32_t batch, int turn)
+/* Increments of random rows. */
+static double time_adds(const pair *files, side which, uint32_t batch, double *longest)
 {
-    uint32_t *order = order_uniform(SMALL / 2, rows, (uint64_t)turn + 101);
-    checkpoint(db);
-    double rate = task_run(db, &(task){sql, &keys, order, SMALL / 2, batch});
+    uint32_t *order = order_uniform(SOME, files->rows, new_seed());
+    double time = run_task(files, which, &(task){adds[which], &keys, order, SOME, batch, longest});
     free(order);
-    return 1e6 / rate;
+    return time;
 }
 
 static void draw(FILE *to, double x, const double *numbers)
 {
     spread of = spread_of(numbers, TURNS);
-    fprintf(to, "%g\t%.4f\t%.4f\t%.4f\n", x, of.median, of.least, of.most);
+    fprintf(to, "%g\t%.4f\t%.4f\t%.4f\n", x, of.median / 1e3, of.least / 1e3, of.most / 1e3);
 }
 
 /* Increments of random rows, 1,000 to a transaction, in tables of 10,000 to 1,000,000 rows. */
-static void measure_rows(sqlite3 *const small[2], sqlite3 *const big[2], FILE *plot)
+static void measure_rows(FILE *plot)
 {
     enum { SIZES = 3 };
-    static const uint32_t rows[SIZES] = {TINY, SMALL, BIG};
-    sqlite3 *tiny[2];
-    create_both(tiny, "tiny", TINY);
-    sqlite3 *const *const dbs[SIZES] = {tiny, small, big};
+    pair *const files[SIZES] = {&tiny, &small, &big};
     double cost[2][SIZES][TURNS];
-    result found = {"INSERT, cost at 1,000,000 keys / at 10,000", TIMES, 1.1, {{0}}, 0};
+    result found = {"INSERT, cost at 1,000,000 keys / at 10,000", TIMES, {{0}}, 0};
+    result longest[SIZES] = {
+        {"", LONGEST, {{0}}, 0},
+        {"longest COMMIT of 1,050,000 INSERTs, 100,000 keys", LONGEST, {{0}}, 0},
+        {"longest COMMIT of 1,050,000 INSERTs, 1,000,000 keys", LONGEST, {{0}}, 0}};
+    if (!table_wants(found.name) && !table_wants(longest[1].name) && !table_wants(longest[2].name))
+        return;
+    for (int i = 0; i < SIZES; i++) need(files[i]);
     for (int turn = 0; turn < TURNS; turn++)
         for (int i = 0; i < SIZES; i++)
             for (side s = COUNTER; s <= PLAIN; s++)
-                cost[s][i][turn] = microseconds(dbs[i][s], adds[s], rows[i], 1000, turn);
+                cost[s][i][turn] = time_adds(files[i], s, 1000, &longest[i].value[s][turn]);
     for (side s = COUNTER; s <= PLAIN; s++) {
         for (int turn = 0; turn < TURNS; turn++)
             found.value[s][turn] = cost[s][SIZES - 1][turn] / cost[s][0][turn];
         fprintf(plot, "# %s\n", s == COUNTER ? "counter" : "plain");
-        for (int i = 0; i < SIZES; i++) draw(plot, rows[i], cost[s][i]);
+        for (int i = 0; i < SIZES; i++) draw(plot, files[i]->rows, cost[s][i]);
         fprintf(plot, "\n\n");
     }
     table_line(&found);
-    close_both(tiny);
+    for (int i = 1; i < SIZES; i++) table_line(&longest[i]);
 }
 
 /* A file with `shards` shards in each cell: those of others, and its own. */
-static sqlite3 *create_shards(int shards, uint32_t rows)
+static void create_shards(const pair *files, int shards)
 {
-    char name[32], others[512];
-    snprintf(name, sizeof name, "shards%d", shards);
-    sqlite3 *db = create(name, COUNTER, rows, ANOTHER);
+    char others[512];
+    sqlite3 *db = create(files->name, COUNTER, files->rows, ANOTHER);
     snprintf(others, sizeof others,
-             "WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < %d)"
+             "CREATE TEMP TABLE names AS SELECT k FROM counted;"
+             " WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < %d)"
              " INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq,"
              " source) SELECT 'counted', counter_key(k), 'n', 1,"
              " (SELECT counter_collect(randomblob(16), 1000 + i, i) FROM i), 1,"
-             " '7529cd67-394b-3247-8020-f2a7272fc8d9' FROM counted_cells",
+             " '7529cd67-394b-3247-8020-f2a7272fc8d9' FROM names",
              shards - 1);
     if (shards > 1) run(db, others);
-    return db;
+    close_db(db);
 }
 
 /* Increments of `rows` rows, 10,000 to a transaction, with few and with many shards in
@@ -324,54 +446,50 @@ static void measure_shards(const char *name, uint32_t rows, FILE *plot)
 {
     enum { SIZES = 5 };
     static const int shards[SIZES] = {1, 3, 10, 30, 100};
+    static const char *const names[SIZES] = {"shards1", "shards3", "shards10", "shards30",
+                                             "shards100"};
     double cost[SIZES][TURNS];
-    sqlite3 *dbs[SIZES];
-    result found = {name, MICROSECONDS, 1.5, {{0}}, 0};
-    for (int i = 0; i < SIZES; i++) dbs[i] = create_shards(shards[i], rows);
+    result found = {name, COST, {{0}}, 0};
+    if (!table_wants(name)) return;
+    for (int i = 0; i < SIZES; i++) create_shards(&(pair){names[i], rows, true}, shards[i]);
     for (int turn = 0; turn < TURNS; turn++)
         for (int i = 0; i < SIZES; i++)
-            cost[i][turn] = microseconds(dbs[i], ADD, rows, 10000, turn);
+            cost[i][turn] = time_adds(&(pair){names[i], rows, true}, COUNTER, 10000, NULL);
     for (int turn = 0; turn < TURNS; turn++) {
         found.value[COUNTER][turn] = cost[SIZES - 1][turn];
         found.value[PLAIN][turn] = cost[0][turn];
     }
     fprintf(plot, "# shards-%u\n", (unsigned)rows);
-    for (int i = 0; i < SIZES; i++) {
-        draw(plot, shards[i], cost[i]);
-        close_db(dbs[i]);
-    }
+    for (int i = 0; i < SIZES; i++) draw(plot, shards[i], cost[i]);
     fprintf(plot, "\n\n");
     table_line(&found);
 }
-
-#define SOME(workloads) workloads, sizeof workloads / sizeof *workloads
 
 int main(int argc, char **argv)
 {
     const char *parent = argc > 1 ? argv[1] : "build/bench";
     folder_make(parent);
-    if (sqlite3_auto_extension((void (*)(void))sqlite3_counter_init)) return 1;
     fprintf(stderr, "SQLite %s, median of %d pairs\n", sqlite3_libversion(), TURNS);
-    table_begin("counter", "plain", parent);
     keys = keys_new(BIG);
-    sqlite3 *small[2], *big[2];
-    create_both(small, "small", SMALL);
-    measure_all(small, SOME(small_workloads));
-    sqlite3 *cells[2] = {create_cells(), small[PLAIN]};
-    measure(cells, &cell_workload, &keys, NULL);
-    close_db(cells[COUNTER]);
-    measure_requests();
-    create_both(big, "big", BIG);
-    measure_size(big);
-    measure_sum(big);
-    measure_all(big, SOME(big_workloads));
+    table_begin("plain", parent, argc > 2 ? argv[2] : NULL);
     FILE *plot = create_text(parent, "growth.tsv");
-    measure_rows(small, big, plot);
+    measure_all(&small);
+    measure_cells();
+    measure_requests();
+    measure_cold(&small, "SELECT by key, cold, 100,000 keys");
+    measure_warm(&small, SMALL, "SELECT by key, warm, 100,000 keys");
+    measure_warm(&small, TINY, "SELECT by key, warm, 10,000 of 100,000 keys");
+    measure_worst(1000, "longest first SELECT, 1,000 INSERTs per transaction");
+    measure_worst(16, "longest first SELECT, 16 INSERTs per transaction");
+    measure_size("size of the file, 1,000,000 rows of one shard");
+    measure_sum();
+    measure_all(&big);
+    measure_cold(&big, "SELECT by key, cold, 1,000,000 keys");
+    measure_rows(plot);
+    measure_size("size of the file, the same after INSERTs and UPDATEs");
     measure_shards("INSERT, 100 shards in the cell / 1, 100 hot keys", HOT, plot);
     measure_shards("INSERT, 100 shards in the cell / 1, 10,000 keys", TINY, plot);
     fclose(plot);
-    close_both(small);
-    close_both(big);
     measure_new_shards();
     measure_nothing_new();
     table_end();

@@ -9,12 +9,15 @@
 #include <time.h>
 #include <unistd.h>
 
+int sqlite3_counter_init(sqlite3 *db, char **error, const struct sqlite3_api_routines *api);
+
 enum { MOST_FILES = 64, MOST_LINES = 64 };
 
 static char folder[512];
 static char *files[MOST_FILES];
 static int file_count;
 static FILE *drawn[2]; /* where more is better, where less is */
+static const char *wanted = "";
 
 static void fail(const char *what)
 {
@@ -91,6 +94,7 @@ static sqlite3 *open_path(const char *path, const char *vfs)
     remember_file(path);
     int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs);
     must(db, rc);
+    must(db, sqlite3_counter_init(db, NULL, NULL));
     run(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
     return db;
 }
@@ -184,12 +188,28 @@ uint64_t next_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+uint64_t new_seed(void)
+{
+    static uint64_t state;
+    static bool begun;
+    if (!begun) {
+        const char *given = getenv("COUNTER_SEED");
+        if (given)
+            state = strtoull(given, NULL, 10);
+        else
+            sqlite3_randomness(sizeof state, &state);
+        fprintf(stderr, "COUNTER_SEED=%" PRIu64 "\n", state);
+        begun = true;
+    }
+    return next_random(&state);
+}
+
 texts keys_new(uint32_t n)
 {
     texts made = {room((size_t)n * KEY_SIZE + 1), room(n * sizeof *made.at),
                   room(n * sizeof *made.size), n};
+    uint64_t state = new_seed();
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t state = i;
         char *text = made.bytes + (size_t)i * KEY_SIZE;
         snprintf(text, KEY_SIZE + 1, "/page/%018" PRIx64, next_random(&state));
         made.at[i] = text;
@@ -240,24 +260,52 @@ uint32_t *order_once(uint32_t keys, uint32_t step)
     return order;
 }
 
+uint32_t *order_shuffled(uint32_t keys, uint64_t seed)
+{
+    uint32_t *order = order_once(keys, 1);
+    for (uint32_t i = keys; i > 1; i--) {
+        uint32_t other = (uint32_t)(next_random(&seed) % i), kept = order[i - 1];
+        order[i - 1] = order[other];
+        order[other] = kept;
+    }
+    return order;
+}
+
+void order_shift(uint32_t *order, uint32_t n, uint64_t by, uint32_t keys)
+{
+    for (uint32_t i = 0; i < n; i++) order[i] = (uint32_t)((order[i] + by % keys) % keys);
+}
+
+static void commit(sqlite3 *db, double *longest)
+{
+    double began = now();
+    run(db, "COMMIT");
+    double took = (now() - began) * 1e3;
+    if (longest && took > *longest) *longest = took;
+}
+
 double task_run(sqlite3 *db, const task *of)
 {
     sqlite3_stmt *statement;
     must(db, sqlite3_prepare_v2(db, of->sql, -1, &statement, NULL));
     bool counts = sqlite3_bind_parameter_count(statement) > 1;
+    if (of->longest) *of->longest = 0;
     double began = now();
     for (uint32_t i = 0; i < of->n; i++) {
-        if (of->batch > 1 && i % of->batch == 0) run(db, i ? "COMMIT; BEGIN" : "BEGIN");
+        if (of->batch > 1 && i % of->batch == 0) {
+            if (i) commit(db, of->longest);
+            run(db, "BEGIN");
+        }
         uint32_t key = of->order ? of->order[i] : i % of->keys->n;
         sqlite3_bind_text(statement, 1, of->keys->at[key], of->keys->size[key], SQLITE_STATIC);
         if (counts) sqlite3_bind_int64(statement, 2, i % 100 + 1);
         while (must(db, sqlite3_step(statement)) == SQLITE_ROW) sqlite3_column_int64(statement, 0);
         must(db, sqlite3_reset(statement));
     }
-    if (of->batch > 1) run(db, "COMMIT");
-    double rate = of->n / (now() - began);
+    if (of->batch > 1) commit(db, of->longest);
+    double took = (now() - began) * 1e9 / of->n;
     sqlite3_finalize(statement);
-    return rate;
+    return took;
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -285,48 +333,63 @@ FILE *create_text(const char *parent, const char *name)
     return file;
 }
 
-void table_begin(const char *left, const char *right, const char *parent)
+void table_begin(const char *beside, const char *parent, const char *only)
 {
+    char left[32];
+    if (only) wanted = only;
     if (parent) {
         drawn[0] = create_text(parent, "rates.tsv");
         drawn[1] = create_text(parent, "costs.tsv");
     }
-    printf("| %-56s | %11s | %11s | %-24s | %-15s |\n", "", left, right, "ratio (min … max)",
-           "bar");
-    printf("|%.58s|%.12s:|%.12s:|%.24s|%.17s|\n",
+    snprintf(left, sizeof left, "%s, ns/op", beside);
+    printf("| %-56s | %16s | %16s | %-40s |\n", "", left, "counter, ns/op",
+           "ratio, median of pairs [min-max]");
+    printf("|%.58s|%.17s:|%.17s:|%.42s|\n",
            "--------------------------------------------------------------", "------------------",
-           "------------------", "--------------------------", "--------------------");
+           "------------------", "--------------------------------------------");
 }
 
-static void print_value(kind of, double value)
+bool table_wants(const char *name)
 {
-    static const char *const formats[] = {" %9.0f/s |", " %9.2f s |", " %8.2f µs |", " %8.1f MB |",
-                                          " %10.2fx |"};
-    printf(formats[of], of == BYTES ? value / 1e6 : value);
+    return strstr(name, wanted) != NULL;
+}
+
+static void print_value(kind of, const double *values, int turns)
+{
+    static const char *const formats[] = {"%.0f", "%.0f", "%.1f B/row", "%.2f ms", "%.0f", "%.2fx"};
+    char text[32];
+    spread all = spread_of(values, turns);
+    snprintf(text, sizeof text, formats[of], of == LONGEST ? all.most : all.median);
+    printf(" %16s |", text);
+}
+
+static spread ratio_of(const result *of, int turns)
+{
+    double ratios[TURNS];
+    side above = of->kind == RATE ? PLAIN : COUNTER, below = of->kind == RATE ? COUNTER : PLAIN;
+    for (int i = 0; i < turns; i++) ratios[i] = of->value[above][i] / of->value[below][i];
+    return spread_of(ratios, turns);
 }
 
 void table_line(const result *of)
 {
+    if (!table_wants(of->name)) return;
     int turns = of->turns ? of->turns : TURNS;
-    bool less = of->kind != PER_SECOND;
-    double ratios[TURNS];
-    for (int i = 0; i < turns; i++) ratios[i] = of->value[COUNTER][i] / of->value[PLAIN][i];
-    spread ratio = spread_of(ratios, turns);
+    bool less = of->kind != RATE;
+    spread ratio = ratio_of(of, turns);
+    char text[64];
+    int size =
+        snprintf(text, sizeof text, "**%.2f** times the %s", ratio.median, less ? "cost" : "rate");
+    if (turns > 1)
+        snprintf(text + size, sizeof text - (size_t)size, " [%.2f-%.2f]", ratio.least, ratio.most);
     printf("| %-56s |", of->name);
-    for (side s = COUNTER; s <= PLAIN; s++)
-        print_value(of->kind, spread_of(of->value[s], turns).median);
-    char text[64], bar[32] = "";
-    snprintf(text, sizeof text, turns > 1 ? "**%.2f** (%.2f … %.2f)" : "**%.2f**", ratio.median,
-             ratio.least, ratio.most);
-    bool reached = less ? ratio.median <= of->bar : ratio.median >= of->bar;
-    if (of->bar > 0)
-        snprintf(bar, sizeof bar, "%s %.4g%s", less ? "≤" : "≥", of->bar,
-                 reached ? "" : ", missed");
-    printf(" %-*s | %-*s |\n", turns > 1 ? 24 : 22, text, *bar ? 17 : 15, bar);
+    print_value(of->kind, of->value[PLAIN], turns);
+    print_value(of->kind, of->value[COUNTER], turns);
+    printf(" %-40s |\n", text);
     fflush(stdout);
-    if (drawn[less])
-        fprintf(drawn[less], "%s\t%.4f\t%.4f\t%.4f\t%g\n", of->name, ratio.median, ratio.least,
-                ratio.most, of->bar);
+    if (drawn[less] && of->kind != LONGEST && of->kind != COUNT)
+        fprintf(drawn[less], "%s\t%.4f\t%.4f\t%.4f\n", of->name, ratio.median, ratio.least,
+                ratio.most);
 }
 
 void table_end(void)

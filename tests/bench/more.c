@@ -1,18 +1,19 @@
-/* more.c - what parts of counting cost: deltas, the defence of the identity, the news, clusters.
+/* more.c - what parts of counting cost: pulls, the defence of the identity, clusters.
  *
- *     build/bench/more [folder]      databases in a new folder inside, removed in the end
+ *     build/bench/more [folder [text]]      databases in a new folder inside, removed in the end;
+ *                                           with a text only lines whose name contains it
  *
  * 100,000 keys of 24 bytes, WAL, synchronous=NORMAL, uniform random keys, 1,000 statements to a
- * transaction, prepared, where a line says nothing else. From "defence" on both sides are counter
- * tables. Of a cluster the rate is that of replicas written, 10,000 keys, synchronous=FULL in main;
- * singly: one statement to a transaction. The bars are told, not enforced.
+ * transaction, prepared, where a line says nothing else. An operation is a row, a statement or, in
+ * the lines of deltas, a pull. In those of defence and clusters, and where tables of two sizes are
+ * compared, both sides are counter tables. Beside a delta pull stands the same by hand: the source
+ * opened, a look-up in it, an empty transaction. Of a cluster the time is that of each replica
+ * written, 10,000 keys, synchronous=FULL in main; singly: one statement to a transaction.
  */
 #include "common.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-int sqlite3_counter_init(sqlite3 *db, char **error, const struct sqlite3_api_routines *api);
 
 enum { KEYS = 100000, STATEMENTS = 100000, BATCH = 1000 };
 enum { MANY = 1000000, FEW = 10000 }; /* rows of a source */
@@ -33,12 +34,6 @@ static const char *const declarations[] = {
 #define UNARMED "unarmed" /* a VFS of which nothing is known, so that nothing is looked at */
 #define NEVER_RENEW "UPDATE counter_replica SET renewal = 1000000000000000"
 
-/* A place for news that takes them and keeps nothing. */
-#define WITHOUT_NEWS                                                                 \
-    "DROP TABLE t_news; CREATE VIEW t_news AS SELECT 1 AS _seq, x'' AS ids WHERE 0;" \
-    " CREATE TRIGGER lost INSTEAD OF INSERT ON t_news BEGIN SELECT 1; END;"          \
-    " CREATE TRIGGER kept INSTEAD OF DELETE ON t_news BEGIN SELECT 1; END"
-
 static texts keys; /* MANY of them */
 
 /* A new file with an empty table t. */
@@ -49,7 +44,7 @@ static sqlite3 *create(const char *name, side which)
     return db;
 }
 
-/* A new file with a counter table, whose identity nobody defends. */
+/* A new file with a counter table whose identity is not defended; NULL if it cannot be had. */
 static sqlite3 *create_undefended(const char *name, side which)
 {
     static sqlite3_vfs unarmed;
@@ -58,21 +53,23 @@ static sqlite3 *create_undefended(const char *name, side which)
     sqlite3_vfs_register(&unarmed, 0);
     sqlite3 *db = open_new(name, which, UNARMED);
     run(db, declarations[COUNTER]);
-    run(db, NEVER_RENEW);
-    return db;
+    if (sqlite3_exec(db, NEVER_RENEW, NULL, NULL, NULL) == SQLITE_OK) return db;
+    fprintf(stderr, "more: the defence cannot be switched off: %s\n", sqlite3_errmsg(db));
+    close_db(db);
+    return NULL;
 }
 
 /* Runs `sql` `n` times with each of `among` keys in turn (seed 0) or with random ones, `batch` to a
- * transaction; returns statements in a second. */
+ * transaction; returns nanoseconds for each. */
 static double run_batches(sqlite3 *db, const char *sql, uint64_t seed, uint32_t batch,
                           uint32_t among, uint32_t n)
 {
     texts some = keys;
     some.n = among;
     uint32_t *order = seed ? order_uniform(n, among, seed) : NULL;
-    double rate = task_run(db, &(task){sql, &some, order, n, batch});
+    double time = task_run(db, &(task){sql, &some, order, n, batch, NULL});
     free(order);
-    return rate;
+    return time;
 }
 
 static double run_many(sqlite3 *db, const char *sql, uint64_t seed)
@@ -82,7 +79,7 @@ static double run_many(sqlite3 *db, const char *sql, uint64_t seed)
 
 static double run_pull(sqlite3 *db, const char *sql)
 {
-    return KEYS / time_sql(db, sql);
+    return time_sql(db, sql) * 1e9 / KEYS;
 }
 
 /* Each turn into a new file. */
@@ -90,8 +87,9 @@ static void measure_pulls(void)
 {
     static const char *const adds[] = {COUNTER_ADD, PLAIN_ADD}, *const takes[] = {COUNTER_PULL,
                                                                                   PLAIN_PULL};
-    result all = {"pull of 100,000 rows, all new", PER_SECOND, 0, {{0}}, 0};
-    result again = {"the same again, nothing new", PER_SECOND, 0, {{0}}, 0};
+    result all = {"pull of 100,000 rows, all new", RATE, {{0}}, 0};
+    result again = {"the same again, nothing new", RATE, {{0}}, 0};
+    if (!table_wants(all.name) && !table_wants(again.name)) return;
     for (side s = COUNTER; s <= PLAIN; s++) {
         sqlite3 *db = create("source", s);
         run_many(db, adds[s], 0);
@@ -114,54 +112,22 @@ static void measure_pulls(void)
 
 /* Counting in a file whose identity is defended against counting in one where it is not: its VFS is
  * unknown, so no inode and no attribute are asked for, and its witness is never renewed. */
-static void measure_defence(void)
+static void measure_defence(const char *name, uint32_t batch, uint32_t n)
 {
-    static const struct {
-        const char *name;
-        double bar;
-        uint32_t batch;
-    } defences[] = {{"defence, 1 per transaction", 0.93, 1},
-                    {"defence, 1,000 per transaction", 0.99, BATCH}};
-    sqlite3 *db[2] = {create("defence", COUNTER), create_undefended("defence", PLAIN)};
-    for (size_t w = 0; w < sizeof defences / sizeof *defences; w++) {
-        result found = {defences[w].name, PER_SECOND, defences[w].bar, {{0}}, 0};
-        for (int turn = 0; turn < TURNS; turn++) {
-            for (side s = COUNTER; s <= PLAIN; s++) {
-                checkpoint(db[s]);
-                found.value[s][turn] = run_batches(db[s], COUNTER_ADD, (uint64_t)turn + 1,
-                                                   defences[w].batch, KEYS, STATEMENTS);
-            }
-        }
-        table_line(&found);
-    }
-    for (side s = COUNTER; s <= PLAIN; s++) close_db(db[s]);
-}
-
-/* What it costs to write down which rows have changed: against a table that keeps no news. */
-static void measure_numbers(void)
-{
-    static const struct {
-        const char *name;
-        double bar;
-        uint64_t seed;
-        uint32_t keys;
-    } numbers[] = {{"sequence number, 100 hot keys", 0.95, 1, 100},
-                   {"the same, each key anew", 0.80, 0, KEYS}};
-    sqlite3 *db[2] = {create("numbers", COUNTER), open_new("numbers", PLAIN, NULL)};
-    run(db[PLAIN], declarations[COUNTER]);
-    run(db[PLAIN], WITHOUT_NEWS);
+    result found = {name, RATE, {{0}}, 0};
+    if (!table_wants(name)) return;
+    sqlite3 *undefended = create_undefended("defence", PLAIN);
+    if (!undefended) return;
+    sqlite3 *db[2] = {create("defence", COUNTER), undefended};
     for (side s = COUNTER; s <= PLAIN; s++) run_many(db[s], COUNTER_ADD, 0);
-    for (size_t w = 0; w < sizeof numbers / sizeof *numbers; w++) {
-        result found = {numbers[w].name, PER_SECOND, numbers[w].bar, {{0}}, 0};
-        for (int turn = 0; turn < TURNS; turn++) {
-            for (side s = COUNTER; s <= PLAIN; s++) {
-                checkpoint(db[s]);
-                found.value[s][turn] = run_batches(db[s], COUNTER_ADD, numbers[w].seed, BATCH,
-                                                   numbers[w].keys, STATEMENTS);
-            }
+    for (int turn = 0; turn < TURNS; turn++) {
+        uint64_t seed = new_seed();
+        for (side s = COUNTER; s <= PLAIN; s++) {
+            checkpoint(db[s]);
+            found.value[s][turn] = run_batches(db[s], COUNTER_ADD, seed, batch, KEYS, n);
         }
-        table_line(&found);
     }
+    table_line(&found);
     for (side s = COUNTER; s <= PLAIN; s++) close_db(db[s]);
 }
 
@@ -202,14 +168,15 @@ static sqlite3 *create_cluster(int n)
     return db;
 }
 
-/* Writes of a cluster, in replicas written for each second, against increments of one table. */
+/* Writes of a cluster, for each replica written, against increments of one table. */
 static void measure_cluster(int replicas, const char *level, uint32_t batch)
 {
     char name[64];
-    result found = {name, PER_SECOND, 0.77, {{0}}, 0};
-    sqlite3 *db[2] = {create_cluster(replicas), create("numbers", PLAIN)};
+    result found = {name, RATE, {{0}}, 0};
     snprintf(name, sizeof name, "write=%s, %d replica%s%s", level, replicas,
              replicas > 1 ? "s" : "", batch == 1 ? ", singly" : "");
+    if (!table_wants(name)) return;
+    sqlite3 *db[2] = {create_cluster(replicas), create("numbers", PLAIN)};
     char *set = sqlite3_mprintf("INSERT INTO c(c) VALUES ('write=%s')", level);
     if (!set) exit(1);
     run(db[COUNTER], set);
@@ -217,11 +184,11 @@ static void measure_cluster(int replicas, const char *level, uint32_t batch)
     run(db[PLAIN], declarations[COUNTER]);
     run_batches(db[PLAIN], COUNTER_ADD, 0, BATCH, FEW, FEW);
     for (int turn = 0; turn < TURNS; turn++) {
-        uint64_t seed = (uint64_t)turn + 1;
-        uint32_t n = batch == 1 ? FEW / 5 : STATEMENTS / 5;
-        double rate =
+        uint64_t seed = new_seed();
+        uint32_t n = batch == 1 ? FEW / 5 : STATEMENTS;
+        double time =
             run_batches(db[COUNTER], "INSERT INTO c(k, n) VALUES (?1, ?2)", seed, batch, FEW, n);
-        found.value[COUNTER][turn] = replicas * rate;
+        found.value[COUNTER][turn] = time / replicas;
         found.value[PLAIN][turn] = run_batches(db[PLAIN], COUNTER_ADD, seed, batch, FEW, n);
     }
     table_line(&found);
@@ -245,21 +212,24 @@ static void measure_clusters(void)
 typedef struct pair {
     sqlite3 *source, *target;
     uint32_t rows;
-    char *pull; /* SQL */
+    const char *add, *pull; /* SQL; pull NULL: by hand */
 } pair;
 
-static pair create_pair(side which, uint32_t rows)
+static pair create_pair(const char *name, side which, uint32_t rows)
 {
-    char path[600];
-    pair made = {create("many", which), create("puller", which), rows, NULL};
-    run(made.source, "DROP TABLE t");
-    run(made.target, "DROP TABLE t");
-    run(made.source, declarations[COUNTER]);
-    run_batches(made.source, COUNTER_ADD, 0, rows, rows, rows);
-    path_of("many", which, path);
-    made.pull = sqlite3_mprintf("SELECT * FROM counter_pull(%Q)", path);
-    if (!made.pull) exit(1);
-    run(made.target, made.pull);
+    char path[600], target[64];
+    snprintf(target, sizeof target, "%s-target", name);
+    pair made = {create(name, which), create(target, which), rows, PLAIN_ADD, NULL};
+    if (which == COUNTER) {
+        made.add = COUNTER_ADD;
+        path_of(name, which, path);
+        made.pull = sqlite3_mprintf("SELECT * FROM counter_pull(%Q)", path);
+        if (!made.pull) exit(1);
+    }
+    run_batches(made.source, made.add, 0, rows, rows, rows);
+    checkpoint(made.source);
+    if (made.pull) run(made.target, made.pull);
+    checkpoint(made.target);
     return made;
 }
 
@@ -267,53 +237,112 @@ static void close_pair(pair *made)
 {
     close_db(made->source);
     close_db(made->target);
-    sqlite3_free(made->pull);
+    sqlite3_free((void *)made->pull);
 }
 
-static double time_pulls(const pair *of, int n)
+/* A pull by hand: the source opened, a look-up of the first key, a transaction on the target. */
+static void pull_by_hand(const pair *of)
 {
-    double began = now();
-    for (int i = 0; i < n; i++) run(of->target, of->pull);
-    return n / (now() - began);
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    must(of->source,
+         sqlite3_open_v2(sqlite3_db_filename(of->source, "main"), &db, SQLITE_OPEN_READONLY, NULL));
+    must(db, sqlite3_prepare_v2(db, "SELECT n FROM t WHERE k = ?1", -1, &statement, NULL));
+    sqlite3_bind_text(statement, 1, keys.at[0], keys.size[0], SQLITE_STATIC);
+    must(db, sqlite3_step(statement));
+    must(db, sqlite3_finalize(statement));
+    run(of->target, "BEGIN IMMEDIATE; COMMIT");
+    close_db(db);
 }
 
-/* The source opened, a lookup in it, a transaction on the target. */
-static double time_empty(const pair *of, int n)
+static void pull(const pair *of)
 {
-    double began = now();
+    if (of->pull)
+        run(of->target, of->pull);
+    else
+        pull_by_hand(of);
+}
+
+/* Nanoseconds for each of `n` pulls; before each the source counts in `rows` random rows. */
+static double time_pulls(const pair *of, int n, uint32_t rows)
+{
+    double sum = 0;
     for (int i = 0; i < n; i++) {
-        sqlite3 *db;
-        must(of->source, sqlite3_open_v2(sqlite3_db_filename(of->source, "main"), &db,
-                                         SQLITE_OPEN_READONLY, NULL));
-        run(db, "BEGIN; SELECT 1 FROM t_news WHERE _seq >= 9223372036854775807 LIMIT 1");
-        run(of->target, "BEGIN IMMEDIATE; COMMIT");
-        close_db(db);
+        if (rows) run_batches(of->source, of->add, new_seed(), rows, of->rows, rows);
+        double began = now();
+        pull(of);
+        sum += now() - began;
     }
-    return n / (now() - began);
+    return sum * 1e9 / n;
 }
 
-static void measure_nothing(const pair *many)
+static int64_t statements;
+
+static int count_statement(unsigned event, void *context, void *statement, void *text)
+{
+    (void)event;
+    (void)context;
+    (void)statement;
+    (void)text;
+    statements++;
+    return 0;
+}
+
+static int count_statements_of(sqlite3 *db, char **error, const struct sqlite3_api_routines *api)
+{
+    (void)error;
+    (void)api;
+    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, count_statement, NULL);
+}
+
+/* How many statements a pull of one new row runs inside, in all connections; those by which SQLite
+ * reads a schema count, too. */
+static int64_t count_inner(const pair *of)
+{
+    run_batches(of->source, of->add, new_seed(), 1, of->rows, 1);
+    must(of->target, sqlite3_auto_extension((void (*)(void))count_statements_of));
+    must(of->target, count_statements_of(of->target, NULL, NULL));
+    statements = 0;
+    pull(of);
+    sqlite3_cancel_auto_extension((void (*)(void))count_statements_of);
+    sqlite3_trace_v2(of->target, 0, NULL, NULL);
+    return of->pull ? statements - 1 : statements;
+}
+
+/* Pulls of nothing, and then of one row after another, against the same by hand. */
+static void measure_small_deltas(const pair pairs[2])
 {
     enum { PULLS = 200 };
-    result found = {"delta pull, nothing new, 1,000,000 rows", PER_SECOND, 0.5, {{0}}, 0};
+    result nothing = {"delta pull, nothing new, 1,000,000 rows", COST, {{0}}, 0};
+    result one = {"delta pull, one new row of 1,000,000", COST, {{0}}, 0};
+    result inner = {"delta pull, one new row, statements inside", COUNT, {{0}}, 0};
+    for (int turn = 0; turn < TURNS && table_wants(nothing.name); turn++)
+        for (side s = COUNTER; s <= PLAIN; s++)
+            nothing.value[s][turn] = time_pulls(&pairs[s], PULLS, 0);
+    table_line(&nothing);
+    if (!table_wants(one.name) && !table_wants(inner.name)) return;
     for (int turn = 0; turn < TURNS; turn++) {
-        found.value[COUNTER][turn] = time_pulls(many, PULLS);
-        found.value[PLAIN][turn] = time_empty(many, PULLS);
+        for (side s = COUNTER; s <= PLAIN; s++) {
+            inner.value[s][turn] = (double)count_inner(&pairs[s]);
+            one.value[s][turn] = time_pulls(&pairs[s], PULLS, 1);
+        }
     }
-    table_line(&found);
+    table_line(&one);
+    table_line(&inner);
 }
 
-/* 1,000 rows that changed: all over the table, or neighbours. */
+/* 1,000 rows that changed, in a large table and in a small one: all over it, or neighbours. */
 static void measure_delta(const pair pairs[2], const char *name, bool neighbours)
 {
-    result found = {name, PER_SECOND, 0.33, {{0}}, 0};
+    result found = {name, RATE, {{0}}, 0};
+    if (!table_wants(name)) return;
     for (int turn = 0; turn < TURNS; turn++) {
         for (side s = COUNTER; s <= PLAIN; s++) {
             checkpoint(pairs[s].source);
             checkpoint(pairs[s].target);
-            run_batches(pairs[s].source, COUNTER_ADD, neighbours ? 0 : (uint64_t)turn + 1, BATCH,
+            run_batches(pairs[s].source, COUNTER_ADD, neighbours ? 0 : new_seed(), BATCH,
                         pairs[s].rows, BATCH);
-            found.value[s][turn] = time_pulls(&pairs[s], 1);
+            found.value[s][turn] = time_pulls(&pairs[s], 1, 0);
         }
     }
     table_line(&found);
@@ -321,23 +350,25 @@ static void measure_delta(const pair pairs[2], const char *name, bool neighbours
 
 static void measure_deltas(void)
 {
-    pair pairs[2] = {create_pair(COUNTER, MANY), create_pair(PLAIN, FEW)};
-    measure_nothing(&pairs[COUNTER]);
-    measure_delta(pairs, "delta of 1,000, 1,000,000 rows / 10,000", false);
-    measure_delta(pairs, "the same, rows that are near", true);
-    for (side s = COUNTER; s <= PLAIN; s++) close_pair(&pairs[s]);
+    pair large = create_pair("large", COUNTER, MANY), few = create_pair("few", COUNTER, FEW),
+         by_hand = create_pair("large", PLAIN, MANY);
+    measure_small_deltas((pair[2]){large, by_hand});
+    measure_delta((pair[2]){large, few}, "delta of 1,000, 1,000,000 rows / 10,000", false);
+    measure_delta((pair[2]){large, few}, "delta of 1,000 that are near, 1,000,000 / 10,000", true);
+    close_pair(&large);
+    close_pair(&few);
+    close_pair(&by_hand);
 }
 
 int main(int argc, char **argv)
 {
     folder_make(argc > 1 ? argv[1] : "build/bench");
-    if (sqlite3_auto_extension((void (*)(void))sqlite3_counter_init)) return 1;
-    keys = keys_new(MANY);
     fprintf(stderr, "SQLite %s, median of %d pairs\n", sqlite3_libversion(), TURNS);
-    table_begin("counter", "beside it", NULL);
+    keys = keys_new(MANY);
+    table_begin("beside it", NULL, argc > 2 ? argv[2] : NULL);
     measure_pulls();
-    measure_defence();
-    measure_numbers();
+    measure_defence("defence, 1 per transaction", 1, STATEMENTS / 4);
+    measure_defence("defence, 1,000 per transaction", BATCH, STATEMENTS * 3);
     measure_deltas();
     measure_clusters();
     table_end();

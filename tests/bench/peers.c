@@ -1,27 +1,28 @@
-/* peers.c - counting beside others: sqlite-sync and Redis, where tools/peers could fetch them.
+/* peers.c - counting beside others: sqlite-sync, Redis and RocksDB, where tools/peers could fetch
+ * them.
  *
- *     build/bench/peers [folder]
+ *     build/bench/peers [folder [text]]      with a text only lines whose name contains it
  *
  * sqlite-sync merges rows of ordinary tables: of two values the last writer's wins, so what two
  * files have counted apart is not added up, and its sums are wrong. Its figures tell what a
  * merge of rows costs. Redis is one server, with one client, on a UNIX socket, its log synced
- * once a second.
+ * once a second. RocksDB is in the same process; its merge operator adds without reading, its log
+ * is not synced, and a get adds up what waits. What its threads do after a turn is not measured.
  *
  * Ours are INSERT and UPDATE on a counter table, as in bench.c: 100,000 keys, WAL,
- * synchronous=NORMAL, 1,000 to a transaction.
+ * synchronous=NORMAL, 1,000 to a transaction, other keys and a new connection in each turn.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include "common.h"
 #include "redis.h"
+#include "rocks.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-int sqlite3_counter_init(sqlite3 *db, char **error, const struct sqlite3_api_routines *api);
-
-enum { ROWS = 100000, HOT = 100, AN_ORDER = 777767 };
+enum { ROWS = 100000, HOT = 100, MANY = 300000, SOME = 50000, AN_ORDER = 777767 };
 
 #define SYNC_LIBRARY "build/peers/package/cloudsync"
 #define SYNC_FILE SYNC_LIBRARY ".so"
@@ -38,16 +39,14 @@ static const char *const declarations[] = {
 };
 static const char *const add = "INSERT INTO t(k, n) VALUES (?1, ?2)";
 static const char *const update = "UPDATE t SET n = n + 1 WHERE k = ?1";
+static const char *const look_up = "SELECT n FROM t WHERE k = ?1";
 
 static texts keys;
 
-static void load_extension(sqlite3 *db, side which)
+static void load_peer(sqlite3 *db, side which)
 {
     char *error = NULL;
-    if (which == COUNTER) {
-        must(db, sqlite3_counter_init(db, &error, NULL));
-        return;
-    }
+    if (which == COUNTER) return;
     sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL);
     must(db, sqlite3_load_extension(db, SYNC_LIBRARY, NULL, &error));
 }
@@ -55,10 +54,10 @@ static void load_extension(sqlite3 *db, side which)
 static sqlite3 *create(const char *name, side which)
 {
     sqlite3 *db = open_new(name, which, NULL);
-    load_extension(db, which);
+    load_peer(db, which);
     run(db, declarations[which]);
     uint32_t *order = order_once(ROWS, AN_ORDER);
-    task_run(db, &(task){add, &keys, order, ROWS, ROWS});
+    task_run(db, &(task){add, &keys, order, ROWS, ROWS, NULL});
     checkpoint(db);
     free(order);
     return db;
@@ -72,18 +71,21 @@ static void leave(sqlite3 *db, side which)
 
 static void measure_updates(void)
 {
-    result found = {"UPDATE SET n = n + 1, against sqlite-sync", PER_SECOND, 8, {{0}}, 0};
-    sqlite3 *db[2] = {create("one", COUNTER), create("one", PLAIN)};
+    result found = {"UPDATE SET n = n + 1, against sqlite-sync", RATE, {{0}}, 0};
+    if (!table_wants(found.name)) return;
+    for (side s = COUNTER; s <= PLAIN; s++) leave(create("one", s), s);
     for (int turn = 0; turn < TURNS; turn++) {
-        uint32_t *order = order_uniform(ROWS / 2, ROWS, (uint64_t)turn + 1);
+        uint32_t *order = order_uniform(MANY, ROWS, new_seed());
         for (side s = COUNTER; s <= PLAIN; s++) {
-            checkpoint(db[s]);
-            found.value[s][turn] = task_run(db[s], &(task){update, &keys, order, ROWS / 2, 1000});
+            uint32_t n = s == COUNTER ? MANY : SOME;
+            sqlite3 *db = open_again("one", s);
+            load_peer(db, s);
+            found.value[s][turn] = task_run(db, &(task){update, &keys, order, n, 1000, NULL});
+            leave(db, s);
         }
         free(order);
     }
     table_line(&found);
-    for (side s = COUNTER; s <= PLAIN; s++) leave(db[s], s);
 }
 
 static double merge_ours(sqlite3 *source, sqlite3 *target)
@@ -111,14 +113,15 @@ static double merge_theirs(sqlite3 *source, sqlite3 *target)
 /* Both files have all keys and have counted in each; the target is made anew for each turn. */
 static void measure_merges(void)
 {
-    result found = {"merge of 100,000 rows, against sqlite-sync", PER_SECOND, 20, {{0}}, 0};
+    result found = {"merge of 100,000 rows, against sqlite-sync", RATE, {{0}}, 0};
+    if (!table_wants(found.name)) return;
     sqlite3 *source[2] = {create("one", COUNTER), create("one", PLAIN)};
     for (int turn = 0; turn < TURNS; turn++) {
         for (side s = COUNTER; s <= PLAIN; s++) {
             sqlite3 *target = create("two", s);
             double time =
                 s == COUNTER ? merge_ours(source[s], target) : merge_theirs(source[s], target);
-            found.value[s][turn] = ROWS / time;
+            found.value[s][turn] = time * 1e9 / ROWS;
             leave(target, s);
         }
     }
@@ -126,24 +129,32 @@ static void measure_merges(void)
     for (side s = COUNTER; s <= PLAIN; s++) leave(source[s], s);
 }
 
-/* Redis answers each increment before the next is sent, or 1,000 at once. */
-static void measure_redis(redis *server, const char *name, double bar, uint32_t among,
-                          uint32_t at_once)
+/* Ours, in a new connection to the file "one". */
+static double time_ours(const char *sql, const uint32_t *order, uint32_t n, uint32_t batch)
 {
-    result found = {name, PER_SECOND, bar, {{0}}, 0};
+    sqlite3 *db = open_again("one", COUNTER);
+    double time = task_run(db, &(task){sql, &keys, order, n, batch, NULL});
+    close_db(db);
+    return time;
+}
+
+/* Redis answers each increment before the next is sent, or 1,000 at once. */
+static void measure_redis(redis *server, const char *name, uint32_t among, uint32_t at_once)
+{
+    result found = {name, RATE, {{0}}, 0};
     uint32_t n = at_once == 1 ? ROWS / 5 : ROWS;
-    sqlite3 *db = create("one", COUNTER);
+    if (!table_wants(name)) return;
+    close_db(create("one", COUNTER));
     for (int turn = 0; turn < TURNS; turn++) {
-        uint32_t *order = order_uniform(ROWS, among, (uint64_t)turn + 1);
-        checkpoint(db);
-        found.value[COUNTER][turn] = task_run(db, &(task){add, &keys, order, ROWS, 1000});
+        uint32_t *order = order_uniform(MANY, among, new_seed());
+        order_shift(order, MANY, new_seed(), ROWS);
+        found.value[COUNTER][turn] = time_ours(add, order, MANY, 1000);
         double began = now();
         redis_add(server, &keys, order, n, at_once);
-        found.value[PLAIN][turn] = n / (now() - began);
+        found.value[PLAIN][turn] = (now() - began) * 1e9 / n;
         free(order);
     }
     table_line(&found);
-    close_db(db);
 }
 
 static void measure_all_of_redis(void)
@@ -154,18 +165,79 @@ static void measure_all_of_redis(void)
         return;
     }
     redis_add(server, &keys, NULL, ROWS, 1000);
-    measure_redis(server, "INSERT, uniform, against INCRBY one by one", 5, ROWS, 1);
-    measure_redis(server, "INSERT, uniform, against INCRBY 1,000 pipelined", 0, ROWS, 1000);
-    measure_redis(server, "INSERT, 100 hot keys, against INCRBY one by one", 5, HOT, 1);
-    measure_redis(server, "INSERT, 100 hot keys, against INCRBY 1,000 pipelined", 0, HOT, 1000);
+    measure_redis(server, "INSERT, uniform, against INCRBY one by one", ROWS, 1);
+    measure_redis(server, "INSERT, uniform, against INCRBY 1,000 pipelined", ROWS, 1000);
+    measure_redis(server, "INSERT, 100 hot keys, against INCRBY one by one", HOT, 1);
+    measure_redis(server, "INSERT, 100 hot keys, against INCRBY 1,000 pipelined", HOT, 1000);
     redis_stop(server);
+}
+
+/* The sums of both, who have counted the same. */
+static void compare_sums(rocks *peer)
+{
+    sqlite3 *db = open_again("one", COUNTER);
+    bool same = number_of(db, "SELECT sum(n) FROM t") == rocks_sum(peer, &keys, NULL, ROWS);
+    close_db(db);
+    if (same) return;
+    fprintf(stderr, "peers: RocksDB's sum is another one\n");
+    exit(1);
+}
+
+/* Increments of random keys, as many to a transaction as to a batch of RocksDB, and after them
+ * look-ups of all keys: by the connection that has counted, and behind the merges that wait. */
+static void measure_rocks(rocks *peer, const char *adds, const char *reads, uint32_t batch)
+{
+    result added = {adds, RATE, {{0}}, 0}, read = {reads, RATE, {{0}}, 0};
+    if (!table_wants(adds) && !table_wants(reads)) return;
+    close_db(create("one", COUNTER));
+    rocks_add(peer, &keys, NULL, ROWS, batch);
+    for (int turn = 0; turn < TURNS; turn++) {
+        uint32_t *order = order_uniform(MANY, ROWS, new_seed());
+        uint32_t *all = order_shuffled(ROWS, new_seed());
+        sqlite3 *db = open_again("one", COUNTER);
+        added.value[COUNTER][turn] = task_run(db, &(task){add, &keys, order, MANY, batch, NULL});
+        read.value[COUNTER][turn] = task_run(db, &(task){look_up, &keys, all, ROWS, 1000, NULL});
+        close_db(db);
+        double began = now();
+        rocks_add(peer, &keys, order, MANY, batch);
+        double added_at = now();
+        rocks_sum(peer, &keys, all, ROWS);
+        added.value[PLAIN][turn] = (added_at - began) * 1e9 / MANY;
+        read.value[PLAIN][turn] = (now() - added_at) * 1e9 / ROWS;
+        rocks_rest(peer);
+        free(order);
+        free(all);
+    }
+    compare_sums(peer);
+    table_line(&added);
+    table_line(&read);
+}
+
+static void measure_all_of_rocks(void)
+{
+    static const struct {
+        const char *adds, *reads;
+        uint32_t batch;
+    } lines[] = {{"INSERT, uniform, against RocksDB's merge, 1,000 at once",
+                  "SELECT by key after that, against RocksDB's get", 1000},
+                 {"INSERT, uniform, against RocksDB's merge, 10,000 at once",
+                  "SELECT by key after these, against RocksDB's get", 10000}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        rocks *peer = rocks_open(folder_name());
+        if (!peer) {
+            fprintf(stderr, "peers: there is no RocksDB\n");
+            return;
+        }
+        measure_rocks(peer, lines[i].adds, lines[i].reads, lines[i].batch);
+        rocks_close(peer);
+    }
 }
 
 int main(int argc, char **argv)
 {
     folder_make(argc > 1 ? argv[1] : "build/bench");
     keys = keys_new(ROWS);
-    table_begin("counter", "peer", NULL);
+    table_begin("peer", NULL, argc > 2 ? argv[2] : NULL);
     if (access(SYNC_FILE, R_OK) == 0) {
         measure_updates();
         measure_merges();
@@ -173,6 +245,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "peers: there is no sqlite-sync in " SYNC_FILE "\n");
     }
     measure_all_of_redis();
+    measure_all_of_rocks();
     table_end();
     texts_free(&keys);
     folder_remove();

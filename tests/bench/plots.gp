@@ -1,7 +1,7 @@
 # plots.gp - draws what build/bench/bench has measured:
 #     gnuplot -e "folder='build/bench'" tests/bench/plots.gp
 #
-# ratios.svg: one bar for each line of the table, its spread, and the bar that was to be reached.
+# ratios.svg: one bar for each line of the table, and its spread.
 # growth.svg: what an increment costs as the table, and as the cell, grows.
 
 set encoding utf8
@@ -30,22 +30,20 @@ below = 0.04
 set multiplot
 
 set arrow 1 from 1, graph 0 to 1, graph 1 nohead lc rgb grey dashtype 2
-set title "Rate, counter / plain: more is better. Orange: the bar to reach." offset 0,-0.6
+set title "Rate, counter / plain: more is better." offset 0,-0.6
 set tmargin at screen 0.95
 set bmargin at screen 0.95 - high(n)
 set yrange [n - 0.4:-0.6]
 set xrange [0:*]
 plot rates using (0):0:(0):2:($0 - 0.33):($0 + 0.33):ytic(1) with boxxyerror lc rgb blue, \
-     rates using 2:0:3:4 with xerrorbars pt 0 lw 1.5 lc rgb "black", \
-     rates using ($5 > 0 ? $5 : NaN):($0 - 0.42):(0):(0.84) with vectors nohead lw 3 lc rgb orange
+     rates using 2:0:3:4 with xerrorbars pt 0 lw 1.5 lc rgb "black"
 
 set title "Cost, counter / plain, or large / small: less is better." offset 0,-0.6
 set tmargin at screen below + high(m)
 set bmargin at screen below
 set yrange [m - 0.4:-0.6]
 plot costs using (0):0:(0):2:($0 - 0.33):($0 + 0.33):ytic(1) with boxxyerror lc rgb blue, \
-     costs using 2:0:3:4 with xerrorbars pt 0 lw 1.5 lc rgb "black", \
-     costs using ($5 > 0 ? $5 : NaN):($0 - 0.42):(0):(0.84) with vectors nohead lw 3 lc rgb orange
+     costs using 2:0:3:4 with xerrorbars pt 0 lw 1.5 lc rgb "black"
 unset multiplot
 
 reset
