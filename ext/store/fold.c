@@ -19,8 +19,9 @@ typedef struct folding {
     ctr_journal *journal;
     ctr_shape shape;
     ctr_run run;
+    sqlite3_blob **cells; /* by counter: where a cell is written in place; some are NULL */
     sqlite3_stmt *find, *update;
-    ctr_packed out; /* new cells */
+    ctr_packed old, out; /* a cell as it is stored, and new ones */
 } folding;
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -45,8 +46,11 @@ static void open_folding(folding *job, ctr_problem *problem)
         return;
     }
     if (job->shape.n_counters == 0) return;
+    size_t n = (size_t)job->shape.n_counters;
     char *columns = ctr_shape_counter_list(&job->shape), *changes = change_list(&job->shape);
-    if (!columns || !changes) ctr_problem_nomem(problem);
+    job->cells = sqlite3_malloc64(n * sizeof *job->cells);
+    if (!columns || !changes || !job->cells) ctr_problem_nomem(problem);
+    if (job->cells) memset(job->cells, 0, n * sizeof *job->cells);
     job->run.slots.columns = columns;
     job->run.slots.changes = changes;
     job->find = ctr_run_prepare(&job->run, CTR_SQL_FOLD_FIND);
@@ -59,6 +63,9 @@ static void close_folding(folding *job)
 {
     sqlite3_finalize(job->find);
     sqlite3_finalize(job->update);
+    for (int i = 0; job->cells && i < job->shape.n_counters; i++) sqlite3_blob_close(job->cells[i]);
+    sqlite3_free(job->cells);
+    sqlite3_free(job->old.bytes);
     sqlite3_free(job->out.bytes);
     ctr_shape_close(&job->shape);
 }
@@ -103,23 +110,60 @@ static void bind_folded(folding *job, const ctr_row *row, int counter)
     ctr_problem_sqlite(problem, job->run.db, rc);
 }
 
-/* A known row stays known: its cells are as it expects them to be. */
-static void settle_row(ctr_journal *journal, ctr_row *row)
+/* The amount is in the cell now: of a known row the cell is known, too. */
+static void settle(const ctr_journal *journal, ctr_held *held)
 {
-    for (int i = 0; i < journal->rows.n_counters; i++) {
-        ctr_held *held = &row->counters[i];
-        if (held->ticks == 0) continue;
-        if (held->cell.clock < journal->least) held->cell.clock = journal->least - 1;
-        held->cell.clock += held->ticks;
-        held->cell.value += held->n;
-        held->cell.touched = true;
-        ctr_sum_add(&held->cell.sum, held->n);
-        held->n = held->ticks = 0;
-    }
-    if (!row->key) ctr_cache_forget(&journal->rows, row);
+    if (held->ticks == 0) return;
+    if (held->cell.clock < journal->least) held->cell.clock = journal->least - 1;
+    held->cell.clock += held->ticks;
+    held->cell.value += held->n;
+    held->cell.touched = true;
+    ctr_sum_add(&held->cell.sum, held->n);
+    held->n = held->ticks = 0;
 }
 
-static void fold_row(folding *job, ctr_row *row)
+/* The cell of a counter of a row, to be written in place; NULL where it is NULL, or has an index, or
+ * cannot be opened for another reason, which the UPDATE will tell. */
+static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
+{
+    sqlite3_blob **cell = &job->cells[counter];
+    if (*cell && sqlite3_blob_reopen(*cell, id) == SQLITE_OK) return *cell;
+    sqlite3_blob_close(*cell);
+    *cell = NULL;
+    char *stored = sqlite3_mprintf("%s_cells", job->journal->table);
+    int rc = stored ? sqlite3_blob_open(job->run.db, job->run.slots.schema, stored,
+                                        ctr_shape_counter_name(&job->shape, counter), id, 1, cell)
+                    : SQLITE_NOMEM;
+    sqlite3_free(stored);
+    return rc == SQLITE_OK ? *cell : NULL;
+}
+
+/* Most cells keep their size when they are counted in. Then they are written in place, which costs a
+ * third of an UPDATE. False: this one is not, and nothing was written. */
+static bool fold_in_place(folding *job, int64_t id, int counter, const ctr_held *held)
+{
+    ctr_problem *problem = job->run.problem;
+    sqlite3_blob *blob = open_in_place(job, id, counter);
+    size_t size = blob ? (size_t)sqlite3_blob_bytes(blob) : 0, grown;
+    job->old.size = job->out.size = 0;
+    uint8_t *old = ctr_pack_room(&job->old, size + 1, problem);
+    uint8_t *out =
+        ctr_pack_room(&job->out, size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
+    if (!blob || !old || !out || sqlite3_blob_read(blob, old, (int)size, 0) != SQLITE_OK)
+        return false;
+    ctr_cell cell;
+    ctr_sum sum = {0, 0};
+    ctr_sum_add(&sum, held->n);
+    if (ctr_cell_open(&cell, old, size) != CTR_OK ||
+        ctr_cell_add(&cell, job->journal->id, &sum, held->ticks, job->journal->least, out,
+                     &grown) != CTR_OK ||
+        grown != size)
+        return false;
+    ctr_problem_sqlite(problem, job->run.db, sqlite3_blob_write(blob, out, (int)size, 0));
+    return problem->rc == SQLITE_OK;
+}
+
+static void fold_by_update(folding *job, const ctr_row *row)
 {
     ctr_problem *problem = job->run.problem;
     sqlite3_bind_int64(job->find, 1, row->id);
@@ -138,7 +182,21 @@ static void fold_row(folding *job, ctr_row *row)
     sqlite3_bind_int64(job->update, 1, row->id);
     ctr_run_write(&job->run, job->update);
     sqlite3_reset(job->update);
-    if (problem->rc == SQLITE_OK) settle_row(job->journal, row);
+}
+
+static void fold_row(folding *job, ctr_row *row)
+{
+    bool in_place = true;
+    for (int i = 0; i < job->shape.n_counters && in_place; i++) {
+        ctr_held *held = &row->counters[i];
+        if (held->ticks == 0) continue;
+        in_place = fold_in_place(job, row->id, i, held);
+        if (in_place) settle(job->journal, held);
+    }
+    if (!in_place && job->run.problem->rc == SQLITE_OK) fold_by_update(job, row);
+    if (job->run.problem->rc != SQLITE_OK) return;
+    for (int i = 0; i < job->shape.n_counters; i++) settle(job->journal, &row->counters[i]);
+    if (!row->key) ctr_cache_forget(&job->journal->rows, row);
 }
 
 static void fold_rows(folding *job)
