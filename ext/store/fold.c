@@ -79,10 +79,10 @@ static int damaged_row(const folding *job, int64_t id, int counter, const char *
 }
 
 /* Binds the cell of a counter with what the journal adds to it. */
-static void bind_folded(folding *job, const ctr_row *row, int counter)
+static void bind_folded(folding *job, int64_t id, int counter)
 {
     ctr_cell cell = ctr_cell_untouched();
-    const ctr_held *held = &row->counters[counter];
+    const ctr_amount *amount = ctr_journal_amount(job->journal, id, counter);
     const uint8_t *bytes = sqlite3_column_blob(job->find, counter);
     size_t size = (size_t)sqlite3_column_bytes(job->find, counter);
     ctr_status status = bytes ? ctr_cell_open(&cell, bytes, size) : CTR_OK;
@@ -92,15 +92,15 @@ static void bind_folded(folding *job, const ctr_row *row, int counter)
     uint8_t *out = ctr_pack_room(&job->out, size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
     if (!out) return;
     ctr_sum sum = {0, 0};
-    ctr_sum_add(&sum, held->n);
-    if (status == CTR_OK && held->ticks > 0)
-        status = ctr_cell_add(&cell, job->journal->id, &sum, held->ticks, job->journal->least, out,
+    if (amount) ctr_sum_add(&sum, amount->n);
+    if (status == CTR_OK && amount)
+        status = ctr_cell_add(&cell, job->journal->id, &sum, amount->ticks, job->journal->least, out,
                               &size);
     else if (size > 0)
         memcpy(out, bytes, size);
     if (status != CTR_OK) {
         char *text = sqlite3_mprintf("the cell %s", ctr_status_text(status));
-        damaged_row(job, row->id, counter, text ? text : "no memory");
+        damaged_row(job, id, counter, text ? text : "no memory");
         sqlite3_free(text);
         return;
     }
@@ -108,18 +108,6 @@ static void bind_folded(folding *job, const ctr_row *row, int counter)
     int rc = size > 0 ? sqlite3_bind_blob64(job->update, counter + 2, out, size, SQLITE_TRANSIENT)
                       : sqlite3_bind_null(job->update, counter + 2);
     ctr_problem_sqlite(problem, job->run.db, rc);
-}
-
-/* The amount is in the cell now: of a known row the cell is known, too. */
-static void settle(const ctr_journal *journal, ctr_held *held)
-{
-    if (held->ticks == 0) return;
-    if (held->cell.clock < journal->least) held->cell.clock = journal->least - 1;
-    held->cell.clock += held->ticks;
-    held->cell.value += held->n;
-    held->cell.touched = true;
-    ctr_sum_add(&held->cell.sum, held->n);
-    held->n = held->ticks = 0;
 }
 
 /* The cell of a counter of a row, to be written in place; NULL where it is NULL, or has an index, or
@@ -140,7 +128,7 @@ static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
 
 /* Most cells keep their size when they are counted in. Then they are written in place, which costs a
  * third of an UPDATE. False: this one is not, and nothing was written. */
-static bool fold_in_place(folding *job, int64_t id, int counter, const ctr_held *held)
+static bool fold_in_place(folding *job, int64_t id, int counter, const ctr_amount *amount)
 {
     ctr_problem *problem = job->run.problem;
     sqlite3_blob *blob = open_in_place(job, id, counter);
@@ -153,9 +141,9 @@ static bool fold_in_place(folding *job, int64_t id, int counter, const ctr_held 
         return false;
     ctr_cell cell;
     ctr_sum sum = {0, 0};
-    ctr_sum_add(&sum, held->n);
+    ctr_sum_add(&sum, amount->n);
     if (ctr_cell_open(&cell, old, size) != CTR_OK ||
-        ctr_cell_add(&cell, job->journal->id, &sum, held->ticks, job->journal->least, out,
+        ctr_cell_add(&cell, job->journal->id, &sum, amount->ticks, job->journal->least, out,
                      &grown) != CTR_OK ||
         grown != size)
         return false;
@@ -163,40 +151,38 @@ static bool fold_in_place(folding *job, int64_t id, int counter, const ctr_held 
     return problem->rc == SQLITE_OK;
 }
 
-static void fold_by_update(folding *job, const ctr_row *row)
+static void fold_by_update(folding *job, int64_t id)
 {
     ctr_problem *problem = job->run.problem;
-    sqlite3_bind_int64(job->find, 1, row->id);
+    sqlite3_bind_int64(job->find, 1, id);
     if (!ctr_run_row(&job->run, job->find)) {
         if (problem->rc == SQLITE_OK)
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                             "%s_journal is damaged: it has amounts for row %lld, which there is not",
-                            job->journal->table, (long long)row->id);
+                            job->journal->table, (long long)id);
         return;
     }
     job->out.size = 0;
     for (int i = 0; i < job->shape.n_counters && problem->rc == SQLITE_OK; i++)
-        bind_folded(job, row, i);
+        bind_folded(job, id, i);
     sqlite3_reset(job->find);
     if (problem->rc != SQLITE_OK) return;
-    sqlite3_bind_int64(job->update, 1, row->id);
+    sqlite3_bind_int64(job->update, 1, id);
     ctr_run_write(&job->run, job->update);
     sqlite3_reset(job->update);
 }
 
-static void fold_row(folding *job, ctr_row *row)
+/* What was folded in place is no amount any more for the UPDATE of the rest. */
+static void fold_row(folding *job, int64_t id)
 {
     bool in_place = true;
     for (int i = 0; i < job->shape.n_counters && in_place; i++) {
-        ctr_held *held = &row->counters[i];
-        if (held->ticks == 0) continue;
-        in_place = fold_in_place(job, row->id, i, held);
-        if (in_place) settle(job->journal, held);
+        ctr_amount *amount = ctr_amounts_find(&job->journal->amounts, id, i);
+        if (!amount || amount->ticks == 0) continue;
+        in_place = fold_in_place(job, id, i, amount);
+        if (in_place) amount->n = amount->ticks = 0;
     }
-    if (!in_place && job->run.problem->rc == SQLITE_OK) fold_by_update(job, row);
-    if (job->run.problem->rc != SQLITE_OK) return;
-    for (int i = 0; i < job->shape.n_counters; i++) settle(job->journal, &row->counters[i]);
-    if (!row->key) ctr_cache_forget(&job->journal->rows, row);
+    if (!in_place && job->run.problem->rc == SQLITE_OK) fold_by_update(job, id);
 }
 
 static void fold_rows(folding *job)
@@ -205,7 +191,8 @@ static void fold_rows(folding *job)
     ctr_problem *problem = job->run.problem;
     ctr_journal_list_amounts(job->journal, &list, problem);
     for (size_t i = 0; i < list.n && problem->rc == SQLITE_OK; i++)
-        fold_row(job, ctr_cache_row(&job->journal->rows, list.rows[i].row));
+        fold_row(job, list.rows[i].row);
+    ctr_amounts_clear(&job->journal->amounts);
     sqlite3_free(list.rows);
 }
 

@@ -12,7 +12,8 @@
 enum {
     NUMBERS_IN_MS = 4096,
     BATCH_ENTRIES = 8192, /* a longer batch is appended within the transaction */
-    OPEN_BYTES = 2048     /* a row of the journal does not grow beyond this */
+    OPEN_BYTES = 2048,    /* a row of the journal does not grow beyond this */
+    LOOKS = 3             /* for one row, before all amounts are read */
 };
 
 /* Columns of CTR_SQL_JOURNAL_SINCE. */
@@ -42,6 +43,7 @@ static ctr_journal *make(ctr_post *post, sqlite3 *db, const char *schema, const 
 void ctr_journal_drop(ctr_journal *journal)
 {
     ctr_cache_clear(&journal->rows);
+    ctr_amounts_clear(&journal->amounts);
     journal->known = journal->untriggered = journal->appended = false;
     journal->n_rows = journal->n_amounts = journal->last = journal->open_number = 0;
 }
@@ -65,6 +67,7 @@ void ctr_journal_free(ctr_journal *journal)
     if (!journal) return;
     release(journal);
     ctr_cache_clear(&journal->rows);
+    ctr_amounts_clear(&journal->amounts);
     sqlite3_free(journal->batch);
     sqlite3_free(journal->open.bytes);
     sqlite3_free(journal->schema);
@@ -154,56 +157,64 @@ static void read_id(ctr_journal *journal, ctr_problem *problem)
     journal->least = ctr_identity_least_clock(identity);
 }
 
-static void add_amount(ctr_journal *journal, const ctr_entry *entry, int64_t number,
-                       ctr_problem *problem)
+static void forget_row(ctr_journal *journal, int64_t id)
+{
+    ctr_row *row = ctr_cache_row(&journal->rows, id);
+    if (row) ctr_cache_forget(&journal->rows, row);
+}
+
+static void take_amount(ctr_journal *journal, const ctr_entry *entry, int64_t number,
+                        ctr_problem *problem)
 {
     if (entry->counter >= journal->rows.n_counters) {
         ctr_changes_damaged(journal->table, number, "names a counter that there is not", problem);
         return;
     }
-    ctr_row *row = ctr_cache_add(&journal->rows, entry->row, problem);
-    if (!row) return;
-    ctr_held *held = &row->counters[entry->counter];
+    if (ctr_amounts_expect(&journal->amounts, 1, problem)) return;
+    ctr_amount *amount = ctr_amounts_add(&journal->amounts, entry->row, entry->counter);
     ctr_sum sum = {0, 0};
     int64_t n;
-    ctr_sum_add(&sum, held->n);
+    ctr_sum_add(&sum, amount->n);
     ctr_sum_add(&sum, entry->n);
-    if (ctr_sum_value(&sum, &n) != CTR_OK || held->ticks > INT64_MAX - entry->ticks) {
+    if (ctr_sum_value(&sum, &n) != CTR_OK || amount->ticks > INT64_MAX - entry->ticks) {
         ctr_changes_damaged(journal->table, number, "has amounts out of range", problem);
         return;
     }
-    held->n = n;
-    held->ticks += entry->ticks;
+    amount->n = n;
+    amount->ticks += entry->ticks;
     journal->n_amounts++;
 }
 
-/* The cells of a row are not what they were. */
-static void forget_row(ctr_journal *journal, const ctr_entry *entry)
+/* What the journal has added to a cell before it was written is in the cell. */
+static void drop_amount(ctr_journal *journal, int64_t row, int counter)
 {
-    ctr_row *row = ctr_cache_row(&journal->rows, entry->row);
-    if (!row) return;
-    bool written = entry->kind == CTR_ENTRY_WRITTEN && entry->counter < journal->rows.n_counters;
-    if (written) row->counters[entry->counter].n = row->counters[entry->counter].ticks = 0;
-    ctr_cache_forget(&journal->rows, row);
+    ctr_amount *amount = ctr_amounts_find(&journal->amounts, row, counter);
+    if (amount) amount->n = amount->ticks = 0;
 }
 
 static void take_entries(ctr_journal *journal, sqlite3_stmt *stands, ctr_problem *problem)
 {
+    enum { BYTES_OF_AMOUNT = 5 }; /* or more */
     ctr_entries walk;
     ctr_entry entry;
     int64_t number = sqlite3_column_int64(stands, SINCE_NUMBER);
     const uint8_t *bytes = sqlite3_column_blob(stands, SINCE_ENTRIES);
     ctr_entries_open(&walk, bytes, bytes ? (size_t)sqlite3_column_bytes(stands, SINCE_ENTRIES) : 0);
     journal->n_rows++;
+    if (!journal->only)
+        ctr_amounts_expect(&journal->amounts, (size_t)(walk.end - walk.at) / BYTES_OF_AMOUNT,
+                           problem);
     while (problem->rc == SQLITE_OK && ctr_entries_next(&walk, &entry)) {
+        if (journal->only && entry.row != *journal->only && entry.kind != CTR_ENTRY_FOLDED) continue;
         if (entry.kind == CTR_ENTRY_FOLDED) {
             ctr_cache_clear(&journal->rows);
+            ctr_amounts_clear(&journal->amounts);
             journal->n_amounts = 0;
-        } else if (entry.kind == CTR_ENTRY_ADDED) {
-            add_amount(journal, &entry, number, problem);
-        } else {
-            forget_row(journal, &entry);
+            continue;
         }
+        if (entry.kind == CTR_ENTRY_ADDED) take_amount(journal, &entry, number, problem);
+        if (entry.kind == CTR_ENTRY_WRITTEN) drop_amount(journal, entry.row, entry.counter);
+        forget_row(journal, entry.row);
     }
     if (walk.status != CTR_OK)
         ctr_changes_damaged(journal->table, number, ctr_entries_status_text(walk.status), problem);
@@ -244,6 +255,7 @@ static void read_anew(ctr_journal *journal, ctr_problem *problem)
     read_on(journal, problem);
     journal->known = problem->rc == SQLITE_OK;
     if (!journal->known) ctr_journal_drop(journal);
+    if (journal->known && !journal->only) journal->looks = 0;
 }
 
 /* Who has written to the journal in this transaction holds the lock: nobody else has. */
@@ -265,13 +277,38 @@ int ctr_journal_refresh(ctr_journal *journal, ctr_problem *problem)
     return problem->rc;
 }
 
+int ctr_journal_refresh_row(ctr_journal *journal, int64_t row, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (journal->known || ++journal->looks > LOOKS) return ctr_journal_refresh(journal, problem);
+    journal->only = &row;
+    read_anew(journal, problem);
+    journal->only = NULL;
+    journal->known = false;
+    return problem->rc;
+}
+
 int ctr_journal_list_amounts(const ctr_journal *journal, ctr_changes *list, ctr_problem *problem)
 {
-    const ctr_cache *rows = &journal->rows;
-    for (size_t i = 0; i < rows->slots && rows->n > 0; i++)
-        for (const ctr_row *row = rows->by_id[i]; row; row = row->next_by_id)
-            if (ctr_cache_has_amounts(rows, row)) ctr_changes_add(list, row->id, 0, problem);
+    const ctr_amounts *amounts = &journal->amounts;
+    for (size_t i = 0; i < amounts->n_slots; i++)
+        if (amounts->slots[i].counter != CTR_AMOUNT_UNUSED && amounts->slots[i].ticks > 0)
+            ctr_changes_add(list, amounts->slots[i].row, 0, problem);
     return ctr_changes_latest(list, problem);
+}
+
+ctr_status ctr_journal_advance(const ctr_journal *journal, const ctr_amount *amount,
+                               ctr_summary *state)
+{
+    ctr_sum value = {0, 0};
+    ctr_sum_add(&value, state->value);
+    ctr_sum_add(&value, amount->n);
+    ctr_sum_add(&state->sum, amount->n);
+    state->touched = true;
+    if (state->clock < journal->least) state->clock = journal->least - 1;
+    if (state->life % 2 == 0 || state->clock > INT64_MAX - amount->ticks) return CTR_OUT_OF_RANGE;
+    state->clock += amount->ticks;
+    return ctr_sum_value(&value, &state->value) == CTR_OK ? CTR_OK : CTR_OUT_OF_RANGE;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -337,7 +374,8 @@ int ctr_journal_expect(ctr_journal *journal, int n, ctr_problem *problem)
     size_t most = (size_t)sqlite3_limit(journal->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
     if (!journal->untriggered) refuse_triggers(journal, problem);
     if (journal->n >= BATCH_ENTRIES || journal->n >= most) ctr_journal_flush(journal, problem);
-    if (problem->rc != SQLITE_OK || journal->n + (size_t)n <= journal->room) return problem->rc;
+    if (ctr_amounts_expect(&journal->amounts, (size_t)n, problem)) return problem->rc;
+    if (journal->n + (size_t)n <= journal->room) return problem->rc;
     size_t room = 2 * journal->room + (size_t)n + 16;
     ctr_entry *more = sqlite3_realloc64(journal->batch, room * sizeof *more);
     if (!more) return ctr_problem_nomem(problem);
@@ -360,25 +398,39 @@ static bool adds_to(const ctr_entry *entry, int64_t row, int counter, int64_t n)
 
 /* Increments of one counter are added up, where the batch has it already: `batch` may be left from
  * an earlier one, so the entry is looked at. */
-void ctr_journal_add(ctr_journal *journal, ctr_row *row, int counter, int64_t n)
+static void note_amount(ctr_journal *journal, ctr_amount *amount, int64_t n)
 {
-    ctr_held *held = &row->counters[counter];
-    ctr_entry *last = held->batch < journal->n ? &journal->batch[held->batch] : NULL;
-    held->n += n;
-    held->ticks++;
-    if (last && adds_to(last, row->id, counter, n)) {
+    ctr_entry *last = amount->batch < journal->n ? &journal->batch[amount->batch] : NULL;
+    if (last && adds_to(last, amount->row, (int)amount->counter, n)) {
         last->n += n;
         last->ticks++;
         return;
     }
-    held->batch = journal->n;
-    journal->batch[journal->n++] = (ctr_entry){
-        .row = row->id, .kind = CTR_ENTRY_ADDED, .counter = counter, .n = n, .ticks = 1};
+    amount->batch = (uint32_t)journal->n;
+    journal->batch[journal->n++] = (ctr_entry){.row = amount->row,
+                                               .kind = CTR_ENTRY_ADDED,
+                                               .counter = (int)amount->counter,
+                                               .n = n,
+                                               .ticks = 1};
+}
+
+void ctr_journal_add(ctr_journal *journal, int64_t row, int counter, int64_t n)
+{
+    ctr_amount *amount = ctr_amounts_add(&journal->amounts, row, counter);
+    ctr_row *known = ctr_cache_row(&journal->rows, row);
+    const ctr_amount tick = {.n = n, .ticks = 1};
+    amount->n += n;
+    amount->ticks++;
+    note_amount(journal, amount, n);
+    if (known && ctr_journal_advance(journal, &tick, &known->states[counter]) != CTR_OK)
+        ctr_cache_forget(&journal->rows, known);
 }
 
 void ctr_journal_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int counter)
 {
     journal->batch[journal->n++] = (ctr_entry){.row = row, .kind = kind, .counter = counter};
+    if (kind == CTR_ENTRY_WRITTEN) drop_amount(journal, row, counter);
+    if (kind == CTR_ENTRY_WRITTEN) forget_row(journal, row);
 }
 
 /* ---- appending ------------------------------------------------------------------------------- */

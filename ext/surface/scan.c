@@ -202,10 +202,13 @@ static const ctr_summary *sum_counter(scan_cursor *cursor, int counter, ctr_prob
  * statement does not see: so all counters of such a row are summed up at once. */
 static bool has_amounts(const scan_cursor *cursor)
 {
+    bool any = false;
     const ctr_table *table = table_of(cursor);
-    return !table->cluster && !cursor->single &&
-           ctr_journal_amounts(table->rows->journal,
-                               sqlite3_column_int64(cursor->stream.statement, CTR_STREAM_ID));
+    if (table->cluster || cursor->single || table->rows->journal->amounts.n == 0) return false;
+    int64_t id = sqlite3_column_int64(cursor->stream.statement, CTR_STREAM_ID);
+    for (int i = 0; i < table->shape.n_counters && !any; i++)
+        any = ctr_journal_amount(table->rows->journal, id, i) != NULL;
+    return any;
 }
 
 static bool is_visible(scan_cursor *cursor, ctr_problem *problem)
