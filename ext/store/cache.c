@@ -97,7 +97,6 @@ void ctr_cache_forget(ctr_cache *cache, ctr_row *row)
     *id = row->next_by_id;
     cache->bytes -= size_of_row(cache) + row->key_size;
     cache->n--;
-    sqlite3_free(row->key);
     sqlite3_free(row);
 }
 
@@ -123,15 +122,11 @@ bool ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *k
                    const ctr_summary *states)
 {
     if (!make_room(cache, size_of_row(cache) + size) || !grow(cache)) return false;
-    ctr_row *row = sqlite3_malloc64(size_of_row(cache));
-    uint8_t *copy = sqlite3_malloc64(size);
-    if (!row || !copy) {
-        sqlite3_free(row);
-        sqlite3_free(copy);
-        return false;
-    }
-    *row = (ctr_row){.id = id, .key = copy, .key_size = size, .hash = hash, .used = true};
-    memcpy(copy, key, size);
+    ctr_row *row = sqlite3_malloc64(size_of_row(cache) + size);
+    if (!row) return false;
+    *row = (ctr_row){.id = id, .key_size = size, .hash = hash, .used = true};
+    row->key = (uint8_t *)row + size_of_row(cache);
+    memcpy(row->key, key, size);
     memcpy(row->states, states, (size_t)cache->n_counters * sizeof *states);
     link_id(cache, row);
     link_key(cache, row);
@@ -145,7 +140,6 @@ void ctr_cache_clear(ctr_cache *cache)
     for (size_t i = 0; i < cache->slots && cache->n > 0; i++) {
         for (ctr_row *row = cache->by_id[i], *next; row; row = next) {
             next = row->next_by_id;
-            sqlite3_free(row->key);
             sqlite3_free(row);
         }
     }

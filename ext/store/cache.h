@@ -21,7 +21,7 @@
 typedef struct ctr_row {
     int64_t id;
     struct ctr_row *next_by_id, *next_by_key;
-    uint8_t *key; /* owned */
+    uint8_t *key; /* behind the states */
     size_t key_size;
     uint64_t hash;        /* of the key */
     bool used;            /* since the last look of who makes room */

@@ -122,13 +122,6 @@ void ctr_journal_close(ctr_post *post)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static unsigned data_version(const ctr_journal *journal)
-{
-    unsigned version = 0;
-    sqlite3_file_control(journal->db, journal->schema, SQLITE_FCNTL_DATA_VERSION, &version);
-    return version;
-}
-
 static sqlite3_stmt *keep(ctr_journal *journal, sqlite3_stmt **slot, ctr_sql which,
                           ctr_problem *problem)
 {
@@ -268,7 +261,7 @@ int ctr_journal_refresh(ctr_journal *journal, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return problem->rc;
     if (journal->known && (is_ahead(journal) || !journal->post)) return SQLITE_OK;
-    unsigned version = data_version(journal);
+    unsigned version = ctr_run_data_version(journal->db, journal->schema);
     if (journal->known && version == journal->version && !journal->doubtful) return SQLITE_OK;
     if (!journal->known || !read_on(journal, problem)) read_anew(journal, problem);
     if (problem->rc != SQLITE_OK) ctr_journal_drop(journal);
@@ -340,7 +333,7 @@ int64_t ctr_journal_next(sqlite3 *db, const char *schema, ctr_problem *problem)
 static int64_t draw_number(ctr_journal *journal, ctr_problem *problem)
 {
     ctr_post *post = journal->post;
-    unsigned version = data_version(journal);
+    unsigned version = ctr_run_data_version(journal->db, journal->schema);
     if (!post->numbered || post->numbers_version != version) {
         post->next_number = ctr_journal_next(journal->db, journal->schema, problem);
         post->numbers_version = version;
@@ -553,7 +546,7 @@ void ctr_journal_committed(ctr_post *post)
 {
     for (ctr_journal *journal = post->journals; journal; journal = journal->next) {
         if (is_ahead(journal)) {
-            unsigned version = data_version(journal);
+            unsigned version = ctr_run_data_version(journal->db, journal->schema);
             journal->version = version;
             post->numbers_version = version;
         }

@@ -40,8 +40,12 @@ struct ctr_post {
     unsigned numbers_version;
     int64_t next_number;
 
+    /* `identity` is what the file says, as of a data version. */
+    bool known;
+    unsigned known_version;
+
     ctr_medium medium;
-    sqlite3_stmt *read, *renew;
+    sqlite3_stmt *read, *renew, *probe;
     struct ctr_journal *journals; /* of its tables; see store/journal.h */
 };
 

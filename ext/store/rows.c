@@ -307,7 +307,7 @@ static void take_states(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *probl
 {
     ctr_cache *cache = &rows->journal->rows;
     const ctr_row *row = ctr_cache_row(cache, rows->rowid);
-    pack_stored(rows, stands, problem);
+    if (!rows->packed || !rows->exact) pack_stored(rows, stands, problem);
     if (row) {
         take_known(rows, row);
         return;
@@ -340,7 +340,7 @@ static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
 
 static void forget(ctr_rows *rows)
 {
-    rows->found = rows->packed = false;
+    rows->found = rows->packed = rows->exact = false;
     rows->old.size = rows->fresh.size = 0;
     for (int i = 0; i < rows->shape->n_counters; i++) {
         rows->states[i] = (ctr_summary){.life = 1};
@@ -387,12 +387,26 @@ static bool is_as_stored(const ctr_column *column, sqlite3_value *value)
     }
 }
 
+/* Has the column this very value where it has an equal one? A number may be stored as 0 and be looked
+ * for as -0.0, a text under NOCASE in other letters. */
+static bool is_stored_as_it_is(const ctr_column *column, sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_TEXT) return sqlite3_stricmp(column->collation, "BINARY") == 0;
+    return type == SQLITE_BLOB ||
+           (type == SQLITE_INTEGER && column->affinity != CTR_AFFINITY_BLOB);
+}
+
 /* Packs the key, if it can be looked for in memory. */
 static bool pack_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     rows->packed = false;
-    for (int i = 0; i < rows->shape->n_keys; i++)
-        if (!is_as_stored(&rows->shape->columns[rows->shape->keys[i]], keys[i])) return false;
+    rows->exact = true;
+    for (int i = 0; i < rows->shape->n_keys; i++) {
+        const ctr_column *column = &rows->shape->columns[rows->shape->keys[i]];
+        if (!is_as_stored(column, keys[i])) return false;
+        rows->exact = rows->exact && is_stored_as_it_is(column, keys[i]);
+    }
     if (ctr_pack_values(&rows->key, keys, rows->shape->n_keys, problem)) return false;
     rows->hash = ctr_cache_hash(rows->key.bytes, rows->key.size);
     rows->packed = true;
