@@ -60,7 +60,7 @@ static void link_key(ctr_cache *cache, ctr_row *row)
 
 static bool grow(ctr_cache *cache)
 {
-    if (cache->n < cache->slots) return true;
+    if (2 * cache->n < cache->slots) return true;
     size_t slots = cache->slots ? 2 * cache->slots : FIRST_SLOTS;
     ctr_row **made = sqlite3_malloc64(2 * slots * sizeof *made), **old = cache->by_id;
     if (!made) return false;

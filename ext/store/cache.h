@@ -31,7 +31,7 @@ typedef struct ctr_row {
 typedef struct ctr_cache {
     int n_counters;
     ctr_row **by_id, **by_key;
-    size_t slots; /* of each; a power of two, or 0 */
+    size_t slots; /* of each; a power of two, or 0; twice as many as rows, or more */
     size_t n, bytes;
     size_t hand; /* where the look for room goes on */
 } ctr_cache;

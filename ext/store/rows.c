@@ -306,8 +306,9 @@ static void take_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_pr
 static void take_states(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *problem)
 {
     ctr_cache *cache = &rows->journal->rows;
-    const ctr_row *row = ctr_cache_row(cache, rows->rowid);
-    if (!rows->packed || !rows->exact) pack_stored(rows, stands, problem);
+    bool looked = rows->packed && rows->exact; /* it would have been found by its key */
+    const ctr_row *row = looked ? NULL : ctr_cache_row(cache, rows->rowid);
+    if (!looked) pack_stored(rows, stands, problem);
     if (row) {
         take_known(rows, row);
         return;
