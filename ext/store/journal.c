@@ -348,24 +348,18 @@ static int64_t draw_number(ctr_journal *journal, ctr_problem *problem)
 
 /* ---- the batch ------------------------------------------------------------------------------- */
 
-/* Triggers on the stored tables would run with what we write, and see half of it. */
-static void refuse_triggers(ctr_journal *journal, ctr_problem *problem)
+int ctr_journal_refuse_triggers(ctr_journal *journal, ctr_problem *problem)
 {
-    static const char *const SUFFIXES[] = {"journal", "cells"};
-    for (size_t i = 0; i < sizeof SUFFIXES / sizeof *SUFFIXES && problem->rc == SQLITE_OK; i++) {
-        char *stored = sqlite3_mprintf("%s_%s", journal->table, SUFFIXES[i]);
-        if (!stored) ctr_problem_nomem(problem);
-        if (problem->rc == SQLITE_OK)
-            ctr_shape_refuse_triggers(journal->db, journal->schema, stored, problem);
-        sqlite3_free(stored);
-    }
+    if (journal->untriggered) return problem->rc;
+    ctr_shape_refuse_triggers(journal->db, journal->schema, journal->table, false, problem);
     journal->untriggered = problem->rc == SQLITE_OK;
+    return problem->rc;
 }
 
 int ctr_journal_expect(ctr_journal *journal, int n, ctr_problem *problem)
 {
     size_t most = (size_t)sqlite3_limit(journal->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
-    if (!journal->untriggered) refuse_triggers(journal, problem);
+    ctr_journal_refuse_triggers(journal, problem);
     if (journal->n >= BATCH_ENTRIES || journal->n >= most) ctr_journal_flush(journal, problem);
     if (ctr_amounts_expect(&journal->amounts, (size_t)n, problem)) return problem->rc;
     if (journal->n + (size_t)n <= journal->room) return problem->rc;
@@ -439,7 +433,10 @@ static void step_write(ctr_journal *journal, sqlite3_stmt **slot, ctr_problem *p
     bool written = problem->rc == SQLITE_OK;
     sqlite3_reset(row);
     sqlite3_clear_bindings(row);
-    if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) refuse_triggers(journal, problem);
+    if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) {
+        journal->untriggered = false;
+        ctr_journal_refuse_triggers(journal, problem);
+    }
     if (problem->rc != SQLITE_OK) release(journal);
     keep_no_more(journal);
     if (written && problem->rc != SQLITE_OK) ctr_guard_spoil(guard, transaction);

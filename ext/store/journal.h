@@ -108,6 +108,9 @@ ctr_status ctr_journal_advance(const ctr_journal *journal, const ctr_amount *amo
 /* The rows to which the journal adds something, in ascending order; numbers are 0. */
 int ctr_journal_list_amounts(const ctr_journal *journal, ctr_changes *list, ctr_problem *problem);
 
+/* Refuses to write where triggers would run with it. */
+int ctr_journal_refuse_triggers(ctr_journal *journal, ctr_problem *problem);
+
 /* Makes room for `n` entries, and appends the batch if it has grown long. */
 int ctr_journal_expect(ctr_journal *journal, int n, ctr_problem *problem);
 

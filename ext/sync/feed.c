@@ -51,7 +51,7 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     const char *name = present_name(feed);
     feed->table = feed->catalog.entries[feed->entry].birth;
     if (ctr_shape_read(&feed->shape, source->db, source->schema, name, problem)) return false;
-    if (ctr_merge_refuse_triggers(source->db, source->schema, name, problem)) return false;
+    if (ctr_shape_refuse_triggers(source->db, source->schema, name, false, problem)) return false;
     feed->keys = sqlite3_malloc64((size_t)feed->shape.n_keys * sizeof *feed->keys);
     feed->key_text = ctr_shape_key_text(&feed->shape);
     if (!feed->keys || !feed->key_text) ctr_problem_nomem(problem);

@@ -167,7 +167,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
     const char *birth = job->theirs->birth;
     ctr_object object = ctr_shape_object(pull->db, pull->target, birth, problem);
     if (object != CTR_OBJECT_NONE) refuse_taken_name(pull, birth, object, problem);
-    ctr_merge_refuse_triggers_of_file(pull->db, pull->target, problem);
+    ctr_shape_refuse_triggers(pull->db, pull->target, NULL, true, problem);
     char *definition = ctr_shape_declaration(&job->from);
     if (!definition) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(pull->db, pull->target, birth, problem);
@@ -235,7 +235,7 @@ static bool has_news(const merge_job *job, const char *name, ctr_problem *proble
 static void check_target(file_pull *pull, const char *table, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
-    if (!pull->checked) ctr_merge_refuse_triggers_of_file(pull->db, pull->target, problem);
+    ctr_shape_refuse_triggers(pull->db, pull->target, table, true, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const ctr_identity *identity = ctr_watch_merge(pull->post, problem);
     if (identity && !pull->checked)
@@ -307,8 +307,6 @@ static void take_counters(merge_job *job, const ctr_catalog_entry *mine, ctr_pro
     ctr_shape here = {0};
     const ctr_shape *from = &job->from;
     if (problem->rc == SQLITE_OK)
-        ctr_merge_refuse_triggers(job->pull->db, job->pull->target, mine->name, problem);
-    if (problem->rc == SQLITE_OK)
         ctr_shape_read(&here, job->pull->db, job->pull->target, mine->name, problem);
     if (problem->rc == SQLITE_OK)
         ctr_agree_keys(from, "the giving file", &here, "the taking file", problem);
@@ -325,7 +323,7 @@ static void merge_news(merge_job *job, bool is_there, ctr_problem *problem)
     const char *theirs = job->theirs->name;
     if (check_stored(job, true, problem) || make_durable(pull, problem)) return;
     if (ctr_shape_read(&job->from, source->db, source->schema, theirs, problem)) return;
-    if (ctr_merge_refuse_triggers(source->db, source->schema, theirs, problem)) return;
+    if (ctr_shape_refuse_triggers(source->db, source->schema, theirs, false, problem)) return;
     if (!is_there) create_table(job, problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_catalog_entry mine;
