@@ -436,12 +436,10 @@ static int read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys,
     return 0;
 }
 
-static int count_columns(ctr_run *run, const char *stored)
+static int count_columns(ctr_run *run)
 {
-    int n = 0;
-    run->slots.name = stored;
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_COLUMNS);
-    while (ctr_run_row(run, row)) n++;
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_DESCRIBE);
+    int n = sqlite3_column_count(row);
     sqlite3_finalize(row);
     return n;
 }
@@ -458,7 +456,8 @@ int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char
     if (!stored) ctr_problem_nomem(problem);
     check_is_table(&run, stored);
     read_key(&run, &keys);
-    int n = count_columns(&run, stored);
+    int n = count_columns(&run);
+    run.slots.name = stored;
     if (keys.n > n) damaged(&run, "its UNIQUE constraint repeats a column", "");
     ctr_shape_open(shape, n, problem);
 

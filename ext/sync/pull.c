@@ -196,22 +196,25 @@ static int check_stored(const merge_job *job, bool news, ctr_problem *problem)
     return problem->rc;
 }
 
-/* Has some counter of the source a higher generation than here? `name` is the table's here. */
+/* Has some counter of the source a higher generation than in `here`? */
+static bool brings_counters(const ctr_shape *from, const ctr_shape *here)
+{
+    int64_t generation;
+    const char *name, *spelling;
+    for (int i = 0; (name = ctr_shape_ever(from, i, &generation)); i++)
+        if (ctr_shape_generation(here, name, &spelling) < generation) return true;
+    return false;
+}
+
+/* The same, read from the two files. `name` is the table's here. */
 static bool columns_are_new(const merge_job *job, const char *name, ctr_problem *problem)
 {
-    bool any = false;
-    int64_t generation;
-    const char *known, *spelling;
     ctr_shape theirs = {0}, mine = {0};
     const ctr_source *source = job->pull->source;
     ctr_shape_read(&theirs, source->db, source->schema, job->theirs->name, problem);
     if (problem->rc == SQLITE_OK)
         ctr_shape_read(&mine, job->pull->db, job->pull->target, name, problem);
-    for (int i = 0; problem->rc == SQLITE_OK && !any; i++) {
-        known = ctr_shape_ever(&theirs, i, &generation);
-        if (!known) break;
-        any = ctr_shape_generation(&mine, known, &spelling) < generation;
-    }
+    bool any = problem->rc == SQLITE_OK && brings_counters(&theirs, &mine);
     ctr_shape_close(&theirs);
     ctr_shape_close(&mine);
     return any;
@@ -315,6 +318,13 @@ static void take_counters(merge_job *job, const ctr_catalog_entry *mine, ctr_pro
     ctr_shape_close(&here);
 }
 
+static void open_table_here(merge_job *job, ctr_problem *problem)
+{
+    file_pull *pull = job->pull;
+    ctr_merge_open(&job->to, pull->db, pull->target, job->theirs->birth, pull->post,
+                   &pull->conflicts, problem);
+}
+
 /* What is new at the source; the table is created here if need be. */
 static void merge_news(merge_job *job, bool is_there, ctr_problem *problem)
 {
@@ -329,10 +339,13 @@ static void merge_news(merge_job *job, bool is_there, ctr_problem *problem)
     ctr_catalog_entry mine;
     ctr_catalog_born(&mine, pull->db, pull->target, job->theirs->birth, problem);
     if (problem->rc == SQLITE_OK) check_target(pull, mine.name, problem);
-    take_counters(job, &mine, problem);
+    open_table_here(job, problem);
+    if (problem->rc == SQLITE_OK && brings_counters(&job->from, &job->to.shape)) {
+        ctr_merge_close(&job->to);
+        take_counters(job, &mine, problem);
+        open_table_here(job, problem);
+    }
     ctr_catalog_close_entry(&mine);
-    ctr_merge_open(&job->to, pull->db, pull->target, job->theirs->birth, pull->post,
-                   &pull->conflicts, problem);
     if (problem->rc == SQLITE_OK) open_sides(job, problem);
     if (problem->rc == SQLITE_OK) merge_floors(job, problem);
     if (problem->rc == SQLITE_OK) merge_rows(job, problem);
