@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { FIRST_SLOTS = 64 };
+enum { LEAST_SLOTS = 64 };
 
 static size_t slot_of(const ctr_amounts *amounts, int64_t row, int counter)
 {
@@ -13,7 +13,7 @@ static size_t slot_of(const ctr_amounts *amounts, int64_t row, int counter)
 }
 
 /* Where it is, or where it would be. */
-static ctr_amount *look(const ctr_amounts *amounts, int64_t row, int counter)
+static ctr_amount *slot_for(const ctr_amounts *amounts, int64_t row, int counter)
 {
     size_t at = slot_of(amounts, row, counter);
     const ctr_amount *slots = amounts->slots;
@@ -26,13 +26,13 @@ static ctr_amount *look(const ctr_amounts *amounts, int64_t row, int counter)
 ctr_amount *ctr_amounts_find(const ctr_amounts *amounts, int64_t row, int counter)
 {
     if (amounts->n == 0) return NULL;
-    ctr_amount *found = look(amounts, row, counter);
+    ctr_amount *found = slot_for(amounts, row, counter);
     return found->counter != CTR_AMOUNT_UNUSED ? found : NULL;
 }
 
 int ctr_amounts_expect(ctr_amounts *amounts, size_t n, ctr_problem *problem)
 {
-    size_t slots = amounts->n_slots ? amounts->n_slots : FIRST_SLOTS;
+    size_t slots = amounts->n_slots ? amounts->n_slots : LEAST_SLOTS;
     while (3 * slots < 4 * (amounts->n + n)) slots *= 2;
     if (slots == amounts->n_slots || problem->rc != SQLITE_OK) return problem->rc;
     ctr_amounts made = {.slots = sqlite3_malloc64(slots * sizeof *made.slots), .n_slots = slots};
@@ -40,7 +40,8 @@ int ctr_amounts_expect(ctr_amounts *amounts, size_t n, ctr_problem *problem)
     memset(made.slots, 0xff, slots * sizeof *made.slots);
     for (size_t i = 0; i < amounts->n_slots; i++)
         if (amounts->slots[i].counter != CTR_AMOUNT_UNUSED)
-            *look(&made, amounts->slots[i].row, (int)amounts->slots[i].counter) = amounts->slots[i];
+            *slot_for(&made, amounts->slots[i].row, (int)amounts->slots[i].counter) =
+                amounts->slots[i];
     made.n = amounts->n;
     sqlite3_free(amounts->slots);
     *amounts = made;
@@ -49,7 +50,7 @@ int ctr_amounts_expect(ctr_amounts *amounts, size_t n, ctr_problem *problem)
 
 ctr_amount *ctr_amounts_add(ctr_amounts *amounts, int64_t row, int counter)
 {
-    ctr_amount *amount = look(amounts, row, counter);
+    ctr_amount *amount = slot_for(amounts, row, counter);
     if (amount->counter != CTR_AMOUNT_UNUSED) return amount;
     *amount = (ctr_amount){.row = row, .counter = (uint32_t)counter};
     amounts->n++;

@@ -37,8 +37,7 @@ ctr_row *ctr_cache_key(const ctr_cache *cache, uint64_t hash, const uint8_t *key
 {
     if (cache->n == 0) return NULL;
     ctr_row *row = cache->by_key[hash & (cache->slots - 1)];
-    while (row &&
-           (row->hash != hash || row->key_size != size || memcmp(row->key, key, size) != 0))
+    while (row && (row->hash != hash || row->key_size != size || memcmp(row->key, key, size) != 0))
         row = row->next_by_key;
     if (row) row->used = true;
     return row;
@@ -58,7 +57,7 @@ static void link_key(ctr_cache *cache, ctr_row *row)
     *slot = row;
 }
 
-static bool grow(ctr_cache *cache)
+static bool grow_slots(ctr_cache *cache)
 {
     if (2 * cache->n < cache->slots) return true;
     size_t slots = cache->slots ? 2 * cache->slots : FIRST_SLOTS;
@@ -121,7 +120,7 @@ static bool make_room(ctr_cache *cache, size_t size)
 bool ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key, size_t size,
                    const ctr_summary *states)
 {
-    if (!make_room(cache, size_of_row(cache) + size) || !grow(cache)) return false;
+    if (!make_room(cache, size_of_row(cache) + size) || !grow_slots(cache)) return false;
     ctr_row *row = sqlite3_malloc64(size_of_row(cache) + size);
     if (!row) return false;
     *row = (ctr_row){.id = id, .key_size = size, .hash = hash, .used = true};

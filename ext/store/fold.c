@@ -94,8 +94,8 @@ static void bind_folded(folding *job, int64_t id, int counter)
     ctr_sum sum = {0, 0};
     if (amount) ctr_sum_add(&sum, amount->n);
     if (status == CTR_OK && amount)
-        status = ctr_cell_add(&cell, job->journal->id, &sum, amount->ticks, job->journal->least, out,
-                              &size);
+        status = ctr_cell_add(&cell, job->journal->id, &sum, amount->ticks, job->journal->least,
+                              out, &size);
     else if (size > 0)
         memcpy(out, bytes, size);
     if (status != CTR_OK) {
@@ -135,8 +135,7 @@ static bool fold_in_place(folding *job, int64_t id, int counter, const ctr_amoun
     size_t size = blob ? (size_t)sqlite3_blob_bytes(blob) : 0, grown;
     job->old.size = job->out.size = 0;
     uint8_t *old = ctr_pack_room(&job->old, size + 1, problem);
-    uint8_t *out =
-        ctr_pack_room(&job->out, size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
+    uint8_t *out = ctr_pack_room(&job->out, size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
     if (!blob || !old || !out || sqlite3_blob_read(blob, old, (int)size, 0) != SQLITE_OK)
         return false;
     ctr_cell cell;
@@ -157,9 +156,10 @@ static void fold_by_update(folding *job, int64_t id)
     sqlite3_bind_int64(job->find, 1, id);
     if (!ctr_run_row(&job->run, job->find)) {
         if (problem->rc == SQLITE_OK)
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                            "%s_journal is damaged: it has amounts for row %lld, which there is not",
-                            job->journal->table, (long long)id);
+            ctr_problem_set(
+                problem, SQLITE_CORRUPT_VTAB,
+                "%s_journal is damaged: it has amounts for row %lld, which there is not",
+                job->journal->table, (long long)id);
         return;
     }
     job->out.size = 0;
@@ -190,8 +190,7 @@ static void fold_rows(folding *job)
     ctr_changes list = {0};
     ctr_problem *problem = job->run.problem;
     ctr_journal_list_amounts(job->journal, &list, problem);
-    for (size_t i = 0; i < list.n && problem->rc == SQLITE_OK; i++)
-        fold_row(job, list.rows[i].row);
+    for (size_t i = 0; i < list.n && problem->rc == SQLITE_OK; i++) fold_row(job, list.rows[i].row);
     ctr_amounts_clear(&job->journal->amounts);
     sqlite3_free(list.rows);
 }
@@ -199,15 +198,15 @@ static void fold_rows(folding *job)
 /* ---- segments -------------------------------------------------------------------------------- */
 
 /* All rows of a level: what they say, and the highest number of them. */
-static void read_level(ctr_run *run, int64_t level, ctr_changes *changes)
+static void read_segments_of(ctr_run *run, int64_t level, ctr_changes *changes)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_LEVEL);
     if (row) sqlite3_bind_int64(row, 1, level);
     while (ctr_run_row(run, row)) {
-        const uint8_t *bytes = sqlite3_column_blob(row, 2);
-        ctr_changes_take(changes, sqlite3_column_int64(row, 0), level, bytes,
-                         bytes ? (size_t)sqlite3_column_bytes(row, 2) : 0, run->slots.table,
-                         run->problem);
+        const uint8_t *bytes = sqlite3_column_blob(row, CTR_JOURNAL_ENTRIES);
+        ctr_changes_take(changes, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER), level, bytes,
+                         bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0,
+                         run->slots.table, run->problem);
     }
     sqlite3_finalize(row);
 }
@@ -260,7 +259,7 @@ static void write_segment(ctr_run *run, int64_t level, const ctr_changes *change
 static void raise_level(ctr_run *run, int64_t level)
 {
     ctr_changes changes = {0};
-    read_level(run, level, &changes);
+    read_segments_of(run, level, &changes);
     ctr_changes_latest(&changes, run->problem);
     ctr_changes_by_number(&changes, run->problem);
     if (run->problem->rc == SQLITE_OK) remove_level(run, level);

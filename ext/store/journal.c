@@ -13,16 +13,13 @@ enum {
     NUMBERS_IN_MS = 4096,
     BATCH_ENTRIES = 8192, /* a longer batch is appended within the transaction */
     OPEN_BYTES = 2048,    /* a row of the journal does not grow beyond this */
-    LOOKS = 3             /* for one row, before all amounts are read */
+    FIRST_LOOKS = 3       /* for one row, before all amounts are read */
 };
-
-/* Columns of CTR_SQL_JOURNAL_SINCE. */
-enum { SINCE_NUMBER, SINCE_LEVEL, SINCE_ENTRIES };
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static ctr_journal *make(ctr_post *post, sqlite3 *db, const char *schema, const char *table,
-                         int n_counters, ctr_problem *problem)
+static ctr_journal *make_journal(ctr_post *post, sqlite3 *db, const char *schema, const char *table,
+                                 int n_counters, ctr_problem *problem)
 {
     ctr_journal *journal = sqlite3_malloc64(sizeof *journal);
     if (!journal) {
@@ -51,10 +48,11 @@ void ctr_journal_drop(ctr_journal *journal)
 ctr_journal *ctr_journal_to_read(sqlite3 *db, const char *schema, const char *table, int n_counters,
                                  ctr_problem *problem)
 {
-    return problem->rc == SQLITE_OK ? make(NULL, db, schema, table, n_counters, problem) : NULL;
+    return problem->rc == SQLITE_OK ? make_journal(NULL, db, schema, table, n_counters, problem)
+                                    : NULL;
 }
 
-static void release(ctr_journal *journal)
+static void release_journal(ctr_journal *journal)
 {
     sqlite3_finalize(journal->since);
     sqlite3_finalize(journal->append);
@@ -65,7 +63,7 @@ static void release(ctr_journal *journal)
 void ctr_journal_free(ctr_journal *journal)
 {
     if (!journal) return;
-    release(journal);
+    release_journal(journal);
     ctr_cache_clear(&journal->rows);
     ctr_amounts_clear(&journal->amounts);
     sqlite3_free(journal->batch);
@@ -75,7 +73,7 @@ void ctr_journal_free(ctr_journal *journal)
     sqlite3_free(journal);
 }
 
-static ctr_journal *find(ctr_post *post, const char *table)
+static ctr_journal *find_journal(ctr_post *post, const char *table)
 {
     ctr_journal *journal = post->journals;
     while (journal && sqlite3_stricmp(journal->table, table) != 0) journal = journal->next;
@@ -84,10 +82,10 @@ static ctr_journal *find(ctr_post *post, const char *table)
 
 ctr_journal *ctr_journal_of(ctr_post *post, const char *table, int n_counters, ctr_problem *problem)
 {
-    ctr_journal *journal = find(post, table);
+    ctr_journal *journal = find_journal(post, table);
     if (problem->rc != SQLITE_OK) return NULL;
     if (!journal) {
-        journal = make(post, post->guard->db, post->schema, table, n_counters, problem);
+        journal = make_journal(post, post->guard->db, post->schema, table, n_counters, problem);
         if (!journal) return NULL;
         journal->next = post->journals;
         post->journals = journal;
@@ -102,13 +100,14 @@ ctr_journal *ctr_journal_of(ctr_post *post, const char *table, int n_counters, c
 
 void ctr_journal_forget(ctr_post *post, const char *table)
 {
-    ctr_journal *journal = find(post, table);
+    ctr_journal *journal = find_journal(post, table);
     if (journal && journal->n == 0) ctr_journal_drop(journal);
 }
 
 void ctr_journal_release(ctr_post *post)
 {
-    for (ctr_journal *journal = post->journals; journal; journal = journal->next) release(journal);
+    for (ctr_journal *journal = post->journals; journal; journal = journal->next)
+        release_journal(journal);
 }
 
 void ctr_journal_close(ctr_post *post)
@@ -122,8 +121,8 @@ void ctr_journal_close(ctr_post *post)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static sqlite3_stmt *keep(ctr_journal *journal, sqlite3_stmt **slot, ctr_sql which,
-                          ctr_problem *problem)
+static sqlite3_stmt *keep_journal(ctr_journal *journal, sqlite3_stmt **slot, ctr_sql which,
+                                  ctr_problem *problem)
 {
     if (journal->post) return ctr_guard_keep(journal->post, slot, journal->table, which, problem);
     ctr_run run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
@@ -131,7 +130,7 @@ static sqlite3_stmt *keep(ctr_journal *journal, sqlite3_stmt **slot, ctr_sql whi
     return problem->rc == SQLITE_OK ? *slot : NULL;
 }
 
-static void keep_no_more(ctr_journal *journal)
+static void keep_journal_no_more(ctr_journal *journal)
 {
     if (journal->post) ctr_guard_keep_no_more(journal->post);
 }
@@ -190,15 +189,17 @@ static void take_entries(ctr_journal *journal, sqlite3_stmt *stands, ctr_problem
     enum { BYTES_OF_AMOUNT = 5 }; /* or more */
     ctr_entries walk;
     ctr_entry entry;
-    int64_t number = sqlite3_column_int64(stands, SINCE_NUMBER);
-    const uint8_t *bytes = sqlite3_column_blob(stands, SINCE_ENTRIES);
-    ctr_entries_open(&walk, bytes, bytes ? (size_t)sqlite3_column_bytes(stands, SINCE_ENTRIES) : 0);
+    int64_t number = sqlite3_column_int64(stands, CTR_JOURNAL_NUMBER);
+    const uint8_t *bytes = sqlite3_column_blob(stands, CTR_JOURNAL_ENTRIES);
+    ctr_entries_open(&walk, bytes,
+                     bytes ? (size_t)sqlite3_column_bytes(stands, CTR_JOURNAL_ENTRIES) : 0);
     journal->n_rows++;
     if (!journal->only)
         ctr_amounts_expect(&journal->amounts, (size_t)(walk.end - walk.at) / BYTES_OF_AMOUNT,
                            problem);
     while (problem->rc == SQLITE_OK && ctr_entries_next(&walk, &entry)) {
-        if (journal->only && entry.row != *journal->only && entry.kind != CTR_ENTRY_FOLDED) continue;
+        if (journal->only && entry.row != *journal->only && entry.kind != CTR_ENTRY_FOLDED)
+            continue;
         if (entry.kind == CTR_ENTRY_FOLDED) {
             ctr_cache_clear(&journal->rows);
             ctr_amounts_clear(&journal->amounts);
@@ -219,12 +220,12 @@ static bool read_on(ctr_journal *journal, ctr_problem *problem)
 {
     bool fits = journal->last == 0, first = true;
     ctr_run run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
-    sqlite3_stmt *row = keep(journal, &journal->since, CTR_SQL_JOURNAL_SINCE, problem);
+    sqlite3_stmt *row = keep_journal(journal, &journal->since, CTR_SQL_JOURNAL_SINCE, problem);
     if (!row) return true;
     sqlite3_bind_int64(row, 1, journal->last);
     while (ctr_run_row(&run, row)) {
-        int64_t number = sqlite3_column_int64(row, SINCE_NUMBER);
-        bool segment = sqlite3_column_int64(row, SINCE_LEVEL) != CTR_LEVEL_TRANSACTIONS;
+        int64_t number = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
+        bool segment = sqlite3_column_int64(row, CTR_JOURNAL_LEVEL) != CTR_LEVEL_TRANSACTIONS;
         if (first && number == journal->last && number != 0) {
             fits = true;
         } else {
@@ -236,8 +237,9 @@ static bool read_on(ctr_journal *journal, ctr_problem *problem)
         first = false;
     }
     sqlite3_reset(row);
-    if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0 && journal->known) fits = false;
-    keep_no_more(journal);
+    if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0 && journal->known)
+        fits = false;
+    keep_journal_no_more(journal);
     return fits || problem->rc != SQLITE_OK;
 }
 
@@ -252,7 +254,7 @@ static void read_anew(ctr_journal *journal, ctr_problem *problem)
 }
 
 /* Who has written to the journal in this transaction holds the lock: nobody else has. */
-static bool is_ahead(const ctr_journal *journal)
+static bool is_ahead_of_file(const ctr_journal *journal)
 {
     return journal->n > 0 || journal->appended;
 }
@@ -260,7 +262,7 @@ static bool is_ahead(const ctr_journal *journal)
 int ctr_journal_refresh(ctr_journal *journal, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return problem->rc;
-    if (journal->known && (is_ahead(journal) || !journal->post)) return SQLITE_OK;
+    if (journal->known && (is_ahead_of_file(journal) || !journal->post)) return SQLITE_OK;
     unsigned version = ctr_run_data_version(journal->db, journal->schema);
     if (journal->known && version == journal->version && !journal->doubtful) return SQLITE_OK;
     if (!journal->known || !read_on(journal, problem)) read_anew(journal, problem);
@@ -273,7 +275,8 @@ int ctr_journal_refresh(ctr_journal *journal, ctr_problem *problem)
 int ctr_journal_refresh_row(ctr_journal *journal, int64_t row, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return problem->rc;
-    if (journal->known || ++journal->looks > LOOKS) return ctr_journal_refresh(journal, problem);
+    if (journal->known || ++journal->looks > FIRST_LOOKS)
+        return ctr_journal_refresh(journal, problem);
     journal->only = &row;
     read_anew(journal, problem);
     journal->only = NULL;
@@ -341,8 +344,9 @@ static int64_t draw_number(ctr_journal *journal, ctr_problem *problem)
     }
     int64_t now = ctr_place_now() * NUMBERS_IN_MS;
     if (post->next_number >= INT64_MAX / 2)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s_journal is damaged: it has the number %lld",
-                        journal->table, (long long)post->next_number - 1);
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "%s_journal is damaged: it has the number %lld", journal->table,
+                        (long long)post->next_number - 1);
     return now > post->next_number ? now : post->next_number;
 }
 
@@ -437,15 +441,15 @@ static void step_write(ctr_journal *journal, sqlite3_stmt **slot, ctr_problem *p
         journal->untriggered = false;
         ctr_journal_refuse_triggers(journal, problem);
     }
-    if (problem->rc != SQLITE_OK) release(journal);
-    keep_no_more(journal);
+    if (problem->rc != SQLITE_OK) release_journal(journal);
+    keep_journal_no_more(journal);
     if (written && problem->rc != SQLITE_OK) ctr_guard_spoil(guard, transaction);
 }
 
 static void append_row(ctr_journal *journal, ctr_problem *problem)
 {
     int64_t number = draw_number(journal, problem);
-    sqlite3_stmt *row = keep(journal, &journal->append, CTR_SQL_JOURNAL_APPEND, problem);
+    sqlite3_stmt *row = keep_journal(journal, &journal->append, CTR_SQL_JOURNAL_APPEND, problem);
     if (!row) return;
     sqlite3_bind_int64(row, 1, number);
     sqlite3_bind_int64(row, 2, CTR_LEVEL_TRANSACTIONS);
@@ -459,7 +463,7 @@ static void append_row(ctr_journal *journal, ctr_problem *problem)
 
 static void extend_row(ctr_journal *journal, ctr_problem *problem)
 {
-    sqlite3_stmt *row = keep(journal, &journal->extend, CTR_SQL_JOURNAL_EXTEND, problem);
+    sqlite3_stmt *row = keep_journal(journal, &journal->extend, CTR_SQL_JOURNAL_EXTEND, problem);
     if (!row) return;
     sqlite3_bind_int64(row, 1, journal->open_number);
     sqlite3_bind_blob64(row, 2, journal->open.bytes, journal->open.size, SQLITE_STATIC);
@@ -467,7 +471,7 @@ static void extend_row(ctr_journal *journal, ctr_problem *problem)
 }
 
 /* Encodes the batch behind what the open row has; returns how many amounts it has. */
-static int64_t encode(ctr_journal *journal, bool extends, ctr_problem *problem)
+static int64_t encode_batch(ctr_journal *journal, bool extends, ctr_problem *problem)
 {
     int64_t amounts = 0;
     if (!extends) journal->open.size = 0;
@@ -492,7 +496,7 @@ int ctr_journal_flush(ctr_journal *journal, ctr_problem *problem)
     size_t before = journal->open.size;
     int64_t last_row = journal->open_row;
     bool extends = journal->open_number != 0 && before + journal->n * 8 <= OPEN_BYTES;
-    int64_t amounts = encode(journal, extends, problem);
+    int64_t amounts = encode_batch(journal, extends, problem);
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(journal->db);
     if (problem->rc == SQLITE_OK && extends)
         extend_row(journal, problem);
@@ -542,7 +546,7 @@ int ctr_journal_flush_all(ctr_post *post, ctr_problem *problem)
 void ctr_journal_committed(ctr_post *post)
 {
     for (ctr_journal *journal = post->journals; journal; journal = journal->next) {
-        if (is_ahead(journal)) {
+        if (is_ahead_of_file(journal)) {
             unsigned version = ctr_run_data_version(journal->db, journal->schema);
             journal->version = version;
             post->numbers_version = version;
@@ -555,7 +559,7 @@ void ctr_journal_committed(ctr_post *post)
 void ctr_journal_rolled_back(ctr_post *post)
 {
     for (ctr_journal *journal = post->journals; journal; journal = journal->next) {
-        if (!journal->known && !is_ahead(journal)) continue;
+        if (!journal->known && !is_ahead_of_file(journal)) continue;
         journal->n = 0;
         ctr_journal_drop(journal);
     }

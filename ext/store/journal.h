@@ -51,13 +51,13 @@ typedef struct ctr_journal {
     /* What memory knows. */
     ctr_amounts amounts; /* that the cells do not have, those of the batch among them */
     ctr_cache rows;
-    bool known;       /* anything at all */
-    bool untriggered; /* the stored tables have no triggers */
+    bool known;          /* anything at all */
+    bool untriggered;    /* the stored tables have no triggers */
     const int64_t *only; /* the one row that is being read, or NULL */
     int looks;           /* for one row, since anything was known */
-    bool doubtful;    /* whether the file is the same one */
-    unsigned version; /* the data version of which it is */
-    int64_t last;     /* the highest number in the journal, 0: it is empty */
+    bool doubtful;       /* whether the file is the same one */
+    unsigned version;    /* the data version of which it is */
+    int64_t last;        /* the highest number in the journal, 0: it is empty */
     int64_t n_rows, n_amounts;
     uint8_t id[CTR_ID_SIZE]; /* to whose shards the amounts belong */
     int64_t least;           /* the lowest clock under that id */

@@ -66,8 +66,8 @@ struct ctr_guard {
     int depth;
     bool spoiled;
     int spoiled_depth;
-    unsigned ended;      /* transactions */
-    ctr_wanted *wanted;  /* borrowed; mostly NULL */
+    unsigned ended;     /* transactions */
+    ctr_wanted *wanted; /* borrowed; mostly NULL */
     ctr_stats stats;
 };
 

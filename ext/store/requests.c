@@ -53,7 +53,8 @@ bool ctr_requests_is_done(ctr_requests *requests, sqlite3_value *id, const char 
 int ctr_requests_add(ctr_requests *requests, sqlite3_value *id, const char *what,
                      ctr_problem *problem)
 {
-    sqlite3_stmt *row = kept_statement(requests, &requests->insert, CTR_SQL_REQUESTS_INSERT, problem);
+    sqlite3_stmt *row =
+        kept_statement(requests, &requests->insert, CTR_SQL_REQUESTS_INSERT, problem);
     ctr_run run = ctr_run_on(requests->db, requests->schema, requests->table, problem);
     if (!row) return problem->rc;
     ctr_problem_sqlite(problem, requests->db, ctr_text_bind_value(row, 1, id));

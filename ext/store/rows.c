@@ -173,16 +173,16 @@ static int malformed(ctr_rows *rows, sqlite3_stmt *row, int counter, ctr_status 
 
 /* The bytes in column i, with the status of what is no BLOB; NULL and 0 bytes of an untouched
  * counter. */
-static ctr_status take_bytes(sqlite3_stmt *row, int i, const uint8_t **bytes, size_t *size,
-                             ctr_problem *problem)
+static ctr_status bytes_of(sqlite3_stmt *row, int i, const uint8_t **bytes, size_t *size,
+                           ctr_problem *problem)
 {
     sqlite3_value *value = sqlite3_column_value(row, i); /* asked at once: each asking locks */
     int type = sqlite3_value_type(value);
     *bytes = type == SQLITE_BLOB ? sqlite3_value_blob(value) : NULL;
     *size = *bytes ? (size_t)sqlite3_value_bytes(value) : 0;
     if (type == SQLITE_NULL) return CTR_OK;
-    bool lost = !*bytes && type == SQLITE_BLOB &&
-                sqlite3_errcode(sqlite3_db_handle(row)) == SQLITE_NOMEM;
+    bool lost =
+        !*bytes && type == SQLITE_BLOB && sqlite3_errcode(sqlite3_db_handle(row)) == SQLITE_NOMEM;
     if (lost) ctr_problem_nomem(problem);
     return *bytes || lost ? CTR_OK : CTR_NOT_A_CELL;
 }
@@ -200,8 +200,8 @@ static ctr_status advance_cell(ctr_rows *rows, const ctr_amount *by, ctr_cell *c
     ctr_sum n = {0, 0};
     size_t size;
     rows->advanced.size = 0;
-    uint8_t *out = ctr_pack_room(&rows->advanced, cell->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX,
-                                 problem);
+    uint8_t *out =
+        ctr_pack_room(&rows->advanced, cell->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
     if (!out) return CTR_OK;
     ctr_sum_add(&n, by->n);
     ctr_status status =
@@ -217,7 +217,7 @@ int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ct
     const uint8_t *bytes;
     *cell = ctr_cell_untouched();
     if (ctr_journal_refresh(rows->journal, problem)) return problem->rc;
-    ctr_status status = take_bytes(row, i, &bytes, &size, problem);
+    ctr_status status = bytes_of(row, i, &bytes, &size, problem);
     if (status == CTR_OK && bytes) status = ctr_cell_open(cell, bytes, size);
     const ctr_amount *amount = amount_of(rows, row, counter);
     if (status == CTR_OK && amount) status = advance_cell(rows, amount, cell, problem);
@@ -230,7 +230,7 @@ int ctr_rows_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr
     size_t size;
     const uint8_t *bytes;
     *summary = (ctr_summary){.life = 1};
-    ctr_status status = take_bytes(row, i, &bytes, &size, problem);
+    ctr_status status = bytes_of(row, i, &bytes, &size, problem);
     if (status == CTR_OK && bytes) status = ctr_cell_summarize(summary, NULL, bytes, size);
     const ctr_amount *amount = amount_of(rows, row, counter);
     if (amount) ctr_sum_add(&summary->sum, amount->n);
@@ -295,7 +295,7 @@ static void take_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_pr
     ctr_summary *state = &rows->states[counter];
     int column = CTR_FIND_COLUMNS + rows->shape->counters[counter];
     const ctr_amount *amount = amount_of(rows, stands, counter);
-    ctr_status status = take_bytes(stands, column, &bytes, &size, problem);
+    ctr_status status = bytes_of(stands, column, &bytes, &size, problem);
     if (status == CTR_OK && bytes)
         status = ctr_cell_summarize(state, rows->journal->id, bytes, size);
     if (status == CTR_OK && amount) status = ctr_journal_advance(rows->journal, amount, state);
@@ -303,7 +303,7 @@ static void take_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_pr
 }
 
 /* Takes the row, and makes it known, if there is room for it. */
-static void take_states(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *problem)
+static void take_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *problem)
 {
     ctr_cache *cache = &rows->journal->rows;
     bool looked = rows->packed && rows->exact; /* it would have been found by its key */
@@ -361,7 +361,7 @@ static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
     if (rows->whole)
         take_cells(rows, row, problem);
     else
-        take_states(rows, row, problem);
+        take_stored(rows, row, problem);
 }
 
 static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
@@ -394,8 +394,7 @@ static bool is_stored_as_it_is(const ctr_column *column, sqlite3_value *value)
 {
     int type = sqlite3_value_type(value);
     if (type == SQLITE_TEXT) return sqlite3_stricmp(column->collation, "BINARY") == 0;
-    return type == SQLITE_BLOB ||
-           (type == SQLITE_INTEGER && column->affinity != CTR_AFFINITY_BLOB);
+    return type == SQLITE_BLOB || (type == SQLITE_INTEGER && column->affinity != CTR_AFFINITY_BLOB);
 }
 
 /* Packs the key, if it can be looked for in memory. */
@@ -502,8 +501,7 @@ static ctr_status stage_cell(ctr_rows *rows, int counter, const ctr_cell *base,
                              ctr_problem *problem)
 {
     size_t size;
-    uint8_t *out =
-        ctr_rows_room(rows, base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
+    uint8_t *out = ctr_rows_room(rows, base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
     if (!out) return CTR_OK;
     ctr_status status = ctr_cell_add(base, id, difference, 1, least, out, &size);
     if (status == CTR_OK) ctr_rows_set(rows, counter, size);
@@ -679,7 +677,7 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
     return problem->rc;
 }
 
-static int insert_row(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+static int insert_new_row(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     if (write_cells(rows, keys, problem)) return problem->rc;
     rows->rowid = sqlite3_last_insert_rowid(rows->db);
@@ -698,7 +696,7 @@ int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
         if (rows->found)
             write_found(rows, problem);
         else
-            insert_row(rows, keys, problem);
+            insert_new_row(rows, keys, problem);
     }
     rows->writing = false;
     return problem->rc;

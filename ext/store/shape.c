@@ -544,9 +544,9 @@ bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b)
     return same;
 }
 
-static const char *const FILE_TABLES[] = {"counter_tables",  "counter_replica",   "counter_former",
-                                          "counter_names",   "counter_conflicts", "counter_sources",
-                                          "counter_peers",   NULL};
+static const char *const FILE_TABLES[] = {
+    "counter_tables",    "counter_replica", "counter_former", "counter_names",
+    "counter_conflicts", "counter_sources", "counter_peers",  NULL};
 
 static bool is_among(const char *name, const char *const *names)
 {

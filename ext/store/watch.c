@@ -81,8 +81,7 @@ static bool is_known(ctr_post *post, ctr_problem *problem)
         return false;
     ctr_problem trouble = {SQLITE_OK, NULL};
     ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, &trouble);
-    sqlite3_stmt *probe =
-        ctr_guard_keep(post, &post->probe, NULL, CTR_SQL_IDENTITY_PROBE, problem);
+    sqlite3_stmt *probe = ctr_guard_keep(post, &post->probe, NULL, CTR_SQL_IDENTITY_PROBE, problem);
     bool is_new = post->probe && sqlite3_stmt_status(probe, SQLITE_STMTSTATUS_RUN, 0) == 0;
     if (!probe) return false;
     ctr_run_row(&run, probe);

@@ -206,13 +206,14 @@ static void refuse_command(sqlite3_value *value, bool is_cluster, ctr_problem *p
 {
     char *shown = ctr_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_ERROR,
-                    "unknown command %s; the commands are %s; these throw away what was counted: "
-                    "'purge below', %s'reset', 'reset <counter>', 'delete <counter>'",
-                    shown ? shown : "",
-                    is_cluster ? "'read=', 'write=', 'read_repair=', 'integrity-check'"
-                               : "'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'",
-                    is_cluster ? "" : "'drop column <counter>', ");
+    ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "unknown command %s; the commands are %s; these throw away what was counted: "
+        "'purge below', %s'reset', 'reset <counter>', 'delete <counter>'",
+        shown ? shown : "",
+        is_cluster ? "'read=', 'write=', 'read_repair=', 'integrity-check'"
+                   : "'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'",
+        is_cluster ? "" : "'drop column <counter>', ");
     sqlite3_free(shown);
 }
 

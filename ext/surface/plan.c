@@ -207,7 +207,8 @@ int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         info->nOrderBy > 0 && !all.in && plan_order(table, info, all.equal, order);
     bool lost = sqlite3_str_errcode(order) != SQLITE_OK;
     char *columns = sqlite3_str_finish(order);
-    bool keyless = !table->cluster && all.equal + all.ends == 0 && !all.in && !uses_keys(table, info);
+    bool keyless =
+        !table->cluster && all.equal + all.ends == 0 && !all.in && !uses_keys(table, info);
     sqlite3_str_appendf(plan, ".%s%s", info->orderByConsumed && columns ? columns : "",
                         keyless ? CTR_STREAM_KEYLESS : "");
     sqlite3_free(columns);

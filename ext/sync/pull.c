@@ -106,7 +106,8 @@ static void merge_row(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
         int theirs = job->counters[i];
         ctr_cell cell;
         if (theirs < 0) continue;
-        if (ctr_rows_open_cell(&job->from_rows, row, CTR_WALK_COLUMNS + job->from.counters[theirs], theirs, &cell, problem) ||
+        if (ctr_rows_open_cell(&job->from_rows, row, CTR_WALK_COLUMNS + job->from.counters[theirs],
+                               theirs, &cell, problem) ||
             ctr_merge_cell(&job->to, i, &cell, problem))
             return;
     }
