@@ -21,6 +21,7 @@ typedef struct folding {
     ctr_run run;
     sqlite3_stmt *find, *update;
     ctr_packed out; /* new cells */
+    bool wrote;     /* anything */
 } folding;
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -138,6 +139,7 @@ static void fold_row(folding *job, ctr_row *row)
     sqlite3_bind_int64(job->update, 1, row->id);
     ctr_run_write(&job->run, job->update);
     sqlite3_reset(job->update);
+    job->wrote = true;
     if (problem->rc == SQLITE_OK) settle_row(job->journal, row);
 }
 
@@ -257,16 +259,21 @@ static void say_folded(ctr_journal *journal, ctr_problem *problem)
 int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
 {
     folding job = {.journal = journal};
+    ctr_guard *guard = ctr_guard_of(journal->post);
+    unsigned transaction = ctr_guard_transaction(guard);
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(journal->db);
+    if (!journal->post->checked) ctr_journal_read_again(journal, problem);
     if (ctr_journal_refresh(journal, problem) || ctr_journal_flush(journal, problem))
         return problem->rc;
     if (journal->n_rows < 2 && journal->n_amounts == 0) return problem->rc;
     open_folding(&job, problem);
     if (problem->rc == SQLITE_OK) fold_rows(&job);
+    if (problem->rc == SQLITE_OK) job.wrote = true;
     if (problem->rc == SQLITE_OK) merge_segments(&job.run);
     close_folding(&job);
     say_folded(journal, problem);
     if (problem->rc != SQLITE_OK) {
+        if (job.wrote) ctr_guard_spoil(guard, transaction);
         journal->n = 0;
         ctr_journal_drop(journal);
     }
