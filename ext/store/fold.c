@@ -22,6 +22,7 @@ typedef struct folding {
     sqlite3_blob **cells; /* by counter: where a cell is written in place; some are NULL */
     sqlite3_stmt *find, *update;
     ctr_packed old, out; /* a cell as it is stored, and new ones */
+    bool wrote;          /* anything */
 } folding;
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -170,6 +171,7 @@ static void fold_by_update(folding *job, int64_t id)
     sqlite3_bind_int64(job->update, 1, id);
     ctr_run_write(&job->run, job->update);
     sqlite3_reset(job->update);
+    job->wrote = true;
 }
 
 /* What was folded in place is no amount any more for the UPDATE of the rest. */
@@ -181,6 +183,7 @@ static void fold_row(folding *job, int64_t id)
         if (!amount || amount->ticks == 0) continue;
         in_place = fold_in_place(job, id, i, amount);
         if (in_place) amount->n = amount->ticks = 0;
+        if (in_place) job->wrote = true;
     }
     if (!in_place && job->run.problem->rc == SQLITE_OK) fold_by_update(job, id);
 }
@@ -301,16 +304,21 @@ static void say_folded(ctr_journal *journal, ctr_problem *problem)
 int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
 {
     folding job = {.journal = journal};
+    ctr_guard *guard = ctr_guard_of(journal->post);
+    unsigned transaction = ctr_guard_transaction(guard);
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(journal->db);
+    if (!journal->post->checked) ctr_journal_read_again(journal, problem);
     if (ctr_journal_refresh(journal, problem) || ctr_journal_flush(journal, problem))
         return problem->rc;
     if (journal->n_rows < 2 && journal->n_amounts == 0) return problem->rc;
     open_folding(&job, problem);
     if (problem->rc == SQLITE_OK) fold_rows(&job);
+    if (problem->rc == SQLITE_OK) job.wrote = true;
     if (problem->rc == SQLITE_OK) merge_segments(&job.run);
     close_folding(&job);
     say_folded(journal, problem);
     if (problem->rc != SQLITE_OK) {
+        if (job.wrote) ctr_guard_spoil(guard, transaction);
         journal->n = 0;
         ctr_journal_drop(journal);
     }

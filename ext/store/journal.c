@@ -95,6 +95,7 @@ ctr_journal *ctr_journal_of(ctr_post *post, const char *table, int n_counters, c
         journal->rows.n_counters = n_counters;
     }
     journal->doubtful = true;
+    post->numbered = false; /* the file may be another one under the same name */
     return journal;
 }
 
@@ -259,8 +260,28 @@ static bool is_ahead_of_file(const ctr_journal *journal)
     return journal->n > 0 || journal->appended;
 }
 
+/* The id of the file, or its lowest clock, is another one since the journal was read: somebody else
+ * has changed it, or a file that waited for a name has begun to count. */
+static bool is_of_another_id(const ctr_journal *journal)
+{
+    if (!journal->known || !journal->post || !journal->post->checked) return false;
+    const ctr_identity *identity = &journal->post->identity;
+    return memcmp(journal->id, identity->id, CTR_ID_SIZE) != 0 ||
+           journal->least != ctr_identity_least_clock(identity);
+}
+
+void ctr_journal_read_again(ctr_journal *journal, ctr_problem *problem)
+{
+    if (ctr_journal_flush(journal, problem)) return;
+    bool appended = journal->appended;
+    ctr_journal_drop(journal);
+    journal->appended = appended;
+}
+
 int ctr_journal_refresh(ctr_journal *journal, ctr_problem *problem)
 {
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (is_of_another_id(journal)) ctr_journal_read_again(journal, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;
     if (journal->known && (is_ahead_of_file(journal) || !journal->post)) return SQLITE_OK;
     unsigned version = ctr_run_data_version(journal->db, journal->schema);
@@ -388,10 +409,12 @@ static bool adds_to(const ctr_entry *entry, int64_t row, int counter, int64_t n)
 }
 
 /* Increments of one counter are added up, where the batch has it already: `batch` may be left from
- * an earlier one, so the entry is looked at. */
+ * an earlier one, so the entry is looked at. With the first tick the counter had nothing pending:
+ * what the batch has of it stands before its cell was written. */
 static void note_amount(ctr_journal *journal, ctr_amount *amount, int64_t n)
 {
-    ctr_entry *last = amount->batch < journal->n ? &journal->batch[amount->batch] : NULL;
+    bool pending = amount->ticks > 1 && amount->batch < journal->n;
+    ctr_entry *last = pending ? &journal->batch[amount->batch] : NULL;
     if (last && adds_to(last, amount->row, (int)amount->counter, n)) {
         last->n += n;
         last->ticks++;

@@ -126,8 +126,11 @@ int ctr_journal_flush(ctr_journal *journal, ctr_problem *problem);
 /* Forgets all that is known of the rows; the batch must be empty. */
 void ctr_journal_drop(ctr_journal *journal);
 
-/* The same for a table that goes away, comes back or is another one now: for one with a batch
- * nothing is done. */
+/* Appends the batch, and forgets all else: it is read again when it is needed. */
+void ctr_journal_read_again(ctr_journal *journal, ctr_problem *problem);
+
+/* ctr_journal_drop for a table that goes away, comes back or is another one now: for one with a
+ * batch nothing is done. */
 void ctr_journal_forget(ctr_post *post, const char *table);
 
 /* Other connections forget what they know, and so does this one. Returns the number of the change,

@@ -107,20 +107,16 @@ static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_probl
 
 /* ---- optimize -------------------------------------------------------------------------------- */
 
-/* A fold that fails half-way cannot be taken back by itself. */
 static void optimize(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
-    ctr_guard *guard = table->joined.guard;
-    unsigned transaction = ctr_guard_transaction(guard);
     if (ctr_commands_refuse_values(table, columns, "optimize", problem)) return;
     if (table->cluster)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "'optimize' is a command for the table of one replica: give it there");
     if (problem->rc != SQLITE_OK) return;
     table->rows->writing = true;
-    if (ctr_watch_write(table->post, problem) == SQLITE_OK &&
-        ctr_fold_table(table->rows->journal, problem) != SQLITE_OK)
-        ctr_guard_spoil(guard, transaction);
+    if (ctr_watch_write(table->post, problem) == SQLITE_OK)
+        ctr_fold_table(table->rows->journal, problem);
     if (problem->rc == SQLITE_OK) ctr_journal_drop(table->rows->journal); /* to be read anew */
     table->rows->writing = false;
 }

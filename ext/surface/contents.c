@@ -173,8 +173,8 @@ static void show_purged(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
 /* ---- cells ----------------------------------------------------------------------------------- */
 
 /* The touched counters of a row. */
-static void show_cells(ctr_answer *answer, ctr_rows *rows, sqlite3_stmt *row, const char *key,
-                       ctr_problem *problem)
+static void show_touched(ctr_answer *answer, ctr_rows *rows, sqlite3_stmt *row, const char *key,
+                         ctr_problem *problem)
 {
     for (int i = 0; i < rows->shape->n_counters && problem->rc == SQLITE_OK; i++) {
         ctr_cell cell;
@@ -200,7 +200,7 @@ static void show_contents(ctr_answer *answer, const subject *asked, ctr_rows *ro
         if (ctr_pack_values(&packed, keys, asked->shape.n_keys, problem)) break;
         char *key = ctr_keys_json(packed.bytes, packed.size);
         if (!key) ctr_problem_nomem(problem);
-        show_cells(answer, rows, walk.row, key, problem);
+        show_touched(answer, rows, walk.row, key, problem);
         sqlite3_free(key);
     }
     ctr_walk_close(&walk);

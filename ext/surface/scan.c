@@ -211,10 +211,14 @@ static bool has_amounts(const scan_cursor *cursor)
     return any;
 }
 
+/* A rollback since the last row has dropped what was known of the journal. */
 static bool is_visible(scan_cursor *cursor, ctr_problem *problem)
 {
+    const ctr_table *table = table_of(cursor);
+    ctr_journal *journal = table->cluster ? NULL : table->rows->journal;
+    if (journal && !journal->known && ctr_journal_refresh(journal, problem)) return false;
     bool visible = false, all = has_amounts(cursor);
-    int n = table_of(cursor)->shape.n_counters;
+    int n = table->shape.n_counters;
     for (int i = 0; i < n && (all || !visible); i++) {
         const ctr_summary *state = sum_counter(cursor, i, problem);
         if (problem->rc != SQLITE_OK) return false;
