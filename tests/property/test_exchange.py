@@ -246,6 +246,33 @@ def test_the_file_that_takes_is_waited_for(tmp_path, journal, way, call):
     one.close()
 
 
+@pytest.mark.parametrize("way", ["attached", "path"])
+@pytest.mark.parametrize("call", ["counter_pull", "counter_sync"])
+def test_a_file_that_is_locked_out_between_two_looks_at_it_is_named(tmp_path, call, way):
+    """It is opened before the lock of main is taken, and read behind that."""
+    one = new_file(tmp_path / "one.db", TABLE, "INSERT INTO t VALUES ('x', 1)", timeout=0.05)
+    path = str(tmp_path / "two.db")
+    other = new_file(path, TABLE, journal="DELETE")
+    one.execute("ATTACH ? AS two", [path])
+
+    def see(sql):
+        if "-- SAVEPOINT _counter" in sql and not other.in_transaction:
+            other.execute("BEGIN EXCLUSIVE")
+    one.set_trace_callback(see)
+    where = "two" if way == "attached" else path
+    if call == "counter_pull":
+        assert fails(one, f"SELECT * FROM {call}(?)", where) == (
+            f"{call}: database is locked: another connection has kept {where} locked for longer than the busy timeout, "
+            "50 ms")
+    else:
+        assert f"another connection has kept {where} locked" in fails(one, f"SELECT * FROM {call}(?)", where)
+    one.set_trace_callback(None)
+    other.execute("ROLLBACK")
+    rows(one, f"SELECT * FROM {call}(?)", where)
+    other.close()
+    one.close()
+
+
 @pytest.mark.parametrize("call", ["counter_push", "counter_sync"])
 def test_a_reader_that_holds_up_the_commit_of_a_path_is_told_of_and_main_has_what_is_new(tmp_path, call):
     one = new_file(tmp_path / "one.db", TABLE, "INSERT INTO t VALUES ('x', 1)", journal="DELETE", timeout=0.05)
