@@ -234,22 +234,24 @@ static int64_t count_segments(ctr_run *run, int64_t level)
 }
 
 /* The highest level if all segments should become one of it, else 0: where the same rows change again
- * and again each segment has all of them. */
+ * and again each segment has all of them. The numbers of no two segments overlap, and the first row of
+ * a segment has the highest of it. */
 static int64_t level_of_all(ctr_run *run)
 {
-    int64_t level = 0, n = 0, bytes = 0, all = 0;
+    int64_t highest = 0, segment = 0, longest = 0, all = 0;
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SIZES);
     if (row) sqlite3_bind_int64(row, 1, LEVELS);
     while (ctr_run_row(run, row)) {
-        if (level == 0) {
-            level = sqlite3_column_int64(row, 0);
-            n = sqlite3_column_int64(row, 1);
-            bytes = sqlite3_column_int64(row, 2);
-        }
-        all += sqlite3_column_int64(row, 2);
+        int64_t level = sqlite3_column_int64(row, 0), bytes = sqlite3_column_int64(row, 1);
+        all += bytes;
+        segment += bytes;
+        if (level < 0) continue;
+        if (segment > longest) longest = segment;
+        if (level > highest) highest = level;
+        segment = 0;
     }
     sqlite3_finalize(row);
-    return n > 0 && all / TIMES_THE_LONGEST > bytes / n ? level : 0;
+    return all / TIMES_THE_LONGEST > longest ? highest : 0;
 }
 
 static void merge_all(ctr_run *run, int64_t highest)
