@@ -254,7 +254,7 @@ static int64_t level_of_all(ctr_run *run)
     return all / TIMES_THE_LONGEST > longest ? highest : 0;
 }
 
-static void merge_all(ctr_run *run, int64_t highest)
+static void merge_into_one(ctr_run *run, int64_t highest)
 {
     ctr_changes changes = {0};
     for (int64_t level = 1; level <= highest; level++) read_level(run, level, &changes);
@@ -274,7 +274,7 @@ static void merge_segments(ctr_run *run)
         raise_level(run, level);
     }
     int64_t highest = level_of_all(run);
-    if (highest > 0) merge_all(run, highest);
+    if (highest > 0) merge_into_one(run, highest);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
