@@ -153,6 +153,34 @@ def test_numbers_rise_from_transaction_to_transaction_and_from_table_to_table_an
     assert abs(last / 4096 / 1000 - time.time()) < 60
 
 
+@pytest.mark.parametrize("fresh", [False, True])
+def test_numbers_rise_though_the_clock_goes_back(tmp_path, fresh):
+    """Another connection makes the last number that of some time to come, after which each change has a higher one."""
+    path = tmp_path / "a.db"
+    db = counter_file(path, ROWS[:20])
+    count(db, ROWS[:10])
+    with contextlib.closing(connect(path)) as other:
+        other.execute("UPDATE t_journal SET _seq = _seq + 100000000000 WHERE _seq = (SELECT max(_seq) FROM t_journal)")
+    for sql in ("INSERT INTO t(t) VALUES ('optimize')", "INSERT INTO t VALUES ('key 1', 1)", "INSERT INTO t(t) VALUES ('optimize')",
+                "DELETE FROM t WHERE k = 'key 2'", "INSERT INTO t(t, k) VALUES ('reset', 'key 3')", "SELECT counter_fork()",
+                "INSERT INTO t(t) VALUES ('add column m')", "INSERT INTO t(t) VALUES ('drop column m')",
+                "INSERT INTO t(t, k) VALUES ('purge below', 'key 1')", "INSERT INTO t(t) VALUES ('optimize')", "SELECT counter_fork()",
+                "ALTER TABLE t RENAME TO u", "INSERT INTO u VALUES ('key 5', 1)", "ALTER TABLE u RENAME TO t",
+                "INSERT INTO t VALUES ('key 6', 1)"):
+        table, = db.execute("SELECT name FROM counter_tables").fetchone()
+        last, = db.execute(f"SELECT max(_seq) FROM {table}_journal").fetchone()
+        if fresh:
+            db.close()
+            db = connect(path)
+        db.execute(sql).fetchall()
+        table, = db.execute("SELECT name FROM counter_tables").fetchone()
+        number, = db.execute(f"SELECT max(_seq) FROM {table}_journal").fetchone()
+        assert number > last or number == last and "'key" not in sql, sql
+        assert {seq <= upto for seq, upto in db.execute("SELECT seq, upto FROM counter_changes(0)")} == {True}
+    check(db)
+    db.close()
+
+
 def test_a_rename_that_is_taken_back_is_followed_by_a_higher_number(db):
     db.execute("BEGIN")
     db.execute("INSERT INTO t VALUES ('a', 1)")
