@@ -25,5 +25,10 @@ DELETE FROM "{schema}"."{table}_journal" WHERE level IN (?1, -?1);
 -- name: JOURNAL_SEGMENTS
 SELECT count(*) FROM "{schema}"."{table}_journal" WHERE level = ?1;
 
+-- How long each row of a segment is, up to the level ?1.
+-- name: JOURNAL_SIZES
+SELECT level, length(entries) FROM "{schema}"."{table}_journal"
+ WHERE level <> 0 AND level BETWEEN -?1 AND ?1 ORDER BY _seq;
+
 -- name: JOURNAL_ROWS
 SELECT _id FROM "{schema}"."{table}_cells" ORDER BY _id;

@@ -10,6 +10,7 @@
 
 enum {
     SEGMENTS_OF_LEVEL = 8,   /* so many become one of the next level */
+    TIMES_THE_LONGEST = 4,   /* all segments together are no longer than that */
     SEGMENT_CHANGES = 32768, /* in one row of the journal; of one number there may be more */
     LEVELS = 20              /* more than eight to the power of any number of rows */
 };
@@ -279,6 +280,39 @@ static int64_t count_segments(ctr_run *run, int64_t level)
     return n;
 }
 
+/* The highest level if all segments should become one of it, else 0: where the same rows change again
+ * and again each segment has all of them. The numbers of no two segments overlap, and the first row of
+ * a segment has the highest of it. */
+static int64_t level_of_all(ctr_run *run)
+{
+    int64_t highest = 0, segment = 0, longest = 0, all = 0;
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SIZES);
+    if (row) sqlite3_bind_int64(row, 1, LEVELS);
+    while (ctr_run_row(run, row)) {
+        int64_t level = sqlite3_column_int64(row, 0), bytes = sqlite3_column_int64(row, 1);
+        all += bytes;
+        segment += bytes;
+        if (level < 0) continue;
+        if (segment > longest) longest = segment;
+        if (level > highest) highest = level;
+        segment = 0;
+    }
+    sqlite3_finalize(row);
+    return all / TIMES_THE_LONGEST > longest ? highest : 0;
+}
+
+static void merge_into_one(ctr_run *run, int64_t highest)
+{
+    ctr_changes changes = {0};
+    for (int64_t level = 1; level <= highest; level++) read_level(run, level, &changes);
+    ctr_changes_latest(&changes, run->problem);
+    ctr_changes_by_number(&changes, run->problem);
+    for (int64_t level = 1; level <= highest && run->problem->rc == SQLITE_OK; level++)
+        remove_level(run, level);
+    if (run->problem->rc == SQLITE_OK) write_segment(run, highest, &changes);
+    sqlite3_free(changes.rows);
+}
+
 static void merge_segments(ctr_run *run)
 {
     raise_level(run, CTR_LEVEL_TRANSACTIONS);
@@ -286,6 +320,8 @@ static void merge_segments(ctr_run *run)
         if (count_segments(run, level) < SEGMENTS_OF_LEVEL) break;
         raise_level(run, level);
     }
+    int64_t highest = level_of_all(run);
+    if (highest > 0) merge_into_one(run, highest);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

@@ -363,6 +363,8 @@ static int64_t draw_number(ctr_journal *journal, ctr_problem *problem)
         post->numbers_version = version;
         post->numbered = problem->rc == SQLITE_OK;
     }
+    /* A fold has removed rows of which memory still knows. */
+    if (post->next_number <= journal->last) post->next_number = journal->last + 1;
     int64_t now = ctr_place_now() * NUMBERS_IN_MS;
     if (post->next_number >= INT64_MAX / 2)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,

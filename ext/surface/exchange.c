@@ -49,6 +49,7 @@ typedef struct exchange {
     ctr_identity their_identity, our_identity;
     const char *locked_out; /* the schema, or the path, of which a lock could not be had, or NULL */
     bool reads_it;          /* and which the transaction reads already */
+    bool alone;             /* the caller has begun no transaction */
 } exchange;
 
 static int refuse_main(ctr_problem *problem)
@@ -79,7 +80,7 @@ static void open_taker(exchange *x, ctr_problem *problem)
 /* Within a transaction it may be locked by that. */
 static void note_lock(exchange *x, const char *name, const ctr_problem *problem)
 {
-    bool busy = (problem->rc & 0xff) == SQLITE_BUSY && sqlite3_get_autocommit(x->main.db);
+    bool busy = (problem->rc & 0xff) == SQLITE_BUSY && x->alone;
     if (busy && !x->locked_out) x->locked_out = name;
 }
 
@@ -123,8 +124,10 @@ static void hold_sources(exchange *x, ctr_problem *problem)
 {
     if (x->way->takes && ctr_source_hold(&x->theirs, problem) == SQLITE_OK)
         ctr_pull_open(&x->theirs, &x->their_identity, problem);
+    note_lock(x, x->peer, problem);
     if (x->way->gives && ctr_source_hold(&x->ours, problem) == SQLITE_OK)
         ctr_pull_open(&x->ours, &x->our_identity, problem);
+    note_lock(x, "main", problem);
 }
 
 /* All locks before the first read, main before the peer. */
@@ -180,7 +183,6 @@ static bool look_again_at_ours(exchange *x, ctr_problem *problem)
 static void say_locked(const exchange *x, ctr_problem *problem)
 {
     ctr_problem ignored = {SQLITE_OK, NULL};
-    bool alone = sqlite3_get_autocommit(x->main.db);
     ctr_problem_close(problem);
     if (x->reads_it)
         ctr_problem_set(problem, SQLITE_BUSY,
@@ -188,7 +190,7 @@ static void say_locked(const exchange *x, ctr_problem *problem)
                         "since this one began to read it: %s%s BEGIN IMMEDIATE, which waits, and "
                         "repeat the call",
                         x->locked_out, x->other.own ? "ATTACH the other file, " : "",
-                        alone ? "run" : "end the transaction, run");
+                        x->alone ? "run" : "end the transaction, run");
     else if (x->locked_out)
         ctr_problem_set(problem, SQLITE_BUSY,
                         "database is locked: another connection has kept %s locked for longer "
@@ -196,8 +198,9 @@ static void say_locked(const exchange *x, ctr_problem *problem)
                         x->locked_out, ctr_run_busy_timeout(x->main.db, &ignored));
     else
         ctr_problem_set(problem, SQLITE_BUSY, "database is locked: %s",
-                        alone ? "run BEGIN IMMEDIATE, which waits, and repeat the call"
-                              : "by another connection, or by this transaction: COMMIT it first");
+                        x->alone
+                            ? "run BEGIN IMMEDIATE, which waits, and repeat the call"
+                            : "by another connection, or by this transaction: COMMIT it first");
     ctr_problem_close(&ignored);
 }
 
@@ -271,6 +274,7 @@ static void report_exchange(ctr_answer *answer, sqlite3_value **args, ctr_proble
     exchange x = {.way = direction_of(ctr_answer_kind_of(answer)->name)};
     x.peer = ctr_answer_arg(args[0], "the argument", NULL, problem);
     x.whole = is_whole(args[1], problem);
+    x.alone = sqlite3_get_autocommit(db);
     x.main = (taker){.db = db, .shared = shared, .schema = "main"};
     x.other = (taker){.db = db, .shared = shared, .schema = x.peer};
     if (problem->rc == SQLITE_OK) run_exchange(&x, &report, problem);

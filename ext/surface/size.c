@@ -103,12 +103,13 @@ static void count_cell(census *all, const ctr_cell *cell, ctr_problem *problem)
     size_t n = 0;
     if (ctr_cell_is_untouched(cell)) return;
     all->cells++;
+    all->bytes += (int64_t)cell->size;
     for (size_t at = 0; ctr_cell_next(cell, &at, &shard) && problem->rc == SQLITE_OK; n++)
         count_id(all, shard.id, problem);
     if (ctr_cell_is_live(cell) && problem->rc == SQLITE_OK) count_shards_of(all, n, problem);
 }
 
-static void count_bytes(census *all, sqlite3_stmt *row, int column)
+static void count_key_bytes(census *all, sqlite3_stmt *row, int column)
 {
     int type = sqlite3_column_type(row, column);
     bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
@@ -121,8 +122,10 @@ static void count_row(census *all, ctr_rows *rows, sqlite3_stmt *row, ctr_proble
     bool live = false, deleted = false;
     for (int i = 0; i < shape->n_columns && problem->rc == SQLITE_OK; i++) {
         ctr_cell cell;
-        count_bytes(all, row, CTR_WALK_COLUMNS + i);
-        if (shape->columns[i].counter < 0) continue;
+        if (shape->columns[i].counter < 0) {
+            count_key_bytes(all, row, CTR_WALK_COLUMNS + i);
+            continue;
+        }
         if (ctr_rows_open_cell(rows, row, CTR_WALK_COLUMNS + i, shape->columns[i].counter, &cell,
                                problem))
             return;

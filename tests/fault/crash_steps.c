@@ -128,6 +128,7 @@ static void add_statement(world *w, int file, model_state *next, script *to)
     case 4:
     case 5: add_pad(w, to); break;
     case 6: add(to, "SELECT sum(a), sum(b) FROM t;"); break;
+    case 7: add(to, "INSERT INTO t(t) VALUES('optimize');"); break;
     default: add_insert(w, file, next, to);
     }
 }

@@ -282,10 +282,11 @@ void world_end(world *w)
 /* ---- is what is there what may be there? ----------------------------------------------------- */
 
 static const char SEEN[] =
-    "SELECT k,"
-    " ifnull(json_extract(counter_json(a), '$.life') || ':' || ifnull(counter_value(a), ''), '-'),"
-    " ifnull(json_extract(counter_json(b), '$.life') || ':' || ifnull(counter_value(b), ''), '-')"
-    " FROM t_cells ORDER BY k; SELECT k, a, b FROM t ORDER BY k";
+    "SELECT k, ifnull(max(iif(column_name = 'a', said, NULL)), '-'),"
+    " ifnull(max(iif(column_name = 'b', said, NULL)), '-') FROM t_cells LEFT JOIN"
+    " (SELECT key, column_name, json_extract(counter_json(cell), '$.life') || ':' ||"
+    "  ifnull(counter_value(cell), '') AS said FROM counter_cells('t')) ON key = json_array(k)"
+    " GROUP BY k ORDER BY k; SELECT k, a, b FROM t ORDER BY k";
 
 static bool see(world *w, int file, char text[MODEL_TEXT])
 {

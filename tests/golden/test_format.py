@@ -1,7 +1,7 @@
-"""test_format.py - files that were written in each stored format stay readable; newer ones are
-refused whole.
+"""test_format.py - files that were written in each released format stay readable; newer ones are
+refused whole, and so is format 1, which was never released.
 
-format1.db was written by `make` beside this file, and stays as it is.
+format2.db was written by `make` beside this file, and stays as it is; format1.db by an earlier one.
 """
 import pathlib
 import shutil
@@ -16,7 +16,9 @@ VIEWS = [("/", 12, 331, 77, 2), ("/a", 12, 9, 0, None), ("/c", 15, -7, 0, 0), ("
 THINGS = [(-2**63, 1), ("it's", 3), (b"\x00\xff", 4), ("zero", 2**63 - 1), ("Tea", 4)]
 DIGESTS = ("56188c4e-6050-50b5-9da8-2d54d70199d5", "1482324b-4a6d-5ccf-9f3e-9aee8f250029")
 MAIN, EAST = "9b39dc4c-8ea0-3144-b740-42f17abae090", "03e11928-372f-3ca6-a88c-0ecc5f255f4c"
-NEWER = "the file was written by a newer version: format 2, this library knows 1"
+FIRST = "the file is of format 1, which was never released: this library knows format 2"
+NEWER = "the file was written by a newer version: format 3, this library knows 2"
+LEVELS = [(1, 10), (2, 3), (3, 9223372036854775008), (4, -3), *((k, k) for k in range(5, 41)), (41, 1)]
 
 
 def connect(path):
@@ -35,14 +37,14 @@ def digests(db, schema="main"):
 
 
 def check(db):
-    for table in "page_views", "things":
+    for table in "page_views", "things", "levels":
         ask(db, f"INSERT INTO {table}({table}) VALUES ('integrity-check')")
     assert ask(db, "PRAGMA integrity_check") == [("ok",)]
 
 
 @pytest.fixture
 def path(tmp_path):
-    return pathlib.Path(shutil.copyfile(HERE / "format1.db", tmp_path / "it.db"))
+    return pathlib.Path(shutil.copyfile(HERE / "format2.db", tmp_path / "it.db"))
 
 
 def test_everything_that_was_counted_is_there(path):
@@ -51,6 +53,7 @@ def test_everything_that_was_counted_is_there(path):
     assert ask(db, "SELECT * FROM page_views") == VIEWS
     assert sorted(ask(db, "SELECT * FROM things"), key=repr) == sorted(THINGS, key=repr)
     assert digests(db) == DIGESTS
+    assert ask(db, "SELECT * FROM levels") == LEVELS
     assert ask(db, "SELECT path, counter_value(views), counter_is_deleted(views) FROM page") == [("/", 5, 0), ("/deleted", None, 1)]
 
 
@@ -58,7 +61,8 @@ def test_everything_else_that_is_stored_is_there(path):
     db = connect(path)
     assert ask(db, "SELECT counter_id()") == [(MAIN,)]
     assert ask(db, "SELECT name FROM counter_identity() WHERE state = 'current'") == [("golden:main",)]
-    assert ask(db, "SELECT id, clock, value FROM counter_shards((SELECT n FROM things_cells WHERE what = 'tea'))") == [(EAST, 1, 4)]
+    assert ask(db, "SELECT s.id, clock, value FROM counter_cells('things') AS c, counter_shards(c.cell) AS s "
+               "WHERE key = '[\"Tea\"]'") == [(EAST, 1, 4)]
     assert ask(db, "SELECT * FROM counter_floors('page_views')") == [("hour", 10)]
     assert ask(db, "SELECT rows FROM counter_purge('page_views')") == [(1,)]
     assert ask(db, "SELECT * FROM page_views_columns ORDER BY name") == [("bytes", 3), ("errors", 1)]
@@ -68,6 +72,22 @@ def test_everything_else_that_is_stored_is_there(path):
     assert [conflict[1:] for conflict in ask(db, "SELECT * FROM counter_conflicts")] == [
         ("things", "('tea')", "n", EAST, 1, 3, 1, 4, "values")]
     assert ask(db, "SELECT count(*) FROM counter_peers") == [(6,)]
+
+
+def test_what_is_in_the_journal_is_there(path):
+    """Segments of two levels, amounts that no cell has, and what has changed since each number."""
+    db = connect(path)
+    assert ask(db, "SELECT level, count(*) FROM levels_journal GROUP BY level") == [(0, 3), (1, 2), (2, 1)]
+    assert ask(db, "SELECT total(counter_value(n)) < (SELECT total(n) FROM levels) FROM levels_cells") == [(1,)]
+    numbers = [0] + [n for n, in ask(db, "SELECT _seq FROM levels_journal ORDER BY _seq")]
+    changed = [{key for key, in ask(db, "SELECT json_extract(counter_key_json(key), '$[0]') FROM counter_changes(?) "
+                                    "WHERE table_name = 'levels'", number)} for number in numbers]
+    assert changed == [{*range(1, 42)}, {1, 2, 3, 4, 41}, {1, 2, 3, 4, 41}, {2, 3, 4, 41}, {3, 4, 41}, {3, 4, 41}, {3}]
+    for table in "page_views", "things", "levels":
+        ask(db, f"INSERT INTO {table}({table}) VALUES ('optimize')")
+    check(db)
+    assert (ask(db, "SELECT * FROM page_views"), ask(db, "SELECT * FROM levels")) == (VIEWS, LEVELS)
+    assert digests(db) == DIGESTS
 
 
 def refused(db, sql, *values):
@@ -89,8 +109,9 @@ def test_requests_floors_and_tombstones_still_hold(path):
     assert ask(db, "SELECT * FROM page_views") == VIEWS
     ask(db, "INSERT INTO page_views(path, hour, hits) VALUES ('/b', 13, 1)")
     ask(db, "INSERT INTO things VALUES (2.5, 1)")
-    assert ask(db, "SELECT counter_json(hits) LIKE '{\"life\":3,%' FROM page_views_cells WHERE path = '/b'") == [(1,)]
-    assert ask(db, "SELECT counter_json(n) LIKE '{\"life\":3,%' FROM things_cells WHERE what = 2.5") == [(1,)]
+    for table, column, key in ("page_views", "hits", '["/b",13]'), ("things", "n", "[2.5]"):
+        assert ask(db, "SELECT counter_json(cell) LIKE '{\"life\":3,%' FROM counter_cells(?) WHERE column_name = ? AND key = ?",
+                   table, column, key) == [(1,)]
 
 
 def test_it_is_counted_in(path):
@@ -111,7 +132,7 @@ def test_it_is_pulled_from_by_path_and_attached_and_stays_as_it_is(path, tmp_pat
     for name, way in ("path", str(path)), ("schema", "it"):
         db = connect(tmp_path / f"{name}.db")
         ask(db, "ATTACH ? AS it", str(path))
-        assert {name for name, *_ in ask(db, "SELECT * FROM counter_pull(?)", way)} == {"page_views", "things"}
+        assert {name for name, *_ in ask(db, "SELECT * FROM counter_pull(?)", way)} == {"page_views", "things", "levels"}
         assert digests(db) == DIGESTS
         assert ask(db, "SELECT * FROM page_views") == VIEWS
         check(db)
@@ -126,7 +147,7 @@ def test_it_pulls_what_others_have_counted(path, tmp_path):
     ask(other, "DELETE FROM things WHERE what = 'zero'")
     db = connect(path)
     assert ask(db, "SELECT table_name, rows_changed, conflicts FROM counter_pull(?)", str(tmp_path / "other.db")) == [
-        ("page_views", 2, 0), ("things", 1, 0)]
+        ("levels", 0, 0), ("page_views", 2, 0), ("things", 1, 0)]
     assert ask(db, "SELECT * FROM page_views") == [("/", 12, 1331, 77, 2), *VIEWS[1:], ("/new", 20, 1, 0, 0)]
     assert ask(db, "SELECT * FROM things WHERE what = 'zero'") == []
     assert digests(db) == digests(other)
@@ -138,18 +159,23 @@ def test_the_script_still_writes_the_same(tmp_path):
     db = connect(tmp_path / "new.db")
     assert digests(db) == DIGESTS
     assert ask(db, "SELECT * FROM page_views") == VIEWS
+    assert ask(db, "SELECT * FROM levels") == LEVELS
     ask(db, "INSERT INTO page_views(path, hour, hits) VALUES ('/', 12, 1)")
 
 
-# ---- a newer format ----
+# ---- other formats ----
 
-@pytest.fixture
-def newer(path):
+@pytest.fixture(params=["first", "newer"])
+def strange(request, path):
+    """A file of another format, and the sentence."""
+    if request.param == "first":
+        shutil.copyfile(HERE / "format1.db", path)
+        return path, FIRST
     plain = sqlite3.connect(path)
-    plain.execute("UPDATE counter_replica SET format = 2")
+    plain.execute("UPDATE counter_replica SET format = 3")
     plain.commit()
     plain.close()
-    return path
+    return path, NEWER
 
 
 @pytest.mark.parametrize("sql, where", [
@@ -160,6 +186,8 @@ def newer(path):
     ("DELETE FROM things", "things: "),
     ("ALTER TABLE things RENAME TO others", "things: "),
     ("INSERT INTO page_views(page_views) VALUES ('integrity-check')", "page_views: "),
+    ("INSERT INTO page_views(page_views) VALUES ('optimize')", "page_views: "),
+    ("SELECT * FROM counter_cells('page_views')", "counter_cells: "),
     ("CREATE VIRTUAL TABLE more USING counter(k PRIMARY KEY, n COUNTER)", "more: "),
     ("SELECT counter_add('page_views', 'hits', 1, '/', 12)", "counter_add: page_views: "),
     ("UPDATE page SET views = counter_inc(views)", "counter_inc: "),
@@ -173,42 +201,46 @@ def newer(path):
     ("SELECT * FROM counter_changes(0)", "counter_changes: the giving file: "),
     ("SELECT * FROM counter_pull('other.db')", "counter_pull: the taking file: "),
 ])
-def test_a_newer_file_is_refused_by_name_and_version_and_not_changed(newer, tmp_path, monkeypatch, sql, where):
+def test_a_file_of_another_format_is_refused_by_a_sentence_and_not_changed(strange, tmp_path, monkeypatch, sql, where):
+    strange, sentence = strange
     monkeypatch.chdir(tmp_path)
-    shutil.copyfile(HERE / "format1.db", "other.db")
-    before = newer.read_bytes()
-    db = connect(newer)
-    assert refused(db, sql) == where + NEWER
+    shutil.copyfile(HERE / "format2.db", "other.db")
+    before = strange.read_bytes()
+    db = connect(strange)
+    assert refused(db, sql) == where + sentence
     db.close()
-    assert newer.read_bytes() == before
+    assert strange.read_bytes() == before
 
 
-def test_a_table_of_a_newer_file_is_not_dropped(newer):
+def test_a_table_of_another_format_is_not_dropped(strange):
     """SQLite does not fetch what a table has to say that is to be dropped."""
-    before = newer.read_bytes()
-    db = connect(newer)
+    strange, _ = strange
+    before = strange.read_bytes()
+    db = connect(strange)
     assert refused(db, "DROP TABLE things") == "SQL logic error"
     db.close()
-    assert newer.read_bytes() == before
+    assert strange.read_bytes() == before
 
 
 @pytest.mark.parametrize("sql, side", [
-    ("SELECT * FROM counter_pull('newer')", "counter_pull: the giving file"),
+    ("SELECT * FROM counter_pull('strange')", "counter_pull: the giving file"),
     ("SELECT * FROM counter_pull('it.db')", "counter_pull: the giving file"),
-    ("SELECT * FROM counter_push('newer')", "counter_push: the taking file"),
-    ("SELECT * FROM counter_sync('newer')", "counter_sync: the giving file"),
+    ("SELECT * FROM counter_push('strange')", "counter_push: the taking file"),
+    ("SELECT * FROM counter_sync('strange')", "counter_sync: the giving file"),
 ])
-def test_a_newer_file_neither_gives_nor_takes_and_neither_side_is_changed(newer, tmp_path, monkeypatch, sql, side):
+def test_a_file_of_another_format_neither_gives_nor_takes_and_neither_side_is_changed(
+        strange, tmp_path, monkeypatch, sql, side):
+    strange, sentence = strange
     monkeypatch.chdir(tmp_path)
     other = tmp_path / "other.db"
     db = connect(other)
     ask(db, "CREATE VIRTUAL TABLE things USING counter(what COLLATE NOCASE PRIMARY KEY, n COUNTER)")
     ask(db, "INSERT INTO things VALUES ('tea', 1)")
-    ask(db, "ATTACH 'it.db' AS newer")
-    before = newer.read_bytes(), digests_of_things(db)
-    assert refused(db, sql) == f"{side}: {NEWER}"
-    assert (newer.read_bytes(), digests_of_things(db)) == before
-    assert refused(db, "SELECT * FROM newer.things") == f"things: {NEWER}"
+    ask(db, "ATTACH 'it.db' AS strange")
+    before = strange.read_bytes(), digests_of_things(db)
+    assert refused(db, sql) == f"{side}: {sentence}"
+    assert (strange.read_bytes(), digests_of_things(db)) == before
+    assert refused(db, "SELECT * FROM strange.things") == f"things: {sentence}"
 
 
 def digests_of_things(db):

@@ -36,7 +36,8 @@ def refused(db, sql, *values):
 
 def shards(db, schema="main"):
     """How many replicas have counted."""
-    return rows(db, f"SELECT count(*) FROM {schema}.page_views_cells AS c, counter_shards(c.hits)")[0][0]
+    return rows(db, "SELECT count(*) FROM counter_cells('page_views', ?) AS c, counter_shards(c.cell) "
+                "WHERE c.column_name = 'hits'", schema)[0][0]
 
 
 # ---- levels ----
@@ -48,8 +49,8 @@ def store_shards(path, *of):
     with contextlib.closing(connect(path)) as db:
         db.execute("CREATE TEMP TABLE shard(id, clock, value)")
         db.executemany("INSERT INTO shard VALUES (?, ?, ?)", of)
-        db.execute("INSERT INTO page_views_cells(_seq, path, hour, hits) "
-                   "SELECT 1, '/', 12, counter_collect(id, clock, value) FROM shard")
+        db.execute("INSERT INTO page_views_cells(path, hour, hits) "
+                   "SELECT '/', 12, counter_collect(id, clock, value) FROM shard")
 
 
 @pytest.fixture
@@ -209,12 +210,13 @@ def test_the_leader_is_main_or_else_the_earliest_attached(files):
     create(db, ["main2", "west"])
     db.execute(ADD, [1])
     west = rows(db, "SELECT counter_id('west')")
-    ids = "SELECT s.id FROM main2.page_views_cells AS c, counter_shards(c.hits) AS s"
+    ids = ("SELECT s.id FROM counter_cells('page_views', 'main2') AS c, counter_shards(c.cell) AS s "
+           "WHERE c.column_name = 'hits'")
     assert rows(db, ids) == west
     db.execute("DROP TABLE traffic")
     create(db, ["main2", "west", "main"])
     db.execute("INSERT INTO traffic VALUES ('/new', 1, 1, 1)")
-    assert rows(db, f"{ids} WHERE c.path = '/new'") == rows(db, "SELECT counter_id()")
+    assert rows(db, f"{ids} AND c.key = '[\"/new\",1]'") == rows(db, "SELECT counter_id()")
     db.close()
 
 

@@ -107,7 +107,7 @@ def told(sql, message):
     """Which row a statement over many meets first is not promised, and a cluster has more commands
     and names the replica that it checks."""
     message = message.replace("'read=', 'write=', 'read_repair=', ", "")
-    message = message.replace(", 'add column <counter>', 'forget requests <n>'", "").replace("'drop column <counter>', ", "")
+    message = message.replace(", 'optimize', 'add column <counter>', 'forget requests <n>'", "").replace("'drop column <counter>', ", "")
     message = re.sub(r"replica \w+: (page_views: )?", "", message)
     return re.sub(r"\(.*\)", "(...)", message) if over_many(sql) else message
 
@@ -194,7 +194,7 @@ INSERT INTO page_views(page_views, path, hour) VALUES ('reset', '/missing', 12)
 INSERT INTO page_views(page_views, path) VALUES ('reset', '/missing')
 INSERT INTO page_views(page_views) VALUES ('integrity-check')
 INSERT INTO page_views(page_views, path) VALUES ('integrity-check', '/')
-INSERT INTO page_views(page_views) VALUES ('optimize')
+INSERT INTO page_views(page_views) VALUES ('vacuum')
 INSERT INTO page_views(page_views) VALUES (5)
 INSERT INTO page_views(page_views, path, hour) VALUES ('purge below', '/', 12)
 INSERT INTO page_views(page_views, hour) VALUES ('purge below', 13)

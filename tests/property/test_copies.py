@@ -22,7 +22,7 @@ DAY = 86400 * 1000
 TABLE = "CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)"
 ADD = "INSERT INTO t VALUES ('k', ?)"
 VALUE = "SELECT n FROM t WHERE k = 'k'"
-SHARDS = "SELECT id FROM counter_shards((SELECT n FROM t_cells WHERE k = 'k'))"
+SHARDS = "SELECT s.id FROM counter_cells('t') AS c, counter_shards(c.cell) AS s WHERE c.key = '[\"k\"]'"
 
 journals = pytest.mark.parametrize("journal", ["WAL", "DELETE"])
 

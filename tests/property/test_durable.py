@@ -52,7 +52,7 @@ def value(path):
 
 
 def shards(path):
-    return ask(path, "SELECT count(*) FROM t_cells, counter_shards(n)")[0][0]
+    return ask(path, "SELECT count(*) FROM counter_cells('t') AS c, counter_shards(c.cell)")[0][0]
 
 
 def two_files(folder):

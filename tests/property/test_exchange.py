@@ -3,6 +3,7 @@ SQLite allows it."""
 
 import contextlib
 import os
+import random
 import sqlite3
 import subprocess
 import sys
@@ -246,6 +247,33 @@ def test_the_file_that_takes_is_waited_for(tmp_path, journal, way, call):
     one.close()
 
 
+@pytest.mark.parametrize("way", ["attached", "path"])
+@pytest.mark.parametrize("call", ["counter_pull", "counter_sync"])
+def test_a_file_that_is_locked_out_between_two_looks_at_it_is_named(tmp_path, call, way):
+    """It is opened before the lock of main is taken, and read behind that."""
+    one = new_file(tmp_path / "one.db", TABLE, "INSERT INTO t VALUES ('x', 1)", timeout=0.05)
+    path = str(tmp_path / "two.db")
+    other = new_file(path, TABLE, journal="DELETE")
+    one.execute("ATTACH ? AS two", [path])
+
+    def see(sql):
+        if "-- SAVEPOINT _counter" in sql and not other.in_transaction:
+            other.execute("BEGIN EXCLUSIVE")
+    one.set_trace_callback(see)
+    where = "two" if way == "attached" else path
+    if call == "counter_pull":
+        assert fails(one, f"SELECT * FROM {call}(?)", where) == (
+            f"{call}: database is locked: another connection has kept {where} locked for longer than the busy timeout, "
+            "50 ms")
+    else:
+        assert f"another connection has kept {where} locked" in fails(one, f"SELECT * FROM {call}(?)", where)
+    one.set_trace_callback(None)
+    other.execute("ROLLBACK")
+    rows(one, f"SELECT * FROM {call}(?)", where)
+    other.close()
+    one.close()
+
+
 @pytest.mark.parametrize("call", ["counter_push", "counter_sync"])
 def test_a_reader_that_holds_up_the_commit_of_a_path_is_told_of_and_main_has_what_is_new(tmp_path, call):
     one = new_file(tmp_path / "one.db", TABLE, "INSERT INTO t VALUES ('x', 1)", journal="DELETE", timeout=0.05)
@@ -410,6 +438,84 @@ def test_a_select_that_is_left_on_its_first_row_has_committed_and_holds_no_write
         two.execute("COMMIT")
     for db in one, again, two:
         db.close()
+
+
+# ---- keys ----
+
+def test_a_pull_tells_keys_of_another_encoding_apart_by_their_text(tmp_path):
+    peer = connect(tmp_path / "peer.db")
+    peer.execute("PRAGMA encoding = 'UTF-16le'")
+    db = connect(tmp_path / "main.db")
+    for each, key in ((db, "aa"), (peer, "\u6161")):  # the same two bytes
+        each.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+        each.execute("INSERT INTO t VALUES(?, 1)", (key,))
+    db.execute("SELECT * FROM counter_pull(?)", (str(tmp_path / "peer.db"),)).fetchall()
+    assert sorted(db.execute("SELECT * FROM t")) == [("aa", 1), ("\u6161", 1)]
+    db.close()
+    peer.close()
+
+
+def test_a_key_that_begins_with_a_byte_order_mark_keeps_it_on_all_ways_into_a_utf_16_file(tmp_path):
+    """By deltas both ways, by a feed, and by a cluster: SQLite takes the mark off a text in UTF-16 that it binds."""
+    marked, taker = "\ufeffa", connect(tmp_path / "taker.db")
+    wide = connect(tmp_path / "wide.db")
+    wide.execute("PRAGMA encoding = 'UTF-16le'")
+    for db in (wide, taker):
+        db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+    wide.execute("INSERT INTO t VALUES('a', 1)")
+    taker.execute("SELECT * FROM counter_pull(?)", (str(tmp_path / "wide.db"),)).fetchall()
+    wide.execute("INSERT INTO t VALUES(?, 30)", (marked,))
+    for db, other in ((taker, "wide"), (wide, "taker")):
+        db.execute("SELECT * FROM counter_pull(?)", (str(tmp_path / f"{other}.db"),)).fetchall()
+    for db in (taker, wide):
+        assert sorted(db.execute("SELECT * FROM t")) == [("a", 1), (marked, 30)]
+
+    fed = connect(tmp_path / "fed.db")
+    fed.execute("PRAGMA encoding = 'UTF-16be'")
+    fed.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+    columns = "table_name, key, column_name, generation, cell, seq, source"
+    for row in taker.execute(f"SELECT {columns} FROM counter_changes(0)").fetchall():
+        fed.execute(f"INSERT INTO counter_changes({columns}) VALUES(?, ?, ?, ?, ?, ?, ?)", row)
+    assert sorted(fed.execute("SELECT * FROM t")) == [("a", 1), (marked, 30)]
+
+    fed.execute("PRAGMA synchronous = EXTRA")
+    fed.execute("CREATE VIRTUAL TABLE temp.both USING counter_cluster(t, replicas='main')")
+    fed.execute("INSERT INTO both VALUES(?, 100)", (marked,))
+    assert sorted(fed.execute("SELECT * FROM both")) == [("a", 1), (marked, 130)]
+    for db in (taker, wide, fed):
+        db.close()
+
+
+@pytest.mark.parametrize("others", [0, 7, 8, 20])
+def test_a_pull_tells_its_keys_apart_however_they_were_looked_for(tmp_path, others):
+    """A pull follows the rows of the taker, and looks up keys that are not there; after some it looks up all."""
+    peer = connect(tmp_path / "peer.db")
+    peer.execute("PRAGMA encoding = 'UTF-16le'")
+    db = connect(tmp_path / "main.db")
+    keys = ["aa", *(f"key {i}" for i in range(others)), "\u6161"]
+    for each, its in ((db, ["zz"]), (peer, keys)):
+        each.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+        each.executemany("INSERT INTO t VALUES(?, 1)", ((key,) for key in its))
+    db.execute("SELECT * FROM counter_pull(?)", (str(tmp_path / "peer.db"),)).fetchall()
+    assert sorted(db.execute("SELECT * FROM t")) == sorted((key, 1) for key in [*keys, "zz"])
+    db.close()
+    peer.close()
+
+
+def test_a_pull_of_many_keys_in_another_order_misses_none(tmp_path):
+    """The taking file rests from following the other's order, and follows it again."""
+    keys = [f"key {i}" for i in range(3000)]
+    db, peer = (new_file(tmp_path / name, TABLE, "PRAGMA synchronous = OFF") for name in ("a.db", "b.db"))
+    for one, its in (db, random.Random(1).sample(keys, len(keys))), (peer, keys[:2000] + ["another"] + keys[2000:]):
+        one.execute("BEGIN")
+        one.executemany("INSERT INTO t VALUES (?, 1)", ((key,) for key in its))
+        one.execute("COMMIT")
+    found = rows(peer, "SELECT rows_read, rows_changed FROM counter_pull(?)", str(tmp_path / "a.db"))
+    assert found == [(len(keys), len(keys))]
+    assert rows(peer, "SELECT count(*), sum(n), min(n) FROM t") == [(len(keys) + 1, 2 * len(keys) + 1, 1)]
+    peer.execute("INSERT INTO t(t) VALUES ('integrity-check')")
+    peer.close()
+    db.close()
 
 
 # ---- several processes ----

@@ -493,10 +493,10 @@ class Innocent(RuleBasedStateMachine):
         assert all(file.operations == union for file in self.files), "oracle differs"
 
     def all_are_the_same(self):
-        cells = [self.run(0, file.path, "SELECT k, counter_digest(n) FROM t_cells ORDER BY k")
+        cells = [self.run(0, file.path, "SELECT key, counter_digest(cell) FROM counter_cells('t') ORDER BY key")
                  for file in self.files]
         assert all(one == cells[0] for one in cells), "digests differ"
-        ids = "SELECT count(DISTINCT id) FROM t_cells, counter_shards(n)"
+        ids = "SELECT count(DISTINCT id) FROM counter_cells('t') AS c, counter_shards(c.cell)"
         for file in self.files:
             assert self.run(0, file.path, ids)[0][0] <= self.ids, "an id for nothing"
             self.run(0, file.path, "INSERT INTO t(t) VALUES ('integrity-check')")

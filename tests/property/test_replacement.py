@@ -70,7 +70,7 @@ class Disk:
 
     def cells(self):
         return [json.loads(cell) for cell, in
-                self.db.execute("SELECT counter_json(n) FROM t_cells WHERE n IS NOT NULL")]
+                self.db.execute("SELECT counter_json(cell) FROM counter_cells('t')")]
 
 
 class World:

@@ -69,3 +69,14 @@ CREATE VIRTUAL TABLE v USING counter(i INTEGER, r REAL, t TEXT, b BLOB, n COUNTE
 INSERT INTO v VALUES(1, 1.5, 'xy', x'616263', 1);
 SELECT rows, bytes - (SELECT length(n) FROM v_cells) FROM counter_size('v');
 --= 1|21
+
+-- # bytes-are-those-of-complete-cells
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+SELECT length(counter_fork());
+--= 36
+INSERT INTO v VALUES('x', 1);
+CREATE TEMP TABLE was AS SELECT bytes FROM counter_size('v');
+INSERT INTO v(v) VALUES('optimize');
+SELECT was.bytes - now.bytes, now.bytes - (SELECT length(k) + length(n) FROM v_cells) FROM was, counter_size('v') AS now;
+--= 0|0
