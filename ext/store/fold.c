@@ -304,7 +304,7 @@ static int64_t level_of_all(ctr_run *run)
 static void merge_into_one(ctr_run *run, int64_t highest)
 {
     ctr_changes changes = {0};
-    for (int64_t level = 1; level <= highest; level++) read_level(run, level, &changes);
+    for (int64_t level = 1; level <= highest; level++) read_segments_of(run, level, &changes);
     ctr_changes_latest(&changes, run->problem);
     ctr_changes_by_number(&changes, run->problem);
     for (int64_t level = 1; level <= highest && run->problem->rc == SQLITE_OK; level++)
