@@ -53,7 +53,7 @@ uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry)
     return out;
 }
 
-size_t ctr_segment_write(const ctr_change_of_row *changes, size_t n, uint8_t *out)
+size_t ctr_entries_segment_write(const ctr_change_of_row *changes, size_t n, uint8_t *out)
 {
     uint8_t *end = ctr_entries_begin(out);
     int64_t number = changes[0].number;
@@ -125,7 +125,8 @@ bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
            take_ticks(entries, code % CODES == SEVERAL_TICKS, entry);
 }
 
-ctr_status ctr_segment_open(ctr_entries *entries, const uint8_t *bytes, size_t size, int64_t number)
+ctr_status ctr_entries_segment_open(ctr_entries *entries, const uint8_t *bytes, size_t size,
+                                    int64_t number)
 {
     ctr_status status = ctr_entries_open(entries, bytes, size);
     entries->number = number;
@@ -147,7 +148,7 @@ static bool enter_group(ctr_entries *entries)
     return true;
 }
 
-bool ctr_segment_next(ctr_entries *entries, ctr_change_of_row *change)
+bool ctr_entries_segment_next(ctr_entries *entries, ctr_change_of_row *change)
 {
     uint64_t more;
     if (entries->status != CTR_OK) return false;

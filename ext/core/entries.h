@@ -7,7 +7,8 @@
  *     row       zigzag varint: the difference to the row of the entry before, or to 0
  *     code      varint
  *                 0          the row is new, or has changed
- *                 1          all amounts before this were folded into the cells, or rows were removed
+ *                 1          all amounts before this were folded into the cells, or
+ *                            rows were removed
  *                 2 + 3 c    counter c was incremented by n, at one tick of the clock
  *                 3 + 3 c    the same at several ticks
  *                 4 + 3 c    the cell of counter c was written: amounts before this are in it
@@ -76,13 +77,13 @@ typedef struct ctr_change_of_row {
 } ctr_change_of_row;
 
 /* The same for a segment with this number: opens it, and takes its rows one by one. */
-ctr_status ctr_segment_open(ctr_entries *entries, const uint8_t *bytes, size_t size,
-                            int64_t number);
-bool ctr_segment_next(ctr_entries *entries, ctr_change_of_row *change);
+ctr_status ctr_entries_segment_open(ctr_entries *entries, const uint8_t *bytes, size_t size,
+                                    int64_t number);
+bool ctr_entries_segment_next(ctr_entries *entries, ctr_change_of_row *change);
 
 /* Writes a segment of n changes, 1 or more, in descending order of their numbers and in one
  * number in ascending order of rows. Room: CTR_ENTRIES_HEADER + n * CTR_ENTRY_MAX. */
-size_t ctr_segment_write(const ctr_change_of_row *changes, size_t n, uint8_t *out);
+size_t ctr_entries_segment_write(const ctr_change_of_row *changes, size_t n, uint8_t *out);
 
 /* A clause for each status of entries, to follow a noun. */
 const char *ctr_entries_status_text(ctr_status status);

@@ -1,7 +1,7 @@
 /* store/amounts.h - what a journal adds to counters, in memory: a hash table by row and counter.
  *
- * A journal may have many, and a fresh connection reads them all at its first look: so they stand in
- * one array, and nothing is allocated for each. Nothing here runs SQL.
+ * A journal may have many, and a fresh connection reads them all at its first look: so they stand
+ * in one array, and nothing is allocated for each. Nothing here runs SQL.
  */
 #ifndef CTR_STORE_AMOUNTS_H
 #define CTR_STORE_AMOUNTS_H

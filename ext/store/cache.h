@@ -4,8 +4,8 @@
  *     by id, by key    -> the same rows; a key as the row has stored it
  *
  * What is known can be counted in, and read, without a statement. Any row may be dropped at any
- * moment, and some are, to stay within CTR_CACHE_BYTES: those that were not used for longest, more or
- * less. Nothing here runs SQL.
+ * moment, and some are, to stay within CTR_CACHE_BYTES: those that were not used for longest, more
+ * or less. Nothing here runs SQL.
  */
 #ifndef CTR_STORE_CACHE_H
 #define CTR_STORE_CACHE_H
@@ -42,8 +42,8 @@ uint64_t ctr_cache_hash(const uint8_t *key, size_t size);
 ctr_row *ctr_cache_row(const ctr_cache *cache, int64_t id);
 ctr_row *ctr_cache_key(const ctr_cache *cache, uint64_t hash, const uint8_t *key, size_t size);
 
-/* A row that is not there, with copies of its key and of its states. False: there is no memory, or no
- * room. Others may be dropped. */
+/* A row that is not there, with copies of its key and of its states. False: there is no memory, or
+ * no room. Others may be dropped. */
 bool ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key, size_t size,
                    const ctr_summary *states);
 

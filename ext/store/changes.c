@@ -33,10 +33,10 @@ void ctr_changes_take(ctr_changes *changes, int64_t number, int64_t level, const
     if (level == 0)
         ctr_entries_open(&walk, bytes, size);
     else
-        ctr_segment_open(&walk, bytes, size, number);
+        ctr_entries_segment_open(&walk, bytes, size, number);
     while (problem->rc == SQLITE_OK && level == 0 && ctr_entries_next(&walk, &entry))
         if (entry.kind != CTR_ENTRY_FOLDED) ctr_changes_add(changes, entry.row, number, problem);
-    while (problem->rc == SQLITE_OK && level != 0 && ctr_segment_next(&walk, &change))
+    while (problem->rc == SQLITE_OK && level != 0 && ctr_entries_segment_next(&walk, &change))
         ctr_changes_add(changes, change.row, change.number, problem);
     if (walk.status != CTR_OK)
         ctr_changes_damaged(table, number, ctr_entries_status_text(walk.status), problem);

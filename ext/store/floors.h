@@ -38,8 +38,8 @@ bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *
  * numbers, and would remove them all; and texts under BINARY in a file in UTF-16. Returns how many
  * rows it has removed.
  *
- * The journal is folded first, for a row that is removed must have no amounts in it. What fails once
- * something was written spoils the transaction. */
+ * The journal is folded first, for a row that is removed must have no amounts in it. What fails
+ * once something was written spoils the transaction. */
 int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem *problem);
 
 /* The floors: a statement on a row of the key columns, then _seq, rows and bytes removed so far; or

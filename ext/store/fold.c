@@ -112,8 +112,8 @@ static void bind_folded(folding *job, int64_t id, int counter)
     ctr_problem_sqlite(problem, job->run.db, rc);
 }
 
-/* The cell of a counter of a row, to be written in place; NULL where it is NULL, or has an index, or
- * cannot be opened for another reason, which the UPDATE will tell. */
+/* The cell of a counter of a row, to be written in place; NULL where it is NULL, or has an index,
+ * or cannot be opened for another reason, which the UPDATE will tell. */
 static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
 {
     sqlite3_blob **cell = &job->cells[counter];
@@ -128,8 +128,8 @@ static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
     return rc == SQLITE_OK ? *cell : NULL;
 }
 
-/* Most cells keep their size when they are counted in. Then they are written in place, which costs a
- * third of an UPDATE. False: this one is not, and nothing was written. */
+/* Most cells keep their size when they are counted in. Then they are written in place, which costs
+ * a third of an UPDATE. False: this one is not, and nothing was written. */
 static bool fold_in_place(folding *job, int64_t id, int counter, const ctr_amount *amount)
 {
     ctr_problem *problem = job->run.problem;
@@ -248,7 +248,7 @@ static void write_segment(ctr_run *run, int64_t level, const ctr_changes *change
         uint8_t *bytes =
             ctr_pack_room(&out, CTR_ENTRIES_HEADER + (end - i) * CTR_ENTRY_MAX, run->problem);
         if (!bytes) break;
-        out.size = ctr_segment_write(&changes->rows[i], end - i, bytes);
+        out.size = ctr_entries_segment_write(&changes->rows[i], end - i, bytes);
         sqlite3_bind_int64(row, 1, changes->rows[i].number);
         sqlite3_bind_int64(row, 2, i == 0 ? level : -level);
         sqlite3_bind_blob64(row, 3, out.bytes, out.size, SQLITE_STATIC);
@@ -280,9 +280,9 @@ static int64_t count_segments(ctr_run *run, int64_t level)
     return n;
 }
 
-/* The highest level if all segments should become one of it, else 0: where the same rows change again
- * and again each segment has all of them. The numbers of no two segments overlap, and the first row of
- * a segment has the highest of it. */
+/* The highest level if all segments should become one of it, else 0: where the same rows change
+ * again and again each segment has all of them. The numbers of no two segments overlap, and the
+ * first row of a segment has the highest of it. */
 static int64_t level_of_all(ctr_run *run)
 {
     int64_t highest = 0, segment = 0, longest = 0, all = 0;

@@ -1,10 +1,11 @@
-/* store/fold.h - moves the amounts of a journal into the cells, and keeps the list of changes short.
+/* store/fold.h - moves the amounts of a journal into the cells, and shortens the list of changes.
  *
  * A fold writes each row that has amounts once, in the order of storage, and leaves of the rows of
- * transactions a segment of level 1: which rows have changed, with which number. Eight segments of a
- * level become one of the next, as in an LSM tree, in which the highest number of each row stays; and
- * all become one where they are more than four times as long as the longest, for the same rows may
- * change again and again. So the list takes a few bytes for each row, and no row is looked at for it.
+ * transactions a segment of level 1: which rows have changed, with which number. Eight segments of
+ * a level become one of the next, as in an LSM tree, in which the highest number of each row
+ * stays; and all become one where they are more than four times as long as the longest, for the
+ * same rows may change again and again. So the list takes a few bytes for each row, and no row is
+ * looked at for it.
  *
  * All in the transaction at hand. A fold that fails half-way, with amounts both in the cells and in
  * the journal, spoils it (ctr_guard_spoil).

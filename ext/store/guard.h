@@ -52,8 +52,8 @@ bool ctr_guard_is_told(const ctr_guard *guard);
 
 /* Writes what the end of the transaction would write, so that it does not fail there: SQLite
  * leaves a savepoint that cannot be released in a state that nothing mends while it is
- * interrupted. Where nobody is told of savepoints, nothing is remembered behind it. Folds the tables
- * whose journals have grown. */
+ * interrupted. Where nobody is told of savepoints, nothing is remembered behind it. Folds the
+ * tables whose journals have grown. */
 int ctr_guard_settle(ctr_guard *guard, ctr_problem *problem);
 
 /* A counter that a pull wants to be of a generation. The command 'take column' of its table does

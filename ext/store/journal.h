@@ -1,12 +1,12 @@
-/* store/journal.h - the journal of one table: increments that are not in the cells yet, and the list
- * of what has changed.
+/* store/journal.h - the journal of one table: increments that are not in the cells yet, and the
+ * list of what has changed.
  *
  *     page_views_journal(_seq INTEGER PRIMARY KEY, level INTEGER, entries BLOB)    core/entries.h
  *
  * The state of a counter is its cell, with what the journal adds to the shard of the file's id. An
- * increment is noted in a batch in memory, which is appended to the journal before the commit, before
- * a savepoint begins, and before anybody else reads the stored tables. Folding moves amounts into
- * the cells (store/fold.h).
+ * increment is noted in a batch in memory, which is appended to the journal before the commit,
+ * before a savepoint begins, and before anybody else reads the stored tables. Folding moves
+ * amounts into the cells (store/fold.h).
  *
  *     ctr_journal_refresh     what memory says is what the file says
  *     ctr_journal_expect      before rows are written: makes room, so that what follows cannot fail
@@ -15,9 +15,9 @@
  *     ctr_journal_flush       appends the batch
  *
  * Memory is a cache of the file, and nothing else is remembered: after a rollback, also to a
- * savepoint, all of it is dropped and read again. It is valid as long as the data version of the file
- * is the same. If others have committed, their rows of the journal tell what has changed: amounts are
- * added, rows whose cells were written are forgotten, and after a fold everything is.
+ * savepoint, all of it is dropped and read again. It is valid as long as the data version of the
+ * file is the same. If others have committed, their rows of the journal tell what has changed:
+ * amounts are added, rows whose cells were written are forgotten, and after a fold everything is.
  *
  * Numbers rise in each file, from table to table, and are near to the time in milliseconds times
  * 4096, so that they tend to rise even where a file was restored.
@@ -78,8 +78,8 @@ typedef struct ctr_journal {
 ctr_journal *ctr_journal_of(ctr_post *post, const char *table, int n_counters,
                             ctr_problem *problem);
 
-/* One that is only read, in a snapshot that its owner holds; to be freed with ctr_journal_free. NULL
- * and a problem if there is no memory. */
+/* One that is only read, in a snapshot that its owner holds; to be freed with ctr_journal_free.
+ * NULL and a problem if there is no memory. */
 ctr_journal *ctr_journal_to_read(sqlite3 *db, const char *schema, const char *table, int n_counters,
                                  ctr_problem *problem);
 void ctr_journal_free(ctr_journal *journal);

@@ -388,8 +388,8 @@ static bool is_as_stored(const ctr_column *column, sqlite3_value *value)
     }
 }
 
-/* Has the column this very value where it has an equal one? A number may be stored as 0 and be looked
- * for as -0.0, a text under NOCASE in other letters. */
+/* Has the column this very value where it has an equal one? A number may be stored as 0 and be
+ * looked for as -0.0, a text under NOCASE in other letters. */
 static bool is_stored_as_it_is(const ctr_column *column, sqlite3_value *value)
 {
     int type = sqlite3_value_type(value);

@@ -53,7 +53,8 @@ typedef struct ctr_rows {
     ctr_staged *staged;
 } ctr_rows;
 
-/* Copies the names. NULL `post`: they are only read, and whole. To be closed whatever is returned. */
+/* Copies the names. NULL `post`: they are only read, and whole. To be closed whatever
+ * is returned. */
 int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
                   const ctr_shape *shape, ctr_post *post, ctr_problem *problem);
 void ctr_rows_close(ctr_rows *rows);

@@ -73,8 +73,8 @@ static void judge(ctr_post *post, ctr_problem *problem)
         post->after = CTR_AFTER_READ;
 }
 
-/* Is the identity in memory that of the file? Its data version may be that of another file, which was
- * attached under the same name: but then the statement is prepared again. */
+/* Is the identity in memory that of the file? Its data version may be that of another file, which
+ * was attached under the same name: but then the statement is prepared again. */
 static bool is_known(ctr_post *post, ctr_problem *problem)
 {
     if (!post->known || post->known_version != ctr_run_data_version(post->guard->db, post->schema))

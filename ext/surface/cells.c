@@ -42,7 +42,7 @@ static void fn_value(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
     ctr_cell cell;
-    int64_t value;
+    int64_t value = 0;
     if (!ctr_arg_cell(ctx, "counter_value", argv[0], &cell)) return;
     if (!ctr_cell_is_live(&cell)) return;
     if (!ctr_arg_status(ctx, "counter_value", ctr_cell_value(&cell, &value))) return;
@@ -162,7 +162,7 @@ static void fn_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
     ctr_cell cell;
-    int64_t value;
+    int64_t value = 0;
     if (!ctr_arg_cell(ctx, "counter_json", argv[0], &cell)) return;
     if (ctr_cell_is_untouched(&cell)) return;
     if (!ctr_arg_status(ctx, "counter_json", ctr_cell_value(&cell, &value))) return;

@@ -8,9 +8,9 @@
  *     counter_purge(table [, schema])               table_name, rows, bytes: removed below floors
  *                                                   so far, in this file; bytes of keys and cells
  *
- *     counter_cells(table [, schema])               key, column_name, cell: every touched counter, its
- *                                                   cell complete with what the journal adds to it;
- *                                                   key as JSON, as counter_key_json shows it
+ *     counter_cells(table [, schema])               key, column_name, cell: one row per touched
+ *                                                   counter; key as JSON, as counter_key_json shows
+ *                                                   it; the cell with what the journal adds to it
  *
  * `table` is its present name. They read what the connection sees, uncommitted changes too.
  */

@@ -5,8 +5,8 @@
  *     counter_id([schema])                    the id as text; NULL if there is none
  *
  * `replica` may be the id of main or of an attached database: then the function counts for that
- * file, as it does for main without a third argument. Of another one it is not known whether its name
- * was ever replaced: its clocks go on one by one.
+ * file, as it does for main without a third argument. Of another one it is not known whether its
+ * name was ever replaced: its clocks go on one by one.
  */
 #include <stdint.h>
 #include <string.h>
@@ -34,8 +34,9 @@ static void take_leader(leader *file, const ctr_post *post, const uint8_t id[CTR
     file->least = ctr_watch_least_clock(post);
 }
 
-/* In a transaction, or in a statement that writes, the first call checks the identity of the file and
- * the others find it checked. A SELECT alone gets a transaction of its own, for the check writes. */
+/* In a transaction, or in a statement that writes, the first call checks the identity of the file
+ * and the others find it checked. A SELECT alone gets a transaction of its own, for the check
+ * writes. */
 static bool lead_file(ctr_guard *guard, sqlite3 *db, const char *schema, leader *file,
                       ctr_problem *problem)
 {
@@ -81,8 +82,8 @@ static char *schema_with_id(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], ctr_prob
     return found;
 }
 
-/* The third argument, which must then be an id, or that of main. Who counts under the id of a file at
- * hand is to be told how its transaction ends, or the id could be used again after a restore. */
+/* The third argument, which must then be an id, or that of main. Who counts under the id of a file
+ * at hand is to be told how its transaction ends, or the id could be used again after a restore. */
 static bool find_leader(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
                         leader *found)
 {

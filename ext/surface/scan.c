@@ -9,8 +9,8 @@
  * integers). So such an argument is not used, but for a whole key: there the row with the number's
  * exact text comes first, because a one-pass UPDATE looks at one row, and then all others.
  *
- * One row. By the whole key there is one row at most. It is found as an INSERT finds it, in memory if
- * it is known there (store/cache.h), and the cursor has copies of its key and of its counters.
+ * One row. By the whole key there is one row at most. It is found as an INSERT finds it, in memory
+ * if it is known there (store/cache.h), and the cursor has copies of its key and of its counters.
  *
  * IN. Where an IN comes all at once (elements.h), there is a scan for each of its elements, one
  * behind the other.
@@ -198,8 +198,8 @@ static const ctr_summary *sum_counter(scan_cursor *cursor, int counter, ctr_prob
     return &one->state;
 }
 
-/* What the journal adds to a row now may be in its cell when the next column is asked for, which the
- * statement does not see: so all counters of such a row are summed up at once. */
+/* What the journal adds to a row now may be in its cell when the next column is asked for, which
+ * the statement does not see: so all counters of such a row are summed up at once. */
 static bool has_amounts(const scan_cursor *cursor)
 {
     bool any = false;

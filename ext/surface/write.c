@@ -11,8 +11,8 @@
  *     UPDATE                              becomes what it says
  *     DELETE                              tombstones
  *
- * Each looks at the row, checks and computes everything, and ends in one write of one stored row, or
- * in a note in the journal: inside a transaction SQLite does not take back the first of two.
+ * Each looks at the row, checks and computes everything, and ends in one write of one stored row,
+ * or in a note in the journal: inside a transaction SQLite does not take back the first of two.
  *
  * Only a row that OR IGNORE may skip returns SQLITE_CONSTRAINT: one that is there, one below a
  * floor, a request that was taken. OR IGNORE turns that code into silence.
@@ -221,8 +221,8 @@ static bool gives_any(const ctr_table *table)
     return false;
 }
 
-/* Adding 0 is what makes a row of its key alone. A deleted row begins its next life with all of its counters; in a live row a counter that
- * was deleted alone does when it is given a value. */
+/* Adding 0 is what makes a row of its key alone. A deleted row begins its next life with all of
+ * its counters; in a live row a counter that was deleted alone does when it is given a value. */
 static void insert_counter(ctr_table *table, int i, row_state state, bool replaces, bool key_alone,
                            ctr_problem *problem)
 {
@@ -281,7 +281,7 @@ static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, c
 }
 
 /* NULL is refused, except for a counter that reads NULL because it was deleted alone: SQLite before
- * 3.41 passes the counters that an UPDATE ... FROM leaves alone with the values that it has read. */
+ * 3.41 passes the counters that an UPDATE ... FROM leaves alone with the values it read. */
 static void update_counter(ctr_table *table, int i, sqlite3_value *value, ctr_problem *problem)
 {
     ctr_given given = {.is = true};

@@ -95,10 +95,10 @@ static void segments_come_back_as_they_were_written(void **state)
         qsort(put, (size_t)wanted, sizeof *put, by_number_and_row);
         for (int k = 0; k < wanted; k++)
             if (n == 0 || by_number_and_row(&put[n - 1], &put[k]) != 0) put[n++] = put[k];
-        size_t size = ctr_segment_write(put, n, bytes);
+        size_t size = ctr_entries_segment_write(put, n, bytes);
         assert_true(size <= CTR_ENTRIES_HEADER + n * CTR_ENTRY_MAX);
-        assert_int_equal(ctr_segment_open(&walk, bytes, size, put[0].number), CTR_OK);
-        for (; ctr_segment_next(&walk, &found); i++) {
+        assert_int_equal(ctr_entries_segment_open(&walk, bytes, size, put[0].number), CTR_OK);
+        for (; ctr_entries_segment_next(&walk, &found); i++) {
             assert_int_equal(found.row, put[i].row);
             assert_int_equal(found.number, put[i].number);
         }
@@ -120,8 +120,8 @@ static ctr_status status_of_segment(const char *bytes, size_t size, int64_t numb
 {
     ctr_entries walk;
     ctr_change_of_row change;
-    ctr_segment_open(&walk, (const uint8_t *)bytes, size, number);
-    while (ctr_segment_next(&walk, &change)) continue;
+    ctr_entries_segment_open(&walk, (const uint8_t *)bytes, size, number);
+    while (ctr_entries_segment_next(&walk, &change)) continue;
     return walk.status;
 }
 

@@ -31,13 +31,13 @@ static void write_segment_again(const uint8_t *bytes, size_t size)
     ctr_change_of_row *changes = fuzz_room(size + 1, sizeof *changes);
     uint8_t *out = fuzz_room(CTR_ENTRIES_HEADER + size, CTR_ENTRY_MAX);
     size_t n = 0;
-    ctr_segment_open(&walk, bytes, size, NUMBER);
-    while (ctr_segment_next(&walk, &changes[n])) {
+    ctr_entries_segment_open(&walk, bytes, size, NUMBER);
+    while (ctr_entries_segment_next(&walk, &changes[n])) {
         fuzz_assert(changes[n].number >= 0 && changes[n].number <= NUMBER);
         n++;
     }
     if (walk.status == CTR_OK && n > 0)
-        fuzz_assert(fuzz_same(out, ctr_segment_write(changes, n, out), bytes, size));
+        fuzz_assert(fuzz_same(out, ctr_entries_segment_write(changes, n, out), bytes, size));
     free(changes);
     free(out);
 }
