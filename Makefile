@@ -6,7 +6,8 @@
 #   make amalgamation    build/amalgamation/counter.c and counter.h: the same in one C file
 #   make demo     runs sql/examples/demo.sh
 #   make test     everything that tests/run runs
-#   make test-bounds    scripts and property tests, with room for 1 waiting row, and for 2
+#   make test-bounds    scripts and property tests, where a journal is folded all the time and few rows
+#                       are known, and where none is
 #   make test-clients   what the users of many drivers and ORMs do: tests/clients/README.md
 #   make test-matrix    the scripts with several versions of SQLite, see tests/proof.mk
 #   make proof    all long runs, in about an hour; what they are: tests/TESTING.md
@@ -166,14 +167,16 @@ test:
 	@tests/run
 
 # Each in a copy of the sources, for the tests look for the library in build/.
-BOUNDS := $(foreach n,1 2,build/bounds/$(n))
+BOUNDS := build/bounds/tiny build/bounds/none
+build/bounds/tiny: LIMITS := -DCTR_JOURNAL_AMOUNTS=4 -DCTR_JOURNAL_ROWS=2 -DCTR_CACHE_BYTES=600
+build/bounds/none: LIMITS := -DCTR_JOURNAL_AMOUNTS=0 -DCTR_JOURNAL_ROWS=0 -DCTR_CACHE_BYTES=0
 test-bounds: $(BOUNDS)
 $(BOUNDS): build/bounds/%:
 	@tools/setup test
 	rm -rf $@
 	mkdir -p $@
 	cp -r Makefile README.md ext include sql tests tools $@
-	$(MAKE) -C $@ CPPFLAGS='$(CPPFLAGS) -DCTR_BUFFER_ROWS=$*' all tests
+	$(MAKE) -C $@ CPPFLAGS='$(CPPFLAGS) $(LIMITS)' all tests
 	cd $@ && build/tests/run_process tests/sql/*.sql
 	cd $@ && /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/fault tests/property
 

@@ -50,6 +50,10 @@ SELECT format, id, name, inode, birth, device, instance, number, random, renewed
        twist, floors, epoch, turn, names, holder
   FROM "{schema}".counter_replica;
 
+-- Prepared again where the schema of the file has changed; reads nothing.
+-- name: IDENTITY_PROBE
+SELECT 1 FROM "{schema}".counter_replica LIMIT 0;
+
 -- name: IDENTITY_WRITE
 INSERT OR REPLACE INTO "{schema}".counter_replica(
   one, format, id, name, since, why, inode, birth, device, instance, number, random, renewed, renewal, alone,

@@ -75,11 +75,11 @@ PRAGMA "{schema}".index_list("{table}_cells");
 -- name: SCHEMA_INDEX_COLUMNS
 PRAGMA "{schema}".index_xinfo("{name}");
 
--- A trigger on the table ?1 would run with what we write.
--- name: SCHEMA_TRIGGER
-SELECT name FROM "{schema}".sqlite_master WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE
+-- All triggers that may run with a write to the file, and their tables.
+-- name: SCHEMA_TRIGGERS
+SELECT name, tbl_name FROM "{schema}".sqlite_master WHERE type = 'trigger'
 UNION ALL
-SELECT name FROM temp.sqlite_master WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE;
+SELECT name, tbl_name FROM temp.sqlite_master WHERE type = 'trigger';
 
 -- Pages, records and the index of one stored table against each other; since SQLite 3.33.
 -- name: SCHEMA_INTEGRITY

@@ -42,8 +42,8 @@ static ctr_status check_shards(const uint8_t *at, const uint8_t *end, const uint
     return CTR_OK;
 }
 
-static ctr_status open_cell(ctr_cell *cell, const uint8_t *bytes, size_t size, const uint8_t *id,
-                            ctr_summary *summary)
+static ctr_status open_summed(ctr_cell *cell, const uint8_t *bytes, size_t size, const uint8_t *id,
+                              ctr_summary *summary)
 {
     *cell = ctr_cell_untouched();
     if (size == 0 || (bytes[0] & 0xf0) != CELL_KIND || bytes[0] == CELL_KIND) return CTR_NOT_A_CELL;
@@ -65,7 +65,7 @@ static ctr_status open_cell(ctr_cell *cell, const uint8_t *bytes, size_t size, c
 
 ctr_status ctr_cell_open(ctr_cell *cell, const uint8_t *bytes, size_t size)
 {
-    return open_cell(cell, bytes, size, NULL, NULL);
+    return open_summed(cell, bytes, size, NULL, NULL);
 }
 
 ctr_status ctr_cell_summarize(ctr_summary *summary, const uint8_t id[CTR_ID_SIZE],
@@ -73,7 +73,7 @@ ctr_status ctr_cell_summarize(ctr_summary *summary, const uint8_t id[CTR_ID_SIZE
 {
     ctr_cell cell;
     *summary = (ctr_summary){.life = 1};
-    ctr_status status = open_cell(&cell, bytes, size, id, summary);
+    ctr_status status = open_summed(&cell, bytes, size, id, summary);
     summary->life = cell.life;
     summary->touched = status == CTR_OK;
     return status;

@@ -11,12 +11,12 @@ enum { ONE_TICK, SEVERAL_TICKS, CELL_WRITTEN, CODES };
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static uint64_t difference(int64_t to, int64_t from)
+static uint64_t less_between(int64_t to, int64_t from)
 {
     return (uint64_t)to - (uint64_t)from;
 }
 
-static int64_t sum_of(int64_t from, uint64_t more)
+static int64_t moved_by(int64_t from, uint64_t more)
 {
     uint64_t bits = (uint64_t)from + more;
     int64_t sum;
@@ -43,7 +43,7 @@ static uint64_t code_of(const ctr_entry *entry)
 
 uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry)
 {
-    out = ctr_varint_put(out, ctr_varint_zigzag(sum_of(0, difference(entry->row, *last))));
+    out = ctr_varint_put(out, ctr_varint_zigzag(moved_by(0, less_between(entry->row, *last))));
     out = ctr_varint_put(out, code_of(entry));
     if (entry->kind == CTR_ENTRY_ADDED) {
         out = ctr_varint_put(out, ctr_varint_zigzag(entry->n));
@@ -59,12 +59,12 @@ size_t ctr_segment_write(const ctr_change_of_row *changes, size_t n, uint8_t *ou
     int64_t number = changes[0].number;
     for (size_t i = 0, group; i < n; i = group) {
         for (group = i; group < n && changes[group].number == changes[i].number;) group++;
-        end = ctr_varint_put(end, difference(number, changes[i].number));
+        end = ctr_varint_put(end, less_between(number, changes[i].number));
         end = ctr_varint_put(end, group - i);
         number = changes[i].number;
         end = ctr_varint_put(end, ctr_varint_zigzag(changes[i].row));
         for (size_t j = i + 1; j < group; j++)
-            end = ctr_varint_put(end, difference(changes[j].row, changes[j - 1].row));
+            end = ctr_varint_put(end, less_between(changes[j].row, changes[j - 1].row));
     }
     return (size_t)(end - out);
 }
@@ -83,24 +83,24 @@ ctr_status ctr_entries_open(ctr_entries *entries, const uint8_t *bytes, size_t s
     return entries->status;
 }
 
-static bool take(ctr_entries *entries, uint64_t *n)
+static bool take_number(ctr_entries *entries, uint64_t *n)
 {
     entries->status = ctr_varint_take(&entries->at, entries->end, n);
     return entries->status == CTR_OK;
 }
 
-static bool refuse(ctr_entries *entries, ctr_status status)
+static bool refuse_entries(ctr_entries *entries, ctr_status status)
 {
     entries->status = status;
     return false;
 }
 
-static bool take_amount(ctr_entries *entries, bool more, ctr_entry *entry)
+static bool take_ticks(ctr_entries *entries, bool more, ctr_entry *entry)
 {
     uint64_t n, ticks = 1;
-    if (!take(entries, &n) || (more && !take(entries, &ticks))) return false;
-    if (ticks > INT64_MAX) return refuse(entries, CTR_OUT_OF_RANGE);
-    if (more && ticks < 2) return refuse(entries, CTR_OUT_OF_RANGE);
+    if (!take_number(entries, &n) || (more && !take_number(entries, &ticks))) return false;
+    if (ticks > INT64_MAX) return refuse_entries(entries, CTR_OUT_OF_RANGE);
+    if (more && ticks < 2) return refuse_entries(entries, CTR_OUT_OF_RANGE);
     entry->n = ctr_varint_unzigzag(n);
     entry->ticks = (int64_t)ticks;
     return true;
@@ -110,19 +110,19 @@ bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
 {
     uint64_t row, code;
     if (entries->status != CTR_OK || entries->at == entries->end) return false;
-    if (!take(entries, &row) || !take(entries, &code)) return false;
-    entries->row = sum_of(entries->row, (uint64_t)ctr_varint_unzigzag(row));
+    if (!take_number(entries, &row) || !take_number(entries, &code)) return false;
+    entries->row = moved_by(entries->row, (uint64_t)ctr_varint_unzigzag(row));
     *entry = (ctr_entry){.row = entries->row};
     if (code < CODE_FIRST) {
         entry->kind = code == CODE_FOLDED ? CTR_ENTRY_FOLDED : CTR_ENTRY_CHANGED;
         return true;
     }
     code -= CODE_FIRST;
-    if (code / CODES >= CTR_ENTRY_COUNTERS) return refuse(entries, CTR_OUT_OF_RANGE);
+    if (code / CODES >= CTR_ENTRY_COUNTERS) return refuse_entries(entries, CTR_OUT_OF_RANGE);
     entry->counter = (int)(code / CODES);
     entry->kind = code % CODES == CELL_WRITTEN ? CTR_ENTRY_WRITTEN : CTR_ENTRY_ADDED;
     return entry->kind == CTR_ENTRY_WRITTEN ||
-           take_amount(entries, code % CODES == SEVERAL_TICKS, entry);
+           take_ticks(entries, code % CODES == SEVERAL_TICKS, entry);
 }
 
 ctr_status ctr_segment_open(ctr_entries *entries, const uint8_t *bytes, size_t size, int64_t number)
@@ -135,11 +135,12 @@ ctr_status ctr_segment_open(ctr_entries *entries, const uint8_t *bytes, size_t s
 static bool enter_group(ctr_entries *entries)
 {
     uint64_t less, row;
-    if (!take(entries, &less) || !take(entries, &entries->left) || !take(entries, &row))
+    if (!take_number(entries, &less) || !take_number(entries, &entries->left) ||
+        !take_number(entries, &row))
         return false;
     bool falls = entries->begun == (less > 0);
     if (entries->left == 0 || !falls || less > (uint64_t)entries->number)
-        return refuse(entries, CTR_OUT_OF_RANGE);
+        return refuse_entries(entries, CTR_OUT_OF_RANGE);
     entries->begun = true;
     entries->number -= (int64_t)less;
     entries->row = ctr_varint_unzigzag(row);
@@ -154,10 +155,11 @@ bool ctr_segment_next(ctr_entries *entries, ctr_change_of_row *change)
     if (entries->left == 0) {
         if (!enter_group(entries)) return false;
     } else {
-        if (!take(entries, &more)) return false;
-        if (more == 0) return refuse(entries, CTR_DOUBLED);
-        if (more > difference(INT64_MAX, entries->row)) return refuse(entries, CTR_OUT_OF_RANGE);
-        entries->row = sum_of(entries->row, more);
+        if (!take_number(entries, &more)) return false;
+        if (more == 0) return refuse_entries(entries, CTR_DOUBLED);
+        if (more > less_between(INT64_MAX, entries->row))
+            return refuse_entries(entries, CTR_OUT_OF_RANGE);
+        entries->row = moved_by(entries->row, more);
     }
     entries->left--;
     *change = (ctr_change_of_row){entries->row, entries->number};

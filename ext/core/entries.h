@@ -31,7 +31,7 @@
 
 enum {
     CTR_ENTRIES_HEADER = 1,
-    CTR_ENTRY_MAX = 40,      /* bytes of the longest entry, and of what a segment has for a row */
+    CTR_ENTRY_MAX = 40, /* bytes of the longest entry, and of what a segment has for a row */
     CTR_ENTRY_COUNTERS = 1 << 15 /* a counter has a lower number than this */
 };
 

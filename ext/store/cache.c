@@ -37,8 +37,7 @@ ctr_row *ctr_cache_key(const ctr_cache *cache, uint64_t hash, const uint8_t *key
 {
     if (cache->n == 0) return NULL;
     ctr_row *row = cache->by_key[hash & (cache->slots - 1)];
-    while (row &&
-           (row->hash != hash || row->key_size != size || memcmp(row->key, key, size) != 0))
+    while (row && (row->hash != hash || row->key_size != size || memcmp(row->key, key, size) != 0))
         row = row->next_by_key;
     if (row) row->used = true;
     return row;
@@ -58,9 +57,9 @@ static void link_key(ctr_cache *cache, ctr_row *row)
     *slot = row;
 }
 
-static bool grow(ctr_cache *cache)
+static bool grow_slots(ctr_cache *cache)
 {
-    if (cache->n < cache->slots) return true;
+    if (2 * cache->n < cache->slots) return true;
     size_t slots = cache->slots ? 2 * cache->slots : FIRST_SLOTS;
     ctr_row **made = sqlite3_malloc64(2 * slots * sizeof *made), **old = cache->by_id;
     if (!made) return false;
@@ -73,7 +72,7 @@ static bool grow(ctr_cache *cache)
         for (ctr_row *row = old[i], *next; row; row = next) {
             next = row->next_by_id;
             link_id(cache, row);
-            if (row->key) link_key(cache, row);
+            link_key(cache, row);
         }
     }
     sqlite3_free(old);
@@ -84,66 +83,31 @@ static bool grow(ctr_cache *cache)
 
 static size_t size_of_row(const ctr_cache *cache)
 {
-    return sizeof(ctr_row) + (size_t)cache->n_counters * sizeof(ctr_held);
-}
-
-ctr_row *ctr_cache_add(ctr_cache *cache, int64_t id, ctr_problem *problem)
-{
-    ctr_row *row = ctr_cache_row(cache, id);
-    if (row || problem->rc != SQLITE_OK) return row;
-    if (grow(cache)) row = sqlite3_malloc64(size_of_row(cache));
-    if (!row) {
-        ctr_problem_nomem(problem);
-        return NULL;
-    }
-    memset(row, 0, size_of_row(cache));
-    row->id = id;
-    link_id(cache, row);
-    cache->n++;
-    return row;
-}
-
-bool ctr_cache_has_amounts(const ctr_cache *cache, const ctr_row *row)
-{
-    for (int i = 0; i < cache->n_counters; i++)
-        if (row->counters[i].ticks > 0) return true;
-    return false;
-}
-
-static size_t bytes_of(const ctr_cache *cache, size_t key_size)
-{
-    return size_of_row(cache) + key_size;
+    return sizeof(ctr_row) + (size_t)cache->n_counters * sizeof(ctr_summary);
 }
 
 void ctr_cache_forget(ctr_cache *cache, ctr_row *row)
 {
-    if (row->key) {
-        ctr_row **at = &cache->by_key[row->hash & (cache->slots - 1)];
-        while (*at != row) at = &(*at)->next_by_key;
-        *at = row->next_by_key;
-        cache->bytes -= bytes_of(cache, row->key_size);
-        sqlite3_free(row->key);
-        row->key = NULL;
-    }
-    if (ctr_cache_has_amounts(cache, row)) return;
-    ctr_row **at = &cache->by_id[slot_of_id(cache, row->id)];
-    while (*at != row) at = &(*at)->next_by_id;
-    *at = row->next_by_id;
+    ctr_row **key = &cache->by_key[row->hash & (cache->slots - 1)];
+    while (*key != row) key = &(*key)->next_by_key;
+    *key = row->next_by_key;
+    ctr_row **id = &cache->by_id[slot_of_id(cache, row->id)];
+    while (*id != row) id = &(*id)->next_by_id;
+    *id = row->next_by_id;
+    cache->bytes -= size_of_row(cache) + row->key_size;
     cache->n--;
     sqlite3_free(row);
 }
 
 /* Forgets rows that were not used since the hand came by last, until there is room. Twice around is
  * enough: the first round leaves no row that counts as used. */
-static bool make_room(ctr_cache *cache, const ctr_row *but, size_t size)
+static bool make_room(ctr_cache *cache, size_t size)
 {
     if (size > CTR_CACHE_BYTES) return false;
-    for (size_t looks = 0; cache->bytes + size > CTR_CACHE_BYTES; looks++) {
-        if (looks > 2 * cache->slots) return false;
+    while (cache->bytes + size > CTR_CACHE_BYTES) {
         cache->hand = (cache->hand + 1) & (cache->slots - 1);
         for (ctr_row *row = cache->by_id[cache->hand], *next; row; row = next) {
             next = row->next_by_id;
-            if (row == but || !row->key) continue;
             if (row->used)
                 row->used = false;
             else
@@ -153,18 +117,20 @@ static bool make_room(ctr_cache *cache, const ctr_row *but, size_t size)
     return true;
 }
 
-bool ctr_cache_know(ctr_cache *cache, ctr_row *row, uint64_t hash, const uint8_t *key, size_t size)
+bool ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key, size_t size,
+                   const ctr_summary *states)
 {
-    if (row->key) return true;
-    uint8_t *copy = make_room(cache, row, bytes_of(cache, size)) ? sqlite3_malloc64(size) : NULL;
-    if (!copy) return false;
-    memcpy(copy, key, size);
-    row->key = copy;
-    row->key_size = size;
-    row->hash = hash;
-    row->used = true;
+    if (!make_room(cache, size_of_row(cache) + size) || !grow_slots(cache)) return false;
+    ctr_row *row = sqlite3_malloc64(size_of_row(cache) + size);
+    if (!row) return false;
+    *row = (ctr_row){.id = id, .key_size = size, .hash = hash, .used = true};
+    row->key = (uint8_t *)row + size_of_row(cache);
+    memcpy(row->key, key, size);
+    memcpy(row->states, states, (size_t)cache->n_counters * sizeof *states);
+    link_id(cache, row);
     link_key(cache, row);
-    cache->bytes += bytes_of(cache, size);
+    cache->bytes += size_of_row(cache) + size;
+    cache->n++;
     return true;
 }
 
@@ -173,7 +139,6 @@ void ctr_cache_clear(ctr_cache *cache)
     for (size_t i = 0; i < cache->slots && cache->n > 0; i++) {
         for (ctr_row *row = cache->by_id[i], *next; row; row = next) {
             next = row->next_by_id;
-            sqlite3_free(row->key);
             sqlite3_free(row);
         }
     }

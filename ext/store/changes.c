@@ -3,9 +3,6 @@
 
 #include <string.h>
 
-/* Columns of CTR_SQL_JOURNAL_SINCE. */
-enum { SINCE_NUMBER, SINCE_LEVEL, SINCE_ENTRIES };
-
 int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr_problem *problem)
 {
     return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s_journal is damaged: row %lld %s",
@@ -61,10 +58,10 @@ int ctr_changes_read(ctr_changes *changes, sqlite3 *db, const char *schema, cons
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_SINCE);
     if (row) sqlite3_bind_int64(row, 1, since);
     while (ctr_run_row(&run, row)) {
-        const uint8_t *bytes = sqlite3_column_blob(row, SINCE_ENTRIES);
-        ctr_changes_take(changes, sqlite3_column_int64(row, SINCE_NUMBER),
-                         sqlite3_column_int64(row, SINCE_LEVEL), bytes,
-                         bytes ? (size_t)sqlite3_column_bytes(row, SINCE_ENTRIES) : 0, table,
+        const uint8_t *bytes = sqlite3_column_blob(row, CTR_JOURNAL_ENTRIES);
+        ctr_changes_take(changes, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER),
+                         sqlite3_column_int64(row, CTR_JOURNAL_LEVEL), bytes,
+                         bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0, table,
                          problem);
     }
     sqlite3_finalize(row);
@@ -74,7 +71,7 @@ int ctr_changes_read(ctr_changes *changes, sqlite3 *db, const char *schema, cons
 
 /* ---- sorting --------------------------------------------------------------------------------- */
 
-static uint64_t key_of(const ctr_change_of_row *change, bool by_number)
+static uint64_t sort_key_of(const ctr_change_of_row *change, bool by_number)
 {
     return by_number ? ~(uint64_t)change->number : (uint64_t)change->row ^ UINT64_C(1) << 63;
 }
@@ -88,11 +85,12 @@ static void sort_pass(const ctr_change_of_row *from, ctr_change_of_row *to, size
         at[i] = sum;
         sum += counts[i];
     }
-    for (size_t i = 0; i < n; i++) to[at[key_of(&from[i], by_number) >> shift & 0xff]++] = from[i];
+    for (size_t i = 0; i < n; i++)
+        to[at[sort_key_of(&from[i], by_number) >> shift & 0xff]++] = from[i];
 }
 
 /* Passes over bytes that all keys have in common are left out. */
-static int sort(ctr_changes *changes, bool by_number, ctr_problem *problem)
+static int sort_changes(ctr_changes *changes, bool by_number, ctr_problem *problem)
 {
     size_t n = changes->n;
     if (n < 2 || problem->rc != SQLITE_OK) return problem->rc;
@@ -100,8 +98,9 @@ static int sort(ctr_changes *changes, bool by_number, ctr_problem *problem)
     if (!spare) return ctr_problem_nomem(problem);
     for (int shift = 0; shift < 64; shift += 8) {
         size_t counts[256] = {0};
-        for (size_t i = 0; i < n; i++) counts[key_of(&changes->rows[i], by_number) >> shift & 0xff]++;
-        if (counts[key_of(&changes->rows[0], by_number) >> shift & 0xff] == n) continue;
+        for (size_t i = 0; i < n; i++)
+            counts[sort_key_of(&changes->rows[i], by_number) >> shift & 0xff]++;
+        if (counts[sort_key_of(&changes->rows[0], by_number) >> shift & 0xff] == n) continue;
         sort_pass(changes->rows, spare, n, shift, by_number, counts);
         ctr_change_of_row *sorted = spare;
         spare = changes->rows;
@@ -115,7 +114,8 @@ int ctr_changes_latest(ctr_changes *changes, ctr_problem *problem)
 {
     size_t n = 0;
     ctr_change_of_row *rows;
-    if (sort(changes, true, problem) || sort(changes, false, problem)) return problem->rc;
+    if (sort_changes(changes, true, problem) || sort_changes(changes, false, problem))
+        return problem->rc;
     rows = changes->rows;
     for (size_t i = 0; i < changes->n; i++)
         if (n == 0 || rows[i].row != rows[n - 1].row) rows[n++] = rows[i];
@@ -125,5 +125,5 @@ int ctr_changes_latest(ctr_changes *changes, ctr_problem *problem)
 
 int ctr_changes_by_number(ctr_changes *changes, ctr_problem *problem)
 {
-    return sort(changes, true, problem);
+    return sort_changes(changes, true, problem);
 }

@@ -10,6 +10,9 @@
 #include "core/entries.h"
 #include "store/run.h"
 
+/* Columns of CTR_SQL_JOURNAL_SINCE and CTR_SQL_JOURNAL_LEVEL. */
+enum { CTR_JOURNAL_NUMBER, CTR_JOURNAL_LEVEL, CTR_JOURNAL_ENTRIES };
+
 typedef struct ctr_changes {
     ctr_change_of_row *rows; /* owned: sqlite3_free */
     size_t n, room;

@@ -25,10 +25,11 @@ static void check_levels(ctr_run *run)
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SINCE);
     if (row) sqlite3_bind_int64(row, 1, INT64_MIN);
     while (ctr_run_row(run, row))
-        check_level(&at, sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
-                    run->slots.table, run->problem);
+        check_level(&at, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER),
+                    sqlite3_column_int64(row, CTR_JOURNAL_LEVEL), run->slots.table, run->problem);
     sqlite3_finalize(row);
-    if (at.open) ctr_changes_damaged(run->slots.table, at.number, "is part of a segment", run->problem);
+    if (at.open)
+        ctr_changes_damaged(run->slots.table, at.number, "is part of a segment", run->problem);
 }
 
 /* Is the row in the list? They come in ascending order. */
@@ -38,7 +39,7 @@ static bool is_listed(const ctr_changes *list, size_t *at, int64_t row)
     return *at < list->n && list->rows[*at].row == row;
 }
 
-static void check_rows(ctr_run *run, const ctr_changes *changes, const ctr_changes *amounts)
+static void check_changed_rows(ctr_run *run, const ctr_changes *changes, const ctr_changes *amounts)
 {
     size_t change = 0, amount = 0, stored = 0;
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_ROWS);
@@ -69,7 +70,7 @@ int ctr_check_journal(sqlite3 *db, const char *schema, const char *table, int n_
     ctr_changes_latest(&changes, problem);
     if (ctr_journal_refresh(journal, problem) == SQLITE_OK)
         ctr_journal_list_amounts(journal, &amounts, problem);
-    if (problem->rc == SQLITE_OK) check_rows(&run, &changes, &amounts);
+    if (problem->rc == SQLITE_OK) check_changed_rows(&run, &changes, &amounts);
     ctr_journal_free(journal);
     sqlite3_free(changes.rows);
     sqlite3_free(amounts.rows);

@@ -20,8 +20,10 @@ typedef struct folding {
     ctr_journal *journal;
     ctr_shape shape;
     ctr_run run;
+    sqlite3_blob **cells; /* by counter: where a cell is written in place; some are NULL */
     sqlite3_stmt *find, *update;
-    ctr_packed out; /* new cells */
+    ctr_packed old, out; /* a cell as it is stored, and new ones */
+    bool wrote;          /* anything */
 } folding;
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -46,8 +48,11 @@ static void open_folding(folding *job, ctr_problem *problem)
         return;
     }
     if (job->shape.n_counters == 0) return;
+    size_t n = (size_t)job->shape.n_counters;
     char *columns = ctr_shape_counter_list(&job->shape), *changes = change_list(&job->shape);
-    if (!columns || !changes) ctr_problem_nomem(problem);
+    job->cells = sqlite3_malloc64(n * sizeof *job->cells);
+    if (!columns || !changes || !job->cells) ctr_problem_nomem(problem);
+    if (job->cells) memset(job->cells, 0, n * sizeof *job->cells);
     job->run.slots.columns = columns;
     job->run.slots.changes = changes;
     job->find = ctr_run_prepare(&job->run, CTR_SQL_FOLD_FIND);
@@ -60,6 +65,9 @@ static void close_folding(folding *job)
 {
     sqlite3_finalize(job->find);
     sqlite3_finalize(job->update);
+    for (int i = 0; job->cells && i < job->shape.n_counters; i++) sqlite3_blob_close(job->cells[i]);
+    sqlite3_free(job->cells);
+    sqlite3_free(job->old.bytes);
     sqlite3_free(job->out.bytes);
     ctr_shape_close(&job->shape);
 }
@@ -73,10 +81,10 @@ static int damaged_row(const folding *job, int64_t id, int counter, const char *
 }
 
 /* Binds the cell of a counter with what the journal adds to it. */
-static void bind_folded(folding *job, const ctr_row *row, int counter)
+static void bind_folded(folding *job, int64_t id, int counter)
 {
     ctr_cell cell = ctr_cell_untouched();
-    const ctr_held *held = &row->counters[counter];
+    const ctr_amount *amount = ctr_journal_amount(job->journal, id, counter);
     const uint8_t *bytes = sqlite3_column_blob(job->find, counter);
     size_t size = (size_t)sqlite3_column_bytes(job->find, counter);
     ctr_status status = bytes ? ctr_cell_open(&cell, bytes, size) : CTR_OK;
@@ -86,15 +94,15 @@ static void bind_folded(folding *job, const ctr_row *row, int counter)
     uint8_t *out = ctr_pack_room(&job->out, size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
     if (!out) return;
     ctr_sum sum = {0, 0};
-    ctr_sum_add(&sum, held->n);
-    if (status == CTR_OK && held->ticks > 0)
-        status = ctr_cell_add(&cell, job->journal->id, &sum, held->ticks, job->journal->least, out,
-                              &size);
+    if (amount) ctr_sum_add(&sum, amount->n);
+    if (status == CTR_OK && amount)
+        status = ctr_cell_add(&cell, job->journal->id, &sum, amount->ticks, job->journal->least,
+                              out, &size);
     else if (size > 0)
         memcpy(out, bytes, size);
     if (status != CTR_OK) {
         char *text = sqlite3_mprintf("the cell %s", ctr_status_text(status));
-        damaged_row(job, row->id, counter, text ? text : "no memory");
+        damaged_row(job, id, counter, text ? text : "no memory");
         sqlite3_free(text);
         return;
     }
@@ -104,42 +112,81 @@ static void bind_folded(folding *job, const ctr_row *row, int counter)
     ctr_problem_sqlite(problem, job->run.db, rc);
 }
 
-/* A known row stays known: its cells are as it expects them to be. */
-static void settle_row(ctr_journal *journal, ctr_row *row)
+/* The cell of a counter of a row, to be written in place; NULL where it is NULL, or has an index, or
+ * cannot be opened for another reason, which the UPDATE will tell. */
+static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
 {
-    for (int i = 0; i < journal->rows.n_counters; i++) {
-        ctr_held *held = &row->counters[i];
-        if (held->ticks == 0) continue;
-        if (held->cell.clock < journal->least) held->cell.clock = journal->least - 1;
-        held->cell.clock += held->ticks;
-        held->cell.value += held->n;
-        held->cell.touched = true;
-        ctr_sum_add(&held->cell.sum, held->n);
-        held->n = held->ticks = 0;
-    }
-    if (!row->key) ctr_cache_forget(&journal->rows, row);
+    sqlite3_blob **cell = &job->cells[counter];
+    if (*cell && sqlite3_blob_reopen(*cell, id) == SQLITE_OK) return *cell;
+    sqlite3_blob_close(*cell);
+    *cell = NULL;
+    char *stored = sqlite3_mprintf("%s_cells", job->journal->table);
+    int rc = stored ? sqlite3_blob_open(job->run.db, job->run.slots.schema, stored,
+                                        ctr_shape_counter_name(&job->shape, counter), id, 1, cell)
+                    : SQLITE_NOMEM;
+    sqlite3_free(stored);
+    return rc == SQLITE_OK ? *cell : NULL;
 }
 
-static void fold_row(folding *job, ctr_row *row)
+/* Most cells keep their size when they are counted in. Then they are written in place, which costs a
+ * third of an UPDATE. False: this one is not, and nothing was written. */
+static bool fold_in_place(folding *job, int64_t id, int counter, const ctr_amount *amount)
 {
     ctr_problem *problem = job->run.problem;
-    sqlite3_bind_int64(job->find, 1, row->id);
+    sqlite3_blob *blob = open_in_place(job, id, counter);
+    size_t size = blob ? (size_t)sqlite3_blob_bytes(blob) : 0, grown;
+    job->old.size = job->out.size = 0;
+    uint8_t *old = ctr_pack_room(&job->old, size + 1, problem);
+    uint8_t *out = ctr_pack_room(&job->out, size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
+    if (!blob || !old || !out || sqlite3_blob_read(blob, old, (int)size, 0) != SQLITE_OK)
+        return false;
+    ctr_cell cell;
+    ctr_sum sum = {0, 0};
+    ctr_sum_add(&sum, amount->n);
+    if (ctr_cell_open(&cell, old, size) != CTR_OK ||
+        ctr_cell_add(&cell, job->journal->id, &sum, amount->ticks, job->journal->least, out,
+                     &grown) != CTR_OK ||
+        grown != size)
+        return false;
+    ctr_problem_sqlite(problem, job->run.db, sqlite3_blob_write(blob, out, (int)size, 0));
+    return problem->rc == SQLITE_OK;
+}
+
+static void fold_by_update(folding *job, int64_t id)
+{
+    ctr_problem *problem = job->run.problem;
+    sqlite3_bind_int64(job->find, 1, id);
     if (!ctr_run_row(&job->run, job->find)) {
         if (problem->rc == SQLITE_OK)
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                            "%s_journal is damaged: it has amounts for row %lld, which there is not",
-                            job->journal->table, (long long)row->id);
+            ctr_problem_set(
+                problem, SQLITE_CORRUPT_VTAB,
+                "%s_journal is damaged: it has amounts for row %lld, which there is not",
+                job->journal->table, (long long)id);
         return;
     }
     job->out.size = 0;
     for (int i = 0; i < job->shape.n_counters && problem->rc == SQLITE_OK; i++)
-        bind_folded(job, row, i);
+        bind_folded(job, id, i);
     sqlite3_reset(job->find);
     if (problem->rc != SQLITE_OK) return;
-    sqlite3_bind_int64(job->update, 1, row->id);
+    sqlite3_bind_int64(job->update, 1, id);
     ctr_run_write(&job->run, job->update);
     sqlite3_reset(job->update);
-    if (problem->rc == SQLITE_OK) settle_row(job->journal, row);
+    job->wrote = true;
+}
+
+/* What was folded in place is no amount any more for the UPDATE of the rest. */
+static void fold_row(folding *job, int64_t id)
+{
+    bool in_place = true;
+    for (int i = 0; i < job->shape.n_counters && in_place; i++) {
+        ctr_amount *amount = ctr_amounts_find(&job->journal->amounts, id, i);
+        if (!amount || amount->ticks == 0) continue;
+        in_place = fold_in_place(job, id, i, amount);
+        if (in_place) amount->n = amount->ticks = 0;
+        if (in_place) job->wrote = true;
+    }
+    if (!in_place && job->run.problem->rc == SQLITE_OK) fold_by_update(job, id);
 }
 
 static void fold_rows(folding *job)
@@ -147,23 +194,23 @@ static void fold_rows(folding *job)
     ctr_changes list = {0};
     ctr_problem *problem = job->run.problem;
     ctr_journal_list_amounts(job->journal, &list, problem);
-    for (size_t i = 0; i < list.n && problem->rc == SQLITE_OK; i++)
-        fold_row(job, ctr_cache_row(&job->journal->rows, list.rows[i].row));
+    for (size_t i = 0; i < list.n && problem->rc == SQLITE_OK; i++) fold_row(job, list.rows[i].row);
+    ctr_amounts_clear(&job->journal->amounts);
     sqlite3_free(list.rows);
 }
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
 /* All rows of a level: what they say, and the highest number of them. */
-static void read_level(ctr_run *run, int64_t level, ctr_changes *changes)
+static void read_segments_of(ctr_run *run, int64_t level, ctr_changes *changes)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_LEVEL);
     if (row) sqlite3_bind_int64(row, 1, level);
     while (ctr_run_row(run, row)) {
-        const uint8_t *bytes = sqlite3_column_blob(row, 2);
-        ctr_changes_take(changes, sqlite3_column_int64(row, 0), level, bytes,
-                         bytes ? (size_t)sqlite3_column_bytes(row, 2) : 0, run->slots.table,
-                         run->problem);
+        const uint8_t *bytes = sqlite3_column_blob(row, CTR_JOURNAL_ENTRIES);
+        ctr_changes_take(changes, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER), level, bytes,
+                         bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0,
+                         run->slots.table, run->problem);
     }
     sqlite3_finalize(row);
 }
@@ -216,7 +263,7 @@ static void write_segment(ctr_run *run, int64_t level, const ctr_changes *change
 static void raise_level(ctr_run *run, int64_t level)
 {
     ctr_changes changes = {0};
-    read_level(run, level, &changes);
+    read_segments_of(run, level, &changes);
     ctr_changes_latest(&changes, run->problem);
     ctr_changes_by_number(&changes, run->problem);
     if (run->problem->rc == SQLITE_OK) remove_level(run, level);
@@ -257,7 +304,7 @@ static int64_t level_of_all(ctr_run *run)
 static void merge_into_one(ctr_run *run, int64_t highest)
 {
     ctr_changes changes = {0};
-    for (int64_t level = 1; level <= highest; level++) read_level(run, level, &changes);
+    for (int64_t level = 1; level <= highest; level++) read_segments_of(run, level, &changes);
     ctr_changes_latest(&changes, run->problem);
     ctr_changes_by_number(&changes, run->problem);
     for (int64_t level = 1; level <= highest && run->problem->rc == SQLITE_OK; level++)
@@ -293,16 +340,21 @@ static void say_folded(ctr_journal *journal, ctr_problem *problem)
 int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
 {
     folding job = {.journal = journal};
+    ctr_guard *guard = ctr_guard_of(journal->post);
+    unsigned transaction = ctr_guard_transaction(guard);
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(journal->db);
+    if (!journal->post->checked) ctr_journal_read_again(journal, problem);
     if (ctr_journal_refresh(journal, problem) || ctr_journal_flush(journal, problem))
         return problem->rc;
     if (journal->n_rows < 2 && journal->n_amounts == 0) return problem->rc;
     open_folding(&job, problem);
     if (problem->rc == SQLITE_OK) fold_rows(&job);
+    if (problem->rc == SQLITE_OK) job.wrote = true;
     if (problem->rc == SQLITE_OK) merge_segments(&job.run);
     close_folding(&job);
     say_folded(journal, problem);
     if (problem->rc != SQLITE_OK) {
+        if (job.wrote) ctr_guard_spoil(guard, transaction);
         journal->n = 0;
         ctr_journal_drop(journal);
     }

@@ -6,14 +6,16 @@
  * all become one where they are more than four times as long as the longest, for the same rows may
  * change again and again. So the list takes a few bytes for each row, and no row is looked at for it.
  *
- * All in the transaction at hand: what fails ends it, or the caller spoils it.
+ * All in the transaction at hand. A fold that fails half-way, with amounts both in the cells and in
+ * the journal, spoils it (ctr_guard_spoil).
  */
 #ifndef CTR_STORE_FOLD_H
 #define CTR_STORE_FOLD_H
 
 #include "store/journal.h"
 
-/* Appends the batch and folds, if there is anything to fold. */
+/* Appends the batch and folds, if there is anything to fold. Where this transaction has not checked
+ * the identity, the id is read from the file. */
 int ctr_fold_table(ctr_journal *journal, ctr_problem *problem);
 
 /* Has the journal grown beyond its limits? */

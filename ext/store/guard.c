@@ -21,7 +21,8 @@ static void release(ctr_guard *guard)
     for (ctr_post *post = guard->posts; post; post = post->next) {
         sqlite3_finalize(post->read);
         sqlite3_finalize(post->renew);
-        post->read = post->renew = NULL;
+        sqlite3_finalize(post->probe);
+        post->read = post->renew = post->probe = NULL;
         ctr_journal_release(post);
     }
     sqlite3_finalize(guard->schema);
@@ -310,6 +311,8 @@ void ctr_guard_commit(ctr_guard *guard)
 {
     for (ctr_post *post = guard->posts; post; post = post->next) {
         ctr_journal_committed(post);
+        post->known = post->checked;
+        post->known_version = ctr_run_data_version(guard->db, post->schema);
         if (post->after != CTR_AFTER_WRITE) continue;
         ctr_medium_write(&post->medium, guard->db, post->schema, &post->seen, &post->pair);
     }
@@ -318,7 +321,10 @@ void ctr_guard_commit(ctr_guard *guard)
 
 void ctr_guard_rollback(ctr_guard *guard)
 {
-    for (ctr_post *post = guard->posts; post; post = post->next) ctr_journal_rolled_back(post);
+    for (ctr_post *post = guard->posts; post; post = post->next) {
+        ctr_journal_rolled_back(post);
+        post->known = false;
+    }
     end_transaction(guard);
 }
 
@@ -352,7 +358,7 @@ void ctr_guard_release(ctr_guard *guard, int level)
 void ctr_guard_rollback_to(ctr_guard *guard, int level)
 {
     for (ctr_post *post = guard->posts; post; post = post->next) {
-        post->checked = post->renewed = false;
+        post->checked = post->renewed = post->known = false;
         ctr_journal_rolled_back(post);
         if (post->after == CTR_AFTER_WRITE) post->after = CTR_AFTER_READ;
     }

@@ -12,16 +12,14 @@
 enum {
     NUMBERS_IN_MS = 4096,
     BATCH_ENTRIES = 8192, /* a longer batch is appended within the transaction */
-    OPEN_BYTES = 2048     /* a row of the journal does not grow beyond this */
+    OPEN_BYTES = 2048,    /* a row of the journal does not grow beyond this */
+    FIRST_LOOKS = 3       /* for one row, before all amounts are read */
 };
-
-/* Columns of CTR_SQL_JOURNAL_SINCE. */
-enum { SINCE_NUMBER, SINCE_LEVEL, SINCE_ENTRIES };
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static ctr_journal *make(ctr_post *post, sqlite3 *db, const char *schema, const char *table,
-                         int n_counters, ctr_problem *problem)
+static ctr_journal *make_journal(ctr_post *post, sqlite3 *db, const char *schema, const char *table,
+                                 int n_counters, ctr_problem *problem)
 {
     ctr_journal *journal = sqlite3_malloc64(sizeof *journal);
     if (!journal) {
@@ -42,6 +40,7 @@ static ctr_journal *make(ctr_post *post, sqlite3 *db, const char *schema, const 
 void ctr_journal_drop(ctr_journal *journal)
 {
     ctr_cache_clear(&journal->rows);
+    ctr_amounts_clear(&journal->amounts);
     journal->known = journal->untriggered = journal->appended = false;
     journal->n_rows = journal->n_amounts = journal->last = journal->open_number = 0;
 }
@@ -49,10 +48,11 @@ void ctr_journal_drop(ctr_journal *journal)
 ctr_journal *ctr_journal_to_read(sqlite3 *db, const char *schema, const char *table, int n_counters,
                                  ctr_problem *problem)
 {
-    return problem->rc == SQLITE_OK ? make(NULL, db, schema, table, n_counters, problem) : NULL;
+    return problem->rc == SQLITE_OK ? make_journal(NULL, db, schema, table, n_counters, problem)
+                                    : NULL;
 }
 
-static void release(ctr_journal *journal)
+static void release_journal(ctr_journal *journal)
 {
     sqlite3_finalize(journal->since);
     sqlite3_finalize(journal->append);
@@ -63,8 +63,9 @@ static void release(ctr_journal *journal)
 void ctr_journal_free(ctr_journal *journal)
 {
     if (!journal) return;
-    release(journal);
+    release_journal(journal);
     ctr_cache_clear(&journal->rows);
+    ctr_amounts_clear(&journal->amounts);
     sqlite3_free(journal->batch);
     sqlite3_free(journal->open.bytes);
     sqlite3_free(journal->schema);
@@ -72,7 +73,7 @@ void ctr_journal_free(ctr_journal *journal)
     sqlite3_free(journal);
 }
 
-static ctr_journal *find(ctr_post *post, const char *table)
+static ctr_journal *find_journal(ctr_post *post, const char *table)
 {
     ctr_journal *journal = post->journals;
     while (journal && sqlite3_stricmp(journal->table, table) != 0) journal = journal->next;
@@ -81,10 +82,10 @@ static ctr_journal *find(ctr_post *post, const char *table)
 
 ctr_journal *ctr_journal_of(ctr_post *post, const char *table, int n_counters, ctr_problem *problem)
 {
-    ctr_journal *journal = find(post, table);
+    ctr_journal *journal = find_journal(post, table);
     if (problem->rc != SQLITE_OK) return NULL;
     if (!journal) {
-        journal = make(post, post->guard->db, post->schema, table, n_counters, problem);
+        journal = make_journal(post, post->guard->db, post->schema, table, n_counters, problem);
         if (!journal) return NULL;
         journal->next = post->journals;
         post->journals = journal;
@@ -94,18 +95,20 @@ ctr_journal *ctr_journal_of(ctr_post *post, const char *table, int n_counters, c
         journal->rows.n_counters = n_counters;
     }
     journal->doubtful = true;
+    post->numbered = false; /* the file may be another one under the same name */
     return journal;
 }
 
 void ctr_journal_forget(ctr_post *post, const char *table)
 {
-    ctr_journal *journal = find(post, table);
+    ctr_journal *journal = find_journal(post, table);
     if (journal && journal->n == 0) ctr_journal_drop(journal);
 }
 
 void ctr_journal_release(ctr_post *post)
 {
-    for (ctr_journal *journal = post->journals; journal; journal = journal->next) release(journal);
+    for (ctr_journal *journal = post->journals; journal; journal = journal->next)
+        release_journal(journal);
 }
 
 void ctr_journal_close(ctr_post *post)
@@ -119,15 +122,8 @@ void ctr_journal_close(ctr_post *post)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static unsigned data_version(const ctr_journal *journal)
-{
-    unsigned version = 0;
-    sqlite3_file_control(journal->db, journal->schema, SQLITE_FCNTL_DATA_VERSION, &version);
-    return version;
-}
-
-static sqlite3_stmt *keep(ctr_journal *journal, sqlite3_stmt **slot, ctr_sql which,
-                          ctr_problem *problem)
+static sqlite3_stmt *keep_journal(ctr_journal *journal, sqlite3_stmt **slot, ctr_sql which,
+                                  ctr_problem *problem)
 {
     if (journal->post) return ctr_guard_keep(journal->post, slot, journal->table, which, problem);
     ctr_run run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
@@ -135,7 +131,7 @@ static sqlite3_stmt *keep(ctr_journal *journal, sqlite3_stmt **slot, ctr_sql whi
     return problem->rc == SQLITE_OK ? *slot : NULL;
 }
 
-static void keep_no_more(ctr_journal *journal)
+static void keep_journal_no_more(ctr_journal *journal)
 {
     if (journal->post) ctr_guard_keep_no_more(journal->post);
 }
@@ -154,56 +150,66 @@ static void read_id(ctr_journal *journal, ctr_problem *problem)
     journal->least = ctr_identity_least_clock(identity);
 }
 
-static void add_amount(ctr_journal *journal, const ctr_entry *entry, int64_t number,
-                       ctr_problem *problem)
+static void forget_row(ctr_journal *journal, int64_t id)
+{
+    ctr_row *row = ctr_cache_row(&journal->rows, id);
+    if (row) ctr_cache_forget(&journal->rows, row);
+}
+
+static void take_amount(ctr_journal *journal, const ctr_entry *entry, int64_t number,
+                        ctr_problem *problem)
 {
     if (entry->counter >= journal->rows.n_counters) {
         ctr_changes_damaged(journal->table, number, "names a counter that there is not", problem);
         return;
     }
-    ctr_row *row = ctr_cache_add(&journal->rows, entry->row, problem);
-    if (!row) return;
-    ctr_held *held = &row->counters[entry->counter];
+    if (ctr_amounts_expect(&journal->amounts, 1, problem)) return;
+    ctr_amount *amount = ctr_amounts_add(&journal->amounts, entry->row, entry->counter);
     ctr_sum sum = {0, 0};
     int64_t n;
-    ctr_sum_add(&sum, held->n);
+    ctr_sum_add(&sum, amount->n);
     ctr_sum_add(&sum, entry->n);
-    if (ctr_sum_value(&sum, &n) != CTR_OK || held->ticks > INT64_MAX - entry->ticks) {
+    if (ctr_sum_value(&sum, &n) != CTR_OK || amount->ticks > INT64_MAX - entry->ticks) {
         ctr_changes_damaged(journal->table, number, "has amounts out of range", problem);
         return;
     }
-    held->n = n;
-    held->ticks += entry->ticks;
+    amount->n = n;
+    amount->ticks += entry->ticks;
     journal->n_amounts++;
 }
 
-/* The cells of a row are not what they were. */
-static void forget_row(ctr_journal *journal, const ctr_entry *entry)
+/* What the journal has added to a cell before it was written is in the cell. */
+static void drop_amount(ctr_journal *journal, int64_t row, int counter)
 {
-    ctr_row *row = ctr_cache_row(&journal->rows, entry->row);
-    if (!row) return;
-    bool written = entry->kind == CTR_ENTRY_WRITTEN && entry->counter < journal->rows.n_counters;
-    if (written) row->counters[entry->counter].n = row->counters[entry->counter].ticks = 0;
-    ctr_cache_forget(&journal->rows, row);
+    ctr_amount *amount = ctr_amounts_find(&journal->amounts, row, counter);
+    if (amount) amount->n = amount->ticks = 0;
 }
 
 static void take_entries(ctr_journal *journal, sqlite3_stmt *stands, ctr_problem *problem)
 {
+    enum { BYTES_OF_AMOUNT = 5 }; /* or more */
     ctr_entries walk;
     ctr_entry entry;
-    int64_t number = sqlite3_column_int64(stands, SINCE_NUMBER);
-    const uint8_t *bytes = sqlite3_column_blob(stands, SINCE_ENTRIES);
-    ctr_entries_open(&walk, bytes, bytes ? (size_t)sqlite3_column_bytes(stands, SINCE_ENTRIES) : 0);
+    int64_t number = sqlite3_column_int64(stands, CTR_JOURNAL_NUMBER);
+    const uint8_t *bytes = sqlite3_column_blob(stands, CTR_JOURNAL_ENTRIES);
+    ctr_entries_open(&walk, bytes,
+                     bytes ? (size_t)sqlite3_column_bytes(stands, CTR_JOURNAL_ENTRIES) : 0);
     journal->n_rows++;
+    if (!journal->only)
+        ctr_amounts_expect(&journal->amounts, (size_t)(walk.end - walk.at) / BYTES_OF_AMOUNT,
+                           problem);
     while (problem->rc == SQLITE_OK && ctr_entries_next(&walk, &entry)) {
+        if (journal->only && entry.row != *journal->only && entry.kind != CTR_ENTRY_FOLDED)
+            continue;
         if (entry.kind == CTR_ENTRY_FOLDED) {
             ctr_cache_clear(&journal->rows);
+            ctr_amounts_clear(&journal->amounts);
             journal->n_amounts = 0;
-        } else if (entry.kind == CTR_ENTRY_ADDED) {
-            add_amount(journal, &entry, number, problem);
-        } else {
-            forget_row(journal, &entry);
+            continue;
         }
+        if (entry.kind == CTR_ENTRY_ADDED) take_amount(journal, &entry, number, problem);
+        if (entry.kind == CTR_ENTRY_WRITTEN) drop_amount(journal, entry.row, entry.counter);
+        forget_row(journal, entry.row);
     }
     if (walk.status != CTR_OK)
         ctr_changes_damaged(journal->table, number, ctr_entries_status_text(walk.status), problem);
@@ -215,12 +221,12 @@ static bool read_on(ctr_journal *journal, ctr_problem *problem)
 {
     bool fits = journal->last == 0, first = true;
     ctr_run run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
-    sqlite3_stmt *row = keep(journal, &journal->since, CTR_SQL_JOURNAL_SINCE, problem);
+    sqlite3_stmt *row = keep_journal(journal, &journal->since, CTR_SQL_JOURNAL_SINCE, problem);
     if (!row) return true;
     sqlite3_bind_int64(row, 1, journal->last);
     while (ctr_run_row(&run, row)) {
-        int64_t number = sqlite3_column_int64(row, SINCE_NUMBER);
-        bool segment = sqlite3_column_int64(row, SINCE_LEVEL) != CTR_LEVEL_TRANSACTIONS;
+        int64_t number = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
+        bool segment = sqlite3_column_int64(row, CTR_JOURNAL_LEVEL) != CTR_LEVEL_TRANSACTIONS;
         if (first && number == journal->last && number != 0) {
             fits = true;
         } else {
@@ -232,8 +238,9 @@ static bool read_on(ctr_journal *journal, ctr_problem *problem)
         first = false;
     }
     sqlite3_reset(row);
-    if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0 && journal->known) fits = false;
-    keep_no_more(journal);
+    if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0 && journal->known)
+        fits = false;
+    keep_journal_no_more(journal);
     return fits || problem->rc != SQLITE_OK;
 }
 
@@ -244,19 +251,40 @@ static void read_anew(ctr_journal *journal, ctr_problem *problem)
     read_on(journal, problem);
     journal->known = problem->rc == SQLITE_OK;
     if (!journal->known) ctr_journal_drop(journal);
+    if (journal->known && !journal->only) journal->looks = 0;
 }
 
 /* Who has written to the journal in this transaction holds the lock: nobody else has. */
-static bool is_ahead(const ctr_journal *journal)
+static bool is_ahead_of_file(const ctr_journal *journal)
 {
     return journal->n > 0 || journal->appended;
+}
+
+/* The id of the file, or its lowest clock, is another one since the journal was read: somebody else
+ * has changed it, or a file that waited for a name has begun to count. */
+static bool is_of_another_id(const ctr_journal *journal)
+{
+    if (!journal->known || !journal->post || !journal->post->checked) return false;
+    const ctr_identity *identity = &journal->post->identity;
+    return memcmp(journal->id, identity->id, CTR_ID_SIZE) != 0 ||
+           journal->least != ctr_identity_least_clock(identity);
+}
+
+void ctr_journal_read_again(ctr_journal *journal, ctr_problem *problem)
+{
+    if (ctr_journal_flush(journal, problem)) return;
+    bool appended = journal->appended;
+    ctr_journal_drop(journal);
+    journal->appended = appended;
 }
 
 int ctr_journal_refresh(ctr_journal *journal, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return problem->rc;
-    if (journal->known && (is_ahead(journal) || !journal->post)) return SQLITE_OK;
-    unsigned version = data_version(journal);
+    if (is_of_another_id(journal)) ctr_journal_read_again(journal, problem);
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (journal->known && (is_ahead_of_file(journal) || !journal->post)) return SQLITE_OK;
+    unsigned version = ctr_run_data_version(journal->db, journal->schema);
     if (journal->known && version == journal->version && !journal->doubtful) return SQLITE_OK;
     if (!journal->known || !read_on(journal, problem)) read_anew(journal, problem);
     if (problem->rc != SQLITE_OK) ctr_journal_drop(journal);
@@ -265,13 +293,39 @@ int ctr_journal_refresh(ctr_journal *journal, ctr_problem *problem)
     return problem->rc;
 }
 
+int ctr_journal_refresh_row(ctr_journal *journal, int64_t row, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (journal->known || ++journal->looks > FIRST_LOOKS)
+        return ctr_journal_refresh(journal, problem);
+    journal->only = &row;
+    read_anew(journal, problem);
+    journal->only = NULL;
+    journal->known = false;
+    return problem->rc;
+}
+
 int ctr_journal_list_amounts(const ctr_journal *journal, ctr_changes *list, ctr_problem *problem)
 {
-    const ctr_cache *rows = &journal->rows;
-    for (size_t i = 0; i < rows->slots && rows->n > 0; i++)
-        for (const ctr_row *row = rows->by_id[i]; row; row = row->next_by_id)
-            if (ctr_cache_has_amounts(rows, row)) ctr_changes_add(list, row->id, 0, problem);
+    const ctr_amounts *amounts = &journal->amounts;
+    for (size_t i = 0; i < amounts->n_slots; i++)
+        if (amounts->slots[i].counter != CTR_AMOUNT_UNUSED && amounts->slots[i].ticks > 0)
+            ctr_changes_add(list, amounts->slots[i].row, 0, problem);
     return ctr_changes_latest(list, problem);
+}
+
+ctr_status ctr_journal_advance(const ctr_journal *journal, const ctr_amount *amount,
+                               ctr_summary *state)
+{
+    ctr_sum value = {0, 0};
+    ctr_sum_add(&value, state->value);
+    ctr_sum_add(&value, amount->n);
+    ctr_sum_add(&state->sum, amount->n);
+    state->touched = true;
+    if (state->clock < journal->least) state->clock = journal->least - 1;
+    if (state->life % 2 == 0 || state->clock > INT64_MAX - amount->ticks) return CTR_OUT_OF_RANGE;
+    state->clock += amount->ticks;
+    return ctr_sum_value(&value, &state->value) == CTR_OK ? CTR_OK : CTR_OUT_OF_RANGE;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -303,7 +357,7 @@ int64_t ctr_journal_next(sqlite3 *db, const char *schema, ctr_problem *problem)
 static int64_t draw_number(ctr_journal *journal, ctr_problem *problem)
 {
     ctr_post *post = journal->post;
-    unsigned version = data_version(journal);
+    unsigned version = ctr_run_data_version(journal->db, journal->schema);
     if (!post->numbered || post->numbers_version != version) {
         post->next_number = ctr_journal_next(journal->db, journal->schema, problem);
         post->numbers_version = version;
@@ -313,33 +367,29 @@ static int64_t draw_number(ctr_journal *journal, ctr_problem *problem)
     if (post->next_number <= journal->last) post->next_number = journal->last + 1;
     int64_t now = ctr_place_now() * NUMBERS_IN_MS;
     if (post->next_number >= INT64_MAX / 2)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s_journal is damaged: it has the number %lld",
-                        journal->table, (long long)post->next_number - 1);
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "%s_journal is damaged: it has the number %lld", journal->table,
+                        (long long)post->next_number - 1);
     return now > post->next_number ? now : post->next_number;
 }
 
 /* ---- the batch ------------------------------------------------------------------------------- */
 
-/* Triggers on the stored tables would run with what we write, and see half of it. */
-static void refuse_triggers(ctr_journal *journal, ctr_problem *problem)
+int ctr_journal_refuse_triggers(ctr_journal *journal, ctr_problem *problem)
 {
-    static const char *const SUFFIXES[] = {"journal", "cells"};
-    for (size_t i = 0; i < sizeof SUFFIXES / sizeof *SUFFIXES && problem->rc == SQLITE_OK; i++) {
-        char *stored = sqlite3_mprintf("%s_%s", journal->table, SUFFIXES[i]);
-        if (!stored) ctr_problem_nomem(problem);
-        if (problem->rc == SQLITE_OK)
-            ctr_shape_refuse_triggers(journal->db, journal->schema, stored, problem);
-        sqlite3_free(stored);
-    }
+    if (journal->untriggered) return problem->rc;
+    ctr_shape_refuse_triggers(journal->db, journal->schema, journal->table, false, problem);
     journal->untriggered = problem->rc == SQLITE_OK;
+    return problem->rc;
 }
 
 int ctr_journal_expect(ctr_journal *journal, int n, ctr_problem *problem)
 {
     size_t most = (size_t)sqlite3_limit(journal->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
-    if (!journal->untriggered) refuse_triggers(journal, problem);
+    ctr_journal_refuse_triggers(journal, problem);
     if (journal->n >= BATCH_ENTRIES || journal->n >= most) ctr_journal_flush(journal, problem);
-    if (problem->rc != SQLITE_OK || journal->n + (size_t)n <= journal->room) return problem->rc;
+    if (ctr_amounts_expect(&journal->amounts, (size_t)n, problem)) return problem->rc;
+    if (journal->n + (size_t)n <= journal->room) return problem->rc;
     size_t room = 2 * journal->room + (size_t)n + 16;
     ctr_entry *more = sqlite3_realloc64(journal->batch, room * sizeof *more);
     if (!more) return ctr_problem_nomem(problem);
@@ -361,26 +411,42 @@ static bool adds_to(const ctr_entry *entry, int64_t row, int counter, int64_t n)
 }
 
 /* Increments of one counter are added up, where the batch has it already: `batch` may be left from
- * an earlier one, so the entry is looked at. */
-void ctr_journal_add(ctr_journal *journal, ctr_row *row, int counter, int64_t n)
+ * an earlier one, so the entry is looked at. With the first tick the counter had nothing pending:
+ * what the batch has of it stands before its cell was written. */
+static void note_amount(ctr_journal *journal, ctr_amount *amount, int64_t n)
 {
-    ctr_held *held = &row->counters[counter];
-    ctr_entry *last = held->batch < journal->n ? &journal->batch[held->batch] : NULL;
-    held->n += n;
-    held->ticks++;
-    if (last && adds_to(last, row->id, counter, n)) {
+    bool pending = amount->ticks > 1 && amount->batch < journal->n;
+    ctr_entry *last = pending ? &journal->batch[amount->batch] : NULL;
+    if (last && adds_to(last, amount->row, (int)amount->counter, n)) {
         last->n += n;
         last->ticks++;
         return;
     }
-    held->batch = journal->n;
-    journal->batch[journal->n++] = (ctr_entry){
-        .row = row->id, .kind = CTR_ENTRY_ADDED, .counter = counter, .n = n, .ticks = 1};
+    amount->batch = (uint32_t)journal->n;
+    journal->batch[journal->n++] = (ctr_entry){.row = amount->row,
+                                               .kind = CTR_ENTRY_ADDED,
+                                               .counter = (int)amount->counter,
+                                               .n = n,
+                                               .ticks = 1};
+}
+
+void ctr_journal_add(ctr_journal *journal, int64_t row, int counter, int64_t n)
+{
+    ctr_amount *amount = ctr_amounts_add(&journal->amounts, row, counter);
+    ctr_row *known = ctr_cache_row(&journal->rows, row);
+    const ctr_amount tick = {.n = n, .ticks = 1};
+    amount->n += n;
+    amount->ticks++;
+    note_amount(journal, amount, n);
+    if (known && ctr_journal_advance(journal, &tick, &known->states[counter]) != CTR_OK)
+        ctr_cache_forget(&journal->rows, known);
 }
 
 void ctr_journal_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int counter)
 {
     journal->batch[journal->n++] = (ctr_entry){.row = row, .kind = kind, .counter = counter};
+    if (kind == CTR_ENTRY_WRITTEN) drop_amount(journal, row, counter);
+    if (kind == CTR_ENTRY_WRITTEN) forget_row(journal, row);
 }
 
 /* ---- appending ------------------------------------------------------------------------------- */
@@ -396,16 +462,19 @@ static void step_write(ctr_journal *journal, sqlite3_stmt **slot, ctr_problem *p
     bool written = problem->rc == SQLITE_OK;
     sqlite3_reset(row);
     sqlite3_clear_bindings(row);
-    if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) refuse_triggers(journal, problem);
-    if (problem->rc != SQLITE_OK) release(journal);
-    keep_no_more(journal);
+    if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) {
+        journal->untriggered = false;
+        ctr_journal_refuse_triggers(journal, problem);
+    }
+    if (problem->rc != SQLITE_OK) release_journal(journal);
+    keep_journal_no_more(journal);
     if (written && problem->rc != SQLITE_OK) ctr_guard_spoil(guard, transaction);
 }
 
 static void append_row(ctr_journal *journal, ctr_problem *problem)
 {
     int64_t number = draw_number(journal, problem);
-    sqlite3_stmt *row = keep(journal, &journal->append, CTR_SQL_JOURNAL_APPEND, problem);
+    sqlite3_stmt *row = keep_journal(journal, &journal->append, CTR_SQL_JOURNAL_APPEND, problem);
     if (!row) return;
     sqlite3_bind_int64(row, 1, number);
     sqlite3_bind_int64(row, 2, CTR_LEVEL_TRANSACTIONS);
@@ -419,7 +488,7 @@ static void append_row(ctr_journal *journal, ctr_problem *problem)
 
 static void extend_row(ctr_journal *journal, ctr_problem *problem)
 {
-    sqlite3_stmt *row = keep(journal, &journal->extend, CTR_SQL_JOURNAL_EXTEND, problem);
+    sqlite3_stmt *row = keep_journal(journal, &journal->extend, CTR_SQL_JOURNAL_EXTEND, problem);
     if (!row) return;
     sqlite3_bind_int64(row, 1, journal->open_number);
     sqlite3_bind_blob64(row, 2, journal->open.bytes, journal->open.size, SQLITE_STATIC);
@@ -427,7 +496,7 @@ static void extend_row(ctr_journal *journal, ctr_problem *problem)
 }
 
 /* Encodes the batch behind what the open row has; returns how many amounts it has. */
-static int64_t encode(ctr_journal *journal, bool extends, ctr_problem *problem)
+static int64_t encode_batch(ctr_journal *journal, bool extends, ctr_problem *problem)
 {
     int64_t amounts = 0;
     if (!extends) journal->open.size = 0;
@@ -452,7 +521,7 @@ int ctr_journal_flush(ctr_journal *journal, ctr_problem *problem)
     size_t before = journal->open.size;
     int64_t last_row = journal->open_row;
     bool extends = journal->open_number != 0 && before + journal->n * 8 <= OPEN_BYTES;
-    int64_t amounts = encode(journal, extends, problem);
+    int64_t amounts = encode_batch(journal, extends, problem);
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(journal->db);
     if (problem->rc == SQLITE_OK && extends)
         extend_row(journal, problem);
@@ -502,8 +571,8 @@ int ctr_journal_flush_all(ctr_post *post, ctr_problem *problem)
 void ctr_journal_committed(ctr_post *post)
 {
     for (ctr_journal *journal = post->journals; journal; journal = journal->next) {
-        if (is_ahead(journal)) {
-            unsigned version = data_version(journal);
+        if (is_ahead_of_file(journal)) {
+            unsigned version = ctr_run_data_version(journal->db, journal->schema);
             journal->version = version;
             post->numbers_version = version;
         }
@@ -515,7 +584,7 @@ void ctr_journal_committed(ctr_post *post)
 void ctr_journal_rolled_back(ctr_post *post)
 {
     for (ctr_journal *journal = post->journals; journal; journal = journal->next) {
-        if (!journal->known && !is_ahead(journal)) continue;
+        if (!journal->known && !is_ahead_of_file(journal)) continue;
         journal->n = 0;
         ctr_journal_drop(journal);
     }

@@ -25,6 +25,7 @@
 #ifndef CTR_STORE_JOURNAL_H
 #define CTR_STORE_JOURNAL_H
 
+#include "store/amounts.h"
 #include "store/cache.h"
 #include "store/changes.h"
 #include "store/guard.h"
@@ -48,12 +49,15 @@ typedef struct ctr_journal {
     struct ctr_journal *next;
 
     /* What memory knows. */
+    ctr_amounts amounts; /* that the cells do not have, those of the batch among them */
     ctr_cache rows;
-    bool known;       /* anything at all */
-    bool untriggered; /* the stored tables have no triggers */
-    bool doubtful;    /* whether the file is the same one */
-    unsigned version; /* the data version of which it is */
-    int64_t last;     /* the highest number in the journal, 0: it is empty */
+    bool known;          /* anything at all */
+    bool untriggered;    /* the stored tables have no triggers */
+    const int64_t *only; /* the one row that is being read, or NULL */
+    int looks;           /* for one row, since anything was known */
+    bool doubtful;       /* whether the file is the same one */
+    unsigned version;    /* the data version of which it is */
+    int64_t last;        /* the highest number in the journal, 0: it is empty */
     int64_t n_rows, n_amounts;
     uint8_t id[CTR_ID_SIZE]; /* to whose shards the amounts belong */
     int64_t least;           /* the lowest clock under that id */
@@ -85,23 +89,36 @@ void ctr_journal_free(ctr_journal *journal);
  * is damaged. */
 int ctr_journal_refresh(ctr_journal *journal, ctr_problem *problem);
 
-/* What the journal adds to a row; NULL: nothing. */
-static inline const ctr_row *ctr_journal_amounts(const ctr_journal *journal, int64_t id)
+/* The same for one row alone, which is all that is known then: a fresh connection answers its first
+ * look-ups so, without a table of all amounts. */
+int ctr_journal_refresh_row(ctr_journal *journal, int64_t row, ctr_problem *problem);
+
+/* What the journal adds to a counter of a row; NULL: nothing. */
+static inline const ctr_amount *ctr_journal_amount(const ctr_journal *journal, int64_t row,
+                                                   int counter)
 {
-    return journal->n_amounts > 0 || journal->n > 0 ? ctr_cache_row(&journal->rows, id) : NULL;
+    const ctr_amount *amount = ctr_amounts_find(&journal->amounts, row, counter);
+    return amount && amount->ticks > 0 ? amount : NULL;
 }
+
+/* Adds an amount to a state. CTR_OUT_OF_RANGE: it was not counted in this state. */
+ctr_status ctr_journal_advance(const ctr_journal *journal, const ctr_amount *amount,
+                               ctr_summary *state);
 
 /* The rows to which the journal adds something, in ascending order; numbers are 0. */
 int ctr_journal_list_amounts(const ctr_journal *journal, ctr_changes *list, ctr_problem *problem);
 
+/* Refuses to write where triggers would run with it. */
+int ctr_journal_refuse_triggers(ctr_journal *journal, ctr_problem *problem);
+
 /* Makes room for `n` entries, and appends the batch if it has grown long. */
 int ctr_journal_expect(ctr_journal *journal, int n, ctr_problem *problem);
 
-/* Notes one tick of a counter of a row, by n; `row` has it already. */
-void ctr_journal_add(ctr_journal *journal, ctr_row *row, int counter, int64_t n);
+/* Notes one tick of a counter of a row, by n. */
+void ctr_journal_add(ctr_journal *journal, int64_t row, int counter, int64_t n);
 
-/* Notes that a row is new, that the cell of a counter was written, or that everything known is
- * out of date. */
+/* Notes that a row is new, that the cell of a counter was written, which forgets the row, or that
+ * everything known is out of date. */
 void ctr_journal_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int counter);
 
 int ctr_journal_flush(ctr_journal *journal, ctr_problem *problem);
@@ -109,8 +126,11 @@ int ctr_journal_flush(ctr_journal *journal, ctr_problem *problem);
 /* Forgets all that is known of the rows; the batch must be empty. */
 void ctr_journal_drop(ctr_journal *journal);
 
-/* The same for a table that goes away, comes back or is another one now: for one with a batch
- * nothing is done. */
+/* Appends the batch, and forgets all else: it is read again when it is needed. */
+void ctr_journal_read_again(ctr_journal *journal, ctr_problem *problem);
+
+/* ctr_journal_drop for a table that goes away, comes back or is another one now: for one with a
+ * batch nothing is done. */
 void ctr_journal_forget(ctr_post *post, const char *table);
 
 /* Other connections forget what they know, and so does this one. Returns the number of the change,

@@ -40,8 +40,12 @@ struct ctr_post {
     unsigned numbers_version;
     int64_t next_number;
 
+    /* `identity` is what the file says, as of a data version. */
+    bool known;
+    unsigned known_version;
+
     ctr_medium medium;
-    sqlite3_stmt *read, *renew;
+    sqlite3_stmt *read, *renew, *probe;
     struct ctr_journal *journals; /* of its tables; see store/journal.h */
 };
 
@@ -62,8 +66,8 @@ struct ctr_guard {
     int depth;
     bool spoiled;
     int spoiled_depth;
-    unsigned ended;      /* transactions */
-    ctr_wanted *wanted;  /* borrowed; mostly NULL */
+    unsigned ended;     /* transactions */
+    ctr_wanted *wanted; /* borrowed; mostly NULL */
     ctr_stats stats;
 };
 

@@ -50,24 +50,11 @@ bool ctr_requests_is_done(ctr_requests *requests, sqlite3_value *id, const char 
     return done && problem->rc == SQLITE_OK;
 }
 
-static sqlite3_stmt *insert_statement(ctr_requests *requests, ctr_problem *problem)
-{
-    if (requests->insert) return requests->insert;
-    char *stored = sqlite3_mprintf("%s_ops", requests->table);
-    if (!stored) ctr_problem_nomem(problem);
-    char *trigger = ctr_shape_trigger(requests->db, requests->schema, stored, problem);
-    requests->has_triggers = trigger != NULL;
-    sqlite3_free(stored);
-    sqlite3_free(trigger);
-    return kept_statement(requests, &requests->insert, CTR_SQL_REQUESTS_INSERT, problem);
-}
-
-/* A statement that runs triggers is not kept: one that names the virtual table would hold it for
- * ever. One that was prepared again may run some by now. */
 int ctr_requests_add(ctr_requests *requests, sqlite3_value *id, const char *what,
                      ctr_problem *problem)
 {
-    sqlite3_stmt *row = insert_statement(requests, problem);
+    sqlite3_stmt *row =
+        kept_statement(requests, &requests->insert, CTR_SQL_REQUESTS_INSERT, problem);
     ctr_run run = ctr_run_on(requests->db, requests->schema, requests->table, problem);
     if (!row) return problem->rc;
     ctr_problem_sqlite(problem, requests->db, ctr_text_bind_value(row, 1, id));
@@ -75,10 +62,6 @@ int ctr_requests_add(ctr_requests *requests, sqlite3_value *id, const char *what
     ctr_run_row(&run, row);
     sqlite3_reset(row);
     sqlite3_clear_bindings(row);
-    if (requests->has_triggers || sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) {
-        sqlite3_finalize(row);
-        requests->insert = NULL;
-    }
     return problem->rc;
 }
 

@@ -19,7 +19,6 @@ typedef struct ctr_requests {
     sqlite3 *db;
     const char *schema, *table; /* borrowed */
     sqlite3_stmt *find, *insert;
-    bool has_triggers; /* as of when `insert` was prepared */
 } ctr_requests;
 
 /* Finalizes what is kept. */

@@ -173,37 +173,35 @@ static int malformed(ctr_rows *rows, sqlite3_stmt *row, int counter, ctr_status 
 
 /* The bytes in column i, with the status of what is no BLOB; NULL and 0 bytes of an untouched
  * counter. */
-static ctr_status take_bytes(sqlite3_stmt *row, int i, const uint8_t **bytes, size_t *size,
-                             ctr_problem *problem)
+static ctr_status bytes_of(sqlite3_stmt *row, int i, const uint8_t **bytes, size_t *size,
+                           ctr_problem *problem)
 {
     sqlite3_value *value = sqlite3_column_value(row, i); /* asked at once: each asking locks */
     int type = sqlite3_value_type(value);
     *bytes = type == SQLITE_BLOB ? sqlite3_value_blob(value) : NULL;
     *size = *bytes ? (size_t)sqlite3_value_bytes(value) : 0;
     if (type == SQLITE_NULL) return CTR_OK;
-    bool lost = !*bytes && type == SQLITE_BLOB &&
-                sqlite3_errcode(sqlite3_db_handle(row)) == SQLITE_NOMEM;
+    bool lost =
+        !*bytes && type == SQLITE_BLOB && sqlite3_errcode(sqlite3_db_handle(row)) == SQLITE_NOMEM;
     if (lost) ctr_problem_nomem(problem);
     return *bytes || lost ? CTR_OK : CTR_NOT_A_CELL;
 }
 
-/* What the journal adds to a counter of the row at which a statement stands; NULL: nothing. */
-static const ctr_held *amount_of(const ctr_rows *rows, sqlite3_stmt *row, int counter)
+static const ctr_amount *amount_of(const ctr_rows *rows, sqlite3_stmt *row, int counter)
 {
     const ctr_journal *journal = rows->journal;
-    if (journal->n_amounts == 0 && journal->n == 0) return NULL;
-    const ctr_row *amounts = ctr_cache_row(&journal->rows, sqlite3_column_int64(row, 0));
-    return amounts && amounts->counters[counter].ticks > 0 ? &amounts->counters[counter] : NULL;
+    if (journal->amounts.n == 0) return NULL;
+    return ctr_journal_amount(journal, sqlite3_column_int64(row, 0), counter);
 }
 
-static ctr_status advance_cell(ctr_rows *rows, const ctr_held *by, ctr_cell *cell,
+static ctr_status advance_cell(ctr_rows *rows, const ctr_amount *by, ctr_cell *cell,
                                ctr_problem *problem)
 {
     ctr_sum n = {0, 0};
     size_t size;
     rows->advanced.size = 0;
-    uint8_t *out = ctr_pack_room(&rows->advanced, cell->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX,
-                                 problem);
+    uint8_t *out =
+        ctr_pack_room(&rows->advanced, cell->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
     if (!out) return CTR_OK;
     ctr_sum_add(&n, by->n);
     ctr_status status =
@@ -219,9 +217,9 @@ int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ct
     const uint8_t *bytes;
     *cell = ctr_cell_untouched();
     if (ctr_journal_refresh(rows->journal, problem)) return problem->rc;
-    ctr_status status = take_bytes(row, i, &bytes, &size, problem);
+    ctr_status status = bytes_of(row, i, &bytes, &size, problem);
     if (status == CTR_OK && bytes) status = ctr_cell_open(cell, bytes, size);
-    const ctr_held *amount = amount_of(rows, row, counter);
+    const ctr_amount *amount = amount_of(rows, row, counter);
     if (status == CTR_OK && amount) status = advance_cell(rows, amount, cell, problem);
     return status == CTR_OK ? problem->rc : malformed(rows, row, counter, status, problem);
 }
@@ -232,9 +230,9 @@ int ctr_rows_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr
     size_t size;
     const uint8_t *bytes;
     *summary = (ctr_summary){.life = 1};
-    ctr_status status = take_bytes(row, i, &bytes, &size, problem);
+    ctr_status status = bytes_of(row, i, &bytes, &size, problem);
     if (status == CTR_OK && bytes) status = ctr_cell_summarize(summary, NULL, bytes, size);
-    const ctr_held *amount = amount_of(rows, row, counter);
+    const ctr_amount *amount = amount_of(rows, row, counter);
     if (amount) ctr_sum_add(&summary->sum, amount->n);
     if (amount) summary->touched = true;
     return status == CTR_OK ? problem->rc : malformed(rows, row, counter, status, problem);
@@ -264,34 +262,11 @@ static void take_cells(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-/* What the journal adds to a known row was checked when it was counted, or when it was folded: a
- * damaged journal alone can leave the range. */
-static ctr_status state_of_held(const ctr_held *held, int64_t least, ctr_summary *state)
-{
-    *state = held->cell;
-    if (held->ticks == 0) return CTR_OK;
-    ctr_sum value = {0, 0};
-    ctr_sum_add(&value, state->value);
-    ctr_sum_add(&value, held->n);
-    ctr_sum_add(&state->sum, held->n);
-    state->touched = true;
-    if (state->clock < least) state->clock = least - 1;
-    if (state->life % 2 == 0 || state->clock > INT64_MAX - held->ticks) return CTR_OUT_OF_RANGE;
-    state->clock += held->ticks;
-    return ctr_sum_value(&value, &state->value);
-}
-
-static void take_known(ctr_rows *rows, const ctr_row *row, ctr_problem *problem)
+static void take_known(ctr_rows *rows, const ctr_row *row)
 {
     rows->found = true;
     rows->rowid = row->id;
-    for (int i = 0; i < rows->shape->n_counters; i++)
-        if (state_of_held(&row->counters[i], rows->journal->least, &rows->states[i]) != CTR_OK)
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                            "%s_journal is damaged: it has amounts for row %lld that its cell %s "
-                            "cannot take",
-                            rows->table, (long long)row->id,
-                            ctr_shape_counter_name(rows->shape, i));
+    memcpy(rows->states, row->states, (size_t)rows->shape->n_counters * sizeof *rows->states);
 }
 
 /* The key as the row has stored it. */
@@ -312,28 +287,37 @@ static void pack_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *probl
     if (keys != few) sqlite3_free(keys);
 }
 
-/* Makes the row known, unless there is no room for it, and takes it. */
-static void take_states(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *problem)
+/* The state of a counter: its cell, with what the journal adds. */
+static void take_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_problem *problem)
+{
+    size_t size;
+    const uint8_t *bytes;
+    ctr_summary *state = &rows->states[counter];
+    int column = CTR_FIND_COLUMNS + rows->shape->counters[counter];
+    const ctr_amount *amount = amount_of(rows, stands, counter);
+    ctr_status status = bytes_of(stands, column, &bytes, &size, problem);
+    if (status == CTR_OK && bytes)
+        status = ctr_cell_summarize(state, rows->journal->id, bytes, size);
+    if (status == CTR_OK && amount) status = ctr_journal_advance(rows->journal, amount, state);
+    if (status != CTR_OK) malformed(rows, stands, counter, status, problem);
+}
+
+/* Takes the row, and makes it known, if there is room for it. */
+static void take_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *problem)
 {
     ctr_cache *cache = &rows->journal->rows;
-    ctr_row *row = ctr_cache_add(cache, rows->rowid, problem);
-    for (int i = 0; row && !row->key && i < rows->shape->n_counters; i++) {
-        size_t size;
-        const uint8_t *bytes;
-        ctr_summary *cell = &row->counters[i].cell;
-        *cell = (ctr_summary){.life = 1};
-        ctr_status status = take_bytes(stands, CTR_FIND_COLUMNS + rows->shape->counters[i], &bytes,
-                                       &size, problem);
-        if (status == CTR_OK && bytes)
-            status = ctr_cell_summarize(cell, rows->journal->id, bytes, size);
-        if (status != CTR_OK) malformed(rows, stands, i, status, problem);
+    bool looked = rows->packed && rows->exact; /* it would have been found by its key */
+    const ctr_row *row = looked ? NULL : ctr_cache_row(cache, rows->rowid);
+    if (!looked) pack_stored(rows, stands, problem);
+    if (row) {
+        take_known(rows, row);
+        return;
     }
-    if (!row) return;
-    pack_stored(rows, stands, problem);
-    if (problem->rc == SQLITE_OK) take_known(rows, row, problem);
-    bool known = problem->rc == SQLITE_OK &&
-                 ctr_cache_know(cache, row, rows->hash, rows->key.bytes, rows->key.size);
-    if (!known) ctr_cache_forget(cache, row);
+    for (int i = 0; i < rows->shape->n_counters && problem->rc == SQLITE_OK; i++)
+        take_state(rows, stands, i, problem);
+    if (problem->rc == SQLITE_OK && rows->journal->known)
+        ctr_cache_add(cache, rows->rowid, rows->hash, rows->key.bytes, rows->key.size,
+                      rows->states);
 }
 
 ctr_summary ctr_rows_state(const ctr_rows *rows, int counter)
@@ -357,7 +341,7 @@ static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
 
 static void forget(ctr_rows *rows)
 {
-    rows->found = rows->packed = false;
+    rows->found = rows->packed = rows->exact = false;
     rows->old.size = rows->fresh.size = 0;
     for (int i = 0; i < rows->shape->n_counters; i++) {
         rows->states[i] = (ctr_summary){.life = 1};
@@ -370,11 +354,14 @@ static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 {
     rows->found = true;
     rows->rowid = sqlite3_column_int64(row, CTR_FIND_ROWID);
-    if (ctr_journal_refresh(rows->journal, problem)) return;
+    bool writes = rows->whole || ctr_watch_checked(rows->post);
+    if (writes ? ctr_journal_refresh(rows->journal, problem)
+               : ctr_journal_refresh_row(rows->journal, rows->rowid, problem))
+        return;
     if (rows->whole)
         take_cells(rows, row, problem);
     else
-        take_states(rows, row, problem);
+        take_stored(rows, row, problem);
 }
 
 static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
@@ -401,12 +388,25 @@ static bool is_as_stored(const ctr_column *column, sqlite3_value *value)
     }
 }
 
+/* Has the column this very value where it has an equal one? A number may be stored as 0 and be looked
+ * for as -0.0, a text under NOCASE in other letters. */
+static bool is_stored_as_it_is(const ctr_column *column, sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_TEXT) return sqlite3_stricmp(column->collation, "BINARY") == 0;
+    return type == SQLITE_BLOB || (type == SQLITE_INTEGER && column->affinity != CTR_AFFINITY_BLOB);
+}
+
 /* Packs the key, if it can be looked for in memory. */
 static bool pack_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     rows->packed = false;
-    for (int i = 0; i < rows->shape->n_keys; i++)
-        if (!is_as_stored(&rows->shape->columns[rows->shape->keys[i]], keys[i])) return false;
+    rows->exact = true;
+    for (int i = 0; i < rows->shape->n_keys; i++) {
+        const ctr_column *column = &rows->shape->columns[rows->shape->keys[i]];
+        if (!is_as_stored(column, keys[i])) return false;
+        rows->exact = rows->exact && is_stored_as_it_is(column, keys[i]);
+    }
     if (ctr_pack_values(&rows->key, keys, rows->shape->n_keys, problem)) return false;
     rows->hash = ctr_cache_hash(rows->key.bytes, rows->key.size);
     rows->packed = true;
@@ -417,12 +417,12 @@ bool ctr_rows_find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *prob
 {
     if (refuse_reentry(rows, problem)) return false;
     forget(rows);
-    if (rows->whole || ctr_journal_refresh(rows->journal, problem)) return false;
-    if (!pack_key(rows, keys, problem)) return false;
+    if (rows->whole || !pack_key(rows, keys, problem)) return false;
+    if (!rows->journal->known || ctr_journal_refresh(rows->journal, problem)) return false;
     const ctr_row *row =
         ctr_cache_key(&rows->journal->rows, rows->hash, rows->key.bytes, rows->key.size);
-    if (row) take_known(rows, row, problem);
-    return row && problem->rc == SQLITE_OK;
+    if (row) take_known(rows, row);
+    return row != NULL;
 }
 
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
@@ -439,10 +439,11 @@ int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
 {
     if (refuse_reentry(rows, problem)) return problem->rc;
     forget(rows);
-    if (!rows->whole && ctr_journal_refresh(rows->journal, problem)) return problem->rc;
-    const ctr_row *row = rows->whole ? NULL : ctr_cache_row(&rows->journal->rows, rowid);
-    if (row && row->key) {
-        take_known(rows, row, problem);
+    bool known = !rows->whole && rows->journal->known;
+    if (known && ctr_journal_refresh(rows->journal, problem)) return problem->rc;
+    const ctr_row *row = !known ? NULL : ctr_cache_row(&rows->journal->rows, rowid);
+    if (row) {
+        take_known(rows, row);
         return problem->rc;
     }
     sqlite3_stmt *statement = find_statement(rows, false, problem);
@@ -500,8 +501,7 @@ static ctr_status stage_cell(ctr_rows *rows, int counter, const ctr_cell *base,
                              ctr_problem *problem)
 {
     size_t size;
-    uint8_t *out =
-        ctr_rows_room(rows, base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
+    uint8_t *out = ctr_rows_room(rows, base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
     if (!out) return CTR_OK;
     ctr_status status = ctr_cell_add(base, id, difference, 1, least, out, &size);
     if (status == CTR_OK) ctr_rows_set(rows, counter, size);
@@ -525,8 +525,8 @@ static bool is_amount(const ctr_rows *rows, int counter, const ctr_sum *differen
 {
     int64_t sum_of_all;
     ctr_sum sum = *difference;
-    const ctr_row *row = ctr_journal_amounts(rows->journal, rows->rowid);
-    if (row) ctr_sum_add(&sum, row->counters[counter].n);
+    const ctr_amount *amount = ctr_journal_amount(rows->journal, rows->rowid, counter);
+    if (amount) ctr_sum_add(&sum, amount->n);
     return ctr_sum_value(difference, n) == CTR_OK && ctr_sum_value(&sum, &sum_of_all) == CTR_OK;
 }
 
@@ -639,40 +639,28 @@ static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
     return problem->rc;
 }
 
-/* A row that was just inserted is known from the start. No memory for it is no problem. */
+/* A row that was just inserted is known from the start. */
 static void know_new_row(ctr_rows *rows)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_cache *cache = &rows->journal->rows;
-    ctr_row *row = rows->packed ? ctr_cache_add(cache, rows->rowid, &problem) : NULL;
-    ctr_problem_close(&problem);
-    if (!row) return;
+    if (!rows->packed) return;
     for (int i = 0; i < rows->shape->n_counters; i++) {
         const ctr_staged *staged = &rows->staged[i];
-        ctr_summary *cell = &row->counters[i].cell;
-        *cell = (ctr_summary){.life = 1};
+        rows->states[i] = (ctr_summary){.life = 1};
         if (staged->kind == CTR_STAGED_CELL && staged->size > 0)
-            ctr_cell_summarize(cell, rows->journal->id, rows->fresh.bytes + staged->offset,
-                               staged->size);
+            ctr_cell_summarize(&rows->states[i], rows->journal->id,
+                               rows->fresh.bytes + staged->offset, staged->size);
     }
-    if (!ctr_cache_know(cache, row, rows->hash, rows->key.bytes, rows->key.size))
-        ctr_cache_forget(cache, row);
+    ctr_cache_add(&rows->journal->rows, rows->rowid, rows->hash, rows->key.bytes, rows->key.size,
+                  rows->states);
 }
 
-static void note_counter(ctr_rows *rows, ctr_row *row, int counter)
+static void note_counter(ctr_rows *rows, int counter)
 {
     const ctr_staged *staged = &rows->staged[counter];
-    ctr_held *held = &row->counters[counter];
-    switch (staged->kind) {
-    case CTR_STAGED_AMOUNT:
-        ctr_journal_add(rows->journal, row, counter, staged->n);
-        break;
-    case CTR_STAGED_CELL:
-        held->n = held->ticks = 0;
+    if (staged->kind == CTR_STAGED_AMOUNT)
+        ctr_journal_add(rows->journal, rows->rowid, counter, staged->n);
+    if (staged->kind == CTR_STAGED_CELL)
         ctr_journal_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, counter);
-        break;
-    default: break;
-    }
 }
 
 static bool stages_cells(const ctr_rows *rows)
@@ -684,15 +672,12 @@ static bool stages_cells(const ctr_rows *rows)
 
 static int write_found(ctr_rows *rows, ctr_problem *problem)
 {
-    bool cells = stages_cells(rows);
-    ctr_row *row = ctr_cache_add(&rows->journal->rows, rows->rowid, problem);
-    if (!row || (cells && write_cells(rows, NULL, problem))) return problem->rc;
-    for (int i = 0; i < rows->shape->n_counters; i++) note_counter(rows, row, i);
-    if (cells) ctr_cache_forget(&rows->journal->rows, row);
+    if (stages_cells(rows) && write_cells(rows, NULL, problem)) return problem->rc;
+    for (int i = 0; i < rows->shape->n_counters; i++) note_counter(rows, i);
     return problem->rc;
 }
 
-static int insert_row(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+static int insert_new_row(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     if (write_cells(rows, keys, problem)) return problem->rc;
     rows->rowid = sqlite3_last_insert_rowid(rows->db);
@@ -711,7 +696,7 @@ int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
         if (rows->found)
             write_found(rows, problem);
         else
-            insert_row(rows, keys, problem);
+            insert_new_row(rows, keys, problem);
     }
     rows->writing = false;
     return problem->rc;

@@ -42,6 +42,7 @@ typedef struct ctr_rows {
     ctr_summary *states; /* by counter; untouched ones if nothing was found */
     ctr_cell *cells;     /* by counter, if they are whole */
     bool packed;         /* `key` is its key, as the cache has it */
+    bool exact;          /* and as the row has stored it, wherever it is found */
     uint64_t hash;       /* of `key` */
     ctr_packed key;
 

@@ -11,6 +11,13 @@ bool ctr_run_has_schema(sqlite3 *db, const char *schema)
     return sqlite3_db_readonly(db, schema) >= 0 || sqlite3_stricmp(schema, "temp") == 0;
 }
 
+unsigned ctr_run_data_version(sqlite3 *db, const char *schema)
+{
+    unsigned version = 0;
+    sqlite3_file_control(db, schema, SQLITE_FCNTL_DATA_VERSION, &version);
+    return version;
+}
+
 int ctr_run_transaction(sqlite3 *db, const char *schema)
 {
 #if SQLITE_VERSION_NUMBER >= 3034000

@@ -27,6 +27,10 @@ ctr_run ctr_run_on(sqlite3 *db, const char *schema, const char *table, ctr_probl
 /* Is this the name of a database of the connection? temp always is. */
 bool ctr_run_has_schema(sqlite3 *db, const char *schema);
 
+/* Another number whenever the connection sees that the database has changed, also by itself; to be
+ * asked while it reads it. */
+unsigned ctr_run_data_version(sqlite3 *db, const char *schema);
+
 /* How far the transaction has come with a schema; the values are those of sqlite3_txn_state(). An
  * SQLite before 3.34 does not tell of which: there a transaction has written everything. */
 enum { CTR_TXN_NONE = 0, CTR_TXN_READ = 1, CTR_TXN_WRITE = 2 };

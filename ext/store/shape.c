@@ -436,12 +436,10 @@ static int read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys,
     return 0;
 }
 
-static int count_columns(ctr_run *run, const char *stored)
+static int count_columns(ctr_run *run)
 {
-    int n = 0;
-    run->slots.name = stored;
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_COLUMNS);
-    while (ctr_run_row(run, row)) n++;
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_DESCRIBE);
+    int n = sqlite3_column_count(row);
     sqlite3_finalize(row);
     return n;
 }
@@ -458,7 +456,8 @@ int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char
     if (!stored) ctr_problem_nomem(problem);
     check_is_table(&run, stored);
     read_key(&run, &keys);
-    int n = count_columns(&run, stored);
+    int n = count_columns(&run);
+    run.slots.name = stored;
     if (keys.n > n) damaged(&run, "its UNIQUE constraint repeats a column", "");
     ctr_shape_open(shape, n, problem);
 
@@ -545,29 +544,38 @@ bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b)
     return same;
 }
 
-char *ctr_shape_trigger(sqlite3 *db, const char *schema, const char *stored, ctr_problem *problem)
+static const char *const FILE_TABLES[] = {
+    "counter_tables",    "counter_replica", "counter_former", "counter_names",
+    "counter_conflicts", "counter_sources", "counter_peers",  NULL};
+
+static bool is_among(const char *name, const char *const *names)
 {
-    char *trigger = NULL;
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_TRIGGER);
-    ctr_run_bind_text(&run, row, 1, stored);
-    if (ctr_run_row(&run, row)) {
-        const char *name = ctr_text_column(row, 0, problem);
-        trigger = name ? sqlite3_mprintf("%s", name) : NULL;
-        if (!trigger) ctr_problem_nomem(problem);
-    }
-    sqlite3_finalize(row);
-    return trigger;
+    while (*names && sqlite3_stricmp(name, *names) != 0) names++;
+    return *names != NULL;
 }
 
-int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *stored,
+/* Is it a stored table of the counter table? */
+static bool is_stored_of(const char *name, const char *table)
+{
+    size_t size = strlen(table);
+    return sqlite3_strnicmp(name, table, (int)size) == 0 && name[size] == '_' &&
+           is_among(name + size + 1, ctr_shape_suffixes);
+}
+
+int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *table, bool of_file,
                               ctr_problem *problem)
 {
-    char *trigger = ctr_shape_trigger(db, schema, stored, problem);
-    if (trigger)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "the stored table %s has the trigger %s: drop it first", stored, trigger);
-    sqlite3_free(trigger);
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_TRIGGERS);
+    while (ctr_run_row(&run, row)) {
+        const char *trigger = ctr_text_column(row, 0, problem);
+        const char *on = ctr_text_column(row, 1, problem);
+        if (!trigger || !on) continue;
+        if ((table && is_stored_of(on, table)) || (of_file && is_among(on, FILE_TABLES)))
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "the stored table %s has the trigger %s: drop it first", on, trigger);
+    }
+    sqlite3_finalize(row);
     return problem->rc;
 }
 

@@ -136,15 +136,13 @@ char *ctr_shape_key_list(const ctr_shape *shape);
 char *ctr_shape_counter_list(const ctr_shape *shape);
 char *ctr_shape_column_list(const ctr_shape *shape);
 
-/* The name of a trigger on a table, to be freed with sqlite3_free; NULL if there is none. */
-char *ctr_shape_trigger(sqlite3 *db, const char *schema, const char *stored, ctr_problem *problem);
-
 /* Refuses a table with generated columns, whose expressions would run when it is read. */
 int ctr_shape_refuse_generated(sqlite3 *db, const char *schema, const char *stored,
                                ctr_problem *problem);
 
-/* Refuses a table for which a trigger would run with what we write: a trigger is foreign code. */
-int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *stored,
+/* Refuses triggers that would run with what we write, for a trigger is foreign code: on the stored
+ * tables of `table`, which may be NULL, and with `of_file` on those of the file. */
+int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *table, bool of_file,
                               ctr_problem *problem);
 
 /* What stands under a name in a schema. */

@@ -51,11 +51,24 @@ static char *order_list(const ctr_shape *shape, const char *plan)
     return sqlite3_str_finish(out);
 }
 
+/* The columns of the shape; without keys those read NULL. */
+static char *column_list(const ctr_shape *shape, const char *plan)
+{
+    if (!strstr(plan, CTR_STREAM_KEYLESS)) return ctr_shape_column_list(shape);
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_columns; i++) {
+        const ctr_column *column = &shape->columns[i];
+        if (i > 0) sqlite3_str_appendall(out, ", ");
+        sqlite3_str_appendf(out, column->key >= 0 ? "NULL" : "\"%w\"", column->name);
+    }
+    return sqlite3_str_finish(out);
+}
+
 static void prepare_scan(ctr_stream *stream, const char *plan, ctr_problem *problem)
 {
     const ctr_streams *of = stream->of;
     ctr_run run = ctr_run_on(of->db, of->schema, of->table, problem);
-    char *columns = ctr_shape_column_list(of->shape);
+    char *columns = column_list(of->shape, plan);
     char *constraint = constraint_list(of->shape, plan), *order = order_list(of->shape, plan);
     stream->plan = sqlite3_mprintf("%s", plan);
     run.slots.columns = columns;

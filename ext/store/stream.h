@@ -14,6 +14,8 @@
  *     "=0G1L1.+1"    path = ? AND hour >= ? AND hour <= ?   ORDER BY hour
  *     ".-0-1"        everything                             ORDER BY path DESC, hour DESC
  *
+ *     ".#"              everything, but the key columns read NULL, for nobody asks for them
+ *
  * Operators are = > G(>=) < L(<=). Key positions are written as the character '0' + position, so a
  * plan serves the first CTR_STREAM_KEYS columns of a key.
  */
@@ -27,6 +29,7 @@
 /* Columns of a row: behind these come those of the shape. */
 enum { CTR_STREAM_ID, CTR_STREAM_COLUMNS };
 enum { CTR_STREAM_KEYS = 64, CTR_STREAMS_KEPT = 8 };
+#define CTR_STREAM_KEYLESS "#"
 
 /* The scans of one stored table that no cursor uses now, each with the plan it was prepared for. */
 typedef struct ctr_streams {

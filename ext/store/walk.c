@@ -11,8 +11,8 @@ int ctr_walk_open(ctr_walk *walk, sqlite3 *db, const char *schema, const char *t
     char *columns = ctr_shape_column_list(shape);
     if (!columns) ctr_problem_nomem(problem);
     walk->run.slots.columns = columns;
-    walk->row = ctr_run_prepare(
-        &walk->run, kind == CTR_WALK_SINCE ? CTR_SQL_ROWS_FIND_ROWID : CTR_SQL_ROWS_ALL);
+    walk->row = ctr_run_prepare(&walk->run, kind == CTR_WALK_SINCE ? CTR_SQL_ROWS_FIND_ROWID
+                                                                   : CTR_SQL_ROWS_ALL);
     walk->run.slots.columns = NULL;
     sqlite3_free(columns);
     return problem->rc;

@@ -73,9 +73,31 @@ static void judge(ctr_post *post, ctr_problem *problem)
         post->after = CTR_AFTER_READ;
 }
 
+/* Is the identity in memory that of the file? Its data version may be that of another file, which was
+ * attached under the same name: but then the statement is prepared again. */
+static bool is_known(ctr_post *post, ctr_problem *problem)
+{
+    if (!post->known || post->known_version != ctr_run_data_version(post->guard->db, post->schema))
+        return false;
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, &trouble);
+    sqlite3_stmt *probe = ctr_guard_keep(post, &post->probe, NULL, CTR_SQL_IDENTITY_PROBE, problem);
+    bool is_new = post->probe && sqlite3_stmt_status(probe, SQLITE_STMTSTATUS_RUN, 0) == 0;
+    if (!probe) return false;
+    ctr_run_row(&run, probe);
+    sqlite3_reset(probe);
+    bool anew = sqlite3_stmt_status(probe, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    bool known = trouble.rc == SQLITE_OK && !is_new && !anew;
+    ctr_problem_close(&trouble);
+    ctr_guard_keep_no_more(post);
+    return known;
+}
+
 static void check_post(ctr_post *post, ctr_problem *problem)
 {
-    if (ctr_watch_read(post, problem)) {
+    bool known = is_known(post, problem);
+    post->known = false;
+    if (!known && ctr_watch_read(post, problem)) {
         ctr_identity_offer_fork(post->guard->db, post->schema, problem);
         return;
     }

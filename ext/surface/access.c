@@ -24,11 +24,13 @@ static int find_in_cluster(ctr_table *table, ctr_problem *problem)
     return follow_leader(table, problem);
 }
 
-/* Before the row is found: under a new id it has another shard. */
+/* Before the row is found: under a new id it has another shard; and before anything is written. */
 static int check_identity(ctr_table *table, ctr_problem *problem)
 {
     table->rows->writing = true; /* a trigger on counter_replica must not come back to the rows */
-    ctr_watch_merge(table->post, problem);
+    if (ctr_watch_merge(table->post, problem) &&
+        ctr_journal_refresh(table->rows->journal, problem) == SQLITE_OK)
+        ctr_journal_refuse_triggers(table->rows->journal, problem);
     table->rows->writing = false;
     return problem->rc;
 }

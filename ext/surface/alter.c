@@ -92,7 +92,7 @@ static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *n
 /* A trigger on a stored table would see it change. */
 static void read_shape(ctr_table *table, ctr_shape *shape, ctr_problem *problem)
 {
-    ctr_merge_refuse_triggers(table->db, table->schema, table->name, problem);
+    ctr_shape_refuse_triggers(table->db, table->schema, table->name, false, problem);
     if (problem->rc == SQLITE_OK)
         ctr_shape_read(shape, table->db, table->schema, table->name, problem);
 }

@@ -13,7 +13,7 @@ enum { MOST_ARGS = 4 };
 /* One value of the answer. */
 typedef struct item {
     enum { ITEM_NULL, ITEM_INTEGER, ITEM_REAL, ITEM_TEXT, ITEM_BLOB, ITEM_VALUE } type;
-    int64_t integer;      /* of a BLOB its size */
+    int64_t integer; /* of a BLOB its size */
     double real;
     char *text;           /* or the bytes of a BLOB; owned */
     sqlite3_value *value; /* owned */

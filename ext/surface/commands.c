@@ -107,20 +107,16 @@ static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_probl
 
 /* ---- optimize -------------------------------------------------------------------------------- */
 
-/* A fold that fails half-way cannot be taken back by itself. */
 static void optimize(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
-    ctr_guard *guard = table->joined.guard;
-    unsigned transaction = ctr_guard_transaction(guard);
     if (ctr_commands_refuse_values(table, columns, "optimize", problem)) return;
     if (table->cluster)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "'optimize' is a command for the table of one replica: give it there");
     if (problem->rc != SQLITE_OK) return;
     table->rows->writing = true;
-    if (ctr_watch_write(table->post, problem) == SQLITE_OK &&
-        ctr_fold_table(table->rows->journal, problem) != SQLITE_OK)
-        ctr_guard_spoil(guard, transaction);
+    if (ctr_watch_write(table->post, problem) == SQLITE_OK)
+        ctr_fold_table(table->rows->journal, problem);
     if (problem->rc == SQLITE_OK) ctr_journal_drop(table->rows->journal); /* to be read anew */
     table->rows->writing = false;
 }
@@ -206,13 +202,14 @@ static void refuse_command(sqlite3_value *value, bool is_cluster, ctr_problem *p
 {
     char *shown = ctr_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_ERROR,
-                    "unknown command %s; the commands are %s; these throw away what was counted: "
-                    "'purge below', %s'reset', 'reset <counter>', 'delete <counter>'",
-                    shown ? shown : "",
-                    is_cluster ? "'read=', 'write=', 'read_repair=', 'integrity-check'"
-                               : "'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'",
-                    is_cluster ? "" : "'drop column <counter>', ");
+    ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "unknown command %s; the commands are %s; these throw away what was counted: "
+        "'purge below', %s'reset', 'reset <counter>', 'delete <counter>'",
+        shown ? shown : "",
+        is_cluster ? "'read=', 'write=', 'read_repair=', 'integrity-check'"
+                   : "'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'",
+        is_cluster ? "" : "'drop column <counter>', ");
     sqlite3_free(shown);
 }
 

@@ -173,8 +173,8 @@ static void show_purged(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
 /* ---- cells ----------------------------------------------------------------------------------- */
 
 /* The touched counters of a row. */
-static void show_row(ctr_answer *answer, ctr_rows *rows, sqlite3_stmt *row, const char *key,
-                     ctr_problem *problem)
+static void show_touched(ctr_answer *answer, ctr_rows *rows, sqlite3_stmt *row, const char *key,
+                         ctr_problem *problem)
 {
     for (int i = 0; i < rows->shape->n_counters && problem->rc == SQLITE_OK; i++) {
         ctr_cell cell;
@@ -187,8 +187,8 @@ static void show_row(ctr_answer *answer, ctr_rows *rows, sqlite3_stmt *row, cons
     }
 }
 
-static void show_rows(ctr_answer *answer, const subject *asked, ctr_rows *rows,
-                      sqlite3_value **keys, ctr_problem *problem)
+static void show_contents(ctr_answer *answer, const subject *asked, ctr_rows *rows,
+                          sqlite3_value **keys, ctr_problem *problem)
 {
     ctr_walk walk;
     ctr_packed packed = {0};
@@ -200,7 +200,7 @@ static void show_rows(ctr_answer *answer, const subject *asked, ctr_rows *rows,
         if (ctr_pack_values(&packed, keys, asked->shape.n_keys, problem)) break;
         char *key = ctr_keys_json(packed.bytes, packed.size);
         if (!key) ctr_problem_nomem(problem);
-        show_row(answer, rows, walk.row, key, problem);
+        show_touched(answer, rows, walk.row, key, problem);
         sqlite3_free(key);
     }
     ctr_walk_close(&walk);
@@ -217,7 +217,7 @@ static void show_cells(ctr_answer *answer, sqlite3_value **args, ctr_problem *pr
     if (!keys) ctr_problem_nomem(problem);
     if (problem->rc == SQLITE_OK)
         ctr_rows_open(&rows, asked.db, asked.schema, asked.table, &asked.shape, NULL, problem);
-    if (problem->rc == SQLITE_OK) show_rows(answer, &asked, &rows, keys, problem);
+    if (problem->rc == SQLITE_OK) show_contents(answer, &asked, &rows, keys, problem);
     ctr_rows_close(&rows);
     sqlite3_free(keys);
     close_subject(&asked);

@@ -198,8 +198,9 @@ static void say_locked(const exchange *x, ctr_problem *problem)
                         x->locked_out, ctr_run_busy_timeout(x->main.db, &ignored));
     else
         ctr_problem_set(problem, SQLITE_BUSY, "database is locked: %s",
-                        x->alone ? "run BEGIN IMMEDIATE, which waits, and repeat the call"
-                              : "by another connection, or by this transaction: COMMIT it first");
+                        x->alone
+                            ? "run BEGIN IMMEDIATE, which waits, and repeat the call"
+                            : "by another connection, or by this transaction: COMMIT it first");
     ctr_problem_close(&ignored);
 }
 

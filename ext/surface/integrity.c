@@ -16,8 +16,8 @@ static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
         const ctr_column *column = &table->shape.columns[i];
         ctr_cell cell;
         if (column->counter >= 0)
-            ctr_rows_open_cell(table->rows, row, CTR_WALK_COLUMNS + i, column->counter,
-                               &cell, problem);
+            ctr_rows_open_cell(table->rows, row, CTR_WALK_COLUMNS + i, column->counter, &cell,
+                               problem);
         else if (sqlite3_column_type(row, CTR_WALK_COLUMNS + i) == SQLITE_NULL)
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "key column %s is NULL in row %lld",
                             column->name, (long long)rowid);
@@ -27,7 +27,8 @@ static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
 static void check_rows(ctr_table *table, ctr_problem *problem)
 {
     ctr_walk walk;
-    ctr_walk_open(&walk, table->db, table->schema, table->name, &table->shape, CTR_WALK_ALL, 0, problem);
+    ctr_walk_open(&walk, table->db, table->schema, table->name, &table->shape, CTR_WALK_ALL, 0,
+                  problem);
     while (ctr_walk_next(&walk, problem)) check_row(table, walk.row, problem);
     ctr_walk_close(&walk);
 }

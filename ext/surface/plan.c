@@ -180,6 +180,18 @@ static void estimate(sqlite3_index_info *info, used all, bool whole)
         searches * (whole ? COST_UNIQUE : rows * (narrowed ? 2 : 1) + COST_UNIQUE);
 }
 
+/* Does the statement ask for the key of a row? */
+static bool uses_keys(const ctr_table *table, const sqlite3_index_info *info)
+{
+    enum { LAST_BIT = 63 }; /* of this column, and of all behind it */
+    sqlite3_uint64 keys = 0;
+    for (int i = 0; i < table->shape.n_keys; i++) {
+        int column = ctr_table_column(table->shape.keys[i]);
+        keys |= (sqlite3_uint64)1 << (column < LAST_BIT ? column : LAST_BIT);
+    }
+    return (info->colUsed & keys) != 0;
+}
+
 int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const ctr_table *table = (ctr_table *)base;
@@ -195,7 +207,10 @@ int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         info->nOrderBy > 0 && !all.in && plan_order(table, info, all.equal, order);
     bool lost = sqlite3_str_errcode(order) != SQLITE_OK;
     char *columns = sqlite3_str_finish(order);
-    sqlite3_str_appendf(plan, ".%s", info->orderByConsumed && columns ? columns : "");
+    bool keyless =
+        !table->cluster && all.equal + all.ends == 0 && !all.in && !uses_keys(table, info);
+    sqlite3_str_appendf(plan, ".%s%s", info->orderByConsumed && columns ? columns : "",
+                        keyless ? CTR_STREAM_KEYLESS : "");
     sqlite3_free(columns);
     info->idxStr = sqlite3_str_finish(plan);
     info->needToFreeIdxStr = 1;

@@ -70,7 +70,8 @@ static char *schema_with_id(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], ctr_prob
         if (!schema) continue;
         int rc = ctr_identity_read(&identity, db, schema, &damage);
         bool has = rc == SQLITE_OK && identity.present && memcmp(identity.id, id, CTR_ID_SIZE) == 0;
-        if (ctr_problem_rolls_back(rc)) ctr_problem_set(problem, rc, "%s", ctr_problem_text(&damage));
+        if (ctr_problem_rolls_back(rc))
+            ctr_problem_set(problem, rc, "%s", ctr_problem_text(&damage));
         ctr_problem_close(&damage);
         if (!has) continue;
         found = sqlite3_mprintf("%s", schema);

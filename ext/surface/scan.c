@@ -202,16 +202,23 @@ static const ctr_summary *sum_counter(scan_cursor *cursor, int counter, ctr_prob
  * statement does not see: so all counters of such a row are summed up at once. */
 static bool has_amounts(const scan_cursor *cursor)
 {
+    bool any = false;
     const ctr_table *table = table_of(cursor);
-    return !table->cluster && !cursor->single &&
-           ctr_journal_amounts(table->rows->journal,
-                               sqlite3_column_int64(cursor->stream.statement, CTR_STREAM_ID));
+    if (table->cluster || cursor->single || table->rows->journal->amounts.n == 0) return false;
+    int64_t id = sqlite3_column_int64(cursor->stream.statement, CTR_STREAM_ID);
+    for (int i = 0; i < table->shape.n_counters && !any; i++)
+        any = ctr_journal_amount(table->rows->journal, id, i) != NULL;
+    return any;
 }
 
+/* A rollback since the last row has dropped what was known of the journal. */
 static bool is_visible(scan_cursor *cursor, ctr_problem *problem)
 {
+    const ctr_table *table = table_of(cursor);
+    ctr_journal *journal = table->cluster ? NULL : table->rows->journal;
+    if (journal && !journal->known && ctr_journal_refresh(journal, problem)) return false;
     bool visible = false, all = has_amounts(cursor);
-    int n = table_of(cursor)->shape.n_counters;
+    int n = table->shape.n_counters;
     for (int i = 0; i < n && (all || !visible); i++) {
         const ctr_summary *state = sum_counter(cursor, i, problem);
         if (problem->rc != SQLITE_OK) return false;

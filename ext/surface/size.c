@@ -126,8 +126,8 @@ static void count_row(census *all, ctr_rows *rows, sqlite3_stmt *row, ctr_proble
             count_key_bytes(all, row, CTR_WALK_COLUMNS + i);
             continue;
         }
-        if (ctr_rows_open_cell(rows, row, CTR_WALK_COLUMNS + i, shape->columns[i].counter,
-                               &cell, problem))
+        if (ctr_rows_open_cell(rows, row, CTR_WALK_COLUMNS + i, shape->columns[i].counter, &cell,
+                               problem))
             return;
         count_cell(all, &cell, problem);
         live = live || ctr_cell_is_live(&cell);

@@ -76,7 +76,6 @@ static int open_target(ctr_apply *apply, const char *birth, ctr_post *post, ctr_
 {
     if (is_current(apply, birth, problem) || problem->rc != SQLITE_OK) return problem->rc;
     close_target(apply);
-    ctr_merge_refuse_triggers_of_file(apply->db, "main", problem);
     apply->open = true;
     if (problem->rc == SQLITE_OK &&
         !ctr_merge_open(&apply->merge, apply->db, "main", birth, post, &apply->conflicts, problem))

@@ -55,7 +55,8 @@ static bool append_cells(hashing *job, sqlite3_stmt *row, ctr_problem *problem)
     for (int i = 0; i < job->shape->n_counters && problem->rc == SQLITE_OK; i++) {
         int counter = job->by_name[i];
         ctr_cell cell;
-        if (ctr_rows_open_cell(&job->rows, row, CTR_WALK_COLUMNS + job->shape->counters[counter], counter, &cell, problem))
+        if (ctr_rows_open_cell(&job->rows, row, CTR_WALK_COLUMNS + job->shape->counters[counter],
+                               counter, &cell, problem))
             return false;
         if (ctr_cell_is_untouched(&cell)) continue;
         const char *name = sorted_name(job, counter);

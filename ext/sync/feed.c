@@ -51,11 +51,12 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     const char *name = present_name(feed);
     feed->table = feed->catalog.entries[feed->entry].birth;
     if (ctr_shape_read(&feed->shape, source->db, source->schema, name, problem)) return false;
-    if (ctr_merge_refuse_triggers(source->db, source->schema, name, problem)) return false;
+    if (ctr_shape_refuse_triggers(source->db, source->schema, name, false, problem)) return false;
     feed->keys = sqlite3_malloc64((size_t)feed->shape.n_keys * sizeof *feed->keys);
     feed->key_text = ctr_shape_key_text(&feed->shape);
     if (!feed->keys || !feed->key_text) ctr_problem_nomem(problem);
-    ctr_rows_open(&feed->rows, source->db, source->schema, name, &feed->shape, NULL, problem);
+    ctr_rows_open(&feed->rows, source->db, source->schema, name, &feed->shape, feed->post, problem);
+    feed->rows.whole = true;
     ctr_walk_open(&feed->walk, source->db, source->schema, name, &feed->shape,
                   feed->since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED, feed->since, problem);
     feed->named = 0;
@@ -99,7 +100,8 @@ static bool is_in_bucket(ctr_feed *feed, ctr_problem *problem)
             ctr_bucket_has(&feed->bucket, &feed->key));
 }
 
-/* The next row in the bucket; its key, packed. */
+/* The next row in the bucket: its key, packed, and copies of its cells, for what is read through
+ * the connection of the host changes as that goes on to count. */
 static bool step_row(ctr_feed *feed, ctr_problem *problem)
 {
     sqlite3_stmt *row = feed->walk.row;
@@ -109,6 +111,8 @@ static bool step_row(ctr_feed *feed, ctr_problem *problem)
         if (!is_in_bucket(feed, problem)) continue;
         feed->number = feed->walk.number;
         feed->counter = 0;
+        ctr_source_settle(&feed->source, feed->guard, problem);
+        if (ctr_rows_take(&feed->rows, row, problem)) return false;
         return ctr_pack_values(&feed->key, feed->keys, feed->shape.n_keys, problem) == SQLITE_OK;
     }
     return false;
@@ -120,9 +124,8 @@ static bool step_counter(ctr_feed *feed, ctr_problem *problem)
     const ctr_shape *shape = &feed->shape;
     for (; feed->counter < shape->n_counters && problem->rc == SQLITE_OK; feed->counter++) {
         int column = shape->counters[feed->counter];
-        ctr_rows_open_cell(&feed->rows, feed->walk.row, CTR_WALK_COLUMNS + column, feed->counter,
-                           &feed->cell, problem);
-        if (problem->rc != SQLITE_OK || ctr_cell_is_untouched(&feed->cell)) continue;
+        feed->cell = feed->rows.cells[feed->counter];
+        if (ctr_cell_is_untouched(&feed->cell)) continue;
         feed->column = shape->columns[column].name;
         feed->generation = shape->columns[column].generation;
         feed->has_cell = true;
@@ -159,8 +162,12 @@ int ctr_feed_next(ctr_feed *feed, ctr_problem *problem)
 int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_guard *guard, int64_t since,
                   const ctr_bucket *bucket, ctr_problem *problem)
 {
-    *feed = (ctr_feed){.since = since, .bucket = *bucket, .eof = true};
+    *feed = (ctr_feed){.guard = guard, .since = since, .bucket = *bucket, .eof = true};
     if (ctr_source_open(&feed->source, host, "main", problem)) return problem->rc;
+    if (!feed->source.own) {
+        feed->post = ctr_guard_post(guard, "main");
+        if (!feed->post) return ctr_problem_nomem(problem);
+    }
     if (ctr_source_hold(&feed->source, problem)) return problem->rc;
     if (ctr_pull_open(&feed->source, &feed->giver, problem)) return problem->rc;
     ctr_durable_source(&feed->source, problem);

@@ -12,6 +12,8 @@
  * with an empty key, without a cell, and with the number 0.
  *
  * Committed content only: main is read as the source of a push is, and synced before the first row.
+ * A main that is no file is read through the connection of the host: a row that comes shows what
+ * that has counted since, and none comes while it has counts that are not committed.
  */
 #ifndef CTR_SYNC_FEED_H
 #define CTR_SYNC_FEED_H
@@ -38,6 +40,8 @@ typedef struct ctr_feed {
     char name[CTR_MARKS_SOURCE_SIZE]; /* of the source, as marks name it */
 
     /* Private: what was asked, and the table that is read. */
+    ctr_guard *guard;
+    ctr_post *post; /* that of main, if it is read through the connection of the host; else NULL */
     int64_t since;
     ctr_bucket bucket;
     ctr_source source;

@@ -78,7 +78,8 @@ static void walk_row(holds_job *job, sqlite3_stmt *row, ctr_problem *problem)
     for (int c = 0; c < job->shape.n_counters && problem->rc == SQLITE_OK; c++) {
         ctr_cell cell;
         ctr_shard shard;
-        if (ctr_rows_open_cell(&job->rows, row, CTR_WALK_COLUMNS + job->shape.counters[c], c, &cell, problem) ||
+        if (ctr_rows_open_cell(&job->rows, row, CTR_WALK_COLUMNS + job->shape.counters[c], c, &cell,
+                               problem) ||
             !ctr_cell_shard(&cell, job->id, &shard))
             continue;
         add_shard(job, c, &cell, &shard, problem);

@@ -219,7 +219,6 @@ static void open_tables(ctr_member *member, const char *birth, const ctr_shape *
     member->floors = (ctr_floors){0};
     check_catalogs(member, problem);
     if (problem->rc == SQLITE_OK) read_identity(member, problem);
-    ctr_merge_refuse_triggers_of_file(member->db, member->schema, problem);
     bool there = ctr_merge_open(&member->merge, member->db, member->schema, birth, post,
                                 &member->conflicts, problem);
     if (!there) ctr_problem_set(problem, SQLITE_ERROR, "it has no counter table %s", birth);

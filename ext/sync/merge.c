@@ -5,28 +5,6 @@
 
 #include "store/describe.h"
 
-int ctr_merge_refuse_triggers(sqlite3 *db, const char *schema, const char *table,
-                              ctr_problem *problem)
-{
-    for (const char *const *suffix = ctr_shape_suffixes; *suffix; suffix++) {
-        char *stored = sqlite3_mprintf("%s_%s", table, *suffix);
-        if (!stored) return ctr_problem_nomem(problem);
-        ctr_shape_refuse_triggers(db, schema, stored, problem);
-        sqlite3_free(stored);
-    }
-    return problem->rc;
-}
-
-int ctr_merge_refuse_triggers_of_file(sqlite3 *db, const char *schema, ctr_problem *problem)
-{
-    static const char *const TABLES[] = {"counter_tables",    "counter_replica", "counter_former",
-                                         "counter_conflicts", "counter_sources", "counter_peers",
-                                         "counter_names"};
-    for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES; i++)
-        ctr_shape_refuse_triggers(db, schema, TABLES[i], problem);
-    return problem->rc;
-}
-
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
                     ctr_post *post, ctr_conflicts *conflicts, ctr_problem *problem)
 {
@@ -34,7 +12,7 @@ bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const cha
     if (!ctr_catalog_born(&merge->entry, db, schema, birth, problem)) return false;
     const char *name = merge->entry.name;
     if (ctr_shape_read(&merge->shape, db, schema, name, problem)) return false;
-    if (ctr_merge_refuse_triggers(db, schema, name, problem)) return false;
+    if (ctr_shape_refuse_triggers(db, schema, name, true, problem)) return false;
     ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, post, problem);
     merge->rows.whole = true;
     merge->floors = ctr_floors_on(db, merge->rows.schema, name, &merge->shape, post);

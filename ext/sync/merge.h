@@ -41,10 +41,4 @@ bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem
 int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem);
 bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem);
 
-/* Nothing that somebody has hung on the stored tables of a table runs with a merge, at either end;
- * nor what hangs on those of the file that takes. */
-int ctr_merge_refuse_triggers(sqlite3 *db, const char *schema, const char *table,
-                              ctr_problem *problem);
-int ctr_merge_refuse_triggers_of_file(sqlite3 *db, const char *schema, ctr_problem *problem);
-
 #endif

@@ -106,7 +106,8 @@ static void merge_row(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
         int theirs = job->counters[i];
         ctr_cell cell;
         if (theirs < 0) continue;
-        if (ctr_rows_open_cell(&job->from_rows, row, CTR_WALK_COLUMNS + job->from.counters[theirs], theirs, &cell, problem) ||
+        if (ctr_rows_open_cell(&job->from_rows, row, CTR_WALK_COLUMNS + job->from.counters[theirs],
+                               theirs, &cell, problem) ||
             ctr_merge_cell(&job->to, i, &cell, problem))
             return;
     }
@@ -167,7 +168,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
     const char *birth = job->theirs->birth;
     ctr_object object = ctr_shape_object(pull->db, pull->target, birth, problem);
     if (object != CTR_OBJECT_NONE) refuse_taken_name(pull, birth, object, problem);
-    ctr_merge_refuse_triggers_of_file(pull->db, pull->target, problem);
+    ctr_shape_refuse_triggers(pull->db, pull->target, NULL, true, problem);
     char *definition = ctr_shape_declaration(&job->from);
     if (!definition) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(pull->db, pull->target, birth, problem);
@@ -196,22 +197,25 @@ static int check_stored(const merge_job *job, bool news, ctr_problem *problem)
     return problem->rc;
 }
 
-/* Has some counter of the source a higher generation than here? `name` is the table's here. */
+/* Has some counter of the source a higher generation than in `here`? */
+static bool brings_counters(const ctr_shape *from, const ctr_shape *here)
+{
+    int64_t generation;
+    const char *name, *spelling;
+    for (int i = 0; (name = ctr_shape_ever(from, i, &generation)); i++)
+        if (ctr_shape_generation(here, name, &spelling) < generation) return true;
+    return false;
+}
+
+/* The same, read from the two files. `name` is the table's here. */
 static bool columns_are_new(const merge_job *job, const char *name, ctr_problem *problem)
 {
-    bool any = false;
-    int64_t generation;
-    const char *known, *spelling;
     ctr_shape theirs = {0}, mine = {0};
     const ctr_source *source = job->pull->source;
     ctr_shape_read(&theirs, source->db, source->schema, job->theirs->name, problem);
     if (problem->rc == SQLITE_OK)
         ctr_shape_read(&mine, job->pull->db, job->pull->target, name, problem);
-    for (int i = 0; problem->rc == SQLITE_OK && !any; i++) {
-        known = ctr_shape_ever(&theirs, i, &generation);
-        if (!known) break;
-        any = ctr_shape_generation(&mine, known, &spelling) < generation;
-    }
+    bool any = problem->rc == SQLITE_OK && brings_counters(&theirs, &mine);
     ctr_shape_close(&theirs);
     ctr_shape_close(&mine);
     return any;
@@ -235,7 +239,7 @@ static bool has_news(const merge_job *job, const char *name, ctr_problem *proble
 static void check_target(file_pull *pull, const char *table, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
-    if (!pull->checked) ctr_merge_refuse_triggers_of_file(pull->db, pull->target, problem);
+    ctr_shape_refuse_triggers(pull->db, pull->target, table, true, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const ctr_identity *identity = ctr_watch_merge(pull->post, problem);
     if (identity && !pull->checked)
@@ -307,14 +311,19 @@ static void take_counters(merge_job *job, const ctr_catalog_entry *mine, ctr_pro
     ctr_shape here = {0};
     const ctr_shape *from = &job->from;
     if (problem->rc == SQLITE_OK)
-        ctr_merge_refuse_triggers(job->pull->db, job->pull->target, mine->name, problem);
-    if (problem->rc == SQLITE_OK)
         ctr_shape_read(&here, job->pull->db, job->pull->target, mine->name, problem);
     if (problem->rc == SQLITE_OK)
         ctr_agree_keys(from, "the giving file", &here, "the taking file", problem);
     for (int i = 0; problem->rc == SQLITE_OK && (name = ctr_shape_ever(from, i, &generation)); i++)
         take_counter(job, mine, &here, name, generation, problem);
     ctr_shape_close(&here);
+}
+
+static void open_table_here(merge_job *job, ctr_problem *problem)
+{
+    file_pull *pull = job->pull;
+    ctr_merge_open(&job->to, pull->db, pull->target, job->theirs->birth, pull->post,
+                   &pull->conflicts, problem);
 }
 
 /* What is new at the source; the table is created here if need be. */
@@ -325,16 +334,19 @@ static void merge_news(merge_job *job, bool is_there, ctr_problem *problem)
     const char *theirs = job->theirs->name;
     if (check_stored(job, true, problem) || make_durable(pull, problem)) return;
     if (ctr_shape_read(&job->from, source->db, source->schema, theirs, problem)) return;
-    if (ctr_merge_refuse_triggers(source->db, source->schema, theirs, problem)) return;
+    if (ctr_shape_refuse_triggers(source->db, source->schema, theirs, false, problem)) return;
     if (!is_there) create_table(job, problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_catalog_entry mine;
     ctr_catalog_born(&mine, pull->db, pull->target, job->theirs->birth, problem);
     if (problem->rc == SQLITE_OK) check_target(pull, mine.name, problem);
-    take_counters(job, &mine, problem);
+    open_table_here(job, problem);
+    if (problem->rc == SQLITE_OK && brings_counters(&job->from, &job->to.shape)) {
+        ctr_merge_close(&job->to);
+        take_counters(job, &mine, problem);
+        open_table_here(job, problem);
+    }
     ctr_catalog_close_entry(&mine);
-    ctr_merge_open(&job->to, pull->db, pull->target, job->theirs->birth, pull->post,
-                   &pull->conflicts, problem);
     if (problem->rc == SQLITE_OK) open_sides(job, problem);
     if (problem->rc == SQLITE_OK) merge_floors(job, problem);
     if (problem->rc == SQLITE_OK) merge_rows(job, problem);

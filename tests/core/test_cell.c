@@ -306,7 +306,8 @@ static void an_assignment_is_counted_by_its_difference(void **state)
     (void)state;
     blob c = live("1:(1,10) 3:(3,-3) 5:(5,5)");
     assert_same(assign(c, 3, 42), live("1:(1,10) 3:(4,27) 5:(5,5)"));
-    assert_same(assign(live("1:(1,10) 3:(4,27) 5:(5,5)"), 3, 0), live("1:(1,10) 3:(5,-15) 5:(5,5)"));
+    assert_same(assign(live("1:(1,10) 3:(4,27) 5:(5,5)"), 3, 0),
+                live("1:(1,10) 3:(5,-15) 5:(5,5)"));
     assert_same(assign(c, 4, -1), live("1:(1,10) 3:(3,-3) 4:(1,-13) 5:(5,5)"));
     assert_same(assign(cell(3, ""), 4, 7), cell(3, "4:(1,7)"));
     assert_same(assign(c, 3, 12), live("1:(1,10) 3:(4,-3) 5:(5,5)"));

@@ -180,6 +180,25 @@ INSERT INTO v(v) VALUES('optimize');
 SELECT count(*), sum(value) FROM v_cells, counter_shards(n);
 --= 2|25
 
+-- # who-knew-the-former-id-counts-under-the-new-one
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1);
+CREATE TABLE ids AS SELECT counter_id() AS id;
+--@ connection other
+INSERT INTO v VALUES('a', 1);
+INSERT INTO v(v) VALUES('optimize');
+SELECT * FROM v;
+--= a|2
+--@ connection main
+SELECT counter_fork() <> id FROM ids;
+--= 1
+--@ connection other
+INSERT INTO v VALUES('a', 100);
+INSERT INTO v(v) VALUES('optimize');
+SELECT s.id = counter_id(), s.id = ids.id, clock, value FROM counter_cells('v') AS c, counter_shards(c.cell) AS s, ids ORDER BY value;
+--= 0|1|2|2
+--= 1|0|1|100
+
 -- # a-fork-of-a-name-takes-a-random-id
 SELECT counter_init('dc1:rack1');
 --= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93

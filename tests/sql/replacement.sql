@@ -159,6 +159,25 @@ SELECT counter_lost(counter_id(), 'nowhere');
 SELECT hex(holder) = hex(id), replace(counter_id(), '-', '') = lower(hex(id)) FROM phone.counter_sources WHERE lost > 0;
 --= 1|1
 
+-- # a-pending-file-that-was-read-before-it-counts-folds-under-its-epoch
+SELECT counter_init('dc1:rack1', 'pending');
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES('a', 1);
+SELECT * FROM counter_pull('phone');
+--= v|1|1|0|created in main
+SELECT counter_lost('4c5128aa-402c-31c8-9fc0-6c27b0f53f93');
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+SELECT * FROM v;
+--= a|1
+SELECT * FROM counter_pull('phone');
+--= v|0|0|0|NULL
+INSERT INTO v VALUES('a', 10);
+INSERT INTO v(v) VALUES('optimize');
+SELECT id, clock, value FROM v_cells, counter_shards(n) WHERE id = counter_id();
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93|4294967296|10
+
 -- # of-several-that-are-to-take-over-a-name-the-lost-one-is-told-by-its-holder
 SELECT counter_init('dc1:rack1', 'pending');
 --= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
