@@ -50,7 +50,7 @@ KEYS = 1
 JOINED = 3
 EVERY = 1000
 ONLY =
-MODEL_WRAPS := statx getxattr setxattr timespec_get uuid_generate_random sqlite3_randomness
+MODEL_WRAPS := statx getxattr setxattr timespec_get uuid_generate_random
 
 build/tests/model/test_model: $(wildcard tests/model/*.[ch]) build/libcounter.a
 	@mkdir -p $(@D)

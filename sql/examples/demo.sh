@@ -25,11 +25,11 @@ on() {
     done
 }
 
-# Every value that a user sees, and a digest of every stored cell, deleted ones too.
+# Every value that a user sees, and a digest of every cell, deleted ones too.
 state() {
     shell -list "$1" "
         SELECT path, hits, bytes FROM page_views ORDER BY path;
-        SELECT path, counter_digest(hits), counter_digest(bytes) FROM page_views_cells ORDER BY path;"
+        SELECT key, column_name, counter_digest(cell) FROM counter_cells('page_views') ORDER BY key, column_name;"
 }
 
 agree() {
@@ -107,8 +107,8 @@ say '   Why it adds up: a counter is a set of shards, one for each replica that 
     '   Lima has them:'
 
 on lima <<'SQL'
-SELECT s.* FROM page_views_cells, counter_shards(hits) AS s WHERE path = '/';
-SELECT path, counter_value(hits), counter_digest(hits) FROM page_views_cells WHERE path = '/';
+SELECT s.* FROM counter_cells('page_views') AS c, counter_shards(c.cell) AS s WHERE key = '["/"]' AND column_name = 'hits';
+SELECT key, counter_value(cell), counter_digest(cell) FROM counter_cells('page_views') WHERE key = '["/"]' AND column_name = 'hits';
 SQL
 
 agree paris.db tokyo.db lima.db

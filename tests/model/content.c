@@ -20,13 +20,14 @@ void content_open(content_reader *reader, sqlite3 *db)
 {
     reader->db = db;
     reader->identity =
-        prepare(db, "SELECT id, holder, inode, birth, number, random, witnessed, floors <> 0,"
-                    " sequence, risen FROM counter_replica");
+        prepare(db, "SELECT id, holder, inode, birth, number, random, witnessed, floors <> 0"
+                    " FROM counter_replica");
     reader->token = prepare(db, "SELECT token FROM counter_tables");
     reader->floor = prepare(db, "SELECT _seq FROM t_floors");
-    reader->cells = prepare(db, "SELECT k, _id, _seq, n FROM t_cells");
+    reader->cells = prepare(db, "SELECT k, _id, cell FROM t_cells LEFT JOIN counter_cells('t')"
+                                " ON key = json_array(k)");
     reader->shown = prepare(db, "SELECT k, n FROM t");
-    reader->news = prepare(db, "SELECT _seq, ids FROM t_news ORDER BY _seq");
+    reader->journal = prepare(db, "SELECT _seq, level, entries FROM t_journal ORDER BY _seq");
     reader->marks = prepare(db, "SELECT id, theirs, mark FROM counter_peers"
                                 " WHERE mine = (SELECT token FROM counter_tables)");
     reader->known = prepare(db, "SELECT holder, id, number, random FROM counter_sources"
@@ -37,7 +38,7 @@ void content_open(content_reader *reader, sqlite3 *db)
 void content_close(content_reader *reader)
 {
     sqlite3_stmt *all[] = {reader->identity, reader->token, reader->floor,
-                           reader->cells,    reader->shown, reader->news,
+                           reader->cells,    reader->shown, reader->journal,
                            reader->marks,    reader->known, reader->check};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) sqlite3_finalize(all[i]);
 }
@@ -60,8 +61,6 @@ static void read_identity(sqlite3_stmt *row, content *to)
         to->witness = (pair){sqlite3_column_int64(row, 4), sqlite3_column_int64(row, 5)};
         to->witnessed = sqlite3_column_int(row, 6) != 0;
         to->knows_floors = sqlite3_column_int(row, 7) != 0;
-        to->sequence = sqlite3_column_int64(row, 8);
-        to->risen = sqlite3_column_int64(row, 9);
     }
     sqlite3_reset(row);
 }
@@ -71,12 +70,11 @@ static bool read_cell(sqlite3_stmt *row, struct content_row *to)
     ctr_cell cell = ctr_cell_untouched();
     ctr_shard shard;
     size_t at = 0;
-    if (sqlite3_column_type(row, 3) != SQLITE_NULL &&
-        ctr_cell_open(&cell, sqlite3_column_blob(row, 3), (size_t)sqlite3_column_bytes(row, 3)))
+    if (sqlite3_column_type(row, 2) != SQLITE_NULL &&
+        ctr_cell_open(&cell, sqlite3_column_blob(row, 2), (size_t)sqlite3_column_bytes(row, 2)))
         return false;
     to->present = true;
     to->id = sqlite3_column_int64(row, 1);
-    to->sequence = sqlite3_column_int64(row, 2);
     to->life = cell.life;
     while (ctr_cell_next(&cell, &at, &shard)) {
         if (to->n == MOST_SHARDS) return false;
@@ -105,13 +103,36 @@ static bool read_rows(content_reader *reader, int keys, content *to)
     return sqlite3_reset(reader->shown) == SQLITE_OK && good;
 }
 
+/* What one row of the journal says; room for more must be left. */
+static bool read_entries(sqlite3_stmt *row, content *to)
+{
+    ctr_entries walk;
+    ctr_entry entry;
+    ctr_change_of_row change;
+    int64_t at = sqlite3_column_int64(row, 0), level = sqlite3_column_int64(row, 1);
+    const uint8_t *bytes = sqlite3_column_blob(row, 2);
+    size_t size = (size_t)sqlite3_column_bytes(row, 2);
+    if (level == 0)
+        ctr_entries_open(&walk, bytes, size);
+    else
+        ctr_segment_open(&walk, bytes, size, at);
+    while (level == 0 && to->n_entries < MOST_ENTRIES && ctr_entries_next(&walk, &entry)) {
+        bool adds = entry.kind == CTR_ENTRY_ADDED;
+        to->entries[to->n_entries++] =
+            (struct content_entry){at, at, entry.row, adds ? entry.n : 0,
+                                   adds ? (int)entry.ticks : 0, 0, (int8_t)entry.kind};
+    }
+    while (level != 0 && to->n_entries < MOST_ENTRIES && ctr_segment_next(&walk, &change))
+        to->entries[to->n_entries++] =
+            (struct content_entry){at, change.number, change.row, 0, 0, (int8_t)level, 0};
+    return walk.status == CTR_OK && to->n_entries < MOST_ENTRIES;
+}
+
 static bool read_lists(content_reader *reader, content *to)
 {
-    sqlite3_stmt *row = reader->news;
-    for (; sqlite3_step(row) == SQLITE_ROW && to->n_news < MOST_NEWS; to->n_news++)
-        to->news[to->n_news] = (struct content_news){
-            sqlite3_column_int64(row, 0),
-            hash_bytes(sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1))};
+    bool good = true;
+    sqlite3_stmt *row = reader->journal;
+    while (sqlite3_step(row) == SQLITE_ROW) good = good && read_entries(row, to);
     sqlite3_reset(row);
     row = reader->marks;
     for (; sqlite3_step(row) == SQLITE_ROW && to->n_marks < MOST_MARKS; to->n_marks++)
@@ -125,7 +146,7 @@ static bool read_lists(content_reader *reader, content *to)
                                    id_at(row, 1),
                                    {sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3)}};
     sqlite3_reset(row);
-    return to->n_news < MOST_NEWS && to->n_marks < MOST_MARKS && to->n_known < MOST_KNOWN;
+    return good && to->n_marks < MOST_MARKS && to->n_known < MOST_KNOWN;
 }
 
 const char *content_read(content_reader *reader, int keys, content *to)

@@ -5,7 +5,6 @@
  *
  *     counter_former, counter_conflicts    history, for people
  *     counter_replica.since, why           the same; names, epoch, turn, trust, ...: not set
- *     counter_replica.stamped              makes the number rise after 1,000 rows
  *     counter_sources.pulled, holds, ...   for files that take over a name
  *     <table>_floors._rows, _bytes         for counter_purge()
  *     <table>_ops, <table>_columns         empty
@@ -15,10 +14,10 @@
 
 #include <sqlite3.h>
 
-#include "counter_cell.h"
+#include "core/entries.h"
 #include "disk.h"
 
-enum { MOST_KEYS = 2, MOST_SHARDS = 12, MOST_NEWS = 16, MOST_MARKS = 24, MOST_KNOWN = 12 };
+enum { MOST_KEYS = 2, MOST_SHARDS = 12, MOST_ENTRIES = 24, MOST_MARKS = 24, MOST_KNOWN = 12 };
 
 typedef struct id {
     uint8_t bytes[CTR_ID_SIZE];
@@ -33,24 +32,24 @@ typedef struct content {
     int64_t inode, birth; /* where the identity was written, birth in milliseconds */
     pair witness;
     bool witnessed, knows_floors;
-    int64_t sequence, risen;
     bool floor;
     int64_t floor_sequence;
     struct content_row {
         bool present, shown;
-        int64_t id, sequence, value;
-        uint32_t life;
+        int64_t id, value;
+        uint32_t life; /* of the complete cell, as the shards */
         int n;
         struct content_shard {
             id who;
             int64_t clock, value;
         } shards[MOST_SHARDS];
     } rows[MOST_KEYS];
-    int n_news, n_marks, n_known;
-    struct content_news {
-        int64_t sequence;
-        uint64_t ids; /* a hash of them */
-    } news[MOST_NEWS];
+    int n_entries, n_marks, n_known;
+    struct content_entry {
+        int64_t at, number, row, n; /* of the row of the journal; of the change */
+        int ticks;
+        int8_t level, kind;
+    } entries[MOST_ENTRIES];
     struct content_mark {
         id who, theirs;
         int64_t mark;
@@ -64,7 +63,7 @@ typedef struct content {
 /* The statements that read one file. */
 typedef struct content_reader {
     sqlite3 *db;
-    sqlite3_stmt *identity, *token, *floor, *cells, *shown, *news, *marks, *known, *check;
+    sqlite3_stmt *identity, *token, *floor, *cells, *shown, *journal, *marks, *known, *check;
 } content_reader;
 
 void content_open(content_reader *reader, sqlite3 *db);

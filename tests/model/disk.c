@@ -353,14 +353,12 @@ void disk_close(void)
 
 static struct {
     uint64_t seed, n;
-    bool sweeps;
 } dice;
 
 void disk_roll(int depth, int number)
 {
     dice.seed = ((uint64_t)depth << 8 | (uint64_t)number) + 1;
     dice.n = 0;
-    dice.sweeps = depth % 2 == 0;
 }
 
 int __wrap_statx(int folder, const char *path, int flags, unsigned mask, struct statx *out);
@@ -368,7 +366,6 @@ long __wrap_getxattr(const char *path, const char *name, void *value, size_t siz
 int __wrap_setxattr(const char *path, const char *name, const void *value, size_t size, int flags);
 int __wrap_timespec_get(struct timespec *to, int base);
 void __wrap_uuid_generate_random(uuid_t id);
-void __wrap_sqlite3_randomness(int n, void *to);
 
 int __wrap_statx(int folder, const char *path, int flags, unsigned mask, struct statx *out)
 {
@@ -430,12 +427,4 @@ void __wrap_uuid_generate_random(uuid_t id)
     memcpy(id, halves, sizeof(uuid_t));
     id[6] = (uint8_t)((id[6] & 0x0f) | 0x40);
     id[8] = (uint8_t)((id[8] & 0x3f) | 0x80);
-}
-
-void __wrap_sqlite3_randomness(int n, void *to)
-{
-    const uint32_t chance = dice.sweeps ? 1999 : 0;
-    memset(to, 0, (size_t)n);
-    for (int at = 0; at + (int)sizeof chance <= n; at += (int)sizeof chance)
-        memcpy((char *)to + at, &chance, sizeof chance);
 }

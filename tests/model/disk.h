@@ -6,8 +6,6 @@
  *     statx, getxattr, setxattr    inode, birth time and attribute of a file: disk_place
  *     timespec_get                 disk_now, which stands still until the model moves it
  *     uuid_generate_random         numbers that follow from what disk_roll was given
- *     sqlite3_randomness           by which the library sweeps <table>_news now and then: here
- *                                  with each write of an even depth, with none of an odd one
  *
  * So one operation on the same files is the same every time, byte by byte, and a file is put back
  * by a copy of its pages. The name of the VFS begins with "unix", for the library looks at places

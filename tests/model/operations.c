@@ -13,7 +13,7 @@ enum { START = 1700000000, ASSIGN = FORK + 1, STATEMENTS };
 
 static struct connection {
     sqlite3 *db;
-    sqlite3_stmt *statements[STATEMENTS], *digest, *forget_stamped;
+    sqlite3_stmt *statements[STATEMENTS], *digest;
     content_reader reader;
 } connections[FILES];
 
@@ -146,7 +146,6 @@ static void prepare_all(struct connection *in)
     for (int i = 0; i < STATEMENTS; i++)
         if (SQL[i]) in->statements[i] = prepared(in, SQL[i]);
     in->digest = prepared(in, "SELECT counter_table_digest('t')");
-    in->forget_stamped = prepared(in, "UPDATE counter_replica SET stamped = 0 WHERE stamped <> 0");
     content_open(&in->reader, in->db);
 }
 
@@ -216,7 +215,6 @@ void operations_close(void)
         struct connection *in = &connections[file];
         for (int i = 0; i < STATEMENTS; i++) sqlite3_finalize(in->statements[i]);
         sqlite3_finalize(in->digest);
-        sqlite3_finalize(in->forget_stamped);
         content_close(&in->reader);
         insist(sqlite3_close(in->db) == SQLITE_OK, in, "close");
     }
@@ -263,11 +261,13 @@ static const char *check_source(const given *what)
     return NULL;
 }
 
-/* A connection goes on counting what it has stamped, whatever is put into the file: that number is
- * no part of a state (content.h), so it is set to nothing. */
+/* A connection brings what it knows up to date by the number of the last change, which is near to the
+ * time. Here all of one depth happens at one time, so that files of several histories have equal
+ * numbers, as in no place else: after a rollback it knows nothing. */
 static const char *run_for_real(const given *what, struct done *to)
 {
     int file = (int)what->file;
+    sqlite3_exec(connections[file].db, "BEGIN; DELETE FROM t WHERE k = 0; ROLLBACK", NULL, NULL, NULL);
     set_time((int)what->depth, file);
     disk_put(file, what->volume);
     disk_put_place(file, what->place);
@@ -276,7 +276,6 @@ static const char *run_for_real(const given *what, struct done *to)
         disk_put_place((int)what->with, what->other_place);
     }
     to->rc = run(what);
-    if (to->rc == SQLITE_OK) step_all(connections[file].forget_stamped);
     const char *wrong = keep(file, &to->volume);
     to->place = disk_keep_place(file);
     return wrong ? wrong : check_source(what);

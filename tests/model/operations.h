@@ -42,8 +42,8 @@ typedef struct operation {
     int with; /* a key of it, or the other file */
 } operation;
 
-/* From one depth to the next, in milliseconds: two of them are within the second in which a file
- * does not raise its sequence number, and each renews the witness. */
+/* From one depth to the next, in milliseconds: numbers of changes rise, and each renews the
+ * witness. */
 enum { MOST_OPERATIONS = 128, CLOCK_STEP = 400 };
 
 /* Is there an operation for each word of `only`? They are parted by blanks. */

@@ -6,7 +6,7 @@
 
 #include "grow.h"
 
-enum { SIDES = 2 * FILES, MOST_IDS = 64, MOST_BYTES = 8192, SPAN = 1000 /* milliseconds */ };
+enum { SIDES = 2 * FILES, MOST_IDS = 64, MOST_BYTES = 32768 };
 
 /* A state in one order of its files. `sides` are the volumes: now and before of the first, ... */
 typedef struct view {
@@ -111,9 +111,9 @@ static int first_with(const view *in, size_t offset, int side)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* The sequence numbers of a volume, ascending, none twice. */
+/* The numbers of the changes of a volume, ascending, none twice. */
 typedef struct ranks {
-    int64_t numbers[2 + MOST_KEYS + MOST_NEWS];
+    int64_t numbers[1 + 2 * MOST_ENTRIES];
     int n;
 } ranks;
 
@@ -127,16 +127,14 @@ static void add_rank(ranks *to, int64_t number)
     to->n++;
 }
 
-enum { NEWS_BITS = 12 };
-
-static ranks ranks_of(const content *is, int keys)
+static ranks ranks_of(const content *is)
 {
     ranks to = {.n = 0};
-    add_rank(&to, is->sequence);
     if (is->floor) add_rank(&to, is->floor_sequence);
-    for (int key = 0; key < keys; key++)
-        if (is->rows[key].present) add_rank(&to, is->rows[key].sequence);
-    for (int i = 0; i < is->n_news; i++) add_rank(&to, is->news[i].sequence >> NEWS_BITS);
+    for (int i = 0; i < is->n_entries; i++) {
+        add_rank(&to, is->entries[i].at);
+        add_rank(&to, is->entries[i].number);
+    }
     return to;
 }
 
@@ -176,7 +174,7 @@ static int compare_shards(const void *a, const void *b)
     return (one[0] > other[0]) - (one[0] < other[0]);
 }
 
-static void put_row(view *to, const struct content_row *row, const ranks *numbers)
+static void put_row(view *to, const struct content_row *row)
 {
     int64_t shards[MOST_SHARDS][3];
     put(to, row->present);
@@ -188,11 +186,20 @@ static void put_row(view *to, const struct content_row *row, const ranks *number
     }
     qsort(shards, (size_t)row->n, sizeof *shards, compare_shards);
     put(to, row->id);
-    put(to, rank_of(numbers, row->sequence));
     put(to, row->life);
     put(to, row->n);
     for (int i = 0; i < row->n; i++)
         for (int part = 0; part < 3; part++) put(to, shards[i][part]);
+}
+
+static void put_entry(view *to, const struct content_entry *entry, const ranks *numbers)
+{
+    put(to, rank_of(numbers, entry->at));
+    put(to, rank_of(numbers, entry->number));
+    put(to, entry->level << 8 | entry->kind);
+    put(to, entry->row);
+    put(to, permuted(to, entry->n));
+    put(to, entry->ticks);
 }
 
 /* To whom it says something, and what. */
@@ -202,7 +209,7 @@ static void put_mark(view *to, const void *row)
     for (int side = 0; side < SIDES; side++) {
         const content *theirs = to->sides[side];
         if (!same_id(&theirs->who, &mark->who) || !same_id(&theirs->token, &mark->theirs)) continue;
-        ranks numbers = ranks_of(theirs, to->keys);
+        ranks numbers = ranks_of(theirs);
         put(to, side + 100);
         put(to, rank_of(&numbers, mark->mark));
     }
@@ -238,23 +245,17 @@ static void put_all(view *to, int n, const void *rows, size_t size,
 static void put_content(view *to, int side, const disk_place *place)
 {
     const content *is = to->sides[side];
-    ranks numbers = ranks_of(is, to->keys);
+    ranks numbers = ranks_of(is);
     put(to, number_of(to, &is->who));
     put(to, first_with(to, offsetof(content, holder), side));
     put(to, first_with(to, offsetof(content, token), side));
     put(to, is->inode == place->inode && is->birth == place->birth);
     put(to, compare_with_attribute(is, place));
     put(to, is->witnessed | is->knows_floors << 1 | is->floor << 2);
-    put(to, disk_now - is->risen < SPAN ? disk_now - is->risen : SPAN);
-    put(to, rank_of(&numbers, is->sequence));
     if (is->floor) put(to, rank_of(&numbers, is->floor_sequence));
-    for (int key = 0; key < to->keys; key++) put_row(to, &is->rows[key], &numbers);
-    put(to, is->n_news);
-    for (int i = 0; i < is->n_news; i++) {
-        put(to, rank_of(&numbers, is->news[i].sequence >> NEWS_BITS));
-        put(to, is->news[i].sequence & ((1 << NEWS_BITS) - 1));
-        put(to, (int64_t)(is->news[i].ids >> 1));
-    }
+    for (int key = 0; key < to->keys; key++) put_row(to, &is->rows[key]);
+    put(to, is->n_entries);
+    for (int i = 0; i < is->n_entries; i++) put_entry(to, &is->entries[i], &numbers);
     put_all(to, is->n_marks, is->marks, sizeof *is->marks, put_mark);
     put_all(to, is->n_known, is->known, sizeof *is->known, put_known);
 }

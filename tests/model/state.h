@@ -13,7 +13,8 @@
  *                                     same number, higher
  *     sequence numbers                their rank among those of the same volume; a mark: its
  *                                     place in the ranks of the volume that it is about
- *     risen                           how long ago, up to the second after which the number rises
+ *     amounts of the journal          those of the cells, which are complete, and of which the journal
+ *                                     may still have a part
  *     inode and birth time            is the file in the place that its identity names?
  *
  * Marks and memories of an id that no volume has any more are dead, for no id comes back: left
