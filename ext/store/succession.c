@@ -153,6 +153,22 @@ int ctr_succession_lineage_changed(ctr_post *post, ctr_why why, ctr_problem *pro
     return ctr_guard_leave(post, problem);
 }
 
+/* An identity in the place of one that is damaged. What the journals have was counted under its id,
+ * if that can still be read, and goes to a shard of its own otherwise. */
+static void mend_identity(ctr_post *post, ctr_problem *problem)
+{
+    const ctr_identity damaged = post->identity;
+    ctr_identity mended = {.lineage.pair.number = 1, .floors = ctr_succession_random()};
+    mended.renewal = CTR_RENEWAL;
+    ctr_uuid_random(mended.holder);
+    ctr_uuid_random(mended.id);
+    if (damaged.present) memcpy(mended.id, damaged.id, CTR_ID_SIZE);
+    post->identity = mended;
+    ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
+    ctr_run_do(&run, CTR_SQL_IDENTITY_CLEAR, NULL);
+    ctr_identity_write(&run, &mended, CTR_WHY_FORK, false, ctr_place_now());
+}
+
 /* Only damage is mended: a newer format is not ours to overwrite. */
 static void read_for_fork(ctr_post *post, ctr_problem *problem)
 {
@@ -165,10 +181,7 @@ static void read_for_fork(ctr_post *post, ctr_problem *problem)
         return;
     }
     ctr_problem_close(&damage);
-    post->identity = (ctr_identity){.lineage.pair.number = 1, .floors = ctr_succession_random()};
-    ctr_uuid_random(post->identity.holder);
-    ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, problem);
-    ctr_run_do(&run, CTR_SQL_IDENTITY_CLEAR, NULL);
+    mend_identity(post, problem);
 }
 
 static void fork_identity(ctr_post *post, ctr_problem *problem)
@@ -178,7 +191,6 @@ static void fork_identity(ctr_post *post, ctr_problem *problem)
     ctr_identity *identity = &post->identity;
     identity->name[0] = '\0';
     identity->lineage.trusts_witness = false;
-    identity->renewal = identity->renewal > 0 ? identity->renewal : CTR_RENEWAL;
     ctr_succession_follow(post, (ctr_verdict){CTR_WHY_FORK, false}, problem);
 }
 

@@ -115,14 +115,14 @@ static bool read_entries(sqlite3_stmt *row, content *to)
     if (level == 0)
         ctr_entries_open(&walk, bytes, size);
     else
-        ctr_segment_open(&walk, bytes, size, at);
+        ctr_entries_segment_open(&walk, bytes, size, at);
     while (level == 0 && to->n_entries < MOST_ENTRIES && ctr_entries_next(&walk, &entry)) {
         bool adds = entry.kind == CTR_ENTRY_ADDED;
         to->entries[to->n_entries++] =
             (struct content_entry){at, at, entry.row, adds ? entry.n : 0,
                                    adds ? (int)entry.ticks : 0, 0, (int8_t)entry.kind};
     }
-    while (level != 0 && to->n_entries < MOST_ENTRIES && ctr_segment_next(&walk, &change))
+    while (level != 0 && to->n_entries < MOST_ENTRIES && ctr_entries_segment_next(&walk, &change))
         to->entries[to->n_entries++] =
             (struct content_entry){at, change.number, change.row, 0, 0, (int8_t)level, 0};
     return walk.status == CTR_OK && to->n_entries < MOST_ENTRIES;

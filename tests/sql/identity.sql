@@ -387,6 +387,19 @@ SELECT count(*), sum(value) FROM v_cells, counter_shards(n);
 --= 2|5
 SELECT name, state, why FROM counter_identity;
 --= NULL|current|fork
+--= NULL|former|fork
+
+-- # a-fork-of-a-damaged-identity-leaves-to-an-id-what-was-counted-under-it
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 1);
+CREATE TEMP TABLE before AS SELECT counter_id() AS id;
+UPDATE counter_replica SET holder = x'00';
+INSERT INTO v VALUES ('x', 2);
+--! v: counter_replica is damaged: its holder; SELECT counter_fork('main') takes a new id
+SELECT counter_fork() <> id FROM before;
+--= 1
+SELECT value FROM v_cells, counter_shards(n), before USING (id);
+--= 1
 
 -- # a-witness-does-not-mend-a-dropped-table
 SELECT counter_init('dc1:rack1');
