@@ -303,7 +303,7 @@ class Interrupt:
         db.set_progress_handler(self.look, 1)
 
     def see(self, sql):
-        self.begun = self.begun or "UPDATE" in sql and "t_cells" in sql
+        self.begun = self.begun or "t_journal" in sql
 
     def look(self):
         self.looks -= self.begun
