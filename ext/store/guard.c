@@ -257,6 +257,7 @@ static void read_pair(ctr_post *post, ctr_problem *problem)
     post->identity.present = false;
     if (ctr_run_has_schema(post->guard->db, post->schema)) ctr_watch_read(post, &trouble);
     int code = trouble.rc & 0xff;
+    if (code != SQLITE_OK) post->identity.present = false;
     if (code != SQLITE_OK && code != SQLITE_CORRUPT && code != SQLITE_ERROR &&
         code != SQLITE_INTERRUPT)
         *problem = trouble;
@@ -311,7 +312,7 @@ void ctr_guard_commit(ctr_guard *guard)
 {
     for (ctr_post *post = guard->posts; post; post = post->next) {
         ctr_journal_committed(post);
-        post->known = post->checked;
+        post->known = post->checked && post->identity.present;
         post->known_version = ctr_run_data_version(guard->db, post->schema);
         if (post->after != CTR_AFTER_WRITE) continue;
         ctr_medium_write(&post->medium, guard->db, post->schema, &post->seen, &post->pair);

@@ -241,6 +241,11 @@ def test_every_kind_of_statement_does_the_same(tmp_path, away):
                 twins.change(sql)
 
 
+def planned(value):
+    """A table of one file says of a scan that it needs no keys."""
+    return value.removesuffix("#") if isinstance(value, str) else value
+
+
 @pytest.mark.parametrize("key", KEYS)
 def test_queries_have_the_same_plans(tmp_path, key):
     columns = KEYS[key][1]
@@ -251,9 +256,9 @@ def test_queries_have_the_same_plans(tmp_path, key):
                       f"{columns[0]} > 1 AND {columns[0]} < 5", f"{columns[-1]} BETWEEN 1 AND 3",
                       f"{columns[0]} = 'A' COLLATE NOCASE", "hits > 3", "rowid = 1"):
             for order in orders:
-                twins.run(f"EXPLAIN QUERY PLAN SELECT * FROM page_views WHERE {where} ORDER BY {order}")
-            twins.run(f"EXPLAIN QUERY PLAN UPDATE page_views SET hits = hits + 1 WHERE {where}")
-            twins.run(f"EXPLAIN QUERY PLAN DELETE FROM page_views WHERE {where}")
+                twins.run(f"EXPLAIN QUERY PLAN SELECT * FROM page_views WHERE {where} ORDER BY {order}", planned)
+            twins.run(f"EXPLAIN QUERY PLAN UPDATE page_views SET hits = hits + 1 WHERE {where}", planned)
+            twins.run(f"EXPLAIN QUERY PLAN DELETE FROM page_views WHERE {where}", planned)
 
 
 # ---- random statements ----
