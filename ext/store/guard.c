@@ -262,8 +262,7 @@ static void read_pair(ctr_post *post, ctr_problem *problem)
         *problem = trouble;
     else
         ctr_problem_close(&trouble);
-    if (code != SQLITE_OK)
-        post->checked = false; /* the identity in memory is not that of the file */
+    if (code != SQLITE_OK) post->checked = post->identity.present = false; /* not the file's */
     post->pair = post->identity.lineage.pair;
     post->after = post->identity.present ? CTR_AFTER_WRITE : CTR_AFTER_NOTHING;
 }
