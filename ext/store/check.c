@@ -11,7 +11,7 @@ typedef struct level_check {
 static void check_level(level_check *at, int64_t number, int64_t level, const char *table,
                         ctr_problem *problem)
 {
-    int64_t height = level < 0 ? -level : level;
+    int64_t height = level >= 0 ? level : level > -INT64_MAX ? -level : INT64_MAX;
     if (number <= at->number)
         ctr_changes_damaged(table, number, "has a number that does not rise", problem);
     if (height > at->level || (at->open && height != at->level))
@@ -24,9 +24,13 @@ static void check_levels(ctr_run *run)
     level_check at = {0, INT64_MAX, false};
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SINCE);
     if (row) sqlite3_bind_int64(row, 1, INT64_MIN);
-    while (ctr_run_row(run, row))
-        check_level(&at, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER),
-                    sqlite3_column_int64(row, CTR_JOURNAL_LEVEL), run->slots.table, run->problem);
+    while (ctr_run_row(run, row)) {
+        int64_t number = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
+        if (sqlite3_column_type(row, CTR_JOURNAL_LEVEL) != SQLITE_INTEGER)
+            ctr_changes_damaged(run->slots.table, number, "has no level", run->problem);
+        check_level(&at, number, sqlite3_column_int64(row, CTR_JOURNAL_LEVEL), run->slots.table,
+                    run->problem);
+    }
     sqlite3_finalize(row);
     if (at.open)
         ctr_changes_damaged(run->slots.table, at.number, "is part of a segment", run->problem);
@@ -71,6 +75,8 @@ int ctr_check_journal(sqlite3 *db, const char *schema, const char *table, int n_
     if (ctr_journal_refresh(journal, problem) == SQLITE_OK)
         ctr_journal_list_amounts(journal, &amounts, problem);
     if (problem->rc == SQLITE_OK) check_changed_rows(&run, &changes, &amounts);
+    if (journal->last >= CTR_JOURNAL_NUMBERS)
+        ctr_changes_damaged(table, journal->last, "has a number that is out of range", problem);
     ctr_journal_free(journal);
     sqlite3_free(changes.rows);
     sqlite3_free(amounts.rows);

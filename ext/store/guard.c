@@ -312,7 +312,7 @@ void ctr_guard_commit(ctr_guard *guard)
 {
     for (ctr_post *post = guard->posts; post; post = post->next) {
         ctr_journal_committed(post);
-        post->known = post->checked;
+        post->known = post->checked && post->identity.present; /* an interrupt may have hidden it */
         post->known_version = ctr_run_data_version(guard->db, post->schema);
         if (post->after != CTR_AFTER_WRITE) continue;
         ctr_medium_write(&post->medium, guard->db, post->schema, &post->seen, &post->pair);

@@ -364,9 +364,10 @@ static int64_t draw_number(ctr_journal *journal, ctr_problem *problem)
         post->numbered = problem->rc == SQLITE_OK;
     }
     /* A fold has removed rows of which memory still knows. */
-    if (post->next_number <= journal->last) post->next_number = journal->last + 1;
+    if (post->next_number <= journal->last)
+        post->next_number = journal->last < INT64_MAX ? journal->last + 1 : INT64_MAX;
     int64_t now = ctr_place_now() * NUMBERS_IN_MS;
-    if (post->next_number >= INT64_MAX / 2)
+    if (post->next_number >= CTR_JOURNAL_NUMBERS)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "%s_journal is damaged: it has the number %lld", journal->table,
                         (long long)post->next_number - 1);

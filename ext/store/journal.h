@@ -39,6 +39,9 @@
 #define CTR_JOURNAL_ROWS 4096
 #endif
 
+/* No journal has a number like this, or a higher one. */
+#define CTR_JOURNAL_NUMBERS (INT64_MAX / 2)
+
 /* A row of level 0; a segment is of level 1 or higher. */
 enum { CTR_LEVEL_TRANSACTIONS = 0 };
 

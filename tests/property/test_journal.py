@@ -892,6 +892,38 @@ def test_an_interrupted_commit_leaves_nothing(tmp_path):
             break
         at += 1 if at < 20 else 50
     assert failures > 3
+
+
+def test_what_a_commit_could_not_read_for_an_interrupt_is_read_by_the_next_statement(db):
+    """A ROLLBACK TO makes the COMMIT read the identity; one that is interrupted there commits all the same."""
+    at, calls, total, interrupted = 1, 0, 0, 0
+    db.execute("INSERT INTO t VALUES ('a', 0)")
+
+    def ring():
+        nonlocal calls
+        calls += 1
+        if calls == at:
+            db.interrupt()
+        return 0
+    while calls >= at - 1:
+        for sql in ["BEGIN", "INSERT INTO t VALUES ('a', 1)", "SAVEPOINT s", "INSERT INTO t VALUES ('b', 1)",
+                    "ROLLBACK TO s", "INSERT INTO t VALUES ('a', 1)"]:
+            db.execute(sql)
+        calls = 0
+        db.set_progress_handler(ring, 1)
+        try:
+            db.execute("COMMIT")
+            total += 2
+        except sqlite3.OperationalError:
+            interrupted += 1
+        db.set_progress_handler(None, 0)
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        db.execute("INSERT INTO t VALUES ('a', 1)")
+        total += 1
+        assert counted(db) == total
+        at += 1
+    assert interrupted > 3
     db.close()
 
 

@@ -333,6 +333,13 @@ SELECT * FROM v;
 --= y|1
 INSERT INTO v VALUES('x', 1);
 --!~ *v_journal is damaged: it has the number 9000000000000000000
+INSERT INTO v(v) VALUES('integrity-check');
+--! v: integrity-check: v_journal is damaged: row 9000000000000000000 has a number that is out of range
+UPDATE v_journal SET _seq = 9223372036854775807 WHERE _seq = 9000000000000000000;
+--@ reopen
+INSERT INTO v VALUES('x', 1);
+--!~ *v_journal is damaged: it has the number *
+UPDATE v_journal SET _seq = 9000000000000000000 WHERE _seq = 9223372036854775807;
 -- levels that are not in order
 DELETE FROM v_journal WHERE _seq = 9000000000000000000;
 UPDATE v_journal SET level = 3, entries = x'e100010202' WHERE _seq = (SELECT max(_seq) FROM v_journal);
@@ -343,6 +350,12 @@ UPDATE v_journal SET level = -1, entries = x'e100010202' WHERE _seq = (SELECT ma
 DELETE FROM v_journal WHERE level = 0;
 INSERT INTO v(v) VALUES('integrity-check');
 --!~ v: integrity-check: v_journal is damaged: row * is part of a segment
+UPDATE v_journal SET level = -9223372036854775808 WHERE level = -1;
+INSERT INTO v(v) VALUES('integrity-check');
+--!~ v: integrity-check: v_journal is damaged: row * is part of a segment
+UPDATE v_journal SET level = 'none', entries = x'e102000200' WHERE level < 0;
+INSERT INTO v(v) VALUES('integrity-check');
+--!~ v: integrity-check: v_journal is damaged: row * has no level
 
 -- # integrity-check-finds-null-keys-and-a-missing-entry
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
