@@ -279,7 +279,7 @@ int ctr_guard_settle(ctr_guard *guard, ctr_problem *problem)
 
 int ctr_guard_sync(ctr_guard *guard, ctr_problem *problem)
 {
-    ctr_guard_settle(guard, problem);
+    if (!guard->spoiled) ctr_guard_settle(guard, problem); /* else a fold may find half of it */
     if (guard->spoiled)
         ctr_problem_set(problem, SQLITE_ABORT,
                         "a statement of this transaction failed half-way and could not be taken "

@@ -894,6 +894,26 @@ def test_an_interrupted_commit_leaves_nothing(tmp_path):
     assert failures > 3
 
 
+def test_a_commit_that_would_fold_says_that_a_statement_failed_half_way():
+    """And not that a table is damaged, where the fold finds the half of it."""
+    failed = 0
+    for limit in range(100, 800, 7):
+        with contextlib.closing(counter_file(":memory:", ROWS[:8])) as db:
+            db.execute("BEGIN")
+            before = db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limit)
+            with contextlib.suppress(sqlite3.Error):
+                db.execute("INSERT INTO t(t) VALUES ('add column d')")
+            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, before)
+            with contextlib.suppress(sqlite3.Error):
+                db.executemany("INSERT INTO t(k, n) VALUES (?, 1)", ((key,) for key in ROWS[:8]))
+            try:
+                db.execute("COMMIT")
+            except sqlite3.Error as error:
+                assert "half-way" in str(error)
+                failed += 1
+    assert failed
+
+
 def test_what_a_commit_could_not_read_for_an_interrupt_is_read_by_the_next_statement(db):
     """A ROLLBACK TO makes the COMMIT read the identity; one that is interrupted there commits all the same."""
     at, calls, total, interrupted = 1, 0, 0, 0
