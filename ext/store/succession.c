@@ -58,6 +58,7 @@ static void take_new_id(ctr_post *post, ctr_verdict verdict, ctr_problem *proble
     ctr_fold_file(post, problem);
     settle(post, problem);
     ctr_identity_retire(&run, now);
+    ctr_run_do(&run, CTR_SQL_IDENTITY_CLEAR, NULL);
     ctr_uuid_random(identity->id);
     if (verdict.why == CTR_WHY_COPY) ctr_uuid_random(identity->holder);
     identity->name[0] = identity->refuses[0] = '\0';
