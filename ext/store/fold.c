@@ -112,19 +112,24 @@ static void bind_folded(folding *job, int64_t id, int counter)
     ctr_problem_sqlite(problem, job->run.db, rc);
 }
 
-/* The cell of a counter of a row, to be written in place; NULL where it is NULL, or has an index,
- * or cannot be opened for another reason, which the UPDATE will tell. */
+/* The cell of a counter of a row, to be written in place; NULL where it is NULL, or has an index.
+ * What else is in the way is a problem: for an interrupt SQLite has rolled back. */
 static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
 {
     sqlite3_blob **cell = &job->cells[counter];
-    if (*cell && sqlite3_blob_reopen(*cell, id) == SQLITE_OK) return *cell;
+    int again = *cell ? sqlite3_blob_reopen(*cell, id) : SQLITE_ERROR;
+    if (again == SQLITE_OK) return *cell;
     sqlite3_blob_close(*cell);
     *cell = NULL;
+    if (again != SQLITE_ERROR && again != SQLITE_ABORT) /* the row that it stood at was updated */
+        ctr_problem_sqlite(job->run.problem, job->run.db, again);
+    if (job->run.problem->rc != SQLITE_OK) return NULL;
     char *stored = sqlite3_mprintf("%s_cells", job->journal->table);
     int rc = stored ? sqlite3_blob_open(job->run.db, job->run.slots.schema, stored,
                                         ctr_shape_counter_name(&job->shape, counter), id, 1, cell)
                     : SQLITE_NOMEM;
     sqlite3_free(stored);
+    if (rc != SQLITE_ERROR) ctr_problem_sqlite(job->run.problem, job->run.db, rc);
     return rc == SQLITE_OK ? *cell : NULL;
 }
 
