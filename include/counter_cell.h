@@ -142,6 +142,7 @@ ctr_cell ctr_cell_written(const uint8_t *bytes, size_t size);
 typedef struct ctr_summary {
     uint32_t life;
     bool touched;         /* it has bytes */
+    bool has_shards;      /* somebody has counted in it in this life */
     ctr_sum sum;          /* of its shards */
     int64_t clock, value; /* of the shard of `id`; clock 0: there is none */
 } ctr_summary;

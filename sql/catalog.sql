@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_tables"(
   token BLOB NOT NULL);
 
 -- name: CATALOG_INSERT
-INSERT INTO "{schema}".counter_tables(name, birth, token) VALUES (?1, ?1, randomblob(16));
+INSERT INTO "{schema}".counter_tables(name, birth, token) VALUES (?1, ?2, randomblob(16));
 
 -- name: CATALOG_DELETE
 DELETE FROM "{schema}".counter_tables WHERE name = ?1;

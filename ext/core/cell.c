@@ -76,6 +76,7 @@ ctr_status ctr_cell_summarize(ctr_summary *summary, const uint8_t id[CTR_ID_SIZE
     ctr_status status = open_summed(&cell, bytes, size, id, summary);
     summary->life = cell.life;
     summary->touched = status == CTR_OK;
+    summary->has_shards = status == CTR_OK && cell.header < cell.size;
     return status;
 }
 

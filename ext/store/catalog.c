@@ -69,17 +69,22 @@ int ctr_catalog_require(sqlite3 *db, const char *schema, const char *table, ctr_
     return problem->rc;
 }
 
-void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, const char *birth,
+                     ctr_problem *problem)
 {
     ctr_catalog_entry holder;
-    if (ctr_catalog_born(&holder, db, schema, table, problem))
+    if (ctr_catalog_born(&holder, db, schema, birth, problem))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "the table '%s' was created under this name, and sync matches tables by it",
                         holder.name);
     ctr_catalog_close_entry(&holder);
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     ctr_run_do(&run, CTR_SQL_CATALOG_CREATE, NULL);
-    ctr_run_do(&run, CTR_SQL_CATALOG_INSERT, table);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_INSERT);
+    ctr_run_bind_text(&run, row, 1, table);
+    ctr_run_bind_text(&run, row, 2, birth);
+    ctr_run_row(&run, row);
+    sqlite3_finalize(row);
 }
 
 void ctr_catalog_redraw(sqlite3 *db, const char *schema, ctr_problem *problem)

@@ -18,8 +18,10 @@ typedef struct ctr_catalog_entry {
     uint8_t token[CTR_ID_SIZE];
 } ctr_catalog_entry;
 
-/* Enters a new table under its present name. Refused while another table has it as birth name. */
-void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
+/* Enters a new table under its birth name, which is its own or that of a tracked table. Refused
+ * while another table has it as birth name. */
+void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, const char *birth,
+                     ctr_problem *problem);
 
 void ctr_catalog_remove(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
 void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, const char *to,

@@ -321,7 +321,7 @@ ctr_status ctr_journal_advance(const ctr_journal *journal, const ctr_amount *amo
     ctr_sum_add(&value, state->value);
     ctr_sum_add(&value, amount->n);
     ctr_sum_add(&state->sum, amount->n);
-    state->touched = true;
+    state->touched = state->has_shards = true;
     if (state->clock < journal->least) state->clock = journal->least - 1;
     if (state->life % 2 == 0 || state->clock > INT64_MAX - amount->ticks) return CTR_OUT_OF_RANGE;
     state->clock += amount->ticks;

@@ -46,7 +46,8 @@ struct ctr_post {
 
     ctr_medium medium;
     sqlite3_stmt *read, *renew, *probe;
-    struct ctr_journal *journals; /* of its tables; see store/journal.h */
+    struct ctr_journal *journals;      /* of its tables; see store/journal.h */
+    const struct ctr_showing *showing; /* the row that is being shown, or NULL; store/showing.h */
 };
 
 struct ctr_guard {

@@ -324,7 +324,8 @@ ctr_summary ctr_rows_state(const ctr_rows *rows, int counter)
 {
     if (!rows->whole) return rows->states[counter];
     const ctr_cell *cell = &rows->cells[counter];
-    ctr_summary state = {.life = cell->life, .touched = cell->size > 0};
+    ctr_summary state = {
+        .life = cell->life, .touched = cell->size > 0, .has_shards = cell->header < cell->size};
     ctr_sum_add_cell(&state.sum, cell);
     return state;
 }
@@ -518,6 +519,21 @@ static int load_cells(ctr_rows *rows, ctr_problem *problem)
     if (ctr_run_row(&run, statement)) take_cells(rows, statement, problem);
     sqlite3_reset(statement);
     return problem->rc;
+}
+
+ctr_summary ctr_rows_new_state(const ctr_rows *rows, int counter)
+{
+    const ctr_staged *staged = &rows->staged[counter];
+    ctr_summary state = ctr_rows_state(rows, counter);
+    if (staged->kind == CTR_STAGED_CELL) {
+        state = (ctr_summary){.life = 1};
+        if (staged->size > 0)
+            ctr_cell_summarize(&state, NULL, rows->fresh.bytes + staged->offset, staged->size);
+    } else if (staged->kind == CTR_STAGED_AMOUNT) {
+        ctr_sum_add(&state.sum, staged->n);
+        state.touched = state.has_shards = true;
+    }
+    return state;
 }
 
 /* Can the journal add it? Its amounts for one counter are 64 bits wide. */

@@ -95,6 +95,9 @@ ctr_status ctr_rows_delete(ctr_rows *rows, int counter, ctr_problem *problem);
 uint8_t *ctr_rows_room(ctr_rows *rows, size_t size, ctr_problem *problem);
 void ctr_rows_set(ctr_rows *rows, int counter, size_t size);
 
+/* What a counter of the row becomes, or became, by what is staged. */
+ctr_summary ctr_rows_new_state(const ctr_rows *rows, int counter);
+
 /* If a new cell was made for a counter, opens it; it lives until the next find. */
 void ctr_rows_staged(const ctr_rows *rows, int counter, ctr_cell *cell);
 

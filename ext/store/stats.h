@@ -26,6 +26,7 @@ typedef struct ctr_stats {
     int64_t cells_changed;  /* of them, those that brought something */
     int64_t conflicts;      /* rows that were written to counter_conflicts */
     int64_t renewals;       /* of the witness of an identity */
+    int64_t tracked;        /* rows in which counter_track has found something to count */
     int64_t changes;        /* a new id, or a refusal to count from then on */
     ctr_timing write;       /* a row of INSERT, UPDATE or DELETE */
     ctr_timing find;        /* in it, the read before the write */

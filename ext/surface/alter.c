@@ -127,6 +127,11 @@ bool ctr_alter_run(ctr_table *table, sqlite3_value **columns, const char *comman
                         "'%s' is a command for the table of one replica: counter_sync brings it to "
                         "the others",
                         command);
+    if (table->tracked && !wanted)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "'%s' is no command for the counters of a tracked table: counter_track and "
+                        "counter_untrack add and drop its columns",
+                        command);
     ctr_commands_refuse_values(table, columns, command, problem);
     if (problem->rc == SQLITE_OK) read_shape(table, &shape, problem);
     if (problem->rc == SQLITE_OK && to_add) add_counter(table, &shape, to_add, problem);

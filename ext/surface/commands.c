@@ -44,6 +44,13 @@ static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_val
     return ctr_write_numbers(table, columns, problem);
 }
 
+/* In a tracked table a counter in which nobody has counted is NULL, so 0 is counted. */
+static const ctr_given *reset_value(ctr_table *table, int counter)
+{
+    if (table->tracked) table->given[counter].is = true;
+    return &table->given[counter];
+}
+
 static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
 {
     if (table->shape.n_counters == 0) ctr_write_refuse_no_counter(problem);
@@ -53,8 +60,8 @@ static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_prob
     if (ctr_write_check_floors(table, problem)) return;
     for (int i = 0; i < table->shape.n_counters; i++)
         if (named < 0 || i == named)
-            if (ctr_write_next_life(table, i, &table->given[i], problem)) return;
-    ctr_access_write(table, problem);
+            if (ctr_write_next_life(table, i, reset_value(table, i), problem)) return;
+    ctr_handed_write(table, problem);
 }
 
 static void delete_one(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
@@ -62,7 +69,7 @@ static void delete_one(ctr_table *table, sqlite3_value **columns, int named, ctr
     if (check_named(table, columns, false, named, problem)) return;
     if (ctr_write_keys(table, columns, problem)) return;
     if (ctr_access_find(table, problem) || !ctr_access_found(table)) return;
-    if (ctr_write_tombstone(table, named, problem) == SQLITE_OK) ctr_access_write(table, problem);
+    if (ctr_write_tombstone(table, named, problem) == SQLITE_OK) ctr_handed_write(table, problem);
 }
 
 int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
@@ -150,7 +157,7 @@ static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *proble
                         "'purge below' takes the value of one key column, not of %d", given);
         return;
     }
-    ctr_access_raise(table, problem);
+    if (ctr_access_raise(table, problem) == SQLITE_OK) ctr_handed_purged(table, problem);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */

@@ -1,5 +1,7 @@
 /* surface/declare.c - from the clauses of USING counter(...) to a shape, or to a sentence that
  * refuses. */
+#include <string.h>
+
 #include "surface/table.h"
 
 /* Each takes the culprit and, where there is a second %s, the word. */
@@ -85,6 +87,22 @@ int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *co
     return problem->rc;
 }
 
+/* TRACKED "products": what counter_track writes, behind everything else. */
+char *ctr_declare_tracked(int *n, const char *const *clauses, ctr_problem *problem)
+{
+    static const char TRACKED[] = "TRACKED \"";
+    const char *last = *n > 0 ? clauses[*n - 1] : "";
+    if (strncmp(last, TRACKED, sizeof TRACKED - 1) != 0) return NULL;
+    size_t size = strlen(last) - (sizeof TRACKED - 2);
+    char *name = sqlite3_malloc64(size + 1);
+    if (name)
+        ctr_declaration_unquote((ctr_span){last + sizeof TRACKED - 2, size}, name);
+    else
+        ctr_problem_nomem(problem);
+    --*n;
+    return name;
+}
+
 char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *problem)
 {
     ctr_declaration declaration;
@@ -105,7 +123,7 @@ char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *pr
  * key has the type that it was declared with, or none. There is no PRIMARY KEY, which would make
  * SQLite invent an index of a table that it does not store: integrity_check stumbles over that,
  * 3.40 to 3.53. */
-char *ctr_declare_vtab(const ctr_shape *shape, const char *table)
+char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendf(out, "CREATE TABLE x(\"%w\" TEXT HIDDEN", table);
@@ -117,6 +135,9 @@ char *ctr_declare_vtab(const ctr_shape *shape, const char *table)
             sqlite3_str_appendf(out, ", \"%w\" %s COLLATE \"%w\" NOT NULL", column->name,
                                 column->type, column->collation);
     }
-    sqlite3_str_appendall(out, ", request_id BLOB HIDDEN)");
+    sqlite3_str_appendall(out, ", request_id BLOB HIDDEN");
+    for (int i = 0; tracked && i < shape->n_counters; i++)
+        sqlite3_str_appendf(out, ", \"_was_%w\" INTEGER HIDDEN", ctr_shape_counter_name(shape, i));
+    sqlite3_str_appendall(out, ")");
     return sqlite3_str_finish(out);
 }

@@ -7,6 +7,7 @@
 #include "store/columns.h"
 #include "store/fold.h"
 #include "store/succession.h"
+#include "store/tracked.h"
 #include "store/watch.h"
 #include "surface/args.h"
 #include "surface/integrity.h"
@@ -29,6 +30,7 @@ static void free_table(ctr_table *table)
     ctr_shape_close(&table->shape);
     sqlite3_free(table->keys);
     sqlite3_free(table->given);
+    sqlite3_free(table->may_go);
     sqlite3_free(table->schema);
     sqlite3_free(table->name);
     sqlite3_free(table->joined.base.zErrMsg); /* of a DROP that failed; SQLite does not fetch it */
@@ -47,6 +49,9 @@ static int table_disconnect(sqlite3_vtab *base)
 static void describe(ctr_table *table, int n, const char *const *clauses, ctr_problem *problem)
 {
     ctr_shape declared = {0};
+    char *tracked = ctr_declare_tracked(&n, clauses, problem);
+    table->tracked = tracked != NULL;
+    sqlite3_free(tracked);
     if (!table->schema || !table->name) ctr_problem_nomem(problem);
     ctr_declare_shape(&declared, table->name, n, clauses, problem);
     if (problem->rc == SQLITE_OK)
@@ -104,7 +109,7 @@ int ctr_table_read(ctr_table *table, ctr_problem *problem)
 void ctr_table_declare(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    char *declaration = ctr_declare_vtab(&table->shape, table->name);
+    char *declaration = ctr_declare_vtab(&table->shape, table->name, table->tracked);
     if (!declaration) {
         ctr_problem_nomem(problem);
         return;
@@ -189,8 +194,9 @@ void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem 
     }
 }
 
+/* `tracked` is the name of the table whose columns it counts, or NULL. */
 static void create(sqlite3 *db, ctr_guard *guard, const char *schema, const char *name,
-                   const ctr_shape *shape, ctr_problem *problem)
+                   const char *tracked, const ctr_shape *shape, ctr_problem *problem)
 {
     ctr_table_check_name(shape, name, problem);
     ctr_post *post = problem->rc == SQLITE_OK ? ctr_guard_post(guard, schema) : NULL;
@@ -198,8 +204,10 @@ static void create(sqlite3 *db, ctr_guard *guard, const char *schema, const char
         ctr_succession_create(post, NULL, problem);
     else
         ctr_problem_nomem(problem);
-    ctr_catalog_add(db, schema, name, problem);
+    ctr_catalog_add(db, schema, name, tracked ? tracked : name, problem);
     ctr_shape_create(shape, db, schema, name, problem);
+    ctr_run run = ctr_run_on(db, schema, name, problem);
+    if (tracked) ctr_run_do(&run, CTR_SQL_TRACK_CREATE_APART, NULL);
 }
 
 /* Whatever fails here, the CREATE statement takes back what was written before. */
@@ -214,8 +222,11 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
     char *name = sqlite3_mprintf("%s", argv[ARG_TABLE]);
     if (!schema || !name) ctr_problem_nomem(&problem);
     ctr_session_renew(&shared->sessions, &problem);
-    ctr_declare_shape(&shape, name, argc - ARG_CLAUSES, argv + ARG_CLAUSES, &problem);
-    create(db, shared->guard, schema, name, &shape, &problem);
+    int n = argc - ARG_CLAUSES;
+    char *tracked = ctr_declare_tracked(&n, argv + ARG_CLAUSES, &problem);
+    ctr_declare_shape(&shape, name, n, argv + ARG_CLAUSES, &problem);
+    create(db, shared->guard, schema, name, tracked, &shape, &problem);
+    sqlite3_free(tracked);
     ctr_shape_close(&shape);
     if (problem.rc == SQLITE_OK) {
         table = connect(db, shared, schema, name, argc - ARG_CLAUSES, argv + ARG_CLAUSES, &problem);
@@ -265,11 +276,26 @@ static void refuse_newer(ctr_table *table, ctr_problem *problem)
         *problem = trouble;
 }
 
+/* Triggers on another table name it. */
+static int refuse_tracked(ctr_table *table, const char *what, ctr_problem *problem)
+{
+    if (!table->tracked || problem->rc != SQLITE_OK) return problem->rc;
+    char *tracked = ctr_tracked_table(table->db, table->schema, table->name, problem);
+    if (tracked)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "it holds the counters of the tracked table %s, and cannot be %s: "
+                        "counter_untrack('%s') ends that",
+                        tracked, what, tracked);
+    sqlite3_free(tracked);
+    return problem->rc;
+}
+
 static int table_destroy(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     refuse_newer(table, &problem);
+    refuse_tracked(table, "dropped", &problem);
     ctr_journal_flush_all(table->post, &problem);
     ctr_stream_release(&table->streams);
     ctr_rows_release(table->rows);
@@ -279,6 +305,8 @@ static int table_destroy(sqlite3_vtab *base)
     bool forgets = has_shards(table, &problem);
     ctr_journal_forget(table->post, table->name);
     ctr_shape_drop(table->db, table->schema, table->name, &problem);
+    ctr_run run = ctr_run_on(table->db, table->schema, table->name, &problem);
+    if (table->tracked) ctr_run_do(&run, CTR_SQL_TRACK_DROP_APART, NULL);
     ctr_catalog_remove(table->db, table->schema, table->name, &problem);
     if (forgets && problem.rc == SQLITE_OK)
         ctr_succession_lineage_changed(table->post, CTR_WHY_DROPPED, &problem);
@@ -292,6 +320,9 @@ static int table_rename(sqlite3_vtab *base, const char *to)
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_table_read(table, &problem);
+    if (table->tracked)
+        ctr_problem_set(&problem, SQLITE_ERROR,
+                        "it holds the counters of a tracked table, and keeps its name");
     ctr_table_check_name(&table->shape, to, &problem);
     if (ctr_journal_flush_all(table->post, &problem) == SQLITE_OK) {
         ctr_journal_forget(table->post, table->name);
@@ -306,7 +337,7 @@ static int table_shadow_name(const char *suffix)
 {
     const char *const *known = ctr_shape_suffixes;
     while (*known && sqlite3_stricmp(suffix, *known) != 0) known++;
-    return *known != NULL;
+    return *known != NULL || sqlite3_stricmp(suffix, "apart") == 0;
 }
 
 int ctr_table_register(sqlite3 *db, ctr_shared *shared)

@@ -8,6 +8,7 @@
  *     elements.c   the elements of an IN, and one search for each
  *     scan.c       cursors: rows and values
  *     write.c      INSERT, UPDATE and DELETE: what they count
+ *     handed.c     what the triggers of a tracked table hand on
  *     request.c    requests that count once, however often they come
  *     access.c     the row at hand: of one file, or of all replicas of a cluster
  *     commands.c   INSERT INTO t(t, ...) VALUES ('reset', ...) and its like
@@ -18,6 +19,10 @@
  *     0  page_views    hidden   the command
  *     1  path ... 4  bytes
  *     5  request_id    hidden
+ *
+ * and behind them, in the counter table of a tracked one, for what its triggers hand on:
+ *
+ *     6  _was_hits  7  _was_bytes      hidden
  */
 #ifndef CTR_SURFACE_TABLE_H
 #define CTR_SURFACE_TABLE_H
@@ -34,6 +39,12 @@ enum { CTR_COLUMN_COMMAND = 0 };
 static inline int ctr_table_column(int i)
 {
     return 1 + i;
+}
+
+/* The number of the column with the old value of a counter, in the table of a tracked one. */
+static inline int ctr_table_was(const ctr_shape *shape, int counter)
+{
+    return ctr_table_column(shape->n_columns) + 1 + counter;
 }
 
 /* Was a value given for a column? */
@@ -78,6 +89,11 @@ typedef struct ctr_table {
      * statement. */
     bool altered;
 
+    /* Of a tracked table: what its triggers hand over is counted, and nothing else. */
+    bool tracked;
+    int64_t *may_go; /* owned; rows that the statement at work may replace */
+    int n_may_go;
+
     int updated; /* rows that an UPDATE has changed since a scan has begun */
 
     /* Of the statement at work, if it has a request id. */
@@ -111,7 +127,11 @@ int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *co
 /* The name in a clause that adds a counter, to be freed with sqlite3_free; NULL and a problem where
  * it is refused. */
 char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *problem);
-char *ctr_declare_vtab(const ctr_shape *shape, const char *table);
+char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked);
+
+/* If the last clause says so, the name of the tracked table, to be freed with sqlite3_free: it is
+ * then no part of the declaration. NULL: it does not, or a problem. */
+char *ctr_declare_tracked(int *n, const char *const *clauses, ctr_problem *problem);
 
 /* plan.c: the plan is a text, see store/stream.h, and elements.h for an IN. */
 enum { CTR_PLAN_UNIQUE = 1 };
@@ -143,6 +163,11 @@ void ctr_write_refuse_no_counter(ctr_problem *problem);
 /* Begins the next life of a counter of the row that was found, at the number given or at 0. */
 int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given,
                         ctr_problem *problem);
+
+/* Adds n to a counter of the row that was found; makes it n; adds what `to` is more than `from`. */
+int ctr_write_add(ctr_table *table, int counter, int64_t n, ctr_problem *problem);
+int ctr_write_assign(ctr_table *table, int counter, int64_t n, ctr_problem *problem);
+int ctr_write_change(ctr_table *table, int counter, int64_t from, int64_t to, ctr_problem *problem);
 
 /* Deletes a counter of the row that was found. */
 int ctr_write_tombstone(ctr_table *table, int counter, ctr_problem *problem);
@@ -189,6 +214,13 @@ void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem);
 
 /* Frees what a statement has left behind. */
 void ctr_access_end(ctr_table *table);
+
+/* handed.c: false if the INSERT is none of a trigger's. */
+bool ctr_handed_take(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+
+/* As ctr_access_write; and a tracked table shows what was written, or what a floor has purged. */
+int ctr_handed_write(ctr_table *table, ctr_problem *problem);
+int ctr_handed_purged(ctr_table *table, ctr_problem *problem);
 
 /* request.c: `columns` are those of the INSERT, by number. */
 

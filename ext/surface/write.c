@@ -107,7 +107,7 @@ static int refuse_overflow(ctr_table *table, int counter, int64_t n, ctr_problem
                            ctr_shape_counter_name(&table->shape, counter), (long long)n);
 }
 
-static int add_to(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
+int ctr_write_add(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
 {
     ctr_summary state = ctr_rows_state(table->rows, counter);
     if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n, problem);
@@ -120,7 +120,7 @@ static int add_to(ctr_table *table, int counter, int64_t n, ctr_problem *problem
 }
 
 /* The counter of the row that was found becomes n; one that is n is left alone. */
-static int assign(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
+int ctr_write_assign(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
 {
     int64_t value;
     ctr_summary state = ctr_rows_state(table->rows, counter);
@@ -135,6 +135,23 @@ static int assign(ctr_table *table, int counter, int64_t n, ctr_problem *problem
             ctr_shape_counter_name(&table->shape, counter), (long long)n);
     note_increment(table, !state.touched);
     return problem->rc;
+}
+
+int ctr_write_change(ctr_table *table, int counter, int64_t from, int64_t to, ctr_problem *problem)
+{
+    int64_t value;
+    ctr_summary state = ctr_rows_state(table->rows, counter);
+    ctr_sum sum = state.sum, was = {0, 0};
+    ctr_sum_add(&sum, to);
+    ctr_sum_add(&was, from);
+    ctr_sum_subtract_sum(&sum, &was);
+    if (ctr_sum_value(&sum, &value) == CTR_OK)
+        return ctr_write_assign(table, counter, value, problem);
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "column %s: integer overflow: the change from %lld to %lld cannot be "
+                           "counted",
+                           ctr_shape_counter_name(&table->shape, counter), (long long)from,
+                           (long long)to);
 }
 
 void ctr_write_refuse_no_counter(ctr_problem *problem)
@@ -231,9 +248,9 @@ static void insert_counter(ctr_table *table, int i, row_state state, bool replac
     if (is_deleted(table, i) && revives)
         ctr_write_next_life(table, i, given, problem);
     else if (state == ROW_LIVE && replaces)
-        assign(table, i, given->n, problem);
+        ctr_write_assign(table, i, given->n, problem);
     else if (given->is || (key_alone && state == ROW_MISSING))
-        add_to(table, i, given->n, problem);
+        ctr_write_add(table, i, given->n, problem);
 }
 
 static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
@@ -291,7 +308,7 @@ static void update_counter(ctr_table *table, int i, sqlite3_value *value, ctr_pr
     if (deleted)
         ctr_write_next_life(table, i, &given, problem);
     else
-        assign(table, i, given.n, problem);
+        ctr_write_assign(table, i, given.n, problem);
 }
 
 static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
@@ -336,10 +353,22 @@ static bool is_ignored(const ctr_table *table, const ctr_problem *problem)
     return problem->rc == SQLITE_CONSTRAINT && sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
 }
 
+/* The counters of a tracked table follow that table. */
+static int refuse_by_hand(const ctr_table *table, ctr_problem *problem)
+{
+    if (!table->tracked) return problem->rc;
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "it holds the counters of a tracked table, and cannot be written: write "
+                           "that table");
+}
+
 static void add_or_command(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
+    if (ctr_handed_take(table, columns, problem)) return;
     if (ctr_table_given(columns[CTR_COLUMN_COMMAND]))
         ctr_commands_run(table, columns, problem);
+    else if (refuse_by_hand(table, problem))
+        return;
     else if (ctr_write_check_altered(table, problem) == SQLITE_OK)
         insert_row(table, columns, problem);
 }
@@ -379,6 +408,7 @@ static void insert(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
 static void change_row(ctr_table *table, int argc, sqlite3_value **argv, bool inserts,
                        ctr_problem *problem)
 {
+    if (!inserts && refuse_by_hand(table, problem)) return;
     if (argc == 1)
         delete_row(table, sqlite3_value_int64(argv[0]), problem);
     else if (inserts)

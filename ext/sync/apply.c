@@ -264,7 +264,7 @@ static void apply_change(ctr_apply *apply, const ctr_change *change, ctr_post *p
 {
     if (prepare_change(apply, change, post, problem) == SQLITE_OK) {
         if (change->kind == CTR_CHANGE_FLOORS)
-            ctr_floors_raise(&apply->merge.floors, apply->keys, problem);
+            ctr_merge_floors(&apply->merge, apply->keys, problem);
         else
             apply_to_counter(apply, change, post, problem);
     }

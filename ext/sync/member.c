@@ -222,6 +222,11 @@ static void open_tables(ctr_member *member, const char *birth, const ctr_shape *
     bool there = ctr_merge_open(&member->merge, member->db, member->schema, birth, post,
                                 &member->conflicts, problem);
     if (!there) ctr_problem_set(problem, SQLITE_ERROR, "it has no counter table %s", birth);
+    if (there && member->merge.tracked)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s is a tracked table there: a cluster takes counter tables, and "
+                        "counter_sync merges tracked ones",
+                        birth);
     if (problem->rc != SQLITE_OK) return;
     refuse_generated(member, problem);
     take_shape(member, shape, problem);

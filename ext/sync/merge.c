@@ -5,6 +5,19 @@
 
 #include "store/describe.h"
 
+static void open_tracked_table(ctr_merge *merge, sqlite3 *db, ctr_post *post, ctr_problem *problem)
+{
+    const char *schema = merge->rows.schema, *name = merge->entry.name;
+    size_t size = ((size_t)merge->shape.n_counters + 1) * sizeof *merge->before;
+    if (problem->rc != SQLITE_OK || !ctr_tracked_is(db, schema, name, problem)) return;
+    merge->tracked = true;
+    merge->before = sqlite3_malloc64(size);
+    merge->now = sqlite3_malloc64(size);
+    if (!merge->before || !merge->now) ctr_problem_nomem(problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_showing_open(&merge->showing, db, schema, name, &merge->shape, post, problem);
+}
+
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
                     ctr_post *post, ctr_conflicts *conflicts, ctr_problem *problem)
 {
@@ -16,11 +29,15 @@ bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const cha
     ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, post, problem);
     merge->rows.whole = true;
     merge->floors = ctr_floors_on(db, merge->rows.schema, name, &merge->shape, post);
+    open_tracked_table(merge, db, post, problem);
     return problem->rc == SQLITE_OK;
 }
 
 void ctr_merge_close(ctr_merge *merge)
 {
+    if (merge->tracked) ctr_showing_close(&merge->showing);
+    sqlite3_free(merge->before);
+    sqlite3_free(merge->now);
     ctr_follow_close(&merge->follow);
     ctr_floors_release(&merge->floors);
     ctr_rows_close(&merge->rows);
@@ -94,5 +111,26 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
 bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || !ctr_rows_changed(&merge->rows)) return false;
-    return ctr_rows_write(&merge->rows, merge->keys, problem) == SQLITE_OK;
+    for (int i = 0; merge->tracked && i < merge->shape.n_counters; i++) {
+        merge->before[i] = ctr_rows_state(&merge->rows, i);
+        merge->now[i] = ctr_rows_new_state(&merge->rows, i);
+    }
+    ctr_guard *guard = ctr_guard_of(merge->rows.post);
+    unsigned transaction = ctr_guard_transaction(guard);
+    if (ctr_rows_write(&merge->rows, merge->keys, problem)) return false;
+    if (merge->tracked && ctr_showing_row(&merge->showing, merge->rows.rowid, merge->keys, NULL,
+                                          merge->before, merge->now, problem))
+        ctr_guard_spoil(guard, transaction);
+    return problem->rc == SQLITE_OK;
+}
+
+int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem)
+{
+    ctr_guard *guard = ctr_guard_of(merge->rows.post);
+    unsigned transaction = ctr_guard_transaction(guard);
+    int64_t gone = ctr_floors_raise(&merge->floors, values, problem);
+    if (problem->rc == SQLITE_OK && merge->tracked &&
+        ctr_showing_purged(&merge->showing, &merge->floors, problem))
+        ctr_guard_spoil(guard, transaction);
+    return gone;
 }

@@ -13,6 +13,7 @@
 #include "store/floors.h"
 #include "store/follow.h"
 #include "store/rows.h"
+#include "store/showing.h"
 #include "sync/conflicts.h"
 
 typedef struct ctr_merge {
@@ -25,6 +26,11 @@ typedef struct ctr_merge {
     bool follows;
     ctr_follow follow;
     int64_t n_conflicts;
+
+    /* Of a tracked table. */
+    bool tracked;
+    ctr_showing showing;
+    ctr_summary *before, *now; /* owned: room, by counter */
 } ctr_merge;
 
 /* Opens the table born as `birth`, whose triggers are refused. False, without a problem, if there
@@ -40,5 +46,8 @@ int ctr_merge_end_many(ctr_merge *merge, ctr_problem *problem);
 bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
 int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem);
 bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem);
+
+/* Raises floors; returns how many rows are gone. */
+int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem);
 
 #endif

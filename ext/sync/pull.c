@@ -135,7 +135,7 @@ static void merge_floors(merge_job *job, ctr_problem *problem)
     ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
     if (ctr_run_row(&run, row)) {
         for (int i = 0; i < job->from.n_keys; i++) job->keys[i] = sqlite3_column_value(row, i);
-        job->report->changed += ctr_floors_raise(&job->to.floors, job->keys, problem);
+        job->report->changed += ctr_merge_floors(&job->to, job->keys, problem);
     }
     sqlite3_finalize(row);
 }
@@ -335,6 +335,8 @@ static void merge_news(merge_job *job, bool is_there, ctr_problem *problem)
     if (check_stored(job, true, problem) || make_durable(pull, problem)) return;
     if (ctr_shape_read(&job->from, source->db, source->schema, theirs, problem)) return;
     if (ctr_shape_refuse_triggers(source->db, source->schema, theirs, false, problem)) return;
+    ctr_tracked_check(source->db, source->schema, theirs, &job->from, problem);
+    ctr_problem_where(problem, "the giving file");
     if (!is_there) create_table(job, problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_catalog_entry mine;

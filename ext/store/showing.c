@@ -1,0 +1,621 @@
+/* store/showing.c - writes the values of counters into the table that shows them. */
+#include "store/showing.h"
+
+#include <string.h>
+
+#include "store/describe.h"
+#include "store/post.h"
+#include "store/run.h"
+#include "store/text.h"
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+/* Parameters: the key, the values to be shown, the values that are shown now. */
+static int key_parameter(int key)
+{
+    return 1 + key;
+}
+
+static int new_parameter(const ctr_showing *showing, int counter)
+{
+    return key_parameter(showing->tracked.shape->n_keys) + counter;
+}
+
+static int old_parameter(const ctr_showing *showing, int counter)
+{
+    return new_parameter(showing, showing->tracked.shape->n_counters) + counter;
+}
+
+static const char *key_column_name(const ctr_showing *showing, int key)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    return tracked->columns[tracked->shape->keys[key]].name;
+}
+
+static const char *counter_column_name(const ctr_showing *showing, int counter)
+{
+    const ctr_tracked_column *column = ctr_tracked_column_of(&showing->tracked, counter);
+    return column ? column->name : NULL;
+}
+
+/* "sku" = ?1 AND "stock" IS ?3, the second if asked for. */
+static void match_row(const ctr_showing *showing, sqlite3_str *out, bool values)
+{
+    const ctr_shape *shape = showing->tracked.shape;
+    for (int i = 0; i < shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s\"%w\" = ?%d", i ? " AND " : "", key_column_name(showing, i),
+                            key_parameter(i));
+    for (int i = 0; values && i < shape->n_counters; i++)
+        if (counter_column_name(showing, i))
+            sqlite3_str_appendf(out, " AND \"%w\" IS ?%d", counter_column_name(showing, i),
+                                old_parameter(showing, i));
+}
+
+static void assign_values(const ctr_showing *showing, sqlite3_str *out)
+{
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+        if (counter_column_name(showing, i))
+            sqlite3_str_appendf(out, "%s\"%w\" = ?%d", sqlite3_str_length(out) ? ", " : "",
+                                counter_column_name(showing, i), new_parameter(showing, i));
+}
+
+static void list_row(const ctr_showing *showing, sqlite3_str *columns, sqlite3_str *values)
+{
+    const ctr_shape *shape = showing->tracked.shape;
+    for (int i = 0; i < shape->n_keys; i++) {
+        sqlite3_str_appendf(columns, "%s\"%w\"", i ? ", " : "", key_column_name(showing, i));
+        sqlite3_str_appendf(values, "%s?%d", i ? ", " : "", key_parameter(i));
+    }
+    for (int i = 0; i < shape->n_counters; i++) {
+        if (!counter_column_name(showing, i)) continue;
+        sqlite3_str_appendf(columns, ", \"%w\"", counter_column_name(showing, i));
+        sqlite3_str_appendf(values, ", ?%d", new_parameter(showing, i));
+    }
+}
+
+/* A statement that is kept. */
+static sqlite3_stmt *prepare_kept(ctr_showing *showing, sqlite3_stmt **keep, ctr_sql which,
+                                  ctr_problem *problem)
+{
+    if (*keep || problem->rc != SQLITE_OK) return *keep;
+    const ctr_tracked *tracked = &showing->tracked;
+    sqlite3_str *columns = sqlite3_str_new(NULL), *values = sqlite3_str_new(NULL),
+                *changes = sqlite3_str_new(NULL), *match = sqlite3_str_new(NULL);
+    list_row(showing, columns, values);
+    assign_values(showing, changes);
+    match_row(showing, match, which == CTR_SQL_TRACK_SHOW);
+    char *column_list = sqlite3_str_finish(columns), *value_list = sqlite3_str_finish(values),
+         *change_list = sqlite3_str_finish(changes), *constraint = sqlite3_str_finish(match);
+    if (!column_list || !value_list || !change_list || !constraint) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    run.slots.name = tracked->table;
+    run.slots.columns = column_list;
+    run.slots.values = value_list;
+    run.slots.changes = change_list;
+    run.slots.constraint = constraint;
+    *keep = ctr_run_prepare(&run, which);
+    sqlite3_free(column_list);
+    sqlite3_free(value_list);
+    sqlite3_free(change_list);
+    sqlite3_free(constraint);
+    return *keep;
+}
+
+static void bind_shown(sqlite3_stmt *statement, int parameter, const ctr_shown *shown)
+{
+    if (shown->null)
+        sqlite3_bind_null(statement, parameter);
+    else
+        sqlite3_bind_int64(statement, parameter, shown->n);
+}
+
+/* Binds what the statement has parameters for. */
+static int bind_row(ctr_showing *showing, sqlite3_stmt *statement, const ctr_shown *to,
+                    const ctr_shown *from, ctr_problem *problem)
+{
+    const ctr_shape *shape = showing->tracked.shape;
+    for (int i = 0; i < shape->n_keys; i++)
+        ctr_problem_sqlite(problem, showing->tracked.db,
+                           ctr_pack_bind_stored(statement, key_parameter(i),
+                                                &shape->columns[shape->keys[i]], showing->keys[i]));
+    for (int i = 0; to && i < shape->n_counters; i++)
+        if (counter_column_name(showing, i))
+            bind_shown(statement, new_parameter(showing, i), &to[i]);
+    for (int i = 0; from && i < shape->n_counters; i++)
+        if (counter_column_name(showing, i))
+            bind_shown(statement, old_parameter(showing, i), &from[i]);
+    return problem->rc;
+}
+
+/* ---- rows that are apart --------------------------------------------------------------------- */
+
+int ctr_showing_apart(ctr_showing *showing, int64_t rowid, ctr_apart *apart, ctr_problem *problem)
+{
+    const ctr_shape *shape = showing->tracked.shape;
+    size_t n = (size_t)shape->n_counters + 1;
+    *apart = (ctr_apart){.is = sqlite3_malloc64(n * sizeof *apart->is),
+                         .shown = sqlite3_malloc64(n * sizeof *apart->shown)};
+    if (!apart->is || !apart->shown) return ctr_problem_nomem(problem);
+    memset(apart->is, 0, n * sizeof *apart->is);
+    sqlite3_stmt *row = prepare_kept(showing, &showing->apart, CTR_SQL_TRACK_APART, problem);
+    if (!row) return problem->rc;
+    ctr_run run = ctr_run_on(showing->tracked.db, showing->tracked.schema, NULL, problem);
+    sqlite3_bind_int64(row, 1, rowid);
+    while (ctr_run_row(&run, row)) {
+        const char *name = ctr_text_column(row, 0, problem);
+        int i = name ? ctr_shape_counter_like(shape, name) : -1;
+        apart->waits = apart->waits || (name && !*name);
+        if (i < 0) continue;
+        apart->differs = apart->is[i] = true;
+        apart->shown[i] = (ctr_shown){.null = sqlite3_column_type(row, 1) == SQLITE_NULL,
+                                      .n = sqlite3_column_int64(row, 1)};
+    }
+    sqlite3_reset(row);
+    return problem->rc;
+}
+
+void ctr_showing_close_apart(ctr_apart *apart)
+{
+    sqlite3_free(apart->is);
+    sqlite3_free(apart->shown);
+    *apart = (ctr_apart){0};
+}
+
+int ctr_showing_not_apart(ctr_showing *showing, int64_t rowid, ctr_problem *problem)
+{
+    sqlite3_stmt *row =
+        prepare_kept(showing, &showing->not_apart, CTR_SQL_TRACK_NOT_APART, problem);
+    if (!row) return problem->rc;
+    ctr_run run = ctr_run_on(showing->tracked.db, showing->tracked.schema, NULL, problem);
+    sqlite3_bind_int64(row, 1, rowid);
+    ctr_run_row(&run, row);
+    sqlite3_reset(row);
+    return problem->rc;
+}
+
+static void list_apart(ctr_showing *showing, int64_t rowid, const char *counter,
+                       const ctr_shown *shown, ctr_problem *problem)
+{
+    sqlite3_stmt *row =
+        prepare_kept(showing, &showing->set_apart, CTR_SQL_TRACK_SET_APART, problem);
+    if (!row) return;
+    ctr_run run = ctr_run_on(showing->tracked.db, showing->tracked.schema, NULL, problem);
+    sqlite3_bind_int64(row, 1, rowid);
+    ctr_run_bind_text(&run, row, 2, counter);
+    bind_shown(row, 3, shown);
+    ctr_run_row(&run, row);
+    sqlite3_reset(row);
+}
+
+static bool same_shown(const ctr_shown *a, const ctr_shown *b)
+{
+    return a->null == b->null && (a->null || a->n == b->n);
+}
+
+int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
+                          const ctr_summary *now, ctr_problem *problem)
+{
+    const ctr_shown nothing = {.null = true};
+    ctr_showing_not_apart(showing, rowid, problem);
+    if (!shown) list_apart(showing, rowid, "", &nothing, problem);
+    for (int i = 0; shown && i < showing->tracked.shape->n_counters; i++) {
+        ctr_shown wanted;
+        if (!counter_column_name(showing, i)) continue;
+        bool is = ctr_showing_value(showing, i, &now[i], &wanted);
+        if (!is || !same_shown(&shown[i], &wanted))
+            list_apart(showing, rowid, ctr_shape_counter_name(showing->tracked.shape, i), &shown[i],
+                       problem);
+    }
+    return problem->rc;
+}
+
+/* ---- writing the table ----------------------------------------------------------------------- */
+
+/* What a table makes of a statement. */
+typedef enum answer_of_table {
+    TABLE_TAKES,
+    TABLE_REFUSES, /* a constraint; nothing has changed */
+    TABLE_DEFERS   /* a foreign key is broken, and would be found when the transaction commits */
+} answer_of_table;
+
+static answer_of_table ask_table(ctr_showing *showing, sqlite3_stmt *statement,
+                                 const ctr_shown *want, ctr_problem *problem)
+{
+    int before = 0, after = 0, high;
+    sqlite3 *db = showing->tracked.db;
+    const ctr_showing *outer = showing->post->showing;
+    if (problem->rc != SQLITE_OK) return TABLE_REFUSES;
+    showing->want = want;
+    showing->post->showing = showing;
+    sqlite3_int64 inserted = sqlite3_last_insert_rowid(db);
+    sqlite3_db_status(db, SQLITE_DBSTATUS_DEFERRED_FKS, &before, &high, 0);
+    int rc = sqlite3_step(statement);
+    bool refused = (rc & 0xff) == SQLITE_CONSTRAINT;
+    if (!refused) ctr_problem_sqlite(problem, db, rc);
+    sqlite3_reset(statement);
+    sqlite3_db_status(db, SQLITE_DBSTATUS_DEFERRED_FKS, &after, &high, 0);
+    sqlite3_set_last_insert_rowid(db, inserted);
+    showing->post->showing = outer;
+    if (refused || problem->rc != SQLITE_OK) return TABLE_REFUSES;
+    return after > before ? TABLE_DEFERS : TABLE_TAKES;
+}
+
+static bool try_update(ctr_showing *showing, const ctr_shown *from, const ctr_shown *to,
+                       int *changes, ctr_problem *problem)
+{
+    sqlite3_stmt *row = prepare_kept(showing, &showing->show, CTR_SQL_TRACK_SHOW, problem);
+    if (!row || bind_row(showing, row, to, from, problem)) return false;
+    bool taken = ask_table(showing, row, to, problem) != TABLE_REFUSES;
+    *changes = taken ? sqlite3_changes(showing->tracked.db) : 0;
+    return taken && problem->rc == SQLITE_OK;
+}
+
+static answer_of_table delete_row_shown(ctr_showing *showing, ctr_problem *problem)
+{
+    sqlite3_stmt *row =
+        prepare_kept(showing, &showing->remove, CTR_SQL_TRACK_SHOW_DELETED, problem);
+    if (!row || bind_row(showing, row, NULL, NULL, problem)) return TABLE_REFUSES;
+    return ask_table(showing, row, NULL, problem);
+}
+
+/* The stored columns of the table, and as many parameters. */
+static void list_all_columns(ctr_showing *showing, sqlite3_str *columns, sqlite3_str *values,
+                             ctr_problem *problem)
+{
+    int n = 0;
+    ctr_run run = ctr_run_on(showing->tracked.db, showing->tracked.schema, NULL, problem);
+    run.slots.name = showing->tracked.table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) {
+        const char *name = ctr_text_column(row, 1, problem);
+        if (!name || sqlite3_column_int(row, 6)) continue; /* generated */
+        sqlite3_str_appendf(columns, "%s\"%w\"", n ? ", " : "", name);
+        sqlite3_str_appendf(values, "%s?%d", n ? ", " : "", n + 1);
+        n++;
+    }
+    sqlite3_finalize(row);
+}
+
+/* A copy of the row, as an INSERT that puts it back; NULL and a problem if there is none. */
+static sqlite3_stmt *keep_row(ctr_showing *showing, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    sqlite3_str *columns = sqlite3_str_new(NULL), *values = sqlite3_str_new(NULL),
+                *match = sqlite3_str_new(NULL);
+    list_all_columns(showing, columns, values, problem);
+    match_row(showing, match, false);
+    char *column_list = sqlite3_str_finish(columns), *value_list = sqlite3_str_finish(values),
+         *constraint = sqlite3_str_finish(match);
+    if (!column_list || !value_list || !constraint) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    run.slots.name = tracked->table;
+    run.slots.columns = column_list;
+    run.slots.values = value_list;
+    run.slots.constraint = constraint;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_LOOK);
+    sqlite3_stmt *back = ctr_run_prepare(&run, CTR_SQL_TRACK_SHOW_NEW);
+    if (row) bind_row(showing, row, NULL, NULL, problem);
+    if (back && ctr_run_row(&run, row))
+        for (int i = 0; i < sqlite3_column_count(row); i++)
+            ctr_problem_sqlite(problem, tracked->db,
+                               ctr_text_bind_value(back, i + 1, sqlite3_column_value(row, i)));
+    sqlite3_finalize(row);
+    sqlite3_free(column_list);
+    sqlite3_free(value_list);
+    sqlite3_free(constraint);
+    return back;
+}
+
+/* Where a foreign key would fail later, the row is put back. */
+static bool try_delete(ctr_showing *showing, const ctr_shown *shown, ctr_problem *problem)
+{
+    sqlite3_stmt *back = keep_row(showing, problem);
+    answer_of_table answer = delete_row_shown(showing, problem);
+    if (answer == TABLE_DEFERS) ask_table(showing, back, shown, problem);
+    sqlite3_finalize(back);
+    return answer == TABLE_TAKES;
+}
+
+static bool try_insert(ctr_showing *showing, const ctr_shown *to, ctr_problem *problem)
+{
+    sqlite3_stmt *row = prepare_kept(showing, &showing->insert, CTR_SQL_TRACK_SHOW_NEW, problem);
+    if (!row || bind_row(showing, row, to, NULL, problem)) return false;
+    answer_of_table answer = ask_table(showing, row, to, problem);
+    if (answer == TABLE_DEFERS) delete_row_shown(showing, problem);
+    return answer == TABLE_TAKES;
+}
+
+/* What the columns of the row show; false: it is not there. */
+static bool look_at_row(ctr_showing *showing, ctr_shown *shown, bool *is_integer,
+                        ctr_problem *problem)
+{
+    const ctr_shape *shape = showing->tracked.shape;
+    sqlite3_stmt *row = prepare_kept(showing, &showing->look, CTR_SQL_TRACK_LOOK, problem);
+    if (!row || bind_row(showing, row, NULL, NULL, problem)) return false;
+    ctr_run run = ctr_run_on(showing->tracked.db, showing->tracked.schema, NULL, problem);
+    bool there = ctr_run_row(&run, row);
+    *is_integer = true;
+    for (int i = 0, column = shape->n_keys; there && i < shape->n_counters; i++) {
+        if (!counter_column_name(showing, i)) continue;
+        int type = sqlite3_column_type(row, column);
+        shown[i] = (ctr_shown){.null = type == SQLITE_NULL, .n = sqlite3_column_int64(row, column)};
+        bool whole =
+            type == SQLITE_FLOAT && sqlite3_column_double(row, column) == (double)shown[i].n;
+        if (type != SQLITE_NULL && type != SQLITE_INTEGER && !whole) *is_integer = false;
+        column++;
+    }
+    sqlite3_reset(row);
+    return there;
+}
+
+bool ctr_showing_has_row(ctr_showing *showing, sqlite3_value **keys, ctr_problem *problem)
+{
+    bool is_integer;
+    showing->keys = keys;
+    return look_at_row(showing, showing->from, &is_integer, problem);
+}
+
+/* ---- one row --------------------------------------------------------------------------------- */
+
+bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summary *state,
+                       ctr_shown *shown)
+{
+    const ctr_tracked_column *column = ctr_tracked_column_of(&showing->tracked, counter);
+    *shown = column ? column->blank : (ctr_shown){.null = true};
+    if (!state->has_shards || state->life % 2 == 0) return true;
+    shown->null = false;
+    return ctr_sum_value(&state->sum, &shown->n) == CTR_OK;
+}
+
+static bool is_live(const ctr_showing *showing, const ctr_summary *states)
+{
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+        if (states[i].touched && states[i].life % 2 == 1) return true;
+    return false;
+}
+
+static bool is_untouched(const ctr_showing *showing, const ctr_summary *states)
+{
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+        if (states[i].touched) return false;
+    return true;
+}
+
+/* Live in no counter, and deleted in one: the row was. */
+static bool is_deleted_row(const ctr_showing *showing, const ctr_summary *states)
+{
+    bool deleted = false;
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+        deleted = deleted || states[i].life % 2 == 0;
+    return deleted && !is_live(showing, states);
+}
+
+static int refuse_uncounted(ctr_showing *showing, const char *what, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    char *key = ctr_describe_key(showing->keys, tracked->shape->n_keys);
+    if (!key) return ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "the row %s of the tracked table %s %s while its triggers did not run: call "
+                    "counter_track('%s', ...) again, which counts it",
+                    key, tracked->table, what, tracked->table);
+    sqlite3_free(key);
+    return problem->rc;
+}
+
+/* The row shows what it should show before it is written. */
+static bool is_as_expected(ctr_showing *showing, const ctr_shown *shown, const ctr_shown *expected,
+                           const ctr_apart *apart)
+{
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++) {
+        const ctr_shown *due = apart->is[i] ? &apart->shown[i] : &expected[i];
+        if (counter_column_name(showing, i) && !same_shown(&shown[i], due)) return false;
+    }
+    return true;
+}
+
+static void show_in_row(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
+                        const ctr_summary *now, bool complete, ctr_problem *problem)
+{
+    int changes;
+    bool taken = is_deleted_row(showing, now) ? try_delete(showing, shown, problem)
+                 : complete ? try_update(showing, shown, showing->to, &changes, problem)
+                            : false;
+    if (taken)
+        ctr_showing_not_apart(showing, rowid, problem);
+    else
+        ctr_showing_set_apart(showing, rowid, shown, now, problem);
+}
+
+static void show_new_row(ctr_showing *showing, int64_t rowid, const ctr_summary *now, bool complete,
+                         ctr_problem *problem)
+{
+    if (!is_live(showing, now) || (complete && try_insert(showing, showing->to, problem)))
+        ctr_showing_not_apart(showing, rowid, problem);
+    else
+        ctr_showing_set_apart(showing, rowid, NULL, now, problem);
+}
+
+/* The row is not simply there as expected: it is looked at. */
+static int show_anyway(ctr_showing *showing, int64_t rowid, bool was_live, const ctr_summary *now,
+                       bool complete, ctr_problem *problem)
+{
+    ctr_apart apart;
+    bool is_integer;
+    ctr_shown *shown =
+        sqlite3_malloc64(((size_t)showing->tracked.shape->n_counters + 1) * sizeof *shown);
+    if (!shown) ctr_problem_nomem(problem);
+    ctr_showing_apart(showing, rowid, &apart, problem);
+    bool there = shown && look_at_row(showing, shown, &is_integer, problem);
+    if (problem->rc == SQLITE_OK && there) {
+        if (apart.waits || !is_integer || !is_as_expected(showing, shown, showing->from, &apart))
+            refuse_uncounted(showing, "was changed", problem);
+        else
+            show_in_row(showing, rowid, shown, now, complete, problem);
+    } else if (problem->rc == SQLITE_OK) {
+        if (was_live && !apart.waits)
+            refuse_uncounted(showing, "was deleted", problem);
+        else
+            show_new_row(showing, rowid, now, complete, problem);
+    }
+    ctr_showing_close_apart(&apart);
+    sqlite3_free(shown);
+    return problem->rc;
+}
+
+int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                    const ctr_shown *from, const ctr_summary *before, const ctr_summary *now,
+                    ctr_problem *problem)
+{
+    int changes = 0;
+    bool complete = true, known = true;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    showing->keys = keys;
+    showing->rowid = rowid;
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++) {
+        complete = ctr_showing_value(showing, i, &now[i], &showing->to[i]) && complete;
+        if (from)
+            showing->from[i] = from[i];
+        else
+            known = ctr_showing_value(showing, i, &before[i], &showing->from[i]) && known;
+    }
+    bool was_live = from || is_live(showing, before);
+    bool is_new = !from && is_untouched(showing, before);
+    if (complete && known && is_live(showing, now)) {
+        if (is_new && try_insert(showing, showing->to, problem)) return problem->rc;
+        if (was_live && try_update(showing, showing->from, showing->to, &changes, problem) &&
+            changes == 1)
+            return problem->rc;
+    }
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    return show_anyway(showing, rowid, was_live, now, complete, problem);
+}
+
+/* ---- floors ---------------------------------------------------------------------------------- */
+
+static void show_nothing(ctr_showing *showing, ctr_problem *problem)
+{
+    bool is_integer;
+    int changes;
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++) {
+        const ctr_summary none = {.life = 1};
+        ctr_showing_value(showing, i, &none, &showing->to[i]);
+    }
+    if (look_at_row(showing, showing->from, &is_integer, problem))
+        try_update(showing, showing->from, showing->to, &changes, problem);
+}
+
+static sqlite3_stmt *rows_without_counters(ctr_showing *showing, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    char *values = ctr_tracked_column_list(tracked), *match = ctr_tracked_key_match(tracked);
+    if (!values || !match) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    run.slots.name = tracked->table;
+    run.slots.values = values;
+    run.slots.constraint = match;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_WITHOUT_COUNTERS);
+    sqlite3_free(values);
+    sqlite3_free(match);
+    return row;
+}
+
+int ctr_showing_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    int n = tracked->shape->n_keys;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    ctr_run_do(&run, CTR_SQL_TRACK_FORGET_APART, NULL);
+    sqlite3_value **keys = sqlite3_malloc64(((size_t)n + 1) * sizeof *keys);
+    if (!keys) ctr_problem_nomem(problem);
+    sqlite3_stmt *row = rows_without_counters(showing, problem);
+    showing->keys = keys;
+    showing->rowid = 0; /* its counters are gone */
+    while (ctr_run_row(&run, row)) {
+        for (int i = 0; i < n; i++) keys[i] = sqlite3_value_dup(sqlite3_column_value(row, i));
+        for (int i = 0; i < n; i++)
+            if (!keys[i]) ctr_problem_nomem(problem);
+        if (problem->rc == SQLITE_OK && ctr_floors_is_below(floors, keys, problem))
+            show_nothing(showing, problem);
+        for (int i = 0; i < n; i++) sqlite3_value_free(keys[i]);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(keys);
+    return problem->rc;
+}
+
+/* ---- the row at work ------------------------------------------------------------------------- */
+
+bool ctr_showing_is_at_work(const ctr_post *post)
+{
+    return post->showing != NULL;
+}
+
+static bool same_value_bytes(sqlite3_value *a, sqlite3_value *b)
+{
+    int size = sqlite3_value_bytes(a);
+    const void *x = sqlite3_value_blob(a), *y = sqlite3_value_blob(b);
+    return size == sqlite3_value_bytes(b) && (size == 0 || (x && y && !memcmp(x, y, (size_t)size)));
+}
+
+static bool same_key(sqlite3_value *a, sqlite3_value *b)
+{
+    int type = sqlite3_value_type(a);
+    if (type != sqlite3_value_type(b)) return false;
+    if (type == SQLITE_INTEGER) return sqlite3_value_int64(a) == sqlite3_value_int64(b);
+    return type != SQLITE_FLOAT && same_value_bytes(a, b);
+}
+
+/* Are these the values to be shown? */
+static bool is_wanted(const ctr_showing *showing, const ctr_shown *shown)
+{
+    if (!shown != !showing->want) return false;
+    for (int i = 0; shown && i < showing->tracked.shape->n_counters; i++)
+        if (counter_column_name(showing, i) && !same_shown(&shown[i], &showing->want[i]))
+            return false;
+    return true;
+}
+
+bool ctr_showing_is_row(const ctr_post *post, const char *counters, sqlite3_value **keys,
+                        const ctr_shown *shown)
+{
+    const ctr_showing *showing = post->showing;
+    if (!showing || strcmp(showing->tracked.counters, counters) != 0) return false;
+    for (int i = 0; i < showing->tracked.shape->n_keys; i++)
+        if (!same_key(keys[i], showing->keys[i])) return false;
+    return is_wanted(showing, shown);
+}
+
+bool ctr_showing_is_rowid(const ctr_post *post, const char *counters, int64_t rowid,
+                          const ctr_shown *shown)
+{
+    const ctr_showing *showing = post->showing;
+    return showing && strcmp(showing->tracked.counters, counters) == 0 && showing->rowid == rowid &&
+           is_wanted(showing, shown);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+int ctr_showing_open(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
+                     const ctr_shape *shape, ctr_post *post, ctr_problem *problem)
+{
+    size_t n = (size_t)shape->n_counters + 1;
+    *showing = (ctr_showing){.post = post,
+                             .from = sqlite3_malloc64(n * sizeof *showing->from),
+                             .to = sqlite3_malloc64(n * sizeof *showing->to)};
+    if (!showing->from || !showing->to) return ctr_problem_nomem(problem);
+    return ctr_tracked_open(&showing->tracked, db, schema, counters, shape, problem);
+}
+
+void ctr_showing_close(ctr_showing *showing)
+{
+    sqlite3_stmt *const statements[] = {showing->show,     showing->insert, showing->remove,
+                                        showing->look,     showing->apart,  showing->set_apart,
+                                        showing->not_apart};
+    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
+        sqlite3_finalize(statements[i]);
+    if (showing->tracked.db) ctr_tracked_close(&showing->tracked);
+    sqlite3_free(showing->from);
+    sqlite3_free(showing->to);
+    *showing = (ctr_showing){0};
+}

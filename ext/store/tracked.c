@@ -1,0 +1,558 @@
+/* store/tracked.c - the triggers of a tracked table: written, read, compared. */
+#include "store/tracked.h"
+
+#include <string.h>
+
+#include "store/run.h"
+#include "store/text.h"
+
+/* ---- lists for the statements ---------------------------------------------------------------- */
+
+static const ctr_tracked_column *tracked_key(const ctr_tracked *tracked, int key)
+{
+    return &tracked->columns[tracked->shape->keys[key]];
+}
+
+const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int counter)
+{
+    const ctr_tracked_column *column = &tracked->columns[tracked->shape->counters[counter]];
+    return column->name ? column : NULL;
+}
+
+static const char *separator(sqlite3_str *out, const char *word)
+{
+    return sqlite3_str_length(out) > 0 ? word : "";
+}
+
+/* The key columns, then the counters, as the counter table names them. */
+static void list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool counters)
+{
+    const ctr_shape *shape = tracked->shape;
+    for (int i = 0; i < shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s\"%w\"", separator(out, ", "),
+                            shape->columns[shape->keys[i]].name);
+    for (int i = 0; counters && i < shape->n_counters; i++)
+        sqlite3_str_appendf(out, ", \"%w\"", ctr_shape_counter_name(shape, i));
+}
+
+/* The same as the table names them, with a prefix such as NEW. */
+static void list_keys(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
+{
+    for (int i = 0; i < tracked->shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s%s\"%w\"", separator(out, ", "), prefix,
+                            tracked_key(tracked, i)->name);
+}
+
+/* One value for each counter; '' for one without a column. */
+static void list_counter_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
+{
+    for (int i = 0; i < tracked->shape->n_counters; i++) {
+        const ctr_tracked_column *column = ctr_tracked_column_of(tracked, i);
+        if (column)
+            sqlite3_str_appendf(out, ", %s\"%w\"", prefix, column->name);
+        else
+            sqlite3_str_appendall(out, ", ''");
+    }
+}
+
+static void list_counters(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
+{
+    for (int i = 0; i < tracked->shape->n_counters; i++) {
+        const ctr_tracked_column *column = ctr_tracked_column_of(tracked, i);
+        if (column)
+            sqlite3_str_appendf(out, "%s%s\"%w\"", separator(out, ", "), prefix, column->name);
+    }
+}
+
+/* OLD."sku" IS NEW."sku" AND ..., or IS NOT ... OR ... */
+static void compare_columns(const ctr_tracked *tracked, sqlite3_str *out, bool keys, bool same)
+{
+    const ctr_shape *shape = tracked->shape;
+    for (int i = 0, any = 0; i < (keys ? shape->n_keys : shape->n_counters); i++) {
+        const ctr_tracked_column *column =
+            keys ? tracked_key(tracked, i) : ctr_tracked_column_of(tracked, i);
+        if (!column) continue;
+        const char *word = !any++ ? "" : same ? " AND " : " OR ";
+        sqlite3_str_appendf(out, "%sOLD.\"%w\" %s NEW.\"%w\"", word, column->name,
+                            same ? "IS" : "IS NOT", column->name);
+    }
+}
+
+char *ctr_tracked_counter_list(const ctr_tracked *tracked)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    list_own_names(tracked, out, true);
+    return sqlite3_str_finish(out);
+}
+
+char *ctr_tracked_column_list(const ctr_tracked *tracked)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    list_keys(tracked, out, "");
+    list_counter_values(tracked, out, "");
+    return sqlite3_str_finish(out);
+}
+
+char *ctr_tracked_key_match(const ctr_tracked *tracked)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    const ctr_shape *shape = tracked->shape;
+    for (int i = 0; i < shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%sc.\"%w\" = t.\"%w\"", i ? " AND " : "",
+                            shape->columns[shape->keys[i]].name, tracked_key(tracked, i)->name);
+    return sqlite3_str_finish(out);
+}
+
+/* ---- UNIQUE indexes beside the key ----------------------------------------------------------- */
+
+/* Adds the match of one index, "code" = NEW."code" AND ..., and its columns. An expression in it is
+ * left out: more rows match, which are only looked at. */
+static void add_index(ctr_run *run, const char *index, sqlite3_str *match, sqlite3_str *names)
+{
+    int n = 0;
+    run->slots.name = index;
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEX_COLUMNS);
+    while (ctr_run_row(run, row)) {
+        const char *name = ctr_text_column(row, 2, run->problem);
+        if (!sqlite3_column_int(row, 5) || !name) continue;
+        sqlite3_str_appendf(match, "%s\"%w\" = NEW.\"%w\"",
+                            n++ ? " AND " : separator(match, " OR "), name, name);
+        sqlite3_str_appendf(names, "%s\"%w\"", separator(names, ", "), name);
+    }
+    sqlite3_finalize(row);
+}
+
+static void list_unique(const ctr_tracked *tracked, sqlite3_str *match, sqlite3_str *names,
+                        ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    ctr_run inner = run;
+    run.slots.name = tracked->table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEXES);
+    while (ctr_run_row(&run, row)) {
+        const char *index = ctr_text_column(row, 1, problem);
+        const char *origin = ctr_text_column(row, 3, problem);
+        bool is_key = origin && strcmp(origin, "pk") == 0;
+        if (index && sqlite3_column_int(row, 2) && !is_key) add_index(&inner, index, match, names);
+    }
+    sqlite3_finalize(row);
+}
+
+/* ---- the texts of the triggers --------------------------------------------------------------- */
+
+/* The triggers, by what follows the name of the counter table. */
+static const struct tracked_trigger {
+    const char *suffix;
+    ctr_sql text;
+    bool replaces; /* it is there for UNIQUE indexes */
+} TRIGGERS[] = {
+    {"insert", CTR_SQL_TRACK_ON_INSERT, false},
+    {"update", CTR_SQL_TRACK_ON_UPDATE, false},
+    {"key", CTR_SQL_TRACK_ON_KEY, false},
+    {"delete", CTR_SQL_TRACK_ON_DELETE, false},
+    {"before_insert", CTR_SQL_TRACK_ON_REPLACE_BY_INSERT, true},
+    {"before_update", CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE, true},
+    {"replaced", CTR_SQL_TRACK_ON_REPLACED, true},
+};
+enum { N_TRIGGERS = sizeof TRIGGERS / sizeof *TRIGGERS };
+
+typedef struct trigger_lists {
+    char *columns, *values, *changes, *order, *constraint;
+} trigger_lists;
+
+/* Columns whose assignment fires: an INTEGER PRIMARY KEY has other names, too. */
+static void list_order(const ctr_tracked *tracked, ctr_sql which, sqlite3_str *out)
+{
+    if (which == CTR_SQL_TRACK_ON_UPDATE) list_counters(tracked, out, "");
+    if (which != CTR_SQL_TRACK_ON_KEY) return;
+    list_keys(tracked, out, "");
+    sqlite3_str_appendall(out, ", rowid, oid, _rowid_");
+}
+
+static void list_constraint(const ctr_tracked *tracked, ctr_sql which, sqlite3_str *out)
+{
+    if (which == CTR_SQL_TRACK_ON_KEY) compare_columns(tracked, out, true, false);
+    if (which != CTR_SQL_TRACK_ON_UPDATE) return;
+    compare_columns(tracked, out, true, true);
+    sqlite3_str_appendall(out, " AND (");
+    compare_columns(tracked, out, false, false);
+    sqlite3_str_appendall(out, ")");
+}
+
+static void list_values(const ctr_tracked *tracked, ctr_sql which, sqlite3_str *out,
+                        const char *prefix)
+{
+    list_keys(tracked, out, prefix);
+    list_counter_values(tracked, out, prefix);
+    if (which == CTR_SQL_TRACK_ON_UPDATE) list_counter_values(tracked, out, "OLD.");
+}
+
+/* An UPDATE hands over the old values, too. */
+static void list_columns(const ctr_tracked *tracked, ctr_sql which, sqlite3_str *out)
+{
+    list_own_names(tracked, out, true);
+    for (int i = 0; which == CTR_SQL_TRACK_ON_UPDATE && i < tracked->shape->n_counters; i++)
+        sqlite3_str_appendf(out, ", \"_was_%w\"", ctr_shape_counter_name(tracked->shape, i));
+}
+
+/* Does a constraint of the table say ON CONFLICT REPLACE? Perhaps, if the word is there. */
+static bool replaces_by_itself(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
+    ctr_run_bind_text(&run, row, 1, tracked->table);
+    const char *text = ctr_run_row(&run, row) ? ctr_text_column(row, 2, problem) : NULL;
+    bool says = false;
+    for (; text && *text && !says; text++) says = sqlite3_strnicmp(text, "REPLACE", 7) == 0;
+    sqlite3_finalize(row);
+    return says;
+}
+
+/* The text of a trigger, to be freed with sqlite3_free; NULL: the table needs none such, or there
+ * is a problem. */
+static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
+                          ctr_problem *problem)
+{
+    sqlite3_str *columns = sqlite3_str_new(NULL), *values = sqlite3_str_new(NULL),
+                *changes = sqlite3_str_new(NULL), *order = sqlite3_str_new(NULL),
+                *constraint = sqlite3_str_new(NULL);
+    if (trigger->replaces) {
+        list_own_names(tracked, columns, false);
+        list_keys(tracked, values, "");
+        list_unique(tracked, constraint, order, problem);
+    } else {
+        list_columns(tracked, trigger->text, columns);
+        list_values(tracked, trigger->text, values, "NEW.");
+        list_values(tracked, CTR_SQL_TRACK_ON_DELETE, changes, "OLD.");
+        list_order(tracked, trigger->text, order);
+        list_constraint(tracked, trigger->text, constraint);
+    }
+    ctr_slots slots = {.schema = tracked->schema,
+                       .table = tracked->counters,
+                       .name = tracked->table,
+                       .value = replaces_by_itself(tracked, problem) ? " anyway" : ""};
+    bool needed = !trigger->replaces || sqlite3_str_length(order) > 0;
+    trigger_lists lists = {sqlite3_str_finish(columns), sqlite3_str_finish(values),
+                           sqlite3_str_finish(changes), sqlite3_str_finish(order),
+                           sqlite3_str_finish(constraint)};
+    slots.columns = lists.columns;
+    slots.values = lists.values;
+    slots.changes = lists.changes ? lists.changes : "";
+    slots.order = lists.order ? lists.order : "";
+    slots.constraint = lists.constraint ? lists.constraint : "";
+    char *text = NULL;
+    if (needed && problem->rc == SQLITE_OK) {
+        text = lists.columns && lists.values ? ctr_sql_text(trigger->text, &slots) : NULL;
+        if (!text) ctr_problem_nomem(problem);
+    }
+    sqlite3_free(lists.columns);
+    sqlite3_free(lists.values);
+    sqlite3_free(lists.changes);
+    sqlite3_free(lists.order);
+    sqlite3_free(lists.constraint);
+    return text;
+}
+
+/* ---- the triggers in the file ---------------------------------------------------------------- */
+
+/* A trigger of the file: the table it is on, and its text; both NULL if there is none. */
+typedef struct stored_trigger {
+    char *table, *text; /* owned */
+} stored_trigger;
+
+static stored_trigger read_trigger(ctr_run *run, const char *counters, const char *suffix)
+{
+    stored_trigger stored = {NULL, NULL};
+    char *name = sqlite3_mprintf("%s_%s", counters, suffix);
+    if (!name) ctr_problem_nomem(run->problem);
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_TRACK_TRIGGERS);
+    ctr_run_bind_text(run, row, 1, name);
+    if (ctr_run_row(run, row)) {
+        const char *table = ctr_text_column(row, 1, run->problem);
+        const char *text = ctr_text_column(row, 2, run->problem);
+        stored = (stored_trigger){sqlite3_mprintf("%s", table ? table : ""),
+                                  sqlite3_mprintf("%s", text ? text : "")};
+        if (!stored.table || !stored.text) ctr_problem_nomem(run->problem);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(name);
+    return stored;
+}
+
+static void free_trigger(stored_trigger *stored)
+{
+    sqlite3_free(stored->table);
+    sqlite3_free(stored->text);
+}
+
+char *ctr_tracked_table(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    char *table = NULL;
+    for (int i = 0; i < N_TRIGGERS && !table; i++) {
+        stored_trigger stored = read_trigger(&run, counters, TRIGGERS[i].suffix);
+        table = stored.table;
+        sqlite3_free(stored.text);
+    }
+    return table;
+}
+
+/* SQLite stores a text without the schema. */
+static bool is_trigger_text(const ctr_tracked *tracked, const char *wanted, const char *stored,
+                            ctr_problem *problem)
+{
+    static const char CREATE[] = "CREATE TRIGGER ";
+    const size_t n = sizeof CREATE - 1;
+    char *schema = sqlite3_mprintf("\"%w\".", tracked->schema);
+    if (!schema) {
+        ctr_problem_nomem(problem);
+        return false;
+    }
+    bool same =
+        strncmp(stored, CREATE, n) == 0 && strcmp(stored + n, wanted + n + strlen(schema)) == 0;
+    sqlite3_free(schema);
+    return same;
+}
+
+static int refuse_broken(const ctr_tracked *tracked, const char *trigger, ctr_problem *problem)
+{
+    return ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "the trigger %s_%s of the tracked table %s is not as counter_track makes "
+        "it, so that changes may not have been counted: call counter_track('%s', "
+        "...) again, which counts them",
+        tracked->counters, trigger, tracked->table, tracked->table);
+}
+
+static int check_triggers(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
+        char *wanted = trigger_text(tracked, &TRIGGERS[i], problem);
+        stored_trigger stored = read_trigger(&run, tracked->counters, TRIGGERS[i].suffix);
+        bool is = wanted && stored.text ? is_trigger_text(tracked, wanted, stored.text, problem)
+                                        : !wanted && !stored.text;
+        if (!is && problem->rc == SQLITE_OK) refuse_broken(tracked, TRIGGERS[i].suffix, problem);
+        sqlite3_free(wanted);
+        free_trigger(&stored);
+    }
+    return problem->rc;
+}
+
+void ctr_tracked_drop_triggers(sqlite3 *db, const char *schema, const char *counters,
+                               ctr_problem *problem)
+{
+    for (int i = 0; i < N_TRIGGERS; i++) {
+        char *name = sqlite3_mprintf("%s_%s", counters, TRIGGERS[i].suffix);
+        if (!name) ctr_problem_nomem(problem);
+        ctr_run run = ctr_run_on(db, schema, counters, problem);
+        run.slots.name = name;
+        ctr_run_do(&run, CTR_SQL_TRACK_DROP_TRIGGER, NULL);
+        sqlite3_free(name);
+    }
+}
+
+void ctr_tracked_create_triggers(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    ctr_tracked_drop_triggers(tracked->db, tracked->schema, tracked->counters, problem);
+    for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
+        char *text = trigger_text(tracked, &TRIGGERS[i], problem);
+        if (text)
+            ctr_problem_sqlite(problem, tracked->db,
+                               sqlite3_exec(tracked->db, text, NULL, NULL, NULL));
+        sqlite3_free(text);
+    }
+}
+
+/* ---- what they say --------------------------------------------------------------------------- */
+
+/* Reads a name in double quotes, to be freed; moves behind it. NULL: there is none. */
+static char *take_name(const char **at)
+{
+    const char *from = *at;
+    if (*from != '"') return NULL;
+    const char *end = from + 1;
+    while (*end && (*end != '"' || end[1] == '"')) end += *end == '"' ? 2 : 1;
+    char *name = *end ? sqlite3_malloc64((size_t)(end - from)) : NULL;
+    if (!name) return NULL;
+    char *out = name;
+    for (const char *c = from + 1; c < end; c++) {
+        *out++ = *c;
+        if (*c == '"') c++;
+    }
+    *out = '\0';
+    *at = end + 1;
+    return name;
+}
+
+static int column_named(const ctr_shape *shape, const char *name)
+{
+    for (int i = 0; name && i < shape->n_columns; i++)
+        if (sqlite3_stricmp(shape->columns[i].name, name) == 0) return i;
+    return -1;
+}
+
+/* From the trigger on INSERT: ..."products_counters", "sku", "stock") VALUES ('row inserted',
+ * NEW."sku", NEW."stock"); '' is no column. What it does not say stays NULL; the comparison of the
+ * texts finds it. */
+static void read_names(ctr_tracked *tracked, const char *text)
+{
+    static const char VALUES[] = "('row inserted'";
+    const char *own = strstr(text, "BEGIN\nINSERT INTO "), *theirs = strstr(text, VALUES);
+    if (!own || !theirs) return;
+    own += sizeof "BEGIN\nINSERT INTO " - 1;
+    theirs += sizeof VALUES - 1;
+    sqlite3_free(take_name(&own)); /* the table, then the column for commands */
+    if (*own++ != '(') return;
+    sqlite3_free(take_name(&own));
+    while (strncmp(own, ", ", 2) == 0 && strncmp(theirs, ", ", 2) == 0) {
+        bool none = strncmp(theirs, ", ''", 4) == 0;
+        own += 2;
+        theirs += none ? 4 : 6;
+        char *name = take_name(&own), *column = none ? NULL : take_name(&theirs);
+        int i = column_named(tracked->shape, name);
+        sqlite3_free(name);
+        if (i >= 0 && !tracked->columns[i].name)
+            tracked->columns[i].name = column;
+        else
+            sqlite3_free(column);
+        if (i < 0) return;
+    }
+}
+
+/* A column that is NOT NULL shows its default, or 0, where there is no value. */
+static void take_blank(ctr_tracked *tracked, ctr_tracked_column *column, sqlite3_stmt *info,
+                       ctr_problem *problem)
+{
+    column->blank = (ctr_shown){.null = true};
+    if (!sqlite3_column_int(info, 3)) return;
+    column->blank = (ctr_shown){.n = 0};
+    const char *given = ctr_text_column(info, 4, problem);
+    if (!given) return;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    run.slots.value = given;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
+    if (ctr_run_row(&run, row)) column->blank.n = sqlite3_column_int64(row, 0);
+    sqlite3_finalize(row);
+}
+
+/* Looks each column up in the table; one that is not there loses its name. */
+static void read_columns(ctr_tracked *tracked, bool *there, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    run.slots.name = tracked->table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) {
+        const char *name = ctr_text_column(row, 1, problem);
+        for (int i = 0; name && i < tracked->shape->n_columns; i++) {
+            ctr_tracked_column *column = &tracked->columns[i];
+            if (!column->name || sqlite3_stricmp(column->name, name) != 0) continue;
+            there[i] = true;
+            take_blank(tracked, column, row, problem);
+        }
+    }
+    sqlite3_finalize(row);
+}
+
+static void look_up_columns(ctr_tracked *tracked, ctr_problem *problem)
+{
+    bool *there = sqlite3_malloc64((size_t)tracked->shape->n_columns + 1);
+    if (!there) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    memset(there, 0, (size_t)tracked->shape->n_columns + 1);
+    read_columns(tracked, there, problem);
+    for (int i = 0; i < tracked->shape->n_columns; i++) {
+        if (there[i]) continue;
+        sqlite3_free(tracked->columns[i].name);
+        tracked->columns[i].name = NULL;
+    }
+    sqlite3_free(there);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
+{
+    char *apart = sqlite3_mprintf("%s_apart", counters);
+    if (!apart) ctr_problem_nomem(problem);
+    bool is = problem->rc == SQLITE_OK && ctr_shape_is_table(db, schema, apart, problem);
+    sqlite3_free(apart);
+    return is;
+}
+
+/* `table` NULL: the one that the triggers are on. */
+static int open_tracked(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
+                        const char *table, const ctr_shape *shape, ctr_problem *problem)
+{
+    size_t size = ((size_t)shape->n_columns + 1) * sizeof *tracked->columns;
+    *tracked = (ctr_tracked){.db = db,
+                             .schema = sqlite3_mprintf("%s", schema),
+                             .counters = sqlite3_mprintf("%s", counters),
+                             .shape = shape,
+                             .columns = sqlite3_malloc64(size)};
+    if (tracked->columns) memset(tracked->columns, 0, size);
+    if (!tracked->schema || !tracked->counters || !tracked->columns)
+        return ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    stored_trigger stored = read_trigger(&run, counters, "insert");
+    if (stored.text) read_names(tracked, stored.text);
+    if (table || stored.table) {
+        tracked->table = sqlite3_mprintf("%s", table ? table : stored.table);
+        if (!tracked->table) ctr_problem_nomem(problem);
+    }
+    free_trigger(&stored);
+    return problem->rc;
+}
+
+int ctr_tracked_open(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
+                     const ctr_shape *shape, ctr_problem *problem)
+{
+    if (open_tracked(tracked, db, schema, counters, NULL, shape, problem)) return problem->rc;
+    if (!tracked->table)
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "the table that %s counts for has lost its triggers, so that changes "
+            "may not have been counted: call counter_track again, which counts "
+            "them",
+            counters);
+    look_up_columns(tracked, problem);
+    for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++)
+        if (!tracked_key(tracked, i)->name) refuse_broken(tracked, "insert", problem);
+    return problem->rc == SQLITE_OK ? check_triggers(tracked, problem) : problem->rc;
+}
+
+int ctr_tracked_begin(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
+                      const char *table, const ctr_shape *shape, ctr_problem *problem)
+{
+    if (open_tracked(tracked, db, schema, counters, table, shape, problem)) return problem->rc;
+    for (int i = 0; i < shape->n_columns; i++) {
+        char **name = &tracked->columns[i].name;
+        if (!*name) *name = sqlite3_mprintf("%s", shape->columns[i].name);
+        if (!*name) return ctr_problem_nomem(problem);
+    }
+    look_up_columns(tracked, problem);
+    return problem->rc;
+}
+
+int ctr_tracked_check(sqlite3 *db, const char *schema, const char *counters, const ctr_shape *shape,
+                      ctr_problem *problem)
+{
+    ctr_tracked tracked;
+    if (!ctr_tracked_is(db, schema, counters, problem)) return problem->rc;
+    ctr_tracked_open(&tracked, db, schema, counters, shape, problem);
+    ctr_tracked_close(&tracked);
+    return problem->rc;
+}
+
+void ctr_tracked_close(ctr_tracked *tracked)
+{
+    for (int i = 0; tracked->columns && i < tracked->shape->n_columns; i++)
+        sqlite3_free(tracked->columns[i].name);
+    sqlite3_free(tracked->columns);
+    sqlite3_free(tracked->schema);
+    sqlite3_free(tracked->counters);
+    sqlite3_free(tracked->table);
+    *tracked = (ctr_tracked){0};
+}

@@ -1,0 +1,439 @@
+/* surface/handed.c - what the triggers of a tracked table hand to its counter table.
+ *
+ *     ('row inserted', key, NEW values)              also over a row that REPLACE has removed
+ *     ('row updated', key, NEW values, OLD values)   the key is the same
+ *     ('row deleted', key, OLD values)
+ *     ('row may go', key)        BEFORE: an OR REPLACE would remove it; it is looked for later
+ *     ('row may go anyway', key)    the same where a constraint of the table says REPLACE itself
+ *     ('rows gone')              AFTER: are those still there?
+ *
+ * and for counter_track, which holds the table against its counters:
+ *
+ *     ('row found', key, values)
+ *     ('row missing', key)
+ *
+ * The table has changed already. What is counted is the difference between the values and what the
+ * counters say; in a row that is apart (store/showing.h) that between the new values and those that
+ * it showed, and then the row shows its counters, if it can.
+ *
+ *                  untouched     live                                deleted
+ *     a value      its value     the difference                      next life, its value
+ *     NULL                       next life, in which nobody counts   the same: the row is there
+ */
+#include <string.h>
+
+#include "store/number.h"
+#include "store/showing.h"
+#include "store/text.h"
+#include "store/watch.h"
+#include "surface/table.h"
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* What the column may hold: a whole number, or NULL. Text that looks like a number stays a text in
+ * a column without affinity, so it is none. */
+static void take_shown(ctr_table *table, int counter, sqlite3_value *value, ctr_shown *shown,
+                       ctr_problem *problem)
+{
+    int type = sqlite3_value_type(value);
+    *shown = (ctr_shown){.null = type == SQLITE_NULL,
+                         .none = type == SQLITE_TEXT && sqlite3_value_bytes(value) == 0};
+    if (shown->null || shown->none || problem->rc != SQLITE_OK) return;
+    bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+    if (number && ctr_number_take(table->db, value, &shown->n, problem)) return;
+    char *refusal = ctr_number_refusal(value);
+    if (!refusal) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    ctr_problem_set(problem, SQLITE_MISMATCH, "column %s: a tracked column takes %s",
+                    ctr_shape_counter_name(&table->shape, counter), refusal);
+    sqlite3_free(refusal);
+}
+
+static int take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *shown, bool was,
+                       ctr_problem *problem)
+{
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        int column =
+            was ? ctr_table_was(&table->shape, i) : ctr_table_column(table->shape.counters[i]);
+        take_shown(table, i, columns[column], &shown[i], problem);
+    }
+    return problem->rc;
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+/* One counter of the row that was found: it was `was`, if that is known, and is `now`. */
+static void count_value(ctr_table *table, int counter, const ctr_shown *was, const ctr_shown *now,
+                        bool adds, ctr_problem *problem)
+{
+    ctr_summary state = ctr_rows_state(table->rows, counter);
+    bool counts = state.has_shards && state.life % 2 == 1;
+    if (problem->rc != SQLITE_OK || now->none) return;
+    if (now->null) {
+        if (!adds && (counts || state.life % 2 == 0))
+            ctr_write_next_life(table, counter, &(ctr_given){.is = false}, problem);
+    } else if (state.life % 2 == 0) {
+        ctr_write_next_life(table, counter, &(ctr_given){.is = true, .n = now->n}, problem);
+    } else if (!counts || adds) {
+        ctr_write_add(table, counter, now->n, problem);
+    } else if (was && !was->null) {
+        ctr_write_change(table, counter, was->n, now->n, problem);
+    } else {
+        ctr_write_assign(table, counter, now->n, problem);
+    }
+}
+
+/* What a statement on a tracked table is about. */
+typedef struct handed {
+    ctr_table *table;
+    sqlite3_value **columns;
+    ctr_shown *now, *was; /* by counter */
+    ctr_summary *before, *after;
+    ctr_showing showing; /* open, if the row is apart */
+    ctr_apart apart;
+    bool is_apart;
+} handed;
+
+static bool is_live_row(const ctr_table *table)
+{
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        ctr_summary state = ctr_rows_state(table->rows, i);
+        if (state.touched && state.life % 2 == 1) return true;
+    }
+    return false;
+}
+
+/* Do the counters say what the row showed? */
+static bool is_as_counted(const handed *row)
+{
+    for (int i = 0; i < row->table->shape.n_counters; i++) {
+        int64_t value = 0;
+        ctr_summary state = ctr_rows_state(row->table->rows, i);
+        bool counts = state.has_shards && state.life % 2 == 1;
+        if (row->was[i].none) continue;
+        if (row->was[i].null ? counts : !counts) return false;
+        if (counts && (ctr_sum_value(&state.sum, &value) != CTR_OK || value != row->was[i].n))
+            return false;
+    }
+    return true;
+}
+
+/* Is the row listed as apart? Looked up only where something is not as it should be. */
+static void look_apart(handed *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (problem->rc != SQLITE_OK || !table->rows->found) return;
+    row->is_apart = true;
+    ctr_showing_open(&row->showing, table->db, table->schema, table->name, &table->shape,
+                     table->post, problem);
+    ctr_showing_apart(&row->showing, table->rows->rowid, &row->apart, problem);
+    row->is_apart = problem->rc == SQLITE_OK && (row->apart.waits || row->apart.differs);
+}
+
+static void write_counted(handed *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        row->before[i] = ctr_rows_state(table->rows, i);
+        row->after[i] = ctr_rows_new_state(table->rows, i);
+    }
+    if (problem->rc == SQLITE_OK && ctr_rows_changed(table->rows)) ctr_access_write(table, problem);
+}
+
+/* The row that was apart shows its counters, if it can. */
+static void show_counted(handed *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    int64_t rowid = table->rows->rowid;
+    if (!row->is_apart || problem->rc != SQLITE_OK) return;
+    ctr_showing_not_apart(&row->showing, rowid, problem);
+    ctr_showing_row(&row->showing, rowid, table->keys, row->now, row->before, row->after, problem);
+}
+
+/* A merged value is being shown, and a trigger of the application's has written another row with
+ * it, or another value: that is not counted, for whoever has counted the merged value has counted
+ * this, too. The row is listed, and shown again by the next merge of it. */
+static void set_aside(handed *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    ctr_showing *showing = &row->showing;
+    for (int i = 0; i < table->shape.n_counters; i++)
+        row->after[i] = ctr_rows_state(table->rows, i);
+    ctr_showing_open(showing, table->db, table->schema, table->name, &table->shape, table->post,
+                     problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_showing_set_apart(showing, table->rows->rowid, row->now, row->after, problem);
+}
+
+/* Is this the row that is being shown? Then there is nothing to count. */
+static bool is_being_shown(const handed *row, const ctr_shown *shown)
+{
+    const ctr_table *table = row->table;
+    return ctr_showing_is_rowid(table->post, table->name, table->rows->rowid, shown);
+}
+
+/* ---- what has happened ----------------------------------------------------------------------- */
+
+static void row_updated(handed *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (take_values(table, row->columns, row->was, true, problem)) return;
+    if (ctr_access_find(table, problem)) return;
+    if (ctr_showing_is_at_work(table->post)) {
+        if (!is_being_shown(row, row->now) && table->rows->found) set_aside(row, problem);
+        return;
+    }
+    if (!table->rows->found && ctr_write_check_floors(table, problem)) return;
+    bool counted = is_as_counted(row);
+    if (!counted) look_apart(row, problem);
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+        bool same = row->was[i].null == row->now[i].null &&
+                    (row->was[i].null || row->was[i].n == row->now[i].n);
+        bool apart = row->is_apart && row->apart.is[i];
+        if (!same || (!counted && !row->is_apart))
+            count_value(table, i, apart ? &row->apart.shown[i] : NULL, &row->now[i], false,
+                        problem);
+    }
+    write_counted(row, problem);
+    show_counted(row, problem);
+}
+
+/* Over a row that was live, it has replaced that row, unless that waited for it. */
+static void row_inserted(handed *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (ctr_access_find(table, problem)) return;
+    if (ctr_showing_is_at_work(table->post) && table->rows->found) {
+        if (is_being_shown(row, row->now)) return;
+        if (is_live_row(table)) {
+            set_aside(row, problem);
+            return;
+        }
+    }
+    if (!table->rows->found && ctr_write_check_floors(table, problem)) return;
+    if (table->rows->found) look_apart(row, problem);
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+        bool apart = row->is_apart && row->apart.is[i];
+        count_value(table, i, apart ? &row->apart.shown[i] : NULL, &row->now[i],
+                    row->is_apart && row->apart.waits, problem);
+    }
+    write_counted(row, problem);
+    show_counted(row, problem);
+}
+
+static void delete_counters(handed *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    for (int i = 0; i < table->shape.n_counters; i++)
+        if (ctr_rows_state(table->rows, i).touched) ctr_write_tombstone(table, i, problem);
+    write_counted(row, problem);
+}
+
+static void row_deleted(handed *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    memcpy(row->was, row->now, (size_t)table->shape.n_counters * sizeof *row->was);
+    if (ctr_access_find(table, problem) || !table->rows->found) return;
+    if (is_being_shown(row, NULL)) return;
+    if (!is_as_counted(row)) look_apart(row, problem);
+    delete_counters(row, problem);
+    if (row->is_apart) ctr_showing_not_apart(&row->showing, table->rows->rowid, problem);
+}
+
+/* For counter_track: the row is as it is, and its counters follow. */
+static void row_found(handed *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (ctr_access_find(table, problem)) return;
+    memcpy(row->was, row->now, (size_t)table->shape.n_counters * sizeof *row->was);
+    if (table->rows->found && is_as_counted(row)) return;
+    if (!table->rows->found && ctr_access_is_below(table, problem)) return;
+    look_apart(row, problem);
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+        const ctr_shown *was = row->is_apart && row->apart.is[i] ? &row->apart.shown[i] : NULL;
+        if (!was || was->null != row->now[i].null || was->n != row->now[i].n)
+            count_value(table, i, was, &row->now[i], row->is_apart && row->apart.waits, problem);
+    }
+    bool counts = ctr_rows_changed(table->rows);
+    write_counted(row, problem);
+    ctr_guard_stats(table->joined.guard)->tracked += counts;
+    show_counted(row, problem);
+}
+
+/* It is not there, and does not wait. */
+static void row_missing(handed *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (ctr_access_find(table, problem) || !is_live_row(table)) return;
+    look_apart(row, problem);
+    if (row->is_apart && row->apart.waits) return;
+    delete_counters(row, problem);
+    ctr_guard_stats(table->joined.guard)->tracked++;
+    if (row->is_apart) ctr_showing_not_apart(&row->showing, table->rows->rowid, problem);
+}
+
+/* ---- rows that OR REPLACE removes ------------------------------------------------------------ */
+
+static void rows_gone(handed *row, ctr_problem *problem);
+
+/* Remembers a row, to look for it afterwards. That nothing comes afterwards, for the statement has
+ * changed its mind, does no harm. */
+static void row_may_go_anyway(handed *row, ctr_problem *problem)
+{
+    enum { MANY = 256 };
+    ctr_table *table = row->table;
+    if (table->n_may_go >= MANY) rows_gone(row, problem);
+    if (ctr_access_find(table, problem) || !table->rows->found) return;
+    size_t size = ((size_t)table->n_may_go + 1) * sizeof *table->may_go;
+    int64_t *may_go = sqlite3_realloc64(table->may_go, size);
+    if (!may_go) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    table->may_go = may_go;
+    table->may_go[table->n_may_go++] = table->rows->rowid;
+}
+
+static void row_may_go(handed *row, ctr_problem *problem)
+{
+    if (sqlite3_vtab_on_conflict(row->table->db) == SQLITE_REPLACE) row_may_go_anyway(row, problem);
+}
+
+static void look_for_row(handed *row, int64_t rowid, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    ctr_showing showing;
+    ctr_showing_open(&showing, table->db, table->schema, table->name, &table->shape, table->post,
+                     problem);
+    ctr_access_end(table);
+    table->holds_keys = true;
+    bool there = problem->rc == SQLITE_OK &&
+                 ctr_rows_take_key(table->rows, rowid, table->keys, problem) &&
+                 ctr_showing_has_row(&showing, table->keys, problem);
+    bool gone = table->keys[0] && !there && problem->rc == SQLITE_OK;
+    if (gone && ctr_access_find_rowid(table, rowid, problem) == SQLITE_OK && is_live_row(table)) {
+        ctr_apart apart;
+        ctr_showing_apart(&showing, rowid, &apart, problem);
+        if (!apart.waits) delete_counters(row, problem);
+        if (apart.differs) ctr_showing_not_apart(&showing, rowid, problem);
+        ctr_showing_close_apart(&apart);
+    }
+    ctr_showing_close(&showing);
+    ctr_access_end(table);
+}
+
+static void rows_gone(handed *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    int n = table->n_may_go;
+    table->n_may_go = 0;
+    for (int i = 0; i < n && problem->rc == SQLITE_OK; i++)
+        look_for_row(row, table->may_go[i], problem);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+typedef void hand_call(handed *row, ctr_problem *problem);
+
+static const struct hand {
+    const char *what;
+    hand_call *call;
+    bool counts; /* it has a key and values */
+} HANDS[] = {
+    {"row updated", row_updated, true}, {"row inserted", row_inserted, true},
+    {"row deleted", row_deleted, true}, {"row may go", row_may_go, false},
+    {"row found", row_found, true},     {"row missing", row_missing, false},
+    {"rows gone", rows_gone, false},    {"row may go anyway", row_may_go_anyway, false},
+};
+
+static const struct hand *hand_named(const char *what)
+{
+    for (size_t i = 0; i < sizeof HANDS / sizeof *HANDS; i++)
+        if (strcmp(HANDS[i].what, what) == 0) return &HANDS[i];
+    return NULL;
+}
+
+static bool make_row_room(handed *row, ctr_problem *problem)
+{
+    size_t n = (size_t)row->table->shape.n_counters + 1;
+    row->now = sqlite3_malloc64(2 * n * sizeof *row->now);
+    row->before = sqlite3_malloc64(2 * n * sizeof *row->before);
+    if (!row->now || !row->before) {
+        ctr_problem_nomem(problem);
+        return false;
+    }
+    row->was = row->now + n;
+    row->after = row->before + n;
+    return true;
+}
+
+static void hand_over(ctr_table *table, const struct hand *hand, sqlite3_value **columns,
+                      ctr_problem *problem)
+{
+    handed row = {.table = table, .columns = columns};
+    if (make_row_room(&row, problem) && hand->call != rows_gone)
+        ctr_write_keys(table, columns, problem);
+    if (problem->rc == SQLITE_OK && hand->counts)
+        take_values(table, columns, row.now, false, problem);
+    bool shown = problem->rc == SQLITE_OK && hand->call == row_updated &&
+                 ctr_showing_is_row(table->post, table->name, table->keys, row.now);
+    if (problem->rc == SQLITE_OK && !shown) hand->call(&row, problem);
+    ctr_showing_close_apart(&row.apart);
+    if (row.showing.from) ctr_showing_close(&row.showing);
+    if (problem->rc == SQLITE_OK && hand->call == row_inserted && table->n_may_go > 0)
+        rows_gone(&row, problem);
+    sqlite3_free(row.now);
+    sqlite3_free(row.before);
+}
+
+bool ctr_handed_take(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    sqlite3_value *value = columns[CTR_COLUMN_COMMAND];
+    if (!table->tracked || sqlite3_value_type(value) != SQLITE_TEXT) return false;
+    const char *what = ctr_text_value(value, problem);
+    const struct hand *hand = what ? hand_named(what) : NULL;
+    if (hand) hand_over(table, hand, columns, problem);
+    return hand != NULL;
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static void show_now(ctr_table *table, const ctr_summary *before, const ctr_summary *now,
+                     ctr_problem *problem)
+{
+    ctr_showing showing;
+    ctr_showing_open(&showing, table->db, table->schema, table->name, &table->shape, table->post,
+                     problem);
+    ctr_showing_row(&showing, table->rows->rowid, table->keys, NULL, before, now, problem);
+    ctr_showing_close(&showing);
+}
+
+int ctr_handed_write(ctr_table *table, ctr_problem *problem)
+{
+    handed row = {.table = table};
+    if (!table->tracked) return ctr_access_write(table, problem);
+    unsigned transaction = ctr_guard_transaction(table->joined.guard);
+    if (make_row_room(&row, problem)) write_counted(&row, problem);
+    if (problem->rc == SQLITE_OK) {
+        show_now(table, row.before, row.after, problem);
+        if (problem->rc != SQLITE_OK) ctr_guard_spoil(table->joined.guard, transaction);
+    }
+    sqlite3_free(row.now);
+    sqlite3_free(row.before);
+    return problem->rc;
+}
+
+int ctr_handed_purged(ctr_table *table, ctr_problem *problem)
+{
+    ctr_showing showing;
+    unsigned transaction = ctr_guard_transaction(table->joined.guard);
+    if (!table->tracked || problem->rc != SQLITE_OK) return problem->rc;
+    if (ctr_showing_open(&showing, table->db, table->schema, table->name, &table->shape,
+                         table->post, problem) == SQLITE_OK)
+        ctr_showing_purged(&showing, &table->floors, problem);
+    ctr_showing_close(&showing);
+    if (problem->rc != SQLITE_OK) ctr_guard_spoil(table->joined.guard, transaction);
+    return problem->rc;
+}

@@ -1,0 +1,500 @@
+/* surface/track.c - counter_track and counter_untrack: columns of ordinary tables that are counted.
+ *
+ *     SELECT counter_track('products', 'stock');             stock is tracked: rows counted
+ *     SELECT counter_track('products', 'sold');              and so is sold
+ *     SELECT counter_untrack('products', 'sold');            not any more, in no file: columns
+ *     SELECT counter_untrack('products');                    the table is as any other: columns
+ *
+ * `table` is a table of temp, main or an attached database, looked for in this order, or
+ * 'schema.table'. The values that are there are counted as this file's. Called again where triggers
+ * are missing, or have not run, counter_track counts what the rows differ from their counters, and
+ * puts the triggers back.
+ *
+ * Errors: SQLITE_ERROR for what cannot be tracked, by name; SQLITE_MISMATCH for a value that is no
+ * integer, with its row. Nothing has changed then.
+ */
+#include <string.h>
+
+#include "store/catalog.h"
+#include "store/columns.h"
+#include "store/guard.h"
+#include "store/succession.h"
+#include "store/text.h"
+#include "store/tracked.h"
+#include "store/watch.h"
+#include "surface/args.h"
+#include "surface/register.h"
+#include "sync/session.h"
+
+static const char COUNTER_TRACK[] = "counter_track", COUNTER_UNTRACK[] = "counter_untrack";
+
+/* One call. */
+typedef struct tracking {
+    sqlite3 *db;
+    ctr_shared *shared;
+    char *schema, *table; /* owned: the table as it spells itself */
+    char *counters;       /* owned: its counter table, if there is one */
+    ctr_shape shape;      /* of the counter table, or what it will be */
+    ctr_tracked tracked;
+    int n; /* columns named, and these */
+    const char **names;
+} tracking;
+
+/* ---- finding the table ----------------------------------------------------------------------- */
+
+static bool look_for_table(tracking *call, const char *schema, const char *table,
+                           ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || call->table || !ctr_run_has_schema(call->db, schema))
+        return false;
+    ctr_run run = ctr_run_on(call->db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
+    ctr_run_bind_text(&run, row, 1, table);
+    const char *name = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
+    if (name) {
+        call->schema = sqlite3_mprintf("%s", schema);
+        call->table = sqlite3_mprintf("%s", name);
+        if (!call->schema || !call->table) ctr_problem_nomem(problem);
+    }
+    sqlite3_finalize(row);
+    return name != NULL;
+}
+
+static void look_in_all(tracking *call, const char *table, ctr_problem *problem)
+{
+    look_for_table(call, "temp", table, problem);
+    ctr_run run = ctr_run_on(call->db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
+    while (!call->table && ctr_run_row(&run, row)) {
+        const char *schema = ctr_text_column(row, 1, problem);
+        if (schema) look_for_table(call, schema, table, problem);
+    }
+    sqlite3_finalize(row);
+}
+
+static void find_tracked_table(tracking *call, const char *name, ctr_problem *problem)
+{
+    const char *dot = strchr(name, '.');
+    look_in_all(call, name, problem);
+    if (!call->table && dot) {
+        char *schema = sqlite3_mprintf("%.*s", (int)(dot - name), name);
+        if (schema)
+            look_for_table(call, schema, dot + 1, problem);
+        else
+            ctr_problem_nomem(problem);
+        sqlite3_free(schema);
+    }
+    if (!call->table) ctr_problem_set(problem, SQLITE_ERROR, "there is no table '%s'", name);
+    if (problem->rc != SQLITE_OK) return;
+    ctr_object object = ctr_shape_object(call->db, call->schema, call->table, problem);
+    if (object != CTR_OBJECT_TABLE)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s is %s: only an ordinary table has columns that "
+                        "can be tracked",
+                        call->table, ctr_shape_object_text(object));
+}
+
+/* By the triggers that stand on the table. */
+static void find_by_triggers(tracking *call, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(call->db, call->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_FED);
+    ctr_run_bind_text(&run, row, 1, call->table);
+    while (!call->counters && ctr_run_row(&run, row)) {
+        const char *trigger = ctr_text_column(row, 0, problem);
+        size_t size = trigger ? strlen(trigger) : 0;
+        if (size <= sizeof "_insert" - 1) continue;
+        char *name = sqlite3_mprintf("%.*s", (int)(size - (sizeof "_insert" - 1)), trigger);
+        if (!name) ctr_problem_nomem(problem);
+        if (name && ctr_tracked_is(call->db, call->schema, name, problem))
+            call->counters = name;
+        else
+            sqlite3_free(name);
+    }
+    sqlite3_finalize(row);
+}
+
+/* By the name that it had when tracking began, for its triggers are gone. */
+static void find_by_birth(tracking *call, ctr_problem *problem)
+{
+    ctr_catalog_entry entry = {0};
+    if (call->counters || problem->rc != SQLITE_OK) return;
+    bool born = ctr_catalog_born(&entry, call->db, call->schema, call->table, problem);
+    if (born && ctr_tracked_is(call->db, call->schema, entry.name, problem)) {
+        char *other = ctr_tracked_table(call->db, call->schema, entry.name, problem);
+        if (other)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s: the tracked table %s was created under this name, and files match "
+                            "their tables by it",
+                            call->table, other);
+        sqlite3_free(other);
+        call->counters = sqlite3_mprintf("%s", entry.name);
+        if (!call->counters) ctr_problem_nomem(problem);
+    } else if (born) {
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: the counter table %s was created under this name, and files match "
+                        "their tables by it",
+                        call->table, entry.name);
+    }
+    ctr_catalog_close_entry(&entry);
+}
+
+/* ---- the columns ----------------------------------------------------------------------------- */
+
+static bool is_named(const tracking *call, const char *name)
+{
+    for (int i = 0; i < call->n; i++)
+        if (sqlite3_stricmp(call->names[i], name) == 0) return true;
+    return false;
+}
+
+/* One column of the table, for the shape of its counter table. */
+static void take_column(tracking *call, ctr_shape *shape, sqlite3_stmt *row, ctr_problem *problem)
+{
+    const char *name = ctr_text_column(row, 1, problem), *type = ctr_text_column(row, 2, problem),
+               *collation = NULL;
+    int key = sqlite3_column_int(row, 5) - 1;
+    if (!name || !type || (key < 0 && !is_named(call, name))) return;
+    ctr_affinity affinity = ctr_declaration_affinity(type);
+    if (ctr_declaration_reserves(name))
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: a column with the reserved name %s",
+                        call->table, name);
+    if (key >= 0 && is_named(call, name))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: column %s is part of the key, and cannot be tracked", call->table,
+                        name);
+    if (key >= 0 && !ctr_declaration_is_plain(type))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: the type of the key column %s must be plain words, not %s",
+                        call->table, name, type);
+    if (key < 0 && sqlite3_column_int(row, 6))
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is generated, and cannot be tracked",
+                        call->table, name);
+    if (key < 0 && (affinity == CTR_AFFINITY_TEXT || affinity == CTR_AFFINITY_REAL))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: column %s holds %s, by its type %s, and a tracked column integers",
+                        call->table, name, ctr_shape_affinity_name(affinity), type);
+    ctr_problem_sqlite(problem, call->db,
+                       sqlite3_table_column_metadata(call->db, call->schema, call->table, name,
+                                                     NULL, &collation, NULL, NULL, NULL));
+    if (problem->rc == SQLITE_OK)
+        ctr_shape_add(shape, name, key >= 0 ? type : "", key >= 0 ? collation : "", key, problem);
+}
+
+static void refuse_unknown(const tracking *call, const ctr_shape *shape, ctr_problem *problem)
+{
+    for (int i = 0; i < call->n; i++) {
+        if (ctr_shape_counter_like(shape, call->names[i]) < 0)
+            ctr_problem_set(problem, SQLITE_ERROR, "%s: there is no column '%s'", call->table,
+                            call->names[i]);
+        for (int k = 0; k < i; k++)
+            if (sqlite3_stricmp(call->names[i], call->names[k]) == 0)
+                ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s stands there twice",
+                                call->table, call->names[i]);
+    }
+}
+
+/* The shape that the counter table of this table and these columns has. */
+static int read_wanted(tracking *call, ctr_shape *shape, ctr_problem *problem)
+{
+    enum { COLUMNS_MAX = 32767 };
+    ctr_run run = ctr_run_on(call->db, call->schema, NULL, problem);
+    run.slots.name = call->table;
+    ctr_shape_open(shape, COLUMNS_MAX, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) take_column(call, shape, row, problem);
+    sqlite3_finalize(row);
+    refuse_unknown(call, shape, problem);
+    if (shape->n_keys == 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s has no PRIMARY KEY, by which its rows would be known in other files",
+                        call->table);
+    return problem->rc;
+}
+
+/* ---- tracking -------------------------------------------------------------------------------- */
+
+static void create_counters(tracking *call, ctr_problem *problem)
+{
+    if (call->n == 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked", call->table);
+    read_wanted(call, &call->shape, problem);
+    call->counters = sqlite3_mprintf("%s_counters", call->table);
+    char *definition = problem->rc == SQLITE_OK ? ctr_shape_declaration(&call->shape) : NULL;
+    if (!call->counters || !definition) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    run.slots.name = call->table;
+    run.slots.definition = definition;
+    ctr_run_do(&run, CTR_SQL_TRACK_CREATE, NULL);
+    sqlite3_free(definition);
+    ctr_shape_close(&call->shape);
+}
+
+static void open_counters(tracking *call, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    ctr_tracked_close(&call->tracked);
+    ctr_shape_close(&call->shape);
+    ctr_shape_read(&call->shape, call->db, call->schema, call->counters, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_tracked_begin(&call->tracked, call->db, call->schema, call->counters, call->table,
+                          &call->shape, problem);
+}
+
+/* Is `name` a column that is counted already? */
+static bool has_column(const tracking *call, const char *name)
+{
+    for (int i = 0; i < call->shape.n_counters; i++) {
+        const ctr_tracked_column *column = ctr_tracked_column_of(&call->tracked, i);
+        if (column && sqlite3_stricmp(column->name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* Another generation of a counter, by the table's own command, that a pull uses, too. */
+static void raise_column(tracking *call, const char *name, ctr_problem *problem)
+{
+    const char *spelling;
+    ctr_wanted wanted = {name, ctr_shape_generation(&call->shape, name, &spelling) + 1, 0};
+    ctr_columns_check(&call->shape, call->db, call->counters, name, problem);
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    ctr_guard_want(call->shared->guard, &wanted);
+    ctr_run_do(&run, CTR_SQL_SYNC_TAKE_COLUMN, NULL);
+    ctr_guard_want(call->shared->guard, NULL);
+}
+
+/* The same key as the table has now, whatever its columns are called. */
+static void check_tracked_key(tracking *call, const ctr_shape *wanted, ctr_problem *problem)
+{
+    bool same = wanted->n_keys == call->shape.n_keys;
+    for (int i = 0; i < wanted->n_keys && same; i++) {
+        int theirs = call->shape.keys[i];
+        const ctr_column *a = &wanted->columns[wanted->keys[i]], *b = &call->shape.columns[theirs];
+        const char *name = call->tracked.columns[theirs].name;
+        same = name && sqlite3_stricmp(a->name, name) == 0 && a->affinity == b->affinity &&
+               sqlite3_stricmp(a->collation, b->collation) == 0;
+    }
+    char *now = ctr_shape_key_text(wanted), *then = ctr_shape_key_text(&call->shape);
+    if (!now || !then) ctr_problem_nomem(problem);
+    if (!same)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: the key is (%s), that of its counters, %s, is (%s)", call->table, now,
+                        call->counters, then);
+    sqlite3_free(now);
+    sqlite3_free(then);
+}
+
+/* Counters whose column was renamed while the triggers were gone cannot be told from others. */
+static void check_lost(const tracking *call, bool adds, ctr_problem *problem)
+{
+    for (int i = 0; i < call->shape.n_counters && adds; i++)
+        if (!ctr_tracked_column_of(&call->tracked, i))
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s: the counter %s has no column of its name: if it was renamed, "
+                            "rename it back, call counter_track, and rename it again",
+                            call->table, ctr_shape_counter_name(&call->shape, i));
+}
+
+/* Adds counters that are new; true if there were such. */
+static bool add_columns(tracking *call, bool whole, ctr_problem *problem)
+{
+    bool added = false;
+    ctr_shape wanted = {0};
+    read_wanted(call, &wanted, problem);
+    if (problem->rc == SQLITE_OK) check_tracked_key(call, &wanted, problem);
+    for (int i = 0; i < call->n && problem->rc == SQLITE_OK; i++) {
+        const char *name =
+            ctr_shape_counter_name(&wanted, ctr_shape_counter_like(&wanted, call->names[i]));
+        if (has_column(call, name)) continue;
+        if (!whole) check_lost(call, true, problem);
+        if (ctr_shape_counter_like(&call->shape, name) < 0) raise_column(call, name, problem);
+        added = true;
+        open_counters(call, problem);
+    }
+    ctr_shape_close(&wanted);
+    return added;
+}
+
+static bool triggers_are_whole(const tracking *call, ctr_problem *problem)
+{
+    ctr_problem broken = {SQLITE_OK, NULL};
+    if (problem->rc != SQLITE_OK) return false;
+    ctr_tracked_check(call->db, call->schema, call->counters, &call->shape, &broken);
+    bool whole = broken.rc == SQLITE_OK;
+    if (whole || broken.rc == SQLITE_ERROR)
+        ctr_problem_close(&broken);
+    else
+        *problem = broken;
+    return whole;
+}
+
+/* Every row is held against its counters, and every counter against the rows. */
+static int64_t count_table(tracking *call, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return 0;
+    ctr_stats *stats = ctr_guard_stats(call->shared->guard);
+    int64_t before = stats->tracked;
+    char *columns = ctr_tracked_counter_list(&call->tracked),
+         *values = ctr_tracked_column_list(&call->tracked),
+         *match = ctr_tracked_key_match(&call->tracked), *keys = ctr_shape_key_list(&call->shape);
+    if (!columns || !values || !match || !keys) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    run.slots.name = call->table;
+    run.slots.columns = columns;
+    run.slots.values = values;
+    run.slots.keys = keys;
+    run.slots.constraint = match;
+    ctr_run_do(&run, CTR_SQL_TRACK_COUNT_GONE, NULL);
+    ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
+    sqlite3_free(columns);
+    sqlite3_free(values);
+    sqlite3_free(match);
+    sqlite3_free(keys);
+    return stats->tracked - before;
+}
+
+static int64_t track(tracking *call, ctr_problem *problem)
+{
+    bool whole = false, added = true, is_new = !call->counters;
+    if (is_new) create_counters(call, problem);
+    open_counters(call, problem);
+    if (!is_new) whole = triggers_are_whole(call, problem);
+    if (!is_new) added = add_columns(call, whole, problem);
+    if (problem->rc == SQLITE_OK && (added || !whole))
+        ctr_tracked_create_triggers(&call->tracked, problem);
+    int64_t counted = count_table(call, problem);
+    if (whole && !added && counted == 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is tracked already", call->table,
+                        call->n > 0 ? call->names[0] : "");
+    return counted;
+}
+
+/* ---- untracking ------------------------------------------------------------------------------ */
+
+static void refuse_not_tracked(const tracking *call, ctr_problem *problem)
+{
+    if (!call->counters)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s is not a tracked table", call->table);
+}
+
+static void drop_tracked_column(tracking *call, const char *name, ctr_problem *problem)
+{
+    int counter = -1;
+    for (int i = 0; i < call->shape.n_counters; i++) {
+        const ctr_tracked_column *column = ctr_tracked_column_of(&call->tracked, i);
+        if (column && sqlite3_stricmp(column->name, name) == 0) counter = i;
+    }
+    if (counter < 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: column '%s' is not tracked", call->table, name);
+    else if (call->shape.n_counters == 1)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: %s is its last tracked column: counter_untrack('%s') untracks the "
+                        "table",
+                        call->table, name, call->table);
+    if (problem->rc != SQLITE_OK) return;
+    char *own = sqlite3_mprintf("%s", ctr_shape_counter_name(&call->shape, counter));
+    ctr_post *post = ctr_guard_post(call->shared->guard, call->schema);
+    if (!own || !post) ctr_problem_nomem(problem);
+    const ctr_identity *identity = problem->rc == SQLITE_OK ? ctr_watch_merge(post, problem) : NULL;
+    if (identity && !*identity->name)
+        ctr_succession_lineage_changed(post, CTR_WHY_DROPPED, problem);
+    if (problem->rc == SQLITE_OK) raise_column(call, own, problem);
+    sqlite3_free(own);
+    open_counters(call, problem);
+}
+
+static int64_t untrack(tracking *call, ctr_problem *problem)
+{
+    int64_t n = call->n;
+    refuse_not_tracked(call, problem);
+    open_counters(call, problem);
+    if (problem->rc != SQLITE_OK) return 0;
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    if (call->n == 0) {
+        n = call->shape.n_counters;
+        ctr_tracked_drop_triggers(call->db, call->schema, call->counters, problem);
+        ctr_run_do(&run, CTR_SQL_TRACK_DROP, NULL);
+        return n;
+    }
+    ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
+    for (int i = 0; i < call->n && problem->rc == SQLITE_OK; i++)
+        drop_tracked_column(call, call->names[i], problem);
+    if (problem->rc == SQLITE_OK) ctr_tracked_create_triggers(&call->tracked, problem);
+    return n;
+}
+
+/* ---- the functions --------------------------------------------------------------------------- */
+
+static bool take_names(sqlite3_context *ctx, tracking *call, const char *function, int argc,
+                       sqlite3_value **argv)
+{
+    call->names = sqlite3_malloc64(((size_t)argc + 1) * sizeof *call->names);
+    if (!call->names) {
+        sqlite3_result_error_nomem(ctx);
+        return false;
+    }
+    for (int i = 1; i < argc; i++) {
+        call->names[call->n] = ctr_arg_text(ctx, function, "the name of a column", argv[i]);
+        if (!call->names[call->n++]) return false;
+    }
+    return true;
+}
+
+static int64_t in_session(tracking *call, const char *table,
+                          int64_t (*work)(tracking *, ctr_problem *), ctr_problem *problem)
+{
+    int64_t result = 0, inserted = sqlite3_last_insert_rowid(call->db);
+    ctr_session session;
+    if (ctr_session_begin(&session, call->db, &call->shared->sessions, problem) == SQLITE_OK) {
+        find_tracked_table(call, table, problem);
+        if (problem->rc == SQLITE_OK) ctr_guard_write_rows(call->shared->guard, problem);
+        find_by_triggers(call, problem);
+        find_by_birth(call, problem);
+        if (problem->rc == SQLITE_OK) result = work(call, problem);
+        ctr_guard_settle(call->shared->guard, problem);
+    }
+    ctr_session_end(&session, problem);
+    sqlite3_set_last_insert_rowid(call->db, inserted);
+    return result;
+}
+
+static void run_tracking(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
+                         int64_t (*work)(tracking *, ctr_problem *))
+{
+    if (argc < 1) {
+        ctr_arg_error(ctx, "%s: it takes a table and its columns", function);
+        return;
+    }
+    tracking call = {.db = sqlite3_context_db_handle(ctx), .shared = sqlite3_user_data(ctx)};
+    ctr_problem problem = {SQLITE_OK, NULL};
+    const char *table = ctr_arg_text(ctx, function, "the table", argv[0]);
+    if (table && take_names(ctx, &call, function, argc, argv)) {
+        int64_t n = in_session(&call, table, work, &problem);
+        if (ctr_arg_problem(ctx, function, &problem)) sqlite3_result_int64(ctx, n);
+    }
+    if (call.tracked.db) ctr_tracked_close(&call.tracked);
+    ctr_shape_close(&call.shape);
+    sqlite3_free(call.schema);
+    sqlite3_free(call.table);
+    sqlite3_free(call.counters);
+    sqlite3_free(call.names);
+}
+
+static void fn_track(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    run_tracking(ctx, COUNTER_TRACK, argc, argv, track);
+}
+
+static void fn_untrack(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    run_tracking(ctx, COUNTER_UNTRACK, argc, argv, untrack);
+}
+
+int ctr_track_register(sqlite3 *db, ctr_shared *shared)
+{
+    int rc = sqlite3_create_function_v2(db, COUNTER_TRACK, -1, CTR_ADMIN, ctr_shared_hold(shared),
+                                        fn_track, NULL, NULL, ctr_shared_drop);
+    if (rc != SQLITE_OK) return rc;
+    return sqlite3_create_function_v2(db, COUNTER_UNTRACK, -1, CTR_ADMIN, ctr_shared_hold(shared),
+                                      fn_untrack, NULL, NULL, ctr_shared_drop);
+}

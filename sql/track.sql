@@ -1,0 +1,118 @@
+-- Tracked columns: an ordinary table, "{name}", whose changes triggers hand to its counter table,
+-- "{table}".
+
+-- Rows in which the two differ. A row that waits, for the table does not take it, has one entry
+-- without a counter; else there is one for each counter whose column shows another value.
+-- name: TRACK_CREATE_APART
+CREATE TABLE "{schema}"."{table}_apart"(
+  row INTEGER NOT NULL, counter TEXT NOT NULL, shown, PRIMARY KEY(row, counter)) WITHOUT ROWID;
+
+-- name: TRACK_DROP_APART
+DROP TABLE IF EXISTS "{schema}"."{table}_apart";
+
+-- name: TRACK_APART
+SELECT counter, shown FROM "{schema}"."{table}_apart" WHERE row = ?1;
+
+-- name: TRACK_APART_ROWS
+SELECT DISTINCT row FROM "{schema}"."{table}_apart";
+
+-- name: TRACK_SET_APART
+INSERT INTO "{schema}"."{table}_apart"(row, counter, shown) VALUES (?1, ?2, ?3);
+
+-- name: TRACK_NOT_APART
+DELETE FROM "{schema}"."{table}_apart" WHERE row = ?1;
+
+-- Those of rows that are gone.
+-- name: TRACK_FORGET_APART
+DELETE FROM "{schema}"."{table}_apart" WHERE row NOT IN (SELECT _id FROM "{schema}"."{table}_cells");
+
+-- ---- the triggers --------------------------------------------------------------------------------
+
+-- name: TRACK_ON_INSERT
+CREATE TRIGGER "{schema}"."{table}_insert" AFTER INSERT ON "{name}" BEGIN
+INSERT INTO "{table}"("{table}", "{columns}") VALUES ('row inserted', "{values}"); END;
+
+-- name: TRACK_ON_UPDATE
+CREATE TRIGGER "{schema}"."{table}_update" AFTER UPDATE OF "{order}" ON "{name}" WHEN "{constraint}" BEGIN
+INSERT INTO "{table}"("{table}", "{columns}") VALUES ('row updated', "{values}"); END;
+
+-- name: TRACK_ON_KEY
+CREATE TRIGGER "{schema}"."{table}_key" AFTER UPDATE OF "{order}" ON "{name}" WHEN "{constraint}" BEGIN
+INSERT INTO "{table}"("{table}", "{columns}") VALUES ('row deleted', "{changes}"); INSERT INTO
+"{table}"("{table}", "{columns}") VALUES ('row inserted', "{values}"); END;
+
+-- name: TRACK_ON_DELETE
+CREATE TRIGGER "{schema}"."{table}_delete" AFTER DELETE ON "{name}" BEGIN
+INSERT INTO "{table}"("{table}", "{columns}") VALUES ('row deleted', "{changes}"); END;
+
+-- OR REPLACE removes rows that are equal in some UNIQUE index, and fires no trigger for them unless
+-- recursive_triggers is on: they are looked up before, and looked for after.
+-- name: TRACK_ON_REPLACE_BY_INSERT
+CREATE TRIGGER "{schema}"."{table}_before_insert" BEFORE INSERT ON "{name}" BEGIN
+INSERT INTO "{table}"("{table}", "{columns}") SELECT 'row may go{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
+
+-- name: TRACK_ON_REPLACE_BY_UPDATE
+CREATE TRIGGER "{schema}"."{table}_before_update" BEFORE UPDATE OF "{order}" ON "{name}" BEGIN
+INSERT INTO "{table}"("{table}", "{columns}") SELECT 'row may go{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
+
+-- name: TRACK_ON_REPLACED
+CREATE TRIGGER "{schema}"."{table}_replaced" AFTER UPDATE OF "{order}" ON "{name}" BEGIN
+INSERT INTO "{table}"("{table}") VALUES ('rows gone'); END;
+
+-- name: TRACK_TRIGGERS
+SELECT name, tbl_name, sql FROM "{schema}".sqlite_master WHERE type = 'trigger' AND name = ?1;
+
+-- name: TRACK_DROP_TRIGGER
+DROP TRIGGER IF EXISTS "{schema}"."{name}";
+
+-- Which counter tables are fed by triggers on the table ?1?
+-- name: TRACK_FED
+SELECT name FROM "{schema}".sqlite_master
+ WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE AND name LIKE '%\_insert' ESCAPE '\';
+
+-- ---- the tables ----------------------------------------------------------------------------------
+
+-- name: TRACK_INDEXES
+PRAGMA "{schema}".index_list("{name}");
+
+-- name: TRACK_CREATE
+CREATE VIRTUAL TABLE "{schema}"."{table}" USING counter("{definition}", TRACKED "{name}");
+
+-- name: TRACK_DROP
+DROP TABLE "{schema}"."{table}";
+
+-- All rows; those that are as the counters say change nothing.
+-- name: TRACK_COUNT_ROWS
+INSERT INTO "{schema}"."{table}"("{table}", "{columns}") SELECT 'row found', "{values}" FROM "{schema}"."{name}";
+
+-- Counters whose row is not there.
+-- name: TRACK_COUNT_GONE
+INSERT INTO "{schema}"."{table}"("{table}", "{keys}") SELECT 'row missing', "{keys}" FROM "{schema}"."{table}_cells" AS c
+ WHERE NOT EXISTS (SELECT 1 FROM "{schema}"."{name}" AS t WHERE "{constraint}");
+
+-- Rows of the table without counters.
+-- name: TRACK_WITHOUT_COUNTERS
+SELECT "{values}" FROM "{schema}"."{name}" AS t
+ WHERE NOT EXISTS (SELECT 1 FROM "{schema}"."{table}_cells" AS c WHERE "{constraint}");
+
+-- ---- showing -------------------------------------------------------------------------------------
+
+-- Parameters are those of the key, then the new values, then the old ones.
+-- name: TRACK_SHOW
+UPDATE "{schema}"."{name}" SET "{changes}" WHERE "{constraint}";
+
+-- name: TRACK_SHOW_NEW
+INSERT INTO "{schema}"."{name}"("{columns}") VALUES ("{values}");
+
+-- name: TRACK_SHOW_DELETED
+DELETE FROM "{schema}"."{name}" WHERE "{constraint}";
+
+-- name: TRACK_LOOK
+SELECT "{columns}" FROM "{schema}"."{name}" WHERE "{constraint}";
+
+-- name: TRACK_VALUE
+SELECT "{value}";
+
+-- The table ?1 as it spells itself.
+-- name: TRACK_TABLE
+SELECT name, type, sql FROM "{schema}".sqlite_master WHERE name = ?1 COLLATE NOCASE AND type IN ('table', 'view');
