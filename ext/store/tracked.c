@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "store/catalog.h"
 #include "store/run.h"
 #include "store/text.h"
 
@@ -506,17 +507,24 @@ static int open_tracked(ctr_tracked *tracked, sqlite3 *db, const char *schema, c
     return problem->rc;
 }
 
+static int refuse_lost(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
+{
+    ctr_catalog_entry entry = {0};
+    ctr_catalog_named(&entry, db, schema, counters, problem);
+    const char *table = entry.birth ? entry.birth : counters;
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "the tracked table %s has lost its triggers, so that changes may not have been "
+                    "counted: call counter_track('%s', ...) again, which counts them",
+                    table, table);
+    ctr_catalog_close_entry(&entry);
+    return problem->rc;
+}
+
 int ctr_tracked_open(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
                      const ctr_shape *shape, ctr_problem *problem)
 {
     if (open_tracked(tracked, db, schema, counters, NULL, shape, problem)) return problem->rc;
-    if (!tracked->table)
-        return ctr_problem_set(
-            problem, SQLITE_ERROR,
-            "the table that %s counts for has lost its triggers, so that changes "
-            "may not have been counted: call counter_track again, which counts "
-            "them",
-            counters);
+    if (!tracked->table) return refuse_lost(db, schema, counters, problem);
     look_up_columns(tracked, problem);
     for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++)
         if (!tracked_key(tracked, i)->name) refuse_broken(tracked, "insert", problem);
@@ -533,6 +541,18 @@ int ctr_tracked_begin(ctr_tracked *tracked, sqlite3 *db, const char *schema, con
         if (!*name) return ctr_problem_nomem(problem);
     }
     look_up_columns(tracked, problem);
+    return problem->rc;
+}
+
+int ctr_tracked_follow(sqlite3 *db, const char *schema, const char *counters,
+                       const ctr_shape *shape, ctr_problem *problem)
+{
+    ctr_tracked tracked;
+    if (!ctr_tracked_is(db, schema, counters, problem)) return problem->rc;
+    open_tracked(&tracked, db, schema, counters, NULL, shape, problem);
+    if (problem->rc == SQLITE_OK && tracked.table) look_up_columns(&tracked, problem);
+    if (problem->rc == SQLITE_OK && tracked.table) ctr_tracked_create_triggers(&tracked, problem);
+    ctr_tracked_close(&tracked);
     return problem->rc;
 }
 

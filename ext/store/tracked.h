@@ -42,7 +42,7 @@ int ctr_tracked_open(ctr_tracked *tracked, sqlite3 *db, const char *schema, cons
                      const ctr_shape *shape, ctr_problem *problem);
 
 /* The same of a `table` whose triggers are about to be made, with the names that present triggers
- * give to the columns, or else their own where the table has them. */
+ * give to the columns, or else their own. Columns that the table does not have have none. */
 int ctr_tracked_begin(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
                       const char *table, const ctr_shape *shape, ctr_problem *problem);
 void ctr_tracked_close(ctr_tracked *tracked);
@@ -67,6 +67,11 @@ void ctr_tracked_drop_triggers(sqlite3 *db, const char *schema, const char *coun
 char *ctr_tracked_counter_list(const ctr_tracked *tracked);
 char *ctr_tracked_column_list(const ctr_tracked *tracked);
 char *ctr_tracked_key_match(const ctr_tracked *tracked);
+
+/* Counters have come or gone by a merge: makes the triggers anew, for the columns that are tracked
+ * already. */
+int ctr_tracked_follow(sqlite3 *db, const char *schema, const char *counters,
+                       const ctr_shape *shape, ctr_problem *problem);
 
 /* The column of a counter; NULL: it has none. */
 const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int counter);

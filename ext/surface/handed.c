@@ -22,6 +22,7 @@
  */
 #include <string.h>
 
+#include "store/describe.h"
 #include "store/number.h"
 #include "store/showing.h"
 #include "store/text.h"
@@ -369,6 +370,14 @@ static bool make_row_room(handed *row, ctr_problem *problem)
     return true;
 }
 
+/* A value that cannot be counted: of which row? */
+static void name_row(ctr_table *table, ctr_problem *problem)
+{
+    char *key = ctr_describe_key(table->keys, table->shape.n_keys);
+    if (key) ctr_problem_where(problem, "row %s", key);
+    sqlite3_free(key);
+}
+
 static void hand_over(ctr_table *table, const struct hand *hand, sqlite3_value **columns,
                       ctr_problem *problem)
 {
@@ -377,6 +386,7 @@ static void hand_over(ctr_table *table, const struct hand *hand, sqlite3_value *
         ctr_write_keys(table, columns, problem);
     if (problem->rc == SQLITE_OK && hand->counts)
         take_values(table, columns, row.now, false, problem);
+    if (problem->rc == SQLITE_MISMATCH && hand->counts) name_row(table, problem);
     bool shown = problem->rc == SQLITE_OK && hand->call == row_updated &&
                  ctr_showing_is_row(table->post, table->name, table->keys, row.now);
     if (problem->rc == SQLITE_OK && !shown) hand->call(&row, problem);
@@ -394,6 +404,7 @@ bool ctr_handed_take(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
     if (!table->tracked || sqlite3_value_type(value) != SQLITE_TEXT) return false;
     const char *what = ctr_text_value(value, problem);
     const struct hand *hand = what ? hand_named(what) : NULL;
+    table->handed = hand != NULL;
     if (hand) hand_over(table, hand, columns, problem);
     return hand != NULL;
 }

@@ -18,7 +18,15 @@ enum { ARG_SCHEMA = 1, ARG_TABLE = 2, ARG_CLAUSES = 3 };
 
 int ctr_table_fail(ctr_table *table, ctr_problem *problem)
 {
-    return ctr_arg_table_problem(&table->joined.base, table->name, problem);
+    ctr_problem ignored = {SQLITE_OK, NULL};
+    char *tracked = problem->rc != SQLITE_OK && table->handed
+                        ? ctr_tracked_table(table->db, table->schema, table->name, &ignored)
+                        : NULL;
+    int rc = ctr_arg_table_problem(&table->joined.base, tracked ? tracked : table->name, problem);
+    ctr_problem_close(&ignored);
+    sqlite3_free(tracked);
+    table->handed = false;
+    return rc;
 }
 
 static void free_table(ctr_table *table)

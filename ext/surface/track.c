@@ -353,10 +353,35 @@ static int64_t count_table(tracking *call, ctr_problem *problem)
     return stats->tracked - before;
 }
 
+/* A table that was renamed, and rebuilt after that, cannot be told from a new one: its counters
+ * would begin anew, and no other file would know them. */
+static void refuse_orphans(tracking *call, ctr_problem *problem)
+{
+    ctr_catalog catalog = {0};
+    ctr_catalog_read(&catalog, call->db, call->schema, problem);
+    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
+        const ctr_catalog_entry *entry = &catalog.entries[i];
+        if (!ctr_tracked_is(call->db, call->schema, entry->name, problem)) continue;
+        char *table = ctr_tracked_table(call->db, call->schema, entry->name, problem);
+        bool is_there = table || ctr_shape_object(call->db, call->schema, entry->birth, problem) !=
+                                     CTR_OBJECT_NONE;
+        sqlite3_free(table);
+        if (!is_there)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s: %s holds the counters of a tracked table %s, which is gone: if %s "
+                            "is that table, rename it to %s, call counter_track('%s', ...), and "
+                            "rename it back",
+                            call->table, entry->name, entry->birth, call->table, entry->birth,
+                            entry->birth);
+    }
+    ctr_catalog_close(&catalog);
+}
+
 static int64_t track(tracking *call, ctr_problem *problem)
 {
     bool whole = false, added = true, is_new = !call->counters;
-    if (is_new) create_counters(call, problem);
+    if (is_new) refuse_orphans(call, problem);
+    if (is_new && problem->rc == SQLITE_OK) create_counters(call, problem);
     open_counters(call, problem);
     if (!is_new) whole = triggers_are_whole(call, problem);
     if (!is_new) added = add_columns(call, whole, problem);

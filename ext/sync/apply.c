@@ -213,6 +213,10 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_post *
         ctr_columns_raise(post, apply->db, "main", table, &shape, change->column,
                           change->generation, problem);
     ctr_shape_close(&shape);
+    if (problem->rc == SQLITE_OK && ctr_tracked_is(apply->db, "main", table, problem) &&
+        ctr_shape_read(&shape, apply->db, "main", table, problem) == SQLITE_OK)
+        ctr_tracked_follow(apply->db, "main", table, &shape, problem);
+    ctr_shape_close(&shape);
 }
 
 static int watch_target(ctr_apply *apply, const ctr_change *change, ctr_post *post,

@@ -319,6 +319,16 @@ static void take_counters(merge_job *job, const ctr_catalog_entry *mine, ctr_pro
     ctr_shape_close(&here);
 }
 
+/* The triggers of a tracked table name its counters. */
+static void follow_counters(const merge_job *job, const char *mine, ctr_problem *problem)
+{
+    ctr_shape here = {0};
+    const file_pull *pull = job->pull;
+    if (problem->rc == SQLITE_OK) ctr_shape_read(&here, pull->db, pull->target, mine, problem);
+    if (problem->rc == SQLITE_OK) ctr_tracked_follow(pull->db, pull->target, mine, &here, problem);
+    ctr_shape_close(&here);
+}
+
 static void open_table_here(merge_job *job, ctr_problem *problem)
 {
     file_pull *pull = job->pull;
@@ -335,8 +345,6 @@ static void merge_news(merge_job *job, bool is_there, ctr_problem *problem)
     if (check_stored(job, true, problem) || make_durable(pull, problem)) return;
     if (ctr_shape_read(&job->from, source->db, source->schema, theirs, problem)) return;
     if (ctr_shape_refuse_triggers(source->db, source->schema, theirs, false, problem)) return;
-    ctr_tracked_check(source->db, source->schema, theirs, &job->from, problem);
-    ctr_problem_where(problem, "the giving file");
     if (!is_there) create_table(job, problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_catalog_entry mine;
@@ -346,6 +354,7 @@ static void merge_news(merge_job *job, bool is_there, ctr_problem *problem)
     if (problem->rc == SQLITE_OK && brings_counters(&job->from, &job->to.shape)) {
         ctr_merge_close(&job->to);
         take_counters(job, &mine, problem);
+        follow_counters(job, mine.name, problem);
         open_table_here(job, problem);
     }
     ctr_catalog_close_entry(&mine);
@@ -366,6 +375,33 @@ static void close_job(merge_job *job)
     sqlite3_free(job->keys);
 }
 
+/* Whether anything is new or not: what was changed without triggers is not known to be new. */
+static void check_tracked(sqlite3 *db, const char *schema, const char *name, const char *file,
+                          ctr_problem *problem)
+{
+    ctr_shape shape = {0};
+    if (problem->rc != SQLITE_OK || !ctr_tracked_is(db, schema, name, problem)) return;
+    if (ctr_shape_read(&shape, db, schema, name, problem) == SQLITE_OK)
+        ctr_tracked_check(db, schema, name, &shape, problem);
+    ctr_problem_where(problem, "%s", file);
+    ctr_shape_close(&shape);
+}
+
+/* As it is called in main: a tracked table by its own name, not by that of its counter table. */
+static void name_in_report(merge_job *job, const char *taker, ctr_problem *problem)
+{
+    const file_pull *pull = job->pull;
+    bool takes = pull->side == CTR_MAIN_TAKES;
+    const char *name = takes ? taker : job->theirs->name;
+    char *tracked = takes
+                        ? ctr_tracked_table(pull->db, pull->target, name, problem)
+                        : ctr_tracked_table(pull->source->db, pull->source->schema, name, problem);
+    if (problem->rc == SQLITE_OK)
+        job->report =
+            report_row(pull->report, job->theirs->birth, tracked ? tracked : name, problem);
+    sqlite3_free(tracked);
+}
+
 static void merge_table(file_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
 {
     merge_job job = {.pull = pull, .theirs = theirs};
@@ -374,10 +410,10 @@ static void merge_table(file_pull *pull, const ctr_catalog_entry *theirs, ctr_pr
     if (is_there && !pull->whole)
         job.mark = ctr_marks_read(pull->db, pull->target, pull->giver, theirs, &mine, problem);
     const char *taker = is_there ? mine.name : theirs->birth;
-    const char *name = pull->side == CTR_MAIN_TAKES ? taker : theirs->name;
-    if (problem->rc == SQLITE_OK)
-        job.report = report_row(pull->report, theirs->birth, name, problem);
+    if (problem->rc == SQLITE_OK) name_in_report(&job, taker, problem);
     check_stored(&job, false, problem);
+    check_tracked(pull->source->db, pull->source->schema, theirs->name, "the giving file", problem);
+    if (is_there) check_tracked(pull->db, pull->target, taker, "the taking file", problem);
     if (has_news(&job, taker, problem)) merge_news(&job, is_there, problem);
     ctr_problem_where(problem, "table %s", theirs->birth);
     ctr_catalog_close_entry(&mine);

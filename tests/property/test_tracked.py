@@ -1,0 +1,346 @@
+"""test_tracked.py - tracked columns: a table that is tracked behaves as one that is not, its counters follow it, and
+files merge.
+
+The first test plays random statements on two tables that differ in nothing but being tracked; the second lets files
+count apart and merge, against a model that keeps the ids of operations in each life of each counter.
+"""
+
+import copy
+import random
+import sqlite3
+
+import pytest
+
+from conftest import EXAMPLES, SEED
+from files import connect
+
+ROUNDS = range(max(8, EXAMPLES // 25))
+
+
+def rows(db, sql, *arguments):
+    return db.execute(sql, arguments).fetchall()
+
+
+def apart(db):
+    return rows(db, "SELECT state, row_key, shown, merged FROM counter_tracked WHERE state <> 'tracked'")
+
+
+# ---- the same statements on an ordinary table ----
+
+KEYS = {
+    "text": "k TEXT PRIMARY KEY", "integer": "k INTEGER PRIMARY KEY", "two": "k TEXT, k2 INTEGER",
+    "nocase": "k TEXT COLLATE NOCASE PRIMARY KEY", "real": "k REAL PRIMARY KEY", "any": "k PRIMARY KEY",
+}
+CLAUSES = ["", "", "", "OR REPLACE", "OR IGNORE", "OR FAIL", "OR ABORT"]
+
+
+class Statements:
+    """Random statements on the table t, which is one of many."""
+
+    def __init__(self, draw):
+        self.draw, self.kind = draw, draw.choice(sorted(KEYS))
+        self.two = self.kind == "two"
+        self.names = "k, k2" if self.two else "k"
+        self.match = "k = ? AND k2 = ?" if self.two else "k = ?"
+        self.marks = "?, ?" if self.two else "?"
+        self.rowid = draw.random() < .6
+        self.recursive = draw.random() < .4
+        self.schema = [self.table(), "CREATE INDEX t_stock ON t(stock)"]
+        if draw.random() < .6:
+            self.schema.append("CREATE UNIQUE INDEX t_code ON t(code)" + draw.choice(["", " WHERE code > 2"]))
+        if draw.random() < .5:
+            also = " AND k2 = NEW.k2" if self.two else ""
+            self.schema.append("CREATE TRIGGER t_log AFTER UPDATE OF stock ON t BEGIN"
+                               f" UPDATE t SET sold = coalesce(sold, 0) + 1 WHERE k = NEW.k{also}; END")
+
+    def table(self):
+        stock = "stock INTEGER " + self.draw.choice(["NOT NULL DEFAULT 0 ", ""]) + "CHECK (stock > -50)"
+        code = "code INTEGER" + self.draw.choice(["", "", " UNIQUE ON CONFLICT REPLACE"])
+        return (f"CREATE TABLE t({KEYS[self.kind]}, name TEXT DEFAULT 'x', {stock}, sold INTEGER, {code},"
+                f" twice INTEGER AS (stock * 2){', PRIMARY KEY(k, k2)' if self.two else ''})"
+                + ("" if self.rowid else " WITHOUT ROWID"))
+
+    def key(self):
+        draw = self.draw
+        return {"two": (draw.choice("abc"), draw.randint(1, 3)), "integer": (draw.randint(1, 8),),
+                "real": (draw.choice([1, 2, 2.5, 3.0, 4]),), "any": (draw.choice([1, "1", b"1", 2.0, "a"]),),
+                }.get(self.kind) or (draw.choice(["a", "b", "c", "d", "A", "B"]),)
+
+    def value(self):
+        draw = self.draw
+        return draw.choice([None, 0, 1, 2, 5, -3, -60, 10, "7", 3.0]) if draw.random() < .4 else draw.randint(-5, 20)
+
+    def code(self):
+        return self.draw.choice([None, 1, 2, 3, 4, 5])
+
+    def returning(self):
+        return self.draw.choice(["", " RETURNING *"]) if sqlite3.sqlite_version_info >= (3, 35) else ""
+
+    def write(self):
+        draw, key, value, code = self.draw, self.key, self.value, self.code
+        clause, names, marks, match = draw.choice(CLAUSES), self.names, self.marks, self.match
+        new_key = "k = ?, k2 = ?" if self.two else "rowid = ?" if self.kind == "integer" and self.rowid else "k = ?"
+        row = "k, k2 + 1" if self.two else "k"
+        return draw.choice([
+            (f"INSERT {clause} INTO t({names}, stock, sold, code) VALUES ({marks}, ?, ?, ?)",
+             (*key(), value(), value(), code())),
+            (f"INSERT INTO t({names}, stock, code) VALUES ({marks}, ?, ?)"
+             " ON CONFLICT DO UPDATE SET stock = stock + excluded.stock" + self.returning(), (*key(), value(), code())),
+            (f"REPLACE INTO t({names}, stock, code) VALUES ({marks}, ?, ?)", (*key(), value(), code())),
+            (f"UPDATE {clause} t SET stock = stock + ? WHERE {match}", (draw.randint(-9, 9), *key())),
+            (f"UPDATE {clause} t SET stock = ?, sold = ? WHERE {match}" + self.returning(), (value(), value(), *key())),
+            (f"UPDATE {clause} t SET code = ? WHERE {match}", (code(), *key())),
+            (f"UPDATE {clause} t SET {new_key} WHERE {match}", (*key(), *key())),
+            (f"UPDATE {clause} t SET {new_key}, stock = coalesce(stock, 0) + 1 WHERE {match}", (*key(), *key())),
+            (f"DELETE FROM t WHERE {match}" + self.returning(), key()),
+            ("DELETE FROM t WHERE stock > ?", (draw.randint(5, 30),)),
+            (f"UPDATE {clause} t SET stock = stock + 1", ()),
+            ("UPDATE t SET stock = t.stock + s.n FROM (SELECT 'a' AS other, 3 AS n UNION ALL SELECT 'b', 4) AS s"
+             " WHERE t.k = s.other", ()),
+            (f"INSERT {clause} INTO t({names}, stock) SELECT {row}, stock + 1 FROM t", ()),
+        ])
+
+    def control(self, within):
+        name = f"s{self.draw.randint(0, 2)}"
+        if not within:
+            return "BEGIN", ()
+        return self.draw.choice(["COMMIT", "COMMIT", "ROLLBACK", f"SAVEPOINT {name}", f"SAVEPOINT {name}",
+                                 f"ROLLBACK TO {name}", f"RELEASE {name}"]), ()
+
+
+def outcome(db, sql, values, rowid):
+    """What a statement returns; changes() tells nothing of a COMMIT (README)."""
+    try:
+        found = rows(db, sql, *values)
+    except sqlite3.Error as error:
+        return type(error).__name__, str(error)
+    control = sql.split()[0] in ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
+    return found, control or rows(db, "SELECT changes()"), rowid and rows(db, "SELECT last_insert_rowid()")
+
+
+def values_of(db, table, names, fold):
+    """By key; a counter that nobody has counted in reads 0 in the counter table."""
+    found = {}
+    for *key, stock, sold in rows(db, f"SELECT {names}, stock, sold FROM {table}"):
+        key = tuple(value.lower() if fold and isinstance(value, str) else value for value in key)
+        if stock or sold:
+            found[key] = stock or 0, sold or 0
+    return found
+
+
+@pytest.mark.parametrize("number", ROUNDS)
+def test_a_tracked_table_behaves_as_an_ordinary_one_and_its_counters_follow(tmp_path, number):
+    statements = Statements(random.Random(f"{SEED} {number}"))
+    plain, tracked = connect(tmp_path / "plain.db"), connect(tmp_path / "tracked.db")
+    for db in plain, tracked:
+        db.execute("PRAGMA synchronous = OFF")
+        db.execute(f"PRAGMA recursive_triggers = {statements.recursive:d}")
+        for sql in statements.schema:
+            db.execute(sql)
+    rows(tracked, "SELECT counter_track('t', 'stock', 'sold')")
+    for _ in range(EXAMPLES):
+        sql, values = (statements.write() if statements.draw.random() < .88
+                       else statements.control(plain.in_transaction))
+        wanted = outcome(plain, sql, values, statements.rowid)
+        assert outcome(tracked, sql, values, statements.rowid) == wanted, (sql, values, statements.schema)
+        contents = f"SELECT * FROM t ORDER BY {statements.names}"
+        assert rows(tracked, contents) == rows(plain, contents), (sql, values, wanted, statements.schema)
+        fold = statements.kind == "nocase"
+        assert (values_of(tracked, "t_counters", statements.names, fold)
+                == values_of(tracked, "t", statements.names, fold)), (sql, values, wanted, statements.schema)
+    if plain.in_transaction:
+        tracked.execute("COMMIT")
+    assert apart(tracked) == []
+    tracked.execute("INSERT INTO t_counters(t_counters) VALUES ('integrity-check')")
+
+
+# ---- files that count apart and merge ----
+
+class Counter:
+    """A life, and the operations that were counted in it, each with its number."""
+    numbers = 0
+
+    def __init__(self):
+        self.life, self.operations = 1, {}
+
+    def value(self):
+        return sum(self.operations.values()) if self.life % 2 and self.operations else None
+
+    def is_touched(self):
+        return self.life > 1 or bool(self.operations)
+
+    def add(self, n):
+        Counter.numbers += 1
+        self.operations = self.operations | {Counter.numbers: n}
+
+    def begin(self, life):
+        self.life, self.operations = life, {}
+
+    def set(self, n):
+        """The column becomes n: the difference is counted; NULL is a life in which nobody has counted."""
+        if n is None and (self.operations or self.life % 2 == 0):
+            self.begin(self.life + (2 if self.life % 2 else 1))
+        if n is None:
+            return
+        if self.life % 2 == 0:
+            self.begin(self.life + 1)
+        if self.value() != n:
+            self.add(n - (self.value() or 0))
+
+    def delete(self):
+        if self.is_touched() and self.life % 2:
+            self.begin(self.life + 1)
+
+    def reset(self, n):
+        self.begin(self.life + (2 if self.life % 2 else 1))
+        self.add(n)
+
+    def merge(self, other):
+        if other.life > self.life:
+            self.life, self.operations = other.life, other.operations
+        elif other.life == self.life:
+            self.operations = self.operations | other.operations
+
+
+class Shop:
+    """A file with tracked products, and what it must show."""
+
+    def __init__(self, path, table, blank):
+        self.path, self.blank, self.model = str(path), blank, {}
+        self.db = connect(self.path)
+        self.db.execute("PRAGMA synchronous = OFF")
+        self.db.execute(table)
+        assert rows(self.db, "SELECT counter_track('products', 'stock', 'sold')") == [(0,)]
+
+    def row(self, sku):
+        return self.model.setdefault(sku, (Counter(), Counter()))
+
+    def is_there(self, sku):
+        return any(counter.is_touched() and counter.life % 2 for counter in self.model.get(sku, ()))
+
+    def shown(self, sku):
+        stock, sold = (counter.value() for counter in self.row(sku))
+        return self.blank if stock is None else stock, sold
+
+    def set(self, sku, stock, sold):
+        for counter, n in zip(self.row(sku), (stock, sold)):
+            counter.set(n)
+
+    def delete(self, sku):
+        for counter in self.row(sku):
+            counter.delete()
+
+    def merge(self, model):
+        for sku, counters in model.items():
+            for mine, theirs in zip(self.row(sku), counters):
+                mine.merge(theirs)
+
+    def check(self, why):
+        found = {sku: values for sku, *values in rows(self.db, "SELECT sku, stock, sold FROM products")}
+        wanted = {sku: list(self.shown(sku)) for sku in self.model if self.is_there(sku)}
+        assert found == wanted, why
+        assert apart(self.db) == [], why
+
+
+def change(draw, shop, sku):
+    """One statement on one file, and on its model."""
+    n, stock = draw.randint(-4, 6), draw.randint(0, 9)
+    sold = draw.choice([None, draw.randint(0, 5)])
+    there = shop.is_there(sku)
+    what = draw.choice(["insert", "replace", "add", "add", "add", "set", "delete", "key", "reset", "rollback"])
+    if what == "insert":
+        shop.db.execute("INSERT OR IGNORE INTO products(sku, stock, sold) VALUES (?, ?, ?)", (sku, stock, sold))
+        if not there:
+            shop.set(sku, stock, sold)
+    elif what == "replace":
+        shop.db.execute("REPLACE INTO products(sku, stock, sold) VALUES (?, ?, ?)", (sku, stock, stock + 1))
+        shop.set(sku, stock, stock + 1)
+    elif what == "add":
+        shop.db.execute("UPDATE products SET stock = stock + ? WHERE sku = ?", (n, sku))
+        if there and n and shop.shown(sku)[0] is not None:
+            shop.row(sku)[0].set(shop.shown(sku)[0] + n)
+    elif what == "set":
+        value = draw.choice([stock, shop.blank])
+        shop.db.execute("UPDATE products SET stock = ? WHERE sku = ?", (value, sku))
+        if there and shop.shown(sku)[0] != value:
+            shop.row(sku)[0].set(value)
+    elif what == "delete":
+        shop.db.execute("DELETE FROM products WHERE sku = ?", (sku,))
+        shop.delete(sku)
+    elif what == "key" and shop.shown(sku) != (None, None):
+        to = sku[0] + "-new"
+        shop.db.execute("UPDATE OR IGNORE products SET sku = ? WHERE sku = ?", (to, sku))
+        if there and sku != to and not shop.is_there(to):
+            values = shop.shown(sku)
+            shop.delete(sku)
+            shop.set(to, *values)
+    elif what == "reset":
+        shop.db.execute("INSERT INTO products_counters(products_counters, sku, stock, sold)"
+                        " VALUES ('reset', ?, ?, 2)", (sku, stock))
+        for counter, value in zip(shop.row(sku), (stock, 2)):
+            counter.reset(value)
+    elif what == "rollback":
+        shop.db.execute("BEGIN")
+        shop.db.execute("UPDATE products SET stock = stock + 77, sold = 1 WHERE sku <= ?", (sku,))
+        shop.db.execute("DELETE FROM products WHERE sku < 'c'")
+        shop.db.execute("ROLLBACK")
+    return what, sku
+
+
+def meet(draw, one, other):
+    """One file meets another, in one of the ways."""
+    way = draw.choice(["pull", "push", "sync", "full", "feed"])
+    name = other.path
+    attached = draw.random() < .5
+    if attached:
+        one.db.execute("ATTACH ? AS other", (other.path,))
+        name = "other"
+    if way == "feed":
+        one.db.execute("BEGIN")
+        for feed_row in rows(other.db, "SELECT * FROM counter_changes(0)"):
+            one.db.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", feed_row[:7])
+        one.db.execute("COMMIT")
+    elif way == "full":
+        rows(one.db, "SELECT * FROM counter_pull(?, 'full')", name)
+    else:
+        rows(one.db, f"SELECT * FROM counter_{way}(?)", name)
+    if attached:
+        one.db.execute("DETACH other")
+    if way != "push":
+        one.merge(other.model)
+    if way in ("push", "sync"):
+        other.merge(one.model)
+    return way, attached
+
+
+@pytest.mark.parametrize("number", ROUNDS)
+def test_tracked_tables_of_files_that_merge_show_what_all_have_counted(tmp_path, number):
+    draw = random.Random(f"{SEED} merge {number}")
+    strict = draw.random() < .5
+    table = ("CREATE TABLE products(sku TEXT PRIMARY KEY, name TEXT DEFAULT 'x', stock INTEGER"
+             + (" NOT NULL DEFAULT 0" if strict else "") + ", sold INTEGER)" + draw.choice(["", " WITHOUT ROWID"]))
+    shops = [Shop(tmp_path / f"{i}.db", table, 0 if strict else None) for i in range(draw.randint(2, 4))]
+    for _ in range(EXAMPLES // 3):
+        one, other = draw.sample(shops, 2)
+        luck = draw.random()
+        if luck < .03:
+            other.db.close()
+            for file in tmp_path.glob(f"{other.path.split('/')[-1]}*"):
+                file.unlink()
+            one.db.execute("VACUUM INTO ?", (other.path,))
+            other.db, other.model, what = connect(other.path), copy.deepcopy(one.model), "copied"
+        elif luck < .3:
+            what = meet(draw, one, other)
+        else:
+            what = change(draw, one, draw.choice("abcde") + draw.choice(["", "-new"]))
+        one.check(what)
+        other.check(what)
+    for _ in shops:
+        for one, other in zip(shops, shops[1:] + shops[:1]):
+            rows(one.db, "SELECT * FROM counter_sync(?)", other.path)
+            one.merge(other.model)
+            other.merge(one.model)
+    for shop in shops:
+        shop.check("at the end")
+        shop.db.execute("INSERT INTO products_counters(products_counters) VALUES ('integrity-check')")
+    assert len({tuple(rows(shop.db, "SELECT sku, stock, sold FROM products ORDER BY sku")) for shop in shops}) == 1
