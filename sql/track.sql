@@ -5,7 +5,7 @@
 -- without a counter; else there is one for each counter whose column shows another value.
 -- name: TRACK_CREATE_APART
 CREATE TABLE "{schema}"."{table}_apart"(
-  row INTEGER NOT NULL, counter TEXT NOT NULL, shown, PRIMARY KEY(row, counter)) WITHOUT ROWID;
+  _id INTEGER PRIMARY KEY, row INTEGER NOT NULL, counter TEXT NOT NULL, shown INTEGER, UNIQUE(row, counter));
 
 -- name: TRACK_DROP_APART
 DROP TABLE IF EXISTS "{schema}"."{table}_apart";

@@ -377,6 +377,71 @@ static void measure_nothing_new(void)
     table_line(&found);
 }
 
+/* ---- tracked columns ------------------------------------------------------------------------- */
+
+static pair tracked = {"tracked", SMALL, false};
+
+/* The same table on both sides; that of the counter side is tracked. */
+static void create_tracked(const char *name, uint32_t step)
+{
+    for (side s = COUNTER; s <= PLAIN; s++) {
+        sqlite3 *db = open_new(name, s, NULL);
+        run(db, UNCOUNTED);
+        load(db, UPSERT, SMALL, step);
+        if (s == COUNTER) run(db, "SELECT counter_track('plain', 'n')");
+        close_db(db);
+    }
+}
+
+static const struct {
+    const char *name, *sql;
+    uint32_t batch, n;
+} tracked_work[] = {
+    {"UPDATE of a tracked column, 1,000 per transaction", UPDATE("plain"), 1000, SOME},
+    {"UPDATE of a tracked column, one per transaction", UPDATE("plain"), 1, SINGLE},
+    {"UPSERT of a tracked column, 1,000 per transaction", UPSERT, 1000, SOME},
+    {"SELECT of a tracked column by key", LOOK_UP("plain"), SOME, SOME},
+    {"SELECT sum() of a tracked column, 100,000 rows", "SELECT sum(n) FROM plain", 30, 30},
+};
+
+static void measure_tracked(void)
+{
+    for (size_t i = 0; i < sizeof tracked_work / sizeof *tracked_work; i++) {
+        result found = {tracked_work[i].name, RATE, {{0}}, 0};
+        if (!table_wants(found.name)) continue;
+        if (!tracked.made) create_tracked(tracked.name, AN_ORDER);
+        tracked.made = true;
+        for (int turn = 0; turn < TURNS; turn++) {
+            uint32_t n = tracked_work[i].n, *order = order_uniform(n, SMALL, new_seed());
+            task work = {tracked_work[i].sql, &keys, order, n, tracked_work[i].batch, NULL};
+            for (side s = COUNTER; s <= PLAIN; s++)
+                found.value[s][turn] = run_task(&tracked, s, &work);
+            free(order);
+        }
+        table_line(&found);
+    }
+}
+
+/* Each row has a new shard at the source, and its column is written. */
+static void measure_tracked_pull(void)
+{
+    static const char *const takes[] = {PULL, MERGE};
+    result found = {"pull that changes 100,000 tracked rows", COST, {{0}}, 0};
+    if (!table_wants(found.name)) return;
+    create_tracked("third", AN_ORDER);
+    create_tracked("before", ANOTHER);
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (side s = COUNTER; s <= PLAIN; s++) {
+            copy_file("before", "target", s);
+            sqlite3 *db = open_again("target", s);
+            attach_source(db, "third", s);
+            found.value[s][turn] = time_sql(db, takes[s]) * 1e9 / SMALL;
+            close_db(db);
+        }
+    }
+    table_line(&found);
+}
+
 /* ---- growth ---------------------------------------------------------------------------------- */
 
 /* Increments of random rows. */
@@ -492,6 +557,8 @@ int main(int argc, char **argv)
     fclose(plot);
     measure_new_shards();
     measure_nothing_new();
+    measure_tracked();
+    measure_tracked_pull();
     table_end();
     texts_free(&keys);
     folder_remove();
