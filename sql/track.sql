@@ -16,6 +16,12 @@ SELECT counter, shown FROM "{schema}"."{table}_apart" WHERE row = ?1;
 -- name: TRACK_APART_ROWS
 SELECT DISTINCT row FROM "{schema}"."{table}_apart";
 
+-- name: TRACK_NEXT_APART
+SELECT row FROM "{schema}"."{table}_apart" WHERE row > ?1 ORDER BY row LIMIT 1;
+
+-- name: TRACK_COUNT_APART
+SELECT count(*) FROM "{schema}"."{table}_apart";
+
 -- name: TRACK_SET_APART
 INSERT INTO "{schema}"."{table}_apart"(row, counter, shown) VALUES (?1, ?2, ?3);
 
@@ -52,11 +58,11 @@ CREATE TRIGGER "{schema}"."{table}_before_insert" BEFORE INSERT ON "{name}" BEGI
 INSERT INTO "{table}"("{table}", "{columns}") SELECT 'row may go{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
 
 -- name: TRACK_ON_REPLACE_BY_UPDATE
-CREATE TRIGGER "{schema}"."{table}_before_update" BEFORE UPDATE OF "{order}" ON "{name}" BEGIN
+CREATE TRIGGER "{schema}"."{table}_before_update" BEFORE UPDATE "{order}" ON "{name}" BEGIN
 INSERT INTO "{table}"("{table}", "{columns}") SELECT 'row may go{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
 
 -- name: TRACK_ON_REPLACED
-CREATE TRIGGER "{schema}"."{table}_replaced" AFTER UPDATE OF "{order}" ON "{name}" BEGIN
+CREATE TRIGGER "{schema}"."{table}_replaced" AFTER UPDATE "{order}" ON "{name}" BEGIN
 INSERT INTO "{table}"("{table}") VALUES ('rows gone'); END;
 
 -- name: TRACK_TRIGGERS
@@ -64,11 +70,6 @@ SELECT name, tbl_name, sql FROM "{schema}".sqlite_master WHERE type = 'trigger' 
 
 -- name: TRACK_DROP_TRIGGER
 DROP TRIGGER IF EXISTS "{schema}"."{name}";
-
--- Which counter tables are fed by triggers on the table ?1?
--- name: TRACK_FED
-SELECT name FROM "{schema}".sqlite_master
- WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE AND name LIKE '%\_insert' ESCAPE '\';
 
 -- ---- the tables ----------------------------------------------------------------------------------
 
@@ -83,7 +84,7 @@ DROP TABLE "{schema}"."{table}";
 
 -- All rows; those that are as the counters say change nothing.
 -- name: TRACK_COUNT_ROWS
-INSERT INTO "{schema}"."{table}"("{table}", "{columns}") SELECT 'row found', "{values}" FROM "{schema}"."{name}";
+INSERT INTO "{schema}"."{table}"("{table}", "{columns}") SELECT 'row found{value}', "{values}" FROM "{schema}"."{name}";
 
 -- Counters whose row is not there.
 -- name: TRACK_COUNT_GONE
@@ -99,10 +100,10 @@ SELECT "{values}" FROM "{schema}"."{name}" AS t
 
 -- Parameters are those of the key, then the new values, then the old ones.
 -- name: TRACK_SHOW
-UPDATE "{schema}"."{name}" SET "{changes}" WHERE "{constraint}";
+UPDATE OR ABORT "{schema}"."{name}" SET "{changes}" WHERE "{constraint}";
 
 -- name: TRACK_SHOW_NEW
-INSERT INTO "{schema}"."{name}"("{columns}") VALUES ("{values}");
+INSERT OR ABORT INTO "{schema}"."{name}"("{columns}") VALUES ("{values}");
 
 -- name: TRACK_SHOW_DELETED
 DELETE FROM "{schema}"."{name}" WHERE "{constraint}";
@@ -110,9 +111,21 @@ DELETE FROM "{schema}"."{name}" WHERE "{constraint}";
 -- name: TRACK_LOOK
 SELECT "{columns}" FROM "{schema}"."{name}" WHERE "{constraint}";
 
+-- Columns of other tables that refer to the table ?1, and forbid that a row of it is deleted.
+-- name: TRACK_CHILDREN
+SELECT m.name, f.id, f.seq, f."from", f."to"
+  FROM "{schema}".sqlite_master AS m, pragma_foreign_key_list(m.name, '{schema}') AS f
+ WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND f."table" = ?1 COLLATE NOCASE
+   AND f.on_delete IN ('NO ACTION', 'RESTRICT')
+ ORDER BY m.name, f.id, f.seq;
+
 -- name: TRACK_VALUE
 SELECT "{value}";
 
 -- The table ?1 as it spells itself.
 -- name: TRACK_TABLE
 SELECT name, type, sql FROM "{schema}".sqlite_master WHERE name = ?1 COLLATE NOCASE AND type IN ('table', 'view');
+
+-- The text of the index ?1.
+-- name: TRACK_INDEX
+SELECT sql FROM "{schema}".sqlite_master WHERE type = 'index' AND name = ?1;

@@ -1,6 +1,7 @@
 /* store/showing.c - writes the values of counters into the table that shows them. */
 #include "store/showing.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "store/describe.h"
@@ -214,115 +215,160 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
 /* What a table makes of a statement. */
 typedef enum answer_of_table {
     TABLE_TAKES,
-    TABLE_REFUSES, /* a constraint; nothing has changed */
+    TABLE_REFUSES, /* a constraint, or a trigger that ignores it; nothing has changed */
     TABLE_DEFERS   /* a foreign key is broken, and would be found when the transaction commits */
 } answer_of_table;
 
-static answer_of_table ask_table(ctr_showing *showing, sqlite3_stmt *statement,
-                                 const ctr_shown *want, ctr_problem *problem)
+static bool has_broken_keys(sqlite3 *db)
 {
-    int before = 0, after = 0, high;
+    int is = 0, high;
+    sqlite3_db_status(db, SQLITE_DBSTATUS_DEFERRED_FKS, &is, &high, 0);
+    return is != 0;
+}
+
+/* A constraint or a trigger that says ROLLBACK has taken back all that this is a part of. */
+static void refuse_rolled_back(const ctr_showing *showing, ctr_problem *problem)
+{
+    ctr_problem_close(problem);
+    ctr_problem_set(problem, SQLITE_ABORT,
+                    "a constraint or a trigger of the tracked table %s has rolled the transaction "
+                    "back",
+                    showing->tracked.table);
+}
+
+static answer_of_table step_shown(ctr_showing *showing, sqlite3_stmt *statement,
+                                  ctr_problem *problem)
+{
     sqlite3 *db = showing->tracked.db;
-    const ctr_showing *outer = showing->post->showing;
-    if (problem->rc != SQLITE_OK) return TABLE_REFUSES;
-    showing->want = want;
-    showing->post->showing = showing;
-    sqlite3_int64 inserted = sqlite3_last_insert_rowid(db);
-    sqlite3_db_status(db, SQLITE_DBSTATUS_DEFERRED_FKS, &before, &high, 0);
+    ctr_guard *guard = ctr_guard_of(showing->post);
+    unsigned transaction = ctr_guard_transaction(guard);
+    bool alone = sqlite3_get_autocommit(db);
     int rc = sqlite3_step(statement);
     bool refused = (rc & 0xff) == SQLITE_CONSTRAINT;
     if (!refused) ctr_problem_sqlite(problem, db, rc);
+    int changes = sqlite3_changes(db);
     sqlite3_reset(statement);
-    sqlite3_db_status(db, SQLITE_DBSTATUS_DEFERRED_FKS, &after, &high, 0);
-    sqlite3_set_last_insert_rowid(db, inserted);
+    if (ctr_guard_transaction(guard) != transaction || (!alone && sqlite3_get_autocommit(db)))
+        refuse_rolled_back(showing, problem);
+    if (refused || changes == 0 || problem->rc != SQLITE_OK) return TABLE_REFUSES;
+    return has_broken_keys(db) ? TABLE_DEFERS : TABLE_TAKES;
+}
+
+static answer_of_table run_shown(ctr_showing *showing, sqlite3_stmt *statement,
+                                 const ctr_shown *want, ctr_problem *problem)
+{
+    sqlite3 *db = showing->tracked.db;
+    const ctr_showing *outer = showing->post->showing;
+    sqlite3_int64 inserted = sqlite3_last_insert_rowid(db);
+    showing->want = want;
+    showing->post->showing = showing;
+    answer_of_table answer = step_shown(showing, statement, problem);
     showing->post->showing = outer;
-    if (refused || problem->rc != SQLITE_OK) return TABLE_REFUSES;
-    return after > before ? TABLE_DEFERS : TABLE_TAKES;
+    sqlite3_set_last_insert_rowid(db, inserted);
+    return answer;
+}
+
+/* SQLite tells only whether any foreign key is broken: if one is already, what this statement
+ * breaks would come to light when the transaction commits. */
+static answer_of_table ask_table(ctr_showing *showing, sqlite3_stmt *statement,
+                                 const ctr_shown *want, ctr_problem *problem)
+{
+    if (has_broken_keys(showing->tracked.db))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the transaction has broken a foreign key that is to be mended before its "
+                        "COMMIT: nothing can be merged into the tracked table %s until then",
+                        showing->tracked.table);
+    return problem->rc == SQLITE_OK ? run_shown(showing, statement, want, problem) : TABLE_REFUSES;
 }
 
 static bool try_update(ctr_showing *showing, const ctr_shown *from, const ctr_shown *to,
-                       int *changes, ctr_problem *problem)
+                       ctr_problem *problem)
 {
     sqlite3_stmt *row = prepare_kept(showing, &showing->show, CTR_SQL_TRACK_SHOW, problem);
     if (!row || bind_row(showing, row, to, from, problem)) return false;
-    bool taken = ask_table(showing, row, to, problem) != TABLE_REFUSES;
-    *changes = taken ? sqlite3_changes(showing->tracked.db) : 0;
-    return taken && problem->rc == SQLITE_OK;
-}
-
-static answer_of_table delete_row_shown(ctr_showing *showing, ctr_problem *problem)
-{
-    sqlite3_stmt *row =
-        prepare_kept(showing, &showing->remove, CTR_SQL_TRACK_SHOW_DELETED, problem);
-    if (!row || bind_row(showing, row, NULL, NULL, problem)) return TABLE_REFUSES;
-    return ask_table(showing, row, NULL, problem);
-}
-
-/* The stored columns of the table, and as many parameters. */
-static void list_all_columns(ctr_showing *showing, sqlite3_str *columns, sqlite3_str *values,
-                             ctr_problem *problem)
-{
-    int n = 0;
-    ctr_run run = ctr_run_on(showing->tracked.db, showing->tracked.schema, NULL, problem);
-    run.slots.name = showing->tracked.table;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
-    while (ctr_run_row(&run, row)) {
-        const char *name = ctr_text_column(row, 1, problem);
-        if (!name || sqlite3_column_int(row, 6)) continue; /* generated */
-        sqlite3_str_appendf(columns, "%s\"%w\"", n ? ", " : "", name);
-        sqlite3_str_appendf(values, "%s?%d", n ? ", " : "", n + 1);
-        n++;
-    }
-    sqlite3_finalize(row);
-}
-
-/* A copy of the row, as an INSERT that puts it back; NULL and a problem if there is none. */
-static sqlite3_stmt *keep_row(ctr_showing *showing, ctr_problem *problem)
-{
-    const ctr_tracked *tracked = &showing->tracked;
-    sqlite3_str *columns = sqlite3_str_new(NULL), *values = sqlite3_str_new(NULL),
-                *match = sqlite3_str_new(NULL);
-    list_all_columns(showing, columns, values, problem);
-    match_row(showing, match, false);
-    char *column_list = sqlite3_str_finish(columns), *value_list = sqlite3_str_finish(values),
-         *constraint = sqlite3_str_finish(match);
-    if (!column_list || !value_list || !constraint) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-    run.slots.name = tracked->table;
-    run.slots.columns = column_list;
-    run.slots.values = value_list;
-    run.slots.constraint = constraint;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_LOOK);
-    sqlite3_stmt *back = ctr_run_prepare(&run, CTR_SQL_TRACK_SHOW_NEW);
-    if (row) bind_row(showing, row, NULL, NULL, problem);
-    if (back && ctr_run_row(&run, row))
-        for (int i = 0; i < sqlite3_column_count(row); i++)
-            ctr_problem_sqlite(problem, tracked->db,
-                               ctr_text_bind_value(back, i + 1, sqlite3_column_value(row, i)));
-    sqlite3_finalize(row);
-    sqlite3_free(column_list);
-    sqlite3_free(value_list);
-    sqlite3_free(constraint);
-    return back;
-}
-
-/* Where a foreign key would fail later, the row is put back. */
-static bool try_delete(ctr_showing *showing, const ctr_shown *shown, ctr_problem *problem)
-{
-    sqlite3_stmt *back = keep_row(showing, problem);
-    answer_of_table answer = delete_row_shown(showing, problem);
-    if (answer == TABLE_DEFERS) ask_table(showing, back, shown, problem);
-    sqlite3_finalize(back);
+    answer_of_table answer = ask_table(showing, row, to, problem);
+    if (answer == TABLE_DEFERS && bind_row(showing, row, from, to, problem) == SQLITE_OK)
+        run_shown(showing, row, from, problem);
     return answer == TABLE_TAKES;
 }
 
+/* EXISTS (rows of a child that a deletion would leave without parent), for each foreign key. */
+static char *list_children(ctr_showing *showing, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    sqlite3_str *out = sqlite3_str_new(NULL), *match = sqlite3_str_new(NULL);
+    match_row(showing, match, false);
+    char *key = sqlite3_str_finish(match), *last = NULL;
+    if (!key) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_CHILDREN);
+    ctr_run_bind_text(&run, row, 1, tracked->table);
+    while (ctr_run_row(&run, row)) {
+        const char *child = ctr_text_column(row, 0, problem),
+                   *from = ctr_text_column(row, 3, problem), *to = ctr_text_column(row, 4, problem);
+        int part = sqlite3_column_int(row, 2);
+        if (!child || !from || (!to && part >= tracked->shape->n_keys)) continue;
+        if (part == 0)
+            sqlite3_str_appendf(out, "%sEXISTS (SELECT 1 FROM \"%w\".\"%w\" AS c WHERE ",
+                                last ? ") OR " : "", tracked->schema, child);
+        sqlite3_str_appendf(out, "%sc.\"%w\" = (SELECT \"%w\" FROM \"%w\".\"%w\" WHERE %s)",
+                            part ? " AND " : "", from, to ? to : key_column_name(showing, part),
+                            tracked->schema, tracked->table, key);
+        if (part == 0 && sqlite3_stricmp(child, tracked->table) == 0)
+            sqlite3_str_appendf(out, " AND NOT (%s)", key);
+        last = key;
+    }
+    sqlite3_finalize(row);
+    if (last) sqlite3_str_appendall(out, ")");
+    sqlite3_free(key);
+    return sqlite3_str_finish(out);
+}
+
+/* Would it leave rows of others without their parent? That a foreign key is deferred does not show
+ * before the COMMIT. */
+static bool has_children(ctr_showing *showing, ctr_problem *problem)
+{
+    int enforced = 0;
+    const ctr_tracked *tracked = &showing->tracked;
+    sqlite3_db_config(tracked->db, SQLITE_DBCONFIG_ENABLE_FKEY, -1, &enforced);
+    if (!enforced || problem->rc != SQLITE_OK) return false;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    char *children = list_children(showing, problem);
+    run.slots.value = children;
+    sqlite3_stmt *row = children ? ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE) : NULL;
+    if (row) bind_row(showing, row, NULL, NULL, problem);
+    bool has = row && ctr_run_row(&run, row) && sqlite3_column_int(row, 0);
+    sqlite3_finalize(row);
+    sqlite3_free(children);
+    return has;
+}
+
+static bool try_delete(ctr_showing *showing, ctr_problem *problem)
+{
+    if (has_children(showing, problem)) return false;
+    sqlite3_stmt *row =
+        prepare_kept(showing, &showing->remove, CTR_SQL_TRACK_SHOW_DELETED, problem);
+    if (!row || bind_row(showing, row, NULL, NULL, problem)) return false;
+    answer_of_table answer = ask_table(showing, row, NULL, problem);
+    if (answer == TABLE_DEFERS)
+        ctr_problem_set(problem, SQLITE_CONSTRAINT,
+                        "a row that was deleted elsewhere cannot be deleted from the tracked table "
+                        "%s: a foreign key would be broken",
+                        showing->tracked.table);
+    return answer == TABLE_TAKES;
+}
+
+/* A row that has no parent is taken out again. */
 static bool try_insert(ctr_showing *showing, const ctr_shown *to, ctr_problem *problem)
 {
     sqlite3_stmt *row = prepare_kept(showing, &showing->insert, CTR_SQL_TRACK_SHOW_NEW, problem);
     if (!row || bind_row(showing, row, to, NULL, problem)) return false;
     answer_of_table answer = ask_table(showing, row, to, problem);
-    if (answer == TABLE_DEFERS) delete_row_shown(showing, problem);
-    return answer == TABLE_TAKES;
+    if (answer != TABLE_DEFERS) return answer == TABLE_TAKES;
+    row = prepare_kept(showing, &showing->remove, CTR_SQL_TRACK_SHOW_DELETED, problem);
+    if (!row || bind_row(showing, row, NULL, NULL, problem)) return false;
+    run_shown(showing, row, NULL, problem);
+    return false;
 }
 
 /* What the columns of the row show; false: it is not there. */
@@ -414,25 +460,30 @@ static bool is_as_expected(ctr_showing *showing, const ctr_shown *shown, const c
     return true;
 }
 
+/* Does the row show what it should, whoever has written it? */
+static bool is_shown(const ctr_showing *showing, const ctr_shown *shown)
+{
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+        if (counter_column_name(showing, i) && !same_shown(&shown[i], &showing->to[i]))
+            return false;
+    return true;
+}
+
 static void show_in_row(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
                         const ctr_summary *now, bool complete, ctr_problem *problem)
 {
-    int changes;
-    bool taken = is_deleted_row(showing, now) ? try_delete(showing, shown, problem)
-                 : complete ? try_update(showing, shown, showing->to, &changes, problem)
-                            : false;
-    if (taken)
-        ctr_showing_not_apart(showing, rowid, problem);
-    else
-        ctr_showing_set_apart(showing, rowid, shown, now, problem);
+    ctr_showing_not_apart(showing, rowid, problem); /* a trigger may list it anew */
+    bool taken = is_deleted_row(showing, now) ? try_delete(showing, problem)
+                 : complete                   ? try_update(showing, shown, showing->to, problem)
+                                              : false;
+    if (!taken) ctr_showing_set_apart(showing, rowid, shown, now, problem);
 }
 
 static void show_new_row(ctr_showing *showing, int64_t rowid, const ctr_summary *now, bool complete,
                          ctr_problem *problem)
 {
-    if (!is_live(showing, now) || (complete && try_insert(showing, showing->to, problem)))
-        ctr_showing_not_apart(showing, rowid, problem);
-    else
+    ctr_showing_not_apart(showing, rowid, problem);
+    if (is_live(showing, now) && !(complete && try_insert(showing, showing->to, problem)))
         ctr_showing_set_apart(showing, rowid, NULL, now, problem);
 }
 
@@ -442,18 +493,21 @@ static int show_anyway(ctr_showing *showing, int64_t rowid, bool was_live, const
 {
     ctr_apart apart;
     bool is_integer;
-    ctr_shown *shown =
-        sqlite3_malloc64(((size_t)showing->tracked.shape->n_counters + 1) * sizeof *shown);
+    size_t n = (size_t)showing->tracked.shape->n_counters + 1;
+    ctr_shown *shown = sqlite3_malloc64(n * sizeof *shown);
     if (!shown) ctr_problem_nomem(problem);
     ctr_showing_apart(showing, rowid, &apart, problem);
     bool there = shown && look_at_row(showing, shown, &is_integer, problem);
     if (problem->rc == SQLITE_OK && there) {
-        if (apart.waits || !is_integer || !is_as_expected(showing, shown, showing->from, &apart))
+        if (is_integer && complete && is_shown(showing, shown) && is_live(showing, now))
+            ctr_showing_not_apart(showing, rowid, problem);
+        else if (apart.waits || !is_integer ||
+                 !is_as_expected(showing, shown, showing->from, &apart))
             refuse_uncounted(showing, "was changed", problem);
         else
             show_in_row(showing, rowid, shown, now, complete, problem);
     } else if (problem->rc == SQLITE_OK) {
-        if (was_live && !apart.waits)
+        if (was_live && !apart.waits && is_live(showing, now))
             refuse_uncounted(showing, "was deleted", problem);
         else
             show_new_row(showing, rowid, now, complete, problem);
@@ -463,32 +517,193 @@ static int show_anyway(ctr_showing *showing, int64_t rowid, bool was_live, const
     return problem->rc;
 }
 
+/* The row as it should be; false: some sum cannot be shown. */
+static bool take_wanted(ctr_showing *showing, const ctr_summary *now)
+{
+    bool complete = true;
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+        complete = ctr_showing_value(showing, i, &now[i], &showing->to[i]) && complete;
+    return complete;
+}
+
+/* showing->from is what the row shows, if `known`. */
+static int show_row(ctr_showing *showing, int64_t rowid, ctr_shown_before was, bool known,
+                    const ctr_summary *now, ctr_problem *problem)
+{
+    showing->rowid = rowid;
+    bool complete = take_wanted(showing, now);
+    if (complete && known && is_live(showing, now) && problem->rc == SQLITE_OK) {
+        if (was == CTR_SHOWN_NEW && try_insert(showing, showing->to, problem)) return problem->rc;
+        if (was == CTR_SHOWN_LIVE && try_update(showing, showing->from, showing->to, problem))
+            return problem->rc;
+    }
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    return show_anyway(showing, rowid, was == CTR_SHOWN_LIVE, now, complete, problem);
+}
+
+static ctr_shown_before what_it_was(const ctr_showing *showing, const ctr_summary *before)
+{
+    if (is_live(showing, before)) return CTR_SHOWN_LIVE;
+    return is_untouched(showing, before) ? CTR_SHOWN_NEW : CTR_SHOWN_DELETED;
+}
+
 int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
                     const ctr_shown *from, const ctr_summary *before, const ctr_summary *now,
                     ctr_problem *problem)
 {
-    int changes = 0;
-    bool complete = true, known = true;
+    bool known = true;
     if (problem->rc != SQLITE_OK) return problem->rc;
     showing->keys = keys;
-    showing->rowid = rowid;
     for (int i = 0; i < showing->tracked.shape->n_counters; i++) {
-        complete = ctr_showing_value(showing, i, &now[i], &showing->to[i]) && complete;
         if (from)
             showing->from[i] = from[i];
         else
             known = ctr_showing_value(showing, i, &before[i], &showing->from[i]) && known;
     }
-    bool was_live = from || is_live(showing, before);
-    bool is_new = !from && is_untouched(showing, before);
-    if (complete && known && is_live(showing, now)) {
-        if (is_new && try_insert(showing, showing->to, problem)) return problem->rc;
-        if (was_live && try_update(showing, showing->from, showing->to, &changes, problem) &&
-            changes == 1)
-            return problem->rc;
-    }
+    ctr_shown_before was = from ? CTR_SHOWN_LIVE : what_it_was(showing, before);
+    return show_row(showing, rowid, was, known, now, problem);
+}
+
+/* ---- many rows, later ------------------------------------------------------------------------ */
+
+int ctr_showing_later(ctr_showing *showing, ctr_later *later, int64_t rowid,
+                      const ctr_summary *before, ctr_problem *problem)
+{
+    const int n = showing->tracked.shape->n_counters;
+    size_t size = sizeof(ctr_later_row) + (size_t)n * sizeof(ctr_shown);
     if (problem->rc != SQLITE_OK) return problem->rc;
-    return show_anyway(showing, rowid, was_live, now, complete, problem);
+    if (later->used + size > later->room) {
+        size_t room = later->room ? later->room * 2 : 64 * size;
+        uint8_t *bytes = sqlite3_realloc64(later->bytes, room);
+        if (!bytes) return ctr_problem_nomem(problem);
+        later->bytes = bytes;
+        later->room = room;
+    }
+    ctr_later_row *row = (ctr_later_row *)(void *)(later->bytes + later->used);
+    *row = (ctr_later_row){.rowid = rowid, .was = what_it_was(showing, before), .known = true};
+    for (int i = 0; i < n; i++)
+        row->known = ctr_showing_value(showing, i, &before[i], &row->shown[i]) && row->known;
+    later->used += size;
+    later->size = size;
+    return problem->rc;
+}
+
+static int by_rowid(const void *a, const void *b)
+{
+    const ctr_later_row *x = a, *y = b;
+    return x->rowid < y->rowid ? -1 : x->rowid > y->rowid;
+}
+
+static sqlite3_stmt *prepare_cells(ctr_showing *showing, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    char *columns = ctr_shape_column_list(tracked->shape);
+    if (!columns) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    run.slots.columns = columns;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_FIND_ROWID);
+    sqlite3_free(columns);
+    return row;
+}
+
+/* The state of a row by its number, and its key, which the statement lends until it is reset. */
+static bool step_to_cells(ctr_showing *showing, sqlite3_stmt *row, int64_t rowid, ctr_rows *rows,
+                          ctr_summary *now, ctr_problem *problem)
+{
+    enum { CELLS_ID = 1 };
+    const ctr_shape *shape = showing->tracked.shape;
+    ctr_run run = ctr_run_on(showing->tracked.db, showing->tracked.schema, NULL, problem);
+    sqlite3_bind_int64(row, 1, rowid);
+    if (!ctr_run_row(&run, row) || ctr_rows_take(rows, row, problem)) return false;
+    for (int i = 0; i < shape->n_keys; i++)
+        showing->keys[i] = sqlite3_column_value(row, CELLS_ID + shape->keys[i]);
+    for (int i = 0; i < shape->n_counters; i++) now[i] = ctr_rows_state(rows, i);
+    return true;
+}
+
+/* Room for a key and for states. */
+static bool make_show_room(const ctr_showing *showing, sqlite3_value ***keys, ctr_summary **now,
+                           ctr_problem *problem)
+{
+    *keys = sqlite3_malloc64(((size_t)showing->tracked.shape->n_keys + 1) * sizeof **keys);
+    *now = sqlite3_malloc64(((size_t)showing->tracked.shape->n_counters + 1) * sizeof **now);
+    if (!*keys || !*now) ctr_problem_nomem(problem);
+    return problem->rc == SQLITE_OK;
+}
+
+int ctr_showing_all(ctr_showing *showing, ctr_later *later, ctr_rows *rows, ctr_problem *problem)
+{
+    sqlite3_value **keys;
+    ctr_summary *now;
+    size_t n = later->size ? later->used / later->size : 0, counters = 0;
+    sqlite3_stmt *row = prepare_cells(showing, problem);
+    if (make_show_room(showing, &keys, &now, problem) && n > 0)
+        qsort(later->bytes, n, later->size, by_rowid);
+    counters = (size_t)showing->tracked.shape->n_counters;
+    showing->keys = keys;
+    for (size_t i = 0; i < n && problem->rc == SQLITE_OK; i++) {
+        const ctr_later_row *due = (const void *)(later->bytes + i * later->size);
+        memcpy(showing->from, due->shown, counters * sizeof *showing->from);
+        if (step_to_cells(showing, row, due->rowid, rows, now, problem))
+            show_row(showing, due->rowid, due->was, due->known, now, problem);
+        sqlite3_reset(row);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(keys);
+    sqlite3_free(now);
+    return problem->rc;
+}
+
+static int64_t count_apart(ctr_showing *showing, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_COUNT_APART);
+    int64_t n = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return n;
+}
+
+static void show_again(ctr_showing *showing, ctr_rows *rows, sqlite3_stmt *cells, ctr_summary *now,
+                       ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    int64_t after = INT64_MIN;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NEXT_APART);
+    for (;;) {
+        if (row) sqlite3_bind_int64(row, 1, after);
+        bool more = ctr_run_row(&run, row);
+        if (more) after = sqlite3_column_int64(row, 0);
+        sqlite3_reset(row);
+        if (!more || problem->rc != SQLITE_OK) break;
+        if (step_to_cells(showing, cells, after, rows, now, problem)) {
+            bool complete = take_wanted(showing, now);
+            memcpy(showing->from, showing->to,
+                   (size_t)tracked->shape->n_counters * sizeof *showing->from);
+            showing->rowid = after;
+            show_anyway(showing, after, true, now, complete, problem);
+        }
+        sqlite3_reset(cells);
+    }
+    sqlite3_finalize(row);
+}
+
+bool ctr_showing_again(ctr_showing *showing, ctr_rows *rows, ctr_problem *problem)
+{
+    sqlite3_value **keys;
+    ctr_summary *now;
+    int64_t before = count_apart(showing, problem);
+    if (before == 0 || problem->rc != SQLITE_OK) return false;
+    sqlite3_stmt *cells = prepare_cells(showing, problem);
+    if (make_show_room(showing, &keys, &now, problem)) {
+        showing->keys = keys;
+        show_again(showing, rows, cells, now, problem);
+    }
+    sqlite3_finalize(cells);
+    sqlite3_free(keys);
+    sqlite3_free(now);
+    return count_apart(showing, problem) < before && problem->rc == SQLITE_OK;
 }
 
 /* ---- floors ---------------------------------------------------------------------------------- */
@@ -496,13 +711,12 @@ int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
 static void show_nothing(ctr_showing *showing, ctr_problem *problem)
 {
     bool is_integer;
-    int changes;
     for (int i = 0; i < showing->tracked.shape->n_counters; i++) {
         const ctr_summary none = {.life = 1};
         ctr_showing_value(showing, i, &none, &showing->to[i]);
     }
     if (look_at_row(showing, showing->from, &is_integer, problem))
-        try_update(showing, showing->from, showing->to, &changes, problem);
+        try_update(showing, showing->from, showing->to, problem);
 }
 
 static sqlite3_stmt *rows_without_counters(ctr_showing *showing, ctr_problem *problem)
@@ -596,15 +810,31 @@ bool ctr_showing_is_rowid(const ctr_post *post, const char *counters, int64_t ro
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-int ctr_showing_open(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
-                     const ctr_shape *shape, ctr_post *post, ctr_problem *problem)
+static int open_showing(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
+                        const ctr_shape *shape, ctr_post *post, bool whole, ctr_problem *problem)
 {
     size_t n = (size_t)shape->n_counters + 1;
     *showing = (ctr_showing){.post = post,
                              .from = sqlite3_malloc64(n * sizeof *showing->from),
                              .to = sqlite3_malloc64(n * sizeof *showing->to)};
     if (!showing->from || !showing->to) return ctr_problem_nomem(problem);
-    return ctr_tracked_open(&showing->tracked, db, schema, counters, shape, problem);
+    if (whole) return ctr_tracked_open(&showing->tracked, db, schema, counters, shape, problem);
+    return ctr_tracked_look(&showing->tracked, db, schema, counters, shape, problem);
+}
+
+int ctr_showing_open(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
+                     const ctr_shape *shape, ctr_post *post, ctr_problem *problem)
+{
+    return open_showing(showing, db, schema, counters, shape, post, true, problem);
+}
+
+bool ctr_showing_look(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
+                      const ctr_shape *shape, ctr_post *post, ctr_problem *problem)
+{
+    open_showing(showing, db, schema, counters, shape, post, false, problem);
+    bool known = showing->tracked.table != NULL;
+    for (int i = 0; known && i < shape->n_keys; i++) known = key_column_name(showing, i) != NULL;
+    return known && problem->rc == SQLITE_OK;
 }
 
 void ctr_showing_close(ctr_showing *showing)

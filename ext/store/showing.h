@@ -20,6 +20,7 @@
 
 #include "store/floors.h"
 #include "store/pack.h"
+#include "store/rows.h"
 #include "store/tracked.h"
 
 typedef struct ctr_showing {
@@ -35,6 +36,22 @@ typedef struct ctr_showing {
     sqlite3_stmt *show, *insert, *remove, *look, *apart, *set_apart, *not_apart;
 } ctr_showing;
 
+/* A row that is to be shown later, when everything is merged: what it showed before. */
+typedef enum ctr_shown_before { CTR_SHOWN_NEW, CTR_SHOWN_LIVE, CTR_SHOWN_DELETED } ctr_shown_before;
+
+typedef struct ctr_later_row {
+    int64_t rowid;
+    ctr_shown_before was;
+    bool known;        /* the values, for their sums have 64 bits */
+    ctr_shown shown[]; /* by counter */
+} ctr_later_row;
+
+/* Zero it; free `bytes` with sqlite3_free. */
+typedef struct ctr_later {
+    uint8_t *bytes;
+    size_t size, used, room; /* of one row, of all */
+} ctr_later;
+
 /* A row that is listed. */
 typedef struct ctr_apart {
     bool waits, differs;
@@ -47,6 +64,11 @@ int ctr_showing_open(ctr_showing *showing, sqlite3 *db, const char *schema, cons
                      const ctr_shape *shape, ctr_post *post, ctr_problem *problem);
 void ctr_showing_close(ctr_showing *showing);
 
+/* The same for a table that need not have all its triggers, as it is when these run: false, mostly
+ * without a problem, if it is not known which table it is. */
+bool ctr_showing_look(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
+                      const ctr_shape *shape, ctr_post *post, ctr_problem *problem);
+
 /* What a counter in this state shows; false: its sum is no integer of 64 bits. */
 bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summary *state,
                        ctr_shown *shown);
@@ -56,6 +78,15 @@ bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summar
 int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
                     const ctr_shown *from, const ctr_summary *before, const ctr_summary *now,
                     ctr_problem *problem);
+
+/* The same later, of many rows: while rows are merged, nothing else should be written. Then all are
+ * shown, in the order of storage. `rows` are those of the counter table. */
+int ctr_showing_later(ctr_showing *showing, ctr_later *later, int64_t rowid,
+                      const ctr_summary *before, ctr_problem *problem);
+int ctr_showing_all(ctr_showing *showing, ctr_later *later, ctr_rows *rows, ctr_problem *problem);
+
+/* Tries once more to show the rows that are listed; true if there are fewer of them now. */
+bool ctr_showing_again(ctr_showing *showing, ctr_rows *rows, ctr_problem *problem);
 
 /* Floors have risen: rows below show nothing any more. */
 int ctr_showing_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem);

@@ -20,6 +20,13 @@ const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int 
     return column->name ? column : NULL;
 }
 
+static bool lacks_column(const ctr_tracked *tracked)
+{
+    for (int i = 0; i < tracked->shape->n_counters; i++)
+        if (!ctr_tracked_column_of(tracked, i)) return true;
+    return false;
+}
+
 static const char *separator(sqlite3_str *out, const char *word)
 {
     return sqlite3_str_length(out) > 0 ? word : "";
@@ -34,6 +41,7 @@ static void list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool co
                             shape->columns[shape->keys[i]].name);
     for (int i = 0; counters && i < shape->n_counters; i++)
         sqlite3_str_appendf(out, ", \"%w\"", ctr_shape_counter_name(shape, i));
+    if (counters && lacks_column(tracked)) sqlite3_str_appendall(out, ", request_id");
 }
 
 /* The same as the table names them, with a prefix such as NEW. */
@@ -44,7 +52,17 @@ static void list_keys(const ctr_tracked *tracked, sqlite3_str *out, const char *
                             tracked_key(tracked, i)->name);
 }
 
-/* One value for each counter; '' for one without a column. */
+/* '101': the second counter has no column; nothing if each has one. */
+static void list_lacking(const ctr_tracked *tracked, sqlite3_str *out)
+{
+    if (!lacks_column(tracked)) return;
+    sqlite3_str_appendall(out, ", '");
+    for (int i = 0; i < tracked->shape->n_counters; i++)
+        sqlite3_str_appendchar(out, 1, ctr_tracked_column_of(tracked, i) ? '1' : '0');
+    sqlite3_str_appendall(out, "'");
+}
+
+/* One value for each counter; NULL for one without a column. */
 static void list_counter_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
 {
     for (int i = 0; i < tracked->shape->n_counters; i++) {
@@ -52,7 +70,7 @@ static void list_counter_values(const ctr_tracked *tracked, sqlite3_str *out, co
         if (column)
             sqlite3_str_appendf(out, ", %s\"%w\"", prefix, column->name);
         else
-            sqlite3_str_appendall(out, ", ''");
+            sqlite3_str_appendall(out, ", NULL");
     }
 }
 
@@ -91,6 +109,7 @@ char *ctr_tracked_column_list(const ctr_tracked *tracked)
     sqlite3_str *out = sqlite3_str_new(NULL);
     list_keys(tracked, out, "");
     list_counter_values(tracked, out, "");
+    list_lacking(tracked, out);
     return sqlite3_str_finish(out);
 }
 
@@ -106,37 +125,138 @@ char *ctr_tracked_key_match(const ctr_tracked *tracked)
 
 /* ---- UNIQUE indexes beside the key ----------------------------------------------------------- */
 
-/* Adds the match of one index, "code" = NEW."code" AND ..., and its columns. An expression in it is
- * left out: more rows match, which are only looked at. */
-static void add_index(ctr_run *run, const char *index, sqlite3_str *match, sqlite3_str *names)
+/* What UNIQUE indexes say of rows that a REPLACE removes. */
+typedef struct unique_rows {
+    sqlite3_str *match; /* "code" = NEW."code" AND ... OR ... */
+    sqlite3_str *names; /* of the columns that can make a row equal to another */
+    bool any_column;    /* others can, too, for there are expressions or conditions */
+} unique_rows;
+
+/* Behind a name or a text in quotes, or a comment; NULL: there is none at `at`. */
+static const char *behind_token(const char *at)
+{
+    if (at[0] == '-' && at[1] == '-') return at + strcspn(at, "\n");
+    if (at[0] == '/' && at[1] == '*') {
+        const char *end = strstr(at + 2, "*/");
+        return end ? end + 2 : at + strlen(at);
+    }
+    char quote = *at == '[' ? ']' : *at;
+    if (!*at || !strchr("\"'`]", quote)) return NULL;
+    for (at++; *at; at++) {
+        if (*at != quote) continue;
+        if (at[1] != quote || quote == ']') return at + 1;
+        at++;
+    }
+    return at;
+}
+
+/* The text of term `n` of an index, in its CREATE INDEX: within the first parentheses. */
+static char *term_of(const char *sql, int n)
+{
+    const char *from = NULL;
+    int depth = 0, term = 0;
+    for (const char *at = sql; *at; at++) {
+        const char *behind = behind_token(at);
+        if (behind) {
+            at = behind - 1;
+            continue;
+        }
+        if (*at == '(' && depth++ == 0) from = at + 1;
+        bool ends = depth == 1 && (*at == ',' || *at == ')');
+        if (*at == ')') depth--;
+        if (!ends) continue;
+        if (term++ == n) return sqlite3_mprintf("%.*s", (int)(at - from), from);
+        if (depth == 0) return NULL;
+        from = at + 1;
+    }
+    return NULL;
+}
+
+/* NEW's columns by their own names: what an expression of the table means for the new row. */
+static void list_new_row(const ctr_tracked *tracked, sqlite3_str *out, ctr_problem *problem)
 {
     int n = 0;
-    run->slots.name = index;
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEX_COLUMNS);
-    while (ctr_run_row(run, row)) {
-        const char *name = ctr_text_column(row, 2, run->problem);
-        if (!sqlite3_column_int(row, 5) || !name) continue;
-        sqlite3_str_appendf(match, "%s\"%w\" = NEW.\"%w\"",
-                            n++ ? " AND " : separator(match, " OR "), name, name);
-        sqlite3_str_appendf(names, "%s\"%w\"", separator(names, ", "), name);
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    run.slots.name = tracked->table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) {
+        const char *name = ctr_text_column(row, 1, problem);
+        if (name) sqlite3_str_appendf(out, "%sNEW.\"%w\" AS \"%w\"", n++ ? ", " : "", name, name);
     }
     sqlite3_finalize(row);
 }
 
-static void list_unique(const ctr_tracked *tracked, sqlite3_str *match, sqlite3_str *names,
-                        ctr_problem *problem)
+/* (expression) = (SELECT expression FROM (SELECT NEW."a" AS "a", ...)) */
+static void match_expression(const ctr_tracked *tracked, const char *index, int n, sqlite3_str *out,
+                             ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
-    ctr_run inner = run;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX);
+    ctr_run_bind_text(&run, row, 1, index);
+    const char *sql = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
+    char *term = sql ? term_of(sql, n) : NULL;
+    if (term) {
+        sqlite3_str_appendf(out, "(%s) = (SELECT %s FROM (SELECT ", term, term);
+        list_new_row(tracked, out, problem);
+        sqlite3_str_appendall(out, "))");
+    } else {
+        sqlite3_str_appendall(out, "1");
+    }
+    sqlite3_free(term);
+    sqlite3_finalize(row);
+}
+
+static void add_index(const ctr_tracked *tracked, const char *index, unique_rows *rows,
+                      ctr_problem *problem)
+{
+    int n = 0;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    run.slots.name = index;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_INDEX_COLUMNS);
+    while (ctr_run_row(&run, row)) {
+        const char *name = ctr_text_column(row, 2, problem),
+                   *collation = ctr_text_column(row, 4, problem);
+        if (!sqlite3_column_int(row, 5)) continue;
+        sqlite3_str_appendall(rows->match, n ? " AND " : separator(rows->match, " OR "));
+        if (name) {
+            sqlite3_str_appendf(rows->match, "\"%w\" = NEW.\"%w\" COLLATE \"%w\"", name, name,
+                                collation ? collation : "BINARY");
+            sqlite3_str_appendf(rows->names, "%s\"%w\"", separator(rows->names, ", "), name);
+        } else {
+            match_expression(tracked, index, n, rows->match, problem);
+            rows->any_column = true;
+        }
+        n++;
+    }
+    sqlite3_finalize(row);
+}
+
+static bool has_generated(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    bool has = false;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    run.slots.name = tracked->table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) has = has || sqlite3_column_int(row, 6) != 0;
+    sqlite3_finalize(row);
+    return has;
+}
+
+static void list_unique(const ctr_tracked *tracked, unique_rows *rows, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
     run.slots.name = tracked->table;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEXES);
     while (ctr_run_row(&run, row)) {
         const char *index = ctr_text_column(row, 1, problem);
         const char *origin = ctr_text_column(row, 3, problem);
         bool is_key = origin && strcmp(origin, "pk") == 0;
-        if (index && sqlite3_column_int(row, 2) && !is_key) add_index(&inner, index, match, names);
+        if (!index || !sqlite3_column_int(row, 2) || is_key) continue;
+        rows->any_column = rows->any_column || sqlite3_column_int(row, 4);
+        add_index(tracked, index, rows, problem);
     }
     sqlite3_finalize(row);
+    rows->any_column = rows->any_column || has_generated(tracked, problem);
 }
 
 /* ---- the texts of the triggers --------------------------------------------------------------- */
@@ -185,6 +305,7 @@ static void list_values(const ctr_tracked *tracked, ctr_sql which, sqlite3_str *
 {
     list_keys(tracked, out, prefix);
     list_counter_values(tracked, out, prefix);
+    list_lacking(tracked, out);
     if (which == CTR_SQL_TRACK_ON_UPDATE) list_counter_values(tracked, out, "OLD.");
 }
 
@@ -216,12 +337,17 @@ static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigg
 {
     sqlite3_str *columns = sqlite3_str_new(NULL), *values = sqlite3_str_new(NULL),
                 *changes = sqlite3_str_new(NULL), *order = sqlite3_str_new(NULL),
-                *constraint = sqlite3_str_new(NULL);
+                *constraint = sqlite3_str_new(NULL), *names = sqlite3_str_new(NULL);
     if (trigger->replaces) {
         list_own_names(tracked, columns, false);
         list_keys(tracked, values, "");
-        list_unique(tracked, constraint, order, problem);
+        unique_rows rows = {constraint, names, false};
+        list_unique(tracked, &rows, problem);
+        char *list = sqlite3_str_finish(names);
+        if (list && !rows.any_column) sqlite3_str_appendf(order, "OF %s", list);
+        sqlite3_free(list);
     } else {
+        sqlite3_free(sqlite3_str_finish(names));
         list_columns(tracked, trigger->text, columns);
         list_values(tracked, trigger->text, values, "NEW.");
         list_values(tracked, CTR_SQL_TRACK_ON_DELETE, changes, "OLD.");
@@ -232,7 +358,7 @@ static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigg
                        .table = tracked->counters,
                        .name = tracked->table,
                        .value = replaces_by_itself(tracked, problem) ? " anyway" : ""};
-    bool needed = !trigger->replaces || sqlite3_str_length(order) > 0;
+    bool needed = !trigger->replaces || sqlite3_str_length(constraint) > 0;
     trigger_lists lists = {sqlite3_str_finish(columns), sqlite3_str_finish(values),
                            sqlite3_str_finish(changes), sqlite3_str_finish(order),
                            sqlite3_str_finish(constraint)};
@@ -393,48 +519,54 @@ static int column_named(const ctr_shape *shape, const char *name)
     return -1;
 }
 
-/* From the trigger on INSERT: ..."products_counters", "sku", "stock") VALUES ('row inserted',
- * NEW."sku", NEW."stock"); '' is no column. What it does not say stays NULL; the comparison of the
- * texts finds it. */
-static void read_names(ctr_tracked *tracked, const char *text)
+static bool take_words(const char **at, const char *words)
 {
-    static const char VALUES[] = "('row inserted'";
-    const char *own = strstr(text, "BEGIN\nINSERT INTO "), *theirs = strstr(text, VALUES);
-    if (!own || !theirs) return;
-    own += sizeof "BEGIN\nINSERT INTO " - 1;
-    theirs += sizeof VALUES - 1;
-    sqlite3_free(take_name(&own)); /* the table, then the column for commands */
-    if (*own++ != '(') return;
-    sqlite3_free(take_name(&own));
-    while (strncmp(own, ", ", 2) == 0 && strncmp(theirs, ", ", 2) == 0) {
-        bool none = strncmp(theirs, ", ''", 4) == 0;
-        own += 2;
-        theirs += none ? 4 : 6;
-        char *name = take_name(&own), *column = none ? NULL : take_name(&theirs);
-        int i = column_named(tracked->shape, name);
-        sqlite3_free(name);
-        if (i >= 0 && !tracked->columns[i].name)
-            tracked->columns[i].name = column;
-        else
-            sqlite3_free(column);
-        if (i < 0) return;
-    }
+    size_t n = strlen(words);
+    if (strncmp(*at, words, n) != 0) return false;
+    *at += n;
+    return true;
 }
 
-/* A column that is NOT NULL shows its default, or 0, where there is no value. */
-static void take_blank(ctr_tracked *tracked, ctr_tracked_column *column, sqlite3_stmt *info,
-                       ctr_problem *problem)
+/* Passes over words and a name. */
+static bool pass_name(const char **at, const char *words)
 {
-    column->blank = (ctr_shown){.null = true};
-    if (!sqlite3_column_int(info, 3)) return;
-    column->blank = (ctr_shown){.n = 0};
-    const char *given = ctr_text_column(info, 4, problem);
-    if (!given) return;
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
-    run.slots.value = given;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
-    if (ctr_run_row(&run, row)) column->blank.n = sqlite3_column_int64(row, 0);
-    sqlite3_finalize(row);
+    if (!take_words(at, words)) return false;
+    char *name = take_name(at);
+    sqlite3_free(name);
+    return name != NULL;
+}
+
+/* One column: its counter or key column, and how the table names it. False: there is none. */
+static bool take_pair(ctr_tracked *tracked, const char **own, const char **theirs)
+{
+    if (!take_words(own, ", ") || !take_words(theirs, ", ")) return false;
+    char *name = take_name(own);
+    bool none = take_words(theirs, "NULL");
+    char *column = !none && take_words(theirs, "NEW.") ? take_name(theirs) : NULL;
+    int i = column_named(tracked->shape, name);
+    if (i >= 0 && !tracked->columns[i].name)
+        tracked->columns[i].name = column;
+    else
+        sqlite3_free(column);
+    sqlite3_free(name);
+    return i >= 0 && (none || column);
+}
+
+/* From the trigger on INSERT: CREATE TRIGGER "products_counters_insert" AFTER INSERT ON "products"
+ * BEGIN INSERT INTO "products_counters"("products_counters", "sku", "stock") VALUES ('row inserted',
+ * NEW."sku", NEW."stock"). What it does not say stays NULL; the comparison of the texts finds it. */
+static void read_names(ctr_tracked *tracked, const char *text)
+{
+    const char *own = text;
+    if (!pass_name(&own, "CREATE TRIGGER ") || !pass_name(&own, " AFTER INSERT ON ") ||
+        !pass_name(&own, " BEGIN\nINSERT INTO ") || !pass_name(&own, "("))
+        return;
+    const char *theirs = own;
+    while (take_words(&theirs, ", "))
+        if (!take_words(&theirs, "request_id")) sqlite3_free(take_name(&theirs));
+    if (!take_words(&theirs, ") VALUES ('row inserted'")) return;
+    while (take_pair(tracked, &own, &theirs)) {
+    }
 }
 
 /* Looks each column up in the table; one that is not there loses its name. */
@@ -449,7 +581,7 @@ static void read_columns(ctr_tracked *tracked, bool *there, ctr_problem *problem
             ctr_tracked_column *column = &tracked->columns[i];
             if (!column->name || sqlite3_stricmp(column->name, name) != 0) continue;
             there[i] = true;
-            take_blank(tracked, column, row, problem);
+            column->blank = (ctr_shown){.null = !sqlite3_column_int(row, 3)};
         }
     }
     sqlite3_finalize(row);
@@ -481,6 +613,17 @@ bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_p
     bool is = problem->rc == SQLITE_OK && ctr_shape_is_table(db, schema, apart, problem);
     sqlite3_free(apart);
     return is;
+}
+
+bool ctr_tracked_has_apart(sqlite3 *db, const char *schema, const char *counters,
+                           ctr_problem *problem)
+{
+    if (!ctr_tracked_is(db, schema, counters, problem)) return false;
+    ctr_run run = ctr_run_on(db, schema, counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_COUNT_APART);
+    bool has = ctr_run_row(&run, row) && sqlite3_column_int64(row, 0) > 0;
+    sqlite3_finalize(row);
+    return has;
 }
 
 /* `table` NULL: the one that the triggers are on. */
@@ -529,6 +672,14 @@ int ctr_tracked_open(ctr_tracked *tracked, sqlite3 *db, const char *schema, cons
     for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++)
         if (!tracked_key(tracked, i)->name) refuse_broken(tracked, "insert", problem);
     return problem->rc == SQLITE_OK ? check_triggers(tracked, problem) : problem->rc;
+}
+
+int ctr_tracked_look(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
+                     const ctr_shape *shape, ctr_problem *problem)
+{
+    if (open_tracked(tracked, db, schema, counters, NULL, shape, problem)) return problem->rc;
+    if (tracked->table) look_up_columns(tracked, problem);
+    return problem->rc;
 }
 
 int ctr_tracked_begin(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,

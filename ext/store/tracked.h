@@ -16,7 +16,7 @@
 
 /* What the column of a counter shows. */
 typedef struct ctr_shown {
-    bool none; /* there is no such column; in triggers '' */
+    bool none; /* there is no such column */
     bool null;
     int64_t n;
 } ctr_shown;
@@ -36,9 +36,17 @@ typedef struct ctr_tracked {
 /* Is `counters` the counter table of a tracked one? */
 bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
 
+/* The same, and are there rows in which the two are apart (store/showing.h)? */
+bool ctr_tracked_has_apart(sqlite3 *db, const char *schema, const char *counters,
+                           ctr_problem *problem);
+
 /* Reads which table it is. SQLITE_ERROR, and a sentence that says what to call, if the triggers are
  * not whole. To be closed whatever is returned. */
 int ctr_tracked_open(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
+                     const ctr_shape *shape, ctr_problem *problem);
+
+/* The same whatever the triggers are: what they do not say is NULL. */
+int ctr_tracked_look(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
                      const ctr_shape *shape, ctr_problem *problem);
 
 /* The same of a `table` whose triggers are about to be made, with the names that present triggers
@@ -62,7 +70,7 @@ void ctr_tracked_drop_triggers(sqlite3 *db, const char *schema, const char *coun
                                ctr_problem *problem);
 
 /* For statements on both: the key and the counters as the counter table names them; the same
- * columns as the table names them, '' where it has none; c.key = t.key. To be freed with
+ * columns as the table names them, NULL where it has none; c.key = t.key. To be freed with
  * sqlite3_free; NULL: no memory. */
 char *ctr_tracked_counter_list(const ctr_tracked *tracked);
 char *ctr_tracked_column_list(const ctr_tracked *tracked);

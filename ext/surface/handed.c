@@ -10,6 +10,7 @@
  * and for counter_track, which holds the table against its counters:
  *
  *     ('row found', key, values)
+ *     ('row found or apart', key, values)    the same where rows are apart
  *     ('row missing', key)
  *
  * The table has changed already. What is counted is the difference between the values and what the
@@ -37,9 +38,8 @@ static void take_shown(ctr_table *table, int counter, sqlite3_value *value, ctr_
                        ctr_problem *problem)
 {
     int type = sqlite3_value_type(value);
-    *shown = (ctr_shown){.null = type == SQLITE_NULL,
-                         .none = type == SQLITE_TEXT && sqlite3_value_bytes(value) == 0};
-    if (shown->null || shown->none || problem->rc != SQLITE_OK) return;
+    *shown = (ctr_shown){.null = type == SQLITE_NULL};
+    if (shown->null || problem->rc != SQLITE_OK) return;
     bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
     if (number && ctr_number_take(table->db, value, &shown->n, problem)) return;
     char *refusal = ctr_number_refusal(value);
@@ -55,10 +55,13 @@ static void take_shown(ctr_table *table, int counter, sqlite3_value *value, ctr_
 static int take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *shown, bool was,
                        ctr_problem *problem)
 {
+    sqlite3_value *marks = columns[ctr_table_column(table->shape.n_columns)];
+    const char *lacking = ctr_text_value(marks, problem); /* '101': see store/tracked.c */
     for (int i = 0; i < table->shape.n_counters; i++) {
         int column =
             was ? ctr_table_was(&table->shape, i) : ctr_table_column(table->shape.counters[i]);
         take_shown(table, i, columns[column], &shown[i], problem);
+        shown[i].none = lacking && i < sqlite3_value_bytes(marks) && lacking[i] == '0';
     }
     return problem->rc;
 }
@@ -95,6 +98,7 @@ typedef struct handed {
     ctr_showing showing; /* open, if the row is apart */
     ctr_apart apart;
     bool is_apart;
+    bool looks; /* some row is apart; it may be this one */
 } handed;
 
 static bool is_live_row(const ctr_table *table)
@@ -126,9 +130,9 @@ static void look_apart(handed *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (problem->rc != SQLITE_OK || !table->rows->found) return;
-    row->is_apart = true;
-    ctr_showing_open(&row->showing, table->db, table->schema, table->name, &table->shape,
-                     table->post, problem);
+    if (!ctr_showing_look(&row->showing, table->db, table->schema, table->name, &table->shape,
+                          table->post, problem))
+        return;
     ctr_showing_apart(&row->showing, table->rows->rowid, &row->apart, problem);
     row->is_apart = problem->rc == SQLITE_OK && (row->apart.waits || row->apart.differs);
 }
@@ -143,14 +147,30 @@ static void write_counted(handed *row, ctr_problem *problem)
     if (problem->rc == SQLITE_OK && ctr_rows_changed(table->rows)) ctr_access_write(table, problem);
 }
 
+/* Where the key stands: what is shown fires triggers, which come back to this table with another
+ * one. */
+static sqlite3_value **copy_keys(const ctr_table *table, ctr_problem *problem)
+{
+    size_t size = (size_t)table->shape.n_keys * sizeof *table->keys;
+    sqlite3_value **keys = sqlite3_malloc64(size);
+    if (keys)
+        memcpy(keys, table->keys, size);
+    else
+        ctr_problem_nomem(problem);
+    return keys;
+}
+
 /* The row that was apart shows its counters, if it can. */
 static void show_counted(handed *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
     if (!row->is_apart || problem->rc != SQLITE_OK) return;
+    sqlite3_value **keys = copy_keys(table, problem);
     ctr_showing_not_apart(&row->showing, rowid, problem);
-    ctr_showing_row(&row->showing, rowid, table->keys, row->now, row->before, row->after, problem);
+    if (keys)
+        ctr_showing_row(&row->showing, rowid, keys, row->now, row->before, row->after, problem);
+    sqlite3_free(keys);
 }
 
 /* A merged value is being shown, and a trigger of the application's has written another row with
@@ -162,9 +182,8 @@ static void set_aside(handed *row, ctr_problem *problem)
     ctr_showing *showing = &row->showing;
     for (int i = 0; i < table->shape.n_counters; i++)
         row->after[i] = ctr_rows_state(table->rows, i);
-    ctr_showing_open(showing, table->db, table->schema, table->name, &table->shape, table->post,
-                     problem);
-    if (problem->rc == SQLITE_OK)
+    if (ctr_showing_look(showing, table->db, table->schema, table->name, &table->shape, table->post,
+                         problem))
         ctr_showing_set_apart(showing, table->rows->rowid, row->now, row->after, problem);
 }
 
@@ -243,15 +262,25 @@ static void row_deleted(handed *row, ctr_problem *problem)
     if (row->is_apart) ctr_showing_not_apart(&row->showing, table->rows->rowid, problem);
 }
 
+static void row_found(handed *row, ctr_problem *problem);
+
+static void row_found_or_apart(handed *row, ctr_problem *problem)
+{
+    row->looks = true;
+    row_found(row, problem);
+}
+
 /* For counter_track: the row is as it is, and its counters follow. */
 static void row_found(handed *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (ctr_access_find(table, problem)) return;
     memcpy(row->was, row->now, (size_t)table->shape.n_counters * sizeof *row->was);
-    if (table->rows->found && is_as_counted(row)) return;
+    bool counted = table->rows->found && is_as_counted(row);
+    if (counted && !row->looks) return;
     if (!table->rows->found && ctr_access_is_below(table, problem)) return;
     look_apart(row, problem);
+    if (counted && !row->is_apart) return;
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
         const ctr_shown *was = row->is_apart && row->apart.is[i] ? &row->apart.shown[i] : NULL;
         if (!was || was->null != row->now[i].null || was->n != row->now[i].n)
@@ -277,15 +306,14 @@ static void row_missing(handed *row, ctr_problem *problem)
 
 /* ---- rows that OR REPLACE removes ------------------------------------------------------------ */
 
-static void rows_gone(handed *row, ctr_problem *problem);
-
 /* Remembers a row, to look for it afterwards. That nothing comes afterwards, for the statement has
  * changed its mind, does no harm. */
 static void row_may_go_anyway(handed *row, ctr_problem *problem)
 {
-    enum { MANY = 256 };
     ctr_table *table = row->table;
-    if (table->n_may_go >= MANY) rows_gone(row, problem);
+    unsigned transaction = ctr_guard_transaction(table->joined.guard);
+    if (table->may_go_in != transaction) table->n_may_go = 0;
+    table->may_go_in = transaction;
     if (ctr_access_find(table, problem) || !table->rows->found) return;
     size_t size = ((size_t)table->n_may_go + 1) * sizeof *table->may_go;
     int64_t *may_go = sqlite3_realloc64(table->may_go, size);
@@ -306,14 +334,13 @@ static void look_for_row(handed *row, int64_t rowid, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     ctr_showing showing;
-    ctr_showing_open(&showing, table->db, table->schema, table->name, &table->shape, table->post,
-                     problem);
     ctr_access_end(table);
-    table->holds_keys = true;
-    bool there = problem->rc == SQLITE_OK &&
-                 ctr_rows_take_key(table->rows, rowid, table->keys, problem) &&
-                 ctr_showing_has_row(&showing, table->keys, problem);
-    bool gone = table->keys[0] && !there && problem->rc == SQLITE_OK;
+    bool known = ctr_showing_look(&showing, table->db, table->schema, table->name, &table->shape,
+                                  table->post, problem);
+    table->holds_keys = known; /* there are copies, whatever is returned */
+    bool taken = known && ctr_rows_take_key(table->rows, rowid, table->keys, problem);
+    bool gone =
+        taken && !ctr_showing_has_row(&showing, table->keys, problem) && problem->rc == SQLITE_OK;
     if (gone && ctr_access_find_rowid(table, rowid, problem) == SQLITE_OK && is_live_row(table)) {
         ctr_apart apart;
         ctr_showing_apart(&showing, rowid, &apart, problem);
@@ -343,10 +370,15 @@ static const struct hand {
     hand_call *call;
     bool counts; /* it has a key and values */
 } HANDS[] = {
-    {"row updated", row_updated, true}, {"row inserted", row_inserted, true},
-    {"row deleted", row_deleted, true}, {"row may go", row_may_go, false},
-    {"row found", row_found, true},     {"row missing", row_missing, false},
-    {"rows gone", rows_gone, false},    {"row may go anyway", row_may_go_anyway, false},
+    {"row updated", row_updated, true},
+    {"row inserted", row_inserted, true},
+    {"row deleted", row_deleted, true},
+    {"row may go", row_may_go, false},
+    {"row found", row_found, true},
+    {"row missing", row_missing, false},
+    {"rows gone", rows_gone, false},
+    {"row may go anyway", row_may_go_anyway, false},
+    {"row found or apart", row_found_or_apart, true},
 };
 
 static const struct hand *hand_named(const char *what)
@@ -415,10 +447,12 @@ static void show_now(ctr_table *table, const ctr_summary *before, const ctr_summ
                      ctr_problem *problem)
 {
     ctr_showing showing;
+    sqlite3_value **keys = copy_keys(table, problem);
     ctr_showing_open(&showing, table->db, table->schema, table->name, &table->shape, table->post,
                      problem);
-    ctr_showing_row(&showing, table->rows->rowid, table->keys, NULL, before, now, problem);
+    ctr_showing_row(&showing, table->rows->rowid, keys, NULL, before, now, problem);
     ctr_showing_close(&showing);
+    sqlite3_free(keys);
 }
 
 int ctr_handed_write(ctr_table *table, ctr_problem *problem)

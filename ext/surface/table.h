@@ -91,9 +91,10 @@ typedef struct ctr_table {
 
     /* Of a tracked table: what its triggers hand over is counted, and nothing else. */
     bool tracked;
-    bool handed; /* a trigger has handed over what is at work: messages name its table */
+    bool handed;     /* a trigger has handed over what is at work: messages name its table */
     int64_t *may_go; /* owned; rows that the statement at work may replace */
     int n_may_go;
+    unsigned may_go_in; /* the transaction in which they were noted */
 
     int updated; /* rows that an UPDATE has changed since a scan has begun */
 

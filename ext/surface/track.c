@@ -94,24 +94,22 @@ static void find_tracked_table(tracking *call, const char *name, ctr_problem *pr
                         call->table, ctr_shape_object_text(object));
 }
 
-/* By the triggers that stand on the table. */
+/* By the triggers that stand on the table, some or all. */
 static void find_by_triggers(tracking *call, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(call->db, call->schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_FED);
-    ctr_run_bind_text(&run, row, 1, call->table);
-    while (!call->counters && ctr_run_row(&run, row)) {
-        const char *trigger = ctr_text_column(row, 0, problem);
-        size_t size = trigger ? strlen(trigger) : 0;
-        if (size <= sizeof "_insert" - 1) continue;
-        char *name = sqlite3_mprintf("%.*s", (int)(size - (sizeof "_insert" - 1)), trigger);
-        if (!name) ctr_problem_nomem(problem);
-        if (name && ctr_tracked_is(call->db, call->schema, name, problem))
-            call->counters = name;
-        else
-            sqlite3_free(name);
+    ctr_catalog catalog = {0};
+    if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, call->db, call->schema, problem);
+    for (int i = 0; i < catalog.n && !call->counters && problem->rc == SQLITE_OK; i++) {
+        const char *name = catalog.entries[i].name;
+        if (!ctr_tracked_is(call->db, call->schema, name, problem)) continue;
+        char *table = ctr_tracked_table(call->db, call->schema, name, problem);
+        if (table && sqlite3_stricmp(table, call->table) == 0) {
+            call->counters = sqlite3_mprintf("%s", name);
+            if (!call->counters) ctr_problem_nomem(problem);
+        }
+        sqlite3_free(table);
     }
-    sqlite3_finalize(row);
+    ctr_catalog_close(&catalog);
 }
 
 /* By the name that it had when tracking began, for its triggers are gone. */
@@ -194,6 +192,43 @@ static void refuse_unknown(const tracking *call, const ctr_shape *shape, ctr_pro
     }
 }
 
+/* The key compares as its columns do, or two rows of one key could not be told apart here. */
+static void check_key_index(const tracking *call, const ctr_shape *shape, const char *index,
+                            ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(call->db, call->schema, NULL, problem);
+    run.slots.name = index;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_INDEX_COLUMNS);
+    while (ctr_run_row(&run, row)) {
+        const char *name = ctr_text_column(row, 2, problem),
+                   *collation = ctr_text_column(row, 4, problem);
+        for (int i = 0; name && collation && sqlite3_column_int(row, 5) && i < shape->n_keys; i++) {
+            const ctr_column *column = &shape->columns[shape->keys[i]];
+            if (sqlite3_stricmp(column->name, name) != 0) continue;
+            if (sqlite3_stricmp(column->collation, collation) != 0)
+                ctr_problem_set(problem, SQLITE_ERROR,
+                                "%s: the PRIMARY KEY compares column %s by %s, the column itself "
+                                "by %s",
+                                call->table, name, collation, column->collation);
+        }
+    }
+    sqlite3_finalize(row);
+}
+
+static void check_key_indexes(const tracking *call, const ctr_shape *shape, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(call->db, call->schema, NULL, problem);
+    run.slots.name = call->table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEXES);
+    while (ctr_run_row(&run, row)) {
+        const char *index = ctr_text_column(row, 1, problem);
+        const char *origin = ctr_text_column(row, 3, problem);
+        if (index && origin && strcmp(origin, "pk") == 0)
+            check_key_index(call, shape, index, problem);
+    }
+    sqlite3_finalize(row);
+}
+
 /* The shape that the counter table of this table and these columns has. */
 static int read_wanted(tracking *call, ctr_shape *shape, ctr_problem *problem)
 {
@@ -205,6 +240,7 @@ static int read_wanted(tracking *call, ctr_shape *shape, ctr_problem *problem)
     while (ctr_run_row(&run, row)) take_column(call, shape, row, problem);
     sqlite3_finalize(row);
     refuse_unknown(call, shape, problem);
+    check_key_indexes(call, shape, problem);
     if (shape->n_keys == 0)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s has no PRIMARY KEY, by which its rows would be known in other files",
@@ -344,6 +380,8 @@ static int64_t count_table(tracking *call, ctr_problem *problem)
     run.slots.values = values;
     run.slots.keys = keys;
     run.slots.constraint = match;
+    run.slots.value =
+        ctr_tracked_has_apart(call->db, call->schema, call->counters, problem) ? " or apart" : "";
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_GONE, NULL);
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
     sqlite3_free(columns);

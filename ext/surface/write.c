@@ -364,7 +364,6 @@ static int refuse_by_hand(const ctr_table *table, ctr_problem *problem)
 
 static void add_or_command(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
-    if (ctr_handed_take(table, columns, problem)) return;
     if (ctr_table_given(columns[CTR_COLUMN_COMMAND]))
         ctr_commands_run(table, columns, problem);
     else if (refuse_by_hand(table, problem))
@@ -399,6 +398,7 @@ static void insert(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
         ctr_problem_set(problem, SQLITE_ERROR, "the row id cannot be given, the key names a row");
         return;
     }
+    if (ctr_handed_take(table, columns, problem)) return;
     if (ctr_request_is_given(table, columns))
         insert_once(table, columns, problem);
     else

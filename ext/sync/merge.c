@@ -118,8 +118,10 @@ bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
     ctr_guard *guard = ctr_guard_of(merge->rows.post);
     unsigned transaction = ctr_guard_transaction(guard);
     if (ctr_rows_write(&merge->rows, merge->keys, problem)) return false;
-    if (merge->tracked && ctr_showing_row(&merge->showing, merge->rows.rowid, merge->keys, NULL,
-                                          merge->before, merge->now, problem))
+    if (merge->tracked && merge->later)
+        ctr_showing_later(&merge->showing, merge->later, merge->rows.rowid, merge->before, problem);
+    else if (merge->tracked && ctr_showing_row(&merge->showing, merge->rows.rowid, merge->keys,
+                                               NULL, merge->before, merge->now, problem))
         ctr_guard_spoil(guard, transaction);
     return problem->rc == SQLITE_OK;
 }

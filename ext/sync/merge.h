@@ -30,6 +30,7 @@ typedef struct ctr_merge {
     /* Of a tracked table. */
     bool tracked;
     ctr_showing showing;
+    ctr_later *later; /* borrowed; where rows are noted that are shown later; NULL: shown at once */
     ctr_summary *before, *now; /* owned: room, by counter */
 } ctr_merge;
 

@@ -20,6 +20,12 @@
 
 static const char *const KNOWN_TABLES[] = {"counter_sources", "counter_names", NULL};
 
+/* Rows of a tracked table that are shown when all tables are merged. */
+typedef struct table_later {
+    char *birth; /* owned */
+    ctr_later rows;
+} table_later;
+
 /* What all tables of one pull share. */
 typedef struct file_pull {
     const ctr_source *source;
@@ -36,6 +42,8 @@ typedef struct file_pull {
     bool in_empty;      /* the target had nothing in it at first */
     ctr_side side;
     ctr_report *report;
+    table_later *later; /* owned: tracked tables in which rows are to be shown */
+    int n_later;
 } file_pull;
 
 /* One table on both sides while it is merged. */
@@ -336,6 +344,23 @@ static void open_table_here(merge_job *job, ctr_problem *problem)
                    &pull->conflicts, problem);
 }
 
+static void note_rows_for_later(merge_job *job, ctr_problem *problem)
+{
+    file_pull *pull = job->pull;
+    if (!job->to.tracked) return;
+    size_t size = ((size_t)pull->n_later + 1) * sizeof *pull->later;
+    table_later *later = sqlite3_realloc64(pull->later, size);
+    char *birth = sqlite3_mprintf("%s", job->theirs->birth);
+    if (later) pull->later = later;
+    if (!later || !birth) {
+        sqlite3_free(birth);
+        ctr_problem_nomem(problem);
+        return;
+    }
+    later[pull->n_later] = (table_later){.birth = birth};
+    job->to.later = &later[pull->n_later++].rows;
+}
+
 /* What is new at the source; the table is created here if need be. */
 static void merge_news(merge_job *job, bool is_there, ctr_problem *problem)
 {
@@ -359,6 +384,7 @@ static void merge_news(merge_job *job, bool is_there, ctr_problem *problem)
     }
     ctr_catalog_close_entry(&mine);
     if (problem->rc == SQLITE_OK) open_sides(job, problem);
+    if (problem->rc == SQLITE_OK) note_rows_for_later(job, problem);
     if (problem->rc == SQLITE_OK) merge_floors(job, problem);
     if (problem->rc == SQLITE_OK) merge_rows(job, problem);
     if (problem->rc == SQLITE_OK) job->report->conflicts += job->to.n_conflicts;
@@ -498,6 +524,58 @@ static void meet(file_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *
     if (mine && mine->turn != CTR_TURN_NONE) remember_source(pull, mine, problem);
 }
 
+/* ---- tracked tables -------------------------------------------------------------------------- */
+
+/* Shows rows of one tracked table: those that were merged, or NULL: those that are listed as apart.
+ * True if that has changed the list. */
+static bool show_table(file_pull *pull, const char *birth, ctr_later *rows, ctr_problem *problem)
+{
+    ctr_merge merge;
+    bool better = false;
+    bool is_there = ctr_merge_open(&merge, pull->db, pull->target, birth, pull->post,
+                                   &pull->conflicts, problem);
+    if (is_there && merge.tracked && rows)
+        ctr_showing_all(&merge.showing, rows, &merge.rows, problem);
+    else if (is_there && merge.tracked)
+        better = ctr_showing_again(&merge.showing, &merge.rows, problem);
+    ctr_merge_close(&merge);
+    ctr_problem_where(problem, "table %s", birth);
+    return better;
+}
+
+/* What a table refuses may depend on rows that another one shows later. */
+static void show_apart_again(file_pull *pull, ctr_problem *problem)
+{
+    enum { TURNS = 16 };
+    bool better = true;
+    ctr_catalog catalog = {0};
+    ctr_catalog_read(&catalog, pull->db, pull->target, problem);
+    for (int turn = 0; turn < TURNS && better && problem->rc == SQLITE_OK; turn++) {
+        better = false;
+        for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
+            const ctr_catalog_entry *entry = &catalog.entries[i];
+            if (!ctr_tracked_has_apart(pull->db, pull->target, entry->name, problem)) continue;
+            if (!pull->checked) check_target(pull, entry->name, problem);
+            if (problem->rc == SQLITE_OK)
+                better = show_table(pull, entry->birth, NULL, problem) || better;
+        }
+    }
+    ctr_catalog_close(&catalog);
+}
+
+/* A row is shown when everything is merged: its triggers may look at others. */
+static void show_merged(file_pull *pull, ctr_problem *problem)
+{
+    for (int i = 0; i < pull->n_later && problem->rc == SQLITE_OK; i++)
+        show_table(pull, pull->later[i].birth, &pull->later[i].rows, problem);
+    if (problem->rc == SQLITE_OK) show_apart_again(pull, problem);
+    for (int i = 0; i < pull->n_later; i++) {
+        sqlite3_free(pull->later[i].birth);
+        sqlite3_free(pull->later[i].rows.bytes);
+    }
+    sqlite3_free(pull->later);
+}
+
 int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_guard *guard,
                  const char *target, const char *called, ctr_side side, bool whole,
                  ctr_report *report, ctr_problem *problem)
@@ -521,6 +599,7 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
     pull.in_empty = is_empty(&pull, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
         merge_table(&pull, &catalog.entries[i], problem);
+    show_merged(&pull, problem);
     if (problem->rc == SQLITE_OK && catalog.n > 0) meet(&pull, &catalog.entries[0], problem);
     ctr_conflicts_heed(&pull.conflicts, pull.post, problem);
     ctr_catalog_close(&catalog);
