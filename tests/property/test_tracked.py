@@ -344,3 +344,277 @@ def test_tracked_tables_of_files_that_merge_show_what_all_have_counted(tmp_path,
         shop.check("at the end")
         shop.db.execute("INSERT INTO products_counters(products_counters) VALUES ('integrity-check')")
     assert len({tuple(rows(shop.db, "SELECT sku, stock, sold FROM products ORDER BY sku")) for shop in shops}) == 1
+
+
+# ---- what the table does not take ----
+
+PRODUCTS = "CREATE TABLE products(sku TEXT PRIMARY KEY, name TEXT, stock INTEGER NOT NULL DEFAULT 0);"
+TEA = "INSERT INTO products VALUES ('tea', 'Tea', 10);"
+
+
+def pair(tmp_path, sql, *tracked):
+    """A file and a copy of it, which has taken an id of its own with its first count."""
+    one = connect(tmp_path / "one.db")
+    one.executescript(sql)
+    for table, *columns in tracked or [("products", "stock")]:
+        rows(one, f"SELECT counter_track(?{', ?' * len(columns)})", table, *columns)
+    one.execute("VACUUM INTO ?", (str(tmp_path / "two.db"),))
+    two = connect(tmp_path / "two.db")
+    two.execute(f"PRAGMA foreign_keys = {rows(one, 'PRAGMA foreign_keys')[0][0]}")
+    return one, two
+
+
+def pull(db, tmp_path, name="two.db"):
+    return rows(db, "SELECT * FROM counter_pull(?)", str(tmp_path / name))
+
+
+def contents(db):
+    return rows(db, "SELECT sku, stock FROM products ORDER BY sku")
+
+
+def counters(db):
+    return rows(db, "SELECT sku, stock FROM products_counters ORDER BY sku")
+
+
+def test_a_replace_is_counted_where_an_index_came_after_tracking(tmp_path):
+    one, _ = pair(tmp_path, PRODUCTS + TEA)
+    one.execute("CREATE UNIQUE INDEX names ON products(name)")
+    one.execute("REPLACE INTO products VALUES ('tea', 'Green', 3), ('cof', 'Coffee', 5)")
+    assert contents(one) == counters(one) == [("cof", 5), ("tea", 3)]
+    assert {state for state, in rows(one, "SELECT state FROM counter_tracked")} == {"broken"}
+    one.execute("REPLACE INTO products VALUES ('new', 'Green', 7)")
+    assert rows(one, "SELECT counter_track('products', 'stock')") == [(1,)]
+    assert contents(one) == counters(one) == [("cof", 5), ("new", 7)]
+
+
+def test_a_replace_that_might_remove_hundreds_of_rows_counts(tmp_path):
+    one, _ = pair(tmp_path, "CREATE TABLE products(sku TEXT PRIMARY KEY, name TEXT, stock INT, gone INT);"
+                            "CREATE UNIQUE INDEX i ON products(name) WHERE gone = 0;"
+                            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)"
+                            "INSERT INTO products SELECT 'k' || i, 'same', i, 1 FROM n;"
+                            "INSERT INTO products VALUES ('live', 'same', 7, 0)")
+    one.execute("REPLACE INTO products VALUES ('new', 'same', 1, 0)")
+    assert contents(one) == counters(one)
+    assert ("live", 7) not in contents(one) and len(contents(one)) == 301
+
+
+@pytest.mark.parametrize("index, statement", [
+    ("CREATE UNIQUE INDEX i ON products(lower(name))", "REPLACE INTO products VALUES ('cof', 'TEA', 5)"),
+    ("CREATE UNIQUE INDEX i ON products(name COLLATE NOCASE)", "REPLACE INTO products VALUES ('cof', 'TEA', 5)"),
+    ("CREATE UNIQUE INDEX i ON products(name, substr(name, 1, 1) || ')')", "REPLACE INTO products VALUES ('c', 'Tea', 5)"),
+    ("CREATE UNIQUE INDEX i ON products(name) WHERE stock > 3",
+     "INSERT INTO products VALUES ('cof', 'Tea', 1); UPDATE OR REPLACE products SET stock = 5 WHERE sku = 'cof'"),
+])
+def test_rows_that_or_replace_removes_by_another_index_are_counted_as_deleted(tmp_path, index, statement):
+    one, _ = pair(tmp_path, PRODUCTS + index)
+    one.executescript(TEA + statement)
+    assert len(contents(one)) == 1 and contents(one) == counters(one)
+
+
+def test_a_row_that_differs_is_changed_though_its_own_trigger_comes_back_to_the_table(tmp_path):
+    one, two = pair(tmp_path, "CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER UNIQUE);"
+                              "INSERT INTO products VALUES ('tea', 1), ('cof', 2), ('mil', 6)")
+    two.execute("UPDATE products SET stock = 5 WHERE sku = 'tea'")
+    one.execute("UPDATE products SET stock = 5 WHERE sku = 'cof'")
+    pull(one, tmp_path)
+    assert apart(one) == [("differs", "('tea')", 1, 5)]
+    one.execute("UPDATE products SET stock = 2 WHERE sku = 'tea'")
+    assert apart(one) == [("differs", "('tea')", 2, 6)]
+    one.execute("DELETE FROM products WHERE sku = 'mil'")
+    pull(one, tmp_path)
+    two.execute("UPDATE products SET stock = stock + 1 WHERE sku = 'mil'")
+    pull(one, tmp_path)
+    assert contents(one) == [("cof", 5), ("tea", 6)] and not apart(one)
+
+
+def test_no_default_of_another_file_is_run(tmp_path):
+    one, two = pair(tmp_path, PRODUCTS)
+    ran = []
+    two.create_function("ran", 0, lambda: ran.append(1) or 4)
+    two.executescript("CREATE TABLE other(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT (ran()));"
+                      "SELECT counter_track('other', 'n'); INSERT INTO other VALUES ('x', 1)")
+    one.create_function("ran", 0, lambda: ran.append(1) or 4)
+    one.execute("ATTACH ? AS two", (str(tmp_path / "two.db"),))
+    rows(one, "SELECT * FROM counter_tracked('two')")
+    pull(one, tmp_path)
+    assert not ran and rows(one, "SELECT * FROM other") == [("x", 1)]
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_table_that_rolls_back_fails_the_merge_and_nothing_is_taken_for_merged(tmp_path, within):
+    one, two = pair(tmp_path, PRODUCTS)
+    two.execute("INSERT INTO products VALUES ('new', 'New', 3), ('new2', 'New', 3)")
+    one.execute("CREATE TRIGGER app BEFORE INSERT ON products WHEN NEW.sku = 'new'"
+                " BEGIN SELECT RAISE(ROLLBACK, 'no'); END")
+    if within:
+        one.execute("BEGIN")
+    with pytest.raises(sqlite3.Error):
+        pull(one, tmp_path)
+    assert contents(one) == counters(one) == [] and not one.in_transaction
+    one.execute("DROP TRIGGER app")
+    pull(one, tmp_path)
+    assert contents(one) == counters(one) == [("new", 3), ("new2", 3)]
+
+
+@pytest.mark.parametrize("clause", ["REPLACE", "IGNORE", "FAIL", "ROLLBACK"])
+def test_a_constraint_that_says_how_to_go_on_makes_merged_rows_wait(tmp_path, clause):
+    one, two = pair(tmp_path, "CREATE TABLE products(sku TEXT PRIMARY KEY, name TEXT NOT NULL DEFAULT 'x'"
+                              f" UNIQUE ON CONFLICT {clause}, stock INTEGER NOT NULL DEFAULT 0);")
+    one.execute("INSERT INTO products VALUES ('local', 'x', 6)")
+    two.execute("INSERT INTO products VALUES ('tea', 'Tea', 1), ('cof', 'Cof', 2)")
+    pull(one, tmp_path)
+    assert contents(one) == [("local", 6)]
+    assert sorted(apart(one)) == [("waits", "('cof')", None, 2), ("waits", "('tea')", None, 1)]
+    one.execute("UPDATE products SET name = 'y'")
+    pull(one, tmp_path)
+    assert len(contents(one)) == 2 and len(apart(one)) == 1
+
+
+@pytest.mark.parametrize("event, change, states", [
+    ("INSERT", "INSERT INTO products VALUES ('new', 'n', 3)", [("waits", "('new')", None, 3)]),
+    ("UPDATE", "UPDATE products SET stock = 2", [("differs", "('tea')", 10, 2)]),
+    ("DELETE", "DELETE FROM products", [("differs", "('tea')", 10, None)]),
+])
+def test_a_trigger_that_ignores_a_merged_row_leaves_it_listed(tmp_path, event, change, states):
+    one, two = pair(tmp_path, PRODUCTS + TEA)
+    one.execute(f"CREATE TRIGGER app BEFORE {event} ON products BEGIN SELECT RAISE(IGNORE); END")
+    two.execute(change)
+    pull(one, tmp_path)
+    assert contents(one) == [("tea", 10)] and apart(one) == states
+    one.execute("DROP TRIGGER app")
+    pull(one, tmp_path)
+    assert contents(one) == contents(two) == counters(one) and not apart(one)
+
+
+def test_children_of_a_row_that_a_deferred_foreign_key_keeps_are_kept_too(tmp_path):
+    one, two = pair(tmp_path, "PRAGMA foreign_keys = ON;" + PRODUCTS + TEA
+                    + "CREATE TABLE pics(id INTEGER PRIMARY KEY, sku TEXT REFERENCES products ON DELETE CASCADE);"
+                      "CREATE TABLE orders(sku TEXT REFERENCES products DEFERRABLE INITIALLY DEFERRED)")
+    one.executescript("INSERT INTO pics VALUES (1, 'tea'); INSERT INTO orders VALUES ('tea')")
+    two.execute("DELETE FROM products")
+    pull(one, tmp_path)
+    assert contents(one) == [("tea", 10)] and apart(one) == [("differs", "('tea')", 10, None)]
+    assert rows(one, "SELECT count(*) FROM pics") == [(1,)]
+    one.execute("DELETE FROM orders")
+    pull(one, tmp_path)
+    assert contents(one) == rows(one, "SELECT * FROM pics") == apart(one) == []
+
+
+def test_nothing_is_merged_while_a_foreign_key_of_the_transaction_is_broken(tmp_path):
+    one, two = pair(tmp_path, "PRAGMA foreign_keys = ON;" + PRODUCTS + TEA
+                    + "CREATE TABLE orders(sku TEXT REFERENCES products DEFERRABLE INITIALLY DEFERRED)")
+    two.execute("UPDATE products SET stock = 12")
+    one.execute("BEGIN")
+    one.execute("INSERT INTO orders VALUES ('later')")
+    with pytest.raises(sqlite3.Error, match="broken a foreign key"):
+        pull(one, tmp_path)
+    one.execute("INSERT INTO products VALUES ('later', 'l', 1)")
+    one.execute("COMMIT")
+    pull(one, tmp_path)
+    assert contents(one) == [("later", 1), ("tea", 12)]
+
+
+def test_cascades_within_a_merge_are_followed(tmp_path):
+    one, two = pair(tmp_path, "PRAGMA foreign_keys = ON;"
+                              "CREATE TABLE products(sku TEXT PRIMARY KEY, parent TEXT REFERENCES products"
+                              " ON DELETE CASCADE ON UPDATE CASCADE, stock INTEGER NOT NULL DEFAULT 0);"
+                              "INSERT INTO products VALUES ('a', NULL, 1), ('b', 'a', 2), ('c', 'b', 3)")
+    two.execute("DELETE FROM products WHERE sku = 'a'")
+    pull(one, tmp_path)
+    assert contents(one) == counters(one) == apart(one) == []
+
+
+def test_a_row_that_another_one_kept_is_deleted_when_that_is_gone(tmp_path):
+    one, two = pair(tmp_path, "PRAGMA foreign_keys = ON;"
+                              "CREATE TABLE products(sku TEXT PRIMARY KEY, parent TEXT REFERENCES products,"
+                              " stock INTEGER NOT NULL DEFAULT 0);"
+                              "INSERT INTO products VALUES ('a', NULL, 1), ('b', 'a', 2), ('c', 'b', 3)")
+    two.executescript("PRAGMA foreign_keys = OFF; DELETE FROM products")
+    pull(one, tmp_path)
+    assert contents(one) == counters(one) == apart(one) == []
+
+
+@pytest.mark.parametrize("upsert", [False, True])
+def test_a_total_that_triggers_keep_is_counted_once(tmp_path, upsert):
+    totals = "CREATE TABLE totals(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0);"
+    write = ("INSERT INTO totals VALUES ('all', NEW.stock - OLD.stock) ON CONFLICT(k) DO UPDATE SET n = n + excluded.n"
+             if upsert else "UPDATE totals SET n = n + NEW.stock - OLD.stock")
+    one, two = pair(tmp_path, PRODUCTS + TEA + totals + ("" if upsert else "INSERT INTO totals VALUES ('all', 0);")
+                    + f"CREATE TRIGGER app AFTER UPDATE OF stock ON products BEGIN {write}; END",
+                    ("products", "stock"), ("totals", "n"))
+    two.execute("UPDATE products SET stock = stock + 5")
+    one.execute("UPDATE products SET stock = stock + 2")
+    pull(one, tmp_path)
+    pull(two, tmp_path, "one.db")
+    for db in one, two:
+        assert contents(db) == [("tea", 17)] and apart(db) == []
+        assert rows(db, "SELECT * FROM totals") == rows(db, "SELECT * FROM totals_counters") == [("all", 7)]
+
+
+def test_a_value_that_a_trigger_clamps_is_listed(tmp_path):
+    one, two = pair(tmp_path, PRODUCTS + TEA + "CREATE TRIGGER app AFTER UPDATE OF stock ON products"
+                    " WHEN NEW.stock < 0 BEGIN UPDATE products SET stock = 0 WHERE sku = NEW.sku; END")
+    one.execute("UPDATE products SET stock = stock - 7")
+    two.execute("UPDATE products SET stock = stock - 8")
+    pull(one, tmp_path)
+    assert contents(one) == [("tea", 0)] and apart(one) == [("differs", "('tea')", 0, -5)]
+    one.execute("UPDATE products SET stock = stock + 9")
+    assert contents(one) == counters(one) == [("tea", 4)] and not apart(one)
+
+
+def test_tracking_again_counts_what_a_rebuilt_table_has_of_rows_that_were_apart(tmp_path):
+    table = ("CREATE TABLE {}(sku TEXT PRIMARY KEY, name TEXT NOT NULL,"
+             " stock INTEGER NOT NULL DEFAULT 0 CHECK (stock < {}));")
+    rebuild = (table.format("other", 30) + "INSERT INTO other SELECT * FROM products; DROP TABLE products;"
+               "ALTER TABLE other RENAME TO products;")
+    one, two = pair(tmp_path, table.format("products", 20) + TEA)
+    two.execute("UPDATE products SET stock = 16")
+    two.execute("INSERT INTO products VALUES ('new', 'New', 5)")
+    one.execute("UPDATE products SET stock = 15")
+    pull(one, tmp_path)
+    assert sorted(apart(one)) == [("differs", "('tea')", 15, 21), ("waits", "('new')", None, 5)]
+    one.executescript(rebuild + "UPDATE products SET stock = 21; INSERT INTO products VALUES ('new', 'N', 5)")
+    rows(one, "SELECT counter_track('products', 'stock')")
+    assert contents(one) == counters(one) == [("new", 10), ("tea", 27)] and not apart(one)
+
+
+def test_a_trigger_that_is_dropped_alone_is_put_back(tmp_path):
+    for trigger in "insert", "update", "key", "delete":
+        folder = tmp_path / trigger
+        folder.mkdir()
+        one, two = pair(folder, PRODUCTS + TEA)
+        one.executescript(f"DROP TRIGGER products_counters_{trigger}; UPDATE products SET stock = stock + 1;"
+                          "INSERT INTO products VALUES ('new', 'New', 1); DELETE FROM products WHERE sku = 'new'")
+        two.execute("UPDATE products SET stock = stock + 1")
+        with pytest.raises(sqlite3.Error, match=r"counter_track\('products', ...\) again"):
+            pull(one, folder)
+        rows(one, "SELECT counter_track('products')")
+        pull(one, folder)
+        assert contents(one) == counters(one) == [("tea", 12)]
+
+
+def test_three_copies_of_a_tracked_file_count_and_agree(tmp_path):
+    one, _ = pair(tmp_path, PRODUCTS + TEA)
+    shops = [one]
+    for i in range(3):
+        one.execute("VACUUM INTO ?", (str(tmp_path / f"copy{i}.db"),))
+        shops.append(connect(tmp_path / f"copy{i}.db"))
+    for n, shop in enumerate(shops):
+        shop.execute("UPDATE products SET stock = stock + ?", (10 ** n,))
+    for _ in range(2):
+        for i in range(3):
+            rows(one, "SELECT * FROM counter_sync(?)", str(tmp_path / f"copy{i}.db"))
+    assert [contents(shop) for shop in shops] == [[("tea", 1121)]] * 4
+
+
+def test_temp_and_attached_tables_are_tracked(tmp_path):
+    db = connect(tmp_path / "main.db")
+    db.execute("ATTACH ? AS aux", (str(tmp_path / "aux.db"),))
+    for schema in "main", "temp", "aux":
+        db.execute(f"CREATE TABLE {schema}.{schema}_t(k INTEGER PRIMARY KEY, n INTEGER)")
+        db.execute(f"INSERT INTO {schema}_t VALUES (1, 2)")
+        assert rows(db, "SELECT counter_track(?, 'n')", f"{schema}_t") == [(1,)]
+        db.execute(f"UPDATE {schema}_t SET n = n + 5")
+        assert rows(db, f"SELECT * FROM {schema}_t_counters") == [(1, 7)]
+        assert rows(db, "SELECT table_name, state FROM counter_tracked(?)", schema) == [(f"{schema}_t", "tracked")]
+        assert rows(db, "SELECT counter_untrack(?)", f"{schema}.{schema}_t") == [(1,)]
