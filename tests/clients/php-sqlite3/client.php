@@ -39,6 +39,11 @@ class ClassSqlite3 extends Steps
         return $rows;
     }
 
+    public function once(string $sql): void
+    {
+        $this->db->exec($sql);
+    }
+
     public function change(string $sql, ...$values): int
     {
         $this->execute($sql, ...$values);
