@@ -527,8 +527,8 @@ static bool take_wanted(ctr_showing *showing, const ctr_summary *now)
 }
 
 /* showing->from is what the row shows, if `known`. */
-static int show_row(ctr_showing *showing, int64_t rowid, ctr_shown_before was, bool known,
-                    const ctr_summary *now, ctr_problem *problem)
+static int show_row_now(ctr_showing *showing, int64_t rowid, ctr_shown_before was, bool known,
+                        const ctr_summary *now, ctr_problem *problem)
 {
     showing->rowid = rowid;
     bool complete = take_wanted(showing, now);
@@ -561,7 +561,7 @@ int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
             known = ctr_showing_value(showing, i, &before[i], &showing->from[i]) && known;
     }
     ctr_shown_before was = from ? CTR_SHOWN_LIVE : what_it_was(showing, before);
-    return show_row(showing, rowid, was, known, now, problem);
+    return show_row_now(showing, rowid, was, known, now, problem);
 }
 
 /* ---- many rows, later ------------------------------------------------------------------------ */
@@ -645,7 +645,7 @@ int ctr_showing_all(ctr_showing *showing, ctr_later *later, ctr_rows *rows, ctr_
         const ctr_later_row *due = (const void *)(later->bytes + i * later->size);
         memcpy(showing->from, due->shown, counters * sizeof *showing->from);
         if (step_to_cells(showing, row, due->rowid, rows, now, problem))
-            show_row(showing, due->rowid, due->was, due->known, now, problem);
+            show_row_now(showing, due->rowid, due->was, due->known, now, problem);
         sqlite3_reset(row);
     }
     sqlite3_finalize(row);

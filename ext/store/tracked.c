@@ -552,9 +552,13 @@ static bool take_pair(ctr_tracked *tracked, const char **own, const char **their
     return i >= 0 && (none || column);
 }
 
-/* From the trigger on INSERT: CREATE TRIGGER "products_counters_insert" AFTER INSERT ON "products"
- * BEGIN INSERT INTO "products_counters"("products_counters", "sku", "stock") VALUES ('row inserted',
- * NEW."sku", NEW."stock"). What it does not say stays NULL; the comparison of the texts finds it. */
+/* From the trigger on INSERT,
+ *
+ *     CREATE TRIGGER "products_counters_insert" AFTER INSERT ON "products" BEGIN
+ *     INSERT INTO "products_counters"("products_counters", "sku", "stock")
+ *     VALUES ('row inserted', NEW."sku", NEW."stock")
+ *
+ * What it does not say stays NULL; the comparison of the texts finds it. */
 static void read_names(ctr_tracked *tracked, const char *text)
 {
     const char *own = text;

@@ -69,3 +69,10 @@ def test_files_that_differ_are_said_to_disagree(files, sql):
     done = run("agree", "a.db", "b.db", folder=files)
     assert done.returncode != 0
     assert "agree\n" not in done.stdout
+
+
+def test_the_shop_ends_with_all_three_in_agreement(tmp_path):
+    done = subprocess.run([DEMO.parent / "shop.sh"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == "" and done.stdout.rstrip().endswith("all agree.")
+    assert list(tmp_path.iterdir()) == []

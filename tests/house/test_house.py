@@ -235,6 +235,7 @@ def test_statement_parses(file, name, text):
     for schema in sorted(set(re.findall(r'"(\{\w+\})"\s*\.', text))):
         db.execute(f"ATTACH ':memory:' AS \"{schema}\"")
     text = text.replace('SET "{changes}"', 'SET "{changes}" = NULL')  # no list can be valid there
+    text = text.replace('UPDATE "{order}"', 'UPDATE OF "{order}"')    # nor there
     try:
         db.execute("EXPLAIN " + text)
     except (sqlite3.Error, sqlite3.Warning) as error:
