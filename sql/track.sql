@@ -2,7 +2,8 @@
 -- "{table}".
 
 -- Rows in which the two differ. A row that waits, for the table does not take it, has one entry
--- without a counter; else there is one for each counter whose column shows another value.
+-- without a counter; else there is one for each counter whose column shows another value. Row 0 has
+-- the name of the table, as it was when it was last seen with its triggers.
 -- name: TRACK_CREATE_APART
 CREATE TABLE "{schema}"."{table}_apart"(
   _id INTEGER PRIMARY KEY, row INTEGER NOT NULL, counter TEXT NOT NULL, shown INTEGER, UNIQUE(row, counter));
@@ -14,13 +15,19 @@ DROP TABLE IF EXISTS "{schema}"."{table}_apart";
 SELECT counter, shown FROM "{schema}"."{table}_apart" WHERE row = ?1;
 
 -- name: TRACK_APART_ROWS
-SELECT DISTINCT row FROM "{schema}"."{table}_apart";
+SELECT DISTINCT row FROM "{schema}"."{table}_apart" WHERE row > 0;
 
 -- name: TRACK_NEXT_APART
-SELECT row FROM "{schema}"."{table}_apart" WHERE row > ?1 ORDER BY row LIMIT 1;
+SELECT row FROM "{schema}"."{table}_apart" WHERE row > max(?1, 0) ORDER BY row LIMIT 1;
 
 -- name: TRACK_COUNT_APART
-SELECT count(*) FROM "{schema}"."{table}_apart";
+SELECT count(*) FROM "{schema}"."{table}_apart" WHERE row > 0;
+
+-- name: TRACK_NOTE_TABLE
+INSERT OR REPLACE INTO "{schema}"."{table}_apart"(row, counter, shown) VALUES (0, '', ?1);
+
+-- name: TRACK_NOTED_TABLE
+SELECT shown FROM "{schema}"."{table}_apart" WHERE row = 0;
 
 -- name: TRACK_SET_APART
 INSERT INTO "{schema}"."{table}_apart"(row, counter, shown) VALUES (?1, ?2, ?3);
@@ -30,7 +37,7 @@ DELETE FROM "{schema}"."{table}_apart" WHERE row = ?1;
 
 -- Those of rows that are gone.
 -- name: TRACK_FORGET_APART
-DELETE FROM "{schema}"."{table}_apart" WHERE row NOT IN (SELECT _id FROM "{schema}"."{table}_cells");
+DELETE FROM "{schema}"."{table}_apart" WHERE row > 0 AND row NOT IN (SELECT _id FROM "{schema}"."{table}_cells");
 
 -- ---- the triggers --------------------------------------------------------------------------------
 

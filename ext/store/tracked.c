@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "store/catalog.h"
 #include "store/run.h"
 #include "store/text.h"
 
@@ -424,6 +423,30 @@ char *ctr_tracked_table(sqlite3 *db, const char *schema, const char *counters, c
     return table;
 }
 
+char *ctr_tracked_noted(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
+{
+    char *table = NULL;
+    ctr_run run = ctr_run_on(db, schema, counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED_TABLE);
+    if (ctr_run_row(&run, row)) {
+        const char *name = ctr_text_column(row, 0, problem);
+        table = name ? sqlite3_mprintf("%s", name) : NULL;
+        if (name && !table) ctr_problem_nomem(problem);
+    }
+    sqlite3_finalize(row);
+    return table;
+}
+
+void ctr_tracked_note(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
+{
+    char *now = ctr_tracked_table(db, schema, counters, problem),
+         *noted = ctr_tracked_noted(db, schema, counters, problem);
+    ctr_run run = ctr_run_on(db, schema, counters, problem);
+    if (now && (!noted || strcmp(now, noted) != 0)) ctr_run_do(&run, CTR_SQL_TRACK_NOTE_TABLE, now);
+    sqlite3_free(now);
+    sqlite3_free(noted);
+}
+
 /* SQLite stores a text without the schema. */
 static bool is_trigger_text(const ctr_tracked *tracked, const char *wanted, const char *stored,
                             ctr_problem *problem)
@@ -656,14 +679,13 @@ static int open_tracked(ctr_tracked *tracked, sqlite3 *db, const char *schema, c
 
 static int refuse_lost(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
 {
-    ctr_catalog_entry entry = {0};
-    ctr_catalog_named(&entry, db, schema, counters, problem);
-    const char *table = entry.birth ? entry.birth : counters;
+    char *noted = ctr_tracked_noted(db, schema, counters, problem);
+    const char *table = noted ? noted : counters;
     ctr_problem_set(problem, SQLITE_ERROR,
                     "the tracked table %s has lost its triggers, so that changes may not have been "
                     "counted: call counter_track('%s', ...) again, which counts them",
                     table, table);
-    ctr_catalog_close_entry(&entry);
+    sqlite3_free(noted);
     return problem->rc;
 }
 

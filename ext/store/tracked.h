@@ -64,6 +64,12 @@ int ctr_tracked_check(sqlite3 *db, const char *schema, const char *counters, con
 char *ctr_tracked_table(sqlite3 *db, const char *schema, const char *counters,
                         ctr_problem *problem);
 
+/* The name that the table had when it was last seen with its triggers, to be freed; NULL: it is not
+ * known. To note it costs a write only where it is another one. */
+char *ctr_tracked_noted(sqlite3 *db, const char *schema, const char *counters,
+                        ctr_problem *problem);
+void ctr_tracked_note(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
+
 /* Makes the triggers, in place of those that are there; drops them. */
 void ctr_tracked_create_triggers(const ctr_tracked *tracked, ctr_problem *problem);
 void ctr_tracked_drop_triggers(sqlite3 *db, const char *schema, const char *counters,

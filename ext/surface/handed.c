@@ -414,6 +414,8 @@ static void hand_over(ctr_table *table, const struct hand *hand, sqlite3_value *
                       ctr_problem *problem)
 {
     handed row = {.table = table, .columns = columns};
+    if (!table->noted) ctr_tracked_note(table->db, table->schema, table->name, problem);
+    table->noted = true; /* the table is connected anew when the schema has changed */
     if (make_row_room(&row, problem) && hand->call != rows_gone)
         ctr_write_keys(table, columns, problem);
     if (problem->rc == SQLITE_OK && hand->counts)

@@ -91,6 +91,7 @@ typedef struct ctr_table {
 
     /* Of a tracked table: what its triggers hand over is counted, and nothing else. */
     bool tracked;
+    bool noted;      /* by which name it is tracked */
     bool handed;     /* a trigger has handed over what is at work: messages name its table */
     int64_t *may_go; /* owned; rows that the statement at work may replace */
     int n_may_go;

@@ -112,28 +112,42 @@ static void find_by_triggers(tracking *call, ctr_problem *problem)
     ctr_catalog_close(&catalog);
 }
 
-/* By the name that it had when tracking began, for its triggers are gone. */
-static void find_by_birth(tracking *call, ctr_problem *problem)
+/* By the name that it had when it was last seen with triggers, or when tracking began. */
+static bool is_noted(const tracking *call, const ctr_catalog_entry *entry, ctr_problem *problem)
+{
+    char *noted = ctr_tracked_noted(call->db, call->schema, entry->name, problem);
+    bool is = sqlite3_stricmp(noted ? noted : entry->birth, call->table) == 0;
+    sqlite3_free(noted);
+    return is;
+}
+
+static void find_by_note(tracking *call, ctr_problem *problem)
+{
+    ctr_catalog catalog = {0};
+    if (call->counters || problem->rc != SQLITE_OK) return;
+    ctr_catalog_read(&catalog, call->db, call->schema, problem);
+    for (int i = 0; i < catalog.n && !call->counters && problem->rc == SQLITE_OK; i++) {
+        const ctr_catalog_entry *entry = &catalog.entries[i];
+        if (!ctr_tracked_is(call->db, call->schema, entry->name, problem)) continue;
+        char *other = ctr_tracked_table(call->db, call->schema, entry->name, problem);
+        if (!other && is_noted(call, entry, problem)) {
+            call->counters = sqlite3_mprintf("%s", entry->name);
+            if (!call->counters) ctr_problem_nomem(problem);
+        }
+        sqlite3_free(other);
+    }
+    ctr_catalog_close(&catalog);
+}
+
+/* Another table was created under this name. */
+static void refuse_born(const tracking *call, ctr_problem *problem)
 {
     ctr_catalog_entry entry = {0};
-    if (call->counters || problem->rc != SQLITE_OK) return;
-    bool born = ctr_catalog_born(&entry, call->db, call->schema, call->table, problem);
-    if (born && ctr_tracked_is(call->db, call->schema, entry.name, problem)) {
-        char *other = ctr_tracked_table(call->db, call->schema, entry.name, problem);
-        if (other)
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "%s: the tracked table %s was created under this name, and files match "
-                            "their tables by it",
-                            call->table, other);
-        sqlite3_free(other);
-        call->counters = sqlite3_mprintf("%s", entry.name);
-        if (!call->counters) ctr_problem_nomem(problem);
-    } else if (born) {
+    if (ctr_catalog_born(&entry, call->db, call->schema, call->table, problem))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s: the counter table %s was created under this name, and files match "
                         "their tables by it",
                         call->table, entry.name);
-    }
     ctr_catalog_close_entry(&entry);
 }
 
@@ -393,38 +407,44 @@ static int64_t count_table(tracking *call, ctr_problem *problem)
 
 /* A table that was renamed, and rebuilt after that, cannot be told from a new one: its counters
  * would begin anew, and no other file would know them. */
-static void refuse_orphans(tracking *call, ctr_problem *problem)
+static void refuse_orphan(const tracking *call, const ctr_catalog_entry *entry,
+                          ctr_problem *problem)
+{
+    char *table = ctr_tracked_table(call->db, call->schema, entry->name, problem),
+         *noted = ctr_tracked_noted(call->db, call->schema, entry->name, problem);
+    const char *last = noted ? noted : entry->birth;
+    if (!table && ctr_shape_object(call->db, call->schema, last, problem) == CTR_OBJECT_NONE)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: %s holds the counters of a tracked table %s, which is gone: if %s is "
+                        "that table, rename it to %s, call counter_track('%s', ...), and rename it "
+                        "back",
+                        call->table, entry->name, last, call->table, last, last);
+    sqlite3_free(table);
+    sqlite3_free(noted);
+}
+
+static void refuse_orphans(const tracking *call, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
     ctr_catalog_read(&catalog, call->db, call->schema, problem);
-    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
-        const ctr_catalog_entry *entry = &catalog.entries[i];
-        if (!ctr_tracked_is(call->db, call->schema, entry->name, problem)) continue;
-        char *table = ctr_tracked_table(call->db, call->schema, entry->name, problem);
-        bool is_there = table || ctr_shape_object(call->db, call->schema, entry->birth, problem) !=
-                                     CTR_OBJECT_NONE;
-        sqlite3_free(table);
-        if (!is_there)
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "%s: %s holds the counters of a tracked table %s, which is gone: if %s "
-                            "is that table, rename it to %s, call counter_track('%s', ...), and "
-                            "rename it back",
-                            call->table, entry->name, entry->birth, call->table, entry->birth,
-                            entry->birth);
-    }
+    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
+        if (ctr_tracked_is(call->db, call->schema, catalog.entries[i].name, problem))
+            refuse_orphan(call, &catalog.entries[i], problem);
     ctr_catalog_close(&catalog);
 }
 
 static int64_t track(tracking *call, ctr_problem *problem)
 {
     bool whole = false, added = true, is_new = !call->counters;
-    if (is_new) refuse_orphans(call, problem);
+    if (is_new) refuse_born(call, problem);
+    if (is_new && problem->rc == SQLITE_OK) refuse_orphans(call, problem);
     if (is_new && problem->rc == SQLITE_OK) create_counters(call, problem);
     open_counters(call, problem);
     if (!is_new) whole = triggers_are_whole(call, problem);
     if (!is_new) added = add_columns(call, whole, problem);
     if (problem->rc == SQLITE_OK && (added || !whole))
         ctr_tracked_create_triggers(&call->tracked, problem);
+    if (problem->rc == SQLITE_OK) ctr_tracked_note(call->db, call->schema, call->counters, problem);
     int64_t counted = count_table(call, problem);
     if (whole && !added && counted == 0)
         ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is tracked already", call->table,
@@ -512,7 +532,7 @@ static int64_t in_session(tracking *call, const char *table,
         find_tracked_table(call, table, problem);
         if (problem->rc == SQLITE_OK) ctr_guard_write_rows(call->shared->guard, problem);
         find_by_triggers(call, problem);
-        find_by_birth(call, problem);
+        find_by_note(call, problem);
         if (problem->rc == SQLITE_OK) result = work(call, problem);
         ctr_guard_settle(call->shared->guard, problem);
     }
