@@ -141,7 +141,7 @@ void ctr_guard_keep_no_more(ctr_post *post)
 static bool is_memory_vfs(sqlite3 *db)
 {
     sqlite3_vfs *vfs = NULL;
-    sqlite3_file_control(db, "main", SQLITE_FCNTL_VFS_POINTER, &vfs);
+    ctr_run_ask_file(db, "main", SQLITE_FCNTL_VFS_POINTER, &vfs);
     return vfs && strcmp(vfs->zName, "memdb") == 0;
 }
 
@@ -289,6 +289,11 @@ int ctr_guard_sync(ctr_guard *guard, ctr_problem *problem)
     return problem->rc;
 }
 
+unsigned ctr_guard_version(ctr_post *post)
+{
+    return post->checked ? post->version : ctr_run_data_version(post->guard->db, post->schema);
+}
+
 void ctr_guard_forget(ctr_post *post)
 {
     post->checked = post->renewed = false;
@@ -311,9 +316,10 @@ static void end_transaction(ctr_guard *guard)
 void ctr_guard_commit(ctr_guard *guard)
 {
     for (ctr_post *post = guard->posts; post; post = post->next) {
+        if (post->checked) post->version = ctr_run_data_version(guard->db, post->schema);
         ctr_journal_committed(post);
         post->known = post->checked && post->identity.present; /* an interrupt may have hidden it */
-        post->known_version = ctr_run_data_version(guard->db, post->schema);
+        post->known_version = post->version;
         if (post->after != CTR_AFTER_WRITE) continue;
         ctr_medium_write(&post->medium, guard->db, post->schema, &post->seen, &post->pair);
     }

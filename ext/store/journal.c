@@ -284,7 +284,8 @@ int ctr_journal_refresh(ctr_journal *journal, ctr_problem *problem)
     if (is_of_another_id(journal)) ctr_journal_read_again(journal, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;
     if (journal->known && (is_ahead_of_file(journal) || !journal->post)) return SQLITE_OK;
-    unsigned version = ctr_run_data_version(journal->db, journal->schema);
+    unsigned version = journal->post ? ctr_guard_version(journal->post)
+                                     : ctr_run_data_version(journal->db, journal->schema);
     if (journal->known && version == journal->version && !journal->doubtful) return SQLITE_OK;
     if (!journal->known || !read_on(journal, problem)) read_anew(journal, problem);
     if (problem->rc != SQLITE_OK) ctr_journal_drop(journal);
@@ -357,7 +358,7 @@ int64_t ctr_journal_next(sqlite3 *db, const char *schema, ctr_problem *problem)
 static int64_t draw_number(ctr_journal *journal, ctr_problem *problem)
 {
     ctr_post *post = journal->post;
-    unsigned version = ctr_run_data_version(journal->db, journal->schema);
+    unsigned version = ctr_guard_version(post);
     if (!post->numbered || post->numbers_version != version) {
         post->next_number = ctr_journal_next(journal->db, journal->schema, problem);
         post->numbers_version = version;
@@ -475,11 +476,10 @@ static void step_write(ctr_journal *journal, sqlite3_stmt **slot, ctr_problem *p
 static void append_row(ctr_journal *journal, ctr_problem *problem)
 {
     int64_t number = draw_number(journal, problem);
-    sqlite3_stmt *row = keep_journal(journal, &journal->append, CTR_SQL_JOURNAL_APPEND, problem);
+    sqlite3_stmt *row = keep_journal(journal, &journal->append, CTR_SQL_JOURNAL_NOTE, problem);
     if (!row) return;
     sqlite3_bind_int64(row, 1, number);
-    sqlite3_bind_int64(row, 2, CTR_LEVEL_TRANSACTIONS);
-    sqlite3_bind_blob64(row, 3, journal->open.bytes, journal->open.size, SQLITE_STATIC);
+    sqlite3_bind_blob64(row, 2, journal->open.bytes, journal->open.size, SQLITE_STATIC);
     step_write(journal, &journal->append, problem);
     if (problem->rc != SQLITE_OK) return;
     journal->post->next_number = number + 1;
@@ -573,9 +573,8 @@ void ctr_journal_committed(ctr_post *post)
 {
     for (ctr_journal *journal = post->journals; journal; journal = journal->next) {
         if (is_ahead_of_file(journal)) {
-            unsigned version = ctr_run_data_version(journal->db, journal->schema);
-            journal->version = version;
-            post->numbers_version = version;
+            journal->version = ctr_guard_version(post);
+            post->numbers_version = journal->version;
         }
         journal->appended = false;
         journal->open_number = 0;
