@@ -347,7 +347,7 @@ int ctr_guard_write_rows(ctr_guard *guard, ctr_problem *problem)
     return problem->rc;
 }
 
-static bool is_pending(const ctr_guard *guard)
+static bool is_any_pending(const ctr_guard *guard)
 {
     const ctr_post *post = guard->posts;
     while (post && !ctr_journal_is_pending(post)) post = post->next;
@@ -373,7 +373,7 @@ static bool is_writing(const ctr_guard *guard)
 int ctr_guard_savepoint(ctr_guard *guard, int level, ctr_problem *problem)
 {
     unsigned transaction = guard->ended;
-    if (is_pending(guard) && !is_writing(guard)) ctr_guard_write_rows(guard, problem);
+    if (is_any_pending(guard) && !is_writing(guard)) ctr_guard_write_rows(guard, problem);
     for (ctr_post *post = guard->posts; post; post = post->next)
         ctr_journal_begin_savepoint(post, level, problem);
     if (problem->rc == SQLITE_OK)

@@ -449,8 +449,9 @@ static bool adds_to(const ctr_entry *entry, int64_t row, int counter, int64_t n)
 }
 
 /* Increments of one counter are added up, where the batch has it already: `batch` may be left from
- * an earlier one, so the entry is looked at. What a savepoint may want back stays as it is. With the first tick the counter had nothing pending:
- * what the batch has of it stands before its cell was written. */
+ * an earlier one, so the entry is looked at. What a savepoint may want back stays as it is. With
+ * the first tick the counter had nothing pending: what the batch has of it stands before its cell
+ * was written. */
 static void note_amount(ctr_journal *journal, ctr_amount *amount, int64_t n)
 {
     bool pending = amount->ticks > 1 && amount->batch < journal->n &&

@@ -23,8 +23,9 @@
  *     e  e  e  | e  e  e  e  | e  e
  *                            mark
  *
- * Memory is valid as long as the data version of the file is the same. If others have committed, their rows of the journal tell what has changed:
- * amounts are added, rows whose cells were written are forgotten, and after a fold everything is.
+ * Memory is valid as long as the data version of the file is the same. If others have committed,
+ * their rows of the journal tell what has changed: amounts are added, rows whose cells were written
+ * are forgotten, and after a fold everything is.
  *
  * Numbers rise in each file, from table to table, and are near to the time in milliseconds times
  * 4096, so that they tend to rise even where a file was restored.

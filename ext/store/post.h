@@ -91,8 +91,8 @@ sqlite3_stmt *ctr_guard_keep(ctr_post *post, sqlite3_stmt **slot, const char *ta
  * the keeper. */
 void ctr_guard_keep_no_more(ctr_post *post);
 
-/* The data version of the file. Once the identity is checked the lock is held: it stays what it was,
- * and SQLite is not asked again. */
+/* The data version of the file. Once the identity is checked the lock is held: it stays what it
+ * was, and SQLite is not asked again. */
 unsigned ctr_guard_version(ctr_post *post);
 
 /* watch.c */
