@@ -11,6 +11,10 @@ SELECT coalesce(max(_seq), 0) FROM "{schema}"."{table}_journal";
 -- name: JOURNAL_APPEND
 INSERT INTO "{schema}"."{table}_journal"(_seq, level, entries) VALUES (?1, ?2, ?3);
 
+-- What a transaction has changed.
+-- name: JOURNAL_NOTE
+INSERT INTO "{schema}"."{table}_journal"(_seq, level, entries) VALUES (?1, 0, ?2);
+
 -- name: JOURNAL_EXTEND
 UPDATE "{schema}"."{table}_journal" SET entries = ?2 WHERE _seq = ?1;
 

@@ -360,8 +360,7 @@ int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
     say_folded(journal, problem);
     if (problem->rc != SQLITE_OK) {
         if (job.wrote) ctr_guard_spoil(guard, transaction);
-        journal->n = 0;
-        ctr_journal_drop(journal);
+        ctr_journal_abandon(journal);
     }
     sqlite3_set_last_insert_rowid(journal->db, last_rowid);
     return problem->rc;

@@ -141,7 +141,7 @@ void ctr_guard_keep_no_more(ctr_post *post)
 static bool is_memory_vfs(sqlite3 *db)
 {
     sqlite3_vfs *vfs = NULL;
-    sqlite3_file_control(db, "main", SQLITE_FCNTL_VFS_POINTER, &vfs);
+    ctr_run_ask_file(db, "main", SQLITE_FCNTL_VFS_POINTER, &vfs);
     return vfs && strcmp(vfs->zName, "memdb") == 0;
 }
 
@@ -236,6 +236,9 @@ bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem)
 
 void ctr_guard_tell(ctr_guard *guard, int change)
 {
+    if (guard->told == 0) /* nobody was, and has told of the end of a savepoint */
+        for (ctr_post *post = guard->posts; post; post = post->next)
+            ctr_journal_forget_savepoints(post);
     guard->told += change;
     if (guard->told < 0) guard->told = 0; /* the first that is told of the end has cleared it */
 }
@@ -289,6 +292,11 @@ int ctr_guard_sync(ctr_guard *guard, ctr_problem *problem)
     return problem->rc;
 }
 
+unsigned ctr_guard_version(ctr_post *post)
+{
+    return post->checked ? post->version : ctr_run_data_version(post->guard->db, post->schema);
+}
+
 void ctr_guard_forget(ctr_post *post)
 {
     post->checked = post->renewed = false;
@@ -311,9 +319,10 @@ static void end_transaction(ctr_guard *guard)
 void ctr_guard_commit(ctr_guard *guard)
 {
     for (ctr_post *post = guard->posts; post; post = post->next) {
+        if (post->checked) post->version = ctr_run_data_version(guard->db, post->schema);
         ctr_journal_committed(post);
         post->known = post->checked && post->identity.present; /* an interrupt may have hidden it */
-        post->known_version = ctr_run_data_version(guard->db, post->schema);
+        post->known_version = post->version;
         if (post->after != CTR_AFTER_WRITE) continue;
         ctr_medium_write(&post->medium, guard->db, post->schema, &post->seen, &post->pair);
     }
@@ -338,12 +347,36 @@ int ctr_guard_write_rows(ctr_guard *guard, ctr_problem *problem)
     return problem->rc;
 }
 
-/* What could not be written down before the savepoint would be dropped with it, so the transaction
- * is not to be committed then. */
+static bool is_any_pending(const ctr_guard *guard)
+{
+    const ctr_post *post = guard->posts;
+    while (post && !ctr_journal_is_pending(post)) post = post->next;
+    return post != NULL;
+}
+
+/* Is a statement at work that writes? Then a savepoint is that of a statement, for SQLite refuses a
+ * SAVEPOINT. Where there are many statements it is not looked for long. */
+static bool is_writing(const ctr_guard *guard)
+{
+    enum { LOOKS = 32 };
+    sqlite3_stmt *statement = sqlite3_next_stmt(guard->db, NULL);
+    for (int i = 0; i < LOOKS && statement; i++) {
+        if (sqlite3_stmt_busy(statement) && !sqlite3_stmt_readonly(statement)) return true;
+        statement = sqlite3_next_stmt(guard->db, statement);
+    }
+    return false;
+}
+
+/* The batch is written down before a SAVEPOINT, within which tables may come and go; that of a
+ * statement costs too much for that, and a rollback to it cuts the batch. What cannot be written
+ * down, or marked, would be dropped with the savepoint: the transaction is not to be committed. */
 int ctr_guard_savepoint(ctr_guard *guard, int level, ctr_problem *problem)
 {
     unsigned transaction = guard->ended;
-    if (ctr_guard_write_rows(guard, problem) == SQLITE_OK)
+    if (is_any_pending(guard) && !is_writing(guard)) ctr_guard_write_rows(guard, problem);
+    for (ctr_post *post = guard->posts; post; post = post->next)
+        ctr_journal_begin_savepoint(post, level, problem);
+    if (problem->rc == SQLITE_OK)
         guard->depth = level + 1;
     else
         ctr_guard_spoil(guard, transaction);
@@ -353,6 +386,8 @@ int ctr_guard_savepoint(ctr_guard *guard, int level, ctr_problem *problem)
 void ctr_guard_release(ctr_guard *guard, int level)
 {
     guard->depth = level;
+    for (ctr_post *post = guard->posts; post; post = post->next)
+        ctr_journal_end_savepoint(post, level);
     if (guard->spoiled_depth > level) guard->spoiled_depth = level;
 }
 
@@ -360,7 +395,7 @@ void ctr_guard_rollback_to(ctr_guard *guard, int level)
 {
     for (ctr_post *post = guard->posts; post; post = post->next) {
         post->checked = post->renewed = post->known = false;
-        ctr_journal_rolled_back(post);
+        ctr_journal_roll_back_to(post, level);
         if (post->after == CTR_AFTER_WRITE) post->after = CTR_AFTER_READ;
     }
     if (level < guard->spoiled_depth) guard->spoiled = false;

@@ -45,6 +45,23 @@ void ctr_journal_drop(ctr_journal *journal)
     journal->n_rows = journal->n_amounts = journal->last = journal->open_number = 0;
 }
 
+static bool has_pending(const ctr_journal *journal)
+{
+    return journal->n > journal->n_appended;
+}
+
+/* How much of the batch the savepoint at hand has found, and may want back. */
+static size_t length_at_savepoint(const ctr_journal *journal)
+{
+    return journal->n_marks > 0 ? journal->marks[journal->n_marks - 1].n : 0;
+}
+
+void ctr_journal_abandon(ctr_journal *journal)
+{
+    journal->n = journal->n_appended = length_at_savepoint(journal);
+    ctr_journal_drop(journal);
+}
+
 ctr_journal *ctr_journal_to_read(sqlite3 *db, const char *schema, const char *table, int n_counters,
                                  ctr_problem *problem)
 {
@@ -67,6 +84,7 @@ void ctr_journal_free(ctr_journal *journal)
     ctr_cache_clear(&journal->rows);
     ctr_amounts_clear(&journal->amounts);
     sqlite3_free(journal->batch);
+    sqlite3_free(journal->marks);
     sqlite3_free(journal->open.bytes);
     sqlite3_free(journal->schema);
     sqlite3_free(journal->table);
@@ -102,7 +120,7 @@ ctr_journal *ctr_journal_of(ctr_post *post, const char *table, int n_counters, c
 void ctr_journal_forget(ctr_post *post, const char *table)
 {
     ctr_journal *journal = find_journal(post, table);
-    if (journal && journal->n == 0) ctr_journal_drop(journal);
+    if (journal && !has_pending(journal)) ctr_journal_drop(journal);
 }
 
 void ctr_journal_release(ctr_post *post)
@@ -244,11 +262,28 @@ static bool read_on(ctr_journal *journal, ctr_problem *problem)
     return fits || problem->rc != SQLITE_OK;
 }
 
+/* Adds what is in no row of the journal yet. */
+static void take_batch(ctr_journal *journal, ctr_problem *problem)
+{
+    int64_t n_amounts = journal->n_amounts;
+    for (size_t i = journal->n_appended; i < journal->n && problem->rc == SQLITE_OK; i++) {
+        const ctr_entry *entry = &journal->batch[i];
+        if (journal->only && entry->row != *journal->only) continue;
+        if (entry->kind == CTR_ENTRY_WRITTEN) drop_amount(journal, entry->row, entry->counter);
+        if (entry->kind != CTR_ENTRY_ADDED) continue;
+        take_amount(journal, entry, journal->last, problem);
+        ctr_amount *amount = ctr_amounts_find(&journal->amounts, entry->row, entry->counter);
+        if (amount) amount->batch = (uint32_t)i;
+    }
+    journal->n_amounts = n_amounts;
+}
+
 static void read_anew(ctr_journal *journal, ctr_problem *problem)
 {
     ctr_journal_drop(journal);
     read_id(journal, problem);
     read_on(journal, problem);
+    take_batch(journal, problem);
     journal->known = problem->rc == SQLITE_OK;
     if (!journal->known) ctr_journal_drop(journal);
     if (journal->known && !journal->only) journal->looks = 0;
@@ -257,7 +292,7 @@ static void read_anew(ctr_journal *journal, ctr_problem *problem)
 /* Who has written to the journal in this transaction holds the lock: nobody else has. */
 static bool is_ahead_of_file(const ctr_journal *journal)
 {
-    return journal->n > 0 || journal->appended;
+    return has_pending(journal) || journal->appended;
 }
 
 /* The id of the file, or its lowest clock, is another one since the journal was read: somebody else
@@ -284,7 +319,8 @@ int ctr_journal_refresh(ctr_journal *journal, ctr_problem *problem)
     if (is_of_another_id(journal)) ctr_journal_read_again(journal, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;
     if (journal->known && (is_ahead_of_file(journal) || !journal->post)) return SQLITE_OK;
-    unsigned version = ctr_run_data_version(journal->db, journal->schema);
+    unsigned version = journal->post ? ctr_guard_version(journal->post)
+                                     : ctr_run_data_version(journal->db, journal->schema);
     if (journal->known && version == journal->version && !journal->doubtful) return SQLITE_OK;
     if (!journal->known || !read_on(journal, problem)) read_anew(journal, problem);
     if (problem->rc != SQLITE_OK) ctr_journal_drop(journal);
@@ -357,7 +393,7 @@ int64_t ctr_journal_next(sqlite3 *db, const char *schema, ctr_problem *problem)
 static int64_t draw_number(ctr_journal *journal, ctr_problem *problem)
 {
     ctr_post *post = journal->post;
-    unsigned version = ctr_run_data_version(journal->db, journal->schema);
+    unsigned version = ctr_guard_version(post);
     if (!post->numbered || post->numbers_version != version) {
         post->next_number = ctr_journal_next(journal->db, journal->schema, problem);
         post->numbers_version = version;
@@ -388,7 +424,8 @@ int ctr_journal_expect(ctr_journal *journal, int n, ctr_problem *problem)
 {
     size_t most = (size_t)sqlite3_limit(journal->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
     ctr_journal_refuse_triggers(journal, problem);
-    if (journal->n >= BATCH_ENTRIES || journal->n >= most) ctr_journal_flush(journal, problem);
+    size_t pending = journal->n - journal->n_appended;
+    if (pending >= BATCH_ENTRIES || pending >= most) ctr_journal_flush(journal, problem);
     if (ctr_amounts_expect(&journal->amounts, (size_t)n, problem)) return problem->rc;
     if (journal->n + (size_t)n <= journal->room) return problem->rc;
     size_t room = 2 * journal->room + (size_t)n + 16;
@@ -412,11 +449,14 @@ static bool adds_to(const ctr_entry *entry, int64_t row, int counter, int64_t n)
 }
 
 /* Increments of one counter are added up, where the batch has it already: `batch` may be left from
- * an earlier one, so the entry is looked at. With the first tick the counter had nothing pending:
- * what the batch has of it stands before its cell was written. */
+ * an earlier one, so the entry is looked at. What a savepoint may want back stays as it is. With
+ * the first tick the counter had nothing pending: what the batch has of it stands before its cell
+ * was written. */
 static void note_amount(ctr_journal *journal, ctr_amount *amount, int64_t n)
 {
-    bool pending = amount->ticks > 1 && amount->batch < journal->n;
+    bool pending = amount->ticks > 1 && amount->batch < journal->n &&
+                   amount->batch >= journal->n_appended &&
+                   amount->batch >= length_at_savepoint(journal);
     ctr_entry *last = pending ? &journal->batch[amount->batch] : NULL;
     if (last && adds_to(last, amount->row, (int)amount->counter, n)) {
         last->n += n;
@@ -475,11 +515,10 @@ static void step_write(ctr_journal *journal, sqlite3_stmt **slot, ctr_problem *p
 static void append_row(ctr_journal *journal, ctr_problem *problem)
 {
     int64_t number = draw_number(journal, problem);
-    sqlite3_stmt *row = keep_journal(journal, &journal->append, CTR_SQL_JOURNAL_APPEND, problem);
+    sqlite3_stmt *row = keep_journal(journal, &journal->append, CTR_SQL_JOURNAL_NOTE, problem);
     if (!row) return;
     sqlite3_bind_int64(row, 1, number);
-    sqlite3_bind_int64(row, 2, CTR_LEVEL_TRANSACTIONS);
-    sqlite3_bind_blob64(row, 3, journal->open.bytes, journal->open.size, SQLITE_STATIC);
+    sqlite3_bind_blob64(row, 2, journal->open.bytes, journal->open.size, SQLITE_STATIC);
     step_write(journal, &journal->append, problem);
     if (problem->rc != SQLITE_OK) return;
     journal->post->next_number = number + 1;
@@ -496,17 +535,17 @@ static void extend_row(ctr_journal *journal, ctr_problem *problem)
     step_write(journal, &journal->extend, problem);
 }
 
-/* Encodes the batch behind what the open row has; returns how many amounts it has. */
+/* Encodes what is pending behind what the open row has; returns how many amounts it has. */
 static int64_t encode_batch(ctr_journal *journal, bool extends, ctr_problem *problem)
 {
     int64_t amounts = 0;
     if (!extends) journal->open.size = 0;
-    size_t room = CTR_ENTRIES_HEADER + journal->n * CTR_ENTRY_MAX;
+    size_t room = CTR_ENTRIES_HEADER + (journal->n - journal->n_appended) * CTR_ENTRY_MAX;
     uint8_t *out = ctr_pack_room(&journal->open, room, problem);
     if (!out) return 0;
     if (!extends) journal->open_row = 0;
     if (!extends) out = ctr_entries_begin(out);
-    for (size_t i = 0; i < journal->n; i++) {
+    for (size_t i = journal->n_appended; i < journal->n; i++) {
         out = ctr_entries_put(out, &journal->open_row, &journal->batch[i]);
         amounts += journal->batch[i].kind == CTR_ENTRY_ADDED;
     }
@@ -514,14 +553,15 @@ static int64_t encode_batch(ctr_journal *journal, bool extends, ctr_problem *pro
     return amounts;
 }
 
-/* A transaction has one row that savepoints make grow, up to a size. The host's last row id stays
+/* A transaction has one row that may grow, up to a size. The host's last row id stays
  * what it was. */
 int ctr_journal_flush(ctr_journal *journal, ctr_problem *problem)
 {
-    if (journal->n == 0 || problem->rc != SQLITE_OK) return problem->rc;
+    if (!has_pending(journal) || problem->rc != SQLITE_OK) return problem->rc;
     size_t before = journal->open.size;
     int64_t last_row = journal->open_row;
-    bool extends = journal->open_number != 0 && before + journal->n * 8 <= OPEN_BYTES;
+    bool extends =
+        journal->open_number != 0 && before + (journal->n - journal->n_appended) * 8 <= OPEN_BYTES;
     int64_t amounts = encode_batch(journal, extends, problem);
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(journal->db);
     if (problem->rc == SQLITE_OK && extends)
@@ -539,7 +579,7 @@ int ctr_journal_flush(ctr_journal *journal, ctr_problem *problem)
     if (!extends) journal->open_number = journal->last;
     journal->n_amounts += amounts;
     journal->appended = true;
-    journal->n = 0;
+    journal->n = journal->n_appended = length_at_savepoint(journal);
     return problem->rc;
 }
 
@@ -551,8 +591,7 @@ int64_t ctr_journal_mark_change(ctr_journal *journal, ctr_problem *problem)
     ctr_journal_note(journal, 0, CTR_ENTRY_FOLDED, 0);
     ctr_journal_flush(journal, problem);
     int64_t number = journal->last;
-    journal->n = 0;
-    ctr_journal_drop(journal);
+    ctr_journal_abandon(journal);
     return problem->rc == SQLITE_OK ? number : 0;
 }
 
@@ -568,26 +607,90 @@ int ctr_journal_flush_all(ctr_post *post, ctr_problem *problem)
     return problem->rc;
 }
 
+bool ctr_journal_is_pending(const ctr_post *post)
+{
+    const ctr_journal *journal = post->journals;
+    while (journal && !has_pending(journal)) journal = journal->next;
+    return journal != NULL;
+}
+
+static void empty_batch(ctr_journal *journal)
+{
+    journal->n = journal->n_appended = journal->n_marks = 0;
+}
+
 /* The connection's own commit changes the version, too. */
 void ctr_journal_committed(ctr_post *post)
 {
     for (ctr_journal *journal = post->journals; journal; journal = journal->next) {
         if (is_ahead_of_file(journal)) {
-            unsigned version = ctr_run_data_version(journal->db, journal->schema);
-            journal->version = version;
-            post->numbers_version = version;
+            journal->version = ctr_guard_version(post);
+            post->numbers_version = journal->version;
         }
         journal->appended = false;
         journal->open_number = 0;
+        empty_batch(journal);
     }
 }
 
 void ctr_journal_rolled_back(ctr_post *post)
 {
     for (ctr_journal *journal = post->journals; journal; journal = journal->next) {
-        if (!journal->known && !is_ahead_of_file(journal)) continue;
-        journal->n = 0;
+        empty_batch(journal);
         ctr_journal_drop(journal);
     }
     post->numbered = false;
+}
+
+/* ---- savepoints ------------------------------------------------------------------------------ */
+
+/* Of a level that nobody has told nothing is to be restored: then nobody had counted. */
+static void mark_batch(ctr_journal *journal, size_t level, ctr_problem *problem)
+{
+    if (level < journal->n_marks || problem->rc != SQLITE_OK) return;
+    if (level >= journal->room_for_marks) {
+        size_t room = 2 * level + 8;
+        ctr_journal_mark *more = sqlite3_realloc64(journal->marks, room * sizeof *more);
+        if (!more) {
+            ctr_problem_nomem(problem);
+            return;
+        }
+        journal->marks = more;
+        journal->room_for_marks = room;
+    }
+    while (journal->n_marks < level) journal->marks[journal->n_marks++] = (ctr_journal_mark){0, 0};
+    journal->marks[journal->n_marks++] = (ctr_journal_mark){journal->n, journal->n_appended};
+}
+
+int ctr_journal_begin_savepoint(ctr_post *post, int level, ctr_problem *problem)
+{
+    for (ctr_journal *journal = post->journals; journal; journal = journal->next)
+        mark_batch(journal, (size_t)level, problem);
+    return problem->rc;
+}
+
+void ctr_journal_end_savepoint(ctr_post *post, int level)
+{
+    for (ctr_journal *journal = post->journals; journal; journal = journal->next)
+        if (journal->n_marks > (size_t)level) journal->n_marks = (size_t)level;
+}
+
+/* The savepoint itself stays. A journal that was not there when it began has no mark, and neither
+ * has the SAVEPOINT that began the transaction, the level of which is -1. */
+void ctr_journal_roll_back_to(ctr_post *post, int level)
+{
+    for (ctr_journal *journal = post->journals; journal; journal = journal->next) {
+        size_t n_marks = (size_t)(level + 1);
+        bool marked = n_marks > 0 && n_marks <= journal->n_marks;
+        if (n_marks < journal->n_marks) journal->n_marks = n_marks;
+        ctr_journal_abandon(journal);
+        if (marked) journal->n_appended = journal->marks[level].appended;
+    }
+    post->numbered = false;
+}
+
+void ctr_journal_forget_savepoints(ctr_post *post)
+{
+    for (ctr_journal *journal = post->journals; journal; journal = journal->next)
+        journal->n_marks = 0;
 }

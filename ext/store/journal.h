@@ -5,8 +5,8 @@
  *
  * The state of a counter is its cell, with what the journal adds to the shard of the file's id. An
  * increment is noted in a batch in memory, which is appended to the journal before the commit,
- * before a savepoint begins, and before anybody else reads the stored tables. Folding moves
- * amounts into the cells (store/fold.h).
+ * before a SAVEPOINT, and before anybody else reads the stored tables. Folding moves amounts into
+ * the cells (store/fold.h).
  *
  *     ctr_journal_refresh     what memory says is what the file says
  *     ctr_journal_expect      before rows are written: makes room, so that what follows cannot fail
@@ -14,10 +14,18 @@
  *     ctr_journal_note        another change
  *     ctr_journal_flush       appends the batch
  *
- * Memory is a cache of the file, and nothing else is remembered: after a rollback, also to a
- * savepoint, all of it is dropped and read again. It is valid as long as the data version of the
- * file is the same. If others have committed, their rows of the journal tell what has changed:
- * amounts are added, rows whose cells were written are forgotten, and after a fold everything is.
+ * Memory is a cache of the file and of the batch, and nothing else is remembered: after a rollback,
+ * also to a savepoint, all of it is dropped and read again. The batch is a list, of which a
+ * savepoint remembers how long it was and how much of it was appended; what stands before that
+ * stays as it is, and a rollback cuts the list:
+ *
+ *     appended   not yet       of the statement at work
+ *     e  e  e  | e  e  e  e  | e  e
+ *                            mark
+ *
+ * Memory is valid as long as the data version of the file is the same. If others have committed,
+ * their rows of the journal tell what has changed: amounts are added, rows whose cells were written
+ * are forgotten, and after a fold everything is.
  *
  * Numbers rise in each file, from table to table, and are near to the time in milliseconds times
  * 4096, so that they tend to rise even where a file was restored.
@@ -41,6 +49,11 @@
 
 /* No journal has a number like this, or a higher one. */
 #define CTR_JOURNAL_NUMBERS (INT64_MAX / 2)
+
+/* A batch when a savepoint began. */
+typedef struct ctr_journal_mark {
+    size_t n, appended;
+} ctr_journal_mark;
 
 /* A row of level 0; a segment is of level 1 or higher. */
 enum { CTR_LEVEL_TRANSACTIONS = 0 };
@@ -68,6 +81,9 @@ typedef struct ctr_journal {
     /* Of the transaction at hand. */
     ctr_entry *batch;
     size_t n, room;
+    size_t n_appended;       /* so many of the batch, its first ones, are in the file */
+    ctr_journal_mark *marks; /* by the level of the savepoint */
+    size_t n_marks, room_for_marks;
     bool appended;       /* something, to the file */
     int64_t open_number; /* the row that was appended last, if it can grow; or 0 */
     ctr_packed open;     /* its bytes */
@@ -126,8 +142,11 @@ void ctr_journal_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, in
 
 int ctr_journal_flush(ctr_journal *journal, ctr_problem *problem);
 
-/* Forgets all that is known of the rows; the batch must be empty. */
+/* Forgets all that is known of the rows; the batch must have been appended. */
 void ctr_journal_drop(ctr_journal *journal);
+
+/* The same, and drops the batch: for a transaction that is spoiled. */
+void ctr_journal_abandon(ctr_journal *journal);
 
 /* Appends the batch, and forgets all else: it is read again when it is needed. */
 void ctr_journal_read_again(ctr_journal *journal, ctr_problem *problem);
@@ -142,8 +161,15 @@ int64_t ctr_journal_mark_change(ctr_journal *journal, ctr_problem *problem);
 
 /* For the guard: all tables of a schema. */
 int ctr_journal_flush_all(ctr_post *post, ctr_problem *problem);
+bool ctr_journal_is_pending(const ctr_post *post); /* is there a batch that is not appended? */
 void ctr_journal_committed(ctr_post *post);
 void ctr_journal_rolled_back(ctr_post *post);
+
+/* The same for savepoints, which are told by their level, more than once perhaps. */
+int ctr_journal_begin_savepoint(ctr_post *post, int level, ctr_problem *problem);
+void ctr_journal_end_savepoint(ctr_post *post, int level);
+void ctr_journal_roll_back_to(ctr_post *post, int level);
+void ctr_journal_forget_savepoints(ctr_post *post);
 void ctr_journal_release(ctr_post *post);
 void ctr_journal_close(ctr_post *post);
 

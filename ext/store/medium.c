@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "store/place.h"
+#include "store/run.h"
 
 /* A VFS that answers OK and tells no name has no memory for it; one that does not know the question
  * says SQLITE_NOTFOUND. */
@@ -46,6 +47,12 @@ static void open_medium(ctr_medium *medium, sqlite3 *db, const char *schema, ctr
     if (kind == CTR_MEDIUM_MEMORY)
         open_instance(medium, db, schema, path && *path == '/' ? path : NULL, problem);
     if (problem->rc == SQLITE_OK) medium->kind = kind;
+    medium->path = path;
+}
+
+bool ctr_medium_stays(const ctr_medium *medium, const char *schema)
+{
+    return medium->kind == CTR_MEDIUM_FILE && strcmp(schema, "main") == 0;
 }
 
 static void find_medium(ctr_medium *medium, sqlite3 *db, const char *schema, bool anew,
@@ -53,8 +60,9 @@ static void find_medium(ctr_medium *medium, sqlite3 *db, const char *schema, boo
 {
     void *file = NULL;
     sqlite3_vfs *vfs = NULL;
-    sqlite3_file_control(db, schema, SQLITE_FCNTL_FILE_POINTER, &file);
-    sqlite3_file_control(db, schema, SQLITE_FCNTL_VFS_POINTER, &vfs);
+    ctr_run_ask_file(db, schema, SQLITE_FCNTL_VFS_POINTER, &vfs);
+    if (vfs == medium->vfs && !anew && ctr_medium_stays(medium, schema)) return;
+    ctr_run_ask_file(db, schema, SQLITE_FCNTL_FILE_POINTER, &file);
     bool same = medium->kind != CTR_MEDIUM_UNASKED && file == medium->file && vfs == medium->vfs;
     if (same && !anew) return;
     if (same && medium->kind == CTR_MEDIUM_MEMORY &&
@@ -77,7 +85,8 @@ static int refuse_moved(ctr_problem *problem, const char *path)
 static int see_file(ctr_medium *medium, sqlite3 *db, const char *schema, ctr_fingerprint *seen,
                     ctr_attribute *attribute, ctr_problem *problem)
 {
-    const char *path = sqlite3_db_filename(db, schema);
+    bool stays = ctr_medium_stays(medium, schema);
+    const char *path = stays ? medium->path : sqlite3_db_filename(db, schema);
     int error = ctr_place_stat(path, seen);
     if (error == ENOENT || error == ENOTDIR) return refuse_moved(problem, path);
     if (error)

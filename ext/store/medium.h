@@ -29,7 +29,8 @@ typedef struct ctr_medium {
     /* Private: of the file that is open, until `file` is another one. */
     void *file;
     sqlite3_vfs *vfs;
-    int64_t inode; /* 0: not known yet */
+    const char *path; /* of one in main; lent by SQLite */
+    int64_t inode;    /* 0: not known yet */
     ctr_instance instance;
 } ctr_medium;
 
@@ -37,6 +38,10 @@ typedef struct ctr_medium {
  * though it stands where the last one stood. */
 int ctr_medium_see(ctr_medium *medium, sqlite3 *db, const char *schema, bool anew,
                    ctr_fingerprint *seen, ctr_attribute *attribute, ctr_problem *problem);
+
+/* Is it a file that the schema keeps as long as its VFS is the same? Others can be detached, and
+ * sqlite3_deserialize, which can replace main, leaves it in the VFS "memdb". */
+bool ctr_medium_stays(const ctr_medium *medium, const char *schema);
 
 /* Writes the attribute of what was seen last, unless it is as new already or the path has become
  * another file. Whether it could be written is told by the next look. */

@@ -40,6 +40,8 @@ struct ctr_post {
     unsigned numbers_version;
     int64_t next_number;
 
+    unsigned version; /* the data version of the file, while the identity is checked */
+
     /* `identity` is what the file says, as of a data version. */
     bool known;
     unsigned known_version;
@@ -88,6 +90,10 @@ sqlite3_stmt *ctr_guard_keep(ctr_post *post, sqlite3_stmt **slot, const char *ta
 /* To be called once the statement has run: nothing can be kept where something else has the name of
  * the keeper. */
 void ctr_guard_keep_no_more(ctr_post *post);
+
+/* The data version of the file. Once the identity is checked the lock is held: it stays what it
+ * was, and SQLite is not asked again. */
+unsigned ctr_guard_version(ctr_post *post);
 
 /* watch.c */
 

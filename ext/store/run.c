@@ -1,6 +1,8 @@
 /* store/run.c - statements in sequence, the first error kept. */
 #include "store/run.h"
 
+#include <string.h>
+
 ctr_run ctr_run_on(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
 {
     return (ctr_run){.db = db, .slots = {.schema = schema, .table = table}, .problem = problem};
@@ -11,10 +13,15 @@ bool ctr_run_has_schema(sqlite3 *db, const char *schema)
     return sqlite3_db_readonly(db, schema) >= 0 || sqlite3_stricmp(schema, "temp") == 0;
 }
 
+int ctr_run_ask_file(sqlite3 *db, const char *schema, int what, void *answer)
+{
+    return sqlite3_file_control(db, strcmp(schema, "main") == 0 ? NULL : schema, what, answer);
+}
+
 unsigned ctr_run_data_version(sqlite3 *db, const char *schema)
 {
     unsigned version = 0;
-    sqlite3_file_control(db, schema, SQLITE_FCNTL_DATA_VERSION, &version);
+    ctr_run_ask_file(db, schema, SQLITE_FCNTL_DATA_VERSION, &version);
     return version;
 }
 

@@ -27,6 +27,9 @@ ctr_run ctr_run_on(sqlite3 *db, const char *schema, const char *table, ctr_probl
 /* Is this the name of a database of the connection? temp always is. */
 bool ctr_run_has_schema(sqlite3 *db, const char *schema);
 
+/* sqlite3_file_control, for which SQLite looks for no name where it is main. */
+int ctr_run_ask_file(sqlite3 *db, const char *schema, int what, void *answer);
+
 /* Another number whenever the connection sees that the database has changed, also by itself; to be
  * asked while it reads it. */
 unsigned ctr_run_data_version(sqlite3 *db, const char *schema);

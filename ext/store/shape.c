@@ -319,6 +319,18 @@ bool ctr_shape_is_table(sqlite3 *db, const char *schema, const char *name, ctr_p
     return false;
 }
 
+bool ctr_shape_is_stored(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+{
+    enum { TABLES = sizeof ctr_shape_suffixes / sizeof *ctr_shape_suffixes - 1 };
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_STORED);
+    ctr_run_bind_text(&run, row, 1, table);
+    bool is = ctr_run_row(&run, row);
+    for (int i = 0; is && i < 3; i++) is = sqlite3_column_int64(row, i) == TABLES;
+    sqlite3_finalize(row);
+    return is;
+}
+
 static int damaged(ctr_run *run, const char *what, const char *name)
 {
     return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,

@@ -74,11 +74,13 @@ static void judge(ctr_post *post, ctr_problem *problem)
 }
 
 /* Is the identity in memory that of the file? Its data version may be that of another file, which
- * was attached under the same name: but then the statement is prepared again. */
+ * was attached under the same name: but then the statement is prepared again. So it is where this
+ * transaction has changed the schema, which the first statement in autocommit has not. */
 static bool is_known(ctr_post *post, ctr_problem *problem)
 {
-    if (!post->known || post->known_version != ctr_run_data_version(post->guard->db, post->schema))
-        return false;
+    if (!post->known || post->known_version != post->version) return false;
+    if (sqlite3_get_autocommit(post->guard->db) && ctr_medium_stays(&post->medium, post->schema))
+        return true;
     ctr_problem trouble = {SQLITE_OK, NULL};
     ctr_run run = ctr_run_on(post->guard->db, post->schema, NULL, &trouble);
     sqlite3_stmt *probe = ctr_guard_keep(post, &post->probe, NULL, CTR_SQL_IDENTITY_PROBE, problem);
@@ -95,7 +97,8 @@ static bool is_known(ctr_post *post, ctr_problem *problem)
 
 static void check_post(ctr_post *post, ctr_problem *problem)
 {
-    bool known = is_known(post, problem);
+    post->version = ctr_run_data_version(post->guard->db, post->schema);
+    bool stays = ctr_medium_stays(&post->medium, post->schema), known = is_known(post, problem);
     post->known = false;
     if (!known && ctr_watch_read(post, problem)) {
         ctr_identity_offer_fork(post->guard->db, post->schema, problem);
@@ -106,6 +109,10 @@ static void check_post(ctr_post *post, ctr_problem *problem)
         return;
     }
     if (ctr_watch_see(post, problem)) return;
+    if (known && stays && !ctr_medium_stays(&post->medium, post->schema)) {
+        check_post(post, problem); /* sqlite3_deserialize has replaced main: nothing is known */
+        return;
+    }
     judge(post, problem);
     post->checked = problem->rc == SQLITE_OK;
     post->renewed = false;

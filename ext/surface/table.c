@@ -318,6 +318,8 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_catalog_remove(table->db, table->schema, table->name, &problem);
     if (forgets && problem.rc == SQLITE_OK)
         ctr_succession_lineage_changed(table->post, CTR_WHY_DROPPED, &problem);
+    if (problem.rc == SQLITE_OK)
+        ctr_joined_leave(&table->joined); /* it was told of savepoints here */
     if (!ctr_guard_is_told(table->joined.guard)) ctr_guard_forget(table->post);
     if (problem.rc == SQLITE_OK) return table_disconnect(base);
     return ctr_table_fail(table, &problem);

@@ -193,10 +193,13 @@ static void create_table(merge_job *job, ctr_problem *problem)
 static int check_stored(const merge_job *job, bool news, ctr_problem *problem)
 {
     const ctr_source *source = job->pull->source;
+    const char *table = job->theirs->name;
+    bool looked = !news && ctr_shape_is_stored(source->db, source->schema, table, problem);
+    if (looked && source->own) return problem->rc;
     for (const char *const *suffix = ctr_shape_suffixes; *suffix; suffix++) {
-        char *stored = sqlite3_mprintf("%s_%s", job->theirs->name, *suffix);
+        char *stored = sqlite3_mprintf("%s_%s", table, *suffix);
         if (!stored) return ctr_problem_nomem(problem);
-        if (!news && !ctr_shape_is_table(source->db, source->schema, stored, problem))
+        if (!news && !looked && !ctr_shape_is_table(source->db, source->schema, stored, problem))
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s is missing", stored);
         if (news || !source->own)
             ctr_shape_refuse_generated(source->db, source->schema, stored, problem);

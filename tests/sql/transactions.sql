@@ -656,3 +656,53 @@ COMMIT;
 SELECT * FROM phone.v;
 --= x|1
 INSERT INTO phone.v(v) VALUES('integrity-check');
+
+-- # a-table-that-comes-within-a-savepoint-goes-with-its-counts-where-another-of-its-name-was-dropped
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+SAVEPOINT one;
+UPDATE v SET n = n + 0;
+DROP TABLE v;
+SAVEPOINT two;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+ROLLBACK TO two;
+COMMIT;
+SELECT count(*) FROM v;
+--! no such table: v
+
+-- # a-statement-that-fails-takes-back-its-own-counts-and-leaves-those-before-it
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE given(k, n CHECK (n < 9));
+CREATE TRIGGER hand AFTER INSERT ON given BEGIN INSERT INTO v VALUES(new.k, new.n); END;
+INSERT INTO v VALUES('x', 1), ('y', 1);
+BEGIN;
+INSERT INTO given VALUES('x', 1), ('x', 2);
+INSERT INTO given VALUES('x', 4), ('y', 4), ('z', 4), ('x', 9);
+--! CHECK constraint failed: n < 9
+SELECT * FROM v;
+--= x|4
+--= y|1
+INSERT INTO given VALUES('y', 5);
+ROLLBACK TO nowhere;
+--! no such savepoint: nowhere
+COMMIT;
+SELECT * FROM v;
+--= x|4
+--= y|6
+
+-- # back-to-the-savepoint-that-began-the-transaction-nothing-is-counted
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE given(k, n);
+CREATE TRIGGER hand AFTER INSERT ON given BEGIN INSERT INTO v VALUES(new.k, new.n); END;
+INSERT INTO v VALUES('x', 1);
+SAVEPOINT one;
+INSERT INTO given VALUES('x', 1), ('x', 2);
+INSERT INTO given VALUES('x', 1), ('x', 2);
+ROLLBACK TO one;
+INSERT INTO given VALUES('x', 5), ('y', 5);
+RELEASE one;
+SELECT * FROM v;
+--= x|6
+--= y|5
