@@ -14,7 +14,7 @@ PRAGMA integrity_check;
 PRAGMA quick_check('v');
 --= counter table main.v: column b of ('x'): the cell is truncated
 DELETE FROM v_cells WHERE k = 'x';
-DELETE FROM v_news;
+DELETE FROM v_journal;
 PRAGMA quick_check;
 --= ok
 PRAGMA integrity_check;
