@@ -388,11 +388,20 @@ static const struct hand *hand_named(const char *what)
     return NULL;
 }
 
-static bool make_row_room(handed *row, ctr_problem *problem)
+/* Room for a few counters, without asking for memory. */
+enum { A_FEW = 4 };
+typedef struct row_room {
+    ctr_shown shown[2 * A_FEW];
+    ctr_summary states[2 * A_FEW];
+} row_room;
+
+/* To be freed with free_row_room. */
+static bool make_row_room(handed *row, row_room *few, ctr_problem *problem)
 {
-    size_t n = (size_t)row->table->shape.n_counters + 1;
-    row->now = sqlite3_malloc64(2 * n * sizeof *row->now);
-    row->before = sqlite3_malloc64(2 * n * sizeof *row->before);
+    size_t n = (size_t)row->table->shape.n_counters;
+    bool fits = n <= A_FEW;
+    row->now = fits ? few->shown : sqlite3_malloc64(2 * n * sizeof *row->now);
+    row->before = fits ? few->states : sqlite3_malloc64(2 * n * sizeof *row->before);
     if (!row->now || !row->before) {
         ctr_problem_nomem(problem);
         return false;
@@ -400,6 +409,12 @@ static bool make_row_room(handed *row, ctr_problem *problem)
     row->was = row->now + n;
     row->after = row->before + n;
     return true;
+}
+
+static void free_row_room(const handed *row, const row_room *few)
+{
+    if (row->now != few->shown) sqlite3_free(row->now);
+    if (row->before != few->states) sqlite3_free(row->before);
 }
 
 /* A value that cannot be counted: of which row? */
@@ -413,10 +428,11 @@ static void name_row(ctr_table *table, ctr_problem *problem)
 static void hand_over(ctr_table *table, const struct hand *hand, sqlite3_value **columns,
                       ctr_problem *problem)
 {
+    row_room few;
     handed row = {.table = table, .columns = columns};
     if (!table->noted) ctr_tracked_note(table->db, table->schema, table->name, problem);
     table->noted = true; /* the table is connected anew when the schema has changed */
-    if (make_row_room(&row, problem) && hand->call != rows_gone)
+    if (make_row_room(&row, &few, problem) && hand->call != rows_gone)
         ctr_write_keys(table, columns, problem);
     if (problem->rc == SQLITE_OK && hand->counts)
         take_values(table, columns, row.now, false, problem);
@@ -428,8 +444,7 @@ static void hand_over(ctr_table *table, const struct hand *hand, sqlite3_value *
     if (row.showing.from) ctr_showing_close(&row.showing);
     if (problem->rc == SQLITE_OK && hand->call == row_inserted && table->n_may_go > 0)
         rows_gone(&row, problem);
-    sqlite3_free(row.now);
-    sqlite3_free(row.before);
+    free_row_room(&row, &few);
 }
 
 bool ctr_handed_take(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
@@ -459,16 +474,16 @@ static void show_now(ctr_table *table, const ctr_summary *before, const ctr_summ
 
 int ctr_handed_write(ctr_table *table, ctr_problem *problem)
 {
+    row_room few;
     handed row = {.table = table};
     if (!table->tracked) return ctr_access_write(table, problem);
     unsigned transaction = ctr_guard_transaction(table->joined.guard);
-    if (make_row_room(&row, problem)) write_counted(&row, problem);
+    if (make_row_room(&row, &few, problem)) write_counted(&row, problem);
     if (problem->rc == SQLITE_OK) {
         show_now(table, row.before, row.after, problem);
         if (problem->rc != SQLITE_OK) ctr_guard_spoil(table->joined.guard, transaction);
     }
-    sqlite3_free(row.now);
-    sqlite3_free(row.before);
+    free_row_room(&row, &few);
     return problem->rc;
 }
 
