@@ -163,7 +163,7 @@ demo:
 test:
 	@tools/setup test
 	@tools/setup hosts || true
-	@$(MAKE) --no-print-directory all check-warnings tests
+	@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j2) all check-warnings tests
 	@tests/run
 
 # Each in a copy of the sources, for the tests look for the library in build/.
