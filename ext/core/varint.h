@@ -26,6 +26,10 @@ static inline uint8_t *ctr_varint_put(uint8_t *out, uint64_t n)
 static inline ctr_status ctr_varint_take(const uint8_t **at, const uint8_t *end, uint64_t *n)
 {
     uint64_t result = 0;
+    if (*at < end && **at < 0x80) {
+        *n = *(*at)++;
+        return CTR_OK;
+    }
     for (int i = 0; i < CTR_VARINT_MAX; i++) {
         if (*at == end) return CTR_TRUNCATED;
         uint8_t byte = *(*at)++;

@@ -211,12 +211,14 @@ static bool has_amounts(const scan_cursor *cursor)
     return any;
 }
 
-/* A rollback since the last row has dropped what was known of the journal. */
+/* A rollback since the last row has dropped what was known of the journal. One row that was looked up
+ * by its key is known without it. */
 static bool is_visible(scan_cursor *cursor, ctr_problem *problem)
 {
     const ctr_table *table = table_of(cursor);
     ctr_journal *journal = table->cluster ? NULL : table->rows->journal;
-    if (journal && !journal->known && ctr_journal_refresh(journal, problem)) return false;
+    bool looks = journal && !cursor->single && !journal->known;
+    if (looks && ctr_journal_refresh(journal, problem)) return false;
     bool visible = false, all = has_amounts(cursor);
     int n = table->shape.n_counters;
     for (int i = 0; i < n && (all || !visible); i++) {
