@@ -105,11 +105,18 @@ SELECT "{values}" FROM "{schema}"."{name}" AS t
 
 -- ---- showing -------------------------------------------------------------------------------------
 
--- Parameters are those of the key, then the new values, then the old ones.
+-- Parameters are those of the key, then the new values, then the old ones. OR ABORT overrides what
+-- constraints of the table say, and what its triggers say, too.
 -- name: TRACK_SHOW
+UPDATE "{schema}"."{name}" SET "{changes}" WHERE "{constraint}";
+
+-- name: TRACK_SHOW_STRICTLY
 UPDATE OR ABORT "{schema}"."{name}" SET "{changes}" WHERE "{constraint}";
 
 -- name: TRACK_SHOW_NEW
+INSERT INTO "{schema}"."{name}"("{columns}") VALUES ("{values}");
+
+-- name: TRACK_SHOW_NEW_STRICTLY
 INSERT OR ABORT INTO "{schema}"."{name}"("{columns}") VALUES ("{values}");
 
 -- name: TRACK_SHOW_DELETED
@@ -136,3 +143,13 @@ SELECT name, type, sql FROM "{schema}".sqlite_master WHERE name = ?1 COLLATE NOC
 -- The text of the index ?1.
 -- name: TRACK_INDEX
 SELECT sql FROM "{schema}".sqlite_master WHERE type = 'index' AND name = ?1;
+
+-- Around one row that is shown.
+-- name: TRACK_SAVEPOINT
+SAVEPOINT _counter_shown;
+
+-- name: TRACK_ROLL_BACK
+ROLLBACK TO _counter_shown;
+
+-- name: TRACK_RELEASE
+RELEASE _counter_shown;

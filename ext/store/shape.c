@@ -570,8 +570,9 @@ static bool is_among(const char *name, const char *const *names)
 static bool is_stored_of(const char *name, const char *table)
 {
     size_t size = strlen(table);
-    return sqlite3_strnicmp(name, table, (int)size) == 0 && name[size] == '_' &&
-           is_among(name + size + 1, ctr_shape_suffixes);
+    if (sqlite3_strnicmp(name, table, (int)size) != 0 || name[size] != '_') return false;
+    return is_among(name + size + 1, ctr_shape_suffixes) ||
+           sqlite3_stricmp(name + size + 1, "apart") == 0;
 }
 
 int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *table, bool of_file,

@@ -84,7 +84,7 @@ static sqlite3_stmt *prepare_kept(ctr_showing *showing, sqlite3_stmt **keep, ctr
                 *changes = sqlite3_str_new(NULL), *match = sqlite3_str_new(NULL);
     list_row(showing, columns, values);
     assign_values(showing, changes);
-    match_row(showing, match, which == CTR_SQL_TRACK_SHOW);
+    match_row(showing, match, which == CTR_SQL_TRACK_SHOW || which == CTR_SQL_TRACK_SHOW_STRICTLY);
     char *column_list = sqlite3_str_finish(columns), *value_list = sqlite3_str_finish(values),
          *change_list = sqlite3_str_finish(changes), *constraint = sqlite3_str_finish(match);
     if (!column_list || !value_list || !change_list || !constraint) ctr_problem_nomem(problem);
@@ -126,6 +126,13 @@ static int bind_row(ctr_showing *showing, sqlite3_stmt *statement, const ctr_sho
         if (counter_column_name(showing, i))
             bind_shown(statement, old_parameter(showing, i), &from[i]);
     return problem->rc;
+}
+
+static bool is_live(const ctr_showing *showing, const ctr_summary *states)
+{
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+        if (states[i].touched && states[i].life % 2 == 1) return true;
+    return false;
 }
 
 /* ---- rows that are apart --------------------------------------------------------------------- */
@@ -197,13 +204,14 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
                           const ctr_summary *now, ctr_problem *problem)
 {
     const ctr_shown nothing = {.null = true};
+    bool live = is_live(showing, now);
     ctr_showing_not_apart(showing, rowid, problem);
     if (!shown) list_apart(showing, rowid, "", &nothing, problem);
     for (int i = 0; shown && i < showing->tracked.shape->n_counters; i++) {
         ctr_shown wanted;
         if (!counter_column_name(showing, i)) continue;
         bool is = ctr_showing_value(showing, i, &now[i], &wanted);
-        if (!is || !same_shown(&shown[i], &wanted))
+        if (!is || !live || !same_shown(&shown[i], &wanted))
             list_apart(showing, rowid, ctr_shape_counter_name(showing->tracked.shape, i), &shown[i],
                        problem);
     }
@@ -270,21 +278,32 @@ static answer_of_table run_shown(ctr_showing *showing, sqlite3_stmt *statement,
 
 /* SQLite tells only whether any foreign key is broken: if one is already, what this statement
  * breaks would come to light when the transaction commits. */
-static answer_of_table ask_table(ctr_showing *showing, sqlite3_stmt *statement,
-                                 const ctr_shown *want, ctr_problem *problem)
+void ctr_showing_refuse_blocked(sqlite3 *db, const char *table, ctr_problem *problem)
 {
-    if (has_broken_keys(showing->tracked.db))
+    if (has_broken_keys(db))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "the transaction has broken a foreign key that is to be mended before its "
                         "COMMIT: nothing can be merged into the tracked table %s until then",
-                        showing->tracked.table);
+                        table);
+}
+
+bool ctr_showing_is_blocked(const ctr_showing *showing)
+{
+    return has_broken_keys(showing->tracked.db);
+}
+
+static answer_of_table ask_table(ctr_showing *showing, sqlite3_stmt *statement,
+                                 const ctr_shown *want, ctr_problem *problem)
+{
+    ctr_showing_refuse_blocked(showing->tracked.db, showing->tracked.table, problem);
     return problem->rc == SQLITE_OK ? run_shown(showing, statement, want, problem) : TABLE_REFUSES;
 }
 
 static bool try_update(ctr_showing *showing, const ctr_shown *from, const ctr_shown *to,
                        ctr_problem *problem)
 {
-    sqlite3_stmt *row = prepare_kept(showing, &showing->show, CTR_SQL_TRACK_SHOW, problem);
+    ctr_sql which = showing->strict ? CTR_SQL_TRACK_SHOW_STRICTLY : CTR_SQL_TRACK_SHOW;
+    sqlite3_stmt *row = prepare_kept(showing, &showing->show, which, problem);
     if (!row || bind_row(showing, row, to, from, problem)) return false;
     answer_of_table answer = ask_table(showing, row, to, problem);
     if (answer == TABLE_DEFERS && bind_row(showing, row, from, to, problem) == SQLITE_OK)
@@ -292,14 +311,34 @@ static bool try_update(ctr_showing *showing, const ctr_shown *from, const ctr_sh
     return answer == TABLE_TAKES;
 }
 
-/* EXISTS (rows of a child that a deletion would leave without parent), for each foreign key. */
+/* p."sku" = ?1 AND ... */
+static void match_key_of(const ctr_showing *showing, const char *alias, sqlite3_str *out)
+{
+    for (int i = 0; i < showing->tracked.shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s%s.\"%w\" = ?%d", i ? " AND " : "", alias,
+                            key_column_name(showing, i), key_parameter(i));
+}
+
+/* Begins EXISTS (rows of a child whose parent is the row). */
+static void begin_child(const ctr_showing *showing, const char *child, sqlite3_str *out)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    sqlite3_str_appendf(out,
+                        "%sEXISTS (SELECT 1 FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ",
+                        sqlite3_str_length(out) ? ") OR " : "", tracked->schema, tracked->table,
+                        tracked->schema, child);
+    match_key_of(showing, "p", out);
+    if (sqlite3_stricmp(child, tracked->table) != 0) return;
+    sqlite3_str_appendall(out, " AND NOT (");
+    match_key_of(showing, "c", out);
+    sqlite3_str_appendall(out, ")");
+}
+
+/* One EXISTS for each foreign key that refers to the table; NULL: none does, or no memory. */
 static char *list_children(ctr_showing *showing, ctr_problem *problem)
 {
     const ctr_tracked *tracked = &showing->tracked;
-    sqlite3_str *out = sqlite3_str_new(NULL), *match = sqlite3_str_new(NULL);
-    match_row(showing, match, false);
-    char *key = sqlite3_str_finish(match), *last = NULL;
-    if (!key) ctr_problem_nomem(problem);
+    sqlite3_str *out = sqlite3_str_new(NULL);
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_CHILDREN);
     ctr_run_bind_text(&run, row, 1, tracked->table);
@@ -308,39 +347,70 @@ static char *list_children(ctr_showing *showing, ctr_problem *problem)
                    *from = ctr_text_column(row, 3, problem), *to = ctr_text_column(row, 4, problem);
         int part = sqlite3_column_int(row, 2);
         if (!child || !from || (!to && part >= tracked->shape->n_keys)) continue;
-        if (part == 0)
-            sqlite3_str_appendf(out, "%sEXISTS (SELECT 1 FROM \"%w\".\"%w\" AS c WHERE ",
-                                last ? ") OR " : "", tracked->schema, child);
-        sqlite3_str_appendf(out, "%sc.\"%w\" = (SELECT \"%w\" FROM \"%w\".\"%w\" WHERE %s)",
-                            part ? " AND " : "", from, to ? to : key_column_name(showing, part),
-                            tracked->schema, tracked->table, key);
-        if (part == 0 && sqlite3_stricmp(child, tracked->table) == 0)
-            sqlite3_str_appendf(out, " AND NOT (%s)", key);
-        last = key;
+        if (part == 0) begin_child(showing, child, out);
+        sqlite3_str_appendf(out, " AND p.\"%w\" = c.\"%w\"",
+                            to ? to : key_column_name(showing, part), from);
     }
     sqlite3_finalize(row);
-    if (last) sqlite3_str_appendall(out, ")");
-    sqlite3_free(key);
+    if (sqlite3_str_length(out)) sqlite3_str_appendall(out, ")");
     return sqlite3_str_finish(out);
+}
+
+static sqlite3_stmt *prepare_children(ctr_showing *showing, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    if (showing->children || showing->childless || problem->rc != SQLITE_OK)
+        return showing->children;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    char *children = list_children(showing, problem);
+    run.slots.value = children;
+    if (children) showing->children = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
+    showing->childless = !children;
+    sqlite3_free(children);
+    return showing->children;
+}
+
+static bool are_keys_enforced(const ctr_showing *showing)
+{
+    int enforced = 0;
+    sqlite3_db_config(showing->tracked.db, SQLITE_DBCONFIG_ENABLE_FKEY, -1, &enforced);
+    return enforced != 0;
 }
 
 /* Would it leave rows of others without their parent? That a foreign key is deferred does not show
  * before the COMMIT. */
 static bool has_children(ctr_showing *showing, ctr_problem *problem)
 {
-    int enforced = 0;
-    const ctr_tracked *tracked = &showing->tracked;
-    sqlite3_db_config(tracked->db, SQLITE_DBCONFIG_ENABLE_FKEY, -1, &enforced);
-    if (!enforced || problem->rc != SQLITE_OK) return false;
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
-    char *children = list_children(showing, problem);
-    run.slots.value = children;
-    sqlite3_stmt *row = children ? ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE) : NULL;
-    if (row) bind_row(showing, row, NULL, NULL, problem);
-    bool has = row && ctr_run_row(&run, row) && sqlite3_column_int(row, 0);
-    sqlite3_finalize(row);
-    sqlite3_free(children);
+    sqlite3_stmt *row = are_keys_enforced(showing) ? prepare_children(showing, problem) : NULL;
+    if (!row || bind_row(showing, row, NULL, NULL, problem)) return false;
+    ctr_run run = ctr_run_on(showing->tracked.db, showing->tracked.schema, NULL, problem);
+    bool has = ctr_run_row(&run, row) && sqlite3_column_int(row, 0);
+    sqlite3_reset(row);
     return has;
+}
+
+/* Asks so that the answer can be taken back with all that triggers and cascades have done. Where a
+ * statement is writing SQLite opens no savepoint: then what breaks a foreign key fails. */
+static bool is_taken_whole(ctr_showing *showing, sqlite3_stmt *row, const ctr_shown *want,
+                           ctr_problem *problem)
+{
+    sqlite3 *db = showing->tracked.db;
+    ctr_run run = ctr_run_on(db, showing->tracked.schema, NULL, problem);
+    ctr_problem none = {SQLITE_OK, NULL};
+    ctr_run begin = ctr_run_on(db, showing->tracked.schema, NULL, &none);
+    bool guarded = are_keys_enforced(showing) && problem->rc == SQLITE_OK;
+    if (guarded) ctr_run_do(&begin, CTR_SQL_TRACK_SAVEPOINT, NULL);
+    guarded = guarded && none.rc == SQLITE_OK;
+    ctr_problem_close(&none);
+    answer_of_table answer = ask_table(showing, row, want, problem);
+    if (guarded && answer == TABLE_DEFERS) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
+    if (guarded) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
+    if (!guarded && answer == TABLE_DEFERS)
+        ctr_problem_set(problem, SQLITE_CONSTRAINT,
+                        "a merged row of the tracked table %s would break a foreign key: "
+                        "counter_pull, which can take it back, leaves it waiting",
+                        showing->tracked.table);
+    return answer == TABLE_TAKES;
 }
 
 static bool try_delete(ctr_showing *showing, ctr_problem *problem)
@@ -349,26 +419,15 @@ static bool try_delete(ctr_showing *showing, ctr_problem *problem)
     sqlite3_stmt *row =
         prepare_kept(showing, &showing->remove, CTR_SQL_TRACK_SHOW_DELETED, problem);
     if (!row || bind_row(showing, row, NULL, NULL, problem)) return false;
-    answer_of_table answer = ask_table(showing, row, NULL, problem);
-    if (answer == TABLE_DEFERS)
-        ctr_problem_set(problem, SQLITE_CONSTRAINT,
-                        "a row that was deleted elsewhere cannot be deleted from the tracked table "
-                        "%s: a foreign key would be broken",
-                        showing->tracked.table);
-    return answer == TABLE_TAKES;
+    return is_taken_whole(showing, row, NULL, problem);
 }
 
-/* A row that has no parent is taken out again. */
 static bool try_insert(ctr_showing *showing, const ctr_shown *to, ctr_problem *problem)
 {
-    sqlite3_stmt *row = prepare_kept(showing, &showing->insert, CTR_SQL_TRACK_SHOW_NEW, problem);
+    ctr_sql which = showing->strict ? CTR_SQL_TRACK_SHOW_NEW_STRICTLY : CTR_SQL_TRACK_SHOW_NEW;
+    sqlite3_stmt *row = prepare_kept(showing, &showing->insert, which, problem);
     if (!row || bind_row(showing, row, to, NULL, problem)) return false;
-    answer_of_table answer = ask_table(showing, row, to, problem);
-    if (answer != TABLE_DEFERS) return answer == TABLE_TAKES;
-    row = prepare_kept(showing, &showing->remove, CTR_SQL_TRACK_SHOW_DELETED, problem);
-    if (!row || bind_row(showing, row, NULL, NULL, problem)) return false;
-    run_shown(showing, row, NULL, problem);
-    return false;
+    return is_taken_whole(showing, row, to, problem);
 }
 
 /* What the columns of the row show; false: it is not there. */
@@ -384,7 +443,8 @@ static bool look_at_row(ctr_showing *showing, ctr_shown *shown, bool *is_integer
     for (int i = 0, column = shape->n_keys; there && i < shape->n_counters; i++) {
         if (!counter_column_name(showing, i)) continue;
         int type = sqlite3_column_type(row, column);
-        shown[i] = (ctr_shown){.null = type == SQLITE_NULL, .n = sqlite3_column_int64(row, column)};
+        shown[i].null = type == SQLITE_NULL;
+        shown[i].n = sqlite3_column_int64(row, column);
         bool whole =
             type == SQLITE_FLOAT && sqlite3_column_double(row, column) == (double)shown[i].n;
         if (type != SQLITE_NULL && type != SQLITE_INTEGER && !whole) *is_integer = false;
@@ -392,6 +452,14 @@ static bool look_at_row(ctr_showing *showing, ctr_shown *shown, bool *is_integer
     }
     sqlite3_reset(row);
     return there;
+}
+
+bool ctr_showing_values(ctr_showing *showing, sqlite3_value **keys, ctr_shown *shown,
+                        ctr_problem *problem)
+{
+    bool is_integer;
+    showing->keys = keys;
+    return look_at_row(showing, shown, &is_integer, problem);
 }
 
 bool ctr_showing_has_row(ctr_showing *showing, sqlite3_value **keys, ctr_problem *problem)
@@ -411,13 +479,6 @@ bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summar
     if (!state->has_shards || state->life % 2 == 0) return true;
     shown->null = false;
     return ctr_sum_value(&state->sum, &shown->n) == CTR_OK;
-}
-
-static bool is_live(const ctr_showing *showing, const ctr_summary *states)
-{
-    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
-        if (states[i].touched && states[i].life % 2 == 1) return true;
-    return false;
 }
 
 static bool is_untouched(const ctr_showing *showing, const ctr_summary *states)
@@ -818,8 +879,13 @@ static int open_showing(ctr_showing *showing, sqlite3 *db, const char *schema, c
                              .from = sqlite3_malloc64(n * sizeof *showing->from),
                              .to = sqlite3_malloc64(n * sizeof *showing->to)};
     if (!showing->from || !showing->to) return ctr_problem_nomem(problem);
-    if (whole) return ctr_tracked_open(&showing->tracked, db, schema, counters, shape, problem);
-    return ctr_tracked_look(&showing->tracked, db, schema, counters, shape, problem);
+    if (whole)
+        ctr_tracked_open(&showing->tracked, db, schema, counters, shape, problem);
+    else
+        ctr_tracked_look(&showing->tracked, db, schema, counters, shape, problem);
+    if (showing->tracked.table && problem->rc == SQLITE_OK)
+        showing->strict = ctr_tracked_says(&showing->tracked, "CONFLICT", problem);
+    return problem->rc;
 }
 
 int ctr_showing_open(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
@@ -839,9 +905,9 @@ bool ctr_showing_look(ctr_showing *showing, sqlite3 *db, const char *schema, con
 
 void ctr_showing_close(ctr_showing *showing)
 {
-    sqlite3_stmt *const statements[] = {showing->show,     showing->insert, showing->remove,
-                                        showing->look,     showing->apart,  showing->set_apart,
-                                        showing->not_apart};
+    sqlite3_stmt *const statements[] = {showing->show,      showing->insert,  showing->remove,
+                                        showing->look,      showing->apart,   showing->set_apart,
+                                        showing->not_apart, showing->children};
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
         sqlite3_finalize(statements[i]);
     if (showing->tracked.db) ctr_tracked_close(&showing->tracked);

@@ -33,7 +33,9 @@ typedef struct ctr_showing {
     const ctr_shown *want; /* by counter; NULL: it is to be deleted */
 
     ctr_shown *from, *to; /* owned: room, by counter */
-    sqlite3_stmt *show, *insert, *remove, *look, *apart, *set_apart, *not_apart;
+    sqlite3_stmt *show, *insert, *remove, *look, *apart, *set_apart, *not_apart, *children;
+    bool strict;    /* a constraint of the table says how to go on: it is not listened to */
+    bool childless; /* no foreign key refers to the table */
 } ctr_showing;
 
 /* A row that is to be shown later, when everything is merged: what it showed before. */
@@ -90,6 +92,15 @@ bool ctr_showing_again(ctr_showing *showing, ctr_rows *rows, ctr_problem *proble
 
 /* Floors have risen: rows below show nothing any more. */
 int ctr_showing_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem);
+
+/* A foreign key is broken that is to be mended before the COMMIT: then nothing can be shown, for it
+ * could not be told whether that breaks another one. */
+bool ctr_showing_is_blocked(const ctr_showing *showing);
+void ctr_showing_refuse_blocked(sqlite3 *db, const char *table, ctr_problem *problem);
+
+/* What the row with this key shows now, by counter; false: it is not there. */
+bool ctr_showing_values(ctr_showing *showing, sqlite3_value **keys, ctr_shown *shown,
+                        ctr_problem *problem);
 
 /* Has the table a row with this key? */
 bool ctr_showing_has_row(ctr_showing *showing, sqlite3_value **keys, ctr_problem *problem);

@@ -1,6 +1,7 @@
 /* store/tracked.c - the triggers of a tracked table: written, read, compared. */
 #include "store/tracked.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "store/run.h"
@@ -19,10 +20,16 @@ const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int 
     return column->name ? column : NULL;
 }
 
+static char mark_of_column(const ctr_tracked *tracked, int counter)
+{
+    const ctr_tracked_column *column = ctr_tracked_column_of(tracked, counter);
+    return !column ? '0' : column->adopted ? '2' : '1';
+}
+
 static bool lacks_column(const ctr_tracked *tracked)
 {
     for (int i = 0; i < tracked->shape->n_counters; i++)
-        if (!ctr_tracked_column_of(tracked, i)) return true;
+        if (mark_of_column(tracked, i) != '1') return true;
     return false;
 }
 
@@ -51,13 +58,13 @@ static void list_keys(const ctr_tracked *tracked, sqlite3_str *out, const char *
                             tracked_key(tracked, i)->name);
 }
 
-/* '101': the second counter has no column; nothing if each has one. */
+/* '102': the second counter has no column, the third was adopted; nothing if each has one. */
 static void list_lacking(const ctr_tracked *tracked, sqlite3_str *out)
 {
     if (!lacks_column(tracked)) return;
     sqlite3_str_appendall(out, ", '");
     for (int i = 0; i < tracked->shape->n_counters; i++)
-        sqlite3_str_appendchar(out, 1, ctr_tracked_column_of(tracked, i) ? '1' : '0');
+        sqlite3_str_appendchar(out, 1, mark_of_column(tracked, i));
     sqlite3_str_appendall(out, "'");
 }
 
@@ -149,6 +156,20 @@ static const char *behind_token(const char *at)
     return at;
 }
 
+/* Without ASC or DESC. */
+static char *copy_term(const char *from, const char *to)
+{
+    static const char *const ORDERS[] = {"ASC", "DESC"};
+    while (to > from && strchr(" \t\r\n", to[-1])) to--;
+    for (size_t i = 0; i < 2; i++) {
+        const size_t n = strlen(ORDERS[i]);
+        if ((size_t)(to - from) > n && sqlite3_strnicmp(to - n, ORDERS[i], (int)n) == 0 &&
+            strchr(" \t\r\n)", to[-(ptrdiff_t)n - 1]))
+            to -= n;
+    }
+    return sqlite3_mprintf("%.*s", (int)(to - from), from);
+}
+
 /* The text of term `n` of an index, in its CREATE INDEX: within the first parentheses. */
 static char *term_of(const char *sql, int n)
 {
@@ -164,15 +185,26 @@ static char *term_of(const char *sql, int n)
         bool ends = depth == 1 && (*at == ',' || *at == ')');
         if (*at == ')') depth--;
         if (!ends) continue;
-        if (term++ == n) return sqlite3_mprintf("%.*s", (int)(at - from), from);
+        if (term++ == n) return copy_term(from, at);
         if (depth == 0) return NULL;
         from = at + 1;
     }
     return NULL;
 }
 
-/* NEW's columns by their own names: what an expression of the table means for the new row. */
-static void list_new_row(const ctr_tracked *tracked, sqlite3_str *out, ctr_problem *problem)
+/* Does a text name a column, perhaps? */
+static bool has_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (; *text; text++)
+        if (sqlite3_strnicmp(text, word, (int)n) == 0) return true;
+    return false;
+}
+
+/* NEW's columns by their own names, as far as an expression names them: what it means for the new
+ * row. */
+static void list_new_row(const ctr_tracked *tracked, const char *term, sqlite3_str *out,
+                         ctr_problem *problem)
 {
     int n = 0;
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
@@ -180,7 +212,8 @@ static void list_new_row(const ctr_tracked *tracked, sqlite3_str *out, ctr_probl
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
     while (ctr_run_row(&run, row)) {
         const char *name = ctr_text_column(row, 1, problem);
-        if (name) sqlite3_str_appendf(out, "%sNEW.\"%w\" AS \"%w\"", n++ ? ", " : "", name, name);
+        if (name && has_word(term, name))
+            sqlite3_str_appendf(out, "%sNEW.\"%w\" AS \"%w\"", n++ ? ", " : "", name, name);
     }
     sqlite3_finalize(row);
 }
@@ -196,7 +229,7 @@ static void match_expression(const ctr_tracked *tracked, const char *index, int 
     char *term = sql ? term_of(sql, n) : NULL;
     if (term) {
         sqlite3_str_appendf(out, "(%s) = (SELECT %s FROM (SELECT ", term, term);
-        list_new_row(tracked, out, problem);
+        list_new_row(tracked, term, out, problem);
         sqlite3_str_appendall(out, "))");
     } else {
         sqlite3_str_appendall(out, "1");
@@ -316,15 +349,13 @@ static void list_columns(const ctr_tracked *tracked, ctr_sql which, sqlite3_str 
         sqlite3_str_appendf(out, ", \"_was_%w\"", ctr_shape_counter_name(tracked->shape, i));
 }
 
-/* Does a constraint of the table say ON CONFLICT REPLACE? Perhaps, if the word is there. */
-static bool replaces_by_itself(const ctr_tracked *tracked, ctr_problem *problem)
+bool ctr_tracked_says(const ctr_tracked *tracked, const char *word, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
     ctr_run_bind_text(&run, row, 1, tracked->table);
     const char *text = ctr_run_row(&run, row) ? ctr_text_column(row, 2, problem) : NULL;
-    bool says = false;
-    for (; text && *text && !says; text++) says = sqlite3_strnicmp(text, "REPLACE", 7) == 0;
+    bool says = text && has_word(text, word);
     sqlite3_finalize(row);
     return says;
 }
@@ -356,7 +387,7 @@ static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigg
     ctr_slots slots = {.schema = tracked->schema,
                        .table = tracked->counters,
                        .name = tracked->table,
-                       .value = replaces_by_itself(tracked, problem) ? " anyway" : ""};
+                       .value = ctr_tracked_says(tracked, "REPLACE", problem) ? " anyway" : ""};
     bool needed = !trigger->replaces || sqlite3_str_length(constraint) > 0;
     trigger_lists lists = {sqlite3_str_finish(columns), sqlite3_str_finish(values),
                            sqlite3_str_finish(changes), sqlite3_str_finish(order),
@@ -681,6 +712,11 @@ static int refuse_lost(sqlite3 *db, const char *schema, const char *counters, ct
 {
     char *noted = ctr_tracked_noted(db, schema, counters, problem);
     const char *table = noted ? noted : counters;
+    if (ctr_shape_object(db, schema, table, problem) == CTR_OBJECT_NONE)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the tracked table %s is gone: what is left of it are its counters, in %s, "
+                        "which can be dropped, too",
+                        table, counters);
     ctr_problem_set(problem, SQLITE_ERROR,
                     "the tracked table %s has lost its triggers, so that changes may not have been "
                     "counted: call counter_track('%s', ...) again, which counts them",
@@ -711,14 +747,30 @@ int ctr_tracked_look(ctr_tracked *tracked, sqlite3 *db, const char *schema, cons
 int ctr_tracked_begin(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
                       const char *table, const ctr_shape *shape, ctr_problem *problem)
 {
+    bool any = false;
     if (open_tracked(tracked, db, schema, counters, table, shape, problem)) return problem->rc;
-    for (int i = 0; i < shape->n_columns; i++) {
-        char **name = &tracked->columns[i].name;
-        if (!*name) *name = sqlite3_mprintf("%s", shape->columns[i].name);
-        if (!*name) return ctr_problem_nomem(problem);
+    for (int i = 0; i < shape->n_columns; i++) any = any || tracked->columns[i].name;
+    for (int i = 0; i < shape->n_columns && !any; i++) {
+        tracked->columns[i].name = sqlite3_mprintf("%s", shape->columns[i].name);
+        if (!tracked->columns[i].name) return ctr_problem_nomem(problem);
     }
     look_up_columns(tracked, problem);
     return problem->rc;
+}
+
+void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ctr_problem *problem)
+{
+    ctr_tracked_column *to = &tracked->columns[tracked->shape->counters[counter]];
+    if (problem->rc != SQLITE_OK) return;
+    if (to->name) {
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: the counter of the name %s belongs to the column %s", tracked->table,
+                        column, to->name);
+        return;
+    }
+    to->name = sqlite3_mprintf("%s", column);
+    if (!to->name) ctr_problem_nomem(problem);
+    look_up_columns(tracked, problem);
 }
 
 int ctr_tracked_follow(sqlite3 *db, const char *schema, const char *counters,

@@ -16,13 +16,15 @@
 
 /* What the column of a counter shows. */
 typedef struct ctr_shown {
-    bool none; /* there is no such column */
+    bool none;    /* there is no such column */
+    bool adopted; /* see ctr_tracked_column */
     bool null;
     int64_t n;
 } ctr_shown;
 
 typedef struct ctr_tracked_column {
     char *name;      /* owned; in the table; NULL: the counter has no column here */
+    bool adopted;    /* it is tracked from now on, and its counter has been here before */
     ctr_shown blank; /* what it shows where its counter has no value */
 } ctr_tracked_column;
 
@@ -49,8 +51,8 @@ int ctr_tracked_open(ctr_tracked *tracked, sqlite3 *db, const char *schema, cons
 int ctr_tracked_look(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
                      const ctr_shape *shape, ctr_problem *problem);
 
-/* The same of a `table` whose triggers are about to be made, with the names that present triggers
- * give to the columns, or else their own. Columns that the table does not have have none. */
+/* The same of a `table` whose triggers are about to be made: as they are, or where there are none
+ * each counter has the column of its own name. Columns that the table does not have have none. */
 int ctr_tracked_begin(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
                       const char *table, const ctr_shape *shape, ctr_problem *problem);
 void ctr_tracked_close(ctr_tracked *tracked);
@@ -70,13 +72,20 @@ char *ctr_tracked_noted(sqlite3 *db, const char *schema, const char *counters,
                         ctr_problem *problem);
 void ctr_tracked_note(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
 
+/* Does the declaration of the table have a word, as ON CONFLICT has? */
+bool ctr_tracked_says(const ctr_tracked *tracked, const char *word, ctr_problem *problem);
+
+/* Gives a counter the column of its own name. */
+void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ctr_problem *problem);
+
 /* Makes the triggers, in place of those that are there; drops them. */
 void ctr_tracked_create_triggers(const ctr_tracked *tracked, ctr_problem *problem);
 void ctr_tracked_drop_triggers(sqlite3 *db, const char *schema, const char *counters,
                                ctr_problem *problem);
 
 /* For statements on both: the key and the counters as the counter table names them; the same
- * columns as the table names them, NULL where it has none; c.key = t.key. To be freed with
+ * columns as the table names them, NULL where it has none, with marks for those that are adopted;
+ * c.key = t.key. To be freed with
  * sqlite3_free; NULL: no memory. */
 char *ctr_tracked_counter_list(const ctr_tracked *tracked);
 char *ctr_tracked_column_list(const ctr_tracked *tracked);

@@ -61,7 +61,9 @@ static int take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *sho
         int column =
             was ? ctr_table_was(&table->shape, i) : ctr_table_column(table->shape.counters[i]);
         take_shown(table, i, columns[column], &shown[i], problem);
-        shown[i].none = lacking && i < sqlite3_value_bytes(marks) && lacking[i] == '0';
+        char mark = lacking && i < sqlite3_value_bytes(marks) ? lacking[i] : '1';
+        shown[i].none = mark == '0';
+        shown[i].adopted = mark == '2';
     }
     return problem->rc;
 }
@@ -166,6 +168,10 @@ static void show_counted(handed *row, ctr_problem *problem)
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
     if (!row->is_apart || problem->rc != SQLITE_OK) return;
+    if (ctr_showing_is_blocked(&row->showing)) { /* it is shown later */
+        ctr_showing_set_apart(&row->showing, rowid, row->now, row->after, problem);
+        return;
+    }
     sqlite3_value **keys = copy_keys(table, problem);
     ctr_showing_not_apart(&row->showing, rowid, problem);
     if (keys)
@@ -194,6 +200,19 @@ static bool is_being_shown(const handed *row, const ctr_shown *shown)
     return ctr_showing_is_rowid(table->post, table->name, table->rows->rowid, shown);
 }
 
+/* Triggers that are newer than ours run before them, and may have changed the row again: then the
+ * values that were handed over are not those of the row. False: it is gone, or there is a
+ * problem. */
+static bool take_present_values(handed *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (!row->showing.tracked.table &&
+        !ctr_showing_look(&row->showing, table->db, table->schema, table->name, &table->shape,
+                          table->post, problem))
+        return problem->rc == SQLITE_OK;
+    return ctr_showing_values(&row->showing, table->keys, row->now, problem);
+}
+
 /* ---- what has happened ----------------------------------------------------------------------- */
 
 static void row_updated(handed *row, ctr_problem *problem)
@@ -208,6 +227,7 @@ static void row_updated(handed *row, ctr_problem *problem)
     if (!table->rows->found && ctr_write_check_floors(table, problem)) return;
     bool counted = is_as_counted(row);
     if (!counted) look_apart(row, problem);
+    if (!counted && !row->is_apart && !take_present_values(row, problem)) return;
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
         bool same = row->was[i].null == row->now[i].null &&
                     (row->was[i].null || row->was[i].n == row->now[i].n);
@@ -234,6 +254,8 @@ static void row_inserted(handed *row, ctr_problem *problem)
     }
     if (!table->rows->found && ctr_write_check_floors(table, problem)) return;
     if (table->rows->found) look_apart(row, problem);
+    bool stale = table->rows->found && !row->is_apart && is_live_row(table);
+    if (stale && !take_present_values(row, problem)) return;
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
         bool apart = row->is_apart && row->apart.is[i];
         count_value(table, i, apart ? &row->apart.shown[i] : NULL, &row->now[i],
@@ -270,25 +292,39 @@ static void row_found_or_apart(handed *row, ctr_problem *problem)
     row_found(row, problem);
 }
 
+/* A column that is tracked from now on shows what its counter has from other files, too. */
+static void show_adopted(handed *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (row->is_apart || !table->rows->found || problem->rc != SQLITE_OK) return;
+    row->is_apart = row->showing.tracked.table ||
+                    ctr_showing_look(&row->showing, table->db, table->schema, table->name,
+                                     &table->shape, table->post, problem);
+}
+
 /* For counter_track: the row is as it is, and its counters follow. */
 static void row_found(handed *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (ctr_access_find(table, problem)) return;
     memcpy(row->was, row->now, (size_t)table->shape.n_counters * sizeof *row->was);
-    bool counted = table->rows->found && is_as_counted(row);
+    bool adopts = false;
+    for (int i = 0; i < table->shape.n_counters; i++) adopts = adopts || row->now[i].adopted;
+    bool counted = table->rows->found && is_as_counted(row) && !adopts;
     if (counted && !row->looks) return;
     if (!table->rows->found && ctr_access_is_below(table, problem)) return;
     look_apart(row, problem);
     if (counted && !row->is_apart) return;
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
         const ctr_shown *was = row->is_apart && row->apart.is[i] ? &row->apart.shown[i] : NULL;
+        bool adds = (row->is_apart && row->apart.waits) || row->now[i].adopted;
         if (!was || was->null != row->now[i].null || was->n != row->now[i].n)
-            count_value(table, i, was, &row->now[i], row->is_apart && row->apart.waits, problem);
+            count_value(table, i, was, &row->now[i], adds, problem);
     }
     bool counts = ctr_rows_changed(table->rows);
     write_counted(row, problem);
     ctr_guard_stats(table->joined.guard)->tracked += counts;
+    if (adopts) show_adopted(row, problem);
     show_counted(row, problem);
 }
 
@@ -478,6 +514,7 @@ int ctr_handed_write(ctr_table *table, ctr_problem *problem)
     handed row = {.table = table};
     if (!table->tracked) return ctr_access_write(table, problem);
     unsigned transaction = ctr_guard_transaction(table->joined.guard);
+    ctr_showing_refuse_blocked(table->db, table->name, problem);
     if (make_row_room(&row, &few, problem)) write_counted(&row, problem);
     if (problem->rc == SQLITE_OK) {
         show_now(table, row.before, row.after, problem);

@@ -15,6 +15,7 @@
  */
 #include <string.h>
 
+#include "core/entries.h"
 #include "store/catalog.h"
 #include "store/columns.h"
 #include "store/guard.h"
@@ -175,6 +176,11 @@ static void take_column(tracking *call, ctr_shape *shape, sqlite3_stmt *row, ctr
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s: column %s is part of the key, and cannot be tracked", call->table,
                         name);
+    if (key >= 0 && sqlite3_stricmp(type, "ANY") == 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: the key column %s has the type ANY, which tells '1' and 1 apart in a "
+                        "STRICT table, and here not",
+                        call->table, name);
     if (key >= 0 && !ctr_declaration_is_plain(type))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s: the type of the key column %s must be plain words, not %s",
@@ -345,24 +351,53 @@ static void check_lost(const tracking *call, bool adds, ctr_problem *problem)
                             call->table, ctr_shape_counter_name(&call->shape, i));
 }
 
-/* Adds counters that are new; true if there were such. */
+/* The counter of a column's name, -1 if there is none. */
+static int counter_of_name(const tracking *call, const char *name)
+{
+    return ctr_shape_counter_like(&call->shape, name);
+}
+
+/* Adds counters for columns that have none, and gives the others theirs: their values come to what
+ * the counters have from other files. True if there were such. */
 static bool add_columns(tracking *call, bool whole, ctr_problem *problem)
 {
     bool added = false;
     ctr_shape wanted = {0};
     read_wanted(call, &wanted, problem);
     if (problem->rc == SQLITE_OK) check_tracked_key(call, &wanted, problem);
-    for (int i = 0; i < call->n && problem->rc == SQLITE_OK; i++) {
-        const char *name =
-            ctr_shape_counter_name(&wanted, ctr_shape_counter_like(&wanted, call->names[i]));
-        if (has_column(call, name)) continue;
+    for (int i = 0; i < wanted.n_counters && problem->rc == SQLITE_OK; i++) {
+        const char *name = ctr_shape_counter_name(&wanted, i);
+        if (has_column(call, name) || counter_of_name(call, name) >= 0) continue;
         if (!whole) check_lost(call, true, problem);
-        if (ctr_shape_counter_like(&call->shape, name) < 0) raise_column(call, name, problem);
+        if (problem->rc == SQLITE_OK) raise_column(call, name, problem);
         added = true;
-        open_counters(call, problem);
+    }
+    if (added) open_counters(call, problem);
+    for (int i = 0; i < wanted.n_counters && problem->rc == SQLITE_OK; i++) {
+        const char *name = ctr_shape_counter_name(&wanted, i);
+        if (has_column(call, name)) continue;
+        ctr_tracked_adopt(&call->tracked, counter_of_name(call, name), name, problem);
+        added = true;
     }
     ctr_shape_close(&wanted);
     return added;
+}
+
+/* Those that were named in this call, and had no column before: see add_columns. */
+static void mark_adopted(tracking *call, const bool *had)
+{
+    for (int i = 0; i < call->shape.n_columns; i++)
+        call->tracked.columns[i].adopted = call->tracked.columns[i].name && !had[i];
+}
+
+static void refuse_columnless(const tracking *call, ctr_problem *problem)
+{
+    for (int i = 0; i < call->shape.n_counters; i++)
+        if (ctr_tracked_column_of(&call->tracked, i)) return;
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "%s: none of its counters has a column of its name here: if columns were "
+                    "renamed, rename them back, call counter_track, and rename them again",
+                    call->table);
 }
 
 static bool triggers_are_whole(const tracking *call, ctr_problem *problem)
@@ -433,23 +468,51 @@ static void refuse_orphans(const tracking *call, ctr_problem *problem)
     ctr_catalog_close(&catalog);
 }
 
-static int64_t track(tracking *call, ctr_problem *problem)
+static void refuse_tracked_already(const tracking *call, ctr_problem *problem)
 {
-    bool whole = false, added = true, is_new = !call->counters;
-    if (is_new) refuse_born(call, problem);
-    if (is_new && problem->rc == SQLITE_OK) refuse_orphans(call, problem);
-    if (is_new && problem->rc == SQLITE_OK) create_counters(call, problem);
+    if (call->n > 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is tracked already", call->table,
+                        call->names[0]);
+    else
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s is tracked already, and nothing is to be counted", call->table);
+}
+
+static int64_t begin_tracking(tracking *call, ctr_problem *problem)
+{
+    refuse_born(call, problem);
+    if (problem->rc == SQLITE_OK) refuse_orphans(call, problem);
+    if (problem->rc == SQLITE_OK) create_counters(call, problem);
     open_counters(call, problem);
-    if (!is_new) whole = triggers_are_whole(call, problem);
-    if (!is_new) added = add_columns(call, whole, problem);
+    if (problem->rc == SQLITE_OK) ctr_tracked_create_triggers(&call->tracked, problem);
+    if (problem->rc == SQLITE_OK) ctr_tracked_note(call->db, call->schema, call->counters, problem);
+    return count_table(call, problem);
+}
+
+/* Adds columns to a table that is tracked, or mends it. */
+static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
+{
+    bool had[CTR_ENTRY_COUNTERS] = {false};
+    open_counters(call, problem);
+    bool whole = triggers_are_whole(call, problem);
+    int before = problem->rc == SQLITE_OK ? call->shape.n_columns : 0;
+    for (int i = 0; i < before; i++) had[i] = call->tracked.columns[i].name != NULL;
+    bool added = add_columns(call, whole, problem);
+    for (int i = before; i < call->shape.n_columns; i++)
+        had[i] = true; /* they are new, and empty */
+    if (problem->rc == SQLITE_OK) refuse_columnless(call, problem);
     if (problem->rc == SQLITE_OK && (added || !whole))
         ctr_tracked_create_triggers(&call->tracked, problem);
     if (problem->rc == SQLITE_OK) ctr_tracked_note(call->db, call->schema, call->counters, problem);
+    if (problem->rc == SQLITE_OK) mark_adopted(call, had);
     int64_t counted = count_table(call, problem);
-    if (whole && !added && counted == 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is tracked already", call->table,
-                        call->n > 0 ? call->names[0] : "");
+    if (whole && !added && counted == 0) refuse_tracked_already(call, problem);
     return counted;
+}
+
+static int64_t track(tracking *call, ctr_problem *problem)
+{
+    return call->counters ? go_on_tracking(call, problem) : begin_tracking(call, problem);
 }
 
 /* ---- untracking ------------------------------------------------------------------------------ */

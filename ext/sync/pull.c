@@ -549,7 +549,7 @@ static bool show_table(file_pull *pull, const char *birth, ctr_later *rows, ctr_
 /* What a table refuses may depend on rows that another one shows later. */
 static void show_apart_again(file_pull *pull, ctr_problem *problem)
 {
-    enum { TURNS = 16 };
+    enum { TURNS = 1000 };
     bool better = true;
     ctr_catalog catalog = {0};
     ctr_catalog_read(&catalog, pull->db, pull->target, problem);
