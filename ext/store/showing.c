@@ -353,6 +353,7 @@ static char *list_children(ctr_showing *showing, ctr_problem *problem)
     }
     sqlite3_finalize(row);
     if (sqlite3_str_length(out)) sqlite3_str_appendall(out, ")");
+    if (sqlite3_str_errcode(out) != SQLITE_OK) ctr_problem_nomem(problem);
     return sqlite3_str_finish(out);
 }
 
@@ -364,8 +365,9 @@ static sqlite3_stmt *prepare_children(ctr_showing *showing, ctr_problem *problem
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
     char *children = list_children(showing, problem);
     run.slots.value = children;
-    if (children) showing->children = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
-    showing->childless = !children;
+    if (children && problem->rc == SQLITE_OK)
+        showing->children = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
+    showing->childless = !children && problem->rc == SQLITE_OK;
     sqlite3_free(children);
     return showing->children;
 }

@@ -227,6 +227,7 @@ static void match_expression(const ctr_tracked *tracked, const char *index, int 
     ctr_run_bind_text(&run, row, 1, index);
     const char *sql = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
     char *term = sql ? term_of(sql, n) : NULL;
+    if (sql && !term) ctr_problem_nomem(problem);
     if (term) {
         sqlite3_str_appendf(out, "(%s) = (SELECT %s FROM (SELECT ", term, term);
         list_new_row(tracked, term, out, problem);
@@ -360,6 +361,48 @@ bool ctr_tracked_says(const ctr_tracked *tracked, const char *word, ctr_problem 
     return says;
 }
 
+/* The text, to be freed with sqlite3_free: "" if it is empty, NULL and a problem if there was no
+ * memory for all of it. */
+static char *finish_list(sqlite3_str *list, ctr_problem *problem)
+{
+    bool whole = sqlite3_str_errcode(list) == SQLITE_OK;
+    char *text = sqlite3_str_finish(list);
+    if (whole && !text) text = sqlite3_mprintf("");
+    if (whole && text) return text;
+    ctr_problem_nomem(problem);
+    sqlite3_free(text);
+    return NULL;
+}
+
+static void list_replaced(const ctr_tracked *tracked, sqlite3_str *order, sqlite3_str *match,
+                          ctr_problem *problem)
+{
+    unique_rows rows = {match, sqlite3_str_new(NULL), false};
+    list_unique(tracked, &rows, problem);
+    char *names = finish_list(rows.names, problem);
+    if (names && !rows.any_column) sqlite3_str_appendf(order, "OF %s", names);
+    sqlite3_free(names);
+}
+
+static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
+                       const trigger_lists *lists, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || (trigger->replaces && !*lists->constraint)) return NULL;
+    bool anyway = ctr_tracked_says(tracked, "REPLACE", problem);
+    ctr_slots slots = {.schema = tracked->schema,
+                       .table = tracked->counters,
+                       .name = tracked->table,
+                       .columns = lists->columns,
+                       .values = lists->values,
+                       .changes = lists->changes,
+                       .order = lists->order,
+                       .constraint = lists->constraint,
+                       .value = anyway ? " anyway" : ""};
+    char *text = problem->rc == SQLITE_OK ? ctr_sql_text(trigger->text, &slots) : NULL;
+    if (!text) ctr_problem_nomem(problem);
+    return text;
+}
+
 /* The text of a trigger, to be freed with sqlite3_free; NULL: the table needs none such, or there
  * is a problem. */
 static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
@@ -367,41 +410,22 @@ static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigg
 {
     sqlite3_str *columns = sqlite3_str_new(NULL), *values = sqlite3_str_new(NULL),
                 *changes = sqlite3_str_new(NULL), *order = sqlite3_str_new(NULL),
-                *constraint = sqlite3_str_new(NULL), *names = sqlite3_str_new(NULL);
+                *constraint = sqlite3_str_new(NULL);
     if (trigger->replaces) {
         list_own_names(tracked, columns, false);
         list_keys(tracked, values, "");
-        unique_rows rows = {constraint, names, false};
-        list_unique(tracked, &rows, problem);
-        char *list = sqlite3_str_finish(names);
-        if (list && !rows.any_column) sqlite3_str_appendf(order, "OF %s", list);
-        sqlite3_free(list);
+        list_replaced(tracked, order, constraint, problem);
     } else {
-        sqlite3_free(sqlite3_str_finish(names));
         list_columns(tracked, trigger->text, columns);
         list_values(tracked, trigger->text, values, "NEW.");
         list_values(tracked, CTR_SQL_TRACK_ON_DELETE, changes, "OLD.");
         list_order(tracked, trigger->text, order);
         list_constraint(tracked, trigger->text, constraint);
     }
-    ctr_slots slots = {.schema = tracked->schema,
-                       .table = tracked->counters,
-                       .name = tracked->table,
-                       .value = ctr_tracked_says(tracked, "REPLACE", problem) ? " anyway" : ""};
-    bool needed = !trigger->replaces || sqlite3_str_length(constraint) > 0;
-    trigger_lists lists = {sqlite3_str_finish(columns), sqlite3_str_finish(values),
-                           sqlite3_str_finish(changes), sqlite3_str_finish(order),
-                           sqlite3_str_finish(constraint)};
-    slots.columns = lists.columns;
-    slots.values = lists.values;
-    slots.changes = lists.changes ? lists.changes : "";
-    slots.order = lists.order ? lists.order : "";
-    slots.constraint = lists.constraint ? lists.constraint : "";
-    char *text = NULL;
-    if (needed && problem->rc == SQLITE_OK) {
-        text = lists.columns && lists.values ? ctr_sql_text(trigger->text, &slots) : NULL;
-        if (!text) ctr_problem_nomem(problem);
-    }
+    trigger_lists lists = {finish_list(columns, problem), finish_list(values, problem),
+                           finish_list(changes, problem), finish_list(order, problem),
+                           finish_list(constraint, problem)};
+    char *text = text_with(tracked, trigger, &lists, problem);
     sqlite3_free(lists.columns);
     sqlite3_free(lists.values);
     sqlite3_free(lists.changes);

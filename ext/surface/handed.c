@@ -97,7 +97,8 @@ typedef struct handed {
     sqlite3_value **columns;
     ctr_shown *now, *was; /* by counter */
     ctr_summary *before, *after;
-    ctr_showing showing; /* open, if the row is apart */
+    ctr_showing showing; /* open, if it was `looked` for; is it `known`? */
+    bool looked, known;
     ctr_apart apart;
     bool is_apart;
     bool looks; /* some row is apart; it may be this one */
@@ -127,14 +128,23 @@ static bool is_as_counted(const handed *row)
     return true;
 }
 
+/* The table itself, if it is known which it is; opened once. */
+static bool look_at_table(handed *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (!row->looked)
+        row->known = ctr_showing_look(&row->showing, table->db, table->schema, table->name,
+                                      &table->shape, table->post, problem);
+    row->looked = true;
+    return row->known && problem->rc == SQLITE_OK;
+}
+
 /* Is the row listed as apart? Looked up only where something is not as it should be. */
 static void look_apart(handed *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (problem->rc != SQLITE_OK || !table->rows->found) return;
-    if (!ctr_showing_look(&row->showing, table->db, table->schema, table->name, &table->shape,
-                          table->post, problem))
-        return;
+    if (!look_at_table(row, problem)) return;
     ctr_showing_apart(&row->showing, table->rows->rowid, &row->apart, problem);
     row->is_apart = problem->rc == SQLITE_OK && (row->apart.waits || row->apart.differs);
 }
@@ -185,12 +195,10 @@ static void show_counted(handed *row, ctr_problem *problem)
 static void set_aside(handed *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    ctr_showing *showing = &row->showing;
     for (int i = 0; i < table->shape.n_counters; i++)
         row->after[i] = ctr_rows_state(table->rows, i);
-    if (ctr_showing_look(showing, table->db, table->schema, table->name, &table->shape, table->post,
-                         problem))
-        ctr_showing_set_apart(showing, table->rows->rowid, row->now, row->after, problem);
+    if (look_at_table(row, problem))
+        ctr_showing_set_apart(&row->showing, table->rows->rowid, row->now, row->after, problem);
 }
 
 /* Is this the row that is being shown? Then there is nothing to count. */
@@ -206,10 +214,7 @@ static bool is_being_shown(const handed *row, const ctr_shown *shown)
 static bool take_present_values(handed *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    if (!row->showing.tracked.table &&
-        !ctr_showing_look(&row->showing, table->db, table->schema, table->name, &table->shape,
-                          table->post, problem))
-        return problem->rc == SQLITE_OK;
+    if (!look_at_table(row, problem)) return problem->rc == SQLITE_OK;
     return ctr_showing_values(&row->showing, table->keys, row->now, problem);
 }
 
@@ -297,9 +302,7 @@ static void show_adopted(handed *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (row->is_apart || !table->rows->found || problem->rc != SQLITE_OK) return;
-    row->is_apart = row->showing.tracked.table ||
-                    ctr_showing_look(&row->showing, table->db, table->schema, table->name,
-                                     &table->shape, table->post, problem);
+    row->is_apart = look_at_table(row, problem);
 }
 
 /* For counter_track: the row is as it is, and its counters follow. */
@@ -477,7 +480,7 @@ static void hand_over(ctr_table *table, const struct hand *hand, sqlite3_value *
                  ctr_showing_is_row(table->post, table->name, table->keys, row.now);
     if (problem->rc == SQLITE_OK && !shown) hand->call(&row, problem);
     ctr_showing_close_apart(&row.apart);
-    if (row.showing.from) ctr_showing_close(&row.showing);
+    ctr_showing_close(&row.showing);
     if (problem->rc == SQLITE_OK && hand->call == row_inserted && table->n_may_go > 0)
         rows_gone(&row, problem);
     free_row_room(&row, &few);
