@@ -256,8 +256,9 @@ static answer_of_table step_shown(ctr_showing *showing, sqlite3_stmt *statement,
     if (!refused) ctr_problem_sqlite(problem, db, rc);
     int changes = sqlite3_changes(db);
     sqlite3_reset(statement);
-    if (ctr_guard_transaction(guard) != transaction || (!alone && sqlite3_get_autocommit(db)))
-        refuse_rolled_back(showing, problem);
+    bool gone =
+        ctr_guard_transaction(guard) != transaction || (!alone && sqlite3_get_autocommit(db));
+    if (refused && gone) refuse_rolled_back(showing, problem);
     if (refused || changes == 0 || problem->rc != SQLITE_OK) return TABLE_REFUSES;
     return has_broken_keys(db) ? TABLE_DEFERS : TABLE_TAKES;
 }
@@ -403,10 +404,12 @@ static bool is_taken_whole(ctr_showing *showing, sqlite3_stmt *row, const ctr_sh
     bool guarded = are_keys_enforced(showing) && problem->rc == SQLITE_OK;
     if (guarded) ctr_run_do(&begin, CTR_SQL_TRACK_SAVEPOINT, NULL);
     guarded = guarded && none.rc == SQLITE_OK;
+    if (none.rc != SQLITE_OK && (none.rc & 0xff) != SQLITE_BUSY)
+        ctr_problem_set(problem, none.rc, "%s", ctr_problem_text(&none));
     ctr_problem_close(&none);
     answer_of_table answer = ask_table(showing, row, want, problem);
     if (guarded && answer == TABLE_DEFERS) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
-    if (guarded) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
+    if (guarded && problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
     if (!guarded && answer == TABLE_DEFERS)
         ctr_problem_set(problem, SQLITE_CONSTRAINT,
                         "a merged row of the tracked table %s would break a foreign key: "

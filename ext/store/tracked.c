@@ -571,14 +571,16 @@ void ctr_tracked_create_triggers(const ctr_tracked *tracked, ctr_problem *proble
 
 /* ---- what they say --------------------------------------------------------------------------- */
 
-/* Reads a name in double quotes, to be freed; moves behind it. NULL: there is none. */
-static char *take_name(const char **at)
+/* Reads a name in double quotes, to be freed; moves behind it. NULL: there is none, or a problem. */
+static char *take_name(const char **at, ctr_problem *problem)
 {
     const char *from = *at;
     if (*from != '"') return NULL;
     const char *end = from + 1;
     while (*end && (*end != '"' || end[1] == '"')) end += *end == '"' ? 2 : 1;
-    char *name = *end ? sqlite3_malloc64((size_t)(end - from)) : NULL;
+    if (!*end) return NULL;
+    char *name = sqlite3_malloc64((size_t)(end - from));
+    if (!name) ctr_problem_nomem(problem);
     if (!name) return NULL;
     char *out = name;
     for (const char *c = from + 1; c < end; c++) {
@@ -606,21 +608,22 @@ static bool take_words(const char **at, const char *words)
 }
 
 /* Passes over words and a name. */
-static bool pass_name(const char **at, const char *words)
+static bool pass_name(const char **at, const char *words, ctr_problem *problem)
 {
     if (!take_words(at, words)) return false;
-    char *name = take_name(at);
+    char *name = take_name(at, problem);
     sqlite3_free(name);
     return name != NULL;
 }
 
 /* One column: its counter or key column, and how the table names it. False: there is none. */
-static bool take_pair(ctr_tracked *tracked, const char **own, const char **theirs)
+static bool take_pair(ctr_tracked *tracked, const char **own, const char **theirs,
+                      ctr_problem *problem)
 {
     if (!take_words(own, ", ") || !take_words(theirs, ", ")) return false;
-    char *name = take_name(own);
+    char *name = take_name(own, problem);
     bool none = take_words(theirs, "NULL");
-    char *column = !none && take_words(theirs, "NEW.") ? take_name(theirs) : NULL;
+    char *column = !none && take_words(theirs, "NEW.") ? take_name(theirs, problem) : NULL;
     int i = column_named(tracked->shape, name);
     if (i >= 0 && !tracked->columns[i].name)
         tracked->columns[i].name = column;
@@ -637,17 +640,18 @@ static bool take_pair(ctr_tracked *tracked, const char **own, const char **their
  *     VALUES ('row inserted', NEW."sku", NEW."stock")
  *
  * What it does not say stays NULL; the comparison of the texts finds it. */
-static void read_names(ctr_tracked *tracked, const char *text)
+static void read_names(ctr_tracked *tracked, const char *text, ctr_problem *problem)
 {
     const char *own = text;
-    if (!pass_name(&own, "CREATE TRIGGER ") || !pass_name(&own, " AFTER INSERT ON ") ||
-        !pass_name(&own, " BEGIN\nINSERT INTO ") || !pass_name(&own, "("))
+    if (!pass_name(&own, "CREATE TRIGGER ", problem) ||
+        !pass_name(&own, " AFTER INSERT ON ", problem) ||
+        !pass_name(&own, " BEGIN\nINSERT INTO ", problem) || !pass_name(&own, "(", problem))
         return;
     const char *theirs = own;
     while (take_words(&theirs, ", "))
-        if (!take_words(&theirs, "request_id")) sqlite3_free(take_name(&theirs));
+        if (!take_words(&theirs, "request_id")) sqlite3_free(take_name(&theirs, problem));
     if (!take_words(&theirs, ") VALUES ('row inserted'")) return;
-    while (take_pair(tracked, &own, &theirs)) {
+    while (take_pair(tracked, &own, &theirs, problem)) {
     }
 }
 
@@ -723,7 +727,7 @@ static int open_tracked(ctr_tracked *tracked, sqlite3 *db, const char *schema, c
         return ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     stored_trigger stored = read_trigger(&run, counters, "insert");
-    if (stored.text) read_names(tracked, stored.text);
+    if (stored.text) read_names(tracked, stored.text, problem);
     if (table || stored.table) {
         tracked->table = sqlite3_mprintf("%s", table ? table : stored.table);
         if (!tracked->table) ctr_problem_nomem(problem);

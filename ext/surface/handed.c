@@ -460,7 +460,12 @@ static void free_row_room(const handed *row, const row_room *few)
 static void name_row(ctr_table *table, ctr_problem *problem)
 {
     char *key = ctr_describe_key(table->keys, table->shape.n_keys);
-    if (key) ctr_problem_where(problem, "row %s", key);
+    if (key) {
+        ctr_problem_where(problem, "row %s", key);
+    } else {
+        ctr_problem_close(problem);
+        ctr_problem_nomem(problem);
+    }
     sqlite3_free(key);
 }
 

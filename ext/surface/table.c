@@ -18,12 +18,15 @@ enum { ARG_SCHEMA = 1, ARG_TABLE = 2, ARG_CLAUSES = 3 };
 
 int ctr_table_fail(ctr_table *table, ctr_problem *problem)
 {
-    ctr_problem ignored = {SQLITE_OK, NULL};
+    ctr_problem trouble = {SQLITE_OK, NULL};
     char *tracked = problem->rc != SQLITE_OK && table->handed
-                        ? ctr_tracked_table(table->db, table->schema, table->name, &ignored)
+                        ? ctr_tracked_table(table->db, table->schema, table->name, &trouble)
                         : NULL;
+    if (trouble.rc != SQLITE_OK) {
+        ctr_problem_close(problem);
+        *problem = trouble;
+    }
     int rc = ctr_arg_table_problem(&table->joined.base, tracked ? tracked : table->name, problem);
-    ctr_problem_close(&ignored);
     sqlite3_free(tracked);
     table->handed = false;
     return rc;
