@@ -193,7 +193,7 @@ static char *term_of(const char *sql, int n)
 }
 
 /* Does a text name a column, perhaps? */
-static bool has_word(const char *text, const char *word)
+static bool mentions(const char *text, const char *word)
 {
     size_t n = strlen(word);
     for (; *text; text++)
@@ -212,7 +212,7 @@ static void list_new_row(const ctr_tracked *tracked, const char *term, sqlite3_s
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
     while (ctr_run_row(&run, row)) {
         const char *name = ctr_text_column(row, 1, problem);
-        if (name && has_word(term, name))
+        if (name && mentions(term, name))
             sqlite3_str_appendf(out, "%sNEW.\"%w\" AS \"%w\"", n++ ? ", " : "", name, name);
     }
     sqlite3_finalize(row);
@@ -356,7 +356,7 @@ bool ctr_tracked_says(const ctr_tracked *tracked, const char *word, ctr_problem 
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
     ctr_run_bind_text(&run, row, 1, tracked->table);
     const char *text = ctr_run_row(&run, row) ? ctr_text_column(row, 2, problem) : NULL;
-    bool says = text && has_word(text, word);
+    bool says = text && mentions(text, word);
     sqlite3_finalize(row);
     return says;
 }
@@ -571,7 +571,8 @@ void ctr_tracked_create_triggers(const ctr_tracked *tracked, ctr_problem *proble
 
 /* ---- what they say --------------------------------------------------------------------------- */
 
-/* Reads a name in double quotes, to be freed; moves behind it. NULL: there is none, or a problem. */
+/* Reads a name in double quotes, to be freed; moves behind it. NULL: there is none, or a
+ * problem. */
 static char *take_name(const char **at, ctr_problem *problem)
 {
     const char *from = *at;

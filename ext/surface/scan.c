@@ -211,8 +211,8 @@ static bool has_amounts(const scan_cursor *cursor)
     return any;
 }
 
-/* A rollback since the last row has dropped what was known of the journal. One row that was looked up
- * by its key is known without it. */
+/* A rollback since the last row has dropped what was known of the journal. One row that was looked
+ * up by its key is known without it. */
 static bool is_visible(scan_cursor *cursor, ctr_problem *problem)
 {
     const ctr_table *table = table_of(cursor);

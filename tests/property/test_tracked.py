@@ -618,3 +618,164 @@ def test_temp_and_attached_tables_are_tracked(tmp_path):
         assert rows(db, f"SELECT * FROM {schema}_t_counters") == [(1, 7)]
         assert rows(db, "SELECT table_name, state FROM counter_tracked(?)", schema) == [(f"{schema}_t", "tracked")]
         assert rows(db, "SELECT counter_untrack(?)", f"{schema}.{schema}_t") == [(1,)]
+
+
+# ---- what a second attack found ----
+
+FOREIGN_KEYS = "PRAGMA foreign_keys = ON;"
+
+
+@pytest.mark.parametrize("nullable", [False, True])
+@pytest.mark.parametrize("pulls_first", [False, True])
+def test_a_column_that_another_file_tracks_already_keeps_what_that_has_counted(tmp_path, nullable, pulls_first):
+    one, two = pair(tmp_path, PRODUCTS + TEA)
+    column = "ALTER TABLE products ADD COLUMN sold INTEGER" + ("" if nullable else " NOT NULL DEFAULT 0")
+    for db in two, one:
+        if db is one and pulls_first:
+            pull(one, tmp_path)
+        db.execute(column)
+        rows(db, "SELECT counter_track('products', 'sold')")
+        db.execute("UPDATE products SET sold = coalesce(sold, 0) + ?", (5 if db is two else 2,))
+    for _ in range(2):
+        pull(one, tmp_path)
+        pull(two, tmp_path, "one.db")
+    for db in one, two:
+        assert rows(db, "SELECT stock, sold FROM products") == [(10, 7)] and not apart(db)
+
+
+@pytest.mark.parametrize("temp", ["", "TEMP "])
+@pytest.mark.parametrize("trigger, change, shown", [
+    ("AFTER UPDATE OF stock ON products WHEN NEW.stock > 20 BEGIN UPDATE products SET stock = 20; END",
+     "UPDATE products SET stock = 30", [("tea", 20)]),
+    ("AFTER INSERT ON products BEGIN UPDATE products SET stock = stock * 2 WHERE sku = NEW.sku; END",
+     "INSERT INTO products VALUES ('new', 'New', 4)", [("new", 8), ("tea", 10)]),
+    ("AFTER UPDATE OF stock ON products WHEN NEW.stock = 0 BEGIN DELETE FROM products WHERE sku = NEW.sku; END",
+     "UPDATE products SET stock = 0", []),
+])
+def test_triggers_that_are_newer_than_tracking_may_change_the_row_again(tmp_path, temp, trigger, change, shown):
+    one, two = pair(tmp_path, PRODUCTS + TEA)
+    one.execute(f"CREATE {temp}TRIGGER app {trigger}")
+    one.execute(change)
+    assert contents(one) == counters(one) == shown
+    pull(two, tmp_path, "one.db")
+    assert contents(two) == shown
+    two.execute("UPDATE products SET stock = stock + 1")
+    pull(one, tmp_path)
+
+
+@pytest.mark.parametrize("clause", ["REPLACE", "IGNORE"])
+def test_a_clause_within_a_trigger_is_left_alone_by_a_merge(tmp_path, clause):
+    one, two = pair(tmp_path, PRODUCTS + TEA + "CREATE TABLE last(sku TEXT PRIMARY KEY);"
+                    "CREATE TRIGGER app AFTER UPDATE ON products"
+                    f" BEGIN INSERT OR {clause} INTO last VALUES (NEW.sku); END")
+    one.execute("UPDATE products SET stock = stock + 1")
+    two.execute("UPDATE products SET stock = stock + 100")
+    pull(one, tmp_path)
+    assert contents(one) == [("tea", 111)] and not apart(one)
+
+
+@pytest.mark.parametrize("schema, children", [
+    ("CREATE TABLE products(sku TEXT COLLATE NOCASE PRIMARY KEY, stock INTEGER);"
+     "CREATE TABLE o(sku TEXT REFERENCES products DEFERRABLE INITIALLY DEFERRED);", "INSERT INTO o VALUES ('TEA')"),
+    ("CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER);"
+     "CREATE TABLE pics(id INTEGER PRIMARY KEY, sku TEXT REFERENCES products ON DELETE CASCADE);"
+     "CREATE TABLE notes(pic INTEGER REFERENCES pics DEFERRABLE INITIALLY DEFERRED);",
+     "INSERT INTO pics VALUES (1, 'tea'); INSERT INTO notes VALUES (1)"),
+    ("CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER);"
+     "CREATE TABLE pics(sku TEXT DEFAULT 'none' REFERENCES products ON DELETE SET DEFAULT"
+     " DEFERRABLE INITIALLY DEFERRED);", "INSERT INTO pics VALUES ('tea')"),
+])
+def test_a_foreign_key_that_is_looked_at_later_keeps_a_row(tmp_path, schema, children):
+    one, two = pair(tmp_path, FOREIGN_KEYS + schema + "INSERT INTO products VALUES ('tea', 10)")
+    one.executescript(children)
+    two.execute("DELETE FROM products")
+    pull(one, tmp_path)
+    assert contents(one) == [("tea", 10)] and apart(one) == [("differs", "('tea')", 10, None)]
+    assert rows(one, "PRAGMA foreign_key_check") == []
+
+
+def test_a_row_without_its_parent_waits_and_leaves_no_trace(tmp_path):
+    one, two = pair(tmp_path, FOREIGN_KEYS + "CREATE TABLE parents(sku TEXT PRIMARY KEY);"
+                    "CREATE TABLE products(sku TEXT PRIMARY KEY REFERENCES parents DEFERRABLE INITIALLY DEFERRED,"
+                    " stock INTEGER);"
+                    "CREATE TABLE log(sku TEXT REFERENCES products DEFERRABLE INITIALLY DEFERRED);"
+                    "CREATE TRIGGER app AFTER INSERT ON products BEGIN INSERT INTO log VALUES (NEW.sku); END")
+    two.executescript("INSERT INTO parents VALUES ('tea'), ('cof'); INSERT INTO products VALUES ('tea', 4), ('cof', 5)")
+    pull(one, tmp_path)
+    assert contents(one) == rows(one, "SELECT * FROM log") == [] and len(apart(one)) == 2
+    one.execute("INSERT INTO parents VALUES ('tea')")
+    pull(one, tmp_path)
+    assert contents(one) == [("tea", 4)] and rows(one, "SELECT * FROM log") == [("tea",)]
+
+
+def test_a_trigger_that_empties_a_row_which_is_to_be_deleted_does_no_harm(tmp_path):
+    one, two = pair(tmp_path, "CREATE TABLE products(sku TEXT PRIMARY KEY, parent TEXT,"
+                              " stock INTEGER NOT NULL DEFAULT 0);"
+                              "INSERT INTO products VALUES ('a', NULL, 5), ('b', 'a', 7);"
+                              "CREATE TRIGGER app AFTER UPDATE OF stock ON products WHEN NEW.stock = 0"
+                              " BEGIN UPDATE products SET stock = 0 WHERE parent = NEW.sku; END")
+    two.executescript("UPDATE products SET stock = 0 WHERE sku = 'a'; DELETE FROM products WHERE sku = 'b'")
+    pull(one, tmp_path)
+    assert contents(one) == [("a", 0)] and not apart(one)
+
+
+def test_a_row_that_differs_is_changed_while_a_foreign_key_of_the_transaction_is_open(tmp_path):
+    one, two = pair(tmp_path, FOREIGN_KEYS
+                    + "CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL CHECK (stock >= 0));"
+                      "CREATE TABLE o(sku TEXT REFERENCES products DEFERRABLE INITIALLY DEFERRED);"
+                      "INSERT INTO products VALUES ('tea', 5)")
+    one.execute("UPDATE products SET stock = 0")
+    two.execute("UPDATE products SET stock = 1")
+    pull(one, tmp_path)
+    assert apart(one) == [("differs", "('tea')", 0, -4)]
+    one.execute("BEGIN")
+    one.execute("INSERT INTO o VALUES ('later')")
+    one.execute("UPDATE products SET stock = stock + 10 WHERE sku = 'tea'")
+    assert apart(one) == [("differs", "('tea')", 10, 6)]
+    with pytest.raises(sqlite3.Error, match="broken a foreign key"):
+        one.execute("INSERT INTO products_counters(products_counters, sku) VALUES ('reset', 'tea')")
+    one.execute("INSERT INTO products VALUES ('later', 1)")
+    one.execute("COMMIT")
+    pull(one, tmp_path)
+    assert contents(one) == counters(one) == [("later", 1), ("tea", 6)]
+
+
+def test_a_long_chain_of_rows_that_hold_each_other_goes_at_once(tmp_path):
+    one, two = pair(tmp_path, FOREIGN_KEYS + "CREATE TABLE products(sku TEXT PRIMARY KEY,"
+                    " parent TEXT REFERENCES products, stock INTEGER NOT NULL DEFAULT 0);"
+                    "INSERT INTO products VALUES ('0', NULL, 0);"
+                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 59)"
+                    "INSERT INTO products SELECT i, i - 1, 1 FROM n")
+    two.executescript("PRAGMA foreign_keys = OFF; DELETE FROM products WHERE sku <> '0'")
+    pull(one, tmp_path)
+    assert contents(one) == [("0", 0)] and not apart(one)
+
+
+def test_names_that_would_be_mistaken_are_refused(tmp_path):
+    one, _ = pair(tmp_path, PRODUCTS + TEA)
+    one.executescript("ALTER TABLE products RENAME COLUMN stock TO pieces;"
+                      "ALTER TABLE products ADD COLUMN stock INTEGER DEFAULT 4")
+    with pytest.raises(sqlite3.Error, match="the counter of the name stock belongs to the column pieces"):
+        one.execute("SELECT counter_track('products', 'stock')")
+    with pytest.raises(sqlite3.Error, match="is tracked already, and nothing is to be counted"):
+        one.execute("SELECT counter_track('products')")
+    if sqlite3.sqlite_version_info >= (3, 37):
+        one.execute("CREATE TABLE strict(k ANY PRIMARY KEY NOT NULL, n INT) STRICT")
+        with pytest.raises(sqlite3.Error, match="key column k has the type ANY"):
+            one.execute("SELECT counter_track('strict', 'n')")
+    one.execute("DROP TABLE products")
+    with pytest.raises(sqlite3.Error, match="products is gone: .* products_counters, which can be dropped"):
+        pull(one, tmp_path)
+    one.execute("DROP TABLE products_counters")
+
+
+def test_columns_come_and_go_beside_an_index_on_an_expression(tmp_path):
+    one, two = pair(tmp_path, "CREATE TABLE products(sku TEXT PRIMARY KEY, name TEXT, stock INTEGER, note TEXT);"
+                    "CREATE UNIQUE INDEX i ON products(lower(name) DESC);")
+    one.execute("INSERT INTO products VALUES ('tea', 'Tea', 5, '')")
+    one.execute("ALTER TABLE products ADD COLUMN more INTEGER")
+    if sqlite3.sqlite_version_info >= (3, 35):
+        one.execute("ALTER TABLE products DROP COLUMN note")
+    one.execute("REPLACE INTO products(sku, name, stock) VALUES ('cof', 'TEA', 3)")
+    assert contents(one) == counters(one) == [("cof", 3)]
+    pull(two, tmp_path, "one.db")
