@@ -162,6 +162,11 @@ static void refuse_taken_name(const file_pull *pull, const char *birth, ctr_obje
                         "%s has a counter table %s that was created as '%s', and tables match by "
                         "the name they were created with: rename it there",
                         pull->called, birth, entry.birth);
+    else if (object == CTR_OBJECT_TABLE)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a table in %s has the name of the counter table that would be created: if "
+                        "it is to take these counters, call counter_track('%s', ...)",
+                        pull->called, birth);
     else
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s in %s has the name of the counter table that would be created",

@@ -769,3 +769,21 @@ def test_what_is_missing_is_said(hub, tmp_path, way):
     assert "run psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql first" in said(tmp_path / "one.db")
     hub.env["PGHOST"] = str(tmp_path)
     assert "connection" in said(tmp_path / "one.db")
+
+
+def test_tracked_tables_agree_through_the_hub(hub, tmp_path):
+    shops = []
+    for i in range(3):
+        db = connect(str(tmp_path / f"{i}.db"))
+        db.execute("CREATE TABLE products(sku TEXT PRIMARY KEY, name TEXT DEFAULT 'x', stock INTEGER NOT NULL DEFAULT 0)")
+        db.execute("SELECT counter_track('products', 'stock')").fetchall()
+        db.execute("INSERT INTO products(sku, stock) VALUES (?, 5), ('tea', ?)", [f"own {i}", 10 ** i])
+        shops.append(db)
+    shops[2].execute("DELETE FROM products WHERE sku = 'own 2'")
+    for way in "up", "down":
+        for i in range(3):
+            hub.go(way, tmp_path / f"{i}.db")
+    for db in shops:
+        assert db.execute("SELECT sku, stock FROM products ORDER BY sku").fetchall() == \
+            [("own 0", 5), ("own 1", 5), ("tea", 111)]
+        assert db.execute("SELECT count(*) FROM counter_tracked WHERE state <> 'tracked'").fetchall() == [(0,)]

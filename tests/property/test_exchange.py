@@ -142,7 +142,7 @@ def test_a_sync_that_cannot_write_the_path_changes_neither_file(tmp_path):
     one.execute(SECOND)
     error = fails(one, "SELECT * FROM counter_sync(?)", str(tmp_path / "two.db"))
     assert error == (f"counter_sync: table u: a table in {tmp_path}/two.db has the name of the counter table that would be "
-                     "created")
+                     "created: if it is to take these counters, call counter_track('u', ...)")
     assert rows(one, "SELECT * FROM t") == [("x", 1)]
     with contextlib.closing(connect(tmp_path / "two.db")) as two:
         assert rows(two, "SELECT * FROM t") == [("x", 20)]

@@ -779,3 +779,45 @@ def test_columns_come_and_go_beside_an_index_on_an_expression(tmp_path):
     one.execute("REPLACE INTO products(sku, name, stock) VALUES ('cof', 'TEA', 3)")
     assert contents(one) == counters(one) == [("cof", 3)]
     pull(two, tmp_path, "one.db")
+
+
+# ---- with what else there is ----
+
+def test_a_tracked_table_merges_with_a_counter_table_directly_and_through_a_third_file(tmp_path):
+    one, two = pair(tmp_path, PRODUCTS + TEA)
+    report = connect(tmp_path / "report.db")
+    report.execute("CREATE VIRTUAL TABLE products USING counter(sku TEXT PRIMARY KEY, stock COUNTER)")
+    one.execute("UPDATE products SET stock = stock + 5")
+    two.execute("INSERT INTO products VALUES ('cof', 'Coffee', 7)")
+    pull(report, tmp_path, "one.db")
+    report.execute("INSERT INTO products VALUES ('tea', 100), ('new', 1)")
+    pull(two, tmp_path, "report.db")
+    pull(report, tmp_path)
+    pull(one, tmp_path, "report.db")
+    for db in one, two, report:
+        assert contents(db) == [("cof", 7), ("new", 1), ("tea", 115)]
+    report.execute("DELETE FROM products WHERE sku = 'new'")
+    pull(one, tmp_path, "report.db")
+    assert contents(one) == [("cof", 7), ("tea", 115)]
+
+
+def test_a_file_that_has_the_table_untracked_says_so_and_one_without_it_gets_a_counter_table(tmp_path):
+    one, _ = pair(tmp_path, PRODUCTS + TEA)
+    other = connect(tmp_path / "other.db")
+    pull(other, tmp_path, "one.db")
+    assert rows(other, "SELECT * FROM products") == [("tea", 10)]
+    plain = connect(tmp_path / "plain.db")
+    plain.executescript(PRODUCTS)
+    with pytest.raises(sqlite3.Error, match=r"a table in main has the name .* call counter_track\('products', \.\.\.\)"):
+        pull(plain, tmp_path, "one.db")
+    rows(plain, "SELECT counter_track('products', 'stock')")
+    pull(plain, tmp_path, "one.db")
+    assert contents(plain) == [("tea", 10)]
+
+
+def test_a_cluster_takes_no_tracked_table_and_says_why(tmp_path):
+    one, _ = pair(tmp_path, PRODUCTS + TEA)
+    one.execute("ATTACH ? AS two", (str(tmp_path / "two.db"),))
+    with pytest.raises(sqlite3.Error, match="products is a tracked table there"):
+        one.execute("CREATE VIRTUAL TABLE temp.shop USING counter_cluster(products_counters, replicas='main two')")
+        rows(one, "SELECT * FROM shop")

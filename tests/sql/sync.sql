@@ -295,7 +295,7 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE TABLE v(x);
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: a table in main has the name of the counter table that would be created
+--! counter_pull: table v: a table in main has the name of the counter table that would be created: if it is to take these counters, call counter_track('v', ...)
 DROP TABLE v;
 CREATE VIEW v AS SELECT 1;
 SELECT * FROM counter_pull('phone');
