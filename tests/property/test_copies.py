@@ -20,8 +20,10 @@ from files import copy_live
 ATTRIBUTE = "user.sqlite-counter"
 DAY = 86400 * 1000
 TABLE = "CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)"
+MAKE = []  # what makes the table a counted one
 ADD = "INSERT INTO t VALUES ('k', ?)"
 VALUE = "SELECT n FROM t WHERE k = 'k'"
+CHECK = "INSERT INTO t(t) VALUES ('integrity-check')"
 SHARDS = "SELECT s.id FROM counter_cells('t') AS c, counter_shards(c.cell) AS s WHERE c.key = '[\"k\"]'"
 
 journals = pytest.mark.parametrize("journal", ["WAL", "DELETE"])
@@ -94,6 +96,8 @@ class Fleet:
             with contextlib.closing(connect(self.path(name))) as db:
                 db.execute(f"PRAGMA journal_mode = {self.journal}")
                 db.execute(TABLE)
+                for sql in MAKE:
+                    rows(db, sql)
                 renew_always(db)
             self.join(name)
 
@@ -157,7 +161,7 @@ class Fleet:
         with self.use(name) as db:
             value = rows(db, VALUE)[0][0]
             assert f"{value:b}" == f"{self.sum:b}", f"{name}: bits are lost or doubled"
-            db.execute("INSERT INTO t(t) VALUES ('integrity-check')")
+            db.execute(CHECK)
             return {id for (id,) in rows(db, SHARDS)}
 
     def check(self, files, events):
