@@ -19,7 +19,7 @@ static int (*const SHARING[])(sqlite3 *, ctr_shared *) = {
     ctr_internal_register, ctr_table_register,   ctr_exchange_register, ctr_replica_register,
     ctr_history_register,  ctr_changes_register, ctr_contents_register, ctr_coordinator_register,
     ctr_status_register,   ctr_add_register,     ctr_size_register,     ctr_admin_register,
-    ctr_figures_register,  ctr_track_register,   ctr_apart_register,
+    ctr_figures_register,  ctr_track_register,   ctr_states_register,
 };
 
 static int register_all(sqlite3 *db, ctr_shared **lent)

@@ -80,8 +80,11 @@ DROP TRIGGER IF EXISTS "{schema}"."{name}";
 
 -- ---- the tables ----------------------------------------------------------------------------------
 
--- name: TRACK_INDEXES
-PRAGMA "{schema}".index_list("{name}");
+-- The terms of all UNIQUE indexes of the table ?1.
+-- name: TRACK_INDEX_TERMS
+SELECT i.name, i.origin, i.partial, x.seqno, x.name, x.coll
+  FROM pragma_index_list(?1, '{schema}') AS i, pragma_index_xinfo(i.name, '{schema}') AS x
+ WHERE i."unique" AND x.key ORDER BY i.seq, x.seqno;
 
 -- name: TRACK_CREATE
 CREATE VIRTUAL TABLE "{schema}"."{table}" USING counter("{definition}", TRACKED "{name}");

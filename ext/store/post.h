@@ -49,7 +49,7 @@ struct ctr_post {
     ctr_medium medium;
     sqlite3_stmt *read, *renew, *probe;
     struct ctr_journal *journals;      /* of its tables; see store/journal.h */
-    const struct ctr_showing *showing; /* the row that is being shown, or NULL; store/showing.h */
+    const struct ctr_writing *writing; /* the row of a tracked table at work, or NULL */
 };
 
 struct ctr_guard {

@@ -19,4 +19,11 @@ const char *ctr_text_value(sqlite3_value *value, ctr_problem *problem);
  * error code of SQLite. */
 int ctr_text_bind_value(sqlite3_stmt *statement, int i, sqlite3_value *value);
 
+/* Has a text a word, in letters of either case? Nothing is a word of its own: UNREPLACED has
+ * REPLACE. */
+bool ctr_text_contains(const char *text, const char *word);
+
+/* Between the items of a list: the word, "" before the first. */
+const char *ctr_text_separator(sqlite3_str *list, const char *word);
+
 #endif

@@ -3,15 +3,16 @@
  *     products            the application's: products(sku TEXT PRIMARY KEY, stock INTEGER, ...)
  *     products_counters   a counter table with the same key, and a counter for each tracked column
  *
- * Triggers on products hand each change to products_counters (surface/handed.c). Whatever else
- * changes the counters is shown in products by store/showing.h.
+ * Triggers on products (store/triggers.h) hand each change to products_counters (surface/handed.c).
+ * Whatever else changes the counters is shown in products by store/showing.h.
  *
- * Which table and which columns are tracked, the triggers themselves say: SQLite rewrites them when
- * a table or a column is renamed. They must be what would be written now, to the letter.
+ * Which table and which columns are tracked, the trigger on INSERT says: SQLite rewrites it when a
+ * table or a column is renamed.
  */
 #ifndef CTR_STORE_TRACKED_H
 #define CTR_STORE_TRACKED_H
 
+#include "store/run.h"
 #include "store/shape.h"
 
 /* What the column of a counter shows. */
@@ -35,19 +36,16 @@ typedef struct ctr_tracked {
     ctr_tracked_column *columns;     /* owned; by column of the shape */
 } ctr_tracked;
 
+/* A trigger of the file: the table it is on, and its text; both NULL if there is none. */
+typedef struct ctr_stored_trigger {
+    char *table, *text; /* owned */
+} ctr_stored_trigger;
+
 /* Is `counters` the counter table of a tracked one? */
 bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
 
-/* The same, and are there rows in which the two are apart (store/showing.h)? */
-bool ctr_tracked_has_apart(sqlite3 *db, const char *schema, const char *counters,
-                           ctr_problem *problem);
-
-/* Reads which table it is. SQLITE_ERROR, and a sentence that says what to call, if the triggers are
- * not whole. To be closed whatever is returned. */
-int ctr_tracked_open(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
-                     const ctr_shape *shape, ctr_problem *problem);
-
-/* The same whatever the triggers are: what they do not say is NULL. */
+/* Reads what the trigger on INSERT says; what it does not say is NULL. To be closed whatever is
+ * returned. */
 int ctr_tracked_look(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
                      const ctr_shape *shape, ctr_problem *problem);
 
@@ -57,46 +55,40 @@ int ctr_tracked_begin(ctr_tracked *tracked, sqlite3 *db, const char *schema, con
                       const char *table, const ctr_shape *shape, ctr_problem *problem);
 void ctr_tracked_close(ctr_tracked *tracked);
 
-/* Refuses a tracked table whose triggers are not whole, for what was counted meanwhile is unknown;
- * a counter table is no problem. */
-int ctr_tracked_check(sqlite3 *db, const char *schema, const char *counters, const ctr_shape *shape,
-                      ctr_problem *problem);
-
-/* The table on which triggers of `counters` stand, to be freed with sqlite3_free; NULL: none. */
-char *ctr_tracked_table(sqlite3 *db, const char *schema, const char *counters,
-                        ctr_problem *problem);
-
-/* The name that the table had when it was last seen with its triggers, to be freed; NULL: it is not
- * known. To note it costs a write only where it is another one. */
-char *ctr_tracked_noted(sqlite3 *db, const char *schema, const char *counters,
-                        ctr_problem *problem);
-void ctr_tracked_note(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
-
-/* Does the declaration of the table have a word, as ON CONFLICT has? */
-bool ctr_tracked_says(const ctr_tracked *tracked, const char *word, ctr_problem *problem);
-
 /* Gives a counter the column of its own name. */
 void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ctr_problem *problem);
 
-/* Makes the triggers, in place of those that are there; drops them. */
-void ctr_tracked_create_triggers(const ctr_tracked *tracked, ctr_problem *problem);
-void ctr_tracked_drop_triggers(sqlite3 *db, const char *schema, const char *counters,
-                               ctr_problem *problem);
+/* Has the declaration of the table a word, as ON CONFLICT has? */
+bool ctr_tracked_declares(const ctr_tracked *tracked, const char *word, ctr_problem *problem);
+
+/* The column of a key column; that of a counter, NULL: it has none. */
+const ctr_tracked_column *ctr_tracked_key(const ctr_tracked *tracked, int key);
+const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int counter);
+
+/* Binds ?1, ?2, ... to a key, as the columns of the counter table store it. */
+int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys,
+                         ctr_problem *problem);
+
+bool ctr_tracked_same_shown(const ctr_shown *a, const ctr_shown *b);
+
+/* The trigger <counters>_<suffix>. */
+ctr_stored_trigger ctr_tracked_read_trigger(ctr_run *run, const char *counters, const char *suffix);
+void ctr_tracked_free_trigger(ctr_stored_trigger *stored);
 
 /* For statements on both: the key and the counters as the counter table names them; the same
  * columns as the table names them, NULL where it has none, with marks for those that are adopted;
- * c.key = t.key. To be freed with
- * sqlite3_free; NULL: no memory. */
+ * c.key = t.key. To be freed with sqlite3_free; NULL: no memory. */
 char *ctr_tracked_counter_list(const ctr_tracked *tracked);
 char *ctr_tracked_column_list(const ctr_tracked *tracked);
 char *ctr_tracked_key_match(const ctr_tracked *tracked);
 
-/* Counters have come or gone by a merge: makes the triggers anew, for the columns that are tracked
- * already. */
-int ctr_tracked_follow(sqlite3 *db, const char *schema, const char *counters,
-                       const ctr_shape *shape, ctr_problem *problem);
-
-/* The column of a counter; NULL: it has none. */
-const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int counter);
+/* The parts of these lists, appended. As the counter table names them: the key, and the counters if
+ * asked for. As the table names them, with a prefix such as NEW.: the key; a value for each
+ * counter, NULL for one without a column. Last the marks: '102' if the second counter has no
+ * column, and the third was adopted; nothing if each has one. */
+void ctr_tracked_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool counters);
+void ctr_tracked_list_keys(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
+void ctr_tracked_list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
+void ctr_tracked_list_lacking(const ctr_tracked *tracked, sqlite3_str *out);
 
 #endif

@@ -13,6 +13,7 @@
 #include "store/shape.h"
 #include "store/text.h"
 #include "surface/args.h"
+#include "surface/find.h"
 #include "surface/register.h"
 #include "sync/session.h"
 
@@ -25,7 +26,6 @@ typedef struct target {
     sqlite3 *db;
     char *schema, *table; /* owned */
     ctr_shape shape;
-    bool found;
 } target;
 
 static void close_table_found(target *to)
@@ -37,59 +37,37 @@ static void close_table_found(target *to)
 
 /* ---- finding the table ----------------------------------------------------------------------- */
 
-static bool look_in(target *to, const char *schema, const char *table, ctr_problem *problem)
+static bool look_in(void *with, const char *schema, const char *table, ctr_problem *problem)
 {
+    target *to = with;
     ctr_catalog_entry entry = {0};
-    if (problem->rc != SQLITE_OK || to->found || !ctr_run_has_schema(to->db, schema)) return false;
     if (!ctr_shape_is_table(to->db, schema, "counter_tables", problem)) return false;
-    to->found = ctr_catalog_named(&entry, to->db, schema, table, problem);
-    if (to->found) {
+    bool found = ctr_catalog_named(&entry, to->db, schema, table, problem);
+    if (found) {
         to->schema = sqlite3_mprintf("%s", schema);
         to->table = sqlite3_mprintf("%s", entry.name);
         if (!to->schema || !to->table) ctr_problem_nomem(problem);
         if (problem->rc == SQLITE_OK) ctr_shape_read(&to->shape, to->db, schema, table, problem);
     }
     ctr_catalog_close_entry(&entry);
-    return to->found;
+    return found;
 }
 
 static void take_cluster(target *to, const ctr_cluster_entry *entry, ctr_problem *problem)
 {
-    to->found = true;
     to->schema = sqlite3_mprintf("temp");
     to->table = sqlite3_mprintf("%s", entry->name);
     if (!to->schema || !to->table) ctr_problem_nomem(problem);
     ctr_shape_copy(&to->shape, &entry->cluster->shape, problem);
 }
 
-/* As SQLite looks for a name: temp, main, the attached ones. */
-static void look_everywhere(target *to, const char *table, ctr_problem *problem)
-{
-    look_in(to, "temp", table, problem);
-    ctr_run run = ctr_run_on(to->db, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
-    while (!to->found && ctr_run_row(&run, row)) {
-        const char *schema = ctr_text_column(row, 1, problem);
-        if (schema) look_in(to, schema, table, problem);
-    }
-    sqlite3_finalize(row);
-}
-
 static void find_table(target *to, ctr_shared *shared, const char *name, ctr_problem *problem)
 {
-    const char *dot = strchr(name, '.');
     ctr_cluster_entry *entry = ctr_clusters_connected(&shared->clusters, to->db, name, problem);
-    if (entry) take_cluster(to, entry, problem);
-    if (!to->found) look_everywhere(to, name, problem);
-    if (!to->found && dot) {
-        char *schema = sqlite3_mprintf("%.*s", (int)(dot - name), name);
-        if (schema)
-            look_in(to, schema, dot + 1, problem);
-        else
-            ctr_problem_nomem(problem);
-        sqlite3_free(schema);
-    }
-    if (!to->found) ctr_problem_set(problem, SQLITE_ERROR, "there is no counter table '%s'", name);
+    if (entry)
+        take_cluster(to, entry, problem);
+    else if (problem->rc == SQLITE_OK && !ctr_find_table(to->db, name, look_in, to, problem))
+        ctr_problem_set(problem, SQLITE_ERROR, "there is no counter table '%s'", name);
 }
 
 /* ---- the two statements ---------------------------------------------------------------------- */

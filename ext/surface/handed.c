@@ -14,7 +14,7 @@
  *     ('row missing', key)
  *
  * The table has changed already. What is counted is the difference between the values and what the
- * counters say; in a row that is apart (store/showing.h) that between the new values and those that
+ * counters say; in a row that is apart (store/apart.h) that between the new values and those that
  * it showed, and then the row shows its counters, if it can.
  *
  *                  untouched     live                                deleted
@@ -25,7 +25,7 @@
 
 #include "store/describe.h"
 #include "store/number.h"
-#include "store/showing.h"
+#include "store/later.h"
 #include "store/text.h"
 #include "store/watch.h"
 #include "surface/table.h"
@@ -99,7 +99,7 @@ typedef struct handed {
     ctr_summary *before, *after;
     ctr_showing showing; /* open, if it was `looked` for; is it `known`? */
     bool looked, known;
-    ctr_apart apart;
+    ctr_apart_row apart;
     bool is_apart;
     bool looks; /* some row is apart; it may be this one */
 } handed;
@@ -145,7 +145,7 @@ static void look_apart(handed *row, ctr_problem *problem)
     ctr_table *table = row->table;
     if (problem->rc != SQLITE_OK || !table->rows->found) return;
     if (!look_at_table(row, problem)) return;
-    ctr_showing_apart(&row->showing, table->rows->rowid, &row->apart, problem);
+    ctr_apart_read(&row->showing.apart, table->rows->rowid, &row->apart, problem);
     row->is_apart = problem->rc == SQLITE_OK && (row->apart.waits || row->apart.differs);
 }
 
@@ -178,12 +178,12 @@ static void show_counted(handed *row, ctr_problem *problem)
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
     if (!row->is_apart || problem->rc != SQLITE_OK) return;
-    if (ctr_showing_is_blocked(&row->showing)) { /* it is shown later */
+    if (ctr_foreign_is_broken(row->table->db)) { /* it is shown later */
         ctr_showing_set_apart(&row->showing, rowid, row->now, row->after, problem);
         return;
     }
     sqlite3_value **keys = copy_keys(table, problem);
-    ctr_showing_not_apart(&row->showing, rowid, problem);
+    ctr_apart_remove(&row->showing.apart, rowid, problem);
     if (keys)
         ctr_showing_row(&row->showing, rowid, keys, row->now, row->before, row->after, problem);
     sqlite3_free(keys);
@@ -205,7 +205,7 @@ static void set_aside(handed *row, ctr_problem *problem)
 static bool is_being_shown(const handed *row, const ctr_shown *shown)
 {
     const ctr_table *table = row->table;
-    return ctr_showing_is_rowid(table->post, table->name, table->rows->rowid, shown);
+    return ctr_writing_is_rowid(table->post, table->name, table->rows->rowid, shown);
 }
 
 /* Triggers that are newer than ours run before them, and may have changed the row again: then the
@@ -215,7 +215,7 @@ static bool take_present_values(handed *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (!look_at_table(row, problem)) return problem->rc == SQLITE_OK;
-    return ctr_showing_values(&row->showing, table->keys, row->now, problem);
+    return ctr_writing_look(&row->showing.writing, table->keys, row->now, NULL, problem);
 }
 
 /* ---- what has happened ----------------------------------------------------------------------- */
@@ -225,7 +225,7 @@ static void row_updated(handed *row, ctr_problem *problem)
     ctr_table *table = row->table;
     if (take_values(table, row->columns, row->was, true, problem)) return;
     if (ctr_access_find(table, problem)) return;
-    if (ctr_showing_is_at_work(table->post)) {
+    if (ctr_writing_is_at_work(table->post)) {
         if (!is_being_shown(row, row->now) && table->rows->found) set_aside(row, problem);
         return;
     }
@@ -250,7 +250,7 @@ static void row_inserted(handed *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (ctr_access_find(table, problem)) return;
-    if (ctr_showing_is_at_work(table->post) && table->rows->found) {
+    if (ctr_writing_is_at_work(table->post) && table->rows->found) {
         if (is_being_shown(row, row->now)) return;
         if (is_live_row(table)) {
             set_aside(row, problem);
@@ -286,7 +286,7 @@ static void row_deleted(handed *row, ctr_problem *problem)
     if (is_being_shown(row, NULL)) return;
     if (!is_as_counted(row)) look_apart(row, problem);
     delete_counters(row, problem);
-    if (row->is_apart) ctr_showing_not_apart(&row->showing, table->rows->rowid, problem);
+    if (row->is_apart) ctr_apart_remove(&row->showing.apart, table->rows->rowid, problem);
 }
 
 static void row_found(handed *row, ctr_problem *problem);
@@ -340,7 +340,7 @@ static void row_missing(handed *row, ctr_problem *problem)
     if (row->is_apart && row->apart.waits) return;
     delete_counters(row, problem);
     ctr_guard_stats(table->joined.guard)->tracked++;
-    if (row->is_apart) ctr_showing_not_apart(&row->showing, table->rows->rowid, problem);
+    if (row->is_apart) ctr_apart_remove(&row->showing.apart, table->rows->rowid, problem);
 }
 
 /* ---- rows that OR REPLACE removes ------------------------------------------------------------ */
@@ -378,14 +378,14 @@ static void look_for_row(handed *row, int64_t rowid, ctr_problem *problem)
                                   table->post, problem);
     table->holds_keys = known; /* there are copies, whatever is returned */
     bool taken = known && ctr_rows_take_key(table->rows, rowid, table->keys, problem);
-    bool gone =
-        taken && !ctr_showing_has_row(&showing, table->keys, problem) && problem->rc == SQLITE_OK;
+    bool gone = taken && !ctr_writing_look(&showing.writing, table->keys, NULL, NULL, problem) &&
+                problem->rc == SQLITE_OK;
     if (gone && ctr_access_find_rowid(table, rowid, problem) == SQLITE_OK && is_live_row(table)) {
-        ctr_apart apart;
-        ctr_showing_apart(&showing, rowid, &apart, problem);
+        ctr_apart_row apart;
+        ctr_apart_read(&showing.apart, rowid, &apart, problem);
         if (!apart.waits) delete_counters(row, problem);
-        if (apart.differs) ctr_showing_not_apart(&showing, rowid, problem);
-        ctr_showing_close_apart(&apart);
+        if (apart.differs) ctr_apart_remove(&showing.apart, rowid, problem);
+        ctr_apart_close_row(&apart);
     }
     ctr_showing_close(&showing);
     ctr_access_end(table);
@@ -474,7 +474,7 @@ static void hand_over(ctr_table *table, const struct hand *hand, sqlite3_value *
 {
     row_room few;
     handed row = {.table = table, .columns = columns};
-    if (!table->noted) ctr_tracked_note(table->db, table->schema, table->name, problem);
+    if (!table->noted) ctr_triggers_note(table->db, table->schema, table->name, problem);
     table->noted = true; /* the table is connected anew when the schema has changed */
     if (make_row_room(&row, &few, problem) && hand->call != rows_gone)
         ctr_write_keys(table, columns, problem);
@@ -482,9 +482,9 @@ static void hand_over(ctr_table *table, const struct hand *hand, sqlite3_value *
         take_values(table, columns, row.now, false, problem);
     if (problem->rc == SQLITE_MISMATCH && hand->counts) name_row(table, problem);
     bool shown = problem->rc == SQLITE_OK && hand->call == row_updated &&
-                 ctr_showing_is_row(table->post, table->name, table->keys, row.now);
+                 ctr_writing_is_row(table->post, table->name, table->keys, row.now);
     if (problem->rc == SQLITE_OK && !shown) hand->call(&row, problem);
-    ctr_showing_close_apart(&row.apart);
+    ctr_apart_close_row(&row.apart);
     ctr_showing_close(&row.showing);
     if (problem->rc == SQLITE_OK && hand->call == row_inserted && table->n_may_go > 0)
         rows_gone(&row, problem);
@@ -522,7 +522,7 @@ int ctr_handed_write(ctr_table *table, ctr_problem *problem)
     handed row = {.table = table};
     if (!table->tracked) return ctr_access_write(table, problem);
     unsigned transaction = ctr_guard_transaction(table->joined.guard);
-    ctr_showing_refuse_blocked(table->db, table->name, problem);
+    ctr_foreign_refuse_broken(table->db, table->name, problem);
     if (make_row_room(&row, &few, problem)) write_counted(&row, problem);
     if (problem->rc == SQLITE_OK) {
         show_now(table, row.before, row.after, problem);
@@ -539,7 +539,7 @@ int ctr_handed_purged(ctr_table *table, ctr_problem *problem)
     if (!table->tracked || problem->rc != SQLITE_OK) return problem->rc;
     if (ctr_showing_open(&showing, table->db, table->schema, table->name, &table->shape,
                          table->post, problem) == SQLITE_OK)
-        ctr_showing_purged(&showing, &table->floors, problem);
+        ctr_later_purged(&showing, &table->floors, problem);
     ctr_showing_close(&showing);
     if (problem->rc != SQLITE_OK) ctr_guard_spoil(table->joined.guard, transaction);
     return problem->rc;

@@ -58,7 +58,7 @@ int ctr_coordinator_register(sqlite3 *db, ctr_shared *shared); /* USING counter_
 int ctr_status_register(sqlite3 *db, ctr_shared *shared);      /* counter_cluster_status */
 int ctr_add_register(sqlite3 *db, ctr_shared *shared);         /* counter_add */
 int ctr_track_register(sqlite3 *db, ctr_shared *shared);       /* counter_track, _untrack */
-int ctr_apart_register(sqlite3 *db, ctr_shared *shared);       /* counter_tracked */
+int ctr_states_register(sqlite3 *db, ctr_shared *shared);      /* counter_tracked */
 int ctr_size_register(sqlite3 *db, ctr_shared *shared);        /* counter_size, counter_ids */
 int ctr_figures_register(sqlite3 *db, ctr_shared *shared);     /* counter_stats, _stats_reset */
 int ctr_internal_register(sqlite3 *db, ctr_shared *shared);    /* counter_guard, counter_witness */

@@ -7,7 +7,7 @@
 #include "store/columns.h"
 #include "store/fold.h"
 #include "store/succession.h"
-#include "store/tracked.h"
+#include "store/triggers.h"
 #include "store/watch.h"
 #include "surface/args.h"
 #include "surface/integrity.h"
@@ -20,7 +20,7 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
     char *tracked = problem->rc != SQLITE_OK && table->handed
-                        ? ctr_tracked_table(table->db, table->schema, table->name, &trouble)
+                        ? ctr_triggers_table(table->db, table->schema, table->name, &trouble)
                         : NULL;
     if (trouble.rc != SQLITE_OK) {
         ctr_problem_close(problem);
@@ -291,7 +291,7 @@ static void refuse_newer(ctr_table *table, ctr_problem *problem)
 static int refuse_tracked(ctr_table *table, const char *what, ctr_problem *problem)
 {
     if (!table->tracked || problem->rc != SQLITE_OK) return problem->rc;
-    char *tracked = ctr_tracked_table(table->db, table->schema, table->name, problem);
+    char *tracked = ctr_triggers_table(table->db, table->schema, table->name, problem);
     if (tracked)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "it holds the counters of the tracked table %s, and cannot be %s: "

@@ -21,9 +21,11 @@
 #include "store/guard.h"
 #include "store/succession.h"
 #include "store/text.h"
-#include "store/tracked.h"
+#include "store/triggers.h"
+#include "store/unique.h"
 #include "store/watch.h"
 #include "surface/args.h"
+#include "surface/find.h"
 #include "surface/register.h"
 #include "sync/session.h"
 
@@ -43,11 +45,9 @@ typedef struct tracking {
 
 /* ---- finding the table ----------------------------------------------------------------------- */
 
-static bool look_for_table(tracking *call, const char *schema, const char *table,
-                           ctr_problem *problem)
+static bool look_for_table(void *with, const char *schema, const char *table, ctr_problem *problem)
 {
-    if (problem->rc != SQLITE_OK || call->table || !ctr_run_has_schema(call->db, schema))
-        return false;
+    tracking *call = with;
     ctr_run run = ctr_run_on(call->db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
     ctr_run_bind_text(&run, row, 1, table);
@@ -61,83 +61,16 @@ static bool look_for_table(tracking *call, const char *schema, const char *table
     return name != NULL;
 }
 
-static void look_in_all(tracking *call, const char *table, ctr_problem *problem)
-{
-    look_for_table(call, "temp", table, problem);
-    ctr_run run = ctr_run_on(call->db, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
-    while (!call->table && ctr_run_row(&run, row)) {
-        const char *schema = ctr_text_column(row, 1, problem);
-        if (schema) look_for_table(call, schema, table, problem);
-    }
-    sqlite3_finalize(row);
-}
-
 static void find_tracked_table(tracking *call, const char *name, ctr_problem *problem)
 {
-    const char *dot = strchr(name, '.');
-    look_in_all(call, name, problem);
-    if (!call->table && dot) {
-        char *schema = sqlite3_mprintf("%.*s", (int)(dot - name), name);
-        if (schema)
-            look_for_table(call, schema, dot + 1, problem);
-        else
-            ctr_problem_nomem(problem);
-        sqlite3_free(schema);
-    }
-    if (!call->table) ctr_problem_set(problem, SQLITE_ERROR, "there is no table '%s'", name);
+    if (!ctr_find_table(call->db, name, look_for_table, call, problem))
+        ctr_problem_set(problem, SQLITE_ERROR, "there is no table '%s'", name);
     if (problem->rc != SQLITE_OK) return;
     ctr_object object = ctr_shape_object(call->db, call->schema, call->table, problem);
     if (object != CTR_OBJECT_TABLE)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s is %s: only an ordinary table has columns that "
-                        "can be tracked",
+                        "%s is %s: only an ordinary table has columns that can be tracked",
                         call->table, ctr_shape_object_text(object));
-}
-
-/* By the triggers that stand on the table, some or all. */
-static void find_by_triggers(tracking *call, ctr_problem *problem)
-{
-    ctr_catalog catalog = {0};
-    if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, call->db, call->schema, problem);
-    for (int i = 0; i < catalog.n && !call->counters && problem->rc == SQLITE_OK; i++) {
-        const char *name = catalog.entries[i].name;
-        if (!ctr_tracked_is(call->db, call->schema, name, problem)) continue;
-        char *table = ctr_tracked_table(call->db, call->schema, name, problem);
-        if (table && sqlite3_stricmp(table, call->table) == 0) {
-            call->counters = sqlite3_mprintf("%s", name);
-            if (!call->counters) ctr_problem_nomem(problem);
-        }
-        sqlite3_free(table);
-    }
-    ctr_catalog_close(&catalog);
-}
-
-/* By the name that it had when it was last seen with triggers, or when tracking began. */
-static bool is_noted(const tracking *call, const ctr_catalog_entry *entry, ctr_problem *problem)
-{
-    char *noted = ctr_tracked_noted(call->db, call->schema, entry->name, problem);
-    bool is = sqlite3_stricmp(noted ? noted : entry->birth, call->table) == 0;
-    sqlite3_free(noted);
-    return is;
-}
-
-static void find_by_note(tracking *call, ctr_problem *problem)
-{
-    ctr_catalog catalog = {0};
-    if (call->counters || problem->rc != SQLITE_OK) return;
-    ctr_catalog_read(&catalog, call->db, call->schema, problem);
-    for (int i = 0; i < catalog.n && !call->counters && problem->rc == SQLITE_OK; i++) {
-        const ctr_catalog_entry *entry = &catalog.entries[i];
-        if (!ctr_tracked_is(call->db, call->schema, entry->name, problem)) continue;
-        char *other = ctr_tracked_table(call->db, call->schema, entry->name, problem);
-        if (!other && is_noted(call, entry, problem)) {
-            call->counters = sqlite3_mprintf("%s", entry->name);
-            if (!call->counters) ctr_problem_nomem(problem);
-        }
-        sqlite3_free(other);
-    }
-    ctr_catalog_close(&catalog);
 }
 
 /* Another table was created under this name. */
@@ -213,38 +146,25 @@ static void refuse_unknown(const tracking *call, const ctr_shape *shape, ctr_pro
 }
 
 /* The key compares as its columns do, or two rows of one key could not be told apart here. */
-static void check_key_index(const tracking *call, const ctr_shape *shape, const char *index,
-                            ctr_problem *problem)
+static void check_key_index(const tracking *call, const ctr_shape *shape, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(call->db, call->schema, NULL, problem);
-    run.slots.name = index;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_INDEX_COLUMNS);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX_TERMS);
+    ctr_run_bind_text(&run, row, 1, call->table);
     while (ctr_run_row(&run, row)) {
-        const char *name = ctr_text_column(row, 2, problem),
-                   *collation = ctr_text_column(row, 4, problem);
-        for (int i = 0; name && collation && sqlite3_column_int(row, 5) && i < shape->n_keys; i++) {
+        const char *origin = ctr_text_column(row, CTR_TERM_ORIGIN, problem),
+                   *name = ctr_text_column(row, CTR_TERM_NAME, problem),
+                   *collation = ctr_text_column(row, CTR_TERM_COLLATION, problem);
+        if (!origin || !name || !collation || strcmp(origin, "pk") != 0) continue;
+        for (int i = 0; i < shape->n_keys; i++) {
             const ctr_column *column = &shape->columns[shape->keys[i]];
-            if (sqlite3_stricmp(column->name, name) != 0) continue;
-            if (sqlite3_stricmp(column->collation, collation) != 0)
+            if (sqlite3_stricmp(column->name, name) == 0 &&
+                sqlite3_stricmp(column->collation, collation) != 0)
                 ctr_problem_set(problem, SQLITE_ERROR,
                                 "%s: the PRIMARY KEY compares column %s by %s, the column itself "
                                 "by %s",
                                 call->table, name, collation, column->collation);
         }
-    }
-    sqlite3_finalize(row);
-}
-
-static void check_key_indexes(const tracking *call, const ctr_shape *shape, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(call->db, call->schema, NULL, problem);
-    run.slots.name = call->table;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEXES);
-    while (ctr_run_row(&run, row)) {
-        const char *index = ctr_text_column(row, 1, problem);
-        const char *origin = ctr_text_column(row, 3, problem);
-        if (index && origin && strcmp(origin, "pk") == 0)
-            check_key_index(call, shape, index, problem);
     }
     sqlite3_finalize(row);
 }
@@ -260,7 +180,7 @@ static int read_wanted(tracking *call, ctr_shape *shape, ctr_problem *problem)
     while (ctr_run_row(&run, row)) take_column(call, shape, row, problem);
     sqlite3_finalize(row);
     refuse_unknown(call, shape, problem);
-    check_key_indexes(call, shape, problem);
+    check_key_index(call, shape, problem);
     if (shape->n_keys == 0)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s has no PRIMARY KEY, by which its rows would be known in other files",
@@ -404,7 +324,7 @@ static bool triggers_are_whole(const tracking *call, ctr_problem *problem)
 {
     ctr_problem broken = {SQLITE_OK, NULL};
     if (problem->rc != SQLITE_OK) return false;
-    ctr_tracked_check(call->db, call->schema, call->counters, &call->shape, &broken);
+    ctr_triggers_check(call->db, call->schema, call->counters, &call->shape, &broken);
     bool whole = broken.rc == SQLITE_OK;
     if (whole || broken.rc == SQLITE_ERROR)
         ctr_problem_close(&broken);
@@ -430,7 +350,7 @@ static int64_t count_table(tracking *call, ctr_problem *problem)
     run.slots.keys = keys;
     run.slots.constraint = match;
     run.slots.value =
-        ctr_tracked_has_apart(call->db, call->schema, call->counters, problem) ? " or apart" : "";
+        ctr_apart_any(call->db, call->schema, call->counters, problem) ? " or apart" : "";
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_GONE, NULL);
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
     sqlite3_free(columns);
@@ -438,34 +358,6 @@ static int64_t count_table(tracking *call, ctr_problem *problem)
     sqlite3_free(match);
     sqlite3_free(keys);
     return stats->tracked - before;
-}
-
-/* A table that was renamed, and rebuilt after that, cannot be told from a new one: its counters
- * would begin anew, and no other file would know them. */
-static void refuse_orphan(const tracking *call, const ctr_catalog_entry *entry,
-                          ctr_problem *problem)
-{
-    char *table = ctr_tracked_table(call->db, call->schema, entry->name, problem),
-         *noted = ctr_tracked_noted(call->db, call->schema, entry->name, problem);
-    const char *last = noted ? noted : entry->birth;
-    if (!table && ctr_shape_object(call->db, call->schema, last, problem) == CTR_OBJECT_NONE)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: %s holds the counters of a tracked table %s, which is gone: if %s is "
-                        "that table, rename it to %s, call counter_track('%s', ...), and rename it "
-                        "back",
-                        call->table, entry->name, last, call->table, last, last);
-    sqlite3_free(table);
-    sqlite3_free(noted);
-}
-
-static void refuse_orphans(const tracking *call, ctr_problem *problem)
-{
-    ctr_catalog catalog = {0};
-    ctr_catalog_read(&catalog, call->db, call->schema, problem);
-    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
-        if (ctr_tracked_is(call->db, call->schema, catalog.entries[i].name, problem))
-            refuse_orphan(call, &catalog.entries[i], problem);
-    ctr_catalog_close(&catalog);
 }
 
 static void refuse_tracked_already(const tracking *call, ctr_problem *problem)
@@ -481,11 +373,13 @@ static void refuse_tracked_already(const tracking *call, ctr_problem *problem)
 static int64_t begin_tracking(tracking *call, ctr_problem *problem)
 {
     refuse_born(call, problem);
-    if (problem->rc == SQLITE_OK) refuse_orphans(call, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_triggers_refuse_orphans(call->db, call->schema, call->table, problem);
     if (problem->rc == SQLITE_OK) create_counters(call, problem);
     open_counters(call, problem);
-    if (problem->rc == SQLITE_OK) ctr_tracked_create_triggers(&call->tracked, problem);
-    if (problem->rc == SQLITE_OK) ctr_tracked_note(call->db, call->schema, call->counters, problem);
+    if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_triggers_note(call->db, call->schema, call->counters, problem);
     return count_table(call, problem);
 }
 
@@ -501,9 +395,9 @@ static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
     for (int i = before; i < call->shape.n_columns; i++)
         had[i] = true; /* they are new, and empty */
     if (problem->rc == SQLITE_OK) refuse_columnless(call, problem);
-    if (problem->rc == SQLITE_OK && (added || !whole))
-        ctr_tracked_create_triggers(&call->tracked, problem);
-    if (problem->rc == SQLITE_OK) ctr_tracked_note(call->db, call->schema, call->counters, problem);
+    if (problem->rc == SQLITE_OK && (added || !whole)) ctr_triggers_create(&call->tracked, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_triggers_note(call->db, call->schema, call->counters, problem);
     if (problem->rc == SQLITE_OK) mark_adopted(call, had);
     int64_t counted = count_table(call, problem);
     if (whole && !added && counted == 0) refuse_tracked_already(call, problem);
@@ -558,14 +452,14 @@ static int64_t untrack(tracking *call, ctr_problem *problem)
     ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
     if (call->n == 0) {
         n = call->shape.n_counters;
-        ctr_tracked_drop_triggers(call->db, call->schema, call->counters, problem);
+        ctr_triggers_drop(call->db, call->schema, call->counters, problem);
         ctr_run_do(&run, CTR_SQL_TRACK_DROP, NULL);
         return n;
     }
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     for (int i = 0; i < call->n && problem->rc == SQLITE_OK; i++)
         drop_tracked_column(call, call->names[i], problem);
-    if (problem->rc == SQLITE_OK) ctr_tracked_create_triggers(&call->tracked, problem);
+    if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
     return n;
 }
 
@@ -594,8 +488,8 @@ static int64_t in_session(tracking *call, const char *table,
     if (ctr_session_begin(&session, call->db, &call->shared->sessions, problem) == SQLITE_OK) {
         find_tracked_table(call, table, problem);
         if (problem->rc == SQLITE_OK) ctr_guard_write_rows(call->shared->guard, problem);
-        find_by_triggers(call, problem);
-        find_by_note(call, problem);
+        if (problem->rc == SQLITE_OK)
+            call->counters = ctr_triggers_counters(call->db, call->schema, call->table, problem);
         if (problem->rc == SQLITE_OK) result = work(call, problem);
         ctr_guard_settle(call->shared->guard, problem);
     }

@@ -215,7 +215,7 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_post *
     ctr_shape_close(&shape);
     if (problem->rc == SQLITE_OK && ctr_tracked_is(apply->db, "main", table, problem) &&
         ctr_shape_read(&shape, apply->db, "main", table, problem) == SQLITE_OK)
-        ctr_tracked_follow(apply->db, "main", table, &shape, problem);
+        ctr_triggers_follow(apply->db, "main", table, &shape, problem);
     ctr_shape_close(&shape);
 }
 

@@ -119,7 +119,7 @@ bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
     unsigned transaction = ctr_guard_transaction(guard);
     if (ctr_rows_write(&merge->rows, merge->keys, problem)) return false;
     if (merge->tracked && merge->later)
-        ctr_showing_later(&merge->showing, merge->later, merge->rows.rowid, merge->before, problem);
+        ctr_later_add(merge->later, &merge->showing, merge->rows.rowid, merge->before, problem);
     else if (merge->tracked && ctr_showing_row(&merge->showing, merge->rows.rowid, merge->keys,
                                                NULL, merge->before, merge->now, problem))
         ctr_guard_spoil(guard, transaction);
@@ -132,7 +132,7 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *
     unsigned transaction = ctr_guard_transaction(guard);
     int64_t gone = ctr_floors_raise(&merge->floors, values, problem);
     if (problem->rc == SQLITE_OK && merge->tracked &&
-        ctr_showing_purged(&merge->showing, &merge->floors, problem))
+        ctr_later_purged(&merge->showing, &merge->floors, problem))
         ctr_guard_spoil(guard, transaction);
     return gone;
 }

@@ -12,8 +12,8 @@
 #include "store/catalog.h"
 #include "store/floors.h"
 #include "store/follow.h"
+#include "store/later.h"
 #include "store/rows.h"
-#include "store/showing.h"
 #include "sync/conflicts.h"
 
 typedef struct ctr_merge {

@@ -341,7 +341,7 @@ static void follow_counters(const merge_job *job, const char *mine, ctr_problem 
     ctr_shape here = {0};
     const file_pull *pull = job->pull;
     if (problem->rc == SQLITE_OK) ctr_shape_read(&here, pull->db, pull->target, mine, problem);
-    if (problem->rc == SQLITE_OK) ctr_tracked_follow(pull->db, pull->target, mine, &here, problem);
+    if (problem->rc == SQLITE_OK) ctr_triggers_follow(pull->db, pull->target, mine, &here, problem);
     ctr_shape_close(&here);
 }
 
@@ -416,7 +416,7 @@ static void check_tracked(sqlite3 *db, const char *schema, const char *name, con
     ctr_shape shape = {0};
     if (problem->rc != SQLITE_OK || !ctr_tracked_is(db, schema, name, problem)) return;
     if (ctr_shape_read(&shape, db, schema, name, problem) == SQLITE_OK)
-        ctr_tracked_check(db, schema, name, &shape, problem);
+        ctr_triggers_check(db, schema, name, &shape, problem);
     ctr_problem_where(problem, "%s", file);
     ctr_shape_close(&shape);
 }
@@ -428,8 +428,8 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
     bool takes = pull->side == CTR_MAIN_TAKES;
     const char *name = takes ? taker : job->theirs->name;
     char *tracked = takes
-                        ? ctr_tracked_table(pull->db, pull->target, name, problem)
-                        : ctr_tracked_table(pull->source->db, pull->source->schema, name, problem);
+                        ? ctr_triggers_table(pull->db, pull->target, name, problem)
+                        : ctr_triggers_table(pull->source->db, pull->source->schema, name, problem);
     if (problem->rc == SQLITE_OK)
         job->report =
             report_row(pull->report, job->theirs->birth, tracked ? tracked : name, problem);
@@ -543,9 +543,9 @@ static bool show_table(file_pull *pull, const char *birth, ctr_later *rows, ctr_
     bool is_there = ctr_merge_open(&merge, pull->db, pull->target, birth, pull->post,
                                    &pull->conflicts, problem);
     if (is_there && merge.tracked && rows)
-        ctr_showing_all(&merge.showing, rows, &merge.rows, problem);
+        ctr_later_show(rows, &merge.showing, &merge.rows, problem);
     else if (is_there && merge.tracked)
-        better = ctr_showing_again(&merge.showing, &merge.rows, problem);
+        better = ctr_later_again(&merge.showing, &merge.rows, problem);
     ctr_merge_close(&merge);
     ctr_problem_where(problem, "table %s", birth);
     return better;
@@ -562,7 +562,7 @@ static void show_apart_again(file_pull *pull, ctr_problem *problem)
         better = false;
         for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
             const ctr_catalog_entry *entry = &catalog.entries[i];
-            if (!ctr_tracked_has_apart(pull->db, pull->target, entry->name, problem)) continue;
+            if (!ctr_apart_any(pull->db, pull->target, entry->name, problem)) continue;
             if (!pull->checked) check_target(pull, entry->name, problem);
             if (problem->rc == SQLITE_OK)
                 better = show_table(pull, entry->birth, NULL, problem) || better;

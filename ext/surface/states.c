@@ -1,4 +1,4 @@
-/* surface/apart.c - counter_tracked: which columns are tracked, and what they do not show.
+/* surface/states.c - counter_tracked: which columns are tracked, and what they do not show.
  *
  *     SELECT * FROM counter_tracked;               of main
  *     SELECT * FROM counter_tracked('phone');      of an attached database
@@ -41,7 +41,7 @@ static void show_number(ctr_answer *answer, const ctr_shown *shown, ctr_problem 
 
 /* A counter of a row that was found in `rows`. */
 static void show_apart_value(ctr_answer *answer, ctr_showing *showing, ctr_rows *rows, int counter,
-                             const ctr_apart *apart, ctr_problem *problem)
+                             const ctr_apart_row *apart, ctr_problem *problem)
 {
     ctr_shown merged, none = {.null = true};
     ctr_summary state = ctr_rows_state(rows, counter);
@@ -66,13 +66,13 @@ static void show_apart_rows(ctr_answer *answer, ctr_showing *showing, ctr_rows *
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_APART_ROWS);
     while (ctr_run_row(&run, row)) {
-        ctr_apart apart;
+        ctr_apart_row apart;
         int64_t rowid = sqlite3_column_int64(row, 0);
-        ctr_showing_apart(showing, rowid, &apart, problem);
+        ctr_apart_read(&showing->apart, rowid, &apart, problem);
         if (problem->rc == SQLITE_OK) ctr_rows_find_rowid(rows, rowid, problem);
         for (int i = 0; i < tracked->shape->n_counters && problem->rc == SQLITE_OK; i++)
             if (rows->found) show_apart_value(answer, showing, rows, i, &apart, problem);
-        ctr_showing_close_apart(&apart);
+        ctr_apart_close_row(&apart);
     }
     sqlite3_finalize(row);
 }
@@ -135,7 +135,7 @@ static void show_all_tracked(ctr_answer *answer, sqlite3_value **args, ctr_probl
     sqlite3_finalize(snapshot);
 }
 
-int ctr_apart_register(sqlite3 *db, ctr_shared *shared)
+int ctr_states_register(sqlite3 *db, ctr_shared *shared)
 {
     static const ctr_answer_kind KIND = {
         .name = "counter_tracked",

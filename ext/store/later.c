@@ -1,0 +1,189 @@
+/* store/later.c - many rows of a tracked table that are shown later. */
+#include "store/later.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int ctr_later_add(ctr_later *later, const ctr_showing *showing, int64_t rowid,
+                  const ctr_summary *before, ctr_problem *problem)
+{
+    const int n = showing->tracked.shape->n_counters;
+    size_t size = sizeof(ctr_later_row) + (size_t)n * sizeof(ctr_shown);
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (later->used + size > later->room) {
+        size_t room = later->room ? later->room * 2 : 64 * size;
+        uint8_t *bytes = sqlite3_realloc64(later->bytes, room);
+        if (!bytes) return ctr_problem_nomem(problem);
+        later->bytes = bytes;
+        later->room = room;
+    }
+    ctr_later_row *row = (ctr_later_row *)(void *)(later->bytes + later->used);
+    *row =
+        (ctr_later_row){.rowid = rowid, .was = ctr_showing_before(showing, before), .known = true};
+    for (int i = 0; i < n; i++)
+        row->known = ctr_showing_value(showing, i, &before[i], &row->shown[i]) && row->known;
+    later->used += size;
+    later->size = size;
+    return problem->rc;
+}
+
+static int by_rowid(const void *a, const void *b)
+{
+    const ctr_later_row *x = a, *y = b;
+    return x->rowid < y->rowid ? -1 : x->rowid > y->rowid;
+}
+
+static sqlite3_stmt *prepare_cells(ctr_showing *showing, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    char *columns = ctr_shape_column_list(tracked->shape);
+    if (!columns) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    run.slots.columns = columns;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_FIND_ROWID);
+    sqlite3_free(columns);
+    return row;
+}
+
+/* The state of a row by its number, and its key, which the statement lends until it is reset. */
+static bool step_to_cells(ctr_showing *showing, sqlite3_stmt *row, int64_t rowid, ctr_rows *rows,
+                          ctr_summary *now, ctr_problem *problem)
+{
+    enum { CELLS_ID = 1 };
+    const ctr_shape *shape = showing->tracked.shape;
+    ctr_run run = ctr_run_on(showing->tracked.db, showing->tracked.schema, NULL, problem);
+    sqlite3_bind_int64(row, 1, rowid);
+    if (!ctr_run_row(&run, row) || ctr_rows_take(rows, row, problem)) return false;
+    for (int i = 0; i < shape->n_keys; i++)
+        showing->writing.keys[i] = sqlite3_column_value(row, CELLS_ID + shape->keys[i]);
+    for (int i = 0; i < shape->n_counters; i++) now[i] = ctr_rows_state(rows, i);
+    return true;
+}
+
+/* Room for a key and for states. */
+static bool make_show_room(const ctr_showing *showing, sqlite3_value ***keys, ctr_summary **now,
+                           ctr_problem *problem)
+{
+    *keys = sqlite3_malloc64(((size_t)showing->tracked.shape->n_keys + 1) * sizeof **keys);
+    *now = sqlite3_malloc64(((size_t)showing->tracked.shape->n_counters + 1) * sizeof **now);
+    if (!*keys || !*now) ctr_problem_nomem(problem);
+    return problem->rc == SQLITE_OK;
+}
+
+int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_problem *problem)
+{
+    sqlite3_value **keys;
+    ctr_summary *now;
+    size_t n = later->size ? later->used / later->size : 0, counters = 0;
+    sqlite3_stmt *row = prepare_cells(showing, problem);
+    if (make_show_room(showing, &keys, &now, problem) && n > 0)
+        qsort(later->bytes, n, later->size, by_rowid);
+    counters = (size_t)showing->tracked.shape->n_counters;
+    showing->writing.keys = keys;
+    for (size_t i = 0; i < n && problem->rc == SQLITE_OK; i++) {
+        const ctr_later_row *due = (const void *)(later->bytes + i * later->size);
+        memcpy(showing->from, due->shown, counters * sizeof *showing->from);
+        if (step_to_cells(showing, row, due->rowid, rows, now, problem))
+            ctr_showing_now(showing, due->rowid, due->was, due->known, now, problem);
+        sqlite3_reset(row);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(keys);
+    sqlite3_free(now);
+    return problem->rc;
+}
+
+static void show_again(ctr_showing *showing, ctr_rows *rows, sqlite3_stmt *cells, ctr_summary *now,
+                       ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    int64_t after = INT64_MIN;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NEXT_APART);
+    for (;;) {
+        if (row) sqlite3_bind_int64(row, 1, after);
+        bool more = ctr_run_row(&run, row);
+        if (more) after = sqlite3_column_int64(row, 0);
+        sqlite3_reset(row);
+        if (!more || problem->rc != SQLITE_OK) break;
+        if (step_to_cells(showing, cells, after, rows, now, problem)) {
+            bool complete = ctr_showing_take_wanted(showing, now);
+            memcpy(showing->from, showing->to,
+                   (size_t)tracked->shape->n_counters * sizeof *showing->from);
+            showing->writing.rowid = after;
+            ctr_showing_anyway(showing, after, true, now, complete, problem);
+        }
+        sqlite3_reset(cells);
+    }
+    sqlite3_finalize(row);
+}
+
+bool ctr_later_again(ctr_showing *showing, ctr_rows *rows, ctr_problem *problem)
+{
+    sqlite3_value **keys;
+    ctr_summary *now;
+    const ctr_tracked *of = &showing->tracked;
+    int64_t before = ctr_apart_count(of->db, of->schema, of->counters, problem);
+    if (before == 0 || problem->rc != SQLITE_OK) return false;
+    sqlite3_stmt *cells = prepare_cells(showing, problem);
+    if (make_show_room(showing, &keys, &now, problem)) {
+        showing->writing.keys = keys;
+        show_again(showing, rows, cells, now, problem);
+    }
+    sqlite3_finalize(cells);
+    sqlite3_free(keys);
+    sqlite3_free(now);
+    return ctr_apart_count(of->db, of->schema, of->counters, problem) < before &&
+           problem->rc == SQLITE_OK;
+}
+
+/* ---- floors ---------------------------------------------------------------------------------- */
+
+static void show_nothing(ctr_showing *showing, ctr_problem *problem)
+{
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++) {
+        const ctr_summary none = {.life = 1};
+        ctr_showing_value(showing, i, &none, &showing->to[i]);
+    }
+    if (ctr_writing_look(&showing->writing, showing->writing.keys, showing->from, NULL, problem))
+        ctr_writing_update(&showing->writing, showing->from, showing->to, problem);
+}
+
+static sqlite3_stmt *rows_without_counters(ctr_showing *showing, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    char *values = ctr_tracked_column_list(tracked), *match = ctr_tracked_key_match(tracked);
+    if (!values || !match) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    run.slots.name = tracked->table;
+    run.slots.values = values;
+    run.slots.constraint = match;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_WITHOUT_COUNTERS);
+    sqlite3_free(values);
+    sqlite3_free(match);
+    return row;
+}
+
+int ctr_later_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    int n = tracked->shape->n_keys;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    ctr_run_do(&run, CTR_SQL_TRACK_FORGET_APART, NULL);
+    sqlite3_value **keys = sqlite3_malloc64(((size_t)n + 1) * sizeof *keys);
+    if (!keys) ctr_problem_nomem(problem);
+    sqlite3_stmt *row = rows_without_counters(showing, problem);
+    showing->writing.keys = keys;
+    showing->writing.rowid = 0; /* its counters are gone */
+    while (ctr_run_row(&run, row)) {
+        for (int i = 0; i < n; i++) keys[i] = sqlite3_value_dup(sqlite3_column_value(row, i));
+        for (int i = 0; i < n; i++)
+            if (!keys[i]) ctr_problem_nomem(problem);
+        if (problem->rc == SQLITE_OK && ctr_floors_is_below(floors, keys, problem))
+            show_nothing(showing, problem);
+        for (int i = 0; i < n; i++) sqlite3_value_free(keys[i]);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(keys);
+    return problem->rc;
+}
