@@ -9,21 +9,7 @@
 set -e
 root=$(cd "$(dirname "$0")/../.." && pwd)
 
-shell() { sqlite3 -batch -bail -init /dev/null -cmd ".load '$root/build/counter'" "$@"; }
-
-say() {
-    echo
-    printf '%s\n' "$@"
-}
-
-# on NAME: each line of standard input is SQL, shown and run in NAME.db.
-on() {
-    echo
-    while read -r sql; do
-        printf '%s> %s\n' "$1" "$sql"
-        shell -box "$1.db" "$sql"
-    done
-}
+. "$root/sql/examples/session.sh"
 
 # Every value that a user sees, and a digest of every cell, deleted ones too.
 state() {
@@ -50,9 +36,7 @@ if [ "${1-}" = agree ]; then
     exit
 fi
 
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
+begin
 
 say '1. THREE FILES. Each gets an identity of its own and the same table of counters.'
 

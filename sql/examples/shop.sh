@@ -8,25 +8,9 @@
 set -e
 root=$(cd "$(dirname "$0")/../.." && pwd)
 
-shell() { sqlite3 -batch -bail -init /dev/null -cmd ".load '$root/build/counter'" "$@"; }
+. "$root/sql/examples/session.sh"
 
-say() {
-    echo
-    printf '%s\n' "$@"
-}
-
-# on NAME: each line of standard input is SQL, shown and run in NAME.db.
-on() {
-    echo
-    while read -r sql; do
-        printf '%s> %s\n' "$1" "$sql"
-        shell -box "$1.db" "$sql"
-    done
-}
-
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
+begin
 
 say '1. AN ORDINARY SHOP. Nothing in its schema knows of counters; then its stock is tracked.'
 

@@ -332,26 +332,32 @@ static void attach_source(sqlite3 *db, const char *name, side which)
     run_with_path(db, "ATTACH %Q AS source", path);
 }
 
+/* Copies of `before` take what `third` has, again and again. */
+static void measure_pull(result *found, double rows)
+{
+    static const char *const takes[] = {PULL, MERGE};
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (side s = COUNTER; s <= PLAIN; s++) {
+            copy_file("before", "target", s);
+            sqlite3 *db = open_again("target", s);
+            attach_source(db, "third", s);
+            found->value[s][turn] = time_sql(db, takes[s]) * 1e9 / rows;
+            close_db(db);
+        }
+    }
+    table_line(found);
+}
+
 /* Both files have each key, in another order than the source has, as if each had counted alone. */
 static void measure_new_shards(void)
 {
-    static const char *const takes[] = {PULL, MERGE};
     result found = {"full pull, 300,000 rows, each with a new shard", COST, {{0}}, 0};
     if (!table_wants(found.name)) return;
     for (side s = COUNTER; s <= PLAIN; s++) {
         close_db(create("third", s, THIRD, AN_ORDER));
         close_db(create("before", s, THIRD, ANOTHER));
     }
-    for (int turn = 0; turn < TURNS; turn++) {
-        for (side s = COUNTER; s <= PLAIN; s++) {
-            copy_file("before", "target", s);
-            sqlite3 *db = open_again("target", s);
-            attach_source(db, "third", s);
-            found.value[s][turn] = time_sql(db, takes[s]) * 1e9 / THIRD;
-            close_db(db);
-        }
-    }
-    table_line(&found);
+    measure_pull(&found, THIRD);
 }
 
 static void measure_nothing_new(void)
@@ -425,21 +431,11 @@ static void measure_tracked(void)
 /* Each row has a new shard at the source, and its column is written. */
 static void measure_tracked_pull(void)
 {
-    static const char *const takes[] = {PULL, MERGE};
     result found = {"pull that changes 100,000 tracked rows", COST, {{0}}, 0};
     if (!table_wants(found.name)) return;
     create_tracked("third", AN_ORDER);
     create_tracked("before", ANOTHER);
-    for (int turn = 0; turn < TURNS; turn++) {
-        for (side s = COUNTER; s <= PLAIN; s++) {
-            copy_file("before", "target", s);
-            sqlite3 *db = open_again("target", s);
-            attach_source(db, "third", s);
-            found.value[s][turn] = time_sql(db, takes[s]) * 1e9 / SMALL;
-            close_db(db);
-        }
-    }
-    table_line(&found);
+    measure_pull(&found, SMALL);
 }
 
 /* ---- growth ---------------------------------------------------------------------------------- */
