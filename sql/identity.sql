@@ -1,7 +1,7 @@
 -- Who this file is: counter_replica, one row; and who it was before: counter_former.
 --
--- since, until, renewed: milliseconds since 1970. inode, birth (nanoseconds), device, instance:
--- where the row was written. number, random: the witness, renewed after `renewal` milliseconds.
+-- since, until, renewed: milliseconds since 1970. inode, birth (nanoseconds), device, instance (of
+-- a memory database; of a file without birth time its handle): where the row was written. number, random: the witness, renewed after `renewal` milliseconds.
 -- witnessed: its attribute has been seen. alone: the id was taken because of the fingerprint alone.
 -- trust: the fingerprint means nothing here. refuses: why a named file, or one without a steady
 -- fingerprint, does not count. twist: another number each time the lineage changes without a new

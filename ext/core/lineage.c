@@ -20,7 +20,17 @@ bool ctr_lineage_same_place(const ctr_fingerprint *a, const ctr_fingerprint *b)
     if (a->place == CTR_PLACE_UNKNOWN) return true;
     if (a->place == CTR_PLACE_MEMORY) return memcmp(a->instance, b->instance, CTR_ID_SIZE) == 0;
     if (a->has_birth != b->has_birth || a->inode != b->inode) return false;
-    return a->has_birth ? a->birth == b->birth : a->device == b->device;
+    if (a->has_birth) return a->birth == b->birth;
+    if (a->handle_size > 0 && b->handle_size > 0)
+        return a->handle_size == b->handle_size &&
+               memcmp(a->handle, b->handle, (size_t)a->handle_size) == 0;
+    return a->device == b->device || a->device == 0 || b->device == 0;
+}
+
+bool ctr_lineage_is_weak(const ctr_fingerprint *fingerprint)
+{
+    return fingerprint->place == CTR_PLACE_FILE && !fingerprint->has_birth &&
+           fingerprint->handle_size == 0;
 }
 
 static bool same_pair(const ctr_pair *a, const ctr_pair *b)
@@ -34,16 +44,13 @@ static bool is_born_later(const ctr_fingerprint *seen, const ctr_fingerprint *wr
 }
 
 /* The place is the right one, or means nothing: is the content the newest? */
-static ctr_why judge_witness(const ctr_lineage *lineage, const ctr_fingerprint *seen,
-                             const ctr_attribute *attribute)
+static ctr_why judge_witness(const ctr_lineage *lineage, const ctr_attribute *attribute)
 {
-    bool place_is_sure = seen->place != CTR_PLACE_FILE || seen->has_birth;
+    bool due = lineage->trusts_witness || lineage->witnessed;
     switch (attribute->state) {
     case CTR_ATTRIBUTE_UNARMED: return lineage->trusts_witness ? CTR_WHY_RESTORE : CTR_WHY_NONE;
     case CTR_ATTRIBUTE_FOREIGN: return CTR_WHY_RESTORE;
-    case CTR_ATTRIBUTE_MISSING:
-        if (lineage->trusts_witness) return CTR_WHY_RESTORE;
-        return lineage->witnessed && !place_is_sure ? CTR_WHY_RESTORE : CTR_WHY_NONE;
+    case CTR_ATTRIBUTE_MISSING: return due ? CTR_WHY_RESTORE : CTR_WHY_NONE;
     case CTR_ATTRIBUTE_READ: break;
     }
     if (attribute->pair.number < lineage->pair.number) return CTR_WHY_NONE;
@@ -55,7 +62,7 @@ ctr_verdict ctr_lineage_judge(const ctr_lineage *lineage, const ctr_fingerprint 
 {
     const ctr_fingerprint *written = &lineage->fingerprint;
     if (lineage->trusts_witness || ctr_lineage_same_place(written, seen))
-        return (ctr_verdict){judge_witness(lineage, seen, attribute), false};
+        return (ctr_verdict){judge_witness(lineage, attribute), false};
     bool came_along =
         attribute->state == CTR_ATTRIBUTE_READ && same_pair(&attribute->pair, &lineage->pair);
     return (ctr_verdict){CTR_WHY_COPY, came_along && !is_born_later(seen, written)};

@@ -2,15 +2,17 @@
  *
  * An identity says where it was written, its fingerprint, and how far it had come, its witness:
  *
- *     fingerprint    inode and birth time of the file, in nanoseconds; the device only where there
- *                    is no birth time, for its number changes between boots and mounts. A memory
- *                    database has a random instance instead.
+ *     fingerprint    inode and birth time of the file, in nanoseconds. Without a birth time, the
+ *                    file's handle, which has the generation of the inode: another one each time
+ *                    that the inode is used again. Without either, the inode and the device are
+ *                    weak: a file that was removed and put back may have both. A memory database
+ *                    has a random instance instead.
  *     witness        a pair (number, random), the same in the file and in an extended attribute of
  *                    it; renewed while the file counts, the file first, the attribute after the
  *                    commit.
  *
- * A copy has another fingerprint. Content restored in place has the fingerprint and an older pair.
- * The other way round, a file ahead of its attribute, is what a crash between commit and attribute
+ * A copy has another fingerprint. Content restored in place has the fingerprint and an older pair,
+ * or no attribute where the file has had one. The other way round, a file ahead of its attribute, is what a crash between commit and attribute
  * leaves, and innocent.
  */
 #ifndef CTR_CORE_LINEAGE_H
@@ -18,14 +20,18 @@
 
 #include "counter_cell.h"
 
+enum { CTR_HANDLE_MAX = 128 }; /* bytes of a file handle, as Linux has it */
+
 typedef enum ctr_place { CTR_PLACE_UNKNOWN, CTR_PLACE_FILE, CTR_PLACE_MEMORY } ctr_place;
 
 typedef struct ctr_fingerprint {
     ctr_place place;
-    bool has_birth;
-    int64_t inode, birth,
-        device; /* of a file; birth in ns since 1970, if it has one, else device */
-    uint8_t instance[CTR_ID_SIZE]; /* of a memory database */
+    bool has_birth; /* of a file, as all but the last; in ns since 1970 */
+    int64_t inode, birth;
+    int64_t device;                 /* 0: unknown, or another one at each mount */
+    int handle_size;                /* 0: unknown */
+    uint8_t handle[CTR_HANDLE_MAX]; /* where there is no birth time */
+    uint8_t instance[CTR_ID_SIZE];  /* of a memory database */
 } ctr_fingerprint;
 
 /* Numbers are 1 ... 2^62; after each event they leap, so that no older lineage overtakes. */
@@ -81,6 +87,9 @@ ctr_verdict ctr_lineage_judge(const ctr_lineage *lineage, const ctr_fingerprint 
                               const ctr_attribute *attribute);
 
 bool ctr_lineage_same_place(const ctr_fingerprint *a, const ctr_fingerprint *b);
+
+/* Is there nothing but the inode, and perhaps the device, to tell the file from another one? */
+bool ctr_lineage_is_weak(const ctr_fingerprint *fingerprint);
 
 /* Is the attribute to be written once `pair` is committed? Never is it lowered. */
 bool ctr_lineage_outdates(const ctr_pair *pair, const ctr_attribute *attribute);

@@ -93,15 +93,20 @@ static void take_text(char *to, int most, const char *what, sqlite3_stmt *row, i
 static ctr_fingerprint fingerprint_of(sqlite3_stmt *row)
 {
     ctr_fingerprint written = {.place = CTR_PLACE_UNKNOWN};
-    if (sqlite3_column_bytes(row, READ_INSTANCE) == CTR_ID_SIZE) {
+    const void *instance = sqlite3_column_blob(row, READ_INSTANCE);
+    int size = instance ? sqlite3_column_bytes(row, READ_INSTANCE) : 0;
+    if (sqlite3_column_type(row, READ_INODE) == SQLITE_NULL) {
+        if (size != CTR_ID_SIZE) return written;
         written.place = CTR_PLACE_MEMORY;
-        memcpy(written.instance, sqlite3_column_blob(row, READ_INSTANCE), CTR_ID_SIZE);
-    } else if (sqlite3_column_type(row, READ_INODE) != SQLITE_NULL) {
+        memcpy(written.instance, instance, CTR_ID_SIZE);
+    } else {
         written.place = CTR_PLACE_FILE;
         written.inode = sqlite3_column_int64(row, READ_INODE);
         written.has_birth = sqlite3_column_type(row, READ_BIRTH) != SQLITE_NULL;
         written.birth = sqlite3_column_int64(row, READ_BIRTH);
         written.device = sqlite3_column_int64(row, READ_DEVICE);
+        written.handle_size = size > 0 && size <= CTR_HANDLE_MAX ? size : 0;
+        if (written.handle_size > 0) memcpy(written.handle, instance, (size_t)size);
     }
     return written;
 }
@@ -213,10 +218,12 @@ int ctr_identity_create(ctr_run *run)
 static void bind_lineage(sqlite3_stmt *row, const ctr_lineage *lineage)
 {
     const ctr_fingerprint *written = &lineage->fingerprint;
-    if (written->place == CTR_PLACE_FILE) sqlite3_bind_int64(row, 1, written->inode);
-    if (written->place == CTR_PLACE_FILE)
-        sqlite3_bind_int64(row, written->has_birth ? 2 : 3,
-                           written->has_birth ? written->birth : written->device);
+    bool is_file = written->place == CTR_PLACE_FILE;
+    if (is_file) sqlite3_bind_int64(row, 1, written->inode);
+    if (is_file && written->has_birth) sqlite3_bind_int64(row, 2, written->birth);
+    if (is_file && !written->has_birth) sqlite3_bind_int64(row, 3, written->device);
+    if (is_file && written->handle_size > 0)
+        sqlite3_bind_blob(row, 4, written->handle, written->handle_size, SQLITE_TRANSIENT);
     if (written->place == CTR_PLACE_MEMORY)
         sqlite3_bind_blob(row, 4, written->instance, CTR_ID_SIZE, SQLITE_TRANSIENT);
     sqlite3_bind_int64(row, 5, lineage->pair.number);

@@ -1,6 +1,6 @@
 /* store/place.c - the one file that asks the operating system about files. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE /* statx */
+#define _GNU_SOURCE /* statx, name_to_handle_at */
 #endif
 #if defined(__APPLE__) && !defined(_DARWIN_C_SOURCE)
 #define _DARWIN_C_SOURCE /* birth times */
@@ -14,6 +14,7 @@
 #include "core/bytes.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <time.h>
 
@@ -41,6 +42,39 @@ int64_t ctr_place_now(void)
 
 #if defined(__linux__)
 
+/* Does the handle name the inode, and something beside it, which is its generation? Else it is a
+ * number of the mount, as with many file systems in user space. */
+static bool has_generation(const uint8_t *handle, size_t size, uint64_t inode)
+{
+    bool names = false, more = false;
+    for (size_t i = 0; i + sizeof(uint32_t) <= size; i += sizeof(uint32_t)) {
+        uint32_t word;
+        memcpy(&word, handle + i, sizeof word);
+        if (!names && word == (uint32_t)inode)
+            names = true;
+        else if (word != 0 && word != (uint32_t)(inode >> 32))
+            more = true;
+    }
+    return names && more;
+}
+
+static void take_handle(const char *path, ctr_fingerprint *fingerprint)
+{
+    union {
+        struct file_handle head;
+        uint8_t room[sizeof(struct file_handle) + CTR_HANDLE_MAX];
+    } handle = {.head = {.handle_bytes = CTR_HANDLE_MAX}};
+    int mount;
+    if (name_to_handle_at(AT_FDCWD, path, &handle.head, &mount, AT_SYMLINK_FOLLOW) != 0) return;
+    size_t size = handle.head.handle_bytes;
+    if (size > CTR_HANDLE_MAX) return;
+    const uint8_t *bytes = handle.room + offsetof(struct file_handle, f_handle);
+    if (!has_generation(bytes, size, (uint64_t)fingerprint->inode)) return;
+    fingerprint->handle_size = (int)size;
+    memcpy(fingerprint->handle, bytes, size);
+}
+
+/* Devices without a major number are numbered anew at each mount. */
 int ctr_place_stat(const char *path, ctr_fingerprint *fingerprint)
 {
     struct statx now;
@@ -50,8 +84,9 @@ int ctr_place_stat(const char *path, ctr_fingerprint *fingerprint)
                              (now.stx_btime.tv_sec != 0 || now.stx_btime.tv_nsec != 0);
     if (fingerprint->has_birth)
         fingerprint->birth = now.stx_btime.tv_sec * INT64_C(1000000000) + now.stx_btime.tv_nsec;
-    else
+    else if (now.stx_dev_major != 0)
         fingerprint->device = (int64_t)makedev(now.stx_dev_major, now.stx_dev_minor);
+    if (!fingerprint->has_birth) take_handle(path, fingerprint);
     return 0;
 }
 

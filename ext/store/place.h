@@ -1,6 +1,7 @@
 /* store/place.h - what the operating system says of a database file, by its path.
  *
  *     inode, birth time    statx on Linux, stat elsewhere
+ *     handle               name_to_handle_at, Linux, where there is no birth time
  *     attribute            CTR_PLACE_ATTRIBUTE, Linux and macOS: C1, then number and random,
  *                          8 bytes each, big end first
  *

@@ -4,7 +4,7 @@
  *
  *     state          current or former
  *     since, why     UTC; created, copy, restore, conflict, dropped table or fork
- *     fingerprint    of the current id: 'armed', or why not
+ *     fingerprint    of the current id: 'armed', 'weak' (a restore may go unseen), or why not
  *     witness        the same
  *     refuses        why the file does not count; NULL if it does
  *
@@ -39,6 +39,8 @@ static char *fingerprint_state(const ctr_medium *medium, const ctr_identity *ide
         state = UNKNOWN_VFS;
     else if (!ctr_lineage_same_place(seen, &lineage->fingerprint))
         return sqlite3_mprintf("this is a copy: %s", what_follows(identity));
+    else if (ctr_lineage_is_weak(seen))
+        state = "weak: the file system tells the inode alone, which another file may get";
     return sqlite3_mprintf("%s", state);
 }
 

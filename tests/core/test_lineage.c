@@ -25,6 +25,11 @@
 static const ctr_fingerprint born = {
     .place = CTR_PLACE_FILE, .has_birth = true, .inode = INODE, .birth = BIRTH};
 static const ctr_fingerprint unborn = {.place = CTR_PLACE_FILE, .inode = INODE, .device = DEVICE};
+static const ctr_fingerprint handled = {.place = CTR_PLACE_FILE,
+                                        .inode = INODE,
+                                        .device = DEVICE,
+                                        .handle_size = 8,
+                                        .handle = {0x67, 0x12, 0, 0, 1, 2, 3, 4}};
 static const ctr_fingerprint memory = {.place = CTR_PLACE_MEMORY, .instance = {1, 2, 3}};
 static const ctr_fingerprint unknown = {.place = CTR_PLACE_UNKNOWN};
 
@@ -45,6 +50,7 @@ static void a_place_is_the_same_as_itself_and_as_no_other_kind_of_place(void **s
 {
     (void)state;
     const ctr_fingerprint places[] = {born, unborn, memory, unknown};
+    assert_true(same(handled, handled));
     for (size_t i = 0; i < COUNT(places); i++)
         for (size_t j = 0; j < COUNT(places); j++)
             assert_int_equal(same(places[i], places[j]), i == j);
@@ -77,6 +83,48 @@ static void without_birth_time_the_device_counts(void **state)
     other = unborn;
     other.birth = BIRTH; /* it has none, whatever stands there */
     assert_true(same(unborn, other));
+}
+
+static void an_unknown_device_is_any(void **state)
+{
+    (void)state;
+    ctr_fingerprint other = unborn;
+    other.device = 0; /* as if it were numbered anew at each mount */
+    assert_true(same(unborn, other));
+    assert_true(same(other, other));
+    other.inode = INODE + 1;
+    assert_false(same(unborn, other));
+}
+
+static void without_birth_time_the_handle_decides_where_both_have_one(void **state)
+{
+    (void)state;
+    ctr_fingerprint other = handled;
+    other.device = DEVICE + 1; /* another mount */
+    assert_true(same(handled, other));
+    for (int i = 0; i < handled.handle_size; i++) {
+        other = handled;
+        other.handle[i] ^= 1;
+        assert_false(same(handled, other));
+    }
+    other = handled;
+    other.handle_size = 12;
+    assert_false(same(handled, other));
+    other = handled;
+    other.handle_size = 0; /* it cannot be asked here */
+    assert_true(same(handled, other));
+    other.device = DEVICE + 1;
+    assert_false(same(handled, other));
+}
+
+static void only_a_birth_time_or_a_handle_makes_a_file_sure(void **state)
+{
+    (void)state;
+    assert_true(ctr_lineage_is_weak(&unborn));
+    assert_false(ctr_lineage_is_weak(&born));
+    assert_false(ctr_lineage_is_weak(&handled));
+    assert_false(ctr_lineage_is_weak(&memory));
+    assert_false(ctr_lineage_is_weak(&unknown));
 }
 
 static void the_inode_counts_with_and_without_birth_time(void **state)
@@ -208,17 +256,16 @@ static ctr_fingerprint other_instance(void)
 
 typedef void places_fn(ctr_fingerprint written, ctr_fingerprint seen);
 
-static void each_sure_place(places_fn *call)
+static void each_same_place(places_fn *call)
 {
+    call(handled, handled);
+    call(handled, with_device(handled, DEVICE + 1));
+    call(unborn, unborn);
+    call(unborn, with_device(unborn, 0));
     call(born, born);
     call(born, with_device(born, DEVICE + 1));
     call(memory, memory);
     call(unknown, unknown);
-}
-
-static void each_unsure_place(places_fn *call)
-{
-    call(unborn, unborn);
 }
 
 /* Of these, no time of birth says that the one seen is the younger. */
@@ -249,11 +296,6 @@ static void expect_innocent_unless_outrun(ctr_fingerprint written, ctr_fingerpri
     expect_row(written, seen, false, false, "..R..RR");
 }
 
-static void expect_the_same_when_witnessed(ctr_fingerprint written, ctr_fingerprint seen)
-{
-    expect_row(written, seen, true, false, "..R..RR");
-}
-
 static void expect_a_missing_one_to_matter(ctr_fingerprint written, ctr_fingerprint seen)
 {
     expect_row(written, seen, true, false, ".RR..RR");
@@ -280,20 +322,13 @@ static void expect_the_witness_alone(ctr_fingerprint written, ctr_fingerprint se
 static void in_its_place_a_file_is_restored_if_the_attribute_is_foreign_or_not_older(void **state)
 {
     (void)state;
-    each_sure_place(expect_innocent_unless_outrun);
-    each_unsure_place(expect_innocent_unless_outrun);
+    each_same_place(expect_innocent_unless_outrun);
 }
 
-static void in_a_sure_place_a_missing_attribute_means_nothing_witnessed_or_not(void **state)
+static void in_its_place_a_missing_attribute_that_was_witnessed_is_a_restore(void **state)
 {
     (void)state;
-    each_sure_place(expect_the_same_when_witnessed);
-}
-
-static void without_birth_time_a_missing_attribute_that_was_witnessed_is_a_restore(void **state)
-{
-    (void)state;
-    each_unsure_place(expect_a_missing_one_to_matter);
+    each_same_place(expect_a_missing_one_to_matter);
 }
 
 static void another_place_is_a_copy_and_alone_in_saying_so_if_the_attribute_fits(void **state)
@@ -311,8 +346,7 @@ static void a_copy_born_later_is_honest_whatever_came_along(void **state)
 static void trusting_the_witness_it_alone_decides_in_every_place(void **state)
 {
     (void)state;
-    each_sure_place(expect_the_witness_alone);
-    each_unsure_place(expect_the_witness_alone);
+    each_same_place(expect_the_witness_alone);
     each_other_place(expect_the_witness_alone);
     each_younger_place(expect_the_witness_alone);
 }
@@ -428,13 +462,15 @@ int main(void)
         cmocka_unit_test(birth_time_makes_the_device_irrelevant),
         cmocka_unit_test(every_nanosecond_of_the_birth_counts),
         cmocka_unit_test(without_birth_time_the_device_counts),
+        cmocka_unit_test(an_unknown_device_is_any),
+        cmocka_unit_test(without_birth_time_the_handle_decides_where_both_have_one),
+        cmocka_unit_test(only_a_birth_time_or_a_handle_makes_a_file_sure),
         cmocka_unit_test(the_inode_counts_with_and_without_birth_time),
         cmocka_unit_test(a_birth_time_that_is_gone_is_another_place),
         cmocka_unit_test(every_byte_of_a_memory_instance_counts_and_nothing_else_of_it),
         cmocka_unit_test(unknown_places_are_one_place),
         cmocka_unit_test(in_its_place_a_file_is_restored_if_the_attribute_is_foreign_or_not_older),
-        cmocka_unit_test(in_a_sure_place_a_missing_attribute_means_nothing_witnessed_or_not),
-        cmocka_unit_test(without_birth_time_a_missing_attribute_that_was_witnessed_is_a_restore),
+        cmocka_unit_test(in_its_place_a_missing_attribute_that_was_witnessed_is_a_restore),
         cmocka_unit_test(another_place_is_a_copy_and_alone_in_saying_so_if_the_attribute_fits),
         cmocka_unit_test(a_copy_born_later_is_honest_whatever_came_along),
         cmocka_unit_test(trusting_the_witness_it_alone_decides_in_every_place),
