@@ -59,13 +59,9 @@ ALTER TABLE "{schema}"."{table}_cells" RENAME TO "{name}_cells";
 SELECT type, rootpage FROM "{schema}".sqlite_master
  WHERE name = ?1 COLLATE NOCASE AND type <> 'trigger';
 
--- How many objects have the names of the stored tables of ?1, how many names those are, and how many
--- of the objects are ordinary tables.
--- name: SCHEMA_STORED
-SELECT count(*), count(DISTINCT name COLLATE NOCASE), sum(type = 'table' AND CAST(rootpage AS INTEGER) > 0)
-  FROM "{schema}".sqlite_master
- WHERE name COLLATE NOCASE IN (?1 || '_cells', ?1 || '_journal', ?1 || '_floors', ?1 || '_ops', ?1 || '_columns')
-   AND type <> 'trigger';
+-- The same of all names.
+-- name: SCHEMA_OBJECTS
+SELECT name, type, rootpage, sql FROM "{schema}".sqlite_master WHERE type IS NOT 'trigger';
 
 -- Prepared for the names of its columns, and never stepped.
 -- name: SCHEMA_DESCRIBE

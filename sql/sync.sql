@@ -24,6 +24,10 @@ PRAGMA "{schema}".user_version;
 -- name: SYNC_WRITE_NOTHING
 PRAGMA "{schema}".user_version = "{value}";
 
+-- Some work, to be interrupted.
+-- name: SYNC_HEAR
+WITH RECURSIVE count(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM count WHERE n < 1000) SELECT max(n) FROM count;
+
 -- name: SYNC_BUSY_TIMEOUT
 PRAGMA busy_timeout;
 

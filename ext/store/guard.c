@@ -234,11 +234,19 @@ bool ctr_guard_join(ctr_guard *guard, ctr_problem *problem)
     return leave(guard, problem) == SQLITE_OK && guard->joined;
 }
 
+static void keep_marks_below(ctr_guard *guard, int level)
+{
+    if (guard->marked_least > level) guard->marked_least = level;
+    if (guard->marked_most > level) guard->marked_most = level;
+}
+
 void ctr_guard_tell(ctr_guard *guard, int change)
 {
-    if (guard->told == 0) /* nobody was, and has told of the end of a savepoint */
+    if (guard->told == 0) { /* nobody was, and has told of the end of a savepoint */
         for (ctr_post *post = guard->posts; post; post = post->next)
             ctr_journal_forget_savepoints(post);
+        keep_marks_below(guard, 0);
+    }
     guard->told += change;
     if (guard->told < 0) guard->told = 0; /* the first that is told of the end has cleared it */
 }
@@ -310,9 +318,10 @@ static void end_transaction(ctr_guard *guard)
         post->counted = false;
         post->taken_from = NULL;
     }
-    guard->spoiled = false;
+    guard->spoiled = guard->noted = false;
     guard->told = 0;
     guard->depth = 0;
+    keep_marks_below(guard, 0);
     guard->ended++;
 }
 
@@ -347,11 +356,12 @@ int ctr_guard_write_rows(ctr_guard *guard, ctr_problem *problem)
     return problem->rc;
 }
 
-static bool is_any_pending(const ctr_guard *guard)
+static bool is_any_pending(ctr_guard *guard)
 {
-    const ctr_post *post = guard->posts;
+    const ctr_post *post = guard->noted ? guard->posts : NULL;
     while (post && !ctr_journal_is_pending(post)) post = post->next;
-    return post != NULL;
+    guard->noted = post != NULL;
+    return guard->noted;
 }
 
 /* Is a statement at work that writes? Then a savepoint is that of a statement, for SQLite refuses a
@@ -374,10 +384,12 @@ int ctr_guard_savepoint(ctr_guard *guard, int level, ctr_problem *problem)
 {
     unsigned transaction = guard->ended;
     if (is_any_pending(guard) && !is_writing(guard)) ctr_guard_write_rows(guard, problem);
-    for (ctr_post *post = guard->posts; post; post = post->next)
-        ctr_journal_begin_savepoint(post, level, problem);
+    if (level >= guard->marked_least)
+        for (ctr_post *post = guard->posts; post; post = post->next)
+            ctr_journal_begin_savepoint(post, level, problem);
+    if (guard->marked_most < level + 1) guard->marked_most = level + 1;
     if (problem->rc == SQLITE_OK)
-        guard->depth = level + 1;
+        guard->depth = guard->marked_least = level + 1;
     else
         ctr_guard_spoil(guard, transaction);
     return problem->rc;
@@ -386,8 +398,10 @@ int ctr_guard_savepoint(ctr_guard *guard, int level, ctr_problem *problem)
 void ctr_guard_release(ctr_guard *guard, int level)
 {
     guard->depth = level;
-    for (ctr_post *post = guard->posts; post; post = post->next)
-        ctr_journal_end_savepoint(post, level);
+    if (level < guard->marked_most)
+        for (ctr_post *post = guard->posts; post; post = post->next)
+            ctr_journal_end_savepoint(post, level);
+    keep_marks_below(guard, level);
     if (guard->spoiled_depth > level) guard->spoiled_depth = level;
 }
 
@@ -398,6 +412,8 @@ void ctr_guard_rollback_to(ctr_guard *guard, int level)
         ctr_journal_roll_back_to(post, level);
         if (post->after == CTR_AFTER_WRITE) post->after = CTR_AFTER_READ;
     }
+    keep_marks_below(guard, level + 1);
+    guard->noted = true; /* what was written down may be pending again */
     if (level < guard->spoiled_depth) guard->spoiled = false;
     guard->depth = level + 1;
 }

@@ -107,6 +107,7 @@ ctr_journal *ctr_journal_of(ctr_post *post, const char *table, int n_counters, c
         if (!journal) return NULL;
         journal->next = post->journals;
         post->journals = journal;
+        post->guard->marked_least = 0;
     }
     if (journal->rows.n_counters != n_counters) {
         ctr_journal_drop(journal);
@@ -422,6 +423,7 @@ int ctr_journal_refuse_triggers(ctr_journal *journal, ctr_problem *problem)
 
 int ctr_journal_expect(ctr_journal *journal, int n, ctr_problem *problem)
 {
+    if (journal->post) journal->post->guard->noted = true;
     size_t most = (size_t)sqlite3_limit(journal->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
     ctr_journal_refuse_triggers(journal, problem);
     size_t pending = journal->n - journal->n_appended;

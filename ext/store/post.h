@@ -67,6 +67,13 @@ struct ctr_guard {
     /* Savepoints that are open, as far as we were told; and how many were when a half-done
      * statement could not be taken back. */
     int depth;
+
+    /* SQLite tells each table of each savepoint: all journals have marks of the levels below the
+     * first number, and none has one from the second on. Has any noted something since nothing was
+     * pending? */
+    int marked_least, marked_most;
+    bool noted;
+
     bool spoiled;
     int spoiled_depth;
     unsigned ended;     /* transactions */

@@ -290,21 +290,23 @@ const char *ctr_shape_object_text(ctr_object object)
     return TEXTS[object];
 }
 
+ctr_object ctr_shape_object_of(const char *type, int64_t rootpage)
+{
+    if (!type) return CTR_OBJECT_NAMELESS;
+    if (strcmp(type, "table") == 0)
+        return rootpage > 0 ? CTR_OBJECT_TABLE : CTR_OBJECT_VIRTUAL_TABLE;
+    return strcmp(type, "view") == 0 ? CTR_OBJECT_VIEW : CTR_OBJECT_INDEX;
+}
+
 ctr_object ctr_shape_object(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem)
 {
     ctr_object object = CTR_OBJECT_NONE;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_OBJECT);
     ctr_run_bind_text(&run, row, 1, name);
-    if (ctr_run_row(&run, row)) {
-        const char *type = ctr_text_column(row, 0, problem);
-        if (!type)
-            object = CTR_OBJECT_NAMELESS;
-        else if (strcmp(type, "table") == 0)
-            object = sqlite3_column_int64(row, 1) > 0 ? CTR_OBJECT_TABLE : CTR_OBJECT_VIRTUAL_TABLE;
-        else
-            object = strcmp(type, "view") == 0 ? CTR_OBJECT_VIEW : CTR_OBJECT_INDEX;
-    }
+    if (ctr_run_row(&run, row))
+        object =
+            ctr_shape_object_of(ctr_text_column(row, 0, problem), sqlite3_column_int64(row, 1));
     sqlite3_finalize(row);
     return problem->rc == SQLITE_OK ? object : CTR_OBJECT_NONE;
 }
@@ -317,18 +319,6 @@ bool ctr_shape_is_table(sqlite3 *db, const char *schema, const char *name, ctr_p
                     "%s is damaged: it is not an ordinary table but %s", name,
                     ctr_shape_object_text(object));
     return false;
-}
-
-bool ctr_shape_is_stored(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
-{
-    enum { TABLES = sizeof ctr_shape_suffixes / sizeof *ctr_shape_suffixes - 1 };
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_STORED);
-    ctr_run_bind_text(&run, row, 1, table);
-    bool is = ctr_run_row(&run, row);
-    for (int i = 0; is && i < 3; i++) is = sqlite3_column_int64(row, i) == TABLES;
-    sqlite3_finalize(row);
-    return is;
 }
 
 static int damaged(ctr_run *run, const char *what, const char *name)

@@ -155,6 +155,9 @@ typedef enum ctr_object {
     CTR_OBJECT_NAMELESS /* a damaged schema does not say */
 } ctr_object;
 
+/* By a row of sqlite_master. */
+ctr_object ctr_shape_object_of(const char *type, int64_t rootpage);
+
 /* CTR_OBJECT_NONE, too, if there is a problem. */
 ctr_object ctr_shape_object(sqlite3 *db, const char *schema, const char *name,
                             ctr_problem *problem);
@@ -164,10 +167,6 @@ const char *ctr_shape_object_text(ctr_object object);
 
 /* Is there an ordinary table of this name? Nothing is no problem, anything else is. */
 bool ctr_shape_is_table(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem);
-
-/* Are the stored tables of `table` all there, and ordinary ones? One statement for all of them;
- * what is wrong ctr_shape_is_table tells of each. */
-bool ctr_shape_is_stored(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
 
 /* Frees all; twice is harmless. */
 void ctr_shape_close(ctr_shape *shape);

@@ -192,7 +192,8 @@ static bool pass_name(const char **at, const char *words, ctr_problem *problem)
     return name != NULL;
 }
 
-/* One column: its counter or key column, and how the table names it. False: there is none. */
+/* One column: its counter or key column, and how the table names it; a counter that is gone is
+ * passed over. False: there is no more. */
 static bool take_pair(ctr_tracked *tracked, const char **own, const char **theirs,
                       ctr_problem *problem)
 {
@@ -200,13 +201,14 @@ static bool take_pair(ctr_tracked *tracked, const char **own, const char **their
     char *name = take_name(own, problem);
     bool none = take_words(theirs, "NULL");
     char *column = !none && take_words(theirs, "NEW.") ? take_name(theirs, problem) : NULL;
+    bool is_pair = none || column;
     int i = column_named(tracked->shape, name);
     if (i >= 0 && !tracked->columns[i].name)
         tracked->columns[i].name = column;
     else
         sqlite3_free(column);
     sqlite3_free(name);
-    return i >= 0 && (none || column);
+    return is_pair;
 }
 
 /* From the trigger on INSERT,

@@ -29,6 +29,7 @@ typedef struct table_later {
 /* What all tables of one pull share. */
 typedef struct file_pull {
     const ctr_source *source;
+    ctr_objects mine; /* owned: what the target had by name at first */
     const ctr_identity *giver;
     sqlite3 *db;
     const char *target; /* schema */
@@ -193,22 +194,20 @@ static void create_table(merge_job *job, ctr_problem *problem)
     job->report->created_by = pull->side;
 }
 
-/* A source's stored tables are ordinary ones, or nothing of them is read. What a generated column
- * could compute in a connection of our own is harmless, until its values are taken. */
-static int check_stored(const merge_job *job, bool news, ctr_problem *problem)
+/* A source's stored tables are ordinary ones, or nothing of them is read. */
+static int check_stored(const merge_job *job, ctr_problem *problem)
 {
-    const ctr_source *source = job->pull->source;
     const char *table = job->theirs->name;
-    bool looked = !news && ctr_shape_is_stored(source->db, source->schema, table, problem);
-    if (looked && source->own) return problem->rc;
     for (const char *const *suffix = ctr_shape_suffixes; *suffix; suffix++) {
-        char *stored = sqlite3_mprintf("%s_%s", table, *suffix);
-        if (!stored) return ctr_problem_nomem(problem);
-        if (!news && !looked && !ctr_shape_is_table(source->db, source->schema, stored, problem))
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s is missing", stored);
-        if (news || !source->own)
-            ctr_shape_refuse_generated(source->db, source->schema, stored, problem);
-        sqlite3_free(stored);
+        const ctr_named *stored =
+            ctr_objects_stored(&job->pull->source->objects, table, *suffix, problem);
+        if (!stored)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s_%s is missing",
+                            table, *suffix);
+        else if (stored->object != CTR_OBJECT_TABLE)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                            "%s_%s is damaged: it is not an ordinary table but %s", table, *suffix,
+                            ctr_shape_object_text(stored->object));
     }
     return problem->rc;
 }
@@ -375,7 +374,7 @@ static void merge_news(merge_job *job, bool is_there, ctr_problem *problem)
     file_pull *pull = job->pull;
     const ctr_source *source = pull->source;
     const char *theirs = job->theirs->name;
-    if (check_stored(job, true, problem) || make_durable(pull, problem)) return;
+    if (make_durable(pull, problem)) return;
     if (ctr_shape_read(&job->from, source->db, source->schema, theirs, problem)) return;
     if (ctr_shape_refuse_triggers(source->db, source->schema, theirs, false, problem)) return;
     if (!is_there) create_table(job, problem);
@@ -409,12 +408,19 @@ static void close_job(merge_job *job)
     sqlite3_free(job->keys);
 }
 
+/* Does a counter table count a tracked one? */
+static bool is_tracked(const ctr_objects *objects, const char *name, ctr_problem *problem)
+{
+    const ctr_named *apart = ctr_objects_stored(objects, name, "apart", problem);
+    return apart && apart->object == CTR_OBJECT_TABLE;
+}
+
 /* Whether anything is new or not: what was changed without triggers is not known to be new. */
 static void check_tracked(sqlite3 *db, const char *schema, const char *name, const char *file,
                           ctr_problem *problem)
 {
     ctr_shape shape = {0};
-    if (problem->rc != SQLITE_OK || !ctr_tracked_is(db, schema, name, problem)) return;
+    if (problem->rc != SQLITE_OK) return;
     if (ctr_shape_read(&shape, db, schema, name, problem) == SQLITE_OK)
         ctr_triggers_check(db, schema, name, &shape, problem);
     ctr_problem_where(problem, "%s", file);
@@ -426,10 +432,12 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
 {
     const file_pull *pull = job->pull;
     bool takes = pull->side == CTR_MAIN_TAKES;
-    const char *name = takes ? taker : job->theirs->name;
-    char *tracked = takes
-                        ? ctr_triggers_table(pull->db, pull->target, name, problem)
-                        : ctr_triggers_table(pull->source->db, pull->source->schema, name, problem);
+    const char *name = takes ? taker : job->theirs->name,
+               *schema = takes ? pull->target : pull->source->schema;
+    const ctr_objects *objects = takes ? &pull->mine : &pull->source->objects;
+    char *tracked = NULL;
+    if (is_tracked(objects, name, problem))
+        tracked = ctr_triggers_table(takes ? pull->db : pull->source->db, schema, name, problem);
     if (problem->rc == SQLITE_OK)
         job->report =
             report_row(pull->report, job->theirs->birth, tracked ? tracked : name, problem);
@@ -445,9 +453,12 @@ static void merge_table(file_pull *pull, const ctr_catalog_entry *theirs, ctr_pr
         job.mark = ctr_marks_read(pull->db, pull->target, pull->giver, theirs, &mine, problem);
     const char *taker = is_there ? mine.name : theirs->birth;
     if (problem->rc == SQLITE_OK) name_in_report(&job, taker, problem);
-    check_stored(&job, false, problem);
-    check_tracked(pull->source->db, pull->source->schema, theirs->name, "the giving file", problem);
-    if (is_there) check_tracked(pull->db, pull->target, taker, "the taking file", problem);
+    check_stored(&job, problem);
+    const ctr_source *source = pull->source;
+    if (is_tracked(&source->objects, theirs->name, problem))
+        check_tracked(source->db, source->schema, theirs->name, "the giving file", problem);
+    if (is_there && is_tracked(&pull->mine, taker, problem))
+        check_tracked(pull->db, pull->target, taker, "the taking file", problem);
     if (has_news(&job, taker, problem)) merge_news(&job, is_there, problem);
     ctr_problem_where(problem, "table %s", theirs->birth);
     ctr_catalog_close_entry(&mine);
@@ -456,11 +467,10 @@ static void merge_table(file_pull *pull, const ctr_catalog_entry *theirs, ctr_pr
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-int ctr_pull_open(const ctr_source *source, ctr_identity *giver, ctr_problem *problem)
+int ctr_pull_open(ctr_source *source, ctr_identity *giver, ctr_problem *problem)
 {
     *giver = (ctr_identity){0};
-    ctr_shape_refuse_generated(source->db, source->schema, "counter_tables", problem);
-    ctr_shape_refuse_generated(source->db, source->schema, "counter_replica", problem);
+    ctr_source_check(source, problem);
     if (problem->rc == SQLITE_OK && ctr_identity_read(giver, source->db, source->schema, problem))
         ctr_problem_where(problem, "the giving file");
     if (problem->rc == SQLITE_OK)
@@ -562,7 +572,9 @@ static void show_apart_again(file_pull *pull, ctr_problem *problem)
         better = false;
         for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
             const ctr_catalog_entry *entry = &catalog.entries[i];
-            if (!ctr_apart_any(pull->db, pull->target, entry->name, problem)) continue;
+            if (!is_tracked(&pull->mine, entry->name, problem) ||
+                ctr_apart_count(pull->db, pull->target, entry->name, problem) == 0)
+                continue;
             if (!pull->checked) check_target(pull, entry->name, problem);
             if (problem->rc == SQLITE_OK)
                 better = show_table(pull, entry->birth, NULL, problem) || better;
@@ -599,6 +611,7 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
                       .side = side,
                       .report = report};
     if (!pull.post) ctr_problem_nomem(problem);
+    ctr_objects_read(&pull.mine, db, target, problem);
     if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, source->db, source->schema, problem);
     if (problem->rc == SQLITE_OK && catalog.n > 0 && !giver->present)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
@@ -611,5 +624,6 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
     if (problem->rc == SQLITE_OK && catalog.n > 0) meet(&pull, &catalog.entries[0], problem);
     ctr_conflicts_heed(&pull.conflicts, pull.post, problem);
     ctr_catalog_close(&catalog);
+    ctr_objects_close(&pull.mine);
     return problem->rc;
 }

@@ -32,7 +32,7 @@ void ctr_pull_report_close(ctr_report *report);
 
 /* Reads who the source is, and how far its numbers have come: what marks will say. To be called
  * before this transaction writes anything, for marks must be of what has been committed. */
-int ctr_pull_open(const ctr_source *source, ctr_identity *giver, ctr_problem *problem);
+int ctr_pull_open(ctr_source *source, ctr_identity *giver, ctr_problem *problem);
 
 /* Merges what is new in `source`, or with `whole` everything, into the schema `target` of the
  * guard's connection, which messages call `called`, whose identity is checked first; the caller

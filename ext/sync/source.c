@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "store/catalog.h"
+#include "store/foreign.h"
 #include "store/journal.h"
 #include "store/place.h"
 #include "store/run.h"
@@ -51,7 +53,21 @@ static void explain_journal(ctr_source *source, ctr_problem *problem)
                     "with SQLite where it may be written, or ATTACH it and pull from that name");
 }
 
-/* As long as the host would wait for a lock, we wait too. What is foreign is not trusted.
+enum { DEAF_FOR = 50000 }; /* instructions of the virtual machine of SQLite */
+
+/* Lets the host work for a moment: it hears its interrupt, and calls its progress handler. */
+static int is_host_interrupted(void *host)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(host, NULL, NULL, &problem);
+    ctr_run_do(&run, CTR_SQL_SYNC_HEAR, NULL);
+    bool is = (problem.rc & 0xff) == SQLITE_INTERRUPT;
+    ctr_problem_close(&problem);
+    return is;
+}
+
+/* As long as the host would wait for a lock, we wait too. What is foreign is not trusted, nor is
+ * its size: a file that is cut while it is mapped into memory kills the process.
  * (Defensive mode would also keep us from writing stored tables.) */
 static void open_connection(sqlite3 **db, sqlite3 *host, const char *path, const char *vfs,
                             int flags, ctr_problem *problem)
@@ -60,7 +76,10 @@ static void open_connection(sqlite3 **db, sqlite3 *host, const char *path, const
     if (problem->rc != SQLITE_OK) return;
     ctr_problem_sqlite(problem, *db, sqlite3_open_v2(path, db, flags, vfs));
     if (problem->rc != SQLITE_OK) return;
+    sqlite3_int64 mapped = 0;
     sqlite3_busy_timeout(*db, timeout);
+    sqlite3_progress_handler(*db, DEAF_FOR, is_host_interrupted, host);
+    sqlite3_file_control(*db, "main", SQLITE_FCNTL_MMAP_SIZE, &mapped);
     if (flags & SQLITE_OPEN_READONLY) sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 }
@@ -84,6 +103,50 @@ int ctr_source_hold(ctr_source *source, ctr_problem *problem)
     explain_journal(source, problem);
     return problem->rc;
 }
+
+/* ---- what is read of it ----------------------------------------------------------------------- */
+
+/* Tables of the file, and not of one counter table. */
+static bool is_of_file(const char *name)
+{
+    static const char PREFIX[] = "counter_";
+    return sqlite3_strnicmp(name, PREFIX, sizeof PREFIX - 1) == 0;
+}
+
+static void refuse_generated_in(const ctr_source *source, const ctr_named *named,
+                                ctr_problem *problem)
+{
+    if (named && named->object == CTR_OBJECT_TABLE && named->may_generate)
+        ctr_shape_refuse_generated(source->db, source->schema, named->name, problem);
+}
+
+static void check_stored_tables(const ctr_source *source, const char *table, ctr_problem *problem)
+{
+    for (const char *const *suffix = ctr_shape_suffixes; *suffix; suffix++)
+        refuse_generated_in(source, ctr_objects_stored(&source->objects, table, *suffix, problem),
+                            problem);
+    refuse_generated_in(source, ctr_objects_stored(&source->objects, table, "apart", problem),
+                        problem);
+}
+
+int ctr_source_check(ctr_source *source, ctr_problem *problem)
+{
+    ctr_catalog catalog = {0};
+    ctr_objects_close(&source->objects);
+    ctr_objects_read(&source->objects, source->db, source->schema, problem);
+    for (size_t i = 0; i < source->objects.n && problem->rc == SQLITE_OK; i++)
+        if (is_of_file(source->objects.named[i].name))
+            refuse_generated_in(source, &source->objects.named[i], problem);
+    if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, source->db, source->schema, problem);
+    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
+        check_stored_tables(source, catalog.entries[i].name, problem);
+        ctr_problem_where(problem, "table %s", catalog.entries[i].birth);
+    }
+    ctr_catalog_close(&catalog);
+    return problem->rc;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int name_schema(ctr_source *source, const char *schema, ctr_problem *problem)
 {
@@ -171,6 +234,9 @@ int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_
     if (!*path) return refuse_path(path, problem);
     open_connection(db, host, path, vfs_name(host, "main"), SQLITE_OPEN_READWRITE, problem);
     ctr_run run = ctr_run_on(*db, "main", NULL, problem);
+    if (problem->rc == SQLITE_OK)
+        sqlite3_db_config(*db, SQLITE_DBCONFIG_ENABLE_FKEY, (int)ctr_foreign_is_enforced(host),
+                          NULL);
     if (problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_SYNC_TOUCH, NULL);
     return check_path(*db, path, problem);
 }
@@ -203,6 +269,7 @@ bool ctr_source_is_file_of(sqlite3 *db, sqlite3 *host, const char *schema)
 
 void ctr_source_close(ctr_source *source)
 {
+    ctr_objects_close(&source->objects);
     if (source->own) sqlite3_close(source->db);
     sqlite3_free(source->schema);
     *source = (ctr_source){0};

@@ -17,11 +17,13 @@
 #include <stdbool.h>
 
 #include "store/guard.h"
+#include "store/objects.h"
 
 typedef struct ctr_source {
     sqlite3 *db;  /* own, or the one at hand */
     char *schema; /* owned */
     bool own;
+    ctr_objects objects; /* once it is checked */
 } ctr_source;
 
 /* `schema` is attached to `host`. To be closed whatever is returned. */
@@ -30,12 +32,17 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
 /* Opens a database file by its path. The caller refuses that of main (ctr_source_is_file_of). */
 int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem);
 
+/* Reads what it has by name, and refuses it if something of ours is no ordinary table, or has
+ * generated columns: to read these is to run a stranger's expressions. To be called before anything
+ * else of it is read. */
+int ctr_source_check(ctr_source *source, ctr_problem *problem);
+
 /* Begins the snapshot. Call it after the locks of the files that will be written: with a rollback
  * journal nobody else could commit to this one while the caller waits for them. */
 int ctr_source_hold(ctr_source *source, ctr_problem *problem);
 
-/* Opens a connection that writes a database file by its path, which must be there. To be closed by
- * the caller, whatever is returned. */
+/* Opens a connection that writes a database file by its path, which must be there, and enforces
+ * foreign keys if `host` does. To be closed by the caller, whatever is returned. */
 int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_problem *problem);
 
 /* Of a source that is read through the connection at hand: what waits is written down where it will

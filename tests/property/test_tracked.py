@@ -821,3 +821,52 @@ def test_a_cluster_takes_no_tracked_table_and_says_why(tmp_path):
     with pytest.raises(sqlite3.Error, match="products is a tracked table there"):
         one.execute("CREATE VIRTUAL TABLE temp.shop USING counter_cluster(products_counters, replicas='main two')")
         rows(one, "SELECT * FROM shop")
+
+
+@pytest.mark.parametrize("gone", ["a", "b", "c", "d", "ab", "ac", "bd", "cba", "acd"])
+def test_whichever_columns_are_untracked_the_others_count_on_in_both_files(tmp_path, gone):
+    left = [name for name in "abcd" if name not in gone]
+    for name in ("main", "other"):
+        with connect(tmp_path / f"{name}.db") as db:
+            db.execute("CREATE TABLE t(k TEXT PRIMARY KEY, a INTEGER, x TEXT, b INTEGER, c INTEGER, d INTEGER)")
+            rows(db, "SELECT counter_track('t', 'a', 'b', 'c', 'd')")
+    db = connect(tmp_path / "main.db")
+    db.execute(f"ATTACH '{tmp_path}/other.db' AS other")
+    db.execute("INSERT INTO t VALUES ('k', 1, 'x', 1, 1, 1)")
+    rows(db, "SELECT * FROM counter_sync('other')")
+    rows(db, f"SELECT counter_untrack('t', {', '.join(repr(name) for name in gone)})")
+    for schema, n in [("main", 10), ("other", 100), ("other", 1000), ("main", 10000)]:
+        if n == 1000:
+            rows(db, "SELECT * FROM counter_sync('other')")
+        db.execute(f"UPDATE {schema}.t SET " + ", ".join(f"{name} = {name} + {n}" for name in left))
+    rows(db, "SELECT * FROM counter_sync('other')")
+    for schema in ("main", "other"):
+        assert rows(db, f"SELECT {', '.join(left)} FROM {schema}.t") == [(11111,) * len(left)]
+        assert rows(db, f"SELECT {', '.join(left)} FROM {schema}.t_counters") == [(11111,) * len(left)]
+        assert sorted(rows(db, f"SELECT column_name, state FROM counter_tracked('{schema}')")) == [
+            (name, "tracked") for name in left]
+    db.close()
+
+
+@pytest.mark.parametrize("how", ["path", "attached"])
+def test_a_push_keeps_the_foreign_keys_that_this_connection_keeps(tmp_path, how):
+    schema = ["CREATE TABLE u(id TEXT PRIMARY KEY NOT NULL)",
+              "CREATE TABLE o(id TEXT PRIMARY KEY NOT NULL, uid TEXT NOT NULL DEFAULT 'none' REFERENCES u(id), n INTEGER)"]
+    for name in ("main", "other"):
+        with connect(tmp_path / f"{name}.db") as db:
+            for sql in schema:
+                db.execute(sql)
+            rows(db, "SELECT counter_track('o', 'n')")
+    db = connect(tmp_path / "main.db")
+    db.execute("PRAGMA foreign_keys = ON")
+    peer = f"{tmp_path}/other.db"
+    if how == "attached":
+        db.execute(f"ATTACH '{peer}' AS other")
+        peer = "other"
+    db.execute("INSERT INTO u VALUES ('x')")
+    db.execute("INSERT INTO o VALUES ('1', 'x', 7)")
+    rows(db, f"SELECT * FROM counter_push('{peer}')")
+    db.close()
+    with connect(tmp_path / "other.db") as other:
+        assert rows(other, "SELECT * FROM o") == rows(other, "PRAGMA foreign_key_check") == []
+        assert apart(other) == [("waits", "('1')", None, 7)]
