@@ -3,7 +3,8 @@
 
 -- Rows in which the two differ. A row that waits, for the table does not take it, has one entry
 -- without a counter; else there is one for each counter whose column shows another value. Row 0 has
--- the name of the table, as it was when it was last seen with its triggers.
+-- names as they were when the table was last seen with its triggers: that of each column by that of
+-- its counter or key column, and that of the table without one.
 -- name: TRACK_CREATE_APART
 CREATE TABLE "{schema}"."{table}_apart"(
   _id INTEGER PRIMARY KEY, row INTEGER NOT NULL, counter TEXT NOT NULL, shown INTEGER, UNIQUE(row, counter));
@@ -18,22 +19,30 @@ SELECT counter, shown FROM "{schema}"."{table}_apart" WHERE row = ?1;
 SELECT DISTINCT row FROM "{schema}"."{table}_apart" WHERE row > 0;
 
 -- name: TRACK_NEXT_APART
-SELECT row FROM "{schema}"."{table}_apart" WHERE row > max(?1, 0) ORDER BY row LIMIT 1;
+SELECT row FROM "{schema}"."{table}_apart" WHERE row > ?1 ORDER BY row LIMIT 1;
+
+-- name: TRACK_PREVIOUS_APART
+SELECT row FROM "{schema}"."{table}_apart" WHERE row < ?1 AND row > 0 ORDER BY row DESC LIMIT 1;
 
 -- name: TRACK_COUNT_APART
 SELECT count(*) FROM "{schema}"."{table}_apart" WHERE row > 0;
 
--- name: TRACK_NOTE_TABLE
-INSERT OR REPLACE INTO "{schema}"."{table}_apart"(row, counter, shown) VALUES (0, '', ?1);
+-- (A name is no number, even where it looks like one.)
+-- name: TRACK_NOTE
+INSERT INTO "{schema}"."{table}_apart"(row, counter, shown) VALUES (0, ?1, CAST(?2 AS BLOB));
 
--- name: TRACK_NOTED_TABLE
-SELECT shown FROM "{schema}"."{table}_apart" WHERE row = 0;
+-- name: TRACK_NOTED
+SELECT counter, CAST(shown AS TEXT) FROM "{schema}"."{table}_apart" WHERE row = 0;
 
 -- name: TRACK_SET_APART
 INSERT INTO "{schema}"."{table}_apart"(row, counter, shown) VALUES (?1, ?2, ?3);
 
 -- name: TRACK_NOT_APART
 DELETE FROM "{schema}"."{table}_apart" WHERE row = ?1;
+
+-- Those of one counter.
+-- name: TRACK_NONE_APART
+DELETE FROM "{schema}"."{table}_apart" WHERE row > 0 AND counter = ?1 COLLATE NOCASE;
 
 -- Those of rows that are gone.
 -- name: TRACK_FORGET_APART
@@ -80,10 +89,10 @@ DROP TRIGGER IF EXISTS "{schema}"."{name}";
 
 -- ---- the tables ----------------------------------------------------------------------------------
 
--- The terms of all UNIQUE indexes of the table ?1.
+-- The terms of all UNIQUE indexes of the table ?1 in the schema ?2.
 -- name: TRACK_INDEX_TERMS
 SELECT i.name, i.origin, i.partial, x.seqno, x.name, x.coll
-  FROM pragma_index_list(?1, '{schema}') AS i, pragma_index_xinfo(i.name, '{schema}') AS x
+  FROM pragma_index_list(?1, ?2) AS i, pragma_index_xinfo(i.name, ?2) AS x
  WHERE i."unique" AND x.key ORDER BY i.seq, x.seqno;
 
 -- name: TRACK_CREATE
@@ -101,18 +110,22 @@ INSERT INTO "{schema}"."{table}"("{table}", "{columns}") SELECT 'row found{value
 INSERT INTO "{schema}"."{table}"("{table}", "{keys}") SELECT 'row missing', "{keys}" FROM "{schema}"."{table}_cells" AS c
  WHERE NOT EXISTS (SELECT 1 FROM "{schema}"."{name}" AS t WHERE "{constraint}");
 
--- Rows of the table without counters.
+-- All rows of the table: the number of the cells, and the key.
+-- name: TRACK_ROWS
+SELECT coalesce(c._id, 0), "{keys}" FROM "{schema}"."{name}" AS t LEFT JOIN "{schema}"."{table}_cells" AS c ON "{constraint}";
+
+-- Those without counters.
 -- name: TRACK_WITHOUT_COUNTERS
-SELECT "{values}" FROM "{schema}"."{name}" AS t
+SELECT 0, "{keys}" FROM "{schema}"."{name}" AS t
  WHERE NOT EXISTS (SELECT 1 FROM "{schema}"."{table}_cells" AS c WHERE "{constraint}");
 
 -- ---- showing -------------------------------------------------------------------------------------
 
--- Parameters are those of the key, then the new values, then the old ones. OR ABORT overrides what
--- constraints of the table say, and what its triggers say, too.
+-- Parameters are those of the key, then the new values, then the old ones.
 -- name: TRACK_SHOW
 UPDATE "{schema}"."{name}" SET "{changes}" WHERE "{constraint}";
 
+-- OR ABORT overrides the conflict clauses of the table's constraints, and those of its triggers.
 -- name: TRACK_SHOW_STRICTLY
 UPDATE OR ABORT "{schema}"."{name}" SET "{changes}" WHERE "{constraint}";
 
@@ -128,10 +141,11 @@ DELETE FROM "{schema}"."{name}" WHERE "{constraint}";
 -- name: TRACK_LOOK
 SELECT "{columns}" FROM "{schema}"."{name}" WHERE "{constraint}";
 
--- Columns of other tables that refer to the table ?1, and forbid that a row of it is deleted.
+-- Columns of other tables of the schema ?2 that refer to the table ?1, and forbid that a row of it is
+-- deleted.
 -- name: TRACK_CHILDREN
 SELECT m.name, f.id, f.seq, f."from", f."to"
-  FROM "{schema}".sqlite_master AS m, pragma_foreign_key_list(m.name, '{schema}') AS f
+  FROM "{schema}".sqlite_master AS m, pragma_foreign_key_list(m.name, ?2) AS f
  WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND f."table" = ?1 COLLATE NOCASE
    AND f.on_delete IN ('NO ACTION', 'RESTRICT')
  ORDER BY m.name, f.id, f.seq;

@@ -67,6 +67,7 @@ static char *list_children(const ctr_tracked *tracked, ctr_problem *problem)
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_CHILDREN);
     ctr_run_bind_text(&run, row, 1, tracked->table);
+    ctr_run_bind_text(&run, row, 2, tracked->schema);
     while (ctr_run_row(&run, row)) {
         const char *child = ctr_text_column(row, 0, problem),
                    *from = ctr_text_column(row, 3, problem), *to = ctr_text_column(row, 4, problem);

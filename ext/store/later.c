@@ -93,13 +93,14 @@ int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_p
     return problem->rc;
 }
 
-static void show_again(ctr_showing *showing, ctr_rows *rows, sqlite3_stmt *cells, ctr_summary *now,
-                       ctr_problem *problem)
+static void show_again(ctr_showing *showing, ctr_rows *rows, bool backwards, sqlite3_stmt *cells,
+                       ctr_summary *now, ctr_problem *problem)
 {
     const ctr_tracked *tracked = &showing->tracked;
-    int64_t after = INT64_MIN;
+    int64_t after = backwards ? INT64_MAX : 0;
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NEXT_APART);
+    sqlite3_stmt *row =
+        ctr_run_prepare(&run, backwards ? CTR_SQL_TRACK_PREVIOUS_APART : CTR_SQL_TRACK_NEXT_APART);
     for (;;) {
         if (row) sqlite3_bind_int64(row, 1, after);
         bool more = ctr_run_row(&run, row);
@@ -118,7 +119,7 @@ static void show_again(ctr_showing *showing, ctr_rows *rows, sqlite3_stmt *cells
     sqlite3_finalize(row);
 }
 
-bool ctr_later_again(ctr_showing *showing, ctr_rows *rows, ctr_problem *problem)
+bool ctr_later_again(ctr_showing *showing, ctr_rows *rows, bool backwards, ctr_problem *problem)
 {
     sqlite3_value **keys;
     ctr_summary *now;
@@ -128,7 +129,7 @@ bool ctr_later_again(ctr_showing *showing, ctr_rows *rows, ctr_problem *problem)
     sqlite3_stmt *cells = prepare_cells(showing, problem);
     if (make_show_room(showing, &keys, &now, problem)) {
         showing->writing.keys = keys;
-        show_again(showing, rows, cells, now, problem);
+        show_again(showing, rows, backwards, cells, now, problem);
     }
     sqlite3_finalize(cells);
     sqlite3_free(keys);
@@ -137,10 +138,60 @@ bool ctr_later_again(ctr_showing *showing, ctr_rows *rows, ctr_problem *problem)
            problem->rc == SQLITE_OK;
 }
 
-/* ---- floors ---------------------------------------------------------------------------------- */
+/* ---- rows that show nothing any more --------------------------------------------------------- */
 
-static void show_nothing(ctr_showing *showing, ctr_problem *problem)
+typedef void row_call(ctr_showing *showing, void *with, ctr_problem *problem);
+
+/* The number of each row among the cells, 0 if it has none, and its key. */
+static sqlite3_stmt *prepare_rows(ctr_showing *showing, ctr_sql which, ctr_problem *problem)
 {
+    const ctr_tracked *tracked = &showing->tracked;
+    sqlite3_str *list = sqlite3_str_new(NULL);
+    ctr_tracked_list_keys(tracked, list, "t.");
+    char *keys = sqlite3_str_finish(list), *match = ctr_tracked_key_match(tracked);
+    if (!keys || !match) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    run.slots.name = tracked->table;
+    run.slots.keys = keys;
+    run.slots.constraint = match;
+    sqlite3_stmt *row = ctr_run_prepare(&run, which);
+    sqlite3_free(keys);
+    sqlite3_free(match);
+    return row;
+}
+
+static void call_for_row(ctr_showing *showing, sqlite3_stmt *row, row_call *call, void *with,
+                         ctr_problem *problem)
+{
+    int n = showing->tracked.shape->n_keys;
+    sqlite3_value **keys = showing->writing.keys;
+    showing->writing.rowid = sqlite3_column_int64(row, 0);
+    for (int i = 0; i < n; i++) keys[i] = sqlite3_value_dup(sqlite3_column_value(row, 1 + i));
+    for (int i = 0; i < n; i++)
+        if (!keys[i]) ctr_problem_nomem(problem);
+    if (problem->rc == SQLITE_OK) call(showing, with, problem);
+    for (int i = 0; i < n; i++) sqlite3_value_free(keys[i]);
+}
+
+static void call_for_rows(ctr_showing *showing, ctr_sql which, row_call *call, void *with,
+                          ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    sqlite3_stmt *row = prepare_rows(showing, which, problem);
+    showing->writing.keys =
+        sqlite3_malloc64(((size_t)tracked->shape->n_keys + 1) * sizeof(sqlite3_value *));
+    if (!showing->writing.keys) ctr_problem_nomem(problem);
+    while (ctr_run_row(&run, row)) call_for_row(showing, row, call, with, problem);
+    sqlite3_finalize(row);
+    sqlite3_free(showing->writing.keys);
+    showing->writing.keys = NULL;
+}
+
+static void show_nothing_below(ctr_showing *showing, void *with, ctr_problem *problem)
+{
+    ctr_floors *floors = with;
+    if (!ctr_floors_is_below(floors, showing->writing.keys, problem)) return;
     for (int i = 0; i < showing->tracked.shape->n_counters; i++) {
         const ctr_summary none = {.life = 1};
         ctr_showing_value(showing, i, &none, &showing->to[i]);
@@ -149,41 +200,38 @@ static void show_nothing(ctr_showing *showing, ctr_problem *problem)
         ctr_writing_update(&showing->writing, showing->from, showing->to, problem);
 }
 
-static sqlite3_stmt *rows_without_counters(ctr_showing *showing, ctr_problem *problem)
-{
-    const ctr_tracked *tracked = &showing->tracked;
-    char *values = ctr_tracked_column_list(tracked), *match = ctr_tracked_key_match(tracked);
-    if (!values || !match) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-    run.slots.name = tracked->table;
-    run.slots.values = values;
-    run.slots.constraint = match;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_WITHOUT_COUNTERS);
-    sqlite3_free(values);
-    sqlite3_free(match);
-    return row;
-}
-
 int ctr_later_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem)
 {
     const ctr_tracked *tracked = &showing->tracked;
-    int n = tracked->shape->n_keys;
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
     ctr_run_do(&run, CTR_SQL_TRACK_FORGET_APART, NULL);
-    sqlite3_value **keys = sqlite3_malloc64(((size_t)n + 1) * sizeof *keys);
-    if (!keys) ctr_problem_nomem(problem);
-    sqlite3_stmt *row = rows_without_counters(showing, problem);
-    showing->writing.keys = keys;
-    showing->writing.rowid = 0; /* its counters are gone */
-    while (ctr_run_row(&run, row)) {
-        for (int i = 0; i < n; i++) keys[i] = sqlite3_value_dup(sqlite3_column_value(row, i));
-        for (int i = 0; i < n; i++)
-            if (!keys[i]) ctr_problem_nomem(problem);
-        if (problem->rc == SQLITE_OK && ctr_floors_is_below(floors, keys, problem))
-            show_nothing(showing, problem);
-        for (int i = 0; i < n; i++) sqlite3_value_free(keys[i]);
-    }
-    sqlite3_finalize(row);
-    sqlite3_free(keys);
+    call_for_rows(showing, CTR_SQL_TRACK_WITHOUT_COUNTERS, show_nothing_below, floors, problem);
+    return problem->rc;
+}
+
+static void show_emptied(ctr_showing *showing, void *with, ctr_problem *problem)
+{
+    const int *counter = with;
+    const ctr_tracked *tracked = &showing->tracked;
+    const ctr_shown blank = ctr_tracked_column_of(tracked, *counter)->blank;
+    ctr_shown *from = showing->from, *to = showing->to;
+    if (!ctr_writing_look(&showing->writing, showing->writing.keys, from, NULL, problem)) return;
+    memcpy(to, from, (size_t)tracked->shape->n_counters * sizeof *to);
+    to[*counter] = blank;
+    if (ctr_tracked_same_shown(&from[*counter], &blank)) return;
+    bool taken = ctr_writing_update(&showing->writing, from, to, problem);
+    if (!taken && showing->writing.rowid != 0)
+        ctr_apart_add(&showing->apart, showing->writing.rowid,
+                      ctr_shape_counter_name(tracked->shape, *counter), &from[*counter], problem);
+}
+
+int ctr_later_emptied(ctr_showing *showing, const char *counter, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    int i = ctr_shape_counter_like(tracked->shape, counter);
+    if (problem->rc != SQLITE_OK || i < 0 || !ctr_tracked_column_of(tracked, i)) return problem->rc;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    ctr_run_do(&run, CTR_SQL_TRACK_NONE_APART, counter);
+    call_for_rows(showing, CTR_SQL_TRACK_ROWS, show_emptied, &i, problem);
     return problem->rc;
 }

@@ -29,10 +29,15 @@ int ctr_later_add(ctr_later *later, const ctr_showing *showing, int64_t rowid,
                   const ctr_summary *before, ctr_problem *problem);
 int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_problem *problem);
 
-/* Tries once more to show the rows that are listed as apart; true if fewer are listed now. */
-bool ctr_later_again(ctr_showing *showing, ctr_rows *rows, ctr_problem *problem);
+/* Tries once more to show the rows that are listed as apart, in the order of storage or backwards:
+ * parents come before their children, and go after them. True if fewer are listed now. */
+bool ctr_later_again(ctr_showing *showing, ctr_rows *rows, bool backwards, ctr_problem *problem);
 
 /* Floors have risen: rows below show nothing any more. */
 int ctr_later_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem);
+
+/* A counter begins anew, for another file has dropped it and added it again: no row shows what it
+ * was. */
+int ctr_later_emptied(ctr_showing *showing, const char *counter, ctr_problem *problem);
 
 #endif

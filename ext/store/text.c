@@ -41,3 +41,64 @@ const char *ctr_text_separator(sqlite3_str *list, const char *word)
 {
     return sqlite3_str_length(list) > 0 ? word : "";
 }
+
+const char *ctr_text_behind(const char *at)
+{
+    if (at[0] == '-' && at[1] == '-') return at + strcspn(at, "\n");
+    if (at[0] == '/' && at[1] == '*') {
+        const char *end = strstr(at + 2, "*/");
+        return end ? end + 2 : at + strlen(at);
+    }
+    char quote = *at == '[' ? ']' : *at;
+    if (!*at || !strchr("\"'`]", quote)) return NULL;
+    for (at++; *at; at++) {
+        if (*at != quote) continue;
+        if (at[1] != quote || quote == ']') return at + 1;
+        at++;
+    }
+    return at;
+}
+
+static bool is_word_char(char c)
+{
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c & 0x80);
+}
+
+/* Behind a word, spaces and comments; NULL: another word is there. */
+static const char *behind_word(const char *at, const char *word)
+{
+    size_t n = strlen(word);
+    if (sqlite3_strnicmp(at, word, (int)n) != 0 || is_word_char(at[n])) return NULL;
+    for (at += n;;) {
+        bool is_comment = (at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*');
+        const char *behind = is_comment ? ctr_text_behind(at) : at + strspn(at, " \t\r\n\f");
+        if (behind == at) return at;
+        at = behind;
+    }
+}
+
+bool ctr_text_has_words(const char *sql, const char *one, const char *other)
+{
+    for (const char *at = sql; *at;) {
+        const char *behind = ctr_text_behind(at), *second = behind ? NULL : behind_word(at, one);
+        if (second && behind_word(second, other)) return true;
+        if (!behind) {
+            behind = at + 1;
+            while (is_word_char(*at) && is_word_char(*behind)) behind++;
+        }
+        at = behind;
+    }
+    return false;
+}
+
+char *ctr_text_finish(sqlite3_str *list, ctr_problem *problem)
+{
+    bool whole = sqlite3_str_errcode(list) == SQLITE_OK;
+    char *text = sqlite3_str_finish(list);
+    if (whole && !text) text = sqlite3_mprintf("");
+    if (whole && text) return text;
+    ctr_problem_nomem(problem);
+    sqlite3_free(text);
+    return NULL;
+}

@@ -23,7 +23,17 @@ int ctr_text_bind_value(sqlite3_stmt *statement, int i, sqlite3_value *value);
  * REPLACE. */
 bool ctr_text_contains(const char *text, const char *word);
 
+/* Of SQL: behind a name or a text in quotes, or a comment, that begins at `at`; NULL: none does. */
+const char *ctr_text_behind(const char *at);
+
+/* Of SQL: do two words follow each other, outside of quotes and comments? */
+bool ctr_text_has_words(const char *sql, const char *one, const char *other);
+
 /* Between the items of a list: the word, "" before the first. */
 const char *ctr_text_separator(sqlite3_str *list, const char *word);
+
+/* The whole list, to be freed with sqlite3_free: "" if it is empty; NULL, with a problem, if there
+ * was no memory for all of it. */
+char *ctr_text_finish(sqlite3_str *list, ctr_problem *problem);
 
 #endif

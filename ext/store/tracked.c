@@ -233,6 +233,97 @@ static void read_names(ctr_tracked *tracked, const char *text, ctr_problem *prob
     }
 }
 
+/* ---- what was noted -------------------------------------------------------------------------- */
+
+enum { NOTED_COUNTER, NOTED_NAME };
+
+static void take_noted(ctr_tracked *tracked, const char *counter, const char *name,
+                       ctr_problem *problem)
+{
+    int i = column_named(tracked->shape, counter);
+    if (i < 0 || tracked->columns[i].name) return;
+    tracked->columns[i].name = sqlite3_mprintf("%s", name);
+    if (!tracked->columns[i].name) ctr_problem_nomem(problem);
+}
+
+static void read_noted(ctr_tracked *tracked, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
+    while (ctr_run_row(&run, row)) {
+        const char *counter = ctr_text_column(row, NOTED_COUNTER, problem),
+                   *name = ctr_text_column(row, NOTED_NAME, problem);
+        if (counter && *counter && name) take_noted(tracked, counter, name, problem);
+    }
+    sqlite3_finalize(row);
+}
+
+char *ctr_tracked_noted(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
+{
+    char *table = NULL;
+    ctr_run run = ctr_run_on(db, schema, counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
+    while (ctr_run_row(&run, row)) {
+        const char *counter = ctr_text_column(row, NOTED_COUNTER, problem),
+                   *name = ctr_text_column(row, NOTED_NAME, problem);
+        if (!counter || *counter || !name || table) continue;
+        table = sqlite3_mprintf("%s", name);
+        if (!table) ctr_problem_nomem(problem);
+    }
+    sqlite3_finalize(row);
+    return table;
+}
+
+/* The name of the counter or key column `i`, and what is to be noted for it; -1: the table. */
+static const char *name_to_note(const ctr_tracked *tracked, int i, const char **name)
+{
+    *name = i < 0 ? tracked->table : tracked->columns[i].name;
+    return i < 0 ? "" : tracked->shape->columns[i].name;
+}
+
+/* Is there a note for each name, and no other? */
+static bool are_names_noted(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    int notes = 0, names = 0;
+    const char *name;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
+    while (ctr_run_row(&run, row)) {
+        const char *counter = ctr_text_column(row, NOTED_COUNTER, problem),
+                   *noted = ctr_text_column(row, NOTED_NAME, problem);
+        if (!counter || !noted) continue;
+        int i = *counter ? column_named(tracked->shape, counter) : -1;
+        if (!*counter || i >= 0) name_to_note(tracked, i, &name);
+        bool same = (!*counter || i >= 0) && name && strcmp(name, noted) == 0;
+        notes += same ? 1 : tracked->shape->n_columns + 2;
+    }
+    sqlite3_finalize(row);
+    for (int i = -1; i < tracked->shape->n_columns; i++) {
+        name_to_note(tracked, i, &name);
+        names += name != NULL;
+    }
+    return notes == names;
+}
+
+static void write_notes(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    sqlite3_stmt *gone = ctr_run_prepare(&run, CTR_SQL_TRACK_NOT_APART),
+                 *note = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTE);
+    if (gone) sqlite3_bind_int64(gone, 1, 0);
+    ctr_run_row(&run, gone);
+    for (int i = -1; i < tracked->shape->n_columns && problem->rc == SQLITE_OK; i++) {
+        const char *name, *counter = name_to_note(tracked, i, &name);
+        if (!name) continue;
+        ctr_run_bind_text(&run, note, 1, counter);
+        ctr_run_bind_text(&run, note, 2, name);
+        ctr_run_row(&run, note);
+        sqlite3_reset(note);
+    }
+    sqlite3_finalize(gone);
+    sqlite3_finalize(note);
+}
+
 /* Looks each column up in the table; one that is not there loses its name. */
 static void read_columns(ctr_tracked *tracked, bool *there, ctr_problem *problem)
 {
@@ -262,21 +353,22 @@ static void look_up_columns(ctr_tracked *tracked, ctr_problem *problem)
     read_columns(tracked, there, problem);
     for (int i = 0; i < tracked->shape->n_columns; i++) {
         if (there[i]) continue;
+        tracked->columns[i].lost = tracked->columns[i].name != NULL;
         sqlite3_free(tracked->columns[i].name);
         tracked->columns[i].name = NULL;
     }
     sqlite3_free(there);
 }
 
-bool ctr_tracked_declares(const ctr_tracked *tracked, const char *word, ctr_problem *problem)
+bool ctr_tracked_resolves(const ctr_tracked *tracked, const char *how, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
     ctr_run_bind_text(&run, row, 1, tracked->table);
     const char *text = ctr_run_row(&run, row) ? ctr_text_column(row, 2, problem) : NULL;
-    bool says = text && ctr_text_contains(text, word);
+    bool resolves = text && ctr_text_has_words(text, "CONFLICT", how);
     sqlite3_finalize(row);
-    return says;
+    return resolves;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -305,7 +397,10 @@ static int open_tracked(ctr_tracked *tracked, sqlite3 *db, const char *schema, c
         return ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     ctr_stored_trigger stored = ctr_tracked_read_trigger(&run, counters, "insert");
-    if (stored.text) read_names(tracked, stored.text, problem);
+    if (stored.text)
+        read_names(tracked, stored.text, problem);
+    else if (ctr_tracked_is(db, schema, counters, problem))
+        read_noted(tracked, problem);
     if (table || stored.table) {
         tracked->table = sqlite3_mprintf("%s", table ? table : stored.table);
         if (!tracked->table) ctr_problem_nomem(problem);
@@ -334,6 +429,16 @@ int ctr_tracked_begin(ctr_tracked *tracked, sqlite3 *db, const char *schema, con
     }
     look_up_columns(tracked, problem);
     return problem->rc;
+}
+
+void ctr_tracked_note(sqlite3 *db, const char *schema, const char *counters, const ctr_shape *shape,
+                      ctr_problem *problem)
+{
+    ctr_tracked tracked;
+    if (open_tracked(&tracked, db, schema, counters, NULL, shape, problem) == SQLITE_OK &&
+        tracked.table && !are_names_noted(&tracked, problem))
+        write_notes(&tracked, problem);
+    ctr_tracked_close(&tracked);
 }
 
 void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ctr_problem *problem)

@@ -26,6 +26,7 @@ typedef struct ctr_shown {
 typedef struct ctr_tracked_column {
     char *name;      /* owned; in the table; NULL: the counter has no column here */
     bool adopted;    /* it is tracked from now on, and its counter has been here before */
+    bool lost;       /* it had a column, which is gone: perhaps that was renamed */
     ctr_shown blank; /* what it shows where its counter has no value */
 } ctr_tracked_column;
 
@@ -44,8 +45,8 @@ typedef struct ctr_stored_trigger {
 /* Is `counters` the counter table of a tracked one? */
 bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
 
-/* Reads what the trigger on INSERT says; what it does not say is NULL. To be closed whatever is
- * returned. */
+/* Reads what the trigger on INSERT says, or where it is not there what was noted; what is not known
+ * is NULL. To be closed whatever is returned. */
 int ctr_tracked_look(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
                      const ctr_shape *shape, ctr_problem *problem);
 
@@ -55,11 +56,19 @@ int ctr_tracked_begin(ctr_tracked *tracked, sqlite3 *db, const char *schema, con
                       const char *table, const ctr_shape *shape, ctr_problem *problem);
 void ctr_tracked_close(ctr_tracked *tracked);
 
+/* Notes the names that the trigger on INSERT says; a write only where they are other ones. */
+void ctr_tracked_note(sqlite3 *db, const char *schema, const char *counters, const ctr_shape *shape,
+                      ctr_problem *problem);
+
+/* The name that the table had when it was last noted, to be freed; NULL: it is not known. */
+char *ctr_tracked_noted(sqlite3 *db, const char *schema, const char *counters,
+                        ctr_problem *problem);
+
 /* Gives a counter the column of its own name. */
 void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ctr_problem *problem);
 
-/* Has the declaration of the table a word, as ON CONFLICT has? */
-bool ctr_tracked_declares(const ctr_tracked *tracked, const char *word, ctr_problem *problem);
+/* Does some constraint of the table say ON CONFLICT `how`? */
+bool ctr_tracked_resolves(const ctr_tracked *tracked, const char *how, ctr_problem *problem);
 
 /* The column of a key column; that of a counter, NULL: it has none. */
 const ctr_tracked_column *ctr_tracked_key(const ctr_tracked *tracked, int key);

@@ -90,34 +90,42 @@ static void list_columns(const ctr_tracked *tracked, ctr_sql which, sqlite3_str 
         sqlite3_str_appendf(out, ", \"_was_%w\"", ctr_shape_counter_name(tracked->shape, i));
 }
 
-/* The text, to be freed with sqlite3_free: "" if it is empty, NULL and a problem if there was no
- * memory for all of it. */
-static char *finish_list(sqlite3_str *list, ctr_problem *problem)
+/* "k" IS NEW."k" AND ... */
+static void match_key(const ctr_tracked *tracked, const char *prefix, sqlite3_str *out)
 {
-    bool whole = sqlite3_str_errcode(list) == SQLITE_OK;
-    char *text = sqlite3_str_finish(list);
-    if (whole && !text) text = sqlite3_mprintf("");
-    if (whole && text) return text;
-    ctr_problem_nomem(problem);
-    sqlite3_free(text);
-    return NULL;
+    for (int i = 0; i < tracked->shape->n_keys; i++) {
+        const char *name = ctr_tracked_key(tracked, i)->name;
+        sqlite3_str_appendf(out, "%s\"%w\" IS %s\"%w\"", i ? " AND " : "", name, prefix, name);
+    }
 }
 
-static void list_replaced(const ctr_tracked *tracked, sqlite3_str *order, sqlite3_str *match,
-                          ctr_problem *problem)
+/* Rows that OR REPLACE removes for another one. Which key is replaced the others tell. */
+static void list_replaced(const ctr_tracked *tracked, bool updates, sqlite3_str *order,
+                          sqlite3_str *constraint, ctr_problem *problem)
 {
-    ctr_unique rows = {match, sqlite3_str_new(NULL), false};
+    ctr_unique rows = {sqlite3_str_new(NULL), sqlite3_str_new(NULL), false};
     ctr_unique_list(&rows, tracked->db, tracked->schema, tracked->table, problem);
-    char *names = finish_list(rows.names, problem);
+    char *match = ctr_text_finish(rows.match, problem),
+         *names = ctr_text_finish(rows.names, problem);
     if (names && !rows.any_column) sqlite3_str_appendf(order, "OF %s", names);
+    if (match && *match) {
+        sqlite3_str_appendf(constraint, "(%s) AND NOT (", match);
+        match_key(tracked, "NEW.", constraint);
+        if (updates) sqlite3_str_appendall(constraint, ") AND NOT (");
+        if (updates) match_key(tracked, "OLD.", constraint);
+        sqlite3_str_appendall(constraint, ")");
+    }
+    sqlite3_free(match);
     sqlite3_free(names);
 }
 
 static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
                        const trigger_lists *lists, ctr_problem *problem)
 {
+    bool updates = trigger->text == CTR_SQL_TRACK_ON_UPDATE;
     if (problem->rc != SQLITE_OK || (trigger->replaces && !*lists->constraint)) return NULL;
-    bool anyway = ctr_tracked_declares(tracked, "REPLACE", problem);
+    if (updates && !*lists->order) return NULL; /* no counter has a column here */
+    bool anyway = ctr_tracked_resolves(tracked, "REPLACE", problem);
     ctr_slots slots = {.schema = tracked->schema,
                        .table = tracked->counters,
                        .name = tracked->table,
@@ -143,7 +151,8 @@ static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigg
     if (trigger->replaces) {
         ctr_tracked_list_own_names(tracked, columns, false);
         ctr_tracked_list_keys(tracked, values, "");
-        list_replaced(tracked, order, constraint, problem);
+        list_replaced(tracked, trigger->text == CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE, order,
+                      constraint, problem);
     } else {
         list_columns(tracked, trigger->text, columns);
         list_values(tracked, trigger->text, values, "NEW.");
@@ -151,9 +160,9 @@ static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigg
         list_order(tracked, trigger->text, order);
         list_constraint(tracked, trigger->text, constraint);
     }
-    trigger_lists lists = {finish_list(columns, problem), finish_list(values, problem),
-                           finish_list(changes, problem), finish_list(order, problem),
-                           finish_list(constraint, problem)};
+    trigger_lists lists = {ctr_text_finish(columns, problem), ctr_text_finish(values, problem),
+                           ctr_text_finish(changes, problem), ctr_text_finish(order, problem),
+                           ctr_text_finish(constraint, problem)};
     char *text = text_with(tracked, trigger, &lists, problem);
     sqlite3_free(lists.columns);
     sqlite3_free(lists.values);
@@ -176,31 +185,6 @@ char *ctr_triggers_table(sqlite3 *db, const char *schema, const char *counters,
         sqlite3_free(stored.text);
     }
     return table;
-}
-
-char *ctr_triggers_noted(sqlite3 *db, const char *schema, const char *counters,
-                         ctr_problem *problem)
-{
-    char *table = NULL;
-    ctr_run run = ctr_run_on(db, schema, counters, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED_TABLE);
-    if (ctr_run_row(&run, row)) {
-        const char *name = ctr_text_column(row, 0, problem);
-        table = name ? sqlite3_mprintf("%s", name) : NULL;
-        if (name && !table) ctr_problem_nomem(problem);
-    }
-    sqlite3_finalize(row);
-    return table;
-}
-
-void ctr_triggers_note(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
-{
-    char *now = ctr_triggers_table(db, schema, counters, problem),
-         *noted = ctr_triggers_noted(db, schema, counters, problem);
-    ctr_run run = ctr_run_on(db, schema, counters, problem);
-    if (now && (!noted || strcmp(now, noted) != 0)) ctr_run_do(&run, CTR_SQL_TRACK_NOTE_TABLE, now);
-    sqlite3_free(now);
-    sqlite3_free(noted);
 }
 
 /* SQLite stores a text without the schema. */
@@ -270,19 +254,26 @@ void ctr_triggers_create(const ctr_tracked *tracked, ctr_problem *problem)
     }
 }
 
+/* The table is looked for as it was called last, and as it was called when tracking began. */
 static int refuse_lost(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
 {
-    char *noted = ctr_triggers_noted(db, schema, counters, problem);
-    const char *table = noted ? noted : counters;
+    ctr_catalog_entry entry = {0};
+    char *noted = ctr_tracked_noted(db, schema, counters, problem);
+    bool known = ctr_catalog_named(&entry, db, schema, counters, problem);
+    const char *last = noted ? noted : known ? entry.birth : counters, *table = last;
+    if (known && ctr_shape_object(db, schema, last, problem) == CTR_OBJECT_NONE)
+        table = entry.birth;
     if (ctr_shape_object(db, schema, table, problem) == CTR_OBJECT_NONE)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "the tracked table %s is gone: what is left of it are its counters, in %s, "
-                        "which can be dropped, too",
-                        table, counters);
+                        "the tracked table %s is gone, and its counters are in %s: if it has "
+                        "another name now, rename it to %s, call counter_track('%s', ...), and "
+                        "rename it back; if it was dropped for good, drop %s, too",
+                        last, counters, last, last, counters);
     ctr_problem_set(problem, SQLITE_ERROR,
                     "the tracked table %s has lost its triggers, so that changes may not have been "
                     "counted: call counter_track('%s', ...) again, which counts them",
                     table, table);
+    ctr_catalog_close_entry(&entry);
     sqlite3_free(noted);
     return problem->rc;
 }
@@ -330,13 +321,16 @@ static bool has_triggers_on(sqlite3 *db, const char *schema, const ctr_catalog_e
     return is;
 }
 
-/* By the name that it had when it was last seen with triggers, or when tracking began. */
+/* By the name that it had when it was last seen with triggers, or if that is gone by the one that it
+ * had when tracking began. */
 static bool is_noted_for(sqlite3 *db, const char *schema, const ctr_catalog_entry *entry,
                          const char *table, ctr_problem *problem)
 {
     char *other = ctr_triggers_table(db, schema, entry->name, problem),
-         *noted = ctr_triggers_noted(db, schema, entry->name, problem);
-    bool is = !other && sqlite3_stricmp(noted ? noted : entry->birth, table) == 0;
+         *noted = ctr_tracked_noted(db, schema, entry->name, problem);
+    bool is_there = noted && ctr_shape_object(db, schema, noted, problem) != CTR_OBJECT_NONE;
+    bool is = !other && ((noted && sqlite3_stricmp(noted, table) == 0) ||
+                         (!is_there && sqlite3_stricmp(entry->birth, table) == 0));
     sqlite3_free(other);
     sqlite3_free(noted);
     return is;
@@ -367,7 +361,7 @@ static void refuse_orphan(sqlite3 *db, const char *schema, const ctr_catalog_ent
                           const char *called, ctr_problem *problem)
 {
     char *table = ctr_triggers_table(db, schema, entry->name, problem),
-         *noted = ctr_triggers_noted(db, schema, entry->name, problem);
+         *noted = ctr_tracked_noted(db, schema, entry->name, problem);
     const char *last = noted ? noted : entry->birth;
     if (!table && ctr_shape_object(db, schema, last, problem) == CTR_OBJECT_NONE)
         ctr_problem_set(problem, SQLITE_ERROR,

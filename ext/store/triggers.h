@@ -30,12 +30,6 @@ int ctr_triggers_follow(sqlite3 *db, const char *schema, const char *counters,
 char *ctr_triggers_table(sqlite3 *db, const char *schema, const char *counters,
                          ctr_problem *problem);
 
-/* The name that the table had when it was last seen with its triggers, to be freed; NULL: it is not
- * known. To note it costs a write only where it is another one. */
-char *ctr_triggers_noted(sqlite3 *db, const char *schema, const char *counters,
-                         ctr_problem *problem);
-void ctr_triggers_note(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
-
 /* The counter table of a table, by the triggers on it, or if there are none by the name noted; to
  * be freed. NULL: it has none. */
 char *ctr_triggers_counters(sqlite3 *db, const char *schema, const char *table,

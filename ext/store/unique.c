@@ -7,24 +7,6 @@
 #include "store/run.h"
 #include "store/text.h"
 
-/* Behind a name or a text in quotes, or a comment; NULL: there is none at `at`. */
-static const char *behind_token(const char *at)
-{
-    if (at[0] == '-' && at[1] == '-') return at + strcspn(at, "\n");
-    if (at[0] == '/' && at[1] == '*') {
-        const char *end = strstr(at + 2, "*/");
-        return end ? end + 2 : at + strlen(at);
-    }
-    char quote = *at == '[' ? ']' : *at;
-    if (!*at || !strchr("\"'`]", quote)) return NULL;
-    for (at++; *at; at++) {
-        if (*at != quote) continue;
-        if (at[1] != quote || quote == ']') return at + 1;
-        at++;
-    }
-    return at;
-}
-
 /* Without ASC or DESC. */
 static char *copy_term(const char *from, const char *to)
 {
@@ -45,7 +27,7 @@ static char *term_of(const char *sql, int n)
     const char *from = NULL;
     int depth = 0, term = 0;
     for (const char *at = sql; *at; at++) {
-        const char *behind = behind_token(at);
+        const char *behind = ctr_text_behind(at);
         if (behind) {
             at = behind - 1;
             continue;
@@ -61,6 +43,16 @@ static char *term_of(const char *sql, int n)
     return NULL;
 }
 
+/* Does an expression name a column, perhaps? */
+static bool may_name(const char *term, const char *column, ctr_problem *problem)
+{
+    char *quoted = sqlite3_mprintf("%w", column);
+    if (!quoted) ctr_problem_nomem(problem);
+    bool may = ctr_text_contains(term, column) || (quoted && ctr_text_contains(term, quoted));
+    sqlite3_free(quoted);
+    return may;
+}
+
 /* NEW's columns by their own names, as far as an expression names them: what it means for the new
  * row. */
 static void list_new_row(sqlite3 *db, const char *schema, const char *table, const char *term,
@@ -72,10 +64,11 @@ static void list_new_row(sqlite3 *db, const char *schema, const char *table, con
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
     while (ctr_run_row(&run, row)) {
         const char *name = ctr_text_column(row, 1, problem);
-        if (name && ctr_text_contains(term, name))
+        if (name && may_name(term, name, problem))
             sqlite3_str_appendf(out, "%sNEW.\"%w\" AS \"%w\"", n++ ? ", " : "", name, name);
     }
     sqlite3_finalize(row);
+    if (n == 0) sqlite3_str_appendall(out, "NULL");
 }
 
 /* (expression) = (SELECT expression FROM (SELECT NEW."a" AS "a", ...)) */
@@ -89,7 +82,7 @@ static void match_expression(sqlite3 *db, const char *schema, const char *table,
     char *term = sql ? term_of(sql, n) : NULL;
     if (sql && !term) ctr_problem_nomem(problem);
     if (term) {
-        sqlite3_str_appendf(out, "(%s) = (SELECT %s FROM (SELECT ", term, term);
+        sqlite3_str_appendf(out, "(%s\n) = (SELECT %s\n FROM (SELECT ", term, term);
         list_new_row(db, schema, table, term, out, problem);
         sqlite3_str_appendall(out, "))");
     } else {
@@ -123,6 +116,7 @@ void ctr_unique_list(ctr_unique *rows, sqlite3 *db, const char *schema, const ch
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX_TERMS);
     ctr_run_bind_text(&run, row, 1, table);
+    ctr_run_bind_text(&run, row, 2, schema);
     while (ctr_run_row(&run, row)) {
         const char *index = ctr_text_column(row, CTR_TERM_INDEX, problem),
                    *origin = ctr_text_column(row, CTR_TERM_ORIGIN, problem),

@@ -30,6 +30,13 @@ static const char *counter_column_name(const ctr_writing *writing, int counter)
     return column ? column->name : NULL;
 }
 
+static bool has_columns(const ctr_writing *writing)
+{
+    for (int i = 0; i < writing->tracked->shape->n_counters; i++)
+        if (counter_column_name(writing, i)) return true;
+    return false;
+}
+
 /* "sku" = ?1 AND "stock" IS ?3, the second if asked for. */
 static void match_row(const ctr_writing *writing, sqlite3_str *out, bool values)
 {
@@ -77,9 +84,10 @@ static sqlite3_stmt *prepare_kept(ctr_writing *writing, sqlite3_stmt **keep, ctr
     list_row(writing, columns, values);
     assign_values(writing, changes);
     match_row(writing, match, which == CTR_SQL_TRACK_SHOW || which == CTR_SQL_TRACK_SHOW_STRICTLY);
-    char *column_list = sqlite3_str_finish(columns), *value_list = sqlite3_str_finish(values),
-         *change_list = sqlite3_str_finish(changes), *constraint = sqlite3_str_finish(match);
-    if (!column_list || !value_list || !change_list || !constraint) ctr_problem_nomem(problem);
+    char *column_list = ctr_text_finish(columns, problem),
+         *value_list = ctr_text_finish(values, problem),
+         *change_list = ctr_text_finish(changes, problem),
+         *constraint = ctr_text_finish(match, problem);
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
     run.slots.name = tracked->table;
     run.slots.columns = column_list;
@@ -180,6 +188,7 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
                         ctr_problem *problem)
 {
     ctr_sql which = writing->strict ? CTR_SQL_TRACK_SHOW_STRICTLY : CTR_SQL_TRACK_SHOW;
+    if (!has_columns(writing)) return problem->rc == SQLITE_OK; /* there is nothing to show */
     sqlite3_stmt *row = prepare_kept(writing, &writing->update, which, problem);
     if (!row || bind_row(writing, row, to, from, problem)) return false;
     answer_of_table answer = ask_table(writing, row, to, problem);
@@ -315,7 +324,8 @@ ctr_writing ctr_writing_on(const ctr_tracked *tracked, ctr_post *post, ctr_probl
     return (ctr_writing){.tracked = tracked,
                          .post = post,
                          .foreign = ctr_foreign_of(tracked),
-                         .strict = ctr_tracked_declares(tracked, "CONFLICT", problem)};
+                         .strict = ctr_tracked_resolves(tracked, "REPLACE", problem) ||
+                                   ctr_tracked_resolves(tracked, "ROLLBACK", problem)};
 }
 
 void ctr_writing_close(ctr_writing *writing)

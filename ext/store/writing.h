@@ -23,7 +23,7 @@ typedef struct ctr_writing {
 
     sqlite3_stmt *update, *insert, *remove, *look;
     ctr_foreign foreign;
-    bool strict; /* a constraint of the table says how to go on: it is not listened to */
+    bool strict; /* a constraint of the table removes other rows, or rolls back: it must not */
 } ctr_writing;
 
 ctr_writing ctr_writing_on(const ctr_tracked *tracked, ctr_post *post, ctr_problem *problem);

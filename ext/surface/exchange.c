@@ -222,6 +222,7 @@ static int run_exchange(exchange *x, ctr_report *report, ctr_problem *problem)
     ctr_source_close(&x->ours);
 
     bool half = ctr_session_end(&x->main.session, problem) == SQLITE_OK && x->way->takes;
+    note_lock(x, "main", problem);
     if (x->other.own) {
         ctr_session_end(&x->other.session, problem);
         sqlite3_close(x->other.db);

@@ -97,8 +97,6 @@ typedef struct handed {
     sqlite3_value **columns;
     ctr_shown *now, *was; /* by counter */
     ctr_summary *before, *after;
-    ctr_showing showing; /* open, if it was `looked` for; is it `known`? */
-    bool looked, known;
     ctr_apart_row apart;
     bool is_apart;
     bool looks; /* some row is apart; it may be this one */
@@ -128,24 +126,37 @@ static bool is_as_counted(const handed *row)
     return true;
 }
 
-/* The table itself, if it is known which it is; opened once. */
-static bool look_at_table(handed *row, ctr_problem *problem)
+/* The table itself, to look at and not to write; NULL: it is not known which it is, or there is a
+ * problem. It is kept, for SQLite makes another object of this table when the schema changes. */
+static ctr_showing *look_at_table(ctr_table *table, ctr_problem *problem)
 {
-    ctr_table *table = row->table;
-    if (!row->looked)
-        row->known = ctr_showing_look(&row->showing, table->db, table->schema, table->name,
-                                      &table->shape, table->post, problem);
-    row->looked = true;
-    return row->known && problem->rc == SQLITE_OK;
+    if (problem->rc != SQLITE_OK) return NULL;
+    if (table->looked) return table->looks;
+    ctr_showing *looks = sqlite3_malloc64(sizeof *looks);
+    if (!looks) {
+        ctr_problem_nomem(problem);
+        return NULL;
+    }
+    bool known = ctr_showing_look(looks, table->db, table->schema, table->name, &table->shape,
+                                  table->post, problem);
+    if (known) {
+        table->looks = looks;
+    } else {
+        ctr_showing_close(looks);
+        sqlite3_free(looks);
+    }
+    table->looked = problem->rc == SQLITE_OK;
+    return table->looks;
 }
 
 /* Is the row listed as apart? Looked up only where something is not as it should be. */
 static void look_apart(handed *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    if (problem->rc != SQLITE_OK || !table->rows->found) return;
-    if (!look_at_table(row, problem)) return;
-    ctr_apart_read(&row->showing.apart, table->rows->rowid, &row->apart, problem);
+    ctr_showing *looks = table->rows->found ? look_at_table(table, problem) : NULL;
+    if (!looks) return;
+    ctr_apart_close_row(&row->apart);
+    ctr_apart_read(&looks->apart, table->rows->rowid, &row->apart, problem);
     row->is_apart = problem->rc == SQLITE_OK && (row->apart.waits || row->apart.differs);
 }
 
@@ -172,21 +183,33 @@ static sqlite3_value **copy_keys(const ctr_table *table, ctr_problem *problem)
     return keys;
 }
 
-/* The row that was apart shows its counters, if it can. */
+/* The row shows its counters, if it can. That fires triggers, which may come back here. */
+static void show_row(handed *row, ctr_problem *problem)
+{
+    ctr_showing showing;
+    ctr_table *table = row->table;
+    int64_t rowid = table->rows->rowid;
+    sqlite3_value **keys = copy_keys(table, problem);
+    if (ctr_showing_look(&showing, table->db, table->schema, table->name, &table->shape,
+                         table->post, problem) &&
+        keys)
+        ctr_showing_row(&showing, rowid, keys, row->now, row->before, row->after, problem);
+    ctr_showing_close(&showing);
+    sqlite3_free(keys);
+}
+
+/* So does one that was apart. */
 static void show_counted(handed *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
-    if (!row->is_apart || problem->rc != SQLITE_OK) return;
-    if (ctr_foreign_is_broken(row->table->db)) { /* it is shown later */
-        ctr_showing_set_apart(&row->showing, rowid, row->now, row->after, problem);
-        return;
+    ctr_showing *looks = row->is_apart ? look_at_table(table, problem) : NULL;
+    if (looks && ctr_foreign_is_broken(table->db)) { /* it is shown later */
+        ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);
+    } else if (looks) {
+        ctr_apart_remove(&looks->apart, rowid, problem);
+        show_row(row, problem);
     }
-    sqlite3_value **keys = copy_keys(table, problem);
-    ctr_apart_remove(&row->showing.apart, rowid, problem);
-    if (keys)
-        ctr_showing_row(&row->showing, rowid, keys, row->now, row->before, row->after, problem);
-    sqlite3_free(keys);
 }
 
 /* A merged value is being shown, and a trigger of the application's has written another row with
@@ -197,8 +220,8 @@ static void set_aside(handed *row, ctr_problem *problem)
     ctr_table *table = row->table;
     for (int i = 0; i < table->shape.n_counters; i++)
         row->after[i] = ctr_rows_state(table->rows, i);
-    if (look_at_table(row, problem))
-        ctr_showing_set_apart(&row->showing, table->rows->rowid, row->now, row->after, problem);
+    ctr_showing *looks = look_at_table(table, problem);
+    if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after, problem);
 }
 
 /* Is this the row that is being shown? Then there is nothing to count. */
@@ -208,14 +231,77 @@ static bool is_being_shown(const handed *row, const ctr_shown *shown)
     return ctr_writing_is_rowid(table->post, table->name, table->rows->rowid, shown);
 }
 
-/* Triggers that are newer than ours run before them, and may have changed the row again: then the
- * values that were handed over are not those of the row. False: it is gone, or there is a
- * problem. */
-static bool take_present_values(handed *row, ctr_problem *problem)
+/* ---- triggers that run before ours ----------------------------------------------------------- */
+
+/* Such a trigger has changed rows within the statement, and what was handed over came in another
+ * order than it happened. From then on, until the transaction ends, rows are looked at. */
+static void note_disorder(ctr_table *table)
+{
+    table->disorder_in = ctr_guard_transaction(table->joined.guard);
+}
+
+static bool is_disorder(const ctr_table *table)
+{
+    return table->disorder_in == ctr_guard_transaction(table->joined.guard);
+}
+
+/* Is the row there? What it shows now, if asked for, which need not be what was handed over. Where
+ * it is not known which table it is: what it was said to be. */
+static bool is_there(handed *row, ctr_shown *shown, bool said, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    if (!look_at_table(row, problem)) return problem->rc == SQLITE_OK;
-    return ctr_writing_look(&row->showing.writing, table->keys, row->now, NULL, problem);
+    ctr_showing *looks = look_at_table(table, problem);
+    if (!looks) return said && problem->rc == SQLITE_OK;
+    return ctr_writing_look(&looks->writing, table->keys, shown, NULL, problem);
+}
+
+/* A row below a floor is refused, and OR IGNORE must not swallow that, for the row is there. What a
+ * trigger of the application's writes while a merged row is shown is not counted there. */
+static bool is_below(handed *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (table->rows->found) return false;
+    if (ctr_writing_is_at_work(table->post)) return ctr_access_is_below(table, problem);
+    if (ctr_write_check_floors(table, problem) == SQLITE_CONSTRAINT) problem->rc = SQLITE_ERROR;
+    return problem->rc != SQLITE_OK;
+}
+
+/* ---- rows that OR REPLACE removes ------------------------------------------------------------ */
+
+/* Remembers a row, to look for it afterwards. It may stay there, for the statement has changed its
+ * mind, or go later, for triggers of the application's write others first: so it is remembered until
+ * it is gone, or the transaction ends. */
+static void row_may_go_anyway(handed *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    unsigned transaction = ctr_guard_transaction(table->joined.guard);
+    if (table->may_go_in != transaction) table->n_may_go = 0;
+    table->may_go_in = transaction;
+    if (ctr_access_find(table, problem) || !table->rows->found) return;
+    ctr_may_go it = {table->rows->rowid, ctr_writing_is_at_work(table->post)};
+    for (int i = 0; i < table->n_may_go; i++)
+        if (table->may_go[i].rowid == it.rowid && table->may_go[i].at_work == it.at_work) return;
+    size_t size = ((size_t)table->n_may_go + 1) * sizeof *table->may_go;
+    ctr_may_go *may_go = sqlite3_realloc64(table->may_go, size);
+    if (!may_go) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    table->may_go = may_go;
+    table->may_go[table->n_may_go++] = it;
+}
+
+static void row_may_go(handed *row, ctr_problem *problem)
+{
+    if (sqlite3_vtab_on_conflict(row->table->db) == SQLITE_REPLACE) row_may_go_anyway(row, problem);
+}
+
+static void forget_may_go(ctr_table *table, int64_t rowid)
+{
+    int n = 0;
+    for (int i = 0; i < table->n_may_go; i++)
+        if (table->may_go[i].rowid != rowid) table->may_go[n++] = table->may_go[i];
+    table->n_may_go = n;
 }
 
 /* ---- what has happened ----------------------------------------------------------------------- */
@@ -225,21 +311,22 @@ static void row_updated(handed *row, ctr_problem *problem)
     ctr_table *table = row->table;
     if (take_values(table, row->columns, row->was, true, problem)) return;
     if (ctr_access_find(table, problem)) return;
-    if (ctr_writing_is_at_work(table->post)) {
-        if (!is_being_shown(row, row->now) && table->rows->found) set_aside(row, problem);
+    if (ctr_writing_is_at_work(table->post) && table->rows->found) {
+        if (!is_being_shown(row, row->now)) set_aside(row, problem);
         return;
     }
-    if (!table->rows->found && ctr_write_check_floors(table, problem)) return;
+    if (is_below(row, problem)) return;
     bool counted = is_as_counted(row);
     if (!counted) look_apart(row, problem);
-    if (!counted && !row->is_apart && !take_present_values(row, problem)) return;
+    if (!counted && !row->is_apart) note_disorder(table);
+    counted = counted && !is_disorder(table);
+    if (!counted && !is_there(row, row->now, true, problem)) return;
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
-        bool same = row->was[i].null == row->now[i].null &&
-                    (row->was[i].null || row->was[i].n == row->now[i].n);
-        bool apart = row->is_apart && row->apart.is[i];
-        if (!same || (!counted && !row->is_apart))
-            count_value(table, i, apart ? &row->apart.shown[i] : NULL, &row->now[i], false,
-                        problem);
+        bool same = ctr_tracked_same_shown(&row->was[i], &row->now[i]);
+        const ctr_shown *shown = row->is_apart && row->apart.is[i] ? &row->apart.shown[i] : NULL;
+        if (!counted) same = shown && ctr_tracked_same_shown(shown, &row->now[i]);
+        if (!same)
+            count_value(table, i, shown, &row->now[i], row->is_apart && row->apart.waits, problem);
     }
     write_counted(row, problem);
     show_counted(row, problem);
@@ -257,10 +344,11 @@ static void row_inserted(handed *row, ctr_problem *problem)
             return;
         }
     }
-    if (!table->rows->found && ctr_write_check_floors(table, problem)) return;
+    if (is_below(row, problem)) return;
     if (table->rows->found) look_apart(row, problem);
-    bool stale = table->rows->found && !row->is_apart && is_live_row(table);
-    if (stale && !take_present_values(row, problem)) return;
+    if (table->rows->found && !row->is_apart && is_live_row(table)) note_disorder(table);
+    bool looks = table->rows->found || is_disorder(table);
+    if (looks && !is_there(row, row->now, true, problem)) return;
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
         bool apart = row->is_apart && row->apart.is[i];
         count_value(table, i, apart ? &row->apart.shown[i] : NULL, &row->now[i],
@@ -282,11 +370,14 @@ static void row_deleted(handed *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     memcpy(row->was, row->now, (size_t)table->shape.n_counters * sizeof *row->was);
-    if (ctr_access_find(table, problem) || !table->rows->found) return;
-    if (is_being_shown(row, NULL)) return;
+    if (ctr_access_find(table, problem)) return;
+    if (!table->rows->found || !is_live_row(table)) note_disorder(table);
+    if (!table->rows->found || is_being_shown(row, NULL)) return;
+    if (is_disorder(table) && is_there(row, NULL, false, problem)) return; /* again, and counted */
+    forget_may_go(table, table->rows->rowid);
     if (!is_as_counted(row)) look_apart(row, problem);
     delete_counters(row, problem);
-    if (row->is_apart) ctr_apart_remove(&row->showing.apart, table->rows->rowid, problem);
+    if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
 }
 
 static void row_found(handed *row, ctr_problem *problem);
@@ -302,7 +393,7 @@ static void show_adopted(handed *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (row->is_apart || !table->rows->found || problem->rc != SQLITE_OK) return;
-    row->is_apart = look_at_table(row, problem);
+    row->is_apart = look_at_table(table, problem) != NULL;
 }
 
 /* For counter_track: the row is as it is, and its counters follow. */
@@ -340,64 +431,43 @@ static void row_missing(handed *row, ctr_problem *problem)
     if (row->is_apart && row->apart.waits) return;
     delete_counters(row, problem);
     ctr_guard_stats(table->joined.guard)->tracked++;
-    if (row->is_apart) ctr_apart_remove(&row->showing.apart, table->rows->rowid, problem);
+    if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
 }
 
-/* ---- rows that OR REPLACE removes ------------------------------------------------------------ */
+/* ---- rows that were replaced ------------------------------------------------------------------ */
 
-/* Remembers a row, to look for it afterwards. That nothing comes afterwards, for the statement has
- * changed its mind, does no harm. */
-static void row_may_go_anyway(handed *row, ctr_problem *problem)
+/* True: it is gone, and its counters with it, unless it waits. */
+static bool look_for_row(handed *row, int64_t rowid, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    unsigned transaction = ctr_guard_transaction(table->joined.guard);
-    if (table->may_go_in != transaction) table->n_may_go = 0;
-    table->may_go_in = transaction;
-    if (ctr_access_find(table, problem) || !table->rows->found) return;
-    size_t size = ((size_t)table->n_may_go + 1) * sizeof *table->may_go;
-    int64_t *may_go = sqlite3_realloc64(table->may_go, size);
-    if (!may_go) {
-        ctr_problem_nomem(problem);
-        return;
-    }
-    table->may_go = may_go;
-    table->may_go[table->n_may_go++] = table->rows->rowid;
-}
-
-static void row_may_go(handed *row, ctr_problem *problem)
-{
-    if (sqlite3_vtab_on_conflict(row->table->db) == SQLITE_REPLACE) row_may_go_anyway(row, problem);
-}
-
-static void look_for_row(handed *row, int64_t rowid, ctr_problem *problem)
-{
-    ctr_table *table = row->table;
-    ctr_showing showing;
     ctr_access_end(table);
-    bool known = ctr_showing_look(&showing, table->db, table->schema, table->name, &table->shape,
-                                  table->post, problem);
-    table->holds_keys = known; /* there are copies, whatever is returned */
-    bool taken = known && ctr_rows_take_key(table->rows, rowid, table->keys, problem);
-    bool gone = taken && !ctr_writing_look(&showing.writing, table->keys, NULL, NULL, problem) &&
-                problem->rc == SQLITE_OK;
+    ctr_showing *looks = look_at_table(table, problem);
+    table->holds_keys = looks != NULL; /* there are copies, whatever is returned */
+    bool taken = looks && ctr_rows_take_key(table->rows, rowid, table->keys, problem);
+    bool gone = taken && !is_there(row, NULL, true, problem) && problem->rc == SQLITE_OK;
     if (gone && ctr_access_find_rowid(table, rowid, problem) == SQLITE_OK && is_live_row(table)) {
         ctr_apart_row apart;
-        ctr_apart_read(&showing.apart, rowid, &apart, problem);
+        ctr_apart_read(&looks->apart, rowid, &apart, problem);
         if (!apart.waits) delete_counters(row, problem);
-        if (apart.differs) ctr_apart_remove(&showing.apart, rowid, problem);
+        if (apart.differs) ctr_apart_remove(&looks->apart, rowid, problem);
         ctr_apart_close_row(&apart);
     }
-    ctr_showing_close(&showing);
     ctr_access_end(table);
+    return gone;
 }
 
+/* Of those that were noted while another row was shown, or of the others. */
 static void rows_gone(handed *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    int n = table->n_may_go;
-    table->n_may_go = 0;
-    for (int i = 0; i < n && problem->rc == SQLITE_OK; i++)
-        look_for_row(row, table->may_go[i], problem);
+    bool at_work = ctr_writing_is_at_work(table->post);
+    if (table->may_go_in != ctr_guard_transaction(table->joined.guard)) table->n_may_go = 0;
+    for (int i = table->n_may_go - 1; i >= 0 && problem->rc == SQLITE_OK; i--) {
+        if (i >= table->n_may_go) continue; /* one row was remembered twice */
+        int64_t rowid = table->may_go[i].rowid;
+        if (table->may_go[i].at_work == at_work && look_for_row(row, rowid, problem))
+            forget_may_go(table, rowid);
+    }
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -474,7 +544,8 @@ static void hand_over(ctr_table *table, const struct hand *hand, sqlite3_value *
 {
     row_room few;
     handed row = {.table = table, .columns = columns};
-    if (!table->noted) ctr_triggers_note(table->db, table->schema, table->name, problem);
+    if (!table->noted)
+        ctr_tracked_note(table->db, table->schema, table->name, &table->shape, problem);
     table->noted = true; /* the table is connected anew when the schema has changed */
     if (make_row_room(&row, &few, problem) && hand->call != rows_gone)
         ctr_write_keys(table, columns, problem);
@@ -485,7 +556,6 @@ static void hand_over(ctr_table *table, const struct hand *hand, sqlite3_value *
                  ctr_writing_is_row(table->post, table->name, table->keys, row.now);
     if (problem->rc == SQLITE_OK && !shown) hand->call(&row, problem);
     ctr_apart_close_row(&row.apart);
-    ctr_showing_close(&row.showing);
     if (problem->rc == SQLITE_OK && hand->call == row_inserted && table->n_may_go > 0)
         rows_gone(&row, problem);
     free_row_room(&row, &few);

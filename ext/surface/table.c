@@ -6,6 +6,7 @@
 #include "store/catalog.h"
 #include "store/columns.h"
 #include "store/fold.h"
+#include "store/showing.h"
 #include "store/succession.h"
 #include "store/triggers.h"
 #include "store/watch.h"
@@ -34,6 +35,8 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem)
 
 static void free_table(ctr_table *table)
 {
+    if (table->looks) ctr_showing_close(table->looks);
+    sqlite3_free(table->looks);
     ctr_stream_release(&table->streams);
     ctr_floors_release(&table->floors);
     ctr_requests_release(&table->requests);

@@ -59,6 +59,12 @@ typedef struct ctr_given {
     int64_t n;
 } ctr_given;
 
+/* A row of a tracked table that a statement may replace. */
+typedef struct ctr_may_go {
+    int64_t rowid;
+    bool at_work; /* noted while another row was shown after a merge */
+} ctr_may_go;
+
 typedef struct ctr_table {
     ctr_joined joined;
     sqlite3 *db;
@@ -91,11 +97,14 @@ typedef struct ctr_table {
 
     /* Of a tracked table: what its triggers hand over is counted, and nothing else. */
     bool tracked;
-    bool noted;      /* by which name it is tracked */
-    bool handed;     /* a trigger has handed over what is at work: messages name its table */
-    int64_t *may_go; /* owned; rows that the statement at work may replace */
+    bool noted;  /* by which name it is tracked */
+    bool handed; /* a trigger has handed over what is at work: messages name its table */
+    struct ctr_showing *looks; /* owned: the table itself, to look at; NULL: it is not known */
+    bool looked;               /* for which table it is */
+    ctr_may_go *may_go;        /* owned; rows that a statement may replace */
     int n_may_go;
-    unsigned may_go_in; /* the transaction in which they were noted */
+    unsigned may_go_in;   /* the transaction in which they were noted */
+    unsigned disorder_in; /* the last in which a trigger ran before ours; see surface/handed.c */
 
     int updated; /* rows that an UPDATE has changed since a scan has begun */
 

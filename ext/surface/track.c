@@ -94,13 +94,23 @@ static bool is_named(const tracking *call, const char *name)
     return false;
 }
 
+/* Is `name` a column that is counted already? */
+static bool has_column(const tracking *call, const char *name)
+{
+    for (int i = 0; call->tracked.db && i < call->shape.n_counters; i++) {
+        const ctr_tracked_column *column = ctr_tracked_column_of(&call->tracked, i);
+        if (column && sqlite3_stricmp(column->name, name) == 0) return true;
+    }
+    return false;
+}
+
 /* One column of the table, for the shape of its counter table. */
 static void take_column(tracking *call, ctr_shape *shape, sqlite3_stmt *row, ctr_problem *problem)
 {
     const char *name = ctr_text_column(row, 1, problem), *type = ctr_text_column(row, 2, problem),
                *collation = NULL;
     int key = sqlite3_column_int(row, 5) - 1;
-    if (!name || !type || (key < 0 && !is_named(call, name))) return;
+    if (!name || !type || (key < 0 && !is_named(call, name) && !has_column(call, name))) return;
     ctr_affinity affinity = ctr_declaration_affinity(type);
     if (ctr_declaration_reserves(name))
         ctr_problem_set(problem, SQLITE_ERROR, "%s: a column with the reserved name %s",
@@ -151,6 +161,7 @@ static void check_key_index(const tracking *call, const ctr_shape *shape, ctr_pr
     ctr_run run = ctr_run_on(call->db, call->schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX_TERMS);
     ctr_run_bind_text(&run, row, 1, call->table);
+    ctr_run_bind_text(&run, row, 2, call->schema);
     while (ctr_run_row(&run, row)) {
         const char *origin = ctr_text_column(row, CTR_TERM_ORIGIN, problem),
                    *name = ctr_text_column(row, CTR_TERM_NAME, problem),
@@ -217,16 +228,6 @@ static void open_counters(tracking *call, ctr_problem *problem)
                           &call->shape, problem);
 }
 
-/* Is `name` a column that is counted already? */
-static bool has_column(const tracking *call, const char *name)
-{
-    for (int i = 0; i < call->shape.n_counters; i++) {
-        const ctr_tracked_column *column = ctr_tracked_column_of(&call->tracked, i);
-        if (column && sqlite3_stricmp(column->name, name) == 0) return true;
-    }
-    return false;
-}
-
 /* Another generation of a counter, by the table's own command, that a pull uses, too. */
 static void raise_column(tracking *call, const char *name, ctr_problem *problem)
 {
@@ -260,15 +261,16 @@ static void check_tracked_key(tracking *call, const ctr_shape *wanted, ctr_probl
     sqlite3_free(then);
 }
 
-/* Counters whose column was renamed while the triggers were gone cannot be told from others. */
-static void check_lost(const tracking *call, bool adds, ctr_problem *problem)
+/* A column that was renamed while the triggers were gone cannot be told from one that is no more. */
+static void check_lost(const tracking *call, ctr_problem *problem)
 {
-    for (int i = 0; i < call->shape.n_counters && adds; i++)
-        if (!ctr_tracked_column_of(&call->tracked, i))
+    for (int i = 0; i < call->shape.n_columns; i++)
+        if (call->tracked.columns[i].lost)
             ctr_problem_set(problem, SQLITE_ERROR,
-                            "%s: the counter %s has no column of its name: if it was renamed, "
-                            "rename it back, call counter_track, and rename it again",
-                            call->table, ctr_shape_counter_name(&call->shape, i));
+                            "%s: the column of the counter %s is gone: if it was renamed, rename "
+                            "it back, call counter_track, and rename it again; if it is no more, "
+                            "name those that are left: counter_track('%s', ...)",
+                            call->table, call->shape.columns[i].name, call->table);
 }
 
 /* The counter of a column's name, -1 if there is none. */
@@ -288,7 +290,7 @@ static bool add_columns(tracking *call, bool whole, ctr_problem *problem)
     for (int i = 0; i < wanted.n_counters && problem->rc == SQLITE_OK; i++) {
         const char *name = ctr_shape_counter_name(&wanted, i);
         if (has_column(call, name) || counter_of_name(call, name) >= 0) continue;
-        if (!whole) check_lost(call, true, problem);
+        if (!whole) check_lost(call, problem);
         if (problem->rc == SQLITE_OK) raise_column(call, name, problem);
         added = true;
     }
@@ -379,7 +381,7 @@ static int64_t begin_tracking(tracking *call, ctr_problem *problem)
     open_counters(call, problem);
     if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
     if (problem->rc == SQLITE_OK)
-        ctr_triggers_note(call->db, call->schema, call->counters, problem);
+        ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
     return count_table(call, problem);
 }
 
@@ -395,9 +397,10 @@ static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
     for (int i = before; i < call->shape.n_columns; i++)
         had[i] = true; /* they are new, and empty */
     if (problem->rc == SQLITE_OK) refuse_columnless(call, problem);
+    if (problem->rc == SQLITE_OK && call->n == 0) check_lost(call, problem);
     if (problem->rc == SQLITE_OK && (added || !whole)) ctr_triggers_create(&call->tracked, problem);
     if (problem->rc == SQLITE_OK)
-        ctr_triggers_note(call->db, call->schema, call->counters, problem);
+        ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
     if (problem->rc == SQLITE_OK) mark_adopted(call, had);
     int64_t counted = count_table(call, problem);
     if (whole && !added && counted == 0) refuse_tracked_already(call, problem);

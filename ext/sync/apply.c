@@ -198,6 +198,22 @@ static int64_t present_generation(const ctr_apply *apply, const ctr_change *chan
     return present;
 }
 
+/* The triggers of a tracked table name its counters; its rows show one that begins anew. */
+static void follow_counter(ctr_apply *apply, const char *counter, ctr_post *post,
+                           ctr_problem *problem)
+{
+    ctr_shape shape = {0};
+    ctr_showing showing = {0};
+    const char *table = apply->merge.entry.name;
+    if (problem->rc != SQLITE_OK || !ctr_tracked_is(apply->db, "main", table, problem)) return;
+    if (ctr_shape_read(&shape, apply->db, "main", table, problem) == SQLITE_OK &&
+        ctr_triggers_follow(apply->db, "main", table, &shape, problem) == SQLITE_OK &&
+        ctr_showing_open(&showing, apply->db, "main", table, &shape, post, problem) == SQLITE_OK)
+        ctr_later_emptied(&showing, counter, problem);
+    ctr_showing_close(&showing);
+    ctr_shape_close(&shape);
+}
+
 /* A counter of a higher generation than here. The open table may be older than the stored one. */
 static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_post *post,
                           ctr_problem *problem)
@@ -213,10 +229,7 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_post *
         ctr_columns_raise(post, apply->db, "main", table, &shape, change->column,
                           change->generation, problem);
     ctr_shape_close(&shape);
-    if (problem->rc == SQLITE_OK && ctr_tracked_is(apply->db, "main", table, problem) &&
-        ctr_shape_read(&shape, apply->db, "main", table, problem) == SQLITE_OK)
-        ctr_triggers_follow(apply->db, "main", table, &shape, problem);
-    ctr_shape_close(&shape);
+    follow_counter(apply, change->column, post, problem);
 }
 
 static int watch_target(ctr_apply *apply, const ctr_change *change, ctr_post *post,
@@ -252,6 +265,7 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_pos
     if (problem->rc != SQLITE_OK) return;
     bool rises = present < change->generation;
     if (rises) raise_counter(apply, change, post, problem);
+    if (rises && problem->rc != SQLITE_OK) ctr_guard_spoil(apply->guard, transaction);
     if (rises) close_target(apply);
     if (problem->rc != SQLITE_OK || change->kind == CTR_CHANGE_COUNTER) return;
 

@@ -52,6 +52,8 @@ typedef struct merge_job {
     file_pull *pull;
     const ctr_catalog_entry *theirs; /* at the source */
     int64_t mark;                    /* from where it is read; 0: whole */
+    const char **raised;             /* owned: counters that begin anew, by names of `from` */
+    int n_raised;
     ctr_shape from;
     ctr_rows from_rows;
     ctr_merge to;
@@ -310,6 +312,14 @@ static void take_counter(merge_job *job, const ctr_catalog_entry *mine, ctr_shap
     ctr_wanted wanted = {name, generation, 0};
     ctr_guard *guard = ctr_guard_of(pull->post);
     ctr_run run = ctr_run_on(pull->db, pull->target, mine->name, problem);
+    size_t size = ((size_t)job->n_raised + 1) * sizeof *job->raised;
+    const char **raised = sqlite3_realloc64(job->raised, size);
+    if (!raised) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    job->raised = raised;
+    job->raised[job->n_raised++] = name;
     ctr_guard_want(guard, &wanted);
     ctr_run_do(&run, CTR_SQL_SYNC_TAKE_COLUMN, NULL);
     ctr_guard_want(guard, NULL);
@@ -388,6 +398,8 @@ static void merge_news(merge_job *job, bool is_there, ctr_problem *problem)
         take_counters(job, &mine, problem);
         follow_counters(job, mine.name, problem);
         open_table_here(job, problem);
+        for (int i = 0; i < job->n_raised; i++)
+            ctr_merge_emptied(&job->to, job->raised[i], problem);
     }
     ctr_catalog_close_entry(&mine);
     if (problem->rc == SQLITE_OK) open_sides(job, problem);
@@ -406,6 +418,7 @@ static void close_job(merge_job *job)
     ctr_merge_close(&job->to);
     sqlite3_free(job->counters);
     sqlite3_free(job->keys);
+    sqlite3_free(job->raised);
 }
 
 /* Does a counter table count a tracked one? */
@@ -544,40 +557,45 @@ static void meet(file_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *
 
 /* ---- tracked tables -------------------------------------------------------------------------- */
 
-/* Shows rows of one tracked table: those that were merged, or NULL: those that are listed as apart.
- * True if that has changed the list. */
-static bool show_table(file_pull *pull, const char *birth, ctr_later *rows, ctr_problem *problem)
+/* Shows the rows of one tracked table that were merged. */
+static void show_table(file_pull *pull, const char *birth, ctr_later *rows, ctr_problem *problem)
 {
     ctr_merge merge;
-    bool better = false;
-    bool is_there = ctr_merge_open(&merge, pull->db, pull->target, birth, pull->post,
-                                   &pull->conflicts, problem);
-    if (is_there && merge.tracked && rows)
+    if (ctr_merge_open(&merge, pull->db, pull->target, birth, pull->post, &pull->conflicts,
+                       problem) &&
+        merge.tracked)
         ctr_later_show(rows, &merge.showing, &merge.rows, problem);
-    else if (is_there && merge.tracked)
-        better = ctr_later_again(&merge.showing, &merge.rows, problem);
     ctr_merge_close(&merge);
     ctr_problem_where(problem, "table %s", birth);
-    return better;
 }
 
-/* What a table refuses may depend on rows that another one shows later. */
+/* Shows those that are listed as apart; true if fewer are listed now. */
+static bool show_listed(file_pull *pull, const char *birth, bool backwards, ctr_problem *problem)
+{
+    ctr_merge merge;
+    bool fewer = ctr_merge_open(&merge, pull->db, pull->target, birth, pull->post, &pull->conflicts,
+                                problem) &&
+                 merge.tracked && ctr_later_again(&merge.showing, &merge.rows, backwards, problem);
+    ctr_merge_close(&merge);
+    ctr_problem_where(problem, "table %s", birth);
+    return fewer;
+}
+
+/* What a table refuses may depend on rows that this one or another shows later: until two turns,
+ * there and back, have changed nothing. */
 static void show_apart_again(file_pull *pull, ctr_problem *problem)
 {
-    enum { TURNS = 1000 };
-    bool better = true;
     ctr_catalog catalog = {0};
     ctr_catalog_read(&catalog, pull->db, pull->target, problem);
-    for (int turn = 0; turn < TURNS && better && problem->rc == SQLITE_OK; turn++) {
-        better = false;
+    for (int turn = 0, idle = 0; idle < 2 && problem->rc == SQLITE_OK; turn++, idle++) {
         for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
             const ctr_catalog_entry *entry = &catalog.entries[i];
             if (!is_tracked(&pull->mine, entry->name, problem) ||
                 ctr_apart_count(pull->db, pull->target, entry->name, problem) == 0)
                 continue;
             if (!pull->checked) check_target(pull, entry->name, problem);
-            if (problem->rc == SQLITE_OK)
-                better = show_table(pull, entry->birth, NULL, problem) || better;
+            if (problem->rc == SQLITE_OK && show_listed(pull, entry->birth, turn % 2 == 1, problem))
+                idle = -1;
         }
     }
     ctr_catalog_close(&catalog);

@@ -52,6 +52,31 @@ class Statements:
             also = " AND k2 = NEW.k2" if self.two else ""
             self.schema.append("CREATE TRIGGER t_log AFTER UPDATE OF stock ON t BEGIN"
                                f" UPDATE t SET sold = coalesce(sold, 0) + 1 WHERE k = NEW.k{also}; END")
+        if draw.random() < .2:
+            self.schema.append("CREATE TRIGGER t_first BEFORE INSERT ON t WHEN NEW.stock = 7 AND NEW.code IS NOT NULL BEGIN"
+                               f" INSERT OR IGNORE INTO t({self.names}, stock) VALUES ({self.other()}, 3); END")
+        self.newer = draw.sample(self.newer_triggers(), draw.choice([0, 0, 1, 2]))
+
+    def other(self):
+        """Another key than NEW's, by an expression."""
+        key = {"text": "NEW.k || 'x'", "integer": "NEW.k + 20", "two": "NEW.k || 'x'", "nocase": "NEW.k || 'x'",
+               "real": "NEW.k + 20", "any": "NEW.k || 'x'"}[self.kind]
+        return f"{key}, NEW.k2" if self.two else key
+
+    def newer_triggers(self):
+        """They run before those that track the table."""
+        draw, also = self.draw, " AND k2 = {0}.k2" if self.two else ""
+        new, old = (f"k = {one}.k{also.format(one)}" for one in ("NEW", "OLD"))
+        temp = draw.choice(["", "TEMP "])
+        names = "OLD.k, OLD.k2" if self.two else "OLD.k"
+        return [f"CREATE {temp}TRIGGER newer{i} AFTER {sql}; END" for i, sql in enumerate([
+            f"DELETE ON t WHEN OLD.stock = 5 BEGIN INSERT INTO t({self.names}, stock) VALUES ({names}, 3)",
+            f"INSERT ON t WHEN NEW.stock = 2 BEGIN DELETE FROM t WHERE {new}",
+            f"INSERT ON t WHEN NEW.stock = 1 BEGIN UPDATE t SET k = {self.other().split(',')[0]} WHERE {new}",
+            f"UPDATE OF k ON t WHEN NEW.stock > 8 BEGIN INSERT OR IGNORE INTO t({self.names}, stock) VALUES ({names}, 1)",
+            f"UPDATE OF stock ON t WHEN NEW.stock > 20 BEGIN UPDATE t SET stock = 20 WHERE {new}",
+            f"UPDATE OF stock ON t WHEN NEW.stock = 13 BEGIN DELETE FROM t WHERE {new}",
+        ])]
 
     def table(self):
         stock = "stock INTEGER " + self.draw.choice(["NOT NULL DEFAULT 0 ", ""]) + "CHECK (stock > -50)"
@@ -78,7 +103,8 @@ class Statements:
 
     def write(self):
         draw, key, value, code = self.draw, self.key, self.value, self.code
-        clause, names, marks, match = draw.choice(CLAUSES), self.names, self.marks, self.match
+        clauses = [clause for clause in CLAUSES if not (self.newer and "FAIL" in clause)]  # README: RAISE(FAIL)
+        clause, names, marks, match = draw.choice(clauses), self.names, self.marks, self.match
         new_key = "k = ?, k2 = ?" if self.two else "rowid = ?" if self.kind == "integer" and self.rowid else "k = ?"
         row = "k, k2 + 1" if self.two else "k"
         return draw.choice([
@@ -138,6 +164,9 @@ def test_a_tracked_table_behaves_as_an_ordinary_one_and_its_counters_follow(tmp_
         for sql in statements.schema:
             db.execute(sql)
     rows(tracked, "SELECT counter_track('t', 'stock', 'sold')")
+    for db in plain, tracked:
+        for sql in statements.newer:
+            db.execute(sql)
     for _ in range(EXAMPLES):
         sql, values = (statements.write() if statements.draw.random() < .88
                        else statements.control(plain.in_transaction))
@@ -764,7 +793,7 @@ def test_names_that_would_be_mistaken_are_refused(tmp_path):
         with pytest.raises(sqlite3.Error, match="key column k has the type ANY"):
             one.execute("SELECT counter_track('strict', 'n')")
     one.execute("DROP TABLE products")
-    with pytest.raises(sqlite3.Error, match="products is gone: .* products_counters, which can be dropped"):
+    with pytest.raises(sqlite3.Error, match="products is gone, and its counters are in products_counters: .* dropped for good, drop products_counters"):
         pull(one, tmp_path)
     one.execute("DROP TABLE products_counters")
 
@@ -870,3 +899,236 @@ def test_a_push_keeps_the_foreign_keys_that_this_connection_keeps(tmp_path, how)
     with connect(tmp_path / "other.db") as other:
         assert rows(other, "SELECT * FROM o") == rows(other, "PRAGMA foreign_key_check") == []
         assert apart(other) == [("waits", "('1')", None, 7)]
+
+
+# ---- what readers found ----
+
+def two_files(tmp_path, *schema, name="two"):
+    """main, and a copy of it that is attached."""
+    db = connect(tmp_path / "main.db")
+    for sql in schema:
+        db.execute(sql)
+    db.execute("VACUUM INTO ?", (str(tmp_path / "two.db"),))
+    db.execute(f'ATTACH ? AS "{name}"', (str(tmp_path / "two.db"),))
+    return db
+
+
+def exchange(db, name="two"):
+    rows(db, "SELECT * FROM counter_pull(?)", name)
+    rows(db, "SELECT * FROM counter_push(?)", name)
+
+
+def test_a_file_in_which_no_column_is_tracked_any_more_goes_on_to_merge(tmp_path):
+    db = two_files(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, m INT, n INT)")
+    rows(db, "SELECT counter_track('main.t', 'm')")
+    rows(db, "SELECT counter_track('two.t', 'n', 'm')")
+    db.execute("INSERT INTO two.t VALUES ('a', 1, 2)")
+    exchange(db)
+    rows(db, "SELECT counter_untrack('two.t', 'm')")
+    db.execute("UPDATE two.t SET n = 5")
+    db.execute("INSERT INTO two.t VALUES ('b', 1, 2)")
+    exchange(db)
+    assert rows(db, "SELECT * FROM main.t") == [("a", 1, None), ("b", None, None)]
+    assert rows(db, "SELECT k, n FROM main.t_counters") == [("a", 5), ("b", 2)]
+
+
+@pytest.mark.parametrize("null", [False, True])
+@pytest.mark.parametrize("way", ["pull", "feed"])
+def test_a_counter_that_was_dropped_and_added_again_elsewhere_shows_its_new_life_alone(tmp_path, null, way):
+    db = two_files(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, m INT, n INT)",
+                   "INSERT INTO t VALUES ('a', 5, 6), ('b', 7, 8)", "SELECT counter_track('t', 'm', 'n')")
+    rows(db, "SELECT counter_untrack('two.t', 'n')")
+    if null:
+        db.execute("UPDATE two.t SET n = NULL WHERE k = 'b'")
+    rows(db, "SELECT counter_track('two.t', 'n')")
+    db.execute("UPDATE two.t SET n = n + 1 WHERE k = 'a'")
+    if way == "pull":
+        rows(db, "SELECT * FROM counter_pull('two')")
+    else:
+        with connect(tmp_path / "two.db") as two:
+            changes = rows(two, "SELECT * FROM counter_changes(0)")
+            names = [name for _, name, *_ in rows(two, "PRAGMA table_info(counter_changes)")]
+        db.execute("BEGIN")
+        for change in changes:
+            rows(db, f"INSERT INTO counter_changes({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", *change)
+        db.execute("COMMIT")
+    wanted = [("a", 5, 7), ("b", 7, None if null else 8)]
+    assert rows(db, "SELECT * FROM main.t") == rows(db, "SELECT * FROM two.t") == wanted
+    db.execute("UPDATE main.t SET n = coalesce(n, 0) + 1")
+    exchange(db)
+    assert rows(db, "SELECT * FROM two.t") == [("a", 5, 8), ("b", 7, 1 if null else 9)]
+    assert apart(db) == []
+
+
+def test_a_row_that_a_statement_might_have_replaced_is_not_taken_for_one_that_it_has(tmp_path):
+    db = two_files(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, n INT, c INT UNIQUE ON CONFLICT REPLACE)",
+                   "INSERT INTO t VALUES ('a', 5, 1), ('z', 1, 9)", "SELECT counter_track('t', 'n')")
+    for _ in range(2):
+        db.execute("INSERT INTO two.t_counters(t_counters, k, n) VALUES ('reset', 'a', 60), ('reset', 'z', 70)")
+    db.execute("BEGIN")
+    db.execute("INSERT OR IGNORE INTO t VALUES ('y', 1, 9)")
+    db.execute("DELETE FROM t")
+    rows(db, "SELECT * FROM counter_pull('two')")
+    db.execute("COMMIT")
+    exchange(db)
+    for schema in ("main", "two"):
+        assert rows(db, f"SELECT k, n FROM {schema}.t ORDER BY k") == [("a", 60), ("z", 70)]
+
+
+def test_or_ignore_does_not_swallow_that_a_row_is_below_a_floor(tmp_path):
+    db = two_files(tmp_path, "CREATE TABLE t(k INTEGER PRIMARY KEY, n INT)", "INSERT INTO t VALUES (1, 1), (3, 3)",
+                   "SELECT counter_track('t', 'n')")
+    db.execute("INSERT INTO t_counters(t_counters, k) VALUES ('purge below', 3)")
+    before = rows(db, "SELECT * FROM t")
+    for sql in ("INSERT OR IGNORE INTO t VALUES (0, 8)", "UPDATE OR IGNORE t SET n = 9 WHERE k = 1"):
+        with pytest.raises(sqlite3.Error, match="below a floor"):
+            db.execute(sql)
+        assert rows(db, "SELECT * FROM t") == before
+
+
+@pytest.mark.parametrize("column", ["conflicts INT", "c INT UNIQUE ON CONFLICT IGNORE",
+                                    "c TEXT DEFAULT 'ON CONFLICT REPLACE' /* ON CONFLICT ROLLBACK */"])
+def test_the_application_s_triggers_keep_their_conflict_clauses_while_a_merged_value_is_shown(tmp_path, column):
+    db = two_files(tmp_path, f"CREATE TABLE t(k TEXT PRIMARY KEY, n INT, {column})", "INSERT INTO t(k, n) VALUES ('a', 1)",
+                   "CREATE TABLE last(k TEXT PRIMARY KEY)",
+                   "CREATE TRIGGER app AFTER UPDATE ON t BEGIN INSERT OR REPLACE INTO last VALUES (NEW.k); END",
+                   "SELECT counter_track('t', 'n')")
+    db.execute("UPDATE t SET n = n + 5")
+    db.execute("UPDATE two.t SET n = n + 100")
+    exchange(db)
+    assert rows(db, "SELECT n FROM t") == rows(db, "SELECT n FROM two.t") == [(106,)]
+    assert apart(db) == []
+
+
+def test_a_trigger_may_count_in_a_row_that_has_no_counters_yet_while_a_merged_value_is_shown(tmp_path):
+    db = two_files(tmp_path, "CREATE TABLE p(k TEXT PRIMARY KEY, n INT)", "CREATE TABLE tot(k TEXT PRIMARY KEY, n INT)",
+                   "INSERT INTO p VALUES ('a', 1)", "INSERT INTO tot VALUES ('all', NULL)",
+                   "SELECT counter_track('p', 'n'), counter_track('tot', 'n')")
+    db.execute("CREATE TRIGGER main.app AFTER UPDATE OF n ON p BEGIN UPDATE tot SET n = coalesce(n, 0) + NEW.n - OLD.n; END")
+    db.execute("UPDATE two.p SET n = 6")
+    rows(db, "SELECT * FROM counter_pull('two')")
+    assert rows(db, "SELECT n FROM tot") == rows(db, "SELECT n FROM tot_counters") == [(5,)]
+    db.execute("UPDATE two.tot SET n = 1")
+    rows(db, "SELECT * FROM counter_pull('two')")
+    assert rows(db, "SELECT n FROM tot") == [(6,)]
+
+
+def test_a_row_that_differs_takes_what_a_newer_trigger_makes_of_an_update(tmp_path):
+    db = two_files(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, n INT CHECK (n >= 0))", "INSERT INTO t VALUES ('a', 10)",
+                   "SELECT counter_track('t', 'n')")
+    db.execute("CREATE TRIGGER app AFTER UPDATE ON t WHEN NEW.n > 20 BEGIN UPDATE t SET n = 20 WHERE k = NEW.k; END")
+    db.execute("UPDATE t SET n = 5")
+    db.execute("UPDATE two.t SET n = 0")
+    db.execute("UPDATE two.t SET n = n + 1")
+    db.execute("UPDATE t SET n = 0")
+    exchange(db)
+    db.execute("UPDATE t SET n = 30")
+    assert rows(db, "SELECT n FROM t") == [(11,)]  # 10 - 10 here, 10 - 9 there, and from 0 to 20
+    exchange(db)
+    assert rows(db, "SELECT n FROM two.t") == [(11,)]
+
+
+@pytest.mark.parametrize("name", ["x'y", 'a"b', "a]b", "%s"])
+def test_a_schema_may_have_any_name(tmp_path, name):
+    quoted = name.replace('"', '""')
+    db = two_files(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, n INT, c INT UNIQUE)",
+                   "CREATE TABLE child(k TEXT REFERENCES t(k))", "INSERT INTO t VALUES ('a', 1, 1)", name=quoted)
+    db.execute("PRAGMA foreign_keys = ON")
+    rows(db, "SELECT counter_track('main.t', 'n')")
+    rows(db, "SELECT counter_track(?, 'n')", f"{name}.t")
+    db.execute(f'INSERT INTO "{quoted}".t VALUES (\'b\', 5, 2)')
+    db.execute(f'REPLACE INTO "{quoted}".t VALUES (\'c\', 6, 2)')
+    db.execute(f'DELETE FROM "{quoted}".t WHERE k = \'a\'')
+    exchange(db, name)
+    for schema in ("main", quoted):
+        assert rows(db, f'SELECT k, n FROM "{schema}".t ORDER BY k') in ([("a", 1), ("c", 6)], [("c", 6)])
+        assert rows(db, f'SELECT k, n FROM "{schema}".t ORDER BY k') == rows(
+            db, f'SELECT k, n FROM "{schema}".t_counters ORDER BY k')
+
+
+@pytest.mark.parametrize("term", ['lower("a""b")', 'lower([a"b]) -- by name\n', "lower(`a\"b`) || 'x,)' /* , ) */ DESC",
+                                  '1 + 1'])
+def test_what_a_replace_removes_by_an_index_on_an_expression_is_known_however_it_is_written(tmp_path, term):
+    db = connect(tmp_path / "main.db")
+    db.execute('CREATE TABLE t(k TEXT PRIMARY KEY, n INT, "a""b" TEXT)')
+    db.execute(f"CREATE UNIQUE INDEX i ON t({term})")
+    rows(db, "SELECT counter_track('t', 'n')")
+    db.execute("INSERT INTO t VALUES ('1', 1, 'A')")
+    db.execute("REPLACE INTO t VALUES ('2', 2, 'a')")
+    assert rows(db, "SELECT k, n FROM t") == rows(db, "SELECT k, n FROM t_counters") == [("2", 2)]
+
+
+REBUILD = ["CREATE TABLE new({})", "INSERT INTO new SELECT * FROM t", "DROP TABLE t", "ALTER TABLE new RENAME TO t"]
+
+
+def rebuild(db, columns):
+    for sql in ["BEGIN", *REBUILD, "COMMIT"]:
+        db.execute(sql.format(columns))
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_a_column_that_was_renamed_before_a_rebuild_is_found_or_asked_for(tmp_path, used):
+    db = two_files(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, a INT, b INT)", "INSERT INTO t VALUES ('x', 1, 1)",
+                   "SELECT counter_track('t', 'a', 'b')")
+    db.execute("ALTER TABLE main.t RENAME COLUMN a TO c")
+    if used:
+        db.execute("UPDATE main.t SET c = c + 1")
+    rebuild(db, "k TEXT PRIMARY KEY, c INT, b INT")
+    db.execute("UPDATE main.t SET c = c + 10")
+    if not used:
+        with pytest.raises(sqlite3.Error, match="the column of the counter a is gone: if it was renamed, rename it back"):
+            rows(db, "SELECT counter_track('main.t')")
+        db.execute("ALTER TABLE main.t RENAME COLUMN c TO a")
+    rows(db, "SELECT counter_track('main.t')")
+    exchange(db)
+    assert rows(db, "SELECT a FROM two.t") == [(12 if used else 11,)]
+
+
+def test_a_column_that_is_gone_for_good_is_left_out_by_naming_the_others(tmp_path):
+    db = two_files(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, a INT, b INT)", "INSERT INTO t VALUES ('x', 1, 1)",
+                   "SELECT counter_track('t', 'a', 'b')")
+    db.execute("CREATE TABLE new(k TEXT PRIMARY KEY, b INT)")
+    for sql in ["INSERT INTO new SELECT k, b FROM main.t", "DROP TABLE main.t", "ALTER TABLE new RENAME TO t"]:
+        db.execute(sql)
+    with pytest.raises(sqlite3.Error, match=r"if it is no more, name those that are left: counter_track\('t', ...\)"):
+        rows(db, "SELECT counter_track('main.t')")
+    rows(db, "SELECT counter_track('main.t', 'b')")
+    db.execute("UPDATE main.t SET b = b + 1")
+    exchange(db)
+    assert rows(db, "SELECT * FROM two.t") == [("x", 1, 2)]
+
+
+def test_a_table_that_was_renamed_and_back_is_found_after_a_rebuild(tmp_path):
+    db = connect(tmp_path / "main.db")
+    db.execute("CREATE TABLE t(k TEXT PRIMARY KEY, n INT)")
+    rows(db, "SELECT counter_track('t', 'n')")
+    db.execute("ALTER TABLE t RENAME TO q")
+    db.execute("CREATE UNIQUE INDEX i ON q(k, n)")
+    rows(db, "SELECT counter_track('q')")
+    db.execute("ALTER TABLE q RENAME TO t")
+    rebuild(db, "k TEXT PRIMARY KEY, n INT")
+    db.execute("INSERT INTO t VALUES ('a', 5)")
+    assert rows(db, "SELECT counter_track('t')") == [(1,)]
+    assert rows(db, "SELECT * FROM t_counters") == [("a", 5)]
+
+
+@pytest.mark.parametrize("column, what", [("n INT AS (1)", "is generated"), ("n TEXT", "holds TEXT, by its type TEXT")])
+def test_a_rebuild_that_makes_something_else_of_a_column_is_refused(tmp_path, column, what):
+    db = connect(tmp_path / "main.db")
+    db.execute("CREATE TABLE t(k TEXT PRIMARY KEY, n INT)")
+    rows(db, "SELECT counter_track('t', 'n')")
+    db.execute("DROP TABLE t")
+    db.execute(f"CREATE TABLE t(k TEXT PRIMARY KEY, {column})")
+    with pytest.raises(sqlite3.Error, match=f"t: column n {what}"):
+        rows(db, "SELECT counter_track('t')")
+
+
+def test_a_thread_of_comments_that_was_deleted_elsewhere_goes_from_its_end(tmp_path):
+    db = two_files(tmp_path, "CREATE TABLE t(k INTEGER PRIMARY KEY, n INT, parent INT REFERENCES t(k))",
+                   "INSERT INTO t(k, n, parent) WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1500)"
+                   " SELECT i, 1, nullif(i - 1, 0) FROM c", "SELECT counter_track('t', 'n')")
+    db.execute("PRAGMA foreign_keys = ON")
+    db.execute("DELETE FROM two.t")
+    rows(db, "SELECT * FROM counter_pull('two')")
+    assert rows(db, "SELECT count(*) FROM t") == [(0,)]
+    assert apart(db) == []
