@@ -12,8 +12,8 @@
  *                    commit.
  *
  * A copy has another fingerprint. Content restored in place has the fingerprint and an older pair,
- * or no attribute where the file has had one. The other way round, a file ahead of its attribute, is what a crash between commit and attribute
- * leaves, and innocent.
+ * or no attribute where the file has had one. The other way round, a file ahead of its attribute,
+ * is what a crash between commit and attribute leaves, and innocent.
  */
 #ifndef CTR_CORE_LINEAGE_H
 #define CTR_CORE_LINEAGE_H

@@ -321,8 +321,8 @@ static bool has_triggers_on(sqlite3 *db, const char *schema, const ctr_catalog_e
     return is;
 }
 
-/* By the name that it had when it was last seen with triggers, or if that is gone by the one that it
- * had when tracking began. */
+/* By the name that it had when it was last seen with triggers, or if that is gone by the one that
+ * it had when tracking began. */
 static bool is_noted_for(sqlite3 *db, const char *schema, const ctr_catalog_entry *entry,
                          const char *table, ctr_problem *problem)
 {

@@ -184,7 +184,7 @@ static sqlite3_value **copy_keys(const ctr_table *table, ctr_problem *problem)
 }
 
 /* The row shows its counters, if it can. That fires triggers, which may come back here. */
-static void show_row(handed *row, ctr_problem *problem)
+static void show_again_in_table(handed *row, ctr_problem *problem)
 {
     ctr_showing showing;
     ctr_table *table = row->table;
@@ -208,7 +208,7 @@ static void show_counted(handed *row, ctr_problem *problem)
         ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);
     } else if (looks) {
         ctr_apart_remove(&looks->apart, rowid, problem);
-        show_row(row, problem);
+        show_again_in_table(row, problem);
     }
 }
 
@@ -268,9 +268,9 @@ static bool is_below(handed *row, ctr_problem *problem)
 
 /* ---- rows that OR REPLACE removes ------------------------------------------------------------ */
 
-/* Remembers a row, to look for it afterwards. It may stay there, for the statement has changed its
- * mind, or go later, for triggers of the application's write others first: so it is remembered until
- * it is gone, or the transaction ends. */
+/* Remembers a row, to look for it afterwards. It may stay, for the statement has changed its mind,
+ * or go later, for triggers of the application's write others first: so it is remembered until it
+ * is gone, or the transaction ends. */
 static void row_may_go_anyway(handed *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
@@ -434,7 +434,7 @@ static void row_missing(handed *row, ctr_problem *problem)
     if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
 }
 
-/* ---- rows that were replaced ------------------------------------------------------------------ */
+/* ---- rows that were replaced ----------------------------------------------------------------- */
 
 /* True: it is gone, and its counters with it, unless it waits. */
 static bool look_for_row(handed *row, int64_t rowid, ctr_problem *problem)

@@ -261,7 +261,7 @@ static void check_tracked_key(tracking *call, const ctr_shape *wanted, ctr_probl
     sqlite3_free(then);
 }
 
-/* A column that was renamed while the triggers were gone cannot be told from one that is no more. */
+/* A column renamed while the triggers were gone cannot be told from one that is no more. */
 static void check_lost(const tracking *call, ctr_problem *problem)
 {
     for (int i = 0; i < call->shape.n_columns; i++)

@@ -104,7 +104,7 @@ int ctr_source_hold(ctr_source *source, ctr_problem *problem)
     return problem->rc;
 }
 
-/* ---- what is read of it ----------------------------------------------------------------------- */
+/* ---- what is read of it ---------------------------------------------------------------------- */
 
 /* Tables of the file, and not of one counter table. */
 static bool is_of_file(const char *name)
