@@ -16,15 +16,27 @@ ctr_guard *ctr_guard_open(sqlite3 *db, int (*renew_witness)(void *arg, int numbe
     return guard;
 }
 
+static void release_post(ctr_post *post)
+{
+    sqlite3_finalize(post->read);
+    sqlite3_finalize(post->renew);
+    sqlite3_finalize(post->probe);
+    post->read = post->renew = post->probe = NULL;
+    ctr_journal_release(post);
+}
+
+static void free_post(ctr_post *post)
+{
+    release_post(post);
+    ctr_medium_close(&post->medium);
+    ctr_journal_close(post);
+    sqlite3_free(post->schema);
+    sqlite3_free(post);
+}
+
 static void release(ctr_guard *guard)
 {
-    for (ctr_post *post = guard->posts; post; post = post->next) {
-        sqlite3_finalize(post->read);
-        sqlite3_finalize(post->renew);
-        sqlite3_finalize(post->probe);
-        post->read = post->renew = post->probe = NULL;
-        ctr_journal_release(post);
-    }
+    for (ctr_post *post = guard->posts; post; post = post->next) release_post(post);
     sqlite3_finalize(guard->schema);
     sqlite3_finalize(guard->join);
     guard->schema = guard->join = NULL;
@@ -37,18 +49,32 @@ void ctr_guard_close(ctr_guard *guard)
     while (guard->posts) {
         ctr_post *post = guard->posts;
         guard->posts = post->next;
-        ctr_medium_close(&post->medium);
-        ctr_journal_close(post);
-        sqlite3_free(post->schema);
-        sqlite3_free(post);
+        free_post(post);
     }
     sqlite3_free(guard);
+}
+
+/* Who attaches thousands of files one after the other, each under a name of its own, keeps nothing
+ * of them. */
+static void free_detached(ctr_guard *guard)
+{
+    ctr_post **at = &guard->posts;
+    while (*at) {
+        ctr_post *post = *at;
+        if (post->holders > 0 || ctr_run_has_schema(guard->db, post->schema)) {
+            at = &post->next;
+        } else {
+            *at = post->next;
+            free_post(post);
+        }
+    }
 }
 
 ctr_post *ctr_guard_post(ctr_guard *guard, const char *schema)
 {
     for (ctr_post *post = guard->posts; post; post = post->next)
         if (sqlite3_stricmp(post->schema, schema) == 0) return post;
+    free_detached(guard);
     ctr_post *post = sqlite3_malloc64(sizeof *post);
     char *name = sqlite3_mprintf("%s", schema);
     if (!post || !name) {
@@ -62,6 +88,18 @@ ctr_post *ctr_guard_post(ctr_guard *guard, const char *schema)
     post->next = guard->posts;
     guard->posts = post;
     return post;
+}
+
+ctr_post *ctr_guard_hold(ctr_guard *guard, const char *schema)
+{
+    ctr_post *post = ctr_guard_post(guard, schema);
+    if (post) post->holders++;
+    return post;
+}
+
+void ctr_guard_let_go(ctr_post *post)
+{
+    if (post) post->holders--;
 }
 
 ctr_guard *ctr_guard_of(ctr_post *post)

@@ -34,8 +34,11 @@ enum { CTR_WITNESS_NAME_SIZE = 32 };
 const char *ctr_guard_witness_name(int number, char name[CTR_WITNESS_NAME_SIZE]);
 void ctr_guard_close(ctr_guard *guard);
 
-/* The post of a schema, lent as long as the guard; NULL if there is no memory. */
+/* The post of a schema, lent until the statement at work ends; NULL if there is no memory. Whoever
+ * needs it for longer holds it: those of schemas that are detached, and that nobody holds, go. */
 ctr_post *ctr_guard_post(ctr_guard *guard, const char *schema);
+ctr_post *ctr_guard_hold(ctr_guard *guard, const char *schema);
+void ctr_guard_let_go(ctr_post *post); /* NULL is harmless */
 
 ctr_guard *ctr_guard_of(ctr_post *post);
 

@@ -23,6 +23,7 @@ typedef enum ctr_after_commit {
 struct ctr_post {
     ctr_guard *guard;
     char *schema;
+    int holders;
     ctr_post *next;
 
     /* True for this transaction alone. */

@@ -45,16 +45,34 @@ int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const ch
     return made ? SQLITE_OK : ctr_problem_nomem(problem);
 }
 
+/* Where the name stands among those that are gone, or would stand. */
+static int place_of_gone(const ctr_shape *shape, const char *name)
+{
+    int from = 0, to = shape->n_gone;
+    while (from < to) {
+        int middle = from + (to - from) / 2;
+        if (sqlite3_stricmp(shape->gone[middle].name, name) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
 void ctr_shape_add_gone(ctr_shape *shape, const char *name, int64_t generation,
                         ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    size_t size = ((size_t)shape->n_gone + 1) * sizeof *shape->gone;
-    ctr_gone *gone = sqlite3_realloc64(shape->gone, size);
+    bool is_full = (shape->n_gone & (shape->n_gone - 1)) == 0; /* it doubles */
+    size_t room = shape->n_gone > 0 ? 2 * (size_t)shape->n_gone : 1;
+    ctr_gone *gone = is_full ? sqlite3_realloc64(shape->gone, room * sizeof *gone) : shape->gone;
     char *copy = sqlite3_mprintf("%s", name);
     if (gone) shape->gone = gone;
     if (gone && copy) {
-        gone[shape->n_gone++] = (ctr_gone){copy, generation};
+        int at = place_of_gone(shape, name);
+        memmove(gone + at + 1, gone + at, (size_t)(shape->n_gone - at) * sizeof *gone);
+        gone[at] = (ctr_gone){copy, generation};
+        shape->n_gone++;
         return;
     }
     sqlite3_free(copy);
@@ -124,10 +142,13 @@ const char *ctr_shape_ever(const ctr_shape *shape, int i, int64_t *generation)
 
 int64_t ctr_shape_generation(const ctr_shape *shape, const char *name, const char **spelling)
 {
-    int64_t generation;
-    for (int i = 0; (*spelling = ctr_shape_ever(shape, i, &generation)); i++)
-        if (sqlite3_stricmp(*spelling, name) == 0) return generation;
-    return 0;
+    int counter = ctr_shape_counter_like(shape, name), at = place_of_gone(shape, name);
+    bool is_gone = at < shape->n_gone && sqlite3_stricmp(shape->gone[at].name, name) == 0;
+    *spelling = NULL;
+    if (counter >= 0) *spelling = ctr_shape_counter_name(shape, counter);
+    if (counter >= 0) return shape->columns[shape->counters[counter]].generation;
+    if (is_gone) *spelling = shape->gone[at].name;
+    return is_gone ? shape->gone[at].generation : 0;
 }
 
 void ctr_shape_close(ctr_shape *shape)

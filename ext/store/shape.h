@@ -59,7 +59,7 @@ typedef struct ctr_shape {
     ctr_column *columns;
     int *keys, *counters;
     int n_columns, n_keys, n_counters, room;
-    ctr_gone *gone;
+    ctr_gone *gone; /* owned; by name, whatever the letters */
     int n_gone;
 } ctr_shape;
 

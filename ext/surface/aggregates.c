@@ -13,36 +13,83 @@
 /* ---- counter_merge --------------------------------------------------------------------------- */
 
 typedef struct merged_cell {
-    uint8_t *bytes; /* owned */
+    uint8_t *bytes; /* owned; NULL: there is none */
     size_t size;
 } merged_cell;
+
+/* Level n has the merge of 2^n cells, or nothing: as in a merge sort, each cell is written a few
+ * times, however many there are. */
+enum { LEVELS = 64 };
+
+typedef struct merging {
+    merged_cell levels[LEVELS];
+} merging;
+
+/* The merge of both, in place of the second; the first is freed. */
+static bool merge_pair(merged_cell *one, merged_cell *other)
+{
+    ctr_cell left = ctr_cell_untouched(), right = ctr_cell_untouched();
+    uint8_t *out = sqlite3_malloc64(one->size + other->size);
+    if (!out) return false;
+    ctr_cell_open(&left, one->bytes, one->size);
+    ctr_cell_open(&right, other->bytes, other->size);
+    size_t size = ctr_cell_merge(&left, &right, out);
+    sqlite3_free(one->bytes);
+    sqlite3_free(other->bytes);
+    *one = (merged_cell){NULL, 0};
+    *other = (merged_cell){out, size};
+    return true;
+}
+
+/* Takes the cell, which is freed where there is no memory to merge it. */
+static bool add_merged(merging *state, merged_cell cell)
+{
+    int level = 0;
+    while (level < LEVELS - 1 && state->levels[level].bytes)
+        if (!merge_pair(&state->levels[level++], &cell)) {
+            sqlite3_free(cell.bytes);
+            return false;
+        }
+    state->levels[level] = cell;
+    return true;
+}
 
 static void merge_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    ctr_cell cell, so_far = ctr_cell_untouched();
-    merged_cell *state = sqlite3_aggregate_context(ctx, sizeof *state);
+    ctr_cell cell;
+    merging *state = sqlite3_aggregate_context(ctx, sizeof *state);
     if (!state) {
         sqlite3_result_error_nomem(ctx);
         return;
     }
     if (!ctr_arg_cell(ctx, "counter_merge", argv[0], &cell) || ctr_cell_is_untouched(&cell)) return;
-    if (state->size > 0) ctr_cell_open(&so_far, state->bytes, state->size);
-    uint8_t *out = sqlite3_malloc64(state->size + cell.size);
-    if (!out) {
+    uint8_t *copy = sqlite3_malloc64(cell.size);
+    if (copy) memcpy(copy, cell.bytes, cell.size);
+    if (!copy || !add_merged(state, (merged_cell){copy, cell.size}))
         sqlite3_result_error_nomem(ctx);
-        return;
-    }
-    state->size = ctr_cell_merge(&so_far, &cell, out);
-    sqlite3_free(state->bytes);
-    state->bytes = out;
 }
 
 static void merge_final(sqlite3_context *ctx)
 {
-    merged_cell *state = sqlite3_aggregate_context(ctx, 0);
-    if (state && state->size > 0)
-        sqlite3_result_blob64(ctx, state->bytes, state->size, sqlite3_free);
+    merged_cell all = {NULL, 0};
+    bool whole = true;
+    merging *state = sqlite3_aggregate_context(ctx, 0);
+    for (int i = 0; state && i < LEVELS; i++) {
+        if (all.bytes && state->levels[i].bytes)
+            whole = whole && merge_pair(&state->levels[i], &all);
+        else if (state->levels[i].bytes)
+            all = state->levels[i];
+        else
+            continue;
+        if (all.bytes != state->levels[i].bytes) sqlite3_free(state->levels[i].bytes);
+        state->levels[i] = (merged_cell){NULL, 0};
+    }
+    if (whole && all.bytes)
+        sqlite3_result_blob64(ctx, all.bytes, all.size, sqlite3_free);
+    else
+        sqlite3_free(all.bytes);
+    if (!whole) sqlite3_result_error_nomem(ctx);
 }
 
 /* ---- counter_sum ----------------------------------------------------------------------------- */

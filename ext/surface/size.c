@@ -30,7 +30,7 @@ typedef struct census {
     int64_t live_cells, shards;
     int64_t *by_shards; /* how many live cells have so many shards; owned */
     size_t n_by_shards;
-    id_count *ids; /* ascending; owned */
+    id_count *ids; /* as they came; once gathered ascending, each once; owned */
     size_t n_ids, room;
 } census;
 
@@ -42,29 +42,33 @@ static void close_census(census *all)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* Where the id stands, or would stand. */
-static size_t place_of(const census *all, const uint8_t id[CTR_ID_SIZE])
+static int by_id(const void *a, const void *b)
 {
-    size_t from = 0, to = all->n_ids;
-    while (from < to) {
-        size_t middle = (from + to) / 2;
-        if (memcmp(all->ids[middle].id, id, CTR_ID_SIZE) < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    return memcmp(((const id_count *)a)->id, ((const id_count *)b)->id, CTR_ID_SIZE);
 }
 
+/* Sorts, and makes one of those that are equal. */
+static void gather_ids(census *all)
+{
+    size_t n = 0;
+    if (all->n_ids > 0) qsort(all->ids, all->n_ids, sizeof *all->ids, by_id);
+    for (size_t i = 0; i < all->n_ids; i++) {
+        if (n > 0 && by_id(&all->ids[n - 1], &all->ids[i]) == 0)
+            all->ids[n - 1].cells += all->ids[i].cells;
+        else
+            all->ids[n++] = all->ids[i];
+    }
+    all->n_ids = n;
+}
+
+/* Appended. When the room is used up it is gathered, and if that leaves less than half of it
+ * doubled. */
 static void count_id(census *all, const uint8_t id[CTR_ID_SIZE], ctr_problem *problem)
 {
-    size_t at = place_of(all, id);
-    if (at < all->n_ids && memcmp(all->ids[at].id, id, CTR_ID_SIZE) == 0) {
-        all->ids[at].cells++;
-        return;
-    }
-    if (all->n_ids == all->room) {
-        size_t room = 2 * all->room + 16;
+    bool is_full = all->n_ids == all->room;
+    if (is_full) gather_ids(all);
+    if (is_full && all->n_ids >= all->room / 2) {
+        size_t room = 2 * all->room + 1024;
         id_count *ids = sqlite3_realloc64(all->ids, room * sizeof *ids);
         if (!ids) {
             ctr_problem_nomem(problem);
@@ -73,10 +77,8 @@ static void count_id(census *all, const uint8_t id[CTR_ID_SIZE], ctr_problem *pr
         all->ids = ids;
         all->room = room;
     }
-    memmove(all->ids + at + 1, all->ids + at, (all->n_ids - at) * sizeof *all->ids);
-    all->ids[at].cells = 1;
-    memcpy(all->ids[at].id, id, CTR_ID_SIZE);
-    all->n_ids++;
+    all->ids[all->n_ids].cells = 1;
+    memcpy(all->ids[all->n_ids++].id, id, CTR_ID_SIZE);
 }
 
 static void count_shards_of(census *all, size_t n, ctr_problem *problem)
@@ -165,6 +167,7 @@ static void take_census(census *all, ctr_answer *answer, sqlite3_value **args, c
     sqlite3_stmt *snapshot = ctr_run_hold(&run);
     if (ctr_catalog_require(db, schema, table, problem) == SQLITE_OK)
         count_rows_of(all, db, schema, table, problem);
+    gather_ids(all);
     sqlite3_finalize(snapshot);
 }
 

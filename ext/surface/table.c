@@ -42,6 +42,7 @@ static void free_table(ctr_table *table)
     ctr_requests_release(&table->requests);
     ctr_rows_close(&table->own_rows);
     ctr_shape_close(&table->shape);
+    ctr_guard_let_go(table->held);
     sqlite3_free(table->keys);
     sqlite3_free(table->given);
     sqlite3_free(table->may_go);
@@ -77,7 +78,7 @@ static void describe(ctr_table *table, int n, const char *const *clauses, ctr_pr
 static void open_table(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    table->post = ctr_guard_post(table->joined.guard, table->schema);
+    table->held = table->post = ctr_guard_hold(table->joined.guard, table->schema);
     size_t n_keys = (size_t)table->shape.n_keys, n_counters = (size_t)table->shape.n_counters;
     table->keys = sqlite3_malloc64(n_keys * sizeof *table->keys);
     table->given = sqlite3_malloc64((n_counters + 1) * sizeof *table->given);

@@ -82,6 +82,7 @@ typedef struct ctr_table {
      * before there is a leader. */
     ctr_rows *rows;
     ctr_post *post;
+    ctr_post *held; /* that of its own schema; see store/guard.h */
 
     bool read; /* the stored tables; see ctr_table_read */
 

@@ -7,12 +7,13 @@
 #include "store/replacement.h"
 #include "store/succession.h"
 
-/* A later life with a shard of this id in it is one that its owner has lived and I have not. */
-static bool is_ahead(const ctr_cell *mine, const ctr_cell *theirs, const ctr_shard *shard)
+/* Is their shard news to me? `own` is mine of the same id, NULL: I have none. A later life with a
+ * shard of this id in it is one that its owner has lived and I have not. */
+static bool is_ahead(const ctr_cell *mine, const ctr_cell *theirs, const ctr_shard *own,
+                     const ctr_shard *shard)
 {
-    ctr_shard own;
     if (theirs->life != mine->life) return theirs->life > mine->life;
-    return !ctr_cell_shard(mine, shard->id, &own) || ctr_shard_beats(shard, &own);
+    return !own || ctr_shard_beats(shard, own);
 }
 
 static bool is_under_mine(const ctr_conflicts *conflicts, const ctr_shard *shard)
@@ -21,17 +22,23 @@ static bool is_under_mine(const ctr_conflicts *conflicts, const ctr_shard *shard
 }
 
 static const char *fault(const ctr_conflicts *conflicts, const ctr_cell *mine,
-                         const ctr_cell *theirs, const ctr_shard *shard)
+                         const ctr_cell *theirs, const ctr_shard *own, const ctr_shard *shard)
 {
-    ctr_shard own;
     bool is_mine = is_under_mine(conflicts, shard) && shard->clock < conflicts->beyond;
     bool same_life = mine->life == theirs->life;
-    if (same_life && ctr_cell_shard(mine, shard->id, &own) && own.clock == shard->clock)
-        return own.value == shard->value ? NULL : is_mine ? "own" : "values";
-    if (!is_ahead(mine, theirs, shard)) return NULL;
+    if (same_life && own && own->clock == shard->clock)
+        return own->value == shard->value ? NULL : is_mine ? "own" : "values";
+    if (!is_ahead(mine, theirs, own, shard)) return NULL;
     if (is_mine) return "own";
     bool is_source = memcmp(shard->id, conflicts->theirs, CTR_ID_SIZE) == 0;
     return conflicts->went_back && is_source ? "source" : NULL;
+}
+
+/* Has their cell news under this id? */
+static bool has_news(const ctr_cell *mine, const ctr_cell *theirs, const ctr_shard *shard)
+{
+    ctr_shard own;
+    return is_ahead(mine, theirs, ctr_cell_shard(mine, shard->id, &own) ? &own : NULL, shard);
 }
 
 bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
@@ -40,10 +47,10 @@ bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
     ctr_shard shard;
     if (ctr_cell_conflicts(mine, theirs) > 0) return false;
     if (ctr_cell_shard(theirs, conflicts->mine, &shard) && is_under_mine(conflicts, &shard) &&
-        is_ahead(mine, theirs, &shard))
+        has_news(mine, theirs, &shard))
         return false;
     if (!conflicts->went_back || !ctr_cell_shard(theirs, conflicts->theirs, &shard)) return true;
-    return !is_ahead(mine, theirs, &shard);
+    return !has_news(mine, theirs, &shard);
 }
 
 static void bind_shard(sqlite3_stmt *row, int first, const ctr_shard *shard)
@@ -74,17 +81,21 @@ int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const 
 {
     const char *const texts[] = {table, key, column};
     ctr_run run = ctr_run_on(conflicts->db, conflicts->schema, NULL, problem);
-    ctr_shard shard, own;
-    size_t at = 0;
+    ctr_shard shard, left;
+    size_t at = 0, mine_at = 0;
     int64_t n = 0;
+    bool more = ctr_cell_next(mine, &mine_at, &left);
     while (problem->rc == SQLITE_OK && ctr_cell_next(theirs, &at, &shard)) {
-        const char *why = fault(conflicts, mine, theirs, &shard);
+        while (more && memcmp(left.id, shard.id, CTR_ID_SIZE) < 0)
+            more = ctr_cell_next(mine, &mine_at, &left);
+        bool is_here = more && memcmp(left.id, shard.id, CTR_ID_SIZE) == 0;
+        const ctr_shard *own = is_here ? &left : NULL;
+        const char *why = fault(conflicts, mine, theirs, own, &shard);
         if (is_under_mine(conflicts, &shard) && shard.clock >= conflicts->beyond &&
-            is_ahead(mine, theirs, &shard))
+            is_ahead(mine, theirs, own, &shard))
             conflicts->replaced = true;
         if (!why) continue;
-        bool known = mine->life == theirs->life && ctr_cell_shard(mine, shard.id, &own);
-        insert_conflict(&run, texts, known ? &own : NULL, &shard, why);
+        insert_conflict(&run, texts, mine->life == theirs->life ? own : NULL, &shard, why);
         if (problem->rc == SQLITE_OK && strcmp(why, "own") == 0) conflicts->own = true;
         n++;
     }

@@ -30,6 +30,8 @@ void ctr_member_forget(ctr_member *member)
     sqlite3_finalize(member->look);
     sqlite3_finalize(member->lock);
     member->sentry = member->look = member->lock = NULL;
+    ctr_guard_let_go(member->post);
+    member->post = NULL;
     member->open = member->stale = false;
 }
 
@@ -210,9 +212,13 @@ static void open_look(ctr_member *member, ctr_problem *problem)
 static void open_tables(ctr_member *member, const char *birth, const ctr_shape *shape,
                         ctr_problem *problem)
 {
-    ctr_post *post = ctr_guard_post(member->guard, member->schema);
-    if (!post) ctr_problem_nomem(problem);
     if (problem->rc != SQLITE_OK) return;
+    ctr_post *post = ctr_guard_hold(member->guard, member->schema);
+    if (!post) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    member->post = post;
     member->open = true;
     member->conflicts = (ctr_conflicts){.db = member->db, .schema = member->schema};
     member->streams = (ctr_streams){.db = member->db};

@@ -13,6 +13,7 @@
 typedef struct ctr_member {
     sqlite3 *db;
     ctr_guard *guard;            /* borrowed */
+    ctr_post *post;              /* held while it is open */
     char *schema;                /* owned */
     bool met;                    /* its name has been read once, and stands while it is away: */
     char name[CTR_NAME_MAX + 1]; /* "dc:rack"; "" for a random id */

@@ -432,3 +432,24 @@ def test_two_connections_that_stay_see_each_others_changes_and_neither_what_was_
 
 if __name__ == "__main__":
     serve(sys.argv[1])
+
+
+def test_names_of_schemas_that_are_detached_keep_no_memory(tmp_path):
+    for n in range(4):
+        with contextlib.closing(connect(tmp_path / f"{n}.db")) as db:
+            db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+            db.execute("PRAGMA synchronous = OFF")
+    used = []
+    with contextlib.closing(connect(tmp_path / "app.db")) as db:
+        for tenant in range(3000):
+            name = f"tenant{tenant}"
+            db.execute(f"ATTACH '{tmp_path}/{tenant % 4}.db' AS {name}")
+            db.execute(f"PRAGMA {name}.synchronous = OFF")
+            db.execute(f"INSERT INTO {name}.t VALUES ('a', 1)")
+            assert db.execute(f"SELECT count(*) FROM {name}.t WHERE k = 'a'").fetchall() == [(1,)]
+            db.execute(f"DETACH {name}")
+            if tenant in (999, 2999):
+                used.append(sqlite_memory())
+    assert used[1] - used[0] < 400_000, used  # each name kept 18 kB
+    with contextlib.closing(connect(tmp_path / "0.db")) as db:
+        assert db.execute("SELECT n FROM t").fetchall() == [(750,)]
