@@ -67,6 +67,14 @@ SELECT name, type, rootpage, sql FROM "{schema}".sqlite_master WHERE type IS NOT
 -- name: SCHEMA_DESCRIBE
 SELECT * FROM "{schema}"."{table}_cells";
 
+-- The programs that read all counters and the journal: an authorizer that hides a column makes a NULL
+-- of it. Columns: addr, opcode, ...
+-- name: SCHEMA_EXPLAIN_CELLS
+EXPLAIN SELECT "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
+
+-- name: SCHEMA_EXPLAIN_JOURNAL
+EXPLAIN SELECT _seq, level, entries FROM "{schema}"."{table}_journal";
+
 -- Columns: cid, name, type, notnull, dflt_value, pk, hidden.
 -- name: SCHEMA_COLUMNS
 PRAGMA "{schema}".table_xinfo("{name}");

@@ -24,6 +24,14 @@ PRAGMA "{schema}".user_version;
 -- name: SYNC_WRITE_NOTHING
 PRAGMA "{schema}".user_version = "{value}";
 
+-- The program of an ATTACH that is not run, for the authorizer to be asked: it may refuse, or have it
+-- do nothing. Columns: addr, opcode, ...
+-- name: SYNC_EXPLAIN_ATTACH
+EXPLAIN ATTACH "{value}" AS _counter_source;
+
+-- name: SYNC_COUNT_ATTACHED
+SELECT count(*) FROM pragma_database_list WHERE seq > 1;
+
 -- Some work, to be interrupted.
 -- name: SYNC_HEAR
 WITH RECURSIVE count(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM count WHERE n < 1000) SELECT max(n) FROM count;

@@ -48,6 +48,8 @@ static void open_folding(folding *job, ctr_problem *problem)
         return;
     }
     if (job->shape.n_counters == 0) return;
+    ctr_shape_refuse_hidden(&job->shape, journal->db, journal->schema, journal->table,
+                            job->run.problem);
     size_t n = (size_t)job->shape.n_counters;
     char *columns = ctr_shape_counter_list(&job->shape), *changes = change_list(&job->shape);
     job->cells = sqlite3_malloc64(n * sizeof *job->cells);

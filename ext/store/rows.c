@@ -679,6 +679,17 @@ static void note_counter(ctr_rows *rows, int counter)
         ctr_journal_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, counter);
 }
 
+/* A cell that is written in place of another one must have been read: asked once in each
+ * transaction. */
+static int refuse_hidden(ctr_rows *rows, ctr_problem *problem)
+{
+    unsigned transaction = ctr_guard_transaction(ctr_guard_of(rows->post)) + 1;
+    if (rows->seen_in != transaction)
+        ctr_shape_refuse_hidden(rows->shape, rows->db, rows->schema, rows->table, problem);
+    if (problem->rc == SQLITE_OK) rows->seen_in = transaction;
+    return problem->rc;
+}
+
 static bool stages_cells(const ctr_rows *rows)
 {
     for (int i = 0; i < rows->shape->n_counters; i++)
@@ -688,6 +699,7 @@ static bool stages_cells(const ctr_rows *rows)
 
 static int write_found(ctr_rows *rows, ctr_problem *problem)
 {
+    if (stages_cells(rows) && refuse_hidden(rows, problem)) return problem->rc;
     if (stages_cells(rows) && write_cells(rows, NULL, problem)) return problem->rc;
     for (int i = 0; i < rows->shape->n_counters; i++) note_counter(rows, i);
     return problem->rc;

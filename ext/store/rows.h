@@ -49,6 +49,7 @@ typedef struct ctr_rows {
     /* Private: statements, copies of the cells found, new cells by counter. */
     sqlite3_stmt *find_key, *find_rowid, *insert, *update;
     bool writing;
+    unsigned seen_in; /* the transaction, counted from 1, in which it was asked for hidden cells */
     ctr_packed old, fresh, advanced;
     ctr_staged *staged;
 } ctr_rows;

@@ -603,6 +603,37 @@ int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *table
     return problem->rc;
 }
 
+/* How many columns a program reads. */
+static int count_columns_read(ctr_run *run, ctr_sql which)
+{
+    int n = 0;
+    sqlite3_stmt *row = ctr_run_prepare(run, which);
+    while (ctr_run_row(run, row)) {
+        const char *opcode = ctr_text_column(row, 1, run->problem);
+        n += opcode && (strcmp(opcode, "Column") == 0 || strcmp(opcode, "Rowid") == 0);
+    }
+    sqlite3_finalize(row);
+    return n;
+}
+
+int ctr_shape_refuse_hidden(const ctr_shape *shape, sqlite3 *db, const char *schema,
+                            const char *table, ctr_problem *problem)
+{
+    enum { JOURNAL_COLUMNS = 3 };
+    char *counters = ctr_shape_counter_list(shape);
+    if (!counters) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(db, schema, table, problem);
+    run.slots.columns = counters;
+    if (count_columns_read(&run, CTR_SQL_SCHEMA_EXPLAIN_CELLS) < shape->n_counters ||
+        count_columns_read(&run, CTR_SQL_SCHEMA_EXPLAIN_JOURNAL) < JOURNAL_COLUMNS)
+        ctr_problem_set(problem, SQLITE_AUTH,
+                        "an authorizer of this connection hides columns of %s_cells or "
+                        "%s_journal: what is counted there would be lost",
+                        table, table);
+    sqlite3_free(counters);
+    return problem->rc;
+}
+
 int ctr_shape_refuse_generated(sqlite3 *db, const char *schema, const char *stored,
                                ctr_problem *problem)
 {

@@ -140,6 +140,10 @@ char *ctr_shape_column_list(const ctr_shape *shape);
 int ctr_shape_refuse_generated(sqlite3 *db, const char *schema, const char *stored,
                                ctr_problem *problem);
 
+/* Refuses to write cells where an authorizer of the host has SQLite answer NULL for one of them. */
+int ctr_shape_refuse_hidden(const ctr_shape *shape, sqlite3 *db, const char *schema,
+                            const char *table, ctr_problem *problem);
+
 /* Refuses triggers that would run with what we write, for a trigger is foreign code: on the stored
  * tables of `table`, which may be NULL, and with `of_file` on those of the file. */
 int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *table, bool of_file,

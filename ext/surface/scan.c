@@ -36,7 +36,7 @@ typedef struct scan_cursor {
     ctr_reading reading;   /* of a cluster */
     ctr_stream stream;     /* of one file */
     ctr_elements elements; /* of an IN, if the plan has one */
-    bool started;          /* has a scan begun since xFilter? */
+    bool started;          /* a scan to be stepped has begun since xFilter; one row is none */
     sqlite3_value **rest;  /* owned copies of all arguments if a second scan follows, else NULL */
     int n_rest;
     char *rest_plan;  /* its plan; owned */
@@ -157,11 +157,12 @@ static void find_single(scan_cursor *cursor, sqlite3_value **argv, ctr_problem *
 static void start_scan(scan_cursor *cursor, const char *plan, int argc, sqlite3_value **argv,
                        ctr_problem *problem)
 {
-    cursor->started = true;
+    bool is_cluster = table_of(cursor)->cluster;
+    cursor->started = is_cluster || !names_one_row(table_of(cursor), plan, argv);
     cursor->single = false;
-    if (table_of(cursor)->cluster)
+    if (is_cluster)
         start_reading(cursor, cursor->unique, plan, argc, argv, problem);
-    else if (names_one_row(table_of(cursor), plan, argv))
+    else if (!cursor->started)
         find_single(cursor, argv, problem);
     else if (ctr_journal_refresh(table_of(cursor)->rows->journal, problem) == SQLITE_OK)
         start_stream(cursor, cursor->unique, plan, argc, argv, problem);
@@ -247,6 +248,7 @@ static bool step_stream(scan_cursor *cursor, ctr_problem *problem)
 /* The next row of the scan at hand. */
 static bool step_scan(scan_cursor *cursor, ctr_problem *problem)
 {
+    if (!cursor->started) return false;
     if (table_of(cursor)->cluster) return ctr_reading_step(&cursor->reading, problem);
     return cursor->stream.statement && step_stream(cursor, problem);
 }
@@ -257,7 +259,7 @@ static bool step(scan_cursor *cursor, bool begins, ctr_problem *problem)
     ctr_elements *elements = &cursor->elements;
     bool row = begins && cursor->single;
     if (!begins) cursor->row++;
-    if (!row) row = cursor->started && !cursor->single && step_scan(cursor, problem);
+    if (!row) row = step_scan(cursor, problem);
     while (!row && problem->rc == SQLITE_OK && ctr_elements_next(elements)) {
         cursor->row++;
         start_scan(cursor, elements->plan, elements->argc, elements->args, problem);

@@ -8,6 +8,7 @@
 #include "store/journal.h"
 #include "store/place.h"
 #include "store/run.h"
+#include "store/text.h"
 #include "store/watch.h"
 
 /* The VFS through which the host has opened a schema; NULL for the default. */
@@ -53,6 +54,51 @@ static void explain_journal(ctr_source *source, ctr_problem *problem)
                     "with SQLite where it may be written, or ATTACH it and pull from that name");
 }
 
+/* ---- may it be opened? ----------------------------------------------------------------------- */
+
+static bool is_attach_allowed(sqlite3 *host, const char *path, ctr_problem *problem)
+{
+    bool calls = false;
+    ctr_problem refused = {SQLITE_OK, NULL};
+    char *quoted = sqlite3_mprintf("%Q", path);
+    if (!quoted) ctr_problem_nomem(&refused);
+    ctr_run run = ctr_run_on(host, NULL, NULL, &refused);
+    run.slots.value = quoted;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_EXPLAIN_ATTACH);
+    while (ctr_run_row(&run, row)) {
+        const char *opcode = ctr_text_column(row, 1, &refused);
+        calls = calls || (opcode && strstr(opcode, "Func"));
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(quoted);
+    if ((refused.rc & 0xff) == SQLITE_AUTH)
+        ctr_problem_close(&refused);
+    else if (refused.rc != SQLITE_OK)
+        *problem = refused;
+    return calls;
+}
+
+/* A path opens no more files than ATTACH would: the host may have an authorizer, and a limit. */
+static int ask_host(sqlite3 *host, const char *path, ctr_problem *problem)
+{
+    int most = sqlite3_limit(host, SQLITE_LIMIT_ATTACHED, -1), n = 0;
+    if (problem->rc == SQLITE_OK && !is_attach_allowed(host, path, problem))
+        ctr_problem_set(problem, SQLITE_AUTH,
+                        "the authorizer of this connection does not allow to ATTACH '%s'", path);
+    ctr_run run = ctr_run_on(host, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_COUNT_ATTACHED);
+    if (ctr_run_row(&run, row)) n = sqlite3_column_int(row, 0);
+    sqlite3_finalize(row);
+    if (n >= most)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "'%s' cannot be opened: this connection allows %d attached databases and "
+                        "has %d",
+                        path, most, n);
+    return problem->rc;
+}
+
+/* ---- connections of our own ------------------------------------------------------------------ */
+
 enum { DEAF_FOR = 50000 }; /* instructions of the virtual machine of SQLite */
 
 /* Lets the host work for a moment: it hears its interrupt, and calls its progress handler. */
@@ -64,6 +110,15 @@ static int is_host_interrupted(void *host)
     bool is = (problem.rc & 0xff) == SQLITE_INTERRUPT;
     ctr_problem_close(&problem);
     return is;
+}
+
+/* An SQLite that was compiled without progress handlers has none to offer to what it loads. */
+static void hear_host(sqlite3 *db, sqlite3 *host)
+{
+#ifndef SQLITE_CORE
+    if (!sqlite3_progress_handler) return;
+#endif
+    sqlite3_progress_handler(db, DEAF_FOR, is_host_interrupted, host);
 }
 
 /* As long as the host would wait for a lock, we wait too. What is foreign is not trusted, nor is
@@ -78,7 +133,7 @@ static void open_connection(sqlite3 **db, sqlite3 *host, const char *path, const
     if (problem->rc != SQLITE_OK) return;
     sqlite3_int64 mapped = 0;
     sqlite3_busy_timeout(*db, timeout);
-    sqlite3_progress_handler(*db, DEAF_FOR, is_host_interrupted, host);
+    hear_host(*db, host);
     sqlite3_file_control(*db, "main", SQLITE_FCNTL_MMAP_SIZE, &mapped);
     if (flags & SQLITE_OPEN_READONLY) sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -223,6 +278,7 @@ int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ct
 {
     *source = (ctr_source){0};
     if (!*path) return refuse_path(path, problem);
+    if (ask_host(host, path, problem)) return problem->rc;
     open_own(source, host, path, vfs_name(host, "main"), problem);
     if (check_path(source->db, path, problem)) return problem->rc;
     return name_schema(source, "main", problem);
@@ -232,6 +288,7 @@ int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_
 {
     *db = NULL;
     if (!*path) return refuse_path(path, problem);
+    if (ask_host(host, path, problem)) return problem->rc;
     open_connection(db, host, path, vfs_name(host, "main"), SQLITE_OPEN_READWRITE, problem);
     ctr_run run = ctr_run_on(*db, "main", NULL, problem);
     if (problem->rc == SQLITE_OK)

@@ -137,3 +137,78 @@ def test_pulls_of_a_thousand_tables_with_nothing_new_take_work_for_each_table_an
             assert rows(db, pull_it) == [(n, 0)]
             work[n] = len(calls)
     assert work[200] < 2.5 * work[100] and work[400] < 2.5 * work[200], work
+
+
+# ---- what the host does not allow ----
+
+ANSWERS = pytest.mark.parametrize("answer", [sqlite3.SQLITE_DENY, sqlite3.SQLITE_IGNORE])
+
+
+@ANSWERS
+@pytest.mark.parametrize("function", ["counter_pull", "counter_push", "counter_sync"])
+def test_a_path_that_may_not_be_attached_is_not_opened(tmp_path, function, answer):
+    make_source(tmp_path / "source.db")
+    with contextlib.closing(connect(tmp_path / "app.db")) as db:
+        db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+        asked = []
+        db.set_authorizer(lambda action, path, *_: (
+            asked.append(path) or answer if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK))
+        with pytest.raises(sqlite3.Error, match=f"{function}: the authorizer .* does not allow to ATTACH '.*source.db'"):
+            rows(db, f"SELECT * FROM {function}('{tmp_path}/source.db')")
+        assert asked == [f"{tmp_path}/source.db"]
+        db.set_authorizer(None)
+        assert rows(db, "SELECT * FROM t") == []
+        rows(db, f"SELECT * FROM {function}('{tmp_path}/source.db')")
+
+
+@pytest.mark.skipif(not hasattr(sqlite3.Connection, "setlimit"), reason="Python 3.11")
+def test_a_path_counts_as_one_more_attached_database(tmp_path):
+    make_source(tmp_path / "source.db")
+    with contextlib.closing(connect(tmp_path / "app.db")) as db:
+        db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        with pytest.raises(sqlite3.Error, match="allows 0 attached databases and has 0"):
+            rows(db, f"SELECT * FROM counter_pull('{tmp_path}/source.db')")
+        db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)
+        rows(db, f"SELECT * FROM counter_pull('{tmp_path}/source.db')")
+        db.execute("ATTACH ':memory:' AS one")
+        with pytest.raises(sqlite3.Error, match="allows 1 attached databases and has 1"):
+            rows(db, f"SELECT * FROM counter_pull('{tmp_path}/source.db')")
+
+
+def columns_of_ours(path):
+    with contextlib.closing(connect(path)) as db:
+        for table, in rows(db, "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"):
+            yield from [(table, None), *((table, name) for _, name, *_ in rows(db, f'PRAGMA table_info("{table}")'))]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_what_an_authorizer_hides_of_our_tables_is_never_lost(tmp_path, late):
+    with contextlib.closing(connect(tmp_path / "0.db")) as db:
+        db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER)")
+        db.execute("INSERT INTO t VALUES ('a', 60, 5)")
+        db.execute("INSERT INTO t(t) VALUES ('optimize')")
+        db.execute("INSERT INTO t VALUES ('a', 40, 5)")
+        db.execute("INSERT INTO t(k, m) VALUES ('z', 1)")
+    make_source(tmp_path / "source.db")
+    for number, (table, column) in enumerate(columns_of_ours(tmp_path / "0.db"), 1):
+        path = tmp_path / f"{number}.db"
+        with contextlib.closing(connect(tmp_path / "0.db")) as db:
+            db.execute("VACUUM INTO ?", [str(path)])
+        counted = 100
+        with contextlib.closing(connect(path)) as db:
+            if late:
+                rows(db, "SELECT * FROM t")
+            db.set_authorizer(lambda action, one, other, *_: (
+                sqlite3.SQLITE_IGNORE if action == sqlite3.SQLITE_READ and one == table and column in (None, other)
+                else sqlite3.SQLITE_OK))
+            for sql, n in [("INSERT INTO t VALUES ('a', 1, 1)", 1), ("INSERT INTO t(t) VALUES ('optimize')", 0),
+                           ("INSERT INTO t(k, n) VALUES ('z', 1)", 0), ("UPDATE t SET n = n WHERE k = 'a'", 0),
+                           ("INSERT INTO t(t) VALUES ('optimize')", 0)]:
+                try:
+                    db.execute(sql)
+                    counted += n
+                except sqlite3.Error:
+                    pass
+        with contextlib.closing(connect(path)) as db:
+            assert rows(db, "SELECT n FROM t WHERE k = 'a'") == [(counted,)], (table, column)
+            db.execute("INSERT INTO t(t) VALUES ('integrity-check')")

@@ -476,6 +476,21 @@ SELECT counter_add('v', 'n', 1, k) FROM v WHERE k IN ('nosuch', 'x', NULL);
 SELECT sum(n) FROM v;
 --= 1115
 
+-- # an-in-after-another-plan-with-the-same-cursor-gives-each-row-once
+--@ since 3.38
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE j(g INTEGER, x INTEGER);
+INSERT INTO t VALUES ('x', 1), ('y', 2);
+INSERT INTO j VALUES (1, 1), (2, 'q'), (2, 'x'), (3, 'q'), (4, 1), (5, 'x'), (5, 'y');
+SELECT o.g, t.k FROM (SELECT DISTINCT g FROM j) AS o CROSS JOIN t WHERE k IN (SELECT x FROM j WHERE g = o.g) ORDER BY 1, 2;
+--= 2|x
+--= 5|x
+--= 5|y
+SELECT o.g, t.k FROM j AS o CROSS JOIN t WHERE k = o.x OR k IN ('q', o.x) ORDER BY 1, 2;
+--= 2|x
+--= 5|x
+--= 5|y
+
 -- # an-in-behind-so-many-conditions-that-sqlite-does-not-tell-of-it-loses-no-row
 --@ since 3.38
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
