@@ -13,6 +13,12 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_conflicts"(
   their_value INTEGER,
   why TEXT NOT NULL);
 
+-- One that is among the newest comes again and again, until both files have what the other has.
 -- name: CONFLICTS_INSERT
-INSERT INTO "{schema}".counter_conflicts VALUES (
-  strftime('%Y-%m-%d %H:%M:%f', 'now'), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
+INSERT INTO "{schema}".counter_conflicts
+SELECT strftime('%Y-%m-%d %H:%M:%f', 'now'), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
+ WHERE NOT EXISTS (
+   SELECT 1 FROM "{schema}".counter_conflicts
+    WHERE rowid > (SELECT max(rowid) FROM "{schema}".counter_conflicts) - 100
+      AND ("table", "key", "column", id, why) = (?1, ?2, ?3, ?4, ?9)
+      AND clock IS ?5 AND value IS ?6 AND their_clock IS ?7 AND their_value IS ?8);

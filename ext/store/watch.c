@@ -130,10 +130,12 @@ const ctr_identity *ctr_watch_merge(ctr_post *post, ctr_problem *problem)
 
 /* ---- renewal --------------------------------------------------------------------------------- */
 
+/* Whatever stands in a file that somebody else may have written. */
 static bool is_due(const ctr_identity *identity, int64_t now)
 {
-    int64_t passed = now - identity->renewed;
-    bool passes = passed >= identity->renewal || -passed >= identity->renewal;
+    uint64_t a = (uint64_t)now, b = (uint64_t)identity->renewed;
+    uint64_t passed = now > identity->renewed ? a - b : b - a;
+    bool passes = identity->renewal <= 0 || passed >= (uint64_t)identity->renewal;
     return passes && identity->lineage.pair.number < CTR_PAIR_MAX;
 }
 

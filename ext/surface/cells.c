@@ -165,12 +165,15 @@ static void fn_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     int64_t value = 0;
     if (!ctr_arg_cell(ctx, "counter_json", argv[0], &cell)) return;
     if (ctr_cell_is_untouched(&cell)) return;
-    if (!ctr_arg_status(ctx, "counter_json", ctr_cell_value(&cell, &value))) return;
+    bool has_value = ctr_cell_value(&cell, &value) == CTR_OK;
 
     sqlite3_str *out = sqlite3_str_new(sqlite3_context_db_handle(ctx));
     sqlite3_str_appendf(out, "{\"life\":%lld", (long long)cell.life);
     if (ctr_cell_is_live(&cell)) {
-        sqlite3_str_appendf(out, ",\"value\":%lld,\"shards\":[", (long long)value);
+        if (has_value)
+            sqlite3_str_appendf(out, ",\"value\":%lld,\"shards\":[", (long long)value);
+        else
+            sqlite3_str_appendall(out, ",\"value\":null,\"shards\":[");
         json_shards(out, &cell);
         sqlite3_str_appendchar(out, 1, ']');
     }

@@ -490,3 +490,27 @@ SELECT t, rows FROM asked CROSS JOIN counter_size(t, coalesce(s, 'main'));
 --= v|2
 --= v|1
 --= v|1
+
+-- # a-disagreement-that-comes-again-is-written-down-once
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE main.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES ('a', 1);
+INSERT INTO phone.v(v) VALUES ('optimize');
+SELECT count(*) FROM counter_pull('phone');
+--= 1
+UPDATE phone.v_cells SET n = counter_inc(NULL, 7, counter_id('phone'));
+SELECT conflicts FROM counter_pull('phone', 'full');
+--= 1
+UPDATE phone.v_cells SET n = counter_inc(NULL, 8, counter_id('phone'));
+SELECT conflicts FROM counter_pull('phone', 'full');
+--= 1
+UPDATE phone.v_cells SET n = counter_inc(NULL, 7, counter_id('phone'));
+SELECT conflicts FROM counter_pull('phone', 'full');
+--= 1
+SELECT conflicts FROM counter_pull('phone', 'full');
+--= 1
+SELECT value, their_value, why FROM counter_conflicts ORDER BY value, their_value;
+--= 1|7|values
+--= 7|8|values
+--= 8|7|values
