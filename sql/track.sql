@@ -110,11 +110,7 @@ INSERT INTO "{schema}"."{table}"("{table}", "{columns}") SELECT 'row found{value
 INSERT INTO "{schema}"."{table}"("{table}", "{keys}") SELECT 'row missing', "{keys}" FROM "{schema}"."{table}_cells" AS c
  WHERE NOT EXISTS (SELECT 1 FROM "{schema}"."{name}" AS t WHERE "{constraint}");
 
--- All rows of the table: the number of the cells, and the key.
--- name: TRACK_ROWS
-SELECT coalesce(c._id, 0), "{keys}" FROM "{schema}"."{name}" AS t LEFT JOIN "{schema}"."{table}_cells" AS c ON "{constraint}";
-
--- Those without counters.
+-- Rows of the table without counters: 0, and the key.
 -- name: TRACK_WITHOUT_COUNTERS
 SELECT 0, "{keys}" FROM "{schema}"."{name}" AS t
  WHERE NOT EXISTS (SELECT 1 FROM "{schema}"."{table}_cells" AS c WHERE "{constraint}");

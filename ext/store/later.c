@@ -208,30 +208,3 @@ int ctr_later_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *prob
     call_for_rows(showing, CTR_SQL_TRACK_WITHOUT_COUNTERS, show_nothing_below, floors, problem);
     return problem->rc;
 }
-
-static void show_emptied(ctr_showing *showing, void *with, ctr_problem *problem)
-{
-    const int *counter = with;
-    const ctr_tracked *tracked = &showing->tracked;
-    const ctr_shown blank = ctr_tracked_column_of(tracked, *counter)->blank;
-    ctr_shown *from = showing->from, *to = showing->to;
-    if (!ctr_writing_look(&showing->writing, showing->writing.keys, from, NULL, problem)) return;
-    memcpy(to, from, (size_t)tracked->shape->n_counters * sizeof *to);
-    to[*counter] = blank;
-    if (ctr_tracked_same_shown(&from[*counter], &blank)) return;
-    bool taken = ctr_writing_update(&showing->writing, from, to, problem);
-    if (!taken && showing->writing.rowid != 0)
-        ctr_apart_add(&showing->apart, showing->writing.rowid,
-                      ctr_shape_counter_name(tracked->shape, *counter), &from[*counter], problem);
-}
-
-int ctr_later_emptied(ctr_showing *showing, const char *counter, ctr_problem *problem)
-{
-    const ctr_tracked *tracked = &showing->tracked;
-    int i = ctr_shape_counter_like(tracked->shape, counter);
-    if (problem->rc != SQLITE_OK || i < 0 || !ctr_tracked_column_of(tracked, i)) return problem->rc;
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-    ctr_run_do(&run, CTR_SQL_TRACK_NONE_APART, counter);
-    call_for_rows(showing, CTR_SQL_TRACK_ROWS, show_emptied, &i, problem);
-    return problem->rc;
-}

@@ -36,8 +36,4 @@ bool ctr_later_again(ctr_showing *showing, ctr_rows *rows, bool backwards, ctr_p
 /* Floors have risen: rows below show nothing any more. */
 int ctr_later_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem);
 
-/* A counter begins anew, for another file has dropped it and added it again: no row shows what it
- * was. */
-int ctr_later_emptied(ctr_showing *showing, const char *counter, ctr_problem *problem);
-
 #endif

@@ -6,6 +6,7 @@
 
 #include "store/run.h"
 #include "store/text.h"
+#include "store/tracked.h"
 
 enum { OBJECT_NAME, OBJECT_TYPE, OBJECT_ROOT, OBJECT_SQL };
 
@@ -43,10 +44,13 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row, ctr_problem *pro
         ctr_problem_nomem(problem);
         return;
     }
+    const char *sql = ctr_text_column(row, OBJECT_SQL, problem);
+    ctr_object object = ctr_shape_object_of(type, sqlite3_column_int64(row, OBJECT_ROOT));
     objects->named[objects->n++] =
         (ctr_named){.name = copy,
-                    .object = ctr_shape_object_of(type, sqlite3_column_int64(row, OBJECT_ROOT)),
-                    .may_generate = may_generate(ctr_text_column(row, OBJECT_SQL, problem))};
+                    .object = object,
+                    .may_generate = may_generate(sql),
+                    .tracked = object == CTR_OBJECT_VIRTUAL_TABLE && ctr_tracked_declares(sql)};
 }
 
 int ctr_objects_read(ctr_objects *objects, sqlite3 *db, const char *schema, ctr_problem *problem)

@@ -10,6 +10,7 @@ typedef struct ctr_named {
     char *name; /* owned */
     ctr_object object;
     bool may_generate; /* its declaration may have generated columns */
+    bool tracked;      /* it is the counter table of a tracked one */
 } ctr_named;
 
 /* Sorted by name, whatever the letters. Zero it; close it. */

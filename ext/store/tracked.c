@@ -373,13 +373,20 @@ bool ctr_tracked_resolves(const ctr_tracked *tracked, const char *how, ctr_probl
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* As counter_track writes it, behind everything else. */
+bool ctr_tracked_declares(const char *sql)
+{
+    return sql && ctr_text_contains(sql, ", TRACKED \"");
+}
+
 bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
 {
-    char *apart = sqlite3_mprintf("%s_apart", counters);
-    if (!apart) ctr_problem_nomem(problem);
-    bool is = problem->rc == SQLITE_OK && ctr_shape_is_table(db, schema, apart, problem);
-    sqlite3_free(apart);
-    return is;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
+    ctr_run_bind_text(&run, row, 1, counters);
+    bool is = ctr_run_row(&run, row) && ctr_tracked_declares(ctr_text_column(row, 2, problem));
+    sqlite3_finalize(row);
+    return is && problem->rc == SQLITE_OK;
 }
 
 /* `table` NULL: the one that the triggers are on. */
@@ -431,14 +438,16 @@ int ctr_tracked_begin(ctr_tracked *tracked, sqlite3 *db, const char *schema, con
     return problem->rc;
 }
 
-void ctr_tracked_note(sqlite3 *db, const char *schema, const char *counters, const ctr_shape *shape,
+bool ctr_tracked_note(sqlite3 *db, const char *schema, const char *counters, const ctr_shape *shape,
                       ctr_problem *problem)
 {
     ctr_tracked tracked;
-    if (open_tracked(&tracked, db, schema, counters, NULL, shape, problem) == SQLITE_OK &&
-        tracked.table && !are_names_noted(&tracked, problem))
-        write_notes(&tracked, problem);
+    open_tracked(&tracked, db, schema, counters, NULL, shape, problem);
+    bool known = problem->rc == SQLITE_OK && tracked.table;
+    bool writes = known && !are_names_noted(&tracked, problem) && problem->rc == SQLITE_OK;
+    if (writes) write_notes(&tracked, problem);
     ctr_tracked_close(&tracked);
+    return writes;
 }
 
 void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ctr_problem *problem)

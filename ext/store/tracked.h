@@ -42,6 +42,9 @@ typedef struct ctr_stored_trigger {
     char *table, *text; /* owned */
 } ctr_stored_trigger;
 
+/* Does the declaration of a counter table, which may be NULL, say that it is of a tracked one? */
+bool ctr_tracked_declares(const char *sql);
+
 /* Is `counters` the counter table of a tracked one? */
 bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
 
@@ -56,8 +59,8 @@ int ctr_tracked_begin(ctr_tracked *tracked, sqlite3 *db, const char *schema, con
                       const char *table, const ctr_shape *shape, ctr_problem *problem);
 void ctr_tracked_close(ctr_tracked *tracked);
 
-/* Notes the names that the trigger on INSERT says; a write only where they are other ones. */
-void ctr_tracked_note(sqlite3 *db, const char *schema, const char *counters, const ctr_shape *shape,
+/* Notes the names that the trigger on INSERT says; true if they were other ones. */
+bool ctr_tracked_note(sqlite3 *db, const char *schema, const char *counters, const ctr_shape *shape,
                       ctr_problem *problem);
 
 /* The name that the table had when it was last noted, to be freed; NULL: it is not known. */

@@ -288,12 +288,26 @@ int ctr_triggers_open(ctr_tracked *tracked, sqlite3 *db, const char *schema, con
     return problem->rc == SQLITE_OK ? check_triggers(tracked, problem) : problem->rc;
 }
 
+static void lose_column(ctr_tracked *tracked, const char *counter, ctr_problem *problem)
+{
+    int i = ctr_shape_counter_like(tracked->shape, counter);
+    if (i < 0) return;
+    ctr_tracked_column *column = &tracked->columns[tracked->shape->counters[i]];
+    sqlite3_free(column->name);
+    column->name = NULL;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    ctr_run_do(&run, CTR_SQL_TRACK_NONE_APART, counter);
+}
+
 int ctr_triggers_follow(sqlite3 *db, const char *schema, const char *counters,
-                        const ctr_shape *shape, ctr_problem *problem)
+                        const ctr_shape *shape, const char *const *raised, int n_raised,
+                        ctr_problem *problem)
 {
     ctr_tracked tracked;
     if (!ctr_tracked_is(db, schema, counters, problem)) return problem->rc;
     ctr_tracked_look(&tracked, db, schema, counters, shape, problem);
+    for (int i = 0; i < n_raised && problem->rc == SQLITE_OK; i++)
+        lose_column(&tracked, raised[i], problem);
     if (problem->rc == SQLITE_OK && tracked.table) ctr_triggers_create(&tracked, problem);
     ctr_tracked_close(&tracked);
     return problem->rc;

@@ -21,10 +21,12 @@ int ctr_triggers_check(sqlite3 *db, const char *schema, const char *counters,
 void ctr_triggers_create(const ctr_tracked *tracked, ctr_problem *problem);
 void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
 
-/* Counters have come or gone by a merge: makes the triggers anew, for the columns that are tracked
- * already. */
+/* Counters have come or gone by a merge, `raised` by name: makes the triggers anew, for the columns
+ * that are tracked already. A counter that another file has dropped and added again has no column here, as
+ * if both had come one after the other. */
 int ctr_triggers_follow(sqlite3 *db, const char *schema, const char *counters,
-                        const ctr_shape *shape, ctr_problem *problem);
+                        const ctr_shape *shape, const char *const *raised, int n_raised,
+                        ctr_problem *problem);
 
 /* The table on which triggers of `counters` stand, to be freed with sqlite3_free; NULL: none. */
 char *ctr_triggers_table(sqlite3 *db, const char *schema, const char *counters,

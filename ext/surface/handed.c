@@ -277,7 +277,9 @@ static void row_may_go_anyway(handed *row, ctr_problem *problem)
     unsigned transaction = ctr_guard_transaction(table->joined.guard);
     if (table->may_go_in != transaction) table->n_may_go = 0;
     table->may_go_in = transaction;
-    if (ctr_access_find(table, problem) || !table->rows->found) return;
+    if (ctr_access_find(table, problem)) return;
+    if (!table->rows->found) note_disorder(table); /* a row that has not been handed over */
+    if (!table->rows->found) return;
     ctr_may_go it = {table->rows->rowid, ctr_writing_is_at_work(table->post)};
     for (int i = 0; i < table->n_may_go; i++)
         if (table->may_go[i].rowid == it.rowid && table->may_go[i].at_work == it.at_work) return;
@@ -318,7 +320,8 @@ static void row_updated(handed *row, ctr_problem *problem)
     if (is_below(row, problem)) return;
     bool counted = is_as_counted(row);
     if (!counted) look_apart(row, problem);
-    if (!counted && !row->is_apart) note_disorder(table);
+    bool is_gone = table->rows->found && !is_live_row(table);
+    if ((!counted || is_gone) && !row->is_apart) note_disorder(table);
     counted = counted && !is_disorder(table);
     if (!counted && !is_there(row, row->now, true, problem)) return;
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
@@ -338,15 +341,13 @@ static void row_inserted(handed *row, ctr_problem *problem)
     ctr_table *table = row->table;
     if (ctr_access_find(table, problem)) return;
     if (ctr_writing_is_at_work(table->post) && table->rows->found) {
-        if (is_being_shown(row, row->now)) return;
-        if (is_live_row(table)) {
-            set_aside(row, problem);
-            return;
-        }
+        bool is_live = is_live_row(table), is_shown = is_being_shown(row, row->now);
+        if (is_live && !is_shown) set_aside(row, problem);
+        if (is_live) return; /* else a trigger has deleted it, and inserts it again */
     }
     if (is_below(row, problem)) return;
     if (table->rows->found) look_apart(row, problem);
-    if (table->rows->found && !row->is_apart && is_live_row(table)) note_disorder(table);
+    if (table->rows->found && !row->is_apart) note_disorder(table);
     bool looks = table->rows->found || is_disorder(table);
     if (looks && !is_there(row, row->now, true, problem)) return;
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
@@ -539,14 +540,22 @@ static void name_row(ctr_table *table, ctr_problem *problem)
     sqlite3_free(key);
 }
 
+/* Once, for the table is connected anew when the schema has changed; but what this transaction has
+ * written may be taken back. */
+static void note_names(ctr_table *table, ctr_problem *problem)
+{
+    unsigned transaction = ctr_guard_transaction(table->joined.guard) + 1;
+    if (ctr_tracked_note(table->db, table->schema, table->name, &table->shape, problem))
+        table->noted_in = transaction;
+    table->noted = problem->rc == SQLITE_OK && table->noted_in != transaction;
+}
+
 static void hand_over(ctr_table *table, const struct hand *hand, sqlite3_value **columns,
                       ctr_problem *problem)
 {
     row_room few;
     handed row = {.table = table, .columns = columns};
-    if (!table->noted)
-        ctr_tracked_note(table->db, table->schema, table->name, &table->shape, problem);
-    table->noted = true; /* the table is connected anew when the schema has changed */
+    if (!table->noted) note_names(table, problem);
     if (make_row_room(&row, &few, problem) && hand->call != rows_gone)
         ctr_write_keys(table, columns, problem);
     if (problem->rc == SQLITE_OK && hand->counts)

@@ -98,8 +98,9 @@ typedef struct ctr_table {
 
     /* Of a tracked table: what its triggers hand over is counted, and nothing else. */
     bool tracked;
-    bool noted;  /* by which name it is tracked */
-    bool handed; /* a trigger has handed over what is at work: messages name its table */
+    bool noted;        /* by which names it is tracked */
+    unsigned noted_in; /* the last transaction in which they were written, counted from 1 */
+    bool handed;       /* a trigger has handed over what is at work: messages name its table */
     struct ctr_showing *looks; /* owned: the table itself, to look at; NULL: it is not known */
     bool looked;               /* for which table it is */
     ctr_may_go *may_go;        /* owned; rows that a statement may replace */

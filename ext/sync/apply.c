@@ -198,19 +198,14 @@ static int64_t present_generation(const ctr_apply *apply, const ctr_change *chan
     return present;
 }
 
-/* The triggers of a tracked table name its counters; its rows show one that begins anew. */
-static void follow_counter(ctr_apply *apply, const char *counter, ctr_post *post,
-                           ctr_problem *problem)
+/* The triggers of a tracked table name its counters. */
+static void follow_counter(ctr_apply *apply, const char *counter, ctr_problem *problem)
 {
     ctr_shape shape = {0};
-    ctr_showing showing = {0};
     const char *table = apply->merge.entry.name;
     if (problem->rc != SQLITE_OK || !ctr_tracked_is(apply->db, "main", table, problem)) return;
-    if (ctr_shape_read(&shape, apply->db, "main", table, problem) == SQLITE_OK &&
-        ctr_triggers_follow(apply->db, "main", table, &shape, problem) == SQLITE_OK &&
-        ctr_showing_open(&showing, apply->db, "main", table, &shape, post, problem) == SQLITE_OK)
-        ctr_later_emptied(&showing, counter, problem);
-    ctr_showing_close(&showing);
+    if (ctr_shape_read(&shape, apply->db, "main", table, problem) == SQLITE_OK)
+        ctr_triggers_follow(apply->db, "main", table, &shape, &counter, 1, problem);
     ctr_shape_close(&shape);
 }
 
@@ -229,7 +224,7 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_post *
         ctr_columns_raise(post, apply->db, "main", table, &shape, change->column,
                           change->generation, problem);
     ctr_shape_close(&shape);
-    follow_counter(apply, change->column, post, problem);
+    follow_counter(apply, change->column, problem);
 }
 
 static int watch_target(ctr_apply *apply, const ctr_change *change, ctr_post *post,

@@ -35,7 +35,7 @@ static const char *fault(const ctr_conflicts *conflicts, const ctr_cell *mine,
 }
 
 /* Has their cell news under this id? */
-static bool has_news(const ctr_cell *mine, const ctr_cell *theirs, const ctr_shard *shard)
+static bool is_shard_news(const ctr_cell *mine, const ctr_cell *theirs, const ctr_shard *shard)
 {
     ctr_shard own;
     return is_ahead(mine, theirs, ctr_cell_shard(mine, shard->id, &own) ? &own : NULL, shard);
@@ -47,10 +47,10 @@ bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
     ctr_shard shard;
     if (ctr_cell_conflicts(mine, theirs) > 0) return false;
     if (ctr_cell_shard(theirs, conflicts->mine, &shard) && is_under_mine(conflicts, &shard) &&
-        has_news(mine, theirs, &shard))
+        is_shard_news(mine, theirs, &shard))
         return false;
     if (!conflicts->went_back || !ctr_cell_shard(theirs, conflicts->theirs, &shard)) return true;
-    return !has_news(mine, theirs, &shard);
+    return !is_shard_news(mine, theirs, &shard);
 }
 
 static void bind_shard(sqlite3_stmt *row, int first, const ctr_shard *shard)

@@ -126,14 +126,6 @@ bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
     return problem->rc == SQLITE_OK;
 }
 
-void ctr_merge_emptied(ctr_merge *merge, const char *counter, ctr_problem *problem)
-{
-    if (!merge->tracked || problem->rc != SQLITE_OK) return;
-    ctr_guard *guard = ctr_guard_of(merge->rows.post);
-    unsigned transaction = ctr_guard_transaction(guard);
-    if (ctr_later_emptied(&merge->showing, counter, problem)) ctr_guard_spoil(guard, transaction);
-}
-
 int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem)
 {
     ctr_guard *guard = ctr_guard_of(merge->rows.post);

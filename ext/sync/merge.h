@@ -48,9 +48,6 @@ bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem
 int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem);
 bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem);
 
-/* A counter of a tracked table has begun anew. */
-void ctr_merge_emptied(ctr_merge *merge, const char *counter, ctr_problem *problem);
-
 /* Raises floors; returns how many rows are gone. */
 int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem);
 

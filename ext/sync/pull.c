@@ -350,7 +350,9 @@ static void follow_counters(const merge_job *job, const char *mine, ctr_problem 
     ctr_shape here = {0};
     const file_pull *pull = job->pull;
     if (problem->rc == SQLITE_OK) ctr_shape_read(&here, pull->db, pull->target, mine, problem);
-    if (problem->rc == SQLITE_OK) ctr_triggers_follow(pull->db, pull->target, mine, &here, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_triggers_follow(pull->db, pull->target, mine, &here, job->raised, job->n_raised,
+                            problem);
     ctr_shape_close(&here);
 }
 
@@ -398,8 +400,6 @@ static void merge_news(merge_job *job, bool is_there, ctr_problem *problem)
         take_counters(job, &mine, problem);
         follow_counters(job, mine.name, problem);
         open_table_here(job, problem);
-        for (int i = 0; i < job->n_raised; i++)
-            ctr_merge_emptied(&job->to, job->raised[i], problem);
     }
     ctr_catalog_close_entry(&mine);
     if (problem->rc == SQLITE_OK) open_sides(job, problem);
@@ -421,11 +421,10 @@ static void close_job(merge_job *job)
     sqlite3_free(job->raised);
 }
 
-/* Does a counter table count a tracked one? */
-static bool is_tracked(const ctr_objects *objects, const char *name, ctr_problem *problem)
+static bool is_tracked(const ctr_objects *objects, const char *name)
 {
-    const ctr_named *apart = ctr_objects_stored(objects, name, "apart", problem);
-    return apart && apart->object == CTR_OBJECT_TABLE;
+    const ctr_named *table = ctr_objects_find(objects, name);
+    return table && table->tracked;
 }
 
 /* Whether anything is new or not: what was changed without triggers is not known to be new. */
@@ -449,7 +448,7 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
                *schema = takes ? pull->target : pull->source->schema;
     const ctr_objects *objects = takes ? &pull->mine : &pull->source->objects;
     char *tracked = NULL;
-    if (is_tracked(objects, name, problem))
+    if (is_tracked(objects, name))
         tracked = ctr_triggers_table(takes ? pull->db : pull->source->db, schema, name, problem);
     if (problem->rc == SQLITE_OK)
         job->report =
@@ -468,9 +467,9 @@ static void merge_table(file_pull *pull, const ctr_catalog_entry *theirs, ctr_pr
     if (problem->rc == SQLITE_OK) name_in_report(&job, taker, problem);
     check_stored(&job, problem);
     const ctr_source *source = pull->source;
-    if (is_tracked(&source->objects, theirs->name, problem))
+    if (is_tracked(&source->objects, theirs->name))
         check_tracked(source->db, source->schema, theirs->name, "the giving file", problem);
-    if (is_there && is_tracked(&pull->mine, taker, problem))
+    if (is_there && is_tracked(&pull->mine, taker))
         check_tracked(pull->db, pull->target, taker, "the taking file", problem);
     if (has_news(&job, taker, problem)) merge_news(&job, is_there, problem);
     ctr_problem_where(problem, "table %s", theirs->birth);
@@ -590,7 +589,7 @@ static void show_apart_again(file_pull *pull, ctr_problem *problem)
     for (int turn = 0, idle = 0; idle < 2 && problem->rc == SQLITE_OK; turn++, idle++) {
         for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
             const ctr_catalog_entry *entry = &catalog.entries[i];
-            if (!is_tracked(&pull->mine, entry->name, problem) ||
+            if (!is_tracked(&pull->mine, entry->name) ||
                 ctr_apart_count(pull->db, pull->target, entry->name, problem) == 0)
                 continue;
             if (!pull->checked) check_target(pull, entry->name, problem);

@@ -162,11 +162,9 @@ int ctr_source_hold(ctr_source *source, ctr_problem *problem)
 /* ---- what is read of it ---------------------------------------------------------------------- */
 
 /* Tables of the file, and not of one counter table. */
-static bool is_of_file(const char *name)
-{
-    static const char PREFIX[] = "counter_";
-    return sqlite3_strnicmp(name, PREFIX, sizeof PREFIX - 1) == 0;
-}
+static const char *const OF_FILE[] = {"counter_replica", "counter_former", "counter_conflicts",
+                                      "counter_sources", "counter_names",  "counter_peers",
+                                      "counter_tables"};
 
 static void refuse_generated_in(const ctr_source *source, const ctr_named *named,
                                 ctr_problem *problem)
@@ -180,8 +178,10 @@ static void check_stored_tables(const ctr_source *source, const char *table, ctr
     for (const char *const *suffix = ctr_shape_suffixes; *suffix; suffix++)
         refuse_generated_in(source, ctr_objects_stored(&source->objects, table, *suffix, problem),
                             problem);
-    refuse_generated_in(source, ctr_objects_stored(&source->objects, table, "apart", problem),
-                        problem);
+    const ctr_named *named = ctr_objects_find(&source->objects, table);
+    if (named && named->tracked)
+        refuse_generated_in(source, ctr_objects_stored(&source->objects, table, "apart", problem),
+                            problem);
 }
 
 int ctr_source_check(ctr_source *source, ctr_problem *problem)
@@ -189,9 +189,8 @@ int ctr_source_check(ctr_source *source, ctr_problem *problem)
     ctr_catalog catalog = {0};
     ctr_objects_close(&source->objects);
     ctr_objects_read(&source->objects, source->db, source->schema, problem);
-    for (size_t i = 0; i < source->objects.n && problem->rc == SQLITE_OK; i++)
-        if (is_of_file(source->objects.named[i].name))
-            refuse_generated_in(source, &source->objects.named[i], problem);
+    for (size_t i = 0; i < sizeof OF_FILE / sizeof *OF_FILE && problem->rc == SQLITE_OK; i++)
+        refuse_generated_in(source, ctr_objects_find(&source->objects, OF_FILE[i]), problem);
     if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, source->db, source->schema, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
         check_stored_tables(source, catalog.entries[i].name, problem);

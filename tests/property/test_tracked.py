@@ -76,6 +76,12 @@ class Statements:
             f"UPDATE OF k ON t WHEN NEW.stock > 8 BEGIN INSERT OR IGNORE INTO t({self.names}, stock) VALUES ({names}, 1)",
             f"UPDATE OF stock ON t WHEN NEW.stock > 20 BEGIN UPDATE t SET stock = 20 WHERE {new}",
             f"UPDATE OF stock ON t WHEN NEW.stock = 13 BEGIN DELETE FROM t WHERE {new}",
+            f"UPDATE OF stock ON t WHEN NEW.stock < 0 AND OLD.stock > 0 BEGIN DELETE FROM t WHERE {new};"
+            f" INSERT OR IGNORE INTO t({self.names}, stock, code) VALUES ({names}, OLD.stock, OLD.code)",
+            f"INSERT ON t WHEN NEW.stock = 4 AND NEW.code IS NOT NULL BEGIN"
+            f" INSERT OR REPLACE INTO t({self.names}, stock, code) VALUES ({self.other()}, 6, NEW.code)",
+            f"UPDATE OF k ON t WHEN NEW.stock = 3 AND NEW.code IS NOT NULL BEGIN"
+            f" INSERT OR REPLACE INTO t({self.names}, stock, code) VALUES ({self.other()}, 6, NEW.code)",
         ])]
 
     def table(self):
@@ -934,7 +940,7 @@ def test_a_file_in_which_no_column_is_tracked_any_more_goes_on_to_merge(tmp_path
 
 @pytest.mark.parametrize("null", [False, True])
 @pytest.mark.parametrize("way", ["pull", "feed"])
-def test_a_counter_that_was_dropped_and_added_again_elsewhere_shows_its_new_life_alone(tmp_path, null, way):
+def test_a_counter_that_was_dropped_and_added_again_elsewhere_has_no_column_until_it_is_tracked_again(tmp_path, null, way):
     db = two_files(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, m INT, n INT)",
                    "INSERT INTO t VALUES ('a', 5, 6), ('b', 7, 8)", "SELECT counter_track('t', 'm', 'n')")
     rows(db, "SELECT counter_untrack('two.t', 'n')")
@@ -952,11 +958,13 @@ def test_a_counter_that_was_dropped_and_added_again_elsewhere_shows_its_new_life
         for change in changes:
             rows(db, f"INSERT INTO counter_changes({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", *change)
         db.execute("COMMIT")
-    wanted = [("a", 5, 7), ("b", 7, None if null else 8)]
-    assert rows(db, "SELECT * FROM main.t") == rows(db, "SELECT * FROM two.t") == wanted
-    db.execute("UPDATE main.t SET n = coalesce(n, 0) + 1")
+    assert rows(db, "SELECT * FROM main.t") == [("a", 5, 6), ("b", 7, 8)]
+    assert rows(db, "SELECT column_name FROM counter_tracked") == [("m",)]
+    db.execute("UPDATE main.t SET n = NULL, m = m + 1")
+    rows(db, "SELECT counter_track('main.t', 'n')")
     exchange(db)
-    assert rows(db, "SELECT * FROM two.t") == [("a", 5, 8), ("b", 7, 1 if null else 9)]
+    wanted = [("a", 6, 7), ("b", 8, None if null else 8)]
+    assert rows(db, "SELECT * FROM main.t") == rows(db, "SELECT * FROM two.t") == wanted
     assert apart(db) == []
 
 
@@ -1132,3 +1140,49 @@ def test_a_thread_of_comments_that_was_deleted_elsewhere_goes_from_its_end(tmp_p
     rows(db, "SELECT * FROM counter_pull('two')")
     assert rows(db, "SELECT count(*) FROM t") == [(0,)]
     assert apart(db) == []
+
+
+@pytest.mark.parametrize("trigger", ["DELETE FROM t WHERE k = NEW.k; INSERT INTO t VALUES (NEW.k, NEW.n, 1)",
+                                     "REPLACE INTO t VALUES (NEW.k, NEW.n, coalesce(NEW.seen, 0) + 1)"])
+def test_a_row_that_a_trigger_writes_anew_while_it_is_shown_is_alive_in_both_files(tmp_path, trigger):
+    db = two_files(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, n INT, seen INT)", "INSERT INTO t VALUES ('a', 5, 0)",
+                   "SELECT counter_track('t', 'n')")
+    db.execute("PRAGMA recursive_triggers = ON")
+    db.execute(f"CREATE TRIGGER main.app AFTER UPDATE OF n ON t BEGIN {trigger}; END")
+    db.execute("UPDATE two.t SET n = n + 1")
+    exchange(db)
+    assert rows(db, "SELECT n FROM main.t") == rows(db, "SELECT n FROM two.t") == [(6,)]
+    assert rows(db, "SELECT n FROM main.t_counters") == [(6,)]
+
+
+@pytest.mark.parametrize("taken_back", [
+    ["BEGIN", "UPDATE t SET c = c + 1", "ROLLBACK"], ["SAVEPOINT s", "UPDATE t SET c = c + 1", "ROLLBACK TO s", "RELEASE s"],
+    ["INSERT INTO t VALUES ('y', 1, 2), ('z', 1, 1)"]])
+def test_names_are_noted_again_when_a_rollback_has_taken_the_note_back(tmp_path, taken_back):
+    db = connect(tmp_path / "main.db")
+    db.execute("CREATE TABLE t(k TEXT PRIMARY KEY, a INT, u INT UNIQUE)")
+    db.execute("INSERT INTO t VALUES ('x', 1, 1)")
+    rows(db, "SELECT counter_track('t', 'a')")
+    db.execute("ALTER TABLE t RENAME COLUMN a TO c")
+    for sql in taken_back:
+        try:
+            db.execute(sql)
+        except sqlite3.IntegrityError:
+            pass
+    db.execute("UPDATE t SET c = c + 1")
+    rebuild(db, "k TEXT PRIMARY KEY, c INT, u INT UNIQUE")
+    db.execute("UPDATE t SET c = c + 1")
+    assert rows(db, "SELECT counter_track('t')") == [(1,)]
+    assert rows(db, "SELECT a FROM t_counters") == [(3,)]
+
+
+def test_a_table_of_the_application_may_have_a_name_like_ours(tmp_path):
+    db = two_files(tmp_path, "CREATE TABLE t_apart(id INTEGER PRIMARY KEY, twice AS (id * 2))",
+                   "CREATE TABLE counter_log(id INTEGER PRIMARY KEY, twice AS (id * 2))",
+                   "CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+    for schema in ("main", "two"):
+        db.execute(f"INSERT INTO {schema}.t VALUES ('a', 1)")
+    exchange(db)
+    rows(db, "SELECT * FROM counter_sync(?)", str(tmp_path / "two.db"))
+    assert rows(db, "SELECT * FROM main.t") == rows(db, "SELECT * FROM two.t") == [("a", 2)]
+    assert rows(db, "SELECT * FROM counter_tracked") == []
