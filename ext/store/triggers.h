@@ -22,8 +22,8 @@ void ctr_triggers_create(const ctr_tracked *tracked, ctr_problem *problem);
 void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
 
 /* Counters have come or gone by a merge, `raised` by name: makes the triggers anew, for the columns
- * that are tracked already. A counter that another file has dropped and added again has no column here, as
- * if both had come one after the other. */
+ * that are tracked already. A counter that another file has dropped and added again has no column
+ * here, as if both had come one after the other. */
 int ctr_triggers_follow(sqlite3 *db, const char *schema, const char *counters,
                         const ctr_shape *shape, const char *const *raised, int n_raised,
                         ctr_problem *problem);
