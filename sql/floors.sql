@@ -27,5 +27,3 @@ SELECT count(*), coalesce(sum("{columns}"), 0) FROM "{schema}"."{table}_cells" W
 DELETE FROM "{schema}"."{table}_cells" WHERE "{constraint}";
 
 -- Of all databases of the connection.
--- name: FLOORS_ENCODING
-PRAGMA encoding;

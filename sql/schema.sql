@@ -75,6 +75,9 @@ EXPLAIN SELECT "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
 -- name: SCHEMA_EXPLAIN_JOURNAL
 EXPLAIN SELECT _seq, level, entries FROM "{schema}"."{table}_journal";
 
+-- name: SCHEMA_ENCODING
+PRAGMA encoding;
+
 -- Columns: cid, name, type, notnull, dflt_value, pk, hidden.
 -- name: SCHEMA_COLUMNS
 PRAGMA "{schema}".table_xinfo("{name}");

@@ -291,13 +291,7 @@ static bool has_other_order(const ctr_floors *floors, const ctr_column *column,
     bool is_text =
         column->affinity == CTR_AFFINITY_TEXT ||
         (column->affinity == CTR_AFFINITY_BLOB && sqlite3_value_type(value) == SQLITE_TEXT);
-    if (!is_text) return false;
-    ctr_run run = ctr_run_on(floors->db, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_FLOORS_ENCODING);
-    const char *encoding = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
-    bool other = encoding && sqlite3_stricmp(encoding, "UTF-8") != 0;
-    sqlite3_finalize(row);
-    return other;
+    return is_text && ctr_run_is_utf16(floors->db, problem);
 }
 
 static int check_order(const ctr_floors *floors, sqlite3_value **values, ctr_problem *problem)

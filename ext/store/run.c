@@ -34,6 +34,18 @@ int ctr_run_transaction(sqlite3 *db, const char *schema)
     return sqlite3_get_autocommit(db) ? CTR_TXN_NONE : CTR_TXN_WRITE;
 }
 
+bool ctr_run_is_utf16(sqlite3 *db, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_ENCODING);
+    const char *encoding =
+        ctr_run_row(&run, row) ? (const char *)sqlite3_column_text(row, 0) : "UTF-8";
+    bool is = encoding && sqlite3_stricmp(encoding, "UTF-8") != 0;
+    if (!encoding) ctr_problem_nomem(problem);
+    sqlite3_finalize(row);
+    return is;
+}
+
 int ctr_run_busy_timeout(sqlite3 *db, ctr_problem *problem)
 {
     int timeout = 0;

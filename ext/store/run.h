@@ -39,6 +39,9 @@ unsigned ctr_run_data_version(sqlite3 *db, const char *schema);
 enum { CTR_TXN_NONE = 0, CTR_TXN_READ = 1, CTR_TXN_WRITE = 2 };
 int ctr_run_transaction(sqlite3 *db, const char *schema);
 
+/* Do the files of the connection keep texts in UTF-16? */
+bool ctr_run_is_utf16(sqlite3 *db, ctr_problem *problem);
+
 /* How long the connection waits for a lock, in ms; 0 too if a busy handler of the host decides. */
 int ctr_run_busy_timeout(sqlite3 *db, ctr_problem *problem);
 

@@ -102,3 +102,12 @@ char *ctr_text_finish(sqlite3_str *list, ctr_problem *problem)
     sqlite3_free(text);
     return NULL;
 }
+
+bool ctr_text_has_noncharacter(const void *utf8, size_t size)
+{
+    const unsigned char *at = utf8;
+    for (size_t i = 0; i + 2 < size; i++)
+        if (at[i] == 0xef && at[i + 1] == 0xbf && (at[i + 2] == 0xbe || at[i + 2] == 0xbf))
+            return true;
+    return false;
+}

@@ -29,6 +29,9 @@ const char *ctr_text_behind(const char *at);
 /* Of SQL: do two words follow each other, outside of quotes and comments? */
 bool ctr_text_has_words(const char *sql, const char *one, const char *other);
 
+/* Has it U+FFFE or U+FFFF, of which SQLite makes U+FFFD where it keeps texts in UTF-16? */
+bool ctr_text_has_noncharacter(const void *utf8, size_t size);
+
 /* Between the items of a list: the word, "" before the first. */
 const char *ctr_text_separator(sqlite3_str *list, const char *word);
 

@@ -152,6 +152,9 @@ static int take_key(ctr_apply *apply, const ctr_change *change, ctr_problem *pro
     const ctr_shape *shape = &apply->merge.shape;
     if (check_key_text(apply, change, problem) || check_key_size(apply, change, problem))
         return problem->rc;
+    if (ctr_text_has_noncharacter(change->key, change->key_size) &&
+        ctr_merge_refuse_key(apply->db, problem))
+        return problem->rc;
     ctr_problem_sqlite(problem, apply->db,
                        ctr_pack_bind(apply->values, change->key, change->key_size));
     ctr_run run = ctr_run_on(apply->db, "main", NULL, problem);

@@ -1,6 +1,8 @@
 /* sync/merge.c - merges cells into one table, row by row. */
 #include "sync/merge.h"
 
+#include "store/text.h"
+
 #include <string.h>
 
 #include "store/describe.h"
@@ -59,9 +61,28 @@ int ctr_merge_end_many(ctr_merge *merge, ctr_problem *problem)
     return problem->rc;
 }
 
+int ctr_merge_refuse_key(sqlite3 *db, ctr_problem *problem)
+{
+    if (ctr_run_is_utf16(db, problem))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a key has U+FFFE or U+FFFF, of which SQLite makes U+FFFD in a file in "
+                        "UTF-16: two rows would be one here");
+    return problem->rc;
+}
+
+static bool has_noncharacter(sqlite3_value *key)
+{
+    if (sqlite3_value_type(key) != SQLITE_TEXT) return false;
+    const unsigned char *text = sqlite3_value_text(key);
+    return text && ctr_text_has_noncharacter(text, (size_t)sqlite3_value_bytes(key));
+}
+
 bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem)
 {
     merge->keys = keys;
+    for (int i = 0; i < merge->shape.n_keys; i++)
+        if (has_noncharacter(keys[i]) && ctr_merge_refuse_key(merge->rows.db, problem))
+            return false;
     if (merge->follows)
         ctr_follow_find(&merge->follow, keys, problem);
     else

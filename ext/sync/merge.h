@@ -40,6 +40,9 @@ bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const cha
                     ctr_post *post, ctr_conflicts *conflicts, ctr_problem *problem);
 void ctr_merge_close(ctr_merge *merge);
 
+/* Refuses a key with a character that a file in UTF-16 cannot keep, if the files of `db` are. */
+int ctr_merge_refuse_key(sqlite3 *db, ctr_problem *problem);
+
 /* From here on many rows come, in some order of storage; what is found is written at the end. */
 int ctr_merge_begin_many(ctr_merge *merge, ctr_problem *problem);
 int ctr_merge_end_many(ctr_merge *merge, ctr_problem *problem);

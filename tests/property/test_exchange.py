@@ -562,3 +562,31 @@ def test_processes_that_open_begin_and_write_meet_no_error(tmp_path, journal, ki
     assert rows(db, f"SELECT n FROM {table} WHERE k = 'all'") == [(processes * count * 2 // 5,)]
     db.execute("INSERT INTO t(t) VALUES ('integrity-check')")
     db.close()
+
+
+@pytest.mark.parametrize("way", ["pull", "push", "feed"])
+def test_keys_that_a_file_in_utf_16_cannot_keep_apart_are_refused_there(tmp_path, way):
+    wide = connect(tmp_path / "wide.db")
+    wide.execute("PRAGMA encoding = 'UTF-16'")
+    narrow = connect(tmp_path / "narrow.db")
+    for db in wide, narrow:
+        db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+        db.execute("INSERT INTO t VALUES ('a', 1)")
+    narrow.execute("INSERT INTO t VALUES ('\ufffd', 1)")
+    narrow.execute("INSERT INTO t VALUES ('x\uffff', 10)")
+    before = wide.execute("SELECT * FROM t").fetchall()
+    with pytest.raises(sqlite3.Error, match=r"a key has U\+FFFE or U\+FFFF"):
+        if way == "pull":
+            wide.execute("SELECT * FROM counter_pull(?)", [str(tmp_path / "narrow.db")]).fetchall()
+        elif way == "push":
+            narrow.execute("SELECT * FROM counter_push(?)", [str(tmp_path / "wide.db")]).fetchall()
+        else:
+            names = ", ".join(name for _, name, *_ in narrow.execute("PRAGMA table_info(counter_changes)").fetchall())
+            wide.execute("BEGIN")
+            for row in narrow.execute(f"SELECT {names} FROM counter_changes(0)").fetchall():
+                wide.execute(f"INSERT INTO counter_changes({names}) VALUES ({', '.join('?' * len(row))})", row)
+    if way == "feed":
+        wide.execute("ROLLBACK")
+    assert wide.execute("SELECT * FROM t").fetchall() == before
+    wide.close()
+    narrow.close()
