@@ -16,6 +16,9 @@ BEGIN;
 -- name: SYNC_TOUCH
 SELECT count(*) FROM "{schema}".sqlite_master;
 
+-- name: SYNC_LOCKING_MODE
+PRAGMA "{schema}".locking_mode;
+
 -- name: SYNC_USER_VERSION
 PRAGMA "{schema}".user_version;
 

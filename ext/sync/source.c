@@ -222,6 +222,17 @@ static int open_at_hand(ctr_source *source, sqlite3 *host, const char *schema, c
     return name_schema(source, schema, problem);
 }
 
+/* Has the host locked the file for as long as it is open? */
+static bool is_exclusive(sqlite3 *host, const char *schema, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(host, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_LOCKING_MODE);
+    const char *mode = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
+    bool is = mode && sqlite3_stricmp(mode, "exclusive") == 0;
+    sqlite3_finalize(row);
+    return is;
+}
+
 int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_problem *problem)
 {
     *source = (ctr_source){0};
@@ -229,9 +240,14 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
     if (!is_file(host, schema)) return open_at_hand(source, host, schema, problem);
 
     ctr_problem own = {SQLITE_OK, NULL};
-    open_own(source, host, sqlite3_db_filename(host, schema), vfs_name(host, schema), &own);
+    bool exclusive = is_exclusive(host, schema, problem);
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (exclusive)
+        own.rc = SQLITE_LOCKED;
+    else
+        open_own(source, host, sqlite3_db_filename(host, schema), vfs_name(host, schema), &own);
     if (own.rc == SQLITE_OK) return name_schema(source, "main", problem);
-    if (is_final(own.rc)) {
+    if (!exclusive && is_final(own.rc)) {
         *problem = own;
         return problem->rc;
     }

@@ -590,3 +590,36 @@ def test_keys_that_a_file_in_utf_16_cannot_keep_apart_are_refused_there(tmp_path
     assert wide.execute("SELECT * FROM t").fetchall() == before
     wide.close()
     narrow.close()
+
+
+@pytest.mark.parametrize("journal", ["DELETE", "WAL"])
+@pytest.mark.parametrize("way", ["push", "sync", "push attached", "sync attached", "feed", "attached, uncommitted"])
+def test_a_file_that_its_connection_has_locked_exclusively_gives_all_the_same(tmp_path, journal, way):
+    other = tmp_path / "other.db"
+    with contextlib.closing(connect(other)) as db:
+        db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+        db.execute("INSERT INTO t VALUES ('a', 1)")
+    db = connect(tmp_path / "main.db")
+    db.execute(f"PRAGMA journal_mode = {journal}")
+    db.execute("PRAGMA locking_mode = EXCLUSIVE")
+    db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+    db.execute("INSERT INTO t VALUES ('a', 10)")
+    name = str(other)
+    if "attached" in way:
+        db.execute("ATTACH ? AS other", [name])
+        name = "other"
+    if way == "feed":
+        assert len(db.execute("SELECT * FROM counter_changes(0)").fetchall()) == 1
+    elif way == "attached, uncommitted":
+        db.execute("BEGIN")
+        db.execute("INSERT INTO t VALUES ('b', 1)")
+        with pytest.raises(sqlite3.Error, match="it has an open write transaction: commit first"):
+            db.execute("SELECT * FROM counter_push(?)", [name]).fetchall()
+    else:
+        for n in (10, 11):
+            db.execute(f"SELECT * FROM counter_{way.split()[0]}(?)", [name]).fetchall()
+            db.execute("INSERT INTO t VALUES ('a', 1)")
+    db.close()
+    if way.startswith(("push", "sync")):
+        with contextlib.closing(connect(other)) as db:
+            assert db.execute("SELECT n FROM t").fetchall() == [(12,)]
