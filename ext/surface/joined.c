@@ -8,9 +8,12 @@ static ctr_guard *guard_of(sqlite3_vtab *base)
     return ((ctr_joined *)base)->guard;
 }
 
-/* True for this transaction alone. */
+/* True for this transaction alone. Of a SAVEPOINT that fails SQLite does not fetch what went wrong,
+ * and would show it for another error. */
 static void set_told(ctr_joined *joined, bool told)
 {
+    sqlite3_free(joined->base.zErrMsg);
+    joined->base.zErrMsg = NULL;
     if (told != joined->told) ctr_guard_tell(joined->guard, told ? 1 : -1);
     joined->told = told;
 }

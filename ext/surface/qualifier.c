@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "store/run.h"
+
 /* A word of SQL: a name, quoted or not, or one character of something else. */
 typedef struct word {
     const char *text;
@@ -67,8 +69,19 @@ static bool says(const word *candidate, const char *text)
     return candidate->size == size && sqlite3_strnicmp(candidate->text, text, (int)size) == 0;
 }
 
+/* Is it the name of a schema, and not of a table, whose column may have any name? */
+static bool is_schema(sqlite3 *db, const word *candidate, ctr_problem *problem)
+{
+    char *name = sqlite3_mprintf("%.*s", (int)candidate->size, candidate->text);
+    if (!name) ctr_problem_nomem(problem);
+    bool is = name && ctr_run_has_schema(db, name);
+    sqlite3_free(name);
+    return is;
+}
+
 /* The schema that `sql` names in front of `name`, if it is another one than main. */
-static bool names_other_schema(const char *sql, const char *name, word *schema)
+static bool names_other_schema(sqlite3 *db, const char *sql, const char *name, word *schema,
+                               ctr_problem *problem)
 {
     word words[3] = {{0}};
     while (*sql) {
@@ -77,6 +90,7 @@ static bool names_other_schema(const char *sql, const char *name, word *schema)
         sql = next_word(sql, &words[2]);
         if (!words[0].is_name || !says(&words[1], ".") || !words[2].is_name) continue;
         if (!says(&words[2], name) || says(&words[0], "main")) continue;
+        if (!is_schema(db, &words[0], problem)) continue;
         *schema = words[0];
         return true;
     }
@@ -89,7 +103,7 @@ int ctr_qualifier_check(sqlite3 *db, const char *name, ctr_problem *problem)
     while ((statement = sqlite3_next_stmt(db, statement))) {
         const char *sql = sqlite3_stmt_busy(statement) ? sqlite3_sql(statement) : NULL;
         word schema;
-        if (sql && names_other_schema(sql, name, &schema))
+        if (sql && names_other_schema(db, sql, name, &schema, problem))
             ctr_problem_set(problem, SQLITE_ERROR,
                             "it belongs to main and cannot be named under the schema %.*s: open "
                             "that file as main",

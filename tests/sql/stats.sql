@@ -1,6 +1,10 @@
 -- counter_stats: what a connection has done. Durations are not compared with numbers, but with
 -- each other.
 
+-- # a-column-may-have-the-name-of-a-table-that-is-main-s
+SELECT x.counter_stats, count(*) > 0 FROM (SELECT 7 AS counter_stats) AS x, counter_stats;
+--= 7|1
+
 -- # a-new-connection-has-done-nothing
 SELECT figure, count FROM counter_stats;
 --= increments|0
