@@ -4,10 +4,10 @@
  * is ever published: under WAL a transaction over several files commits file by file, and a crash
  * in between would make a file reuse clocks that another has seen.
  *
- * Where no other connection can see the content (a memory or temp database, a file that needs a key
- * or a private VFS, or that is locked exclusively) it is read through the connection at hand; such a
- * file only while nothing is pending in it but what a sync has just taken, which goes back to where
- * it came from.
+ * Where no other connection can see the content (a memory or temp database, a file that needs a
+ * key or a private VFS, or that is locked exclusively) it is read through the connection at hand;
+ * such a file only while nothing is pending in it but what a sync has just taken, which goes back
+ * to where it came from.
  *
  * A source is untrusted: of its schema only ordinary tables of the expected shape are read, and its
  * views, triggers and functions are never run.
