@@ -46,6 +46,10 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_sources"(
   final INTEGER NOT NULL DEFAULT 0,
   holds BLOB);
 
+-- Rows of what a source knows of others, no more than ?1.
+-- name: KNOWN_COUNT
+SELECT count(*) FROM (SELECT 1 FROM "{schema}"."{name}" LIMIT ?1);
+
 -- name: KNOWN_READ
 SELECT number, random FROM "{schema}".counter_sources WHERE holder = ?1 AND id = ?2 AND number IS NOT NULL;
 

@@ -527,6 +527,21 @@ static void remember_source(const file_pull *pull, const ctr_identity *mine, ctr
     ctr_replacement_note(pull->post, problem);
 }
 
+/* It is passed on from file to file, for ever. */
+static void check_known_size(const ctr_source *source, const char *table, ctr_problem *problem)
+{
+    enum { MOST = 10000 };
+    ctr_run run = ctr_run_on(source->db, source->schema, NULL, problem);
+    run.slots.name = table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_KNOWN_COUNT);
+    if (row) sqlite3_bind_int(row, 1, MOST + 1);
+    if (ctr_run_row(&run, row) && sqlite3_column_int(row, 0) > MOST)
+        ctr_problem_set(problem, SQLITE_TOOBIG,
+                        "%s of the giving file has more than %d rows, which nobody takes over",
+                        table, MOST);
+    sqlite3_finalize(row);
+}
+
 /* What a source knows of others is in ordinary tables, or is not read. */
 static int check_known(const ctr_source *source, ctr_problem *problem)
 {
@@ -534,7 +549,7 @@ static int check_known(const ctr_source *source, ctr_problem *problem)
         if (!ctr_shape_is_table(source->db, source->schema, *table, problem))
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s of the giving file is missing",
                             *table);
-        ctr_shape_refuse_generated(source->db, source->schema, *table, problem);
+        check_known_size(source, *table, problem);
     }
     return problem->rc;
 }

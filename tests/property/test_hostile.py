@@ -212,3 +212,22 @@ def test_what_an_authorizer_hides_of_our_tables_is_never_lost(tmp_path, late):
         with contextlib.closing(connect(path)) as db:
             assert rows(db, "SELECT n FROM t WHERE k = 'a'") == [(counted,)], (table, column)
             db.execute("INSERT INTO t(t) VALUES ('integrity-check')")
+
+
+@pytest.mark.parametrize("table, row", [
+    ("counter_names", "'name' || i, 1"),
+    ("counter_sources", "randomblob(16), randomblob(16), 1, 'name' || i, 0, NULL, NULL, 0, 0, 0, NULL")])
+def test_what_a_source_knows_of_others_is_bounded(tmp_path, table, row):
+    make_source(tmp_path / "source.db")
+    with contextlib.closing(connect(tmp_path / "source.db")) as db:
+        columns = len(rows(db, f"PRAGMA table_info({table})"))
+        values = ", ".join(row.split(", ")[:columns])
+        db.execute("BEGIN")
+        for i in range(10001):
+            db.execute(f"INSERT INTO {table} SELECT {values} FROM (SELECT {i} AS i)")
+        db.execute("UPDATE counter_replica SET names = 7")
+        db.execute("COMMIT")
+    with contextlib.closing(connect(tmp_path / "app.db")) as db:
+        with pytest.raises(sqlite3.Error, match=f"{table} of the giving file has more than 10000 rows"):
+            pull(db, tmp_path / "source.db", "path")
+        assert rows(db, "SELECT count(*) FROM sqlite_master WHERE name = 't'") == [(0,)]
