@@ -19,11 +19,11 @@ typedef struct merged_cell {
 
 /* Level n has the merge of 2^n cells, or nothing: as in a merge sort, each cell is written a few
  * times, however many there are. */
-enum { LEVELS = 64 };
+enum { MERGE_LEVELS = 64 };
 
-typedef struct merging {
-    merged_cell levels[LEVELS];
-} merging;
+typedef struct merge_levels {
+    merged_cell levels[MERGE_LEVELS];
+} merge_levels;
 
 /* The merge of both, in place of the second; the first is freed. */
 static bool merge_pair(merged_cell *one, merged_cell *other)
@@ -42,10 +42,10 @@ static bool merge_pair(merged_cell *one, merged_cell *other)
 }
 
 /* Takes the cell, which is freed where there is no memory to merge it. */
-static bool add_merged(merging *state, merged_cell cell)
+static bool add_merged(merge_levels *state, merged_cell cell)
 {
     int level = 0;
-    while (level < LEVELS - 1 && state->levels[level].bytes)
+    while (level < MERGE_LEVELS - 1 && state->levels[level].bytes)
         if (!merge_pair(&state->levels[level++], &cell)) {
             sqlite3_free(cell.bytes);
             return false;
@@ -58,7 +58,7 @@ static void merge_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
     ctr_cell cell;
-    merging *state = sqlite3_aggregate_context(ctx, sizeof *state);
+    merge_levels *state = sqlite3_aggregate_context(ctx, sizeof *state);
     if (!state) {
         sqlite3_result_error_nomem(ctx);
         return;
@@ -74,8 +74,8 @@ static void merge_final(sqlite3_context *ctx)
 {
     merged_cell all = {NULL, 0};
     bool whole = true;
-    merging *state = sqlite3_aggregate_context(ctx, 0);
-    for (int i = 0; state && i < LEVELS; i++) {
+    merge_levels *state = sqlite3_aggregate_context(ctx, 0);
+    for (int i = 0; state && i < MERGE_LEVELS; i++) {
         if (all.bytes && state->levels[i].bytes)
             whole = whole && merge_pair(&state->levels[i], &all);
         else if (state->levels[i].bytes)
