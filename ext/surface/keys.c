@@ -2,7 +2,8 @@
  *
  *     counter_key(a, b, ...)               the values of a row's key, in key order, as one BLOB
  *     counter_key_json(key)                them as JSON; a BLOB is {"hex":"00ff"}, a TEXT that is
- *                                            no UTF-8 {"text":"ff"}, a hole null, the empty key NULL
+ *                                            no UTF-8 {"text":"ff"}, a hole null, the empty key
+ *                                            NULL
  *     counter_mark(source)                 the number to ask a source's feed from; 0: all
  *     counter_seen(source, since, upto)    a whole batch is in: raises the mark, returns it
  */
