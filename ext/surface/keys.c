@@ -1,9 +1,8 @@
 /* surface/keys.c - packed keys, and the marks of the change feed.
  *
  *     counter_key(a, b, ...)               the values of a row's key, in key order, as one BLOB
- *     counter_key_json(key)                them as JSON; a BLOB is {"hex":"00ff"}, a TEXT that is
- *                                            no UTF-8 {"text":"ff"}, a hole null, the empty key
- *                                            NULL
+ *     counter_key_json(key)                them as JSON; a BLOB is {"hex":"00ff"}, a hole null,
+ *                                            the empty key NULL
  *     counter_mark(source)                 the number to ask a source's feed from; 0: all
  *     counter_seen(source, since, upto)    a whole batch is in: raises the mark, returns it
  */
@@ -48,36 +47,9 @@ static void append_string(sqlite3_str *out, const uint8_t *text, size_t size)
     sqlite3_str_appendchar(out, 1, '"');
 }
 
-/* How many bytes a character in UTF-8 has that begins here; 0: none does. By RFC 3629. */
-static size_t character_size(const uint8_t *at, size_t size)
+static void append_hex(sqlite3_str *out, const uint8_t *bytes, size_t size)
 {
-    static const struct {
-        uint8_t first, last, low, high; /* of the first byte, and of the second */
-        size_t size;
-    } RANGES[] = {
-        {0x00, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
-    for (size_t i = 0; i < sizeof RANGES / sizeof *RANGES; i++) {
-        if (*at < RANGES[i].first || *at > RANGES[i].last) continue;
-        size_t n = RANGES[i].size;
-        bool is = n <= size && (n == 1 || (at[1] >= RANGES[i].low && at[1] <= RANGES[i].high));
-        for (size_t k = 2; is && k < n; k++) is = (at[k] & 0xc0) == 0x80;
-        return is ? n : 0;
-    }
-    return 0;
-}
-
-static bool is_utf8(const uint8_t *text, size_t size)
-{
-    size_t n = 1;
-    for (size_t at = 0; at < size && n > 0; at += n) n = character_size(text + at, size - at);
-    return n > 0;
-}
-
-static void append_hex(sqlite3_str *out, const char *what, const uint8_t *bytes, size_t size)
-{
-    sqlite3_str_appendf(out, "{\"%s\":\"", what);
+    sqlite3_str_appendall(out, "{\"hex\":\"");
     for (size_t i = 0; i < size; i++) sqlite3_str_appendf(out, "%02x", bytes[i]);
     sqlite3_str_appendall(out, "\"}");
 }
@@ -97,13 +69,8 @@ static void append_value(sqlite3_str *out, const ctr_key_value *value)
     case CTR_KEY_NOTHING: sqlite3_str_appendall(out, "null"); break;
     case CTR_KEY_INTEGER: sqlite3_str_appendf(out, "%lld", (long long)value->integer); break;
     case CTR_KEY_REAL: append_real(out, value->real); break;
-    case CTR_KEY_TEXT:
-        if (is_utf8(value->bytes, value->size))
-            append_string(out, value->bytes, value->size);
-        else
-            append_hex(out, "text", value->bytes, value->size);
-        break;
-    case CTR_KEY_BLOB: append_hex(out, "hex", value->bytes, value->size); break;
+    case CTR_KEY_TEXT: append_string(out, value->bytes, value->size); break;
+    case CTR_KEY_BLOB: append_hex(out, value->bytes, value->size); break;
     }
 }
 
