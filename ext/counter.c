@@ -1,4 +1,4 @@
-/* counter.c - the entry point: checks the SQLite that it meets and registers the surface. */
+/* counter.c - the entry point: checks the SQLite that it meets and registers all that it has. */
 #include "counter.h"
 
 #include <stdatomic.h>
@@ -6,7 +6,8 @@
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
-#include "surface/register.h"
+#include "cluster/coordinator.h"
+#include "functions/register.h"
 
 enum { OLDEST_SQLITE = 3031000 }; /* INNOCUOUS and DIRECTONLY came with 3.31 */
 
@@ -16,7 +17,7 @@ static int (*const FUNCTIONS[])(sqlite3 *) = {
 };
 
 static int (*const SHARING[])(sqlite3 *, ctr_shared *) = {
-    ctr_internal_register, ctr_table_register,   ctr_exchange_register, ctr_replica_register,
+    ctr_internal_register, ctr_table_register,   ctr_exchange_register, ctr_increment_register,
     ctr_history_register,  ctr_changes_register, ctr_contents_register, ctr_coordinator_register,
     ctr_status_register,   ctr_add_register,     ctr_size_register,     ctr_admin_register,
     ctr_figures_register,  ctr_track_register,   ctr_states_register,

@@ -147,6 +147,17 @@ typedef struct ctr_summary {
     int64_t clock, value; /* of the shard of `id`; clock 0: there is none */
 } ctr_summary;
 
+/* Is it touched and live? Has somebody counted in it in this life? */
+static inline bool ctr_summary_is_live(const ctr_summary *summary)
+{
+    return summary->touched && summary->life % 2 == 1;
+}
+
+static inline bool ctr_summary_counts(const ctr_summary *summary)
+{
+    return summary->has_shards && summary->life % 2 == 1;
+}
+
 /* Opens `bytes` as ctr_cell_open does, and sums up in the same pass. `id` may be NULL. */
 ctr_status ctr_cell_summarize(ctr_summary *summary, const uint8_t id[CTR_ID_SIZE],
                               const uint8_t *bytes, size_t size);

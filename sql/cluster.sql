@@ -18,7 +18,7 @@ INSERT INTO "{schema}".counter_replica SELECT * FROM "{schema}".counter_replica 
 -- name: CLUSTER_DATABASES
 PRAGMA database_list;
 
--- name: CLUSTER_SYNCHRONOUS
+-- name: DURABLE_SYNCHRONOUS
 PRAGMA "{schema}".synchronous;
 
 -- name: CLUSTER_CHECK

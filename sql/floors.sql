@@ -25,5 +25,3 @@ SELECT count(*), coalesce(sum("{columns}"), 0) FROM "{schema}"."{table}_cells" W
 
 -- name: FLOORS_REMOVE
 DELETE FROM "{schema}"."{table}_cells" WHERE "{constraint}";
-
--- Of all databases of the connection.

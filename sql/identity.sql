@@ -107,20 +107,20 @@ SELECT id, name, 'former', strftime('%Y-%m-%d %H:%M:%f', since / 1000.0, 'unixep
 
 -- A table of the connection that joins its transactions; a write of nothing makes it do so, and
 -- takes the write lock of main.
--- name: GUARD_JOIN
+-- name: TRANSACTION_JOIN
 DELETE FROM main."{table}" WHERE 0;
 
 -- The modules of the connection; asks nothing of the file, which may not have been opened yet.
--- name: GUARD_MODULES
+-- name: TRANSACTION_MODULES
 PRAGMA module_list;
 
--- Is prepared again when the schema of main is another one.
--- name: GUARD_SCHEMA
-SELECT 1 FROM main.sqlite_master LIMIT 0;
+-- Is prepared again when the schema is another one.
+-- name: TRANSACTION_SCHEMA
+SELECT 1 FROM "{schema}".sqlite_master LIMIT 0;
 
 -- A table of the connection that keeps statements until it closes; it is there from the first
 -- look at it.
--- name: GUARD_KEEP
+-- name: TRANSACTION_KEEP
 SELECT 1 FROM main.counter_guard;
 
 -- The instance and the witness of a memory database, in a memory database of the process that lives

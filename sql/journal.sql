@@ -1,4 +1,4 @@
--- The journal of a table: what was changed in its rows, in the order of numbers; see store/journal.h
+-- The journal of a table: what was changed in its rows, in the order of numbers; see table/journal.h
 -- and core/entries.h. level: 0 of what a transaction has appended, else that of a segment, and
 -- negative in the rows behind its first.
 

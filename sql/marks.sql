@@ -17,7 +17,7 @@ SELECT mark FROM "{schema}".counter_peers WHERE id = ?1 AND theirs = ?2 AND mine
 INSERT OR REPLACE INTO "{schema}".counter_peers(id, theirs, mine, mark) VALUES (?1, ?2, ?3, ?4);
 
 -- Those of tables that are no more.
--- name: MARKS_SWEEP
+-- name: MARKS_FORGET
 DELETE FROM "{schema}".counter_peers WHERE mine NOT IN (SELECT token FROM "{schema}".counter_tables);
 
 -- The least mark over all tables; NULL if there is none, 0 where one table has none.

@@ -185,13 +185,16 @@ build/plain/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql
 PROOF := test mutation faults test-bounds coverage test-matrix model fuzz crash kill concurrency
 
 proof:
+	@tools/setup test
+	@tools/setup rest
 	@tools/proof $(PROOF)
 
 .PHONY: proof
 
-# ---- coverage: what the tests in C and the scripts reach, with faults by place -------------------
+# ---- coverage: what tests in C, scripts and property tests reach, with faults by place -----------
 #
 # In a copy of the sources, without sanitizers: they cost time, and their checks are branches, too.
+# The library that property tests load is made of the same objects as the programs.
 
 MEASURED := $(CORE_TESTS) $(FAULT_TESTS) build/tests/run_process build/tests/run_faults $(REPLAYS)
 
@@ -200,12 +203,13 @@ coverage:
 	rm -rf build/coverage
 	mkdir -p build/coverage
 	cp -r Makefile README.md ext include sql tests tools build/coverage
-	@$(MAKE) -s -C build/coverage SANITIZE='-O0 --coverage' $(MEASURED)
+	@$(MAKE) -s -C build/coverage SANITIZE='-O0 --coverage' $(MEASURED) build/tests/powercut.so
+	@cd build/coverage && gcc $(SHARED) --coverage $(SOURCES:%.c=build/sanitized/%.o) -lsqlite3 $(UUID) -o $(LOADABLE)
 	@cd build/coverage && tests/coverage
 
 .PHONY: coverage
 
-# ---- mutation: how many of COUNT small errors in ext/core and ext/store do the tests notice? -----
+# ---- mutation: how many of COUNT small errors in core, sqlite, identity, table and track do the tests notice? -----
 #
 # SEED chooses them; ONLY: some of them by their numbers, such as ONLY='3 17'.
 

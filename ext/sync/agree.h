@@ -1,13 +1,13 @@
 /* sync/agree.h - do two tables have the same key and the same counters?
  *
  * Keys must agree in name, order, affinity and collation: else two keys here would be one there,
- * and shards of different keys be merged. Counters may come and go (store/columns.h), but one name
+ * and shards of different keys be merged. Counters may come and go (table/columns.h), but one name
  * is written in the same letters everywhere.
  */
 #ifndef CTR_SYNC_AGREE_H
 #define CTR_SYNC_AGREE_H
 
-#include "store/shape.h"
+#include "table/shape.h"
 
 /* What two files must have in common to be merged. `a` and `b` are how a message calls the files
  * that have the two tables. */

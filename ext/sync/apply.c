@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-#include "store/columns.h"
-#include "store/describe.h"
-#include "store/number.h"
-#include "store/pack.h"
-#include "store/text.h"
-#include "store/watch.h"
+#include "identity/check.h"
+#include "sqlite/describe.h"
+#include "sqlite/number.h"
+#include "sqlite/text.h"
 #include "sync/agree.h"
+#include "table/columns.h"
+#include "table/pack.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -72,13 +72,14 @@ static void open_values(ctr_apply *apply, ctr_problem *problem)
     sqlite3_free(values);
 }
 
-static int open_target(ctr_apply *apply, const char *birth, ctr_post *post, ctr_problem *problem)
+static int open_target(ctr_apply *apply, const char *birth, ctr_replica *replica,
+                       ctr_problem *problem)
 {
     if (is_current(apply, birth, problem) || problem->rc != SQLITE_OK) return problem->rc;
     close_target(apply);
     apply->open = true;
-    if (problem->rc == SQLITE_OK &&
-        !ctr_merge_open(&apply->merge, apply->db, "main", birth, post, &apply->conflicts, problem))
+    if (problem->rc == SQLITE_OK && !ctr_merge_open(&apply->merge, apply->db, "main", birth,
+                                                    replica, &apply->conflicts, problem))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "no counter table was created under this name here: CREATE it first, "
                         "as it is at the source");
@@ -179,12 +180,12 @@ static void open_change(const ctr_change *change, ctr_cell *cell, ctr_problem *p
 }
 
 /* What the cell has proved is heeded before the row is written. */
-static void merge_cell(ctr_apply *apply, const ctr_cell *cell, int counter, ctr_post *post,
+static void merge_cell(ctr_apply *apply, const ctr_cell *cell, int counter, ctr_replica *replica,
                        ctr_problem *problem)
 {
     if (!ctr_merge_find(&apply->merge, apply->keys, problem)) return;
     ctr_merge_cell(&apply->merge, counter, cell, problem);
-    ctr_conflicts_heed(&apply->conflicts, post, problem);
+    ctr_conflicts_heed(&apply->conflicts, replica, problem);
     ctr_merge_write(&apply->merge, problem);
 }
 
@@ -213,7 +214,7 @@ static void follow_counter(ctr_apply *apply, const char *counter, ctr_problem *p
 }
 
 /* A counter of a higher generation than here. The open table may be older than the stored one. */
-static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_post *post,
+static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_replica *replica,
                           ctr_problem *problem)
 {
     ctr_shape shape = {0};
@@ -224,16 +225,16 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_post *
     if (problem->rc == SQLITE_OK &&
         ctr_shape_generation(&shape, change->column, &spelling) < change->generation &&
         ctr_columns_check(&shape, apply->db, table, change->column, problem) == SQLITE_OK)
-        ctr_columns_raise(post, apply->db, "main", table, &shape, change->column,
+        ctr_columns_raise(replica, apply->db, "main", table, &shape, change->column,
                           change->generation, problem);
     ctr_shape_close(&shape);
     follow_counter(apply, change->column, problem);
 }
 
-static int watch_target(ctr_apply *apply, const ctr_change *change, ctr_post *post,
+static int watch_target(ctr_apply *apply, const ctr_change *change, ctr_replica *replica,
                         ctr_problem *problem)
 {
-    const ctr_identity *identity = ctr_watch_merge(post, problem);
+    const ctr_identity *identity = ctr_check_identity(replica, problem);
     if (!identity) return problem->rc;
     apply->conflicts = (ctr_conflicts){.db = apply->db, .schema = "main"};
     ctr_conflicts_set_mine(&apply->conflicts, identity);
@@ -242,47 +243,47 @@ static int watch_target(ctr_apply *apply, const ctr_change *change, ctr_post *po
 }
 
 /* Opens the table and takes the key. */
-static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_post *post,
+static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_replica *replica,
                           ctr_problem *problem)
 {
-    if (open_target(apply, change->table, post, problem) ||
-        watch_target(apply, change, post, problem))
+    if (open_target(apply, change->table, replica, problem) ||
+        watch_target(apply, change, replica, problem))
         return problem->rc;
     if (change->kind == CTR_CHANGE_COUNTER) return check_key_text(apply, change, problem);
     return take_key(apply, change, problem);
 }
 
 /* Everything is checked before the first write; the second cannot be taken back by itself. */
-static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_post *post,
+static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_replica *replica,
                              ctr_problem *problem)
 {
     ctr_cell cell = ctr_cell_untouched();
     if (change->kind == CTR_CHANGE_CELL) open_change(change, &cell, problem);
     int64_t present = present_generation(apply, change, problem);
-    unsigned transaction = ctr_guard_transaction(apply->guard);
+    unsigned nth = apply->transaction->ended;
     if (problem->rc != SQLITE_OK) return;
     bool rises = present < change->generation;
-    if (rises) raise_counter(apply, change, post, problem);
-    if (rises && problem->rc != SQLITE_OK) ctr_guard_spoil(apply->guard, transaction);
+    if (rises) raise_counter(apply, change, replica, problem);
+    if (rises && problem->rc != SQLITE_OK) ctr_transaction_spoil(apply->transaction, nth);
     if (rises) close_target(apply);
     if (problem->rc != SQLITE_OK || change->kind == CTR_CHANGE_COUNTER) return;
 
-    if (rises) prepare_change(apply, change, post, problem);
+    if (rises) prepare_change(apply, change, replica, problem);
     int counter = -1; /* it has gone on since the cell was written */
     if (problem->rc == SQLITE_OK)
         counter = ctr_agree_counter(&apply->merge.shape, change->column, change->generation);
-    if (counter >= 0) merge_cell(apply, &cell, counter, post, problem);
-    if (rises && problem->rc != SQLITE_OK) ctr_guard_spoil(apply->guard, transaction);
+    if (counter >= 0) merge_cell(apply, &cell, counter, replica, problem);
+    if (rises && problem->rc != SQLITE_OK) ctr_transaction_spoil(apply->transaction, nth);
 }
 
-static void apply_change(ctr_apply *apply, const ctr_change *change, ctr_post *post,
+static void apply_change(ctr_apply *apply, const ctr_change *change, ctr_replica *replica,
                          ctr_problem *problem)
 {
-    if (prepare_change(apply, change, post, problem) == SQLITE_OK) {
+    if (prepare_change(apply, change, replica, problem) == SQLITE_OK) {
         if (change->kind == CTR_CHANGE_FLOORS)
             ctr_merge_floors(&apply->merge, apply->keys, problem);
         else
-            apply_to_counter(apply, change, post, problem);
+            apply_to_counter(apply, change, replica, problem);
     }
     sqlite3_reset(apply->values);
     ctr_problem_where(problem, "table %s", change->table);
@@ -292,10 +293,10 @@ static void apply_change(ctr_apply *apply, const ctr_change *change, ctr_post *p
  * work here, and tells us so: what is open is closed when we are done. */
 int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
-    ctr_post *post = ctr_guard_post(apply->guard, "main");
-    if (!post) return ctr_problem_nomem(problem);
+    ctr_replica *replica = ctr_replica_of(apply->transaction, "main");
+    if (!replica) return ctr_problem_nomem(problem);
     apply->busy = true;
-    apply_change(apply, change, post, problem);
+    apply_change(apply, change, replica, problem);
     apply->busy = false;
     if (apply->ended) ctr_apply_release(apply);
     return problem->rc;

@@ -31,7 +31,7 @@ typedef struct ctr_change {
 
 typedef struct ctr_apply {
     sqlite3 *db;
-    ctr_guard *guard;
+    ctr_transaction *transaction;
     ctr_conflicts conflicts;
     bool open;        /* is there a table in `merge`? */
     bool busy, ended; /* a change is at work; the transaction has ended since it began */

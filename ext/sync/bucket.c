@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "store/uuid.h"
+#include "identity/uuid.h"
 
 int64_t ctr_bucket_of(const ctr_packed *folded_key, int64_t of)
 {

@@ -1,12 +1,12 @@
 /* sync/bucket.h - parts of a table, so that two files find what differs by a few hundred bytes.
  *
- * A row's bucket is told by a hash of its folded key (store/pack.h), so two files put a key into
+ * A row's bucket is told by a hash of its folded key (table/pack.h), so two files put a key into
  * the same one.
  */
 #ifndef CTR_SYNC_BUCKET_H
 #define CTR_SYNC_BUCKET_H
 
-#include "store/pack.h"
+#include "table/pack.h"
 
 enum { CTR_BUCKETS_MAX = 65536 };
 

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "store/known.h"
-#include "store/replacement.h"
-#include "store/succession.h"
+#include "identity/names.h"
+#include "identity/replacement.h"
+#include "identity/succession.h"
 
 /* Is their shard news to me? `own` is mine of the same id, NULL: I have none. A later life with a
  * shard of this id in it is one that its owner has lived and I have not. */
@@ -113,13 +113,13 @@ void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine)
     conflicts->beyond = ctr_identity_beyond(mine);
 }
 
-int ctr_conflicts_heed(ctr_conflicts *conflicts, ctr_post *post, ctr_problem *problem)
+int ctr_conflicts_heed(ctr_conflicts *conflicts, ctr_replica *replica, ctr_problem *problem)
 {
     bool own = conflicts->own, replaced = conflicts->replaced;
     if (problem->rc != SQLITE_OK) return problem->rc;
     conflicts->own = conflicts->replaced = false;
-    if (own) ctr_succession_lineage_changed(post, CTR_WHY_CONFLICT, problem);
-    if (replaced && !own) ctr_replacement_yield(post, problem);
+    if (own) ctr_succession_lineage_changed(replica, CTR_WHY_CONFLICT, problem);
+    if (replaced && !own) ctr_replacement_yield(replica, problem);
     return problem->rc;
 }
 
@@ -133,9 +133,9 @@ int ctr_conflicts_open(ctr_conflicts *conflicts, sqlite3 *db, const char *schema
     ctr_pair last = {0, 0}, now = source->lineage.pair;
     ctr_run_do(&run, CTR_SQL_KNOWN_CREATE, NULL);
     if (*source->refuses) return problem->rc; /* it writes nothing under its id */
-    bool known = ctr_known_witness(&run, source, &last);
+    bool known = ctr_names_witness(&run, source, &last);
     conflicts->went_back = known && (now.number < last.number ||
                                      (now.number == last.number && now.random != last.random));
-    if (!known || now.number > last.number) ctr_known_write(&run, source);
+    if (!known || now.number > last.number) ctr_names_write(&run, source);
     return problem->rc;
 }

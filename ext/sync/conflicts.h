@@ -15,7 +15,7 @@
 #ifndef CTR_SYNC_CONFLICTS_H
 #define CTR_SYNC_CONFLICTS_H
 
-#include "store/guard.h"
+#include "identity/replica.h"
 #include "sync/source.h"
 
 typedef struct ctr_conflicts {
@@ -38,7 +38,7 @@ int ctr_conflicts_open(ctr_conflicts *conflicts, sqlite3 *db, const char *schema
                        const ctr_identity *mine, const ctr_identity *source, ctr_problem *problem);
 
 /* What was found is heeded: by another id, or by not counting any more. */
-int ctr_conflicts_heed(ctr_conflicts *conflicts, ctr_post *post, ctr_problem *problem);
+int ctr_conflicts_heed(ctr_conflicts *conflicts, ctr_replica *replica, ctr_problem *problem);
 
 /* Is there nothing to record in this pair of cells? */
 bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,

@@ -5,11 +5,11 @@
 
 #include "core/bytes.h"
 #include "core/varint.h"
-#include "store/floors.h"
-#include "store/rows.h"
-#include "store/uuid.h"
-#include "store/walk.h"
+#include "identity/uuid.h"
 #include "sync/bucket.h"
+#include "table/floors.h"
+#include "table/rows.h"
+#include "table/walk.h"
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 

@@ -1,6 +1,6 @@
 /* sync/digest.h - equal digests for equal contents, whatever the order of the rows.
  *
- * Each row is hashed: its folded key (store/pack.h), then name and cell of each touched counter, in
+ * Each row is hashed: its folded key (table/pack.h), then name and cell of each touched counter, in
  * the order of the names; SHA-1 as in counter_digest, 122 bits. The hashes are added up modulo
  * 2^128, and the sum, the number of rows, the floors and the generations of counters, in the order
  * of the names and but for those that are 1, are hashed once more. Deleted rows are rows.
@@ -10,7 +10,7 @@
 #ifndef CTR_SYNC_DIGEST_H
 #define CTR_SYNC_DIGEST_H
 
-#include "store/pack.h"
+#include "table/pack.h"
 
 typedef struct ctr_digest {
     uint64_t high, low;

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "store/medium.h"
-#include "store/place.h"
-#include "store/run.h"
-#include "store/text.h"
+#include "identity/os.h"
+#include "identity/storage.h"
+#include "sqlite/run.h"
+#include "sqlite/text.h"
 
 /* A connection that has not read since another one changed the mode would tell the old one. */
 static bool is_wal(const ctr_source *source, ctr_problem *problem)
@@ -37,8 +37,8 @@ static void sync_journal(const char *path, ctr_problem *problem)
         ctr_problem_nomem(problem);
         return;
     }
-    int error = ctr_place_sync_file(journal);
-    if (!error) error = ctr_place_sync_folder_of(path);
+    int error = ctr_os_sync_file(journal);
+    if (!error) error = ctr_os_sync_folder_of(path);
     if (error)
         ctr_problem_set(problem, SQLITE_IOERR_DIR_FSYNC, "the folder of %s cannot be synced: %s",
                         path, strerror(error));
@@ -54,7 +54,7 @@ int ctr_durable_source(const ctr_source *source, ctr_problem *problem)
         sync_handle(source, SQLITE_FCNTL_JOURNAL_POINTER, problem);
     } else {
         sync_handle(source, SQLITE_FCNTL_FILE_POINTER, problem);
-        if (ctr_medium_is_unix(source->db, source->schema, problem)) sync_journal(path, problem);
+        if (ctr_storage_is_unix(source->db, source->schema, problem)) sync_journal(path, problem);
     }
     return problem->rc;
 }
@@ -76,7 +76,7 @@ static int read_synchronous(sqlite3 *db, const char *schema, ctr_problem *proble
 {
     int synchronous = SYNC_OFF;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_SYNCHRONOUS);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_DURABLE_SYNCHRONOUS);
     if (ctr_run_row(&run, row)) synchronous = sqlite3_column_int(row, 0);
     sqlite3_finalize(row);
     return synchronous;

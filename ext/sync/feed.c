@@ -1,10 +1,10 @@
 /* sync/feed.c - walks the tables of main, their rows, their counters. */
 #include "sync/feed.h"
 
-#include "store/floors.h"
 #include "sync/durable.h"
 #include "sync/merge.h"
 #include "sync/pull.h"
+#include "table/floors.h"
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
@@ -56,7 +56,8 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     feed->keys = sqlite3_malloc64((size_t)feed->shape.n_keys * sizeof *feed->keys);
     feed->key_text = ctr_shape_key_text(&feed->shape);
     if (!feed->keys || !feed->key_text) ctr_problem_nomem(problem);
-    ctr_rows_open(&feed->rows, source->db, source->schema, name, &feed->shape, feed->post, problem);
+    ctr_rows_open(&feed->rows, source->db, source->schema, name, &feed->shape, feed->replica,
+                  problem);
     feed->rows.whole = true;
     ctr_walk_open(&feed->walk, source->db, source->schema, name, &feed->shape,
                   feed->since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED, feed->since, problem);
@@ -112,7 +113,7 @@ static bool step_row(ctr_feed *feed, ctr_problem *problem)
         if (!is_in_bucket(feed, problem)) continue;
         feed->number = feed->walk.number;
         feed->counter = 0;
-        ctr_source_settle(&feed->source, feed->guard, problem);
+        ctr_source_append(&feed->source, feed->transaction, problem);
         if (ctr_rows_take(&feed->rows, row, problem)) return false;
         return ctr_pack_values(&feed->key, feed->keys, feed->shape.n_keys, problem) == SQLITE_OK;
     }
@@ -160,19 +161,19 @@ int ctr_feed_next(ctr_feed *feed, ctr_problem *problem)
 
 /* ---- the feed -------------------------------------------------------------------------------- */
 
-int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_guard *guard, int64_t since,
+int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_transaction *transaction, int64_t since,
                   const ctr_bucket *bucket, ctr_problem *problem)
 {
-    *feed = (ctr_feed){.guard = guard, .since = since, .bucket = *bucket, .eof = true};
+    *feed = (ctr_feed){.transaction = transaction, .since = since, .bucket = *bucket, .eof = true};
     if (ctr_source_open(&feed->source, host, "main", problem)) return problem->rc;
     if (!feed->source.own) {
-        feed->post = ctr_guard_post(guard, "main");
-        if (!feed->post) return ctr_problem_nomem(problem);
+        feed->replica = ctr_replica_of(transaction, "main");
+        if (!feed->replica) return ctr_problem_nomem(problem);
     }
     if (ctr_source_hold(&feed->source, problem)) return problem->rc;
     if (ctr_pull_open(&feed->source, &feed->giver, problem)) return problem->rc;
     ctr_durable_source(&feed->source, problem);
-    ctr_source_settle(&feed->source, guard, problem);
+    ctr_source_append(&feed->source, transaction, problem);
     ctr_catalog_read(&feed->catalog, feed->source.db, feed->source.schema, problem);
     if (problem->rc != SQLITE_OK || feed->catalog.n == 0) return problem->rc;
     if (!feed->giver.present) return ctr_identity_missing("main", problem);

@@ -4,7 +4,7 @@
  *     key        packed (core/key.h)
  *     column     the counter; none: the row carries the floors of the table, its key has a value
  *                for each key column with a floor and a hole for the others, and there is no cell
- *     generation that of the counter (store/columns.h); 0 for floors
+ *     generation that of the counter (table/columns.h); 0 for floors
  *     number     the sequence number of the row
  *     key_text   the key columns in words, so that the taker can compare them with its own
  *
@@ -18,12 +18,12 @@
 #ifndef CTR_SYNC_FEED_H
 #define CTR_SYNC_FEED_H
 
-#include "store/catalog.h"
-#include "store/rows.h"
-#include "store/walk.h"
 #include "sync/bucket.h"
 #include "sync/marks.h"
 #include "sync/source.h"
+#include "table/catalog.h"
+#include "table/rows.h"
+#include "table/walk.h"
 
 typedef struct ctr_feed {
     /* The row at which it stands; lent until the next one. */
@@ -40,8 +40,9 @@ typedef struct ctr_feed {
     char name[CTR_MARKS_SOURCE_SIZE]; /* of the source, as marks name it */
 
     /* Private: what was asked, and the table that is read. */
-    ctr_guard *guard;
-    ctr_post *post; /* that of main, if it is read through the connection of the host; else NULL */
+    ctr_transaction *transaction;
+    ctr_replica
+        *replica; /* that of main, if it is read through the connection of the host; else NULL */
     int64_t since;
     ctr_bucket bucket;
     ctr_source source;
@@ -54,7 +55,7 @@ typedef struct ctr_feed {
 } ctr_feed;
 
 /* Opens it at its first row. To be closed whatever is returned; it must not be moved. */
-int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_guard *guard, int64_t since,
+int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_transaction *transaction, int64_t since,
                   const ctr_bucket *bucket, ctr_problem *problem);
 int ctr_feed_next(ctr_feed *feed, ctr_problem *problem);
 void ctr_feed_close(ctr_feed *feed);

@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-#include "store/catalog.h"
-#include "store/pack.h"
-#include "store/rows.h"
-#include "store/uuid.h"
-#include "store/walk.h"
+#include "identity/uuid.h"
 #include "sync/agree.h"
 #include "sync/digest.h"
+#include "table/catalog.h"
+#include "table/pack.h"
+#include "table/rows.h"
+#include "table/walk.h"
 
 /* One table on both sides. */
 typedef struct holds_job {

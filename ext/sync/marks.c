@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/run.h"
+#include "sqlite/run.h"
 
 enum { TWIST_DIGITS = 16 };
 
@@ -54,7 +54,7 @@ int ctr_marks_write(sqlite3 *db, const char *schema, const ctr_identity *source,
 {
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     ctr_run_do(&run, CTR_SQL_MARKS_CREATE, NULL);
-    ctr_run_do(&run, CTR_SQL_MARKS_SWEEP, NULL);
+    ctr_run_do(&run, CTR_SQL_MARKS_FORGET, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_WRITE);
     bind_tables(row, source, theirs, mine);
     if (row) sqlite3_bind_int64(row, 4, source->next);
@@ -111,7 +111,7 @@ int ctr_marks_raise_feed(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], int64_t twi
                          ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(db, "main", NULL, problem);
-    ctr_run_do(&run, CTR_SQL_MARKS_SWEEP, NULL);
+    ctr_run_do(&run, CTR_SQL_MARKS_FORGET, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_RAISE);
     bind_feed(row, id, twist);
     if (row) sqlite3_bind_int64(row, 3, upto);

@@ -10,8 +10,8 @@
 #ifndef CTR_SYNC_MARKS_H
 #define CTR_SYNC_MARKS_H
 
-#include "store/catalog.h"
-#include "store/identity.h"
+#include "identity/identity.h"
+#include "table/catalog.h"
 
 /* 0 if there is none, or if it is beyond where the source is now. */
 int64_t ctr_marks_read(sqlite3 *db, const char *schema, const ctr_identity *source,

@@ -1,13 +1,14 @@
 /* sync/merge.c - merges cells into one table, row by row. */
 #include "sync/merge.h"
 
-#include "store/text.h"
+#include "sqlite/text.h"
 
 #include <string.h>
 
-#include "store/describe.h"
+#include "sqlite/describe.h"
 
-static void open_tracked_table(ctr_merge *merge, sqlite3 *db, ctr_post *post, ctr_problem *problem)
+static void open_tracked_table(ctr_merge *merge, sqlite3 *db, ctr_replica *replica,
+                               ctr_problem *problem)
 {
     const char *schema = merge->rows.schema, *name = merge->entry.name;
     size_t size = ((size_t)merge->shape.n_counters + 1) * sizeof *merge->before;
@@ -17,21 +18,21 @@ static void open_tracked_table(ctr_merge *merge, sqlite3 *db, ctr_post *post, ct
     merge->now = sqlite3_malloc64(size);
     if (!merge->before || !merge->now) ctr_problem_nomem(problem);
     if (problem->rc == SQLITE_OK)
-        ctr_showing_open(&merge->showing, db, schema, name, &merge->shape, post, problem);
+        ctr_showing_open(&merge->showing, db, schema, name, &merge->shape, replica, problem);
 }
 
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
-                    ctr_post *post, ctr_conflicts *conflicts, ctr_problem *problem)
+                    ctr_replica *replica, ctr_conflicts *conflicts, ctr_problem *problem)
 {
     *merge = (ctr_merge){.conflicts = conflicts};
     if (!ctr_catalog_born(&merge->entry, db, schema, birth, problem)) return false;
     const char *name = merge->entry.name;
     if (ctr_shape_read(&merge->shape, db, schema, name, problem)) return false;
     if (ctr_shape_refuse_triggers(db, schema, name, true, problem)) return false;
-    ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, post, problem);
+    ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, replica, problem);
     merge->rows.whole = true;
-    merge->floors = ctr_floors_on(db, merge->rows.schema, name, &merge->shape, post);
-    open_tracked_table(merge, db, post, problem);
+    merge->floors = ctr_floors_on(db, merge->rows.schema, name, &merge->shape, replica);
+    open_tracked_table(merge, db, replica, problem);
     return problem->rc == SQLITE_OK;
 }
 
@@ -103,7 +104,7 @@ static void record(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
     else
         ctr_problem_nomem(problem);
     merge->n_conflicts += n;
-    ctr_guard_stats(ctr_guard_of(merge->rows.post))->conflicts += n;
+    merge->rows.replica->transaction->stats.conflicts += n;
     sqlite3_free(key);
 }
 
@@ -111,7 +112,7 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
 {
     ctr_rows *rows = &merge->rows;
     const ctr_cell *mine = &rows->cells[counter];
-    ctr_stats *stats = ctr_guard_stats(ctr_guard_of(rows->post));
+    ctr_stats *stats = &rows->replica->transaction->stats;
     stats->merges++;
     if (problem->rc != SQLITE_OK || ctr_cell_same(mine, theirs)) return problem->rc;
     if (!ctr_conflicts_none(merge->conflicts, mine, theirs))
@@ -136,24 +137,24 @@ bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
         merge->before[i] = ctr_rows_state(&merge->rows, i);
         merge->now[i] = ctr_rows_new_state(&merge->rows, i);
     }
-    ctr_guard *guard = ctr_guard_of(merge->rows.post);
-    unsigned transaction = ctr_guard_transaction(guard);
+    ctr_transaction *transaction = merge->rows.replica->transaction;
+    unsigned nth = transaction->ended;
     if (ctr_rows_write(&merge->rows, merge->keys, problem)) return false;
     if (merge->tracked && merge->later)
         ctr_later_add(merge->later, &merge->showing, merge->rows.rowid, merge->before, problem);
     else if (merge->tracked && ctr_showing_row(&merge->showing, merge->rows.rowid, merge->keys,
                                                NULL, merge->before, merge->now, problem))
-        ctr_guard_spoil(guard, transaction);
+        ctr_transaction_spoil(transaction, nth);
     return problem->rc == SQLITE_OK;
 }
 
 int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem)
 {
-    ctr_guard *guard = ctr_guard_of(merge->rows.post);
-    unsigned transaction = ctr_guard_transaction(guard);
+    ctr_transaction *transaction = merge->rows.replica->transaction;
+    unsigned nth = transaction->ended;
     int64_t gone = ctr_floors_raise(&merge->floors, values, problem);
     if (problem->rc == SQLITE_OK && merge->tracked &&
-        ctr_later_purged(&merge->showing, &merge->floors, problem))
-        ctr_guard_spoil(guard, transaction);
+        ctr_later_show_purged(&merge->showing, &merge->floors, problem))
+        ctr_transaction_spoil(transaction, nth);
     return gone;
 }

@@ -9,12 +9,12 @@
 #ifndef CTR_SYNC_MERGE_H
 #define CTR_SYNC_MERGE_H
 
-#include "store/catalog.h"
-#include "store/floors.h"
-#include "store/follow.h"
-#include "store/later.h"
-#include "store/rows.h"
 #include "sync/conflicts.h"
+#include "table/catalog.h"
+#include "table/floors.h"
+#include "table/follow.h"
+#include "table/rows.h"
+#include "track/later.h"
 
 typedef struct ctr_merge {
     ctr_catalog_entry entry; /* owned; the table by its names */
@@ -37,7 +37,7 @@ typedef struct ctr_merge {
 /* Opens the table born as `birth`, whose triggers are refused. False, without a problem, if there
  * is none. To be closed whatever is returned; it must not be moved while it is open. */
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
-                    ctr_post *post, ctr_conflicts *conflicts, ctr_problem *problem);
+                    ctr_replica *replica, ctr_conflicts *conflicts, ctr_problem *problem);
 void ctr_merge_close(ctr_merge *merge);
 
 /* Refuses a key with a character that a file in UTF-16 cannot keep, if the files of `db` are. */

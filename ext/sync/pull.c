@@ -3,20 +3,21 @@
 
 #include <string.h>
 
-#include "store/catalog.h"
-#include "store/columns.h"
-#include "store/floors.h"
-#include "store/journal.h"
-#include "store/known.h"
-#include "store/replacement.h"
-#include "store/rows.h"
-#include "store/walk.h"
-#include "store/watch.h"
+#include "identity/check.h"
+#include "identity/names.h"
+#include "identity/replacement.h"
+#include "sqlite/array.h"
 #include "sync/agree.h"
 #include "sync/durable.h"
 #include "sync/holds.h"
 #include "sync/marks.h"
 #include "sync/merge.h"
+#include "table/catalog.h"
+#include "table/columns.h"
+#include "table/floors.h"
+#include "table/journal.h"
+#include "table/rows.h"
+#include "table/walk.h"
 
 static const char *const KNOWN_TABLES[] = {"counter_sources", "counter_names", NULL};
 
@@ -32,9 +33,9 @@ typedef struct file_pull {
     ctr_objects mine; /* owned: what the target had by name at first */
     const ctr_identity *giver;
     sqlite3 *db;
-    const char *target; /* schema */
-    const char *called; /* what messages call the target */
-    ctr_post *post;     /* that of the target */
+    const char *target;   /* schema */
+    const char *called;   /* what messages call the target */
+    ctr_replica *replica; /* that of the target */
     ctr_conflicts conflicts;
     ctr_identity taker; /* as it was at first */
     bool checked;       /* the target's identity, in this transaction */
@@ -45,6 +46,7 @@ typedef struct file_pull {
     ctr_report *report;
     table_later *later; /* owned: tracked tables in which rows are to be shown */
     int n_later;
+    size_t room_later;
 } file_pull;
 
 /* One table on both sides while it is merged. */
@@ -54,6 +56,7 @@ typedef struct merge_job {
     int64_t mark;                    /* from where it is read; 0: whole */
     const char **raised;             /* owned: counters that begin anew, by names of `from` */
     int n_raised;
+    size_t room_raised;
     ctr_shape from;
     ctr_rows from_rows;
     ctr_merge to;
@@ -79,12 +82,9 @@ static struct ctr_report_row *report_row(ctr_report *report, const char *birth, 
 {
     for (int i = 0; i < report->n; i++)
         if (sqlite3_stricmp(report->rows[i].birth, birth) == 0) return &report->rows[i];
-    size_t size = ((size_t)report->n + 1) * sizeof *report->rows;
-    struct ctr_report_row *rows = sqlite3_realloc64(report->rows, size);
-    if (!rows) {
-        ctr_problem_nomem(problem);
-        return NULL;
-    }
+    struct ctr_report_row *rows =
+        ctr_array_room(report->rows, &report->room, (size_t)report->n + 1, sizeof *rows, problem);
+    if (!rows) return NULL;
     report->rows = rows;
     struct ctr_report_row *row = &rows[report->n++];
     *row = (struct ctr_report_row){.birth = sqlite3_mprintf("%s", birth),
@@ -153,14 +153,13 @@ static void merge_floors(merge_job *job, ctr_problem *problem)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* The name is taken, perhaps by a counter table that was created under another one. */
-static void refuse_taken_name(const file_pull *pull, const char *birth, ctr_object object,
-                              ctr_problem *problem)
+/* The name may be taken, perhaps by a counter table that was created under another one, or by what
+ * is stored of such a table. */
+static void refuse_taken_name(const file_pull *pull, const char *birth, ctr_problem *problem)
 {
-    ctr_catalog_entry entry = {0};
-    bool renamed = object == CTR_OBJECT_VIRTUAL_TABLE &&
-                   ctr_catalog_named(&entry, pull->db, pull->target, birth, problem);
-    if (renamed)
+    ctr_catalog_entry entry;
+    ctr_object object = ctr_schema_object(pull->db, pull->target, birth, problem);
+    if (ctr_catalog_named(&entry, pull->db, pull->target, birth, problem))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s has a counter table %s that was created as '%s', and tables match by "
                         "the name they were created with: rename it there",
@@ -170,10 +169,10 @@ static void refuse_taken_name(const file_pull *pull, const char *birth, ctr_obje
                         "a table in %s has the name of the counter table that would be created: if "
                         "it is to take these counters, call counter_track('%s', ...)",
                         pull->called, birth);
-    else
+    else if (object != CTR_OBJECT_NONE)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s in %s has the name of the counter table that would be created",
-                        ctr_shape_object_text(object), pull->called);
+                        ctr_schema_object_text(object), pull->called);
     ctr_catalog_close_entry(&entry);
 }
 
@@ -182,8 +181,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
 {
     const file_pull *pull = job->pull;
     const char *birth = job->theirs->birth;
-    ctr_object object = ctr_shape_object(pull->db, pull->target, birth, problem);
-    if (object != CTR_OBJECT_NONE) refuse_taken_name(pull, birth, object, problem);
+    refuse_taken_name(pull, birth, problem);
     ctr_shape_refuse_triggers(pull->db, pull->target, NULL, true, problem);
     char *definition = ctr_shape_declaration(&job->from);
     if (!definition) ctr_problem_nomem(problem);
@@ -191,6 +189,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
     run.slots.definition = definition;
     ctr_run_do(&run, CTR_SQL_SYNC_CREATE_TABLE, NULL);
     sqlite3_free(definition);
+    ctr_columns_list(pull->db, pull->target, birth, &job->from, problem);
     job->report->created = true;
     job->report->in_empty = pull->in_empty;
     job->report->created_by = pull->side;
@@ -209,7 +208,7 @@ static int check_stored(const merge_job *job, ctr_problem *problem)
         else if (stored->object != CTR_OBJECT_TABLE)
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                             "%s_%s is damaged: it is not an ordinary table but %s", table, *suffix,
-                            ctr_shape_object_text(stored->object));
+                            ctr_schema_object_text(stored->object));
     }
     return problem->rc;
 }
@@ -238,7 +237,7 @@ static bool columns_are_new(const merge_job *job, const char *name, ctr_problem 
     return any;
 }
 
-static bool has_news(const merge_job *job, const char *name, ctr_problem *problem)
+static bool has_changes(const merge_job *job, const char *name, ctr_problem *problem)
 {
     enum { ROWS = 1, GENERATIONS };
     const ctr_source *source = job->pull->source;
@@ -258,7 +257,7 @@ static void check_target(file_pull *pull, const char *table, ctr_problem *proble
     ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
     ctr_shape_refuse_triggers(pull->db, pull->target, table, true, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
-    const ctr_identity *identity = ctr_watch_merge(pull->post, problem);
+    const ctr_identity *identity = ctr_check_identity(pull->replica, problem);
     if (identity && !pull->checked)
         ctr_conflicts_open(&pull->conflicts, pull->db, pull->target, identity, pull->giver,
                            problem);
@@ -305,24 +304,21 @@ static void take_counter(merge_job *job, const ctr_catalog_entry *mine, ctr_shap
     if (ctr_shape_generation(here, name, &spelling) >= generation) return;
     if (ctr_columns_check(here, pull->db, mine->name, name, problem)) return;
     if (generation % 2 == 0 && ctr_shape_counter(here, name) < 0) {
-        ctr_columns_raise(pull->post, pull->db, pull->target, mine->name, here, name, generation,
+        ctr_columns_raise(pull->replica, pull->db, pull->target, mine->name, here, name, generation,
                           problem);
         return;
     }
     ctr_wanted wanted = {name, generation, 0};
-    ctr_guard *guard = ctr_guard_of(pull->post);
+    ctr_transaction *transaction = pull->replica->transaction;
     ctr_run run = ctr_run_on(pull->db, pull->target, mine->name, problem);
-    size_t size = ((size_t)job->n_raised + 1) * sizeof *job->raised;
-    const char **raised = sqlite3_realloc64(job->raised, size);
-    if (!raised) {
-        ctr_problem_nomem(problem);
-        return;
-    }
+    const char **raised = ctr_array_room(job->raised, &job->room_raised, (size_t)job->n_raised + 1,
+                                         sizeof *raised, problem);
+    if (!raised) return;
     job->raised = raised;
-    job->raised[job->n_raised++] = name;
-    ctr_guard_want(guard, &wanted);
+    raised[job->n_raised++] = name;
+    transaction->wanted = &wanted;
     ctr_run_do(&run, CTR_SQL_SYNC_TAKE_COLUMN, NULL);
-    ctr_guard_want(guard, NULL);
+    transaction->wanted = NULL;
     job->report->changed += wanted.emptied;
     ctr_shape_close(here);
     if (problem->rc == SQLITE_OK) ctr_shape_read(here, pull->db, pull->target, mine->name, problem);
@@ -359,7 +355,7 @@ static void follow_counters(const merge_job *job, const char *mine, ctr_problem 
 static void open_table_here(merge_job *job, ctr_problem *problem)
 {
     file_pull *pull = job->pull;
-    ctr_merge_open(&job->to, pull->db, pull->target, job->theirs->birth, pull->post,
+    ctr_merge_open(&job->to, pull->db, pull->target, job->theirs->birth, pull->replica,
                    &pull->conflicts, problem);
 }
 
@@ -367,12 +363,12 @@ static void note_rows_for_later(merge_job *job, ctr_problem *problem)
 {
     file_pull *pull = job->pull;
     if (!job->to.tracked) return;
-    size_t size = ((size_t)pull->n_later + 1) * sizeof *pull->later;
-    table_later *later = sqlite3_realloc64(pull->later, size);
+    table_later *later = ctr_array_room(pull->later, &pull->room_later, (size_t)pull->n_later + 1,
+                                        sizeof *later, problem);
+    if (!later) return;
+    pull->later = later;
     char *birth = sqlite3_mprintf("%s", job->theirs->birth);
-    if (later) pull->later = later;
-    if (!later || !birth) {
-        sqlite3_free(birth);
+    if (!birth) {
         ctr_problem_nomem(problem);
         return;
     }
@@ -381,7 +377,7 @@ static void note_rows_for_later(merge_job *job, ctr_problem *problem)
 }
 
 /* What is new at the source; the table is created here if need be. */
-static void merge_news(merge_job *job, bool is_there, ctr_problem *problem)
+static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
 {
     file_pull *pull = job->pull;
     const ctr_source *source = pull->source;
@@ -471,7 +467,7 @@ static void merge_table(file_pull *pull, const ctr_catalog_entry *theirs, ctr_pr
         check_tracked(source->db, source->schema, theirs->name, "the giving file", problem);
     if (is_there && is_tracked(&pull->mine, taker))
         check_tracked(pull->db, pull->target, taker, "the taking file", problem);
-    if (has_news(&job, taker, problem)) merge_news(&job, is_there, problem);
+    if (has_changes(&job, taker, problem)) merge_changes(&job, is_there, problem);
     ctr_problem_where(problem, "table %s", theirs->birth);
     ctr_catalog_close_entry(&mine);
     close_job(&job);
@@ -519,12 +515,12 @@ static void remember_source(const file_pull *pull, const ctr_identity *mine, ctr
     ctr_run from = ctr_run_on(source->db, source->schema, NULL, problem);
     uint8_t digest[CTR_ID_SIZE];
     bool holds = mine->turn == CTR_TURN_COUNTS &&
-                 ctr_known_named_epoch(&from, mine->name) >= mine->epoch &&
+                 ctr_names_named_epoch(&from, mine->name) >= mine->epoch &&
                  ctr_holds_all(source, pull->db, pull->target, mine->id, digest, problem);
-    ctr_known_take_over(&run, &from);
-    ctr_known_write(&run, pull->giver);
-    ctr_known_pulled(&run, pull->giver, holds ? digest : NULL);
-    ctr_replacement_note(pull->post, problem);
+    ctr_names_take_over(&run, &from);
+    ctr_names_write(&run, pull->giver);
+    ctr_names_pulled(&run, pull->giver, holds ? digest : NULL);
+    ctr_replacement_note(pull->replica, problem);
 }
 
 /* It is passed on from file to file, for ever. */
@@ -546,7 +542,7 @@ static void check_known_size(const ctr_source *source, const char *table, ctr_pr
 static int check_known(const ctr_source *source, ctr_problem *problem)
 {
     for (const char *const *table = KNOWN_TABLES; *table && problem->rc == SQLITE_OK; table++) {
-        if (!ctr_shape_is_table(source->db, source->schema, *table, problem))
+        if (!ctr_schema_is_table(source->db, source->schema, *table, problem))
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s of the giving file is missing",
                             *table);
         check_known_size(source, *table, problem);
@@ -564,8 +560,8 @@ static void meet(file_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *
     ctr_catalog_born(&entry, pull->db, pull->target, theirs->birth, problem);
     if (!pull->checked && problem->rc == SQLITE_OK) check_target(pull, entry.name, problem);
     ctr_catalog_close_entry(&entry);
-    ctr_replacement_meet(pull->post, pull->source->db, pull->source->schema, giver, problem);
-    mine = ctr_watch_merge(pull->post, problem);
+    ctr_replacement_meet(pull->replica, pull->source->db, pull->source->schema, giver, problem);
+    mine = ctr_check_identity(pull->replica, problem);
     if (mine && mine->turn != CTR_TURN_NONE) remember_source(pull, mine, problem);
 }
 
@@ -575,7 +571,7 @@ static void meet(file_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *
 static void show_table(file_pull *pull, const char *birth, ctr_later *rows, ctr_problem *problem)
 {
     ctr_merge merge;
-    if (ctr_merge_open(&merge, pull->db, pull->target, birth, pull->post, &pull->conflicts,
+    if (ctr_merge_open(&merge, pull->db, pull->target, birth, pull->replica, &pull->conflicts,
                        problem) &&
         merge.tracked)
         ctr_later_show(rows, &merge.showing, &merge.rows, problem);
@@ -587,9 +583,10 @@ static void show_table(file_pull *pull, const char *birth, ctr_later *rows, ctr_
 static bool show_listed(file_pull *pull, const char *birth, bool backwards, ctr_problem *problem)
 {
     ctr_merge merge;
-    bool fewer = ctr_merge_open(&merge, pull->db, pull->target, birth, pull->post, &pull->conflicts,
-                                problem) &&
-                 merge.tracked && ctr_later_again(&merge.showing, &merge.rows, backwards, problem);
+    bool fewer = ctr_merge_open(&merge, pull->db, pull->target, birth, pull->replica,
+                                &pull->conflicts, problem) &&
+                 merge.tracked &&
+                 ctr_later_show_apart(&merge.showing, &merge.rows, backwards, problem);
     ctr_merge_close(&merge);
     ctr_problem_where(problem, "table %s", birth);
     return fewer;
@@ -623,14 +620,14 @@ static void show_merged(file_pull *pull, ctr_problem *problem)
     if (problem->rc == SQLITE_OK) show_apart_again(pull, problem);
     for (int i = 0; i < pull->n_later; i++) {
         sqlite3_free(pull->later[i].birth);
-        sqlite3_free(pull->later[i].rows.bytes);
+        ctr_later_close(&pull->later[i].rows);
     }
     sqlite3_free(pull->later);
 }
 
-int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_guard *guard,
-                 const char *target, const char *called, ctr_side side, bool whole,
-                 ctr_report *report, ctr_problem *problem)
+int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db,
+                 ctr_transaction *transaction, const char *target, const char *called,
+                 ctr_side side, bool whole, ctr_report *report, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
     file_pull pull = {.source = source,
@@ -638,11 +635,11 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
                       .db = db,
                       .target = target,
                       .called = called,
-                      .post = ctr_guard_post(guard, target),
+                      .replica = ctr_replica_of(transaction, target),
                       .whole = whole,
                       .side = side,
                       .report = report};
-    if (!pull.post) ctr_problem_nomem(problem);
+    if (!pull.replica) ctr_problem_nomem(problem);
     ctr_objects_read(&pull.mine, db, target, problem);
     if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, source->db, source->schema, problem);
     if (problem->rc == SQLITE_OK && catalog.n > 0 && !giver->present)
@@ -654,7 +651,7 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
         merge_table(&pull, &catalog.entries[i], problem);
     show_merged(&pull, problem);
     if (problem->rc == SQLITE_OK && catalog.n > 0) meet(&pull, &catalog.entries[0], problem);
-    ctr_conflicts_heed(&pull.conflicts, pull.post, problem);
+    ctr_conflicts_heed(&pull.conflicts, pull.replica, problem);
     ctr_catalog_close(&catalog);
     ctr_objects_close(&pull.mine);
     return problem->rc;

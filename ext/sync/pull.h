@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "store/guard.h"
+#include "identity/replica.h"
 #include "sync/source.h"
 
 /* Which side is main, for the names in the report. */
@@ -26,6 +26,7 @@ typedef struct ctr_report {
         ctr_side created_by;
     } * rows;
     int n;
+    size_t room;
 } ctr_report;
 
 void ctr_pull_report_close(ctr_report *report);
@@ -35,11 +36,11 @@ void ctr_pull_report_close(ctr_report *report);
 int ctr_pull_open(ctr_source *source, ctr_identity *giver, ctr_problem *problem);
 
 /* Merges what is new in `source`, or with `whole` everything, into the schema `target` of the
- * guard's connection, which messages call `called`, whose identity is checked first; the caller
- * makes it all or nothing, and has settled the source. That is made durable, if anything is
+ * connection, which messages call `called`, whose identity is checked first; the caller makes it
+ * all or nothing, and has appended the batches of the source. That is made durable, if anything is
  * taken. */
-int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_guard *guard,
-                 const char *target, const char *called, ctr_side side, bool whole,
-                 ctr_report *report, ctr_problem *problem);
+int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db,
+                 ctr_transaction *transaction, const char *target, const char *called,
+                 ctr_side side, bool whole, ctr_report *report, ctr_problem *problem);
 
 #endif

@@ -3,10 +3,8 @@
 
 #include <limits.h>
 #include <stdint.h>
-#include <string.h>
 
-#include "store/run.h"
-#include "store/text.h"
+#include "sqlite/run.h"
 
 static int64_t user_version(ctr_run *run)
 {
@@ -80,11 +78,7 @@ int ctr_session_renew(ctr_sessions *sessions, ctr_problem *problem)
 static bool is_under_wal(sqlite3 *db, const char *schema, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_JOURNAL_MODE);
-    const char *mode = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
-    bool is = mode && strcmp(mode, "wal") == 0;
-    sqlite3_finalize(row);
-    return is;
+    return ctr_run_gives(&run, CTR_SQL_SYNC_JOURNAL_MODE, "wal");
 }
 
 /* SQLite does not wait where the transaction reads already. Under WAL the other writer may yet end

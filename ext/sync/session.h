@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "store/problem.h"
+#include "sqlite/problem.h"
 
 typedef struct ctr_session {
     sqlite3 *db;

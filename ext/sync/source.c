@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-#include "store/catalog.h"
-#include "store/foreign.h"
-#include "store/journal.h"
-#include "store/place.h"
-#include "store/run.h"
-#include "store/text.h"
-#include "store/watch.h"
+#include "identity/check.h"
+#include "identity/os.h"
+#include "sqlite/run.h"
+#include "sqlite/text.h"
+#include "table/catalog.h"
+#include "table/journal.h"
+#include "track/foreign.h"
 
 /* The VFS through which the host has opened a schema; NULL for the default. */
 static const char *vfs_name(sqlite3 *host, const char *schema)
@@ -170,7 +170,7 @@ static void refuse_generated_in(const ctr_source *source, const ctr_named *named
                                 ctr_problem *problem)
 {
     if (named && named->object == CTR_OBJECT_TABLE && named->may_generate)
-        ctr_shape_refuse_generated(source->db, source->schema, named->name, problem);
+        ctr_schema_refuse_generated(source->db, source->schema, named->name, problem);
 }
 
 static void check_stored_tables(const ctr_source *source, const char *table, ctr_problem *problem)
@@ -226,11 +226,7 @@ static int open_at_hand(ctr_source *source, sqlite3 *host, const char *schema, c
 static bool is_exclusive(sqlite3 *host, const char *schema, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(host, schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_LOCKING_MODE);
-    const char *mode = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
-    bool is = mode && sqlite3_stricmp(mode, "exclusive") == 0;
-    sqlite3_finalize(row);
-    return is;
+    return ctr_run_gives(&run, CTR_SQL_SYNC_LOCKING_MODE, "exclusive");
 }
 
 int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_problem *problem)
@@ -313,30 +309,30 @@ int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_
     return check_path(*db, path, problem);
 }
 
-int ctr_source_settle(const ctr_source *source, ctr_guard *guard, ctr_problem *problem)
+int ctr_source_append(const ctr_source *source, ctr_transaction *transaction, ctr_problem *problem)
 {
     if (source->own || problem->rc != SQLITE_OK) return problem->rc;
-    ctr_post *post = ctr_guard_post(guard, source->schema);
-    if (!post) return ctr_problem_nomem(problem);
-    if (ctr_watch_is_pending(post))
+    ctr_replica *replica = ctr_replica_of(transaction, source->schema);
+    if (!replica) return ctr_problem_nomem(problem);
+    if (ctr_check_is_pending(replica))
         return ctr_problem_set(problem, SQLITE_ERROR,
                                "%s has counted in this transaction, and only what is committed is "
                                "given to other files: COMMIT first",
                                source->schema);
-    return ctr_journal_flush_all(post, problem);
+    return ctr_journal_flush_all(replica, problem);
 }
 
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other)
 {
     return is_file(host, schema) && is_file(host, other) &&
-           ctr_place_is_same(sqlite3_db_filename(host, schema), sqlite3_db_filename(host, other));
+           ctr_os_is_same(sqlite3_db_filename(host, schema), sqlite3_db_filename(host, other));
 }
 
 bool ctr_source_is_file_of(sqlite3 *db, sqlite3 *host, const char *schema)
 {
     if (!db || !is_file(host, schema)) return false;
     const char *path = sqlite3_db_filename(db, "main");
-    return path && ctr_place_is_same(path, sqlite3_db_filename(host, schema));
+    return path && ctr_os_is_same(path, sqlite3_db_filename(host, schema));
 }
 
 void ctr_source_close(ctr_source *source)

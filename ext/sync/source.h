@@ -17,8 +17,8 @@
 
 #include <stdbool.h>
 
-#include "store/guard.h"
-#include "store/objects.h"
+#include "identity/replica.h"
+#include "sync/objects.h"
 
 typedef struct ctr_source {
     sqlite3 *db;  /* own, or the one at hand */
@@ -49,7 +49,7 @@ int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_
 /* Of a source that is read through the connection at hand: what waits is written down where it will
  * be read. A problem if it has counts that are not committed, for another file that takes them may
  * commit where this one is taken back. */
-int ctr_source_settle(const ctr_source *source, ctr_guard *guard, ctr_problem *problem);
+int ctr_source_append(const ctr_source *source, ctr_transaction *transaction, ctr_problem *problem);
 
 /* Are two attached schemas one file? */
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other);

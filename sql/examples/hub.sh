@@ -55,37 +55,9 @@ SELECT f.table_name, f.key_columns, '\x' || hex(f.key),
        f.source, $since, f.upto
   FROM counter_changes($since) AS f LEFT JOIN counter_shards(f.cell) AS s;
 SQL
-    if ! hub --single-transaction \
+    hub --single-transaction \
         --command='COPY counter_hub.incoming FROM STDIN (FORMAT csv)' \
-        --command='SELECT rows_read, rows_changed FROM counter_hub.merge()' \
-        <"$folder/rows.csv" >"$folder/sent" 2>"$folder/errors"; then
-        explain "$1" >&2
-        exit 1
-    fi
-    cat "$folder/errors" >&2
-    cat "$folder/sent"
-}
-
-# The hub takes valid UTF-8 alone, and does not say whose text is none. SQLite reads such a text as
-# other characters than it has; only U+FFFE and U+FFFF it never gives back.
-explain() {
-    shell -list "$1" >"$folder/keys" <<SQL
-SELECT DISTINCT '$(printf %s "$1" | sed "s/'/''/g"): table ' || table_name || ': the key ' || hex(key) ||
-       ' has a text that is not valid UTF-8, and cannot go to the hub: nothing was sent'
-  FROM (SELECT table_name, key, counter_key_json(key) AS json FROM counter_changes($since) WHERE length(key) > 0)
- WHERE EXISTS (
-   WITH RECURSIVE letters(at, letter) AS (
-     SELECT 1, substr(json, 1, 1)
-     UNION ALL
-     SELECT at + 1, substr(json, at + 1, 1) FROM letters WHERE at < length(json))
-   SELECT 1 FROM letters WHERE letter <> char(unicode(letter)) AND hex(letter) NOT IN ('EFBFBE', 'EFBFBF'))
- LIMIT 10;
-SQL
-    if [ -s "$folder/keys" ]; then
-        cat "$folder/keys"
-    else
-        cat "$folder/errors"
-    fi
+        --command='SELECT rows_read, rows_changed FROM counter_hub.merge()' <"$folder/rows.csv"
 }
 
 # The hub writes one INSERT for each row; texts are quoted as SQLite wants them. Rows of tables that

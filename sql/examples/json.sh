@@ -19,8 +19,8 @@
 #
 # "key" is there to be read. What is taken in is "packed", the same in the bytes of counter_key():
 # JSON cannot tell all keys apart. "key_columns" is compared with the table in TO.db. An export
-# without news prints nothing, and an empty batch is taken for that. Needs build/counter.so,
-# sqlite3 and iconv.
+# without news prints nothing, and an empty batch is taken for that. Needs build/counter.so
+# and sqlite3.
 
 set -e
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -39,7 +39,7 @@ need_tables() {
 
 export_changes() {
     need_tables "$1"
-    shell -list "$1" >"$folder/batch.json" <<SQL
+    shell -list "$1" <<SQL
 SELECT json_object('source', source, 'since', since, 'upto', upto, 'changes', json_group_array(json_object(
          'table', table_name, 'key_columns', key_columns,
          'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
@@ -47,9 +47,6 @@ SELECT json_object('source', source, 'since', since, 'upto', upto, 'changes', js
   FROM counter_changes($2)
  GROUP BY source;
 SQL
-    iconv -f UTF-8 -t UTF-8 <"$folder/batch.json" >"$folder/read" 2>&1 ||
-        fail "$1: a key has a text that is not valid UTF-8, for which there is no JSON: changes.sh carries it"
-    cat "$folder/batch.json"
 }
 
 # The batch becomes one INSERT for each change, since only a literal makes a BLOB of hexadecimal

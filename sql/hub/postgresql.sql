@@ -172,10 +172,12 @@ RETURNS text LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- Does a come before b where SQLite sorts? Numbers, then texts, then blobs, which are objects
--- {"hex":"00ff"} in JSON. NULL for two texts of a collation that is not known here.
+-- {"hex":"00ff"} in JSON. NULL for a text that is not UTF-8, {"text":"61ff"}, and for two texts of a
+-- collation that is not known here.
 CREATE OR REPLACE FUNCTION counter_hub.is_less(a jsonb, b jsonb, collation_name text)
 RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE
+    WHEN a ->> 'text' IS NOT NULL OR b ->> 'text' IS NOT NULL THEN NULL
     WHEN jsonb_typeof(a) <> jsonb_typeof(b)
       THEN array_position(ARRAY['number', 'string', 'object'], jsonb_typeof(a))
          < array_position(ARRAY['number', 'string', 'object'], jsonb_typeof(b))

@@ -144,11 +144,14 @@ static void check_files(const char *before, const char *after, bool sound)
     free(damage);
 }
 
-/* A fault in a transaction: what can be committed of it is as if the statement had not been run. */
+/* A fault in a transaction: what can be committed of it is as if the statement had not been run. A
+ * RELEASE that would have committed and fails is rolled back by SQLite, which leaves the savepoint
+ * open, with nothing in it. */
 static void end_transaction(const course *c, bool ended_well)
 {
     const char *start = course_seen_at_start(c, at), *after = c->seen[at + 1];
-    bool is_open = !sqlite3_get_autocommit(stage_db());
+    bool is_open = !sqlite3_get_autocommit(stage_db()) &&
+                   sqlite3_txn_state(stage_db(), NULL) != SQLITE_TXN_NONE;
     if (is_open && sqlite3_exec(stage_db(), "COMMIT", NULL, NULL, NULL) == SQLITE_OK) {
         check_seen(c, kept[ended_well], kept[ended_well]);
         check_files(NULL, NULL, kept_sound[ended_well]);
@@ -214,7 +217,7 @@ static bool is_row_of_more(const char *told, const char *got, size_t size)
     const char *texts[] = {told, line};
     for (int i = 0; i < 2; i++) {
         char more;
-        if (sscanf(texts[i], "%63[^|]|%ld|%63[0-9|]%c", table[i], &read[i], rest[i], &more) != 3)
+        if (sscanf(texts[i], "%63[^|]|%ld|%63[0-9|NUL]%c", table[i], &read[i], rest[i], &more) != 3)
             return false;
     }
     return strcmp(table[0], table[1]) == 0 && strcmp(rest[0], rest[1]) == 0 &&

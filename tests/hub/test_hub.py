@@ -27,8 +27,9 @@ ID = "00000000-0000-4000-8000-00000000000{}"
 class Hub:
     """The schema, as hub.sh and psql reach it."""
 
-    def __init__(self, socket):
-        self.env = {**os.environ, "PGHOST": str(socket), "PGUSER": "hub", "PGDATABASE": "postgres"}
+    def __init__(self, socket, programs):
+        path = f"{programs}:{os.environ['PATH']}"  # Debian's psql is a script that looks for this one
+        self.env = {**os.environ, "PATH": path, "PGHOST": str(socket), "PGUSER": "hub", "PGDATABASE": "postgres"}
 
     def psql(self, *args, text=None):
         return subprocess.run(["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", *args], input=text, text=True,
@@ -61,7 +62,7 @@ class Hub:
 
 @pytest.fixture
 def hub(server):
-    hub = Hub(server)
+    hub = Hub(*server)
     assert hub.psql("-c", "SET client_min_messages = error", "-c",
                     "DROP SCHEMA IF EXISTS counter_hub CASCADE").returncode == 0
     hub.load()
@@ -731,20 +732,22 @@ def test_of_floors_that_can_be_compared_the_highest_is_kept(hub):
 
 # ---- what cannot be sent ----
 
-def test_a_text_that_is_not_utf8_is_named_with_its_table_and_key(hub, tmp_path):
-    path = tmp_path / "it's.db"
-    one = counted(path, ONE[0], "('ü日🙂', 1), (CAST(x'efbfbeefbfbf7f' AS TEXT), 1)")
-    assert hub.go("up", path) == [2, 5]
-    keys = ["ff", "61c3", "80", "c080", "eda080", "f5808080", "e28261"]
-    for key in keys:
+def test_a_text_that_is_not_utf8_goes_up_and_comes_down(hub, tmp_path):
+    one = counted(tmp_path / "one.db", ONE[0], "('ü日🙂', 1), (CAST(x'efbfbeefbfbf7f' AS TEXT), 1)")
+    assert hub.go("up", tmp_path / "one.db") == [2, 5]
+    for key in ["ff", "61c3", "80", "c080", "eda080", "f5808080", "e28261"]:
         one.execute(f"INSERT INTO views VALUES (CAST(x'{key}' AS TEXT), 1)")
-    done = hub.carry("up", path)
-    assert (done.returncode, done.stdout) == (1, "")
-    for key in keys:
-        packed = f"D103{len(key) // 2:02X}{key.upper()}"
-        assert f"it's.db: table views: the key {packed} has a text that is not valid UTF-8" in done.stderr
-    assert len(done.stderr.splitlines()) == len(keys)
-    assert len(hub.ask("SELECT * FROM counter_hub.totals")) == 2
+    assert hub.go("up", tmp_path / "one.db")[0] == 7
+    assert hub.ask("SELECT count(*) FROM counter_hub.totals WHERE key_json #>> '{0,text}' = 'eda080'") == [(1,)]
+    two = make(tmp_path / "two.db", ONE)
+    hub.go("down", tmp_path / "two.db")
+    state = "SELECT counter_table_digest('views')"
+    assert two.execute(state).fetchall() == one.execute(state).fetchall()
+
+
+def test_of_texts_that_are_not_utf8_the_hub_does_not_know_the_order(hub):
+    told = order_of(hub, ["a", 1, {"hex": "00"}, {"text": "ff"}], "BINARY")
+    assert {pair for pair, less in told.items() if less is None} == {pair for pair in told if 3 in pair}
 
 
 def test_a_text_with_the_letters_of_a_zero_character_has_json(hub, tmp_path):

@@ -6,7 +6,7 @@ import random
 import hypothesis
 
 SEED = int(os.environ.get("COUNTER_SEED") or random.SystemRandom().randrange(2**32))
-EXAMPLES = int(os.environ.get("COUNTER_EXAMPLES") or 500)
+EXAMPLES = int(os.environ.get("COUNTER_EXAMPLES") or 200)
 
 hypothesis.settings.register_profile(
     "counter", max_examples=EXAMPLES, deadline=None, derandomize=False, print_blob=True,

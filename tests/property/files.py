@@ -27,3 +27,8 @@ def copy_live(path, to):
     commit."""
     subprocess.run(["sh", "-c", 'cp "$1" "$2"; if [ -f "$1-wal" ]; then cp "$1-wal" "$2-wal"; fi',
                     "sh", str(path), str(to)], check=True)
+
+
+def optimize(db, table):
+    """Folds the journal of a table."""
+    db.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")

@@ -16,8 +16,7 @@ import sqlite3
 import sys
 import time
 
-from files import connect, is_locked
-from stores import optimize
+from files import connect, is_locked, optimize
 
 TABLES = ["CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)",
           "CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER)"]
@@ -63,13 +62,16 @@ class Ledger:
         return self.numbers[0] == 1
 
 
+CUT_OFF = "its last transaction was cut off"  # by kill -9: until somebody who may write the file rolls it back
+
+
 def insist(db, work):
     """Does what may find the file locked, again and again, each time from the beginning."""
     while True:
         try:
             return work()
         except sqlite3.OperationalError as error:
-            if not is_locked(error):
+            if not is_locked(error) and CUT_OFF not in str(error):
                 raise
             if db.in_transaction:
                 db.execute("ROLLBACK")

@@ -8,8 +8,7 @@ import sqlite3
 
 import pytest
 
-from files import connect
-from stores import optimize
+from files import connect, optimize
 
 DECLARATION = "CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER)"
 HOUR = 3_600_000 * 4096

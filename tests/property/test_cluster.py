@@ -287,7 +287,7 @@ def new_cluster(clauses, schema="temp."):
     ("replicas='main'", "the first argument must be the name of a counter table"),
     ("page_views", "replicas is needed: names of attached databases, replicas='main east'"),
     ("page_views, replicas=''", "replicas is needed: names of attached databases, replicas='main east'"),
-    ("page_views, replicas='main east main'", "replicas: main stands there twice"),
+    ("page_views, replicas='main east main'", "replicas: main is named twice"),
     ("page_views, replicas='main temp'", "replicas: temp is no file that could be one"),
     ("page_views, replicas='main', replicas='east'", "replicas is given twice"),
     ("page_views, replicas='main', read=ANY",

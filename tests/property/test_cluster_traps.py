@@ -8,6 +8,8 @@ import os
 import pathlib
 import shutil
 import sqlite3
+import subprocess
+import sys
 import uuid
 
 import pytest
@@ -734,3 +736,69 @@ def test_a_replica_that_comes_within_a_transaction_is_not_written_in_it(tmp_path
     db.execute("INSERT INTO c VALUES ('x', 1)")
     assert db.execute("SELECT n FROM main.v UNION ALL SELECT n FROM west.v").fetchall() == [(2,), (2,)]
     db.close()
+
+
+# ---- a schema that changes elsewhere ----
+
+@pytest.mark.parametrize("names", [["main"], ["east"], NAMES])
+def test_a_cluster_goes_on_where_its_tables_were_renamed(files, names):
+    db = coordinator(files)
+    db.execute(ADD, [1])
+    for name in names:
+        with contextlib.closing(connect(files[name])) as other:
+            other.execute("ALTER TABLE page_views RENAME TO visits")
+    db.execute(ADD, [2])
+    assert hits(db) == 3
+    db.close()
+    db = coordinator(files)  # declares the name that they were created with
+    db.execute(ADD, [4])
+    assert hits(db) == 7
+    db.close()
+
+
+def test_the_present_name_of_a_table_goes_before_the_name_that_another_was_created_with(files):
+    for name in files:
+        with contextlib.closing(connect(files[name])) as db:
+            db.execute("ALTER TABLE page_views RENAME TO visits")
+            db.execute("CREATE VIRTUAL TABLE other USING counter(path TEXT, hour INTEGER, hits COUNTER, PRIMARY KEY (path, hour))")
+            db.execute("ALTER TABLE other RENAME TO page_views")
+    db = clusters.open_files(files)
+    create(db, files)
+    db.execute("INSERT INTO traffic VALUES ('/', 12, 5)")
+    assert rows(db, "SELECT hits FROM main.page_views") == [(5,)]
+    assert rows(db, "SELECT * FROM main.visits") == []
+    db.close()
+
+
+# SQLite reads temp anew along with a schema that has changed; freed memory has other contents here.
+CREATE_WHILE_OTHERS_CHANGE = """
+import sys; sys.path.insert(0, {folder!r})
+import clusters
+from files import connect
+files = {files!r}
+db = clusters.open_files(files)
+if {within}: db.execute("BEGIN")
+db.execute("CREATE TEMP TABLE kept(x)")
+db.execute("INSERT INTO kept VALUES (7)")
+for name in files:
+    db.execute(f"SELECT * FROM {{name}}.sqlite_master").fetchall()
+if {within}: db.execute("COMMIT")
+for name, path in files.items():
+    connect(path).execute("CREATE TABLE more(x)")
+    if {within}: db.execute("BEGIN")
+    clusters.create(db, files)
+    db.execute("INSERT INTO traffic(path, hour, hits) VALUES ('/', 12, 1)")
+    connect(path).execute("PRAGMA journal_mode").fetchall()
+    if {within}: db.execute("COMMIT")
+    connect(path).execute("CREATE TABLE another(x)")
+    print(*db.execute("SELECT x, hits FROM kept, traffic").fetchone())
+    db.execute("DROP TABLE traffic")
+"""
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_cluster_is_created_while_others_change_the_schemas_of_its_replicas(files, within):
+    script = CREATE_WHILE_OTHERS_CHANGE.format(folder=str(pathlib.Path(__file__).parent), files=files, within=within)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                          env={**os.environ, "MALLOC_PERTURB_": "165"})
+    assert (done.stderr, done.stdout, done.returncode) == ("", "7 1\n7 2\n7 3\n", 0)

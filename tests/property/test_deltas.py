@@ -311,10 +311,18 @@ class Deltas(RuleBasedStateMachine):
 
     @rule(number=numbers)
     def hurry(self, number):
-        """A file that is restored gives lower numbers then than it gave before."""
+        """A file that is restored gives lower numbers then than it gave before. Not in a copy that
+        has yet to count: its numbers are still those of the original, whose clock was not ahead."""
         one = self.pick(number)
-        if one.pending is None:
+        if one.pending is not None:
+            return
+        source = self.source_of(one)
+        if all(self.source_of(other) != source for other in self.files if other is not one):
             one.raise_number()
+
+    @staticmethod
+    def source_of(one):
+        return one.db.execute("SELECT source FROM counter_changes(0) LIMIT 1").fetchone()
 
     @rule(number=numbers, birth=births)
     def optimize(self, number, birth):
@@ -540,7 +548,7 @@ class Deltas(RuleBasedStateMachine):
 
     def mark_of(self, one, giver):
         """Where one would ask the giver's feed from."""
-        source = giver.db.execute("SELECT source FROM counter_changes(0) LIMIT 1").fetchone()
+        source = self.source_of(giver)
         if not source or not one.tables:
             return 0
         return one.db.execute("SELECT counter_mark(?)", source).fetchone()[0]

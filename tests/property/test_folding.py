@@ -17,9 +17,8 @@ import time
 import pytest
 
 from conftest import SEED
-from files import connect
+from files import connect, optimize
 from folding_worker import TABLES, Ledger, Reader, sums, sums_of_one_statement
-from stores import knows_optimize, optimize
 
 WORKER = str(pathlib.Path(__file__).with_name("folding_worker.py"))
 SECONDS = float(os.environ.get("COUNTER_SECONDS") or 1.5)
@@ -124,5 +123,4 @@ def test_each_read_is_of_one_moment_and_in_the_end_all_is_there_once(tmp_path, j
     reader = ours.read_meanwhile(kills)
     ours.end()
     ours.check()
-    print(f"{journal}, {crew}: {ours.ledger.acknowledged()} counted, {reader.looks} looks, {ours.killed} killed,"
-          f" folds by hand: {knows_optimize()}")
+    print(f"{journal}, {crew}: {ours.ledger.acknowledged()} counted, {reader.looks} looks, {ours.killed} killed")

@@ -2,6 +2,7 @@
 hands, too, counted in instructions of the processor."""
 
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -51,6 +52,8 @@ WORK = {
                         f"CREATE TABLE p(k INTEGER PRIMARY KEY, n INT); INSERT INTO p SELECT i, 1 FROM ({NUMBERS} SELECT i FROM c);"
                         " SELECT counter_track('p', 'n');", ""),
 }
+
+pytestmark = pytest.mark.skipif(not shutil.which("valgrind"), reason="no valgrind")
 
 
 def shell(folder, file, sql, *under):

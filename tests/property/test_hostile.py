@@ -1,7 +1,10 @@
 """test_hostile.py - files that somebody else has made, to hang or to mislead who pulls from them."""
 
 import contextlib
+import pathlib
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 
@@ -214,6 +217,19 @@ def test_what_an_authorizer_hides_of_our_tables_is_never_lost(tmp_path, late):
             db.execute("INSERT INTO t(t) VALUES ('integrity-check')")
 
 
+def test_a_row_whose_number_an_authorizer_hides_is_not_counted_in(tmp_path):
+    make_source(tmp_path / "app.db")
+    with contextlib.closing(connect(tmp_path / "app.db")) as db:
+        db.set_authorizer(lambda action, one, other, *_: (
+            sqlite3.SQLITE_IGNORE if (action, one, other) == (sqlite3.SQLITE_READ, "t_cells", "_id") else sqlite3.SQLITE_OK))
+        for sql in ("INSERT INTO t VALUES ('a', 1)", "UPDATE t SET n = n + 1 WHERE k = 'a'"):
+            with pytest.raises(sqlite3.Error, match="an authorizer of this connection hides columns of t_cells"):
+                db.execute(sql)
+        db.set_authorizer(None)
+        assert rows(db, "SELECT * FROM t") == [("a", 100), ("b", 7)]
+        db.execute("INSERT INTO t(t) VALUES ('integrity-check')")
+
+
 @pytest.mark.parametrize("table, row", [
     ("counter_names", "'name' || i, 1"),
     ("counter_sources", "randomblob(16), randomblob(16), 1, 'name' || i, 0, NULL, NULL, 0, 0, 0, NULL")])
@@ -231,3 +247,26 @@ def test_what_a_source_knows_of_others_is_bounded(tmp_path, table, row):
         with pytest.raises(sqlite3.Error, match=f"{table} of the giving file has more than 10000 rows"):
             pull(db, tmp_path / "source.db", "path")
         assert rows(db, "SELECT count(*) FROM sqlite_master WHERE name = 't'") == [(0,)]
+
+
+PULL_IN_LITTLE_MEMORY = """
+import sys; sys.path.insert(0, {folder!r})
+from files import connect
+db = connect({taker!r})
+db.execute("PRAGMA hard_heap_limit = {limit}")
+print(*db.execute("SELECT rows_changed FROM counter_pull({source!r})").fetchone())
+"""
+
+
+def test_a_row_that_a_journal_names_millions_of_times_takes_the_memory_of_one(tmp_path):
+    make_source(tmp_path / "source.db")
+    with contextlib.closing(connect(tmp_path / "app.db")) as db:
+        pull(db, tmp_path / "source.db", "path")
+    with contextlib.closing(connect(tmp_path / "source.db")) as db:
+        db.execute("INSERT INTO t VALUES ('a', 1)")
+        changed_row_1, again = b"\xe1\x02\x00", b"\x00\x00"
+        db.execute("INSERT INTO t_journal SELECT max(_seq) + 1, 0, ? FROM t_journal", [changed_row_1 + again * 5000000])
+    script = PULL_IN_LITTLE_MEMORY.format(folder=str(pathlib.Path(__file__).parent), taker=str(tmp_path / "app.db"),
+                                          source=str(tmp_path / "source.db"), limit=4 * 10000000)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("1\n", "")

@@ -21,9 +21,8 @@ import time
 import pytest
 
 from conftest import EXAMPLES, SEED
-from files import connect
+from files import connect, optimize
 from oracle import Increments, Table
-from stores import optimize
 
 TABLE = "CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)"
 ADD = "INSERT INTO t VALUES (?, ?)"

@@ -155,3 +155,44 @@ def test_two_connections_that_repeat_one_request_count_it_once(tmp_path):
     assert one.execute("SELECT a FROM t").fetchone() == (20,)
     one.close()
     two.close()
+
+
+# ---- counter_add ---------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("statement", [
+    "SELECT x, x FROM (SELECT counter_add('t', 'a', 1, k) AS x FROM t)",
+    "SELECT x FROM (SELECT counter_add('t', 'a', 1, k) AS x FROM t) WHERE x > 0",
+    "SELECT x FROM (SELECT counter_add('t', 'a', 1, k) AS x FROM t) ORDER BY x + 1",
+    "SELECT max(x), x FROM (SELECT counter_add('t', 'a', 1, k) AS x FROM t)",
+    "SELECT x, x FROM (SELECT counter_add('t', 'a', 1, 'x') AS x)",
+    "SELECT (SELECT counter_add('t', 'a', 1, 'x')) AS x FROM t WHERE x > 0",
+    "SELECT counter_add('t', 'a', 1, 'x'), counter_add('t', 'a', 1, 'x')",
+])
+def test_wherever_it_stands_one_call_counts_once_or_is_refused(statement):
+    with connect(":memory:") as db:
+        db.execute(TABLE)
+        db.execute("INSERT INTO t(k) VALUES ('x')")
+        try:
+            db.execute(statement).fetchall()
+        except sqlite3.Error as error:
+            assert "makes this call in two places" in str(error)
+        assert db.execute("SELECT a FROM t").fetchall() == [(1,)]
+
+
+@pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 35), reason="no MATERIALIZED")
+def test_a_materialized_call_counts_once_and_may_be_used_often():
+    with connect(":memory:") as db:
+        db.execute(TABLE)
+        statement = "WITH made(x) AS MATERIALIZED (SELECT counter_add('t', 'a', 1, ?)) SELECT x, x FROM made WHERE x > 0"
+        assert [db.execute(statement, ["x"]).fetchall() for _ in range(3)] == [[(n, n)] for n in (1, 2, 3)]
+
+
+def test_calls_that_differ_count_and_so_does_one_call_row_by_row():
+    long = "x" * 500
+    with connect(":memory:") as db:
+        db.execute(TABLE)
+        row = db.execute("SELECT counter_add('t', 'a', 1, ?1 || '1'), counter_add('t', 'a', 1, ?1 || '2'), "
+                         "counter_add('t', 'b', 1, ?1 || '1'), counter_add('t', 'a', 2, ?1 || '1')", [long]).fetchone()
+        assert row == (1, 1, 1, 3)
+        rows = db.execute("SELECT counter_add('t', 'a', 1, 'y') FROM (VALUES (1), (2), (3), (4))").fetchall()
+        assert rows == [(n,) for n in range(1, 5)]

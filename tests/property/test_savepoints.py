@@ -19,9 +19,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import EXAMPLES
-from files import connect
+from files import connect, optimize
 from oracle import Increments
-from stores import optimize, rise
 from test_columns import DECLARATION, Columns, Replica, keys, steps as statements
 from test_deltas import follow_new
 from test_processes import WORKER
@@ -353,7 +352,6 @@ class World:
         for birth, held in self.tables.items():
             if held.content() == full.tables[birth].content():
                 assert digests(self.second, [held.name])[held.name] == digests(full.db, [birth])[birth]
-        rise(self.second)
 
 
 def renamed(held, name):
@@ -492,7 +490,6 @@ class Trio:
             db.execute("PRAGMA synchronous = OFF")
         self.run(PULL)
         self.followers[0].execute("SELECT * FROM counter_pull(?)", [self.path]).fetchall()
-        rise(self.db)
 
     def close(self):
         for db in (self.db, *self.followers):

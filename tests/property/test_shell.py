@@ -1,5 +1,5 @@
-"""test_shell.py - a file that is made anew from what the shell prints of another, by .schema or by .dump, is a replica
-like any other: it counts under an id of its own, and both agree after a sync."""
+"""test_shell.py - a file that is made anew from what the shell prints of another, by .schema, .dump or .clone, is a
+replica like any other: it counts under an id of its own, and both agree after a sync."""
 
 import sqlite3
 import subprocess
@@ -70,3 +70,103 @@ def test_what_the_shell_prints_of_a_file_makes_a_replica_of_it(tmp_path, first, 
                        "counter_table_digest('page_views', 'one')").fetchone() == (1, 1)
     two.close()
     one.close()
+
+
+def clone(one, two):
+    """The shell leaves the virtual tables out, for the connection that writes the clone has no extension."""
+    done = subprocess.run(["sqlite3", "-batch", str(one), f".load {EXTENSION}", f".clone {two}"], capture_output=True,
+                          text=True, timeout=60)
+    assert "no such module: counter" in done.stderr
+    return connect(two)
+
+
+def said(db, sql):
+    with pytest.raises(sqlite3.OperationalError) as error:
+        db.execute(sql).fetchall()
+    return str(error.value)
+
+
+def test_the_tables_of_a_clone_are_taken_up_again(tmp_path):
+    one = connect(tmp_path / "one.db")
+    for sql in [*THEN, RENAME]:
+        one.execute(sql)
+    two = clone(tmp_path / "one.db", tmp_path / "two.db")
+    for name in "page_views", "votes":
+        told = said(two, f"CREATE VIRTUAL TABLE {name} USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+        assert told.startswith(f"{name}: its stored tables are there; CREATE VIRTUAL TABLE ") and told.endswith(" takes them up")
+        two.execute(told[told.index("CREATE"):-len(" takes them up")])
+        two.execute(f"INSERT INTO {name}({name}) VALUES ('integrity-check')")
+        state = f"SELECT * FROM {name} ORDER BY 1", f"SELECT counter_table_digest('{name}')"
+        for sql in state:
+            assert two.execute(sql).fetchall() == one.execute(sql).fetchall()
+    two.execute("UPDATE votes SET up = up + 100")
+    one.execute("UPDATE votes SET up = up + 1000")
+    two.execute("ATTACH ? AS one", [str(tmp_path / "one.db")])
+    assert two.execute("SELECT sum(conflicts) FROM counter_sync('one')").fetchall() == [(0,)]
+    for db in one, two:
+        assert db.execute("SELECT * FROM votes").fetchall() == [("tea", 1109)]
+
+
+def test_the_declaration_of_a_table_takes_up_its_clone_and_another_does_not(tmp_path):
+    one = connect(tmp_path / "one.db")
+    create = "CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER)"
+    one.execute(create)
+    one.execute("INSERT INTO v VALUES ('x', 5)")
+    two = clone(tmp_path / "one.db", tmp_path / "two.db")
+    for wrong in (create.replace(" COLLATE NOCASE", ""), create.replace("n C", "m C"), create.replace("n C", "N C"),
+                  create.replace("TEXT", "BLOB"), create.replace(")", ", TRACKED \"v\")")):
+        assert "takes them up" in said(two, wrong), wrong
+        assert "no such table" in said(two, "SELECT * FROM v")
+    two.execute(create)
+    assert two.execute("SELECT * FROM v").fetchall() == [("x", 5)]
+
+
+def test_the_tracked_table_of_a_clone_is_taken_up_by_counter_track(tmp_path):
+    one = connect(tmp_path / "one.db")
+    for sql in ("CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER, sold INTEGER)", "INSERT INTO products VALUES ('x', 5, 0)",
+                "SELECT counter_track('products', 'stock')", "UPDATE products SET stock = stock + 2"):
+        one.execute(sql).fetchall()
+    two = clone(tmp_path / "one.db", tmp_path / "two.db")
+    assert "no such table: main.products_counters" in said(two, "UPDATE products SET stock = 9")
+    declared = "products_counters USING counter(sku TEXT PRIMARY KEY, stock COUNTER)"
+    assert 'TRACKED "products") takes them up' in said(two, f"CREATE VIRTUAL TABLE {declared}")
+    two.execute("UPDATE products SET sold = 1")
+    assert two.execute("SELECT counter_track('products', 'stock')").fetchall() == [(0,)]
+    assert "is tracked already" in said(two, "SELECT counter_track('products', 'stock')")
+    two.execute("UPDATE products SET stock = stock + 100")
+    one.execute("UPDATE products SET stock = stock + 1000")
+    two.execute("ATTACH ? AS one", [str(tmp_path / "one.db")])
+    assert two.execute("SELECT sum(conflicts) FROM counter_sync('one')").fetchall() == [(0,)]
+    for db in one, two:
+        assert db.execute("SELECT stock FROM products").fetchall() == [(1107,)]
+
+
+def test_a_pull_does_not_take_up_what_a_clone_has_stored_of_another_table(tmp_path):
+    one, source = connect(tmp_path / "one.db"), connect(tmp_path / "source.db")
+    for db, name in (one, "u"), (source, "v"):
+        db.execute(f"CREATE VIRTUAL TABLE {name} USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+        db.execute(f"INSERT INTO {name} VALUES ('x', 1)")
+    one.execute("ALTER TABLE u RENAME TO v")
+    two = clone(tmp_path / "one.db", tmp_path / "two.db")
+    assert "created as 'u'" in said(two, f"SELECT * FROM counter_pull('{tmp_path}/source.db')")
+
+
+def test_counter_track_does_not_take_up_the_counters_of_a_table_that_was_renamed(tmp_path):
+    one = connect(tmp_path / "one.db")
+    create = "CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER)"
+    for sql in (create, "INSERT INTO products VALUES ('x', 5)", "SELECT counter_track('products', 'stock')",
+                "ALTER TABLE products RENAME TO goods"):
+        one.execute(sql).fetchall()
+    two = clone(tmp_path / "one.db", tmp_path / "two.db")
+    two.execute(create)
+    assert "was created under this name" in said(two, "SELECT counter_track('products', 'stock')")
+    assert two.execute("SELECT * FROM goods").fetchall() == [("x", 5)]
+
+
+def test_stored_tables_of_a_newer_format_are_not_taken_up(tmp_path):
+    one = connect(tmp_path / "one.db")
+    create = "CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER)"
+    one.execute(create)
+    two = clone(tmp_path / "one.db", tmp_path / "two.db")
+    two.execute("UPDATE counter_replica SET format = format + 1")
+    assert "written by a newer version" in said(two, create)

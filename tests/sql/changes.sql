@@ -570,6 +570,17 @@ SELECT counter_key_json(counter_key('a' || char(0) || char(10) || 'b'));
 SELECT json_extract(counter_key_json(counter_key(0.1)), '$[0]') = 0.1;
 --= 1
 
+-- # a-text-that-is-not-utf-8-is-told-in-bytes
+--@ not-utf-16
+SELECT counter_key_json(counter_key(CAST(x'ff' AS TEXT), CAST(x'61c3' AS TEXT), CAST(x'80' AS TEXT), CAST(x'c080' AS TEXT)));
+--= [{"text":"ff"},{"text":"61c3"},{"text":"80"},{"text":"c080"}]
+SELECT counter_key_json(counter_key(CAST(x'eda080' AS TEXT), CAST(x'f4908080' AS TEXT), CAST(x'e28261' AS TEXT), CAST(x'f8808080' AS TEXT)));
+--= [{"text":"eda080"},{"text":"f4908080"},{"text":"e28261"},{"text":"f8808080"}]
+SELECT counter_key_json(counter_key(CAST(x'e09fbf' AS TEXT), CAST(x'f08fbfbf' AS TEXT), CAST(x'c1bf' AS TEXT), CAST(x'bf80' AS TEXT)));
+--= [{"text":"e09fbf"},{"text":"f08fbfbf"},{"text":"c1bf"},{"text":"bf80"}]
+SELECT hex(counter_key_json(counter_key(CAST(x'7fc280dfbfe0a080ed9fbfee8080f0908080f48fbfbf' AS TEXT))));
+--= 5B227FC280DFBFE0A080ED9FBFEE8080F0908080F48FBFBF225D
+
 -- # one-tuple-has-one-packed-key-and-other-types-have-others
 SELECT hex(counter_key(1)), hex(counter_key(-1)), hex(counter_key('a')), hex(counter_key(x'61')), hex(counter_key(1.0));
 --= D10102|D10101|D1030161|D1040161|D1023FF0000000000000

@@ -193,7 +193,7 @@ CREATE VIRTUAL TABLE temp.c USING counter_cluster(w, replicas='main');
 CREATE VIRTUAL TABLE c USING counter_cluster(v, replicas='main');
 --! c: a cluster belongs to a connection: CREATE VIRTUAL TABLE temp.c
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main MAIN');
---! c: replicas: MAIN stands there twice
+--! c: replicas: MAIN is named twice
 ATTACH 'east.db' AS again;
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east again');
 --! c: replicas: east and again are one file

@@ -988,10 +988,16 @@ SELECT * FROM counter_pull('phone');
 SELECT k, e, m FROM v;
 --= x|2|1
 SELECT * FROM v_columns ORDER BY name;
+--= e|1
 --= m|3
 --= n|2
 SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
 --= 1
+-- its feed brings them on, before anybody counts in them
+SELECT column_name, generation FROM counter_changes(0) WHERE key = x'' ORDER BY 1;
+--= e|1
+--= m|3
+--= n|2
 
 -- # a-damaged-list-of-columns-is-refused
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);

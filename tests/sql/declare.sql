@@ -201,7 +201,7 @@ DROP TABLE t;
 
 -- # columns-stand-there-once
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, "N" COUNTER);
---! t: column "N" stands there twice
+--! t: column "N" is named twice
 CREATE VIRTUAL TABLE t USING counter(k TEXT, n COUNTER, PRIMARY KEY(k, K));
 --! t: the PRIMARY KEY names K twice
 CREATE VIRTUAL TABLE t USING counter(k TEXT, n COUNTER, PRIMARY KEY(k, x));

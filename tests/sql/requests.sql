@@ -126,6 +126,16 @@ INSERT INTO v(v) VALUES('forget requests -1');
 INSERT INTO v(v, k) VALUES('forget requests 1', 'x');
 --! v: forget requests 1 takes no value for column k
 
+-- # the-same-call-in-two-places-of-a-statement-is-refused
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+INSERT INTO v VALUES('a', 1, 0);
+SELECT x, x FROM (SELECT counter_add('v', 'n', 0, k) AS x FROM v);
+--! counter_add: v: the statement makes this call in two places, as SQLite does where the column of a subquery is used twice; the first has counted, this one has not: write WITH x AS MATERIALIZED (SELECT counter_add(...))
+SELECT counter_add('v', 'n', 0, 'a'), counter_add('main.v', 'N', 0, 'a');
+--!~ *makes this call in two places*
+SELECT counter_add('v', 'n', 0, 'a'), counter_add('v', 'm', 0, 'a');
+--= 1|0
+
 -- # counter-add-adds-and-returns-the-new-value
 CREATE VIRTUAL TABLE v USING counter(k TEXT, j INTEGER, a COUNTER, b COUNTER, PRIMARY KEY(j, k));
 SELECT counter_add('v', 'a', 5, 1, 'x');

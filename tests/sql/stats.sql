@@ -1,5 +1,4 @@
--- counter_stats: what a connection has done. Durations are not compared with numbers, but with
--- each other.
+-- counter_stats: what a connection has done.
 
 -- # a-column-may-have-the-name-of-a-table-that-is-main-s
 SELECT x.counter_stats, count(*) > 0 FROM (SELECT 7 AS counter_stats) AS x, counter_stats;
@@ -18,8 +17,6 @@ SELECT figure, count FROM counter_stats;
 --= write|0
 --= read before write|0
 --= read|0
-SELECT count(mean), count(p50), count(p99), count(max) FROM counter_stats;
---= 0|0|0|0
 SELECT count(*) FROM sqlite_master;
 --= 0
 
@@ -33,17 +30,6 @@ SELECT figure, count FROM counter_stats WHERE figure IN ('increments', 'cells cr
 --= increments|7
 --= cells created|3
 --= shards written|7
-
--- # no-duration-is-longer-than-all-of-them-took
-CREATE TABLE begun AS SELECT julianday('now') AS day;
-CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-INSERT INTO v VALUES('a', 1), ('b', 2);
-SELECT count(*) FROM v;
---= 2
-SELECT figure, max / 1e6 <= (julianday('now') - day) * 86400 + 1 FROM counter_stats, begun WHERE max IS NOT NULL;
---= write|1
---= read before write|1
---= read|1
 
 -- # functions-count-too
 SELECT counter_value(counter_inc(counter_inc(NULL, 2, x'0000000000000000000000000000000a'), 3, x'0000000000000000000000000000000a'));
@@ -106,28 +92,24 @@ INSERT INTO v(v) VALUES('drop column m');
 SELECT figure, count FROM counter_stats WHERE figure = 'identity changes';
 --= identity changes|2
 
--- # durations-are-of-what-has-happened
+-- # rows-and-scans-are-counted
 CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
 WITH RECURSIVE i(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM i WHERE i < 3000) INSERT INTO v SELECT i, 1 FROM i;
 DELETE FROM v WHERE k = 1;
 SELECT n FROM v WHERE k = 2;
 --= 1
-SELECT figure, count FROM counter_stats WHERE mean IS NOT NULL;
+SELECT figure, count FROM counter_stats WHERE figure LIKE '%write%' OR figure LIKE 'read%';
 --= write|3001
 --= read before write|3001
 --= read|2
-SELECT count(*) FROM counter_stats WHERE mean > 0 AND p50 > 0 AND p50 <= p99 AND p99 <= max AND mean <= max;
---= 3
-SELECT w.mean > r.mean FROM counter_stats w, counter_stats r WHERE w.figure = 'write' AND r.figure = 'read before write';
---= 1
 
 -- # a-reset-forgets-all-of-it
 CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES(1, 1);
 SELECT counter_stats_reset();
 --= NULL
-SELECT total(count), count(mean) FROM counter_stats;
---= 0.0|0
+SELECT total(count) FROM counter_stats;
+--= 0.0
 
 -- # a-reset-is-for-no-view-and-no-trigger
 CREATE VIEW w AS SELECT counter_stats_reset() AS x;

@@ -135,11 +135,30 @@ SELECT * FROM main.v UNION ALL SELECT * FROM phone.hits;
 --= x|11
 --= x|11
 ALTER TABLE main.v RENAME TO clicks;
-SELECT * FROM counter_sync('phone');
---= clicks|1|0|0|NULL
+SELECT table_name, rows_changed FROM counter_sync('phone');
+--= clicks|0
 CREATE VIRTUAL TABLE main.hits USING counter(k TEXT PRIMARY KEY, n COUNTER);
 SELECT * FROM counter_push('phone');
 --! counter_push: table hits: phone has a counter table hits that was created as 'v', and tables match by the name they were created with: rename it there
+
+-- # keys-that-nocase-takes-for-one-have-one-digest
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('ABMYZ', 1), ('@', 1), ('[', 1);
+INSERT INTO phone.v VALUES('abmyz', 2), ('`', 2), ('{', 2);
+SELECT rows_changed FROM counter_sync('phone');
+--= 6
+SELECT k, n FROM v ORDER BY k;
+--= @|1
+--= [|1
+--= `|2
+--= ABMYZ|3
+--= {|2
+SELECT k FROM phone.v WHERE n = 3;
+--= abmyz
+SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 1
 
 -- # only-committed-content-is-published
 ATTACH 'phone.db' AS phone;

@@ -58,8 +58,10 @@ SELECT * FROM phone.t;
 ATTACH 'phone.db' AS phone;
 CREATE TABLE products(sku TEXT PRIMARY KEY, name TEXT NOT NULL, stock INTEGER NOT NULL);
 CREATE TABLE phone.products(sku TEXT PRIMARY KEY, name TEXT NOT NULL, stock INTEGER NOT NULL);
-SELECT counter_track('main.products', 'stock'), counter_track('phone.products', 'stock');
---= 0|0
+SELECT counter_track('main.products', 'stock');
+--= 0
+SELECT counter_track('phone.products', 'stock');
+--= 0
 INSERT INTO phone.products VALUES('tea', 'Tea', 10);
 SELECT table_name, rows_changed FROM counter_pull('phone');
 --= products|1
@@ -83,8 +85,10 @@ ATTACH 'phone.db' AS phone;
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL CHECK (stock >= 0));
 CREATE TABLE phone.products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL CHECK (stock >= 0));
 INSERT INTO main.products VALUES('tea', 5);
-SELECT counter_track('main.products', 'stock'), counter_track('phone.products', 'stock');
---= 1|0
+SELECT counter_track('main.products', 'stock');
+--= 1
+SELECT counter_track('phone.products', 'stock');
+--= 0
 SELECT table_name, rows_changed FROM counter_push('phone');
 --= products|1
 UPDATE main.products SET stock = stock - 5 WHERE stock >= 5;
@@ -117,8 +121,10 @@ ATTACH 'phone.db' AS phone;
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER DEFAULT 0);
 CREATE TABLE phone.products(sku TEXT PRIMARY KEY, stock INTEGER DEFAULT 0);
 INSERT INTO main.products VALUES('tea', 5), ('milk', 6), ('chai', 7);
-SELECT counter_track('main.products', 'stock'), counter_track('phone.products', 'stock');
---= 3|0
+SELECT counter_track('main.products', 'stock');
+--= 3
+SELECT counter_track('phone.products', 'stock');
+--= 0
 SELECT table_name, rows_changed FROM counter_push('phone');
 --= products|3
 DELETE FROM phone.products WHERE sku = 'tea';
@@ -147,8 +153,10 @@ PRAGMA foreign_keys = ON;
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE phone.products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);
 INSERT INTO main.products VALUES('tea', 5), ('milk', 6);
-SELECT counter_track('main.products', 'stock'), counter_track('phone.products', 'stock');
---= 2|0
+SELECT counter_track('main.products', 'stock');
+--= 2
+SELECT counter_track('phone.products', 'stock');
+--= 0
 SELECT table_name, rows_changed FROM counter_push('phone');
 --= products|2
 CREATE TABLE orders(sku TEXT REFERENCES products(sku));
@@ -179,8 +187,10 @@ SELECT * FROM phone.products;
 ATTACH 'phone.db' AS phone;
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE phone.products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);
-SELECT counter_track('main.products', 'stock'), counter_track('phone.products', 'stock');
---= 0|0
+SELECT counter_track('main.products', 'stock');
+--= 0
+SELECT counter_track('phone.products', 'stock');
+--= 0
 ALTER TABLE main.products RENAME TO "my items";
 ALTER TABLE "my items" RENAME COLUMN stock TO "the amount";
 ALTER TABLE "my items" RENAME COLUMN sku TO code;
@@ -203,8 +213,10 @@ ATTACH 'phone.db' AS phone;
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE phone.products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);
 INSERT INTO main.products VALUES('tea', 5), ('milk', 6), ('chai', 7);
-SELECT counter_track('main.products', 'stock'), counter_track('phone.products', 'stock');
---= 3|0
+SELECT counter_track('main.products', 'stock');
+--= 3
+SELECT counter_track('phone.products', 'stock');
+--= 0
 SELECT table_name, rows_changed FROM counter_push('phone');
 --= products|3
 CREATE TABLE new_products(sku TEXT PRIMARY KEY, name TEXT, stock INTEGER NOT NULL DEFAULT 0);
@@ -241,8 +253,10 @@ ATTACH 'phone.db' AS phone;
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE phone.products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);
 INSERT INTO main.products VALUES('tea', 5);
-SELECT counter_track('main.products', 'stock'), counter_track('phone.products', 'stock');
---= 1|0
+SELECT counter_track('main.products', 'stock');
+--= 1
+SELECT counter_track('phone.products', 'stock');
+--= 0
 SELECT table_name, rows_changed FROM counter_push('phone');
 --= products|1
 CREATE TRIGGER silent AFTER UPDATE ON products WHEN NEW.stock = 77 BEGIN SELECT RAISE(IGNORE); END;
@@ -263,8 +277,10 @@ ATTACH 'phone.db' AS phone;
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0, sold INTEGER);
 CREATE TABLE phone.products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0, sold INTEGER);
 INSERT INTO main.products VALUES('tea', 5, 3);
-SELECT counter_track('main.products', 'stock'), counter_track('phone.products', 'stock');
---= 1|0
+SELECT counter_track('main.products', 'stock');
+--= 1
+SELECT counter_track('phone.products', 'stock');
+--= 0
 SELECT table_name, rows_changed FROM counter_push('phone');
 --= products|1
 SELECT counter_track('products', 'sold');
@@ -318,6 +334,53 @@ SELECT * FROM counter_tracked WHERE state <> 'tracked';
 UPDATE t SET n = 1 WHERE hour = 1;
 --! t: the key (1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('t_counters')
 
+-- # what-counter-track-and-untrack-refuse
+CREATE VIRTUAL TABLE taken USING counter(k TEXT PRIMARY KEY, n COUNTER);
+ALTER TABLE taken RENAME TO other;
+CREATE TABLE taken(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('taken', 'n');
+--! counter_track: taken: the counter table other was created under this name, and files match their tables by it
+CREATE TABLE odd(k TEXT PRIMARY KEY, n INTEGER, _n INTEGER, counter_x INTEGER);
+SELECT counter_track('odd', '_n');
+--! counter_track: odd: a column with the reserved name _n
+SELECT counter_track('odd', 'k');
+--! counter_track: odd: column k is part of the key, and cannot be tracked
+SELECT counter_track('odd', 'n', 'N');
+--! counter_track: odd: column N is named twice
+SELECT counter_track('odd', 'no');
+--! counter_track: odd: there is no column 'no'
+SELECT counter_track();
+--! counter_track: it takes a table and its columns
+SELECT counter_track('odd');
+--! counter_track: odd: name the columns to be tracked
+SELECT counter_untrack();
+--! counter_untrack: it takes a table and its columns
+SELECT counter_untrack('odd', 'n');
+--! counter_untrack: odd is not a tracked table
+CREATE TABLE folded(k TEXT COLLATE NOCASE, n INTEGER, PRIMARY KEY(k COLLATE BINARY));
+SELECT counter_track('folded', 'n');
+--! counter_track: folded: the PRIMARY KEY compares column k by BINARY, the column itself by NOCASE
+CREATE TABLE strange(k "TEXT,x" PRIMARY KEY, n INTEGER);
+SELECT counter_track('strange', 'n');
+--! counter_track: strange: the type of the key column k must be plain words, not TEXT,x
+SELECT counter_track('odd', 'n');
+--= 0
+SELECT counter_untrack('odd', 'k');
+--! counter_untrack: odd: column 'k' is not tracked
+DROP TABLE odd_counters;
+--! SQL logic error
+ALTER TABLE odd_counters RENAME TO x;
+--! odd_counters: it holds the counters of a tracked table, and keeps its name
+CREATE TABLE new_odd(k INTEGER PRIMARY KEY, n INTEGER, _n INTEGER);
+DROP TABLE odd;
+ALTER TABLE new_odd RENAME TO odd;
+SELECT counter_track('odd', 'n');
+--! counter_track: odd: the key is (k INTEGER BINARY), that of its counters, odd_counters, is (k TEXT BINARY)
+DROP TABLE odd;
+CREATE TABLE even(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('even', 'n');
+--! counter_track: even: odd_counters holds the counters of a tracked table odd, which is gone: if even is that table, rename it to odd, call counter_track('odd', ...), and rename it back
+
 -- # what-cannot-be-tracked-is-refused-by-name
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, name TEXT, price REAL, g INTEGER AS (n * 2));
 CREATE TABLE keyless(n INTEGER);
@@ -342,7 +405,7 @@ SELECT counter_track('t', 'price');
 SELECT counter_track('t', 'g');
 --! counter_track: t: column g is generated, and cannot be tracked
 SELECT counter_track('t', 'n', 'N');
---! counter_track: t: column N stands there twice
+--! counter_track: t: column N is named twice
 SELECT counter_track('t');
 --! counter_track: t: name the columns to be tracked
 SELECT counter_untrack('t');

@@ -524,6 +524,12 @@ SELECT k, n FROM main.v;
 BEGIN IMMEDIATE;
 --@ connection main
 BEGIN;
+INSERT INTO phone.v VALUES('w', 1000);
+DROP TABLE phone.v;
+--! database is locked
+COMMIT;
+INSERT INTO phone.v(v) VALUES('integrity-check');
+BEGIN;
 INSERT INTO phone.v VALUES('z', 100);
 DROP TABLE phone.v;
 --! database is locked
@@ -532,6 +538,7 @@ SELECT k, n FROM phone.v ORDER BY n;
 --= x|1
 --= y|10
 --= z|100
+--= w|1000
 COMMIT;
 BEGIN;
 DROP TABLE phone.v;

@@ -1,0 +1,38 @@
+/* cluster/clusters.h - the clusters of a connection, by the names of their tables.
+ *
+ * SQLite may let go of a table and connect it again at any time. What was set for the rest of the
+ * connection, INSERT INTO traffic(traffic) VALUES ('read=ALL'), stands here meanwhile.
+ */
+#ifndef CTR_CLUSTER_CLUSTERS_H
+#define CTR_CLUSTER_CLUSTERS_H
+
+#include "cluster/cluster.h"
+
+typedef struct ctr_cluster_entry {
+    char *name; /* owned */
+    ctr_levels levels;
+    ctr_cluster_seen seen;
+    ctr_cluster *cluster; /* borrowed; NULL while the table is not connected */
+    struct ctr_cluster_entry *next;
+} ctr_cluster_entry;
+
+/* Zeroed at first. */
+typedef struct ctr_clusters {
+    ctr_cluster_entry *first;
+} ctr_clusters;
+
+/* The entry of this name, or NULL. */
+ctr_cluster_entry *ctr_clusters_find(const ctr_clusters *clusters, const char *name);
+
+/* The entry of this name with its cluster; one that SQLite has let go of is connected first. NULL:
+ * there is none, or it was dropped; or, with a problem, it could not be connected. */
+ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
+                                          const char *name, ctr_problem *problem);
+
+/* The entry of this name; makes one if there is none. Lent as long as the connection; NULL: no
+ * memory. */
+ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name);
+
+void ctr_clusters_close(ctr_clusters *clusters);
+
+#endif

@@ -1,0 +1,250 @@
+/* cluster/coordinator.c - a counter table in front of several replicas.
+ *
+ *     CREATE VIRTUAL TABLE temp.traffic USING counter_cluster(
+ *       page_views, replicas='main east west', read=QUORUM, write=QUORUM, read_repair=blocking);
+ *     INSERT INTO traffic(traffic) VALUES ('read=ALL');       for the rest of this connection
+ *
+ * The same statements, refusals, commands and plans as those of the table it fronts; see
+ * vtab/table.h, of which it shares all but where rows come from and go to. It stands in temp,
+ * for what the names of its replicas stand for is a matter of the connection.
+ */
+#include "cluster/coordinator.h"
+
+#include <string.h>
+
+#include "cluster/options.h"
+#include "core/declaration.h"
+#include "sqlite/args.h"
+
+enum { CLUSTER_SCHEMA = 1, CLUSTER_TABLE = 2, CLUSTER_CLAUSES = 3 };
+
+static int cluster_disconnect(sqlite3_vtab *base)
+{
+    ctr_coordinator *front = (ctr_coordinator *)base;
+    ctr_table *table = &front->table;
+    if (front->entry && front->entry->cluster == front->cluster) front->entry->cluster = NULL;
+    if (front->cluster) ctr_cluster_close(front->cluster);
+    sqlite3_free(front->cluster);
+    ctr_shape_close(&table->shape);
+    sqlite3_free(table->keys);
+    sqlite3_free(table->given);
+    sqlite3_free(table->schema);
+    sqlite3_free(table->name);
+    sqlite3_free(base->zErrMsg);
+    sqlite3_free(front);
+    return SQLITE_OK;
+}
+
+/* SQLite will not tell a table that is dropped how the transaction ends; nor does it show what such
+ * a table has to say. */
+static int cluster_destroy(sqlite3_vtab *base)
+{
+    ctr_coordinator *front = (ctr_coordinator *)base;
+    if (front->cluster->locked) return SQLITE_LOCKED;
+    ctr_joined_leave(&front->table.joined);
+    return cluster_disconnect(base);
+}
+
+static void open_cluster(ctr_coordinator *front, const ctr_options *options, bool is_new,
+                         ctr_problem *problem)
+{
+    ctr_table *table = &front->table;
+    front->cluster = sqlite3_malloc64(sizeof *front->cluster);
+    if (!front->cluster) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    ctr_cluster_open(front->cluster, table->db, table->joined.transaction, &front->entry->levels,
+                     &front->entry->seen, options->table, options->replicas, options->n, is_new,
+                     problem);
+    if (problem->rc != SQLITE_OK) return;
+    ctr_shape_copy(&table->shape, &front->cluster->shape, problem);
+    size_t n = (size_t)table->shape.n_keys;
+    table->keys = sqlite3_malloc64(n * sizeof *table->keys);
+    table->given = sqlite3_malloc64(((size_t)table->shape.n_counters + 1) * sizeof *table->given);
+    if (table->keys) memset(table->keys, 0, n * sizeof *table->keys);
+    if (!table->keys || !table->given) ctr_problem_nomem(problem);
+    front->entry->cluster = front->cluster;
+}
+
+/* Before its columns are declared. If the schema of a replica has changed since it was read, that
+ * of temp was read anew along with it, and the table that SQLite is about to declare is no more:
+ * SQLITE_SCHEMA, and SQLite calls again. */
+static void open_unless_gone(ctr_coordinator *front, const ctr_options *options, bool is_new,
+                             ctr_problem *problem)
+{
+    if (!is_new && front->entry->seen.birth) { /* nothing is read */
+        open_cluster(front, options, is_new, problem);
+        return;
+    }
+    ctr_run run = ctr_run_on(front->table.db, "temp", NULL, problem);
+    sqlite3_stmt *temp = ctr_run_prepare(&run, CTR_SQL_TRANSACTION_SCHEMA);
+    ctr_run_row(&run, temp);
+    sqlite3_reset(temp);
+    if (problem->rc == SQLITE_OK) open_cluster(front, options, is_new, problem);
+    ctr_run_row(&run, temp);
+    if (problem->rc == SQLITE_OK && sqlite3_stmt_status(temp, SQLITE_STMTSTATUS_REPREPARE, 0) > 0)
+        ctr_problem_set(problem, SQLITE_SCHEMA, "the schema of a replica has changed");
+    sqlite3_finalize(temp);
+}
+
+/* What was set stands, unless the table is new. */
+static void open_front(ctr_coordinator *front, ctr_shared *shared, const ctr_options *options,
+                       bool is_new, ctr_problem *problem)
+{
+    ctr_table *table = &front->table;
+    bool known = ctr_clusters_find(front->clusters, table->name) != NULL;
+    front->entry = ctr_clusters_entry(front->clusters, table->name);
+    if (!front->entry) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    if (is_new || !known) front->entry->levels = options->levels;
+    ctr_transaction_prepare(shared->transaction, problem);
+    if (problem->rc == SQLITE_OK) open_unless_gone(front, options, is_new, problem);
+    ctr_table_check_name(&table->shape, table->name, problem);
+    ctr_table_declare(table, problem);
+}
+
+static ctr_coordinator *make_front(sqlite3 *db, ctr_shared *shared, const char *const *argv,
+                                   ctr_problem *problem)
+{
+    ctr_coordinator *front = sqlite3_malloc64(sizeof *front);
+    if (!front) {
+        ctr_problem_nomem(problem);
+        return NULL;
+    }
+    memset(front, 0, sizeof *front);
+    ctr_table *table = &front->table;
+    table->front = ctr_front_of_cluster();
+    table->db = db;
+    table->joined.transaction = shared->transaction;
+    front->clusters = ctr_coordinator_clusters(shared);
+    table->rows = &table->own_rows;
+    table->schema = sqlite3_mprintf("%s", argv[CLUSTER_SCHEMA]);
+    table->name = sqlite3_mprintf("%s", argv[CLUSTER_TABLE]);
+    if (!table->schema || !table->name) ctr_problem_nomem(problem);
+    return front;
+}
+
+static int start_cluster(sqlite3 *db, ctr_shared *shared, int argc, const char *const *argv,
+                         bool is_new, sqlite3_vtab **base, char **message)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_options options;
+    ctr_coordinator *front = make_front(db, shared, argv, &problem);
+    ctr_table *table = front ? &front->table : NULL;
+    if (problem.rc == SQLITE_OK && sqlite3_stricmp(table->schema, "temp") != 0)
+        ctr_problem_set(&problem, SQLITE_ERROR,
+                        "a cluster belongs to a connection: CREATE VIRTUAL TABLE temp.%s",
+                        table->name);
+    ctr_options_read(&options, argc - CLUSTER_CLAUSES, argv + CLUSTER_CLAUSES, &problem);
+    if (problem.rc == SQLITE_OK) open_front(front, shared, &options, is_new, &problem);
+    ctr_options_close(&options);
+    if (problem.rc == SQLITE_OK) {
+        *base = &table->joined.base;
+        return SQLITE_OK;
+    }
+    if (table) ctr_problem_where(&problem, "%s", table->name);
+    if (table) cluster_disconnect(&table->joined.base);
+    return ctr_table_report(&problem, message);
+}
+
+static int cluster_create(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                          sqlite3_vtab **base, char **message)
+{
+    return start_cluster(db, aux, argc, argv, true, base, message);
+}
+
+static int cluster_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                           sqlite3_vtab **base, char **message)
+{
+    return start_cluster(db, aux, argc, argv, false, base, message);
+}
+
+/* Replicas stay as they are: a cluster has nothing of its own. */
+static int cluster_rename(sqlite3_vtab *base, const char *to)
+{
+    ctr_coordinator *front = (ctr_coordinator *)base;
+    ctr_table *table = &front->table;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_table_check_name(&table->shape, to, &problem);
+    ctr_cluster_entry *entry = ctr_clusters_entry(front->clusters, to);
+    if (!entry) ctr_problem_nomem(&problem);
+    if (problem.rc == SQLITE_OK) entry->levels = front->entry->levels;
+    if (problem.rc == SQLITE_OK) ctr_cluster_copy_seen(&entry->seen, &front->entry->seen, &problem);
+    return ctr_table_fail(table, &problem);
+}
+
+/* ---- transactions ---------------------------------------------------------------------------- */
+
+/* A statement that writes begins: what it reads is to be read under the locks. */
+static int cluster_begin(sqlite3_vtab *base)
+{
+    ((ctr_coordinator *)base)->cluster->writes = true;
+    return ctr_joined_begin(base);
+}
+
+static int cluster_savepoint(sqlite3_vtab *base, int level)
+{
+    ((ctr_coordinator *)base)->cluster->begun = true;
+    return ctr_joined_savepoint(base, level);
+}
+
+static int cluster_commit(sqlite3_vtab *base)
+{
+    ctr_cluster_end(((ctr_coordinator *)base)->cluster);
+    return ctr_joined_commit(base);
+}
+
+static int cluster_rollback(sqlite3_vtab *base)
+{
+    ctr_cluster_end(((ctr_coordinator *)base)->cluster);
+    return ctr_joined_rollback(base);
+}
+
+/* ---- registration ---------------------------------------------------------------------------- */
+
+ctr_clusters *ctr_coordinator_clusters(const ctr_shared *shared)
+{
+    return shared->fronts;
+}
+
+static void close_clusters(void *clusters)
+{
+    ctr_clusters_close(clusters);
+    sqlite3_free(clusters);
+}
+
+int ctr_coordinator_register(sqlite3 *db, ctr_shared *shared)
+{
+    static const sqlite3_module MODULE = {.iVersion = 2,
+                                          .xCreate = cluster_create,
+                                          .xConnect = cluster_connect,
+                                          .xBestIndex = ctr_plan_best_index,
+                                          .xDisconnect = cluster_disconnect,
+                                          .xDestroy = cluster_destroy,
+                                          .xOpen = ctr_scan_open,
+                                          .xClose = ctr_scan_close,
+                                          .xFilter = ctr_scan_filter,
+                                          .xNext = ctr_scan_next,
+                                          .xEof = ctr_scan_eof,
+                                          .xColumn = ctr_scan_column,
+                                          .xRowid = ctr_scan_rowid,
+                                          .xUpdate = ctr_write_update,
+                                          .xRename = cluster_rename,
+                                          .xBegin = cluster_begin,
+                                          .xSync = ctr_joined_sync,
+                                          .xCommit = cluster_commit,
+                                          .xRollback = cluster_rollback,
+                                          .xSavepoint = cluster_savepoint,
+                                          .xRelease = ctr_joined_release,
+                                          .xRollbackTo = ctr_joined_rollback_to};
+    ctr_clusters *clusters = sqlite3_malloc64(sizeof *clusters);
+    if (!clusters) return SQLITE_NOMEM;
+    *clusters = (ctr_clusters){NULL};
+    shared->fronts = clusters;
+    shared->close_fronts = close_clusters;
+    return sqlite3_create_module_v2(db, "counter_cluster", &MODULE, ctr_shared_hold(shared),
+                                    ctr_shared_drop);
+}

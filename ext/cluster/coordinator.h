@@ -1,0 +1,26 @@
+/* cluster/coordinator.h - the table in front of the replicas of a cluster. */
+#ifndef CTR_CLUSTER_COORDINATOR_H
+#define CTR_CLUSTER_COORDINATOR_H
+
+#include "cluster/clusters.h"
+#include "vtab/front.h"
+#include "vtab/shared.h"
+#include "vtab/table.h"
+
+typedef struct ctr_coordinator {
+    ctr_table table;
+    ctr_cluster *cluster;     /* owned */
+    ctr_cluster_entry *entry; /* of the cluster; borrowed */
+    ctr_clusters *clusters;   /* where that stands; borrowed */
+} ctr_coordinator;
+
+/* The clusters of a connection, lent as long as what it shares. */
+ctr_clusters *ctr_coordinator_clusters(const ctr_shared *shared);
+
+/* USING counter_cluster(...) */
+int ctr_coordinator_register(sqlite3 *db, ctr_shared *shared);
+
+/* front.c */
+const ctr_front *ctr_front_of_cluster(void);
+
+#endif

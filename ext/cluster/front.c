@@ -1,0 +1,254 @@
+/* cluster/front.c - rows, cursors and commands of the table in front of a cluster.
+ *
+ * A cursor over a cluster names a row by the replica in which it has seen it and the row id there,
+ * so a row is found again by its key.
+ */
+#include "vtab/front.h"
+
+#include "cluster/coordinator.h"
+#include "cluster/options.h"
+#include "cluster/quorum.h"
+#include "cluster/reading.h"
+#include "cluster/repair.h"
+
+static ctr_cluster *cluster_of(const ctr_table *table)
+{
+    return ((const ctr_coordinator *)table)->cluster;
+}
+
+/* ---- the row at hand ------------------------------------------------------------------------- */
+
+/* From here on the rows of the leader are those of the table. */
+static int follow_leader(ctr_table *table, ctr_problem *problem)
+{
+    ctr_member *leader = cluster_of(table)->leader;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    table->rows = &leader->merge.rows;
+    table->replica = leader->merge.rows.replica;
+    return problem->rc;
+}
+
+static int find_in_replicas(ctr_table *table, ctr_problem *problem)
+{
+    ctr_quorum_find(cluster_of(table), table->keys, problem);
+    return follow_leader(table, problem);
+}
+
+static ctr_rows *rows_by_rowid(const ctr_table *table, int64_t rowid)
+{
+    ctr_member *member = &cluster_of(table)->members[rowid % CTR_LEVEL_SITES];
+    return member->open ? &member->merge.rows : NULL;
+}
+
+static int find_again(ctr_table *table, int64_t rowid, ctr_problem *problem)
+{
+    ctr_rows *rows = rows_by_rowid(table, rowid);
+    ctr_access_end(table);
+    table->holds_keys = rows != NULL; /* it has put copies there, whatever it returns */
+    bool there = rows && ctr_rows_take_key(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
+    if (!there && problem->rc == SQLITE_OK)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "a replica went away while the statement was running");
+    return problem->rc == SQLITE_OK ? ctr_access_find(table, problem) : problem->rc;
+}
+
+static bool is_found(const ctr_table *table)
+{
+    return cluster_of(table)->row.found;
+}
+
+static bool is_below_floors(const ctr_table *table)
+{
+    return cluster_of(table)->row.below;
+}
+
+static bool key_is_of(ctr_table *table, int64_t rowid, ctr_problem *problem)
+{
+    ctr_rows *rows = rows_by_rowid(table, rowid);
+    return rows && ctr_rows_key_is(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
+}
+
+static int write_to_replicas(ctr_table *table, ctr_problem *problem)
+{
+    return ctr_quorum_write(cluster_of(table), problem);
+}
+
+static int raise_in_replicas(ctr_table *table, ctr_problem *problem)
+{
+    return ctr_quorum_raise(cluster_of(table), table->keys, problem);
+}
+
+static int64_t name_in_replica(int replica, int64_t id)
+{
+    return id * CTR_LEVEL_SITES + replica;
+}
+
+static int64_t rowid_in_leader(const ctr_table *table)
+{
+    const ctr_cluster *cluster = cluster_of(table);
+    if (!cluster->leader) return table->rows->rowid;
+    return name_in_replica((int)(cluster->leader - cluster->members), table->rows->rowid);
+}
+
+/* The row as the first replica has stored it. */
+static ctr_rows *stored_row(const ctr_table *table)
+{
+    const ctr_cluster *cluster = cluster_of(table);
+    for (int i = 0; i < cluster->n; i++) {
+        ctr_member *member = &cluster->members[i];
+        if (ctr_member_takes_part(member) && member->merge.rows.found) return &member->merge.rows;
+    }
+    return NULL;
+}
+
+/* ---- cursors --------------------------------------------------------------------------------- */
+
+static void *open_reading(ctr_table *table, ctr_problem *problem)
+{
+    ctr_reading *reading = sqlite3_malloc64(sizeof *reading);
+    if (!reading) {
+        ctr_problem_nomem(problem);
+        return NULL;
+    }
+    if (ctr_reading_open(reading, cluster_of(table), problem) == SQLITE_OK) return reading;
+    sqlite3_free(reading);
+    return NULL;
+}
+
+static void close_reading(void *reading)
+{
+    ctr_reading_close(reading);
+    sqlite3_free(reading);
+}
+
+/* A statement that writes takes the locks before it reads. */
+static void start_reading(void *reading, ctr_table *table, bool unique, const char *plan, int argc,
+                          sqlite3_value **argv, ctr_problem *problem)
+{
+    ctr_cluster *cluster = cluster_of(table);
+    if (cluster->writes)
+        ctr_cluster_lock(cluster, problem);
+    else if (cluster->levels->repairs)
+        ctr_repair_rows(cluster, table->name, plan, argc, argv, problem);
+    ctr_reading_start(reading, plan, argc, argv, unique, problem);
+}
+
+static bool step_reading(void *reading, ctr_problem *problem)
+{
+    return ctr_reading_step(reading, problem);
+}
+
+static sqlite3_stmt *row_of_reading(const void *reading)
+{
+    return ctr_reading_row(reading);
+}
+
+static void sum_merged(const void *of, int counter, ctr_summary *state)
+{
+    const ctr_reading *reading = of;
+    const ctr_cell *cell = &reading->cells[counter].cell;
+    *state = (ctr_summary){.life = cell->life, .touched = cell->size > 0};
+    ctr_sum_add_cell(&state->sum, cell);
+}
+
+static int64_t name_row_of_reading(const void *reading, int64_t id)
+{
+    return name_in_replica(ctr_reading_replica(reading), id);
+}
+
+static ctr_rows *rows_of_reading(const void *of)
+{
+    const ctr_reading *reading = of;
+    return &reading->cluster->members[ctr_reading_replica(reading)].merge.rows;
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+/* Each replica by the command of its own table. */
+static void check_replicas(ctr_table *table, ctr_problem *problem)
+{
+    ctr_cluster *cluster = cluster_of(table);
+    ctr_cluster_look(cluster, problem);
+    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+        ctr_member *member = &cluster->members[i];
+        if (member->trouble.rc != SQLITE_OK) {
+            ctr_problem_set(problem, member->trouble.rc, "%s", ctr_problem_text(&member->trouble));
+        } else {
+            ctr_run run = ctr_run_on(table->db, member->schema, member->merge.entry.name, problem);
+            ctr_run_do(&run, CTR_SQL_CLUSTER_CHECK, NULL);
+        }
+        ctr_problem_where(problem, "replica %s", member->schema);
+    }
+}
+
+/* Nothing is written, so no lock is needed either. */
+static bool set_levels(ctr_table *table, sqlite3_value **columns, const char *command,
+                       ctr_problem *problem)
+{
+    ctr_cluster *cluster = cluster_of(table);
+    ctr_levels levels = *cluster->levels;
+    if (!ctr_options_set(&levels, command, problem)) return false;
+    if (ctr_commands_refuse_values(table, columns, command, problem) == SQLITE_OK)
+        *cluster->levels = levels;
+    if (!cluster->locked) cluster->writes = false;
+    return true;
+}
+
+static bool run_command(ctr_table *table, sqlite3_value **columns, const char *command,
+                        ctr_problem *problem)
+{
+    if (set_levels(table, columns, command, problem)) return true;
+    if (ctr_commands_name(command, "add column") || ctr_commands_name(command, "drop column")) {
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "'%s' is a command for the table of one replica: counter_sync brings it to "
+                        "the others",
+                        command);
+    } else if (ctr_commands_name(command, "forget requests")) {
+        ctr_problem_set(problem, SQLITE_ERROR, "a cluster remembers no requests");
+    } else if (sqlite3_stricmp(command, "optimize") == 0) {
+        if (ctr_commands_refuse_values(table, columns, "optimize", problem) == SQLITE_OK)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "'optimize' is a command for the table of one replica: give it there");
+    } else if (sqlite3_stricmp(command, "integrity-check") == 0) {
+        if (ctr_commands_refuse_values(table, columns, "integrity-check", problem) == SQLITE_OK)
+            check_replicas(table, problem);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static const char *birth_of_tables(const ctr_table *table)
+{
+    return cluster_of(table)->birth;
+}
+
+const ctr_front *ctr_front_of_cluster(void)
+{
+    static const ctr_front FRONT = {
+        .find = find_in_replicas,
+        .find_rowid = find_again,
+        .found = is_found,
+        .is_below = is_below_floors,
+        .key_is = key_is_of,
+        .write = write_to_replicas,
+        .raise = raise_in_replicas,
+        .rowid = rowid_in_leader,
+        .stored_row = stored_row,
+        .open = open_reading,
+        .close = close_reading,
+        .start = start_reading,
+        .step = step_reading,
+        .row = row_of_reading,
+        .sum = sum_merged,
+        .name_row = name_row_of_reading,
+        .rows = rows_of_reading,
+        .command = run_command,
+        .commands = "'read=', 'write=', 'read_repair=', 'integrity-check'",
+        .refuses_request =
+            "a cluster takes no request_id: repeated under another leader the request "
+            "would count twice",
+        .birth = birth_of_tables,
+    };
+    return &FRONT;
+}

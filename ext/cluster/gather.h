@@ -1,0 +1,53 @@
+/* cluster/gather.h - rows of several replicas of a stored table, gathered by key.
+ *
+ * The plan must order by the whole key. Each step stands on one key, with those streams that have a
+ * row of it.
+ */
+#ifndef CTR_CLUSTER_GATHER_H
+#define CTR_CLUSTER_GATHER_H
+
+#include <stdint.h>
+
+#include "core/level.h"
+#include "table/collator.h"
+#include "table/stream.h"
+
+/* Row ids of replicas are named by cursors as id * CTR_LEVEL_SITES + replica. */
+#define CTR_GATHER_LAST_ID (INT64_MAX / CTR_LEVEL_SITES - 1)
+
+typedef struct ctr_gather {
+    ctr_stream *streams; /* owned */
+    int n;
+    uint64_t here;        /* a bit for each stream that has a row of the key at hand */
+    int first;            /* the lowest of them */
+    sqlite3_value **keys; /* of that row, in key order; lent until the next step */
+    int failed;           /* the stream that could not go on; -1: none */
+
+    /* Private. */
+    ctr_collator *collator; /* borrowed */
+    const ctr_shape *shape; /* borrowed */
+    uint64_t rows;          /* streams that stand on a row */
+    char *order;            /* owned */
+    sqlite3_value **heads;  /* keys of all rows, those of a stream after the other */
+} ctr_gather;
+
+/* `of`: where the n streams read, CTR_LEVEL_SITES at most. To be closed whatever is returned. */
+int ctr_gather_open(ctr_gather *gather, ctr_streams *const *of, int n, const ctr_shape *shape,
+                    ctr_collator *collator, ctr_problem *problem);
+void ctr_gather_close(ctr_gather *gather);
+
+/* Starts all streams; see ctr_stream_start. */
+void ctr_gather_start(ctr_gather *gather, const char *plan, sqlite3_value **argv, bool all,
+                      ctr_problem *problem);
+
+/* The next key. */
+bool ctr_gather_step(ctr_gather *gather, ctr_problem *problem);
+
+/* Every stream leaves out the row that it stands on when it is started again. */
+void ctr_gather_except(ctr_gather *gather);
+
+/* The plan with an order that has all columns of the key, to be freed with sqlite3_free; NULL: no
+ * memory. */
+char *ctr_gather_plan(const ctr_shape *shape, const char *plan);
+
+#endif

@@ -1,0 +1,206 @@
+/* cluster/leader.c - who commits first, and may count. */
+#include "cluster/leader.h"
+
+#include "cluster/require.h"
+#include "identity/check.h"
+#include "identity/replacement.h"
+#include "sqlite/text.h"
+#include "sync/durable.h"
+
+/* ---- the order of commits -------------------------------------------------------------------- */
+
+static ctr_member *member_named(ctr_cluster *cluster, const char *schema)
+{
+    for (int i = 0; i < cluster->n; i++)
+        if (sqlite3_stricmp(cluster->members[i].schema, schema) == 0) return &cluster->members[i];
+    return NULL;
+}
+
+/* The members that take part, in the order in which they were attached. */
+static int list_attached(ctr_cluster *cluster, ctr_member **order, ctr_problem *problem)
+{
+    int n = 0;
+    ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
+    while (ctr_run_row(&run, row)) {
+        const char *schema = ctr_text_column(row, 1, problem);
+        ctr_member *member = schema ? member_named(cluster, schema) : NULL;
+        if (member && ctr_member_takes_part(member)) order[n++] = member;
+    }
+    sqlite3_finalize(row);
+    return n;
+}
+
+/* Those that commit late behind the others: one that leads them would be taken back, where another
+ * fails to commit, after they have taken what it counted. */
+static int list_commits(ctr_cluster *cluster, ctr_member **order, ctr_problem *problem)
+{
+    ctr_member *attached[CTR_LEVEL_SITES];
+    ctr_commit kinds[CTR_LEVEL_SITES];
+    int n = list_attached(cluster, attached, problem), at = 0;
+    for (int i = 0; i < n; i++)
+        kinds[i] = ctr_durable_commit(cluster->db, attached[i]->schema, problem);
+    for (ctr_commit kind = CTR_COMMIT_EARLY; kind <= CTR_COMMIT_LATE; kind++)
+        for (int i = 0; i < n; i++)
+            if (kinds[i] == kind) order[at++] = attached[i];
+    return n;
+}
+
+/* Do the files with a rollback journal commit as one? SQLite has them do so if there are several
+ * and main is a file. */
+static bool commits_as_one(const ctr_cluster *cluster, ctr_problem *problem)
+{
+    int n = 0;
+    const char *main = sqlite3_db_filename(cluster->db, "main");
+    for (int i = 0; i < cluster->n; i++) {
+        const ctr_member *member = &cluster->members[i];
+        if (ctr_member_takes_part(member))
+            n += ctr_durable_has_journal(cluster->db, member->schema, problem);
+    }
+    return n > 1 && main && *main;
+}
+
+/* ---- identities ------------------------------------------------------------------------------ */
+
+/* A copy takes its new id now. */
+static void check_identities(ctr_cluster *cluster, ctr_problem *problem)
+{
+    for (int i = 0; i < cluster->n; i++) {
+        ctr_member *member = &cluster->members[i];
+        if (!ctr_member_takes_part(member)) continue;
+        ctr_problem trouble = {SQLITE_OK, NULL};
+        const ctr_identity *identity = ctr_check_identity(member->merge.rows.replica, &trouble);
+        if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
+        ctr_member_blame(member, &trouble, problem);
+    }
+}
+
+static void meet_other(ctr_member *member, const ctr_member *other, ctr_problem *problem)
+{
+    ctr_identity identity;
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    if (problem->rc != SQLITE_OK || !ctr_member_takes_part(member)) return;
+    const ctr_identity *theirs = ctr_check_identity(other->merge.rows.replica, &trouble);
+    if (theirs) identity = *theirs;
+    if (theirs)
+        ctr_replacement_meet(member->merge.rows.replica, other->db, other->schema, &identity,
+                             &trouble);
+    ctr_member_blame(member, &trouble, problem);
+}
+
+/* All tell each other which names have been replaced; mostly there is none. */
+static void meet_all(ctr_cluster *cluster, ctr_problem *problem)
+{
+    for (int i = 0; i < cluster->n; i++)
+        for (int j = 0; j < cluster->n; j++)
+            if (i != j && ctr_member_takes_part(&cluster->members[j]))
+                meet_other(&cluster->members[i], &cluster->members[j], problem);
+}
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+static bool may_lead(ctr_member *member, ctr_problem *problem)
+{
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    bool may = ctr_check_may_count(member->merge.rows.replica, &trouble);
+    ctr_member_blame(member, &trouble, problem);
+    return may;
+}
+
+/* Who would commit before the leader is out, and so is who was out when the leader was chosen: it
+ * might come back. */
+static ctr_member *find_first_that_counts(ctr_cluster *cluster, ctr_problem *problem)
+{
+    ctr_member *order[CTR_LEVEL_SITES], *leader = NULL;
+    int n = list_commits(cluster, order, problem);
+    for (int i = 0; i < n && !leader && problem->rc == SQLITE_OK; i++)
+        if (may_lead(order[i], problem)) leader = order[i];
+    for (int i = 0; i < cluster->n && leader; i++)
+        if (!ctr_member_takes_part(&cluster->members[i]))
+            ctr_member_bar(&cluster->members[i], problem);
+    return leader;
+}
+
+/* When a schema commits: a lower number is earlier. */
+static int commit_rank(sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    int rank = 0, at = 0;
+    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
+    for (; ctr_run_row(&run, row); at++) {
+        const char *name = ctr_text_column(row, 1, problem);
+        if (name && sqlite3_stricmp(name, schema) == 0) rank = at;
+    }
+    sqlite3_finalize(row);
+    return rank + at * (int)ctr_durable_commit(db, schema, problem);
+}
+
+static bool commits_before_all(const ctr_cluster *cluster, const char *schema, ctr_problem *problem)
+{
+    bool first = true;
+    int rank = commit_rank(cluster->db, schema, problem);
+    for (int i = 0; i < cluster->n && first; i++) {
+        const ctr_member *member = &cluster->members[i];
+        if (ctr_member_takes_part(member))
+            first = rank <= commit_rank(cluster->db, member->schema, problem);
+    }
+    return first;
+}
+
+static bool has_taken_of_a_later_one(const ctr_cluster *cluster, const ctr_member *member,
+                                     ctr_problem *problem)
+{
+    const char *from = ctr_check_taken_from(member->merge.rows.replica);
+    if (!from || (cluster->leader && sqlite3_stricmp(from, cluster->leader->schema) == 0))
+        return false;
+    return !commits_before_all(cluster, from, problem);
+}
+
+/* What a replica has counted in this transaction without us is in no file yet. Were it given to
+ * others that commit earlier, an end between the commits could make the replica count under the
+ * same clocks again; nor may what it has given be passed on so. */
+static int refuse_pending(const ctr_cluster *cluster, ctr_problem *problem)
+{
+    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+        const ctr_member *member = &cluster->members[i];
+        if (!ctr_member_takes_part(member)) continue;
+        bool counted =
+            member != cluster->leader && ctr_check_has_counted(member->merge.rows.replica);
+        if (counted || has_taken_of_a_later_one(cluster, member, problem))
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s has %s in this transaction, and only what is committed is given "
+                            "to other replicas: COMMIT first",
+                            member->schema, counted ? "counted" : "taken counts");
+    }
+    return problem->rc;
+}
+
+static bool still_leads(const ctr_cluster *cluster)
+{
+    const ctr_member *leader = cluster->leader;
+    return leader && ctr_member_takes_part(leader) &&
+           ctr_check_known_id(leader->merge.rows.replica);
+}
+
+int ctr_leader_choose(ctr_cluster *cluster, ctr_problem *problem)
+{
+    if (ctr_require_write(cluster, problem)) return problem->rc;
+    if (still_leads(cluster)) return refuse_pending(cluster, problem);
+    check_identities(cluster, problem);
+    meet_all(cluster, problem);
+    ctr_member *leader =
+        ctr_require_write(cluster, problem) ? NULL : find_first_that_counts(cluster, problem);
+    if (ctr_require_write(cluster, problem)) return problem->rc;
+    if (leader != cluster->leader)
+        ctr_durable_check_leader(cluster->db, leader->schema, commits_as_one(cluster, problem),
+                                 problem);
+    cluster->leader = leader;
+    return refuse_pending(cluster, problem);
+}
+
+bool ctr_leader_is_lost(ctr_cluster *cluster, ctr_problem *problem)
+{
+    ctr_member *leader = cluster->leader;
+    if (problem->rc != SQLITE_OK || ctr_check_known_id(leader->merge.rows.replica)) return false;
+    return !may_lead(leader, problem) && problem->rc == SQLITE_OK;
+}

@@ -1,0 +1,345 @@
+/* cluster/member.c - opens, looks at and locks one replica. */
+#include "cluster/member.h"
+
+#include <string.h>
+
+#include "sqlite/text.h"
+#include "sync/agree.h"
+#include "sync/durable.h"
+#include "table/events.h"
+
+/* Columns of CTR_SQL_CLUSTER_LOOK. */
+enum { LOOK_TABLE, LOOK_TOKEN, LOOK_ID, LOOK_NAME, LOOK_REFUSES };
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_transaction *transaction,
+                    const char *schema, const bool *within, ctr_problem *problem)
+{
+    *member = (ctr_member){.db = db,
+                           .transaction = transaction,
+                           .within = within,
+                           .schema = sqlite3_mprintf("%s", schema)};
+    return member->schema ? problem->rc : ctr_problem_nomem(problem);
+}
+
+void ctr_member_forget(ctr_member *member)
+{
+    if (!member->open) return;
+    ctr_stream_release(&member->streams);
+    ctr_floors_release(&member->floors);
+    ctr_merge_close(&member->merge);
+    sqlite3_finalize(member->sentry);
+    sqlite3_finalize(member->look);
+    sqlite3_finalize(member->lock);
+    member->sentry = member->look = member->lock = NULL;
+    ctr_replica_let_go(member->replica);
+    member->replica = NULL;
+    member->open = member->stale = false;
+}
+
+void ctr_member_close(ctr_member *member)
+{
+    ctr_member_forget(member);
+    ctr_stream_release(&member->streams);
+    ctr_problem_close(&member->trouble);
+    ctr_problem_close(&member->unlocked);
+    sqlite3_free(member->schema);
+    *member = (ctr_member){0};
+}
+
+void ctr_member_end(ctr_member *member)
+{
+    member->locked = member->left_out = false;
+    ctr_problem_close(&member->unlocked);
+}
+
+/* SQLITE_IOERR_VNODE is ours: the file is not where it was, and SQLite has not been told. */
+bool ctr_member_ends_statement(int rc)
+{
+    if (rc == SQLITE_IOERR_VNODE) return false;
+    int code = rc & 0xff;
+    return ctr_problem_rolls_back(rc) || code == SQLITE_SCHEMA || code == SQLITE_ABORT;
+}
+
+void ctr_member_fail(ctr_member *member, ctr_problem *problem)
+{
+    bool gone = *member->within && sqlite3_get_autocommit(member->db);
+    if (problem->rc == SQLITE_OK || gone || ctr_member_ends_statement(problem->rc)) return;
+    ctr_problem_close(&member->trouble);
+    member->trouble = *problem;
+    *problem = (ctr_problem){SQLITE_OK, NULL};
+}
+
+void ctr_member_blame(ctr_member *member, ctr_problem *trouble, ctr_problem *problem)
+{
+    ctr_member_fail(member, trouble);
+    if (trouble->rc == SQLITE_OK) return;
+    ctr_problem_where(trouble, "replica %s", member->schema);
+    if (problem->rc == SQLITE_OK)
+        *problem = *trouble;
+    else
+        ctr_problem_close(trouble);
+}
+
+/* Want of memory for the words is not the replica's trouble but the statement's. */
+static void copy_problem(ctr_problem *to, const ctr_problem *from, ctr_problem *problem)
+{
+    ctr_problem_close(to);
+    if (from->rc == SQLITE_OK) return;
+    ctr_problem_set(to, from->rc, "%s", ctr_problem_text(from));
+    if (to->rc == SQLITE_NOMEM) ctr_problem_nomem(problem);
+    to->rc = from->rc; /* without its words, then */
+}
+
+void ctr_member_bar(ctr_member *member, ctr_problem *problem)
+{
+    if (member->trouble.rc == SQLITE_OK) return;
+    member->locked = false;
+    copy_problem(&member->unlocked, &member->trouble, problem);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+static bool is_text(sqlite3_stmt *row, int column, const char *text, ctr_problem *problem)
+{
+    const char *found = ctr_text_column(row, column, problem);
+    return found && strcmp(found, text) == 0;
+}
+
+static bool take_bytes(sqlite3_stmt *row, int column, uint8_t bytes[CTR_ID_SIZE])
+{
+    const void *found = sqlite3_column_blob(row, column);
+    if (!found || sqlite3_column_bytes(row, column) != CTR_ID_SIZE) return false;
+    memcpy(bytes, found, CTR_ID_SIZE);
+    return true;
+}
+
+static void note_name(ctr_member *member, sqlite3_stmt *row, ctr_problem *problem)
+{
+    const char *name = ctr_text_column(row, LOOK_NAME, problem);
+    const char *refuses = ctr_text_column(row, LOOK_REFUSES, problem);
+    sqlite3_snprintf(sizeof member->name, member->name, "%s", name ? name : "");
+    sqlite3_snprintf(sizeof member->refuses, member->refuses, "%s", refuses ? refuses : "");
+    member->met = true;
+}
+
+/* A statement that SQLite had to prepare anew says that some schema is another one. It is asked
+ * before anything is read, for a column may be an expression now. */
+static bool has_changed(ctr_member *member, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
+    ctr_run_row(&run, member->sentry);
+    sqlite3_reset(member->sentry);
+    return sqlite3_stmt_status(member->sentry, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+}
+
+/* The id may be another one since, and the token of the table, which is drawn anew with it. */
+static bool is_as_it_was(ctr_member *member, ctr_problem *problem)
+{
+    if (member->stale || has_changed(member, problem) || problem->rc != SQLITE_OK) return false;
+    ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
+    bool found = ctr_run_row(&run, member->look);
+    bool same = found && is_text(member->look, LOOK_TABLE, member->merge.entry.name, problem) &&
+                take_bytes(member->look, LOOK_TOKEN, member->merge.entry.token) &&
+                take_bytes(member->look, LOOK_ID, member->id);
+    if (same) note_name(member, member->look, problem);
+    sqlite3_reset(member->look);
+    return same;
+}
+
+static void read_identity(ctr_member *member, ctr_problem *problem)
+{
+    ctr_identity identity;
+    if (ctr_identity_read(&identity, member->db, member->schema, problem)) {
+        ctr_identity_offer_fork(member->db, member->schema, problem);
+        return;
+    }
+    if (!identity.present) {
+        member->met = false; /* another file than the one whose name was read */
+        ctr_problem_set(problem, SQLITE_ERROR, "it has no counter tables");
+        return;
+    }
+    memcpy(member->id, identity.id, CTR_ID_SIZE);
+    ctr_conflicts_set_mine(&member->conflicts, &identity);
+    memcpy(member->name, identity.name, sizeof member->name);
+    member->met = true;
+}
+
+/* Names, not places, are what the two shapes have in common: from here on the columns are in the
+ * order that the cluster has. */
+static void take_shape(ctr_member *member, const ctr_shape *shape, ctr_problem *problem)
+{
+    ctr_shape *mine = &member->merge.shape;
+    if (!shape || ctr_agree_check(shape, "the cluster", mine, member->schema, problem)) return;
+    ctr_shape_close(mine);
+    ctr_shape_copy(mine, shape, problem);
+}
+
+/* Of a foreign file no view and no expression is run. */
+static void check_catalogs(ctr_member *member, ctr_problem *problem)
+{
+    static const char *const TABLES[] = {"counter_replica", "counter_tables", "counter_names"};
+    int n = 0;
+    for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES && problem->rc == SQLITE_OK; i++) {
+        n += ctr_schema_is_table(member->db, member->schema, TABLES[i], problem);
+        if (problem->rc == SQLITE_OK)
+            ctr_schema_refuse_generated(member->db, member->schema, TABLES[i], problem);
+    }
+    if (problem->rc == SQLITE_OK && n == 2)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "one of its own tables is missing: it is damaged");
+}
+
+static void refuse_generated(ctr_member *member, ctr_problem *problem)
+{
+    for (const char *const *suffix = ctr_shape_suffixes; *suffix; suffix++) {
+        char *stored = sqlite3_mprintf("%s_%s", member->merge.entry.name, *suffix);
+        if (!stored) ctr_problem_nomem(problem);
+        if (problem->rc == SQLITE_OK)
+            ctr_schema_refuse_generated(member->db, member->schema, stored, problem);
+        sqlite3_free(stored);
+    }
+}
+
+static void open_look(ctr_member *member, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
+    member->sentry = ctr_run_prepare(&run, CTR_SQL_CLUSTER_SENTRY);
+    member->look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_LOOK);
+    ctr_run_bind_text(&run, member->look, 1, member->merge.entry.birth);
+    member->lock = ctr_run_prepare(&run, CTR_SQL_SYNC_LOCK);
+    if (problem->rc == SQLITE_OK) is_as_it_was(member, problem);
+}
+
+static void open_tables(ctr_member *member, const char *birth, const ctr_shape *shape,
+                        ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    ctr_replica *replica = ctr_replica_hold(member->transaction, member->schema);
+    if (!replica) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    member->replica = replica;
+    member->open = true;
+    member->conflicts = (ctr_conflicts){.db = member->db, .schema = member->schema};
+    member->streams = (ctr_streams){.db = member->db};
+    member->floors = (ctr_floors){0};
+    check_catalogs(member, problem);
+    if (problem->rc == SQLITE_OK) read_identity(member, problem);
+    bool there = ctr_merge_open(&member->merge, member->db, member->schema, birth, replica,
+                                &member->conflicts, problem);
+    if (!there) ctr_problem_set(problem, SQLITE_ERROR, "it has no counter table %s", birth);
+    if (there && member->merge.tracked)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s is a tracked table there: a cluster takes counter tables, and "
+                        "counter_sync merges tracked ones",
+                        birth);
+    if (problem->rc != SQLITE_OK) return;
+    refuse_generated(member, problem);
+    take_shape(member, shape, problem);
+    const char *table = member->merge.rows.table;
+    member->streams = (ctr_streams){
+        .db = member->db, .schema = member->schema, .table = table, .shape = &member->merge.shape};
+    member->floors = ctr_floors_on(member->db, member->schema, table, &member->merge.shape, NULL);
+    open_look(member, problem);
+}
+
+bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *shape,
+                     ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return false;
+    ctr_problem_close(&member->trouble);
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    if (!ctr_run_has_schema(member->db, member->schema)) {
+        if (member->streams.out == 0) ctr_member_forget(member);
+        ctr_problem_set(&trouble, SQLITE_ERROR, "it is not attached");
+        ctr_member_blame(member, &trouble, problem);
+        return false;
+    }
+    ctr_events_append(member->transaction, &trouble);
+    bool same = member->open && is_as_it_was(member, &trouble);
+    member->stale = member->open && !same && trouble.rc == SQLITE_OK;
+    if (!same && member->streams.out > 0)
+        ctr_problem_set(&trouble, SQLITE_LOCKED, "it has changed while another statement reads it");
+    if (!same && trouble.rc == SQLITE_OK) {
+        ctr_member_forget(member);
+        open_tables(member, birth, shape, &trouble);
+    }
+    if (trouble.rc != SQLITE_OK && member->streams.out == 0) ctr_member_forget(member);
+    ctr_member_blame(member, &trouble, problem);
+    member->floors.looked = false;
+    return member->open && member->trouble.rc == SQLITE_OK && problem->rc == SQLITE_OK;
+}
+
+/* ---- taking part ----------------------------------------------------------------------------- */
+
+/* What a transaction has proved or synced goes with it. It is forgotten here and not at its end:
+ * SQLite may take a transaction back in the middle of a statement, which then goes on, and a read
+ * that repairs may sync a file and then open no transaction. */
+bool ctr_member_lock(ctr_member *member, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || member->locked) return member->locked;
+    member->durable = member->conflicts.own = member->conflicts.replaced = false;
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(member->db, member->schema, NULL, &trouble);
+    if (sqlite3_db_readonly(member->db, member->schema) == 1)
+        ctr_problem_set(&trouble, SQLITE_READONLY, "it is read-only");
+    if (member->lock) {
+        ctr_run_row(&run, member->lock);
+        sqlite3_reset(member->lock);
+    } else {
+        ctr_run_do(&run, CTR_SQL_SYNC_LOCK, NULL);
+    }
+    member->locked = trouble.rc == SQLITE_OK;
+    if (trouble.rc == SQLITE_ERROR) { /* there is no such table */
+        ctr_problem_close(&trouble);
+        ctr_problem_set(&trouble, SQLITE_ERROR, "it has no counter tables");
+    }
+    ctr_member_blame(member, &trouble, problem);
+    if (!member->locked) copy_problem(&member->unlocked, &member->trouble, problem);
+    return member->locked;
+}
+
+/* What was not there when the transaction took its locks has none. */
+static void refuse_late(ctr_member *member, ctr_problem *problem)
+{
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    if (member->locked || member->trouble.rc != SQLITE_OK || problem->rc != SQLITE_OK) return;
+    ctr_problem_set(&trouble, SQLITE_ERROR,
+                    "it came after the transaction had taken its locks: COMMIT first");
+    ctr_member_blame(member, &trouble, problem);
+}
+
+int ctr_member_look_to_write(ctr_member *member, const char *birth, const ctr_shape *shape,
+                             ctr_problem *problem)
+{
+    member->left_out = false;
+    if (member->locked || member->unlocked.rc == SQLITE_OK) {
+        ctr_member_look(member, birth, shape, problem);
+        refuse_late(member, problem);
+    } else {
+        copy_problem(&member->trouble, &member->unlocked, problem);
+    }
+    return problem->rc;
+}
+
+bool ctr_member_takes_part(const ctr_member *member)
+{
+    return member->open && member->locked && !member->left_out && member->trouble.rc == SQLITE_OK;
+}
+
+int ctr_member_make_durable(ctr_member *member, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || member->durable) return problem->rc;
+    ctr_source source = {.db = member->db, .schema = member->schema};
+    ctr_durable_source(&source, problem);
+    member->durable = problem->rc == SQLITE_OK;
+    return problem->rc;
+}
+
+bool ctr_member_is_below(ctr_member *member, sqlite3_value **keys, ctr_problem *problem)
+{
+    return ctr_floors_is_below(&member->floors, keys, problem);
+}

@@ -1,0 +1,182 @@
+/* cluster/quorum.c - finds, merges and writes one row. */
+#include "cluster/quorum.h"
+
+#include <string.h>
+
+#include "cluster/leader.h"
+#include "identity/check.h"
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+static int make_merged_room(struct ctr_merged_cell *merged, size_t size, ctr_problem *problem)
+{
+    if (merged->room >= size) return problem->rc;
+    uint8_t *bytes = sqlite3_malloc64(2 * size), *spare = sqlite3_malloc64(2 * size);
+    if (!bytes || !spare) {
+        sqlite3_free(bytes);
+        sqlite3_free(spare);
+        return ctr_problem_nomem(problem);
+    }
+    if (merged->cell.size > 0) memcpy(bytes, merged->cell.bytes, merged->cell.size);
+    if (merged->cell.size > 0) merged->cell.bytes = bytes;
+    sqlite3_free(merged->bytes);
+    sqlite3_free(merged->spare);
+    merged->bytes = bytes;
+    merged->spare = spare;
+    merged->room = 2 * size;
+    return problem->rc;
+}
+
+int ctr_quorum_merge(struct ctr_merged_cell *merged, const ctr_cell *with, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || ctr_cell_same(&merged->cell, with)) return problem->rc;
+    if (make_merged_room(merged, merged->cell.size + with->size, problem)) return problem->rc;
+    uint8_t *out = merged->cell.bytes == merged->spare ? merged->bytes : merged->spare;
+    size_t size = ctr_cell_merge(&merged->cell, with, out);
+    if (size > 0) ctr_cell_open(&merged->cell, out, size);
+    return problem->rc;
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+/* Does some replica lack what another one has? */
+static bool any_differs(const ctr_cluster *cluster)
+{
+    for (int i = 0; i < cluster->n; i++) {
+        const ctr_member *member = &cluster->members[i];
+        if (!ctr_member_takes_part(member)) continue;
+        for (int c = 0; c < cluster->shape.n_counters; c++)
+            if (!ctr_cell_same(&member->merge.rows.cells[c], &cluster->row.cells[c].cell))
+                return true;
+    }
+    return false;
+}
+
+static void find_in(ctr_cluster *cluster, ctr_member *member, ctr_problem *problem)
+{
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    bool found = ctr_merge_find(&member->merge, cluster->row.keys, &trouble);
+    cluster->row.below = cluster->row.below || (!found && trouble.rc == SQLITE_OK);
+    member->left_out = trouble.rc != SQLITE_OK;
+    ctr_member_blame(member, &trouble, problem);
+}
+
+static void find_all(ctr_cluster *cluster, ctr_problem *problem)
+{
+    cluster->row.found = cluster->row.below = false;
+    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+        ctr_member *member = &cluster->members[i];
+        if (ctr_member_takes_part(member)) find_in(cluster, member, problem);
+    }
+}
+
+static void merge_all(ctr_cluster *cluster, ctr_problem *problem)
+{
+    for (int c = 0; c < cluster->shape.n_counters; c++)
+        cluster->row.cells[c].cell = ctr_cell_untouched();
+    for (int i = 0; i < cluster->n && !cluster->row.below; i++) {
+        const ctr_member *member = &cluster->members[i];
+        if (!ctr_member_takes_part(member) || !member->merge.rows.found) continue;
+        cluster->row.found = true;
+        for (int c = 0; c < cluster->shape.n_counters; c++)
+            ctr_quorum_merge(&cluster->row.cells[c], &member->merge.rows.cells[c], problem);
+    }
+}
+
+static void make_all_durable(ctr_cluster *cluster, ctr_problem *problem)
+{
+    for (int i = 0; i < cluster->n; i++)
+        if (ctr_member_takes_part(&cluster->members[i]))
+            ctr_member_make_durable(&cluster->members[i], problem);
+}
+
+/* The leader takes what the others have, and heeds what that has proved before it counts. False:
+ * it must not count. From here on its rows show the merged cells. */
+static bool show_in_leader(ctr_cluster *cluster, ctr_problem *problem)
+{
+    ctr_member *leader = cluster->leader;
+    for (int i = 0; i < cluster->n; i++)
+        if (ctr_member_takes_part(&cluster->members[i]) && &cluster->members[i] != leader)
+            ctr_check_note_taken(leader->merge.rows.replica,
+                                 cluster->members[i].merge.rows.replica);
+    for (int c = 0; c < cluster->shape.n_counters && !cluster->row.below; c++)
+        ctr_merge_cell(&leader->merge, c, &cluster->row.cells[c].cell, problem);
+    ctr_conflicts_heed(&leader->conflicts, leader->merge.rows.replica, problem);
+    if (ctr_leader_is_lost(cluster, problem)) return false;
+    for (int c = 0; c < cluster->shape.n_counters; c++)
+        leader->merge.rows.cells[c] = cluster->row.cells[c].cell;
+    return true;
+}
+
+/* A replica whose row cannot be read is left out, and the leader may be another one. */
+static void find_everywhere(ctr_cluster *cluster, ctr_problem *problem)
+{
+    if (ctr_leader_choose(cluster, problem)) return;
+    find_all(cluster, problem);
+    if (problem->rc == SQLITE_OK) ctr_leader_choose(cluster, problem);
+    merge_all(cluster, problem);
+    if (problem->rc == SQLITE_OK && !cluster->row.below && any_differs(cluster))
+        make_all_durable(cluster, problem);
+}
+
+int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *problem)
+{
+    bool led = false;
+    cluster->row.keys = keys;
+    ctr_cluster_lock(cluster, problem);
+    while (!led && problem->rc == SQLITE_OK) {
+        find_everywhere(cluster, problem);
+        if (problem->rc == SQLITE_OK) led = show_in_leader(cluster, problem);
+    }
+    return problem->rc;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static bool write_member(ctr_cluster *cluster, ctr_member *member, ctr_problem *problem)
+{
+    for (int c = 0; c < cluster->shape.n_counters; c++)
+        ctr_merge_cell(&member->merge, c, &cluster->row.cells[c].cell, problem);
+    ctr_check_note_taken(member->merge.rows.replica, cluster->leader->merge.rows.replica);
+    bool wrote = ctr_merge_write(&member->merge, problem);
+    ctr_conflicts_heed(&member->conflicts, member->merge.rows.replica, problem);
+    return wrote;
+}
+
+/* What the statement has made of the merged cells becomes what all take. */
+static void take_staged(ctr_cluster *cluster)
+{
+    for (int c = 0; c < cluster->shape.n_counters; c++)
+        ctr_rows_staged(&cluster->leader->merge.rows, c, &cluster->row.cells[c].cell);
+}
+
+int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem)
+{
+    ctr_member *leader = cluster->leader;
+    unsigned nth = cluster->transaction->ended;
+    take_staged(cluster);
+    bool wrote = ctr_merge_write(&leader->merge, problem);
+    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+        ctr_member *member = &cluster->members[i];
+        if (member != leader && ctr_member_takes_part(member))
+            wrote = write_member(cluster, member, problem) || wrote;
+    }
+    if (problem->rc != SQLITE_OK && wrote) ctr_transaction_spoil(cluster->transaction, nth);
+    return problem->rc;
+}
+
+int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values, ctr_problem *problem)
+{
+    if (ctr_cluster_lock(cluster, problem) || ctr_leader_choose(cluster, problem))
+        return problem->rc;
+    bool wrote = false;
+    unsigned nth = cluster->transaction->ended;
+    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+        ctr_member *member = &cluster->members[i];
+        if (!ctr_member_takes_part(member)) continue;
+        ctr_floors_raise(&member->merge.floors, values, problem);
+        if (problem->rc != SQLITE_OK && wrote) ctr_transaction_spoil(cluster->transaction, nth);
+        wrote = true;
+    }
+    return problem->rc;
+}

@@ -1,0 +1,29 @@
+/* cluster/quorum.h - one row of a cluster: found in all replicas that take part, merged, written to
+ * all.
+ *
+ *     ctr_quorum_find(cluster, keys, problem);         the leader's rows show the merged cells
+ *     ... ctr_rows_room, ctr_rows_set on these ...     what the statement makes of them
+ *     ctr_quorum_write(cluster, problem);              one write for each replica
+ *
+ * A replica whose row cannot be read takes no part in this row. What is refused is refused before
+ * the first write; if a later one fails, the transaction is spoiled (sqlite/transaction.h), for
+ * SQLite does not take back the first within a transaction.
+ */
+#ifndef CTR_CLUSTER_QUORUM_H
+#define CTR_CLUSTER_QUORUM_H
+
+#include "cluster/cluster.h"
+
+/* Locks, looks, chooses the leader, and finds the row; `keys` in key order. */
+int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *problem);
+
+/* Writes what stands in the leader's rows, and the merged cells for the rest. */
+int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem);
+
+/* Raises floors in all replicas that take part; see ctr_floors_raise. */
+int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values, ctr_problem *problem);
+
+/* Makes *cell the merge of both; the bytes live until the next row. `merged` holds *cell. */
+int ctr_quorum_merge(struct ctr_merged_cell *merged, const ctr_cell *with, ctr_problem *problem);
+
+#endif

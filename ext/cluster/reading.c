@@ -1,0 +1,234 @@
+/* cluster/reading.c - contacts, gathers, merges. */
+#include "cluster/reading.h"
+
+#include <string.h>
+
+#include "cluster/quorum.h"
+
+/* ---- copies of values ------------------------------------------------------------------------ */
+
+static void free_values(sqlite3_value **values, int n)
+{
+    for (int i = 0; values && i < n; i++) sqlite3_value_free(values[i]);
+    sqlite3_free(values);
+}
+
+static sqlite3_value **copy_values(sqlite3_value **values, int n, ctr_problem *problem)
+{
+    sqlite3_value **copies = sqlite3_malloc64(((size_t)n + 1) * sizeof *copies);
+    if (!copies) ctr_problem_nomem(problem);
+    for (int i = 0; copies && i < n; i++) {
+        copies[i] = sqlite3_value_dup(values[i]);
+        if (!copies[i]) ctr_problem_nomem(problem);
+    }
+    return copies;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+int ctr_reading_open(ctr_reading *reading, ctr_cluster *cluster, ctr_problem *problem)
+{
+    size_t size = ((size_t)cluster->shape.n_counters + 1) * sizeof *reading->cells;
+    *reading = (ctr_reading){.cluster = cluster, .cells = sqlite3_malloc64(size)};
+    if (!reading->cells) return ctr_problem_nomem(problem);
+    memset(reading->cells, 0, size);
+    return problem->rc;
+}
+
+static void forget_scan(ctr_reading *reading)
+{
+    ctr_gather_close(&reading->rows);
+    free_values(reading->args, reading->n_args);
+    free_values(reading->last, reading->cluster->shape.n_keys);
+    sqlite3_free(reading->plan);
+    reading->args = reading->last = NULL;
+    reading->plan = NULL;
+    reading->n_args = 0;
+    reading->failed = 0;
+    reading->rest = reading->skips = false;
+}
+
+void ctr_reading_close(ctr_reading *reading)
+{
+    if (!reading->cluster) return;
+    forget_scan(reading);
+    for (int i = 0; reading->cells && i < reading->cluster->shape.n_counters; i++) {
+        sqlite3_free(reading->cells[i].bytes);
+        sqlite3_free(reading->cells[i].spare);
+    }
+    sqlite3_free(reading->cells);
+    *reading = (ctr_reading){0};
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+static void contact(ctr_reading *reading, ctr_problem *problem)
+{
+    ctr_cluster *cluster = reading->cluster;
+    ctr_streams *of[CTR_LEVEL_SITES];
+    ctr_gather_close(&reading->rows);
+    reading->n = ctr_cluster_contact(cluster, reading->failed, reading->contacts, problem);
+    for (int i = 0; i < reading->n; i++) of[i] = &cluster->members[reading->contacts[i]].streams;
+    if (problem->rc == SQLITE_OK)
+        ctr_gather_open(&reading->rows, of, reading->n, &cluster->shape, &cluster->collator,
+                        problem);
+    if (problem->rc != SQLITE_OK) return;
+    bool exact = ctr_stream_is_exact(&cluster->shape, reading->plan, reading->args);
+    reading->rest = reading->unique && !exact;
+    ctr_gather_start(&reading->rows, reading->plan, reading->args, exact || reading->unique,
+                     problem);
+}
+
+/* A replica that has failed makes way for another one. False: there is nothing to be done about the
+ * problem. The order of a second scan begins anew, so it cannot be taken up again. */
+static bool replace(ctr_reading *reading, ctr_problem *problem)
+{
+    while (problem->rc != SQLITE_OK && reading->rows.failed >= 0) {
+        ctr_member *member = &reading->cluster->members[reading->contacts[reading->rows.failed]];
+        if (reading->last && reading->unique) break;
+        reading->failed |= (uint64_t)1 << reading->contacts[reading->rows.failed];
+        ctr_member_fail(member, problem);
+        if (problem->rc != SQLITE_OK) break;
+        reading->skips = reading->last != NULL;
+        contact(reading, problem);
+    }
+    return problem->rc == SQLITE_OK;
+}
+
+void ctr_reading_start(ctr_reading *reading, const char *plan, int argc, sqlite3_value **argv,
+                       bool unique, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    forget_scan(reading);
+    reading->plan = ctr_gather_plan(&reading->cluster->shape, plan);
+    reading->args = copy_values(argv, argc, problem);
+    reading->n_args = reading->args ? argc : 0;
+    reading->unique = unique;
+    if (!reading->plan) ctr_problem_nomem(problem);
+    if (problem->rc != SQLITE_OK) return;
+    contact(reading, problem);
+    replace(reading, problem);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+sqlite3_stmt *ctr_reading_row(const ctr_reading *reading)
+{
+    return reading->rows.streams[reading->rows.first].statement;
+}
+
+sqlite3_value **ctr_reading_keys(const ctr_reading *reading)
+{
+    return reading->rows.keys;
+}
+
+int ctr_reading_replica(const ctr_reading *reading)
+{
+    return reading->contacts[reading->rows.first];
+}
+
+static bool is_here(const ctr_reading *reading, int contact)
+{
+    return reading->rows.here & (uint64_t)1 << contact;
+}
+
+static ctr_member *member_at(const ctr_reading *reading, int contact)
+{
+    return &reading->cluster->members[reading->contacts[contact]];
+}
+
+/* The cell of a counter in the row of one replica. */
+static void open_cell(ctr_reading *reading, int contact, int counter, ctr_cell *cell,
+                      ctr_problem *problem)
+{
+    sqlite3_stmt *row = reading->rows.streams[contact].statement;
+    int column = CTR_STREAM_COLUMNS + reading->cluster->shape.counters[counter];
+    ctr_rows_open_cell(&member_at(reading, contact)->merge.rows, row, column, counter, cell,
+                       problem);
+    if (problem->rc != SQLITE_OK) reading->rows.failed = contact;
+}
+
+static void merge_cells(ctr_reading *reading, ctr_problem *problem)
+{
+    for (int c = 0; c < reading->cluster->shape.n_counters; c++) {
+        reading->cells[c].cell = ctr_cell_untouched();
+        for (int i = 0; i < reading->n && problem->rc == SQLITE_OK; i++) {
+            ctr_cell cell;
+            if (!is_here(reading, i)) continue;
+            open_cell(reading, i, c, &cell, problem);
+            if (problem->rc == SQLITE_OK) ctr_quorum_merge(&reading->cells[c], &cell, problem);
+        }
+    }
+}
+
+static void compare(ctr_reading *reading, ctr_problem *problem)
+{
+    reading->lack = 0;
+    for (int i = 0; i < reading->n; i++) {
+        for (int c = 0; c < reading->cluster->shape.n_counters && problem->rc == SQLITE_OK; c++) {
+            ctr_cell cell = ctr_cell_untouched();
+            if (is_here(reading, i)) open_cell(reading, i, c, &cell, problem);
+            if (!ctr_cell_same(&cell, &reading->cells[c].cell)) reading->lack |= (uint64_t)1 << i;
+        }
+    }
+}
+
+/* A replica that does not have the row may know that it is gone for good. */
+static bool is_below_floor(ctr_reading *reading, ctr_problem *problem)
+{
+    bool below = false;
+    for (int i = 0; i < reading->n && !below && problem->rc == SQLITE_OK; i++) {
+        if (is_here(reading, i)) continue;
+        below = ctr_member_is_below(member_at(reading, i), reading->rows.keys, problem);
+        if (problem->rc != SQLITE_OK) reading->rows.failed = i;
+    }
+    return below;
+}
+
+/* The next key of the first scan, or of the one that follows it. */
+static bool advance(ctr_reading *reading, ctr_problem *problem)
+{
+    bool row = ctr_gather_step(&reading->rows, problem);
+    if (row && reading->rest) ctr_gather_except(&reading->rows);
+    if (row || !reading->rest || problem->rc != SQLITE_OK) return row;
+    reading->rest = false;
+    ctr_gather_start(&reading->rows, reading->plan, reading->args, false, problem);
+    return ctr_gather_step(&reading->rows, problem);
+}
+
+static bool was_shown(ctr_reading *reading, ctr_problem *problem)
+{
+    if (!reading->skips) return false;
+    int order = ctr_collator_compare(&reading->cluster->collator, reading->rows.keys, reading->last,
+                                     reading->rows.order, problem);
+    reading->skips = order <= 0;
+    return reading->skips;
+}
+
+static void remember(ctr_reading *reading, ctr_problem *problem)
+{
+    int n = reading->cluster->shape.n_keys;
+    free_values(reading->last, n);
+    reading->last = copy_values(reading->rows.keys, n, problem);
+}
+
+/* Stands on a key that is to be shown; or at the end, or before a problem. */
+static bool find_row(ctr_reading *reading, ctr_problem *problem)
+{
+    while (advance(reading, problem)) {
+        if (was_shown(reading, problem) || is_below_floor(reading, problem)) continue;
+        merge_cells(reading, problem);
+        if (reading->compares) compare(reading, problem);
+        return problem->rc == SQLITE_OK;
+    }
+    return false;
+}
+
+bool ctr_reading_step(ctr_reading *reading, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return false;
+    bool row = find_row(reading, problem);
+    while (problem->rc != SQLITE_OK && replace(reading, problem)) row = find_row(reading, problem);
+    if (row) remember(reading, problem);
+    return row && problem->rc == SQLITE_OK;
+}

@@ -1,0 +1,224 @@
+/* functions/admin.c - SQL functions that make the identity of a file, or change it.
+ *
+ *     counter_init([name [, 'pending']])    makes the identity of main; pending: to take over a
+ *                                           name
+ *     counter_fork([schema])                takes a new random id now
+ *     counter_trust_witness([schema])       the fingerprint means nothing here
+ *     counter_promote([schema])             a pending file takes over the name
+ *     counter_retire([schema])              it does not count any more
+ *     counter_lost(id [, schema])           that replica will not come back: it is not waited for
+ *
+ * Each returns the id of the file, as text. What pending means: identity/replacement.h.
+ */
+#include <string.h>
+
+#include "core/id.h"
+#include "functions/register.h"
+#include "identity/identity.h"
+#include "identity/replacement.h"
+#include "identity/succession.h"
+#include "sqlite/args.h"
+#include "sqlite/describe.h"
+#include "sqlite/run.h"
+#include "sqlite/text.h"
+#include "sync/holds.h"
+#include "sync/session.h"
+
+/* ---- counter_init ---------------------------------------------------------------------------- */
+
+/* A name as text, or a refusal that shows it. */
+static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    const char *name = ctr_text_value(value, &problem);
+    int size = sqlite3_value_bytes(value);
+    if (!ctr_arg_problem(ctx, "counter_init", &problem)) return NULL;
+    if (name && size <= CTR_NAME_MAX && ctr_id_is_name(name, (size_t)size)) return name;
+    char *shown = ctr_describe_value(value);
+    if (shown)
+        ctr_arg_error(
+            ctx,
+            "counter_init: the name must be dc:rack, both non-empty and %d bytes at most, "
+            "not %s",
+            CTR_NAME_MAX, shown);
+    else
+        sqlite3_result_error_nomem(ctx);
+    sqlite3_free(shown);
+    return NULL;
+}
+
+/* Tables and row come together or not at all. */
+static void make_identity(ctr_transaction *transaction, sqlite3 *db, const char *name, bool pending,
+                          ctr_identity *identity, ctr_problem *problem)
+{
+    ctr_session session;
+    ctr_replica *replica = ctr_replica_of(transaction, "main");
+    if (!replica) ctr_problem_nomem(problem);
+    if (problem->rc != SQLITE_OK) return;
+    if (ctr_session_begin(&session, db, NULL, problem) == SQLITE_OK) {
+        ctr_transaction_join(transaction, problem);
+        if (pending)
+            ctr_replacement_create(replica, name, problem);
+        else
+            ctr_succession_create(replica, name, problem);
+        ctr_identity_read(identity, db, "main", problem);
+    }
+    ctr_session_end(&session, problem);
+}
+
+/* The second argument, if there is one. */
+static bool is_pending(sqlite3_context *ctx, sqlite3_value *value, bool *pending)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    const char *text = value ? ctr_text_value(value, &problem) : NULL;
+    *pending = text && sqlite3_stricmp(text, "pending") == 0;
+    if (!ctr_arg_problem(ctx, "counter_init", &problem)) return false;
+    return !value || *pending ||
+           ctr_arg_refuse(ctx, "counter_init", "the second argument", "'pending'", value);
+}
+
+static void check_pending(const ctr_identity *identity, bool pending, ctr_problem *problem)
+{
+    if (pending && identity->turn == CTR_TURN_NONE)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "main has an identity already; only a new file can take over a name");
+}
+
+/* A file that has its identity is only read. */
+static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    const char *name = argc > 0 ? replica_name(ctx, argv[0]) : NULL;
+    bool pending;
+    if (argc > 0 && !name) return;
+    if (!is_pending(ctx, argc > 1 ? argv[1] : NULL, &pending)) return;
+
+    ctr_identity identity;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    sqlite3 *db = sqlite3_context_db_handle(ctx);
+    ctr_shared *shared = sqlite3_user_data(ctx);
+    ctr_identity_read(&identity, db, "main", &problem);
+    if (identity.present) {
+        ctr_identity_check_name(&identity, "main", name, &problem);
+        check_pending(&identity, pending, &problem);
+    } else {
+        make_identity(shared->transaction, db, name, pending, &identity, &problem);
+    }
+    if (ctr_arg_problem(ctx, "counter_init", &problem)) ctr_arg_result_id(ctx, identity.id);
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+typedef struct changing {
+    sqlite3 *db;
+    const char *schema;
+    ctr_replica *replica;
+    const uint8_t *id; /* an argument; NULL: there is none */
+} changing;
+
+typedef void (*change_call)(const changing *what, ctr_problem *problem);
+
+/* Changes the identity of a schema in a transaction; main's is told how that ends. The result is
+ * made before: for want of memory it must not be done and not told. */
+static void change(sqlite3_context *ctx, const char *function, sqlite3_value *schema_value,
+                   change_call how, const uint8_t *id)
+{
+    ctr_shared *shared = sqlite3_user_data(ctx);
+    sqlite3 *db = sqlite3_context_db_handle(ctx);
+    const char *schema = ctr_arg_schema(ctx, function, schema_value);
+    if (!schema) return;
+    ctr_identity identity = {0};
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_session session;
+    ctr_replica *replica = ctr_replica_of(shared->transaction, schema);
+    if (!replica) ctr_problem_nomem(&problem);
+    if (replica && ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
+        ctr_session_lock(&session, schema, &problem);
+        if (sqlite3_stricmp(schema, "main") == 0)
+            ctr_transaction_join(shared->transaction, &problem);
+        if (problem.rc == SQLITE_OK) how(&(changing){db, schema, replica, id}, &problem);
+        if (sqlite3_stricmp(schema, "main") != 0) ctr_replica_forget(replica);
+        ctr_identity_read(&identity, db, schema, &problem);
+        if (problem.rc == SQLITE_OK) ctr_arg_result_id(ctx, identity.id);
+    }
+    if (replica) ctr_session_end(&session, &problem);
+    ctr_arg_problem(ctx, function, &problem);
+}
+
+static void fork_id(const changing *what, ctr_problem *problem)
+{
+    ctr_succession_fork(what->replica, problem);
+}
+
+static void fn_fork(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    change(ctx, "counter_fork", argc > 0 ? argv[0] : NULL, fork_id, NULL);
+}
+
+static void trust(const changing *what, ctr_problem *problem)
+{
+    ctr_succession_trust_witness(what->replica, problem);
+}
+
+static void fn_trust_witness(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    change(ctx, "counter_trust_witness", argc > 0 ? argv[0] : NULL, trust, NULL);
+}
+
+static void retire(const changing *what, ctr_problem *problem)
+{
+    ctr_replacement_retire(what->replica, problem);
+}
+
+static void fn_retire(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    change(ctx, "counter_retire", argc > 0 ? argv[0] : NULL, retire, NULL);
+}
+
+static void promote(const changing *what, ctr_problem *problem)
+{
+    ctr_identity identity;
+    uint8_t digest[CTR_ID_SIZE];
+    ctr_identity_read(&identity, what->db, what->schema, problem);
+    ctr_holds_all(NULL, what->db, what->schema, identity.id, digest, problem);
+    if (problem->rc == SQLITE_OK) ctr_replacement_promote(what->replica, digest, problem);
+}
+
+static void fn_promote(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    change(ctx, "counter_promote", argc > 0 ? argv[0] : NULL, promote, NULL);
+}
+
+static void lose(const changing *what, ctr_problem *problem)
+{
+    ctr_replacement_lose(what->replica, what->id, problem);
+}
+
+static void fn_lost(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    uint8_t id[CTR_ID_SIZE];
+    if (ctr_arg_id(ctx, "counter_lost", "id", argv[0], id))
+        change(ctx, "counter_lost", argc > 1 ? argv[1] : NULL, lose, id);
+}
+
+int ctr_admin_register(sqlite3 *db, ctr_shared *shared)
+{
+    static const struct {
+        const char *name;
+        int least, most; /* arguments */
+        void (*call)(sqlite3_context *, int, sqlite3_value **);
+    } functions[] = {
+        {"counter_init", 0, 2, fn_init},
+        {"counter_fork", 0, 1, fn_fork},
+        {"counter_trust_witness", 0, 1, fn_trust_witness},
+        {"counter_promote", 0, 1, fn_promote},
+        {"counter_retire", 0, 1, fn_retire},
+        {"counter_lost", 1, 2, fn_lost},
+    };
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        for (int n = functions[i].least; n <= functions[i].most && rc == SQLITE_OK; n++)
+            rc = sqlite3_create_function_v2(db, functions[i].name, n, CTR_ADMIN,
+                                            ctr_shared_hold(shared), functions[i].call, NULL, NULL,
+                                            ctr_shared_drop);
+    return rc;
+}

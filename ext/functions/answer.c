@@ -1,0 +1,355 @@
+/* functions/answer.c - the virtual table behind functions that answer at once. */
+#include "functions/answer.h"
+
+#include <string.h>
+
+#include "sqlite/args.h"
+#include "sqlite/array.h"
+#include "sqlite/describe.h"
+#include "sqlite/text.h"
+#include "table/events.h"
+#include "vtab/qualifier.h"
+
+enum { MOST_ARGS = 4 };
+
+/* One value of the answer. */
+typedef struct item {
+    enum { ITEM_NULL, ITEM_INTEGER, ITEM_REAL, ITEM_TEXT, ITEM_BLOB, ITEM_VALUE } type;
+    int64_t integer; /* of a BLOB its size */
+    double real;
+    char *text;           /* or the bytes of a BLOB; owned */
+    sqlite3_value *value; /* owned */
+} item;
+
+typedef struct answer_table {
+    sqlite3_vtab base;
+    sqlite3 *db;
+    const ctr_answer_kind *kind;
+    ctr_shared *shared; /* borrowed */
+} answer_table;
+
+/* What a module's user data holds. */
+typedef struct answer_module {
+    const ctr_answer_kind *kind;
+    ctr_shared *shared;
+} answer_module;
+
+struct ctr_answer {
+    sqlite3_vtab_cursor base;
+    bool filled;
+    sqlite3_value *args[MOST_ARGS]; /* owned; NULL: not given */
+    item *items;
+    size_t n, room;
+    size_t row;
+};
+
+static answer_table *table_behind(const ctr_answer *answer)
+{
+    return (answer_table *)answer->base.pVtab;
+}
+
+sqlite3 *ctr_answer_db(const ctr_answer *answer)
+{
+    return table_behind(answer)->db;
+}
+
+ctr_shared *ctr_answer_shared(const ctr_answer *answer)
+{
+    return table_behind(answer)->shared;
+}
+
+const ctr_answer_kind *ctr_answer_kind_of(const ctr_answer *answer)
+{
+    return table_behind(answer)->kind;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static item *append(ctr_answer *answer, ctr_problem *problem)
+{
+    item *items =
+        ctr_array_room(answer->items, &answer->room, answer->n + 1, sizeof *items, problem);
+    if (!items) return NULL;
+    answer->items = items;
+    item *made = &items[answer->n++];
+    *made = (item){.type = ITEM_NULL};
+    return made;
+}
+
+void ctr_answer_integer(ctr_answer *answer, int64_t n, ctr_problem *problem)
+{
+    item *made = append(answer, problem);
+    if (made) *made = (item){.type = ITEM_INTEGER, .integer = n};
+}
+
+void ctr_answer_real(ctr_answer *answer, double x, ctr_problem *problem)
+{
+    item *made = append(answer, problem);
+    if (made) *made = (item){.type = ITEM_REAL, .real = x};
+}
+
+void ctr_answer_text(ctr_answer *answer, const char *text, ctr_problem *problem)
+{
+    item *made = append(answer, problem);
+    if (!made || !text) return;
+    *made = (item){.type = ITEM_TEXT, .text = sqlite3_mprintf("%s", text)};
+    if (!made->text) ctr_problem_nomem(problem);
+}
+
+void ctr_answer_blob(ctr_answer *answer, const uint8_t *bytes, size_t size, ctr_problem *problem)
+{
+    item *made = append(answer, problem);
+    if (!made || size == 0) return;
+    *made = (item){.type = ITEM_BLOB, .integer = (int64_t)size, .text = sqlite3_malloc64(size)};
+    if (made->text)
+        memcpy(made->text, bytes, size);
+    else
+        ctr_problem_nomem(problem);
+}
+
+void ctr_answer_value(ctr_answer *answer, sqlite3_value *value, ctr_problem *problem)
+{
+    item *made = append(answer, problem);
+    if (!made) return;
+    *made = (item){.type = ITEM_VALUE, .value = sqlite3_value_dup(value)};
+    if (!made->value) ctr_problem_nomem(problem);
+}
+
+const char *ctr_answer_arg(sqlite3_value *value, const char *what, const char *missing,
+                           ctr_problem *problem)
+{
+    if (!value) return missing;
+    const char *text = ctr_text_value(value, problem);
+    if (text || problem->rc != SQLITE_OK) return text;
+    char *shown = ctr_describe_value(value);
+    if (!shown) ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_MISMATCH, "%s must be TEXT, not %s", what, shown ? shown : "");
+    sqlite3_free(shown);
+    return NULL;
+}
+
+const char *ctr_answer_schema(const ctr_answer *answer, sqlite3_value *value, ctr_problem *problem)
+{
+    const char *schema = ctr_answer_arg(value, "the name of a database", "main", problem);
+    if (!schema || ctr_run_has_schema(ctr_answer_db(answer), schema)) return schema;
+    ctr_problem_set(problem, SQLITE_ERROR, "no attached database has the name '%s'", schema);
+    return NULL;
+}
+
+/* ---- the virtual table ----------------------------------------------------------------------- */
+
+static int answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                          sqlite3_vtab **base, char **message)
+{
+    (void)argc;
+    (void)argv;
+    (void)message;
+    const answer_module *module = aux;
+    char *declaration = sqlite3_mprintf("CREATE TABLE x(%s%s%s)", module->kind->columns,
+                                        *module->kind->args ? ", " : "", module->kind->args);
+    if (!declaration) return SQLITE_NOMEM;
+    int rc = sqlite3_declare_vtab(db, declaration);
+    sqlite3_free(declaration);
+    if (rc != SQLITE_OK) return rc;
+    if (module->kind->works) sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+    answer_table *table = sqlite3_malloc64(sizeof *table);
+    if (!table) return SQLITE_NOMEM;
+    *table = (answer_table){.db = db, .kind = module->kind, .shared = module->shared};
+    *base = &table->base;
+    return SQLITE_OK;
+}
+
+static int answer_disconnect(sqlite3_vtab *base)
+{
+    sqlite3_free(base->zErrMsg);
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+static int fail_answer(sqlite3_vtab *base, ctr_problem *problem)
+{
+    return ctr_arg_table_problem(base, ((answer_table *)base)->kind->name, problem);
+}
+
+/* The plan's number has a bit for each argument that is given. Work is so dear that the planner
+ * puts it into an inner loop only if an argument comes from an outer one. */
+static int answer_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    const ctr_answer_kind *kind = ((answer_table *)base)->kind;
+    int at[MOST_ARGS], given = 0, n = 0;
+    for (int i = 0; i < MOST_ARGS; i++) at[i] = -1;
+    for (int i = 0; i < info->nConstraint; i++) {
+        int arg = info->aConstraint[i].iColumn - kind->n_columns;
+        if (arg < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
+        if (!info->aConstraint[i].usable) return SQLITE_CONSTRAINT;
+        at[arg] = i;
+    }
+    for (int i = 0; i < kind->n_args; i++) {
+        if (at[i] < 0) continue;
+        given |= 1 << i;
+        info->aConstraintUsage[at[i]].argvIndex = ++n;
+        info->aConstraintUsage[at[i]].omit = 1;
+    }
+    info->idxNum = given;
+    info->estimatedCost = kind->works ? 1e12 : 100;
+    info->estimatedRows = 10;
+    int needed = (1 << kind->n_needed) - 1;
+    if ((given & needed) == needed) return SQLITE_OK;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem_set(&problem, SQLITE_ERROR, "%s", kind->usage);
+    return fail_answer(base, &problem);
+}
+
+static int answer_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
+{
+    (void)base;
+    ctr_answer *made = sqlite3_malloc64(sizeof *made);
+    if (!made) return SQLITE_NOMEM;
+    memset(made, 0, sizeof *made);
+    *cursor = &made->base;
+    return SQLITE_OK;
+}
+
+static void forget_answer(ctr_answer *answer)
+{
+    for (size_t i = 0; i < answer->n; i++) {
+        sqlite3_free(answer->items[i].text);
+        sqlite3_value_free(answer->items[i].value);
+    }
+    for (int i = 0; i < MOST_ARGS; i++) {
+        sqlite3_value_free(answer->args[i]);
+        answer->args[i] = NULL;
+    }
+    answer->n = answer->row = 0;
+    answer->filled = false;
+}
+
+static int answer_close(sqlite3_vtab_cursor *base)
+{
+    ctr_answer *answer = (ctr_answer *)base;
+    forget_answer(answer);
+    sqlite3_free(answer->items);
+    sqlite3_free(answer);
+    return SQLITE_OK;
+}
+
+static bool same_argument(sqlite3_value *a, sqlite3_value *b)
+{
+    if (!a || !b) return !a && !b;
+    if (sqlite3_value_type(a) != sqlite3_value_type(b)) return false;
+    bool text = sqlite3_value_type(a) == SQLITE_TEXT; /* which may be converted: before its size */
+    const void *x = text ? (const void *)sqlite3_value_text(a) : sqlite3_value_blob(a),
+               *y = text ? (const void *)sqlite3_value_text(b) : sqlite3_value_blob(b);
+    int size = sqlite3_value_bytes(a);
+    return size == sqlite3_value_bytes(b) && (size == 0 || (x && y && !memcmp(x, y, (size_t)size)));
+}
+
+static bool is_answered(const ctr_answer *answer, sqlite3_value **args)
+{
+    bool same = answer->filled;
+    for (int i = 0; i < MOST_ARGS && same; i++) same = same_argument(answer->args[i], args[i]);
+    return same;
+}
+
+static void take_arguments(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+{
+    for (int i = 0; i < MOST_ARGS; i++) {
+        if (!args[i]) continue;
+        answer->args[i] = sqlite3_value_dup(args[i]);
+        if (!answer->args[i]) ctr_problem_nomem(problem);
+    }
+}
+
+static int answer_filter(sqlite3_vtab_cursor *base, int given, const char *plan_text, int argc,
+                         sqlite3_value **argv)
+{
+    (void)plan_text;
+    (void)argc;
+    ctr_answer *answer = (ctr_answer *)base;
+    const ctr_answer_kind *kind = table_behind(answer)->kind;
+    sqlite3_value *args[MOST_ARGS] = {NULL};
+    for (int i = 0; i < kind->n_args; i++)
+        if (given & 1 << i) args[i] = *argv++;
+    answer->row = 0;
+    if (kind->works && is_answered(answer, args)) return SQLITE_OK;
+
+    ctr_problem problem = {SQLITE_OK, NULL};
+    forget_answer(answer);
+    take_arguments(answer, args, &problem);
+    ctr_qualifier_check(table_behind(answer)->db, kind->name, &problem);
+    ctr_events_append(ctr_answer_shared(answer)->transaction, &problem);
+    if (problem.rc == SQLITE_OK) kind->fill(answer, answer->args, &problem);
+    answer->filled = problem.rc == SQLITE_OK;
+    if (answer->filled) return SQLITE_OK;
+    forget_answer(answer);
+    return fail_answer(base->pVtab, &problem);
+}
+
+static int answer_next(sqlite3_vtab_cursor *base)
+{
+    ((ctr_answer *)base)->row++;
+    return SQLITE_OK;
+}
+
+static int answer_eof(sqlite3_vtab_cursor *base)
+{
+    const ctr_answer *answer = (ctr_answer *)base;
+    return answer->row * (size_t)table_behind(answer)->kind->n_columns >= answer->n;
+}
+
+static void show(sqlite3_context *ctx, const item *shown)
+{
+    switch (shown->type) {
+    case ITEM_NULL: sqlite3_result_null(ctx); break;
+    case ITEM_INTEGER: sqlite3_result_int64(ctx, shown->integer); break;
+    case ITEM_REAL: sqlite3_result_double(ctx, shown->real); break;
+    case ITEM_TEXT: sqlite3_result_text(ctx, shown->text, -1, SQLITE_TRANSIENT); break;
+    case ITEM_BLOB:
+        sqlite3_result_blob64(ctx, shown->text, (sqlite3_uint64)shown->integer, SQLITE_TRANSIENT);
+        break;
+    case ITEM_VALUE: sqlite3_result_value(ctx, shown->value); break;
+    }
+}
+
+static int answer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
+{
+    const ctr_answer *answer = (ctr_answer *)base;
+    int n = table_behind(answer)->kind->n_columns;
+    if (column < n)
+        show(ctx, &answer->items[answer->row * (size_t)n + (size_t)column]);
+    else if (answer->args[column - n])
+        sqlite3_result_value(ctx, answer->args[column - n]);
+    return SQLITE_OK;
+}
+
+static int answer_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
+{
+    *rowid = (sqlite3_int64)((ctr_answer *)base)->row;
+    return SQLITE_OK;
+}
+
+static void drop_module(void *aux)
+{
+    answer_module *module = aux;
+    ctr_shared_drop(module->shared);
+    sqlite3_free(module);
+}
+
+int ctr_answer_register(sqlite3 *db, ctr_shared *shared, const ctr_answer_kind *kind)
+{
+    /* No xCreate: the tables exist by themselves and cannot be created. */
+    static const sqlite3_module MODULE = {.xConnect = answer_connect,
+                                          .xBestIndex = answer_best_index,
+                                          .xDisconnect = answer_disconnect,
+                                          .xOpen = answer_open,
+                                          .xClose = answer_close,
+                                          .xFilter = answer_filter,
+                                          .xNext = answer_next,
+                                          .xEof = answer_eof,
+                                          .xColumn = answer_column,
+                                          .xRowid = answer_rowid};
+    answer_module *module = sqlite3_malloc64(sizeof *module);
+    if (!module) return SQLITE_NOMEM;
+    *module = (answer_module){.kind = kind, .shared = ctr_shared_hold(shared)};
+    return sqlite3_create_module_v2(db, kind->name, &MODULE, module, drop_module);
+}

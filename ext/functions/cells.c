@@ -1,0 +1,221 @@
+/* functions/cells.c - SQL functions of cells, which look at their arguments alone.
+ *
+ *     counter_value(cell)         INTEGER; NULL if the cell is NULL or deleted
+ *     counter_merge(a, b, ...)    the merged cell; NULL is neutral
+ *     counter_delete(cell)        the deleted cell, a tombstone
+ *     counter_reset(cell)         the next live life, empty
+ *     counter_is_deleted(cell)    1 or 0; NULL for NULL
+ *     counter_compare(a, b)       'equal', 'greater', 'less' or 'disjoint'
+ *     counter_diff(cell, known)   the smallest cell that brings `known` up to `cell`, or NULL
+ *     counter_digest(cell)        a UUID (type 5) of the bytes; equal cells have equal digests
+ *     counter_json(cell)          {"life":1,"value":5,"shards":[{"id":"...","clock":2,"value":5}]}
+ *     counter_version()
+ */
+
+#include "core/id.h"
+#include "counter.h"
+#include "functions/register.h"
+#include "identity/uuid.h"
+#include "sqlite/args.h"
+
+/* Hands over `size` bytes of `out`, made by sqlite3_malloc64; none are the untouched
+ * counter, NULL. */
+static void result_cell(sqlite3_context *ctx, uint8_t *out, size_t size)
+{
+    if (size > 0) {
+        sqlite3_result_blob64(ctx, out, size, sqlite3_free);
+        return;
+    }
+    sqlite3_free(out);
+    sqlite3_result_null(ctx);
+}
+
+/* At least one byte, so that NULL always means that there is no memory. */
+static uint8_t *buffer_new(sqlite3_context *ctx, size_t size)
+{
+    uint8_t *buffer = sqlite3_malloc64(size + 1);
+    if (!buffer) sqlite3_result_error_nomem(ctx);
+    return buffer;
+}
+
+static void fn_value(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    ctr_cell cell;
+    int64_t value = 0;
+    if (!ctr_arg_cell(ctx, "counter_value", argv[0], &cell)) return;
+    if (!ctr_cell_is_live(&cell)) return;
+    if (!ctr_arg_status(ctx, "counter_value", ctr_cell_value(&cell, &value))) return;
+    sqlite3_result_int64(ctx, value);
+}
+
+static void fn_merge(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    if (argc < 2) {
+        ctr_arg_error(ctx, "counter_merge: two or more cells, or one column to aggregate, not %d",
+                      argc);
+        return;
+    }
+    size_t bound = 0, size = 0;
+    for (int i = 0; i < argc; i++) bound += (size_t)sqlite3_value_bytes(argv[i]);
+    uint8_t *merged = buffer_new(ctx, bound);
+    uint8_t *next = merged ? buffer_new(ctx, bound) : NULL;
+    bool fine = next != NULL;
+    ctr_cell cell, so_far = ctr_cell_untouched();
+    for (int i = 0; i < argc && fine; i++) {
+        fine = ctr_arg_cell(ctx, "counter_merge", argv[i], &cell);
+        if (!fine || ctr_cell_is_untouched(&cell)) continue;
+        size = ctr_cell_merge(&so_far, &cell, next);
+        uint8_t *spare = merged;
+        merged = next;
+        next = spare;
+        ctr_cell_open(&so_far, merged, size);
+    }
+    sqlite3_free(next);
+    if (fine)
+        result_cell(ctx, merged, size);
+    else
+        sqlite3_free(merged);
+}
+
+/* Delete and reset alike make a cell that is a header and nothing else. */
+static void new_life(sqlite3_context *ctx, const char *function, sqlite3_value *value,
+                     ctr_status (*next)(const ctr_cell *, uint8_t *, size_t *))
+{
+    ctr_cell cell;
+    uint8_t out[CTR_CELL_HEADER_MAX];
+    size_t size = 0;
+    if (!ctr_arg_cell(ctx, function, value, &cell)) return;
+    if (!ctr_arg_status(ctx, function, next(&cell, out, &size))) return;
+    sqlite3_result_blob64(ctx, out, size, SQLITE_TRANSIENT);
+}
+
+static void fn_delete(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    new_life(ctx, "counter_delete", argv[0], ctr_cell_delete);
+}
+
+static void fn_reset(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    new_life(ctx, "counter_reset", argv[0], ctr_cell_reset);
+}
+
+static void fn_is_deleted(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    ctr_cell cell;
+    if (!ctr_arg_cell(ctx, "counter_is_deleted", argv[0], &cell)) return;
+    if (!ctr_cell_is_untouched(&cell)) sqlite3_result_int(ctx, ctr_cell_is_deleted(&cell));
+}
+
+static void fn_compare(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    static const char *const WORDS[] = {[CTR_EQUAL] = "equal",
+                                        [CTR_GREATER] = "greater",
+                                        [CTR_LESS] = "less",
+                                        [CTR_DISJOINT] = "disjoint"};
+    ctr_cell a, b;
+    if (!ctr_arg_cell(ctx, "counter_compare", argv[0], &a)) return;
+    if (!ctr_arg_cell(ctx, "counter_compare", argv[1], &b)) return;
+    sqlite3_result_text(ctx, WORDS[ctr_cell_compare(&a, &b)], -1, SQLITE_STATIC);
+}
+
+static void fn_diff(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    ctr_cell cell, known;
+    if (!ctr_arg_cell(ctx, "counter_diff", argv[0], &cell)) return;
+    if (!ctr_arg_cell(ctx, "counter_diff", argv[1], &known)) return;
+    uint8_t *out = buffer_new(ctx, cell.size);
+    if (out) result_cell(ctx, out, ctr_cell_diff(&cell, &known, out));
+}
+
+static void fn_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    ctr_cell cell;
+    if (!ctr_arg_cell(ctx, "counter_digest", argv[0], &cell)) return;
+    if (ctr_cell_is_untouched(&cell)) return;
+    uint8_t digest[CTR_ID_SIZE];
+    char text[CTR_ID_TEXT_SIZE];
+    ctr_uuid_of_bytes(cell.bytes, cell.size, digest);
+    ctr_id_to_text(digest, text);
+    sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
+static void json_shards(sqlite3_str *out, const ctr_cell *cell)
+{
+    ctr_shard shard;
+    const char *comma = "";
+    for (size_t at = 0; ctr_cell_next(cell, &at, &shard); comma = ",") {
+        char id[CTR_ID_TEXT_SIZE];
+        ctr_id_to_text(shard.id, id);
+        sqlite3_str_appendf(out, "%s{\"id\":\"%s\",\"clock\":%lld,\"value\":%lld}", comma, id,
+                            (long long)shard.clock, (long long)shard.value);
+    }
+}
+
+static void fn_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    ctr_cell cell;
+    int64_t value = 0;
+    if (!ctr_arg_cell(ctx, "counter_json", argv[0], &cell)) return;
+    if (ctr_cell_is_untouched(&cell)) return;
+    bool has_value = ctr_cell_value(&cell, &value) == CTR_OK;
+
+    sqlite3_str *out = sqlite3_str_new(sqlite3_context_db_handle(ctx));
+    sqlite3_str_appendf(out, "{\"life\":%lld", (long long)cell.life);
+    if (ctr_cell_is_live(&cell)) {
+        if (has_value)
+            sqlite3_str_appendf(out, ",\"value\":%lld,\"shards\":[", (long long)value);
+        else
+            sqlite3_str_appendall(out, ",\"value\":null,\"shards\":[");
+        json_shards(out, &cell);
+        sqlite3_str_appendchar(out, 1, ']');
+    }
+    sqlite3_str_appendchar(out, 1, '}');
+    int rc = sqlite3_str_errcode(out);
+    char *text = sqlite3_str_finish(out);
+    if (rc == SQLITE_OK)
+        sqlite3_result_text(ctx, text, -1, sqlite3_free);
+    else if (rc == SQLITE_TOOBIG)
+        sqlite3_result_error_toobig(ctx);
+    else
+        sqlite3_result_error_nomem(ctx);
+}
+
+static void fn_version(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    (void)argv;
+    sqlite3_result_text(ctx, COUNTER_VERSION, -1, SQLITE_STATIC);
+}
+
+int ctr_cells_register(sqlite3 *db)
+{
+    static const struct {
+        const char *name;
+        int argc;
+        void (*call)(sqlite3_context *, int, sqlite3_value **);
+    } functions[] = {
+        {"counter_value", 1, fn_value},
+        {"counter_merge", -1, fn_merge},
+        {"counter_delete", 1, fn_delete},
+        {"counter_reset", 1, fn_reset},
+        {"counter_is_deleted", 1, fn_is_deleted},
+        {"counter_compare", 2, fn_compare},
+        {"counter_diff", 2, fn_diff},
+        {"counter_digest", 1, fn_digest},
+        {"counter_json", 1, fn_json},
+        {"counter_version", 0, fn_version},
+    };
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions && rc == SQLITE_OK; i++)
+        rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].argc, CTR_PURE, NULL,
+                                        functions[i].call, NULL, NULL, NULL);
+    return rc;
+}

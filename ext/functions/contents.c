@@ -1,0 +1,271 @@
+/* functions/contents.c - what a counter table holds, as a whole.
+ *
+ *     counter_table_digest(table [, schema])        a UUID; equal for equal contents: cells,
+ *                                                   deleted rows, floors, whatever the order
+ *     counter_digests(table, buckets [, schema])    bucket, rows, digest: one row for each of 1 ...
+ *                                                   65,536 parts; floors are in none
+ *     counter_floors(table [, schema])              column_name, floor: one row for each floor
+ *     counter_purge(table [, schema])               table_name, rows, bytes: removed below floors
+ *                                                   so far, in this file; bytes of keys and cells
+ *
+ *     counter_cells(table [, schema])               key, column_name, cell: one row per touched
+ *                                                   counter; key as JSON, as counter_key_json shows
+ *                                                   it; the cell with what the journal adds to it
+ *
+ * `table` is its present name. They read what the connection sees, uncommitted changes too.
+ */
+#include <string.h>
+
+#include "core/id.h"
+#include "functions/answer.h"
+#include "sqlite/args.h"
+#include "sqlite/describe.h"
+#include "sqlite/number.h"
+#include "sync/bucket.h"
+#include "sync/digest.h"
+#include "table/catalog.h"
+#include "table/events.h"
+#include "table/floors.h"
+#include "table/rows.h"
+#include "table/walk.h"
+
+/* A table that was asked for. */
+typedef struct subject {
+    sqlite3 *db;
+    const char *schema, *table;
+    sqlite3_stmt *snapshot; /* all that is read of it is of one moment */
+    ctr_shape shape;
+} subject;
+
+/* To be closed whatever is returned. */
+static int open_subject(subject *asked, sqlite3 *db, const char *schema, const char *table,
+                        ctr_problem *problem)
+{
+    *asked = (subject){.db = db, .schema = schema, .table = table};
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    asked->snapshot = ctr_run_hold(&run);
+    if (ctr_catalog_require(db, schema, table, problem)) return problem->rc;
+    return ctr_shape_read(&asked->shape, db, schema, table, problem);
+}
+
+static int open_asked(subject *asked, ctr_answer *answer, sqlite3_value *table,
+                      sqlite3_value *schema, ctr_problem *problem)
+{
+    const char *name = ctr_answer_arg(table, "the name of the table", NULL, problem);
+    const char *where = ctr_answer_schema(answer, schema, problem);
+    return open_subject(asked, ctr_answer_db(answer), where, name, problem);
+}
+
+static void close_subject(subject *asked)
+{
+    ctr_shape_close(&asked->shape);
+    sqlite3_finalize(asked->snapshot);
+}
+
+/* ---- digests --------------------------------------------------------------------------------- */
+
+static void fn_table_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    static const char NAME[] = "counter_table_digest";
+    sqlite3 *db = sqlite3_context_db_handle(ctx);
+    const char *table = ctr_arg_text(ctx, NAME, "the name of the table", argv[0]), *schema = "main";
+    if (!table) return;
+    if (argc > 1) schema = ctr_arg_text(ctx, NAME, "the name of a database", argv[1]);
+    if (!schema) return;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    subject asked;
+    uint8_t digest[CTR_ID_SIZE];
+    char text[CTR_ID_TEXT_SIZE];
+    ctr_shared *shared = sqlite3_user_data(ctx);
+    ctr_events_append(shared->transaction, &problem);
+    if (!ctr_run_has_schema(db, schema))
+        ctr_problem_set(&problem, SQLITE_ERROR, "no attached database has the name '%s'", schema);
+    if (open_subject(&asked, db, schema, table, &problem) == SQLITE_OK)
+        ctr_digest_table(digest, db, schema, table, &asked.shape, &problem);
+    close_subject(&asked);
+    if (!ctr_arg_problem(ctx, NAME, &problem)) return;
+    ctr_id_to_text(digest, text);
+    sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
+static int64_t bucket_count(sqlite3 *db, sqlite3_value *value, ctr_problem *problem)
+{
+    int64_t n = 0;
+    if (ctr_number_take(db, value, &n, problem) && n >= 1 && n <= CTR_BUCKETS_MAX) return n;
+    char *shown = ctr_describe_value(value);
+    if (!shown) ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_MISMATCH, "buckets must be an INTEGER, 1 ... %d, not %s",
+                    CTR_BUCKETS_MAX, shown ? shown : "");
+    sqlite3_free(shown);
+    return 0;
+}
+
+static void show_digest(ctr_answer *answer, int64_t number, int64_t of, const ctr_digest *digest,
+                        ctr_problem *problem)
+{
+    uint8_t out[CTR_ID_SIZE];
+    char text[CTR_ID_TEXT_SIZE], bucket[48];
+    sqlite3_snprintf(sizeof bucket, bucket, "%lld/%lld", (long long)number, (long long)of);
+    ctr_digest_finish(digest, NULL, NULL, out);
+    ctr_id_to_text(out, text);
+    ctr_answer_text(answer, bucket, problem);
+    ctr_answer_integer(answer, digest->rows, problem);
+    ctr_answer_text(answer, text, problem);
+}
+
+static void show_digests(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+{
+    subject asked;
+    int64_t n = bucket_count(ctr_answer_db(answer), args[1], problem);
+    open_asked(&asked, answer, args[0], args[2], problem);
+    size_t size = (size_t)n * sizeof(ctr_digest);
+    ctr_digest *digests = problem->rc == SQLITE_OK ? sqlite3_malloc64(size) : NULL;
+    if (digests) {
+        memset(digests, 0, size);
+        ctr_digest_rows(digests, n, asked.db, asked.schema, asked.table, &asked.shape, problem);
+        for (int64_t i = 0; i < n; i++) show_digest(answer, i, n, &digests[i], problem);
+    } else {
+        ctr_problem_nomem(problem);
+    }
+    sqlite3_free(digests);
+    close_subject(&asked);
+}
+
+/* ---- floors ---------------------------------------------------------------------------------- */
+
+static sqlite3_stmt *read_floors(const subject *asked, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return NULL;
+    return ctr_floors_read(asked->db, asked->schema, asked->table, &asked->shape, problem);
+}
+
+static void show_floors(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+{
+    subject asked;
+    open_asked(&asked, answer, args[0], args[1], problem);
+    ctr_run run = ctr_run_on(asked.db, asked.schema, asked.table, problem);
+    sqlite3_stmt *row = read_floors(&asked, problem);
+    bool any = ctr_run_row(&run, row);
+    for (int i = 0; any && i < asked.shape.n_keys; i++) {
+        if (sqlite3_column_type(row, i) == SQLITE_NULL) continue;
+        ctr_answer_text(answer, asked.shape.columns[asked.shape.keys[i]].name, problem);
+        ctr_answer_value(answer, sqlite3_column_value(row, i), problem);
+    }
+    sqlite3_finalize(row);
+    close_subject(&asked);
+}
+
+static void show_purged(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+{
+    subject asked;
+    open_asked(&asked, answer, args[0], args[1], problem);
+    ctr_run run = ctr_run_on(asked.db, asked.schema, asked.table, problem);
+    sqlite3_stmt *row = read_floors(&asked, problem);
+    int rows = asked.shape.n_keys + 1; /* behind the floors and _seq */
+    bool any = ctr_run_row(&run, row);
+    ctr_answer_text(answer, asked.table, problem);
+    ctr_answer_integer(answer, any ? sqlite3_column_int64(row, rows) : 0, problem);
+    ctr_answer_integer(answer, any ? sqlite3_column_int64(row, rows + 1) : 0, problem);
+    sqlite3_finalize(row);
+    close_subject(&asked);
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+/* The touched counters of a row. */
+static void show_touched(ctr_answer *answer, ctr_rows *rows, sqlite3_stmt *row, const char *key,
+                         ctr_problem *problem)
+{
+    for (int i = 0; i < rows->shape->n_counters && problem->rc == SQLITE_OK; i++) {
+        ctr_cell cell;
+        int column = CTR_WALK_COLUMNS + rows->shape->counters[i];
+        if (ctr_rows_open_cell(rows, row, column, i, &cell, problem)) return;
+        if (ctr_cell_is_untouched(&cell)) continue;
+        ctr_answer_text(answer, key, problem);
+        ctr_answer_text(answer, ctr_shape_counter_name(rows->shape, i), problem);
+        ctr_answer_blob(answer, cell.bytes, cell.size, problem);
+    }
+}
+
+static void show_contents(ctr_answer *answer, const subject *asked, ctr_rows *rows,
+                          sqlite3_value **keys, ctr_problem *problem)
+{
+    ctr_walk walk;
+    ctr_packed packed = {0};
+    ctr_walk_open(&walk, asked->db, asked->schema, asked->table, &asked->shape, CTR_WALK_ALL, 0,
+                  problem);
+    while (ctr_walk_next(&walk, problem)) {
+        for (int i = 0; i < asked->shape.n_keys; i++)
+            keys[i] = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + asked->shape.keys[i]);
+        if (ctr_pack_values(&packed, keys, asked->shape.n_keys, problem)) break;
+        char *key = ctr_keys_json(packed.bytes, packed.size);
+        if (!key) ctr_problem_nomem(problem);
+        show_touched(answer, rows, walk.row, key, problem);
+        sqlite3_free(key);
+    }
+    ctr_walk_close(&walk);
+    sqlite3_free(packed.bytes);
+}
+
+static void show_cells(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+{
+    subject asked;
+    ctr_rows rows = {0};
+    open_asked(&asked, answer, args[0], args[1], problem);
+    sqlite3_value **keys =
+        sqlite3_malloc64(((size_t)asked.shape.n_keys + 1) * sizeof(sqlite3_value *));
+    if (!keys) ctr_problem_nomem(problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_rows_open(&rows, asked.db, asked.schema, asked.table, &asked.shape, NULL, problem);
+    if (problem->rc == SQLITE_OK) show_contents(answer, &asked, &rows, keys, problem);
+    ctr_rows_close(&rows);
+    sqlite3_free(keys);
+    close_subject(&asked);
+}
+
+int ctr_contents_register(sqlite3 *db, ctr_shared *shared)
+{
+    static const ctr_answer_kind KINDS[] = {
+        {.name = "counter_digests",
+         .columns = "bucket TEXT, rows INTEGER, digest TEXT",
+         .args = "\"table\" HIDDEN, buckets HIDDEN, schema HIDDEN",
+         .n_columns = 3,
+         .n_args = 3,
+         .n_needed = 2,
+         .usage = "two arguments are needed, the name of a counter table and the number of buckets",
+         .fill = show_digests},
+        {.name = "counter_cells",
+         .columns = "key TEXT, column_name TEXT, cell BLOB",
+         .args = "\"table\" HIDDEN, schema HIDDEN",
+         .n_columns = 3,
+         .n_args = 2,
+         .n_needed = 1,
+         .usage = "one argument is needed, the name of a counter table",
+         .fill = show_cells},
+        {.name = "counter_floors",
+         .columns = "column_name TEXT, floor",
+         .args = "\"table\" HIDDEN, schema HIDDEN",
+         .n_columns = 2,
+         .n_args = 2,
+         .n_needed = 1,
+         .usage = "one argument is needed, the name of a counter table",
+         .fill = show_floors},
+        {.name = "counter_purge",
+         .columns = "table_name TEXT, rows INTEGER, bytes INTEGER",
+         .args = "\"table\" HIDDEN, schema HIDDEN",
+         .n_columns = 3,
+         .n_args = 2,
+         .n_needed = 1,
+         .usage = "one argument is needed, the name of a counter table",
+         .fill = show_purged},
+    };
+    int rc = SQLITE_OK;
+    for (int argc = 1; argc <= 2 && rc == SQLITE_OK; argc++)
+        rc = sqlite3_create_function_v2(db, "counter_table_digest", argc, CTR_READS,
+                                        ctr_shared_hold(shared), fn_table_digest, NULL, NULL,
+                                        ctr_shared_drop);
+    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS && rc == SQLITE_OK; i++)
+        rc = ctr_answer_register(db, shared, &KINDS[i]);
+    return rc;
+}

@@ -1,0 +1,314 @@
+/* functions/exchange.c - counter_pull, counter_push and counter_sync: merging with another file.
+ *
+ *     SELECT * FROM counter_pull('phone');       phone -> main
+ *     SELECT * FROM counter_push('phone');       main -> phone
+ *     SELECT * FROM counter_sync('phone');       both ways
+ *     SELECT * FROM counter_pull('phone', 'full');    everything, not only what is new
+ *
+ * 'phone' is an attached database, or the path of a file. That is opened by a connection of its
+ * own, outside the caller's transaction.
+ *
+ * One row for each counter table: table_name, rows_read, rows_changed, conflicts, and a note where
+ * the table was created. All work is done before the first row is returned. On an error nothing has
+ * changed, with one exception: a sync by path whose second COMMIT fails. The error says so.
+ */
+#include <string.h>
+
+#include "functions/answer.h"
+#include "sqlite/run.h"
+#include "sync/pull.h"
+#include "sync/session.h"
+#include "table/events.h"
+
+/* The three directions, by function. */
+typedef struct exchange_direction {
+    const char *function;
+    bool takes, gives; /* main takes, main gives */
+} exchange_direction;
+
+static const exchange_direction directions[] = {
+    {"counter_pull", true, false}, {"counter_push", false, true}, {"counter_sync", true, true}};
+
+/* ---- the work -------------------------------------------------------------------------------- */
+
+/* A file that takes: main or an attached one, or by its path through a connection of its own. */
+typedef struct taker {
+    sqlite3 *db;
+    ctr_shared *shared;
+    const char *schema;
+    bool own;
+    ctr_session session; /* not open where that of main is the one */
+} taker;
+
+/* One call. */
+typedef struct exchange {
+    const exchange_direction *way;
+    const char *peer;
+    bool whole;
+    taker main, other;
+    ctr_source theirs, ours;
+    ctr_identity their_identity, our_identity;
+    const char *locked_out; /* the schema, or the path, of which a lock could not be had, or NULL */
+    bool reads_it;          /* and which the transaction reads already */
+    bool alone;             /* the caller has begun no transaction */
+} exchange;
+
+static int refuse_main(ctr_problem *problem)
+{
+    return ctr_problem_set(problem, SQLITE_ERROR, "main cannot be merged with itself");
+}
+
+static void open_taker(exchange *x, ctr_problem *problem)
+{
+    sqlite3 *host = x->main.db;
+    taker *other = &x->other;
+    if (problem->rc == SQLITE_OK && !sqlite3_get_autocommit(host))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a file that is given by its path is written by a connection of its own, "
+                        "which is no part of a transaction: ATTACH %Q, or COMMIT first",
+                        x->peer);
+    if (problem->rc != SQLITE_OK) return;
+    *other = (taker){.schema = "main", .own = true};
+    if (ctr_source_open_to_write(&other->db, host, x->peer, problem)) return;
+    if (ctr_source_is_file_of(other->db, host, "main")) {
+        refuse_main(problem);
+        return;
+    }
+    int rc = x->main.shared->register_all(other->db, &other->shared);
+    ctr_problem_sqlite(problem, other->db, rc);
+}
+
+/* Within a transaction it may be locked by that. */
+static void note_lock(exchange *x, const char *name, const ctr_problem *problem)
+{
+    bool busy = (problem->rc & 0xff) == SQLITE_BUSY && x->alone;
+    if (busy && !x->locked_out) x->locked_out = name;
+}
+
+/* Opens what the call reads: the peer for a pull and a sync, main for a push and a sync. */
+static int open_sources(exchange *x, bool attached, ctr_problem *problem)
+{
+    sqlite3 *db = x->main.db;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (!attached && x->way->takes) ctr_source_open_path(&x->theirs, db, x->peer, problem);
+    if (attached && x->way->takes) ctr_source_open(&x->theirs, db, x->peer, problem);
+    note_lock(x, x->peer, problem);
+    if (x->way->gives) ctr_source_open(&x->ours, db, "main", problem);
+    note_lock(x, "main", problem);
+    if (problem->rc == SQLITE_OK && x->theirs.own &&
+        ctr_source_is_file_of(x->theirs.db, db, "main"))
+        refuse_main(problem);
+    return problem->rc;
+}
+
+static int open_files(exchange *x, ctr_problem *problem)
+{
+    sqlite3 *db = x->main.db;
+    bool attached = ctr_run_has_schema(db, x->peer);
+    if (sqlite3_stricmp(x->peer, "main") == 0) return refuse_main(problem);
+    if (attached && ctr_source_same_file(db, x->peer, "main")) return refuse_main(problem);
+    if (!attached && x->way->gives) open_taker(x, problem);
+    note_lock(x, x->peer, problem);
+    return open_sources(x, attached, problem);
+}
+
+static void lock_taker(exchange *x, const taker *to, ctr_session *session, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    if ((ctr_session_lock(session, to->schema, problem) & 0xff) != SQLITE_BUSY) return;
+    x->locked_out = to->own ? x->peer : to->schema;
+    x->reads_it = !to->own && ctr_run_transaction(to->db, to->schema) != CTR_TXN_NONE;
+}
+
+/* Before anything is written. */
+static void hold_sources(exchange *x, ctr_problem *problem)
+{
+    if (x->way->takes && ctr_source_hold(&x->theirs, problem) == SQLITE_OK)
+        ctr_pull_open(&x->theirs, &x->their_identity, problem);
+    note_lock(x, x->peer, problem);
+    if (x->way->gives && ctr_source_hold(&x->ours, problem) == SQLITE_OK)
+        ctr_pull_open(&x->ours, &x->our_identity, problem);
+    note_lock(x, "main", problem);
+}
+
+/* All locks before the first read, main before the peer. */
+static int begin_work(exchange *x, ctr_problem *problem)
+{
+    taker *main = &x->main, *other = &x->other;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    ctr_session_begin(&main->session, main->db, &main->shared->sessions, problem);
+    if (problem->rc == SQLITE_OK && other->own)
+        ctr_session_begin(&other->session, other->db, &other->shared->sessions, problem);
+    if (x->way->takes) lock_taker(x, main, &main->session, problem);
+    if (x->way->gives) lock_taker(x, other, other->own ? &other->session : &main->session, problem);
+    if (x->way->takes && x->way->gives && problem->rc == SQLITE_OK)
+        ctr_session_keep_pages(&main->session, problem);
+    return problem->rc;
+}
+
+static void merge_into(const exchange *x, const taker *to, const ctr_source *from,
+                       const ctr_identity *giver, ctr_side side, ctr_report *report,
+                       ctr_problem *problem)
+{
+    ctr_source_append(from, x->main.shared->transaction, problem);
+    if (problem->rc != SQLITE_OK) return;
+    ctr_transaction *transaction = to->shared->transaction;
+    ctr_pull_all(from, giver, to->db, transaction, to->schema, to->own ? x->peer : to->schema, side,
+                 x->whole, report, problem);
+    ctr_events_write_ahead(transaction, problem);
+}
+
+static void refuse_empty(const exchange *x, ctr_problem *problem)
+{
+    if (x->way->takes && x->way->gives)
+        ctr_problem_set(problem, SQLITE_ERROR, "neither %s nor main has counter tables", x->peer);
+    else
+        ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter tables",
+                        x->way->takes ? x->peer : "main");
+}
+
+/* Main that is read at hand shows what the merge has made of it; if it had no identity before, it
+ * had nothing to give. What has been numbered before is what it gives. */
+static bool look_again_at_ours(exchange *x, ctr_problem *problem)
+{
+    int64_t before = x->our_identity.next;
+    if (x->ours.own || !x->way->takes || problem->rc != SQLITE_OK) return true;
+    if (!x->our_identity.present) return false;
+    ctr_pull_open(&x->ours, &x->our_identity, problem);
+    x->our_identity.next = before;
+    return true;
+}
+
+/* SQLite does not wait for the lock of a file that a statement of the transaction has begun to
+ * read; for others it has waited. */
+static void say_locked(const exchange *x, ctr_problem *problem)
+{
+    ctr_problem ignored = {SQLITE_OK, NULL};
+    ctr_problem_close(problem);
+    if (x->reads_it)
+        ctr_problem_set(problem, SQLITE_BUSY,
+                        "database is locked: another connection is writing %s, or has written it "
+                        "since this one began to read it: %s%s BEGIN IMMEDIATE, which waits, and "
+                        "repeat the call",
+                        x->locked_out, x->other.own ? "ATTACH the other file, " : "",
+                        x->alone ? "run" : "end the transaction, run");
+    else if (x->locked_out)
+        ctr_problem_set(problem, SQLITE_BUSY,
+                        "database is locked: another connection has kept %s locked for longer "
+                        "than the busy timeout, %d ms",
+                        x->locked_out, ctr_run_busy_timeout(x->main.db, &ignored));
+    else
+        ctr_problem_set(problem, SQLITE_BUSY, "database is locked: %s",
+                        x->alone
+                            ? "run BEGIN IMMEDIATE, which waits, and repeat the call"
+                            : "by another connection, or by this transaction: COMMIT it first");
+    ctr_problem_close(&ignored);
+}
+
+/* Begins the savepoints, takes the locks, opens the snapshots, merges, ends. A snapshot of a file
+ * closes before the file is written, but for that of main in a sync, and all before the
+ * commits, which would wait for them. Of two transactions that of main commits first: what the
+ * other file lacks then, the next call brings. */
+static int run_exchange(exchange *x, ctr_report *report, ctr_problem *problem)
+{
+    open_files(x, problem);
+    begin_work(x, problem);
+    hold_sources(x, problem);
+    if (x->way->takes)
+        merge_into(x, &x->main, &x->theirs, &x->their_identity, CTR_MAIN_TAKES, report, problem);
+    ctr_source_close(&x->theirs);
+    if (x->way->gives && look_again_at_ours(x, problem))
+        merge_into(x, &x->other, &x->ours, &x->our_identity, CTR_MAIN_GIVES, report, problem);
+    if (report->n == 0) refuse_empty(x, problem);
+    ctr_source_close(&x->ours);
+
+    bool half = ctr_session_end(&x->main.session, problem) == SQLITE_OK && x->way->takes;
+    note_lock(x, "main", problem);
+    if (x->other.own) {
+        ctr_session_end(&x->other.session, problem);
+        sqlite3_close(x->other.db);
+        note_lock(x, x->peer, problem);
+    }
+    if ((problem->rc & 0xff) == SQLITE_BUSY) say_locked(x, problem);
+    if (half) ctr_problem_where(problem, "main has taken what is new, %s has not", x->peer);
+    return problem->rc;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static const exchange_direction *direction_of(const char *function)
+{
+    const exchange_direction *way = directions;
+    while (strcmp(way->function, function) != 0) way++;
+    return way;
+}
+
+static bool is_whole(sqlite3_value *value, ctr_problem *problem)
+{
+    const char *how = ctr_answer_arg(value, "the second argument", "", problem);
+    bool whole = how && sqlite3_stricmp(how, "full") == 0;
+    if (how && *how && !whole)
+        ctr_problem_set(problem, SQLITE_ERROR, "the second argument can only be 'full', not '%s'",
+                        how);
+    return whole;
+}
+
+/* "created in phone, which was empty": perhaps its name was not meant. */
+static void note_creation(ctr_answer *answer, const exchange *x, const struct ctr_report_row *row,
+                          ctr_problem *problem)
+{
+    char *note = NULL;
+    if (row->created) {
+        note =
+            sqlite3_mprintf("created in %s%s", row->created_by == CTR_MAIN_TAKES ? "main" : x->peer,
+                            row->in_empty ? ", which was empty" : "");
+        if (!note) ctr_problem_nomem(problem);
+    }
+    ctr_answer_text(answer, note, problem);
+    sqlite3_free(note);
+}
+
+static void report_exchange(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+{
+    ctr_report report = {0};
+    sqlite3 *db = ctr_answer_db(answer);
+    ctr_shared *shared = ctr_answer_shared(answer);
+    exchange x = {.way = direction_of(ctr_answer_kind_of(answer)->name)};
+    x.peer = ctr_answer_arg(args[0], "the argument", NULL, problem);
+    x.whole = is_whole(args[1], problem);
+    x.alone = sqlite3_get_autocommit(db);
+    x.main = (taker){.db = db, .shared = shared, .schema = "main"};
+    x.other = (taker){.db = db, .shared = shared, .schema = x.peer};
+    if (problem->rc == SQLITE_OK) run_exchange(&x, &report, problem);
+    for (int i = 0; i < report.n; i++) {
+        ctr_answer_text(answer, report.rows[i].name, problem);
+        ctr_answer_integer(answer, report.rows[i].read, problem);
+        ctr_answer_integer(answer, report.rows[i].changed, problem);
+        ctr_answer_integer(answer, report.rows[i].conflicts, problem);
+        note_creation(answer, &x, &report.rows[i], problem);
+    }
+    ctr_pull_report_close(&report);
+}
+
+#define EXCHANGE(function)                                                                \
+    {                                                                                     \
+        .name = function,                                                                 \
+        .columns = "table_name TEXT, rows_read INTEGER, rows_changed INTEGER, "           \
+                   "conflicts INTEGER, note TEXT",                                        \
+        .args = "peer HIDDEN, how HIDDEN", .n_columns = 5, .n_args = 2, .n_needed = 1,    \
+        .usage = "one argument is needed, an attached database or a file", .works = true, \
+        .fill = report_exchange                                                           \
+    }
+
+int ctr_exchange_register(sqlite3 *db, ctr_shared *shared)
+{
+    static const ctr_answer_kind KINDS[] = {
+        EXCHANGE("counter_pull"),
+        EXCHANGE("counter_push"),
+        EXCHANGE("counter_sync"),
+    };
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS && rc == SQLITE_OK; i++)
+        rc = ctr_answer_register(db, shared, &KINDS[i]);
+    return rc;
+}

@@ -1,0 +1,214 @@
+/* functions/keys.c - packed keys, and the marks of the change feed.
+ *
+ *     counter_key(a, b, ...)               the values of a row's key, in key order, as one BLOB
+ *     counter_key_json(key)                them as JSON; a BLOB is {"hex":"00ff"}, a TEXT that
+ *                                            is not valid UTF-8 {"text":"61ff"}, a hole null, the
+ *                                            empty key NULL
+ *     counter_mark(source)                 the number to ask a source's feed from; 0: all
+ *     counter_seen(source, since, upto)    a whole batch is in: raises the mark, returns it
+ */
+#include <math.h>
+#include <string.h>
+
+#include "functions/register.h"
+#include "sqlite/args.h"
+#include "sqlite/describe.h"
+#include "sqlite/text.h"
+#include "sync/marks.h"
+#include "sync/session.h"
+#include "table/pack.h"
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static void fn_key(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    ctr_packed packed = {NULL, 0, 0};
+    ctr_problem problem = {SQLITE_OK, NULL};
+    if (argc == 0) ctr_problem_set(&problem, SQLITE_ERROR, "a key has at least one value");
+    for (int i = 0; i < argc; i++)
+        if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
+            ctr_problem_set(&problem, SQLITE_MISMATCH, "value %d is NULL, which no key is", i + 1);
+    if (problem.rc == SQLITE_OK) ctr_pack_values(&packed, argv, argc, &problem);
+    if (ctr_arg_problem(ctx, "counter_key", &problem))
+        sqlite3_result_blob64(ctx, packed.bytes, packed.size, SQLITE_TRANSIENT);
+    sqlite3_free(packed.bytes);
+}
+
+static void append_hex(sqlite3_str *out, const char *what, const uint8_t *bytes, size_t size)
+{
+    sqlite3_str_appendf(out, "{\"%s\":\"", what);
+    for (size_t i = 0; i < size; i++) sqlite3_str_appendf(out, "%02x", bytes[i]);
+    sqlite3_str_appendall(out, "\"}");
+}
+
+static void append_text_key(sqlite3_str *out, const uint8_t *text, size_t size)
+{
+    if (!ctr_text_is_utf8(text, size)) {
+        append_hex(out, "text", text, size);
+        return;
+    }
+    sqlite3_str_appendchar(out, 1, '"');
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '"' || text[i] == '\\')
+            sqlite3_str_appendf(out, "\\%c", text[i]);
+        else if (text[i] < 0x20)
+            sqlite3_str_appendf(out, "\\u%04x", text[i]);
+        else
+            sqlite3_str_appendchar(out, 1, (char)text[i]);
+    }
+    sqlite3_str_appendchar(out, 1, '"');
+}
+
+/* Infinity as a number that is read as one. */
+static void append_real(sqlite3_str *out, double real)
+{
+    if (isinf(real))
+        sqlite3_str_appendall(out, real > 0 ? "9e999" : "-9e999");
+    else
+        sqlite3_str_appendf(out, "%!.17g", real);
+}
+
+static void append_value(sqlite3_str *out, const ctr_key_value *value)
+{
+    switch (value->type) {
+    case CTR_KEY_NOTHING: sqlite3_str_appendall(out, "null"); break;
+    case CTR_KEY_INTEGER: sqlite3_str_appendf(out, "%lld", (long long)value->integer); break;
+    case CTR_KEY_REAL: append_real(out, value->real); break;
+    case CTR_KEY_TEXT: append_text_key(out, value->bytes, value->size); break;
+    case CTR_KEY_BLOB: append_hex(out, "hex", value->bytes, value->size); break;
+    }
+}
+
+char *ctr_keys_json(const uint8_t *key, size_t size)
+{
+    ctr_key_value value;
+    size_t at = 0;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendchar(out, 1, '[');
+    for (int i = 0; ctr_key_next(key, size, &at, &value); i++) {
+        if (i) sqlite3_str_appendchar(out, 1, ',');
+        append_value(out, &value);
+    }
+    sqlite3_str_appendchar(out, 1, ']');
+    return sqlite3_str_finish(out);
+}
+
+static void fn_key_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    static const char NAME[] = "counter_key_json";
+    (void)argc;
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL) return;
+    const uint8_t *key = NULL;
+    if (sqlite3_value_type(argv[0]) == SQLITE_BLOB) key = sqlite3_value_blob(argv[0]);
+    size_t size = (size_t)sqlite3_value_bytes(argv[0]);
+    int n;
+    if (sqlite3_value_type(argv[0]) == SQLITE_BLOB && size == 0) return;
+    if (!key) size = 0;
+    ctr_status status = ctr_key_check(key, size, true, &n);
+    if (status != CTR_OK) {
+        ctr_arg_refuse(ctx, NAME, "the key", "a packed key, from counter_key or counter_changes",
+                       argv[0]);
+        return;
+    }
+    char *text = ctr_keys_json(key, size);
+    if (text)
+        sqlite3_result_text(ctx, text, -1, sqlite3_free);
+    else
+        sqlite3_result_error_nomem(ctx);
+}
+
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+/* A source of a feed. */
+typedef struct feed_source {
+    uint8_t id[CTR_ID_SIZE];
+    int64_t twist;
+} feed_source;
+
+static bool take_source(sqlite3_context *ctx, const char *function, sqlite3_value *value,
+                        feed_source *source)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    const char *text = ctr_text_value(value, &problem);
+    if (!ctr_arg_problem(ctx, function, &problem)) return false;
+    if (text && ctr_marks_source_from_text(text, (size_t)sqlite3_value_bytes(value), source->id,
+                                           &source->twist))
+        return true;
+    return ctr_arg_refuse(ctx, function, "source",
+                          "what counter_changes has given for it, the UUID of a file as TEXT",
+                          value);
+}
+
+static bool check_tables(sqlite3 *db, ctr_problem *problem)
+{
+    ctr_catalog catalog = {0};
+    ctr_catalog_read(&catalog, db, "main", problem);
+    if (problem->rc == SQLITE_OK && catalog.n == 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "main has no counter tables");
+    ctr_catalog_close(&catalog);
+    return problem->rc == SQLITE_OK;
+}
+
+static void fn_mark(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    feed_source source;
+    if (!take_source(ctx, "counter_mark", argv[0], &source)) return;
+    sqlite3 *db = sqlite3_context_db_handle(ctx);
+    ctr_problem problem = {SQLITE_OK, NULL};
+    int64_t mark = 0;
+    if (check_tables(db, &problem)) mark = ctr_marks_of_feed(db, source.id, source.twist, &problem);
+    if (ctr_arg_problem(ctx, "counter_mark", &problem)) sqlite3_result_int64(ctx, mark);
+}
+
+static int64_t raise_mark(sqlite3 *db, const feed_source *source, int64_t since, int64_t upto,
+                          ctr_problem *problem)
+{
+    int64_t mark = 0;
+    ctr_session session = {0};
+    if (!check_tables(db, problem)) return 0;
+    if (ctr_session_begin(&session, db, NULL, problem) == SQLITE_OK) {
+        ctr_session_lock(&session, "main", problem);
+        mark = ctr_marks_of_feed(db, source->id, source->twist, problem);
+        if (mark >= since && mark < upto) {
+            ctr_marks_raise_feed(db, source->id, source->twist, upto, problem);
+            mark = upto;
+        }
+    }
+    ctr_session_end(&session, problem);
+    return mark;
+}
+
+static void fn_seen(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    static const char NAME[] = "counter_seen";
+    (void)argc;
+    feed_source source;
+    int64_t since, upto;
+    if (!take_source(ctx, NAME, argv[0], &source)) return;
+    if (!ctr_arg_integer(ctx, NAME, "since", argv[1], 0, INT64_MAX, &since)) return;
+    if (!ctr_arg_integer(ctx, NAME, "upto", argv[2], since, INT64_MAX, &upto)) return;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    int64_t mark = raise_mark(sqlite3_context_db_handle(ctx), &source, since, upto, &problem);
+    if (ctr_arg_problem(ctx, NAME, &problem)) sqlite3_result_int64(ctx, mark);
+}
+
+int ctr_keys_register(sqlite3 *db)
+{
+    static const struct {
+        const char *name;
+        int argc, flags;
+        void (*call)(sqlite3_context *, int, sqlite3_value **);
+    } functions[] = {
+        {"counter_key", -1, CTR_PURE, fn_key},
+        {"counter_key_json", 1, CTR_PURE, fn_key_json},
+        {"counter_mark", 1, CTR_READS, fn_mark},
+        {"counter_seen", 3, CTR_ADMIN, fn_seen},
+    };
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions && rc == SQLITE_OK; i++)
+        rc =
+            sqlite3_create_function_v2(db, functions[i].name, functions[i].argc, functions[i].flags,
+                                       NULL, functions[i].call, NULL, NULL, NULL);
+    return rc;
+}

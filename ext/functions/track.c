@@ -1,0 +1,561 @@
+/* functions/track.c - counter_track and counter_untrack: columns of ordinary tables that count.
+ *
+ *     SELECT counter_track('products', 'stock');             stock is tracked: rows counted
+ *     SELECT counter_track('products', 'sold');              and so is sold
+ *     SELECT counter_untrack('products', 'sold');            not any more, in no file: columns
+ *     SELECT counter_untrack('products');                    the table is as any other: columns
+ *
+ * `table` is a table of temp, main or an attached database, looked for in this order, or
+ * 'schema.table'. The values that are there are counted as this file's. Called again where triggers
+ * are missing, or have not run, counter_track counts what the rows differ from their counters, and
+ * puts the triggers back.
+ *
+ * Errors: SQLITE_ERROR for what cannot be tracked, by name; SQLITE_MISMATCH for a value that is no
+ * integer, with its row. Nothing has changed then.
+ */
+#include <string.h>
+
+#include "functions/find.h"
+#include "functions/register.h"
+#include "identity/check.h"
+#include "identity/replica.h"
+#include "identity/succession.h"
+#include "sqlite/args.h"
+#include "sqlite/text.h"
+#include "sync/session.h"
+#include "table/catalog.h"
+#include "table/columns.h"
+#include "table/events.h"
+#include "track/apart.h"
+#include "track/triggers.h"
+#include "track/unique.h"
+
+static const char COUNTER_TRACK[] = "counter_track", COUNTER_UNTRACK[] = "counter_untrack";
+
+/* One call. */
+typedef struct tracking {
+    sqlite3 *db;
+    ctr_shared *shared;
+    char *schema, *table; /* owned: the table as it spells itself */
+    char *counters;       /* owned: its counter table, if there is one */
+    bool taken_up;        /* whose stored tables were there without it */
+    ctr_shape shape;      /* of the counter table, or what it will be */
+    ctr_tracked tracked;
+    int n; /* columns named, and these */
+    const char **names;
+} tracking;
+
+/* ---- finding the table ----------------------------------------------------------------------- */
+
+static bool look_for_table(void *with, const char *schema, const char *table, ctr_problem *problem)
+{
+    tracking *call = with;
+    ctr_run run = ctr_run_on(call->db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
+    ctr_run_bind_text(&run, row, 1, table);
+    const char *name = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
+    if (name) {
+        call->schema = sqlite3_mprintf("%s", schema);
+        call->table = sqlite3_mprintf("%s", name);
+        if (!call->schema || !call->table) ctr_problem_nomem(problem);
+    }
+    sqlite3_finalize(row);
+    return name != NULL;
+}
+
+static void find_tracked_table(tracking *call, const char *name, ctr_problem *problem)
+{
+    if (!ctr_find_table(call->db, name, look_for_table, call, problem))
+        ctr_problem_set(problem, SQLITE_ERROR, "there is no table '%s'", name);
+    if (problem->rc != SQLITE_OK) return;
+    ctr_object object = ctr_schema_object(call->db, call->schema, call->table, problem);
+    if (object != CTR_OBJECT_TABLE)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s is %s: only an ordinary table has columns that can be tracked",
+                        call->table, ctr_schema_object_text(object));
+}
+
+/* Another table was created under this name. */
+static void refuse_born(const tracking *call, ctr_problem *problem)
+{
+    ctr_catalog_entry entry = {0};
+    if (ctr_catalog_born(&entry, call->db, call->schema, call->table, problem))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: the counter table %s was created under this name, and files match "
+                        "their tables by it",
+                        call->table, entry.name);
+    ctr_catalog_close_entry(&entry);
+}
+
+/* ---- the columns ----------------------------------------------------------------------------- */
+
+static bool is_named(const tracking *call, const char *name)
+{
+    for (int i = 0; i < call->n; i++)
+        if (sqlite3_stricmp(call->names[i], name) == 0) return true;
+    return false;
+}
+
+/* Is `name` a column that is counted already? */
+static bool has_column(const tracking *call, const char *name)
+{
+    for (int i = 0; call->tracked.db && i < call->shape.n_counters; i++) {
+        const ctr_tracked_column *column = ctr_tracked_column_of(&call->tracked, i);
+        if (column && sqlite3_stricmp(column->name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* One column of the table, for the shape of its counter table. */
+static void take_column(tracking *call, ctr_shape *shape, sqlite3_stmt *row, ctr_problem *problem)
+{
+    const char *name = ctr_text_column(row, 1, problem), *type = ctr_text_column(row, 2, problem),
+               *collation = NULL;
+    int key = sqlite3_column_int(row, 5) - 1;
+    if (!name || !type || (key < 0 && !is_named(call, name) && !has_column(call, name))) return;
+    ctr_affinity affinity = ctr_declaration_affinity(type);
+    if (ctr_declaration_reserves(name))
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: a column with the reserved name %s",
+                        call->table, name);
+    if (key >= 0 && is_named(call, name))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: column %s is part of the key, and cannot be tracked", call->table,
+                        name);
+    if (key >= 0 && sqlite3_stricmp(type, "ANY") == 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: the key column %s has the type ANY, which tells '1' and 1 apart in a "
+                        "STRICT table, but not here",
+                        call->table, name);
+    if (key >= 0 && !ctr_declaration_is_plain(type))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: the type of the key column %s must be plain words, not %s",
+                        call->table, name, type);
+    if (key < 0 && sqlite3_column_int(row, 6))
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is generated, and cannot be tracked",
+                        call->table, name);
+    if (key < 0 && (affinity == CTR_AFFINITY_TEXT || affinity == CTR_AFFINITY_REAL))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: column %s holds %s, by its type %s, and a tracked column integers",
+                        call->table, name, ctr_shape_affinity_name(affinity), type);
+    ctr_problem_sqlite(problem, call->db,
+                       sqlite3_table_column_metadata(call->db, call->schema, call->table, name,
+                                                     NULL, &collation, NULL, NULL, NULL));
+    if (problem->rc == SQLITE_OK)
+        ctr_shape_add(shape, name, key >= 0 ? type : "", key >= 0 ? collation : "", key, problem);
+}
+
+static void refuse_unknown(const tracking *call, const ctr_shape *shape, ctr_problem *problem)
+{
+    for (int i = 0; i < call->n; i++) {
+        if (ctr_shape_counter_like(shape, call->names[i]) < 0)
+            ctr_problem_set(problem, SQLITE_ERROR, "%s: there is no column '%s'", call->table,
+                            call->names[i]);
+        for (int k = 0; k < i; k++)
+            if (sqlite3_stricmp(call->names[i], call->names[k]) == 0)
+                ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is named twice", call->table,
+                                call->names[i]);
+    }
+}
+
+/* The key compares as its columns do, or two rows of one key could not be told apart here. */
+static void check_key_index(const tracking *call, const ctr_shape *shape, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(call->db, call->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX_TERMS);
+    ctr_run_bind_text(&run, row, 1, call->table);
+    ctr_run_bind_text(&run, row, 2, call->schema);
+    while (ctr_run_row(&run, row)) {
+        const char *origin = ctr_text_column(row, CTR_TERM_ORIGIN, problem),
+                   *name = ctr_text_column(row, CTR_TERM_NAME, problem),
+                   *collation = ctr_text_column(row, CTR_TERM_COLLATION, problem);
+        if (!origin || !name || !collation || strcmp(origin, "pk") != 0) continue;
+        for (int i = 0; i < shape->n_keys; i++) {
+            const ctr_column *column = &shape->columns[shape->keys[i]];
+            if (sqlite3_stricmp(column->name, name) == 0 &&
+                sqlite3_stricmp(column->collation, collation) != 0)
+                ctr_problem_set(problem, SQLITE_ERROR,
+                                "%s: the PRIMARY KEY compares column %s by %s, the column itself "
+                                "by %s",
+                                call->table, name, collation, column->collation);
+        }
+    }
+    sqlite3_finalize(row);
+}
+
+/* The shape that the counter table of this table and these columns has. */
+static int read_wanted(tracking *call, ctr_shape *shape, ctr_problem *problem)
+{
+    enum { COLUMNS_MAX = 32767 };
+    ctr_run run = ctr_run_on(call->db, call->schema, NULL, problem);
+    run.slots.name = call->table;
+    ctr_shape_open(shape, COLUMNS_MAX, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) take_column(call, shape, row, problem);
+    sqlite3_finalize(row);
+    refuse_unknown(call, shape, problem);
+    check_key_index(call, shape, problem);
+    if (shape->n_keys == 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s has no PRIMARY KEY, by which its rows would be known in other files",
+                        call->table);
+    return problem->rc;
+}
+
+/* ---- tracking -------------------------------------------------------------------------------- */
+
+/* With the columns of call->shape; stored tables that are there are taken up. */
+static void create_counter_table(tracking *call, ctr_problem *problem)
+{
+    char *definition = problem->rc == SQLITE_OK ? ctr_shape_declaration(&call->shape) : NULL;
+    if (!call->counters || !definition) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    run.slots.name = call->table;
+    run.slots.definition = definition;
+    ctr_run_do(&run, CTR_SQL_TRACK_CREATE, NULL);
+    sqlite3_free(definition);
+    ctr_shape_close(&call->shape);
+}
+
+static void create_counters(tracking *call, ctr_problem *problem)
+{
+    if (call->n == 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked", call->table);
+    read_wanted(call, &call->shape, problem);
+    call->counters = sqlite3_mprintf("%s_counters", call->table);
+    create_counter_table(call, problem);
+}
+
+/* The counters of the table may be stored without their virtual table, as `.clone` of the shell
+ * leaves them. Those whose triggers stand on another table are of that one. */
+static void take_up_counters(tracking *call, ctr_problem *problem)
+{
+    ctr_catalog_entry entry = {0};
+    if (ctr_catalog_born(&entry, call->db, call->schema, call->table, problem) &&
+        ctr_triggers_stand_on(call->db, call->schema, entry.name, call->table, problem) &&
+        ctr_schema_object(call->db, call->schema, entry.name, problem) == CTR_OBJECT_NONE) {
+        call->counters = entry.name;
+        entry.name = NULL;
+        call->taken_up = true;
+        ctr_shape_read(&call->shape, call->db, call->schema, call->counters, problem);
+        create_counter_table(call, problem);
+    }
+    ctr_catalog_close_entry(&entry);
+}
+
+static void open_counters(tracking *call, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    ctr_tracked_close(&call->tracked);
+    ctr_shape_close(&call->shape);
+    ctr_shape_read(&call->shape, call->db, call->schema, call->counters, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_tracked_begin(&call->tracked, call->db, call->schema, call->counters, call->table,
+                          &call->shape, problem);
+}
+
+/* Another generation of a counter, by the table's own command, that a pull uses, too. */
+static void raise_column(tracking *call, const char *name, ctr_problem *problem)
+{
+    const char *spelling;
+    ctr_wanted wanted = {name, ctr_shape_generation(&call->shape, name, &spelling) + 1, 0};
+    ctr_columns_check(&call->shape, call->db, call->counters, name, problem);
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    call->shared->transaction->wanted = &wanted;
+    ctr_run_do(&run, CTR_SQL_SYNC_TAKE_COLUMN, NULL);
+    call->shared->transaction->wanted = NULL;
+}
+
+/* The same key as the table has now, whatever its columns are called. */
+static void check_tracked_key(tracking *call, const ctr_shape *wanted, ctr_problem *problem)
+{
+    bool same = wanted->n_keys == call->shape.n_keys;
+    for (int i = 0; i < wanted->n_keys && same; i++) {
+        int theirs = call->shape.keys[i];
+        const ctr_column *a = &wanted->columns[wanted->keys[i]], *b = &call->shape.columns[theirs];
+        const char *name = call->tracked.columns[theirs].name;
+        same = name && sqlite3_stricmp(a->name, name) == 0 && a->affinity == b->affinity &&
+               sqlite3_stricmp(a->collation, b->collation) == 0;
+    }
+    char *now = ctr_shape_key_text(wanted), *then = ctr_shape_key_text(&call->shape);
+    if (!now || !then) ctr_problem_nomem(problem);
+    if (!same)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: the key is (%s), that of its counters, %s, is (%s)", call->table, now,
+                        call->counters, then);
+    sqlite3_free(now);
+    sqlite3_free(then);
+}
+
+/* A column renamed while the triggers were gone cannot be told from one that is no more. */
+static void check_lost(const tracking *call, ctr_problem *problem)
+{
+    for (int i = 0; i < call->shape.n_columns; i++)
+        if (call->tracked.columns[i].lost)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s: the column of the counter %s is gone: if it was renamed, rename "
+                            "it back, call counter_track, and rename it again; if it is no more, "
+                            "name those that are left: counter_track('%s', ...)",
+                            call->table, call->shape.columns[i].name, call->table);
+}
+
+/* Adds counters for columns that have none, and gives the others theirs: their values come to what
+ * the counters have from other files. True if there were such. */
+static bool add_columns(tracking *call, bool whole, ctr_problem *problem)
+{
+    bool added = false;
+    ctr_shape wanted = {0};
+    read_wanted(call, &wanted, problem);
+    if (problem->rc == SQLITE_OK) check_tracked_key(call, &wanted, problem);
+    for (int i = 0; i < wanted.n_counters && problem->rc == SQLITE_OK; i++) {
+        const char *name = ctr_shape_counter_name(&wanted, i);
+        if (has_column(call, name) || ctr_shape_counter_like(&call->shape, name) >= 0) continue;
+        if (!whole) check_lost(call, problem);
+        if (problem->rc == SQLITE_OK) raise_column(call, name, problem);
+        added = true;
+    }
+    if (added) open_counters(call, problem);
+    for (int i = 0; i < wanted.n_counters && problem->rc == SQLITE_OK; i++) {
+        const char *name = ctr_shape_counter_name(&wanted, i);
+        if (has_column(call, name)) continue;
+        ctr_tracked_adopt(&call->tracked, ctr_shape_counter_like(&call->shape, name), name,
+                          problem);
+        added = true;
+    }
+    ctr_shape_close(&wanted);
+    return added;
+}
+
+/* Of the counters that were there before, those that this call has given a column. */
+static void mark_adopted(tracking *call, int n_before)
+{
+    for (int i = 0; i < n_before; i++)
+        call->tracked.columns[i].adopted = call->tracked.columns[i].given;
+}
+
+static void refuse_columnless(const tracking *call, ctr_problem *problem)
+{
+    for (int i = 0; i < call->shape.n_counters; i++)
+        if (ctr_tracked_column_of(&call->tracked, i)) return;
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "%s: none of its counters has a column of its name here: if columns were "
+                    "renamed, rename them back, call counter_track, and rename them again",
+                    call->table);
+}
+
+static bool triggers_are_whole(const tracking *call, ctr_problem *problem)
+{
+    ctr_problem broken = {SQLITE_OK, NULL};
+    if (problem->rc != SQLITE_OK) return false;
+    ctr_triggers_check(call->db, call->schema, call->counters, &call->shape, &broken);
+    bool whole = broken.rc == SQLITE_OK;
+    if (whole || broken.rc == SQLITE_ERROR)
+        ctr_problem_close(&broken);
+    else
+        *problem = broken;
+    return whole;
+}
+
+/* Every row is held against its counters, and every counter against the rows. */
+static int64_t count_table(tracking *call, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return 0;
+    ctr_stats *stats = &call->shared->transaction->stats;
+    int64_t before = stats->tracked;
+    char *columns = ctr_tracked_counter_list(&call->tracked),
+         *values = ctr_tracked_column_list(&call->tracked),
+         *match = ctr_tracked_key_match(&call->tracked), *keys = ctr_shape_key_list(&call->shape);
+    if (!columns || !values || !match || !keys) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    run.slots.name = call->table;
+    run.slots.columns = columns;
+    run.slots.values = values;
+    run.slots.keys = keys;
+    run.slots.constraint = match;
+    run.slots.value =
+        ctr_apart_any(call->db, call->schema, call->counters, problem) ? " or apart" : "";
+    ctr_run_do(&run, CTR_SQL_TRACK_COUNT_GONE, NULL);
+    ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
+    sqlite3_free(columns);
+    sqlite3_free(values);
+    sqlite3_free(match);
+    sqlite3_free(keys);
+    return stats->tracked - before;
+}
+
+static void refuse_tracked_already(const tracking *call, ctr_problem *problem)
+{
+    if (call->n > 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is tracked already", call->table,
+                        call->names[0]);
+    else
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s is tracked already, and nothing is to be counted", call->table);
+}
+
+static int64_t begin_tracking(tracking *call, ctr_problem *problem)
+{
+    refuse_born(call, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_triggers_refuse_orphans(call->db, call->schema, call->table, problem);
+    if (problem->rc == SQLITE_OK) create_counters(call, problem);
+    open_counters(call, problem);
+    if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
+    return count_table(call, problem);
+}
+
+/* Adds columns to a table that is tracked, or mends it. */
+static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
+{
+    open_counters(call, problem);
+    bool whole = triggers_are_whole(call, problem);
+    int n_before = problem->rc == SQLITE_OK ? call->shape.n_columns : 0;
+    bool added = add_columns(call, whole, problem);
+    if (problem->rc == SQLITE_OK) refuse_columnless(call, problem);
+    if (problem->rc == SQLITE_OK && call->n == 0) check_lost(call, problem);
+    if (problem->rc == SQLITE_OK && (added || !whole)) ctr_triggers_create(&call->tracked, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
+    if (problem->rc == SQLITE_OK) mark_adopted(call, n_before);
+    int64_t counted = count_table(call, problem);
+    if (whole && !added && !call->taken_up && counted == 0) refuse_tracked_already(call, problem);
+    return counted;
+}
+
+static int64_t track(tracking *call, ctr_problem *problem)
+{
+    if (!call->counters) take_up_counters(call, problem);
+    return call->counters ? go_on_tracking(call, problem) : begin_tracking(call, problem);
+}
+
+/* ---- untracking ------------------------------------------------------------------------------ */
+
+static void refuse_not_tracked(const tracking *call, ctr_problem *problem)
+{
+    if (!call->counters)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s is not a tracked table", call->table);
+}
+
+static void drop_tracked_column(tracking *call, const char *name, ctr_problem *problem)
+{
+    int counter = -1;
+    for (int i = 0; i < call->shape.n_counters; i++) {
+        const ctr_tracked_column *column = ctr_tracked_column_of(&call->tracked, i);
+        if (column && sqlite3_stricmp(column->name, name) == 0) counter = i;
+    }
+    if (counter < 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: column '%s' is not tracked", call->table, name);
+    else if (call->shape.n_counters == 1)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: %s is its last tracked column: counter_untrack('%s') untracks the "
+                        "table",
+                        call->table, name, call->table);
+    if (problem->rc != SQLITE_OK) return;
+    char *own = sqlite3_mprintf("%s", ctr_shape_counter_name(&call->shape, counter));
+    ctr_replica *replica = ctr_replica_of(call->shared->transaction, call->schema);
+    if (!own || !replica) ctr_problem_nomem(problem);
+    const ctr_identity *identity =
+        problem->rc == SQLITE_OK ? ctr_check_identity(replica, problem) : NULL;
+    if (identity && !*identity->name)
+        ctr_succession_lineage_changed(replica, CTR_WHY_DROPPED, problem);
+    if (problem->rc == SQLITE_OK) raise_column(call, own, problem);
+    sqlite3_free(own);
+    open_counters(call, problem);
+}
+
+static int64_t untrack(tracking *call, ctr_problem *problem)
+{
+    int64_t n = call->n;
+    refuse_not_tracked(call, problem);
+    open_counters(call, problem);
+    if (problem->rc != SQLITE_OK) return 0;
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    if (call->n == 0) {
+        n = call->shape.n_counters;
+        ctr_triggers_drop(call->db, call->schema, call->counters, problem);
+        ctr_run_do(&run, CTR_SQL_TRACK_DROP, NULL);
+        return n;
+    }
+    ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
+    for (int i = 0; i < call->n && problem->rc == SQLITE_OK; i++)
+        drop_tracked_column(call, call->names[i], problem);
+    if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
+    return n;
+}
+
+/* ---- the functions --------------------------------------------------------------------------- */
+
+static bool take_names(sqlite3_context *ctx, tracking *call, const char *function, int argc,
+                       sqlite3_value **argv)
+{
+    call->names = sqlite3_malloc64(((size_t)argc + 1) * sizeof *call->names);
+    if (!call->names) {
+        sqlite3_result_error_nomem(ctx);
+        return false;
+    }
+    for (int i = 1; i < argc; i++) {
+        call->names[call->n] = ctr_arg_text(ctx, function, "the name of a column", argv[i]);
+        if (!call->names[call->n++]) return false;
+    }
+    return true;
+}
+
+static int64_t in_session(tracking *call, const char *table,
+                          int64_t (*work)(tracking *, ctr_problem *), ctr_problem *problem)
+{
+    int64_t result = 0, inserted = sqlite3_last_insert_rowid(call->db);
+    ctr_session session;
+    if (ctr_session_begin(&session, call->db, &call->shared->sessions, problem) == SQLITE_OK) {
+        find_tracked_table(call, table, problem);
+        if (problem->rc == SQLITE_OK) ctr_events_append(call->shared->transaction, problem);
+        if (problem->rc == SQLITE_OK)
+            call->counters = ctr_triggers_counters(call->db, call->schema, call->table, problem);
+        if (problem->rc == SQLITE_OK) result = work(call, problem);
+        ctr_events_write_ahead(call->shared->transaction, problem);
+    }
+    ctr_session_end(&session, problem);
+    sqlite3_set_last_insert_rowid(call->db, inserted);
+    return result;
+}
+
+static void run_tracking(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
+                         int64_t (*work)(tracking *, ctr_problem *))
+{
+    if (argc < 1) {
+        ctr_arg_error(ctx, "%s: it takes a table and its columns", function);
+        return;
+    }
+    tracking call = {.db = sqlite3_context_db_handle(ctx), .shared = sqlite3_user_data(ctx)};
+    ctr_problem problem = {SQLITE_OK, NULL};
+    const char *table = ctr_arg_text(ctx, function, "the table", argv[0]);
+    if (table && take_names(ctx, &call, function, argc, argv)) {
+        int64_t n = in_session(&call, table, work, &problem);
+        if (ctr_arg_problem(ctx, function, &problem)) sqlite3_result_int64(ctx, n);
+    }
+    if (call.tracked.db) ctr_tracked_close(&call.tracked);
+    ctr_shape_close(&call.shape);
+    sqlite3_free(call.schema);
+    sqlite3_free(call.table);
+    sqlite3_free(call.counters);
+    sqlite3_free(call.names);
+}
+
+static void fn_track(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    run_tracking(ctx, COUNTER_TRACK, argc, argv, track);
+}
+
+static void fn_untrack(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    run_tracking(ctx, COUNTER_UNTRACK, argc, argv, untrack);
+}
+
+int ctr_track_register(sqlite3 *db, ctr_shared *shared)
+{
+    int rc = sqlite3_create_function_v2(db, COUNTER_TRACK, -1, CTR_ADMIN, ctr_shared_hold(shared),
+                                        fn_track, NULL, NULL, ctr_shared_drop);
+    if (rc != SQLITE_OK) return rc;
+    return sqlite3_create_function_v2(db, COUNTER_UNTRACK, -1, CTR_ADMIN, ctr_shared_hold(shared),
+                                      fn_untrack, NULL, NULL, ctr_shared_drop);
+}

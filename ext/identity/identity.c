@@ -1,0 +1,277 @@
+/* identity/identity.c - reads and writes the identity of a file. */
+#include "identity/identity.h"
+
+#include <string.h>
+
+#include "sqlite/schema.h"
+#include "sqlite/text.h"
+
+/* Columns of CTR_SQL_IDENTITY_READ. */
+enum {
+    READ_FORMAT,
+    READ_ID,
+    READ_NAME,
+    READ_INODE,
+    READ_BIRTH,
+    READ_DEVICE,
+    READ_INSTANCE,
+    READ_NUMBER,
+    READ_RANDOM,
+    READ_RENEWED,
+    READ_RENEWAL,
+    READ_WITNESSED,
+    READ_TRUST,
+    READ_REFUSES,
+    READ_TWIST,
+    READ_FLOORS,
+    READ_EPOCH,
+    READ_TURN,
+    READ_NAMES,
+    READ_HOLDER
+};
+
+static int check(int64_t format, int id_size, ctr_problem *problem)
+{
+    if (format > CTR_FILE_FORMAT)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "the file was written by a newer version: format %lld, this library "
+                               "knows %d",
+                               (long long)format, CTR_FILE_FORMAT);
+    if (format == 1)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "the file is of format 1, which was never released: this library "
+                               "knows format %d",
+                               CTR_FILE_FORMAT);
+    if (format < 1)
+        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                               "counter_replica is damaged: format %lld", (long long)format);
+    if (id_size != CTR_ID_SIZE)
+        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                               "counter_replica is damaged: an id of %d bytes instead of %d",
+                               id_size, CTR_ID_SIZE);
+    return problem->rc;
+}
+
+void ctr_identity_offer_fork(sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    ctr_problem offer = {SQLITE_OK, NULL};
+    bool mends = problem->rc == SQLITE_CORRUPT_VTAB &&
+                 ctr_schema_is_table(db, schema, "counter_replica", &offer);
+    if (mends)
+        ctr_problem_set(&offer, SQLITE_CORRUPT_VTAB, "%s; SELECT counter_fork('%s') takes a new id",
+                        ctr_problem_text(problem), schema);
+    bool replaces = mends || ctr_problem_rolls_back(offer.rc);
+    ctr_problem_close(replaces ? problem : &offer);
+    if (replaces) *problem = offer;
+}
+
+int ctr_identity_missing(const char *schema, ctr_problem *problem)
+{
+    if (sqlite3_stricmp(schema, "main") == 0)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "main has no replica id: run SELECT counter_init() once");
+    return ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "%s has no replica id: CREATE a counter table in it, or open that file as "
+        "main and run SELECT counter_init() once",
+        schema);
+}
+
+static void take_text(char *to, int most, const char *what, sqlite3_stmt *row, int column,
+                      ctr_problem *problem)
+{
+    const char *text = ctr_text_column(row, column, problem);
+    int size = sqlite3_column_bytes(row, column);
+    if (!text) return;
+    if (size > most)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "counter_replica is damaged: a %s of more than %d bytes", what, most);
+    else
+        memcpy(to, text, (size_t)size + 1);
+}
+
+static ctr_fingerprint fingerprint_of(sqlite3_stmt *row)
+{
+    ctr_fingerprint written = {.place = CTR_PLACE_UNKNOWN};
+    const void *instance = sqlite3_column_blob(row, READ_INSTANCE);
+    int size = instance ? sqlite3_column_bytes(row, READ_INSTANCE) : 0;
+    if (sqlite3_column_type(row, READ_INODE) == SQLITE_NULL) {
+        if (size != CTR_ID_SIZE) return written;
+        written.place = CTR_PLACE_MEMORY;
+        memcpy(written.instance, instance, CTR_ID_SIZE);
+    } else {
+        written.place = CTR_PLACE_FILE;
+        written.inode = sqlite3_column_int64(row, READ_INODE);
+        written.has_birth = sqlite3_column_type(row, READ_BIRTH) != SQLITE_NULL;
+        written.birth = sqlite3_column_int64(row, READ_BIRTH);
+        written.device = sqlite3_column_int64(row, READ_DEVICE);
+        written.handle_size = size > 0 && size <= CTR_HANDLE_MAX ? size : 0;
+        if (written.handle_size > 0) memcpy(written.handle, instance, (size_t)size);
+    }
+    return written;
+}
+
+static void check_numbers(const ctr_identity *identity, ctr_problem *problem)
+{
+    int64_t number = identity->lineage.pair.number;
+    if ((int)identity->turn < CTR_TURN_NONE || identity->turn > CTR_TURN_COUNTS)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: turn %d",
+                        (int)identity->turn);
+    if (identity->epoch < 0 || identity->epoch > CTR_EPOCH_MAX)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: epoch %lld",
+                        (long long)identity->epoch);
+    if (number < 1 || number > CTR_PAIR_MAX)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "counter_replica is damaged: the witness has the number %lld",
+                        (long long)number);
+}
+
+static void take_holder(ctr_identity *identity, sqlite3_stmt *row, ctr_problem *problem)
+{
+    const void *holder = sqlite3_column_blob(row, READ_HOLDER);
+    if (holder && sqlite3_column_bytes(row, READ_HOLDER) == CTR_ID_SIZE)
+        memcpy(identity->holder, holder, CTR_ID_SIZE);
+    else
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: its holder");
+}
+
+static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem *problem)
+{
+    const void *id = sqlite3_column_blob(row, READ_ID);
+    if (check(sqlite3_column_int64(row, READ_FORMAT), id ? sqlite3_column_bytes(row, READ_ID) : 0,
+              problem))
+        return;
+    memcpy(identity->id, id, CTR_ID_SIZE);
+    take_text(identity->name, CTR_NAME_MAX, "name", row, READ_NAME, problem);
+    take_text(identity->refuses, CTR_REFUSAL_MAX, "refusal", row, READ_REFUSES, problem);
+    identity->lineage.fingerprint = fingerprint_of(row);
+    identity->lineage.pair =
+        (ctr_pair){sqlite3_column_int64(row, READ_NUMBER), sqlite3_column_int64(row, READ_RANDOM)};
+    identity->lineage.witnessed = sqlite3_column_int(row, READ_WITNESSED) != 0;
+    identity->lineage.trusts_witness = sqlite3_column_int(row, READ_TRUST) != 0;
+    identity->renewed = sqlite3_column_int64(row, READ_RENEWED);
+    identity->renewal = sqlite3_column_int64(row, READ_RENEWAL);
+    identity->twist = sqlite3_column_int64(row, READ_TWIST);
+    identity->floors = sqlite3_column_int64(row, READ_FLOORS);
+    identity->epoch = sqlite3_column_int64(row, READ_EPOCH);
+    identity->turn = (ctr_turn)sqlite3_column_int(row, READ_TURN);
+    identity->names = sqlite3_column_int64(row, READ_NAMES);
+    take_holder(identity, row, problem);
+    check_numbers(identity, problem);
+    identity->present = true;
+}
+
+int ctr_identity_take(ctr_identity *identity, sqlite3_stmt *rows, ctr_problem *problem)
+{
+    *identity = (ctr_identity){0};
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    int rc = sqlite3_step(rows);
+    if (rc == SQLITE_ROW) {
+        take_identity(identity, rows, problem);
+        rc = sqlite3_step(rows);
+        if (rc == SQLITE_ROW)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                            "counter_replica is damaged: it has more than one row");
+    }
+    ctr_problem_sqlite(problem, sqlite3_db_handle(rows), rc);
+    sqlite3_reset(rows);
+    return problem->rc;
+}
+
+int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    *identity = (ctr_identity){0};
+    if (!ctr_schema_is_table(db, schema, "counter_replica", problem)) return problem->rc;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *rows = ctr_run_prepare(&run, CTR_SQL_IDENTITY_READ);
+    if (rows) ctr_identity_take(identity, rows, problem);
+    sqlite3_finalize(rows);
+    return problem->rc;
+}
+
+int ctr_identity_check_name(const ctr_identity *identity, const char *schema, const char *name,
+                            ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || !name || strcmp(name, identity->name) == 0) return problem->rc;
+    if (!*identity->name)
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s has a random replica id already, it cannot become '%s': a name is given "
+            "before the first counter table is created",
+            schema, name);
+    return ctr_problem_set(problem, SQLITE_ERROR, "%s is '%s' already, it cannot become '%s'",
+                           schema, identity->name, name);
+}
+
+int ctr_identity_create(ctr_run *run)
+{
+    ctr_run_do(run, CTR_SQL_IDENTITY_CREATE, NULL);
+    ctr_run_do(run, CTR_SQL_IDENTITY_CREATE_FORMER, NULL);
+    ctr_run_do(run, CTR_SQL_CONFLICTS_CREATE, NULL);
+    ctr_run_do(run, CTR_SQL_KNOWN_CREATE, NULL);
+    ctr_run_do(run, CTR_SQL_NAMES_CREATE, NULL);
+    ctr_run_do(run, CTR_SQL_MARKS_CREATE, NULL);
+    return run->problem->rc;
+}
+
+/* Parameters 1 ... 6; those that do not hold stay NULL. */
+static void bind_lineage(sqlite3_stmt *row, const ctr_lineage *lineage)
+{
+    const ctr_fingerprint *written = &lineage->fingerprint;
+    bool is_file = written->place == CTR_PLACE_FILE;
+    if (is_file) sqlite3_bind_int64(row, 1, written->inode);
+    if (is_file && written->has_birth) sqlite3_bind_int64(row, 2, written->birth);
+    if (is_file && !written->has_birth) sqlite3_bind_int64(row, 3, written->device);
+    if (is_file && written->handle_size > 0)
+        sqlite3_bind_blob(row, 4, written->handle, written->handle_size, SQLITE_TRANSIENT);
+    if (written->place == CTR_PLACE_MEMORY)
+        sqlite3_bind_blob(row, 4, written->instance, CTR_ID_SIZE, SQLITE_TRANSIENT);
+    sqlite3_bind_int64(row, 5, lineage->pair.number);
+    sqlite3_bind_int64(row, 6, lineage->pair.random);
+}
+
+int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, bool alone,
+                       int64_t now)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_WRITE);
+    if (!row) return run->problem->rc;
+    bind_lineage(row, &identity->lineage);
+    sqlite3_bind_int(row, 7, CTR_FILE_FORMAT);
+    sqlite3_bind_blob(row, 8, identity->id, CTR_ID_SIZE, SQLITE_STATIC);
+    if (*identity->name) sqlite3_bind_text(row, 9, identity->name, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(row, 10, now);
+    sqlite3_bind_text(row, 11, ctr_lineage_why(why), -1, SQLITE_STATIC);
+    sqlite3_bind_int64(row, 12, identity->renewal);
+    sqlite3_bind_int(row, 13, alone);
+    sqlite3_bind_int(row, 14, identity->lineage.trusts_witness);
+    sqlite3_bind_int64(row, 15, identity->floors);
+    sqlite3_bind_int64(row, 16, identity->epoch);
+    sqlite3_bind_int(row, 17, (int)identity->turn);
+    sqlite3_bind_int64(row, 18, identity->names);
+    sqlite3_bind_blob(row, 19, identity->holder, CTR_ID_SIZE, SQLITE_STATIC);
+    sqlite3_bind_int64(row, 20, identity->twist);
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
+    return run->problem->rc;
+}
+
+int ctr_identity_refuse(ctr_run *run, const ctr_identity *identity)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_REFUSE);
+    if (!row) return run->problem->rc;
+    bind_lineage(row, &identity->lineage);
+    sqlite3_bind_text(row, 7, identity->refuses, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(row, 8, identity->twist);
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
+    return run->problem->rc;
+}
+
+int ctr_identity_retire(ctr_run *run, int64_t now)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_RETIRE);
+    if (row) sqlite3_bind_int64(row, 1, now);
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
+    return run->problem->rc;
+}

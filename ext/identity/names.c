@@ -1,0 +1,280 @@
+/* identity/names.c - reads and writes counter_sources and counter_names. */
+#include "identity/names.h"
+
+#include <string.h>
+
+#include "identity/uuid.h"
+#include "sqlite/text.h"
+
+/* ---- binding --------------------------------------------------------------------------------- */
+
+static void bind_id(sqlite3_stmt *row, int i, const uint8_t id[CTR_ID_SIZE])
+{
+    sqlite3_bind_blob(row, i, id, CTR_ID_SIZE, SQLITE_TRANSIENT);
+}
+
+static void run_once(ctr_run *run, sqlite3_stmt *row)
+{
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
+}
+
+static bool is_id(sqlite3_stmt *row, int column)
+{
+    return sqlite3_column_type(row, column) == SQLITE_BLOB &&
+           sqlite3_column_bytes(row, column) == CTR_ID_SIZE;
+}
+
+/* ---- replicas -------------------------------------------------------------------------------- */
+
+bool ctr_names_witness(ctr_run *run, const ctr_identity *source, ctr_pair *pair)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_READ);
+    if (row) bind_id(row, 1, source->holder);
+    if (row) bind_id(row, 2, source->id);
+    bool known = ctr_run_row(run, row);
+    if (known) *pair = (ctr_pair){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)};
+    sqlite3_finalize(row);
+    return known;
+}
+
+void ctr_names_write(ctr_run *run, const ctr_identity *source)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_WRITE);
+    if (*source->name) ctr_run_bind_text(run, row, 4, source->name);
+    if (row) {
+        bind_id(row, 1, source->holder);
+        bind_id(row, 2, source->id);
+        sqlite3_bind_int64(row, 3, source->epoch);
+        sqlite3_bind_int(row, 5, source->turn != CTR_TURN_NONE);
+        sqlite3_bind_int64(row, 6, source->lineage.pair.number);
+        sqlite3_bind_int64(row, 7, source->lineage.pair.random);
+    }
+    run_once(run, row);
+}
+
+void ctr_names_pulled(ctr_run *run, const ctr_identity *source, const uint8_t *holds)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_PULLED);
+    if (row) bind_id(row, 1, source->holder);
+    if (row) sqlite3_bind_int(row, 2, strcmp(source->refuses, CTR_REFUSES_RETIRED) == 0);
+    if (row && holds) bind_id(row, 3, holds);
+    run_once(run, row);
+}
+
+/* What one row of counter_sources says of a file. */
+typedef struct hearsay {
+    const uint8_t *holder, *id;
+    int64_t epoch;
+    const char *name; /* or NULL */
+    bool pending, lost;
+} hearsay;
+
+static void hear(ctr_run *run, const hearsay *what)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_HEAR);
+    if (what->name) ctr_run_bind_text(run, row, 4, what->name);
+    if (row) {
+        bind_id(row, 1, what->holder);
+        bind_id(row, 2, what->id);
+        sqlite3_bind_int64(row, 3, what->epoch);
+        sqlite3_bind_int(row, 5, what->pending);
+        sqlite3_bind_int(row, 6, what->lost);
+    }
+    run_once(run, row);
+}
+
+void ctr_names_hear_of_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const char *name)
+{
+    hear(run, &(hearsay){.holder = id, .id = id, .name = name});
+}
+
+static void say_damaged(ctr_run *run, const char *table)
+{
+    ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB, "%s is damaged", table);
+}
+
+void ctr_names_take_over(ctr_run *run, ctr_run *from)
+{
+    sqlite3_stmt *row = ctr_run_prepare(from, CTR_SQL_KNOWN_ALL);
+    while (ctr_run_row(from, row)) {
+        hearsay what = {.epoch = sqlite3_column_int64(row, 2),
+                        .name = ctr_text_column(row, 3, from->problem),
+                        .pending = sqlite3_column_int(row, 4) != 0,
+                        .lost = sqlite3_column_int64(row, 5) != 0};
+        what.holder = sqlite3_column_blob(row, 0);
+        what.id = sqlite3_column_blob(row, 1);
+        if (is_id(row, 0) && is_id(row, 1) && what.epoch >= 0 && what.epoch <= CTR_EPOCH_MAX)
+            hear(run, &what);
+        else
+            say_damaged(run, "counter_sources");
+    }
+    sqlite3_finalize(row);
+}
+
+static sqlite3_stmt *prepare_loss(ctr_run *run, ctr_sql which, const uint8_t id[CTR_ID_SIZE],
+                                  const ctr_identity *mine)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, which);
+    if (row) bind_id(row, 1, id);
+    if (row) bind_id(row, 2, mine->holder);
+    return row;
+}
+
+/* Is there somebody to be declared lost? Of several that have my id it must be said which. */
+static bool find_to_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], bool rival,
+                         const ctr_identity *mine)
+{
+    sqlite3_stmt *row = prepare_loss(run, CTR_SQL_KNOWN_ANY_TO_LOSE, id, mine);
+    bool known = ctr_run_row(run, row);
+    bool told = known && sqlite3_column_int(row, 0);
+    char holder[CTR_ID_TEXT_SIZE] = "";
+    if (known && is_id(row, 1)) ctr_id_to_text(sqlite3_column_blob(row, 1), holder);
+    sqlite3_finalize(row);
+    if (known && rival && !told)
+        ctr_problem_set(
+            run->problem, SQLITE_ERROR,
+            "this is the id of every file that is to take over '%s': tell the one that is "
+            "lost by its holder in counter_sources, such as counter_lost('%s')",
+            mine->name, holder);
+    return known;
+}
+
+void ctr_names_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_identity *mine)
+{
+    uint8_t unknown[CTR_ID_SIZE];
+    bool rival = mine->turn != CTR_TURN_NONE && memcmp(id, mine->id, CTR_ID_SIZE) == 0;
+    hearsay what = {.holder = unknown, .id = id, .lost = true};
+    bool known = find_to_lose(run, id, rival, mine);
+    memcpy(unknown, id, CTR_ID_SIZE);
+    if (rival) {
+        ctr_uuid_random(unknown);
+        what.name = mine->name;
+        what.pending = true;
+        what.epoch = ctr_names_epoch(run, mine) + 1;
+    }
+    if (known)
+        run_once(run, prepare_loss(run, CTR_SQL_KNOWN_LOST, id, mine));
+    else
+        hear(run, &what);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static int64_t take_epoch(ctr_run *run, sqlite3_stmt *row)
+{
+    int64_t epoch = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return epoch;
+}
+
+int64_t ctr_names_epoch(ctr_run *run, const ctr_identity *mine)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_EPOCH);
+    ctr_run_bind_text(run, row, 1, mine->name);
+    if (row) bind_id(row, 2, mine->holder);
+    return take_epoch(run, row);
+}
+
+int64_t ctr_names_named_epoch(ctr_run *run, const char *name)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_READ);
+    ctr_run_bind_text(run, row, 1, name);
+    return take_epoch(run, row);
+}
+
+void ctr_names_raise(ctr_run *run, const char *name, int64_t epoch)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_RAISE);
+    ctr_run_bind_text(run, row, 1, name);
+    if (row) sqlite3_bind_int64(row, 2, epoch);
+    run_once(run, row);
+}
+
+void ctr_names_take_names(ctr_run *run, ctr_run *from)
+{
+    sqlite3_stmt *row = ctr_run_prepare(from, CTR_SQL_NAMES_ALL);
+    while (ctr_run_row(from, row)) {
+        const char *name = ctr_text_column(row, 0, from->problem);
+        int64_t epoch = sqlite3_column_int64(row, 1);
+        if (name && epoch >= 0 && epoch <= CTR_EPOCH_MAX &&
+            ctr_id_is_name(name, (size_t)sqlite3_column_bytes(row, 0)))
+            ctr_names_raise(run, name, epoch);
+        else
+            say_damaged(run, "counter_names");
+    }
+    sqlite3_finalize(row);
+}
+
+int64_t ctr_names_known(ctr_run *run)
+{
+    uint64_t sum = 0;
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_ALL);
+    while (ctr_run_row(run, row)) {
+        uint8_t bytes[CTR_NAME_MAX + 24], hash[CTR_ID_SIZE];
+        uint64_t part;
+        char *text = (char *)sqlite3_snprintf(sizeof bytes, (char *)bytes, "%lld %s",
+                                              (long long)sqlite3_column_int64(row, 1),
+                                              ctr_text_column(row, 0, run->problem));
+        ctr_uuid_of_bytes(bytes, strlen(text), hash);
+        memcpy(&part, hash, sizeof part);
+        sum += part;
+    }
+    sqlite3_finalize(row);
+    return (int64_t)(sum >> 1);
+}
+
+/* ---- what is missing ------------------------------------------------------------------------- */
+
+static void append_replica(ctr_run *run, sqlite3_str *out, sqlite3_stmt *row)
+{
+    char id[CTR_ID_TEXT_SIZE] = "a damaged id";
+    if (sqlite3_column_type(row, 0) == SQLITE_NULL) return;
+    if (is_id(row, 0)) ctr_id_to_text(sqlite3_column_blob(row, 0), id);
+    sqlite3_str_appendf(out, " %s", id);
+    const char *name = ctr_text_column(row, 1, run->problem);
+    if (name) sqlite3_str_appendf(out, " (%s)", name);
+}
+
+/* A list in words: before each row what its third column says. */
+static char *list_missing(ctr_run *run, sqlite3_stmt *row, const char *const *words)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    while (ctr_run_row(run, row)) {
+        sqlite3_str_appendf(out, "%s%s", sqlite3_str_length(out) ? "; " : "",
+                            words[sqlite3_column_int(row, 2)]);
+        append_replica(run, out, row);
+    }
+    sqlite3_finalize(row);
+    bool whole = sqlite3_str_errcode(out) == SQLITE_OK && run->problem->rc == SQLITE_OK;
+    char *text = sqlite3_str_finish(out); /* NULL, too, if nothing was appended */
+    if (whole && !text) text = sqlite3_mprintf("");
+    if (!text) ctr_problem_nomem(run->problem);
+    return text;
+}
+
+char *ctr_names_missing_to_count(ctr_run *run, const ctr_identity *mine)
+{
+    static const char *const WORDS[] = {"pull from",
+                                        "retire the one that was pending before, and pull from",
+                                        "pull from one replica at least"};
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_MISSING_TO_COUNT);
+    if (row) bind_id(row, 1, mine->id);
+    if (row) bind_id(row, 2, mine->holder);
+    return list_missing(run, row, WORDS);
+}
+
+char *ctr_names_missing_to_promote(ctr_run *run, const ctr_identity *mine,
+                                   const uint8_t holder[CTR_ID_SIZE],
+                                   const uint8_t holds[CTR_ID_SIZE])
+{
+    static const char *const WORDS[] = {"", "retire the holder, and pull from",
+                                        "pull, since the holder was lost, from",
+                                        "let it pull from here, then pull from it:"};
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_MISSING_TO_PROMOTE);
+    if (row) bind_id(row, 1, mine->id);
+    if (row) bind_id(row, 2, mine->holder);
+    if (row) bind_id(row, 3, holder);
+    if (row) bind_id(row, 4, holds);
+    return list_missing(run, row, WORDS);
+}

@@ -1,0 +1,84 @@
+/* identity/replica.h - the files of a connection, and what is known of each in this transaction.
+ *
+ * The first count of a transaction holds the identity against the file (identity/check.h) and,
+ * where they do not fit, takes a new id in the same transaction, or refuses:
+ *
+ *     transaction begins --> ctr_check_id: read, stat, getxattr --> checked --> counts, counts
+ *                                                                         |
+ *           rollback, rollback to, commit: nothing is remembered <--------'
+ *
+ * The caller holds the write lock of the schema. The witness in the row is renewed within the
+ * transaction; its attribute is written after the commit, so a file may be ahead of its attribute,
+ * never behind.
+ */
+#ifndef CTR_IDENTITY_REPLICA_H
+#define CTR_IDENTITY_REPLICA_H
+
+#include "identity/identity.h"
+#include "identity/storage.h"
+#include "sqlite/transaction.h"
+
+/* What must be done with the attribute once the transaction has committed. */
+typedef enum ctr_after_commit {
+    CTR_AFTER_NOTHING,
+    CTR_AFTER_READ, /* read the pair when it is about to commit */
+    CTR_AFTER_WRITE
+} ctr_after_commit;
+
+typedef struct ctr_replica {
+    ctr_transaction *transaction;
+    char *schema;
+    int holders;
+    struct ctr_replica *next;
+
+    /* True for this transaction alone. */
+    bool checked, renewed;
+    bool counted; /* perhaps; a rollback to a savepoint does not clear it, nor the next */
+    const struct ctr_replica *taken_from; /* the file has what that one has counted; mostly NULL */
+    ctr_identity identity;
+    ctr_fingerprint seen;
+    ctr_attribute attribute;
+    ctr_after_commit after;
+    ctr_pair pair; /* if `after` is CTR_AFTER_WRITE */
+
+    /* The number for the next change, and the data version of the file for which it is known. */
+    bool numbered;
+    unsigned numbers_version;
+    int64_t next_number;
+
+    unsigned version; /* the data version of the file, while the identity is checked */
+
+    /* `identity` is what the file says, as of a data version. */
+    bool known;
+    unsigned known_version;
+
+    ctr_storage storage;
+    ctr_kept read, renew, probe;
+    struct ctr_journal *journals;      /* of its tables; see table/journal.h */
+    const struct ctr_writing *writing; /* the row of a tracked table at work, or NULL */
+} ctr_replica;
+
+/* What the counter tables of a file do when its identity changes, or when it goes. */
+typedef struct ctr_replica_tables {
+    int (*fold)(ctr_replica *, ctr_problem *);        /* before the id becomes another one */
+    void (*void_marks)(ctr_replica *, ctr_problem *); /* that other files have left for them */
+    void (*close)(ctr_replica *);
+} ctr_replica_tables;
+
+/* The file of a schema, lent until the statement at work ends; NULL if there is no memory. Whoever
+ * needs it for longer holds it: those that are detached, and that nobody holds, go. */
+ctr_replica *ctr_replica_of(ctr_transaction *transaction, const char *schema);
+ctr_replica *ctr_replica_hold(ctr_transaction *transaction, const char *schema);
+void ctr_replica_let_go(ctr_replica *replica); /* NULL is harmless */
+
+/* Closes those of a connection. */
+void ctr_replica_close_all(ctr_transaction *transaction);
+
+/* The data version of the file. Once the identity is checked the lock is held: it stays what it
+ * was, and SQLite is not asked again. */
+unsigned ctr_replica_version(ctr_replica *replica);
+
+/* Remembers nothing of a file if no table will be told of the transaction's end. */
+void ctr_replica_forget(ctr_replica *replica);
+
+#endif

@@ -1,0 +1,260 @@
+/* identity/succession.c - identities that begin, end, or stop. */
+#include "identity/succession.h"
+
+#include <string.h>
+
+#include "identity/check.h"
+#include "identity/os.h"
+#include "identity/uuid.h"
+
+int64_t ctr_succession_random(void)
+{
+    uint8_t bytes[CTR_ID_SIZE];
+    int64_t number;
+    ctr_uuid_random(bytes);
+    memcpy(&number, bytes, sizeof number);
+    return number ? number : 1;
+}
+
+/* ---- what follows ---------------------------------------------------------------------------- */
+
+/* From now on this is the place, and nothing older is it. */
+static void adopt_fingerprint(ctr_replica *replica, ctr_problem *problem)
+{
+    ctr_lineage *lineage = &replica->identity.lineage;
+    int64_t number = ctr_lineage_leap(lineage->pair.number, &replica->attribute);
+    if (number > CTR_PAIR_MAX / 2)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the witness of %s is at its end, somebody must have forged it: remove the "
+                        "attribute " CTR_OS_ATTRIBUTE " of the file, then "
+                        "SELECT counter_fork('%s')",
+                        replica->schema, replica->schema);
+    if (replica->attribute.state != CTR_ATTRIBUTE_READ) lineage->trusts_witness = false;
+    lineage->fingerprint = replica->seen;
+    lineage->pair = (ctr_pair){number, ctr_succession_random()};
+    replica->checked = false;
+    replica->after = CTR_AFTER_READ;
+}
+
+/* Marks that others have left for this id are void from now on. */
+void ctr_succession_refuse(ctr_replica *replica, const char *why, ctr_problem *problem)
+{
+    ctr_identity *identity = &replica->identity;
+    adopt_fingerprint(replica, problem);
+    identity->twist = ctr_succession_random();
+    sqlite3_snprintf(sizeof identity->refuses, identity->refuses, "%s", why);
+    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
+    ctr_identity_refuse(&run, identity);
+    replica->transaction->tables->void_marks(replica, problem);
+}
+
+static void take_new_id(ctr_replica *replica, ctr_verdict verdict, ctr_problem *problem)
+{
+    ctr_identity *identity = &replica->identity;
+    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
+    int64_t now = ctr_os_now();
+    replica->transaction->tables->fold(replica, problem);
+    adopt_fingerprint(replica, problem);
+    ctr_identity_retire(&run, now);
+    ctr_run_do(&run, CTR_SQL_IDENTITY_CLEAR, NULL);
+    ctr_uuid_random(identity->id);
+    if (verdict.why == CTR_WHY_COPY) ctr_uuid_random(identity->holder);
+    identity->name[0] = identity->refuses[0] = '\0';
+    identity->turn = CTR_TURN_NONE;
+    identity->epoch = identity->twist = 0;
+    ctr_identity_write(&run, identity, verdict.why, verdict.alone, now);
+}
+
+void ctr_succession_follow(ctr_replica *replica, ctr_verdict verdict, ctr_problem *problem)
+{
+    replica->transaction->stats.changes++;
+    if (*replica->identity.name)
+        ctr_succession_refuse(replica, ctr_lineage_why(verdict.why), problem);
+    else
+        take_new_id(replica, verdict, problem);
+}
+
+/* ---- the first identity ---------------------------------------------------------------------- */
+
+static void name_identity(ctr_identity *identity, const char *name, bool pending)
+{
+    uint8_t id[CTR_ID_SIZE];
+    ctr_uuid_of_name(name, id);
+    if (pending)
+        ctr_id_negate(id, identity->id);
+    else
+        memcpy(identity->id, id, CTR_ID_SIZE);
+    identity->turn = pending ? CTR_TURN_WAITS : CTR_TURN_NONE;
+    if (pending) identity->twist = ctr_succession_random(); /* another may have waited before */
+    sqlite3_snprintf(sizeof identity->name, identity->name, "%s", name);
+}
+
+static int create_identity(ctr_replica *replica, const char *name, bool pending,
+                           ctr_problem *problem)
+{
+    ctr_identity *identity = &replica->identity;
+    sqlite3 *db = replica->transaction->db;
+    if (ctr_identity_read(identity, db, replica->schema, problem)) return problem->rc;
+    if (identity->present) return ctr_identity_check_name(identity, replica->schema, name, problem);
+    if (ctr_check_look(replica, problem)) return problem->rc;
+    bool used = replica->attribute.state == CTR_ATTRIBUTE_READ;
+    if (used && name)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "this file has counted under an identity that it has lost, perhaps "
+                               "'%s': SELECT counter_init() without a name gives it a random id",
+                               name);
+
+    if (name)
+        name_identity(identity, name, pending);
+    else
+        ctr_uuid_random(identity->id);
+    int64_t now = ctr_os_now();
+    ctr_uuid_random(identity->holder);
+    identity->lineage.fingerprint = replica->seen;
+    identity->lineage.pair =
+        (ctr_pair){used ? ctr_lineage_leap(0, &replica->attribute) : 1, ctr_succession_random()};
+    identity->renewal = CTR_RENEWAL;
+    ctr_run run = ctr_run_on(db, replica->schema, NULL, problem);
+    ctr_identity_create(&run);
+    ctr_identity_write(&run, identity, CTR_WHY_CREATED, false, now);
+    replica->checked = false;
+    replica->after = CTR_AFTER_READ;
+    return problem->rc;
+}
+
+int ctr_succession_create(ctr_replica *replica, const char *name, ctr_problem *problem)
+{
+    if (!ctr_transaction_enter(replica->transaction, problem)) return problem->rc;
+    create_identity(replica, name, false, problem);
+    return ctr_transaction_leave(replica->transaction, problem);
+}
+
+int ctr_succession_create_pending(ctr_replica *replica, const char *name, ctr_problem *problem)
+{
+    if (!ctr_transaction_enter(replica->transaction, problem)) return problem->rc;
+    create_identity(replica, name, true, problem);
+    return ctr_transaction_leave(replica->transaction, problem);
+}
+
+/* ---- changes that somebody else has found, or wants ------------------------------------------ */
+
+/* SQLITE_OK and an identity that is absent: there is nothing to change. */
+static int look(ctr_replica *replica, ctr_problem *problem)
+{
+    if (ctr_check_read(replica, problem) || !replica->identity.present) return problem->rc;
+    return ctr_check_look(replica, problem);
+}
+
+int ctr_succession_lineage_changed(ctr_replica *replica, ctr_why why, ctr_problem *problem)
+{
+    if (!ctr_transaction_enter(replica->transaction, problem)) return problem->rc;
+    if (look(replica, problem) == SQLITE_OK && replica->identity.present)
+        ctr_succession_follow(replica, (ctr_verdict){why, false}, problem);
+    return ctr_transaction_leave(replica->transaction, problem);
+}
+
+/* An identity in the place of one that is damaged. What the journals have was counted under its id,
+ * if that can still be read, and goes to a shard of its own otherwise. */
+static void mend_identity(ctr_replica *replica, ctr_problem *problem)
+{
+    const ctr_identity damaged = replica->identity;
+    ctr_identity mended = {.lineage.pair.number = 1, .floors = ctr_succession_random()};
+    mended.renewal = CTR_RENEWAL;
+    ctr_uuid_random(mended.holder);
+    ctr_uuid_random(mended.id);
+    if (damaged.present) memcpy(mended.id, damaged.id, CTR_ID_SIZE);
+    replica->identity = mended;
+    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
+    ctr_run_do(&run, CTR_SQL_IDENTITY_CLEAR, NULL);
+    ctr_identity_write(&run, &mended, CTR_WHY_FORK, false, ctr_os_now());
+}
+
+/* Only damage is mended: a newer format is not ours to overwrite. */
+static void read_for_fork(ctr_replica *replica, ctr_problem *problem)
+{
+    ctr_problem damage = {SQLITE_OK, NULL};
+    ctr_check_read(replica, &damage);
+    if (damage.rc != SQLITE_CORRUPT_VTAB) {
+        *problem = damage;
+        if (problem->rc == SQLITE_OK && !replica->identity.present)
+            ctr_identity_missing(replica->schema, problem);
+        return;
+    }
+    ctr_problem_close(&damage);
+    mend_identity(replica, problem);
+}
+
+static void fork_identity(ctr_replica *replica, ctr_problem *problem)
+{
+    read_for_fork(replica, problem);
+    if (ctr_check_look(replica, problem)) return;
+    ctr_identity *identity = &replica->identity;
+    identity->name[0] = '\0';
+    identity->lineage.trusts_witness = false;
+    ctr_succession_follow(replica, (ctr_verdict){CTR_WHY_FORK, false}, problem);
+}
+
+int ctr_succession_fork(ctr_replica *replica, ctr_problem *problem)
+{
+    if (!ctr_transaction_enter(replica->transaction, problem)) return problem->rc;
+    fork_identity(replica, problem);
+    return ctr_transaction_leave(replica->transaction, problem);
+}
+
+/* It takes back no other refusal than that of the inode numbers. */
+static int trust_witness(ctr_replica *replica, ctr_problem *problem)
+{
+    ctr_identity *identity = &replica->identity;
+    if (look(replica, problem)) return problem->rc;
+    if (!identity->present) return ctr_identity_missing(replica->schema, problem);
+    if (*identity->refuses && strcmp(identity->refuses, CTR_REFUSES_NUMBERS) != 0)
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s does not count for another reason (%s), which a witness does not "
+            "mend: SELECT counter_fork('%s') gives it a new random id",
+            replica->schema, identity->refuses, replica->schema);
+    if (*identity->name && !ctr_lineage_same_place(&identity->lineage.fingerprint, &replica->seen))
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s is '%s' and looks like a copy of the file that counts under that "
+            "name: SELECT counter_fork('%s') gives it a new random id",
+            replica->schema, identity->name, replica->schema);
+    identity->lineage.trusts_witness = true;
+    if (replica->storage.kind != CTR_STORAGE_FILE || replica->attribute.state != CTR_ATTRIBUTE_READ)
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "there is no witness to trust: the file has no extended attribute " CTR_OS_ATTRIBUTE
+            " of ours; it gets one when it counts, where the file system has them");
+    if (ctr_lineage_judge(&identity->lineage, &replica->seen, &replica->attribute).why !=
+        CTR_WHY_NONE)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "the witness says that this is older content: SELECT "
+                               "counter_fork('%s') takes a new id",
+                               replica->schema);
+    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
+    ctr_run_do(&run, CTR_SQL_IDENTITY_TRUST, NULL);
+    replica->checked = false;
+    return problem->rc;
+}
+
+int ctr_succession_trust_witness(ctr_replica *replica, ctr_problem *problem)
+{
+    if (!ctr_transaction_enter(replica->transaction, problem)) return problem->rc;
+    trust_witness(replica, problem);
+    return ctr_transaction_leave(replica->transaction, problem);
+}
+
+/* ---- floors ---------------------------------------------------------------------------------- */
+
+int ctr_succession_floors_rose(ctr_replica *replica, ctr_problem *problem)
+{
+    if (!ctr_check_identity(replica, problem)) return problem->rc;
+    int64_t floors = ctr_succession_random();
+    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_FLOORS);
+    if (row) sqlite3_bind_int64(row, 1, floors);
+    ctr_run_row(&run, row);
+    sqlite3_finalize(row);
+    replica->identity.floors = floors;
+    return problem->rc;
+}

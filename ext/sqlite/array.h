@@ -1,0 +1,11 @@
+/* sqlite/array.h - arrays that grow. */
+#ifndef CTR_SQLITE_ARRAY_H
+#define CTR_SQLITE_ARRAY_H
+
+#include "sqlite/problem.h"
+
+/* The array `items`, which has room for *room items of `size` bytes, with room for at least n: it
+ * may have moved. NULL if there was a problem, or is no memory: then the array is as it was. */
+void *ctr_array_room(void *items, size_t *room, size_t n, size_t size, ctr_problem *problem);
+
+#endif

@@ -1,0 +1,126 @@
+/* sqlite/run.c - statements in sequence, the first error kept. */
+#include "sqlite/run.h"
+
+#include <string.h>
+
+#include "sqlite/text.h"
+
+ctr_run ctr_run_on(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+{
+    return (ctr_run){.db = db, .slots = {.schema = schema, .table = table}, .problem = problem};
+}
+
+bool ctr_run_has_schema(sqlite3 *db, const char *schema)
+{
+    return sqlite3_db_readonly(db, schema) >= 0 || sqlite3_stricmp(schema, "temp") == 0;
+}
+
+int ctr_run_ask_file(sqlite3 *db, const char *schema, int what, void *answer)
+{
+    return sqlite3_file_control(db, strcmp(schema, "main") == 0 ? NULL : schema, what, answer);
+}
+
+unsigned ctr_run_data_version(sqlite3 *db, const char *schema)
+{
+    unsigned version = 0;
+    ctr_run_ask_file(db, schema, SQLITE_FCNTL_DATA_VERSION, &version);
+    return version;
+}
+
+int ctr_run_transaction(sqlite3 *db, const char *schema)
+{
+#if SQLITE_VERSION_NUMBER >= 3034000
+    if (sqlite3_libversion_number() >= 3034000) return sqlite3_txn_state(db, schema);
+#endif
+    (void)schema;
+    return sqlite3_get_autocommit(db) ? CTR_TXN_NONE : CTR_TXN_WRITE;
+}
+
+bool ctr_run_is_utf16(sqlite3 *db, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_ENCODING);
+    const char *encoding =
+        ctr_run_row(&run, row) ? (const char *)sqlite3_column_text(row, 0) : "UTF-8";
+    bool is = encoding && sqlite3_stricmp(encoding, "UTF-8") != 0;
+    if (!encoding) ctr_problem_nomem(problem);
+    sqlite3_finalize(row);
+    return is;
+}
+
+int ctr_run_busy_timeout(sqlite3 *db, ctr_problem *problem)
+{
+    int timeout = 0;
+    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_BUSY_TIMEOUT);
+    if (ctr_run_row(&run, row)) timeout = sqlite3_column_int(row, 0);
+    sqlite3_finalize(row);
+    return timeout;
+}
+
+sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which)
+{
+    if (run->problem->rc != SQLITE_OK) return NULL;
+    char *text = ctr_sql_text(which, &run->slots);
+    if (!text) {
+        ctr_problem_nomem(run->problem);
+        return NULL;
+    }
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(run->db, text, -1, &statement, NULL);
+    ctr_problem_sqlite(run->problem, run->db, rc);
+    sqlite3_free(text);
+    return statement;
+}
+
+void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, int i, const char *text)
+{
+    if (run->problem->rc != SQLITE_OK) return;
+    int rc = sqlite3_bind_text(statement, i, text, -1, SQLITE_TRANSIENT);
+    ctr_problem_sqlite(run->problem, run->db, rc);
+}
+
+bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement)
+{
+    if (run->problem->rc != SQLITE_OK) return false;
+    int rc = sqlite3_step(statement);
+    ctr_problem_sqlite(run->problem, run->db, rc);
+    return rc == SQLITE_ROW;
+}
+
+bool ctr_run_gives(ctr_run *run, ctr_sql which, const char *text)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, which);
+    const char *given = ctr_run_row(run, row) ? ctr_text_column(row, 0, run->problem) : NULL;
+    bool is = given && sqlite3_stricmp(given, text) == 0;
+    sqlite3_finalize(row);
+    return is;
+}
+
+int ctr_run_write(ctr_run *run, sqlite3_stmt *statement)
+{
+    if (run->problem->rc != SQLITE_OK) return run->problem->rc;
+    int rc = sqlite3_step(statement);
+    if ((rc & 0xff) == SQLITE_CONSTRAINT)
+        return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+                               "the stored table refuses the row: %s", sqlite3_errmsg(run->db));
+    if (rc == SQLITE_DONE && sqlite3_changes(run->db) != 1)
+        return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+                               "the stored table did not take the row");
+    return ctr_problem_sqlite(run->problem, run->db, rc);
+}
+
+sqlite3_stmt *ctr_run_hold(ctr_run *run)
+{
+    sqlite3_stmt *snapshot = ctr_run_prepare(run, CTR_SQL_SCHEMA_HOLD);
+    ctr_run_row(run, snapshot);
+    return snapshot;
+}
+
+void ctr_run_do(ctr_run *run, ctr_sql which, const char *text)
+{
+    sqlite3_stmt *statement = ctr_run_prepare(run, which);
+    if (text) ctr_run_bind_text(run, statement, 1, text);
+    while (ctr_run_row(run, statement)) continue;
+    sqlite3_finalize(statement);
+}

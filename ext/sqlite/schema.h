@@ -1,0 +1,35 @@
+/* sqlite/schema.h - what stands under a name in a schema. */
+#ifndef CTR_SQLITE_SCHEMA_H
+#define CTR_SQLITE_SCHEMA_H
+
+#include <stdint.h>
+
+#include "sqlite/run.h"
+
+typedef enum ctr_object {
+    CTR_OBJECT_NONE,
+    CTR_OBJECT_TABLE,
+    CTR_OBJECT_VIRTUAL_TABLE,
+    CTR_OBJECT_VIEW,
+    CTR_OBJECT_INDEX,
+    CTR_OBJECT_NAMELESS /* a damaged schema does not say */
+} ctr_object;
+
+/* By a row of sqlite_master. */
+ctr_object ctr_schema_object_of(const char *type, int64_t rootpage);
+
+/* CTR_OBJECT_NONE, too, if there is a problem. */
+ctr_object ctr_schema_object(sqlite3 *db, const char *schema, const char *name,
+                             ctr_problem *problem);
+
+/* "a view", "an index". */
+const char *ctr_schema_object_text(ctr_object object);
+
+/* Is there an ordinary table of this name? Nothing is no problem, anything else is. */
+bool ctr_schema_is_table(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem);
+
+/* Refuses a table with generated columns, whose expressions would run when it is read. */
+int ctr_schema_refuse_generated(sqlite3 *db, const char *schema, const char *stored,
+                                ctr_problem *problem);
+
+#endif

@@ -1,0 +1,136 @@
+/* sqlite/text.c - texts in UTF-8. */
+#include "sqlite/text.h"
+
+#include <string.h>
+
+const char *ctr_text_column(sqlite3_stmt *row, int column, ctr_problem *problem)
+{
+    if (sqlite3_column_type(row, column) == SQLITE_NULL) return NULL;
+    const char *text = (const char *)sqlite3_column_text(row, column);
+    if (!text) ctr_problem_nomem(problem);
+    return text;
+}
+
+const char *ctr_text_value(sqlite3_value *value, ctr_problem *problem)
+{
+    if (sqlite3_value_type(value) != SQLITE_TEXT) return NULL;
+    const char *text = (const char *)sqlite3_value_text(value);
+    if (!text) ctr_problem_nomem(problem);
+    return text;
+}
+
+/* To ask for the size of a text makes UTF-8 of it; a size of 0 may be that of one that there was no
+ * memory for. */
+int ctr_text_bind_value(sqlite3_stmt *statement, int i, sqlite3_value *value)
+{
+    bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
+    if (is_text && sqlite3_value_bytes(value) == 0 && !sqlite3_value_text(value))
+        return SQLITE_NOMEM;
+    return sqlite3_bind_value(statement, i, value);
+}
+
+bool ctr_text_contains(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (; *text; text++)
+        if (sqlite3_strnicmp(text, word, (int)n) == 0) return true;
+    return false;
+}
+
+const char *ctr_text_separator(sqlite3_str *list, const char *word)
+{
+    return sqlite3_str_length(list) > 0 ? word : "";
+}
+
+const char *ctr_text_behind(const char *at)
+{
+    if (at[0] == '-' && at[1] == '-') return at + strcspn(at, "\n");
+    if (at[0] == '/' && at[1] == '*') {
+        const char *end = strstr(at + 2, "*/");
+        return end ? end + 2 : at + strlen(at);
+    }
+    char quote = *at == '[' ? ']' : *at;
+    if (!*at || !strchr("\"'`]", quote)) return NULL;
+    for (at++; *at; at++) {
+        if (*at != quote) continue;
+        if (at[1] != quote || quote == ']') return at + 1;
+        at++;
+    }
+    return at;
+}
+
+static bool is_word_char(char c)
+{
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c & 0x80);
+}
+
+/* Behind a word, spaces and comments; NULL: another word is there. */
+static const char *behind_word(const char *at, const char *word)
+{
+    size_t n = strlen(word);
+    if (sqlite3_strnicmp(at, word, (int)n) != 0 || is_word_char(at[n])) return NULL;
+    for (at += n;;) {
+        bool is_comment = (at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*');
+        const char *behind = is_comment ? ctr_text_behind(at) : at + strspn(at, " \t\r\n\f");
+        if (behind == at) return at;
+        at = behind;
+    }
+}
+
+bool ctr_text_has_words(const char *sql, const char *one, const char *other)
+{
+    for (const char *at = sql; *at;) {
+        const char *behind = ctr_text_behind(at), *second = behind ? NULL : behind_word(at, one);
+        if (second && behind_word(second, other)) return true;
+        if (!behind) {
+            behind = at + 1;
+            while (is_word_char(*at) && is_word_char(*behind)) behind++;
+        }
+        at = behind;
+    }
+    return false;
+}
+
+char *ctr_text_finish(sqlite3_str *list, ctr_problem *problem)
+{
+    bool whole = sqlite3_str_errcode(list) == SQLITE_OK;
+    char *text = sqlite3_str_finish(list);
+    if (whole && !text) text = sqlite3_mprintf("");
+    if (whole && text) return text;
+    ctr_problem_nomem(problem);
+    sqlite3_free(text);
+    return NULL;
+}
+
+/* The bytes of the character at `at`, of which there are `left`; 0: none is there. */
+static size_t character_size(const unsigned char *at, size_t left)
+{
+    static const unsigned LEAST[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t size = at[0] < 0x80 ? 1 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+    unsigned letter = size == 1 ? at[0] : at[0] & (0x7fU >> size);
+    if (size > left || (at[0] & 0xc0) == 0x80 || at[0] >= 0xf8) return 0;
+    for (size_t i = 1; i < size; i++) {
+        if ((at[i] & 0xc0) != 0x80) return 0;
+        letter = letter << 6 | (at[i] & 0x3fU);
+    }
+    bool is_surrogate = letter >= 0xd800 && letter <= 0xdfff;
+    return letter < LEAST[size] || letter > 0x10ffff || is_surrogate ? 0 : size;
+}
+
+bool ctr_text_is_utf8(const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes, *end = at + size;
+    size_t one = 1;
+    while (at < end && (one = character_size(at, (size_t)(end - at))) > 0) at += one;
+    return one > 0;
+}
+
+bool ctr_text_has_noncharacter(const void *utf8, size_t size)
+{
+    const unsigned char *at = utf8;
+    for (size_t i = 0; i + 2 < size; i++)
+        if (at[i] == 0xef && at[i + 1] == 0xbf && (at[i + 2] == 0xbe || at[i + 2] == 0xbf))
+            return true;
+    return false;
+}

@@ -1,0 +1,185 @@
+/* sqlite/transaction.c - joining, kept statements, and what there is once for each connection. */
+#include "sqlite/transaction.h"
+
+#include <string.h>
+
+#include "sqlite/run.h"
+
+/* ---- statements that are kept ---------------------------------------------------------------- */
+
+static void link_kept(ctr_transaction *transaction, ctr_kept *kept)
+{
+    kept->next = transaction->kept;
+    kept->link = &transaction->kept;
+    if (kept->next) kept->next->link = &kept->next;
+    transaction->kept = kept;
+}
+
+void ctr_transaction_close_kept(ctr_kept *kept)
+{
+    sqlite3_finalize(kept->statement);
+    if (kept->link) *kept->link = kept->next;
+    if (kept->link && kept->next) kept->next->link = kept->link;
+    *kept = (ctr_kept){0};
+}
+
+static void release(ctr_transaction *transaction)
+{
+    while (transaction->kept) ctr_transaction_close_kept(transaction->kept);
+}
+
+/* To prepare a statement is enough, and locks nothing. */
+static void call_keeper(ctr_transaction *transaction, ctr_run *run)
+{
+    if (!transaction->has_keeper) sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_TRANSACTION_KEEP));
+}
+
+sqlite3_stmt *ctr_transaction_keep(ctr_transaction *transaction, ctr_kept *kept, const char *schema,
+                                   const char *table, ctr_sql which, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return NULL;
+    if (kept->statement) return kept->statement;
+    ctr_run run = ctr_run_on(transaction->db, schema, table, problem);
+    call_keeper(transaction, &run);
+    kept->statement = ctr_run_prepare(&run, which);
+    if (kept->statement) link_kept(transaction, kept);
+    return kept->statement;
+}
+
+void ctr_transaction_keep_no_more(ctr_transaction *transaction)
+{
+    if (!transaction->has_keeper) release(transaction);
+}
+
+void ctr_transaction_prepare(ctr_transaction *transaction, ctr_problem *problem)
+{
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(transaction->db, NULL, NULL, &trouble);
+    call_keeper(transaction, &run);
+    if (ctr_problem_rolls_back(trouble.rc)) /* and the schema that is about to change */
+        ctr_problem_set(problem, trouble.rc, "%s", ctr_problem_text(&trouble));
+    ctr_problem_close(&trouble);
+}
+
+void ctr_transaction_set_keeper(ctr_transaction *transaction, bool there)
+{
+    transaction->has_keeper = there;
+    if (!there) release(transaction);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+ctr_transaction *ctr_transaction_open(sqlite3 *db, int (*renew_witness)(void *arg, int number),
+                                      void *arg)
+{
+    ctr_transaction *transaction = sqlite3_malloc64(sizeof *transaction);
+    if (transaction)
+        *transaction = (ctr_transaction){.db = db, .renew_witness = renew_witness, .arg = arg};
+    return transaction;
+}
+
+void ctr_transaction_close(ctr_transaction *transaction)
+{
+    if (transaction) release(transaction);
+    sqlite3_free(transaction);
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
+static bool is_memory_vfs(sqlite3 *db)
+{
+    sqlite3_vfs *vfs = NULL;
+    ctr_run_ask_file(db, "main", SQLITE_FCNTL_VFS_POINTER, &vfs);
+    return vfs && strcmp(vfs->zName, "memdb") == 0;
+}
+
+/* Why a new witness: sqlite3_deserialize() frees the schema of main, and SQLite does not tell
+ * tables that were never created; to prepare a write of one again would crash. From then on main is
+ * a file of the VFS "memdb", where each new schema may be that of another file.
+ *
+ * Why a new name: SQLite lets go of the table of a module that is replaced, and with it of all
+ * prepared statements, that which is running among them. A module stays as long as the connection,
+ * some 800 bytes for each schema of such a file. */
+static void renew_witness(ctr_transaction *transaction, ctr_problem *problem)
+{
+    bool is_new = !transaction->is_memory;
+    transaction->is_memory = is_memory_vfs(transaction->db);
+    if (!transaction->is_memory || problem->rc != SQLITE_OK) return;
+    bool had = transaction->schema.statement != NULL;
+    sqlite3_stmt *schema = ctr_transaction_keep(transaction, &transaction->schema, "main", NULL,
+                                                CTR_SQL_TRANSACTION_SCHEMA, problem);
+    if (!schema) return;
+    ctr_problem_sqlite(problem, transaction->db, sqlite3_step(schema));
+    sqlite3_reset(schema);
+    if (had && sqlite3_stmt_status(schema, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) is_new = true;
+    if (!transaction->join.statement || !is_new) return;
+    ctr_transaction_close_kept(&transaction->join);
+    ctr_problem_sqlite(problem, transaction->db,
+                       transaction->renew_witness(transaction->arg, ++transaction->witnesses));
+}
+
+const char *ctr_transaction_witness_name(int number, char name[CTR_WITNESS_NAME_SIZE])
+{
+    if (number == 0)
+        sqlite3_snprintf(CTR_WITNESS_NAME_SIZE, name, "counter_witness");
+    else
+        sqlite3_snprintf(CTR_WITNESS_NAME_SIZE, name, "counter_witness_%d", number);
+    return name;
+}
+
+static sqlite3_stmt *prepare_join(ctr_transaction *transaction, ctr_problem *problem)
+{
+    char name[CTR_WITNESS_NAME_SIZE];
+    return ctr_transaction_keep(transaction, &transaction->join, "main",
+                                ctr_transaction_witness_name(transaction->witnesses, name),
+                                CTR_SQL_TRANSACTION_JOIN, problem);
+}
+
+bool ctr_transaction_enter(ctr_transaction *transaction, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return false;
+    if (transaction->busy)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a trigger on counter_replica or counter_former counts by itself");
+    else
+        transaction->busy = true;
+    return problem->rc == SQLITE_OK;
+}
+
+int ctr_transaction_leave(ctr_transaction *transaction, ctr_problem *problem)
+{
+    transaction->busy = false;
+    return problem->rc;
+}
+
+static void join_transaction(ctr_transaction *transaction, ctr_problem *problem)
+{
+    renew_witness(transaction, problem);
+    sqlite3_stmt *join = prepare_join(transaction, problem);
+    if (join) {
+        ctr_problem_sqlite(problem, transaction->db, sqlite3_step(join));
+        sqlite3_reset(join);
+    }
+    ctr_transaction_keep_no_more(transaction);
+}
+
+bool ctr_transaction_join(ctr_transaction *transaction, ctr_problem *problem)
+{
+    if (!ctr_transaction_enter(transaction, problem)) return false;
+    join_transaction(transaction, problem);
+    return ctr_transaction_leave(transaction, problem) == SQLITE_OK && transaction->joined;
+}
+
+void ctr_transaction_set_joined(ctr_transaction *transaction, bool joined)
+{
+    transaction->joined = joined;
+}
+
+/* ---- failures half-way ----------------------------------------------------------------------- */
+
+void ctr_transaction_spoil(ctr_transaction *transaction, unsigned nth)
+{
+    if (transaction->ended != nth) return;
+    if (!transaction->spoiled) transaction->spoiled_depth = transaction->depth;
+    transaction->spoiled = true;
+}

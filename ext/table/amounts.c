@@ -1,0 +1,64 @@
+/* table/amounts.c - open addressing. */
+#include "table/amounts.h"
+
+#include <string.h>
+
+enum { LEAST_SLOTS = 64 };
+
+static size_t slot_of(const ctr_amounts *amounts, int64_t row, int counter)
+{
+    uint64_t hash = ((uint64_t)row + (uint64_t)counter * UINT64_C(0xC2B2AE3D27D4EB4F)) *
+                    UINT64_C(0x9E3779B97F4A7C15);
+    return (size_t)(hash >> 32) & (amounts->n_slots - 1);
+}
+
+/* Where it is, or where it would be. */
+static ctr_amount *slot_for(const ctr_amounts *amounts, int64_t row, int counter)
+{
+    size_t at = slot_of(amounts, row, counter);
+    const ctr_amount *slots = amounts->slots;
+    while (slots[at].counter != CTR_AMOUNT_UNUSED &&
+           (slots[at].row != row || slots[at].counter != (uint32_t)counter))
+        at = (at + 1) & (amounts->n_slots - 1);
+    return &amounts->slots[at];
+}
+
+ctr_amount *ctr_amounts_find(const ctr_amounts *amounts, int64_t row, int counter)
+{
+    if (amounts->n == 0) return NULL;
+    ctr_amount *found = slot_for(amounts, row, counter);
+    return found->counter != CTR_AMOUNT_UNUSED ? found : NULL;
+}
+
+int ctr_amounts_expect(ctr_amounts *amounts, size_t n, ctr_problem *problem)
+{
+    size_t slots = amounts->n_slots ? amounts->n_slots : LEAST_SLOTS;
+    while (3 * slots < 4 * (amounts->n + n)) slots *= 2;
+    if (slots == amounts->n_slots || problem->rc != SQLITE_OK) return problem->rc;
+    ctr_amounts made = {.slots = sqlite3_malloc64(slots * sizeof *made.slots), .n_slots = slots};
+    if (!made.slots) return ctr_problem_nomem(problem);
+    memset(made.slots, 0xff, slots * sizeof *made.slots);
+    for (size_t i = 0; i < amounts->n_slots; i++)
+        if (amounts->slots[i].counter != CTR_AMOUNT_UNUSED)
+            *slot_for(&made, amounts->slots[i].row, (int)amounts->slots[i].counter) =
+                amounts->slots[i];
+    made.n = amounts->n;
+    sqlite3_free(amounts->slots);
+    *amounts = made;
+    return problem->rc;
+}
+
+ctr_amount *ctr_amounts_add(ctr_amounts *amounts, int64_t row, int counter)
+{
+    ctr_amount *amount = slot_for(amounts, row, counter);
+    if (amount->counter != CTR_AMOUNT_UNUSED) return amount;
+    *amount = (ctr_amount){.row = row, .counter = (uint32_t)counter};
+    amounts->n++;
+    return amount;
+}
+
+void ctr_amounts_clear(ctr_amounts *amounts)
+{
+    sqlite3_free(amounts->slots);
+    *amounts = (ctr_amounts){0};
+}

@@ -1,0 +1,41 @@
+/* table/amounts.h - what a journal adds to counters, in memory: a hash table by row and counter.
+ *
+ * A journal may have many, and a fresh connection reads them all at its first look: so they stand
+ * in one array, and nothing is allocated for each. Nothing here runs SQL.
+ */
+#ifndef CTR_TABLE_AMOUNTS_H
+#define CTR_TABLE_AMOUNTS_H
+
+#include <stdint.h>
+
+#include "sqlite/problem.h"
+
+typedef struct ctr_amount {
+    int64_t row;
+    int64_t n, ticks; /* added to value and clock; 0 ticks: nothing */
+    uint32_t counter;
+    uint32_t batch; /* where the batch adds to it, perhaps; see table/journal.c */
+} ctr_amount;
+
+/* The counter of a slot that is not used. */
+#define CTR_AMOUNT_UNUSED UINT32_MAX
+
+typedef struct ctr_amounts {
+    ctr_amount *slots; /* owned */
+    size_t n_slots;    /* a power of two, or 0; a quarter of them stay unused */
+    size_t n;
+} ctr_amounts;
+
+/* That of a counter of a row, NULL if there is none. */
+ctr_amount *ctr_amounts_find(const ctr_amounts *amounts, int64_t row, int counter);
+
+/* Makes room for n more; then ctr_amounts_add cannot fail so often. */
+int ctr_amounts_expect(ctr_amounts *amounts, size_t n, ctr_problem *problem);
+
+/* Finds it, or makes it. It is lent until the next call of ctr_amounts_expect. */
+ctr_amount *ctr_amounts_add(ctr_amounts *amounts, int64_t row, int counter);
+
+/* Forgets all, and frees the memory. */
+void ctr_amounts_clear(ctr_amounts *amounts);
+
+#endif

@@ -1,0 +1,147 @@
+/* table/cache.c - two hash tables over rows. */
+#include "table/cache.h"
+
+#include <string.h>
+
+enum { FIRST_SLOTS = 64 };
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+uint64_t ctr_cache_hash(const uint8_t *key, size_t size)
+{
+    uint64_t hash = size;
+    for (; size >= 8; size -= 8, key += 8) {
+        uint64_t word;
+        memcpy(&word, key, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
+    }
+    for (; size > 0; size--) hash = (hash ^ *key++) * UINT64_C(0x100000001B3);
+    return hash ^ hash >> 29;
+}
+
+static size_t slot_of_id(const ctr_cache *cache, int64_t id)
+{
+    return (size_t)(((uint64_t)id * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (cache->slots - 1);
+}
+
+ctr_row *ctr_cache_row(const ctr_cache *cache, int64_t id)
+{
+    if (cache->n == 0) return NULL;
+    ctr_row *row = cache->by_id[slot_of_id(cache, id)];
+    while (row && row->id != id) row = row->next_by_id;
+    return row;
+}
+
+ctr_row *ctr_cache_key(const ctr_cache *cache, uint64_t hash, const uint8_t *key, size_t size)
+{
+    if (cache->n == 0) return NULL;
+    ctr_row *row = cache->by_key[hash & (cache->slots - 1)];
+    while (row && (row->hash != hash || row->key_size != size || memcmp(row->key, key, size) != 0))
+        row = row->next_by_key;
+    if (row) row->used = true;
+    return row;
+}
+
+static void link_id(ctr_cache *cache, ctr_row *row)
+{
+    ctr_row **slot = &cache->by_id[slot_of_id(cache, row->id)];
+    row->next_by_id = *slot;
+    *slot = row;
+}
+
+static void link_key(ctr_cache *cache, ctr_row *row)
+{
+    ctr_row **slot = &cache->by_key[row->hash & (cache->slots - 1)];
+    row->next_by_key = *slot;
+    *slot = row;
+}
+
+static bool grow_slots(ctr_cache *cache)
+{
+    if (2 * cache->n < cache->slots) return true;
+    size_t slots = cache->slots ? 2 * cache->slots : FIRST_SLOTS;
+    ctr_row **made = sqlite3_malloc64(2 * slots * sizeof *made), **old = cache->by_id;
+    if (!made) return false;
+    memset(made, 0, 2 * slots * sizeof *made);
+    size_t before = cache->slots;
+    cache->by_id = made;
+    cache->by_key = made + slots;
+    cache->slots = slots;
+    for (size_t i = 0; i < before; i++) {
+        for (ctr_row *row = old[i], *next; row; row = next) {
+            next = row->next_by_id;
+            link_id(cache, row);
+            link_key(cache, row);
+        }
+    }
+    sqlite3_free(old);
+    return true;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static size_t size_of_row(const ctr_cache *cache)
+{
+    return sizeof(ctr_row) + (size_t)cache->n_counters * sizeof(ctr_summary);
+}
+
+void ctr_cache_forget(ctr_cache *cache, ctr_row *row)
+{
+    ctr_row **key = &cache->by_key[row->hash & (cache->slots - 1)];
+    while (*key != row) key = &(*key)->next_by_key;
+    *key = row->next_by_key;
+    ctr_row **id = &cache->by_id[slot_of_id(cache, row->id)];
+    while (*id != row) id = &(*id)->next_by_id;
+    *id = row->next_by_id;
+    cache->bytes -= size_of_row(cache) + row->key_size;
+    cache->n--;
+    sqlite3_free(row);
+}
+
+/* Forgets rows that were not used since the hand came by last, until there is room. Twice around is
+ * enough: the first round leaves no row that counts as used. */
+static bool make_room(ctr_cache *cache, size_t size)
+{
+    if (size > CTR_CACHE_BYTES) return false;
+    while (cache->bytes + size > CTR_CACHE_BYTES) {
+        cache->hand = (cache->hand + 1) & (cache->slots - 1);
+        for (ctr_row *row = cache->by_id[cache->hand], *next; row; row = next) {
+            next = row->next_by_id;
+            if (row->used)
+                row->used = false;
+            else
+                ctr_cache_forget(cache, row);
+        }
+    }
+    return true;
+}
+
+bool ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key, size_t size,
+                   const ctr_summary *states)
+{
+    if (!make_room(cache, size_of_row(cache) + size) || !grow_slots(cache)) return false;
+    ctr_row *row = sqlite3_malloc64(size_of_row(cache) + size);
+    if (!row) return false;
+    *row = (ctr_row){.id = id, .key_size = size, .hash = hash, .used = true};
+    row->key = (uint8_t *)row + size_of_row(cache);
+    memcpy(row->key, key, size);
+    memcpy(row->states, states, (size_t)cache->n_counters * sizeof *states);
+    link_id(cache, row);
+    link_key(cache, row);
+    cache->bytes += size_of_row(cache) + size;
+    cache->n++;
+    return true;
+}
+
+void ctr_cache_clear(ctr_cache *cache)
+{
+    for (size_t i = 0; i < cache->slots && cache->n > 0; i++) {
+        for (ctr_row *row = cache->by_id[i], *next; row; row = next) {
+            next = row->next_by_id;
+            sqlite3_free(row);
+        }
+    }
+    sqlite3_free(cache->by_id);
+    *cache = (ctr_cache){.n_counters = cache->n_counters};
+}

@@ -1,0 +1,55 @@
+/* table/cache.h - the rows of one table that are known in memory: the key, and the state of each
+ * counter, with what the journal adds.
+ *
+ *     by id, by key    -> the same rows; a key as the row has stored it
+ *
+ * What is known can be counted in, and read, without a statement. Any row may be dropped at any
+ * moment, and some are, to stay within CTR_CACHE_BYTES: those that were not used for longest, more
+ * or less. Nothing here runs SQL.
+ */
+#ifndef CTR_TABLE_CACHE_H
+#define CTR_TABLE_CACHE_H
+
+#include "counter_cell.h"
+#include "sqlite/sqlite.h"
+
+/* What the rows may take: of one table, in one connection. */
+#ifndef CTR_CACHE_BYTES
+#define CTR_CACHE_BYTES (16 << 20)
+#endif
+
+typedef struct ctr_row {
+    int64_t id;
+    struct ctr_row *next_by_id, *next_by_key;
+    uint8_t *key; /* behind the states */
+    size_t key_size;
+    uint64_t hash;        /* of the key */
+    bool used;            /* since the last look of who makes room */
+    ctr_summary states[]; /* by counter, with the shard of the file's id */
+} ctr_row;
+
+typedef struct ctr_cache {
+    int n_counters;
+    ctr_row **by_id, **by_key;
+    size_t slots; /* of each; a power of two, or 0; twice as many as rows, or more */
+    size_t n, bytes;
+    size_t hand; /* where the look for room goes on */
+} ctr_cache;
+
+uint64_t ctr_cache_hash(const uint8_t *key, size_t size);
+
+/* NULL if there is none. */
+ctr_row *ctr_cache_row(const ctr_cache *cache, int64_t id);
+ctr_row *ctr_cache_key(const ctr_cache *cache, uint64_t hash, const uint8_t *key, size_t size);
+
+/* A row that is not there, with copies of its key and of its states. False: there is no memory, or
+ * no room. Others may be dropped. */
+bool ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key, size_t size,
+                   const ctr_summary *states);
+
+void ctr_cache_forget(ctr_cache *cache, ctr_row *row);
+
+/* Drops all rows, and frees their memory. */
+void ctr_cache_clear(ctr_cache *cache);
+
+#endif

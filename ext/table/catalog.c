@@ -1,0 +1,142 @@
+/* table/catalog.c - keeps the list of counter tables. */
+#include "table/catalog.h"
+
+#include <string.h>
+
+#include "identity/identity.h"
+#include "sqlite/array.h"
+#include "sqlite/run.h"
+#include "sqlite/text.h"
+#include "table/shape.h"
+
+static int take_entry(ctr_catalog_entry *entry, sqlite3_stmt *row, ctr_problem *problem)
+{
+    const char *name = ctr_text_column(row, 0, problem), *birth = ctr_text_column(row, 1, problem);
+    const void *token = sqlite3_column_blob(row, 2);
+    if (!name || !*name || !birth || !*birth)
+        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                               "counter_tables is damaged: a table without a name");
+    if (!token || sqlite3_column_bytes(row, 2) != CTR_ID_SIZE)
+        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                               "counter_tables is damaged: the token of %s is not %d bytes", name,
+                               CTR_ID_SIZE);
+    memcpy(entry->token, token, CTR_ID_SIZE);
+    entry->name = sqlite3_mprintf("%s", name);
+    entry->birth = sqlite3_mprintf("%s", birth);
+    return entry->name && entry->birth ? problem->rc : ctr_problem_nomem(problem);
+}
+
+void ctr_catalog_close_entry(ctr_catalog_entry *entry)
+{
+    sqlite3_free(entry->name);
+    sqlite3_free(entry->birth);
+    *entry = (ctr_catalog_entry){0};
+}
+
+static bool look_up(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, ctr_sql which,
+                    const char *name, ctr_problem *problem)
+{
+    *entry = (ctr_catalog_entry){0};
+    if (!ctr_schema_is_table(db, schema, "counter_tables", problem)) return false;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, which);
+    ctr_run_bind_text(&run, row, 1, name);
+    bool found = ctr_run_row(&run, row) && take_entry(entry, row, problem) == SQLITE_OK;
+    sqlite3_finalize(row);
+    return found;
+}
+
+bool ctr_catalog_born(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *birth,
+                      ctr_problem *problem)
+{
+    return look_up(entry, db, schema, CTR_SQL_CATALOG_BORN, birth, problem);
+}
+
+bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *table,
+                       ctr_problem *problem)
+{
+    return look_up(entry, db, schema, CTR_SQL_CATALOG_NAMED, table, problem);
+}
+
+int ctr_catalog_require(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+{
+    ctr_identity identity;
+    ctr_catalog_entry entry = {0};
+    if (problem->rc != SQLITE_OK || ctr_identity_read(&identity, db, schema, problem))
+        return problem->rc;
+    if (!ctr_catalog_named(&entry, db, schema, table, problem))
+        ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter table '%s'", schema, table);
+    ctr_catalog_close_entry(&entry);
+    return problem->rc;
+}
+
+void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, const char *birth,
+                     ctr_problem *problem)
+{
+    ctr_catalog_entry holder;
+    if (ctr_catalog_born(&holder, db, schema, birth, problem))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the table '%s' was created under this name, and sync matches tables by it",
+                        holder.name);
+    ctr_catalog_close_entry(&holder);
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run_do(&run, CTR_SQL_CATALOG_CREATE, NULL);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_INSERT);
+    ctr_run_bind_text(&run, row, 1, table);
+    ctr_run_bind_text(&run, row, 2, birth);
+    ctr_run_row(&run, row);
+    sqlite3_finalize(row);
+}
+
+void ctr_catalog_redraw(sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    if (!ctr_schema_is_table(db, schema, "counter_tables", problem)) return;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run_do(&run, CTR_SQL_CATALOG_REDRAW, NULL);
+}
+
+void ctr_catalog_remove(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+{
+    if (!ctr_schema_is_table(db, schema, "counter_tables", problem)) return;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run_do(&run, CTR_SQL_CATALOG_DELETE, table);
+}
+
+void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
+                        ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_RENAME);
+    ctr_run_bind_text(&run, row, 1, table);
+    ctr_run_bind_text(&run, row, 2, to);
+    ctr_run_row(&run, row);
+    sqlite3_finalize(row);
+}
+
+static int add_entry(ctr_catalog *catalog, sqlite3_stmt *row, ctr_problem *problem)
+{
+    ctr_catalog_entry *entries = ctr_array_room(catalog->entries, &catalog->room,
+                                                (size_t)catalog->n + 1, sizeof *entries, problem);
+    if (!entries) return problem->rc;
+    catalog->entries = entries;
+    entries[catalog->n] = (ctr_catalog_entry){0};
+    return take_entry(&entries[catalog->n++], row, problem);
+}
+
+int ctr_catalog_read(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    *catalog = (ctr_catalog){0};
+    if (!ctr_schema_is_table(db, schema, "counter_tables", problem)) return problem->rc;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_LIST);
+    while (ctr_run_row(&run, row)) add_entry(catalog, row, problem);
+    sqlite3_finalize(row);
+    return problem->rc;
+}
+
+void ctr_catalog_close(ctr_catalog *catalog)
+{
+    for (int i = 0; i < catalog->n; i++) ctr_catalog_close_entry(&catalog->entries[i]);
+    sqlite3_free(catalog->entries);
+    *catalog = (ctr_catalog){0};
+}

@@ -1,0 +1,56 @@
+/* table/catalog.h - the counter tables of a file, by the names they have and were born with.
+ *
+ *     counter_tables(name, birth, token)
+ *
+ * ALTER TABLE RENAME is local to a file, so tables of two files belong together if their birth
+ * names are the same. Matching by the present name loses counts.
+ */
+#ifndef CTR_TABLE_CATALOG_H
+#define CTR_TABLE_CATALOG_H
+
+#include <stdbool.h>
+
+#include "core/id.h"
+#include "sqlite/problem.h"
+
+typedef struct ctr_catalog_entry {
+    char *name, *birth; /* owned */
+    uint8_t token[CTR_ID_SIZE];
+} ctr_catalog_entry;
+
+/* Enters a new table under its birth name, which is its own or that of a tracked table. Refused
+ * while another table has it as birth name. */
+void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, const char *birth,
+                     ctr_problem *problem);
+
+void ctr_catalog_remove(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
+void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
+                        ctr_problem *problem);
+
+/* Looks for the table born as `birth`, or for the one that has the name `table` now. False if there
+ * is none, or a problem. The entry is to be closed whatever is returned. */
+bool ctr_catalog_born(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *birth,
+                      ctr_problem *problem);
+bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *table,
+                       ctr_problem *problem);
+
+/* Fails unless the file is of a format that we know and has a counter table of that name. */
+int ctr_catalog_require(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
+
+void ctr_catalog_close_entry(ctr_catalog_entry *entry);
+
+/* Draws new tokens: marks that others have left for these tables are void. */
+void ctr_catalog_redraw(sqlite3 *db, const char *schema, ctr_problem *problem);
+
+/* All tables, in order of birth name. */
+typedef struct ctr_catalog {
+    ctr_catalog_entry *entries;
+    int n;
+    size_t room;
+} ctr_catalog;
+
+/* A file without a catalog has no tables. To be closed whatever is returned. */
+int ctr_catalog_read(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_problem *problem);
+void ctr_catalog_close(ctr_catalog *catalog);
+
+#endif

@@ -1,0 +1,41 @@
+/* table/changes.h - which rows of a table have changed, as its journal tells.
+ *
+ *     ctr_changes_read(&changes, db, schema, table, since, problem);
+ *     ctr_changes_latest(&changes, problem);      by row, each once, with its highest number
+ *     sqlite3_free(changes.rows);
+ */
+#ifndef CTR_TABLE_CHANGES_H
+#define CTR_TABLE_CHANGES_H
+
+#include "core/entries.h"
+#include "sqlite/run.h"
+
+/* Columns of CTR_SQL_JOURNAL_SINCE and CTR_SQL_JOURNAL_LEVEL. */
+enum { CTR_JOURNAL_NUMBER, CTR_JOURNAL_LEVEL, CTR_JOURNAL_ENTRIES };
+
+typedef struct ctr_changes {
+    ctr_change_of_row *rows; /* owned: sqlite3_free */
+    size_t n, room;
+} ctr_changes;
+
+int ctr_changes_add(ctr_changes *changes, int64_t row, int64_t number, ctr_problem *problem);
+
+/* Appends what one row of a journal says: its number, its level, its entries. SQLITE_CORRUPT_VTAB
+ * if it is damaged. */
+void ctr_changes_take(ctr_changes *changes, int64_t number, int64_t level, const uint8_t *bytes,
+                      size_t size, const char *table, ctr_problem *problem);
+
+/* All with `since` or a higher number, in no order. */
+int ctr_changes_read(ctr_changes *changes, sqlite3 *db, const char *schema, const char *table,
+                     int64_t since, ctr_problem *problem);
+
+/* Into ascending order of rows, each once: the highest number wins. */
+int ctr_changes_latest(ctr_changes *changes, ctr_problem *problem);
+
+/* Then into descending order of numbers: as a segment has them. */
+int ctr_changes_by_number(ctr_changes *changes, ctr_problem *problem);
+
+/* "t_journal is damaged: row 5 is truncated". */
+int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr_problem *problem);
+
+#endif

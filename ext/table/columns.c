@@ -1,0 +1,133 @@
+/* table/columns.c - adds, empties and puts away the columns of one stored table. */
+#include "table/columns.h"
+
+#include <string.h>
+
+#include "sqlite/text.h"
+#include "table/fold.h"
+
+/* ---- checking -------------------------------------------------------------------------------- */
+
+/* Of the columns that SQLite sees there is one for each of ours, and two more. A new row is
+ * written with a parameter for each of ours, and one more: 999 are all that an SQLite before
+ * 3.32 has. */
+static void check_room(const ctr_shape *shape, sqlite3 *db, const char *name, ctr_problem *problem)
+{
+    int most = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1) - 2;
+    int parameters = sqlite3_limit(db, SQLITE_LIMIT_VARIABLE_NUMBER, -1);
+    if (most > parameters - 1) most = parameters - 1;
+    if (shape->n_columns >= most)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "column %s cannot be added: the table has %d columns, and more than %d are "
+                        "too many for SQLite",
+                        name, shape->n_columns, most);
+}
+
+int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, const char *name,
+                      ctr_problem *problem)
+{
+    const char *spelling;
+    for (int i = 0; i < shape->n_keys; i++)
+        if (sqlite3_stricmp(shape->columns[shape->keys[i]].name, name) == 0)
+            ctr_problem_set(problem, SQLITE_ERROR, "column %s is part of the key", name);
+    if (ctr_shape_generation(shape, name, &spelling) > 0 && strcmp(spelling, name) != 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the counter %s is named %s here: the same name in other letters", name,
+                        spelling);
+    if (sqlite3_stricmp(table, name) == 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "column %s cannot be added to a table of the same name: rename the table",
+                        name);
+    if (ctr_shape_counter(shape, name) < 0) check_room(shape, db, name, problem);
+    return problem->rc;
+}
+
+/* ---- raising --------------------------------------------------------------------------------- */
+
+/* Is a column put away under this name? */
+static bool is_put_away(ctr_run *run, const char *name)
+{
+    bool found = false;
+    ctr_run columns = *run;
+    char *stored = sqlite3_mprintf("%s_cells", run->slots.table);
+    char *away = sqlite3_mprintf("_dropped_%s", name);
+    if (!stored || !away) ctr_problem_nomem(run->problem);
+    columns.slots.name = stored;
+    sqlite3_stmt *row = ctr_run_prepare(&columns, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&columns, row)) {
+        const char *column = ctr_text_column(row, 1, run->problem);
+        found = found || (column && away && sqlite3_stricmp(column, away) == 0);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(stored);
+    sqlite3_free(away);
+    return found;
+}
+
+static void write_generation(ctr_run *run, const char *name, int64_t generation)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_WRITE);
+    ctr_run_bind_text(run, row, 1, name);
+    if (row) sqlite3_bind_int64(row, 2, generation);
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
+}
+
+int ctr_columns_list(sqlite3 *db, const char *schema, const char *table, const ctr_shape *from,
+                     ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, table, problem);
+    for (int i = 0; i < from->n_counters; i++) {
+        const ctr_column *counter = &from->columns[from->counters[i]];
+        if (counter->listed) write_generation(&run, counter->name, counter->generation);
+    }
+    return problem->rc;
+}
+
+static int64_t put_away(ctr_run *run, const char *name, int64_t generation)
+{
+    if (run->problem->rc != SQLITE_OK) return 0;
+    sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_SYNC_JOIN));
+    write_generation(run, name, generation);
+    ctr_run_do(run, CTR_SQL_COLUMNS_PUT_AWAY, NULL);
+    ctr_run_do(run, CTR_SQL_COLUMNS_EMPTY, NULL);
+    return run->problem->rc == SQLITE_OK ? sqlite3_changes(run->db) : 0;
+}
+
+static void bring_in(ctr_run *run, const char *name, int64_t generation, bool away)
+{
+    if (run->problem->rc != SQLITE_OK) return;
+    sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_SYNC_JOIN));
+    write_generation(run, name, generation);
+    ctr_run_do(run, away ? CTR_SQL_COLUMNS_TAKE_BACK : CTR_SQL_COLUMNS_ADD, NULL);
+}
+
+/* A generation is written before its column is renamed: SQLite looks at all views before and after
+ * that, and for one on the counter table connects to it, which compares the two. Before, it must
+ * be connected already.
+ *
+ * Also a counter that stays there begins anew: by way of the name of dropped ones, so that every
+ * connection learns that the table is another one. */
+int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema, const char *table,
+                          const ctr_shape *shape, const char *name, int64_t generation,
+                          ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return 0;
+    int64_t emptied = 0;
+    ctr_run run = ctr_run_on(db, schema, table, problem);
+    run.slots.name = name;
+    bool is_there = ctr_shape_counter(shape, name) >= 0, stays = generation % 2 == 1;
+    bool away = stays && is_put_away(&run, name);
+    unsigned nth = replica->transaction->ended;
+    ctr_journal *journal = ctr_journal_of(replica, table, shape->n_counters, problem);
+    if (!journal) return 0;
+
+    ctr_fold_table(journal, problem); /* amounts go by the numbers of the counters */
+    ctr_journal_drop(journal);
+
+    if (is_there) emptied = put_away(&run, name, stays ? generation - 1 : generation);
+    if (stays) bring_in(&run, name, generation, away || is_there);
+    if (!is_there && !stays) write_generation(&run, name, generation);
+    if (problem->rc != SQLITE_OK) ctr_transaction_spoil(replica->transaction, nth);
+    return emptied;
+}

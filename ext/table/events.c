@@ -1,0 +1,195 @@
+/* table/events.c - how a transaction goes: commits, rollbacks and savepoints of all files. */
+#include "table/events.h"
+
+#include "identity/check.h"
+#include "table/catalog.h"
+#include "table/fold.h"
+
+static void keep_marks_below(ctr_transaction *transaction, int level)
+{
+    if (transaction->marked_least > level) transaction->marked_least = level;
+    if (transaction->marked_most > level) transaction->marked_most = level;
+}
+
+void ctr_events_tell(ctr_transaction *transaction, int change)
+{
+    if (transaction->told == 0) { /* nobody was, and has told of the end of a savepoint */
+        for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
+            ctr_journal_forget_savepoints(replica);
+        keep_marks_below(transaction, 0);
+    }
+    transaction->told += change;
+    if (transaction->told < 0)
+        transaction->told = 0; /* the first that is told of the end has cleared it */
+}
+
+/* ---- the end of a transaction ---------------------------------------------------------------- */
+
+/* An identity that makes no sense has no pair. One that cannot be read ends the transaction: where
+ * SQLite has taken everything back for that, a commit that went on would say OK to nothing. For an
+ * interrupt of a read it takes nothing back. */
+static void read_pair(ctr_replica *replica, ctr_problem *problem)
+{
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    if (problem->rc != SQLITE_OK) return;
+    replica->identity.present = false;
+    if (ctr_run_has_schema(replica->transaction->db, replica->schema))
+        ctr_check_read(replica, &trouble);
+    int code = trouble.rc & 0xff;
+    if (code != SQLITE_OK && code != SQLITE_CORRUPT && code != SQLITE_ERROR &&
+        code != SQLITE_INTERRUPT)
+        *problem = trouble;
+    else
+        ctr_problem_close(&trouble);
+    if (code != SQLITE_OK)
+        replica->checked = replica->identity.present = false; /* not the file's */
+    replica->pair = replica->identity.lineage.pair;
+    replica->after = replica->identity.present ? CTR_AFTER_WRITE : CTR_AFTER_NOTHING;
+}
+
+int ctr_events_write_ahead(ctr_transaction *transaction, ctr_problem *problem)
+{
+    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
+        ctr_journal_flush_all(replica, problem);
+        ctr_fold_grown(replica, problem);
+        if (transaction->told == 0) replica->checked = replica->renewed = false;
+    }
+    return problem->rc;
+}
+
+int ctr_events_sync(ctr_transaction *transaction, ctr_problem *problem)
+{
+    if (!transaction->spoiled)
+        ctr_events_write_ahead(transaction, problem); /* else a fold may find half of it */
+    if (transaction->spoiled)
+        ctr_problem_set(problem, SQLITE_ABORT,
+                        "a statement of this transaction failed half-way and could not be taken "
+                        "back: the transaction is rolled back");
+    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
+        if (replica->after == CTR_AFTER_READ) read_pair(replica, problem);
+    return problem->rc;
+}
+
+static void end_transaction(ctr_transaction *transaction)
+{
+    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
+        ctr_replica_forget(replica);
+        replica->counted = false;
+        replica->taken_from = NULL;
+    }
+    transaction->spoiled = transaction->noted = false;
+    transaction->told = 0;
+    transaction->depth = 0;
+    keep_marks_below(transaction, 0);
+    transaction->ended++;
+}
+
+void ctr_events_commit(ctr_transaction *transaction)
+{
+    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
+        if (replica->checked)
+            replica->version = ctr_run_data_version(transaction->db, replica->schema);
+        ctr_journal_committed(replica);
+        replica->known =
+            replica->checked && replica->identity.present; /* an interrupt may have hidden it */
+        replica->known_version = replica->version;
+        if (replica->after != CTR_AFTER_WRITE) continue;
+        ctr_storage_write(&replica->storage, transaction->db, replica->schema, &replica->seen,
+                          &replica->pair);
+    }
+    end_transaction(transaction);
+}
+
+void ctr_events_rollback(ctr_transaction *transaction)
+{
+    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
+        ctr_journal_rolled_back(replica);
+        replica->known = false;
+    }
+    end_transaction(transaction);
+}
+
+/* ---- savepoints ------------------------------------------------------------------------------ */
+
+int ctr_events_append(ctr_transaction *transaction, ctr_problem *problem)
+{
+    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
+        ctr_journal_flush_all(replica, problem);
+    return problem->rc;
+}
+
+static bool is_any_pending(ctr_transaction *transaction)
+{
+    const ctr_replica *replica = transaction->noted ? transaction->replicas : NULL;
+    while (replica && !ctr_journal_is_pending(replica)) replica = replica->next;
+    transaction->noted = replica != NULL;
+    return transaction->noted;
+}
+
+/* Is a statement at work that writes? Then a savepoint is that of a statement, for SQLite refuses a
+ * SAVEPOINT. Where there are many statements it is not looked for long. */
+static bool is_writing(const ctr_transaction *transaction)
+{
+    enum { LOOKS = 32 };
+    sqlite3_stmt *statement = sqlite3_next_stmt(transaction->db, NULL);
+    for (int i = 0; i < LOOKS && statement; i++) {
+        if (sqlite3_stmt_busy(statement) && !sqlite3_stmt_readonly(statement)) return true;
+        statement = sqlite3_next_stmt(transaction->db, statement);
+    }
+    return false;
+}
+
+/* The batch is written down before a SAVEPOINT, within which tables may come and go; that of a
+ * statement costs too much for that, and a rollback to it cuts the batch. What cannot be written
+ * down, or marked, would be dropped with the savepoint: the transaction is not to be committed. */
+int ctr_events_savepoint(ctr_transaction *transaction, int level, ctr_problem *problem)
+{
+    unsigned nth = transaction->ended;
+    if (is_any_pending(transaction) && !is_writing(transaction))
+        ctr_events_append(transaction, problem);
+    if (level >= transaction->marked_least)
+        for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
+            ctr_journal_begin_savepoint(replica, level, problem);
+    if (transaction->marked_most < level + 1) transaction->marked_most = level + 1;
+    if (problem->rc == SQLITE_OK)
+        transaction->depth = transaction->marked_least = level + 1;
+    else
+        ctr_transaction_spoil(transaction, nth);
+    return problem->rc;
+}
+
+void ctr_events_release(ctr_transaction *transaction, int level)
+{
+    transaction->depth = level;
+    if (level < transaction->marked_most)
+        for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
+            ctr_journal_end_savepoint(replica, level);
+    keep_marks_below(transaction, level);
+    if (transaction->spoiled_depth > level) transaction->spoiled_depth = level;
+}
+
+void ctr_events_rollback_to(ctr_transaction *transaction, int level)
+{
+    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
+        replica->checked = replica->renewed = replica->known = false;
+        ctr_journal_roll_back_to(replica, level);
+        if (replica->after == CTR_AFTER_WRITE) replica->after = CTR_AFTER_READ;
+    }
+    keep_marks_below(transaction, level + 1);
+    transaction->noted = true; /* what was written down may be pending again */
+    if (level < transaction->spoiled_depth) transaction->spoiled = false;
+    transaction->depth = level + 1;
+}
+
+/* ---- what an identity needs of the tables ---------------------------------------------------- */
+
+static void void_marks(ctr_replica *replica, ctr_problem *problem)
+{
+    ctr_catalog_redraw(replica->transaction->db, replica->schema, problem);
+}
+
+const ctr_replica_tables *ctr_events_tables(void)
+{
+    static const ctr_replica_tables TABLES = {ctr_fold_file, void_marks, ctr_journal_close};
+    return &TABLES;
+}

@@ -1,0 +1,35 @@
+/* table/events.h - what SQLite tells the tables that have joined a transaction.
+ *
+ * The batches of journals are appended before a SAVEPOINT and before the commit, and the attributes
+ * of the files are written after it.
+ */
+#ifndef CTR_TABLE_EVENTS_H
+#define CTR_TABLE_EVENTS_H
+
+#include "identity/replica.h"
+
+/* One table more, or fewer, is told of the savepoints of the transaction, and of its end. */
+void ctr_events_tell(ctr_transaction *transaction, int change);
+
+/* Sync and savepoint can fail; after the first the transaction is rolled back: an attribute that is
+ * not written leaves the file ahead of it. */
+int ctr_events_sync(ctr_transaction *transaction, ctr_problem *problem);
+void ctr_events_commit(ctr_transaction *transaction);
+void ctr_events_rollback(ctr_transaction *transaction);
+int ctr_events_savepoint(ctr_transaction *transaction, int level, ctr_problem *problem);
+void ctr_events_release(ctr_transaction *transaction, int level);
+void ctr_events_rollback_to(ctr_transaction *transaction, int level);
+
+/* Writes what the end of the transaction would write, so that it does not fail there: SQLite
+ * leaves a savepoint that cannot be released in a state that nothing mends while it is
+ * interrupted. Where nobody is told of savepoints, nothing is remembered behind it. Folds the
+ * tables whose journals have grown. */
+int ctr_events_write_ahead(ctr_transaction *transaction, ctr_problem *problem);
+
+/* Appends what is in batches to the journals (table/journal.h), of all files. */
+int ctr_events_append(ctr_transaction *transaction, ctr_problem *problem);
+
+/* What the counter tables of a file do when its identity changes. */
+const ctr_replica_tables *ctr_events_tables(void);
+
+#endif

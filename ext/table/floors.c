@@ -1,0 +1,336 @@
+/* table/floors.c - looks at floors and raises them. */
+#include "table/floors.h"
+
+#include "identity/check.h"
+#include "identity/succession.h"
+#include "sqlite/describe.h"
+#include "sqlite/number.h"
+#include "sqlite/text.h"
+#include "table/fold.h"
+#include "table/pack.h"
+
+/* ---- lists of SQL ---------------------------------------------------------------------------- */
+
+static const char *key_column(const ctr_shape *shape, int key)
+{
+    return shape->columns[shape->keys[key]].name;
+}
+
+static char *would_rise(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_keys; i++) {
+        const char *name = key_column(shape, i);
+        sqlite3_str_appendf(out, "%s(\"%w\" < ?%d OR (\"%w\" IS NULL AND ?%d IS NOT NULL))",
+                            i ? " OR " : "", name, i + 1, name, i + 1);
+    }
+    return sqlite3_str_finish(out);
+}
+
+/* Floors above a key. */
+static char *floors_above(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s\"%w\" > ?%d", i ? " OR " : "", key_column(shape, i), i + 1);
+    return sqlite3_str_finish(out);
+}
+
+static bool is_floor(sqlite3_value *value)
+{
+    return value && sqlite3_value_type(value) != SQLITE_NULL;
+}
+
+/* Rows below the values that are floors; the others are not named, so that an index can serve. */
+static char *rows_below(const ctr_shape *shape, sqlite3_value **values)
+{
+    const char *separator = "";
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_keys; i++) {
+        if (!is_floor(values[i])) continue;
+        sqlite3_str_appendf(out, "%s\"%w\" < ?%d", separator, key_column(shape, i), i + 1);
+        separator = " OR ";
+    }
+    if (!*separator) sqlite3_str_appendall(out, "0");
+    return sqlite3_str_finish(out);
+}
+
+/* Of this and of insert_list the parameters are the values, then _seq, _rows and _bytes. */
+static char *raise_list(const ctr_shape *shape)
+{
+    int n = shape->n_keys;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < n; i++) {
+        const char *name = key_column(shape, i);
+        sqlite3_str_appendf(out,
+                            "\"%w\" = CASE WHEN \"%w\" >= ?%d THEN \"%w\" "
+                            "ELSE coalesce(?%d, \"%w\") END, ",
+                            name, name, i + 1, name, i + 1, name);
+    }
+    sqlite3_str_appendf(out, "_seq = ?%d, _rows = _rows + ?%d, _bytes = _bytes + ?%d", n + 1, n + 2,
+                        n + 3);
+    return sqlite3_str_finish(out);
+}
+
+static char *insert_list(const ctr_shape *shape)
+{
+    int n = shape->n_keys;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 1; i <= n; i++) sqlite3_str_appendf(out, "?%d, ", i);
+    sqlite3_str_appendf(out, "1, ?%d, ?%d, ?%d", n + 1, n + 2, n + 3);
+    return sqlite3_str_finish(out);
+}
+
+static char *size_list(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_columns; i++)
+        sqlite3_str_appendf(out, "%scoalesce(length(CAST(\"%w\" AS BLOB)), 0)", i ? " + " : "",
+                            shape->columns[i].name);
+    return sqlite3_str_finish(out);
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+ctr_floors ctr_floors_on(sqlite3 *db, const char *schema, const char *table, const ctr_shape *shape,
+                         ctr_replica *replica)
+{
+    return (ctr_floors){
+        .db = db, .schema = schema, .table = table, .shape = shape, .replica = replica};
+}
+
+void ctr_floors_release(ctr_floors *floors)
+{
+    sqlite3_finalize(floors->below);
+    floors->below = NULL;
+}
+
+/* Which lists a statement takes is its own affair; what is not given is made of `constraint`. */
+static sqlite3_stmt *prepare_floors(ctr_floors *floors, ctr_sql which, char *list, char *constraint,
+                                    ctr_problem *problem)
+{
+    char *keys = ctr_shape_key_list(floors->shape);
+    if (!list || !constraint || !keys) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(floors->db, floors->schema, floors->table, problem);
+    run.slots.keys = keys;
+    run.slots.columns = run.slots.values = run.slots.changes = list;
+    run.slots.constraint = constraint;
+    sqlite3_stmt *made = ctr_run_prepare(&run, which);
+    sqlite3_free(keys);
+    sqlite3_free(list);
+    sqlite3_free(constraint);
+    return made;
+}
+
+/* A value that cannot be bound would be no floor. */
+static void bind_values(sqlite3_stmt *row, const ctr_shape *shape, sqlite3_value **values,
+                        ctr_problem *problem)
+{
+    int last = row ? sqlite3_bind_parameter_count(row) : 0; /* it may name fewer */
+    for (int i = 0; i < shape->n_keys && i < last; i++)
+        if (values[i])
+            ctr_problem_sqlite(
+                problem, sqlite3_db_handle(row),
+                ctr_pack_bind_stored(row, i + 1, &shape->columns[shape->keys[i]], values[i]));
+}
+
+static bool step_floors(ctr_floors *floors, sqlite3_stmt *row, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(floors->db, floors->schema, floors->table, problem);
+    return ctr_run_row(&run, row);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+static bool look_for_any(ctr_floors *floors, ctr_problem *problem)
+{
+    sqlite3_stmt *row =
+        ctr_floors_read(floors->db, floors->schema, floors->table, floors->shape, problem);
+    bool any = step_floors(floors, row, problem);
+    sqlite3_finalize(row);
+    return any;
+}
+
+/* A file that has never had floors says so in its identity. */
+static void look_if_due(ctr_floors *floors, ctr_problem *problem)
+{
+    if (!floors->replica) {
+        if (!floors->looked) floors->any = look_for_any(floors, problem);
+        floors->looked = problem->rc == SQLITE_OK;
+        return;
+    }
+    const ctr_identity *identity = ctr_check_identity(floors->replica, problem);
+    if (!identity || floors->as_of == identity->floors) return;
+    floors->any = identity->floors != 0 && look_for_any(floors, problem);
+    floors->as_of = problem->rc == SQLITE_OK ? identity->floors : 0;
+}
+
+bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *problem)
+{
+    look_if_due(floors, problem);
+    if (problem->rc != SQLITE_OK) return false;
+    if (!floors->any) return false;
+    if (!floors->below)
+        floors->below = prepare_floors(floors, CTR_SQL_FLOORS_BELOW, sqlite3_mprintf(""),
+                                       floors_above(floors->shape), problem);
+    bind_values(floors->below, floors->shape, keys, problem);
+    bool below = step_floors(floors, floors->below, problem);
+    sqlite3_reset(floors->below);
+    return below;
+}
+
+sqlite3_stmt *ctr_floors_read(sqlite3 *db, const char *schema, const char *table,
+                              const ctr_shape *shape, ctr_problem *problem)
+{
+    ctr_floors floors = ctr_floors_on(db, schema, table, shape, NULL);
+    char *stored = sqlite3_mprintf("%s_floors", table);
+    if (!stored) ctr_problem_nomem(problem);
+    if (problem->rc == SQLITE_OK && !ctr_schema_is_table(db, schema, stored, problem))
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s is missing", stored);
+    sqlite3_free(stored);
+    return prepare_floors(&floors, CTR_SQL_FLOORS_READ, sqlite3_mprintf(""), sqlite3_mprintf(""),
+                          problem);
+}
+
+/* ---- raising --------------------------------------------------------------------------------- */
+
+/* Asks whether a floor would rise, and whether there is a row to be changed. */
+static bool rises(ctr_floors *floors, sqlite3_value **values, bool *has_row, ctr_problem *problem)
+{
+    bool any = false, rises = false;
+    sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_LOWER, sqlite3_mprintf(""),
+                                       would_rise(floors->shape), problem);
+    bind_values(row, floors->shape, values, problem);
+    if (step_floors(floors, row, problem)) {
+        rises = sqlite3_column_int(row, 0) != 0;
+        *has_row = sqlite3_column_int(row, 1) != 0;
+    }
+    sqlite3_finalize(row);
+    for (int i = 0; i < floors->shape->n_keys; i++) any = any || is_floor(values[i]);
+    return *has_row ? rises : any;
+}
+
+static void count_below(ctr_floors *floors, sqlite3_value **values, int64_t size[2],
+                        ctr_problem *problem)
+{
+    sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_COUNT, size_list(floors->shape),
+                                       rows_below(floors->shape, values), problem);
+    bind_values(row, floors->shape, values, problem);
+    if (step_floors(floors, row, problem)) {
+        size[0] = sqlite3_column_int64(row, 0);
+        size[1] = sqlite3_column_int64(row, 1);
+    }
+    sqlite3_finalize(row);
+}
+
+static void write_floors(ctr_floors *floors, sqlite3_value **values, bool has_row, int64_t number,
+                         const int64_t size[2], ctr_problem *problem)
+{
+    int n = floors->shape->n_keys;
+    sqlite3_stmt *row =
+        has_row ? prepare_floors(floors, CTR_SQL_FLOORS_RAISE, raise_list(floors->shape),
+                                 sqlite3_mprintf(""), problem)
+                : prepare_floors(floors, CTR_SQL_FLOORS_INSERT, insert_list(floors->shape),
+                                 sqlite3_mprintf(""), problem);
+    bind_values(row, floors->shape, values, problem);
+    if (row) sqlite3_bind_int64(row, n + 1, number);
+    if (row) sqlite3_bind_int64(row, n + 2, size[0]);
+    if (row) sqlite3_bind_int64(row, n + 3, size[1]);
+    step_floors(floors, row, problem);
+    sqlite3_finalize(row);
+}
+
+/* A trigger that somebody put on the stored table must not keep rows. */
+static void remove_below(ctr_floors *floors, sqlite3_value **values, int64_t n,
+                         ctr_problem *problem)
+{
+    sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_REMOVE, sqlite3_mprintf(""),
+                                       rows_below(floors->shape, values), problem);
+    bind_values(row, floors->shape, values, problem);
+    step_floors(floors, row, problem);
+    if (problem->rc == SQLITE_OK && sqlite3_changes(floors->db) != n)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "the stored table did not let go of all rows below");
+    sqlite3_finalize(row);
+}
+
+/* Has the column values of this kind? */
+static bool has_kind(sqlite3 *db, const ctr_column *column, sqlite3_value *value,
+                     ctr_problem *problem)
+{
+    if (!value || sqlite3_value_type(value) == SQLITE_NULL) return true;
+    int type = ctr_number_of(db, value, problem).type;
+    switch (column->affinity) {
+    case CTR_AFFINITY_BLOB: return true;
+    case CTR_AFFINITY_TEXT: return type != SQLITE_BLOB;
+    default: return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+    }
+}
+
+static int check_kinds(const ctr_floors *floors, sqlite3_value **values, ctr_problem *problem)
+{
+    const ctr_shape *shape = floors->shape;
+    for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
+        const ctr_column *column = &shape->columns[shape->keys[i]];
+        if (has_kind(floors->db, column, values[i], problem)) continue;
+        char *shown = ctr_describe_key(&values[i], 1);
+        if (!shown) ctr_problem_nomem(problem);
+        ctr_problem_set(problem, SQLITE_MISMATCH,
+                        "a floor of column %s %s must be a value of that kind, not %s",
+                        column->name, column->type, shown ? shown : "");
+        sqlite3_free(shown);
+    }
+    return problem->rc;
+}
+
+/* BINARY compares bytes, and puts texts in UTF-16 into another order than the same texts in UTF-8:
+ * another file would remove other rows. NOCASE and RTRIM make UTF-8 of both. */
+static bool has_other_order(const ctr_floors *floors, const ctr_column *column,
+                            sqlite3_value *value, ctr_problem *problem)
+{
+    if (!is_floor(value) || sqlite3_stricmp(column->collation, "BINARY") != 0) return false;
+    bool is_text =
+        column->affinity == CTR_AFFINITY_TEXT ||
+        (column->affinity == CTR_AFFINITY_BLOB && sqlite3_value_type(value) == SQLITE_TEXT);
+    return is_text && ctr_run_is_utf16(floors->db, problem);
+}
+
+static int check_order(const ctr_floors *floors, sqlite3_value **values, ctr_problem *problem)
+{
+    const ctr_shape *shape = floors->shape;
+    for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
+        const ctr_column *column = &shape->columns[shape->keys[i]];
+        if (!has_other_order(floors, column, values[i], problem)) continue;
+        char *shown = ctr_describe_key(&values[i], 1);
+        if (!shown) ctr_problem_nomem(problem);
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a floor of column %s must not be a text, as %s, in a file in UTF-16: "
+                        "files in UTF-8 have texts in another order",
+                        column->name, shown ? shown : "");
+        sqlite3_free(shown);
+    }
+    return problem->rc;
+}
+
+int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem *problem)
+{
+    bool has_row = false;
+    int64_t size[2] = {0, 0};
+    if (check_kinds(floors, values, problem)) return 0;
+    if (!rises(floors, values, &has_row, problem) || problem->rc != SQLITE_OK) return 0;
+    if (check_order(floors, values, problem)) return 0;
+    if (ctr_check_before_write(floors->replica, problem)) return 0;
+    unsigned nth = floors->replica->transaction->ended;
+    ctr_journal *journal =
+        ctr_journal_of(floors->replica, floors->table, floors->shape->n_counters, problem);
+    if (!journal) return 0;
+
+    ctr_fold_table(journal, problem); /* a row without amounts can go */
+    count_below(floors, values, size, problem);
+    ctr_succession_floors_rose(floors->replica, problem);
+    int64_t number = ctr_journal_mark_change(journal, problem);
+    write_floors(floors, values, has_row, number, size, problem);
+    remove_below(floors, values, size[0], problem);
+    if (problem->rc != SQLITE_OK) ctr_transaction_spoil(floors->replica->transaction, nth);
+    return size[0];
+}

@@ -1,0 +1,400 @@
+/* table/fold.c - folds amounts, merges segments. */
+#include "table/fold.h"
+
+#include <string.h>
+
+#include "identity/replica.h"
+#include "sqlite/text.h"
+#include "table/catalog.h"
+#include "table/shape.h"
+
+enum {
+    SEGMENTS_OF_LEVEL = 8,   /* so many become one of the next level */
+    TIMES_THE_LONGEST = 4,   /* all segments together are no longer than that */
+    SEGMENT_CHANGES = 32768, /* in one row of the journal; of one number there may be more */
+    LEVELS = 20              /* more than eight to the power of any number of rows */
+};
+
+/* A table that is folded. */
+typedef struct folding {
+    ctr_journal *journal;
+    ctr_shape shape;
+    ctr_run run;
+    sqlite3_blob **cells; /* by counter: where a cell is written in place; some are NULL */
+    sqlite3_stmt *find, *update;
+    ctr_packed old, out; /* a cell as it is stored, and new ones */
+    bool wrote;          /* anything */
+} folding;
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+/* UPDATE ... SET "hits" = ?2, "bytes" = ?3 */
+static char *change_list(const ctr_shape *shape)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_counters; i++)
+        sqlite3_str_appendf(out, "%s\"%w\" = ?%d", i ? ", " : "", ctr_shape_counter_name(shape, i),
+                            i + 2);
+    return sqlite3_str_finish(out);
+}
+
+static void open_folding(folding *job, ctr_problem *problem)
+{
+    ctr_journal *journal = job->journal;
+    job->run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
+    if (ctr_shape_read(&job->shape, journal->db, journal->schema, journal->table, problem)) return;
+    if (job->shape.n_counters != journal->rows.n_counters) {
+        ctr_problem_set(problem, SQLITE_SCHEMA, "the stored table has changed");
+        return;
+    }
+    if (job->shape.n_counters == 0) return;
+    ctr_shape_refuse_hidden(&job->shape, journal->db, journal->schema, journal->table,
+                            job->run.problem);
+    size_t n = (size_t)job->shape.n_counters;
+    char *columns = ctr_shape_counter_list(&job->shape), *changes = change_list(&job->shape);
+    job->cells = sqlite3_malloc64(n * sizeof *job->cells);
+    if (!columns || !changes || !job->cells) ctr_problem_nomem(problem);
+    if (job->cells) memset(job->cells, 0, n * sizeof *job->cells);
+    job->run.slots.columns = columns;
+    job->run.slots.changes = changes;
+    job->find = ctr_run_prepare(&job->run, CTR_SQL_FOLD_FIND);
+    job->update = ctr_run_prepare(&job->run, CTR_SQL_ROWS_UPDATE);
+    sqlite3_free(columns);
+    sqlite3_free(changes);
+}
+
+static void close_folding(folding *job)
+{
+    sqlite3_finalize(job->find);
+    sqlite3_finalize(job->update);
+    for (int i = 0; job->cells && i < job->shape.n_counters; i++) sqlite3_blob_close(job->cells[i]);
+    sqlite3_free(job->cells);
+    sqlite3_free(job->old.bytes);
+    sqlite3_free(job->out.bytes);
+    ctr_shape_close(&job->shape);
+}
+
+/* Binds the cell of a counter with what the journal adds to it. */
+static void bind_folded(folding *job, int64_t id, int counter)
+{
+    ctr_cell cell = ctr_cell_untouched();
+    const ctr_amount *amount = ctr_journal_amount(job->journal, id, counter);
+    const uint8_t *bytes = sqlite3_column_blob(job->find, counter);
+    size_t size = (size_t)sqlite3_column_bytes(job->find, counter);
+    ctr_status status = bytes ? ctr_cell_open(&cell, bytes, size) : CTR_OK;
+    ctr_problem *problem = job->run.problem;
+    if (sqlite3_column_type(job->find, counter) != SQLITE_NULL && !bytes) status = CTR_NOT_A_CELL;
+    size_t before = job->out.size;
+    uint8_t *out = ctr_pack_room(&job->out, size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
+    if (!out) return;
+    ctr_sum sum = {0, 0};
+    if (amount) ctr_sum_add(&sum, amount->n);
+    if (status == CTR_OK && amount)
+        status = ctr_cell_add(&cell, job->journal->id, &sum, amount->ticks, job->journal->least,
+                              out, &size);
+    else if (size > 0)
+        memcpy(out, bytes, size);
+    if (status != CTR_OK) {
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "column %s of row %lld: the cell %s",
+                        ctr_shape_counter_name(&job->shape, counter), (long long)id,
+                        ctr_status_text(status));
+        return;
+    }
+    job->out.size = before + size;
+    int rc = size > 0 ? sqlite3_bind_blob64(job->update, counter + 2, out, size, SQLITE_TRANSIENT)
+                      : sqlite3_bind_null(job->update, counter + 2);
+    ctr_problem_sqlite(problem, job->run.db, rc);
+}
+
+/* The cell of a counter of a row, to be written in place; NULL where it is NULL, or has an index.
+ * What else is in the way is a problem: for an interrupt SQLite has rolled back. */
+static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
+{
+    sqlite3_blob **cell = &job->cells[counter];
+    int again = *cell ? sqlite3_blob_reopen(*cell, id) : SQLITE_ERROR;
+    if (again == SQLITE_OK) return *cell;
+    sqlite3_blob_close(*cell);
+    *cell = NULL;
+    if (again != SQLITE_ERROR && again != SQLITE_ABORT) /* the row that it stood at was updated */
+        ctr_problem_sqlite(job->run.problem, job->run.db, again);
+    if (job->run.problem->rc != SQLITE_OK) return NULL;
+    char *stored = sqlite3_mprintf("%s_cells", job->journal->table);
+    int rc = stored ? sqlite3_blob_open(job->run.db, job->run.slots.schema, stored,
+                                        ctr_shape_counter_name(&job->shape, counter), id, 1, cell)
+                    : SQLITE_NOMEM;
+    sqlite3_free(stored);
+    if (rc != SQLITE_ERROR) ctr_problem_sqlite(job->run.problem, job->run.db, rc);
+    return rc == SQLITE_OK ? *cell : NULL;
+}
+
+/* Most cells keep their size when they are counted in. Then they are written in place, which costs
+ * a third of an UPDATE. False: this one is not, and nothing was written. */
+static bool fold_in_place(folding *job, int64_t id, int counter, const ctr_amount *amount)
+{
+    ctr_problem *problem = job->run.problem;
+    sqlite3_blob *blob = open_in_place(job, id, counter);
+    size_t size = blob ? (size_t)sqlite3_blob_bytes(blob) : 0, grown;
+    job->old.size = job->out.size = 0;
+    uint8_t *old = ctr_pack_room(&job->old, size + 1, problem);
+    uint8_t *out = ctr_pack_room(&job->out, size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
+    if (!blob || !old || !out || sqlite3_blob_read(blob, old, (int)size, 0) != SQLITE_OK)
+        return false;
+    ctr_cell cell;
+    ctr_sum sum = {0, 0};
+    ctr_sum_add(&sum, amount->n);
+    if (ctr_cell_open(&cell, old, size) != CTR_OK ||
+        ctr_cell_add(&cell, job->journal->id, &sum, amount->ticks, job->journal->least, out,
+                     &grown) != CTR_OK ||
+        grown != size)
+        return false;
+    ctr_problem_sqlite(problem, job->run.db, sqlite3_blob_write(blob, out, (int)size, 0));
+    return problem->rc == SQLITE_OK;
+}
+
+static void fold_by_update(folding *job, int64_t id)
+{
+    ctr_problem *problem = job->run.problem;
+    sqlite3_bind_int64(job->find, 1, id);
+    if (!ctr_run_row(&job->run, job->find)) {
+        if (problem->rc == SQLITE_OK)
+            ctr_problem_set(
+                problem, SQLITE_CORRUPT_VTAB,
+                "%s_journal is damaged: it has amounts for row %lld, which there is not",
+                job->journal->table, (long long)id);
+        return;
+    }
+    job->out.size = 0;
+    for (int i = 0; i < job->shape.n_counters && problem->rc == SQLITE_OK; i++)
+        bind_folded(job, id, i);
+    sqlite3_reset(job->find);
+    if (problem->rc != SQLITE_OK) return;
+    sqlite3_bind_int64(job->update, 1, id);
+    ctr_run_write(&job->run, job->update);
+    sqlite3_reset(job->update);
+    job->wrote = true;
+}
+
+/* What was folded in place is no amount any more for the UPDATE of the rest. */
+static void fold_row(folding *job, int64_t id)
+{
+    bool in_place = true;
+    for (int i = 0; i < job->shape.n_counters && in_place; i++) {
+        ctr_amount *amount = ctr_amounts_find(&job->journal->amounts, id, i);
+        if (!amount || amount->ticks == 0) continue;
+        in_place = fold_in_place(job, id, i, amount);
+        if (in_place) amount->n = amount->ticks = 0;
+        if (in_place) job->wrote = true;
+    }
+    if (!in_place && job->run.problem->rc == SQLITE_OK) fold_by_update(job, id);
+}
+
+static void fold_rows(folding *job)
+{
+    ctr_changes list = {0};
+    ctr_problem *problem = job->run.problem;
+    ctr_journal_list_amounts(job->journal, &list, problem);
+    for (size_t i = 0; i < list.n && problem->rc == SQLITE_OK; i++) fold_row(job, list.rows[i].row);
+    ctr_amounts_clear(&job->journal->amounts);
+    sqlite3_free(list.rows);
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+/* All rows of a level: what they say, and the highest number of them. */
+static void read_segments_of(ctr_run *run, int64_t level, ctr_changes *changes)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_LEVEL);
+    if (row) sqlite3_bind_int64(row, 1, level);
+    while (ctr_run_row(run, row)) {
+        const uint8_t *bytes = sqlite3_column_blob(row, CTR_JOURNAL_ENTRIES);
+        ctr_changes_take(changes, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER), level, bytes,
+                         bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0,
+                         run->slots.table, run->problem);
+    }
+    sqlite3_finalize(row);
+}
+
+static void remove_level(ctr_run *run, int64_t level)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_REMOVE);
+    if (row) sqlite3_bind_int64(row, 1, level);
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
+}
+
+/* Where a row of a segment ends that begins at `from`: behind a number, never within one. */
+static size_t end_of_row(const ctr_changes *changes, size_t from, size_t most)
+{
+    size_t end = from;
+    while (end < changes->n) {
+        size_t next = end;
+        while (next < changes->n && changes->rows[next].number == changes->rows[end].number) next++;
+        if (end > from && next - from > most) break;
+        end = next;
+    }
+    return end;
+}
+
+static void write_segment(ctr_run *run, int64_t level, const ctr_changes *changes)
+{
+    ctr_packed out = {0};
+    size_t most = (size_t)sqlite3_limit(run->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
+    if (most > SEGMENT_CHANGES) most = SEGMENT_CHANGES;
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_APPEND);
+    for (size_t i = 0, end; i < changes->n && run->problem->rc == SQLITE_OK; i = end) {
+        end = end_of_row(changes, i, most);
+        out.size = 0;
+        uint8_t *bytes =
+            ctr_pack_room(&out, CTR_ENTRIES_HEADER + (end - i) * CTR_ENTRY_MAX, run->problem);
+        if (!bytes) break;
+        out.size = ctr_entries_segment_write(&changes->rows[i], end - i, bytes);
+        sqlite3_bind_int64(row, 1, changes->rows[i].number);
+        sqlite3_bind_int64(row, 2, i == 0 ? level : -level);
+        sqlite3_bind_blob64(row, 3, out.bytes, out.size, SQLITE_STATIC);
+        ctr_run_row(run, row);
+        sqlite3_reset(row);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(out.bytes);
+}
+
+/* Makes one segment of the next level of all rows of a level. */
+static void raise_level(ctr_run *run, int64_t level)
+{
+    ctr_changes changes = {0};
+    read_segments_of(run, level, &changes);
+    ctr_changes_latest(&changes, run->problem);
+    ctr_changes_by_number(&changes, run->problem);
+    if (run->problem->rc == SQLITE_OK) remove_level(run, level);
+    if (run->problem->rc == SQLITE_OK) write_segment(run, level + 1, &changes);
+    sqlite3_free(changes.rows);
+}
+
+static int64_t count_segments(ctr_run *run, int64_t level)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SEGMENTS);
+    if (row) sqlite3_bind_int64(row, 1, level);
+    int64_t n = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return n;
+}
+
+/* The highest level if all segments should become one of it, else 0: where the same rows change
+ * again and again each segment has all of them. The numbers of no two segments overlap, and the
+ * first row of a segment has the highest of it. */
+static int64_t level_of_all(ctr_run *run)
+{
+    int64_t highest = 0, segment = 0, longest = 0, all = 0;
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SIZES);
+    if (row) sqlite3_bind_int64(row, 1, LEVELS);
+    while (ctr_run_row(run, row)) {
+        int64_t level = sqlite3_column_int64(row, 0), bytes = sqlite3_column_int64(row, 1);
+        all += bytes;
+        segment += bytes;
+        if (level < 0) continue;
+        if (segment > longest) longest = segment;
+        if (level > highest) highest = level;
+        segment = 0;
+    }
+    sqlite3_finalize(row);
+    return all / TIMES_THE_LONGEST > longest ? highest : 0;
+}
+
+static void merge_into_one(ctr_run *run, int64_t highest)
+{
+    ctr_changes changes = {0};
+    for (int64_t level = 1; level <= highest; level++) read_segments_of(run, level, &changes);
+    ctr_changes_latest(&changes, run->problem);
+    ctr_changes_by_number(&changes, run->problem);
+    for (int64_t level = 1; level <= highest && run->problem->rc == SQLITE_OK; level++)
+        remove_level(run, level);
+    if (run->problem->rc == SQLITE_OK) write_segment(run, highest, &changes);
+    sqlite3_free(changes.rows);
+}
+
+static void merge_segments(ctr_run *run)
+{
+    raise_level(run, CTR_LEVEL_TRANSACTIONS);
+    for (int64_t level = 1; level < LEVELS && run->problem->rc == SQLITE_OK; level++) {
+        if (count_segments(run, level) < SEGMENTS_OF_LEVEL) break;
+        raise_level(run, level);
+    }
+    int64_t highest = level_of_all(run);
+    if (highest > 0) merge_into_one(run, highest);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* What is left is one row of a transaction that says so, for the others who know the table. */
+static void say_folded(ctr_journal *journal, ctr_problem *problem)
+{
+    journal->open_number = 0;
+    journal->n_rows = journal->n_amounts = 0;
+    if (ctr_journal_expect(journal, 1, problem)) return;
+    ctr_journal_note(journal, 0, CTR_ENTRY_FOLDED, 0);
+    ctr_journal_flush(journal, problem);
+    journal->open_number = 0;
+}
+
+int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
+{
+    folding job = {.journal = journal};
+    ctr_transaction *transaction = journal->replica->transaction;
+    unsigned nth = transaction->ended;
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(journal->db);
+    if (!journal->replica->checked) ctr_journal_read_again(journal, problem);
+    if (ctr_journal_refresh(journal, problem) || ctr_journal_flush(journal, problem))
+        return problem->rc;
+    if (journal->n_rows < 2 && journal->n_amounts == 0) return problem->rc;
+    open_folding(&job, problem);
+    if (problem->rc == SQLITE_OK) fold_rows(&job);
+    if (problem->rc == SQLITE_OK) job.wrote = true;
+    if (problem->rc == SQLITE_OK) merge_segments(&job.run);
+    close_folding(&job);
+    say_folded(journal, problem);
+    if (problem->rc != SQLITE_OK) {
+        if (job.wrote) ctr_transaction_spoil(transaction, nth);
+        ctr_journal_abandon(journal);
+    }
+    sqlite3_set_last_insert_rowid(journal->db, last_rowid);
+    return problem->rc;
+}
+
+bool ctr_fold_is_due(const ctr_journal *journal)
+{
+    return journal->n_amounts > CTR_JOURNAL_AMOUNTS || journal->n_rows > CTR_JOURNAL_ROWS;
+}
+
+int ctr_fold_grown(ctr_replica *replica, ctr_problem *problem)
+{
+    for (ctr_journal *journal = replica->journals; journal && problem->rc == SQLITE_OK;
+         journal = journal->next) {
+        if (journal->appended && ctr_fold_is_due(journal)) ctr_fold_table(journal, problem);
+        ctr_problem_where(problem, "%s", journal->table);
+    }
+    return problem->rc;
+}
+
+static void fold_entry(ctr_replica *replica, const ctr_catalog_entry *entry, ctr_problem *problem)
+{
+    ctr_shape shape = {0};
+    if (ctr_shape_read(&shape, replica->transaction->db, replica->schema, entry->name, problem) ==
+        SQLITE_OK) {
+        ctr_journal *journal = ctr_journal_of(replica, entry->name, shape.n_counters, problem);
+        if (journal) ctr_fold_table(journal, problem);
+        if (journal) ctr_journal_drop(journal);
+    }
+    ctr_problem_where(problem, "%s", entry->name);
+    ctr_shape_close(&shape);
+}
+
+int ctr_fold_file(ctr_replica *replica, ctr_problem *problem)
+{
+    ctr_catalog catalog = {0};
+    if (problem->rc == SQLITE_OK)
+        ctr_catalog_read(&catalog, replica->transaction->db, replica->schema, problem);
+    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
+        fold_entry(replica, &catalog.entries[i], problem);
+    ctr_catalog_close(&catalog);
+    return problem->rc;
+}

@@ -1,0 +1,160 @@
+/* table/pack.c - packs values. */
+#include "table/pack.h"
+
+#include <string.h>
+
+#include "sqlite/array.h"
+#include "sqlite/number.h"
+#include "sqlite/text.h"
+
+uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem)
+{
+    size_t needed = packed->size + size;
+    uint8_t *bytes = ctr_array_room(packed->bytes, &packed->room, needed, 1, problem);
+    if (!bytes) return NULL;
+    packed->bytes = bytes;
+    return bytes + packed->size;
+}
+
+/* To ask for the size of a text makes UTF-8 of it, and then its bytes are these; to ask for the
+ * text would copy most texts, for a NUL behind them. A size of 0 may be that of a text that there
+ * was no memory to make UTF-8 of. */
+static void lend_text(ctr_key_value *text, sqlite3_value *value)
+{
+    text->size = (size_t)sqlite3_value_bytes(value);
+    text->bytes = text->size > 0 ? sqlite3_value_blob(value) : sqlite3_value_text(value);
+    if (text->size == 0) text->size = (size_t)sqlite3_value_bytes(value);
+}
+
+/* The bytes are lent by the value. */
+static ctr_key_value to_key_value(sqlite3_value *value, ctr_problem *problem)
+{
+    ctr_key_value made = {.type = CTR_KEY_NOTHING};
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_INTEGER:
+        made.type = CTR_KEY_INTEGER;
+        made.integer = sqlite3_value_int64(value);
+        break;
+    case SQLITE_FLOAT:
+        made.type = CTR_KEY_REAL;
+        made.real = sqlite3_value_double(value);
+        break;
+    case SQLITE_TEXT:
+        made.type = CTR_KEY_TEXT;
+        lend_text(&made, value);
+        break;
+    case SQLITE_BLOB:
+        made.type = CTR_KEY_BLOB;
+        made.bytes = sqlite3_value_blob(value);
+        made.size = (size_t)sqlite3_value_bytes(value);
+        break;
+    default: break;
+    }
+    bool lost = !made.bytes && (made.size > 0 || made.type == CTR_KEY_TEXT);
+    if (lost) ctr_problem_nomem(problem);
+    return made;
+}
+
+static void begin_key(ctr_packed *packed, ctr_problem *problem)
+{
+    packed->size = 0;
+    uint8_t *out = ctr_pack_room(packed, CTR_KEY_HEADER, problem);
+    if (out) packed->size = (size_t)(ctr_key_begin(out) - packed->bytes);
+}
+
+/* Returns where the value's bytes are, if it has any. */
+static uint8_t *put_value(ctr_packed *packed, const ctr_key_value *value, ctr_problem *problem)
+{
+    uint8_t *out = ctr_pack_room(packed, CTR_KEY_VALUE_MAX + value->size, problem);
+    if (!out) return NULL;
+    uint8_t *end = ctr_key_put(out, value);
+    packed->size = (size_t)(end - packed->bytes);
+    return end - value->size;
+}
+
+int ctr_pack_values(ctr_packed *packed, sqlite3_value **values, int n, ctr_problem *problem)
+{
+    begin_key(packed, problem);
+    for (int i = 0; i < n && problem->rc == SQLITE_OK; i++) {
+        ctr_key_value value = to_key_value(values[i], problem);
+        if (problem->rc == SQLITE_OK) put_value(packed, &value, problem);
+    }
+    return problem->rc;
+}
+
+/* ---- folding --------------------------------------------------------------------------------- */
+
+/* As NOCASE compares: what stands behind a NUL counts by its length alone. */
+static void fold_case(uint8_t *text, size_t size)
+{
+    const uint8_t *nul = memchr(text, 0, size);
+    size_t compared = nul ? (size_t)(nul - text) : size;
+    memset(text + compared, 0, size - compared);
+    for (size_t i = 0; i < compared; i++)
+        if (text[i] >= 'A' && text[i] <= 'Z') text[i] = (uint8_t)(text[i] + ('a' - 'A'));
+}
+
+/* Under RTRIM the spaces at the end are left out before the text is written, for its size comes
+ * first. */
+static void trim_value(ctr_key_value *value)
+{
+    while (value->size > 0 && value->bytes[value->size - 1] == ' ') value->size--;
+}
+
+int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **keys,
+                    ctr_problem *problem)
+{
+    begin_key(packed, problem);
+    for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
+        const char *collation = shape->columns[shape->keys[i]].collation;
+        ctr_key_value value = to_key_value(keys[i], problem);
+        bool is_text = value.type == CTR_KEY_TEXT;
+        if (problem->rc != SQLITE_OK) return problem->rc;
+        ctr_key_unify(&value);
+        if (is_text && sqlite3_stricmp(collation, "RTRIM") == 0) trim_value(&value);
+        uint8_t *text = put_value(packed, &value, problem);
+        if (text && is_text && sqlite3_stricmp(collation, "NOCASE") == 0)
+            fold_case(text, value.size);
+    }
+    return problem->rc;
+}
+
+/* ---- back ------------------------------------------------------------------------------------ */
+
+int ctr_pack_bind_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
+                         sqlite3_value *value)
+{
+    if (column->affinity == CTR_AFFINITY_REAL) {
+        ctr_problem problem = {SQLITE_OK, NULL};
+        ctr_number number = ctr_number_of(sqlite3_db_handle(statement), value, &problem);
+        int rc = problem.rc;
+        ctr_problem_close(&problem);
+        if (rc != SQLITE_OK) return rc;
+        if (number.type == SQLITE_INTEGER)
+            return sqlite3_bind_double(statement, i, (double)number.integer);
+    }
+    return ctr_text_bind_value(statement, i, value);
+}
+
+int ctr_pack_bind(sqlite3_stmt *statement, const uint8_t *bytes, size_t size)
+{
+    ctr_key_value value;
+    size_t at = 0;
+    int rc = SQLITE_OK;
+    for (int i = 1; rc == SQLITE_OK && ctr_key_next(bytes, size, &at, &value); i++) {
+        const void *content = value.bytes ? value.bytes : (const uint8_t *)"";
+        switch (value.type) {
+        case CTR_KEY_NOTHING: rc = sqlite3_bind_null(statement, i); break;
+        case CTR_KEY_INTEGER: rc = sqlite3_bind_int64(statement, i, value.integer); break;
+        case CTR_KEY_REAL: rc = sqlite3_bind_double(statement, i, value.real); break;
+        case CTR_KEY_TEXT:
+            rc = sqlite3_bind_text64(statement, i, content, value.size, SQLITE_TRANSIENT,
+                                     SQLITE_UTF8);
+            break;
+        case CTR_KEY_BLOB:
+            rc = sqlite3_bind_blob64(statement, i, content, value.size, SQLITE_TRANSIENT);
+            break;
+        }
+    }
+    return rc;
+}

@@ -1,0 +1,38 @@
+/* table/requests.h - the requests that a counter table has taken: <table>_ops.
+ *
+ * Whoever does not know whether an increment was counted repeats it under the same request id, and
+ * it counts once. A request is remembered with what it asked for, in the transaction that does it;
+ * the same id with something else is an error. Ids are those of one file: no merge carries them.
+ */
+#ifndef CTR_TABLE_REQUESTS_H
+#define CTR_TABLE_REQUESTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sqlite/problem.h"
+#include "sqlite/sqlite.h"
+
+enum { CTR_REQUEST_MAX = 255 /* bytes of an id */ };
+
+typedef struct ctr_requests {
+    sqlite3 *db;
+    const char *schema, *table; /* borrowed */
+    sqlite3_stmt *find, *insert;
+} ctr_requests;
+
+/* Finalizes what is kept. */
+void ctr_requests_release(ctr_requests *requests);
+
+/* Was this request taken before? A problem if it asked for something else than `what`. */
+bool ctr_requests_is_done(ctr_requests *requests, sqlite3_value *id, const char *what,
+                          ctr_problem *problem);
+
+/* Remembers it. */
+int ctr_requests_add(ctr_requests *requests, sqlite3_value *id, const char *what,
+                     ctr_problem *problem);
+
+/* Forgets all but the newest `keep`. */
+int ctr_requests_forget(ctr_requests *requests, int64_t keep, ctr_problem *problem);
+
+#endif

@@ -1,0 +1,751 @@
+/* table/rows.c - the one place that reads and writes stored rows. */
+#include "table/rows.h"
+
+#include <string.h>
+
+#include "identity/check.h"
+#include "sqlite/describe.h"
+#include "sqlite/text.h"
+#include "table/lists.h"
+
+/* ---- statements, each prepared at its first use ---------------------------------------------- */
+
+/* `keep` is where the statement stays. The lists are taken over and freed. */
+static sqlite3_stmt *prepare(ctr_rows *rows, sqlite3_stmt **keep, ctr_sql which, char *columns,
+                             char *constraint, ctr_problem *problem)
+{
+    if (!columns || !constraint) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    run.slots.columns = run.slots.changes = run.slots.keys = columns;
+    run.slots.constraint = run.slots.values = constraint;
+    *keep = ctr_run_prepare(&run, which);
+    sqlite3_free(columns);
+    sqlite3_free(constraint);
+    return *keep;
+}
+
+static sqlite3_stmt *find_statement(ctr_rows *rows, bool by_key, ctr_problem *problem)
+{
+    sqlite3_stmt **keep = by_key ? &rows->find_key : &rows->find_rowid;
+    if (*keep) return *keep;
+    return prepare(rows, keep, by_key ? CTR_SQL_ROWS_FIND_KEY : CTR_SQL_ROWS_FIND_ROWID,
+                   ctr_shape_column_list(rows->shape),
+                   by_key ? ctr_lists_key_match(rows->shape) : sqlite3_mprintf(""), problem);
+}
+
+static sqlite3_stmt *write_statement(ctr_rows *rows, ctr_problem *problem)
+{
+    sqlite3_stmt **keep = rows->found ? &rows->update : &rows->insert;
+    if (*keep) return *keep;
+    if (rows->found)
+        return prepare(rows, keep, CTR_SQL_ROWS_UPDATE, ctr_lists_update_changes(rows->shape),
+                       sqlite3_mprintf(""), problem);
+    return prepare(rows, keep, CTR_SQL_ROWS_INSERT, ctr_lists_insert_columns(rows->shape),
+                   ctr_lists_insert_values(rows->shape), problem);
+}
+
+void ctr_rows_release(ctr_rows *rows)
+{
+    sqlite3_finalize(rows->find_key);
+    sqlite3_finalize(rows->find_rowid);
+    sqlite3_finalize(rows->insert);
+    sqlite3_finalize(rows->update);
+    rows->find_key = rows->find_rowid = rows->insert = rows->update = NULL;
+}
+
+int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
+                  const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem)
+{
+    size_t n = (size_t)shape->n_counters + 1;
+    *rows = (ctr_rows){.db = db,
+                       .schema = sqlite3_mprintf("%s", schema),
+                       .table = sqlite3_mprintf("%s", table),
+                       .shape = shape,
+                       .replica = replica,
+                       .whole = !replica,
+                       .states = sqlite3_malloc64(n * sizeof *rows->states),
+                       .cells = sqlite3_malloc64(n * sizeof *rows->cells),
+                       .staged = sqlite3_malloc64(n * sizeof *rows->staged)};
+    if (!rows->schema || !rows->table || !rows->states || !rows->cells || !rows->staged)
+        return ctr_problem_nomem(problem);
+    rows->journal = replica ? ctr_journal_of(replica, table, shape->n_counters, problem)
+                            : ctr_journal_to_read(db, schema, table, shape->n_counters, problem);
+    return problem->rc;
+}
+
+void ctr_rows_close(ctr_rows *rows)
+{
+    ctr_rows_release(rows);
+    if (!rows->replica) ctr_journal_free(rows->journal);
+    sqlite3_free(rows->schema);
+    sqlite3_free(rows->table);
+    sqlite3_free(rows->states);
+    sqlite3_free(rows->cells);
+    sqlite3_free(rows->staged);
+    sqlite3_free(rows->old.bytes);
+    sqlite3_free(rows->fresh.bytes);
+    sqlite3_free(rows->advanced.bytes);
+    sqlite3_free(rows->key.bytes);
+    *rows = (ctr_rows){0};
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static int bind_keys(ctr_rows *rows, sqlite3_stmt *statement, int first, sqlite3_value **keys)
+{
+    int rc = SQLITE_OK;
+    for (int i = 0; i < rows->shape->n_keys && rc == SQLITE_OK; i++)
+        rc = ctr_pack_bind_stored(statement, first + i, &rows->shape->columns[rows->shape->keys[i]],
+                                  keys[i]);
+    return rc;
+}
+
+static char *describe_row(sqlite3_stmt *row, int n_keys)
+{
+    sqlite3_value **keys = sqlite3_malloc64(((size_t)n_keys + 1) * sizeof *keys);
+    if (!keys) return NULL;
+    for (int i = 0; i < n_keys; i++) keys[i] = sqlite3_column_value(row, i);
+    char *text = ctr_describe_key(keys, n_keys);
+    sqlite3_free(keys);
+    return text;
+}
+
+static sqlite3_stmt *key_statement(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
+{
+    sqlite3_stmt *row = NULL;
+    prepare(rows, &row, CTR_SQL_ROWS_KEY, ctr_shape_key_list(rows->shape), sqlite3_mprintf(""),
+            problem);
+    if (row) sqlite3_bind_int64(row, 1, rowid);
+    return row;
+}
+
+bool ctr_rows_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem)
+{
+    for (int i = 0; i < rows->shape->n_keys; i++) keys[i] = NULL;
+    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    sqlite3_stmt *row = key_statement(rows, rowid, problem);
+    bool there = ctr_run_row(&run, row);
+    for (int i = 0; there && i < rows->shape->n_keys; i++) {
+        keys[i] = sqlite3_value_dup(sqlite3_column_value(row, i));
+        if (!keys[i]) ctr_problem_nomem(problem);
+    }
+    sqlite3_finalize(row);
+    return there && problem->rc == SQLITE_OK;
+}
+
+/* A row that cannot be read is shown without values. */
+char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
+{
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, &trouble);
+    sqlite3_stmt *row = key_statement(rows, rowid, &trouble);
+    int n = ctr_run_row(&run, row) ? rows->shape->n_keys : 0;
+    char *text = ctr_problem_rolls_back(trouble.rc) ? NULL : describe_row(row, n);
+    sqlite3_finalize(row);
+    if (!text) {
+        ctr_problem_close(problem);
+        ctr_problem_nomem(&trouble);
+        *problem = trouble;
+    } else {
+        ctr_problem_close(&trouble);
+    }
+    return text;
+}
+
+void ctr_rows_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem *problem)
+{
+    char *key = ctr_rows_key_text(rows, rowid, problem);
+    if (key)
+        ctr_problem_where(problem, "column %s of %s", ctr_shape_counter_name(rows->shape, counter),
+                          key);
+    sqlite3_free(key);
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static int malformed(ctr_rows *rows, sqlite3_stmt *row, int counter, ctr_status status,
+                     ctr_problem *problem)
+{
+    ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the cell %s", ctr_status_text(status));
+    ctr_rows_problem_at(rows, sqlite3_column_int64(row, 0), counter, problem);
+    return problem->rc;
+}
+
+/* The bytes in column i, with the status of what is no BLOB; NULL and 0 bytes of an untouched
+ * counter. */
+static ctr_status bytes_of(sqlite3_stmt *row, int i, const uint8_t **bytes, size_t *size,
+                           ctr_problem *problem)
+{
+    sqlite3_value *value = sqlite3_column_value(row, i); /* asked at once: each asking locks */
+    int type = sqlite3_value_type(value);
+    *bytes = type == SQLITE_BLOB ? sqlite3_value_blob(value) : NULL;
+    *size = *bytes ? (size_t)sqlite3_value_bytes(value) : 0;
+    if (type == SQLITE_NULL) return CTR_OK;
+    bool lost =
+        !*bytes && type == SQLITE_BLOB && sqlite3_errcode(sqlite3_db_handle(row)) == SQLITE_NOMEM;
+    if (lost) ctr_problem_nomem(problem);
+    return *bytes || lost ? CTR_OK : CTR_NOT_A_CELL;
+}
+
+static const ctr_amount *amount_of(const ctr_rows *rows, sqlite3_stmt *row, int counter)
+{
+    const ctr_journal *journal = rows->journal;
+    if (journal->amounts.n == 0) return NULL;
+    return ctr_journal_amount(journal, sqlite3_column_int64(row, 0), counter);
+}
+
+static ctr_status advance_cell(ctr_rows *rows, const ctr_amount *by, ctr_cell *cell,
+                               ctr_problem *problem)
+{
+    ctr_sum n = {0, 0};
+    size_t size;
+    rows->advanced.size = 0;
+    uint8_t *out =
+        ctr_pack_room(&rows->advanced, cell->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
+    if (!out) return CTR_OK;
+    ctr_sum_add(&n, by->n);
+    ctr_status status =
+        ctr_cell_add(cell, rows->journal->id, &n, by->ticks, rows->journal->least, out, &size);
+    if (status == CTR_OK) *cell = ctr_cell_written(out, size);
+    return status;
+}
+
+int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_cell *cell,
+                       ctr_problem *problem)
+{
+    size_t size;
+    const uint8_t *bytes;
+    *cell = ctr_cell_untouched();
+    if (ctr_journal_refresh(rows->journal, problem)) return problem->rc;
+    ctr_status status = bytes_of(row, i, &bytes, &size, problem);
+    if (status == CTR_OK && bytes) status = ctr_cell_open(cell, bytes, size);
+    const ctr_amount *amount = amount_of(rows, row, counter);
+    if (status == CTR_OK && amount) status = advance_cell(rows, amount, cell, problem);
+    return status == CTR_OK ? problem->rc : malformed(rows, row, counter, status, problem);
+}
+
+int ctr_rows_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_summary *summary,
+                      ctr_problem *problem)
+{
+    size_t size;
+    const uint8_t *bytes;
+    *summary = (ctr_summary){.life = 1};
+    ctr_status status = bytes_of(row, i, &bytes, &size, problem);
+    if (status == CTR_OK && bytes) status = ctr_cell_summarize(summary, NULL, bytes, size);
+    const ctr_amount *amount = amount_of(rows, row, counter);
+    if (amount) ctr_sum_add(&summary->sum, amount->n);
+    if (amount) summary->touched = true;
+    return status == CTR_OK ? problem->rc : malformed(rows, row, counter, status, problem);
+}
+
+/* Copies of the cells, so that no read is open when the row is written. */
+static void take_cells(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
+{
+    const ctr_shape *shape = rows->shape;
+    size_t total = 0;
+    for (int i = 0; i < shape->n_counters; i++)
+        total += (size_t)sqlite3_column_bytes(row, CTR_FIND_COLUMNS + shape->counters[i]) +
+                 CTR_CELL_HEADER_MAX + CTR_SHARD_MAX;
+    rows->old.size = 0;
+    if (!ctr_pack_room(&rows->old, total, problem)) return;
+    for (int i = 0; i < shape->n_counters; i++) {
+        ctr_cell *cell = &rows->cells[i];
+        int column = CTR_FIND_COLUMNS + shape->counters[i];
+        if (ctr_rows_open_cell(rows, row, column, i, cell, problem)) return;
+        if (ctr_cell_is_untouched(cell)) continue;
+        uint8_t *copy = rows->old.bytes + rows->old.size;
+        memcpy(copy, cell->bytes, cell->size);
+        cell->bytes = copy;
+        rows->old.size += cell->size;
+    }
+}
+
+/* ---- states ---------------------------------------------------------------------------------- */
+
+static void take_known(ctr_rows *rows, const ctr_row *row)
+{
+    rows->found = true;
+    rows->rowid = row->id;
+    memcpy(rows->states, row->states, (size_t)rows->shape->n_counters * sizeof *rows->states);
+}
+
+/* The key as the row has stored it. */
+static void pack_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *problem)
+{
+    sqlite3_value *few[8], **keys = few;
+    int n = rows->shape->n_keys;
+    if (n > 8) keys = sqlite3_malloc64((size_t)n * sizeof *keys);
+    if (!keys) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        keys[i] = sqlite3_column_value(stands, CTR_FIND_COLUMNS + rows->shape->keys[i]);
+    ctr_pack_values(&rows->key, keys, n, problem);
+    rows->hash = ctr_cache_hash(rows->key.bytes, rows->key.size);
+    rows->packed = problem->rc == SQLITE_OK;
+    if (keys != few) sqlite3_free(keys);
+}
+
+/* The state of a counter: its cell, with what the journal adds. */
+static void take_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_problem *problem)
+{
+    size_t size;
+    const uint8_t *bytes;
+    ctr_summary *state = &rows->states[counter];
+    int column = CTR_FIND_COLUMNS + rows->shape->counters[counter];
+    const ctr_amount *amount = amount_of(rows, stands, counter);
+    ctr_status status = bytes_of(stands, column, &bytes, &size, problem);
+    if (status == CTR_OK && bytes)
+        status = ctr_cell_summarize(state, rows->journal->id, bytes, size);
+    if (status == CTR_OK && amount) status = ctr_journal_advance(rows->journal, amount, state);
+    if (status != CTR_OK) malformed(rows, stands, counter, status, problem);
+}
+
+/* Takes the row, and makes it known, if there is room for it. */
+static void take_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *problem)
+{
+    ctr_cache *cache = &rows->journal->rows;
+    bool looked = rows->packed && rows->exact; /* it would have been found by its key */
+    const ctr_row *row = looked ? NULL : ctr_cache_row(cache, rows->rowid);
+    if (!looked) pack_stored(rows, stands, problem);
+    if (row) {
+        take_known(rows, row);
+        return;
+    }
+    for (int i = 0; i < rows->shape->n_counters && problem->rc == SQLITE_OK; i++)
+        take_state(rows, stands, i, problem);
+    if (problem->rc == SQLITE_OK && rows->journal->known)
+        ctr_cache_add(cache, rows->rowid, rows->hash, rows->key.bytes, rows->key.size,
+                      rows->states);
+}
+
+ctr_summary ctr_rows_state(const ctr_rows *rows, int counter)
+{
+    if (!rows->whole) return rows->states[counter];
+    const ctr_cell *cell = &rows->cells[counter];
+    ctr_summary state = {
+        .life = cell->life, .touched = cell->size > 0, .has_shards = cell->header < cell->size};
+    ctr_sum_add_cell(&state.sum, cell);
+    return state;
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
+{
+    if (!rows->writing) return problem->rc;
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "a trigger on a stored table of %s writes to the table itself",
+                           rows->table);
+}
+
+static void forget(ctr_rows *rows)
+{
+    rows->found = rows->packed = rows->exact = false;
+    rows->old.size = rows->fresh.size = 0;
+    for (int i = 0; i < rows->shape->n_counters; i++) {
+        rows->states[i] = (ctr_summary){.life = 1};
+        rows->cells[i] = ctr_cell_untouched();
+        rows->staged[i].kind = CTR_STAGED_NOTHING;
+    }
+}
+
+static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
+{
+    if (sqlite3_column_type(row, CTR_FIND_ROWID) == SQLITE_NULL) {
+        ctr_shape_hidden(rows->table, problem);
+        return;
+    }
+    rows->found = true;
+    rows->rowid = sqlite3_column_int64(row, CTR_FIND_ROWID);
+    bool writes = rows->whole || ctr_check_known_id(rows->replica);
+    if (writes ? ctr_journal_refresh(rows->journal, problem)
+               : ctr_journal_refresh_row(rows->journal, rows->rowid, problem))
+        return;
+    if (rows->whole)
+        take_cells(rows, row, problem);
+    else
+        take_stored(rows, row, problem);
+}
+
+static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
+{
+    int rc = sqlite3_step(statement);
+    if (rc == SQLITE_ROW)
+        take_row(rows, statement, problem);
+    else
+        ctr_problem_sqlite(problem, rows->db, rc);
+    sqlite3_reset(statement);
+    return problem->rc;
+}
+
+/* Can the value be looked for in memory: is it as the column would store it? A text that stands for
+ * a number is not, nor is a number in a column of texts; SQLite looks for them. */
+static bool is_as_stored(const ctr_column *column, sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    switch (column->affinity) {
+    case CTR_AFFINITY_BLOB: return true;
+    case CTR_AFFINITY_TEXT: return type == SQLITE_TEXT || type == SQLITE_BLOB;
+    case CTR_AFFINITY_REAL: return type == SQLITE_FLOAT || type == SQLITE_BLOB;
+    default: return type == SQLITE_INTEGER || type == SQLITE_BLOB;
+    }
+}
+
+/* Has the column this very value where it has an equal one? A number may be stored as 0 and be
+ * looked for as -0.0, a text under NOCASE in other letters. */
+static bool is_stored_as_it_is(const ctr_column *column, sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_TEXT) return sqlite3_stricmp(column->collation, "BINARY") == 0;
+    return type == SQLITE_BLOB || (type == SQLITE_INTEGER && column->affinity != CTR_AFFINITY_BLOB);
+}
+
+/* Packs the key, if it can be looked for in memory. */
+static bool pack_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+{
+    rows->packed = false;
+    rows->exact = true;
+    for (int i = 0; i < rows->shape->n_keys; i++) {
+        const ctr_column *column = &rows->shape->columns[rows->shape->keys[i]];
+        if (!is_as_stored(column, keys[i])) return false;
+        rows->exact = rows->exact && is_stored_as_it_is(column, keys[i]);
+    }
+    if (ctr_pack_values(&rows->key, keys, rows->shape->n_keys, problem)) return false;
+    rows->hash = ctr_cache_hash(rows->key.bytes, rows->key.size);
+    rows->packed = true;
+    return true;
+}
+
+bool ctr_rows_find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+{
+    if (refuse_reentry(rows, problem)) return false;
+    forget(rows);
+    if (rows->whole || !pack_key(rows, keys, problem)) return false;
+    if (!rows->journal->known || ctr_journal_refresh(rows->journal, problem)) return false;
+    const ctr_row *row =
+        ctr_cache_key(&rows->journal->rows, rows->hash, rows->key.bytes, rows->key.size);
+    if (row) take_known(rows, row);
+    return row != NULL;
+}
+
+int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+{
+    if (ctr_rows_find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;
+    sqlite3_stmt *statement = find_statement(rows, true, problem);
+    if (!statement) return problem->rc;
+    if (ctr_problem_sqlite(problem, rows->db, bind_keys(rows, statement, 1, keys)))
+        return problem->rc;
+    return find(rows, statement, problem);
+}
+
+int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
+{
+    if (refuse_reentry(rows, problem)) return problem->rc;
+    forget(rows);
+    bool known = !rows->whole && rows->journal->known;
+    if (known && ctr_journal_refresh(rows->journal, problem)) return problem->rc;
+    const ctr_row *row = !known ? NULL : ctr_cache_row(&rows->journal->rows, rowid);
+    if (row) {
+        take_known(rows, row);
+        return problem->rc;
+    }
+    sqlite3_stmt *statement = find_statement(rows, false, problem);
+    if (!statement) return problem->rc;
+    sqlite3_bind_int64(statement, 1, rowid);
+    return find(rows, statement, problem);
+}
+
+int ctr_rows_find_none(ctr_rows *rows, ctr_problem *problem)
+{
+    if (refuse_reentry(rows, problem)) return problem->rc;
+    forget(rows);
+    return problem->rc;
+}
+
+int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
+{
+    if (refuse_reentry(rows, problem)) return problem->rc;
+    forget(rows);
+    take_row(rows, row, problem);
+    return problem->rc;
+}
+
+/* ---- staging --------------------------------------------------------------------------------- */
+
+uint8_t *ctr_rows_room(ctr_rows *rows, size_t size, ctr_problem *problem)
+{
+    return ctr_pack_room(&rows->fresh, size, problem);
+}
+
+void ctr_rows_set(ctr_rows *rows, int counter, size_t size)
+{
+    rows->staged[counter] =
+        (ctr_staged){.kind = CTR_STAGED_CELL, .offset = rows->fresh.size, .size = size};
+    rows->fresh.size += size;
+}
+
+void ctr_rows_staged(const ctr_rows *rows, int counter, ctr_cell *cell)
+{
+    const ctr_staged *staged = &rows->staged[counter];
+    if (staged->kind == CTR_STAGED_CELL)
+        *cell = ctr_cell_written(rows->fresh.bytes + staged->offset, staged->size);
+}
+
+bool ctr_rows_changed(const ctr_rows *rows)
+{
+    for (int i = 0; i < rows->shape->n_counters; i++)
+        if (rows->staged[i].kind != CTR_STAGED_NOTHING) return true;
+    return false;
+}
+
+/* A new cell: that of `base` with a difference in the shard of `id`. */
+static ctr_status stage_cell(ctr_rows *rows, int counter, const ctr_cell *base,
+                             const ctr_sum *difference, const uint8_t *id, int64_t least,
+                             ctr_problem *problem)
+{
+    size_t size;
+    uint8_t *out = ctr_rows_room(rows, base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
+    if (!out) return CTR_OK;
+    ctr_status status = ctr_cell_add(base, id, difference, 1, least, out, &size);
+    if (status == CTR_OK) ctr_rows_set(rows, counter, size);
+    return status;
+}
+
+/* The cells of a row of which only the states were found. */
+static int load_cells(ctr_rows *rows, ctr_problem *problem)
+{
+    sqlite3_stmt *statement = find_statement(rows, false, problem);
+    if (!statement) return problem->rc;
+    sqlite3_bind_int64(statement, 1, rows->rowid);
+    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    if (ctr_run_row(&run, statement)) take_cells(rows, statement, problem);
+    sqlite3_reset(statement);
+    return problem->rc;
+}
+
+ctr_summary ctr_rows_new_state(const ctr_rows *rows, int counter)
+{
+    const ctr_staged *staged = &rows->staged[counter];
+    ctr_summary state = ctr_rows_state(rows, counter);
+    if (staged->kind == CTR_STAGED_CELL) {
+        state = (ctr_summary){.life = 1};
+        if (staged->size > 0)
+            ctr_cell_summarize(&state, NULL, rows->fresh.bytes + staged->offset, staged->size);
+    } else if (staged->kind == CTR_STAGED_AMOUNT) {
+        ctr_sum_add(&state.sum, staged->n);
+        state.touched = state.has_shards = true;
+    }
+    return state;
+}
+
+/* Can the journal add it? Its amounts for one counter are 64 bits wide. */
+static bool is_amount(const ctr_rows *rows, int counter, const ctr_sum *difference, int64_t *n)
+{
+    int64_t sum_of_all;
+    ctr_sum sum = *difference;
+    const ctr_amount *amount = ctr_journal_amount(rows->journal, rows->rowid, counter);
+    if (amount) ctr_sum_add(&sum, amount->n);
+    return ctr_sum_value(difference, n) == CTR_OK && ctr_sum_value(&sum, &sum_of_all) == CTR_OK;
+}
+
+/* An amount of a row that is there, or else a new cell. */
+static ctr_status stage_difference(ctr_rows *rows, int counter, const ctr_sum *difference,
+                                   const uint8_t *id, int64_t least, ctr_problem *problem)
+{
+    ctr_staged *staged = &rows->staged[counter];
+    const ctr_cell *cell = &rows->cells[counter];
+    if (rows->whole || !rows->found)
+        return stage_cell(rows, counter, cell, difference, id, least, problem);
+
+    int64_t value;
+    const ctr_summary *state = &rows->states[counter];
+    ctr_sum sum = *difference;
+    ctr_sum_add(&sum, state->value);
+    if (state->life % 2 == 0) return CTR_DELETED;
+    if (state->clock == INT64_MAX || ctr_sum_value(&sum, &value) != CTR_OK) return CTR_OVERFLOW;
+    *staged = (ctr_staged){.kind = CTR_STAGED_AMOUNT};
+    if (is_amount(rows, counter, difference, &staged->n)) return CTR_OK;
+    staged->kind = CTR_STAGED_NOTHING;
+    if (load_cells(rows, problem)) return CTR_OK;
+    return stage_cell(rows, counter, cell, difference, id, least, problem);
+}
+
+ctr_status ctr_rows_add(ctr_rows *rows, int counter, int64_t n, const uint8_t id[CTR_ID_SIZE],
+                        int64_t least, ctr_problem *problem)
+{
+    ctr_sum difference = {0, 0};
+    ctr_sum_add(&difference, n);
+    return stage_difference(rows, counter, &difference, id, least, problem);
+}
+
+ctr_status ctr_rows_assign(ctr_rows *rows, int counter, int64_t n, const uint8_t id[CTR_ID_SIZE],
+                           int64_t least, ctr_problem *problem)
+{
+    ctr_sum difference = {0, 0}, sum = ctr_rows_state(rows, counter).sum;
+    ctr_sum_add(&difference, n);
+    ctr_sum_subtract_sum(&difference, &sum);
+    return stage_difference(rows, counter, &difference, id, least, problem);
+}
+
+ctr_status ctr_rows_next_life(ctr_rows *rows, int counter, int64_t n, const uint8_t *id,
+                              int64_t least, ctr_problem *problem)
+{
+    uint8_t empty[CTR_CELL_HEADER_MAX], *out;
+    size_t size;
+    ctr_sum difference = {0, 0};
+    ctr_cell cell = {.life = ctr_rows_state(rows, counter).life};
+    ctr_status status = ctr_cell_reset(&cell, empty, &size);
+    if (status != CTR_OK) return status;
+    cell = ctr_cell_written(empty, size);
+    ctr_sum_add(&difference, n);
+    if (id) return stage_cell(rows, counter, &cell, &difference, id, least, problem);
+    out = ctr_rows_room(rows, size, problem);
+    if (!out) return CTR_OK;
+    memcpy(out, empty, size);
+    ctr_rows_set(rows, counter, size);
+    return CTR_OK;
+}
+
+ctr_status ctr_rows_delete(ctr_rows *rows, int counter, ctr_problem *problem)
+{
+    size_t size;
+    ctr_cell cell = {.life = ctr_rows_state(rows, counter).life};
+    uint8_t *out = ctr_rows_room(rows, CTR_CELL_HEADER_MAX, problem);
+    if (!out) return CTR_OK;
+    ctr_status status = ctr_cell_delete(&cell, out, &size);
+    if (status == CTR_OK) ctr_rows_set(rows, counter, size);
+    return status;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static int bind_changes(ctr_rows *rows, sqlite3_stmt *statement, int first)
+{
+    int rc = SQLITE_OK;
+    for (int i = 0; i < rows->shape->n_counters && rc == SQLITE_OK; i++) {
+        const ctr_staged *cell = &rows->staged[i];
+        if (cell->kind != CTR_STAGED_CELL || cell->size == 0)
+            rc = sqlite3_bind_null(statement, first + i);
+        else
+            rc = sqlite3_bind_blob64(statement, first + i, rows->fresh.bytes + cell->offset,
+                                     cell->size, SQLITE_STATIC);
+    }
+    return rc;
+}
+
+static int bind_write(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **keys)
+{
+    if (rows->found) {
+        sqlite3_bind_int64(statement, CTR_UPDATE_ROWID, rows->rowid);
+        return bind_changes(rows, statement, CTR_UPDATE_COUNTERS);
+    }
+    int rc = bind_keys(rows, statement, CTR_INSERT_KEYS, keys);
+    return rc == SQLITE_OK ? bind_changes(rows, statement, CTR_INSERT_KEYS + rows->shape->n_keys)
+                           : rc;
+}
+
+/* Writes new cells, and lets go of what the statement holds either way. */
+static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    sqlite3_stmt *statement = write_statement(rows, problem);
+    if (!statement) return problem->rc;
+    ctr_problem_sqlite(problem, rows->db, bind_write(rows, statement, keys));
+    ctr_run_write(&run, statement);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return problem->rc;
+}
+
+/* A row that was just inserted is known from the start. */
+static void know_new_row(ctr_rows *rows)
+{
+    if (!rows->packed) return;
+    for (int i = 0; i < rows->shape->n_counters; i++) {
+        const ctr_staged *staged = &rows->staged[i];
+        rows->states[i] = (ctr_summary){.life = 1};
+        if (staged->kind == CTR_STAGED_CELL && staged->size > 0)
+            ctr_cell_summarize(&rows->states[i], rows->journal->id,
+                               rows->fresh.bytes + staged->offset, staged->size);
+    }
+    ctr_cache_add(&rows->journal->rows, rows->rowid, rows->hash, rows->key.bytes, rows->key.size,
+                  rows->states);
+}
+
+static void note_counter(ctr_rows *rows, int counter)
+{
+    const ctr_staged *staged = &rows->staged[counter];
+    if (staged->kind == CTR_STAGED_AMOUNT)
+        ctr_journal_add(rows->journal, rows->rowid, counter, staged->n);
+    if (staged->kind == CTR_STAGED_CELL)
+        ctr_journal_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, counter);
+}
+
+/* A cell that is written in place of another one must have been read: asked once in each
+ * transaction. */
+static int refuse_hidden(ctr_rows *rows, ctr_problem *problem)
+{
+    unsigned nth = rows->replica->transaction->ended + 1;
+    if (rows->seen_in != nth)
+        ctr_shape_refuse_hidden(rows->shape, rows->db, rows->schema, rows->table, problem);
+    if (problem->rc == SQLITE_OK) rows->seen_in = nth;
+    return problem->rc;
+}
+
+static bool stages_cells(const ctr_rows *rows)
+{
+    for (int i = 0; i < rows->shape->n_counters; i++)
+        if (rows->staged[i].kind == CTR_STAGED_CELL) return true;
+    return false;
+}
+
+static int write_found(ctr_rows *rows, ctr_problem *problem)
+{
+    if (stages_cells(rows) && refuse_hidden(rows, problem)) return problem->rc;
+    if (stages_cells(rows) && write_cells(rows, NULL, problem)) return problem->rc;
+    for (int i = 0; i < rows->shape->n_counters; i++) note_counter(rows, i);
+    return problem->rc;
+}
+
+static int insert_new_row(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+{
+    if (write_cells(rows, keys, problem)) return problem->rc;
+    rows->rowid = sqlite3_last_insert_rowid(rows->db);
+    ctr_journal_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0);
+    if (!rows->whole) know_new_row(rows);
+    return problem->rc;
+}
+
+/* A trigger on the tables of the file must not come back to this row. */
+int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+{
+    rows->writing = true;
+    if (ctr_check_before_write(rows->replica, problem) == SQLITE_OK &&
+        ctr_journal_refresh(rows->journal, problem) == SQLITE_OK &&
+        ctr_journal_expect(rows->journal, rows->shape->n_counters + 1, problem) == SQLITE_OK) {
+        if (rows->found)
+            write_found(rows, problem);
+        else
+            insert_new_row(rows, keys, problem);
+    }
+    rows->writing = false;
+    return problem->rc;
+}
+
+bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem)
+{
+    sqlite3_stmt *row = NULL;
+    prepare(rows, &row, CTR_SQL_ROWS_KEY_IS, sqlite3_mprintf(""),
+            ctr_lists_exact_match(rows->shape), problem);
+    if (!row) return false;
+    sqlite3_bind_int64(row, 1, rowid);
+    int rc = SQLITE_OK;
+    for (int i = 0; i < rows->shape->n_keys && rc == SQLITE_OK; i++)
+        if (keys[i]) rc = ctr_text_bind_value(row, i + 2, keys[i]);
+    if (rc == SQLITE_OK) rc = sqlite3_step(row);
+    ctr_problem_sqlite(problem, rows->db, rc);
+    sqlite3_finalize(row);
+    return rc == SQLITE_ROW;
+}

@@ -1,0 +1,205 @@
+/* table/stream.c - prepares, binds and steps the scans of a stored table. */
+#include "table/stream.h"
+
+#include <string.h>
+
+#include "sqlite/run.h"
+#include "sqlite/text.h"
+
+/* ---- the text -------------------------------------------------------------------------------- */
+
+bool ctr_stream_plan_has_argument(const char *plan)
+{
+    return *plan && strchr("=><GL", *plan);
+}
+
+static const char *operator_text(char letter)
+{
+    switch (letter) {
+    case 'G': return ">=";
+    case 'L': return "<=";
+    case '>': return ">";
+    case '<': return "<";
+    default: return "=";
+    }
+}
+
+static char *constraint_list(const ctr_shape *shape, const char *plan)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    int argument = 1;
+    for (; ctr_stream_plan_has_argument(plan); plan += 2) {
+        int column = shape->keys[plan[1] - '0'];
+        sqlite3_str_appendf(out, "\"%w\" %s ?%d AND ", shape->columns[column].name,
+                            operator_text(plan[0]), argument++);
+    }
+    if (strchr(plan, 'x')) sqlite3_str_appendf(out, "_id <> ?%d AND ", argument);
+    sqlite3_str_appendall(out, "1");
+    return sqlite3_str_finish(out);
+}
+
+static char *order_list(const ctr_shape *shape, const char *plan)
+{
+    while (ctr_stream_plan_has_argument(plan)) plan += 2;
+    plan++; /* the full stop */
+    if (*plan != '+' && *plan != '-') return sqlite3_mprintf("");
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (const char *comma = ""; *plan == '+' || *plan == '-'; plan += 2, comma = ", ")
+        sqlite3_str_appendf(out, "%s\"%w\"%s", comma,
+                            shape->columns[shape->keys[plan[1] - '0']].name,
+                            *plan == '-' ? " DESC" : "");
+    return sqlite3_str_finish(out);
+}
+
+/* The columns of the shape; without keys those read NULL. */
+static char *column_list(const ctr_shape *shape, const char *plan)
+{
+    if (!strstr(plan, CTR_STREAM_KEYLESS)) return ctr_shape_column_list(shape);
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_columns; i++) {
+        const ctr_column *column = &shape->columns[i];
+        if (i > 0) sqlite3_str_appendall(out, ", ");
+        sqlite3_str_appendf(out, column->key >= 0 ? "NULL" : "\"%w\"", column->name);
+    }
+    return sqlite3_str_finish(out);
+}
+
+static void prepare_scan(ctr_stream *stream, const char *plan, ctr_problem *problem)
+{
+    const ctr_streams *of = stream->of;
+    ctr_run run = ctr_run_on(of->db, of->schema, of->table, problem);
+    char *columns = column_list(of->shape, plan);
+    char *constraint = constraint_list(of->shape, plan), *order = order_list(of->shape, plan);
+    stream->plan = sqlite3_mprintf("%s", plan);
+    run.slots.columns = columns;
+    run.slots.constraint = constraint;
+    run.slots.order = order;
+    if (!columns || !constraint || !order || !stream->plan) ctr_problem_nomem(problem);
+    bool ordered = order && *order;
+    stream->statement =
+        ctr_run_prepare(&run, ordered ? CTR_SQL_ROWS_SCAN_IN_ORDER : CTR_SQL_ROWS_SCAN);
+    sqlite3_free(columns);
+    sqlite3_free(constraint);
+    sqlite3_free(order);
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+static void drop_scan(struct ctr_kept_scan *kept)
+{
+    sqlite3_finalize(kept->statement);
+    sqlite3_free(kept->plan);
+    *kept = (struct ctr_kept_scan){NULL, NULL};
+}
+
+void ctr_stream_release(ctr_streams *streams)
+{
+    for (int i = 0; i < CTR_STREAMS_KEPT; i++) drop_scan(&streams->kept[i]);
+}
+
+/* The newest comes first, the oldest goes. */
+void ctr_stream_close(ctr_stream *stream)
+{
+    if (stream->statement) {
+        struct ctr_kept_scan *kept = stream->of->kept;
+        sqlite3_reset(stream->statement);
+        sqlite3_clear_bindings(stream->statement);
+        drop_scan(&kept[CTR_STREAMS_KEPT - 1]);
+        memmove(kept + 1, kept, (CTR_STREAMS_KEPT - 1) * sizeof *kept);
+        *kept = (struct ctr_kept_scan){stream->plan, stream->statement};
+        stream->of->out--;
+    } else {
+        sqlite3_free(stream->plan);
+    }
+    stream->statement = NULL;
+    stream->plan = NULL;
+}
+
+/* A statement for the plan: the one at hand, a kept one, a new one. */
+static void take_scan(ctr_stream *stream, const char *plan, ctr_problem *problem)
+{
+    if (stream->statement && strcmp(stream->plan, plan) == 0) {
+        sqlite3_reset(stream->statement);
+        return;
+    }
+    ctr_stream_close(stream);
+    struct ctr_kept_scan *kept = stream->of->kept;
+    for (int i = 0; i < CTR_STREAMS_KEPT && kept[i].statement; i++) {
+        if (strcmp(kept[i].plan, plan) != 0) continue;
+        stream->plan = kept[i].plan;
+        stream->statement = kept[i].statement;
+        memmove(kept + i, kept + i + 1, (size_t)(CTR_STREAMS_KEPT - 1 - i) * sizeof *kept);
+        kept[CTR_STREAMS_KEPT - 1] = (struct ctr_kept_scan){NULL, NULL};
+        stream->of->out++;
+        return;
+    }
+    prepare_scan(stream, plan, problem);
+    stream->of->out += stream->statement != NULL;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+/* Does a comparison with this value mean the same on the stored column, whatever the value stood
+ * for? A column of NUMERIC affinity makes numbers of both sides. Otherwise a number may be compared
+ * with texts, and on a column without type a text with numbers. */
+static bool means_the_same(ctr_affinity affinity, sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    switch (affinity) {
+    case CTR_AFFINITY_TEXT: return type != SQLITE_INTEGER && type != SQLITE_FLOAT;
+    case CTR_AFFINITY_BLOB: return type == SQLITE_BLOB || type == SQLITE_NULL;
+    default: return true;
+    }
+}
+
+static bool argument_is_exact(const ctr_shape *shape, const char *plan, sqlite3_value *value)
+{
+    return means_the_same(shape->columns[shape->keys[plan[1] - '0']].affinity, value);
+}
+
+bool ctr_stream_is_exact(const ctr_shape *shape, const char *plan, sqlite3_value **argv)
+{
+    for (int i = 0; ctr_stream_plan_has_argument(plan); plan += 2, i++)
+        if (!argument_is_exact(shape, plan, argv[i])) return false;
+    return true;
+}
+
+/* The plan without what will not be used. */
+static char *reduce(const ctr_stream *stream, const char *plan, sqlite3_value **argv)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; ctr_stream_plan_has_argument(plan); plan += 2, i++)
+        if (argument_is_exact(stream->of->shape, plan, argv[i])) sqlite3_str_append(out, plan, 2);
+    sqlite3_str_appendf(out, "%s%s", plan, stream->has_exact ? "x" : "");
+    return sqlite3_str_finish(out);
+}
+
+static void bind_arguments(ctr_stream *stream, const char *plan, sqlite3_value **argv, bool all,
+                           ctr_problem *problem)
+{
+    int bound = 0;
+    for (int i = 0; ctr_stream_plan_has_argument(plan) && problem->rc == SQLITE_OK; plan += 2, i++)
+        if (all || argument_is_exact(stream->of->shape, plan, argv[i]))
+            ctr_problem_sqlite(problem, stream->of->db,
+                               ctr_text_bind_value(stream->statement, ++bound, argv[i]));
+    if (problem->rc == SQLITE_OK && !all && stream->has_exact)
+        sqlite3_bind_int64(stream->statement, bound + 1, stream->exact);
+}
+
+void ctr_stream_start(ctr_stream *stream, const char *plan, sqlite3_value **argv, bool all,
+                      ctr_problem *problem)
+{
+    char *reduced = all ? NULL : reduce(stream, plan, argv);
+    if (!all && !reduced) ctr_problem_nomem(problem);
+    if (problem->rc == SQLITE_OK) take_scan(stream, all ? plan : reduced, problem);
+    sqlite3_free(reduced);
+    if (problem->rc == SQLITE_OK) bind_arguments(stream, plan, argv, all, problem);
+}
+
+bool ctr_stream_step(ctr_stream *stream, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return false;
+    int rc = sqlite3_step(stream->statement);
+    ctr_problem_sqlite(problem, stream->of->db, rc);
+    return rc == SQLITE_ROW;
+}

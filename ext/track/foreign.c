@@ -1,0 +1,110 @@
+/* track/foreign.c - foreign keys that refer to a tracked table. */
+#include "track/foreign.h"
+
+#include "sqlite/text.h"
+
+ctr_foreign ctr_foreign_of(const ctr_tracked *tracked)
+{
+    return (ctr_foreign){.tracked = tracked};
+}
+
+void ctr_foreign_close(ctr_foreign *foreign)
+{
+    sqlite3_finalize(foreign->children);
+    *foreign = (ctr_foreign){0};
+}
+
+bool ctr_foreign_is_enforced(sqlite3 *db)
+{
+    int enforced = 0;
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_FKEY, -1, &enforced);
+    return enforced != 0;
+}
+
+bool ctr_foreign_is_broken(sqlite3 *db)
+{
+    int is = 0, high;
+    sqlite3_db_status(db, SQLITE_DBSTATUS_DEFERRED_FKS, &is, &high, 0);
+    return is != 0;
+}
+
+void ctr_foreign_refuse_broken(sqlite3 *db, const char *table, ctr_problem *problem)
+{
+    if (ctr_foreign_is_broken(db))
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "the transaction violates a deferred foreign key: nothing can be merged into the "
+            "tracked table %s until it no longer does",
+            table);
+}
+
+/* ---- children -------------------------------------------------------------------------------- */
+
+/* p."sku" = ?1 AND ... */
+static void match_key_of(const ctr_tracked *tracked, const char *alias, sqlite3_str *out)
+{
+    for (int i = 0; i < tracked->shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s%s.\"%w\" = ?%d", i ? " AND " : "", alias,
+                            ctr_tracked_key(tracked, i)->name, 1 + i);
+}
+
+/* Begins EXISTS (rows of a child whose parent is the row). */
+static void begin_child(const ctr_tracked *tracked, const char *child, sqlite3_str *out)
+{
+    sqlite3_str_appendf(
+        out, "%sEXISTS (SELECT 1 FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ",
+        ctr_text_separator(out, ") OR "), tracked->schema, tracked->table, tracked->schema, child);
+    match_key_of(tracked, "p", out);
+    if (sqlite3_stricmp(child, tracked->table) != 0) return;
+    sqlite3_str_appendall(out, " AND NOT (");
+    match_key_of(tracked, "c", out);
+    sqlite3_str_appendall(out, ")");
+}
+
+/* One EXISTS for each foreign key that refers to the table; NULL: none does, or no memory. */
+static char *list_children(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_CHILDREN);
+    ctr_run_bind_text(&run, row, 1, tracked->table);
+    ctr_run_bind_text(&run, row, 2, tracked->schema);
+    while (ctr_run_row(&run, row)) {
+        const char *child = ctr_text_column(row, 0, problem),
+                   *from = ctr_text_column(row, 3, problem), *to = ctr_text_column(row, 4, problem);
+        int part = sqlite3_column_int(row, 2);
+        if (!child || !from || (!to && part >= tracked->shape->n_keys)) continue;
+        if (part == 0) begin_child(tracked, child, out);
+        sqlite3_str_appendf(out, " AND p.\"%w\" = c.\"%w\"",
+                            to ? to : ctr_tracked_key(tracked, part)->name, from);
+    }
+    sqlite3_finalize(row);
+    if (sqlite3_str_length(out)) sqlite3_str_appendall(out, ")");
+    if (sqlite3_str_errcode(out) != SQLITE_OK) ctr_problem_nomem(problem);
+    return sqlite3_str_finish(out);
+}
+
+static sqlite3_stmt *prepare_children(ctr_foreign *foreign, ctr_problem *problem)
+{
+    if (foreign->children || foreign->childless || problem->rc != SQLITE_OK)
+        return foreign->children;
+    char *children = list_children(foreign->tracked, problem);
+    ctr_run run = ctr_run_on(foreign->tracked->db, foreign->tracked->schema, NULL, problem);
+    run.slots.value = children;
+    if (children) foreign->children = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
+    foreign->childless = !children && problem->rc == SQLITE_OK;
+    sqlite3_free(children);
+    return foreign->children;
+}
+
+bool ctr_foreign_has_children(ctr_foreign *foreign, sqlite3_value **keys, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = foreign->tracked;
+    if (!ctr_foreign_is_enforced(tracked->db)) return false;
+    sqlite3_stmt *row = prepare_children(foreign, problem);
+    if (!row || ctr_tracked_bind_key(tracked, row, keys, problem)) return false;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    bool has = ctr_run_row(&run, row) && sqlite3_column_int(row, 0);
+    sqlite3_reset(row);
+    return has;
+}

@@ -1,0 +1,223 @@
+/* track/showing.c - writes the values of counters into the table that shows them. */
+#include "track/showing.h"
+
+#include <string.h>
+
+#include "sqlite/describe.h"
+
+static bool is_live(const ctr_showing *showing, const ctr_summary *states)
+{
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+        if (ctr_summary_is_live(&states[i])) return true;
+    return false;
+}
+
+bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summary *state,
+                       ctr_shown *shown)
+{
+    const ctr_tracked_column *column = ctr_tracked_column_of(&showing->tracked, counter);
+    *shown = column ? column->blank : (ctr_shown){.null = true};
+    if (!ctr_summary_counts(state)) return true;
+    shown->null = false;
+    return ctr_sum_value(&state->sum, &shown->n) == CTR_OK;
+}
+
+int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
+                          const ctr_summary *now, ctr_problem *problem)
+{
+    const ctr_shape *shape = showing->tracked.shape;
+    bool live = is_live(showing, now);
+    ctr_apart_remove(&showing->apart, rowid, problem);
+    if (!shown) ctr_apart_add(&showing->apart, rowid, NULL, NULL, problem);
+    for (int i = 0; shown && i < shape->n_counters; i++) {
+        ctr_shown wanted;
+        if (!ctr_tracked_column_of(&showing->tracked, i)) continue;
+        bool is = ctr_showing_value(showing, i, &now[i], &wanted);
+        if (!is || !live || !ctr_tracked_same_shown(&shown[i], &wanted))
+            ctr_apart_add(&showing->apart, rowid, ctr_shape_counter_name(shape, i), &shown[i],
+                          problem);
+    }
+    return problem->rc;
+}
+
+static bool is_untouched(const ctr_showing *showing, const ctr_summary *states)
+{
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+        if (states[i].touched) return false;
+    return true;
+}
+
+/* Live in no counter, and deleted in one: the row was. */
+static bool is_deleted_row(const ctr_showing *showing, const ctr_summary *states)
+{
+    bool deleted = false;
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+        deleted = deleted || states[i].life % 2 == 0;
+    return deleted && !is_live(showing, states);
+}
+
+static int refuse_uncounted(ctr_showing *showing, const char *what, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &showing->tracked;
+    char *key = ctr_describe_key(showing->writing.keys, tracked->shape->n_keys);
+    if (!key) return ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "the row %s of the tracked table %s %s while its triggers did not run: call "
+                    "counter_track('%s', ...) again, which counts it",
+                    key, tracked->table, what, tracked->table);
+    sqlite3_free(key);
+    return problem->rc;
+}
+
+/* What the row should show before it is written, into showing->from: that is known to be what its
+ * counters were, except where it is listed as apart. */
+static void take_listed(ctr_showing *showing, const ctr_apart_row *apart)
+{
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+        if (apart->differs_in[i]) showing->from[i] = apart->shown[i];
+}
+
+static void show_in_row(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
+                        const ctr_summary *now, bool complete, ctr_problem *problem)
+{
+    ctr_apart_remove(&showing->apart, rowid, problem); /* a trigger may list it anew */
+    bool taken = is_deleted_row(showing, now) ? ctr_writing_delete(&showing->writing, problem)
+                 : complete ? ctr_writing_update(&showing->writing, shown, showing->to, problem)
+                            : false;
+    if (!taken) ctr_showing_set_apart(showing, rowid, shown, now, problem);
+}
+
+static void show_new_row(ctr_showing *showing, int64_t rowid, const ctr_summary *now, bool complete,
+                         ctr_problem *problem)
+{
+    ctr_apart_remove(&showing->apart, rowid, problem);
+    if (is_live(showing, now) &&
+        !(complete && ctr_writing_insert(&showing->writing, showing->to, problem)))
+        ctr_showing_set_apart(showing, rowid, NULL, now, problem);
+}
+
+int ctr_showing_look_and_write(ctr_showing *showing, int64_t rowid, bool was_live,
+                               const ctr_summary *now, bool complete, ctr_problem *problem)
+{
+    ctr_apart_row apart;
+    bool is_integer;
+    size_t n = (size_t)showing->tracked.shape->n_counters + 1;
+    ctr_shown *shown = sqlite3_malloc64(n * sizeof *shown);
+    if (!shown) ctr_problem_nomem(problem);
+    ctr_apart_read(&showing->apart, rowid, &apart, problem);
+    bool there = shown && ctr_writing_look(&showing->writing, showing->writing.keys, shown,
+                                           &is_integer, problem);
+    if (problem->rc == SQLITE_OK) take_listed(showing, &apart);
+    if (problem->rc == SQLITE_OK && there) {
+        if (is_integer && complete && is_live(showing, now) &&
+            ctr_tracked_same_row(&showing->tracked, shown, showing->to))
+            ctr_apart_remove(&showing->apart, rowid, problem);
+        else if (apart.waits || !is_integer ||
+                 !ctr_tracked_same_row(&showing->tracked, shown, showing->from))
+            refuse_uncounted(showing, "was changed", problem);
+        else
+            show_in_row(showing, rowid, shown, now, complete, problem);
+    } else if (problem->rc == SQLITE_OK) {
+        if (was_live && !apart.waits && is_live(showing, now))
+            refuse_uncounted(showing, "was deleted", problem);
+        else
+            show_new_row(showing, rowid, now, complete, problem);
+    }
+    ctr_apart_close_row(&apart);
+    sqlite3_free(shown);
+    return problem->rc;
+}
+
+bool ctr_showing_take_wanted(ctr_showing *showing, const ctr_summary *now)
+{
+    bool complete = true;
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+        complete = ctr_showing_value(showing, i, &now[i], &showing->to[i]) && complete;
+    return complete;
+}
+
+int ctr_showing_write(ctr_showing *showing, int64_t rowid, ctr_shown_before was, bool known,
+                      const ctr_summary *now, ctr_problem *problem)
+{
+    showing->writing.rowid = rowid;
+    bool complete = ctr_showing_take_wanted(showing, now);
+    if (complete && known && is_live(showing, now) && problem->rc == SQLITE_OK) {
+        if (was == CTR_SHOWN_NEW && ctr_writing_insert(&showing->writing, showing->to, problem))
+            return problem->rc;
+        if (was == CTR_SHOWN_LIVE &&
+            ctr_writing_update(&showing->writing, showing->from, showing->to, problem))
+            return problem->rc;
+    }
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    return ctr_showing_look_and_write(showing, rowid, was == CTR_SHOWN_LIVE, now, complete,
+                                      problem);
+}
+
+ctr_shown_before ctr_showing_before(const ctr_showing *showing, const ctr_summary *before)
+{
+    if (is_live(showing, before)) return CTR_SHOWN_LIVE;
+    return is_untouched(showing, before) ? CTR_SHOWN_NEW : CTR_SHOWN_DELETED;
+}
+
+int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                    const ctr_shown *from, const ctr_summary *before, const ctr_summary *now,
+                    ctr_problem *problem)
+{
+    bool known = true;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    showing->writing.keys = keys;
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++) {
+        if (from)
+            showing->from[i] = from[i];
+        else
+            known = ctr_showing_value(showing, i, &before[i], &showing->from[i]) && known;
+    }
+    ctr_shown_before was = from ? CTR_SHOWN_LIVE : ctr_showing_before(showing, before);
+    return ctr_showing_write(showing, rowid, was, known, now, problem);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int open_showing(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
+                        const ctr_shape *shape, ctr_replica *replica, bool whole,
+                        ctr_problem *problem)
+{
+    size_t n = (size_t)shape->n_counters + 1;
+    *showing = (ctr_showing){.from = sqlite3_malloc64(n * sizeof *showing->from),
+                             .to = sqlite3_malloc64(n * sizeof *showing->to)};
+    if (!showing->from || !showing->to) return ctr_problem_nomem(problem);
+    if (whole)
+        ctr_triggers_open(&showing->tracked, db, schema, counters, shape, problem);
+    else
+        ctr_tracked_look(&showing->tracked, db, schema, counters, shape, problem);
+    showing->apart = ctr_apart_of(&showing->tracked);
+    if (showing->tracked.table && problem->rc == SQLITE_OK)
+        showing->writing = ctr_writing_on(&showing->tracked, replica, problem);
+    return problem->rc;
+}
+
+int ctr_showing_open(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
+                     const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem)
+{
+    return open_showing(showing, db, schema, counters, shape, replica, true, problem);
+}
+
+bool ctr_showing_look(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
+                      const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem)
+{
+    open_showing(showing, db, schema, counters, shape, replica, false, problem);
+    bool known = showing->tracked.table != NULL;
+    for (int i = 0; known && i < shape->n_keys; i++)
+        known = ctr_tracked_key(&showing->tracked, i)->name != NULL;
+    return known && problem->rc == SQLITE_OK;
+}
+
+void ctr_showing_close(ctr_showing *showing)
+{
+    ctr_writing_close(&showing->writing);
+    ctr_apart_close(&showing->apart);
+    if (showing->tracked.db) ctr_tracked_close(&showing->tracked);
+    sqlite3_free(showing->from);
+    sqlite3_free(showing->to);
+    *showing = (ctr_showing){0};
+}

@@ -1,0 +1,486 @@
+/* track/tracked.c - which columns of which table a counter table counts. */
+#include "track/tracked.h"
+
+#include <string.h>
+
+#include "sqlite/run.h"
+#include "sqlite/text.h"
+#include "table/pack.h"
+
+/* ---- lists for the statements ---------------------------------------------------------------- */
+
+const ctr_tracked_column *ctr_tracked_key(const ctr_tracked *tracked, int key)
+{
+    return &tracked->columns[tracked->shape->keys[key]];
+}
+
+const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int counter)
+{
+    const ctr_tracked_column *column = &tracked->columns[tracked->shape->counters[counter]];
+    return column->name ? column : NULL;
+}
+
+static char mark_of_column(const ctr_tracked *tracked, int counter)
+{
+    const ctr_tracked_column *column = ctr_tracked_column_of(tracked, counter);
+    return !column ? '0' : column->adopted ? '2' : '1';
+}
+
+static bool lacks_column(const ctr_tracked *tracked)
+{
+    for (int i = 0; i < tracked->shape->n_counters; i++)
+        if (mark_of_column(tracked, i) != '1') return true;
+    return false;
+}
+
+/* The key columns, then the counters, as the counter table names them. */
+void ctr_tracked_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool counters)
+{
+    const ctr_shape *shape = tracked->shape;
+    for (int i = 0; i < shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s\"%w\"", ctr_text_separator(out, ", "),
+                            shape->columns[shape->keys[i]].name);
+    for (int i = 0; counters && i < shape->n_counters; i++)
+        sqlite3_str_appendf(out, ", \"%w\"", ctr_shape_counter_name(shape, i));
+    if (counters && lacks_column(tracked)) sqlite3_str_appendall(out, ", request_id");
+}
+
+/* The same as the table names them, with a prefix such as NEW. */
+void ctr_tracked_list_keys(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
+{
+    for (int i = 0; i < tracked->shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s%s\"%w\"", ctr_text_separator(out, ", "), prefix,
+                            ctr_tracked_key(tracked, i)->name);
+}
+
+/* '102': the second counter has no column, the third was adopted; nothing if each has one. */
+void ctr_tracked_list_lacking(const ctr_tracked *tracked, sqlite3_str *out)
+{
+    if (!lacks_column(tracked)) return;
+    sqlite3_str_appendall(out, ", '");
+    for (int i = 0; i < tracked->shape->n_counters; i++)
+        sqlite3_str_appendchar(out, 1, mark_of_column(tracked, i));
+    sqlite3_str_appendall(out, "'");
+}
+
+/* One value for each counter; NULL for one without a column. */
+void ctr_tracked_list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
+{
+    for (int i = 0; i < tracked->shape->n_counters; i++) {
+        const ctr_tracked_column *column = ctr_tracked_column_of(tracked, i);
+        if (column)
+            sqlite3_str_appendf(out, ", %s\"%w\"", prefix, column->name);
+        else
+            sqlite3_str_appendall(out, ", NULL");
+    }
+}
+
+char *ctr_tracked_counter_list(const ctr_tracked *tracked)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    ctr_tracked_list_own_names(tracked, out, true);
+    return sqlite3_str_finish(out);
+}
+
+char *ctr_tracked_column_list(const ctr_tracked *tracked)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    ctr_tracked_list_keys(tracked, out, "");
+    ctr_tracked_list_values(tracked, out, "");
+    ctr_tracked_list_lacking(tracked, out);
+    return sqlite3_str_finish(out);
+}
+
+char *ctr_tracked_key_match(const ctr_tracked *tracked)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    const ctr_shape *shape = tracked->shape;
+    for (int i = 0; i < shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%sc.\"%w\" = t.\"%w\"", i ? " AND " : "",
+                            shape->columns[shape->keys[i]].name, ctr_tracked_key(tracked, i)->name);
+    return sqlite3_str_finish(out);
+}
+
+int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys,
+                         ctr_problem *problem)
+{
+    const ctr_shape *shape = tracked->shape;
+    for (int i = 0; i < shape->n_keys; i++)
+        ctr_problem_sqlite(
+            problem, tracked->db,
+            ctr_pack_bind_stored(statement, 1 + i, &shape->columns[shape->keys[i]], keys[i]));
+    return problem->rc;
+}
+
+bool ctr_tracked_same_shown(const ctr_shown *a, const ctr_shown *b)
+{
+    return a->null == b->null && (a->null || a->n == b->n);
+}
+
+bool ctr_tracked_same_row(const ctr_tracked *tracked, const ctr_shown *a, const ctr_shown *b)
+{
+    for (int i = 0; i < tracked->shape->n_counters; i++)
+        if (ctr_tracked_column_of(tracked, i) && !ctr_tracked_same_shown(&a[i], &b[i]))
+            return false;
+    return true;
+}
+
+/* ---- the triggers in the file ---------------------------------------------------------------- */
+
+ctr_stored_trigger ctr_tracked_read_trigger(ctr_run *run, const char *counters, const char *suffix)
+{
+    ctr_stored_trigger stored = {NULL, NULL};
+    char *name = sqlite3_mprintf("%s_%s", counters, suffix);
+    if (!name) ctr_problem_nomem(run->problem);
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_TRACK_TRIGGERS);
+    ctr_run_bind_text(run, row, 1, name);
+    if (ctr_run_row(run, row)) {
+        const char *table = ctr_text_column(row, 1, run->problem);
+        const char *text = ctr_text_column(row, 2, run->problem);
+        stored = (ctr_stored_trigger){sqlite3_mprintf("%s", table ? table : ""),
+                                      sqlite3_mprintf("%s", text ? text : "")};
+        if (!stored.table || !stored.text) ctr_problem_nomem(run->problem);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(name);
+    return stored;
+}
+
+void ctr_tracked_free_trigger(ctr_stored_trigger *stored)
+{
+    sqlite3_free(stored->table);
+    sqlite3_free(stored->text);
+}
+
+/* ---- what they say --------------------------------------------------------------------------- */
+
+/* Reads a name in double quotes, to be freed; moves behind it. NULL: there is none, or a
+ * problem. */
+static char *take_name(const char **at, ctr_problem *problem)
+{
+    const char *from = *at;
+    if (*from != '"') return NULL;
+    const char *end = from + 1;
+    while (*end && (*end != '"' || end[1] == '"')) end += *end == '"' ? 2 : 1;
+    if (!*end) return NULL;
+    char *name = sqlite3_malloc64((size_t)(end - from));
+    if (!name) ctr_problem_nomem(problem);
+    if (!name) return NULL;
+    char *out = name;
+    for (const char *c = from + 1; c < end; c++) {
+        *out++ = *c;
+        if (*c == '"') c++;
+    }
+    *out = '\0';
+    *at = end + 1;
+    return name;
+}
+
+static int column_named(const ctr_shape *shape, const char *name)
+{
+    for (int i = 0; name && i < shape->n_columns; i++)
+        if (sqlite3_stricmp(shape->columns[i].name, name) == 0) return i;
+    return -1;
+}
+
+static bool take_words(const char **at, const char *words)
+{
+    size_t n = strlen(words);
+    if (strncmp(*at, words, n) != 0) return false;
+    *at += n;
+    return true;
+}
+
+/* Passes over words and a name. */
+static bool pass_name(const char **at, const char *words, ctr_problem *problem)
+{
+    if (!take_words(at, words)) return false;
+    char *name = take_name(at, problem);
+    sqlite3_free(name);
+    return name != NULL;
+}
+
+/* One column: its counter or key column, and how the table names it; a counter that is gone is
+ * passed over. False: there is no more. */
+static bool take_pair(ctr_tracked *tracked, const char **own, const char **theirs,
+                      ctr_problem *problem)
+{
+    if (!take_words(own, ", ") || !take_words(theirs, ", ")) return false;
+    char *name = take_name(own, problem);
+    bool none = take_words(theirs, "NULL");
+    char *column = !none && take_words(theirs, "NEW.") ? take_name(theirs, problem) : NULL;
+    bool is_pair = none || column;
+    int i = column_named(tracked->shape, name);
+    if (i >= 0 && !tracked->columns[i].name)
+        tracked->columns[i].name = column;
+    else
+        sqlite3_free(column);
+    sqlite3_free(name);
+    return is_pair;
+}
+
+/* From the trigger on INSERT,
+ *
+ *     CREATE TRIGGER "products_counters_insert" AFTER INSERT ON "products" BEGIN
+ *     INSERT INTO "products_counters"("products_counters", "sku", "stock")
+ *     VALUES ('row inserted', NEW."sku", NEW."stock")
+ *
+ * What it does not say stays NULL; the comparison of the texts finds it. */
+static void read_names(ctr_tracked *tracked, const char *text, ctr_problem *problem)
+{
+    const char *own = text;
+    if (!pass_name(&own, "CREATE TRIGGER ", problem) ||
+        !pass_name(&own, " AFTER INSERT ON ", problem) ||
+        !pass_name(&own, " BEGIN\nINSERT INTO ", problem) || !pass_name(&own, "(", problem))
+        return;
+    const char *theirs = own;
+    while (take_words(&theirs, ", "))
+        if (!take_words(&theirs, "request_id")) sqlite3_free(take_name(&theirs, problem));
+    if (!take_words(&theirs, ") VALUES ('row inserted'")) return;
+    while (take_pair(tracked, &own, &theirs, problem)) {
+    }
+}
+
+/* ---- what was noted -------------------------------------------------------------------------- */
+
+enum { NOTED_COUNTER, NOTED_NAME };
+
+static void take_noted(ctr_tracked *tracked, const char *counter, const char *name,
+                       ctr_problem *problem)
+{
+    int i = column_named(tracked->shape, counter);
+    if (i < 0 || tracked->columns[i].name) return;
+    tracked->columns[i].name = sqlite3_mprintf("%s", name);
+    if (!tracked->columns[i].name) ctr_problem_nomem(problem);
+}
+
+static void read_noted(ctr_tracked *tracked, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
+    while (ctr_run_row(&run, row)) {
+        const char *counter = ctr_text_column(row, NOTED_COUNTER, problem),
+                   *name = ctr_text_column(row, NOTED_NAME, problem);
+        if (counter && *counter && name) take_noted(tracked, counter, name, problem);
+    }
+    sqlite3_finalize(row);
+}
+
+char *ctr_tracked_noted(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
+{
+    char *table = NULL;
+    ctr_run run = ctr_run_on(db, schema, counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
+    while (ctr_run_row(&run, row)) {
+        const char *counter = ctr_text_column(row, NOTED_COUNTER, problem),
+                   *name = ctr_text_column(row, NOTED_NAME, problem);
+        if (!counter || *counter || !name || table) continue;
+        table = sqlite3_mprintf("%s", name);
+        if (!table) ctr_problem_nomem(problem);
+    }
+    sqlite3_finalize(row);
+    return table;
+}
+
+/* The name of the counter or key column `i`, and what is to be noted for it; -1: the table. */
+static const char *name_to_note(const ctr_tracked *tracked, int i, const char **name)
+{
+    *name = i < 0 ? tracked->table : tracked->columns[i].name;
+    return i < 0 ? "" : tracked->shape->columns[i].name;
+}
+
+/* Is there a note for each name, and no other? */
+static bool are_names_noted(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    int notes = 0, names = 0;
+    const char *name;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
+    while (ctr_run_row(&run, row)) {
+        const char *counter = ctr_text_column(row, NOTED_COUNTER, problem),
+                   *noted = ctr_text_column(row, NOTED_NAME, problem);
+        if (!counter || !noted) continue;
+        int i = *counter ? column_named(tracked->shape, counter) : -1;
+        if (!*counter || i >= 0) name_to_note(tracked, i, &name);
+        bool same = (!*counter || i >= 0) && name && strcmp(name, noted) == 0;
+        notes += same ? 1 : tracked->shape->n_columns + 2;
+    }
+    sqlite3_finalize(row);
+    for (int i = -1; i < tracked->shape->n_columns; i++) {
+        name_to_note(tracked, i, &name);
+        names += name != NULL;
+    }
+    return notes == names;
+}
+
+static void write_notes(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    sqlite3_stmt *gone = ctr_run_prepare(&run, CTR_SQL_TRACK_NOT_APART),
+                 *note = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTE);
+    if (gone) sqlite3_bind_int64(gone, 1, 0);
+    ctr_run_row(&run, gone);
+    for (int i = -1; i < tracked->shape->n_columns && problem->rc == SQLITE_OK; i++) {
+        const char *name, *counter = name_to_note(tracked, i, &name);
+        if (!name) continue;
+        ctr_run_bind_text(&run, note, 1, counter);
+        ctr_run_bind_text(&run, note, 2, name);
+        ctr_run_row(&run, note);
+        sqlite3_reset(note);
+    }
+    sqlite3_finalize(gone);
+    sqlite3_finalize(note);
+}
+
+/* Looks each column up in the table; one that is not there loses its name. */
+static void read_columns(ctr_tracked *tracked, bool *there, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    run.slots.name = tracked->table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) {
+        const char *name = ctr_text_column(row, 1, problem);
+        for (int i = 0; name && i < tracked->shape->n_columns; i++) {
+            ctr_tracked_column *column = &tracked->columns[i];
+            if (!column->name || sqlite3_stricmp(column->name, name) != 0) continue;
+            there[i] = true;
+            column->blank = (ctr_shown){.null = !sqlite3_column_int(row, 3)};
+        }
+    }
+    sqlite3_finalize(row);
+}
+
+static void look_up_columns(ctr_tracked *tracked, ctr_problem *problem)
+{
+    bool *there = sqlite3_malloc64((size_t)tracked->shape->n_columns + 1);
+    if (!there) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    memset(there, 0, (size_t)tracked->shape->n_columns + 1);
+    read_columns(tracked, there, problem);
+    for (int i = 0; i < tracked->shape->n_columns; i++) {
+        if (there[i]) continue;
+        tracked->columns[i].lost = tracked->columns[i].name != NULL;
+        sqlite3_free(tracked->columns[i].name);
+        tracked->columns[i].name = NULL;
+    }
+    sqlite3_free(there);
+}
+
+bool ctr_tracked_resolves(const ctr_tracked *tracked, const char *how, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
+    ctr_run_bind_text(&run, row, 1, tracked->table);
+    const char *text = ctr_run_row(&run, row) ? ctr_text_column(row, 2, problem) : NULL;
+    bool resolves = text && ctr_text_has_words(text, "CONFLICT", how);
+    sqlite3_finalize(row);
+    return resolves;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* As counter_track writes it, behind everything else. */
+bool ctr_tracked_declares(const char *sql)
+{
+    return sql && ctr_text_contains(sql, ", TRACKED \"");
+}
+
+bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
+    ctr_run_bind_text(&run, row, 1, counters);
+    bool is = ctr_run_row(&run, row) && ctr_tracked_declares(ctr_text_column(row, 2, problem));
+    sqlite3_finalize(row);
+    return is && problem->rc == SQLITE_OK;
+}
+
+/* `table` NULL: the one that the triggers are on. */
+static int open_tracked(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
+                        const char *table, const ctr_shape *shape, ctr_problem *problem)
+{
+    size_t size = ((size_t)shape->n_columns + 1) * sizeof *tracked->columns;
+    *tracked = (ctr_tracked){.db = db,
+                             .schema = sqlite3_mprintf("%s", schema),
+                             .counters = sqlite3_mprintf("%s", counters),
+                             .shape = shape,
+                             .columns = sqlite3_malloc64(size)};
+    if (tracked->columns) memset(tracked->columns, 0, size);
+    if (!tracked->schema || !tracked->counters || !tracked->columns)
+        return ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_stored_trigger stored = ctr_tracked_read_trigger(&run, counters, "insert");
+    if (stored.text)
+        read_names(tracked, stored.text, problem);
+    else if (ctr_tracked_is(db, schema, counters, problem))
+        read_noted(tracked, problem);
+    if (table || stored.table) {
+        tracked->table = sqlite3_mprintf("%s", table ? table : stored.table);
+        if (!tracked->table) ctr_problem_nomem(problem);
+    }
+    ctr_tracked_free_trigger(&stored);
+    return problem->rc;
+}
+
+int ctr_tracked_look(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
+                     const ctr_shape *shape, ctr_problem *problem)
+{
+    if (open_tracked(tracked, db, schema, counters, NULL, shape, problem)) return problem->rc;
+    if (tracked->table) look_up_columns(tracked, problem);
+    return problem->rc;
+}
+
+int ctr_tracked_begin(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
+                      const char *table, const ctr_shape *shape, ctr_problem *problem)
+{
+    bool any = false;
+    if (open_tracked(tracked, db, schema, counters, table, shape, problem)) return problem->rc;
+    for (int i = 0; i < shape->n_columns; i++) any = any || tracked->columns[i].name;
+    for (int i = 0; i < shape->n_columns && !any; i++) {
+        tracked->columns[i].name = sqlite3_mprintf("%s", shape->columns[i].name);
+        if (!tracked->columns[i].name) return ctr_problem_nomem(problem);
+    }
+    look_up_columns(tracked, problem);
+    return problem->rc;
+}
+
+bool ctr_tracked_note(sqlite3 *db, const char *schema, const char *counters, const ctr_shape *shape,
+                      ctr_problem *problem)
+{
+    ctr_tracked tracked;
+    open_tracked(&tracked, db, schema, counters, NULL, shape, problem);
+    bool known = problem->rc == SQLITE_OK && tracked.table;
+    bool writes = known && !are_names_noted(&tracked, problem) && problem->rc == SQLITE_OK;
+    if (writes) write_notes(&tracked, problem);
+    ctr_tracked_close(&tracked);
+    return writes;
+}
+
+void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ctr_problem *problem)
+{
+    ctr_tracked_column *to = &tracked->columns[tracked->shape->counters[counter]];
+    if (problem->rc != SQLITE_OK) return;
+    if (to->name) {
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: the counter of the name %s belongs to the column %s", tracked->table,
+                        column, to->name);
+        return;
+    }
+    to->name = sqlite3_mprintf("%s", column);
+    to->given = to->name != NULL;
+    if (!to->name) ctr_problem_nomem(problem);
+    look_up_columns(tracked, problem);
+}
+
+void ctr_tracked_close(ctr_tracked *tracked)
+{
+    for (int i = 0; tracked->columns && i < tracked->shape->n_columns; i++)
+        sqlite3_free(tracked->columns[i].name);
+    sqlite3_free(tracked->columns);
+    sqlite3_free(tracked->schema);
+    sqlite3_free(tracked->counters);
+    sqlite3_free(tracked->table);
+    *tracked = (ctr_tracked){0};
+}

@@ -1,0 +1,404 @@
+/* track/triggers.c - the triggers of a tracked table: written, compared. */
+#include "track/triggers.h"
+
+#include <string.h>
+
+#include "sqlite/run.h"
+#include "sqlite/text.h"
+#include "table/catalog.h"
+#include "track/unique.h"
+
+static void list_counters(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
+{
+    for (int i = 0; i < tracked->shape->n_counters; i++) {
+        const ctr_tracked_column *column = ctr_tracked_column_of(tracked, i);
+        if (column)
+            sqlite3_str_appendf(out, "%s%s\"%w\"", ctr_text_separator(out, ", "), prefix,
+                                column->name);
+    }
+}
+
+/* OLD."sku" IS NEW."sku" AND ..., or IS NOT ... OR ... */
+static void compare_columns(const ctr_tracked *tracked, sqlite3_str *out, bool keys, bool same)
+{
+    const ctr_shape *shape = tracked->shape;
+    for (int i = 0, any = 0; i < (keys ? shape->n_keys : shape->n_counters); i++) {
+        const ctr_tracked_column *column =
+            keys ? ctr_tracked_key(tracked, i) : ctr_tracked_column_of(tracked, i);
+        if (!column) continue;
+        const char *word = !any++ ? "" : same ? " AND " : " OR ";
+        sqlite3_str_appendf(out, "%sOLD.\"%w\" %s NEW.\"%w\"", word, column->name,
+                            same ? "IS" : "IS NOT", column->name);
+    }
+}
+
+/* ---- the texts of the triggers --------------------------------------------------------------- */
+
+/* The triggers, by what follows the name of the counter table. */
+static const struct tracked_trigger {
+    const char *suffix;
+    ctr_sql text;
+    bool replaces; /* it is there for UNIQUE indexes */
+} TRIGGERS[] = {
+    {"insert", CTR_SQL_TRACK_ON_INSERT, false},
+    {"update", CTR_SQL_TRACK_ON_UPDATE, false},
+    {"key", CTR_SQL_TRACK_ON_KEY, false},
+    {"delete", CTR_SQL_TRACK_ON_DELETE, false},
+    {"before_insert", CTR_SQL_TRACK_ON_REPLACE_BY_INSERT, true},
+    {"before_update", CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE, true},
+    {"replaced", CTR_SQL_TRACK_ON_REPLACED, true},
+};
+enum { N_TRIGGERS = sizeof TRIGGERS / sizeof *TRIGGERS };
+
+typedef struct trigger_lists {
+    char *columns, *values, *changes, *order, *constraint;
+} trigger_lists;
+
+/* Columns whose assignment fires: an INTEGER PRIMARY KEY has other names, too. */
+static void list_order(const ctr_tracked *tracked, ctr_sql which, sqlite3_str *out)
+{
+    if (which == CTR_SQL_TRACK_ON_UPDATE) list_counters(tracked, out, "");
+    if (which != CTR_SQL_TRACK_ON_KEY) return;
+    ctr_tracked_list_keys(tracked, out, "");
+    sqlite3_str_appendall(out, ", rowid, oid, _rowid_");
+}
+
+static void list_constraint(const ctr_tracked *tracked, ctr_sql which, sqlite3_str *out)
+{
+    if (which == CTR_SQL_TRACK_ON_KEY) compare_columns(tracked, out, true, false);
+    if (which != CTR_SQL_TRACK_ON_UPDATE) return;
+    compare_columns(tracked, out, true, true);
+    sqlite3_str_appendall(out, " AND (");
+    compare_columns(tracked, out, false, false);
+    sqlite3_str_appendall(out, ")");
+}
+
+static void list_values(const ctr_tracked *tracked, ctr_sql which, sqlite3_str *out,
+                        const char *prefix)
+{
+    ctr_tracked_list_keys(tracked, out, prefix);
+    ctr_tracked_list_values(tracked, out, prefix);
+    ctr_tracked_list_lacking(tracked, out);
+    if (which == CTR_SQL_TRACK_ON_UPDATE) ctr_tracked_list_values(tracked, out, "OLD.");
+}
+
+/* An UPDATE hands over the old values, too. */
+static void list_columns(const ctr_tracked *tracked, ctr_sql which, sqlite3_str *out)
+{
+    ctr_tracked_list_own_names(tracked, out, true);
+    for (int i = 0; which == CTR_SQL_TRACK_ON_UPDATE && i < tracked->shape->n_counters; i++)
+        sqlite3_str_appendf(out, ", \"_was_%w\"", ctr_shape_counter_name(tracked->shape, i));
+}
+
+/* "k" IS NEW."k" AND ... */
+static void match_key(const ctr_tracked *tracked, const char *prefix, sqlite3_str *out)
+{
+    for (int i = 0; i < tracked->shape->n_keys; i++) {
+        const char *name = ctr_tracked_key(tracked, i)->name;
+        sqlite3_str_appendf(out, "%s\"%w\" IS %s\"%w\"", i ? " AND " : "", name, prefix, name);
+    }
+}
+
+/* Rows that OR REPLACE removes for another one. Which key is replaced the others tell. */
+static void list_replaced(const ctr_tracked *tracked, bool updates, sqlite3_str *order,
+                          sqlite3_str *constraint, ctr_problem *problem)
+{
+    ctr_unique rows = {sqlite3_str_new(NULL), sqlite3_str_new(NULL), false};
+    ctr_unique_list(&rows, tracked->db, tracked->schema, tracked->table, problem);
+    char *match = ctr_text_finish(rows.match, problem),
+         *names = ctr_text_finish(rows.names, problem);
+    if (names && !rows.any_column) sqlite3_str_appendf(order, "OF %s", names);
+    if (match && *match) {
+        sqlite3_str_appendf(constraint, "(%s) AND NOT (", match);
+        match_key(tracked, "NEW.", constraint);
+        if (updates) sqlite3_str_appendall(constraint, ") AND NOT (");
+        if (updates) match_key(tracked, "OLD.", constraint);
+        sqlite3_str_appendall(constraint, ")");
+    }
+    sqlite3_free(match);
+    sqlite3_free(names);
+}
+
+static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
+                       const trigger_lists *lists, ctr_problem *problem)
+{
+    bool updates = trigger->text == CTR_SQL_TRACK_ON_UPDATE;
+    if (problem->rc != SQLITE_OK || (trigger->replaces && !*lists->constraint)) return NULL;
+    if (updates && !*lists->order) return NULL; /* no counter has a column here */
+    bool anyway = ctr_tracked_resolves(tracked, "REPLACE", problem);
+    ctr_slots slots = {.schema = tracked->schema,
+                       .table = tracked->counters,
+                       .name = tracked->table,
+                       .columns = lists->columns,
+                       .values = lists->values,
+                       .changes = lists->changes,
+                       .order = lists->order,
+                       .constraint = lists->constraint,
+                       .value = anyway ? " anyway" : ""};
+    char *text = problem->rc == SQLITE_OK ? ctr_sql_text(trigger->text, &slots) : NULL;
+    if (!text) ctr_problem_nomem(problem);
+    return text;
+}
+
+/* The text of a trigger, to be freed with sqlite3_free; NULL: the table needs none such, or there
+ * is a problem. */
+static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
+                          ctr_problem *problem)
+{
+    sqlite3_str *columns = sqlite3_str_new(NULL), *values = sqlite3_str_new(NULL),
+                *changes = sqlite3_str_new(NULL), *order = sqlite3_str_new(NULL),
+                *constraint = sqlite3_str_new(NULL);
+    if (trigger->replaces) {
+        ctr_tracked_list_own_names(tracked, columns, false);
+        ctr_tracked_list_keys(tracked, values, "");
+        list_replaced(tracked, trigger->text == CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE, order,
+                      constraint, problem);
+    } else {
+        list_columns(tracked, trigger->text, columns);
+        list_values(tracked, trigger->text, values, "NEW.");
+        list_values(tracked, CTR_SQL_TRACK_ON_DELETE, changes, "OLD.");
+        list_order(tracked, trigger->text, order);
+        list_constraint(tracked, trigger->text, constraint);
+    }
+    trigger_lists lists = {ctr_text_finish(columns, problem), ctr_text_finish(values, problem),
+                           ctr_text_finish(changes, problem), ctr_text_finish(order, problem),
+                           ctr_text_finish(constraint, problem)};
+    char *text = text_with(tracked, trigger, &lists, problem);
+    sqlite3_free(lists.columns);
+    sqlite3_free(lists.values);
+    sqlite3_free(lists.changes);
+    sqlite3_free(lists.order);
+    sqlite3_free(lists.constraint);
+    return text;
+}
+
+/* ---- the triggers in the file ---------------------------------------------------------------- */
+
+char *ctr_triggers_table(sqlite3 *db, const char *schema, const char *counters,
+                         ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    char *table = NULL;
+    for (int i = 0; i < N_TRIGGERS && !table; i++) {
+        ctr_stored_trigger stored = ctr_tracked_read_trigger(&run, counters, TRIGGERS[i].suffix);
+        table = stored.table;
+        sqlite3_free(stored.text);
+    }
+    return table;
+}
+
+/* SQLite stores a text without the schema. */
+static bool is_trigger_text(const ctr_tracked *tracked, const char *wanted, const char *stored,
+                            ctr_problem *problem)
+{
+    static const char CREATE[] = "CREATE TRIGGER ";
+    const size_t n = sizeof CREATE - 1;
+    char *schema = sqlite3_mprintf("\"%w\".", tracked->schema);
+    if (!schema) {
+        ctr_problem_nomem(problem);
+        return false;
+    }
+    bool same =
+        strncmp(stored, CREATE, n) == 0 && strcmp(stored + n, wanted + n + strlen(schema)) == 0;
+    sqlite3_free(schema);
+    return same;
+}
+
+static int refuse_broken(const ctr_tracked *tracked, const char *trigger, ctr_problem *problem)
+{
+    return ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "the trigger %s_%s of the tracked table %s is not as counter_track makes "
+        "it, so that changes may not have been counted: call counter_track('%s', "
+        "...) again, which counts them",
+        tracked->counters, trigger, tracked->table, tracked->table);
+}
+
+static int check_triggers(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
+        char *wanted = trigger_text(tracked, &TRIGGERS[i], problem);
+        ctr_stored_trigger stored =
+            ctr_tracked_read_trigger(&run, tracked->counters, TRIGGERS[i].suffix);
+        bool is = wanted && stored.text ? is_trigger_text(tracked, wanted, stored.text, problem)
+                                        : !wanted && !stored.text;
+        if (!is && problem->rc == SQLITE_OK) refuse_broken(tracked, TRIGGERS[i].suffix, problem);
+        sqlite3_free(wanted);
+        ctr_tracked_free_trigger(&stored);
+    }
+    return problem->rc;
+}
+
+void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
+{
+    for (int i = 0; i < N_TRIGGERS; i++) {
+        char *name = sqlite3_mprintf("%s_%s", counters, TRIGGERS[i].suffix);
+        if (!name) ctr_problem_nomem(problem);
+        ctr_run run = ctr_run_on(db, schema, counters, problem);
+        run.slots.name = name;
+        ctr_run_do(&run, CTR_SQL_TRACK_DROP_TRIGGER, NULL);
+        sqlite3_free(name);
+    }
+}
+
+void ctr_triggers_create(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    ctr_triggers_drop(tracked->db, tracked->schema, tracked->counters, problem);
+    for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
+        char *text = trigger_text(tracked, &TRIGGERS[i], problem);
+        if (text)
+            ctr_problem_sqlite(problem, tracked->db,
+                               sqlite3_exec(tracked->db, text, NULL, NULL, NULL));
+        sqlite3_free(text);
+    }
+}
+
+/* The table is looked for as it was called last, and as it was called when tracking began. */
+static int refuse_lost(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
+{
+    ctr_catalog_entry entry = {0};
+    char *noted = ctr_tracked_noted(db, schema, counters, problem);
+    bool known = ctr_catalog_named(&entry, db, schema, counters, problem);
+    const char *last = noted ? noted : known ? entry.birth : counters, *table = last;
+    if (known && ctr_schema_object(db, schema, last, problem) == CTR_OBJECT_NONE)
+        table = entry.birth;
+    if (ctr_schema_object(db, schema, table, problem) == CTR_OBJECT_NONE)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the tracked table %s is gone, and its counters are in %s: if it has "
+                        "another name now, rename it to %s, call counter_track('%s', ...), and "
+                        "rename it back; if it was dropped for good, drop %s, too",
+                        last, counters, last, last, counters);
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "the tracked table %s has lost its triggers, so that changes may not have been "
+                    "counted: call counter_track('%s', ...) again, which counts them",
+                    table, table);
+    ctr_catalog_close_entry(&entry);
+    sqlite3_free(noted);
+    return problem->rc;
+}
+
+int ctr_triggers_open(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
+                      const ctr_shape *shape, ctr_problem *problem)
+{
+    if (ctr_tracked_look(tracked, db, schema, counters, shape, problem)) return problem->rc;
+    if (!tracked->table) return refuse_lost(db, schema, counters, problem);
+    for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++)
+        if (!ctr_tracked_key(tracked, i)->name) refuse_broken(tracked, "insert", problem);
+    return problem->rc == SQLITE_OK ? check_triggers(tracked, problem) : problem->rc;
+}
+
+static void lose_column(ctr_tracked *tracked, const char *counter, ctr_problem *problem)
+{
+    int i = ctr_shape_counter_like(tracked->shape, counter);
+    if (i < 0) return;
+    ctr_tracked_column *column = &tracked->columns[tracked->shape->counters[i]];
+    sqlite3_free(column->name);
+    column->name = NULL;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    ctr_run_do(&run, CTR_SQL_TRACK_NONE_APART, counter);
+}
+
+int ctr_triggers_follow(sqlite3 *db, const char *schema, const char *counters,
+                        const ctr_shape *shape, const char *const *raised, int n_raised,
+                        ctr_problem *problem)
+{
+    ctr_tracked tracked;
+    if (!ctr_tracked_is(db, schema, counters, problem)) return problem->rc;
+    ctr_tracked_look(&tracked, db, schema, counters, shape, problem);
+    for (int i = 0; i < n_raised && problem->rc == SQLITE_OK; i++)
+        lose_column(&tracked, raised[i], problem);
+    if (problem->rc == SQLITE_OK && tracked.table) ctr_triggers_create(&tracked, problem);
+    ctr_tracked_close(&tracked);
+    return problem->rc;
+}
+
+int ctr_triggers_check(sqlite3 *db, const char *schema, const char *counters,
+                       const ctr_shape *shape, ctr_problem *problem)
+{
+    ctr_tracked tracked;
+    if (!ctr_tracked_is(db, schema, counters, problem)) return problem->rc;
+    ctr_triggers_open(&tracked, db, schema, counters, shape, problem);
+    ctr_tracked_close(&tracked);
+    return problem->rc;
+}
+
+/* ---- from a table to its counters ------------------------------------------------------------ */
+
+bool ctr_triggers_stand_on(sqlite3 *db, const char *schema, const char *counters, const char *table,
+                           ctr_problem *problem)
+{
+    char *on = ctr_triggers_table(db, schema, counters, problem);
+    bool is = on && sqlite3_stricmp(on, table) == 0;
+    sqlite3_free(on);
+    return is;
+}
+
+static bool has_triggers_on(sqlite3 *db, const char *schema, const ctr_catalog_entry *entry,
+                            const char *table, ctr_problem *problem)
+{
+    return ctr_triggers_stand_on(db, schema, entry->name, table, problem);
+}
+
+/* By the name that it had when it was last seen with triggers, or if that is gone by the one that
+ * it had when tracking began. */
+static bool is_noted_for(sqlite3 *db, const char *schema, const ctr_catalog_entry *entry,
+                         const char *table, ctr_problem *problem)
+{
+    char *other = ctr_triggers_table(db, schema, entry->name, problem),
+         *noted = ctr_tracked_noted(db, schema, entry->name, problem);
+    bool is_there = noted && ctr_schema_object(db, schema, noted, problem) != CTR_OBJECT_NONE;
+    bool is = !other && ((noted && sqlite3_stricmp(noted, table) == 0) ||
+                         (!is_there && sqlite3_stricmp(entry->birth, table) == 0));
+    sqlite3_free(other);
+    sqlite3_free(noted);
+    return is;
+}
+
+typedef bool counts_table(sqlite3 *, const char *, const ctr_catalog_entry *, const char *,
+                          ctr_problem *);
+
+char *ctr_triggers_counters(sqlite3 *db, const char *schema, const char *table,
+                            ctr_problem *problem)
+{
+    static counts_table *const WAYS[] = {has_triggers_on, is_noted_for};
+    char *counters = NULL;
+    ctr_catalog catalog = {0};
+    ctr_catalog_read(&catalog, db, schema, problem);
+    for (int i = 0; i < 2 * catalog.n && !counters && problem->rc == SQLITE_OK; i++) {
+        const ctr_catalog_entry *entry = &catalog.entries[i % catalog.n];
+        if (!ctr_tracked_is(db, schema, entry->name, problem)) continue;
+        if (!WAYS[i / catalog.n](db, schema, entry, table, problem)) continue;
+        counters = sqlite3_mprintf("%s", entry->name);
+        if (!counters) ctr_problem_nomem(problem);
+    }
+    ctr_catalog_close(&catalog);
+    return counters;
+}
+
+static void refuse_orphan(sqlite3 *db, const char *schema, const ctr_catalog_entry *entry,
+                          const char *called, ctr_problem *problem)
+{
+    char *table = ctr_triggers_table(db, schema, entry->name, problem),
+         *noted = ctr_tracked_noted(db, schema, entry->name, problem);
+    const char *last = noted ? noted : entry->birth;
+    if (!table && ctr_schema_object(db, schema, last, problem) == CTR_OBJECT_NONE)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: %s holds the counters of a tracked table %s, which is gone: if %s is "
+                        "that table, rename it to %s, call counter_track('%s', ...), and rename it "
+                        "back",
+                        called, entry->name, last, called, last, last);
+    sqlite3_free(table);
+    sqlite3_free(noted);
+}
+
+void ctr_triggers_refuse_orphans(sqlite3 *db, const char *schema, const char *table,
+                                 ctr_problem *problem)
+{
+    ctr_catalog catalog = {0};
+    ctr_catalog_read(&catalog, db, schema, problem);
+    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
+        if (ctr_tracked_is(db, schema, catalog.entries[i].name, problem))
+            refuse_orphan(db, schema, &catalog.entries[i], table, problem);
+    ctr_catalog_close(&catalog);
+}

@@ -1,0 +1,136 @@
+/* track/unique.c - UNIQUE indexes as conditions. */
+#include "track/unique.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "sqlite/run.h"
+#include "sqlite/text.h"
+
+/* Without ASC or DESC. */
+static char *copy_term(const char *from, const char *to)
+{
+    static const char *const ORDERS[] = {"ASC", "DESC"};
+    while (to > from && strchr(" \t\r\n", to[-1])) to--;
+    for (size_t i = 0; i < 2; i++) {
+        const size_t n = strlen(ORDERS[i]);
+        if ((size_t)(to - from) > n && sqlite3_strnicmp(to - n, ORDERS[i], (int)n) == 0 &&
+            strchr(" \t\r\n)", to[-(ptrdiff_t)n - 1]))
+            to -= n;
+    }
+    return sqlite3_mprintf("%.*s", (int)(to - from), from);
+}
+
+/* The text of term `n` of an index, in its CREATE INDEX: within the first parentheses. */
+static char *term_of(const char *sql, int n)
+{
+    const char *from = NULL;
+    int depth = 0, term = 0;
+    for (const char *at = sql; *at; at++) {
+        const char *behind = ctr_text_behind(at);
+        if (behind) {
+            at = behind - 1;
+            continue;
+        }
+        if (*at == '(' && depth++ == 0) from = at + 1;
+        bool ends = depth == 1 && (*at == ',' || *at == ')');
+        if (*at == ')') depth--;
+        if (!ends) continue;
+        if (term++ == n) return copy_term(from, at);
+        if (depth == 0) return NULL;
+        from = at + 1;
+    }
+    return NULL;
+}
+
+/* Does an expression name a column, perhaps? */
+static bool may_name(const char *term, const char *column, ctr_problem *problem)
+{
+    char *quoted = sqlite3_mprintf("%w", column);
+    if (!quoted) ctr_problem_nomem(problem);
+    bool may = ctr_text_contains(term, column) || (quoted && ctr_text_contains(term, quoted));
+    sqlite3_free(quoted);
+    return may;
+}
+
+/* NEW's columns by their own names, as far as an expression names them: what it means for the new
+ * row. */
+static void list_new_row(sqlite3 *db, const char *schema, const char *table, const char *term,
+                         sqlite3_str *out, ctr_problem *problem)
+{
+    int n = 0;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    run.slots.name = table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) {
+        const char *name = ctr_text_column(row, 1, problem);
+        if (name && may_name(term, name, problem))
+            sqlite3_str_appendf(out, "%sNEW.\"%w\" AS \"%w\"", n++ ? ", " : "", name, name);
+    }
+    sqlite3_finalize(row);
+    if (n == 0) sqlite3_str_appendall(out, "NULL");
+}
+
+/* (expression) = (SELECT expression FROM (SELECT NEW."a" AS "a", ...)) */
+static void match_expression(sqlite3 *db, const char *schema, const char *table, const char *index,
+                             int n, sqlite3_str *out, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX);
+    ctr_run_bind_text(&run, row, 1, index);
+    const char *sql = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
+    char *term = sql ? term_of(sql, n) : NULL;
+    if (sql && !term) ctr_problem_nomem(problem);
+    if (term) {
+        sqlite3_str_appendf(out, "(%s\n) = (SELECT %s\n FROM (SELECT ", term, term);
+        list_new_row(db, schema, table, term, out, problem);
+        sqlite3_str_appendall(out, "))");
+    } else {
+        sqlite3_str_appendall(out, "1");
+    }
+    sqlite3_free(term);
+    sqlite3_finalize(row);
+}
+
+static void match_column(ctr_unique *rows, const char *name, const char *collation)
+{
+    sqlite3_str_appendf(rows->match, "\"%w\" = NEW.\"%w\" COLLATE \"%w\"", name, name,
+                        collation ? collation : "BINARY");
+    sqlite3_str_appendf(rows->names, "%s\"%w\"", ctr_text_separator(rows->names, ", "), name);
+}
+
+static bool has_generated(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+{
+    bool has = false;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    run.slots.name = table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) has = has || sqlite3_column_int(row, 6) != 0;
+    sqlite3_finalize(row);
+    return has;
+}
+
+void ctr_unique_list(ctr_unique *rows, sqlite3 *db, const char *schema, const char *table,
+                     ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX_TERMS);
+    ctr_run_bind_text(&run, row, 1, table);
+    ctr_run_bind_text(&run, row, 2, schema);
+    while (ctr_run_row(&run, row)) {
+        const char *index = ctr_text_column(row, CTR_TERM_INDEX, problem),
+                   *origin = ctr_text_column(row, CTR_TERM_ORIGIN, problem),
+                   *name = ctr_text_column(row, CTR_TERM_NAME, problem),
+                   *collation = ctr_text_column(row, CTR_TERM_COLLATION, problem);
+        int n = sqlite3_column_int(row, CTR_TERM_NUMBER);
+        if (!index || !origin || strcmp(origin, "pk") == 0) continue;
+        sqlite3_str_appendall(rows->match, n ? " AND " : ctr_text_separator(rows->match, " OR "));
+        if (name)
+            match_column(rows, name, collation);
+        else
+            match_expression(db, schema, table, index, n, rows->match, problem);
+        if (!name || sqlite3_column_int(row, CTR_TERM_PARTIAL)) rows->any_column = true;
+    }
+    sqlite3_finalize(row);
+    rows->any_column = rows->any_column || has_generated(db, schema, table, problem);
+}

@@ -1,0 +1,334 @@
+/* track/writing.c - statements on one row of a tracked table. */
+#include "track/writing.h"
+
+#include <string.h>
+
+#include "identity/replica.h"
+#include "sqlite/text.h"
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+/* Parameters: the key, the values to be shown, the values that are shown now. */
+static int key_parameter(int key)
+{
+    return 1 + key;
+}
+
+static int new_parameter(const ctr_writing *writing, int counter)
+{
+    return key_parameter(writing->tracked->shape->n_keys) + counter;
+}
+
+static int old_parameter(const ctr_writing *writing, int counter)
+{
+    return new_parameter(writing, writing->tracked->shape->n_counters) + counter;
+}
+
+static const char *counter_column_name(const ctr_writing *writing, int counter)
+{
+    const ctr_tracked_column *column = ctr_tracked_column_of(writing->tracked, counter);
+    return column ? column->name : NULL;
+}
+
+static bool has_columns(const ctr_writing *writing)
+{
+    for (int i = 0; i < writing->tracked->shape->n_counters; i++)
+        if (counter_column_name(writing, i)) return true;
+    return false;
+}
+
+/* "sku" = ?1 AND "stock" IS ?3, the second if asked for. */
+static void match_row(const ctr_writing *writing, sqlite3_str *out, bool values)
+{
+    const ctr_shape *shape = writing->tracked->shape;
+    for (int i = 0; i < shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s\"%w\" = ?%d", i ? " AND " : "",
+                            ctr_tracked_key(writing->tracked, i)->name, key_parameter(i));
+    for (int i = 0; values && i < shape->n_counters; i++)
+        if (counter_column_name(writing, i))
+            sqlite3_str_appendf(out, " AND \"%w\" IS ?%d", counter_column_name(writing, i),
+                                old_parameter(writing, i));
+}
+
+static void assign_values(const ctr_writing *writing, sqlite3_str *out)
+{
+    for (int i = 0; i < writing->tracked->shape->n_counters; i++)
+        if (counter_column_name(writing, i))
+            sqlite3_str_appendf(out, "%s\"%w\" = ?%d", sqlite3_str_length(out) ? ", " : "",
+                                counter_column_name(writing, i), new_parameter(writing, i));
+}
+
+static void list_row(const ctr_writing *writing, sqlite3_str *columns, sqlite3_str *values)
+{
+    const ctr_shape *shape = writing->tracked->shape;
+    for (int i = 0; i < shape->n_keys; i++) {
+        sqlite3_str_appendf(columns, "%s\"%w\"", i ? ", " : "",
+                            ctr_tracked_key(writing->tracked, i)->name);
+        sqlite3_str_appendf(values, "%s?%d", i ? ", " : "", key_parameter(i));
+    }
+    for (int i = 0; i < shape->n_counters; i++) {
+        if (!counter_column_name(writing, i)) continue;
+        sqlite3_str_appendf(columns, ", \"%w\"", counter_column_name(writing, i));
+        sqlite3_str_appendf(values, ", ?%d", new_parameter(writing, i));
+    }
+}
+
+/* A statement that is kept. */
+static sqlite3_stmt *prepare_kept(ctr_writing *writing, sqlite3_stmt **keep, ctr_sql which,
+                                  ctr_problem *problem)
+{
+    if (*keep || problem->rc != SQLITE_OK) return *keep;
+    const ctr_tracked *tracked = writing->tracked;
+    sqlite3_str *columns = sqlite3_str_new(NULL), *values = sqlite3_str_new(NULL),
+                *changes = sqlite3_str_new(NULL), *match = sqlite3_str_new(NULL);
+    list_row(writing, columns, values);
+    assign_values(writing, changes);
+    match_row(writing, match, which == CTR_SQL_TRACK_SHOW || which == CTR_SQL_TRACK_SHOW_STRICTLY);
+    char *column_list = ctr_text_finish(columns, problem),
+         *value_list = ctr_text_finish(values, problem),
+         *change_list = ctr_text_finish(changes, problem),
+         *constraint = ctr_text_finish(match, problem);
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    run.slots.name = tracked->table;
+    run.slots.columns = column_list;
+    run.slots.values = value_list;
+    run.slots.changes = change_list;
+    run.slots.constraint = constraint;
+    *keep = ctr_run_prepare(&run, which);
+    sqlite3_free(column_list);
+    sqlite3_free(value_list);
+    sqlite3_free(change_list);
+    sqlite3_free(constraint);
+    return *keep;
+}
+
+static void bind_shown(sqlite3_stmt *statement, int parameter, const ctr_shown *shown)
+{
+    if (shown->null)
+        sqlite3_bind_null(statement, parameter);
+    else
+        sqlite3_bind_int64(statement, parameter, shown->n);
+}
+
+/* Binds what the statement has parameters for. */
+static int bind_row(ctr_writing *writing, sqlite3_stmt *statement, const ctr_shown *to,
+                    const ctr_shown *from, ctr_problem *problem)
+{
+    const ctr_shape *shape = writing->tracked->shape;
+    ctr_tracked_bind_key(writing->tracked, statement, writing->keys, problem);
+    for (int i = 0; to && i < shape->n_counters; i++)
+        if (counter_column_name(writing, i))
+            bind_shown(statement, new_parameter(writing, i), &to[i]);
+    for (int i = 0; from && i < shape->n_counters; i++)
+        if (counter_column_name(writing, i))
+            bind_shown(statement, old_parameter(writing, i), &from[i]);
+    return problem->rc;
+}
+
+/* ---- writing the table ----------------------------------------------------------------------- */
+
+/* What a table makes of a statement. */
+typedef enum answer_of_table {
+    TABLE_TAKES,
+    TABLE_REFUSES, /* a constraint, or a trigger that ignores it; nothing has changed */
+    TABLE_DEFERS   /* a foreign key is broken, and would be found when the transaction commits */
+} answer_of_table;
+
+/* A constraint or a trigger that says ROLLBACK has taken back all that this is a part of. */
+static void refuse_rolled_back(const ctr_writing *writing, ctr_problem *problem)
+{
+    ctr_problem_close(problem);
+    ctr_problem_set(problem, SQLITE_ABORT,
+                    "a constraint or a trigger of the tracked table %s has rolled the transaction "
+                    "back",
+                    writing->tracked->table);
+}
+
+static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement,
+                                  ctr_problem *problem)
+{
+    sqlite3 *db = writing->tracked->db;
+    ctr_transaction *transaction = writing->replica->transaction;
+    unsigned nth = transaction->ended;
+    bool alone = sqlite3_get_autocommit(db);
+    int rc = sqlite3_step(statement);
+    bool refused = (rc & 0xff) == SQLITE_CONSTRAINT;
+    if (!refused) ctr_problem_sqlite(problem, db, rc);
+    int changes = sqlite3_changes(db);
+    sqlite3_reset(statement);
+    bool gone = transaction->ended != nth || (!alone && sqlite3_get_autocommit(db));
+    if (refused && gone) refuse_rolled_back(writing, problem);
+    if (refused || changes == 0 || problem->rc != SQLITE_OK) return TABLE_REFUSES;
+    return ctr_foreign_is_broken(db) ? TABLE_DEFERS : TABLE_TAKES;
+}
+
+static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
+                                 const ctr_shown *want, ctr_problem *problem)
+{
+    sqlite3 *db = writing->tracked->db;
+    const ctr_writing *outer = writing->replica->writing;
+    sqlite3_int64 inserted = sqlite3_last_insert_rowid(db);
+    writing->want = want;
+    writing->replica->writing = writing;
+    answer_of_table answer = step_shown(writing, statement, problem);
+    writing->replica->writing = outer;
+    sqlite3_set_last_insert_rowid(db, inserted);
+    return answer;
+}
+
+static answer_of_table ask_table(ctr_writing *writing, sqlite3_stmt *statement,
+                                 const ctr_shown *want, ctr_problem *problem)
+{
+    ctr_foreign_refuse_broken(writing->tracked->db, writing->tracked->table, problem);
+    return problem->rc == SQLITE_OK ? run_shown(writing, statement, want, problem) : TABLE_REFUSES;
+}
+
+bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
+                        ctr_problem *problem)
+{
+    ctr_sql which = writing->strict ? CTR_SQL_TRACK_SHOW_STRICTLY : CTR_SQL_TRACK_SHOW;
+    if (!has_columns(writing)) return problem->rc == SQLITE_OK; /* there is nothing to show */
+    sqlite3_stmt *row = prepare_kept(writing, &writing->update, which, problem);
+    if (!row || bind_row(writing, row, to, from, problem)) return false;
+    answer_of_table answer = ask_table(writing, row, to, problem);
+    if (answer == TABLE_DEFERS && bind_row(writing, row, from, to, problem) == SQLITE_OK)
+        run_shown(writing, row, from, problem);
+    return answer == TABLE_TAKES;
+}
+
+/* Asks so that the answer can be taken back with all that triggers and cascades have done. Where a
+ * statement is writing SQLite opens no savepoint: then what breaks a foreign key fails. */
+static bool write_in_savepoint(ctr_writing *writing, sqlite3_stmt *row, const ctr_shown *want,
+                               ctr_problem *problem)
+{
+    sqlite3 *db = writing->tracked->db;
+    ctr_run run = ctr_run_on(db, writing->tracked->schema, NULL, problem);
+    ctr_problem none = {SQLITE_OK, NULL};
+    ctr_run begin = ctr_run_on(db, writing->tracked->schema, NULL, &none);
+    bool guarded = ctr_foreign_is_enforced(writing->tracked->db) && problem->rc == SQLITE_OK;
+    if (guarded) ctr_run_do(&begin, CTR_SQL_TRACK_SAVEPOINT, NULL);
+    guarded = guarded && none.rc == SQLITE_OK;
+    if (none.rc != SQLITE_OK && (none.rc & 0xff) != SQLITE_BUSY)
+        ctr_problem_set(problem, none.rc, "%s", ctr_problem_text(&none));
+    ctr_problem_close(&none);
+    answer_of_table answer = ask_table(writing, row, want, problem);
+    if (guarded && answer == TABLE_DEFERS) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
+    if (guarded && problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
+    if (!guarded && answer == TABLE_DEFERS)
+        ctr_problem_set(problem, SQLITE_CONSTRAINT,
+                        "a merged row of the tracked table %s would break a foreign key: "
+                        "counter_pull, which can take it back, leaves it waiting",
+                        writing->tracked->table);
+    return answer == TABLE_TAKES;
+}
+
+bool ctr_writing_delete(ctr_writing *writing, ctr_problem *problem)
+{
+    if (ctr_foreign_has_children(&writing->foreign, writing->keys, problem)) return false;
+    sqlite3_stmt *row =
+        prepare_kept(writing, &writing->remove, CTR_SQL_TRACK_SHOW_DELETED, problem);
+    if (!row || bind_row(writing, row, NULL, NULL, problem)) return false;
+    return write_in_savepoint(writing, row, NULL, problem);
+}
+
+bool ctr_writing_insert(ctr_writing *writing, const ctr_shown *to, ctr_problem *problem)
+{
+    ctr_sql which = writing->strict ? CTR_SQL_TRACK_SHOW_NEW_STRICTLY : CTR_SQL_TRACK_SHOW_NEW;
+    sqlite3_stmt *row = prepare_kept(writing, &writing->insert, which, problem);
+    if (!row || bind_row(writing, row, to, NULL, problem)) return false;
+    return write_in_savepoint(writing, row, to, problem);
+}
+
+bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *shown,
+                      bool *is_integer, ctr_problem *problem)
+{
+    bool whole = true;
+    const ctr_shape *shape = writing->tracked->shape;
+    writing->keys = keys;
+    sqlite3_stmt *row = prepare_kept(writing, &writing->look, CTR_SQL_TRACK_LOOK, problem);
+    if (!row || bind_row(writing, row, NULL, NULL, problem)) return false;
+    ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, problem);
+    bool there = ctr_run_row(&run, row);
+    for (int i = 0, column = shape->n_keys; there && shown && i < shape->n_counters; i++) {
+        if (!counter_column_name(writing, i)) continue;
+        int type = sqlite3_column_type(row, column);
+        shown[i].null = type == SQLITE_NULL;
+        shown[i].n = sqlite3_column_int64(row, column);
+        if (type == SQLITE_FLOAT)
+            whole = whole && sqlite3_column_double(row, column) == (double)shown[i].n;
+        else
+            whole = whole && (type == SQLITE_NULL || type == SQLITE_INTEGER);
+        column++;
+    }
+    sqlite3_reset(row);
+    if (is_integer) *is_integer = whole;
+    return there;
+}
+
+/* ---- the row at work ------------------------------------------------------------------------- */
+
+bool ctr_writing_is_at_work(const ctr_replica *replica)
+{
+    return replica->writing != NULL;
+}
+
+static bool same_value_bytes(sqlite3_value *a, sqlite3_value *b)
+{
+    int size = sqlite3_value_bytes(a);
+    const void *x = sqlite3_value_blob(a), *y = sqlite3_value_blob(b);
+    return size == sqlite3_value_bytes(b) && (size == 0 || (x && y && !memcmp(x, y, (size_t)size)));
+}
+
+static bool same_key(sqlite3_value *a, sqlite3_value *b)
+{
+    int type = sqlite3_value_type(a);
+    if (type != sqlite3_value_type(b)) return false;
+    if (type == SQLITE_INTEGER) return sqlite3_value_int64(a) == sqlite3_value_int64(b);
+    return type != SQLITE_FLOAT && same_value_bytes(a, b);
+}
+
+/* Are these the values to be shown? */
+static bool is_wanted(const ctr_writing *writing, const ctr_shown *shown)
+{
+    if (!shown || !writing->want) return !shown && !writing->want;
+    return ctr_tracked_same_row(writing->tracked, shown, writing->want);
+}
+
+bool ctr_writing_is_row(const ctr_replica *replica, const char *counters, sqlite3_value **keys,
+                        const ctr_shown *shown)
+{
+    const ctr_writing *writing = replica->writing;
+    if (!writing || strcmp(writing->tracked->counters, counters) != 0) return false;
+    for (int i = 0; i < writing->tracked->shape->n_keys; i++)
+        if (!same_key(keys[i], writing->keys[i])) return false;
+    return is_wanted(writing, shown);
+}
+
+bool ctr_writing_is_rowid(const ctr_replica *replica, const char *counters, int64_t rowid,
+                          const ctr_shown *shown)
+{
+    const ctr_writing *writing = replica->writing;
+    return writing && strcmp(writing->tracked->counters, counters) == 0 &&
+           writing->rowid == rowid && is_wanted(writing, shown);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+ctr_writing ctr_writing_on(const ctr_tracked *tracked, ctr_replica *replica, ctr_problem *problem)
+{
+    return (ctr_writing){.tracked = tracked,
+                         .replica = replica,
+                         .foreign = ctr_foreign_of(tracked),
+                         .strict = ctr_tracked_resolves(tracked, "REPLACE", problem) ||
+                                   ctr_tracked_resolves(tracked, "ROLLBACK", problem)};
+}
+
+void ctr_writing_close(ctr_writing *writing)
+{
+    sqlite3_finalize(writing->update);
+    sqlite3_finalize(writing->insert);
+    sqlite3_finalize(writing->remove);
+    sqlite3_finalize(writing->look);
+    ctr_foreign_close(&writing->foreign);
+    *writing = (ctr_writing){0};
+}

@@ -1,0 +1,126 @@
+/* vtab/access.c - the row at hand: in one file, or where the front of a table has it. */
+#include "identity/check.h"
+#include "sqlite/describe.h"
+#include "vtab/front.h"
+#include "vtab/table.h"
+
+/* Before the row is found: under a new id it has another shard; and before anything is written. */
+static int check_identity(ctr_table *table, ctr_problem *problem)
+{
+    table->rows->writing = true; /* a trigger on counter_replica must not come back to the rows */
+    if (ctr_check_identity(table->replica, problem) &&
+        ctr_journal_refresh(table->rows->journal, problem) == SQLITE_OK)
+        ctr_journal_refuse_triggers(table->rows->journal, problem);
+    table->rows->writing = false;
+    return problem->rc;
+}
+
+int ctr_access_find(ctr_table *table, ctr_problem *problem)
+{
+    table->joined.transaction->stats.finds++;
+    if (table->front)
+        table->front->find(table, problem);
+    else if (check_identity(table, problem) == SQLITE_OK)
+        ctr_rows_find_key(table->rows, table->keys, problem);
+    return problem->rc;
+}
+
+static int find_stored(ctr_table *table, int64_t rowid, ctr_problem *problem)
+{
+    table->joined.transaction->stats.finds++;
+    if (check_identity(table, problem) == SQLITE_OK)
+        ctr_rows_find_rowid(table->rows, rowid, problem);
+    return problem->rc;
+}
+
+int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem)
+{
+    return table->front ? table->front->find_rowid(table, rowid, problem)
+                        : find_stored(table, rowid, problem);
+}
+
+void ctr_access_end(ctr_table *table)
+{
+    if (!table->holds_keys) return;
+    for (int i = 0; i < table->shape.n_keys; i++) {
+        sqlite3_value_free(table->keys[i]);
+        table->keys[i] = NULL;
+    }
+    table->holds_keys = false;
+}
+
+int64_t ctr_access_rowid(const ctr_table *table)
+{
+    return table->front ? table->front->rowid(table) : table->rows->rowid;
+}
+
+bool ctr_access_found(const ctr_table *table)
+{
+    return table->front ? table->front->found(table) : table->rows->found;
+}
+
+bool ctr_access_is_below(ctr_table *table, ctr_problem *problem)
+{
+    return table->front ? table->front->is_below(table)
+                        : ctr_floors_is_below(&table->floors, table->keys, problem);
+}
+
+/* No trigger on the requests may come back to the row at hand. */
+static int remember_request(ctr_table *table, ctr_problem *problem)
+{
+    table->rows->writing = true;
+    ctr_request_remember(table, problem);
+    table->rows->writing = false;
+    return problem->rc;
+}
+
+/* The request at work, if there is one, is remembered first; then one write of the row. */
+static int write_own(ctr_table *table, ctr_problem *problem)
+{
+    ctr_transaction *transaction = table->joined.transaction;
+    unsigned nth = transaction->ended;
+    if (remember_request(table, problem)) return problem->rc;
+    ctr_rows_write(table->rows, table->keys, problem);
+    if (problem->rc != SQLITE_OK && table->request) ctr_transaction_spoil(transaction, nth);
+    return problem->rc;
+}
+
+int ctr_access_write(ctr_table *table, ctr_problem *problem)
+{
+    return table->front ? table->front->write(table, problem) : write_own(table, problem);
+}
+
+int ctr_access_raise(ctr_table *table, ctr_problem *problem)
+{
+    if (table->front) return table->front->raise(table, problem);
+    table->rows->writing = true; /* no trigger may come back to the rows */
+    ctr_floors_raise(&table->floors, table->keys, problem);
+    table->rows->writing = false;
+    return problem->rc;
+}
+
+bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem)
+{
+    return table->front ? table->front->key_is(table, rowid, problem)
+                        : ctr_rows_key_is(table->rows, rowid, table->keys, problem);
+}
+
+char *ctr_access_key_text(ctr_table *table, ctr_problem *problem)
+{
+    ctr_rows *rows = table->front ? table->front->stored_row(table) : table->rows;
+    if (rows) return ctr_rows_key_text(rows, rows->rowid, problem);
+    char *key = ctr_describe_key(table->keys, table->shape.n_keys);
+    if (!key) {
+        ctr_problem_close(problem);
+        ctr_problem_nomem(problem);
+    }
+    return key;
+}
+
+void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem)
+{
+    char *key = ctr_access_key_text(table, problem);
+    const char *name = table->shape.columns[table->shape.counters[counter]].name;
+    if (key) ctr_problem_where(problem, "column %s of %s", name, key);
+    sqlite3_free(key);
+}

@@ -1,0 +1,401 @@
+/* vtab/changes.c - counter_changes(since [, bucket]): what has changed in main, to be carried
+ * to other files by any transport, and INSERT to take it in there.
+ *
+ *     SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
+ *     INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) ...
+ *
+ *     since      INTEGER, 0 or more: rows with this sequence number or a higher one
+ *     bucket     TEXT such as '3/64', from counter_digests: rows of this part alone
+ *     upto       hidden: the number that everything has been read up to, for counter_seen(); NULL
+ *                with a bucket
+ *     key_columns hidden: the key columns in words; an INSERT that brings it along is compared with
+ *                the table here, as a pull does
+ *
+ * One row for each cell, one for floors, one for each counter that was added or dropped
+ * (sync/feed.h). Rows may come doubled, in any order, in parts, from many
+ * files; each is merged as a pull would, in the caller's transaction (sync/apply.h).
+ */
+#include <string.h>
+
+#include "sqlite/args.h"
+#include "sqlite/describe.h"
+#include "sqlite/number.h"
+#include "sqlite/text.h"
+#include "sync/apply.h"
+#include "sync/feed.h"
+#include "vtab/joined.h"
+#include "vtab/qualifier.h"
+#include "vtab/shared.h"
+
+enum {
+    COLUMN_TABLE,
+    COLUMN_KEY,
+    COLUMN_COLUMN,
+    COLUMN_GENERATION,
+    COLUMN_CELL,
+    COLUMN_SEQ,
+    COLUMN_SOURCE,
+    COLUMN_SINCE,
+    COLUMN_BUCKET,
+    COLUMN_UPTO,
+    COLUMN_KEY_COLUMNS
+};
+
+static const char *const NAMES[] = {"table_name", "key",  "column_name", "generation",
+                                    "cell",       "seq",  "source",      "since",
+                                    "bucket",     "upto", "key_columns"};
+
+static const char FUNCTION[] = "counter_changes";
+
+typedef struct changes_table {
+    ctr_joined joined;
+    sqlite3 *db;
+    ctr_apply apply;
+} changes_table;
+
+typedef struct changes_cursor {
+    sqlite3_vtab_cursor base;
+    ctr_feed feed;
+    int64_t row;
+} changes_cursor;
+
+static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                           sqlite3_vtab **base, char **message)
+{
+    (void)argc;
+    (void)argv;
+    (void)message;
+    int rc = sqlite3_declare_vtab(
+        db, "CREATE TABLE x(table_name TEXT, key BLOB, column_name TEXT, generation INTEGER, "
+            "cell BLOB, seq INTEGER, source TEXT, since HIDDEN, bucket HIDDEN, upto HIDDEN, "
+            "key_columns HIDDEN)");
+    if (rc != SQLITE_OK) return rc;
+    sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+    changes_table *table = sqlite3_malloc64(sizeof *table);
+    if (!table) return SQLITE_NOMEM;
+    ctr_transaction *transaction = ((ctr_shared *)aux)->transaction;
+    *table = (changes_table){.joined.transaction = transaction,
+                             .db = db,
+                             .apply = {.db = db, .transaction = transaction}};
+    *base = &table->joined.base;
+    return SQLITE_OK;
+}
+
+static int changes_disconnect(sqlite3_vtab *base)
+{
+    ctr_apply_release(&((changes_table *)base)->apply);
+    sqlite3_free(base->zErrMsg);
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+static int fail_changes(sqlite3_vtab *base, ctr_problem *problem)
+{
+    return ctr_arg_table_problem(base, FUNCTION, problem);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* An argument more comes as a condition on the next hidden column. */
+static int too_many(sqlite3_vtab *base)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem_set(&problem, SQLITE_ERROR,
+                    "two arguments at most, since and bucket; upto and key_columns are only shown");
+    return fail_changes(base, &problem);
+}
+
+/* The plan's number: 1, since is given; 2, bucket too. */
+static int changes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    int since = -1, bucket = -1;
+    for (int i = 0; i < info->nConstraint; i++) {
+        int column = info->aConstraint[i].iColumn;
+        if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
+        if (column >= COLUMN_UPTO) return too_many(base);
+        if (column != COLUMN_SINCE && column != COLUMN_BUCKET) continue;
+        if (!info->aConstraint[i].usable) return SQLITE_CONSTRAINT;
+        *(column == COLUMN_SINCE ? &since : &bucket) = i;
+    }
+    if (since < 0) {
+        ctr_problem problem = {SQLITE_OK, NULL};
+        ctr_problem_set(&problem, SQLITE_ERROR,
+                        "one argument is needed, the sequence number to begin at: 0, or what "
+                        "counter_mark() has given; rows of it can only be inserted");
+        return fail_changes(base, &problem);
+    }
+    info->aConstraintUsage[since].argvIndex = 1;
+    info->aConstraintUsage[since].omit = 1;
+    if (bucket >= 0) info->aConstraintUsage[bucket].argvIndex = 2;
+    if (bucket >= 0) info->aConstraintUsage[bucket].omit = 1;
+    info->idxNum = bucket >= 0 ? 2 : 1;
+    info->estimatedCost = 1e6;
+    return SQLITE_OK;
+}
+
+static int changes_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
+{
+    (void)base;
+    changes_cursor *made = sqlite3_malloc64(sizeof *made);
+    if (!made) return SQLITE_NOMEM;
+    memset(made, 0, sizeof *made);
+    made->feed.eof = true;
+    *cursor = &made->base;
+    return SQLITE_OK;
+}
+
+static int changes_close(sqlite3_vtab_cursor *base)
+{
+    ctr_feed_close(&((changes_cursor *)base)->feed);
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+static int refuse(const char *what, const char *wanted, sqlite3_value *value, ctr_problem *problem)
+{
+    char *shown = ctr_describe_value(value);
+    if (!shown) return ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_MISMATCH, "%s must be %s, not %s", what, wanted, shown);
+    sqlite3_free(shown);
+    return problem->rc;
+}
+
+/* An integer (sqlite/number.h) between `least` and `most`; 0 and a problem if it is none. */
+static int64_t take_integer(sqlite3 *db, const char *what, const char *wanted, sqlite3_value *value,
+                            int64_t least, int64_t most, ctr_problem *problem)
+{
+    int64_t n = 0;
+    if (problem->rc != SQLITE_OK) return 0;
+    if (ctr_number_take(db, value, &n, problem) && n >= least && n <= most) return n;
+    refuse(what, wanted, value, problem);
+    return 0;
+}
+
+static void take_bucket(ctr_bucket *bucket, sqlite3_value *value, ctr_problem *problem)
+{
+    const char *text = ctr_text_value(value, problem);
+    if (problem->rc == SQLITE_OK && (!text || !ctr_bucket_from_text(bucket, text)))
+        refuse("bucket", "TEXT such as '3/64', from counter_digests", value, problem);
+}
+
+static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
+                          sqlite3_value **argv)
+{
+    (void)plan_text;
+    (void)argc;
+    changes_cursor *cursor = (changes_cursor *)base;
+    changes_table *table = (changes_table *)base->pVtab;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_bucket bucket = {0, 0};
+    ctr_feed_close(&cursor->feed);
+    cursor->row = 0;
+    ctr_qualifier_check(table->db, FUNCTION, &problem);
+    int64_t since =
+        take_integer(table->db, "since", "an INTEGER, 0 or more", argv[0], 0, INT64_MAX, &problem);
+    if (plan == 2) take_bucket(&bucket, argv[1], &problem);
+    if (problem.rc == SQLITE_OK)
+        ctr_feed_open(&cursor->feed, table->db, table->joined.transaction, since, &bucket,
+                      &problem);
+    return fail_changes(base->pVtab, &problem);
+}
+
+static int changes_next(sqlite3_vtab_cursor *base)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    changes_cursor *cursor = (changes_cursor *)base;
+    ctr_feed_next(&cursor->feed, &problem);
+    cursor->row++;
+    return fail_changes(base->pVtab, &problem);
+}
+
+static int changes_eof(sqlite3_vtab_cursor *base)
+{
+    return ((changes_cursor *)base)->feed.eof;
+}
+
+static void show_bucket(sqlite3_context *ctx, const ctr_bucket *bucket)
+{
+    char text[48];
+    if (bucket->of == 0) return;
+    sqlite3_snprintf(sizeof text, text, "%lld/%lld", (long long)bucket->number,
+                     (long long)bucket->of);
+    sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
+static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
+{
+    const ctr_feed *feed = &((changes_cursor *)base)->feed;
+    const ctr_cell *cell = &feed->cell;
+    switch (column) {
+    case COLUMN_TABLE: sqlite3_result_text(ctx, feed->table, -1, SQLITE_TRANSIENT); break;
+    case COLUMN_KEY:
+        if (feed->key.size == 0)
+            sqlite3_result_zeroblob(ctx, 0);
+        else
+            sqlite3_result_blob64(ctx, feed->key.bytes, feed->key.size, SQLITE_TRANSIENT);
+        break;
+    case COLUMN_COLUMN: sqlite3_result_text(ctx, feed->column, -1, SQLITE_TRANSIENT); break;
+    case COLUMN_GENERATION: sqlite3_result_int64(ctx, feed->generation); break;
+    case COLUMN_CELL:
+        if (feed->has_cell) sqlite3_result_blob64(ctx, cell->bytes, cell->size, SQLITE_TRANSIENT);
+        break;
+    case COLUMN_SEQ: sqlite3_result_int64(ctx, feed->number); break;
+    case COLUMN_SOURCE: sqlite3_result_text(ctx, feed->name, -1, SQLITE_TRANSIENT); break;
+    case COLUMN_SINCE: sqlite3_result_int64(ctx, feed->since); break;
+    case COLUMN_BUCKET: show_bucket(ctx, &feed->bucket); break;
+    case COLUMN_UPTO:
+        if (feed->bucket.of == 0) sqlite3_result_int64(ctx, feed->giver.next);
+        break;
+    default: sqlite3_result_text(ctx, feed->key_text, -1, SQLITE_TRANSIENT); break;
+    }
+    return SQLITE_OK;
+}
+
+static int changes_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
+{
+    *rowid = ((changes_cursor *)base)->row;
+    return SQLITE_OK;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void check_type(sqlite3_value **columns, int column, int type, const char *wanted,
+                       ctr_problem *problem)
+{
+    if (sqlite3_value_type(columns[column]) != type)
+        refuse(NAMES[column], wanted, columns[column], problem);
+}
+
+/* Floors have no generation, a cell one in which its counter is there. */
+static int64_t take_generation(sqlite3 *db, sqlite3_value *value, ctr_change_kind kind,
+                               ctr_problem *problem)
+{
+    static const char GENERATION[] = "generation";
+    if (kind == CTR_CHANGE_FLOORS)
+        return take_integer(db, GENERATION, "0 where there is no column", value, 0, 0, problem);
+    int64_t generation =
+        take_integer(db, GENERATION, "1 ... 4294967295", value, 1, CTR_GENERATION_MAX, problem);
+    if (kind == CTR_CHANGE_CELL && generation % 2 == 0 && problem->rc == SQLITE_OK)
+        refuse(GENERATION, "odd where there is a cell", value, problem);
+    return generation;
+}
+
+static void check_types(sqlite3 *db, sqlite3_value **columns, ctr_change_kind kind,
+                        ctr_problem *problem)
+{
+    check_type(columns, COLUMN_TABLE, SQLITE_TEXT, "TEXT", problem);
+    check_type(columns, COLUMN_KEY, SQLITE_BLOB, "a BLOB", problem);
+    if (kind == CTR_CHANGE_CELL) check_type(columns, COLUMN_COLUMN, SQLITE_TEXT, "TEXT", problem);
+    if (kind == CTR_CHANGE_CELL) check_type(columns, COLUMN_CELL, SQLITE_BLOB, "a BLOB", problem);
+    take_integer(db, "seq", "an INTEGER, 0 or more", columns[COLUMN_SEQ], 0, INT64_MAX, problem);
+    check_type(columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT", problem);
+    if (sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL)
+        check_type(columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT", problem);
+    for (int i = COLUMN_SINCE; i <= COLUMN_UPTO; i++)
+        if (sqlite3_value_type(columns[i]) != SQLITE_NULL)
+            ctr_problem_set(problem, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
+}
+
+static void check_source(ctr_change *change, sqlite3_value *value, ctr_problem *problem)
+{
+    int64_t twist;
+    const char *text = ctr_text_value(value, problem);
+    size_t size = (size_t)sqlite3_value_bytes(value);
+    if (text && !ctr_marks_source_from_text(text, size, change->source, &twist))
+        refuse("source", "what counter_changes has given for it, the UUID of a file as TEXT", value,
+               problem);
+}
+
+/* Without a cell it is of floors or, with the name of a counter and no key, of that counter. */
+static ctr_change_kind kind_of_change(sqlite3_value **columns)
+{
+    if (sqlite3_value_type(columns[COLUMN_CELL]) != SQLITE_NULL) return CTR_CHANGE_CELL;
+    int column = sqlite3_value_type(columns[COLUMN_COLUMN]);
+    if (column == SQLITE_NULL) return CTR_CHANGE_FLOORS;
+    bool no_key = sqlite3_value_type(columns[COLUMN_KEY]) == SQLITE_BLOB &&
+                  sqlite3_value_bytes(columns[COLUMN_KEY]) == 0;
+    return column == SQLITE_TEXT && no_key ? CTR_CHANGE_COUNTER : CTR_CHANGE_CELL;
+}
+
+static bool take_change(sqlite3 *db, ctr_change *change, sqlite3_value **columns,
+                        ctr_problem *problem)
+{
+    change->kind = kind_of_change(columns);
+    bool floors = change->kind == CTR_CHANGE_FLOORS;
+    check_types(db, columns, change->kind, problem);
+    change->generation = take_generation(db, columns[COLUMN_GENERATION], change->kind, problem);
+    if (problem->rc != SQLITE_OK) return false;
+    change->table = ctr_text_value(columns[COLUMN_TABLE], problem);
+    if (!floors) change->column = ctr_text_value(columns[COLUMN_COLUMN], problem);
+    change->key = sqlite3_value_blob(columns[COLUMN_KEY]);
+    change->key_size = (size_t)sqlite3_value_bytes(columns[COLUMN_KEY]);
+    change->cell = sqlite3_value_blob(columns[COLUMN_CELL]);
+    change->cell_size = (size_t)sqlite3_value_bytes(columns[COLUMN_CELL]);
+    change->key_text = ctr_text_value(columns[COLUMN_KEY_COLUMNS], problem);
+    if ((change->key_size && !change->key) || (change->cell_size && !change->cell))
+        ctr_problem_nomem(problem);
+    check_source(change, columns[COLUMN_SOURCE], problem);
+    return problem->rc == SQLITE_OK;
+}
+
+/* SQLITE_CONSTRAINT is nowhere returned: OR IGNORE must not swallow a change. */
+static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+{
+    changes_table *table = (changes_table *)base;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_change change = {0};
+    if (argc == 1 || sqlite3_value_type(argv[0]) != SQLITE_NULL)
+        ctr_problem_set(&problem, SQLITE_ERROR, "its rows can only be inserted");
+    ctr_qualifier_check(table->db, FUNCTION, &problem);
+    if (problem.rc == SQLITE_OK && take_change(table->db, &change, argv + 2, &problem))
+        ctr_apply_change(&table->apply, &change, &problem);
+    *rowid = 0;
+    return fail_changes(base, &problem);
+}
+
+/* ---- transactions ---------------------------------------------------------------------------- */
+
+/* Nothing stays open beyond a transaction. */
+static int changes_commit(sqlite3_vtab *base)
+{
+    ctr_apply_release(&((changes_table *)base)->apply);
+    return ctr_joined_commit(base);
+}
+
+static int changes_rollback(sqlite3_vtab *base)
+{
+    ctr_apply_release(&((changes_table *)base)->apply);
+    return ctr_joined_rollback(base);
+}
+
+static int changes_rollback_to(sqlite3_vtab *base, int level)
+{
+    ctr_apply_release(&((changes_table *)base)->apply);
+    return ctr_joined_rollback_to(base, level);
+}
+
+int ctr_changes_register(sqlite3 *db, ctr_shared *shared)
+{
+    /* No xCreate: the table exists by itself and cannot be created. */
+    static const sqlite3_module MODULE = {.iVersion = 2,
+                                          .xConnect = changes_connect,
+                                          .xBestIndex = changes_best_index,
+                                          .xDisconnect = changes_disconnect,
+                                          .xOpen = changes_open,
+                                          .xClose = changes_close,
+                                          .xFilter = changes_filter,
+                                          .xNext = changes_next,
+                                          .xEof = changes_eof,
+                                          .xColumn = changes_column,
+                                          .xRowid = changes_rowid,
+                                          .xUpdate = changes_update,
+                                          .xBegin = ctr_joined_begin,
+                                          .xSync = ctr_joined_sync,
+                                          .xCommit = changes_commit,
+                                          .xRollback = changes_rollback,
+                                          .xSavepoint = ctr_joined_savepoint,
+                                          .xRelease = ctr_joined_release,
+                                          .xRollbackTo = changes_rollback_to};
+    return sqlite3_create_module_v2(db, FUNCTION, &MODULE, ctr_shared_hold(shared),
+                                    ctr_shared_drop);
+}

@@ -1,0 +1,213 @@
+/* vtab/commands.c - what is asked of a counter table through its hidden command column.
+ *
+ *     INSERT INTO t(t) VALUES ('integrity-check')              cells, keys, journal, stored pages
+ *     INSERT INTO t(t) VALUES ('optimize')                     folds the journal into the cells
+ *     INSERT INTO t(t, k, n) VALUES ('reset', 'a', 5)          the next life of the row's counters
+ *     INSERT INTO t(t, k, n) VALUES ('reset n', 'a', 5)        the next life of one counter
+ *     INSERT INTO t(t, k) VALUES ('delete n', 'a')             the tombstone of one counter
+ *     INSERT INTO t(t, k) VALUES ('purge below', 'b')          rows below are removed for good
+ *     INSERT INTO t(t) VALUES ('add column errors')            another counter; see alter.c
+ *     INSERT INTO t(t) VALUES ('forget requests 1000')         all request ids but the newest
+ *
+ * Reset starts at the values given, or at 0; it works on deleted and missing rows too.
+ */
+#include <string.h>
+
+#include "identity/check.h"
+#include "sqlite/describe.h"
+#include "sqlite/text.h"
+#include "table/fold.h"
+#include "vtab/front.h"
+#include "vtab/integrity.h"
+#include "vtab/table.h"
+
+static sqlite3_value *counter_value(const ctr_table *table, sqlite3_value **columns, int counter)
+{
+    return columns[ctr_table_column(table->shape.counters[counter])];
+}
+
+/* ---- reset and delete ------------------------------------------------------------------------ */
+
+/* Only counters that the command names may have values, and those must be integers. `named` -1:
+ * all. */
+static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_values, int named,
+                       ctr_problem *problem)
+{
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        sqlite3_value *value = counter_value(table, columns, i);
+        if (!ctr_table_given(value)) continue;
+        if (!takes_values || (named >= 0 && i != named))
+            ctr_problem_set(problem, SQLITE_ERROR, "the command takes no value for column %s",
+                            table->shape.columns[table->shape.counters[i]].name);
+    }
+    return ctr_write_numbers(table, columns, problem);
+}
+
+/* In a tracked table a counter in which nobody has counted is NULL, so 0 is counted. */
+static const ctr_given *reset_value(ctr_table *table, int counter)
+{
+    if (table->tracked) table->given[counter].is = true;
+    return &table->given[counter];
+}
+
+static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
+{
+    if (table->shape.n_counters == 0) ctr_write_refuse_no_counter(problem);
+    if (check_named(table, columns, true, named, problem)) return;
+    if (ctr_write_keys(table, columns, problem)) return;
+    if (ctr_access_find(table, problem)) return;
+    if (ctr_write_check_floors(table, problem)) return;
+    for (int i = 0; i < table->shape.n_counters; i++)
+        if (named < 0 || i == named)
+            if (ctr_write_next_life(table, i, reset_value(table, i), problem)) return;
+    ctr_trigger_rows_write(table, problem);
+}
+
+static void delete_one(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
+{
+    if (check_named(table, columns, false, named, problem)) return;
+    if (ctr_write_keys(table, columns, problem)) return;
+    if (ctr_access_find(table, problem) || !ctr_access_found(table)) return;
+    if (ctr_write_tombstone(table, named, problem) == SQLITE_OK)
+        ctr_trigger_rows_write(table, problem);
+}
+
+int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
+                               ctr_problem *problem)
+{
+    for (int i = 0; i < table->shape.n_columns; i++)
+        if (ctr_table_given(columns[ctr_table_column(i)]))
+            ctr_problem_set(problem, SQLITE_ERROR, "%s takes no value for column %s", command,
+                            table->shape.columns[i].name);
+    return problem->rc;
+}
+
+/* ---- integrity-check ------------------------------------------------------------------------- */
+
+static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    if (ctr_commands_refuse_values(table, columns, "integrity-check", problem)) return;
+    ctr_integrity_check(table, CTR_INTEGRITY_ALONE, problem);
+    ctr_problem_where(problem, "integrity-check");
+}
+
+/* ---- optimize -------------------------------------------------------------------------------- */
+
+static void optimize(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    if (ctr_commands_refuse_values(table, columns, "optimize", problem)) return;
+    table->rows->writing = true;
+    if (ctr_check_before_write(table->replica, problem) == SQLITE_OK)
+        ctr_fold_table(table->rows->journal, problem);
+    if (problem->rc == SQLITE_OK) ctr_journal_drop(table->rows->journal); /* to be read anew */
+    table->rows->writing = false;
+}
+
+/* ---- purge below ----------------------------------------------------------------------------- */
+
+static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    int given = 0;
+    if (check_named(table, columns, false, -1, problem)) return;
+    for (int i = 0; i < table->shape.n_keys; i++) {
+        table->keys[i] = columns[ctr_table_column(table->shape.keys[i])];
+        given += ctr_table_given(table->keys[i]);
+    }
+    if (given != 1) {
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "'purge below' takes the value of one key column, not of %d", given);
+        return;
+    }
+    if (ctr_access_raise(table, problem) == SQLITE_OK) ctr_trigger_rows_show_purged(table, problem);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+/* How many are kept, of "forget requests 1000"; -1: the command is another. */
+static int64_t requests_to_keep(const char *command)
+{
+    static const char WORDS[] = "forget requests ";
+    const size_t size = sizeof WORDS - 1;
+    if (sqlite3_strnicmp(command, WORDS, (int)size) != 0 || !command[size]) return -1;
+    int64_t n = 0;
+    for (const char *c = command + size; *c; c++) {
+        if (*c < '0' || *c > '9' || n > INT64_MAX / 10 - 1) return -1;
+        n = 10 * n + (*c - '0');
+    }
+    return n;
+}
+
+static void forget_requests(ctr_table *table, sqlite3_value **columns, const char *command,
+                            ctr_problem *problem)
+{
+    if (ctr_commands_refuse_values(table, columns, command, problem)) return;
+    ctr_requests_forget(&table->requests, requests_to_keep(command), problem);
+}
+
+/* ---- reading the command --------------------------------------------------------------------- */
+
+const char *ctr_commands_name(const char *command, const char *verb)
+{
+    size_t n = strlen(verb);
+    return sqlite3_strnicmp(command, verb, (int)n) == 0 && command[n] == ' ' ? command + n + 1
+                                                                             : NULL;
+}
+
+void ctr_commands_refuse_name(const char *name, ctr_problem *problem)
+{
+    ctr_problem_set(problem, SQLITE_ERROR, "the command names '%s', which is no counter", name);
+}
+
+static int find_counter(const ctr_table *table, const char *name, ctr_problem *problem)
+{
+    int found = ctr_shape_counter_like(&table->shape, name);
+    if (found < 0) ctr_commands_refuse_name(name, problem);
+    return found;
+}
+
+static void refuse_command(sqlite3_value *value, const ctr_front *front, ctr_problem *problem)
+{
+    char *shown = ctr_describe_value(value);
+    if (!shown) ctr_problem_nomem(problem);
+    ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "unknown command %s; the commands are %s; these throw away what was counted: "
+        "'purge below', %s'reset', 'reset <counter>', 'delete <counter>'",
+        shown ? shown : "",
+        front ? front->commands
+              : "'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'",
+        front ? "" : "'drop column <counter>', ");
+    sqlite3_free(shown);
+}
+
+int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    sqlite3_value *value = columns[CTR_COLUMN_COMMAND];
+    const char *text = ctr_text_value(value, problem), *command = text ? text : "";
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    const char *to_reset = ctr_commands_name(command, "reset"),
+               *to_delete = ctr_commands_name(command, "delete");
+    int named = -1;
+    if (table->front && table->front->command(table, columns, command, problem)) return problem->rc;
+    if (ctr_alter_run(table, columns, command, problem)) return problem->rc;
+    if (ctr_write_check_altered(table, problem)) return problem->rc;
+    if (to_reset || to_delete)
+        named = find_counter(table, to_reset ? to_reset : to_delete, problem);
+    if (problem->rc != SQLITE_OK) return problem->rc;
+
+    if (sqlite3_stricmp(command, "integrity-check") == 0)
+        integrity_check(table, columns, problem);
+    else if (sqlite3_stricmp(command, "optimize") == 0)
+        optimize(table, columns, problem);
+    else if (requests_to_keep(command) >= 0)
+        forget_requests(table, columns, command, problem);
+    else if (sqlite3_stricmp(command, "purge below") == 0)
+        purge(table, columns, problem);
+    else if (sqlite3_stricmp(command, "reset") == 0 || to_reset)
+        reset(table, columns, named, problem);
+    else if (to_delete)
+        delete_one(table, columns, named, problem);
+    else
+        refuse_command(value, table->front, problem);
+    return problem->rc;
+}

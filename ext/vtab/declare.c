@@ -1,0 +1,143 @@
+/* vtab/declare.c - from the clauses of USING counter(...) to a shape, or to a sentence that
+ * refuses. */
+#include <string.h>
+
+#include "vtab/table.h"
+
+/* Each takes the culprit and, where there is a second %s, the word. */
+static const char *const SENTENCES[] = {
+    [CTR_REFUSE_SYNTAX] = "cannot read the declaration '%s'",
+    [CTR_REFUSE_OPTION] = "there are no options such as '%s'; a counter cannot have a TTL either",
+    [CTR_REFUSE_TTL] = "column %s: a counter table cannot have a TTL",
+    [CTR_REFUSE_PLAIN_COLUMN] = "column %s is neither a COUNTER nor part of the PRIMARY KEY; plain "
+                                "columns cannot stand beside counters",
+    [CTR_REFUSE_COUNTER_IN_KEY] = "column %s: a COUNTER cannot be part of the PRIMARY KEY",
+    [CTR_REFUSE_COUNTER_TYPE] = "column %s: the type COUNTER stands alone, without other words",
+    [CTR_REFUSE_COUNTER_COLLATED] = "column %s: a COUNTER has no COLLATE, it is an integer",
+    [CTR_REFUSE_TYPE] = "column %s: its type must be plain words, such as TEXT or VARCHAR(20)",
+    [CTR_REFUSE_CONSTRAINT] =
+        "column %s: %s is not possible in a counter table, which is counters and their key alone",
+    [CTR_REFUSE_DEFAULT] = "column %s: a counter begins at 0, so its DEFAULT cannot be %s",
+    [CTR_REFUSE_TABLE_CONSTRAINT] =
+        "'%s' is not possible in a counter table, whose one constraint is its PRIMARY KEY",
+    [CTR_REFUSE_NAME_RESERVED] =
+        "column %s: the names rowid, oid, request_id and those that begin with _ are reserved",
+    [CTR_REFUSE_NAME_OF_TABLE] =
+        "column %s has the name of the table, which is that of the command column",
+    [CTR_REFUSE_NAME_TWICE] = "column %s is named twice",
+    [CTR_REFUSE_KEY_NOT_LAST] = "PRIMARY KEY (...) must be the last clause; '%s' follows it",
+    [CTR_REFUSE_KEY_TWICE] =
+        "a second PRIMARY KEY at '%s'; write PRIMARY KEY (...) for several columns",
+    [CTR_REFUSE_KEY_UNKNOWN] = "the PRIMARY KEY names %s, which is no column before it",
+    [CTR_REFUSE_KEY_REPEATED] = "the PRIMARY KEY names %s twice",
+    [CTR_REFUSE_NO_KEY] = "a PRIMARY KEY is needed%s",
+    [CTR_REFUSE_NO_COUNTER] = "at least one column must be a COUNTER%s",
+    [CTR_REFUSE_NOT_A_COUNTER] = "column %s: only a COUNTER can be added",
+};
+
+static char *copy_span(ctr_span span)
+{
+    return sqlite3_mprintf("%.*s", (int)span.size, span.text ? span.text : "");
+}
+
+static void refuse_declaration(const ctr_declaration *declaration, ctr_problem *problem)
+{
+    char *culprit = copy_span(declaration->culprit), *word = copy_span(declaration->word);
+    if (culprit && word)
+        ctr_problem_set(problem, SQLITE_ERROR, SENTENCES[declaration->refusal], culprit, word);
+    else
+        ctr_problem_nomem(problem);
+    sqlite3_free(culprit);
+    sqlite3_free(word);
+}
+
+static void add_column(ctr_shape *shape, const ctr_declared *column, ctr_problem *problem)
+{
+    char *name = sqlite3_malloc64(column->name.size + 1);
+    char *type = sqlite3_malloc64(column->type.size + 1);
+    char *collation = sqlite3_malloc64(column->collation.size + 1);
+    if (name && type && collation) {
+        ctr_declaration_unquote(column->name, name);
+        ctr_declaration_type(column->type, type);
+        ctr_declaration_unquote(column->collation, collation);
+        ctr_shape_add(shape, name, type, collation, column->key, problem);
+    } else {
+        ctr_problem_nomem(problem);
+    }
+    sqlite3_free(name);
+    sqlite3_free(type);
+    sqlite3_free(collation);
+}
+
+int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *const *clauses,
+                      ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    ctr_declaration declaration;
+    ctr_declared *room = sqlite3_malloc64(((size_t)n + 1) * sizeof *room);
+    if (!room) return ctr_problem_nomem(problem);
+    if (!ctr_declaration_parse(&declaration, room, table, clauses, n)) {
+        refuse_declaration(&declaration, problem);
+    } else {
+        ctr_shape_open(shape, declaration.n_columns, problem);
+        for (int i = 0; i < declaration.n_columns; i++)
+            add_column(shape, &declaration.columns[i], problem);
+    }
+    sqlite3_free(room);
+    return problem->rc;
+}
+
+/* TRACKED "products": what counter_track writes, behind everything else. */
+char *ctr_declare_tracked(int *n, const char *const *clauses, ctr_problem *problem)
+{
+    static const char TRACKED[] = "TRACKED \"";
+    const char *last = *n > 0 ? clauses[*n - 1] : "";
+    if (strncmp(last, TRACKED, sizeof TRACKED - 1) != 0) return NULL;
+    size_t size = strlen(last) - (sizeof TRACKED - 2);
+    char *name = sqlite3_malloc64(size + 1);
+    if (name)
+        ctr_declaration_unquote((ctr_span){last + sizeof TRACKED - 2, size}, name);
+    else
+        ctr_problem_nomem(problem);
+    --*n;
+    return name;
+}
+
+char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *problem)
+{
+    ctr_declaration declaration;
+    ctr_declared column;
+    if (!ctr_declaration_counter(&declaration, &column, table, clause)) {
+        refuse_declaration(&declaration, problem);
+        return NULL;
+    }
+    char *name = sqlite3_malloc64(column.name.size + 1);
+    if (name)
+        ctr_declaration_unquote(column.name, name);
+    else
+        ctr_problem_nomem(problem);
+    return name;
+}
+
+/* Counters and hidden columns have a type, for schema readers stumble over a column without one; a
+ * key has the type that it was declared with, or none. There is no PRIMARY KEY, which would make
+ * SQLite invent an index of a table that it does not store: integrity_check stumbles over that,
+ * 3.40 to 3.53. */
+char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendf(out, "CREATE TABLE x(\"%w\" TEXT HIDDEN", table);
+    for (int i = 0; i < shape->n_columns; i++) {
+        const ctr_column *column = &shape->columns[i];
+        if (column->key < 0)
+            sqlite3_str_appendf(out, ", \"%w\" INTEGER", column->name);
+        else
+            sqlite3_str_appendf(out, ", \"%w\" %s COLLATE \"%w\" NOT NULL", column->name,
+                                column->type, column->collation);
+    }
+    sqlite3_str_appendall(out, ", request_id BLOB HIDDEN");
+    for (int i = 0; tracked && i < shape->n_counters; i++)
+        sqlite3_str_appendf(out, ", \"_was_%w\" INTEGER HIDDEN", ctr_shape_counter_name(shape, i));
+    sqlite3_str_appendall(out, ")");
+    return sqlite3_str_finish(out);
+}

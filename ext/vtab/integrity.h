@@ -1,0 +1,39 @@
+/* vtab/integrity.h - is what is stored of a counter table as it should be?
+ *
+ *     INSERT INTO t(t) VALUES ('integrity-check')   an error that tells the first finding
+ *     PRAGMA integrity_check, PRAGMA quick_check    a row that tells it, since SQLite 3.44
+ *
+ * Looked at are the identity and the list of tables, each key and cell, the list of changes, and
+ * the pages of the stored table. PRAGMA looks at pages by itself; quick_check not at the changes.
+ */
+#ifndef CTR_VTAB_INTEGRITY_H
+#define CTR_VTAB_INTEGRITY_H
+
+#include "vtab/table.h"
+
+typedef enum ctr_integrity_extent {
+    CTR_INTEGRITY_ALONE, /* and nothing else looks at the pages */
+    CTR_INTEGRITY_PRAGMA,
+    CTR_INTEGRITY_QUICK
+} ctr_integrity_extent;
+
+int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent, ctr_problem *problem);
+
+/* The method of a module, which SQLite has had since 3.44; earlier ones do not look behind those
+ * that they know. Headers of theirs lack it, hence a type of our own. */
+int ctr_integrity_method(sqlite3_vtab *base, const char *schema, const char *name, int flags,
+                         char **message);
+
+typedef struct ctr_integrity_module {
+    sqlite3_module module;
+#if SQLITE_VERSION_NUMBER < 3044000
+    int (*xIntegrity)(sqlite3_vtab *, const char *, const char *, int, char **);
+#define CTR_X_INTEGRITY xIntegrity
+#else
+#define CTR_X_INTEGRITY module.xIntegrity
+#endif
+} ctr_integrity_module;
+
+enum { CTR_INTEGRITY_VERSION = 4 }; /* iVersion of a module that has it */
+
+#endif

@@ -1,0 +1,217 @@
+/* vtab/plan.c - xBestIndex: equality on a prefix of the key, a range behind it, its order.
+ *
+ * A plan is a text, see table/stream.h. It serves the first CTR_STREAM_KEYS columns of a key;
+ * further ones are checked by SQLite. It checks all of them again anyway: `omit` is never set, for
+ * the comparison that SQLite makes may differ from ours by affinity. A constraint is used only if
+ * its collation is the key's.
+ *
+ * Where SQLite's comparison may differ, on columns of TEXT affinity or none, the argument may turn
+ * out to be useless (scan.c). So such an equality makes no column constant, and a whole key no
+ * single row, but for an UPDATE, which can go in one pass only then. There an IN is taken all at
+ * once (elements.h), one for a plan; on a column of numbers SQLite makes equalities of it.
+ */
+#include "vtab/elements.h"
+#include "vtab/table.h"
+
+enum { COST_UNIQUE = 5, ROWS_ALL = 1000000, ELEMENTS = 25 };
+
+/* Which constraint serves a key column: indexes into aConstraint, or -1. */
+typedef struct served {
+    int equal, in, lower, upper;
+} served;
+
+static bool is_lower(unsigned char op)
+{
+    return op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE;
+}
+
+static bool is_upper(unsigned char op)
+{
+    return op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE;
+}
+
+/* A key is never NULL, so IS is no other than =. */
+static bool is_equal(unsigned char op)
+{
+    return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
+}
+
+/* Does equality with any value fix a key column? A column of numbers makes numbers of
+ * both sides. */
+static bool is_numeric(const ctr_table *table, int key)
+{
+    ctr_affinity affinity = table->shape.columns[table->shape.keys[key]].affinity;
+    return affinity != CTR_AFFINITY_TEXT && affinity != CTR_AFFINITY_BLOB;
+}
+
+static served find_served(const ctr_table *table, sqlite3_index_info *info, int key)
+{
+    served found = {-1, -1, -1, -1};
+    int column = table->shape.keys[key];
+    for (int i = 0; i < info->nConstraint; i++) {
+        unsigned char op = info->aConstraint[i].op;
+        if (!info->aConstraint[i].usable) continue;
+        if (info->aConstraint[i].iColumn != ctr_table_column(column)) continue;
+        if (!is_equal(op) && !is_lower(op) && !is_upper(op)) continue;
+        const char *collation = sqlite3_vtab_collation(info, i);
+        if (!collation || sqlite3_stricmp(collation, table->shape.columns[column].collation) != 0)
+            continue;
+        bool in = is_equal(op) && !is_numeric(table, key) && ctr_elements_in_constraint(info, i);
+        if (in && found.in < 0) found.in = i;
+        if (is_equal(op) && !in && found.equal < 0) found.equal = i;
+        if (is_lower(op) && found.lower < 0) found.lower = i;
+        if (is_upper(op) && found.upper < 0) found.upper = i;
+    }
+    return found;
+}
+
+static char operator_letter(unsigned char op)
+{
+    switch (op) {
+    case SQLITE_INDEX_CONSTRAINT_GT: return '>';
+    case SQLITE_INDEX_CONSTRAINT_GE: return 'G';
+    case SQLITE_INDEX_CONSTRAINT_LT: return '<';
+    case SQLITE_INDEX_CONSTRAINT_LE: return 'L';
+    default: return '=';
+    }
+}
+
+static void use_as(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int constraint,
+                   int key, char letter)
+{
+    info->aConstraintUsage[constraint].argvIndex = ++*arguments;
+    char pair[3] = {letter, (char)('0' + key), '\0'};
+    sqlite3_str_appendall(plan, pair);
+}
+
+static void use(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int constraint,
+                int key)
+{
+    if (constraint < 0) return;
+    char letter = operator_letter(info->aConstraint[constraint].op);
+    use_as(info, plan, arguments, constraint, key, letter);
+}
+
+/* The position in the key of a column that SQLite names, or -1. */
+static int key_of_column(const ctr_table *table, int column)
+{
+    for (int i = 0; i < table->shape.n_keys; i++)
+        if (ctr_table_column(table->shape.keys[i]) == column) return i;
+    return -1;
+}
+
+/* The order that SQLite asks for, if an index over the key gives it: columns that equality has
+ * fixed, anywhere; the others one behind the other, all in one direction. What follows the whole
+ * key orders nothing. `fixed` is how many columns have an equality, `order` takes the text. */
+static bool plan_order(const ctr_table *table, const sqlite3_index_info *info, int fixed,
+                       sqlite3_str *order)
+{
+    bool settled[CTR_STREAM_KEYS] = {false};
+    int unsettled = table->shape.n_keys, next = fixed, direction = -1;
+    for (int i = 0; i < fixed; i++) unsettled -= settled[i] = is_numeric(table, i);
+    for (int i = 0; i < info->nOrderBy && unsettled > 0; i++) {
+        int key = key_of_column(table, info->aOrderBy[i].iColumn), desc = info->aOrderBy[i].desc;
+        if (key < 0 || key > next || key >= CTR_STREAM_KEYS) return false;
+        if (key == next) {
+            if (direction >= 0 && direction != desc) return false;
+            direction = desc;
+            next++;
+        }
+        unsettled -= !settled[key];
+        settled[key] = true;
+        char pair[3] = {desc ? '-' : '+', (char)('0' + key), '\0'};
+        sqlite3_str_appendall(order, pair);
+    }
+    return true;
+}
+
+/* SQLite reads all columns in an UPDATE, hidden ones too, and hardly ever else. */
+static bool is_update(const sqlite3_index_info *info)
+{
+    return info->colUsed == ~(sqlite3_uint64)0;
+}
+
+static bool all_numeric(const ctr_table *table)
+{
+    for (int i = 0; i < table->shape.n_keys; i++)
+        if (!is_numeric(table, i)) return false;
+    return true;
+}
+
+/* What was put into a plan: equalities, among them perhaps one IN, and behind them the ends of one
+ * range. */
+typedef struct used {
+    int equal, ends;
+    bool in;
+} used;
+
+static used use_constraints(const ctr_table *table, sqlite3_index_info *info, sqlite3_str *plan)
+{
+    int keys = table->shape.n_keys < CTR_STREAM_KEYS ? table->shape.n_keys : CTR_STREAM_KEYS;
+    int arguments = 0;
+    used all = {0, 0, false};
+    for (; all.equal < keys; all.equal++) {
+        served key = find_served(table, info, all.equal);
+        if (key.equal >= 0) {
+            use(info, plan, &arguments, key.equal, all.equal);
+        } else if (key.in >= 0 && !all.in && ctr_elements_ask(info, key.in, arguments + 1)) {
+            use_as(info, plan, &arguments, key.in, all.equal, 'I');
+            all.in = true;
+        } else {
+            use(info, plan, &arguments, key.lower, all.equal);
+            use(info, plan, &arguments, key.upper, all.equal);
+            all.ends = (key.lower >= 0) + (key.upper >= 0);
+            break;
+        }
+    }
+    return all;
+}
+
+/* Guesses: each equality leaves one row in a hundred, each end of a range one in four. */
+static void estimate(sqlite3_index_info *info, used all, bool whole)
+{
+    double rows = ROWS_ALL, searches = all.in ? ELEMENTS : 1;
+    for (int i = 0; i < all.equal; i++) rows /= 100;
+    for (int i = 0; i < all.ends; i++) rows /= 4;
+    if (rows < 2) rows = 2;
+    bool narrowed = all.equal + all.ends > 0;
+    info->estimatedRows = (sqlite3_int64)(searches * (whole ? 1 : rows));
+    info->estimatedCost =
+        searches * (whole ? COST_UNIQUE : rows * (narrowed ? 2 : 1) + COST_UNIQUE);
+}
+
+/* Does the statement ask for the key of a row? */
+static bool uses_keys(const ctr_table *table, const sqlite3_index_info *info)
+{
+    enum { LAST_BIT = 63 }; /* of this column, and of all behind it */
+    sqlite3_uint64 keys = 0;
+    for (int i = 0; i < table->shape.n_keys; i++) {
+        int column = ctr_table_column(table->shape.keys[i]);
+        keys |= (sqlite3_uint64)1 << (column < LAST_BIT ? column : LAST_BIT);
+    }
+    return (info->colUsed & keys) != 0;
+}
+
+int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    const ctr_table *table = (ctr_table *)base;
+    sqlite3_str *plan = sqlite3_str_new(NULL), *order = sqlite3_str_new(NULL);
+    used all = use_constraints(table, info, plan);
+    bool whole = all.equal == table->shape.n_keys;
+    bool unique = whole && !all.in && (is_update(info) || all_numeric(table));
+    estimate(info, all, whole);
+    if (unique) info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
+    info->idxNum = unique ? CTR_PLAN_UNIQUE : 0;
+
+    info->orderByConsumed =
+        info->nOrderBy > 0 && !all.in && plan_order(table, info, all.equal, order);
+    bool lost = sqlite3_str_errcode(order) != SQLITE_OK;
+    char *columns = sqlite3_str_finish(order);
+    bool keyless = !table->front && all.equal + all.ends == 0 && !all.in && !uses_keys(table, info);
+    sqlite3_str_appendf(plan, ".%s%s", info->orderByConsumed && columns ? columns : "",
+                        keyless ? CTR_STREAM_KEYLESS : "");
+    sqlite3_free(columns);
+    info->idxStr = sqlite3_str_finish(plan);
+    info->needToFreeIdxStr = 1;
+    return info->idxStr && !lost ? SQLITE_OK : SQLITE_NOMEM;
+}

@@ -1,0 +1,113 @@
+/* vtab/qualifier.c - looks for schema.name in the texts of running statements. */
+#include "vtab/qualifier.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "sqlite/run.h"
+
+/* A word of SQL: a name, quoted or not, or one character of something else. */
+typedef struct word {
+    const char *text;
+    size_t size;
+    bool is_name;
+} word;
+
+static bool is_name_character(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+/* Behind the quoted text that begins at `at`; a doubled quote does not end it. */
+static const char *behind_quoted(const char *at, char quote)
+{
+    for (at++; *at; at++) {
+        if (*at != quote) continue;
+        if (at[1] != quote || quote == ']') return at + 1;
+        at++;
+    }
+    return at;
+}
+
+static const char *behind_blanks(const char *at)
+{
+    for (;;) {
+        const char *from = at;
+        while (isspace((unsigned char)*at)) at++;
+        if (at[0] == '-' && at[1] == '-')
+            while (*at && *at != '\n') at++;
+        if (at[0] == '/' && at[1] == '*') {
+            const char *end = strstr(at + 2, "*/");
+            at = end ? end + 2 : at + strlen(at);
+        }
+        if (at == from) return at;
+    }
+}
+
+static const char *next_word(const char *at, word *next)
+{
+    at = behind_blanks(at);
+    const char *from = at;
+    if (*at == '"' || *at == '`' || *at == '[' || *at == '\'') {
+        at = behind_quoted(at, *at == '[' ? ']' : *at);
+        *next = (word){from + 1, (size_t)(at - from), true};
+        next->size = next->size >= 2 ? next->size - 2 : 0;
+    } else if (is_name_character(*at)) {
+        while (is_name_character(*at)) at++;
+        *next = (word){from, (size_t)(at - from), true};
+    } else {
+        if (*at) at++;
+        *next = (word){from, (size_t)(at - from), false};
+    }
+    return at;
+}
+
+static bool says(const word *candidate, const char *text)
+{
+    size_t size = strlen(text);
+    return candidate->size == size && sqlite3_strnicmp(candidate->text, text, (int)size) == 0;
+}
+
+/* Is it the name of a schema, and not of a table, whose column may have any name? */
+static bool is_schema(sqlite3 *db, const word *candidate, ctr_problem *problem)
+{
+    char *name = sqlite3_mprintf("%.*s", (int)candidate->size, candidate->text);
+    if (!name) ctr_problem_nomem(problem);
+    bool is = name && ctr_run_has_schema(db, name);
+    sqlite3_free(name);
+    return is;
+}
+
+/* The schema that `sql` names in front of `name`, if it is another one than main. */
+static bool names_other_schema(sqlite3 *db, const char *sql, const char *name, word *schema,
+                               ctr_problem *problem)
+{
+    word words[3] = {{0}};
+    while (*sql) {
+        words[0] = words[1];
+        words[1] = words[2];
+        sql = next_word(sql, &words[2]);
+        if (!words[0].is_name || !says(&words[1], ".") || !words[2].is_name) continue;
+        if (!says(&words[2], name) || says(&words[0], "main")) continue;
+        if (!is_schema(db, &words[0], problem)) continue;
+        *schema = words[0];
+        return true;
+    }
+    return false;
+}
+
+int ctr_qualifier_check(sqlite3 *db, const char *name, ctr_problem *problem)
+{
+    sqlite3_stmt *statement = NULL;
+    while ((statement = sqlite3_next_stmt(db, statement))) {
+        const char *sql = sqlite3_stmt_busy(statement) ? sqlite3_sql(statement) : NULL;
+        word schema;
+        if (sql && names_other_schema(db, sql, name, &schema, problem))
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "it belongs to main and cannot be named under the schema %.*s: open "
+                            "that file as main",
+                            (int)schema.size, schema.text);
+    }
+    return problem->rc;
+}

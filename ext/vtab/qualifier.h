@@ -1,0 +1,15 @@
+/* vtab/qualifier.h - tables that exist by themselves belong to main, whatever schema is named.
+ *
+ * SQLite finds such a table under every schema's name: phone.counter_changes is that of main. Who
+ * writes this means something else, so it is refused. SQLite does not tell the table how it was
+ * named; the text of the statements that run does.
+ */
+#ifndef CTR_VTAB_QUALIFIER_H
+#define CTR_VTAB_QUALIFIER_H
+
+#include "sqlite/problem.h"
+
+/* Fails if a running statement names the table `name` under another schema than main. */
+int ctr_qualifier_check(sqlite3 *db, const char *name, ctr_problem *problem);
+
+#endif

@@ -1,0 +1,173 @@
+/* vtab/request.c - request ids: INSERT INTO t(k, n, request_id) VALUES ('a', 1, 'x') counts
+ * once, however often it is repeated.
+ *
+ * What a request asks for is written down in full, so that another one under the same id is
+ * noticed. Counters that are not named are left out, for others may have come or gone when it is
+ * repeated:
+ *
+ *     '/', 12: hits 1                          an INSERT
+ *     replace of '/', 12: hits 1               a REPLACE
+ *     reset hits of '/', 12: hits 5            the command
+ *
+ * It is looked up before anything else is, and remembered by a write before that of the row: two
+ * writes in one statement, so if the second fails the transaction is spoiled
+ * (sqlite/transaction.h). A row that OR IGNORE has skipped is remembered too.
+ */
+#include <string.h>
+
+#include "sqlite/describe.h"
+#include "sqlite/number.h"
+#include "sqlite/text.h"
+#include "vtab/front.h"
+#include "vtab/table.h"
+
+static const char HEX[] = "0123456789abcdef";
+
+/* ---- what is asked for ----------------------------------------------------------------------- */
+
+static void append_blob_exactly(sqlite3_str *out, sqlite3_value *value)
+{
+    const uint8_t *bytes = sqlite3_value_blob(value);
+    int size = sqlite3_value_bytes(value);
+    sqlite3_str_appendall(out, "x'");
+    for (int i = 0; bytes && i < size; i++) {
+        sqlite3_str_appendchar(out, 1, HEX[bytes[i] >> 4]);
+        sqlite3_str_appendchar(out, 1, HEX[bytes[i] & 15]);
+    }
+    sqlite3_str_appendall(out, "'");
+}
+
+/* A text may have a NUL in it, which none of SQLite's formats shows. */
+static void append_text_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
+{
+    const char *text = ctr_text_value(value, problem);
+    if (text && strlen(text) == (size_t)sqlite3_value_bytes(value)) {
+        sqlite3_str_appendf(out, "%Q", text);
+        return;
+    }
+    sqlite3_str_appendall(out, "CAST(");
+    append_blob_exactly(out, value);
+    sqlite3_str_appendall(out, " AS TEXT)");
+}
+
+static void append_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
+{
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_INTEGER:
+        sqlite3_str_appendf(out, "%lld", (long long)sqlite3_value_int64(value));
+        break;
+    case SQLITE_FLOAT: sqlite3_str_appendf(out, "%!.17g", sqlite3_value_double(value)); break;
+    case SQLITE_TEXT: append_text_exactly(out, value, problem); break;
+    case SQLITE_BLOB: append_blob_exactly(out, value); break;
+    default: sqlite3_str_appendall(out, "NULL"); break;
+    }
+}
+
+/* 5, 5.0 and '5' ask for the same. */
+static void append_number(sqlite3 *db, sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
+{
+    int64_t n;
+    if (ctr_number_take(db, value, &n, problem))
+        sqlite3_str_appendf(out, "%lld", (long long)n);
+    else
+        append_exactly(out, value, problem);
+}
+
+/* To be freed with sqlite3_free, if there is a problem, too. */
+static char *describe_request(const ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    const ctr_shape *shape = &table->shape;
+    sqlite3_value *command = columns[CTR_COLUMN_COMMAND];
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    if (ctr_table_given(command))
+        sqlite3_str_appendf(out, "%s of ", ctr_text_value(command, problem));
+    else if (sqlite3_vtab_on_conflict(table->db) == SQLITE_REPLACE)
+        sqlite3_str_appendall(out, "replace of ");
+    for (int i = 0; i < shape->n_keys; i++) {
+        if (i > 0) sqlite3_str_appendall(out, ", ");
+        append_exactly(out, columns[ctr_table_column(shape->keys[i])], problem);
+    }
+    for (int i = 0, n = 0; i < shape->n_counters; i++) {
+        int column = shape->counters[i];
+        sqlite3_value *value = columns[ctr_table_column(column)];
+        if (sqlite3_value_type(value) == SQLITE_NULL) continue;
+        sqlite3_str_appendf(out, "%s%s ", n++ ? ", " : ": ", shape->columns[column].name);
+        append_number(table->db, out, value, problem);
+    }
+    char *text = sqlite3_str_finish(out);
+    if (!text) ctr_problem_nomem(problem);
+    return text;
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static void check_id(sqlite3_value *id, ctr_problem *problem)
+{
+    int type = sqlite3_value_type(id), size = sqlite3_value_bytes(id);
+    if ((type == SQLITE_TEXT || type == SQLITE_BLOB) && size >= 1 && size <= CTR_REQUEST_MAX)
+        return;
+    char bytes[32] = "", *shown = ctr_describe_value(id);
+    if (!shown) ctr_problem_nomem(problem);
+    if (type == SQLITE_TEXT || type == SQLITE_BLOB)
+        sqlite3_snprintf(sizeof bytes, bytes, " of %d bytes", size);
+    ctr_problem_set(problem, SQLITE_MISMATCH,
+                    "a request_id must be TEXT or a BLOB of 1 to %d bytes, not %s%s",
+                    CTR_REQUEST_MAX, shown ? shown : "", bytes);
+    sqlite3_free(shown);
+}
+
+static void check_command(sqlite3_value *command, ctr_problem *problem)
+{
+    if (!ctr_table_given(command)) return;
+    const char *text = ctr_text_value(command, problem);
+    if (text && sqlite3_strnicmp(text, "reset", 5) == 0) return;
+    char *shown = text ? sqlite3_mprintf("'%s'", text) : ctr_describe_value(command);
+    if (!shown) ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "a request_id goes with an INSERT of a row, or with 'reset'; %s counts "
+                    "nothing, and cannot do so twice",
+                    shown);
+    sqlite3_free(shown);
+}
+
+bool ctr_request_is_given(const ctr_table *table, sqlite3_value **columns)
+{
+    sqlite3_value *id = columns[ctr_table_column(table->shape.n_columns)];
+    return !sqlite3_value_nochange(id) && ctr_table_given(id);
+}
+
+void ctr_request_refuse(const ctr_table *table, ctr_problem *problem)
+{
+    if (table->front)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s", table->front->refuses_request);
+    else
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "an UPDATE takes no request_id: INSERT adds, and counts a request once");
+}
+
+/* ---- one statement --------------------------------------------------------------------------- */
+
+bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    sqlite3_value *id = columns[ctr_table_column(table->shape.n_columns)];
+    check_id(id, problem);
+    check_command(columns[CTR_COLUMN_COMMAND], problem);
+    if (problem->rc != SQLITE_OK) return false;
+    table->request = id;
+    table->asks = describe_request(table, columns, problem);
+    if (problem->rc != SQLITE_OK) return false;
+    return ctr_requests_is_done(&table->requests, id, table->asks, problem);
+}
+
+int ctr_request_remember(ctr_table *table, ctr_problem *problem)
+{
+    if (!table->request) return problem->rc;
+    return ctr_requests_add(&table->requests, table->request, table->asks, problem);
+}
+
+void ctr_request_end(ctr_table *table)
+{
+    sqlite3_free(table->asks);
+    table->asks = NULL;
+    table->request = NULL;
+}

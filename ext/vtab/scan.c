@@ -1,0 +1,371 @@
+/* vtab/scan.c - cursors of a counter table.
+ *
+ * Rows. A row is shown while one of its counters is live and touched. In it an untouched counter
+ * reads 0, one that was deleted alone reads NULL.
+ *
+ * Numbers and text. SQLite has checked by its own rules that a constraint fits, and checks each row
+ * again; ours must not lose a row that it would keep. `path = 12` on a TEXT key arrives as the
+ * number 12, whether SQLite will compare it as '12' (a literal) or '012' too (a column of
+ * integers). So such an argument is not used, but for a whole key: there the row with the number's
+ * exact text comes first, because a one-pass UPDATE looks at one row, and then all others.
+ *
+ * One row. By the whole key there is one row at most. It is found as an INSERT finds it, in memory
+ * if it is known there (table/cache.h), and the cursor has copies of its key and of its counters.
+ *
+ * IN. Where an IN comes all at once (elements.h), there is a scan for each of its elements, one
+ * behind the other.
+ *
+ * Front. Where the table stands in front of others, the rows come from there (vtab/front.h).
+ */
+#include <string.h>
+
+#include "sqlite/args.h"
+#include "vtab/elements.h"
+#include "vtab/front.h"
+#include "vtab/table.h"
+
+/* One counter of the row under the cursor. */
+typedef struct seen_counter {
+    ctr_summary state;
+    int64_t opened; /* the row for which `state` was summed up */
+} seen_counter;
+
+typedef struct scan_cursor {
+    sqlite3_vtab_cursor base;
+    void *reading;         /* of a front */
+    ctr_stream stream;     /* of one file */
+    ctr_elements elements; /* of an IN, if the plan has one */
+    bool started;          /* a scan to be stepped has begun since xFilter; one row is none */
+    sqlite3_value **rest;  /* owned copies of all arguments if a second scan follows, else NULL */
+    int n_rest;
+    char *rest_plan;  /* its plan; owned */
+    bool eof, unique; /* unique: there is one row at most */
+    bool single;      /* that row was found, and the scan is at its end: */
+    int64_t rowid;
+    ctr_packed key;
+    int64_t row; /* rows seen */
+    seen_counter counters[];
+} scan_cursor;
+
+static ctr_table *table_of(const scan_cursor *cursor)
+{
+    return (ctr_table *)cursor->base.pVtab;
+}
+
+/* ---- opening and filtering ------------------------------------------------------------------- */
+
+int ctr_scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
+{
+    ctr_table *table = (ctr_table *)base;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    size_t counters = (size_t)table->shape.n_counters * sizeof(seen_counter);
+    scan_cursor *made = sqlite3_malloc64(sizeof *made + counters);
+    if (!made) return SQLITE_NOMEM;
+    memset(made, 0, sizeof *made + counters);
+    made->stream.of = &table->streams;
+    if (table->front) made->reading = table->front->open(table, &problem);
+    *cursor = &made->base;
+    if (problem.rc != SQLITE_OK) sqlite3_free(made);
+    return ctr_table_fail(table, &problem);
+}
+
+static void forget_rest(scan_cursor *cursor)
+{
+    for (int i = 0; i < cursor->n_rest; i++) sqlite3_value_free(cursor->rest[i]);
+    sqlite3_free(cursor->rest);
+    sqlite3_free(cursor->rest_plan);
+    cursor->rest = NULL;
+    cursor->rest_plan = NULL;
+    cursor->n_rest = 0;
+}
+
+int ctr_scan_close(sqlite3_vtab_cursor *base)
+{
+    scan_cursor *cursor = (scan_cursor *)base;
+    if (cursor->reading) table_of(cursor)->front->close(cursor->reading);
+    ctr_stream_close(&cursor->stream);
+    forget_rest(cursor);
+    ctr_elements_close(&cursor->elements);
+    sqlite3_free(cursor->key.bytes);
+    sqlite3_free(cursor);
+    return SQLITE_OK;
+}
+
+static void keep_rest(scan_cursor *cursor, const char *plan, int argc, sqlite3_value **argv,
+                      ctr_problem *problem)
+{
+    cursor->rest_plan = sqlite3_mprintf("%s", plan);
+    cursor->rest = sqlite3_malloc64((size_t)argc * sizeof *cursor->rest);
+    if (!cursor->rest_plan || !cursor->rest) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    for (int i = 0; i < argc; i++) {
+        sqlite3_value *copy = sqlite3_value_dup(argv[i]);
+        if (!copy) ctr_problem_nomem(problem);
+        cursor->rest[cursor->n_rest++] = copy;
+    }
+}
+
+static void start_stream(scan_cursor *cursor, bool unique, const char *plan, int argc,
+                         sqlite3_value **argv, ctr_problem *problem)
+{
+    bool exact = ctr_stream_is_exact(&table_of(cursor)->shape, plan, argv);
+    forget_rest(cursor);
+    cursor->stream.has_exact = false;
+    if (unique && !exact) keep_rest(cursor, plan, argc, argv, problem);
+    ctr_stream_start(&cursor->stream, plan, argv, exact || unique, problem);
+}
+
+/* Is it the whole key, with values that mean the same on the stored columns? */
+static bool names_one_row(const ctr_table *table, const char *plan, sqlite3_value **argv)
+{
+    const char *at = plan;
+    for (int i = 0; i < table->shape.n_keys; i++, at += 2)
+        if (*at != '=') return false;
+    return *at == '.' && ctr_stream_is_exact(&table->shape, plan, argv);
+}
+
+static void find_single(scan_cursor *cursor, sqlite3_value **argv, ctr_problem *problem)
+{
+    ctr_rows *rows = table_of(cursor)->rows;
+    if (ctr_rows_find_key(rows, argv, problem) || !rows->found) return;
+    cursor->key.size = 0;
+    uint8_t *key = ctr_pack_room(&cursor->key, rows->key.size, problem);
+    if (!key) return;
+    memcpy(key, rows->key.bytes, rows->key.size);
+    cursor->key.size = rows->key.size;
+    cursor->rowid = rows->rowid;
+    for (int i = 0; i < rows->shape->n_counters; i++)
+        cursor->counters[i] = (seen_counter){rows->states[i], cursor->row};
+    cursor->single = true;
+}
+
+static void start_scan(scan_cursor *cursor, const char *plan, int argc, sqlite3_value **argv,
+                       ctr_problem *problem)
+{
+    ctr_table *table = table_of(cursor);
+    cursor->started = table->front || !names_one_row(table, plan, argv);
+    cursor->single = false;
+    if (table->front)
+        table->front->start(cursor->reading, table, cursor->unique, plan, argc, argv, problem);
+    else if (!cursor->started)
+        find_single(cursor, argv, problem);
+    else if (ctr_journal_refresh(table->rows->journal, problem) == SQLITE_OK)
+        start_stream(cursor, cursor->unique, plan, argc, argv, problem);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* The stored row under the cursor. */
+static sqlite3_stmt *row_of(const scan_cursor *cursor)
+{
+    return cursor->reading ? table_of(cursor)->front->row(cursor->reading)
+                           : cursor->stream.statement;
+}
+
+static int64_t rowid_of(const scan_cursor *cursor)
+{
+    return cursor->single ? cursor->rowid : sqlite3_column_int64(row_of(cursor), CTR_STREAM_ID);
+}
+
+/* A counter of this row, summed up at most once. */
+static const ctr_summary *sum_counter(scan_cursor *cursor, int counter, ctr_problem *problem)
+{
+    ctr_table *table = table_of(cursor);
+    seen_counter *one = &cursor->counters[counter];
+    if (one->opened == cursor->row) return &one->state;
+    one->opened = cursor->row;
+    int i = CTR_STREAM_COLUMNS + table->shape.counters[counter];
+    if (table->front)
+        table->front->sum(cursor->reading, counter, &one->state);
+    else
+        ctr_rows_sum_cell(table->rows, cursor->stream.statement, i, counter, &one->state, problem);
+    return &one->state;
+}
+
+/* What the journal adds to a row now may be in its cell when the next column is asked for, which
+ * the statement does not see: so all counters of such a row are summed up at once. */
+static bool has_amounts(const scan_cursor *cursor)
+{
+    bool any = false;
+    const ctr_table *table = table_of(cursor);
+    if (table->front || cursor->single || table->rows->journal->amounts.n == 0) return false;
+    int64_t id = sqlite3_column_int64(cursor->stream.statement, CTR_STREAM_ID);
+    for (int i = 0; i < table->shape.n_counters && !any; i++)
+        any = ctr_journal_amount(table->rows->journal, id, i) != NULL;
+    return any;
+}
+
+/* A rollback since the last row has dropped what was known of the journal. One row that was looked
+ * up by its key is known without it. */
+static bool is_visible(scan_cursor *cursor, ctr_problem *problem)
+{
+    const ctr_table *table = table_of(cursor);
+    ctr_journal *journal = table->front ? NULL : table->rows->journal;
+    bool looks = journal && !cursor->single && !journal->known;
+    if (looks && ctr_journal_refresh(journal, problem)) return false;
+    bool visible = false, all = has_amounts(cursor);
+    int n = table->shape.n_counters;
+    for (int i = 0; i < n && (all || !visible); i++) {
+        const ctr_summary *state = sum_counter(cursor, i, problem);
+        if (problem->rc != SQLITE_OK) return false;
+        visible = visible || ctr_summary_is_live(state);
+    }
+    return visible;
+}
+
+/* The next stored row of the first scan, or of the one that follows it. */
+static bool step_stream(scan_cursor *cursor, ctr_problem *problem)
+{
+    ctr_stream *stream = &cursor->stream;
+    bool row = ctr_stream_step(stream, problem);
+    if (row && cursor->rest) {
+        stream->exact = sqlite3_column_int64(stream->statement, CTR_STREAM_ID);
+        stream->has_exact = true;
+    }
+    if (row || !cursor->rest || problem->rc != SQLITE_OK) return row;
+    ctr_stream_start(stream, cursor->rest_plan, cursor->rest, false, problem);
+    forget_rest(cursor);
+    return ctr_stream_step(stream, problem);
+}
+
+/* The next row of the scan at hand. */
+static bool step_scan(scan_cursor *cursor, ctr_problem *problem)
+{
+    if (!cursor->started) return false;
+    if (cursor->reading) return table_of(cursor)->front->step(cursor->reading, problem);
+    return cursor->stream.statement && step_stream(cursor, problem);
+}
+
+/* The first row of the scan that has just begun, or the next one. */
+static bool step(scan_cursor *cursor, bool begins, ctr_problem *problem)
+{
+    ctr_elements *elements = &cursor->elements;
+    bool row = begins && cursor->single;
+    if (!begins) cursor->row++;
+    if (!row) row = step_scan(cursor, problem);
+    while (!row && problem->rc == SQLITE_OK && ctr_elements_next(elements)) {
+        cursor->row++;
+        start_scan(cursor, elements->plan, elements->argc, elements->args, problem);
+        row = problem->rc == SQLITE_OK && (cursor->single || step_scan(cursor, problem));
+    }
+    return row;
+}
+
+static int go_on(scan_cursor *cursor, bool begins)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    cursor->eof = true;
+    bool row = step(cursor, begins, &problem);
+    while (row && !is_visible(cursor, &problem) && problem.rc == SQLITE_OK)
+        row = step(cursor, false, &problem);
+    if (problem.rc != SQLITE_OK) return ctr_table_fail(table_of(cursor), &problem);
+    cursor->eof = !row;
+    if (!row && cursor->stream.statement) sqlite3_reset(cursor->stream.statement);
+    return SQLITE_OK;
+}
+
+int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc,
+                    sqlite3_value **argv)
+{
+    scan_cursor *cursor = (scan_cursor *)base;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    cursor->unique = number & CTR_PLAN_UNIQUE;
+    cursor->started = cursor->single = false;
+    cursor->row++;
+    cursor->eof = true;                    /* until there is a row, and where there is an error */
+    ctr_elements_close(&cursor->elements); /* the sides of an OR share a cursor */
+    table_of(cursor)->updated = 0;
+    table_of(cursor)->joined.transaction->stats.reads++;
+    ctr_table_read(table_of(cursor), &problem);
+    if (ctr_elements_in_plan(plan))
+        ctr_elements_open(&cursor->elements, &table_of(cursor)->shape, plan, argc, argv, &problem);
+    else
+        start_scan(cursor, plan, argc, argv, &problem);
+    if (problem.rc != SQLITE_OK) return ctr_table_fail(table_of(cursor), &problem);
+    return go_on(cursor, true);
+}
+
+int ctr_scan_next(sqlite3_vtab_cursor *base)
+{
+    return go_on((scan_cursor *)base, false);
+}
+
+int ctr_scan_eof(sqlite3_vtab_cursor *base)
+{
+    return ((scan_cursor *)base)->eof;
+}
+
+int ctr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
+{
+    const scan_cursor *cursor = (scan_cursor *)base;
+    *rowid = rowid_of(cursor);
+    if (cursor->reading) *rowid = table_of(cursor)->front->name_row(cursor->reading, *rowid);
+    return SQLITE_OK;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+static void say_where(const scan_cursor *cursor, int counter, ctr_problem *problem)
+{
+    const ctr_table *table = table_of(cursor);
+    int64_t rowid = rowid_of(cursor);
+    ctr_rows *rows = cursor->reading ? table->front->rows(cursor->reading) : table->rows;
+    ctr_rows_problem_at(rows, rowid, counter, problem);
+}
+
+/* NULL if it was deleted alone. */
+static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counter)
+{
+    ctr_table *table = table_of(cursor);
+    ctr_problem problem = {SQLITE_OK, NULL};
+    int64_t value = 0;
+    const ctr_summary *state = sum_counter(cursor, counter, &problem);
+    if (problem.rc == SQLITE_OK && ctr_sum_value(&state->sum, &value) != CTR_OK) {
+        ctr_problem_set(&problem, SQLITE_ERROR,
+                        "integer overflow: what the files have counted adds up to more than 64 "
+                        "bits; INSERT a number of the other sign");
+        say_where(cursor, counter, &problem);
+    }
+    if (!ctr_arg_problem(ctx, table->name, &problem)) return;
+    if (state->life % 2 == 1) sqlite3_result_int64(ctx, value);
+}
+
+/* A value of the key of a single row. */
+static void result_key(const scan_cursor *cursor, sqlite3_context *ctx, int key)
+{
+    size_t at = 0;
+    ctr_key_value value;
+    for (int i = 0; i <= key; i++)
+        if (!ctr_key_next(cursor->key.bytes, cursor->key.size, &at, &value)) return;
+    switch (value.type) {
+    case CTR_KEY_INTEGER: sqlite3_result_int64(ctx, value.integer); break;
+    case CTR_KEY_REAL: sqlite3_result_double(ctx, value.real); break;
+    case CTR_KEY_TEXT:
+        sqlite3_result_text64(ctx, (const char *)value.bytes, value.size, SQLITE_TRANSIENT,
+                              SQLITE_UTF8);
+        break;
+    case CTR_KEY_BLOB:
+        if (value.size == 0) sqlite3_result_zeroblob(ctx, 0);
+        if (value.size > 0) sqlite3_result_blob64(ctx, value.bytes, value.size, SQLITE_TRANSIENT);
+        break;
+    default: break;
+    }
+}
+
+/* A column that an UPDATE does not assign is not read; the command and the request id are NULL. */
+int ctr_scan_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
+{
+    scan_cursor *cursor = (scan_cursor *)base;
+    const ctr_shape *shape = &table_of(cursor)->shape;
+    int i = column - ctr_table_column(0);
+    if (i < 0 || i == shape->n_columns || sqlite3_vtab_nochange(ctx)) return SQLITE_OK;
+    if (shape->columns[i].counter >= 0)
+        result_counter(cursor, ctx, shape->columns[i].counter);
+    else if (cursor->single)
+        result_key(cursor, ctx, shape->columns[i].key);
+    else
+        sqlite3_result_value(ctx, sqlite3_column_value(row_of(cursor), CTR_STREAM_COLUMNS + i));
+    return SQLITE_OK;
+}

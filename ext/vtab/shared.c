@@ -1,0 +1,36 @@
+/* vtab/shared.c - what the modules and functions of one connection share. */
+#include "vtab/shared.h"
+
+#include "table/events.h"
+
+ctr_shared *ctr_shared_new(sqlite3 *db, ctr_register_all *register_all)
+{
+    ctr_shared *shared = sqlite3_malloc64(sizeof *shared);
+    if (!shared) return NULL;
+    *shared = (ctr_shared){.holders = 1, .transaction = NULL};
+    shared->transaction = ctr_transaction_open(db, ctr_internal_renew_witness, shared);
+    shared->db = db;
+    shared->register_all = register_all;
+    if (shared->transaction) {
+        shared->transaction->tables = ctr_events_tables();
+        return shared;
+    }
+    sqlite3_free(shared);
+    return NULL;
+}
+
+ctr_shared *ctr_shared_hold(ctr_shared *shared)
+{
+    shared->holders++;
+    return shared;
+}
+
+void ctr_shared_drop(void *holder)
+{
+    ctr_shared *shared = holder;
+    if (--shared->holders > 0) return;
+    ctr_replica_close_all(shared->transaction);
+    ctr_transaction_close(shared->transaction);
+    if (shared->fronts) shared->close_fronts(shared->fronts);
+    sqlite3_free(shared);
+}

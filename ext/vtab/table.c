@@ -1,0 +1,431 @@
+/* vtab/table.c - the life of a counter table: create, connect, rename, drop. */
+#include "vtab/table.h"
+
+#include <string.h>
+
+#include "identity/check.h"
+#include "identity/succession.h"
+#include "sqlite/args.h"
+#include "table/catalog.h"
+#include "table/columns.h"
+#include "table/fold.h"
+#include "track/showing.h"
+#include "track/triggers.h"
+#include "vtab/integrity.h"
+#include "vtab/shared.h"
+
+/* What SQLite passes to xCreate and xConnect. */
+enum { ARG_SCHEMA = 1, ARG_TABLE = 2, ARG_CLAUSES = 3 };
+
+int ctr_table_fail(ctr_table *table, ctr_problem *problem)
+{
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    char *tracked = problem->rc != SQLITE_OK && table->handed
+                        ? ctr_triggers_table(table->db, table->schema, table->name, &trouble)
+                        : NULL;
+    if (trouble.rc != SQLITE_OK) {
+        ctr_problem_close(problem);
+        *problem = trouble;
+    }
+    int rc = ctr_arg_table_problem(&table->joined.base, tracked ? tracked : table->name, problem);
+    sqlite3_free(tracked);
+    table->handed = false;
+    return rc;
+}
+
+static void free_table(ctr_table *table)
+{
+    if (table->looks) ctr_showing_close(table->looks);
+    sqlite3_free(table->looks);
+    ctr_stream_release(&table->streams);
+    ctr_floors_release(&table->floors);
+    ctr_requests_release(&table->requests);
+    ctr_rows_close(&table->own_rows);
+    ctr_shape_close(&table->shape);
+    ctr_replica_let_go(table->held);
+    sqlite3_free(table->keys);
+    sqlite3_free(table->given);
+    sqlite3_free(table->may_go);
+    sqlite3_free(table->schema);
+    sqlite3_free(table->name);
+    sqlite3_free(table->joined.base.zErrMsg); /* of a DROP that failed; SQLite does not fetch it */
+    sqlite3_free(table);
+}
+
+static int table_disconnect(sqlite3_vtab *base)
+{
+    ctr_table *table = (ctr_table *)base;
+    if (table->replica) ctr_journal_forget(table->replica, table->name);
+    free_table(table);
+    return SQLITE_OK;
+}
+
+/* The columns, from the stored table; their order in the key from the declaration. */
+static void describe(ctr_table *table, int n, const char *const *clauses, ctr_problem *problem)
+{
+    ctr_shape declared = {0};
+    char *tracked = ctr_declare_tracked(&n, clauses, problem);
+    table->tracked = tracked != NULL;
+    sqlite3_free(tracked);
+    if (!table->schema || !table->name) ctr_problem_nomem(problem);
+    ctr_declare_shape(&declared, table->name, n, clauses, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_shape_describe(&table->shape, table->db, table->schema, table->name, &declared,
+                           problem);
+    ctr_shape_close(&declared);
+}
+
+static void open_table(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    table->held = table->replica = ctr_replica_hold(table->joined.transaction, table->schema);
+    size_t n_keys = (size_t)table->shape.n_keys, n_counters = (size_t)table->shape.n_counters;
+    table->keys = sqlite3_malloc64(n_keys * sizeof *table->keys);
+    table->given = sqlite3_malloc64((n_counters + 1) * sizeof *table->given);
+    if (!table->replica || !table->keys || !table->given) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    ctr_rows_open(&table->own_rows, table->db, table->schema, table->name, &table->shape,
+                  table->replica, problem);
+    ctr_journal_forget(table->replica, table->name); /* what it knows may be of another table */
+    table->streams = (ctr_streams){
+        .db = table->db, .schema = table->schema, .table = table->name, .shape = &table->shape};
+    table->requests =
+        (ctr_requests){.db = table->db, .schema = table->schema, .table = table->name};
+    table->floors =
+        ctr_floors_on(table->db, table->schema, table->name, &table->shape, table->replica);
+}
+
+/* A file of a newer format may mean something else by the same columns. */
+int ctr_table_read(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || table->read || table->front) return problem->rc;
+    ctr_identity identity;
+    ctr_shape shape = {0};
+    if (ctr_identity_read(&identity, table->db, table->schema, problem))
+        ctr_identity_offer_fork(table->db, table->schema, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_shape_read(&shape, table->db, table->schema, table->name, problem);
+    if (problem->rc == SQLITE_OK && !ctr_shape_same_columns(&shape, &table->shape))
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "the stored table %s_cells is damaged: it has other columns than declared",
+                        table->name);
+    if (problem->rc == SQLITE_OK) {
+        ctr_shape_close(&table->shape);
+        table->shape = shape;
+        table->read = true;
+    } else {
+        ctr_shape_close(&shape);
+    }
+    return problem->rc;
+}
+
+void ctr_table_declare(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    char *declaration = ctr_declare_vtab(&table->shape, table->name, table->tracked);
+    if (!declaration) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    ctr_problem_sqlite(problem, table->db, sqlite3_declare_vtab(table->db, declaration));
+    sqlite3_free(declaration);
+    sqlite3_vtab_config(table->db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
+    if (!table->front) sqlite3_vtab_config(table->db, SQLITE_VTAB_INNOCUOUS);
+}
+
+/* A table over the stored one, or NULL and a problem. Takes over the names; `clauses`, n of them,
+ * are those of the declaration. */
+static ctr_table *connect(sqlite3 *db, ctr_shared *shared, char *schema, char *name, int n,
+                          const char *const *clauses, ctr_problem *problem)
+{
+    ctr_table *table = sqlite3_malloc64(sizeof *table);
+    if (!table) {
+        sqlite3_free(schema);
+        sqlite3_free(name);
+        ctr_problem_nomem(problem);
+        return NULL;
+    }
+    memset(table, 0, sizeof *table);
+    table->db = db;
+    table->joined.transaction = shared->transaction;
+    table->sessions = &shared->sessions;
+    table->rows = &table->own_rows;
+    table->schema = schema;
+    table->name = name;
+    describe(table, n, clauses, problem);
+    open_table(table, problem);
+    ctr_table_declare(table, problem);
+    if (problem->rc == SQLITE_OK) return table;
+    ctr_problem_where(problem, "%s", name);
+    table_disconnect(&table->joined.base);
+    return NULL;
+}
+
+/* SQLITE_SCHEMA must come out as it is: SQLite reads the schema again and repeats the call, once;
+ * if it has changed meanwhile, its own sentence is what the host sees. */
+int ctr_table_report(ctr_problem *problem, char **message)
+{
+    int rc = problem->rc;
+    if (rc != SQLITE_OK && rc != SQLITE_NOMEM) {
+        *message = sqlite3_mprintf("%s", rc == SQLITE_SCHEMA ? sqlite3_errstr(rc)
+                                                             : ctr_problem_text(problem));
+        if (!*message) rc = SQLITE_NOMEM;
+    }
+    ctr_problem_close(problem);
+    return rc;
+}
+
+/* The names are copied at once: an inner statement that is interrupted rolls everything back, and
+ * with it goes the table whose arguments we are looking at. */
+static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                         sqlite3_vtab **base, char **message)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_table *table = connect(db, aux, sqlite3_mprintf("%s", argv[ARG_SCHEMA]),
+                               sqlite3_mprintf("%s", argv[ARG_TABLE]), argc - ARG_CLAUSES,
+                               argv + ARG_CLAUSES, &problem);
+    if (table) *base = &table->joined.base;
+    return ctr_table_report(&problem, message);
+}
+
+void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    if (ctr_declaration_reserves_table(name))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "names that begin with counter_ are reserved, such as %s", name);
+    if (sqlite3_stricmp(name, "request_id") == 0)
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "the table cannot have the name %s, for it has a hidden column of that name", name);
+    for (int i = 0; i < shape->n_columns; i++) {
+        const char *column = shape->columns[i].name;
+        if (sqlite3_stricmp(name, column) == 0)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "the table cannot have the name %s, for it has the column %s", name,
+                            column);
+    }
+}
+
+/* The clauses of a declaration; NULL and a problem if there is no memory. */
+static char *declaration_of(const ctr_shape *shape, const char *tracked, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return NULL;
+    char *columns = ctr_shape_declaration(shape), *whole = NULL;
+    if (columns && tracked) whole = sqlite3_mprintf("%s, TRACKED \"%w\"", columns, tracked);
+    if (columns && !tracked) whole = sqlite3_mprintf("%s", columns);
+    if (!whole) ctr_problem_nomem(problem);
+    sqlite3_free(columns);
+    return whole;
+}
+
+/* The stored tables of a counter table that is not there itself, as `.clone` of the shell leaves
+ * them. True: there are some under this name, and the table takes them up as they are, unless there
+ * is a problem: they are of other columns, or of another tracked table. */
+static bool take_up(sqlite3 *db, const char *schema, const char *name, const char *tracked,
+                    const ctr_shape *shape, ctr_problem *problem)
+{
+    ctr_catalog_entry entry;
+    ctr_shape stored = {0};
+    ctr_identity identity;
+    if (problem->rc == SQLITE_OK) ctr_identity_read(&identity, db, schema, problem);
+    bool has_stored = ctr_catalog_named(&entry, db, schema, name, problem) &&
+                      ctr_shape_read(&stored, db, schema, name, problem) == SQLITE_OK;
+    if (has_stored) {
+        char *apart = sqlite3_mprintf("%s_apart", name);
+        bool was_tracked = apart && ctr_schema_is_table(db, schema, apart, problem);
+        if (!apart) ctr_problem_nomem(problem);
+        char *is = declaration_of(&stored, was_tracked ? entry.birth : NULL, problem),
+             *wanted = declaration_of(shape, tracked, problem);
+        if (problem->rc == SQLITE_OK && strcmp(is, wanted) != 0)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "its stored tables are there; CREATE VIRTUAL TABLE \"%w\" USING "
+                            "counter(%s) takes them up",
+                            name, is);
+        sqlite3_free(apart);
+        sqlite3_free(is);
+        sqlite3_free(wanted);
+    }
+    ctr_shape_close(&stored);
+    ctr_catalog_close_entry(&entry);
+    return has_stored;
+}
+
+/* `tracked` is the name of the table whose columns it counts, or NULL. */
+static void create(sqlite3 *db, ctr_transaction *transaction, const char *schema, const char *name,
+                   const char *tracked, const ctr_shape *shape, ctr_problem *problem)
+{
+    ctr_table_check_name(shape, name, problem);
+    if (take_up(db, schema, name, tracked, shape, problem)) return;
+    ctr_replica *replica = problem->rc == SQLITE_OK ? ctr_replica_of(transaction, schema) : NULL;
+    if (replica)
+        ctr_succession_create(replica, NULL, problem);
+    else
+        ctr_problem_nomem(problem);
+    ctr_catalog_add(db, schema, name, tracked ? tracked : name, problem);
+    ctr_shape_create(shape, db, schema, name, problem);
+    ctr_run run = ctr_run_on(db, schema, name, problem);
+    if (tracked) ctr_run_do(&run, CTR_SQL_TRACK_CREATE_APART, NULL);
+}
+
+/* Whatever fails here, the CREATE statement takes back what was written before. */
+static int table_create(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                        sqlite3_vtab **base, char **message)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_shared *shared = aux;
+    ctr_shape shape = {0};
+    ctr_table *table = NULL;
+    char *schema = sqlite3_mprintf("%s", argv[ARG_SCHEMA]);
+    char *name = sqlite3_mprintf("%s", argv[ARG_TABLE]);
+    if (!schema || !name) ctr_problem_nomem(&problem);
+    ctr_session_renew(&shared->sessions, &problem);
+    int n = argc - ARG_CLAUSES;
+    char *tracked = ctr_declare_tracked(&n, argv + ARG_CLAUSES, &problem);
+    ctr_declare_shape(&shape, name, n, argv + ARG_CLAUSES, &problem);
+    create(db, shared->transaction, schema, name, tracked, &shape, &problem);
+    sqlite3_free(tracked);
+    ctr_shape_close(&shape);
+    if (problem.rc == SQLITE_OK) {
+        table = connect(db, shared, schema, name, argc - ARG_CLAUSES, argv + ARG_CLAUSES, &problem);
+    } else {
+        ctr_problem_where(&problem, "%s", name);
+        sqlite3_free(schema);
+        sqlite3_free(name);
+    }
+    if (table) *base = &table->joined.base;
+    return ctr_table_report(&problem, message);
+}
+
+/* Shards of its own that a file forgets, it would write again with clocks that others have seen. A
+ * table that never had a row has nothing to forget; rows below a floor are forgotten already. */
+static bool has_shards(ctr_table *table, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY);
+    bool any = ctr_run_row(&run, row);
+    sqlite3_finalize(row);
+    row = ctr_floors_read(table->db, table->schema, table->name, &table->shape, problem);
+    any = ctr_run_row(&run, row) || any;
+    sqlite3_finalize(row);
+    return any;
+}
+
+/* SQLite will not tell this table how the transaction ends. In main another can be told; the lock
+ * of main is not to be taken for the sake of another file, unless that has counted: its witness is
+ * to be written after the commit. */
+static void tell_another(ctr_table *table, ctr_problem *problem)
+{
+    if (sqlite3_stricmp(table->schema, "main") == 0)
+        ctr_transaction_join(table->joined.transaction, problem);
+    if (ctr_check_has_counted(table->replica)) ctr_joined_pass_on(&table->joined, problem);
+}
+
+/* A damaged table can be dropped, one of a newer format is not ours to touch. */
+static void refuse_newer(ctr_table *table, ctr_problem *problem)
+{
+    ctr_identity identity;
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_identity_read(&identity, table->db, table->schema, &trouble);
+    if (trouble.rc == SQLITE_CORRUPT_VTAB)
+        ctr_problem_close(&trouble);
+    else
+        *problem = trouble;
+}
+
+/* Triggers on another table name it. */
+static int refuse_tracked(ctr_table *table, const char *what, ctr_problem *problem)
+{
+    if (!table->tracked || problem->rc != SQLITE_OK) return problem->rc;
+    char *tracked = ctr_triggers_table(table->db, table->schema, table->name, problem);
+    if (tracked)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "it holds the counters of the tracked table %s, and cannot be %s: "
+                        "counter_untrack('%s') ends that",
+                        tracked, what, tracked);
+    sqlite3_free(tracked);
+    return problem->rc;
+}
+
+static int table_destroy(sqlite3_vtab *base)
+{
+    ctr_table *table = (ctr_table *)base;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    refuse_newer(table, &problem);
+    refuse_tracked(table, "dropped", &problem);
+    ctr_journal_flush_all(table->replica, &problem);
+    ctr_stream_release(&table->streams);
+    ctr_rows_release(table->rows);
+    ctr_floors_release(&table->floors);
+    ctr_requests_release(&table->requests);
+    tell_another(table, &problem);
+    bool forgets = has_shards(table, &problem);
+    ctr_journal_forget(table->replica, table->name);
+    ctr_shape_drop(table->db, table->schema, table->name, &problem);
+    ctr_run run = ctr_run_on(table->db, table->schema, table->name, &problem);
+    if (table->tracked) ctr_run_do(&run, CTR_SQL_TRACK_DROP_APART, NULL);
+    ctr_catalog_remove(table->db, table->schema, table->name, &problem);
+    if (forgets && problem.rc == SQLITE_OK)
+        ctr_succession_lineage_changed(table->replica, CTR_WHY_DROPPED, &problem);
+    if (problem.rc != SQLITE_OK) return ctr_table_fail(table, &problem);
+    ctr_joined_leave(&table->joined);
+    if (table->joined.transaction->told == 0) ctr_replica_forget(table->replica);
+    return table_disconnect(base);
+}
+
+static int table_rename(sqlite3_vtab *base, const char *to)
+{
+    ctr_table *table = (ctr_table *)base;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_table_read(table, &problem);
+    if (table->tracked)
+        ctr_problem_set(&problem, SQLITE_ERROR,
+                        "it holds the counters of a tracked table, and keeps its name");
+    ctr_table_check_name(&table->shape, to, &problem);
+    if (ctr_journal_flush_all(table->replica, &problem) == SQLITE_OK) {
+        ctr_journal_forget(table->replica, table->name);
+        ctr_journal_forget(table->replica, to);
+    }
+    ctr_shape_rename(table->db, table->schema, table->name, to, &problem);
+    ctr_catalog_rename(table->db, table->schema, table->name, to, &problem);
+    return ctr_table_fail(table, &problem);
+}
+
+static int table_shadow_name(const char *suffix)
+{
+    const char *const *known = ctr_shape_suffixes;
+    while (*known && sqlite3_stricmp(suffix, *known) != 0) known++;
+    return *known != NULL || sqlite3_stricmp(suffix, "apart") == 0;
+}
+
+int ctr_table_register(sqlite3 *db, ctr_shared *shared)
+{
+    static const ctr_integrity_module MODULE = {.module.iVersion = CTR_INTEGRITY_VERSION,
+                                                .module.xCreate = table_create,
+                                                .module.xConnect = table_connect,
+                                                .module.xBestIndex = ctr_plan_best_index,
+                                                .module.xDisconnect = table_disconnect,
+                                                .module.xDestroy = table_destroy,
+                                                .module.xOpen = ctr_scan_open,
+                                                .module.xClose = ctr_scan_close,
+                                                .module.xFilter = ctr_scan_filter,
+                                                .module.xNext = ctr_scan_next,
+                                                .module.xEof = ctr_scan_eof,
+                                                .module.xColumn = ctr_scan_column,
+                                                .module.xRowid = ctr_scan_rowid,
+                                                .module.xUpdate = ctr_write_update,
+                                                .module.xRename = table_rename,
+                                                .module.xBegin = ctr_joined_begin,
+                                                .module.xSync = ctr_joined_sync,
+                                                .module.xCommit = ctr_joined_commit,
+                                                .module.xRollback = ctr_joined_rollback,
+                                                .module.xSavepoint = ctr_joined_savepoint,
+                                                .module.xRelease = ctr_joined_release,
+                                                .module.xRollbackTo = ctr_joined_rollback_to,
+                                                .module.xShadowName = table_shadow_name,
+                                                .CTR_X_INTEGRITY = ctr_integrity_method};
+    return sqlite3_create_module_v2(db, "counter", &MODULE.module, ctr_shared_hold(shared),
+                                    ctr_shared_drop);
+}

@@ -1,0 +1,455 @@
+/* vtab/write.c - INSERT, UPDATE and DELETE of a counter table.
+ *
+ * After a statement the table shows what an ordinary table would show; what is counted is the
+ * difference, under the id of this file. An INSERT on a row that is there adds instead, for SQLite
+ * has no UPSERT on virtual tables.
+ *
+ *                          no row         live row                 deleted row
+ *     INSERT               its values     values added             next life, its values
+ *     INSERT OR IGNORE     its values     skipped                  next life, its values
+ *     INSERT OR REPLACE    its values     becomes its values       next life, its values
+ *     UPDATE                              becomes what it says
+ *     DELETE                              tombstones
+ *
+ * Each looks at the row, checks and computes everything, and ends in one write of one stored row,
+ * or in a note in the journal: inside a transaction SQLite does not take back the first of two.
+ *
+ * Only a row that OR IGNORE may skip returns SQLITE_CONSTRAINT: one that is there, one below a
+ * floor, a request that was taken. OR IGNORE turns that code into silence.
+ */
+#include <string.h>
+
+#include "identity/check.h"
+#include "sqlite/describe.h"
+#include "sqlite/number.h"
+#include "vtab/front.h"
+#include "vtab/table.h"
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static const char *column_name(const ctr_table *table, int column)
+{
+    return table->shape.columns[column].name;
+}
+
+static int counter_column(const ctr_table *table, int counter)
+{
+    return table->shape.counters[counter];
+}
+
+static int take_given(const ctr_table *table, int counter, sqlite3_value *value, int64_t *n,
+                      ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || ctr_number_take(table->db, value, n, problem))
+        return problem->rc;
+    char *refusal = ctr_number_refusal(value);
+    if (!refusal) return ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_MISMATCH, "column %s: a counter takes %s",
+                    ctr_shape_counter_name(&table->shape, counter), refusal);
+    sqlite3_free(refusal);
+    return problem->rc;
+}
+
+int ctr_write_numbers(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+        sqlite3_value *value = columns[ctr_table_column(counter_column(table, i))];
+        ctr_given *given = &table->given[i];
+        *given = (ctr_given){.is = ctr_table_given(value)};
+        if (given->is) take_given(table, i, value, &given->n, problem);
+    }
+    return problem->rc;
+}
+
+int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    for (int i = 0; i < table->shape.n_keys; i++) {
+        int column = table->shape.keys[i];
+        table->keys[i] = columns[ctr_table_column(column)];
+        if (!ctr_table_given(table->keys[i]))
+            ctr_problem_set(problem, SQLITE_MISMATCH, "key column %s must not be NULL",
+                            column_name(table, column));
+    }
+    return problem->rc;
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+/* The id to count under, before the row is changed; NULL and a problem where the file must not
+ * count. A trigger on counter_replica must not come back to this row. */
+static const uint8_t *id_to_count(ctr_table *table, ctr_problem *problem)
+{
+    table->rows->writing = true;
+    const uint8_t *id = ctr_check_id(table->replica, problem);
+    table->rows->writing = false;
+    return id;
+}
+
+static void note_increment(const ctr_table *table, bool created)
+{
+    ctr_stats_increment(&table->joined.transaction->stats, created);
+}
+
+/* Would n make the counter unreadable? If others' counts have done that already, would it widen the
+ * gap? */
+static bool overflows(const ctr_sum *before, int64_t n)
+{
+    ctr_sum sum = *before;
+    int64_t value;
+    if (ctr_sum_value(&sum, &value) != CTR_OK) return sum.high < 0 ? n < 0 : n > 0;
+    ctr_sum_add(&sum, n);
+    return ctr_sum_value(&sum, &value) != CTR_OK;
+}
+
+static int refuse_overflow(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
+{
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "column %s: integer overflow: %lld cannot be added",
+                           ctr_shape_counter_name(&table->shape, counter), (long long)n);
+}
+
+int ctr_write_add(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
+{
+    ctr_summary state = ctr_rows_state(table->rows, counter);
+    if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n, problem);
+    const uint8_t *id = id_to_count(table, problem);
+    if (!id) return problem->rc;
+    if (ctr_rows_add(table->rows, counter, n, id, ctr_check_least_clock(table->replica), problem))
+        return refuse_overflow(table, counter, n, problem);
+    note_increment(table, !state.touched);
+    return problem->rc;
+}
+
+/* The counter of the row that was found becomes n; one that is n is left alone. */
+int ctr_write_assign(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
+{
+    int64_t value;
+    ctr_summary state = ctr_rows_state(table->rows, counter);
+    if (ctr_sum_value(&state.sum, &value) == CTR_OK && value == n) return problem->rc;
+    const uint8_t *id = id_to_count(table, problem);
+    if (!id) return problem->rc;
+    if (ctr_rows_assign(table->rows, counter, n, id, ctr_check_least_clock(table->replica),
+                        problem))
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "column %s: integer overflow: to make the counter %lld, what this file "
+            "has counted would leave the range of a 64-bit integer",
+            ctr_shape_counter_name(&table->shape, counter), (long long)n);
+    note_increment(table, !state.touched);
+    return problem->rc;
+}
+
+int ctr_write_change(ctr_table *table, int counter, int64_t from, int64_t to, ctr_problem *problem)
+{
+    int64_t value;
+    ctr_summary state = ctr_rows_state(table->rows, counter);
+    ctr_sum sum = state.sum, was = {0, 0};
+    ctr_sum_add(&sum, to);
+    ctr_sum_add(&was, from);
+    ctr_sum_subtract_sum(&sum, &was);
+    if (ctr_sum_value(&sum, &value) == CTR_OK)
+        return ctr_write_assign(table, counter, value, problem);
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "column %s: integer overflow: the change from %lld to %lld cannot be "
+                           "counted",
+                           ctr_shape_counter_name(&table->shape, counter), (long long)from,
+                           (long long)to);
+}
+
+void ctr_write_refuse_no_counter(ctr_problem *problem)
+{
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "the table has no counter left: the command 'add column <counter>' adds one");
+}
+
+static int refuse_life(ctr_table *table, int counter, ctr_status status, ctr_problem *problem)
+{
+    if (status == CTR_OK) return problem->rc;
+    ctr_problem_set(problem, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
+    ctr_access_problem_at(table, counter, problem);
+    return problem->rc;
+}
+
+int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given, ctr_problem *problem)
+{
+    const uint8_t *id = given->is ? id_to_count(table, problem) : NULL;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    ctr_status status = ctr_rows_next_life(table->rows, counter, given->n, id,
+                                           ctr_check_least_clock(table->replica), problem);
+    if (id && status == CTR_OK) note_increment(table, false);
+    return refuse_life(table, counter, status, problem);
+}
+
+int ctr_write_tombstone(ctr_table *table, int counter, ctr_problem *problem)
+{
+    return refuse_life(table, counter, ctr_rows_delete(table->rows, counter, problem), problem);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+typedef enum row_state { ROW_MISSING, ROW_LIVE, ROW_DELETED } row_state;
+
+static bool is_deleted(const ctr_table *table, int counter)
+{
+    return ctr_rows_state(table->rows, counter).life % 2 == 0;
+}
+
+static row_state state_of(const ctr_table *table)
+{
+    row_state state = ROW_MISSING;
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        ctr_summary counter = ctr_rows_state(table->rows, i);
+        if (ctr_summary_is_live(&counter)) return ROW_LIVE;
+        if (counter.life % 2 == 0) state = ROW_DELETED;
+    }
+    return state;
+}
+
+/* A row that is not there may have been removed for good. */
+int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || ctr_access_found(table)) return problem->rc;
+    if (!ctr_access_is_below(table, problem)) return problem->rc;
+    char *key = ctr_describe_key(table->keys, table->shape.n_keys);
+    if (!key) return ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_CONSTRAINT,
+                    "the key %s is below a floor of the table, where nothing is counted any more; "
+                    "SELECT * FROM counter_floors('%s')",
+                    key, table->front ? table->front->birth(table) : table->name);
+    sqlite3_free(key);
+    return problem->rc;
+}
+
+/* Writes the row once. Skips a row that has not changed; behind a front others may lack what is in
+ * this one, so there it is always written. */
+static void write_once(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    if (!table->front && !ctr_rows_changed(table->rows))
+        ctr_request_remember(table, problem);
+    else
+        ctr_access_write(table, problem);
+}
+
+/* ---- INSERT ---------------------------------------------------------------------------------- */
+
+static bool gives_any(const ctr_table *table)
+{
+    for (int i = 0; i < table->shape.n_counters; i++)
+        if (table->given[i].is) return true;
+    return false;
+}
+
+/* Adding 0 is what makes a row of its key alone. A deleted row begins its next life with all of
+ * its counters; in a live row a counter that was deleted alone does when it is given a value. */
+static void insert_counter(ctr_table *table, int i, row_state state, bool replaces, bool key_alone,
+                           ctr_problem *problem)
+{
+    const ctr_given *given = &table->given[i];
+    bool revives = given->is || replaces || state == ROW_DELETED;
+    if (is_deleted(table, i) && revives)
+        ctr_write_next_life(table, i, given, problem);
+    else if (state == ROW_LIVE && replaces)
+        ctr_write_assign(table, i, given->n, problem);
+    else if (given->is || (key_alone && state == ROW_MISSING))
+        ctr_write_add(table, i, given->n, problem);
+}
+
+static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    int mode = sqlite3_vtab_on_conflict(table->db);
+    if (table->shape.n_counters == 0) {
+        ctr_write_refuse_no_counter(problem);
+        return;
+    }
+    if (ctr_write_numbers(table, columns, problem) || ctr_write_keys(table, columns, problem))
+        return;
+    if (ctr_access_find(table, problem)) return;
+    row_state state = state_of(table);
+    if (state == ROW_LIVE && mode == SQLITE_IGNORE) {
+        ctr_problem_set(problem, SQLITE_CONSTRAINT, "the row is there");
+        return;
+    }
+    if (ctr_write_check_floors(table, problem)) return;
+
+    bool key_alone = !gives_any(table);
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++)
+        insert_counter(table, i, state, mode == SQLITE_REPLACE, key_alone, problem);
+    write_once(table, problem);
+}
+
+/* ---- UPDATE ---------------------------------------------------------------------------------- */
+
+/* A key may be assigned the value that it has. SQLite before 3.41 passes every column of an UPDATE
+ * ... FROM in this way. */
+static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, ctr_problem *problem)
+{
+    bool assigned = false;
+    for (int i = 0; i < table->shape.n_keys; i++) {
+        sqlite3_value *value = columns[ctr_table_column(table->shape.keys[i])];
+        bool same = sqlite3_value_nochange(value);
+        table->keys[i] = same ? NULL : value;
+        assigned = assigned || !same;
+        if (!same && !ctr_table_given(value))
+            return ctr_problem_set(problem, SQLITE_MISMATCH, "key column %s must not be NULL",
+                                   column_name(table, table->shape.keys[i]));
+    }
+    if (assigned && !ctr_access_key_is(table, rowid, problem))
+        ctr_problem_set(problem, SQLITE_ERROR, "the key of a row cannot be changed");
+    return problem->rc;
+}
+
+/* NULL is refused, except for a counter that reads NULL because it was deleted alone: SQLite before
+ * 3.41 passes the counters that an UPDATE ... FROM leaves alone with the values it read. */
+static void update_counter(ctr_table *table, int i, sqlite3_value *value, ctr_problem *problem)
+{
+    ctr_given given = {.is = true};
+    bool deleted = is_deleted(table, i);
+    if (sqlite3_value_nochange(value) || (deleted && !ctr_table_given(value))) return;
+    if (take_given(table, i, value, &given.n, problem)) return;
+    if (deleted)
+        ctr_write_next_life(table, i, &given, problem);
+    else
+        ctr_write_assign(table, i, given.n, problem);
+}
+
+static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
+{
+    sqlite3_value **columns = argv + 2, *command = columns[CTR_COLUMN_COMMAND];
+    int64_t rowid = sqlite3_value_int64(argv[0]);
+    if (!sqlite3_value_nochange(argv[1]) && sqlite3_value_int64(argv[1]) != rowid)
+        ctr_problem_set(problem, SQLITE_ERROR, "the row id cannot be changed");
+    if (!sqlite3_value_nochange(command) && ctr_table_given(command))
+        ctr_problem_set(problem, SQLITE_ERROR, "commands are given by INSERT");
+    if (problem->rc != SQLITE_OK || check_key(table, rowid, columns, problem)) return;
+    if (ctr_access_find_rowid(table, rowid, problem) || !ctr_access_found(table)) return;
+
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++)
+        update_counter(table, i, columns[ctr_table_column(counter_column(table, i))], problem);
+    write_once(table, problem);
+}
+
+/* ---- DELETE ---------------------------------------------------------------------------------- */
+
+static void delete_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
+{
+    if (ctr_access_find_rowid(table, rowid, problem) || state_of(table) != ROW_LIVE) return;
+    for (int i = 0; i < table->shape.n_counters; i++)
+        if (ctr_write_tombstone(table, i, problem)) return;
+    ctr_access_write(table, problem);
+}
+
+/* ---- xUpdate --------------------------------------------------------------------------------- */
+
+int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem)
+{
+    if (!table->altered) return problem->rc;
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "a column was added or dropped by this statement, which can count "
+                           "nothing after that");
+}
+
+/* SQLITE_CONSTRAINT with OR IGNORE: SQLite passes over the row and does not count it. */
+static bool is_ignored(const ctr_table *table, const ctr_problem *problem)
+{
+    return problem->rc == SQLITE_CONSTRAINT && sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
+}
+
+/* The counters of a tracked table follow that table. */
+static int refuse_by_hand(const ctr_table *table, ctr_problem *problem)
+{
+    if (!table->tracked) return problem->rc;
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "it holds the counters of a tracked table, and cannot be written: write "
+                           "that table");
+}
+
+static void add_or_command(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    if (ctr_table_given(columns[CTR_COLUMN_COMMAND]))
+        ctr_commands_run(table, columns, problem);
+    else if (refuse_by_hand(table, problem))
+        return;
+    else if (ctr_write_check_altered(table, problem) == SQLITE_OK)
+        insert_row(table, columns, problem);
+}
+
+/* A row that is skipped is done with, too. */
+static void insert_once(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    if (table->front) {
+        ctr_request_refuse(table, problem);
+    } else if (ctr_request_begin(table, columns, problem)) {
+        if (sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE)
+            ctr_problem_set(problem, SQLITE_CONSTRAINT, "the request was taken before");
+    } else if (problem->rc == SQLITE_OK) {
+        add_or_command(table, columns, problem);
+        ctr_problem remembered = {SQLITE_OK, NULL};
+        if (is_ignored(table, problem) && ctr_request_remember(table, &remembered)) {
+            ctr_problem_close(problem);
+            *problem = remembered;
+        }
+    }
+    ctr_request_end(table);
+}
+
+static void insert(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
+{
+    sqlite3_value **columns = argv + 2;
+    if (ctr_table_given(argv[1])) {
+        ctr_problem_set(problem, SQLITE_ERROR, "the row id cannot be given, the key names a row");
+        return;
+    }
+    if (ctr_trigger_rows_take(table, columns, problem)) return;
+    if (ctr_request_is_given(table, columns))
+        insert_once(table, columns, problem);
+    else
+        add_or_command(table, columns, problem);
+}
+
+static void change_row(ctr_table *table, int argc, sqlite3_value **argv, bool inserts,
+                       ctr_problem *problem)
+{
+    if (!inserts && refuse_by_hand(table, problem)) return;
+    if (argc == 1)
+        delete_row(table, sqlite3_value_int64(argv[0]), problem);
+    else if (inserts)
+        insert(table, argv, problem);
+    else if (ctr_request_is_given(table, argv + 2))
+        ctr_request_refuse(table, problem);
+    else
+        update_row(table, argv, problem);
+}
+
+/* For an UPDATE ... FROM of a virtual table SQLite opens no savepoint, and keeps the rows before
+ * the one that fails. For others it does, and rolls back to it, which lifts the mark again. */
+static void note_update(ctr_table *table, unsigned nth, const ctr_problem *problem)
+{
+    if (problem->rc == SQLITE_OK)
+        table->updated++;
+    else if (table->updated > 0)
+        ctr_transaction_spoil(table->joined.transaction, nth);
+}
+
+int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+{
+    ctr_table *table = (ctr_table *)base;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    bool inserts = argc > 1 && !ctr_table_given(argv[0]);
+    unsigned nth = table->joined.transaction->ended;
+    table->joined.transaction->stats.writes++;
+    ctr_table_read(table, &problem);
+    if (ctr_joined_be_told(&table->joined, &problem) == SQLITE_OK)
+        change_row(table, argc, argv, inserts, &problem);
+    if (argc > 1 && !inserts) note_update(table, nth, &problem);
+    if (inserts) *rowid = ctr_access_rowid(table);
+    ctr_access_end(table);
+
+    bool skip = is_ignored(table, &problem);
+    int rc = ctr_table_fail(table, &problem);
+    if (skip) { /* SQLite takes a message for an error even where it is told to ignore */
+        sqlite3_free(base->zErrMsg);
+        base->zErrMsg = NULL;
+    }
+    return rc;
+}
