@@ -32,8 +32,9 @@ PRAGMA "{schema}".user_version = "{value}";
 -- name: SYNC_EXPLAIN_ATTACH
 EXPLAIN ATTACH "{value}" AS _counter_source;
 
--- name: SYNC_COUNT_ATTACHED
-SELECT count(*) FROM pragma_database_list WHERE seq > 1;
+-- Columns: seq, name, file. Those from 2 on are attached.
+-- name: SYNC_DATABASES
+PRAGMA database_list;
 
 -- Some work, to be interrupted.
 -- name: SYNC_HEAR

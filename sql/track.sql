@@ -89,11 +89,9 @@ DROP TRIGGER IF EXISTS "{schema}"."{name}";
 
 -- ---- the tables ----------------------------------------------------------------------------------
 
--- The terms of all UNIQUE indexes of the table ?1 in the schema ?2.
--- name: TRACK_INDEX_TERMS
-SELECT i.name, i.origin, i.partial, x.seqno, x.name, x.coll
-  FROM pragma_index_list(?1, ?2) AS i, pragma_index_xinfo(i.name, ?2) AS x
- WHERE i."unique" AND x.key ORDER BY i.seq, x.seqno;
+-- Columns: seq, name, unique, origin, partial.
+-- name: TRACK_INDEXES
+PRAGMA "{schema}".index_list("{name}");
 
 -- name: TRACK_CREATE
 CREATE VIRTUAL TABLE "{schema}"."{table}" USING counter("{definition}", TRACKED "{name}");
@@ -137,14 +135,13 @@ DELETE FROM "{schema}"."{name}" WHERE "{constraint}";
 -- name: TRACK_LOOK
 SELECT "{columns}" FROM "{schema}"."{name}" WHERE "{constraint}";
 
--- Columns of other tables of the schema ?2 that refer to the table ?1, and forbid that a row of it is
--- deleted.
--- name: TRACK_CHILDREN
-SELECT m.name, f.id, f.seq, f."from", f."to"
-  FROM "{schema}".sqlite_master AS m, pragma_foreign_key_list(m.name, ?2) AS f
- WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND f."table" = ?1 COLLATE NOCASE
-   AND f.on_delete IN ('NO ACTION', 'RESTRICT')
- ORDER BY m.name, f.id, f.seq;
+-- Tables that may refer to others.
+-- name: TRACK_TABLES
+SELECT name FROM "{schema}".sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name;
+
+-- Columns: id, seq, table, from, to, on_update, on_delete, match.
+-- name: TRACK_FOREIGN_KEYS
+PRAGMA "{schema}".foreign_key_list("{name}");
 
 -- name: TRACK_VALUE
 SELECT "{value}";

@@ -9,7 +9,8 @@
 #include "cluster/cluster.h"
 
 typedef struct ctr_cluster_entry {
-    char *name; /* owned */
+    char *name;        /* owned */
+    char *declaration; /* owned: of the cluster that the rest is of; NULL: none */
     ctr_levels levels;
     ctr_cluster_seen seen;
     ctr_cluster *cluster; /* borrowed; NULL while the table is not connected */
@@ -25,13 +26,20 @@ typedef struct ctr_clusters {
 ctr_cluster_entry *ctr_clusters_find(const ctr_clusters *clusters, const char *name);
 
 /* The entry of this name with its cluster; one that SQLite has let go of is connected first. NULL:
- * there is none, or it was dropped; or, with a problem, it could not be connected. */
+ * there is none, or it was dropped, or its CREATE was rolled back, though a statement may still hold
+ * it; or, with a problem, it could not be connected. */
 ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
                                           const char *name, ctr_problem *problem);
 
 /* The entry of this name; makes one if there is none. Lent as long as the connection; NULL: no
  * memory. */
 ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name);
+
+/* The entry is of a cluster with this declaration. What was set and seen stands if it was, and the
+ * cluster is not new: a transaction that drops a cluster and makes another one of its name may be
+ * rolled back, and nobody is told. */
+void ctr_clusters_declare(ctr_cluster_entry *entry, const char *declaration, bool is_new,
+                          const ctr_levels *levels, ctr_problem *problem);
 
 void ctr_clusters_close(ctr_clusters *clusters);
 

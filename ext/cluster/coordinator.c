@@ -88,22 +88,29 @@ static void open_unless_gone(ctr_coordinator *front, const ctr_options *options,
     sqlite3_finalize(temp);
 }
 
-/* What was set stands, unless the table is new. */
-static void open_front(ctr_coordinator *front, ctr_shared *shared, const ctr_options *options,
-                       bool is_new, ctr_problem *problem)
+static void open_front(ctr_coordinator *front, ctr_shared *shared, const char *declaration,
+                       const ctr_options *options, bool is_new, ctr_problem *problem)
 {
     ctr_table *table = &front->table;
-    bool known = ctr_clusters_find(front->clusters, table->name) != NULL;
     front->entry = ctr_clusters_entry(front->clusters, table->name);
     if (!front->entry) {
         ctr_problem_nomem(problem);
         return;
     }
-    if (is_new || !known) front->entry->levels = options->levels;
+    ctr_clusters_declare(front->entry, declaration, is_new, &options->levels, problem);
     ctr_transaction_prepare(shared->transaction, problem);
     if (problem->rc == SQLITE_OK) open_unless_gone(front, options, is_new, problem);
     ctr_table_check_name(&table->shape, table->name, problem);
     ctr_table_declare(table, problem);
+}
+
+/* All clauses, as SQLite has them; to be freed with sqlite3_free. */
+static char *list_clauses(int n, const char *const *clauses, ctr_problem *problem)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < n; i++) sqlite3_str_appendf(out, "%s,", clauses[i]);
+    if (sqlite3_str_errcode(out) != SQLITE_OK) ctr_problem_nomem(problem);
+    return sqlite3_str_finish(out);
 }
 
 static ctr_coordinator *make_front(sqlite3 *db, ctr_shared *shared, const char *const *argv,
@@ -138,9 +145,11 @@ static int start_cluster(sqlite3 *db, ctr_shared *shared, int argc, const char *
         ctr_problem_set(&problem, SQLITE_ERROR,
                         "a cluster belongs to a connection: CREATE VIRTUAL TABLE temp.%s",
                         table->name);
+    char *declaration = list_clauses(argc - CLUSTER_CLAUSES, argv + CLUSTER_CLAUSES, &problem);
     ctr_options_read(&options, argc - CLUSTER_CLAUSES, argv + CLUSTER_CLAUSES, &problem);
-    if (problem.rc == SQLITE_OK) open_front(front, shared, &options, is_new, &problem);
+    if (problem.rc == SQLITE_OK) open_front(front, shared, declaration, &options, is_new, &problem);
     ctr_options_close(&options);
+    sqlite3_free(declaration);
     if (problem.rc == SQLITE_OK) {
         *base = &table->joined.base;
         return SQLITE_OK;
@@ -171,8 +180,11 @@ static int cluster_rename(sqlite3_vtab *base, const char *to)
     ctr_table_check_name(&table->shape, to, &problem);
     ctr_cluster_entry *entry = ctr_clusters_entry(front->clusters, to);
     if (!entry) ctr_problem_nomem(&problem);
-    if (problem.rc == SQLITE_OK) entry->levels = front->entry->levels;
-    if (problem.rc == SQLITE_OK) ctr_cluster_copy_seen(&entry->seen, &front->entry->seen, &problem);
+    if (problem.rc == SQLITE_OK && entry != front->entry) {
+        const ctr_cluster_entry *from = front->entry;
+        ctr_clusters_declare(entry, from->declaration, true, &from->levels, &problem);
+        if (from->seen.birth) ctr_cluster_copy_seen(&entry->seen, &from->seen, &problem);
+    }
     return ctr_table_fail(table, &problem);
 }
 

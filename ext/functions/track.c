@@ -157,29 +157,30 @@ static void refuse_unknown(const tracking *call, const ctr_shape *shape, ctr_pro
     }
 }
 
+typedef struct key_checked {
+    const char *table; /* borrowed */
+    const ctr_shape *shape;
+} key_checked;
+
+static void check_key_term(void *with, const ctr_term *term, ctr_problem *problem)
+{
+    const key_checked *key = with;
+    if (!term->is_primary || !term->name || !term->collation) return;
+    for (int i = 0; i < key->shape->n_keys; i++) {
+        const ctr_column *column = &key->shape->columns[key->shape->keys[i]];
+        if (sqlite3_stricmp(column->name, term->name) == 0 &&
+            sqlite3_stricmp(column->collation, term->collation) != 0)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s: the PRIMARY KEY compares column %s by %s, the column itself by %s",
+                            key->table, term->name, term->collation, column->collation);
+    }
+}
+
 /* The key compares as its columns do, or two rows of one key could not be told apart here. */
 static void check_key_index(const tracking *call, const ctr_shape *shape, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(call->db, call->schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX_TERMS);
-    ctr_run_bind_text(&run, row, 1, call->table);
-    ctr_run_bind_text(&run, row, 2, call->schema);
-    while (ctr_run_row(&run, row)) {
-        const char *origin = ctr_text_column(row, CTR_TERM_ORIGIN, problem),
-                   *name = ctr_text_column(row, CTR_TERM_NAME, problem),
-                   *collation = ctr_text_column(row, CTR_TERM_COLLATION, problem);
-        if (!origin || !name || !collation || strcmp(origin, "pk") != 0) continue;
-        for (int i = 0; i < shape->n_keys; i++) {
-            const ctr_column *column = &shape->columns[shape->keys[i]];
-            if (sqlite3_stricmp(column->name, name) == 0 &&
-                sqlite3_stricmp(column->collation, collation) != 0)
-                ctr_problem_set(problem, SQLITE_ERROR,
-                                "%s: the PRIMARY KEY compares column %s by %s, the column itself "
-                                "by %s",
-                                call->table, name, collation, column->collation);
-        }
-    }
-    sqlite3_finalize(row);
+    key_checked key = {call->table, shape};
+    ctr_unique_each_term(call->db, call->schema, call->table, check_key_term, &key, problem);
 }
 
 /* The shape that the counter table of this table and these columns has. */

@@ -111,8 +111,8 @@ static void renew_witness(ctr_transaction *transaction, ctr_problem *problem)
     if (!schema) return;
     ctr_problem_sqlite(problem, transaction->db, sqlite3_step(schema));
     sqlite3_reset(schema);
-    if (had && sqlite3_stmt_status(schema, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) is_new = true;
-    if (!transaction->join.statement || !is_new) return;
+    if (!had || sqlite3_stmt_status(schema, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) is_new = true;
+    if (!transaction->witness_used || !is_new) return;
     ctr_transaction_close_kept(&transaction->join);
     ctr_problem_sqlite(problem, transaction->db,
                        transaction->renew_witness(transaction->arg, ++transaction->witnesses));
@@ -130,6 +130,7 @@ const char *ctr_transaction_witness_name(int number, char name[CTR_WITNESS_NAME_
 static sqlite3_stmt *prepare_join(ctr_transaction *transaction, ctr_problem *problem)
 {
     char name[CTR_WITNESS_NAME_SIZE];
+    transaction->witness_used = true;
     return ctr_transaction_keep(transaction, &transaction->join, "main",
                                 ctr_transaction_witness_name(transaction->witnesses, name),
                                 CTR_SQL_TRANSACTION_JOIN, problem);

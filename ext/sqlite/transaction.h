@@ -38,8 +38,9 @@ typedef struct ctr_transaction {
     ctr_kept *kept, schema, join;
     int (*renew_witness)(void *arg, int number);
     void *arg;
-    int witnesses;  /* the number of the last one */
-    bool is_memory; /* main was of the VFS "memdb" when the last transaction was joined */
+    int witnesses;     /* the number of the last one */
+    bool is_memory;    /* main was of the VFS "memdb" when the last transaction was joined */
+    bool witness_used; /* a statement was prepared on it; it may have been let go of since */
     bool has_keeper, joined;
     int told;  /* tables that are told how the transaction goes */
     bool busy; /* with an identity; a trigger on it must not come back here */

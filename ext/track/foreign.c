@@ -1,6 +1,8 @@
 /* track/foreign.c - foreign keys that refer to a tracked table. */
 #include "track/foreign.h"
 
+#include <string.h>
+
 #include "sqlite/text.h"
 
 ctr_foreign ctr_foreign_of(const ctr_tracked *tracked)
@@ -61,22 +63,42 @@ static void begin_child(const ctr_tracked *tracked, const char *child, sqlite3_s
     sqlite3_str_appendall(out, ")");
 }
 
+static bool refers_to(const ctr_tracked *tracked, const char *parent, const char *on_delete)
+{
+    return parent && on_delete && sqlite3_stricmp(parent, tracked->table) == 0 &&
+           (strcmp(on_delete, "NO ACTION") == 0 || strcmp(on_delete, "RESTRICT") == 0);
+}
+
+/* The foreign keys of one table that refer to ours, and forbid that a row of ours is deleted. */
+static void add_child(const ctr_tracked *tracked, const char *child, sqlite3_str *out,
+                      ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    run.slots.name = child;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_FOREIGN_KEYS);
+    while (ctr_run_row(&run, row)) {
+        int part = sqlite3_column_int(row, 1);
+        const char *parent = ctr_text_column(row, 2, problem),
+                   *from = ctr_text_column(row, 3, problem), *to = ctr_text_column(row, 4, problem),
+                   *on_delete = ctr_text_column(row, 6, problem);
+        if (!refers_to(tracked, parent, on_delete)) continue;
+        if (!from || (!to && part >= tracked->shape->n_keys)) continue;
+        if (part == 0) begin_child(tracked, child, out);
+        sqlite3_str_appendf(out, " AND p.\"%w\" = c.\"%w\"",
+                            to ? to : ctr_tracked_key(tracked, part)->name, from);
+    }
+    sqlite3_finalize(row);
+}
+
 /* One EXISTS for each foreign key that refers to the table; NULL: none does, or no memory. */
 static char *list_children(const ctr_tracked *tracked, ctr_problem *problem)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_CHILDREN);
-    ctr_run_bind_text(&run, row, 1, tracked->table);
-    ctr_run_bind_text(&run, row, 2, tracked->schema);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLES);
     while (ctr_run_row(&run, row)) {
-        const char *child = ctr_text_column(row, 0, problem),
-                   *from = ctr_text_column(row, 3, problem), *to = ctr_text_column(row, 4, problem);
-        int part = sqlite3_column_int(row, 2);
-        if (!child || !from || (!to && part >= tracked->shape->n_keys)) continue;
-        if (part == 0) begin_child(tracked, child, out);
-        sqlite3_str_appendf(out, " AND p.\"%w\" = c.\"%w\"",
-                            to ? to : ctr_tracked_key(tracked, part)->name, from);
+        const char *child = ctr_text_column(row, 0, problem);
+        if (child) add_child(tracked, child, out, problem);
     }
     sqlite3_finalize(row);
     if (sqlite3_str_length(out)) sqlite3_str_appendall(out, ")");

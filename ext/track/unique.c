@@ -110,27 +110,77 @@ static bool has_generated(sqlite3 *db, const char *schema, const char *table, ct
     return has;
 }
 
+/* ---- all terms ------------------------------------------------------------------------------- */
+
+typedef struct terms_of_index {
+    ctr_term term;
+    void (*take)(void *with, const ctr_term *term, ctr_problem *problem);
+    void *with; /* borrowed */
+} terms_of_index;
+
+static void take_index(terms_of_index *of, ctr_run *run)
+{
+    run->slots.name = of->term.index;
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEX_COLUMNS);
+    while (ctr_run_row(run, row)) {
+        if (!sqlite3_column_int(row, 5)) continue; /* stored beside the key */
+        of->term.number = sqlite3_column_int(row, 0);
+        of->term.name = ctr_text_column(row, 2, run->problem);
+        of->term.collation = ctr_text_column(row, 4, run->problem);
+        if (run->problem->rc == SQLITE_OK) of->take(of->with, &of->term, run->problem);
+    }
+    sqlite3_finalize(row);
+}
+
+/* By PRAGMA and not by their table-valued functions: SQLite frees the schema of those when the host
+ * calls sqlite3_deserialize(), and uses it afterwards. */
+void ctr_unique_each_term(sqlite3 *db, const char *schema, const char *table,
+                          void (*take)(void *with, const ctr_term *term, ctr_problem *problem),
+                          void *with, ctr_problem *problem)
+{
+    terms_of_index of = {.take = take, .with = with};
+    ctr_run run = ctr_run_on(db, schema, NULL, problem), of_index = run;
+    run.slots.name = table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEXES);
+    while (ctr_run_row(&run, row)) {
+        const char *index = ctr_text_column(row, 1, problem),
+                   *origin = ctr_text_column(row, 3, problem);
+        if (!index || !origin || !sqlite3_column_int(row, 2)) continue;
+        of.term.index = index;
+        of.term.is_primary = strcmp(origin, "pk") == 0;
+        of.term.is_partial = sqlite3_column_int(row, 4) != 0;
+        take_index(&of, &of_index);
+    }
+    sqlite3_finalize(row);
+}
+
+/* ---- as a condition -------------------------------------------------------------------------- */
+
+typedef struct unique_in {
+    sqlite3 *db; /* borrowed, as are the names */
+    const char *schema, *table;
+    ctr_unique *rows;
+} unique_in;
+
+static void match_term(void *with, const ctr_term *term, ctr_problem *problem)
+{
+    const unique_in *in = with;
+    ctr_unique *rows = in->rows;
+    if (term->is_primary) return;
+    sqlite3_str_appendall(rows->match,
+                          term->number ? " AND " : ctr_text_separator(rows->match, " OR "));
+    if (term->name)
+        match_column(rows, term->name, term->collation);
+    else
+        match_expression(in->db, in->schema, in->table, term->index, term->number, rows->match,
+                         problem);
+    if (!term->name || term->is_partial) rows->any_column = true;
+}
+
 void ctr_unique_list(ctr_unique *rows, sqlite3 *db, const char *schema, const char *table,
                      ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX_TERMS);
-    ctr_run_bind_text(&run, row, 1, table);
-    ctr_run_bind_text(&run, row, 2, schema);
-    while (ctr_run_row(&run, row)) {
-        const char *index = ctr_text_column(row, CTR_TERM_INDEX, problem),
-                   *origin = ctr_text_column(row, CTR_TERM_ORIGIN, problem),
-                   *name = ctr_text_column(row, CTR_TERM_NAME, problem),
-                   *collation = ctr_text_column(row, CTR_TERM_COLLATION, problem);
-        int n = sqlite3_column_int(row, CTR_TERM_NUMBER);
-        if (!index || !origin || strcmp(origin, "pk") == 0) continue;
-        sqlite3_str_appendall(rows->match, n ? " AND " : ctr_text_separator(rows->match, " OR "));
-        if (name)
-            match_column(rows, name, collation);
-        else
-            match_expression(db, schema, table, index, n, rows->match, problem);
-        if (!name || sqlite3_column_int(row, CTR_TERM_PARTIAL)) rows->any_column = true;
-    }
-    sqlite3_finalize(row);
+    unique_in in = {db, schema, table, rows};
+    ctr_unique_each_term(db, schema, table, match_term, &in, problem);
     rows->any_column = rows->any_column || has_generated(db, schema, table, problem);
 }

@@ -12,18 +12,21 @@ typedef struct ctr_unique {
     bool any_column;    /* others can, too, for there are expressions or conditions */
 } ctr_unique;
 
-/* Columns of the statement TRACK_INDEX_TERMS. */
-enum {
-    CTR_TERM_INDEX,
-    CTR_TERM_ORIGIN,
-    CTR_TERM_PARTIAL,
-    CTR_TERM_NUMBER,
-    CTR_TERM_NAME, /* NULL: an expression */
-    CTR_TERM_COLLATION
-};
-
 /* Appends to `match` and `names`, which the caller makes and finishes. */
 void ctr_unique_list(ctr_unique *rows, sqlite3 *db, const char *schema, const char *table,
                      ctr_problem *problem);
+
+/* One term of a UNIQUE index or of a PRIMARY KEY that is one. All is borrowed. */
+typedef struct ctr_term {
+    const char *index;
+    const char *name, *collation; /* of the column; no name: an expression */
+    int number;                   /* within the index, from 0 */
+    bool is_primary, is_partial;  /* the index */
+} ctr_term;
+
+/* Calls `take` for each term of each UNIQUE index of the table. */
+void ctr_unique_each_term(sqlite3 *db, const char *schema, const char *table,
+                          void (*take)(void *with, const ctr_term *term, ctr_problem *problem),
+                          void *with, ctr_problem *problem);
 
 #endif

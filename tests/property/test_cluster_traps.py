@@ -802,3 +802,17 @@ def test_a_cluster_is_created_while_others_change_the_schemas_of_its_replicas(fi
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
                           env={**os.environ, "MALLOC_PERTURB_": "165"})
     assert (done.stderr, done.stdout, done.returncode) == ("", "7 1\n7 2\n7 3\n", 0)
+
+
+def test_a_cluster_whose_creation_was_rolled_back_is_none_while_a_statement_holds_it(files):
+    with contextlib.closing(clusters.open_files(files)) as db:
+        db.execute("BEGIN")
+        clusters.create(db, files)
+        held = db.execute("SELECT hits FROM traffic UNION ALL SELECT 1 UNION ALL SELECT 2")
+        held.fetchone()
+        db.execute("ROLLBACK")
+        assert "there is no counter table 'traffic'" in refused(
+            db, "SELECT counter_add('traffic', 'hits', 1, '/', 12)")
+        assert "no cluster has the name 'traffic'" in refused(db, STATUS)
+        held.close()
+        assert db.execute("SELECT count(*) FROM page_views").fetchone() == (0,)

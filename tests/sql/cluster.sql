@@ -955,3 +955,56 @@ SELECT * FROM east.v;
 --= y|0|0
 SELECT count(DISTINCT counter_table_digest('v', name)) FROM (SELECT 'main' AS name UNION SELECT 'east' UNION SELECT 'west');
 --= 1
+
+-- # a-cluster-made-anew-in-a-transaction-that-is-rolled-back-is-the-one-before
+PRAGMA main.synchronous = EXTRA;
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main phone', read=ALL);
+INSERT INTO c VALUES('x', 1);
+BEGIN;
+DROP TABLE c;
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(w, replicas='main', read=ONE);
+ROLLBACK;
+INSERT INTO c VALUES('x', 2);
+SELECT counter_add('c', 'n', 4, 'x');
+--= 7
+SELECT * FROM v;
+--= x|7
+SELECT * FROM phone.v;
+--= x|7
+SELECT count(*) FROM w;
+--= 0
+CREATE VIRTUAL TABLE temp.d USING counter_cluster(w, replicas='main');
+BEGIN;
+DROP TABLE c;
+ALTER TABLE d RENAME TO c;
+ROLLBACK;
+INSERT INTO c VALUES('x', 8);
+SELECT counter_add('c', 'n', 16, 'x');
+--= 31
+INSERT INTO d VALUES('y', 5);
+SELECT * FROM v;
+--= x|31
+SELECT * FROM w;
+--= y|5
+ALTER TABLE d RENAME TO e;
+SELECT counter_add('e', 'n', 1, 'y');
+--= 6
+
+-- # a-cluster-whose-create-was-rolled-back-is-none
+PRAGMA main.synchronous = EXTRA;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+BEGIN;
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main');
+SELECT counter_add('c', 'n', 1, 'x');
+--= 1
+ROLLBACK;
+SELECT counter_add('c', 'n', 1, 'x');
+--! counter_add: there is no counter table 'c'
+SELECT * FROM counter_cluster_status('c');
+--! counter_cluster_status: no cluster has the name 'c'
+SELECT count(*) FROM v;
+--= 0
