@@ -300,16 +300,23 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
 }
 
 /* Shards of its own that a file forgets, it would write again with clocks that others have seen. A
- * table that never had a row has nothing to forget; rows below a floor are forgotten already. */
+ * table that never had a row has nothing to forget; rows below a floor are forgotten already. One
+ * whose stored tables are damaged may have had rows. */
 static bool has_shards(ctr_table *table, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
+    ctr_problem damage = {SQLITE_OK, NULL};
+    if (problem->rc != SQLITE_OK) return false;
+    ctr_run run = ctr_run_on(table->db, table->schema, table->name, &damage);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY);
     bool any = ctr_run_row(&run, row);
     sqlite3_finalize(row);
-    row = ctr_floors_read(table->db, table->schema, table->name, &table->shape, problem);
-    any = ctr_run_row(&run, row) || any;
+    row = ctr_floors_read(table->db, table->schema, table->name, &table->shape, &damage);
+    any = ctr_run_row(&run, row) || any || damage.rc != SQLITE_OK;
     sqlite3_finalize(row);
+    if (ctr_problem_rolls_back(damage.rc))
+        *problem = damage;
+    else
+        ctr_problem_close(&damage);
     return any;
 }
 

@@ -504,3 +504,27 @@ INSERT INTO v VALUES('x', 1, 2);
 --! v: main has no replica id: run SELECT counter_init() once
 DROP TABLE v;
 SELECT name FROM sqlite_master WHERE name LIKE 'v%';
+
+-- # a-table-whose-stored-tables-are-damaged-can-be-dropped
+CREATE VIRTUAL TABLE a USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE b USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE d USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TEMP TABLE was AS SELECT id FROM counter_replica;
+INSERT INTO a VALUES('x', 1);
+INSERT INTO b VALUES('x', 1);
+INSERT INTO c VALUES('x', 1);
+INSERT INTO d VALUES('x', 1);
+DROP TABLE a_floors;
+DROP TABLE a;
+DROP TABLE b_cells;
+DROP TABLE b;
+DROP TABLE c_floors;
+CREATE TABLE c_floors(x);
+DROP TABLE c;
+UPDATE d_cells SET n = x'00';
+DROP TABLE d;
+SELECT name FROM sqlite_master WHERE name IN ('a', 'b', 'c', 'd') OR name LIKE '__%' AND substr(name, 2, 1) = '_';
+SELECT name FROM counter_tables;
+SELECT count(*) FROM counter_replica, was WHERE counter_replica.id = was.id;
+--= 0
