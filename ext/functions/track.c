@@ -204,13 +204,14 @@ static int read_wanted(tracking *call, ctr_shape *shape, ctr_problem *problem)
 
 /* ---- tracking -------------------------------------------------------------------------------- */
 
-/* With the columns of call->shape; stored tables that are there are taken up. */
-static void create_counter_table(tracking *call, ctr_problem *problem)
+/* With the columns of call->shape, of a table that was called `birth` when tracking began; stored
+ * tables that are there are taken up. */
+static void create_counter_table(tracking *call, const char *birth, ctr_problem *problem)
 {
     char *definition = problem->rc == SQLITE_OK ? ctr_shape_declaration(&call->shape) : NULL;
     if (!call->counters || !definition) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
-    run.slots.name = call->table;
+    run.slots.name = birth;
     run.slots.definition = definition;
     ctr_run_do(&run, CTR_SQL_TRACK_CREATE, NULL);
     sqlite3_free(definition);
@@ -223,24 +224,26 @@ static void create_counters(tracking *call, ctr_problem *problem)
         ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked", call->table);
     read_wanted(call, &call->shape, problem);
     call->counters = sqlite3_mprintf("%s_counters", call->table);
-    create_counter_table(call, problem);
+    create_counter_table(call, call->table, problem);
 }
 
 /* The counters of the table may be stored without their virtual table, as `.clone` of the shell
  * leaves them. Those whose triggers stand on another table are of that one. */
 static void take_up_counters(tracking *call, ctr_problem *problem)
 {
-    ctr_catalog_entry entry = {0};
-    if (ctr_catalog_born(&entry, call->db, call->schema, call->table, problem) &&
-        ctr_triggers_stand_on(call->db, call->schema, entry.name, call->table, problem) &&
-        ctr_schema_object(call->db, call->schema, entry.name, problem) == CTR_OBJECT_NONE) {
-        call->counters = entry.name;
-        entry.name = NULL;
+    ctr_catalog catalog = {0};
+    ctr_catalog_read(&catalog, call->db, call->schema, problem);
+    for (int i = 0; i < catalog.n && !call->counters && problem->rc == SQLITE_OK; i++) {
+        const ctr_catalog_entry *entry = &catalog.entries[i];
+        if (!ctr_triggers_stand_on(call->db, call->schema, entry->name, call->table, problem) ||
+            ctr_schema_object(call->db, call->schema, entry->name, problem) != CTR_OBJECT_NONE)
+            continue;
+        call->counters = sqlite3_mprintf("%s", entry->name);
         call->taken_up = true;
-        ctr_shape_read(&call->shape, call->db, call->schema, call->counters, problem);
-        create_counter_table(call, problem);
+        ctr_shape_read(&call->shape, call->db, call->schema, entry->name, problem);
+        create_counter_table(call, entry->birth, problem);
     }
-    ctr_catalog_close_entry(&entry);
+    ctr_catalog_close(&catalog);
 }
 
 static void open_counters(tracking *call, ctr_problem *problem)

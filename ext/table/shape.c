@@ -523,8 +523,9 @@ bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b)
     bool same = a->n_columns == b->n_columns;
     for (int i = 0; i < a->n_columns && same; i++) {
         const ctr_column *x = &a->columns[i], *y = &b->columns[i];
-        same = x->key == y->key && strcmp(x->name, y->name) == 0 && strcmp(x->type, y->type) == 0 &&
-               sqlite3_stricmp(x->collation, y->collation) == 0;
+        same = x->key == y->key && strcmp(x->name, y->name) == 0 &&
+               (x->key < 0 || (sqlite3_stricmp(x->type, y->type) == 0 &&
+                               sqlite3_stricmp(x->collation, y->collation) == 0));
     }
     return same;
 }

@@ -221,6 +221,11 @@ static char *declaration_of(const ctr_shape *shape, const char *tracked, ctr_pro
     return whole;
 }
 
+static bool is_same_name(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : !a && !b;
+}
+
 /* The stored tables of a counter table that is not there itself, as `.clone` of the shell leaves
  * them. True: there are some under this name, and the table takes them up as they are, unless there
  * is a problem: they are of other columns, or of another tracked table. */
@@ -237,9 +242,13 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
         char *apart = sqlite3_mprintf("%s_apart", name);
         bool was_tracked = apart && ctr_schema_is_table(db, schema, apart, problem);
         if (!apart) ctr_problem_nomem(problem);
-        char *is = declaration_of(&stored, was_tracked ? entry.birth : NULL, problem),
+        const char *birth = was_tracked ? entry.birth : NULL;
+        char *is = declaration_of(&stored, birth, problem),
              *wanted = declaration_of(shape, tracked, problem);
-        if (problem->rc == SQLITE_OK && strcmp(is, wanted) != 0)
+        bool same = problem->rc == SQLITE_OK &&
+                    (strcmp(is, wanted) == 0 ||
+                     (is_same_name(birth, tracked) && ctr_shape_same_columns(&stored, shape)));
+        if (problem->rc == SQLITE_OK && !same)
             ctr_problem_set(problem, SQLITE_ERROR,
                             "its stored tables are there; CREATE VIRTUAL TABLE \"%w\" USING "
                             "counter(%s) takes them up",
