@@ -26,8 +26,8 @@ typedef struct ctr_clusters {
 ctr_cluster_entry *ctr_clusters_find(const ctr_clusters *clusters, const char *name);
 
 /* The entry of this name with its cluster; one that SQLite has let go of is connected first. NULL:
- * there is none, or it was dropped, or its CREATE was rolled back, though a statement may still hold
- * it; or, with a problem, it could not be connected. */
+ * there is none, or it was dropped, or its CREATE was rolled back, though a statement may hold it
+ * still; or, with a problem, it could not be connected. */
 ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
                                           const char *name, ctr_problem *problem);
 

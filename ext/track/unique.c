@@ -114,7 +114,7 @@ static bool has_generated(sqlite3 *db, const char *schema, const char *table, ct
 
 typedef struct terms_of_index {
     ctr_term term;
-    void (*take)(void *with, const ctr_term *term, ctr_problem *problem);
+    void (*visit)(void *with, const ctr_term *term, ctr_problem *problem);
     void *with; /* borrowed */
 } terms_of_index;
 
@@ -127,7 +127,7 @@ static void take_index(terms_of_index *of, ctr_run *run)
         of->term.number = sqlite3_column_int(row, 0);
         of->term.name = ctr_text_column(row, 2, run->problem);
         of->term.collation = ctr_text_column(row, 4, run->problem);
-        if (run->problem->rc == SQLITE_OK) of->take(of->with, &of->term, run->problem);
+        if (run->problem->rc == SQLITE_OK) of->visit(of->with, &of->term, run->problem);
     }
     sqlite3_finalize(row);
 }
@@ -135,10 +135,10 @@ static void take_index(terms_of_index *of, ctr_run *run)
 /* By PRAGMA and not by their table-valued functions: SQLite frees the schema of those when the host
  * calls sqlite3_deserialize(), and uses it afterwards. */
 void ctr_unique_each_term(sqlite3 *db, const char *schema, const char *table,
-                          void (*take)(void *with, const ctr_term *term, ctr_problem *problem),
+                          void (*visit)(void *with, const ctr_term *term, ctr_problem *problem),
                           void *with, ctr_problem *problem)
 {
-    terms_of_index of = {.take = take, .with = with};
+    terms_of_index of = {.visit = visit, .with = with};
     ctr_run run = ctr_run_on(db, schema, NULL, problem), of_index = run;
     run.slots.name = table;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEXES);

@@ -24,9 +24,9 @@ typedef struct ctr_term {
     bool is_primary, is_partial;  /* the index */
 } ctr_term;
 
-/* Calls `take` for each term of each UNIQUE index of the table. */
+/* Calls `visit` for each term of each UNIQUE index of the table. */
 void ctr_unique_each_term(sqlite3 *db, const char *schema, const char *table,
-                          void (*take)(void *with, const ctr_term *term, ctr_problem *problem),
+                          void (*visit)(void *with, const ctr_term *term, ctr_problem *problem),
                           void *with, ctr_problem *problem);
 
 #endif
