@@ -20,3 +20,7 @@ ALTER TABLE "{schema}"."{table}_cells" RENAME COLUMN "_dropped_{name}" TO "{name
 
 -- name: COLUMNS_EMPTY
 UPDATE "{schema}"."{table}_cells" SET "_dropped_{name}" = NULL WHERE "_dropped_{name}" IS NOT NULL;
+
+-- ?1 is a pointer.
+-- name: COLUMNS_ASK
+INSERT INTO "{schema}"."{table}"("{table}") VALUES (?1);

@@ -46,9 +46,6 @@ PRAGMA busy_timeout;
 -- name: SYNC_CREATE_TABLE
 CREATE VIRTUAL TABLE "{schema}"."{table}" USING counter("{definition}");
 
--- name: SYNC_TAKE_COLUMN
-INSERT INTO "{schema}"."{table}"("{table}") VALUES ('take column');
-
 -- name: SYNC_ROLLBACK_ALL
 ROLLBACK;
 

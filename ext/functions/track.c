@@ -257,16 +257,13 @@ static void open_counters(tracking *call, ctr_problem *problem)
                           &call->shape, problem);
 }
 
-/* Another generation of a counter, by the table's own command, that a pull uses, too. */
+/* Another generation of a counter. */
 static void raise_column(tracking *call, const char *name, ctr_problem *problem)
 {
     const char *spelling;
-    ctr_wanted wanted = {name, ctr_shape_generation(&call->shape, name, &spelling) + 1, 0};
+    int64_t generation = ctr_shape_generation(&call->shape, name, &spelling) + 1;
     ctr_columns_check(&call->shape, call->db, call->counters, name, problem);
-    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
-    call->shared->transaction->wanted = &wanted;
-    ctr_run_do(&run, CTR_SQL_SYNC_TAKE_COLUMN, NULL);
-    call->shared->transaction->wanted = NULL;
+    ctr_columns_ask(call->db, call->schema, call->counters, name, generation, problem);
 }
 
 /* The same key as the table has now, whatever its columns are called. */

@@ -22,15 +22,6 @@ typedef struct ctr_kept {
     struct ctr_kept *next, **link; /* among those of the connection */
 } ctr_kept;
 
-/* A counter that a pull wants to be of a generation. The command 'take column' of its table does
- * it: a pull reads, and only where the statement at work writes does an interrupt take everything
- * back. */
-typedef struct ctr_wanted {
-    const char *name;
-    int64_t generation;
-    int64_t emptied; /* cells that are gone, when it was done */
-} ctr_wanted;
-
 typedef struct ctr_transaction {
     sqlite3 *db;
     struct ctr_replica *replicas;            /* the files of the connection: identity/replica.h */
@@ -58,7 +49,6 @@ typedef struct ctr_transaction {
     bool noted;
 
     unsigned ended;     /* transactions: another number whenever one has ended */
-    ctr_wanted *wanted; /* borrowed; mostly NULL */
     ctr_stats stats;    /* what the connection has done */
 } ctr_transaction;
 

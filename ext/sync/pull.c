@@ -308,18 +308,13 @@ static void take_counter(merge_job *job, const ctr_catalog_entry *mine, ctr_shap
                           problem);
         return;
     }
-    ctr_wanted wanted = {name, generation, 0};
-    ctr_transaction *transaction = pull->replica->transaction;
-    ctr_run run = ctr_run_on(pull->db, pull->target, mine->name, problem);
     const char **raised = ctr_array_room(job->raised, &job->room_raised, (size_t)job->n_raised + 1,
                                          sizeof *raised, problem);
     if (!raised) return;
     job->raised = raised;
     raised[job->n_raised++] = name;
-    transaction->wanted = &wanted;
-    ctr_run_do(&run, CTR_SQL_SYNC_TAKE_COLUMN, NULL);
-    transaction->wanted = NULL;
-    job->report->changed += wanted.emptied;
+    job->report->changed +=
+        ctr_columns_ask(pull->db, pull->target, mine->name, name, generation, problem);
     ctr_shape_close(here);
     if (problem->rc == SQLITE_OK) ctr_shape_read(here, pull->db, pull->target, mine->name, problem);
 }

@@ -43,4 +43,20 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
                           const ctr_shape *shape, const char *name, int64_t generation,
                           ctr_problem *problem);
 
+/* A counter that is wanted of a generation. */
+typedef struct ctr_wanted {
+    const char *name;
+    int64_t generation;
+    int64_t emptied; /* cells that are gone, when it was done */
+} ctr_wanted;
+
+/* The same as a command to the table, which an INSERT brings it as a pointer that no text can name:
+ * a pull reads, and only where the statement at work writes does an interrupt take everything back.
+ * Returns how many cells are gone. */
+int64_t ctr_columns_ask(sqlite3 *db, const char *schema, const char *table, const char *name,
+                        int64_t generation, ctr_problem *problem);
+
+/* What such an INSERT asks for by the value of its command; NULL: it is another one. */
+ctr_wanted *ctr_columns_wanted(sqlite3_value *command);
+
 #endif

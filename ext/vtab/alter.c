@@ -3,8 +3,7 @@
  *     INSERT INTO t(t) VALUES ('add column errors')       also: 'add column "5xx errors" COUNTER'
  *     INSERT INTO t(t) VALUES ('drop column errors')
  *
- * A pull that brings or takes a counter goes this way, too: 'take column', which nobody
- * else can say.
+ * A pull that brings or takes a counter, and counter_track, go this way, too: ctr_columns_ask().
  *
  * SQLite sees the stored table change and connects to the table anew, in every connection. Each
  * command reads its columns for itself, for one statement may give several.
@@ -113,16 +112,25 @@ static void heed_interrupt(ctr_table *table, ctr_problem *problem)
     }
 }
 
+void ctr_alter_take(ctr_table *table, ctr_wanted *wanted, ctr_problem *problem)
+{
+    ctr_shape shape = {0};
+    if (problem->rc == SQLITE_OK) read_shape(table, &shape, problem);
+    if (problem->rc == SQLITE_OK)
+        wanted->emptied =
+            raise_counter_of(table, &shape, wanted->name, wanted->generation, problem);
+    heed_interrupt(table, problem);
+    ctr_shape_close(&shape);
+}
+
 bool ctr_alter_run(ctr_table *table, sqlite3_value **columns, const char *command,
                    ctr_problem *problem)
 {
     const char *to_add = ctr_commands_name(command, "add column"),
                *to_drop = ctr_commands_name(command, "drop column");
-    ctr_wanted *wanted = table->joined.transaction->wanted;
-    bool takes = wanted && sqlite3_stricmp(command, "take column") == 0;
     ctr_shape shape = {0};
-    if (!to_add && !to_drop && !takes) return false;
-    if (table->tracked && !wanted)
+    if (!to_add && !to_drop) return false;
+    if (table->tracked)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "'%s' is no command for the counters of a tracked table: counter_track and "
                         "counter_untrack add and drop its columns",
@@ -131,9 +139,6 @@ bool ctr_alter_run(ctr_table *table, sqlite3_value **columns, const char *comman
     if (problem->rc == SQLITE_OK) read_shape(table, &shape, problem);
     if (problem->rc == SQLITE_OK && to_add) add_counter(table, &shape, to_add, problem);
     if (problem->rc == SQLITE_OK && to_drop) drop_counter(table, &shape, to_drop, problem);
-    if (problem->rc == SQLITE_OK && takes)
-        wanted->emptied =
-            raise_counter_of(table, &shape, wanted->name, wanted->generation, problem);
     heed_interrupt(table, problem);
     ctr_shape_close(&shape);
     return true;

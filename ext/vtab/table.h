@@ -27,6 +27,7 @@
 #define CTR_VTAB_TABLE_H
 
 #include "sync/session.h"
+#include "table/columns.h"
 #include "table/floors.h"
 #include "table/requests.h"
 #include "table/rows.h"
@@ -264,5 +265,8 @@ const char *ctr_commands_name(const char *command, const char *verb);
 /* alter.c: false if the command is another one. */
 bool ctr_alter_run(ctr_table *table, sqlite3_value **columns, const char *command,
                    ctr_problem *problem);
+
+/* What ctr_columns_ask() asks for. */
+void ctr_alter_take(ctr_table *table, ctr_wanted *wanted, ctr_problem *problem);
 
 #endif

@@ -366,7 +366,10 @@ static int refuse_by_hand(const ctr_table *table, ctr_problem *problem)
 
 static void add_or_command(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
-    if (ctr_table_given(columns[CTR_COLUMN_COMMAND]))
+    ctr_wanted *wanted = ctr_columns_wanted(columns[CTR_COLUMN_COMMAND]);
+    if (wanted)
+        ctr_alter_take(table, wanted, problem);
+    else if (ctr_table_given(columns[CTR_COLUMN_COMMAND]))
         ctr_commands_run(table, columns, problem);
     else if (refuse_by_hand(table, problem))
         return;
