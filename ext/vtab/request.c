@@ -130,12 +130,6 @@ static void check_command(sqlite3_value *command, ctr_problem *problem)
     sqlite3_free(shown);
 }
 
-bool ctr_request_is_given(const ctr_table *table, sqlite3_value **columns)
-{
-    sqlite3_value *id = columns[ctr_table_column(table->shape.n_columns)];
-    return !sqlite3_value_nochange(id) && ctr_table_given(id);
-}
-
 void ctr_request_refuse(const ctr_table *table, ctr_problem *problem)
 {
     if (table->front)

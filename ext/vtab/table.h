@@ -227,7 +227,7 @@ void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem);
 /* Frees what a statement has left behind. */
 void ctr_access_end(ctr_table *table);
 
-/* trigger_rows.c: false if the INSERT is none of a trigger's. */
+/* trigger_rows.c: of a tracked table; false if the INSERT is none of a trigger's. */
 bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
 
 /* As ctr_access_write; and a tracked table shows what was written, or what a floor has purged. */
@@ -235,8 +235,6 @@ int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem);
 int ctr_trigger_rows_show_purged(ctr_table *table, ctr_problem *problem);
 
 /* request.c: `columns` are those of the INSERT, by number. */
-
-bool ctr_request_is_given(const ctr_table *table, sqlite3_value **columns);
 
 /* Says why a front, or an UPDATE, takes none. */
 void ctr_request_refuse(const ctr_table *table, ctr_problem *problem);

@@ -93,7 +93,7 @@ static void count_value(ctr_table *table, int counter, const ctr_shown *was, con
 }
 
 /* What a statement on a tracked table is about. */
-typedef struct handed {
+typedef struct handed_row {
     ctr_table *table;
     sqlite3_value **columns;
     ctr_shown *now, *was; /* by counter */
@@ -101,7 +101,7 @@ typedef struct handed {
     ctr_apart_row apart;
     bool is_apart;
     bool looks; /* some row is apart; it may be this one */
-} handed;
+} handed_row;
 
 static bool is_live_row(const ctr_table *table)
 {
@@ -113,7 +113,7 @@ static bool is_live_row(const ctr_table *table)
 }
 
 /* Do the counters say what the row showed? */
-static bool is_as_counted(const handed *row)
+static bool is_as_counted(const handed_row *row)
 {
     for (int i = 0; i < row->table->shape.n_counters; i++) {
         int64_t value = 0;
@@ -151,7 +151,7 @@ static ctr_showing *look_at_table(ctr_table *table, ctr_problem *problem)
 }
 
 /* Is the row listed as apart? Looked up only where something is not as it should be. */
-static void look_apart(handed *row, ctr_problem *problem)
+static void look_apart(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     ctr_showing *looks = table->rows->found ? look_at_table(table, problem) : NULL;
@@ -161,7 +161,7 @@ static void look_apart(handed *row, ctr_problem *problem)
     row->is_apart = problem->rc == SQLITE_OK && (row->apart.waits || row->apart.differs);
 }
 
-static void write_counted(handed *row, ctr_problem *problem)
+static void write_counted(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     for (int i = 0; i < table->shape.n_counters; i++) {
@@ -185,7 +185,7 @@ static sqlite3_value **copy_keys(const ctr_table *table, ctr_problem *problem)
 }
 
 /* The row shows its counters, if it can. That fires triggers, which may come back here. */
-static void show_in_table(handed *row, ctr_problem *problem)
+static void show_in_table(handed_row *row, ctr_problem *problem)
 {
     ctr_showing showing;
     ctr_table *table = row->table;
@@ -200,7 +200,7 @@ static void show_in_table(handed *row, ctr_problem *problem)
 }
 
 /* So does one that was apart, later if it cannot now. */
-static void show_again(handed *row, ctr_problem *problem)
+static void show_again(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
@@ -216,7 +216,7 @@ static void show_again(handed *row, ctr_problem *problem)
 /* A merged value is being shown, and a trigger of the application's has written another row with
  * it, or another value: that is not counted, for whoever has counted the merged value has counted
  * this, too. The row is listed, and shown again by the next merge of it. */
-static void set_aside(handed *row, ctr_problem *problem)
+static void set_aside(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     for (int i = 0; i < table->shape.n_counters; i++)
@@ -226,7 +226,7 @@ static void set_aside(handed *row, ctr_problem *problem)
 }
 
 /* Is this the row that is being shown? Then there is nothing to count. */
-static bool is_being_shown(const handed *row, const ctr_shown *shown)
+static bool is_being_shown(const handed_row *row, const ctr_shown *shown)
 {
     const ctr_table *table = row->table;
     return ctr_writing_is_rowid(table->replica, table->name, table->rows->rowid, shown);
@@ -248,7 +248,7 @@ static bool is_disorder(const ctr_table *table)
 
 /* Is the row there? What it shows now, if asked for, which need not be what was handed over. Where
  * it is not known which table it is: what it was said to be. */
-static bool is_there(handed *row, ctr_shown *shown, bool said, ctr_problem *problem)
+static bool is_there(handed_row *row, ctr_shown *shown, bool said, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     ctr_showing *looks = look_at_table(table, problem);
@@ -258,7 +258,7 @@ static bool is_there(handed *row, ctr_shown *shown, bool said, ctr_problem *prob
 
 /* A row below a floor is refused, and OR IGNORE must not swallow that, for the row is there. What a
  * trigger of the application's writes while a merged row is shown is not counted there. */
-static bool is_below(handed *row, ctr_problem *problem)
+static bool is_below(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (table->rows->found) return false;
@@ -272,7 +272,7 @@ static bool is_below(handed *row, ctr_problem *problem)
 /* Remembers a row, to look for it afterwards. It may stay, for the statement has changed its mind,
  * or go later, for triggers of the application's write others first: so it is remembered until it
  * is gone, or the transaction ends. */
-static void row_may_go_anyway(handed *row, ctr_problem *problem)
+static void row_may_go_anyway(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     unsigned nth = table->joined.transaction->ended;
@@ -291,7 +291,7 @@ static void row_may_go_anyway(handed *row, ctr_problem *problem)
     may_go[table->n_may_go++] = it;
 }
 
-static void row_may_go(handed *row, ctr_problem *problem)
+static void row_may_go(handed_row *row, ctr_problem *problem)
 {
     if (sqlite3_vtab_on_conflict(row->table->db) == SQLITE_REPLACE) row_may_go_anyway(row, problem);
 }
@@ -306,7 +306,7 @@ static void forget_may_go(ctr_table *table, int64_t rowid)
 
 /* ---- what has happened ----------------------------------------------------------------------- */
 
-static void row_updated(handed *row, ctr_problem *problem)
+static void row_updated(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (take_values(table, row->columns, row->was, true, problem)) return;
@@ -335,7 +335,7 @@ static void row_updated(handed *row, ctr_problem *problem)
 }
 
 /* Over a row that was live, it has replaced that row, unless that waited for it. */
-static void row_inserted(handed *row, ctr_problem *problem)
+static void row_inserted(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (ctr_access_find(table, problem)) return;
@@ -358,7 +358,7 @@ static void row_inserted(handed *row, ctr_problem *problem)
     if (row->is_apart) show_again(row, problem);
 }
 
-static void delete_counters(handed *row, ctr_problem *problem)
+static void delete_counters(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     for (int i = 0; i < table->shape.n_counters; i++)
@@ -366,7 +366,7 @@ static void delete_counters(handed *row, ctr_problem *problem)
     write_counted(row, problem);
 }
 
-static void row_deleted(handed *row, ctr_problem *problem)
+static void row_deleted(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     memcpy(row->was, row->now, (size_t)table->shape.n_counters * sizeof *row->was);
@@ -381,7 +381,7 @@ static void row_deleted(handed *row, ctr_problem *problem)
 }
 
 /* For counter_track: the row is as it is, and its counters follow. */
-static void row_found(handed *row, ctr_problem *problem)
+static void row_found(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (ctr_access_find(table, problem)) return;
@@ -408,14 +408,14 @@ static void row_found(handed *row, ctr_problem *problem)
     if (shows) show_again(row, problem);
 }
 
-static void row_found_or_apart(handed *row, ctr_problem *problem)
+static void row_found_or_apart(handed_row *row, ctr_problem *problem)
 {
     row->looks = true;
     row_found(row, problem);
 }
 
 /* It is not there, and does not wait. */
-static void row_missing(handed *row, ctr_problem *problem)
+static void row_missing(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (ctr_access_find(table, problem) || !is_live_row(table)) return;
@@ -429,7 +429,7 @@ static void row_missing(handed *row, ctr_problem *problem)
 /* ---- rows that were replaced ----------------------------------------------------------------- */
 
 /* True: it is gone, and its counters with it, unless it waits. */
-static bool look_for_row(handed *row, int64_t rowid, ctr_problem *problem)
+static bool look_for_row(handed_row *row, int64_t rowid, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     ctr_access_end(table);
@@ -449,7 +449,7 @@ static bool look_for_row(handed *row, int64_t rowid, ctr_problem *problem)
 }
 
 /* Of those that were noted while another row was shown, or of the others. */
-static void rows_gone(handed *row, ctr_problem *problem)
+static void rows_gone(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     bool at_work = ctr_writing_is_at_work(table->replica);
@@ -464,7 +464,7 @@ static void rows_gone(handed *row, ctr_problem *problem)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-typedef void event_call(handed *row, ctr_problem *problem);
+typedef void event_call(handed_row *row, ctr_problem *problem);
 
 static const struct event {
     const char *what;
@@ -499,7 +499,7 @@ typedef struct row_room {
 } row_room;
 
 /* To be freed with free_row_room. */
-static bool make_row_room(handed *row, row_room *few, ctr_problem *problem)
+static bool make_row_room(handed_row *row, row_room *few, ctr_problem *problem)
 {
     size_t n = (size_t)row->table->shape.n_counters;
     bool fits = n <= A_FEW;
@@ -514,7 +514,7 @@ static bool make_row_room(handed *row, row_room *few, ctr_problem *problem)
     return true;
 }
 
-static void free_row_room(const handed *row, const row_room *few)
+static void free_row_room(const handed_row *row, const row_room *few)
 {
     if (row->now != few->shown) sqlite3_free(row->now);
     if (row->before != few->states) sqlite3_free(row->before);
@@ -547,7 +547,7 @@ static void hand_over(ctr_table *table, const struct event *event, sqlite3_value
                       ctr_problem *problem)
 {
     row_room few;
-    handed row = {.table = table, .columns = columns};
+    handed_row row = {.table = table, .columns = columns};
     if (!table->noted) note_names(table, problem);
     if (make_row_room(&row, &few, problem) && event->has_key)
         ctr_write_keys(table, columns, problem);
@@ -566,7 +566,7 @@ static void hand_over(ctr_table *table, const struct event *event, sqlite3_value
 bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     sqlite3_value *value = columns[CTR_COLUMN_COMMAND];
-    if (!table->tracked || sqlite3_value_type(value) != SQLITE_TEXT) return false;
+    if (sqlite3_value_type(value) != SQLITE_TEXT) return false;
     const char *what = ctr_text_value(value, problem);
     const struct event *event = what ? event_named(what) : NULL;
     table->handed = event != NULL;
@@ -591,7 +591,7 @@ static void show_now(ctr_table *table, const ctr_summary *before, const ctr_summ
 int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem)
 {
     row_room few;
-    handed row = {.table = table};
+    handed_row row = {.table = table};
     if (!table->tracked) return ctr_access_write(table, problem);
     unsigned nth = table->joined.transaction->ended;
     ctr_foreign_refuse_broken(table->db, table->name, problem);

@@ -396,6 +396,12 @@ static void insert_once(ctr_table *table, sqlite3_value **columns, ctr_problem *
     ctr_request_end(table);
 }
 
+static bool is_request_given(const ctr_table *table, sqlite3_value **columns)
+{
+    sqlite3_value *id = columns[ctr_table_column(table->shape.n_columns)];
+    return !sqlite3_value_nochange(id) && ctr_table_given(id);
+}
+
 static void insert(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
 {
     sqlite3_value **columns = argv + 2;
@@ -403,8 +409,8 @@ static void insert(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
         ctr_problem_set(problem, SQLITE_ERROR, "the row id cannot be given, the key names a row");
         return;
     }
-    if (ctr_trigger_rows_take(table, columns, problem)) return;
-    if (ctr_request_is_given(table, columns))
+    if (table->tracked && ctr_trigger_rows_take(table, columns, problem)) return;
+    if (is_request_given(table, columns))
         insert_once(table, columns, problem);
     else
         add_or_command(table, columns, problem);
@@ -418,7 +424,7 @@ static void change_row(ctr_table *table, int argc, sqlite3_value **argv, bool in
         delete_row(table, sqlite3_value_int64(argv[0]), problem);
     else if (inserts)
         insert(table, argv, problem);
-    else if (ctr_request_is_given(table, argv + 2))
+    else if (is_request_given(table, argv + 2))
         ctr_request_refuse(table, problem);
     else
         update_row(table, argv, problem);
@@ -448,6 +454,10 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     if (inserts) *rowid = ctr_access_rowid(table);
     ctr_access_end(table);
 
+    if (problem.rc == SQLITE_OK) {
+        table->handed = false;
+        return SQLITE_OK;
+    }
     bool skip = is_ignored(table, &problem);
     int rc = ctr_table_fail(table, &problem);
     if (skip) { /* SQLite takes a message for an error even where it is told to ignore */
