@@ -134,21 +134,14 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
 
 /* ---- as a command ---------------------------------------------------------------------------- */
 
-static const char WANTED[] = "counter column";
-
 int64_t ctr_columns_ask(sqlite3 *db, const char *schema, const char *table, const char *name,
                         int64_t generation, ctr_problem *problem)
 {
     ctr_wanted wanted = {name, generation, 0};
     ctr_run run = ctr_run_on(db, schema, table, problem);
     sqlite3_stmt *command = ctr_run_prepare(&run, CTR_SQL_COLUMNS_ASK);
-    if (command) sqlite3_bind_pointer(command, 1, &wanted, WANTED, NULL);
+    if (command) sqlite3_bind_pointer(command, 1, &wanted, CTR_WANTED, NULL);
     ctr_run_row(&run, command);
     sqlite3_finalize(command);
     return wanted.emptied;
-}
-
-ctr_wanted *ctr_columns_wanted(sqlite3_value *command)
-{
-    return sqlite3_value_pointer(command, WANTED);
 }

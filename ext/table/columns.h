@@ -57,6 +57,10 @@ int64_t ctr_columns_ask(sqlite3 *db, const char *schema, const char *table, cons
                         int64_t generation, ctr_problem *problem);
 
 /* What such an INSERT asks for by the value of its command; NULL: it is another one. */
-ctr_wanted *ctr_columns_wanted(sqlite3_value *command);
+#define CTR_WANTED "counter column"
+static inline ctr_wanted *ctr_columns_wanted(sqlite3_value *command)
+{
+    return sqlite3_value_pointer(command, CTR_WANTED);
+}
 
 #endif

@@ -69,7 +69,7 @@ bool ctr_access_is_below(ctr_table *table, ctr_problem *problem)
 static int remember_request(ctr_table *table, ctr_problem *problem)
 {
     table->rows->writing = true;
-    ctr_request_remember(table, problem);
+    if (table->request) ctr_request_remember(table, problem);
     table->rows->writing = false;
     return problem->rc;
 }

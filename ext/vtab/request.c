@@ -155,7 +155,6 @@ bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *p
 
 int ctr_request_remember(ctr_table *table, ctr_problem *problem)
 {
-    if (!table->request) return problem->rc;
     return ctr_requests_add(&table->requests, table->request, table->asks, problem);
 }
 

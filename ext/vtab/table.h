@@ -243,7 +243,7 @@ void ctr_request_refuse(const ctr_table *table, ctr_problem *problem);
  * is returned. */
 bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
 
-/* Remembers the request at work, if there is one. */
+/* Remembers the request at work: there is one. */
 int ctr_request_remember(ctr_table *table, ctr_problem *problem);
 void ctr_request_end(ctr_table *table);
 

@@ -225,10 +225,11 @@ int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
 static void write_once(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    if (!table->front && !ctr_rows_changed(table->rows))
-        ctr_request_remember(table, problem);
-    else
+    bool changed = table->front || ctr_rows_changed(table->rows);
+    if (changed)
         ctr_access_write(table, problem);
+    else if (table->request)
+        ctr_request_remember(table, problem);
 }
 
 /* ---- INSERT ---------------------------------------------------------------------------------- */
@@ -447,7 +448,7 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     bool inserts = argc > 1 && !ctr_table_given(argv[0]);
     unsigned nth = table->joined.transaction->ended;
     table->joined.transaction->stats.writes++;
-    ctr_table_read(table, &problem);
+    if (!table->read) ctr_table_read(table, &problem);
     if (ctr_joined_be_told(&table->joined, &problem) == SQLITE_OK)
         change_row(table, argc, argv, inserts, &problem);
     if (argc > 1 && !inserts) note_update(table, nth, &problem);
