@@ -339,30 +339,33 @@ static void tell_another(ctr_table *table, ctr_problem *problem)
     if (ctr_check_has_counted(table->replica)) ctr_joined_pass_on(&table->joined, problem);
 }
 
+/* Of a DROP that fails SQLite shows the words of the code, and not those of the table. */
+
 /* A damaged table can be dropped, one of a newer format is not ours to touch. */
 static void refuse_newer(ctr_table *table, ctr_problem *problem)
 {
     ctr_identity identity;
     ctr_problem trouble = {SQLITE_OK, NULL};
     ctr_identity_read(&identity, table->db, table->schema, &trouble);
-    if (trouble.rc == SQLITE_CORRUPT_VTAB)
+    if (trouble.rc == SQLITE_CORRUPT_VTAB) {
         ctr_problem_close(&trouble);
-    else
-        *problem = trouble;
+        return;
+    }
+    *problem = trouble;
+    if (problem->rc == SQLITE_ERROR) problem->rc = SQLITE_READONLY;
 }
 
 /* Triggers on another table name it. */
-static int refuse_tracked(ctr_table *table, const char *what, ctr_problem *problem)
+static void refuse_tracked(ctr_table *table, ctr_problem *problem)
 {
-    if (!table->tracked || problem->rc != SQLITE_OK) return problem->rc;
+    if (!table->tracked || problem->rc != SQLITE_OK) return;
     char *tracked = ctr_triggers_table(table->db, table->schema, table->name, problem);
     if (tracked)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "it holds the counters of the tracked table %s, and cannot be %s: "
+        ctr_problem_set(problem, SQLITE_PERM,
+                        "it holds the counters of the tracked table %s, and cannot be dropped: "
                         "counter_untrack('%s') ends that",
-                        tracked, what, tracked);
+                        tracked, tracked);
     sqlite3_free(tracked);
-    return problem->rc;
 }
 
 static int table_destroy(sqlite3_vtab *base)
@@ -370,7 +373,7 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     refuse_newer(table, &problem);
-    refuse_tracked(table, "dropped", &problem);
+    refuse_tracked(table, &problem);
     ctr_journal_flush_all(table->replica, &problem);
     ctr_stream_release(&table->streams);
     ctr_rows_release(table->rows);

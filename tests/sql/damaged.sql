@@ -129,7 +129,7 @@ UPDATE v SET n = 5 WHERE k = 'x';
 ALTER TABLE v RENAME TO w;
 --! v: the file was written by a newer version: format 9, this library knows 2
 DROP TABLE v;
---! SQL logic error
+--! attempt to write a readonly database
 UPDATE counter_replica SET format = 1;
 SELECT * FROM v;
 --! v: the file is of format 1, which was never released: this library knows format 2
@@ -140,7 +140,7 @@ UPDATE counter_replica SET format = 9;
 ALTER TABLE empty RENAME TO w;
 --! empty: the file was written by a newer version: format 9, this library knows 2
 DROP TABLE empty;
---! SQL logic error
+--! attempt to write a readonly database
 SELECT name FROM counter_tables ORDER BY 1;
 --= empty
 --= v

@@ -368,7 +368,7 @@ SELECT counter_track('odd', 'n');
 SELECT counter_untrack('odd', 'k');
 --! counter_untrack: odd: column 'k' is not tracked
 DROP TABLE odd_counters;
---! SQL logic error
+--! access permission denied
 ALTER TABLE odd_counters RENAME TO x;
 --! odd_counters: it holds the counters of a tracked table, and keeps its name
 CREATE TABLE new_odd(k INTEGER PRIMARY KEY, n INTEGER, _n INTEGER);
