@@ -681,13 +681,13 @@ SELECT count(*) FROM v;
 
 -- # a-statement-that-fails-takes-back-its-own-counts-and-leaves-those-before-it
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-CREATE TABLE given(k, n CHECK (n < 9));
+CREATE TABLE given(k, n CONSTRAINT one_digit CHECK (n < 9));
 CREATE TRIGGER hand AFTER INSERT ON given BEGIN INSERT INTO v VALUES(new.k, new.n); END;
 INSERT INTO v VALUES('x', 1), ('y', 1);
 BEGIN;
 INSERT INTO given VALUES('x', 1), ('x', 2);
 INSERT INTO given VALUES('x', 4), ('y', 4), ('z', 4), ('x', 9);
---! CHECK constraint failed: n < 9
+--! CHECK constraint failed: one_digit
 SELECT * FROM v;
 --= x|4
 --= y|1
