@@ -70,7 +70,13 @@ SELECT * FROM v;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE TABLE log(k);
 INSERT INTO v VALUES('x', 1), ('y', 1);
-INSERT INTO v VALUES('x', 10), ('y', 10);
+-- what another process has counted, 10 in each row, and has not folded
+--@ connection other
+INSERT INTO v_journal SELECT max(_seq) + 1, 0, x'e1020214020214' FROM v_journal;
+--@ connection main
+SELECT * FROM v;
+--= x|11
+--= y|11
 UPDATE v_cells SET n = x'00' WHERE k = 'y';
 -- a copy, which takes a new id; what is in the journal was counted under the old one
 UPDATE counter_replica SET inode = inode + 1;
