@@ -214,7 +214,7 @@ static void take_entries(ctr_journal *journal, sqlite3_stmt *stands, ctr_problem
     journal->n_rows++;
     size_t most = (size_t)(walk.end - walk.at) / BYTES_OF_AMOUNT; /* a forged row has few in many */
     if (!journal->only)
-        ctr_amounts_expect(&journal->amounts, most < CTR_JOURNAL_AMOUNTS ? most : 0, problem);
+        ctr_amounts_expect(&journal->amounts, most <= CTR_JOURNAL_AMOUNTS ? most : 0, problem);
     while (problem->rc == SQLITE_OK && ctr_entries_next(&walk, &entry)) {
         if (journal->only && entry.row != *journal->only && entry.kind != CTR_ENTRY_FOLDED)
             continue;
