@@ -446,3 +446,301 @@ INSERT INTO t_counters(t_counters) VALUES('add column m');
 --! t_counters: 'add column m' is no command for the counters of a tracked table: counter_track and counter_untrack add and drop its columns
 SELECT * FROM t_counters;
 --= b|5
+
+-- # names-that-would-be-mistaken-are-refused
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES('a', 1);
+SELECT counter_track('t', 'n');
+--= 1
+ALTER TABLE t RENAME COLUMN n TO pieces;
+ALTER TABLE t ADD COLUMN n INTEGER DEFAULT 4;
+SELECT counter_track('t', 'n');
+--! counter_track: t: the counter of the name n belongs to the column pieces
+SELECT counter_track('t');
+--! counter_track: t is tracked already, and nothing is to be counted
+SELECT * FROM t_counters;
+--= a|1
+DROP TABLE t;
+SELECT * FROM counter_tracked;
+--= t|n|broken|NULL|NULL|NULL
+SELECT count(*) FROM counter_changes(0);
+--! counter_changes: the tracked table t is gone, and its counters are in t_counters: if it has another name now, rename it to t, call counter_track('t', ...), and rename it back; if it was dropped for good, drop t_counters, too
+DROP TABLE t_counters;
+SELECT count(*) FROM counter_changes(0);
+--= 0
+
+-- # a-column-that-is-lost-is-found-by-its-name-or-left-out
+CREATE TABLE t(k TEXT PRIMARY KEY, a INTEGER, b INTEGER);
+INSERT INTO t VALUES('x', 1, 2);
+SELECT counter_track('t', 'a', 'b');
+--= 1
+ALTER TABLE t RENAME COLUMN a TO c;
+CREATE TABLE new(k TEXT PRIMARY KEY, c INTEGER, b INTEGER);
+INSERT INTO new SELECT * FROM t;
+DROP TABLE t;
+ALTER TABLE new RENAME TO t;
+UPDATE t SET c = 10;
+SELECT counter_track('t');
+--! counter_track: t: the column of the counter a is gone: if it was renamed, rename it back, call counter_track, and rename it again; if it is no more, name those that are left: counter_track('t', ...)
+SELECT counter_track('t', 'c');
+--! counter_track: t: the column of the counter a is gone: if it was renamed, rename it back, call counter_track, and rename it again; if it is no more, name those that are left: counter_track('t', ...)
+ALTER TABLE t RENAME COLUMN c TO a;
+SELECT counter_track('t');
+--= 1
+SELECT * FROM t_counters;
+--= x|10|2
+CREATE TABLE new(k TEXT PRIMARY KEY, b INTEGER);
+INSERT INTO new SELECT k, b + 1 FROM t;
+DROP TABLE t;
+ALTER TABLE new RENAME TO t;
+SELECT counter_track('t');
+--! counter_track: t: the column of the counter a is gone: if it was renamed, rename it back, call counter_track, and rename it again; if it is no more, name those that are left: counter_track('t', ...)
+SELECT counter_track('t', 'b');
+--= 1
+UPDATE t SET b = b + 1;
+SELECT * FROM t_counters;
+--= x|10|4
+SELECT table_name, column_name, state FROM counter_tracked;
+--= t|b|tracked
+CREATE TABLE new(k TEXT PRIMARY KEY, d INTEGER);
+DROP TABLE t;
+ALTER TABLE new RENAME TO t;
+SELECT counter_track('t');
+--! counter_track: t: none of its counters has a column of its name here: if columns were renamed, rename them back, call counter_track, and rename them again
+
+-- # names-are-noted-once-what-was-written-stays
+CREATE TABLE t(k TEXT PRIMARY KEY, a INTEGER, u INTEGER UNIQUE);
+INSERT INTO t VALUES('x', 1, 1);
+SELECT counter_track('t', 'a');
+--= 1
+ALTER TABLE t RENAME COLUMN a TO c;
+BEGIN;
+UPDATE t SET c = c + 1;
+ROLLBACK;
+INSERT INTO t VALUES('y', 1, 2), ('z', 1, 1);
+--! UNIQUE constraint failed: t.u
+UPDATE t SET c = c + 1;
+CREATE TABLE new(k TEXT PRIMARY KEY, c INTEGER, u INTEGER UNIQUE);
+INSERT INTO new SELECT * FROM t;
+DROP TABLE t;
+ALTER TABLE new RENAME TO t;
+UPDATE t SET c = c + 1;
+SELECT counter_track('t');
+--= 1
+SELECT * FROM t_counters;
+--= x|3
+
+-- # a-trigger-that-was-dropped-alone-is-put-back
+ATTACH 'phone.db' AS phone;
+CREATE TABLE phone.t(k TEXT PRIMARY KEY, n INTEGER);
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, u TEXT UNIQUE);
+INSERT INTO main.t VALUES('a', 1, 'A'), ('b', 2, 'B'), ('c', 3, 'C');
+SELECT counter_track('main.t', 'n');
+--= 3
+SELECT counter_track('phone.t', 'n');
+--= 0
+DROP TRIGGER main.t_counters_insert;
+INSERT INTO main.t VALUES('d', 4, 'D');
+SELECT * FROM counter_push('phone');
+--! counter_push: table t: the giving file: the tracked table t has lost its triggers, so that changes may not have been counted: call counter_track('t', ...) again, which counts them
+SELECT counter_track('t');
+--= 1
+DROP TRIGGER main.t_counters_key;
+UPDATE main.t SET k = 'e' WHERE k = 'd';
+SELECT * FROM counter_push('phone');
+--! counter_push: table t: the giving file: the trigger t_counters_key of the tracked table t is not as counter_track makes it, so that changes may not have been counted: call counter_track('t', ...) again, which counts them
+SELECT counter_track('t');
+--= 2
+DROP TRIGGER main.t_counters_before_insert;
+REPLACE INTO main.t VALUES('f', 6, 'A');
+SELECT state FROM counter_tracked;
+--= broken
+SELECT counter_track('t');
+--= 1
+SELECT counter_track('t');
+--! counter_track: t is tracked already, and nothing is to be counted
+SELECT table_name, rows_changed FROM counter_push('phone');
+--= t|6
+SELECT * FROM phone.t ORDER BY k;
+--= b|2
+--= c|3
+--= e|4
+--= f|6
+
+-- # an-index-that-is-newer-than-the-triggers-breaks-them
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, "a""b" TEXT);
+SELECT counter_track('t', 'n');
+--= 0
+CREATE UNIQUE INDEX i ON t(lower("a""b") DESC, n + 0 /* , */ ASC);
+REPLACE INTO t VALUES('1', 1, 'A'), ('2', 2, 'B');
+SELECT * FROM counter_tracked;
+--= t|n|broken|NULL|NULL|NULL
+SELECT counter_track('t', 'n');
+--= 0
+REPLACE INTO t VALUES('3', 1, 'a');
+SELECT k, n FROM t;
+--= 2|2
+--= 3|1
+SELECT * FROM t_counters;
+--= 2|2
+--= 3|1
+
+-- # tables-of-temp-and-of-attached-files-are-tracked
+ATTACH 'other.db' AS "o""t'h]er";
+CREATE TABLE "o""t'h]er"."my ""table"(k INTEGER PRIMARY KEY, "the ""number" INTEGER);
+CREATE TEMP TABLE t(k INTEGER PRIMARY KEY, n INTEGER);
+SELECT counter_track('my "table', 'the "number');
+--= 0
+SELECT counter_track('T', 'N');
+--= 0
+SELECT counter_track('temp.t', 'n');
+--! counter_track: t: column n is tracked already
+INSERT INTO "my ""table" VALUES(1, 2);
+INSERT INTO t VALUES(1, 3);
+UPDATE "my ""table" SET "the ""number" = 5;
+UPDATE t SET n = n + 1;
+SELECT * FROM "my ""table_counters";
+--= 1|5
+SELECT * FROM t_counters;
+--= 1|4
+SELECT * FROM counter_tracked('temp');
+--= t|n|tracked|NULL|NULL|NULL
+SELECT * FROM counter_tracked('o"t''h]er');
+--= my "table|the "number|tracked|NULL|NULL|NULL
+SELECT counter_untrack('t');
+--= 1
+SELECT counter_untrack('o"t''h]er.my "table');
+--= 1
+SELECT count(*) FROM "o""t'h]er".sqlite_master WHERE name LIKE '%counters%';
+--= 0
+
+-- # a-key-that-becomes-another-one-is-refused-and-so-is-a-column
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES('a', 1);
+SELECT counter_track('t', 'n');
+--= 1
+DROP TABLE t;
+CREATE TABLE t(k TEXT PRIMARY KEY, n TEXT);
+SELECT counter_track('t');
+--! counter_track: t: column n holds TEXT, by its type TEXT, and a tracked column integers
+DROP TABLE t;
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER AS (1));
+SELECT counter_track('t');
+--! counter_track: t: column n is generated, and cannot be tracked
+DROP TABLE t;
+CREATE TABLE t(k TEXT COLLATE NOCASE PRIMARY KEY, n INTEGER);
+SELECT counter_track('t');
+--! counter_track: t: the key is (k TEXT NOCASE), that of its counters, t_counters, is (k TEXT BINARY)
+DROP TABLE t;
+CREATE TABLE t(k TEXT, l TEXT, n INTEGER, PRIMARY KEY(k, l));
+SELECT counter_track('t');
+--! counter_track: t: the key is (k TEXT BINARY, l TEXT BINARY), that of its counters, t_counters, is (k TEXT BINARY)
+DROP TABLE t;
+CREATE TABLE t(n INTEGER);
+SELECT counter_track('t');
+--! counter_track: t has no PRIMARY KEY, by which its rows would be known in other files
+DROP TABLE t;
+CREATE TABLE t(l TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t');
+--! counter_track: t: the key is (l TEXT BINARY), that of its counters, t_counters, is (k TEXT BINARY)
+DROP TABLE t;
+CREATE VIEW t AS SELECT 1 AS n;
+SELECT counter_track('t');
+--! counter_track: t is a view: only an ordinary table has columns that can be tracked
+DROP VIEW t;
+CREATE TABLE t(n INTEGER, k TEXT PRIMARY KEY);
+SELECT counter_track('t');
+--= 1
+SELECT * FROM t_counters;
+
+-- # a-type-that-tells-more-apart-than-its-column-is-refused
+--@ since 3.37
+CREATE TABLE t(k ANY PRIMARY KEY NOT NULL, n INTEGER) STRICT;
+SELECT counter_track('t', 'n');
+--! counter_track: t: the key column k has the type ANY, which tells '1' and 1 apart in a STRICT table, but not here
+
+-- # arguments-of-counter-track-are-texts
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
+SELECT counter_track(1, 'n');
+--! counter_track: the table must be TEXT, not INTEGER 1
+SELECT counter_track(NULL);
+--! counter_track: the table must be TEXT, not NULL
+SELECT counter_track('t', 'n', 2);
+--! counter_track: the name of a column must be TEXT, not INTEGER 2
+SELECT counter_untrack(x'00');
+--! counter_untrack: the table must be TEXT, not BLOB x'00'
+SELECT counter_untrack('t', NULL);
+--! counter_untrack: the name of a column must be TEXT, not NULL
+SELECT counter_track('t', 'n');
+--= 0
+SELECT counter_untrack('t', 'm');
+--! counter_untrack: t: column 'm' is not tracked
+SELECT counter_untrack('nothing');
+--! counter_untrack: there is no table 'nothing'
+SELECT counter_track('nowhere.t', 'n');
+--! counter_track: there is no table 'nowhere.t'
+
+-- # a-table-whose-triggers-are-gone-is-untracked-all-the-same
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
+INSERT INTO t VALUES('a', 1, 2);
+SELECT counter_track('t', 'n', 'm');
+--= 1
+CREATE TABLE new(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
+INSERT INTO new SELECT * FROM t;
+DROP TABLE t;
+ALTER TABLE new RENAME TO t;
+SELECT counter_untrack('t', 'm');
+--= 1
+UPDATE t SET n = n + 1, m = 0;
+SELECT * FROM t_counters;
+--= a|2
+DROP TABLE t;
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_untrack('t');
+--= 1
+SELECT name FROM sqlite_master WHERE name LIKE '%counters%';
+
+-- # a-cluster-takes-no-tracked-table
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE temp.shop USING counter_cluster(t_counters, replicas='main phone');
+--! shop: the table t cannot be opened in any replica: t is a tracked table there: a cluster takes counter tables, and counter_sync merges tracked ones
+SELECT * FROM shop;
+--! no such table: shop
+
+-- # what-is-handed-over-to-a-counter-table-is-checked
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES('a', 1);
+SELECT counter_track('t', 'n');
+--= 1
+INSERT INTO t_counters(t_counters, k, n) VALUES('row updated', NULL, 1);
+--! t: row (NULL): key column k must not be NULL
+INSERT INTO t_counters(t_counters, k, n) VALUES('row found', 'a', 2.5);
+--! t: row ('a'): column n: a tracked column takes an INTEGER, not REAL 2.5
+INSERT INTO t_counters(t_counters, k) VALUES('row moved', 'a');
+--! t_counters: unknown command TEXT 'row moved'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+INSERT INTO t_counters(t_counters, k, n) VALUES(x'00', 'a', 1);
+--! t_counters: unknown command BLOB x'00'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+INSERT INTO t_counters(t_counters, k) VALUES('row missing', 'b');
+SELECT * FROM t_counters;
+--= a|1
+
+-- # counters-that-were-stored-without-their-table-are-taken-up
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES('a', 1);
+SELECT counter_track('t', 'n');
+--= 1
+PRAGMA writable_schema = ON;
+DELETE FROM sqlite_master WHERE name = 't_counters';
+PRAGMA writable_schema = OFF;
+--@ reopen
+SELECT counter_track('t', 'n');
+--= 0
+SELECT * FROM t_counters;
+--= a|1
+UPDATE t SET n = 5;
+SELECT * FROM t_counters;
+--= a|5

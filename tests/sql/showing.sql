@@ -1,0 +1,501 @@
+-- What a tracked table shows of its counters: constraints, triggers and foreign keys of its own.
+
+-- # rows-that-or-replace-removes-by-another-index-are-counted-as-deleted
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, u TEXT UNIQUE, v INTEGER);
+CREATE UNIQUE INDEX folded ON t(lower(u));
+CREATE UNIQUE INDEX some ON t(v) WHERE v > 0;
+INSERT INTO t VALUES('a', 1, 'A', 1), ('b', 2, 'B', 2), ('c', 3, 'C', 0), ('d', 4, 'D', 0);
+SELECT counter_track('t', 'n');
+--= 4
+REPLACE INTO t VALUES('e', 5, 'a', 5);
+UPDATE OR REPLACE t SET v = 2, n = n + 10 WHERE k = 'c';
+SELECT * FROM t ORDER BY k;
+--= c|13|C|2
+--= d|4|D|0
+--= e|5|a|5
+SELECT * FROM t_counters ORDER BY k;
+--= c|13
+--= d|4
+--= e|5
+INSERT OR IGNORE INTO t VALUES('f', 6, 'd', 6), ('g', 7, 'G', 7);
+UPDATE OR REPLACE t SET k = 'e' WHERE k = 'g';
+UPDATE OR REPLACE t SET u = 'g' WHERE k = 'd';
+SELECT * FROM t ORDER BY k;
+--= c|13|C|2
+--= d|4|g|0
+SELECT * FROM t_counters ORDER BY k;
+--= c|13
+--= d|4
+
+-- # a-constraint-that-says-replace-is-counted-and-makes-merged-rows-wait
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, u TEXT DEFAULT 'x' UNIQUE ON CONFLICT REPLACE);
+SELECT counter_track('t', 'n');
+--= 0
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+INSERT INTO main.t VALUES('a', 1, 'A'), ('b', 2, 'B');
+INSERT INTO main.t VALUES('c', 3, 'A');
+UPDATE main.t SET u = 'A', n = n + 1 WHERE k = 'b';
+SELECT * FROM main.t;
+--= b|3|A
+SELECT * FROM main.t_counters;
+--= b|3
+UPDATE main.t SET u = 'x';
+INSERT INTO phone.t VALUES('d', 4, 'D'), ('e', 5, 'E');
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|2
+SELECT row_key, state, shown, merged FROM counter_tracked WHERE state <> 'tracked';
+--= ('d')|waits|NULL|4
+--= ('e')|waits|NULL|5
+UPDATE main.t SET u = 'y' WHERE k = 'b';
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|0
+SELECT * FROM main.t ORDER BY k;
+--= b|3|y
+--= d|4|x
+SELECT state, row_key FROM counter_tracked WHERE state <> 'tracked';
+--= waits|('e')
+
+-- # a-trigger-that-ignores-what-is-shown-leaves-it-listed
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES('a', 1), ('b', 2);
+SELECT counter_track('t', 'n');
+--= 2
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+CREATE TRIGGER no_insert BEFORE INSERT ON t BEGIN SELECT RAISE(IGNORE); END;
+CREATE TRIGGER no_update BEFORE UPDATE ON t BEGIN SELECT RAISE(IGNORE); END;
+CREATE TRIGGER no_delete BEFORE DELETE ON t BEGIN SELECT RAISE(IGNORE); END;
+UPDATE phone.t SET n = 10 WHERE k = 'a';
+DELETE FROM phone.t WHERE k = 'b';
+INSERT INTO phone.t VALUES('c', 3);
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|3
+SELECT * FROM main.t;
+--= a|1
+--= b|2
+SELECT row_key, state, shown, merged FROM counter_tracked ORDER BY row_key;
+--= NULL|tracked|NULL|NULL
+--= ('a')|differs|1|10
+--= ('b')|differs|2|NULL
+--= ('c')|waits|NULL|3
+DROP TRIGGER no_insert;
+DROP TRIGGER no_update;
+DROP TRIGGER no_delete;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|0
+SELECT * FROM main.t;
+--= a|10
+--= c|3
+SELECT row_key, state, shown, merged FROM counter_tracked ORDER BY row_key;
+--= NULL|tracked|NULL|NULL
+
+-- # a-trigger-that-rolls-back-fails-the-merge
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+INSERT INTO phone.t VALUES('a', 1);
+CREATE TRIGGER no BEFORE INSERT ON t BEGIN SELECT RAISE(ROLLBACK, 'no'); END;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--! counter_pull: table t: a constraint or a trigger of the tracked table t has rolled the transaction back
+SELECT * FROM main.t_counters;
+DROP TRIGGER no;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT * FROM main.t;
+--= a|1
+
+-- # a-total-that-triggers-keep-is-counted-once
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+CREATE TABLE totals(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0);
+INSERT INTO t VALUES('a', 10);
+CREATE TRIGGER add_up AFTER UPDATE OF n ON t BEGIN
+INSERT INTO totals VALUES('all', NEW.n - OLD.n) ON CONFLICT(k) DO UPDATE SET n = n + excluded.n;
+END;
+SELECT counter_track('t', 'n');
+--= 1
+SELECT counter_track('totals', 'n');
+--= 0
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+UPDATE phone.t SET n = n + 5;
+UPDATE main.t SET n = n + 2;
+SELECT table_name, rows_changed FROM counter_sync('phone');
+--= t|2
+--= totals|2
+SELECT * FROM main.totals, main.totals_counters;
+--= all|7|all|7
+SELECT * FROM phone.totals, phone.totals_counters;
+--= all|7|all|7
+SELECT state FROM counter_tracked;
+--= tracked
+--= tracked
+
+-- # a-value-that-a-trigger-clamps-is-listed
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES('a', 10);
+CREATE TRIGGER clamp AFTER UPDATE OF n ON t WHEN NEW.n < 0 BEGIN
+UPDATE t SET n = 0 WHERE k = NEW.k;
+END;
+SELECT counter_track('t', 'n');
+--= 1
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+UPDATE main.t SET n = n - 7;
+UPDATE phone.t SET n = n - 8;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT * FROM main.t;
+--= a|0
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+--= ('a')|differs|0|-5
+UPDATE main.t SET n = n + 9;
+SELECT * FROM main.t;
+--= a|4
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+
+-- # a-trigger-that-writes-the-row-anew-while-it-is-shown-keeps-it
+PRAGMA recursive_triggers = ON;
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, seen INTEGER NOT NULL DEFAULT 0);
+INSERT INTO t VALUES('a', 5, 0), ('b', 6, 0);
+SELECT counter_track('t', 'n');
+--= 2
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+CREATE TRIGGER anew AFTER UPDATE OF n ON t WHEN NEW.k = 'a' BEGIN
+DELETE FROM t WHERE k = NEW.k;
+INSERT INTO t VALUES(NEW.k, NEW.n, 1);
+END;
+CREATE TRIGGER replace AFTER UPDATE OF n ON t WHEN NEW.k = 'b' BEGIN
+REPLACE INTO t VALUES(NEW.k, NEW.n, NEW.seen + 1);
+END;
+UPDATE phone.t SET n = n + 1;
+SELECT table_name, rows_changed FROM counter_sync('phone');
+--= t|2
+SELECT * FROM main.t;
+--= a|6|1
+--= b|7|1
+SELECT * FROM main.t_counters;
+--= a|6
+--= b|7
+SELECT * FROM phone.t;
+--= a|6|0
+--= b|7|0
+SELECT state FROM counter_tracked;
+--= tracked
+
+-- # triggers-that-run-before-ours-are-followed
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0);
+INSERT INTO t VALUES('a', 1), ('b', 2), ('c', 3);
+SELECT counter_track('t', 'n');
+--= 3
+CREATE TEMP TRIGGER cap AFTER UPDATE OF n ON main.t WHEN NEW.n > 20 BEGIN
+UPDATE t SET n = 20 WHERE k = NEW.k;
+END;
+CREATE TRIGGER doubled AFTER INSERT ON t BEGIN UPDATE t SET n = n * 2 WHERE k = NEW.k; END;
+CREATE TRIGGER empty AFTER UPDATE OF n ON t WHEN NEW.n = 0 BEGIN
+DELETE FROM t WHERE k = NEW.k;
+END;
+CREATE TRIGGER back AFTER DELETE ON t WHEN OLD.k = 'c' BEGIN INSERT INTO t VALUES(OLD.k, 4); END;
+UPDATE t SET n = 30 WHERE k = 'a';
+INSERT INTO t VALUES('d', 4);
+UPDATE t SET n = 0 WHERE k = 'b';
+DELETE FROM t WHERE k = 'c';
+SELECT * FROM t ORDER BY k;
+--= a|20
+--= c|8
+--= d|8
+SELECT * FROM t_counters ORDER BY k;
+--= a|20
+--= c|8
+--= d|8
+BEGIN;
+UPDATE t SET n = 0 WHERE k = 'a';
+INSERT INTO t VALUES('a', 7);
+UPDATE t SET n = n + 1;
+COMMIT;
+SELECT * FROM t ORDER BY k;
+--= a|15
+--= c|9
+--= d|9
+SELECT * FROM t_counters ORDER BY k;
+--= a|15
+--= c|9
+--= d|9
+
+-- # foreign-keys-keep-rows-and-let-them-go
+PRAGMA foreign_keys = ON;
+CREATE TABLE t(k TEXT PRIMARY KEY, parent TEXT REFERENCES t, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE pics(k TEXT REFERENCES t ON DELETE CASCADE);
+CREATE TABLE orders(k TEXT REFERENCES t DEFERRABLE INITIALLY DEFERRED);
+INSERT INTO t VALUES('a', NULL, 1), ('b', 'a', 2), ('c', 'b', 3), ('d', NULL, 4), ('e', NULL, 5);
+SELECT counter_track('t', 'n');
+--= 5
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+INSERT INTO pics VALUES('d'), ('e');
+INSERT INTO orders VALUES('d');
+DELETE FROM phone.t WHERE k = 'c';
+DELETE FROM phone.t WHERE k = 'b';
+DELETE FROM phone.t;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|5
+SELECT * FROM main.t;
+--= d|NULL|4
+SELECT * FROM main.pics;
+--= d
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+--= ('d')|differs|4|NULL
+DELETE FROM main.orders;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|0
+SELECT count(*) FROM main.t;
+--= 0
+SELECT count(*) FROM main.pics;
+--= 0
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+
+-- # rows-without-their-parent-wait-and-leave-no-trace
+PRAGMA foreign_keys = ON;
+CREATE TABLE parents(k TEXT PRIMARY KEY);
+CREATE TABLE t(k TEXT PRIMARY KEY REFERENCES parents DEFERRABLE INITIALLY DEFERRED, n INTEGER);
+CREATE TABLE log(k TEXT REFERENCES t DEFERRABLE INITIALLY DEFERRED);
+CREATE TRIGGER logged AFTER INSERT ON t BEGIN INSERT INTO log VALUES(NEW.k); END;
+SELECT counter_track('t', 'n');
+--= 0
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+INSERT INTO phone.parents VALUES('a'), ('b');
+INSERT INTO phone.t VALUES('a', 1), ('b', 2);
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|2
+SELECT count(*) FROM main.log;
+--= 0
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+--= ('a')|waits|NULL|1
+--= ('b')|waits|NULL|2
+INSERT INTO main.parents VALUES('a');
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|0
+SELECT * FROM main.t, main.log;
+--= a|1|a
+
+-- # nothing-is-merged-while-a-foreign-key-of-the-transaction-is-broken
+PRAGMA foreign_keys = ON;
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL CHECK (n >= 0));
+CREATE TABLE orders(k TEXT REFERENCES t DEFERRABLE INITIALLY DEFERRED);
+INSERT INTO t VALUES('a', 5);
+SELECT counter_track('t', 'n');
+--= 1
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+UPDATE main.t SET n = 0;
+UPDATE phone.t SET n = 1;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+--= ('a')|differs|0|-4
+BEGIN;
+INSERT INTO orders VALUES('later');
+UPDATE main.t SET n = n + 10;
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+--= ('a')|differs|10|6
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table t: the transaction violates a deferred foreign key: nothing can be merged into the tracked table t until it no longer does
+INSERT INTO t_counters(t_counters, k) VALUES('reset', 'a');
+--! t_counters: the transaction violates a deferred foreign key: nothing can be merged into the tracked table t_counters until it no longer does
+INSERT INTO main.t VALUES('later', 1);
+COMMIT;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|0
+SELECT * FROM main.t;
+--= a|6
+--= later|1
+SELECT * FROM main.t_counters;
+--= a|6
+--= later|1
+
+-- # rows-that-were-written-while-the-triggers-were-away-are-found-by-tracking-again
+CREATE TABLE t(k TEXT PRIMARY KEY, name TEXT NOT NULL, n INTEGER NOT NULL CHECK (n < 20));
+INSERT INTO t VALUES('a', 'A', 10), ('b', 'B', 1), ('c', 'C', 2);
+SELECT counter_track('t', 'n');
+--= 3
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+UPDATE phone.t SET n = 16 WHERE k = 'a';
+INSERT INTO phone.t VALUES('d', 'D', 5), ('e', 'E', 6);
+UPDATE main.t SET n = 15 WHERE k = 'a';
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|3
+SELECT row_key, state, shown, merged FROM counter_tracked ORDER BY row_key;
+--= NULL|tracked|NULL|NULL
+--= ('a')|differs|15|21
+--= ('d')|waits|NULL|5
+--= ('e')|waits|NULL|6
+CREATE TABLE other(k TEXT PRIMARY KEY, name TEXT NOT NULL, n INTEGER NOT NULL CHECK (n < 30));
+INSERT INTO other SELECT * FROM main.t;
+DROP TABLE main.t;
+ALTER TABLE other RENAME TO t;
+UPDATE main.t SET n = 21 WHERE k = 'a';
+INSERT INTO main.t VALUES('d', 'D', 5);
+DELETE FROM main.t WHERE k = 'b';
+SELECT counter_track('t', 'n');
+--= 3
+SELECT * FROM main.t ORDER BY k;
+--= a|A|27
+--= c|C|2
+--= d|D|10
+SELECT * FROM main.t_counters ORDER BY k;
+--= a|27
+--= c|2
+--= d|10
+--= e|6
+SELECT row_key, state, shown, merged FROM counter_tracked ORDER BY row_key;
+--= NULL|tracked|NULL|NULL
+--= ('e')|waits|NULL|6
+
+-- # a-row-that-was-changed-while-the-triggers-were-away-is-not-written-over
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES('a', 1), ('b', 2);
+SELECT counter_track('t', 'n');
+--= 2
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+CREATE TRIGGER silent AFTER DELETE ON t BEGIN SELECT RAISE(IGNORE); END;
+DELETE FROM main.t WHERE k = 'a';
+DROP TRIGGER silent;
+UPDATE phone.t SET n = n + 10;
+SELECT * FROM main.t;
+--= b|2
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table t: the row ('a') of the tracked table t was deleted while its triggers did not run: call counter_track('t', ...) again, which counts it
+SELECT counter_track('t', 'n');
+--= 1
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT * FROM main.t;
+--= b|12
+
+-- # many-counters-of-a-row-and-a-key-of-several-columns
+CREATE TABLE t(x TEXT, y INTEGER, a INTEGER, b INTEGER, c INTEGER, d INTEGER, e INTEGER,
+PRIMARY KEY(x, y)) WITHOUT ROWID;
+INSERT INTO t VALUES('k', 1, 1, 2, 3, 4, 5);
+SELECT counter_track('t', 'a', 'b', 'c', 'd', 'e');
+--= 1
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+UPDATE main.t SET a = 10, e = NULL;
+UPDATE main.t SET y = 2;
+INSERT INTO phone.t VALUES('k', 2, 1, 1, 1, 1, 1);
+SELECT table_name, rows_changed FROM counter_sync('phone');
+--= t|3
+SELECT * FROM main.t;
+--= k|2|11|3|4|5|1
+SELECT * FROM phone.t;
+--= k|2|11|3|4|5|1
+INSERT INTO t_counters(t_counters, x, y, a) VALUES('reset', 'k', 2, 7);
+SELECT * FROM main.t;
+--= k|2|7|0|0|0|0
+DELETE FROM main.t;
+SELECT table_name, rows_changed FROM counter_push('phone');
+--= t|1
+SELECT count(*) FROM phone.t;
+--= 0
+
+-- # a-sum-beyond-64-bits-is-not-shown
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES('a', 0);
+SELECT counter_track('t', 'n');
+--= 1
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+UPDATE main.t SET n = 9223372036854775807;
+UPDATE phone.t SET n = 9223372036854775807;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT * FROM main.t;
+--= a|9223372036854775807
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+--= ('a')|differs|9223372036854775807|NULL
+UPDATE main.t SET n = -5;
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+SELECT * FROM main.t;
+--= a|9223372036854775802
+SELECT * FROM main.t_counters;
+--= a|9223372036854775802
+
+-- # a-column-that-another-file-has-counted-shows-that-too-when-it-is-tracked
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
+INSERT INTO t VALUES('a', 1, 2), ('b', 3, NULL);
+SELECT counter_track('t', 'n');
+--= 2
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+SELECT counter_track('phone.t', 'm');
+--= 1
+UPDATE phone.t SET m = m + 10;
+INSERT INTO phone.t VALUES('c', 4, 5);
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|2
+SELECT * FROM main.t ORDER BY k;
+--= a|1|2
+--= b|3|NULL
+--= c|4|NULL
+UPDATE main.t SET m = 100 WHERE k = 'b';
+SELECT counter_track('main.t', 'm');
+--= 2
+SELECT * FROM main.t ORDER BY k;
+--= a|1|14
+--= b|3|100
+--= c|4|5
+SELECT table_name FROM counter_sync('phone');
+--= t
+SELECT * FROM phone.t ORDER BY k;
+--= a|1|14
+--= b|3|100
+--= c|4|5
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+--= NULL|tracked|NULL|NULL
+
+-- # or-ignore-does-not-swallow-that-a-row-is-below-a-floor
+CREATE TABLE t(k INTEGER PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES(1, 1), (3, 3), (5, 5);
+SELECT counter_track('t', 'n');
+--= 3
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+INSERT INTO t_counters(t_counters, k) VALUES('purge below', 3);
+INSERT OR IGNORE INTO t VALUES(0, 8);
+--! t: the key (0) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('t_counters')
+UPDATE OR IGNORE main.t SET n = 9 WHERE k = 1;
+--! t: the key (1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('t_counters')
+CREATE TRIGGER below AFTER UPDATE OF n ON t WHEN NEW.k > 3 BEGIN
+UPDATE t SET n = 4 WHERE k = 1;
+INSERT OR IGNORE INTO t VALUES(0, 8);
+END;
+UPDATE phone.t SET n = 50 WHERE k = 5;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT * FROM main.t;
+--= 0|8
+--= 1|4
+--= 3|3
+--= 5|50
+SELECT * FROM main.t_counters;
+--= 3|3
+--= 5|50
+DROP TRIGGER below;
+SELECT counter_track('t', 'n');
+--! counter_track: t: column n is tracked already
