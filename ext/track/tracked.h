@@ -19,6 +19,7 @@
 /* What the column of a counter shows. */
 typedef struct ctr_shown {
     bool none;    /* there is no such column */
+    bool odd;     /* it showed no integer, which came while the triggers did not run */
     bool adopted; /* see ctr_tracked_column */
     bool null;
     int64_t n;

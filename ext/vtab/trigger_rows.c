@@ -34,15 +34,18 @@
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /* What the column may hold: a whole number, or NULL. Text that looks like a number stays a text in
- * a column without affinity, so it is none. */
+ * a column without affinity, so it is none. What a row `was` may be anything, or it could never be
+ * mended. */
 static void take_shown(ctr_table *table, int counter, sqlite3_value *value, ctr_shown *shown,
-                       ctr_problem *problem)
+                       bool was, ctr_problem *problem)
 {
     int type = sqlite3_value_type(value);
     *shown = (ctr_shown){.null = type == SQLITE_NULL};
     if (shown->null || problem->rc != SQLITE_OK) return;
     bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
     if (number && ctr_number_take(table->db, value, &shown->n, problem)) return;
+    shown->odd = was;
+    if (was) return;
     char *refusal = ctr_number_refusal(value);
     if (!refusal) {
         ctr_problem_nomem(problem);
@@ -53,15 +56,16 @@ static void take_shown(ctr_table *table, int counter, sqlite3_value *value, ctr_
     sqlite3_free(refusal);
 }
 
-static int take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *shown, bool was,
-                       ctr_problem *problem)
+/* OLD values stand behind the others in an UPDATE, and in their place in a DELETE. */
+static int take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *shown, bool behind,
+                       bool was, ctr_problem *problem)
 {
     sqlite3_value *marks = columns[ctr_table_column(table->shape.n_columns)];
     const char *lacking = ctr_text_value(marks, problem); /* '101': see track/tracked.c */
     for (int i = 0; i < table->shape.n_counters; i++) {
         int column =
-            was ? ctr_table_was(&table->shape, i) : ctr_table_column(table->shape.counters[i]);
-        take_shown(table, i, columns[column], &shown[i], problem);
+            behind ? ctr_table_was(&table->shape, i) : ctr_table_column(table->shape.counters[i]);
+        take_shown(table, i, columns[column], &shown[i], was, problem);
         char mark = lacking && i < sqlite3_value_bytes(marks) ? lacking[i] : '1';
         shown[i].none = mark == '0';
         shown[i].adopted = mark == '2';
@@ -120,6 +124,7 @@ static bool is_as_counted(const handed_row *row)
         ctr_summary state = ctr_rows_state(row->table->rows, i);
         bool counts = ctr_summary_counts(&state);
         if (row->was[i].none) continue;
+        if (row->was[i].odd) return false;
         if (row->was[i].null ? counts : !counts) return false;
         if (counts && (ctr_sum_value(&state.sum, &value) != CTR_OK || value != row->was[i].n))
             return false;
@@ -309,7 +314,7 @@ static void forget_may_go(ctr_table *table, int64_t rowid)
 static void row_updated(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    if (take_values(table, row->columns, row->was, true, problem)) return;
+    if (take_values(table, row->columns, row->was, true, true, problem)) return;
     if (ctr_access_find(table, problem)) return;
     if (ctr_writing_is_at_work(table->replica) && table->rows->found) {
         if (!is_being_shown(row, row->now)) set_aside(row, problem);
@@ -471,11 +476,12 @@ static const struct event {
     event_call *call;
     bool has_key, has_values;
     bool is_update; /* of a row that may be being shown */
+    bool is_delete; /* its values are those that were */
     bool replaces;  /* rows that may go are looked for behind it */
 } EVENTS[] = {
     {"row updated", row_updated, .has_key = true, .has_values = true, .is_update = true},
     {"row inserted", row_inserted, .has_key = true, .has_values = true, .replaces = true},
-    {"row deleted", row_deleted, .has_key = true, .has_values = true},
+    {"row deleted", row_deleted, .has_key = true, .has_values = true, .is_delete = true},
     {"row may go", row_may_go, .has_key = true},
     {"row found", row_found, .has_key = true, .has_values = true},
     {"row missing", row_missing, .has_key = true},
@@ -552,7 +558,7 @@ static void hand_over(ctr_table *table, const struct event *event, sqlite3_value
     if (make_row_room(&row, &few, problem) && event->has_key)
         ctr_write_keys(table, columns, problem);
     if (problem->rc == SQLITE_OK && event->has_values)
-        take_values(table, columns, row.now, false, problem);
+        take_values(table, columns, row.now, false, event->is_delete, problem);
     if (problem->rc == SQLITE_MISMATCH && event->has_values) name_row(table, problem);
     bool shown = problem->rc == SQLITE_OK && event->is_update &&
                  ctr_writing_is_row(table->replica, table->name, table->keys, row.now);

@@ -499,3 +499,312 @@ SELECT * FROM main.t_counters;
 DROP TRIGGER below;
 SELECT counter_track('t', 'n');
 --! counter_track: t: column n is tracked already
+
+-- # what-was-changed-behind-the-triggers-is-not-written-over
+CREATE TABLE t(k TEXT PRIMARY KEY, n);
+INSERT INTO t VALUES('a', 1), ('b', 2.0), ('c', 3);
+SELECT counter_track('t', 'n');
+--= 3
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+CREATE TRIGGER silent AFTER UPDATE ON t BEGIN SELECT RAISE(IGNORE); END;
+UPDATE main.t SET n = 100 WHERE k = 'a';
+DROP TRIGGER silent;
+UPDATE phone.t SET n = n + 10;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table t: the row ('a') of the tracked table t was changed while its triggers did not run: call counter_track('t', ...) again, which counts it
+SELECT counter_track('main.t', 'n');
+--= 1
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|3
+SELECT * FROM main.t;
+--= a|110
+--= b|12
+--= c|13
+CREATE TRIGGER silent AFTER UPDATE ON t BEGIN SELECT RAISE(IGNORE); END;
+UPDATE main.t SET n = 'x' WHERE k = 'a';
+UPDATE main.t SET n = 12.0 WHERE k = 'b';
+UPDATE main.t SET n = 13.5 WHERE k = 'c';
+DROP TRIGGER silent;
+UPDATE phone.t SET n = n + 1 WHERE k = 'b';
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT * FROM main.t;
+--= a|x
+--= b|13
+--= c|13.5
+UPDATE phone.t SET n = n + 1 WHERE k = 'c';
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table t: the row ('c') of the tracked table t was changed while its triggers did not run: call counter_track('t', ...) again, which counts it
+UPDATE phone.t SET n = n + 1 WHERE k = 'a';
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table t: the row ('a') of the tracked table t was changed while its triggers did not run: call counter_track('t', ...) again, which counts it
+SELECT counter_track('main.t', 'n');
+--! counter_track: t: row ('a'): column n: a tracked column takes an INTEGER, not TEXT 'x'
+UPDATE main.t SET n = 20 WHERE k = 'c';
+DELETE FROM main.t WHERE k = 'a';
+SELECT * FROM main.t_counters;
+--= b|13
+--= c|20
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT * FROM main.t;
+--= b|13
+--= c|21
+SELECT * FROM main.t_counters;
+--= b|13
+--= c|21
+
+-- # a-value-that-a-foreign-key-refers-to-stays-until-it-may-change
+PRAGMA foreign_keys = ON;
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER UNIQUE);
+CREATE TABLE child(n INTEGER REFERENCES t(n) DEFERRABLE INITIALLY DEFERRED);
+INSERT INTO t VALUES('a', 1), ('b', 2);
+SELECT counter_track('t', 'n');
+--= 2
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+INSERT INTO child VALUES(1);
+UPDATE phone.t SET n = n + 10;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|2
+SELECT * FROM main.t;
+--= a|1
+--= b|12
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+--= ('a')|differs|1|11
+DELETE FROM child;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|0
+SELECT * FROM main.t;
+--= a|11
+--= b|12
+
+-- # a-command-writes-no-row-that-would-break-a-foreign-key
+PRAGMA foreign_keys = ON;
+CREATE TABLE parents(k TEXT PRIMARY KEY);
+CREATE TABLE t(k TEXT PRIMARY KEY, p TEXT NOT NULL DEFAULT 'none'
+REFERENCES parents DEFERRABLE INITIALLY DEFERRED, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t_counters(t_counters, k, n) VALUES('reset', 'a', 5);
+--! t_counters: a merged row of the tracked table t would break a foreign key: counter_pull, which can take it back, leaves it waiting
+SELECT count(*) FROM t_counters;
+--= 0
+INSERT INTO parents VALUES('none');
+INSERT INTO t_counters(t_counters, k, n) VALUES('reset', 'a', 5);
+SELECT * FROM t;
+--= a|none|5
+
+-- # counters-without-a-column-are-merged-and-not-shown
+CREATE TABLE t(k TEXT PRIMARY KEY, m INTEGER CHECK (m < 100), n INTEGER);
+SELECT counter_track('t', 'm');
+--= 0
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+SELECT counter_track('phone.t', 'n');
+--= 0
+INSERT INTO phone.t VALUES('a', 60, 2), ('c', 1, 1);
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|2
+UPDATE main.t SET m = m + 20 WHERE k = 'a';
+UPDATE phone.t SET m = m + 30, n = 5;
+SELECT table_name, rows_changed FROM counter_sync('phone');
+--= t|3
+SELECT * FROM main.t;
+--= a|80|NULL
+--= c|31|NULL
+SELECT * FROM main.t_counters;
+--= a|110|5
+--= c|31|5
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+--= ('a')|differs|80|110
+SELECT counter_untrack('phone.t', 'm');
+--= 1
+UPDATE phone.t SET n = 6;
+INSERT INTO phone.t VALUES('b', 1, 2);
+SELECT table_name, rows_changed FROM counter_sync('phone');
+--= t|5
+SELECT * FROM main.t;
+--= a|80|NULL
+--= c|31|NULL
+--= b|NULL|NULL
+UPDATE main.t SET m = 99, n = 7;
+REPLACE INTO main.t VALUES('c', 8, 8);
+SELECT * FROM main.t_counters;
+--= a|6
+--= c|6
+--= b|2
+SELECT row_key, state, column_name, shown, merged FROM counter_tracked;
+SELECT * FROM counter_tracked('phone');
+--= t|n|tracked|NULL|NULL|NULL
+
+-- # sums-beyond-64-bits-come-back
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
+INSERT INTO t VALUES('b', 0, 0), ('a', 0, 0), ('c', 0, 0);
+SELECT counter_track('t', 'n', 'm');
+--= 3
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+UPDATE main.t SET n = 9223372036854775807;
+UPDATE phone.t SET n = 9223372036854775807, m = 1 WHERE k IN ('a', 'b');
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|2
+SELECT * FROM main.t;
+--= b|9223372036854775807|0
+--= a|9223372036854775807|0
+--= c|9223372036854775807|0
+SELECT row_key, state, column_name, shown, merged FROM counter_tracked;
+--= NULL|tracked|n|NULL|NULL
+--= NULL|tracked|m|NULL|NULL
+--= ('b')|differs|n|9223372036854775807|NULL
+--= ('b')|differs|m|0|1
+--= ('a')|differs|n|9223372036854775807|NULL
+--= ('a')|differs|m|0|1
+UPDATE phone.t SET n = -1, m = 2;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|3
+SELECT * FROM main.t;
+--= b|9223372036854775806|2
+--= a|9223372036854775806|2
+--= c|9223372036854775806|2
+UPDATE phone.t SET n = 1 WHERE k = 'c';
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT row_key, state, column_name, shown, merged FROM counter_tracked;
+--= NULL|tracked|n|NULL|NULL
+--= NULL|tracked|m|NULL|NULL
+--= ('c')|differs|n|9223372036854775806|NULL
+INSERT INTO t_counters(t_counters, k, m) VALUES('reset m', 'c', 3);
+SELECT * FROM main.t WHERE k = 'c';
+--= c|9223372036854775806|2
+INSERT INTO t_counters(t_counters, k, n) VALUES('reset', 'c', 4);
+SELECT * FROM main.t WHERE k = 'c';
+--= c|4|0
+SELECT row_key, state, column_name, shown, merged FROM counter_tracked;
+--= NULL|tracked|n|NULL|NULL
+--= NULL|tracked|m|NULL|NULL
+
+-- # a-row-that-might-have-been-replaced-is-not-taken-for-one-that-was
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, u INTEGER UNIQUE ON CONFLICT REPLACE);
+INSERT INTO t VALUES('a', 5, 1), ('z', 1, 9);
+SELECT counter_track('t', 'n');
+--= 2
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+INSERT INTO phone.t_counters(t_counters, k, n) VALUES('reset', 'a', 60), ('reset', 'z', 70);
+BEGIN;
+INSERT OR IGNORE INTO main.t VALUES('y', 1, 9);
+INSERT OR IGNORE INTO main.t VALUES('x', 1, 9);
+UPDATE OR IGNORE main.t SET u = 9 WHERE k = 'a';
+DELETE FROM main.t;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|2
+COMMIT;
+SELECT * FROM main.t_counters;
+--= a|60
+--= z|70
+SELECT table_name FROM counter_sync('phone');
+--= t
+SELECT k, n FROM main.t;
+--= a|60
+--= z|70
+SELECT k, n FROM phone.t;
+--= a|60
+--= z|70
+
+-- # rows-that-differ-are-changed-and-deleted-and-found-missing
+CREATE TABLE t(k TEXT PRIMARY KEY, name TEXT NOT NULL, n INTEGER CHECK (n IS NULL OR n < 10), m INTEGER);
+INSERT INTO t VALUES('a', '', NULL, 1), ('b', '', 5, 1), ('c', '', 5, 1), ('d', '', 5, NULL);
+SELECT counter_track('t', 'n', 'm');
+--= 4
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+UPDATE main.t SET n = n + 3;
+UPDATE phone.t SET n = 9, m = coalesce(m, 0) + 1;
+INSERT INTO phone.t VALUES('e', 'E', 1, 1), ('f', 'F', 2, 2);
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|6
+SELECT k, n, m FROM main.t;
+--= a|9|2
+--= b|8|1
+--= c|8|1
+--= d|8|NULL
+SELECT row_key, state, column_name, shown, merged FROM counter_tracked WHERE state <> 'tracked';
+--= ('b')|differs|n|8|12
+--= ('b')|differs|m|1|2
+--= ('c')|differs|n|8|12
+--= ('c')|differs|m|1|2
+--= ('d')|differs|n|8|12
+--= ('d')|differs|m|NULL|1
+--= ('e')|waits|n|NULL|1
+--= ('e')|waits|m|NULL|1
+--= ('f')|waits|n|NULL|2
+--= ('f')|waits|m|NULL|2
+UPDATE main.t SET m = m + 10;
+SELECT row_key, state, column_name, shown, merged FROM counter_tracked WHERE state <> 'tracked';
+--= ('b')|differs|n|8|12
+--= ('b')|differs|m|11|12
+--= ('c')|differs|n|8|12
+--= ('c')|differs|m|11|12
+--= ('d')|differs|n|8|12
+--= ('d')|differs|m|NULL|1
+--= ('e')|waits|n|NULL|1
+--= ('e')|waits|m|NULL|1
+--= ('f')|waits|n|NULL|2
+--= ('f')|waits|m|NULL|2
+DELETE FROM main.t WHERE k = 'b';
+CREATE TRIGGER silent AFTER DELETE ON t BEGIN SELECT RAISE(IGNORE); END;
+DELETE FROM main.t WHERE k = 'c';
+DROP TRIGGER silent;
+SELECT counter_track('main.t', 'n');
+--= 1
+INSERT INTO main.t VALUES('e', 'E', NULL, 5);
+UPDATE main.t SET n = NULL WHERE k = 'd';
+UPDATE main.t SET n = 1 WHERE k = 'd';
+SELECT k, n, m FROM main.t;
+--= a|9|12
+--= d|1|1
+--= e|1|6
+SELECT * FROM main.t_counters;
+--= a|9|12
+--= d|1|1
+--= e|1|6
+--= f|2|2
+SELECT row_key, state, column_name, shown, merged FROM counter_tracked WHERE state <> 'tracked';
+--= ('f')|waits|n|NULL|2
+--= ('f')|waits|m|NULL|2
+
+-- # keys-of-all-types-are-told-apart-while-a-row-is-shown
+CREATE TABLE t(k PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES(1, 1), ('1', 2), (x'', 3), (x'31', 4), ('', 5);
+CREATE TRIGGER all_others AFTER UPDATE OF n ON t WHEN NEW.k = 1 BEGIN
+UPDATE t SET n = NEW.n WHERE k IS NOT NEW.k;
+END;
+SELECT counter_track('t', 'n');
+--= 5
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+DROP TRIGGER phone.all_others;
+UPDATE phone.t SET n = 10 WHERE k = 1;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT typeof(k), n FROM main.t;
+--= integer|10
+--= text|2
+--= blob|3
+--= blob|4
+--= text|5
+SELECT state, row_key, shown, merged FROM counter_tracked;
+--= tracked|NULL|NULL|NULL
+UPDATE phone.t SET n = n + 100;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|5
+SELECT typeof(k), n FROM main.t;
+--= integer|110
+--= text|102
+--= blob|103
+--= blob|104
+--= text|105
