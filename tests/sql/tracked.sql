@@ -744,3 +744,196 @@ SELECT * FROM t_counters;
 UPDATE t SET n = 5;
 SELECT * FROM t_counters;
 --= a|5
+
+-- # indexes-of-several-terms-tell-what-is-replaced
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, u TEXT, basc TEXT);
+CREATE UNIQUE INDEX both ON t(n, u);
+CREATE UNIQUE INDEX joined ON t(u || basc , length ( u )  DESC, (n) asc);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES('a', 1, 'x', 'y'), ('b', 1, 'X', 'Y'), ('c', 3, 'x', 'z');
+REPLACE INTO t VALUES('d', 1, 'x', 'z');
+SELECT k FROM t;
+--= b
+--= c
+--= d
+REPLACE INTO t VALUES('e', 3, 'x', 'z'), ('f', 1, 'X', 'y');
+SELECT k, n FROM t;
+--= d|1
+--= e|3
+--= f|1
+SELECT * FROM t_counters;
+--= d|1
+--= e|3
+--= f|1
+DROP INDEX both;
+DROP INDEX joined;
+DELETE FROM t WHERE k <> 'e';
+CREATE UNIQUE INDEX one ON t(1 + 1);
+SELECT counter_track('t');
+--= 0
+REPLACE INTO t VALUES('g', 1, 'X', 'y');
+SELECT k, n FROM t;
+--= g|1
+SELECT * FROM t_counters;
+--= g|1
+
+-- # one-row-replaces-several
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER CHECK (n < 100), u TEXT UNIQUE, v INTEGER UNIQUE);
+INSERT INTO t VALUES('a', 1, 'A', 1), ('b', 2, 'B', 2), ('c', 3, 'C', 3), ('d', 90, 'D', 4);
+SELECT counter_track('t', 'n');
+--= 4
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+REPLACE INTO main.t VALUES('e', 5, 'A', 2);
+SELECT k, n FROM main.t;
+--= c|3
+--= d|90
+--= e|5
+UPDATE phone.t SET n = 99 WHERE k = 'd';
+UPDATE main.t SET n = 95 WHERE k = 'd';
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+--= ('d')|differs|95|104
+REPLACE INTO main.t VALUES('f', 6, 'D', 6);
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+SELECT k, n FROM main.t;
+--= c|3
+--= e|5
+--= f|6
+SELECT * FROM main.t_counters;
+--= c|3
+--= e|5
+--= f|6
+CREATE TRIGGER newer AFTER INSERT ON t WHEN NEW.k = 'g' BEGIN
+REPLACE INTO t VALUES('h', 8, NEW.u, 8);
+END;
+INSERT INTO main.t VALUES('g', 7, 'G', 7);
+SELECT k, n FROM main.t;
+--= c|3
+--= e|5
+--= f|6
+--= h|8
+SELECT * FROM main.t_counters;
+--= c|3
+--= e|5
+--= f|6
+--= h|8
+
+-- # a-named-file-gives-a-column-up-under-its-name
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
+SELECT counter_init('here:1');
+--= e21a0595-b6f8-3245-90ad-9db7ae1fee35
+SELECT counter_track('t', 'n', 'm');
+--= 0
+INSERT INTO t VALUES('a', 1, 2);
+SELECT counter_untrack('t', 'N');
+--= 1
+UPDATE t SET n = 5, m = 6;
+SELECT * FROM t_counters;
+--= a|6
+SELECT counter_track('t', 'n');
+--= 1
+SELECT * FROM t_counters;
+--= a|5|6
+
+-- # counters-without-their-table-are-taken-up-by-the-table-that-their-triggers-are-on
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES('a', 1);
+SELECT counter_track('t', 'n');
+--= 1
+ALTER TABLE t RENAME TO u;
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+PRAGMA writable_schema = ON;
+DELETE FROM sqlite_master WHERE name = 't_counters';
+PRAGMA writable_schema = OFF;
+--@ reopen
+SELECT counter_track('t', 'n');
+--! counter_track: t: the counter table t_counters was created under this name, and files match their tables by it
+SELECT counter_track('u', 'n');
+--= 0
+DROP TABLE t;
+ALTER TABLE u RENAME TO t;
+SELECT counter_track('t', 'n');
+--! counter_track: t: column n is tracked already
+SELECT * FROM t_counters;
+--= a|1
+
+-- # triggers-that-somebody-else-has-written-are-none-of-ours
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, u INTEGER UNIQUE);
+INSERT INTO t VALUES('a', 1, 1);
+SELECT counter_track('t', 'n');
+--= 1
+DROP TRIGGER t_counters_insert;
+CREATE TRIGGER t_counters_insert BEFORE INSERT ON t BEGIN SELECT 1; END;
+SELECT state FROM counter_tracked;
+--= broken
+SELECT counter_track('t', 'n');
+--= 0
+DROP TRIGGER t_counters_insert;
+CREATE TRIGGER "t_counters_insert" BEFORE INSERT ON "t" BEGIN SELECT 1; END;
+SELECT counter_track('t', 'n');
+--= 0
+DROP TRIGGER t_counters_insert;
+CREATE TRIGGER "t_counters_insert" AFTER INSERT ON "t" BEGIN SELECT 1; END;
+INSERT INTO t VALUES('b', 2, 2);
+SELECT counter_track('t', 'n');
+--= 1
+DROP TRIGGER t_counters_insert;
+CREATE TRIGGER "t_counters_insert" AFTER INSERT ON "t" BEGIN
+INSERT INTO "t_counters" SELECT NULL, NULL WHERE 0; END;
+SELECT counter_track('t', 'n');
+--= 0
+DROP TRIGGER t_counters_insert;
+CREATE TRIGGER "t_counters_insert" AFTER INSERT ON "t" BEGIN
+INSERT INTO "t_counters"("t_counters", "k", "n") SELECT 'row inserted', NEW."k", NEW."n"; END;
+SELECT counter_track('t', 'n');
+--= 0
+DROP TRIGGER t_counters_insert;
+CREATE TRIGGER "t_counters_insert" AFTER INSERT ON "t" BEGIN
+INSERT INTO "t_counters"("t_counters", "k", "k", "x", "n")
+VALUES ('row inserted', NEW."k", NEW."n", NEW."u", 5); END;
+SELECT count(*) FROM counter_changes(0);
+--! counter_changes: the trigger t_counters_insert of the tracked table t is not as counter_track makes it, so that changes may not have been counted: call counter_track('t', ...) again, which counts them
+SELECT counter_track('t', 'n');
+--= 0
+DROP TRIGGER t_counters_before_insert;
+CREATE TRIGGER t_counters_before_insert BEFORE INSERT ON t BEGIN SELECT 1; END;
+SELECT state FROM counter_tracked;
+--= broken
+SELECT counter_track('t', 'n');
+--= 0
+SELECT * FROM t_counters;
+--= a|1
+--= b|2
+DROP TRIGGER t_counters_insert;
+CREATE TABLE other(n INTEGER);
+CREATE TRIGGER t_counters_insert AFTER INSERT ON other BEGIN SELECT 1; END;
+SELECT state FROM counter_tracked;
+--= broken
+DROP TABLE other;
+SELECT counter_track('t', 'n');
+--= 0
+SELECT * FROM t_counters;
+--= a|1
+--= b|2
+
+-- # a-table-is-found-by-its-first-name-where-nothing-was-noted
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES('a', 1);
+SELECT counter_track('t', 'n');
+--= 1
+DELETE FROM t_counters_apart;
+CREATE TABLE new(k TEXT PRIMARY KEY, n INTEGER);
+DROP TABLE t;
+SELECT count(*) FROM counter_changes(0);
+--! counter_changes: the tracked table t is gone, and its counters are in t_counters: if it has another name now, rename it to t, call counter_track('t', ...), and rename it back; if it was dropped for good, drop t_counters, too
+SELECT counter_track('new', 'n');
+--! counter_track: new: t_counters holds the counters of a tracked table t, which is gone: if new is that table, rename it to t, call counter_track('t', ...), and rename it back
+ALTER TABLE new RENAME TO t;
+SELECT counter_track('t', 'n');
+--= 1
+SELECT * FROM t_counters;
