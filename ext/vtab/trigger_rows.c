@@ -197,8 +197,7 @@ static void show_in_table(handed_row *row, ctr_problem *problem)
     int64_t rowid = table->rows->rowid;
     sqlite3_value **keys = copy_keys(table, problem);
     if (ctr_showing_look(&showing, table->db, table->schema, table->name, &table->shape,
-                         table->replica, problem) &&
-        keys)
+                         table->replica, problem))
         ctr_showing_row(&showing, rowid, keys, row->now, row->before, row->after, problem);
     ctr_showing_close(&showing);
     sqlite3_free(keys);

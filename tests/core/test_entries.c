@@ -144,6 +144,8 @@ static void what_is_wrong_with_entries_is_said(void **state)
     assert_int_equal(ENTRIES("\xe1\x02\x03\x02\x02"), CTR_OK);
     assert_int_equal(ENTRIES("\xe1\x82\x00\x00"), CTR_NOT_MINIMAL);
     assert_int_equal(ENTRIES("\xe1\x02\xff\xff\xff\xff\x0f\x02"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\xe1\x02\x03\x02\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"),
+                     CTR_OUT_OF_RANGE);
 }
 
 static void what_is_wrong_with_a_segment_is_said(void **state)
@@ -158,6 +160,26 @@ static void what_is_wrong_with_a_segment_is_said(void **state)
     assert_int_equal(SEGMENT("\xe1\x00\x01\x02\x00\x01\x02", 9), CTR_OUT_OF_RANGE);
     assert_int_equal(SEGMENT("\xe1\x00\x01\x02\x09\x01\x02", 9), CTR_OK);
     assert_int_equal(SEGMENT("\xe1\x00\x01\x02\x0a\x01\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe2", 9), CTR_NEWER_FORMAT);
+    assert_int_equal(SEGMENT("\xe1\x00", 9), CTR_TRUNCATED);
+    assert_int_equal(SEGMENT("\xe1\x00\x01", 9), CTR_TRUNCATED);
+}
+
+/* The greatest row of all, and one behind it. */
+static void a_segment_has_no_row_behind_the_greatest(void **state)
+{
+    (void)state;
+    assert_int_equal(SEGMENT("\xe1\x00\x01\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe1\x00\x02\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01", 9),
+                     CTR_OUT_OF_RANGE);
+}
+
+static void each_fault_of_entries_has_words(void **state)
+{
+    (void)state;
+    assert_string_equal(ctr_entries_status_text(CTR_NOT_A_CELL), "has no entries");
+    assert_string_equal(ctr_entries_status_text(CTR_DOUBLED), "has a row twice in one number");
+    assert_string_equal(ctr_entries_status_text(CTR_TRUNCATED), ctr_status_text(CTR_TRUNCATED));
 }
 
 int main(void)
@@ -168,6 +190,8 @@ int main(void)
         cmocka_unit_test(segments_come_back_as_they_were_written),
         cmocka_unit_test(what_is_wrong_with_entries_is_said),
         cmocka_unit_test(what_is_wrong_with_a_segment_is_said),
+        cmocka_unit_test(a_segment_has_no_row_behind_the_greatest),
+        cmocka_unit_test(each_fault_of_entries_has_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1008,3 +1008,17 @@ SELECT * FROM counter_cluster_status('c');
 --! counter_cluster_status: no cluster has the name 'c'
 SELECT count(*) FROM v;
 --= 0
+
+-- # optimize-is-for-one-replica-and-takes-no-values
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
+INSERT INTO c(c) VALUES('optimize');
+--! c: 'optimize' is a command for the table of one replica: give it there
+INSERT INTO c(c, k) VALUES('optimize', 'x');
+--! c: optimize takes no value for column k
+INSERT INTO v(v, k) VALUES('optimize', 'x');
+--! v: optimize takes no value for column k
+INSERT INTO v(v, n) VALUES('optimize', 1);
+--! v: optimize takes no value for column n

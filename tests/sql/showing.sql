@@ -808,3 +808,207 @@ SELECT typeof(k), n FROM main.t;
 --= blob|103
 --= blob|104
 --= text|105
+
+-- # foreign-keys-of-several-columns-keep-a-row
+PRAGMA foreign_keys = ON;
+CREATE TABLE t(x TEXT, y INTEGER, n INTEGER, PRIMARY KEY(x, y));
+CREATE TABLE a(x TEXT, y INTEGER, FOREIGN KEY(x, y) REFERENCES t(x, y) ON DELETE RESTRICT);
+CREATE TABLE b(x TEXT, y INTEGER, FOREIGN KEY(x, y) REFERENCES t ON DELETE SET NULL);
+CREATE TABLE c(x TEXT, y INTEGER, parent TEXT REFERENCES d(k), FOREIGN KEY(x, y) REFERENCES t);
+CREATE TABLE d(k TEXT PRIMARY KEY);
+INSERT INTO t VALUES('a', 1, 1), ('a', 2, 2), ('b', 1, 3), ('c', 1, 4);
+SELECT counter_track('t', 'n');
+--= 4
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+INSERT INTO a VALUES('a', 1);
+INSERT INTO b VALUES('b', 1);
+INSERT INTO c VALUES('c', 1, NULL);
+DELETE FROM phone.t;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|4
+SELECT * FROM main.t;
+--= a|1|1
+--= c|1|4
+SELECT * FROM main.b;
+--= NULL|NULL
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+--= ('a', 1)|differs|1|NULL
+--= ('c', 1)|differs|4|NULL
+
+-- # a-row-that-came-behind-the-triggers-while-its-counters-waited-is-not-written-over
+CREATE TABLE t(k TEXT PRIMARY KEY, name TEXT NOT NULL, n INTEGER, o);
+SELECT counter_track('t', 'n', 'o');
+--= 0
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+INSERT INTO phone.t VALUES('a', 'A', 1, 1), ('b', 'B', 2, 2), ('c', 'C', 3, 3);
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|3
+CREATE TRIGGER silent AFTER INSERT ON t BEGIN SELECT RAISE(IGNORE); END;
+INSERT INTO main.t VALUES('a', 'A', 10, 10), ('b', 'B', 20, 20);
+INSERT INTO main.t VALUES('c', 'C', 'x', 2.5);
+DROP TRIGGER silent;
+UPDATE phone.t SET n = n + 1;
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table t: the row ('a') of the tracked table t was changed while its triggers did not run: call counter_track('t', ...) again, which counts it
+UPDATE main.t SET n = n + 5 WHERE k = 'a';
+SELECT k, n, o FROM main.t;
+--= a|16|11
+--= b|20|20
+--= c|x|2.5
+UPDATE main.t SET n = 7, o = NULL WHERE k = 'c';
+SELECT counter_track('t', 'n');
+--= 1
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|3
+SELECT k, n, o FROM main.t;
+--= a|17|11
+--= b|23|22
+--= c|11|3
+SELECT * FROM main.t_counters;
+--= a|17|11
+--= b|23|22
+--= c|11|3
+
+-- # a-counter-that-was-deleted-alone-leaves-the-row
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
+INSERT INTO t VALUES('a', 1, 2);
+SELECT counter_track('t', 'n', 'm');
+--= 1
+INSERT INTO t_counters(t_counters, k) VALUES('delete n', 'a');
+SELECT * FROM t;
+--= a|NULL|2
+SELECT * FROM t_counters;
+--= a|NULL|2
+UPDATE t SET n = 5;
+INSERT INTO t_counters(t_counters, k) VALUES('delete n', 'a');
+INSERT INTO t_counters(t_counters, k) VALUES('delete m', 'a');
+SELECT count(*) FROM t;
+--= 0
+
+-- # a-new-row-whose-sum-is-beyond-64-bits-waits
+ATTACH 'phone.db' AS phone;
+ATTACH 'third.db' AS third;
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.t USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO main.t VALUES('a', 9223372036854775807);
+INSERT INTO phone.t VALUES('a', 1);
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+CREATE TABLE third.t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('third.t', 'n');
+--= 0
+SELECT table_name, rows_changed FROM counter_push('third');
+--= t|1
+SELECT count(*) FROM third.t;
+--= 0
+SELECT row_key, state, shown, merged FROM counter_tracked('third');
+--= NULL|tracked|NULL|NULL
+--= ('a')|waits|NULL|NULL
+UPDATE phone.t SET n = -1;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT table_name, rows_changed FROM counter_push('third');
+--= t|1
+SELECT * FROM third.t;
+--= a|9223372036854775806
+
+-- # a-key-that-is-spelled-otherwise-is-the-same-row
+CREATE TABLE t(k TEXT COLLATE NOCASE PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES('tea', 1);
+CREATE TRIGGER again AFTER UPDATE OF n ON t BEGIN UPDATE t SET n = NEW.n WHERE k = NEW.k; END;
+SELECT counter_track('t', 'n');
+--= 1
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+UPDATE main.t SET k = 'TEA';
+UPDATE phone.t SET n = n + 5;
+SELECT table_name, rows_changed FROM counter_sync('phone');
+--= t|1
+SELECT * FROM main.t;
+--= TEA|6
+SELECT * FROM main.t_counters;
+--= tea|6
+SELECT * FROM phone.t;
+--= tea|6
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+
+-- # a-counter-that-differs-in-a-row-whose-others-do-not
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER CHECK (n < 10), m INTEGER, u TEXT UNIQUE);
+INSERT INTO t VALUES('a', 5, 1, 'A'), ('b', 5, 1, 'B'), ('c', NULL, 1, 'C');
+SELECT counter_track('t', 'n', 'm');
+--= 3
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+UPDATE main.t SET n = coalesce(n, 0) + 3;
+UPDATE phone.t SET n = coalesce(n, 0) + 4;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|3
+SELECT row_key, state, column_name, shown, merged FROM counter_tracked WHERE state <> 'tracked';
+--= ('a')|differs|n|8|12
+--= ('b')|differs|n|8|12
+UPDATE main.t SET m = m + 1;
+REPLACE INTO main.t VALUES('a', 9, 4, 'A');
+UPDATE main.t SET n = 9223372036854775807 WHERE k = 'b';
+--! CHECK constraint failed: n < 10
+UPDATE main.t SET n = -9223372036854775807 WHERE k = 'b';
+SELECT k, n, m FROM main.t;
+--= b|-9223372036854775803|2
+--= c|7|2
+--= a|9|4
+SELECT row_key, state, column_name, shown, merged FROM counter_tracked WHERE state <> 'tracked';
+--= ('a')|differs|n|9|13
+SELECT * FROM main.t_counters;
+--= a|13|4
+--= b|-9223372036854775803|2
+--= c|7|2
+
+-- # keys-of-all-types-are-shown-once
+CREATE TABLE t(k PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES(1, 1), (2.5, 2), (x'', 3), ('', 4), (x'3132', 5), (x'3133', 6);
+CREATE TRIGGER itself AFTER UPDATE OF n ON t BEGIN
+UPDATE t SET n = NEW.n WHERE k IS NEW.k;
+UPDATE t SET n = n WHERE k IS NOT NEW.k;
+END;
+SELECT counter_track('t', 'n');
+--= 6
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+UPDATE phone.t SET n = n + 10;
+UPDATE main.t SET n = n + 100;
+SELECT table_name, rows_changed FROM counter_sync('phone');
+--= t|12
+SELECT typeof(k), n FROM main.t;
+--= integer|111
+--= real|112
+--= blob|113
+--= text|114
+--= blob|115
+--= blob|116
+SELECT count(*) FROM main.t, phone.t WHERE main.t.k IS phone.t.k AND main.t.n = phone.t.n;
+--= 6
+SELECT state FROM counter_tracked;
+--= tracked
+
+-- # a-change-whose-sum-leaves-the-range-is-refused
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER CHECK (n < 10));
+INSERT INTO t VALUES('a', 5);
+SELECT counter_track('t', 'n');
+--= 1
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.t USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.t VALUES('a', 9223372036854775800);
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+--= ('a')|differs|5|9223372036854775805
+UPDATE main.t SET n = 9;
+--! t: column n: integer overflow: the change from 5 to 9 cannot be counted
+UPDATE main.t SET n = -4;
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+--= ('a')|differs|-4|9223372036854775796

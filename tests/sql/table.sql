@@ -291,3 +291,17 @@ CREATE INDEX i ON v(k);
 --! virtual tables may not be indexed
 CREATE TRIGGER g AFTER INSERT ON v BEGIN SELECT 1; END;
 --! cannot create triggers on virtual tables
+
+-- # a-key-of-many-columns-is-found-again
+CREATE VIRTUAL TABLE v USING counter(a INTEGER, b INTEGER, c INTEGER, d INTEGER, e INTEGER, f INTEGER,
+g INTEGER, h INTEGER, i TEXT, n COUNTER, PRIMARY KEY(a, b, c, d, e, f, g, h, i));
+INSERT INTO v VALUES(1, 2, 3, 4, 5, 6, 7, 8, 'x', 1), (1, 2, 3, 4, 5, 6, 7, 8, 'y', 2);
+INSERT INTO v VALUES(1, 2, 3, 4, 5, 6, 7, 8, 'x', 10);
+UPDATE v SET n = n + 100;
+UPDATE v SET n = n + 100;
+SELECT i, n FROM v;
+--= x|211
+--= y|202
+DELETE FROM v WHERE i = 'x';
+SELECT * FROM v;
+--= 1|2|3|4|5|6|7|8|y|202

@@ -937,3 +937,99 @@ ALTER TABLE new RENAME TO t;
 SELECT counter_track('t', 'n');
 --= 1
 SELECT * FROM t_counters;
+
+-- # triggers-of-the-list-of-rows-apart-are-refused
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+CREATE TRIGGER main.look AFTER INSERT ON t_counters_apart BEGIN SELECT 1; END;
+CREATE TABLE t_elsewhere(k);
+CREATE TRIGGER main.other AFTER INSERT ON t_elsewhere BEGIN SELECT 1; END;
+INSERT INTO phone.t VALUES('a', 1);
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table t: the stored table t_counters_apart has the trigger look: drop it first
+DROP TRIGGER main.look;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+
+-- # a-table-that-has-lost-its-triggers-is-not-in-the-way-of-another
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, u TEXT);
+CREATE UNIQUE INDEX i ON t(u);
+INSERT INTO t VALUES('a', 1, 'A');
+SELECT counter_track('t', 'n');
+--= 1
+DROP INDEX i;
+SELECT state FROM counter_tracked;
+--= broken
+ALTER TABLE t RENAME TO u;
+UPDATE u SET n = 2;
+CREATE TABLE new(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO new SELECT k, n FROM u;
+DROP TABLE u;
+ALTER TABLE new RENAME TO u;
+CREATE TABLE other(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('other', 'n');
+--= 0
+DROP TABLE u;
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES('a', 7);
+SELECT counter_track('t', 'n');
+--= 1
+SELECT * FROM t_counters;
+--= a|7
+
+-- # clauses-are-found-however-they-are-written
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, "ON CONFLICT REPLACE" TEXT,
+u TEXT UNIQUE ON conflict/* so */ -- and so
+replace, v TEXT /* ON CONFLICT ROLLBACK */ DEFAULT 'ON CONFLICT ''ROLLBACK', w INTEGER AS (n) VIRTUAL,
+`x``y` TEXT);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t(k, n, u) VALUES('a', 1, 'A'), ('b', 2, 'A');
+SELECT k, n FROM t;
+--= b|2
+SELECT * FROM t_counters;
+--= b|2
+CREATE UNIQUE INDEX i ON t(lower([u]) || `x``y` || 'it''s)' /* , */ -- )
+, u COLLATE NOCASE desc);
+SELECT counter_track('t');
+--= 0
+INSERT INTO t(k, n, u, "x`y") VALUES('c', 3, 'b', 'z'), ('d', 4, 'B', 'z');
+--! UNIQUE constraint failed: index 'i'
+SELECT k, n FROM t;
+--= b|2
+REPLACE INTO t(k, n, u, "x`y") VALUES('e', 5, 'b', 'z');
+SELECT k, n FROM t;
+--= b|2
+--= e|5
+SELECT * FROM t_counters;
+--= b|2
+--= e|5
+
+-- # triggers-that-say-other-columns-are-none-of-ours
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+DROP TRIGGER t_counters_insert;
+CREATE TRIGGER "t_counters_insert" AFTER INSERT ON "t" BEGIN
+INSERT INTO "t_counters"("t_counters", "k", "k", "x", "n") VALUES ('row inserted', NEW."k", NEW."n", NEW."k", 5); END;
+SELECT state FROM counter_tracked;
+--= broken
+SELECT counter_track('t');
+--! counter_track: t: none of its counters has a column of its name here: if columns were renamed, rename them back, call counter_track, and rename them again
+SELECT counter_track('t', 'n');
+--= 0
+DROP TRIGGER t_counters_insert;
+CREATE TRIGGER "t_counters_insert" AFTER INSERT ON "t" BEGIN
+INSERT INTO "t_counters"("t_counters", "k", "n") VALUES ('row inserted', NEW."k"); END;
+SELECT state FROM counter_tracked;
+--= broken
+SELECT counter_track('t', 'n');
+--= 0
+SELECT counter_track('t', 'n');
+--! counter_track: t: column n is tracked already
+INSERT INTO t VALUES('a', 1);
+SELECT * FROM t_counters;
+--= a|1
