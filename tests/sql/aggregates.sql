@@ -109,3 +109,23 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 SELECT rowid, table_name, peer FROM counter_pull WHERE peer = 'phone';
 --= 0|v|phone
+
+-- # a-merge-of-cells-is-that-of-all-of-them
+ATTACH 'east.db' AS east;
+ATTACH 'west.db' AS west;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE west.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO main.v VALUES('x', 1);
+INSERT INTO east.v VALUES('x', 10);
+INSERT INTO west.v VALUES('x', 100);
+SELECT table_name FROM counter_pull('east');
+--= v
+WITH cells(n) AS (SELECT n FROM main.v_cells UNION ALL SELECT n FROM east.v_cells
+ UNION ALL SELECT n FROM west.v_cells)
+SELECT counter_value(counter_merge(n)), count(*) FROM cells;
+--= 111|3
+WITH cells(n) AS (SELECT n FROM main.v_cells UNION ALL SELECT n FROM east.v_cells
+ UNION ALL SELECT n FROM west.v_cells)
+SELECT counter_value(counter_merge(a.n)), count(*) FROM cells AS a, cells AS b;
+--= 111|9

@@ -533,3 +533,20 @@ SELECT value, their_value, why FROM counter_conflicts ORDER BY value, their_valu
 --= 1|7|values
 --= 7|8|values
 --= 8|7|values
+
+-- # a-key-with-a-noncharacter-is-one-like-others-in-utf-8
+--@ not-utf-16
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES(CAST(x'61efbfbf' AS TEXT), 1), (CAST(x'61efbfbe' AS TEXT), 2);
+INSERT INTO phone.v VALUES(CAST(x'61efbfbd' AS TEXT), 3);
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= v|3
+UPDATE main.v SET n = n + 10;
+SELECT table_name, rows_changed FROM counter_push('phone');
+--= v|3
+SELECT hex(k), n FROM phone.v ORDER BY k;
+--= 61EFBFBD|13
+--= 61EFBFBE|12
+--= 61EFBFBF|11

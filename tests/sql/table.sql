@@ -305,3 +305,36 @@ SELECT i, n FROM v;
 DELETE FROM v WHERE i = 'x';
 SELECT * FROM v;
 --= 1|2|3|4|5|6|7|8|y|202
+
+-- # what-a-file-has-counted-stays-in-range-as-the-sum-does
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO main.v VALUES('x', 9223372036854775807), ('y', -9223372036854775807);
+SELECT table_name, rows_changed FROM counter_push('phone');
+--= v|2
+UPDATE phone.v SET n = 0;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= v|2
+SELECT * FROM main.v;
+--= x|0
+--= y|0
+INSERT INTO main.v VALUES('x', 10);
+--! v: column n: integer overflow: 10 cannot be added
+UPDATE main.v SET n = 5 WHERE k = 'x';
+--! v: column n: integer overflow: to make the counter 5, what this file has counted would leave the range of a 64-bit integer
+UPDATE main.v SET n = n - 10 WHERE k = 'y';
+--! v: column n: integer overflow: to make the counter -10, what this file has counted would leave the range of a 64-bit integer
+UPDATE main.v SET n = n - 10 WHERE k = 'x';
+INSERT INTO main.v VALUES('z', -9223372036854775807);
+INSERT INTO phone.v VALUES('z', -9223372036854775807);
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= v|1
+SELECT * FROM main.v WHERE k = 'z';
+--! v: column n of ('z'): integer overflow: what the files have counted adds up to more than 64 bits; INSERT a number of the other sign
+INSERT INTO main.v VALUES('z', -1);
+--! v: column n: integer overflow: -1 cannot be added
+INSERT INTO main.v VALUES('z', 9223372036854775807);
+SELECT * FROM main.v WHERE k <> 'y';
+--= x|-10
+--= z|-9223372036854775807
