@@ -1012,3 +1012,73 @@ UPDATE main.t SET n = -4;
 SELECT row_key, state, shown, merged FROM counter_tracked;
 --= NULL|tracked|NULL|NULL
 --= ('a')|differs|-4|9223372036854775796
+
+-- # floors-of-another-file-take-the-counters-and-leave-the-rows
+CREATE TABLE t(hour INTEGER PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, m INTEGER);
+INSERT INTO t VALUES(1, 1, 1), (2, 2, 2), (3, 3, 3);
+SELECT counter_track('t', 'n', 'm');
+--= 3
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+UPDATE phone.t SET m = 5;
+INSERT INTO phone.t_counters(t_counters, hour) VALUES('purge below', 3);
+UPDATE main.t SET n = n + 1;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|3
+SELECT * FROM main.t;
+--= 1|0|NULL
+--= 2|0|NULL
+--= 3|4|5
+SELECT * FROM main.t_counters;
+--= 3|4|5
+SELECT row_key, state, column_name, shown, merged FROM counter_tracked;
+--= NULL|tracked|n|NULL|NULL
+--= NULL|tracked|m|NULL|NULL
+CREATE TRIGGER no BEFORE UPDATE OF n ON t WHEN NEW.hour = 3 BEGIN SELECT RAISE(ROLLBACK, 'no'); END;
+INSERT INTO phone.t_counters(t_counters, hour) VALUES('purge below', 4);
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table t: a constraint or a trigger of the tracked table t has rolled the transaction back
+SELECT * FROM main.t;
+--= 1|0|NULL
+--= 2|0|NULL
+--= 3|4|5
+DROP TRIGGER no;
+SELECT table_name FROM counter_pull('phone');
+--= t
+SELECT * FROM main.t;
+--= 1|0|NULL
+--= 2|0|NULL
+--= 3|0|NULL
+
+-- # a-feed-does-not-write-over-what-was-changed-behind-the-triggers
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL);
+INSERT INTO t VALUES('a', 1), ('b', 2);
+SELECT counter_track('t', 'n');
+--= 2
+INSERT INTO counter_changes VALUES('t', counter_key('a'), 'n', 1,
+counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+SELECT * FROM t;
+--= a|8
+--= b|2
+CREATE TRIGGER silent AFTER UPDATE ON t BEGIN SELECT RAISE(IGNORE); END;
+UPDATE t SET n = 100 WHERE k = 'a';
+DROP TRIGGER silent;
+INSERT INTO counter_changes VALUES('t', counter_key('a'), 'n', 1,
+counter_inc(NULL, 8, x'0000000000000000000000000000000b'), 1, '00000000-0000-0000-0000-00000000000b');
+--! counter_changes: table t: the row ('a') of the tracked table t was changed while its triggers did not run: call counter_track('t', ...) again, which counts it
+SELECT * FROM t;
+--= a|100
+--= b|2
+SELECT * FROM t_counters;
+--= a|8
+--= b|2
+SELECT counter_track('t', 'n');
+--= 1
+INSERT INTO counter_changes VALUES('t', counter_key('a'), 'n', 1,
+counter_inc(NULL, 8, x'0000000000000000000000000000000b'), 1, '00000000-0000-0000-0000-00000000000b');
+SELECT * FROM t;
+--= a|108
+--= b|2
+SELECT * FROM t_counters;
+--= a|108
+--= b|2
