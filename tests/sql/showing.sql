@@ -621,6 +621,8 @@ SELECT * FROM main.t_counters;
 SELECT row_key, state, shown, merged FROM counter_tracked;
 --= NULL|tracked|NULL|NULL
 --= ('a')|differs|80|110
+SELECT counter_untrack('main.t', 'n');
+--! counter_untrack: t: column 'n' is not tracked
 SELECT counter_untrack('phone.t', 'm');
 --= 1
 UPDATE phone.t SET n = 6;
