@@ -180,7 +180,7 @@ static int cluster_rename(sqlite3_vtab *base, const char *to)
     ctr_table_check_name(&table->shape, to, &problem);
     ctr_cluster_entry *entry = ctr_clusters_entry(front->clusters, to);
     if (!entry) ctr_problem_nomem(&problem);
-    if (problem.rc == SQLITE_OK && entry != front->entry) {
+    if (problem.rc == SQLITE_OK) {
         const ctr_cluster_entry *from = front->entry;
         ctr_clusters_declare(entry, from->declaration, true, &from->levels, &problem);
         if (from->seen.birth) ctr_cluster_copy_seen(&entry->seen, &from->seen, &problem);
