@@ -217,7 +217,7 @@ def test_a_table_of_another_format_is_not_dropped(strange):
     strange, _ = strange
     before = strange.read_bytes()
     db = connect(strange)
-    assert refused(db, "DROP TABLE things") == "SQL logic error"
+    assert refused(db, "DROP TABLE things") == "attempt to write a readonly database"
     db.close()
     assert strange.read_bytes() == before
 
