@@ -14,10 +14,6 @@ SELECT t.name, t.token, r.id, r.name, r.refuses
 -- name: CLUSTER_MARK
 INSERT INTO "{schema}".counter_replica SELECT * FROM "{schema}".counter_replica WHERE 0;
 
--- The databases of the connection, in the order in which they commit.
--- name: CLUSTER_DATABASES
-PRAGMA database_list;
-
 -- name: DURABLE_SYNCHRONOUS
 PRAGMA "{schema}".synchronous;
 

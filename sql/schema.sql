@@ -78,13 +78,17 @@ EXPLAIN SELECT _seq, level, entries FROM "{schema}"."{table}_journal";
 -- name: SCHEMA_ENCODING
 PRAGMA encoding;
 
+-- Columns: seq, name, file. 0 is main, 1 temp, the others are attached. They commit in this order.
+-- name: SCHEMA_DATABASES
+PRAGMA database_list;
+
 -- Columns: cid, name, type, notnull, dflt_value, pk, hidden.
 -- name: SCHEMA_COLUMNS
 PRAGMA "{schema}".table_xinfo("{name}");
 
 -- Columns: seq, name, unique, origin, partial.
 -- name: SCHEMA_INDEXES
-PRAGMA "{schema}".index_list("{table}_cells");
+PRAGMA "{schema}".index_list("{name}");
 
 -- Columns: seqno, cid, name, desc, coll, key.
 -- name: SCHEMA_INDEX_COLUMNS

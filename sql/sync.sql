@@ -32,10 +32,6 @@ PRAGMA "{schema}".user_version = "{value}";
 -- name: SYNC_EXPLAIN_ATTACH
 EXPLAIN ATTACH "{value}" AS _counter_source;
 
--- Columns: seq, name, file. Those from 2 on are attached.
--- name: SYNC_DATABASES
-PRAGMA database_list;
-
 -- Some work, to be interrupted.
 -- name: SYNC_HEAR
 WITH RECURSIVE count(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM count WHERE n < 1000) SELECT max(n) FROM count;

@@ -89,10 +89,6 @@ DROP TRIGGER IF EXISTS "{schema}"."{name}";
 
 -- ---- the tables ----------------------------------------------------------------------------------
 
--- Columns: seq, name, unique, origin, partial.
--- name: TRACK_INDEXES
-PRAGMA "{schema}".index_list("{name}");
-
 -- name: TRACK_CREATE
 CREATE VIRTUAL TABLE "{schema}"."{table}" USING counter("{definition}", TRACKED "{name}");
 

@@ -305,7 +305,7 @@ static bool holds_lock(sqlite3 *db, ctr_problem *problem)
 {
     bool holds = false;
     ctr_run run = ctr_run_on(db, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
     while (!holds && ctr_run_row(&run, row)) {
         const char *schema = ctr_text_column(row, 1, problem);
         holds =

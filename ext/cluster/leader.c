@@ -21,7 +21,7 @@ static int list_attached(ctr_cluster *cluster, ctr_member **order, ctr_problem *
 {
     int n = 0;
     ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
     while (ctr_run_row(&run, row)) {
         const char *schema = ctr_text_column(row, 1, problem);
         ctr_member *member = schema ? member_named(cluster, schema) : NULL;
@@ -126,7 +126,7 @@ static int commit_rank(sqlite3 *db, const char *schema, ctr_problem *problem)
 {
     int rank = 0, at = 0;
     ctr_run run = ctr_run_on(db, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
     for (; ctr_run_row(&run, row); at++) {
         const char *name = ctr_text_column(row, 1, problem);
         if (name && sqlite3_stricmp(name, schema) == 0) rank = at;

@@ -11,7 +11,7 @@ static bool look_everywhere(sqlite3 *db, const char *table, ctr_find_look *look_
 {
     bool found = look_there(with, "temp", table, problem);
     ctr_run run = ctr_run_on(db, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
     while (!found && ctr_run_row(&run, row)) {
         const char *schema = ctr_text_column(row, 1, problem);
         found = schema && look_there(with, schema, table, problem);

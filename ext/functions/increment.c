@@ -63,7 +63,7 @@ static char *schema_with_id(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], ctr_prob
 {
     char *found = NULL;
     ctr_run run = ctr_run_on(db, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_DATABASES);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
     while (!found && ctr_run_row(&run, row)) {
         ctr_identity identity;
         ctr_problem damage = {SQLITE_OK, NULL};

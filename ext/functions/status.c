@@ -177,26 +177,27 @@ static void answer_rows(ctr_answer *answer, const ctr_member *first, const ctr_m
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static ctr_cluster *find_cluster(ctr_answer *answer, const char *name, ctr_problem *problem)
+static const ctr_cluster_entry *find_cluster(ctr_answer *answer, const char *name,
+                                             ctr_problem *problem)
 {
     const ctr_clusters *clusters = ctr_coordinator_clusters(ctr_answer_shared(answer));
-    ctr_cluster_entry *entry =
+    const ctr_cluster_entry *entry =
         name ? ctr_clusters_connected(clusters, ctr_answer_db(answer), name, problem) : NULL;
-    if (entry) return entry->cluster;
-    ctr_problem_set(problem, SQLITE_ERROR, "no cluster has the name '%s'", name ? name : "");
-    return NULL;
+    if (!entry)
+        ctr_problem_set(problem, SQLITE_ERROR, "no cluster has the name '%s'", name ? name : "");
+    return entry;
 }
 
 static void fill_status(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     const char *name = ctr_answer_arg(args[0], "the name of the cluster", NULL, problem);
-    ctr_cluster *cluster = find_cluster(answer, name, problem);
-    if (!cluster) return;
+    const ctr_cluster_entry *entry = find_cluster(answer, name, problem);
+    if (!entry) return;
     ctr_session session = {0};
     ctr_run run = ctr_run_on(ctr_answer_db(answer), "temp", name, problem);
     ctr_session_begin(&session, ctr_answer_db(answer), NULL, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
-    if (problem->rc == SQLITE_OK) cluster = find_cluster(answer, name, problem);
+    ctr_cluster *cluster = entry->cluster; /* that of the table which has joined */
     if (problem->rc == SQLITE_OK) ctr_cluster_lock(cluster, problem);
     if (problem->rc == SQLITE_OK)
         ctr_cluster_look(cluster, problem); /* one that is locked by another can be read */

@@ -86,7 +86,7 @@ static int ask_host(sqlite3 *host, const char *path, ctr_problem *problem)
         ctr_problem_set(problem, SQLITE_AUTH,
                         "the authorizer of this connection does not allow to ATTACH '%s'", path);
     ctr_run run = ctr_run_on(host, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_DATABASES);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
     while (ctr_run_row(&run, row)) n += sqlite3_column_int(row, 0) > 1;
     sqlite3_finalize(row);
     if (n >= most)

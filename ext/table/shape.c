@@ -357,8 +357,9 @@ static void read_index(ctr_run *run, const char *index, key_columns *keys)
 {
     key_columns found = {0};
     bool ours = false;
-    run->slots.name = index;
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEX_COLUMNS);
+    ctr_run of_index = *run;
+    of_index.slots.name = index;
+    sqlite3_stmt *row = ctr_run_prepare(&of_index, CTR_SQL_SCHEMA_INDEX_COLUMNS);
     while (ctr_run_row(run, row)) {
         const char *name = ctr_text_column(row, 2, run->problem);
         if (!sqlite3_column_int(row, 5)) continue;
@@ -440,9 +441,9 @@ int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char
     char *stored = sqlite3_mprintf("%s_cells", table);
     if (!stored) ctr_problem_nomem(problem);
     check_is_table(&run, stored);
+    run.slots.name = stored;
     read_key(&run, &keys);
     int n = count_columns(&run);
-    run.slots.name = stored;
     if (keys.n > n) damaged(&run, "its UNIQUE constraint repeats a column", "");
     ctr_shape_open(shape, n, problem);
 

@@ -141,7 +141,7 @@ void ctr_unique_each_term(sqlite3 *db, const char *schema, const char *table,
     terms_of_index of = {.visit = visit, .with = with};
     ctr_run run = ctr_run_on(db, schema, NULL, problem), of_index = run;
     run.slots.name = table;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEXES);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_INDEXES);
     while (ctr_run_row(&run, row)) {
         const char *index = ctr_text_column(row, 1, problem),
                    *origin = ctr_text_column(row, 3, problem);

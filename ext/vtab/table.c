@@ -245,7 +245,7 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
         const char *birth = was_tracked ? entry.birth : NULL;
         char *is = declaration_of(&stored, birth, problem),
              *wanted = declaration_of(shape, tracked, problem);
-        bool same = problem->rc == SQLITE_OK &&
+        bool same = problem->rc == SQLITE_OK && /* the texts alone, where no counter is left */
                     (strcmp(is, wanted) == 0 ||
                      (is_same_name(birth, tracked) && ctr_shape_same_columns(&stored, shape)));
         if (problem->rc == SQLITE_OK && !same)
