@@ -12,7 +12,7 @@
 #   make test-matrix    the scripts with several versions of SQLite, see tests/proof.mk
 #   make proof    all long runs, in about an hour; what they are: tests/TESTING.md
 #   make fuzz     libFuzzer over the targets of tests/fuzz/, SECONDS=60 each
-#   make bench    tests/bench/bench.c and its plots; bench-more and bench-peers: more.c, peers.c
+#   make bench    tests/bench/bench.c and its plots; bench-more, bench-limits, bench-peers: more.c, ...
 #   make model    all states that DEPTH=5 operations on three files can reach, see tests/proof.mk
 #   make crash    power cuts at random moments of three replicas: ROUNDS=10000
 #   make kill     the same with kill -9: ROUNDS=500
@@ -192,11 +192,10 @@ test-clients: all
 	@tests/clients/clients
 
 # The measurements: build/bench/<name> is tests/bench/<name>.c and what it needs.
-build/bench/bench: tests/bench/requests.c
 # ONLY='by key' measures only lines whose name contains that, and draws nothing.
-build/bench/bench: tests/bench/requests.c
+build/bench/bench build/bench/limits: tests/bench/requests.c
 build/bench/peers: tests/bench/redis.c tests/bench/rocks.c
-build/bench/bench build/bench/more build/bench/peers: build/bench/%: tests/bench/%.c \
+build/bench/bench build/bench/more build/bench/limits build/bench/peers: build/bench/%: tests/bench/%.c \
 		tests/bench/common.c build/libcounter.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(PEERS) -MMD -MP -MF $@.d $(filter %.c %.a,$^) -lsqlite3 $(UUID) \
@@ -211,8 +210,8 @@ ifeq ($(ONLY),)
 	@echo 'drawn: build/bench/ratios.svg build/bench/growth.svg'
 endif
 
-bench-more: build/bench/more
-	@build/bench/more build/bench '$(ONLY)'
+bench-more bench-limits: bench-%: build/bench/%
+	@$< build/bench '$(ONLY)'
 
 # RocksDB is linked if its header is there, installed or fetched.
 PEERS_LIB = build/peers/usr/lib/$(shell $(CC) -dumpmachine)
@@ -240,6 +239,6 @@ clean:
 include tests/proof.mk
 
 .PHONY: all amalgamation install uninstall FORCE tests check-warnings warnings-by-gcc warnings-by-clang demo test test-clients test-bounds $(BOUNDS)
-.PHONY: bench bench-more bench-peers setup format clean
+.PHONY: bench bench-more bench-limits bench-peers setup format clean
 .DELETE_ON_ERROR:
 -include $(shell find build -name '*.d' -type f 2>/dev/null)

@@ -20,7 +20,6 @@ const char *ctr_context_text(ctr_context_status status)
         [CTR_CONTEXT_ELEMENT_DOUBLED] = "has header elements that do not ascend",
         [CTR_CONTEXT_UNSORTED] = "has ids that do not ascend",
         [CTR_CONTEXT_CLOCK] = "has a clock that is below 1",
-        [CTR_CONTEXT_OVERFLOW] = "has local shards whose sum is an integer overflow",
     };
     return TEXTS[status];
 }
@@ -68,8 +67,10 @@ static ctr_context_status read_shards(const uint8_t *body, ctr_context_shard *sh
     for (size_t i = 0; i < n; i++) {
         const uint8_t *at = body + i * CTR_CONTEXT_SHARD;
         shards[i] = (ctr_context_shard){
-            {at + ID, ctr_bytes_get_signed(at + CLOCK), ctr_bytes_get_signed(at + COUNT)},
-            CTR_CONTEXT_REMOTE};
+            .shard = {at + ID, ctr_bytes_get_signed(at + CLOCK), ctr_bytes_get_signed(at + COUNT)},
+            .kind = CTR_CONTEXT_REMOTE};
+        ctr_sum_add(&shards[i].clock, shards[i].shard.clock);
+        ctr_sum_add(&shards[i].count, shards[i].shard.value);
         if (shards[i].shard.clock < 1) return CTR_CONTEXT_CLOCK;
         if (i > 0 && memcmp(shards[i - 1].shard.id, shards[i].shard.id, CTR_ID_SIZE) >= 0)
             return CTR_CONTEXT_UNSORTED;
@@ -96,46 +97,38 @@ ctr_context_status ctr_context_open(const uint8_t *bytes, size_t size, ctr_conte
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-static bool add_up(int64_t a, int64_t b, int64_t *out)
+static ctr_context_shard merge_shard(const ctr_context_shard *a, const ctr_context_shard *b)
 {
-    ctr_sum sum = {0, 0};
-    ctr_sum_add(&sum, a);
-    ctr_sum_add(&sum, b);
-    return ctr_sum_value(&sum, out) == CTR_OK;
+    if (a->kind != b->kind) return b->kind > a->kind ? *b : *a;
+    if (a->kind != CTR_CONTEXT_LOCAL) return ctr_shard_beats(&b->shard, &a->shard) ? *b : *a;
+    ctr_context_shard both = *a;
+    ctr_sum_add(&both.clock, b->shard.clock);
+    ctr_sum_add(&both.count, b->shard.value);
+    return both;
 }
 
-static ctr_context_status merge_shard(const ctr_context_shard *a, const ctr_context_shard *b,
-                                      ctr_context_shard *out)
+size_t ctr_context_merge(const ctr_context_shard *list, size_t n_list,
+                         const ctr_context_shard *context, size_t n_context, ctr_context_shard *out)
 {
-    *out = *a;
-    if (a->kind != b->kind) {
-        if (b->kind > a->kind) *out = *b;
-    } else if (a->kind != CTR_CONTEXT_LOCAL) {
-        if (ctr_shard_beats(&b->shard, &a->shard)) *out = *b;
-    } else if (!add_up(a->shard.clock, b->shard.clock, &out->shard.clock) ||
-               !add_up(a->shard.value, b->shard.value, &out->shard.value)) {
-        return CTR_CONTEXT_OVERFLOW;
+    size_t i = 0, j = 0, n = 0;
+    while (i < n_list || j < n_context) {
+        int order = i == n_list      ? 1
+                    : j == n_context ? -1
+                                     : memcmp(list[i].shard.id, context[j].shard.id, CTR_ID_SIZE);
+        if (order == 0)
+            out[n++] = merge_shard(&list[i++], &context[j++]);
+        else
+            out[n++] = order < 0 ? list[i++] : context[j++];
     }
-    return CTR_CONTEXT_OK;
+    return n;
 }
 
-ctr_context_status ctr_context_merge(const ctr_context_shard *a, size_t n_a,
-                                     const ctr_context_shard *b, size_t n_b, ctr_context_shard *out,
-                                     size_t *n)
+bool ctr_context_shard_of(const ctr_context_shard *merged, ctr_shard *shard)
 {
-    size_t i = 0, j = 0;
-    for (*n = 0; i < n_a || j < n_b; (*n)++) {
-        int order = i == n_a   ? 1
-                    : j == n_b ? -1
-                               : memcmp(a[i].shard.id, b[j].shard.id, CTR_ID_SIZE);
-        if (order == 0) {
-            ctr_context_status status = merge_shard(&a[i++], &b[j++], &out[*n]);
-            if (status != CTR_CONTEXT_OK) return status;
-        } else {
-            out[*n] = order < 0 ? a[i++] : b[j++];
-        }
-    }
-    return CTR_CONTEXT_OK;
+    *shard = merged->shard;
+    return merged->kind != CTR_CONTEXT_LOCAL ||
+           (ctr_sum_value(&merged->clock, &shard->clock) == CTR_OK &&
+            ctr_sum_value(&merged->count, &shard->value) == CTR_OK);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

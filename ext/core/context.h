@@ -39,8 +39,7 @@ typedef enum ctr_context_status {
     CTR_CONTEXT_ELEMENT_BEYOND,  /* an element points behind the last shard */
     CTR_CONTEXT_ELEMENT_DOUBLED, /* elements do not ascend */
     CTR_CONTEXT_UNSORTED,        /* ids do not ascend */
-    CTR_CONTEXT_CLOCK,           /* a clock that no cell can have: below 1 */
-    CTR_CONTEXT_OVERFLOW /* local shards whose clocks or counts leave int64 when they are added */
+    CTR_CONTEXT_CLOCK            /* a clock that no cell can have: below 1 */
 } ctr_context_status;
 
 typedef enum ctr_context_kind {
@@ -49,9 +48,11 @@ typedef enum ctr_context_kind {
     CTR_CONTEXT_GLOBAL
 } ctr_context_kind;
 
+/* The sums are exact, so that the order in which local shards are merged makes no difference. */
 typedef struct ctr_context_shard {
     ctr_shard shard; /* its id is lent by the context */
     ctr_context_kind kind;
+    ctr_sum clock, count; /* of the local shards that were merged into it */
 } ctr_context_shard;
 
 /* How many shards there are room for in so many bytes, at most. */
@@ -62,10 +63,15 @@ size_t ctr_context_room(size_t size);
 ctr_context_status ctr_context_open(const uint8_t *bytes, size_t size, ctr_context_shard *shards,
                                     size_t *n);
 
-/* Merges two lists that ascend by id; `out` has room for both. */
-ctr_context_status ctr_context_merge(const ctr_context_shard *a, size_t n_a,
-                                     const ctr_context_shard *b, size_t n_b, ctr_context_shard *out,
-                                     size_t *n);
+/* Merges a context, as it was opened, into a list: both ascend by id; `out` has room for both.
+ * Returns how many it holds then. */
+size_t ctr_context_merge(const ctr_context_shard *list, size_t n_list,
+                         const ctr_context_shard *context, size_t n_context,
+                         ctr_context_shard *out);
+
+/* The shard that all that was merged into it comes to; false if the clocks or the counts of local
+ * shards leave int64 when they are added. */
+bool ctr_context_shard_of(const ctr_context_shard *merged, ctr_shard *shard);
 
 /* The context of global shards of a cell, whose life it does not tell; needs ctr_context_size(n)
  * bytes for n shards, at most CTR_CONTEXT_MOST. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/context.h"
+#include "core/id.h"
 #include "functions/register.h"
 #include "sqlite/args.h"
 #include "sqlite/describe.h"
@@ -48,7 +49,7 @@ static bool take_context(sqlite3_context *ctx, merging *all, sqlite3_value *valu
     if (sqlite3_value_type(value) != SQLITE_BLOB)
         return ctr_arg_refuse(ctx, FROM, "a context", "a BLOB", value);
     const uint8_t *bytes = sqlite3_value_blob(value);
-    size_t size = (size_t)sqlite3_value_bytes(value), found = 0, n = 0;
+    size_t size = (size_t)sqlite3_value_bytes(value), found = 0;
     if (!make_shard_room(ctx, all, ctr_context_room(size))) return false;
     ctr_context_shard *read = sqlite3_malloc64((ctr_context_room(size) + 1) * sizeof *read);
     if (!read) {
@@ -56,14 +57,24 @@ static bool take_context(sqlite3_context *ctx, merging *all, sqlite3_value *valu
         return false;
     }
     ctr_context_status status = ctr_context_open(bytes, size, read, &found);
-    if (status == CTR_CONTEXT_OK)
-        status = ctr_context_merge(all->shards, all->n, read, found, all->spare, &n);
+    all->n = ctr_context_merge(all->shards, all->n, read, found, all->spare);
     sqlite3_free(read);
-    if (status != CTR_CONTEXT_OK) return refuse_context(ctx, i, status);
     ctr_context_shard *merged = all->spare;
     all->spare = all->shards;
     all->shards = merged;
-    all->n = n;
+    return status == CTR_CONTEXT_OK || refuse_context(ctx, i, status);
+}
+
+static bool shards_of(sqlite3_context *ctx, const merging *all, ctr_shard *shards)
+{
+    char id[CTR_ID_TEXT_SIZE];
+    for (size_t i = 0; i < all->n; i++) {
+        if (ctr_context_shard_of(&all->shards[i], &shards[i])) continue;
+        ctr_id_to_text(shards[i].id, id);
+        ctr_arg_error(ctx, "%s: the local shards of %s have a sum that is an integer overflow",
+                      FROM, id);
+        return false;
+    }
     return true;
 }
 
@@ -72,13 +83,13 @@ static void result_shards(sqlite3_context *ctx, const merging *all)
     if (all->n == 0) return;
     ctr_shard *shards = sqlite3_malloc64(all->n * sizeof *shards);
     uint8_t *out = sqlite3_malloc64(CTR_CELL_HEADER_MAX + all->n * CTR_SHARD_MAX);
-    if (shards && out) {
-        for (size_t i = 0; i < all->n; i++) shards[i] = all->shards[i].shard;
-        sqlite3_result_blob64(ctx, out, ctr_cell_write(1, shards, all->n, out), sqlite3_free);
-    } else {
-        sqlite3_free(out);
+    if (!shards || !out) {
         sqlite3_result_error_nomem(ctx);
+    } else if (shards_of(ctx, all, shards)) {
+        sqlite3_result_blob64(ctx, out, ctr_cell_write(1, shards, all->n, out), sqlite3_free);
+        out = NULL;
     }
+    sqlite3_free(out);
     sqlite3_free(shards);
 }
 
