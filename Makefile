@@ -26,7 +26,7 @@
 
 PREFIX = /usr/local
 CFLAGS = -std=c11 -O3 -fPIC -fvisibility=hidden -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-CPPFLAGS = -Iext -Iinclude -Ibuild/gen
+CPPFLAGS = -Iext -Iinclude -Ibuild/gen -I.
 SANITIZE = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 
 ifeq ($(shell uname -s),Darwin)
@@ -189,7 +189,7 @@ $(BOUNDS): build/bounds/%:
 	@tools/setup test
 	rm -rf $@
 	mkdir -p $@
-	cp -r Makefile README.md ext include sql tests tools $@
+	cp -r Makefile README.md ext include third_party sql tests tools $@
 	$(MAKE) -C $@ CPPFLAGS='$(CPPFLAGS) $(LIMITS)' all tests
 	cd $@ && build/tests/run_process tests/sql/*.sql
 	cd $@ && /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/fault tests/property

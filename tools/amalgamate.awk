@@ -52,7 +52,7 @@ function print_demands(path,    line)
 
 function place_of(name,    path, line, n, folders, i)
 {
-    n = split("ext include build/gen", folders, " ")
+    n = split("ext include build/gen .", folders, " ")
     for (i = 1; i <= n; i++) {
         path = folders[i] "/" name
         if ((getline line < path) < 0) continue
@@ -83,7 +83,7 @@ function print_include(line, depth,    word)
 function print_file(path,    name, line, depth, awaits)
 {
     name = path
-    sub(/^(ext|include|build\/gen)\//, "", name)
+    sub(/^(ext|include|build\/gen|\.)\//, "", name)
     if (name != "statements.h") stands[name] = 1
     printf "\n/* ---- %s ---- */\n\n", name
     awaits = path ~ /\.c$/

@@ -1,4 +1,4 @@
-/* identity/uuid.h - UUIDs from the system's library: the one file that knows libuuid. */
+/* identity/uuid.h - UUIDs from libuuid, or without it: the one file that knows which. */
 #ifndef CTR_IDENTITY_UUID_H
 #define CTR_IDENTITY_UUID_H
 

@@ -63,6 +63,8 @@ def test_includes_go_down_only():
             folder = name.split("/")[0]
             if kind == "<" or name in ("counter_cell.h", "counter.h", "statements.h"):
                 continue
+            if folder == "third_party" and name_of(path) == "ext/identity/uuid.c":
+                continue
             if "/" not in name or folder not in FOLDERS:
                 wrong.append(f"{name_of(path)}: \"{name}\" does not name its folder")
             elif FOLDERS.index(folder) > height_of(path):
