@@ -135,13 +135,13 @@ build/tests/fault/%: tests/fault/%.c $(SOURCES:%.c=build/sanitized/%.o)
 
 build/tests/fault/test_commit: tests/fault/disk.c tests/fault/countdown.c $(TEST_HEADERS)
 
-RUNNER := tests/sql/run_process.c tests/sql/script.c tests/sql/stage.c
+RUNNER := tests/sql/run_process.c tests/sql/script.c tests/sql/stage.c tests/sql/system.c
 build/tests/run_process: $(RUNNER) $(TEST_HEADERS) $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
 	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 
 FAULTS := run_faults course witness countdown allocations disk
-build/tests/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql/stage.c \
+build/tests/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql/stage.c tests/sql/system.c \
 		$(TEST_HEADERS) $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
 	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@

@@ -171,7 +171,7 @@ faults: build/tests/run_faults build/plain/run_faults
 	build/plain/run_faults disk -w -s 97 $(SCRIPTS)
 	build/plain/run_faults room -s 31 $(SCRIPTS)
 
-build/plain/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql/stage.c $(SOURCES) \
+build/plain/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql/stage.c tests/sql/system.c $(SOURCES) \
 		$(TEST_HEADERS) $(HEADERS) build/gen/statements.h
 	@mkdir -p $(@D)
 	gcc $(CPPFLAGS) $(CFLAGS) -O1 -DSQLITE_CORE $(filter %.c,$^) -lsqlite3 $(UUID) -o $@

@@ -18,16 +18,21 @@
 #include <string.h>
 #include <time.h>
 
-#ifndef _WIN32
+#ifdef _WIN32
+#include "identity/windows.h"
+#else
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #endif
 #if defined(__linux__) || defined(__APPLE__)
 #include <sys/xattr.h>
+#endif
+#if defined(__linux__) || defined(__APPLE__) || defined(_WIN32)
 #define HAS_ATTRIBUTES 1
 #endif
 #ifdef __linux__
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #endif
 
@@ -35,12 +40,45 @@ enum { ATTRIBUTE_FORMAT = 0xC1, ATTRIBUTE_SIZE = 17 };
 
 int64_t ctr_os_now(void)
 {
+#ifdef _WIN32
+    return ctr_windows_now();
+#else
     struct timespec now;
     timespec_get(&now, TIME_UTC);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+#endif
 }
 
 #if defined(__linux__)
+
+/* C libraries without statx, musl's among them, leave the call to the kernel, whose struct this is. */
+#ifndef STATX_BTIME
+
+enum { STATX_INO = 0x100, STATX_BTIME = 0x800 };
+
+struct statx_time {
+    int64_t tv_sec;
+    uint32_t tv_nsec;
+    int32_t reserved;
+};
+
+struct statx {
+    uint32_t stx_mask, before_inode[7];
+    uint64_t stx_ino, behind_inode[3];
+    struct statx_time stx_atime, stx_btime, stx_ctime, stx_mtime;
+    uint32_t rdev_major, rdev_minor, stx_dev_major, stx_dev_minor;
+    uint64_t behind_device[14];
+};
+
+_Static_assert(sizeof(struct statx) == 256 && offsetof(struct statx, stx_btime) == 80,
+               "the kernel's struct statx");
+
+static int statx(int folder, const char *path, int flags, unsigned mask, struct statx *out)
+{
+    return (int)syscall(SYS_statx, folder, path, flags, mask, out);
+}
+
+#endif
 
 /* Does the handle name the inode, and something beside it, which is its generation? Else it is a
  * number of the mount, as with many file systems in user space. */
@@ -111,9 +149,7 @@ int ctr_os_stat(const char *path, ctr_fingerprint *fingerprint)
 
 int ctr_os_stat(const char *path, ctr_fingerprint *fingerprint)
 {
-    (void)path;
-    *fingerprint = (ctr_fingerprint){.place = CTR_PLACE_UNKNOWN};
-    return 0;
+    return ctr_windows_stat(path, fingerprint);
 }
 
 #endif
@@ -122,12 +158,12 @@ int ctr_os_stat(const char *path, ctr_fingerprint *fingerprint)
 bool ctr_os_is_same(const char *one, const char *two)
 {
     if (strcmp(one, two) == 0) return true;
-#ifndef _WIN32
+#ifdef _WIN32
+    return ctr_windows_is_same(one, two);
+#else
     struct stat a, b;
-    if (stat(one, &a) == 0 && stat(two, &b) == 0)
-        return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    return stat(one, &a) == 0 && stat(two, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 #endif
-    return false;
 }
 
 /* ---- the attribute --------------------------------------------------------------------------- */
@@ -136,7 +172,9 @@ bool ctr_os_is_same(const char *one, const char *two)
 
 static long get(const char *path, uint8_t *value, size_t size)
 {
-#ifdef __APPLE__
+#if defined(_WIN32)
+    return ctr_windows_get(path, value, size);
+#elif defined(__APPLE__)
     return getxattr(path, CTR_OS_ATTRIBUTE, value, size, 0, 0);
 #else
     return getxattr(path, CTR_OS_ATTRIBUTE, value, size);
@@ -145,7 +183,9 @@ static long get(const char *path, uint8_t *value, size_t size)
 
 static void set(const char *path, const uint8_t *value, size_t size)
 {
-#ifdef __APPLE__
+#if defined(_WIN32)
+    ctr_windows_set(path, value, size);
+#elif defined(__APPLE__)
     setxattr(path, CTR_OS_ATTRIBUTE, value, size, 0, 0);
 #else
     setxattr(path, CTR_OS_ATTRIBUTE, value, size, 0);
@@ -161,8 +201,10 @@ static bool open_pair(const uint8_t *bytes, long size, ctr_pair *pair)
 
 static bool is_missing(int error)
 {
-#ifdef __APPLE__
+#if defined(__APPLE__)
     return error == ENOATTR;
+#elif defined(_WIN32)
+    return error == ENOENT;
 #else
     return error == ENODATA;
 #endif
@@ -241,10 +283,10 @@ int ctr_os_sync_folder_of(const char *path)
 
 int ctr_os_sync_file(const char *path)
 {
-    (void)path;
-    return 0;
+    return ctr_windows_sync(path);
 }
 
+/* Windows has no such call: its file systems journal what is done to a folder. */
 int ctr_os_sync_folder_of(const char *path)
 {
     (void)path;

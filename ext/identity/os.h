@@ -1,9 +1,10 @@
 /* identity/os.h - what the operating system says of a database file, by its path.
  *
- *     inode, birth time    statx on Linux, stat elsewhere
+ *     inode, birth time    statx on Linux, stat elsewhere; on Windows the file's index, which has
+ *                          a sequence number, and its creation time
  *     handle               name_to_handle_at, Linux, where there is no birth time
- *     attribute            CTR_OS_ATTRIBUTE, Linux and macOS: C1, then number and random,
- *                          8 bytes each, big end first
+ *     attribute            CTR_OS_ATTRIBUTE, Linux and macOS, and on Windows a stream of the file
+ *                          with that name: C1, then number and random, 8 bytes each, big end first
  *
  * Nothing here opens the file: any descriptor of it that is closed drops the locks that SQLite
  * holds in this process. Where a function cannot tell, it says so, and the defence is not armed.

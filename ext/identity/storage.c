@@ -7,15 +7,22 @@
 #include "identity/os.h"
 #include "sqlite/run.h"
 
+/* How the names of the VFSs begin whose files are those of the operating system. */
+#ifdef _WIN32
+#define OF_SYSTEM "win32"
+#else
+#define OF_SYSTEM "unix"
+#endif
+
 /* A VFS that answers OK and tells no name has no memory for it; one that does not know the question
  * says SQLITE_NOTFOUND. */
-bool ctr_storage_is_unix(sqlite3 *db, const char *schema, ctr_problem *problem)
+bool ctr_storage_is_file(sqlite3 *db, const char *schema, ctr_problem *problem)
 {
     char *name = NULL;
     if (sqlite3_file_control(db, schema, SQLITE_FCNTL_VFSNAME, &name) == SQLITE_OK && !name)
         ctr_problem_nomem(problem);
     const char *slash = name ? strrchr(name, '/') : NULL, *bottom = slash ? slash + 1 : name;
-    bool is = bottom && strncmp(bottom, "unix", 4) == 0;
+    bool is = bottom && strncmp(bottom, OF_SYSTEM, strlen(OF_SYSTEM)) == 0;
     sqlite3_free(name);
     return is;
 }
@@ -26,7 +33,7 @@ static ctr_storage_kind kind_of(sqlite3 *db, const char *schema, const sqlite3_v
 {
     const char *path = sqlite3_db_filename(db, schema);
     if (!path || !*path || (vfs && strcmp(vfs->zName, "memdb") == 0)) return CTR_STORAGE_MEMORY;
-    return ctr_storage_is_unix(db, schema, problem) ? CTR_STORAGE_FILE : CTR_STORAGE_OTHER;
+    return ctr_storage_is_file(db, schema, problem) ? CTR_STORAGE_FILE : CTR_STORAGE_OTHER;
 }
 
 static void open_instance(ctr_storage *storage, sqlite3 *db, const char *schema, const char *path,

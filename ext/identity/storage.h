@@ -50,7 +50,7 @@ void ctr_storage_write(ctr_storage *storage, sqlite3 *db, const char *schema,
 
 /* Is the VFS at the bottom of the schema's stack of VFSes a unix one, so that its path is a path? A
  * problem if there is no memory to ask. */
-bool ctr_storage_is_unix(sqlite3 *db, const char *schema, ctr_problem *problem);
+bool ctr_storage_is_file(sqlite3 *db, const char *schema, ctr_problem *problem);
 
 /* Twice is harmless. */
 void ctr_storage_close(ctr_storage *storage);

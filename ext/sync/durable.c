@@ -54,7 +54,7 @@ int ctr_durable_source(const ctr_source *source, ctr_problem *problem)
         sync_handle(source, SQLITE_FCNTL_JOURNAL_POINTER, problem);
     } else {
         sync_handle(source, SQLITE_FCNTL_FILE_POINTER, problem);
-        if (ctr_storage_is_unix(source->db, source->schema, problem)) sync_journal(path, problem);
+        if (ctr_storage_is_file(source->db, source->schema, problem)) sync_journal(path, problem);
     }
     return problem->rc;
 }

@@ -143,7 +143,7 @@ def test_the_amalgamation_has_no_external_names_but_those_of_its_header(one_file
 
 
 def test_the_amalgamation_passes_all_scripts_without_libuuid(one_file, tmp_path):
-    runner = [ROOT / "tests" / "sql" / f"{name}.c" for name in ("run_process", "script", "stage")]
+    runner = [ROOT / "tests" / "sql" / f"{name}.c" for name in ("run_process", "script", "stage", "system")]
     run("gcc", *FLAGS, "-O2", "-fsanitize=undefined", "-fno-sanitize-recover", "-DSQLITE_CORE", "-DCOUNTER_NO_LIBUUID",
         *runner, one_file / "counter.c", f"-I{one_file}", "-lsqlite3", "-o", tmp_path / "run_process")
     said = run(tmp_path / "run_process", *sorted((ROOT / "tests" / "sql").glob("*.sql")), cwd=ROOT)

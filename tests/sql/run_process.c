@@ -9,15 +9,14 @@
  */
 #define _XOPEN_SOURCE 700
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-#include <sanitizer/common_interface_defs.h>
-
 #include "stage.h"
+#include "system.h"
 
-/* Measurements are built without sanitizers. */
+/* Measurements and other platforms are built without sanitizers. */
+#if !defined(_WIN32)
+void __sanitizer_set_death_callback(void (*callback)(void));
 #pragma weak __sanitizer_set_death_callback
+#endif
 
 static const char *file, *case_name;
 static int line;
@@ -76,7 +75,11 @@ int main(int argc, char **argv)
 {
     int option;
     setvbuf(stdout, NULL, _IOLBF, 0);
+#if !defined(_WIN32)
     if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(say_where);
+#else
+    (void)say_where;
+#endif
     while ((option = getopt(argc, argv, "suc:x:")) != -1) {
         switch (option) {
         case 's': stops = true; break;

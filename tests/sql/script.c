@@ -3,10 +3,9 @@
 
 #include "script.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sqlite3.h>
+
+#include "system.h"
 
 /* A script as it is read. */
 typedef struct reader {

@@ -4,15 +4,10 @@
 #include "stage.h"
 
 #include <assert.h>
-#include <fcntl.h>
-#include <ftw.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "counter.h"
+#include "system.h"
 
 enum { CONNECTIONS = 8, BEGINNINGS = 2 };
 
@@ -27,8 +22,7 @@ static const char *beginnings[BEGINNINGS];
 static int n_beginnings;
 static connection connections[CONNECTIONS];
 static connection *current;
-static char folder[32];
-static int home = -1; /* descriptor of the working directory at the start */
+static char folder[512], home[4096]; /* of a case; the working directory at the start */
 static sqlite3_int64 memory_before;
 
 void stage_fail(int line, const char *format, ...)
@@ -126,12 +120,11 @@ void stage_warm_up(void)
 
 void stage_open(const char *script, const char *name)
 {
-    if (home < 0) home = open(".", O_RDONLY);
+    if (!*home && !getcwd(home, sizeof home)) exit(2);
     file = script;
     case_name = name;
     failed = false;
-    strcpy(folder, "/tmp/counter-XXXXXX");
-    if (!mkdtemp(folder) || chdir(folder) != 0) {
+    if (!system_make_folder(folder) || chdir(folder) != 0) {
         perror(folder);
         exit(2);
     }
@@ -139,17 +132,10 @@ void stage_open(const char *script, const char *name)
     use_connection(0, "main");
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-    (void)info, (void)kind, (void)where;
-    return remove(path);
-}
-
 void stage_close(void)
 {
     stage_close_connections();
-    if (fchdir(home) != 0 || nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
-        perror(folder);
+    if (chdir(home) != 0 || system_remove_folder(folder) != 0) perror(folder);
     sqlite3_int64 lost = sqlite3_memory_used() - memory_before;
     if (lost != 0) stage_fail(0, "%lld bytes of memory are still in use", (long long)lost);
 }
