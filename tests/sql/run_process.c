@@ -74,7 +74,7 @@ static void run_file(const char *path)
 int main(int argc, char **argv)
 {
     int option;
-    setvbuf(stdout, NULL, _IOLBF, 0);
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 #if !defined(_WIN32)
     if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(say_where);
 #else

@@ -11,9 +11,7 @@
 typedef struct reader {
     script_file script;
     int line;
-    FILE *statement; /* the one being read; NULL between statements */
-    char *text;
-    size_t size;
+    system_text statement; /* the one being read; of no size between statements */
     int statement_line;
     bool too_new; /* the last case is */
 } reader;
@@ -58,7 +56,7 @@ static void free_case(script_case *c)
 
 static void end_case(reader *in)
 {
-    if (in->statement) refuse(in, "the last statement has no end");
+    if (in->statement.size) refuse(in, "the last statement has no end");
     if (in->too_new) free_case(&in->script.cases[--in->script.n]);
     in->too_new = false;
 }
@@ -87,18 +85,13 @@ static void add_answer(reader *in, bool is_error, bool is_glob, const char *text
 
 static void add_to_statement(reader *in, const char *text)
 {
-    if (!in->statement) {
-        in->statement = open_memstream(&in->text, &in->size);
-        in->statement_line = in->line;
-    }
-    fprintf(in->statement, "%s\n", text);
-    fflush(in->statement);
     size_t n = strlen(text);
-    if (n == 0 || text[n - 1] != ';' || !sqlite3_complete(in->text)) return;
-
-    fclose(in->statement);
-    in->statement = NULL;
-    add_step(in, false, in->text, in->statement_line);
+    if (!in->statement.size) in->statement_line = in->line;
+    system_append(&in->statement, text);
+    system_append(&in->statement, "\n");
+    if (n == 0 || text[n - 1] != ';' || !sqlite3_complete(in->statement.bytes)) return;
+    add_step(in, false, in->statement.bytes, in->statement_line);
+    in->statement = (system_text){0};
 }
 
 static void require_version(reader *in, const char *text)
@@ -140,7 +133,7 @@ static bool is_marked(const char *text)
 static void add_marked(reader *in, const char *text)
 {
     const char *rest;
-    if (in->statement) refuse(in, "the statement before has no end");
+    if (in->statement.size) refuse(in, "the statement before has no end");
     if ((rest = after(text, "--@")))
         add_directive(in, rest);
     else if ((rest = after(text, "--=")) || (rest = after(text, "--~")))
@@ -156,7 +149,7 @@ static void read_line(reader *in, const char *text)
     const char *name = after(text, "-- #");
     if (name) {
         add_case(in, name);
-    } else if (!in->statement && (*text == 0 || after(text, "--"))) {
+    } else if (!in->statement.size && (*text == 0 || after(text, "--"))) {
         return;
     } else if (!last_case(in)) {
         refuse(in, "a line outside of any case");
@@ -174,8 +167,8 @@ script_file script_read(const char *path)
     if (!file) refuse(&in, "cannot be read");
     char *text = NULL;
     size_t room = 0;
-    ssize_t n;
-    while ((n = getline(&text, &room, file)) >= 0) {
+    long n;
+    while ((n = system_getline(&text, &room, file)) >= 0) {
         in.line++;
         if (n > 0 && text[n - 1] == '\n') text[n - 1] = 0;
         read_line(&in, text);

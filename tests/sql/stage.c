@@ -174,37 +174,39 @@ void stage_direct(const script_step *directive)
 
 /* Integers are not made texts by SQLite, which needs memory for that: a fault then would be
  * ours. */
-static void write_value(FILE *out, sqlite3_stmt *stmt, int i)
+static void write_value(system_text *out, sqlite3_stmt *stmt, int i)
 {
+    char number[32];
     if (sqlite3_column_type(stmt, i) == SQLITE_INTEGER) {
-        fprintf(out, "%lld", (long long)sqlite3_column_int64(stmt, i));
+        snprintf(number, sizeof number, "%lld", (long long)sqlite3_column_int64(stmt, i));
+        system_append(out, number);
         return;
     }
     const char *text = (const char *)sqlite3_column_text(stmt, i);
-    fprintf(out, "%s", text ? text : "NULL");
+    system_append(out, text ? text : "NULL");
 }
 
-static void write_row(FILE *out, sqlite3_stmt *stmt)
+static void write_row(system_text *out, sqlite3_stmt *stmt)
 {
     for (int i = 0; i < sqlite3_column_count(stmt); i++) {
-        if (i) fputc('|', out);
+        if (i) system_append(out, "|");
         write_value(out, stmt, i);
     }
-    fputc('\n', out);
+    system_append(out, "\n");
 }
 
 void stage_run(const char *sql, stage_outcome *outcome)
 {
     sqlite3 *db = current->db;
-    size_t size;
+    system_text out = {0};
     *outcome = (stage_outcome){0};
-    FILE *out = open_memstream(&outcome->rows, &size);
+    system_append(&out, "");
     int rc = SQLITE_OK;
     while (rc == SQLITE_OK && *sql) {
         sqlite3_stmt *stmt;
         rc = sqlite3_prepare_v2(db, sql, -1, &stmt, &sql);
         if (rc != SQLITE_OK || !stmt) break;
-        while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) write_row(out, stmt);
+        while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) write_row(&out, stmt);
         rc = sqlite3_finalize(stmt);
         sql += strspn(sql, " \n");
     }
@@ -212,7 +214,7 @@ void stage_run(const char *sql, stage_outcome *outcome)
         outcome->error = strdup(sqlite3_errmsg(db));
         outcome->rc = sqlite3_extended_errcode(db);
     }
-    fclose(out);
+    outcome->rows = out.bytes;
 }
 
 void stage_forget(stage_outcome *outcome)

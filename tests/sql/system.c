@@ -1,7 +1,33 @@
-/* system.c - folders, and streams in memory where the C library has none. */
+/* system.c - folders, lines and texts that grow, where the C library may have none. */
 #define _XOPEN_SOURCE 700
 
 #include "system.h"
+
+void system_append(system_text *text, const char *more)
+{
+    size_t size = strlen(more);
+    if (text->size + size + 1 > text->room) {
+        text->room = 2 * (text->size + size) + 80;
+        text->bytes = realloc(text->bytes, text->room);
+        if (!text->bytes) abort();
+    }
+    memcpy(text->bytes + text->size, more, size + 1);
+    text->size += size;
+}
+
+long system_getline(char **line, size_t *room, FILE *file)
+{
+    size_t n = 0;
+    int c = EOF;
+    do {
+        if (n + 2 > *room) *line = realloc(*line, *room = 2 * *room + 80);
+        if (!*line) abort();
+        c = getc(file);
+        if (c != EOF) (*line)[n++] = (char)c;
+    } while (c != EOF && c != '\n');
+    (*line)[n] = '\0';
+    return n > 0 ? (long)n : -1;
+}
 
 #ifndef _WIN32
 
@@ -26,7 +52,6 @@ int system_remove_folder(const char *path)
 
 #else
 
-#undef fclose
 #include <direct.h>
 #include <io.h>
 
@@ -51,61 +76,6 @@ int system_remove_folder(const char *path)
     }
     if (search != -1) _findclose(search);
     return _rmdir(path);
-}
-
-long system_getline(char **line, size_t *room, FILE *file)
-{
-    size_t n = 0;
-    int c = EOF;
-    do {
-        if (n + 2 > *room) *line = realloc(*line, *room = 2 * *room + 80);
-        if (!*line) exit(2);
-        c = getc(file);
-        if (c != EOF) (*line)[n++] = (char)c;
-    } while (c != EOF && c != '\n');
-    (*line)[n] = '\0';
-    return n > 0 ? (long)n : -1;
-}
-
-/* At most two at a time: one of the script that is read, one of the statement that is run. */
-enum { STREAMS = 2 };
-
-static struct {
-    FILE *file;
-    char **text;
-    size_t *size;
-} streams[STREAMS];
-
-FILE *system_open_memstream(char **text, size_t *size)
-{
-    for (int i = 0; i < STREAMS; i++) {
-        if (streams[i].file) continue;
-        streams[i].text = text;
-        streams[i].size = size;
-        return streams[i].file = tmpfile();
-    }
-    return NULL;
-}
-
-static void take_text(FILE *file, char **text, size_t *size)
-{
-    long end = ftell(file);
-    *size = end > 0 ? (size_t)end : 0;
-    *text = malloc(*size + 1);
-    if (!*text) exit(2);
-    rewind(file);
-    *size = fread(*text, 1, *size, file);
-    (*text)[*size] = '\0';
-}
-
-int system_close_memstream(FILE *file)
-{
-    for (int i = 0; i < STREAMS; i++) {
-        if (streams[i].file != file) continue;
-        take_text(file, streams[i].text, streams[i].size);
-        streams[i].file = NULL;
-    }
-    return fclose(file);
 }
 
 #endif

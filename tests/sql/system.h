@@ -13,14 +13,15 @@ int system_make_folder(char path[512]);
 /* Removes it with all that is in it, from outside; 0 or an error that perror tells. */
 int system_remove_folder(const char *path);
 
-#ifdef _WIN32
-/* As in POSIX; a stream of open_memstream is closed by system_close_memstream. */
+/* A text that grows; zero it before use, free its bytes. The program ends without memory. */
+typedef struct system_text {
+    char *bytes; /* with a 0 at the end; NULL before anything was appended */
+    size_t size, room;
+} system_text;
+
+void system_append(system_text *text, const char *more);
+
+/* As getline of POSIX. */
 long system_getline(char **line, size_t *room, FILE *file);
-FILE *system_open_memstream(char **text, size_t *size);
-int system_close_memstream(FILE *file);
-#define getline system_getline
-#define open_memstream system_open_memstream
-#define fclose system_close_memstream
-#endif
 
 #endif
