@@ -252,6 +252,16 @@ void ctr_os_set_attribute(const char *path, const ctr_pair *pair)
 
 /* ---- durability ------------------------------------------------------------------------------ */
 
+int ctr_os_sync_read(const char *path)
+{
+#ifdef _WIN32
+    return ctr_windows_sync(path);
+#else
+    (void)path;
+    return ENOSYS;
+#endif
+}
+
 #ifndef _WIN32
 
 static int sync_path(const char *path, int flags)

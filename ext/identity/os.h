@@ -35,6 +35,10 @@ int ctr_os_sync_folder_of(const char *path);
 /* Makes durable a file that is neither a database nor its -shm; a missing one is no error. */
 int ctr_os_sync_file(const char *path);
 
+/* Windows syncs nothing through a handle that only reads: there a database, or its WAL, is made
+ * durable by its path. Elsewhere ENOSYS, and nothing is opened. */
+int ctr_os_sync_read(const char *path);
+
 /* Milliseconds since 1970. */
 int64_t ctr_os_now(void);
 

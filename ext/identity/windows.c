@@ -46,12 +46,15 @@ static HANDLE open_by_name(const char *path, const char *stream, DWORD access, D
     return opened;
 }
 
-static int ask_windows(const char *path, BY_HANDLE_FILE_INFORMATION *info)
+/* `flags`: of the volume. */
+static int ask_windows(const char *path, BY_HANDLE_FILE_INFORMATION *info, DWORD *flags)
 {
     int error;
     HANDLE file = open_by_name(path, "", FILE_READ_ATTRIBUTES, OPEN_EXISTING, &error);
+    *flags = 0;
     if (file == INVALID_HANDLE_VALUE) return error;
     if (!GetFileInformationByHandle(file, info)) error = error_of_windows();
+    if (!GetVolumeInformationByHandleW(file, NULL, 0, NULL, NULL, flags, NULL, 0)) *flags = 0;
     CloseHandle(file);
     return error;
 }
@@ -78,11 +81,12 @@ int64_t ctr_windows_now(void)
 
 int ctr_windows_stat(const char *path, ctr_fingerprint *fingerprint)
 {
+    DWORD flags;
     BY_HANDLE_FILE_INFORMATION now;
-    int error = ask_windows(path, &now);
+    int error = ask_windows(path, &now, &flags);
     if (error) return error;
     *fingerprint = (ctr_fingerprint){.place = CTR_PLACE_FILE, .inode = index_of(&now)};
-    fingerprint->has_birth = now.ftCreationTime.dwHighDateTime != 0;
+    fingerprint->has_birth = (flags & FILE_NAMED_STREAMS) != 0;
     if (fingerprint->has_birth)
         fingerprint->birth = since_1970(&now.ftCreationTime);
     else
@@ -92,8 +96,9 @@ int ctr_windows_stat(const char *path, ctr_fingerprint *fingerprint)
 
 bool ctr_windows_is_same(const char *one, const char *two)
 {
+    DWORD flags;
     BY_HANDLE_FILE_INFORMATION a, b;
-    return ask_windows(one, &a) == 0 && ask_windows(two, &b) == 0 &&
+    return ask_windows(one, &a, &flags) == 0 && ask_windows(two, &b, &flags) == 0 &&
            a.dwVolumeSerialNumber == b.dwVolumeSerialNumber && index_of(&a) == index_of(&b);
 }
 
@@ -104,14 +109,9 @@ bool ctr_windows_is_same(const char *one, const char *two)
 /* A file system without streams may take the colon for a part of a name. */
 static bool has_streams(const char *path)
 {
-    int error;
-    DWORD flags = 0;
-    HANDLE file = open_by_name(path, "", FILE_READ_ATTRIBUTES, OPEN_EXISTING, &error);
-    if (file == INVALID_HANDLE_VALUE) return false;
-    bool has = GetVolumeInformationByHandleW(file, NULL, 0, NULL, NULL, &flags, NULL, 0) &&
-               (flags & FILE_NAMED_STREAMS) != 0;
-    CloseHandle(file);
-    return has;
+    DWORD flags;
+    BY_HANDLE_FILE_INFORMATION info;
+    return ask_windows(path, &info, &flags) == 0 && (flags & FILE_NAMED_STREAMS) != 0;
 }
 
 long ctr_windows_get(const char *path, uint8_t *value, size_t size)

@@ -20,14 +20,25 @@ static bool is_wal(const ctr_source *source, ctr_problem *problem)
     return is;
 }
 
+static bool is_synced_by_path(const char *path, const char *suffix, ctr_problem *problem)
+{
+    char *whole = sqlite3_mprintf("%s%s", path, suffix);
+    if (!whole) ctr_problem_nomem(problem);
+    int error = whole ? ctr_os_sync_read(whole) : 0;
+    sqlite3_free(whole);
+    return error == 0;
+}
+
 /* A file that SQLite has not opened has no methods. */
-static void sync_handle(const ctr_source *source, int which, ctr_problem *problem)
+static void sync_handle(const ctr_source *source, int which, const char *path, const char *suffix,
+                        ctr_problem *problem)
 {
     sqlite3_file *file = NULL;
     int rc = sqlite3_file_control(source->db, source->schema, which, &file);
     if (rc == SQLITE_OK && file && file->pMethods)
         rc = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
-    if (rc != SQLITE_OK) ctr_problem_set(problem, rc, "the file that gives cannot be synced");
+    if (rc != SQLITE_OK && !is_synced_by_path(path, suffix, problem))
+        ctr_problem_set(problem, rc, "the file that gives cannot be synced");
 }
 
 static void sync_journal(const char *path, ctr_problem *problem)
@@ -51,9 +62,9 @@ int ctr_durable_source(const ctr_source *source, ctr_problem *problem)
     const char *path = sqlite3_db_filename(source->db, source->schema);
     if (!path || !*path) return SQLITE_OK;
     if (is_wal(source, problem)) {
-        sync_handle(source, SQLITE_FCNTL_JOURNAL_POINTER, problem);
+        sync_handle(source, SQLITE_FCNTL_JOURNAL_POINTER, path, "-wal", problem);
     } else {
-        sync_handle(source, SQLITE_FCNTL_FILE_POINTER, problem);
+        sync_handle(source, SQLITE_FCNTL_FILE_POINTER, path, "", problem);
         if (ctr_storage_is_file(source->db, source->schema, problem)) sync_journal(path, problem);
     }
     return problem->rc;
