@@ -913,6 +913,17 @@ def test_an_update_shows_what_it_says_whatever_a_function_of_the_host_writes_mea
     db.close()
 
 
+def test_an_error_in_a_row_that_a_function_of_the_host_removes_meanwhile_is_told_without_its_key(db):
+    count(db, ["x"])
+    db.execute("UPDATE t_cells SET n = counter_merge(counter_inc(NULL, 9223372036854775807, zeroblob(16)), "
+               "counter_inc(NULL, 1, randomblob(16)))")
+    with pytest.raises(sqlite3.Error, match=r"t: column n of \('x'\): integer overflow"):
+        db.execute("SELECT k, n FROM t").fetchall()
+    db.create_function("remove", 0, lambda: db.execute("DELETE FROM t_cells").rowcount)
+    with pytest.raises(sqlite3.Error, match=r"t: column n of \(\): integer overflow"):
+        db.execute("SELECT k, remove(), n FROM t").fetchall()
+
+
 def test_an_interrupted_commit_leaves_nothing(tmp_path):
     db = table_of(tmp_path / "main.db", rows=200)
     db.execute("PRAGMA synchronous = OFF")

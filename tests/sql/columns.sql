@@ -1086,6 +1086,10 @@ INSERT INTO v_columns VALUES('m', 3), ('m', 5);
 --@ reopen
 SELECT * FROM v;
 --! v: the stored table v_columns is damaged: it has twice the name m
+UPDATE v_columns SET name = 'n';
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_columns is damaged: it has twice the name n
 DELETE FROM v_columns;
 INSERT INTO v_columns VALUES('z', 2), ('Z', 4);
 --@ reopen

@@ -99,6 +99,10 @@ CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, oid BLOB, UNIQUE(k));
 SELECT * FROM v;
 --! v: the stored table v_cells is damaged: a column has the reserved name oid
 DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, other TEXT, n BLOB, UNIQUE(other));
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: it has other columns than declared
+DROP TABLE v_cells;
 CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, n BLOB, UNIQUE(k), UNIQUE(n));
 SELECT * FROM v;
 --! v: the stored table v_cells is damaged: it has two UNIQUE constraints
@@ -342,6 +346,10 @@ INSERT INTO v VALUES('x', 1);
 UPDATE v_journal SET _seq = 9000000000000000000 WHERE _seq = 9223372036854775807;
 -- levels that are not in order
 DELETE FROM v_journal WHERE _seq = 9000000000000000000;
+INSERT INTO v_journal VALUES(0, 0, x'e10200');
+INSERT INTO v(v) VALUES('integrity-check');
+--! v: integrity-check: v_journal is damaged: row 0 has a number that does not rise
+DELETE FROM v_journal WHERE _seq = 0;
 UPDATE v_journal SET level = 3, entries = x'e100010202' WHERE _seq = (SELECT max(_seq) FROM v_journal);
 --@ reopen
 INSERT INTO v(v) VALUES('integrity-check');

@@ -65,6 +65,20 @@ SELECT * FROM v;
 --= y|30
 --= z|5
 
+-- # a-text-beyond-the-greatest-integer-is-refused
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('a', '999999999999999999'), ('b', '-9223372036854775807'), ('c', '+9223372036854775807');
+INSERT INTO v VALUES ('d', '9223372036854775808');
+--! v: column n: a counter takes an INTEGER, not TEXT '9223372036854775808'
+INSERT INTO v VALUES ('d', '9999999999999999999');
+--! v: column n: a counter takes an INTEGER, not TEXT '9999999999999999999'
+INSERT INTO v VALUES ('d', '-18446744073709551617');
+--! v: column n: a counter takes an INTEGER, not TEXT '-18446744073709551617'
+SELECT * FROM v;
+--= a|999999999999999999
+--= b|-9223372036854775807
+--= c|9223372036854775807
+
 -- # a-null-key-is-a-mismatch-even-under-or-ignore
 CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, a COUNTER);
 INSERT INTO v VALUES (NULL, 1);

@@ -208,6 +208,20 @@ SELECT * FROM phone.products ORDER BY sku;
 SELECT * FROM counter_tracked;
 --= my items|the amount|tracked|NULL|NULL|NULL
 
+-- # names-may-begin-with-a-quotation-mark
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL);
+SELECT counter_track('t', 'n');
+--= 0
+ALTER TABLE t RENAME TO """t";
+ALTER TABLE """t" RENAME COLUMN k TO """k";
+ALTER TABLE """t" RENAME COLUMN n TO """n";
+INSERT INTO """t" VALUES('x', 1);
+UPDATE """t" SET """n" = """n" + 4;
+SELECT * FROM counter_tracked;
+--= "t|"n|tracked|NULL|NULL|NULL
+SELECT * FROM t_counters;
+--= x|5
+
 -- # a-rebuild-is-noticed-and-mended-by-tracking-again
 ATTACH 'phone.db' AS phone;
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);
