@@ -352,3 +352,16 @@ INSERT INTO main.v VALUES('z', 9223372036854775807);
 SELECT * FROM main.v WHERE k <> 'y';
 --= x|-10
 --= z|-9223372036854775807
+
+-- # a-key-may-have-many-columns
+CREATE VIRTUAL TABLE v USING counter(a, b, c, d, e, f, g, h, n COUNTER, PRIMARY KEY(a, b, c, d, e, f, g, h));
+CREATE VIRTUAL TABLE w USING counter(a, b, c, d, e, f, g, h, i, n COUNTER, PRIMARY KEY(a, b, c, d, e, f, g, h, i));
+INSERT INTO v VALUES(1, 2, 3, 4, 5, 6, 7, 8, 1);
+INSERT INTO w VALUES(1, 2, 3, 4, 5, 6, 7, 8, 9, 1);
+--@ reopen
+UPDATE v SET n = n + 1;
+UPDATE w SET n = n + 1;
+INSERT INTO v VALUES(1, 2, 3, 4, 5, 6, 7, 8, 1);
+INSERT INTO w VALUES(1, 2, 3, 4, 5, 6, 7, 8, 9, 1);
+SELECT v.*, w.* FROM v, w;
+--= 1|2|3|4|5|6|7|8|3|1|2|3|4|5|6|7|8|9|3
