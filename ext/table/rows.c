@@ -530,9 +530,7 @@ ctr_summary ctr_rows_new_state(const ctr_rows *rows, int counter)
     const ctr_staged *staged = &rows->staged[counter];
     ctr_summary state = ctr_rows_state(rows, counter);
     if (staged->kind == CTR_STAGED_CELL) {
-        state = (ctr_summary){.life = 1};
-        if (staged->size > 0)
-            ctr_cell_summarize(&state, NULL, rows->fresh.bytes + staged->offset, staged->size);
+        ctr_cell_summarize(&state, NULL, rows->fresh.bytes + staged->offset, staged->size);
     } else if (staged->kind == CTR_STAGED_AMOUNT) {
         ctr_sum_add(&state.sum, staged->n);
         state.touched = state.has_shards = true;
@@ -626,7 +624,7 @@ static int bind_changes(ctr_rows *rows, sqlite3_stmt *statement, int first)
     int rc = SQLITE_OK;
     for (int i = 0; i < rows->shape->n_counters && rc == SQLITE_OK; i++) {
         const ctr_staged *cell = &rows->staged[i];
-        if (cell->kind != CTR_STAGED_CELL || cell->size == 0)
+        if (cell->kind != CTR_STAGED_CELL)
             rc = sqlite3_bind_null(statement, first + i);
         else
             rc = sqlite3_bind_blob64(statement, first + i, rows->fresh.bytes + cell->offset,
@@ -666,7 +664,7 @@ static void know_new_row(ctr_rows *rows)
     for (int i = 0; i < rows->shape->n_counters; i++) {
         const ctr_staged *staged = &rows->staged[i];
         rows->states[i] = (ctr_summary){.life = 1};
-        if (staged->kind == CTR_STAGED_CELL && staged->size > 0)
+        if (staged->kind == CTR_STAGED_CELL)
             ctr_cell_summarize(&rows->states[i], rows->journal->id,
                                rows->fresh.bytes + staged->offset, staged->size);
     }

@@ -25,7 +25,7 @@
 typedef struct ctr_staged {
     enum { CTR_STAGED_NOTHING, CTR_STAGED_AMOUNT, CTR_STAGED_CELL } kind;
     int64_t n;           /* of an amount */
-    size_t offset, size; /* of a cell */
+    size_t offset, size; /* of a cell, which is not empty */
 } ctr_staged;
 
 typedef struct ctr_rows {

@@ -913,6 +913,51 @@ def test_an_update_shows_what_it_says_whatever_a_function_of_the_host_writes_mea
     db.close()
 
 
+def test_an_error_in_a_row_that_a_function_of_the_host_removes_meanwhile_is_told_without_its_key(db):
+    count(db, ["x"])
+    db.execute("UPDATE t_cells SET n = counter_merge(counter_inc(NULL, 9223372036854775807, zeroblob(16)), "
+               "counter_inc(NULL, 1, randomblob(16)))")
+    with pytest.raises(sqlite3.Error, match=r"t: column n of \('x'\): integer overflow"):
+        db.execute("SELECT k, n FROM t").fetchall()
+    db.create_function("remove", 0, lambda: db.execute("DELETE FROM t_cells").rowcount)
+    with pytest.raises(sqlite3.Error, match=r"t: column n of \(\): integer overflow"):
+        db.execute("SELECT k, remove(), n FROM t").fetchall()
+
+
+def steps_of(db, sql, *values):
+    """How many steps of SQLite's machine a statement takes, with those that it runs itself."""
+    steps = 0
+
+    def look():
+        nonlocal steps
+        steps += 1
+        return 0
+    db.set_progress_handler(look, 1)
+    db.execute(sql, values)
+    db.set_progress_handler(None, 0)
+    return steps
+
+
+@late
+def test_a_row_that_was_counted_in_is_found_in_memory(tmp_path):
+    with contextlib.closing(counter_file(tmp_path / "a.db", ["x", "y", "z"])):
+        pass
+    with contextlib.closing(connect(tmp_path / "a.db")) as db:
+        db.execute("BEGIN")
+        first, *_, again, other, other_again = (
+            steps_of(db, "INSERT INTO t VALUES (?, 1)", key) for key in ["x"] * 30 + ["y", "y"])
+        db.execute("COMMIT")
+    assert again == other_again < other < first
+
+
+def test_room_for_rows_in_memory_is_had_back_when_they_are_forgotten(db):
+    key = "x" * 1000000
+    for _ in range(200):
+        db.execute("INSERT INTO t VALUES (?, 1)", [key])
+        db.execute("INSERT INTO t(t, k, n) VALUES ('reset', ?, 0)", [key])
+    assert db.execute("SELECT count(*), sum(n) FROM t").fetchall() == [(1, 0)]
+
+
 def test_an_interrupted_commit_leaves_nothing(tmp_path):
     db = table_of(tmp_path / "main.db", rows=200)
     db.execute("PRAGMA synchronous = OFF")

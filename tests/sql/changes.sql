@@ -892,3 +892,27 @@ SELECT count(*) FROM counter_changes(0) -- phone.counter_changes
 --= 0
 SELECT count(*), 'phone.counter_changes' FROM counter_changes(0);
 --= 0|phone.counter_changes
+
+-- # a-digest-tells-apart-what-the-key-tells-apart
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 0);
+INSERT INTO phone.v VALUES('A', 0);
+UPDATE main.v_cells SET n = counter_inc(NULL, 1, zeroblob(16));
+UPDATE phone.v_cells SET n = counter_inc(NULL, 1, zeroblob(16));
+--@ reopen
+ATTACH 'phone.db' AS phone;
+SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 0
+UPDATE main.v_cells SET k = x'61';
+UPDATE phone.v_cells SET k = x'41';
+--@ reopen
+ATTACH 'phone.db' AS phone;
+SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 0
+UPDATE main.v_cells SET k = x'41';
+--@ reopen
+ATTACH 'phone.db' AS phone;
+SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 1

@@ -999,6 +999,20 @@ SELECT column_name, generation FROM counter_changes(0) WHERE key = x'' ORDER BY 
 --= m|3
 --= n|2
 
+-- # the-generation-of-the-first-counter-comes-with-its-table
+CREATE TABLE something(x);
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v(v) VALUES('add column e'), ('drop column n');
+INSERT INTO phone.v VALUES('x', 5);
+SELECT * FROM counter_pull('phone');
+--= v|1|1|0|created in main
+SELECT * FROM v_columns ORDER BY name;
+--= e|1
+--= n|2
+SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 1
+
 -- # a-damaged-list-of-columns-is-refused
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
 INSERT INTO v VALUES('x', 1, 2);
@@ -1086,6 +1100,10 @@ INSERT INTO v_columns VALUES('m', 3), ('m', 5);
 --@ reopen
 SELECT * FROM v;
 --! v: the stored table v_columns is damaged: it has twice the name m
+UPDATE v_columns SET name = 'n';
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_columns is damaged: it has twice the name n
 DELETE FROM v_columns;
 INSERT INTO v_columns VALUES('z', 2), ('Z', 4);
 --@ reopen

@@ -99,6 +99,10 @@ CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, oid BLOB, UNIQUE(k));
 SELECT * FROM v;
 --! v: the stored table v_cells is damaged: a column has the reserved name oid
 DROP TABLE v_cells;
+CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, other TEXT, n BLOB, UNIQUE(other));
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: it has other columns than declared
+DROP TABLE v_cells;
 CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, n BLOB, UNIQUE(k), UNIQUE(n));
 SELECT * FROM v;
 --! v: the stored table v_cells is damaged: it has two UNIQUE constraints
@@ -356,6 +360,14 @@ INSERT INTO v(v) VALUES('integrity-check');
 UPDATE v_journal SET level = 'none', entries = x'e102000200' WHERE level < 0;
 INSERT INTO v(v) VALUES('integrity-check');
 --!~ v: integrity-check: v_journal is damaged: row * has no level
+
+-- # the-numbers-of-a-journal-begin-at-one
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+INSERT INTO v_journal VALUES(0, 0, x'e10200');
+--@ reopen
+INSERT INTO v(v) VALUES('integrity-check');
+--! v: integrity-check: v_journal is damaged: row 0 has a number that does not rise
 
 -- # integrity-check-finds-null-keys-and-a-missing-entry
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);

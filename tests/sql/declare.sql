@@ -160,6 +160,8 @@ CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, FOREIGN KEY(
 --! t: 'FOREIGN KEY(k) REFERENCES o(k)' is not possible in a counter table, whose one constraint is its PRIMARY KEY
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER COLLATE NOCASE);
 --! t: column n: a COUNTER has no COLLATE, it is an integer
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER COLLATE x);
+--! t: column n: a COUNTER has no COLLATE, it is an integer
 
 -- # a-ttl-is-refused
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER TTL 60);

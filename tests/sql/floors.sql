@@ -674,6 +674,37 @@ SELECT * FROM v;
 SELECT count(*) FROM counter_floors('v');
 --= 0
 
+-- # a-purge-that-failed-half-way-in-a-savepoint-that-was-released-is-not-taken-back-by-a-later-one
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES(1, 1), (9, 9);
+PRAGMA foreign_keys = ON;
+CREATE TABLE child(id REFERENCES v_cells(_id));
+INSERT INTO child VALUES(1);
+BEGIN;
+SAVEPOINT a;
+SAVEPOINT b;
+INSERT INTO v(v, k) VALUES('purge below', 5);
+--! v: FOREIGN KEY constraint failed
+RELEASE b;
+SAVEPOINT c;
+ROLLBACK TO c;
+COMMIT;
+--!~ *a statement of this transaction failed half-way and could not be taken back*
+SELECT * FROM v;
+--= 1|1
+--= 9|9
+-- one around the released one takes it back
+BEGIN;
+SAVEPOINT a;
+SAVEPOINT b;
+INSERT INTO v(v, k) VALUES('purge below', 5);
+--! v: FOREIGN KEY constraint failed
+RELEASE b;
+ROLLBACK TO a;
+COMMIT;
+SELECT count(*) FROM counter_floors('v');
+--= 0
+
 -- # floors-of-texts-are-refused-in-utf-16-where-their-order-is-another
 PRAGMA encoding = 'UTF-16le';
 CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, l TEXT COLLATE NOCASE, x, n COUNTER, PRIMARY KEY(k, h, l, x));

@@ -271,6 +271,8 @@ SELECT counter_version();
 --= 0.1.0
 
 -- # blobs-that-are-zeros-by-their-length-alone-are-blobs
+SELECT counter_value(zeroblob(1));
+--! counter_value: the cell is no counter cell: BLOB x'00'
 SELECT counter_value(zeroblob(20));
 --! counter_value: the cell is no counter cell: BLOB x'0000000000000000000000000000000000000000'
 SELECT counter_json(counter_inc(NULL, 1, zeroblob(16)));

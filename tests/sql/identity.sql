@@ -621,3 +621,13 @@ COMMIT;
 SELECT k, counter_value(a) FROM c;
 --= 1|213
 --= 2|213
+
+-- # a-new-identity-keeps-how-long-a-renewal-of-the-witness-lasts
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT renewal FROM counter_replica;
+--= 10
+UPDATE counter_replica SET renewal = 20;
+SELECT counter_fork() IS NOT NULL;
+--= 1
+SELECT renewal FROM counter_replica;
+--= 20

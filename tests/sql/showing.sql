@@ -188,6 +188,30 @@ SELECT * FROM phone.t;
 SELECT state FROM counter_tracked;
 --= tracked
 
+-- # what-a-trigger-writes-to-other-rows-while-one-is-shown-is-taken-back
+ATTACH 'phone.db' AS phone;
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE phone.t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0);
+SELECT counter_track('main.t', 'n');
+--= 0
+SELECT counter_track('phone.t', 'n');
+--= 0
+INSERT INTO main.t VALUES('a', 1), ('b', 2);
+SELECT table_name, rows_changed FROM counter_push('phone');
+--= t|2
+CREATE TRIGGER same AFTER UPDATE OF n ON main.t WHEN new.k = 'a' BEGIN UPDATE t SET n = new.n WHERE k = 'b'; END;
+UPDATE phone.t SET n = 7 WHERE k = 'a';
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT * FROM main.t;
+--= a|7
+--= b|2
+SELECT * FROM main.t_counters;
+--= a|7
+--= b|2
+SELECT state FROM counter_tracked;
+--= tracked
+
 -- # triggers-that-run-before-ours-are-followed
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0);
 INSERT INTO t VALUES('a', 1), ('b', 2), ('c', 3);

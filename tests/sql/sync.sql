@@ -550,3 +550,21 @@ SELECT hex(k), n FROM phone.v ORDER BY k;
 --= 61EFBFBD|13
 --= 61EFBFBE|12
 --= 61EFBFBF|11
+
+-- # a-key-with-a-noncharacter-is-refused-in-utf-16
+PRAGMA encoding = 'UTF-16le';
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO counter_changes VALUES('v', x'd1030461efbfbe', 'n', 1, counter_inc(NULL, 1, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+--!~ *a key has U+FFFE or U+FFFF, of which SQLite makes U+FFFD in a file in UTF-16: two rows would be one here
+INSERT INTO counter_changes VALUES('v', x'd1030461efbfbf', 'n', 1, counter_inc(NULL, 2, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+--!~ *a key has U+FFFE or U+FFFF, of which SQLite makes U+FFFD in a file in UTF-16: two rows would be one here
+-- U+FFFD, U+FFBE, U+F7FF and U+FFFC
+INSERT INTO counter_changes VALUES('v', x'd1030461efbfbd', 'n', 1, counter_inc(NULL, 4, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd1030461efbebe', 'n', 1, counter_inc(NULL, 8, x'0000000000000000000000000000000a'), 2, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd1030461ef9fbf', 'n', 1, counter_inc(NULL, 16, x'0000000000000000000000000000000a'), 3, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd1030461efbfbc', 'n', 1, counter_inc(NULL, 32, x'0000000000000000000000000000000a'), 4, '00000000-0000-0000-0000-00000000000a');
+SELECT unicode(substr(k, 2)), n FROM v ORDER BY n;
+--= 65533|4
+--= 65470|8
+--= 63487|16
+--= 65532|32

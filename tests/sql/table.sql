@@ -65,6 +65,20 @@ SELECT * FROM v;
 --= y|30
 --= z|5
 
+-- # a-text-beyond-the-greatest-integer-is-refused
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('a', '999999999999999999'), ('b', '-9223372036854775807'), ('c', '+9223372036854775807');
+INSERT INTO v VALUES ('d', '9223372036854775808');
+--! v: column n: a counter takes an INTEGER, not TEXT '9223372036854775808'
+INSERT INTO v VALUES ('d', '9999999999999999999');
+--! v: column n: a counter takes an INTEGER, not TEXT '9999999999999999999'
+INSERT INTO v VALUES ('d', '-18446744073709551617');
+--! v: column n: a counter takes an INTEGER, not TEXT '-18446744073709551617'
+SELECT * FROM v;
+--= a|999999999999999999
+--= b|-9223372036854775807
+--= c|9223372036854775807
+
 -- # a-null-key-is-a-mismatch-even-under-or-ignore
 CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, a COUNTER);
 INSERT INTO v VALUES (NULL, 1);
@@ -338,3 +352,16 @@ INSERT INTO main.v VALUES('z', 9223372036854775807);
 SELECT * FROM main.v WHERE k <> 'y';
 --= x|-10
 --= z|-9223372036854775807
+
+-- # a-key-may-have-many-columns
+CREATE VIRTUAL TABLE v USING counter(a, b, c, d, e, f, g, h, n COUNTER, PRIMARY KEY(a, b, c, d, e, f, g, h));
+CREATE VIRTUAL TABLE w USING counter(a, b, c, d, e, f, g, h, i, n COUNTER, PRIMARY KEY(a, b, c, d, e, f, g, h, i));
+INSERT INTO v VALUES(1, 2, 3, 4, 5, 6, 7, 8, 1);
+INSERT INTO w VALUES(1, 2, 3, 4, 5, 6, 7, 8, 9, 1);
+--@ reopen
+UPDATE v SET n = n + 1;
+UPDATE w SET n = n + 1;
+INSERT INTO v VALUES(1, 2, 3, 4, 5, 6, 7, 8, 1);
+INSERT INTO w VALUES(1, 2, 3, 4, 5, 6, 7, 8, 9, 1);
+SELECT v.*, w.* FROM v, w;
+--= 1|2|3|4|5|6|7|8|3|1|2|3|4|5|6|7|8|9|3

@@ -183,6 +183,31 @@ SELECT table_name, rows_changed FROM counter_push('phone');
 SELECT * FROM phone.products;
 --= tea|9
 
+-- # a-row-that-refers-to-itself-alone-is-deleted-by-a-merge
+ATTACH 'phone.db' AS phone;
+PRAGMA foreign_keys = ON;
+CREATE TABLE t(k TEXT PRIMARY KEY, up TEXT REFERENCES t(k), n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE phone.t(k TEXT PRIMARY KEY, up TEXT, n INTEGER NOT NULL DEFAULT 0);
+SELECT counter_track('main.t', 'n');
+--= 0
+SELECT counter_track('phone.t', 'n');
+--= 0
+INSERT INTO main.t VALUES('root', 'root', 1), ('leaf', 'root', 2), ('lone', 'lone', 3), ('free', NULL, 4);
+SELECT table_name, rows_changed FROM counter_push('phone');
+--= t|4
+CREATE TABLE other(id INTEGER PRIMARY KEY, parent TEXT REFERENCES t(k));
+INSERT INTO other VALUES(1, 'free');
+DELETE FROM phone.t WHERE k <> 'leaf';
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|3
+SELECT * FROM main.t ORDER BY k;
+--= free|NULL|4
+--= leaf|root|2
+--= root|root|1
+SELECT row_key, shown, merged FROM counter_tracked WHERE state = 'differs' ORDER BY row_key;
+--= ('free')|4|NULL
+--= ('root')|1|NULL
+
 -- # renames-are-followed
 ATTACH 'phone.db' AS phone;
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);
@@ -207,6 +232,20 @@ SELECT * FROM phone.products ORDER BY sku;
 --= tea|12
 SELECT * FROM counter_tracked;
 --= my items|the amount|tracked|NULL|NULL|NULL
+
+-- # names-may-begin-with-a-quotation-mark
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL);
+SELECT counter_track('t', 'n');
+--= 0
+ALTER TABLE t RENAME TO """t";
+ALTER TABLE """t" RENAME COLUMN k TO """k";
+ALTER TABLE """t" RENAME COLUMN n TO """n";
+INSERT INTO """t" VALUES('x', 1);
+UPDATE """t" SET """n" = """n" + 4;
+SELECT * FROM counter_tracked;
+--= "t|"n|tracked|NULL|NULL|NULL
+SELECT * FROM t_counters;
+--= x|5
 
 -- # a-rebuild-is-noticed-and-mended-by-tracking-again
 ATTACH 'phone.db' AS phone;
@@ -1007,6 +1046,65 @@ SELECT k, n FROM t;
 SELECT * FROM t_counters;
 --= b|2
 --= e|5
+
+-- # signs-are-no-comments
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER CHECK (n - 9 < -1), u TEXT UNIQUE ON CONFLICT REPLACE);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES('a', 1, 'A'), ('b', 2, 'A');
+SELECT * FROM t_counters;
+--= b|2
+CREATE UNIQUE INDEX i ON t(n -1, (- n), u);
+SELECT counter_track('t');
+--= 0
+REPLACE INTO t VALUES('c', 2, 'A');
+SELECT * FROM t_counters;
+--= c|2
+
+-- # a-comment-ends-where-it-ends
+ATTACH 'phone.db' AS phone;
+CREATE TABLE main.t(k TEXT PRIMARY KEY, n INTEGER, u TEXT /* a *//*/ UNIQUE ON CONFLICT ROLLBACK */);
+CREATE TABLE phone.t(k TEXT PRIMARY KEY, n INTEGER);
+CREATE TABLE log(x UNIQUE);
+INSERT INTO log VALUES(1);
+SELECT counter_track('main.t', 'n');
+--= 0
+SELECT counter_track('phone.t', 'n');
+--= 0
+INSERT INTO main.t(k, n) VALUES('x', 1);
+SELECT table_name, rows_changed FROM counter_push('phone');
+--= t|1
+UPDATE phone.t SET n = 5;
+CREATE TRIGGER logs AFTER UPDATE OF n ON main.t BEGIN INSERT OR IGNORE INTO log VALUES(1); END;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT k, n FROM main.t;
+--= x|5
+SELECT state FROM counter_tracked;
+--= tracked
+
+-- # a-name-in-which-a-clause-stands-is-none
+ATTACH 'phone.db' AS phone;
+CREATE TABLE main.t(k TEXT PRIMARY KEY, n INTEGER, as2conflict rollback, conflict rollback1, as_conflict Rollback);
+CREATE TABLE phone.t(k TEXT PRIMARY KEY, n INTEGER);
+CREATE TABLE log(x UNIQUE);
+INSERT INTO log VALUES(1);
+SELECT counter_track('main.t', 'n');
+--= 0
+SELECT counter_track('phone.t', 'n');
+--= 0
+INSERT INTO main.t(k, n) VALUES('x', 1);
+SELECT table_name, rows_changed FROM counter_push('phone');
+--= t|1
+UPDATE phone.t SET n = 5;
+-- a clause of the table would be overridden for a merge, and that of the trigger with it
+CREATE TRIGGER logs AFTER UPDATE OF n ON main.t BEGIN INSERT OR IGNORE INTO log VALUES(1); END;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT k, n FROM main.t;
+--= x|5
+SELECT state FROM counter_tracked;
+--= tracked
 
 -- # triggers-that-say-other-columns-are-none-of-ours
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
