@@ -21,7 +21,6 @@
 #include "sqlite/args.h"
 #include "sqlite/describe.h"
 #include "sqlite/number.h"
-#include "sync/bucket.h"
 #include "sync/digest.h"
 #include "table/catalog.h"
 #include "table/events.h"

@@ -99,7 +99,7 @@ static bool is_in_bucket(ctr_feed *feed, ctr_problem *problem)
 {
     return feed->bucket.of == 0 ||
            (ctr_pack_folded(&feed->key, &feed->shape, feed->keys, problem) == SQLITE_OK &&
-            ctr_bucket_has(&feed->bucket, &feed->key));
+            ctr_digest_bucket_has(&feed->bucket, &feed->key));
 }
 
 /* The next row in the bucket: its key, packed, and copies of its cells, for what is read through

@@ -174,7 +174,7 @@ static int64_t take_integer(sqlite3 *db, const char *what, const char *wanted, s
 static void take_bucket(ctr_bucket *bucket, sqlite3_value *value, ctr_problem *problem)
 {
     const char *text = ctr_text_value(value, problem);
-    if (problem->rc == SQLITE_OK && (!text || !ctr_bucket_from_text(bucket, text)))
+    if (problem->rc == SQLITE_OK && (!text || !ctr_digest_bucket_from_text(bucket, text)))
         refuse("bucket", "TEXT such as '3/64', from counter_digests", value, problem);
 }
 
