@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "cluster/coordinator.h"
-#include "functions/find.h"
 #include "functions/register.h"
 #include "sqlite/args.h"
 #include "sqlite/array.h"
@@ -72,7 +71,7 @@ static void find_table(target *to, ctr_shared *shared, const char *name, ctr_pro
         ctr_clusters_connected(ctr_coordinator_clusters(shared), to->db, name, problem);
     if (entry)
         take_cluster(to, entry, problem);
-    else if (problem->rc == SQLITE_OK && !ctr_find_table(to->db, name, look_in, to, problem))
+    else if (problem->rc == SQLITE_OK && !ctr_schema_find(to->db, name, look_in, to, problem))
         ctr_problem_set(problem, SQLITE_ERROR, "there is no counter table '%s'", name);
 }
 

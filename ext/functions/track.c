@@ -15,7 +15,6 @@
  */
 #include <string.h>
 
-#include "functions/find.h"
 #include "functions/register.h"
 #include "identity/check.h"
 #include "identity/replica.h"
@@ -65,7 +64,7 @@ static bool look_for_table(void *with, const char *schema, const char *table, ct
 
 static void find_tracked_table(tracking *call, const char *name, ctr_problem *problem)
 {
-    if (!ctr_find_table(call->db, name, look_for_table, call, problem))
+    if (!ctr_schema_find(call->db, name, look_for_table, call, problem))
         ctr_problem_set(problem, SQLITE_ERROR, "there is no table '%s'", name);
     if (problem->rc != SQLITE_OK) return;
     ctr_object object = ctr_schema_object(call->db, call->schema, call->table, problem);
