@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "functions/answer.h"
-#include "sqlite/stats.h"
 
 static void show_count(ctr_answer *answer, const char *figure, int64_t count, ctr_problem *problem)
 {

@@ -129,7 +129,7 @@ static void increment(sqlite3_context *ctx, const char *function, int argc, sqli
     ctr_status status = ctr_cell_increment(&cell, found.id, sign * n, found.least, out, &size);
     if (ctr_arg_status(ctx, function, status)) {
         ctr_shared *shared = sqlite3_user_data(ctx);
-        ctr_stats_increment(&shared->transaction->stats, cell.size == 0);
+        ctr_transaction_count(shared->transaction, cell.size == 0);
         sqlite3_result_blob64(ctx, out, size, sqlite3_free);
     } else {
         sqlite3_free(out);

@@ -87,7 +87,7 @@ static const uint8_t *id_to_count(ctr_table *table, ctr_problem *problem)
 
 static void note_increment(const ctr_table *table, bool created)
 {
-    ctr_stats_increment(&table->joined.transaction->stats, created);
+    ctr_transaction_count(table->joined.transaction, created);
 }
 
 /* Would n make the counter unreadable? If others' counts have done that already, would it widen the
