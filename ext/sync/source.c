@@ -7,8 +7,8 @@
 #include "identity/os.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
+#include "table/batch.h"
 #include "table/catalog.h"
-#include "table/journal.h"
 #include "track/foreign.h"
 
 /* The VFS through which the host has opened a schema; NULL for the default. */
@@ -319,7 +319,7 @@ int ctr_source_append(const ctr_source *source, ctr_transaction *transaction, ct
                                "%s has counted in this transaction, and only what is committed is "
                                "given to other files: COMMIT first",
                                source->schema);
-    return ctr_journal_flush_all(replica, problem);
+    return ctr_batch_flush_all(replica, problem);
 }
 
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other)

@@ -6,6 +6,7 @@
 #include "sqlite/describe.h"
 #include "sqlite/number.h"
 #include "sqlite/text.h"
+#include "table/batch.h"
 #include "table/fold.h"
 #include "table/pack.h"
 
@@ -328,7 +329,7 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
     ctr_fold_table(journal, problem); /* a row without amounts can go */
     count_below(floors, values, size, problem);
     ctr_succession_floors_rose(floors->replica, problem);
-    int64_t number = ctr_journal_mark_change(journal, problem);
+    int64_t number = ctr_batch_mark_change(journal, problem);
     write_floors(floors, values, has_row, number, size, problem);
     remove_below(floors, values, size[0], problem);
     if (problem->rc != SQLITE_OK) ctr_transaction_spoil(floors->replica->transaction, nth);

@@ -5,6 +5,7 @@
 
 #include "identity/replica.h"
 #include "sqlite/text.h"
+#include "table/batch.h"
 #include "table/catalog.h"
 #include "table/shape.h"
 
@@ -330,9 +331,9 @@ static void say_folded(ctr_journal *journal, ctr_problem *problem)
 {
     journal->open_number = 0;
     journal->n_rows = journal->n_amounts = 0;
-    if (ctr_journal_expect(journal, 1, problem)) return;
-    ctr_journal_note(journal, 0, CTR_ENTRY_FOLDED, 0);
-    ctr_journal_flush(journal, problem);
+    if (ctr_batch_expect(journal, 1, problem)) return;
+    ctr_batch_note(journal, 0, CTR_ENTRY_FOLDED, 0);
+    ctr_batch_flush(journal, problem);
     journal->open_number = 0;
 }
 
@@ -343,7 +344,7 @@ int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
     unsigned nth = transaction->ended;
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(journal->db);
     if (!journal->replica->checked) ctr_journal_read_again(journal, problem);
-    if (ctr_journal_refresh(journal, problem) || ctr_journal_flush(journal, problem))
+    if (ctr_journal_refresh(journal, problem) || ctr_batch_flush(journal, problem))
         return problem->rc;
     if (journal->n_rows < 2 && journal->n_amounts == 0) return problem->rc;
     open_folding(&job, problem);
@@ -354,7 +355,7 @@ int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
     say_folded(journal, problem);
     if (problem->rc != SQLITE_OK) {
         if (job.wrote) ctr_transaction_spoil(transaction, nth);
-        ctr_journal_abandon(journal);
+        ctr_batch_abandon(journal);
     }
     sqlite3_set_last_insert_rowid(journal->db, last_rowid);
     return problem->rc;

@@ -6,6 +6,7 @@
 #include "identity/check.h"
 #include "sqlite/describe.h"
 #include "sqlite/text.h"
+#include "table/batch.h"
 #include "table/lists.h"
 
 /* ---- statements, each prepared at its first use ---------------------------------------------- */
@@ -678,9 +679,9 @@ static void note_counter(ctr_rows *rows, int counter)
 {
     const ctr_staged *staged = &rows->staged[counter];
     if (staged->kind == CTR_STAGED_AMOUNT)
-        ctr_journal_add(rows->journal, rows->rowid, counter, staged->n);
+        ctr_batch_add(rows->journal, rows->rowid, counter, staged->n);
     if (staged->kind == CTR_STAGED_CELL)
-        ctr_journal_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, counter);
+        ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, counter);
 }
 
 /* A cell that is written in place of another one must have been read: asked once in each
@@ -713,7 +714,7 @@ static int insert_new_row(ctr_rows *rows, sqlite3_value **keys, ctr_problem *pro
 {
     if (write_cells(rows, keys, problem)) return problem->rc;
     rows->rowid = sqlite3_last_insert_rowid(rows->db);
-    ctr_journal_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0);
+    ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0);
     if (!rows->whole) know_new_row(rows);
     return problem->rc;
 }
@@ -724,7 +725,7 @@ int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
     rows->writing = true;
     if (ctr_check_before_write(rows->replica, problem) == SQLITE_OK &&
         ctr_journal_refresh(rows->journal, problem) == SQLITE_OK &&
-        ctr_journal_expect(rows->journal, rows->shape->n_counters + 1, problem) == SQLITE_OK) {
+        ctr_batch_expect(rows->journal, rows->shape->n_counters + 1, problem) == SQLITE_OK) {
         if (rows->found)
             write_found(rows, problem);
         else

@@ -1,6 +1,7 @@
 /* vtab/access.c - the row at hand: in one file, or where the front of a table has it. */
 #include "identity/check.h"
 #include "sqlite/describe.h"
+#include "table/batch.h"
 #include "vtab/front.h"
 #include "vtab/table.h"
 
@@ -10,7 +11,7 @@ static int check_identity(ctr_table *table, ctr_problem *problem)
     table->rows->writing = true; /* a trigger on counter_replica must not come back to the rows */
     if (ctr_check_identity(table->replica, problem) &&
         ctr_journal_refresh(table->rows->journal, problem) == SQLITE_OK)
-        ctr_journal_refuse_triggers(table->rows->journal, problem);
+        ctr_batch_refuse_triggers(table->rows->journal, problem);
     table->rows->writing = false;
     return problem->rc;
 }

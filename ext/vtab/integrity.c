@@ -5,6 +5,7 @@
 
 #include "identity/identity.h"
 #include "sqlite/text.h"
+#include "table/batch.h"
 #include "table/catalog.h"
 #include "table/walk.h"
 
@@ -104,7 +105,7 @@ static void check_journal(ctr_table *table, ctr_problem *problem)
         ctr_problem_set(
             problem, SQLITE_ERROR,
             "a trigger on a stored table cannot check it, for its row is half-way there");
-    ctr_journal_flush_all(table->replica, problem);
+    ctr_batch_flush_all(table->replica, problem);
     ctr_journal *journal = ctr_journal_to_read(table->db, table->schema, table->name,
                                                table->shape.n_counters, problem);
     if (!journal) return;
@@ -166,7 +167,7 @@ int ctr_integrity_method(sqlite3_vtab *base, const char *schema, const char *nam
     enum { IS_QUICK_CHECK = 1 };
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_journal_flush_all(table->replica, &problem);
+    ctr_batch_flush_all(table->replica, &problem);
     ctr_integrity_check(table, flags & IS_QUICK_CHECK ? CTR_INTEGRITY_QUICK : CTR_INTEGRITY_PRAGMA,
                         &problem);
     int rc = problem.rc, code = rc & 0xff;

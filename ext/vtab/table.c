@@ -6,6 +6,7 @@
 #include "identity/check.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
+#include "table/batch.h"
 #include "table/catalog.h"
 #include "table/columns.h"
 #include "table/fold.h"
@@ -374,7 +375,7 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_problem problem = {SQLITE_OK, NULL};
     refuse_newer(table, &problem);
     refuse_tracked(table, &problem);
-    ctr_journal_flush_all(table->replica, &problem);
+    ctr_batch_flush_all(table->replica, &problem);
     ctr_stream_release(&table->streams);
     ctr_rows_release(table->rows);
     ctr_floors_release(&table->floors);
@@ -403,7 +404,7 @@ static int table_rename(sqlite3_vtab *base, const char *to)
         ctr_problem_set(&problem, SQLITE_ERROR,
                         "it holds the counters of a tracked table, and keeps its name");
     ctr_table_check_name(&table->shape, to, &problem);
-    if (ctr_journal_flush_all(table->replica, &problem) == SQLITE_OK) {
+    if (ctr_batch_flush_all(table->replica, &problem) == SQLITE_OK) {
         ctr_journal_forget(table->replica, table->name);
         ctr_journal_forget(table->replica, to);
     }
