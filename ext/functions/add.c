@@ -19,7 +19,7 @@
 #include "sync/session.h"
 #include "table/catalog.h"
 #include "table/pack.h"
-#include "table/shape.h"
+#include "table/stored.h"
 
 static const char COUNTER_ADD[] = "counter_add";
 
@@ -51,7 +51,7 @@ static bool look_in(void *with, const char *schema, const char *table, ctr_probl
         to->schema = sqlite3_mprintf("%s", schema);
         to->table = sqlite3_mprintf("%s", entry.name);
         if (!to->schema || !to->table) ctr_problem_nomem(problem);
-        if (problem->rc == SQLITE_OK) ctr_shape_read(&to->shape, to->db, schema, table, problem);
+        if (problem->rc == SQLITE_OK) ctr_stored_read(&to->shape, to->db, schema, table, problem);
     }
     ctr_catalog_close_entry(&entry);
     return found;
@@ -113,11 +113,7 @@ static sqlite3_stmt *prepare_insert(const target *to, const char *column, ctr_pr
 
 static sqlite3_stmt *prepare_select(const target *to, const char *column, ctr_problem *problem)
 {
-    sqlite3_str *match = sqlite3_str_new(NULL);
-    for (int i = 0; i < to->shape.n_keys; i++)
-        sqlite3_str_appendf(match, "%s\"%w\" = ?%d", i ? " AND " : "",
-                            to->shape.columns[to->shape.keys[i]].name, i + 1);
-    char *constraint = sqlite3_str_finish(match);
+    char *constraint = ctr_shape_key_match(&to->shape);
     if (!constraint) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
     run.slots.name = column;

@@ -26,6 +26,7 @@
 #include "table/events.h"
 #include "table/floors.h"
 #include "table/rows.h"
+#include "table/stored.h"
 #include "table/walk.h"
 
 /* A table that was asked for. */
@@ -45,7 +46,7 @@ static int open_subject(subject *asked, sqlite3 *db, const char *schema, const c
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     asked->snapshot = ctr_run_hold(&run);
     if (ctr_catalog_require(db, schema, table, problem)) return problem->rc;
-    return ctr_shape_read(&asked->shape, db, schema, table, problem);
+    return ctr_stored_read(&asked->shape, db, schema, table, problem);
 }
 
 static int open_asked(subject *asked, ctr_answer *answer, sqlite3_value *table,

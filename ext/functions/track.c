@@ -25,6 +25,7 @@
 #include "table/catalog.h"
 #include "table/columns.h"
 #include "table/events.h"
+#include "table/stored.h"
 #include "track/apart.h"
 #include "track/triggers.h"
 #include "track/unique.h"
@@ -239,7 +240,7 @@ static void take_up_counters(tracking *call, ctr_problem *problem)
             continue;
         call->counters = sqlite3_mprintf("%s", entry->name);
         call->taken_up = true;
-        ctr_shape_read(&call->shape, call->db, call->schema, entry->name, problem);
+        ctr_stored_read(&call->shape, call->db, call->schema, entry->name, problem);
         create_counter_table(call, entry->birth, problem);
     }
     ctr_catalog_close(&catalog);
@@ -250,7 +251,7 @@ static void open_counters(tracking *call, ctr_problem *problem)
     if (problem->rc != SQLITE_OK) return;
     ctr_tracked_close(&call->tracked);
     ctr_shape_close(&call->shape);
-    ctr_shape_read(&call->shape, call->db, call->schema, call->counters, problem);
+    ctr_stored_read(&call->shape, call->db, call->schema, call->counters, problem);
     if (problem->rc == SQLITE_OK)
         ctr_tracked_begin(&call->tracked, call->db, call->schema, call->counters, call->table,
                           &call->shape, problem);

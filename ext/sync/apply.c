@@ -10,6 +10,7 @@
 #include "sync/agree.h"
 #include "table/columns.h"
 #include "table/pack.h"
+#include "table/stored.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -208,7 +209,7 @@ static void follow_counter(ctr_apply *apply, const char *counter, ctr_problem *p
     ctr_shape shape = {0};
     const char *table = apply->merge.entry.name;
     if (problem->rc != SQLITE_OK || !ctr_tracked_is(apply->db, "main", table, problem)) return;
-    if (ctr_shape_read(&shape, apply->db, "main", table, problem) == SQLITE_OK)
+    if (ctr_stored_read(&shape, apply->db, "main", table, problem) == SQLITE_OK)
         ctr_triggers_follow(apply->db, "main", table, &shape, &counter, 1, problem);
     ctr_shape_close(&shape);
 }
@@ -221,7 +222,7 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_replic
     const char *spelling, *table = apply->merge.entry.name;
     if (ctr_declaration_reserves(change->column))
         ctr_problem_set(problem, SQLITE_ERROR, "no column can have the name '%s'", change->column);
-    if (problem->rc == SQLITE_OK) ctr_shape_read(&shape, apply->db, "main", table, problem);
+    if (problem->rc == SQLITE_OK) ctr_stored_read(&shape, apply->db, "main", table, problem);
     if (problem->rc == SQLITE_OK &&
         ctr_shape_generation(&shape, change->column, &spelling) < change->generation &&
         ctr_columns_check(&shape, apply->db, table, change->column, problem) == SQLITE_OK)

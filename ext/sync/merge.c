@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sqlite/describe.h"
+#include "table/stored.h"
 
 static void open_tracked_table(ctr_merge *merge, sqlite3 *db, ctr_replica *replica,
                                ctr_problem *problem)
@@ -27,8 +28,8 @@ bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const cha
     *merge = (ctr_merge){.conflicts = conflicts};
     if (!ctr_catalog_born(&merge->entry, db, schema, birth, problem)) return false;
     const char *name = merge->entry.name;
-    if (ctr_shape_read(&merge->shape, db, schema, name, problem)) return false;
-    if (ctr_shape_refuse_triggers(db, schema, name, true, problem)) return false;
+    if (ctr_stored_read(&merge->shape, db, schema, name, problem)) return false;
+    if (ctr_stored_refuse_triggers(db, schema, name, true, problem)) return false;
     ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, replica, problem);
     merge->rows.whole = true;
     merge->floors = ctr_floors_on(db, merge->rows.schema, name, &merge->shape, replica);

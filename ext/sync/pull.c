@@ -17,6 +17,7 @@
 #include "table/floors.h"
 #include "table/journal.h"
 #include "table/rows.h"
+#include "table/stored.h"
 #include "table/walk.h"
 
 static const char *const KNOWN_TABLES[] = {"counter_sources", "counter_names", NULL};
@@ -182,7 +183,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
     const file_pull *pull = job->pull;
     const char *birth = job->theirs->birth;
     refuse_taken_name(pull, birth, problem);
-    ctr_shape_refuse_triggers(pull->db, pull->target, NULL, true, problem);
+    ctr_stored_refuse_triggers(pull->db, pull->target, NULL, true, problem);
     char *definition = ctr_shape_declaration(&job->from);
     if (!definition) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(pull->db, pull->target, birth, problem);
@@ -199,7 +200,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
 static int check_stored(const merge_job *job, ctr_problem *problem)
 {
     const char *table = job->theirs->name;
-    for (const char *const *suffix = ctr_shape_suffixes; *suffix; suffix++) {
+    for (const char *const *suffix = ctr_stored_suffixes; *suffix; suffix++) {
         const ctr_named *stored =
             ctr_objects_stored(&job->pull->source->objects, table, *suffix, problem);
         if (!stored)
@@ -228,9 +229,9 @@ static bool columns_are_new(const merge_job *job, const char *name, ctr_problem 
 {
     ctr_shape theirs = {0}, mine = {0};
     const ctr_source *source = job->pull->source;
-    ctr_shape_read(&theirs, source->db, source->schema, job->theirs->name, problem);
+    ctr_stored_read(&theirs, source->db, source->schema, job->theirs->name, problem);
     if (problem->rc == SQLITE_OK)
-        ctr_shape_read(&mine, job->pull->db, job->pull->target, name, problem);
+        ctr_stored_read(&mine, job->pull->db, job->pull->target, name, problem);
     bool any = problem->rc == SQLITE_OK && brings_counters(&theirs, &mine);
     ctr_shape_close(&theirs);
     ctr_shape_close(&mine);
@@ -255,7 +256,7 @@ static bool has_changes(const merge_job *job, const char *name, ctr_problem *pro
 static void check_target(file_pull *pull, const char *table, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
-    ctr_shape_refuse_triggers(pull->db, pull->target, table, true, problem);
+    ctr_stored_refuse_triggers(pull->db, pull->target, table, true, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const ctr_identity *identity = ctr_check_identity(pull->replica, problem);
     if (identity && !pull->checked)
@@ -316,7 +317,8 @@ static void take_counter(merge_job *job, const ctr_catalog_entry *mine, ctr_shap
     job->report->changed +=
         ctr_columns_ask(pull->db, pull->target, mine->name, name, generation, problem);
     ctr_shape_close(here);
-    if (problem->rc == SQLITE_OK) ctr_shape_read(here, pull->db, pull->target, mine->name, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_stored_read(here, pull->db, pull->target, mine->name, problem);
 }
 
 /* Generations first: whatever the marks say, rows are merged by them. */
@@ -327,7 +329,7 @@ static void take_counters(merge_job *job, const ctr_catalog_entry *mine, ctr_pro
     ctr_shape here = {0};
     const ctr_shape *from = &job->from;
     if (problem->rc == SQLITE_OK)
-        ctr_shape_read(&here, job->pull->db, job->pull->target, mine->name, problem);
+        ctr_stored_read(&here, job->pull->db, job->pull->target, mine->name, problem);
     if (problem->rc == SQLITE_OK)
         ctr_agree_keys(from, "the giving file", &here, "the taking file", problem);
     for (int i = 0; problem->rc == SQLITE_OK && (name = ctr_shape_ever(from, i, &generation)); i++)
@@ -340,7 +342,7 @@ static void follow_counters(const merge_job *job, const char *mine, ctr_problem 
 {
     ctr_shape here = {0};
     const file_pull *pull = job->pull;
-    if (problem->rc == SQLITE_OK) ctr_shape_read(&here, pull->db, pull->target, mine, problem);
+    if (problem->rc == SQLITE_OK) ctr_stored_read(&here, pull->db, pull->target, mine, problem);
     if (problem->rc == SQLITE_OK)
         ctr_triggers_follow(pull->db, pull->target, mine, &here, job->raised, job->n_raised,
                             problem);
@@ -378,8 +380,8 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     const ctr_source *source = pull->source;
     const char *theirs = job->theirs->name;
     if (make_durable(pull, problem)) return;
-    if (ctr_shape_read(&job->from, source->db, source->schema, theirs, problem)) return;
-    if (ctr_shape_refuse_triggers(source->db, source->schema, theirs, false, problem)) return;
+    if (ctr_stored_read(&job->from, source->db, source->schema, theirs, problem)) return;
+    if (ctr_stored_refuse_triggers(source->db, source->schema, theirs, false, problem)) return;
     if (!is_there) create_table(job, problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_catalog_entry mine;
@@ -424,7 +426,7 @@ static void check_tracked(sqlite3 *db, const char *schema, const char *name, con
 {
     ctr_shape shape = {0};
     if (problem->rc != SQLITE_OK) return;
-    if (ctr_shape_read(&shape, db, schema, name, problem) == SQLITE_OK)
+    if (ctr_stored_read(&shape, db, schema, name, problem) == SQLITE_OK)
         ctr_triggers_check(db, schema, name, &shape, problem);
     ctr_problem_where(problem, "%s", file);
     ctr_shape_close(&shape);

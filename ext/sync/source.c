@@ -9,6 +9,7 @@
 #include "sqlite/text.h"
 #include "table/batch.h"
 #include "table/catalog.h"
+#include "table/stored.h"
 #include "track/foreign.h"
 
 /* The VFS through which the host has opened a schema; NULL for the default. */
@@ -175,7 +176,7 @@ static void refuse_generated_in(const ctr_source *source, const ctr_named *named
 
 static void check_stored_tables(const ctr_source *source, const char *table, ctr_problem *problem)
 {
-    for (const char *const *suffix = ctr_shape_suffixes; *suffix; suffix++)
+    for (const char *const *suffix = ctr_stored_suffixes; *suffix; suffix++)
         refuse_generated_in(source, ctr_objects_stored(&source->objects, table, *suffix, problem),
                             problem);
     const ctr_named *named = ctr_objects_find(&source->objects, table);

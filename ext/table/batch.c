@@ -3,7 +3,7 @@
 
 #include "identity/os.h"
 #include "sqlite/array.h"
-#include "table/shape.h"
+#include "table/stored.h"
 
 enum {
     NUMBERS_IN_MS = 4096,
@@ -28,7 +28,7 @@ void ctr_batch_abandon(ctr_journal *journal)
 int ctr_batch_refuse_triggers(ctr_journal *journal, ctr_problem *problem)
 {
     if (journal->untriggered) return problem->rc;
-    ctr_shape_refuse_triggers(journal->db, journal->schema, journal->table, false, problem);
+    ctr_stored_refuse_triggers(journal->db, journal->schema, journal->table, false, problem);
     journal->untriggered = problem->rc == SQLITE_OK;
     return problem->rc;
 }

@@ -7,7 +7,7 @@
 #include "sqlite/text.h"
 #include "table/batch.h"
 #include "table/catalog.h"
-#include "table/shape.h"
+#include "table/stored.h"
 
 enum {
     SEGMENTS_OF_LEVEL = 8,   /* so many become one of the next level */
@@ -43,14 +43,14 @@ static void open_folding(folding *job, ctr_problem *problem)
 {
     ctr_journal *journal = job->journal;
     job->run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
-    if (ctr_shape_read(&job->shape, journal->db, journal->schema, journal->table, problem)) return;
+    if (ctr_stored_read(&job->shape, journal->db, journal->schema, journal->table, problem)) return;
     if (job->shape.n_counters != journal->rows.n_counters) {
         ctr_problem_set(problem, SQLITE_SCHEMA, "the stored table has changed");
         return;
     }
     if (job->shape.n_counters == 0) return;
-    ctr_shape_refuse_hidden(&job->shape, journal->db, journal->schema, journal->table,
-                            job->run.problem);
+    ctr_stored_refuse_hidden(&job->shape, journal->db, journal->schema, journal->table,
+                             job->run.problem);
     size_t n = (size_t)job->shape.n_counters;
     char *columns = ctr_shape_counter_list(&job->shape), *changes = change_list(&job->shape);
     job->cells = sqlite3_malloc64(n * sizeof *job->cells);
@@ -379,7 +379,7 @@ int ctr_fold_grown(ctr_replica *replica, ctr_problem *problem)
 static void fold_entry(ctr_replica *replica, const ctr_catalog_entry *entry, ctr_problem *problem)
 {
     ctr_shape shape = {0};
-    if (ctr_shape_read(&shape, replica->transaction->db, replica->schema, entry->name, problem) ==
+    if (ctr_stored_read(&shape, replica->transaction->db, replica->schema, entry->name, problem) ==
         SQLITE_OK) {
         ctr_journal *journal = ctr_journal_of(replica, entry->name, shape.n_counters, problem);
         if (journal) ctr_fold_table(journal, problem);

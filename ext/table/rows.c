@@ -7,7 +7,7 @@
 #include "sqlite/describe.h"
 #include "sqlite/text.h"
 #include "table/batch.h"
-#include "table/lists.h"
+#include "table/stored.h"
 
 /* ---- statements, each prepared at its first use ---------------------------------------------- */
 
@@ -31,7 +31,7 @@ static sqlite3_stmt *find_statement(ctr_rows *rows, bool by_key, ctr_problem *pr
     if (*keep) return *keep;
     return prepare(rows, keep, by_key ? CTR_SQL_ROWS_FIND_KEY : CTR_SQL_ROWS_FIND_ROWID,
                    ctr_shape_column_list(rows->shape),
-                   by_key ? ctr_lists_key_match(rows->shape) : sqlite3_mprintf(""), problem);
+                   by_key ? ctr_shape_key_match(rows->shape) : sqlite3_mprintf(""), problem);
 }
 
 static sqlite3_stmt *write_statement(ctr_rows *rows, ctr_problem *problem)
@@ -39,10 +39,10 @@ static sqlite3_stmt *write_statement(ctr_rows *rows, ctr_problem *problem)
     sqlite3_stmt **keep = rows->found ? &rows->update : &rows->insert;
     if (*keep) return *keep;
     if (rows->found)
-        return prepare(rows, keep, CTR_SQL_ROWS_UPDATE, ctr_lists_update_changes(rows->shape),
+        return prepare(rows, keep, CTR_SQL_ROWS_UPDATE, ctr_shape_update_changes(rows->shape),
                        sqlite3_mprintf(""), problem);
-    return prepare(rows, keep, CTR_SQL_ROWS_INSERT, ctr_lists_insert_columns(rows->shape),
-                   ctr_lists_insert_values(rows->shape), problem);
+    return prepare(rows, keep, CTR_SQL_ROWS_INSERT, ctr_shape_insert_columns(rows->shape),
+                   ctr_shape_insert_values(rows->shape), problem);
 }
 
 void ctr_rows_release(ctr_rows *rows)
@@ -355,7 +355,7 @@ static void forget(ctr_rows *rows)
 static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 {
     if (sqlite3_column_type(row, CTR_FIND_ROWID) == SQLITE_NULL) {
-        ctr_shape_hidden(rows->table, problem);
+        ctr_stored_hidden(rows->table, problem);
         return;
     }
     rows->found = true;
@@ -690,7 +690,7 @@ static int refuse_hidden(ctr_rows *rows, ctr_problem *problem)
 {
     unsigned nth = rows->replica->transaction->ended + 1;
     if (rows->seen_in != nth)
-        ctr_shape_refuse_hidden(rows->shape, rows->db, rows->schema, rows->table, problem);
+        ctr_stored_refuse_hidden(rows->shape, rows->db, rows->schema, rows->table, problem);
     if (problem->rc == SQLITE_OK) rows->seen_in = nth;
     return problem->rc;
 }
@@ -739,7 +739,7 @@ bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_pr
 {
     sqlite3_stmt *row = NULL;
     prepare(rows, &row, CTR_SQL_ROWS_KEY_IS, sqlite3_mprintf(""),
-            ctr_lists_exact_match(rows->shape), problem);
+            ctr_shape_exact_match(rows->shape), problem);
     if (!row) return false;
     sqlite3_bind_int64(row, 1, rowid);
     int rc = SQLITE_OK;
