@@ -2,6 +2,7 @@
 #include "identity/check.h"
 #include "sqlite/describe.h"
 #include "table/batch.h"
+#include "table/stage.h"
 #include "vtab/front.h"
 #include "vtab/table.h"
 
@@ -81,7 +82,7 @@ static int write_own(ctr_table *table, ctr_problem *problem)
     ctr_transaction *transaction = table->joined.transaction;
     unsigned nth = transaction->ended;
     if (remember_request(table, problem)) return problem->rc;
-    ctr_rows_write(table->rows, table->keys, problem);
+    ctr_stage_write(table->rows, table->keys, problem);
     if (problem->rc != SQLITE_OK && table->request) ctr_transaction_spoil(transaction, nth);
     return problem->rc;
 }

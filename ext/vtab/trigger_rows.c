@@ -28,6 +28,7 @@
 #include "sqlite/describe.h"
 #include "sqlite/number.h"
 #include "sqlite/text.h"
+#include "table/stage.h"
 #include "track/later.h"
 #include "vtab/table.h"
 
@@ -171,9 +172,9 @@ static void write_counted(handed_row *row, ctr_problem *problem)
     ctr_table *table = row->table;
     for (int i = 0; i < table->shape.n_counters; i++) {
         row->before[i] = ctr_rows_state(table->rows, i);
-        row->after[i] = ctr_rows_new_state(table->rows, i);
+        row->after[i] = ctr_stage_state(table->rows, i);
     }
-    if (problem->rc == SQLITE_OK && ctr_rows_changed(table->rows)) ctr_access_write(table, problem);
+    if (problem->rc == SQLITE_OK && ctr_stage_any(table->rows)) ctr_access_write(table, problem);
 }
 
 /* Where the key stands: what is shown fires triggers, which come back to this table with another
@@ -404,7 +405,7 @@ static void row_found(handed_row *row, ctr_problem *problem)
         if (!was || was->null != row->now[i].null || was->n != row->now[i].n)
             count_value(table, i, was, &row->now[i], adds, problem);
     }
-    bool counts = ctr_rows_changed(table->rows);
+    bool counts = ctr_stage_any(table->rows);
     write_counted(row, problem);
     table->joined.transaction->stats.tracked += counts;
     /* A column that is tracked from now on shows what its counter has from other files, too. */
