@@ -179,8 +179,7 @@ static void check_stored_tables(const ctr_source *source, const char *table, ctr
     for (const char *const *suffix = ctr_stored_suffixes; *suffix; suffix++)
         refuse_generated_in(source, ctr_objects_stored(&source->objects, table, *suffix, problem),
                             problem);
-    const ctr_named *named = ctr_objects_find(&source->objects, table);
-    if (named && named->tracked)
+    if (ctr_objects_is_tracked(&source->objects, table))
         refuse_generated_in(source, ctr_objects_stored(&source->objects, table, "apart", problem),
                             problem);
 }
