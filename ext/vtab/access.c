@@ -110,7 +110,12 @@ bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem)
 char *ctr_access_key_text(ctr_table *table, ctr_problem *problem)
 {
     ctr_rows *rows = table->front ? table->front->stored_row(table) : table->rows;
-    if (rows) return ctr_rows_key_text(rows, rows->rowid, problem);
+    return rows ? ctr_rows_key_text(rows, rows->rowid, problem)
+                : ctr_access_given_key_text(table, problem);
+}
+
+char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem)
+{
     char *key = ctr_describe_key(table->keys, table->shape.n_keys);
     if (!key) {
         ctr_problem_close(problem);
