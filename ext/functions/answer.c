@@ -335,7 +335,7 @@ static void drop_module(void *aux)
     sqlite3_free(module);
 }
 
-int ctr_answer_register(sqlite3 *db, ctr_shared *shared, const ctr_answer_kind *kind)
+int ctr_answer_register(sqlite3 *db, ctr_shared *shared, const ctr_answer_kind *kinds, size_t n)
 {
     /* No xCreate: the tables exist by themselves and cannot be created. */
     static const sqlite3_module MODULE = {.xConnect = answer_connect,
@@ -348,8 +348,12 @@ int ctr_answer_register(sqlite3 *db, ctr_shared *shared, const ctr_answer_kind *
                                           .xEof = answer_eof,
                                           .xColumn = answer_column,
                                           .xRowid = answer_rowid};
-    answer_module *module = sqlite3_malloc64(sizeof *module);
-    if (!module) return SQLITE_NOMEM;
-    *module = (answer_module){.kind = kind, .shared = ctr_shared_hold(shared)};
-    return sqlite3_create_module_v2(db, kind->name, &MODULE, module, drop_module);
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < n && rc == SQLITE_OK; i++) {
+        answer_module *module = sqlite3_malloc64(sizeof *module);
+        if (!module) return SQLITE_NOMEM;
+        *module = (answer_module){.kind = &kinds[i], .shared = ctr_shared_hold(shared)};
+        rc = sqlite3_create_module_v2(db, kinds[i].name, &MODULE, module, drop_module);
+    }
+    return rc;
 }

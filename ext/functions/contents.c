@@ -265,7 +265,6 @@ int ctr_contents_register(sqlite3 *db, ctr_shared *shared)
         rc = sqlite3_create_function_v2(db, "counter_table_digest", argc, CTR_READS,
                                         ctr_shared_hold(shared), fn_table_digest, NULL, NULL,
                                         ctr_shared_drop);
-    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS && rc == SQLITE_OK; i++)
-        rc = ctr_answer_register(db, shared, &KINDS[i]);
-    return rc;
+    if (rc != SQLITE_OK) return rc;
+    return ctr_answer_register(db, shared, KINDS, sizeof KINDS / sizeof *KINDS);
 }

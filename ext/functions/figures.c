@@ -58,7 +58,7 @@ int ctr_figures_register(sqlite3 *db, ctr_shared *shared)
                                          .args = "",
                                          .n_columns = 2,
                                          .fill = show_figures};
-    int rc = ctr_answer_register(db, shared, &KIND);
+    int rc = ctr_answer_register(db, shared, &KIND, 1);
     if (rc != SQLITE_OK) return rc;
     return sqlite3_create_function_v2(db, "counter_stats_reset", 0, CTR_ADMIN,
                                       ctr_shared_hold(shared), fn_stats_reset, NULL, NULL,

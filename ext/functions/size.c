@@ -243,8 +243,5 @@ int ctr_size_register(sqlite3 *db, ctr_shared *shared)
          .n_needed = 1,
          .usage = "the name of a counter table is needed",
          .fill = fill_ids}};
-    int rc = SQLITE_OK;
-    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS && rc == SQLITE_OK; i++)
-        rc = ctr_answer_register(db, shared, &KINDS[i]);
-    return rc;
+    return ctr_answer_register(db, shared, KINDS, sizeof KINDS / sizeof *KINDS);
 }

@@ -147,5 +147,5 @@ int ctr_states_register(sqlite3 *db, ctr_shared *shared)
         .n_columns = 6,
         .n_args = 1,
         .fill = show_all_tracked};
-    return ctr_answer_register(db, shared, &KIND);
+    return ctr_answer_register(db, shared, &KIND, 1);
 }

@@ -259,27 +259,6 @@ static void write_segment(ctr_run *run, int64_t level, const ctr_changes *change
     sqlite3_free(out.bytes);
 }
 
-/* Makes one segment of the next level of all rows of a level. */
-static void raise_level(ctr_run *run, int64_t level)
-{
-    ctr_changes changes = {0};
-    read_segments_of(run, level, &changes);
-    ctr_changes_latest(&changes, run->problem);
-    ctr_changes_by_number(&changes, run->problem);
-    if (run->problem->rc == SQLITE_OK) remove_level(run, level);
-    if (run->problem->rc == SQLITE_OK) write_segment(run, level + 1, &changes);
-    sqlite3_free(changes.rows);
-}
-
-static int64_t count_segments(ctr_run *run, int64_t level)
-{
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SEGMENTS);
-    if (row) sqlite3_bind_int64(row, 1, level);
-    int64_t n = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
-    sqlite3_finalize(row);
-    return n;
-}
-
 /* The highest level if all segments should become one of it, else 0: where the same rows change
  * again and again each segment has all of them. The numbers of no two segments overlap, and the
  * first row of a segment has the highest of it. */
@@ -301,27 +280,32 @@ static int64_t level_of_all(ctr_run *run)
     return all / TIMES_THE_LONGEST > longest ? highest : 0;
 }
 
-static void merge_into_one(ctr_run *run, int64_t highest)
+/* Makes one segment, of the level `as`, of all rows of these levels. */
+static void compact_levels(ctr_run *run, int64_t from, int64_t to, int64_t as)
 {
     ctr_changes changes = {0};
-    for (int64_t level = 1; level <= highest; level++) read_segments_of(run, level, &changes);
+    for (int64_t level = from; level <= to; level++) read_segments_of(run, level, &changes);
     ctr_changes_latest(&changes, run->problem);
     ctr_changes_by_number(&changes, run->problem);
-    for (int64_t level = 1; level <= highest && run->problem->rc == SQLITE_OK; level++)
+    for (int64_t level = from; level <= to && run->problem->rc == SQLITE_OK; level++)
         remove_level(run, level);
-    if (run->problem->rc == SQLITE_OK) write_segment(run, highest, &changes);
+    if (run->problem->rc == SQLITE_OK) write_segment(run, as, &changes);
     sqlite3_free(changes.rows);
 }
 
 static void merge_segments(ctr_run *run)
 {
-    raise_level(run, CTR_LEVEL_TRANSACTIONS);
+    compact_levels(run, CTR_LEVEL_TRANSACTIONS, CTR_LEVEL_TRANSACTIONS, 1);
     for (int64_t level = 1; level < LEVELS && run->problem->rc == SQLITE_OK; level++) {
-        if (count_segments(run, level) < SEGMENTS_OF_LEVEL) break;
-        raise_level(run, level);
+        sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SEGMENTS);
+        if (row) sqlite3_bind_int64(row, 1, level);
+        int64_t n = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
+        sqlite3_finalize(row);
+        if (n < SEGMENTS_OF_LEVEL) break;
+        compact_levels(run, level, level, level + 1);
     }
     int64_t highest = level_of_all(run);
-    if (highest > 0) merge_into_one(run, highest);
+    if (highest > 0) compact_levels(run, 1, highest, highest);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

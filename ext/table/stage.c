@@ -170,24 +170,21 @@ static int bind_changes(ctr_rows *rows, sqlite3_stmt *statement, int first)
     return rc;
 }
 
-static int bind_write(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **keys)
-{
-    if (rows->found) {
-        sqlite3_bind_int64(statement, CTR_UPDATE_ROWID, rows->rowid);
-        return bind_changes(rows, statement, CTR_UPDATE_COUNTERS);
-    }
-    int rc = ctr_rows_bind_keys(rows, statement, CTR_INSERT_KEYS, keys);
-    return rc == SQLITE_OK ? bind_changes(rows, statement, CTR_INSERT_KEYS + rows->shape->n_keys)
-                           : rc;
-}
-
 /* Writes new cells, and lets go of what the statement holds either way. */
 static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
     sqlite3_stmt *statement = write_statement(rows, problem);
     if (!statement) return problem->rc;
-    ctr_problem_sqlite(problem, rows->db, bind_write(rows, statement, keys));
+    int rc = SQLITE_OK, first = CTR_UPDATE_COUNTERS;
+    if (rows->found) {
+        sqlite3_bind_int64(statement, CTR_UPDATE_ROWID, rows->rowid);
+    } else {
+        rc = ctr_rows_bind_keys(rows, statement, CTR_INSERT_KEYS, keys);
+        first = CTR_INSERT_KEYS + rows->shape->n_keys;
+    }
+    if (rc == SQLITE_OK) rc = bind_changes(rows, statement, first);
+    ctr_problem_sqlite(problem, rows->db, rc);
     ctr_run_write(&run, statement);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
@@ -209,15 +206,6 @@ static void know_new_row(ctr_rows *rows)
                   rows->states);
 }
 
-static void note_counter(ctr_rows *rows, int counter)
-{
-    const ctr_staged *staged = &rows->staged[counter];
-    if (staged->kind == CTR_STAGED_AMOUNT)
-        ctr_batch_add(rows->journal, rows->rowid, counter, staged->n);
-    if (staged->kind == CTR_STAGED_CELL)
-        ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, counter);
-}
-
 /* A cell that is written in place of another one must have been read: asked once in each
  * transaction. */
 static int refuse_hidden(ctr_rows *rows, ctr_problem *problem)
@@ -229,18 +217,19 @@ static int refuse_hidden(ctr_rows *rows, ctr_problem *problem)
     return problem->rc;
 }
 
-static bool stages_cells(const ctr_rows *rows)
-{
-    for (int i = 0; i < rows->shape->n_counters; i++)
-        if (rows->staged[i].kind == CTR_STAGED_CELL) return true;
-    return false;
-}
-
 static int write_found(ctr_rows *rows, ctr_problem *problem)
 {
-    if (stages_cells(rows) && (refuse_hidden(rows, problem) || write_cells(rows, NULL, problem)))
+    int n = rows->shape->n_counters, n_cells = 0;
+    for (int i = 0; i < n; i++) n_cells += rows->staged[i].kind == CTR_STAGED_CELL;
+    if (n_cells > 0 && (refuse_hidden(rows, problem) || write_cells(rows, NULL, problem)))
         return problem->rc;
-    for (int i = 0; i < rows->shape->n_counters; i++) note_counter(rows, i);
+    for (int i = 0; i < n; i++) {
+        const ctr_staged *staged = &rows->staged[i];
+        if (staged->kind == CTR_STAGED_AMOUNT)
+            ctr_batch_add(rows->journal, rows->rowid, i, staged->n);
+        else if (staged->kind == CTR_STAGED_CELL)
+            ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, i);
+    }
     return problem->rc;
 }
 
