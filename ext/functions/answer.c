@@ -233,21 +233,12 @@ static int answer_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static bool same_argument(sqlite3_value *a, sqlite3_value *b)
-{
-    if (!a || !b) return !a && !b;
-    if (sqlite3_value_type(a) != sqlite3_value_type(b)) return false;
-    bool text = sqlite3_value_type(a) == SQLITE_TEXT; /* which may be converted: before its size */
-    const void *x = text ? (const void *)sqlite3_value_text(a) : sqlite3_value_blob(a),
-               *y = text ? (const void *)sqlite3_value_text(b) : sqlite3_value_blob(b);
-    int size = sqlite3_value_bytes(a);
-    return size == sqlite3_value_bytes(b) && (size == 0 || (x && y && !memcmp(x, y, (size_t)size)));
-}
-
 static bool is_answered(const ctr_answer *answer, sqlite3_value **args)
 {
     bool same = answer->filled;
-    for (int i = 0; i < MOST_ARGS && same; i++) same = same_argument(answer->args[i], args[i]);
+    for (int i = 0; i < MOST_ARGS && same; i++)
+        same = answer->args[i] && args[i] ? ctr_text_alike(answer->args[i], args[i])
+                                          : !answer->args[i] && !args[i];
     return same;
 }
 
