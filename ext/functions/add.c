@@ -284,6 +284,6 @@ static void fn_add(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 int ctr_add_register(sqlite3 *db, ctr_shared *shared)
 {
-    return sqlite3_create_function_v2(db, COUNTER_ADD, -1, CTR_ADMIN, ctr_shared_hold(shared),
-                                      fn_add, NULL, NULL, ctr_shared_drop);
+    static const ctr_function ADD = {COUNTER_ADD, -1, -1, CTR_ADMIN, fn_add};
+    return ctr_shared_functions(db, shared, &ADD, 1);
 }

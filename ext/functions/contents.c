@@ -260,11 +260,8 @@ int ctr_contents_register(sqlite3 *db, ctr_shared *shared)
          .usage = "one argument is needed, the name of a counter table",
          .fill = show_purged},
     };
-    int rc = SQLITE_OK;
-    for (int argc = 1; argc <= 2 && rc == SQLITE_OK; argc++)
-        rc = sqlite3_create_function_v2(db, "counter_table_digest", argc, CTR_READS,
-                                        ctr_shared_hold(shared), fn_table_digest, NULL, NULL,
-                                        ctr_shared_drop);
+    static const ctr_function DIGEST = {"counter_table_digest", 1, 2, CTR_READS, fn_table_digest};
+    int rc = ctr_shared_functions(db, shared, &DIGEST, 1);
     if (rc != SQLITE_OK) return rc;
     return ctr_answer_register(db, shared, KINDS, sizeof KINDS / sizeof *KINDS);
 }

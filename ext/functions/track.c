@@ -420,9 +420,9 @@ static void fn_untrack(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 int ctr_track_register(sqlite3 *db, ctr_shared *shared)
 {
-    int rc = sqlite3_create_function_v2(db, COUNTER_TRACK, -1, CTR_ADMIN, ctr_shared_hold(shared),
-                                        fn_track, NULL, NULL, ctr_shared_drop);
-    if (rc != SQLITE_OK) return rc;
-    return sqlite3_create_function_v2(db, COUNTER_UNTRACK, -1, CTR_ADMIN, ctr_shared_hold(shared),
-                                      fn_untrack, NULL, NULL, ctr_shared_drop);
+    static const ctr_function FUNCTIONS[] = {
+        {COUNTER_TRACK, -1, -1, CTR_ADMIN, fn_track},
+        {COUNTER_UNTRACK, -1, -1, CTR_ADMIN, fn_untrack},
+    };
+    return ctr_shared_functions(db, shared, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }
