@@ -78,17 +78,22 @@ static bool is_word_char(char c)
            (c & 0x80);
 }
 
-/* Behind a word, spaces and comments; NULL: another word is there. */
-static const char *behind_word(const char *at, const char *word)
+const char *ctr_text_behind_blanks(const char *at)
 {
-    size_t n = strlen(word);
-    if (sqlite3_strnicmp(at, word, (int)n) != 0 || is_word_char(at[n])) return NULL;
-    for (at += n;;) {
+    for (;;) {
         bool is_comment = (at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*');
         const char *behind = is_comment ? ctr_text_behind(at) : at + strspn(at, " \t\r\n\f");
         if (behind == at) return at;
         at = behind;
     }
+}
+
+/* Behind a word, spaces and comments; NULL: another word is there. */
+static const char *behind_word(const char *at, const char *word)
+{
+    size_t n = strlen(word);
+    if (sqlite3_strnicmp(at, word, (int)n) != 0 || is_word_char(at[n])) return NULL;
+    return ctr_text_behind_blanks(at + n);
 }
 
 bool ctr_text_has_words(const char *sql, const char *one, const char *other)

@@ -29,6 +29,9 @@ bool ctr_text_contains(const char *text, const char *word);
 /* Of SQL: behind a name or a text in quotes, or a comment, that begins at `at`; NULL: none does. */
 const char *ctr_text_behind(const char *at);
 
+/* Of SQL: behind spaces and comments. */
+const char *ctr_text_behind_blanks(const char *at);
+
 /* Of SQL: do two words follow each other, outside of quotes and comments? */
 bool ctr_text_has_words(const char *sql, const char *one, const char *other);
 
