@@ -18,7 +18,6 @@
 #include "identity/replacement.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
-#include "sqlite/describe.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "sync/holds.h"
@@ -34,7 +33,7 @@ static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
     int size = sqlite3_value_bytes(value);
     if (!ctr_arg_problem(ctx, "counter_init", &problem)) return NULL;
     if (name && size <= CTR_NAME_MAX && ctr_id_is_name(name, (size_t)size)) return name;
-    char *shown = ctr_describe_value(value);
+    char *shown = ctr_problem_describe_value(value);
     if (shown)
         ctr_arg_error(
             ctx,

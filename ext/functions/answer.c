@@ -5,7 +5,6 @@
 
 #include "sqlite/args.h"
 #include "sqlite/array.h"
-#include "sqlite/describe.h"
 #include "sqlite/text.h"
 #include "table/events.h"
 #include "vtab/qualifier.h"
@@ -121,10 +120,7 @@ const char *ctr_answer_arg(sqlite3_value *value, const char *what, const char *m
     if (!value) return missing;
     const char *text = ctr_text_value(value, problem);
     if (text || problem->rc != SQLITE_OK) return text;
-    char *shown = ctr_describe_value(value);
-    if (!shown) ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_MISMATCH, "%s must be TEXT, not %s", what, shown ? shown : "");
-    sqlite3_free(shown);
+    ctr_problem_mismatch(problem, what, "TEXT", value);
     return NULL;
 }
 

@@ -19,7 +19,6 @@
 #include "core/id.h"
 #include "functions/answer.h"
 #include "sqlite/args.h"
-#include "sqlite/describe.h"
 #include "sqlite/number.h"
 #include "sync/digest.h"
 #include "table/catalog.h"
@@ -93,7 +92,7 @@ static int64_t bucket_count(sqlite3 *db, sqlite3_value *value, ctr_problem *prob
 {
     int64_t n = 0;
     if (ctr_number_take(db, value, &n, problem) && n >= 1 && n <= CTR_BUCKETS_MAX) return n;
-    char *shown = ctr_describe_value(value);
+    char *shown = ctr_problem_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_MISMATCH, "buckets must be an INTEGER, 1 ... %d, not %s",
                     CTR_BUCKETS_MAX, shown ? shown : "");

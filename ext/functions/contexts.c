@@ -12,7 +12,6 @@
 #include "core/context.h"
 #include "functions/register.h"
 #include "sqlite/args.h"
-#include "sqlite/describe.h"
 
 static const char FROM[] = "counter_from_cassandra", TO[] = "counter_to_cassandra";
 

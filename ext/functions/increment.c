@@ -17,7 +17,6 @@
 #include "identity/identity.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
-#include "sqlite/describe.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "sync/session.h"

@@ -12,7 +12,6 @@
 
 #include "functions/register.h"
 #include "sqlite/args.h"
-#include "sqlite/describe.h"
 #include "sqlite/text.h"
 #include "sync/marks.h"
 #include "sync/session.h"

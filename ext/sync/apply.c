@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "identity/check.h"
-#include "sqlite/describe.h"
 #include "sqlite/number.h"
 #include "sqlite/text.h"
 #include "sync/agree.h"
@@ -110,7 +109,7 @@ static bool fits(sqlite3 *db, const ctr_column *column, sqlite3_value *value, ct
 
 static int refuse_kind(const ctr_column *column, sqlite3_value *value, ctr_problem *problem)
 {
-    char *key = ctr_describe_key(&value, 1);
+    char *key = ctr_problem_describe_key(&value, 1);
     if (!key) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
                     "the key has %s for the column %s %s, which would store another value: the "

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "sqlite/describe.h"
 #include "table/stage.h"
 #include "table/stored.h"
 
@@ -98,7 +97,7 @@ bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem
 static void record(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem)
 {
     const char *column = merge->shape.columns[merge->shape.counters[counter]].name;
-    char *key = ctr_describe_key(merge->keys, merge->shape.n_keys);
+    char *key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
     int64_t n = 0;
     if (key)
         n = ctr_conflicts_record(merge->conflicts, merge->entry.birth, key, column,

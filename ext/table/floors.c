@@ -3,7 +3,6 @@
 
 #include "identity/check.h"
 #include "identity/succession.h"
-#include "sqlite/describe.h"
 #include "sqlite/number.h"
 #include "sqlite/text.h"
 #include "table/batch.h"
@@ -274,7 +273,7 @@ static int check_kinds(const ctr_floors *floors, sqlite3_value **values, ctr_pro
     for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
         const ctr_column *column = &shape->columns[shape->keys[i]];
         if (has_kind(floors->db, column, values[i], problem)) continue;
-        char *shown = ctr_describe_key(&values[i], 1);
+        char *shown = ctr_problem_describe_key(&values[i], 1);
         if (!shown) ctr_problem_nomem(problem);
         ctr_problem_set(problem, SQLITE_MISMATCH,
                         "a floor of column %s %s must be a value of that kind, not %s",
@@ -302,7 +301,7 @@ static int check_order(const ctr_floors *floors, sqlite3_value **values, ctr_pro
     for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
         const ctr_column *column = &shape->columns[shape->keys[i]];
         if (!has_other_order(floors, column, values[i], problem)) continue;
-        char *shown = ctr_describe_key(&values[i], 1);
+        char *shown = ctr_problem_describe_key(&values[i], 1);
         if (!shown) ctr_problem_nomem(problem);
         ctr_problem_set(problem, SQLITE_ERROR,
                         "a floor of column %s must not be a text, as %s, in a file in UTF-16: "

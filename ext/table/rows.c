@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "identity/check.h"
-#include "sqlite/describe.h"
 #include "sqlite/text.h"
 #include "table/stored.h"
 
@@ -94,7 +93,7 @@ static char *describe_row(sqlite3_stmt *row, int n_keys)
     sqlite3_value **keys = sqlite3_malloc64(((size_t)n_keys + 1) * sizeof *keys);
     if (!keys) return NULL;
     for (int i = 0; i < n_keys; i++) keys[i] = sqlite3_column_value(row, i);
-    char *text = ctr_describe_key(keys, n_keys);
+    char *text = ctr_problem_describe_key(keys, n_keys);
     sqlite3_free(keys);
     return text;
 }

@@ -1,6 +1,5 @@
 /* vtab/access.c - the row at hand: in one file, or where the front of a table has it. */
 #include "identity/check.h"
-#include "sqlite/describe.h"
 #include "table/batch.h"
 #include "table/stage.h"
 #include "vtab/front.h"
@@ -116,7 +115,7 @@ char *ctr_access_key_text(ctr_table *table, ctr_problem *problem)
 
 char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem)
 {
-    char *key = ctr_describe_key(table->keys, table->shape.n_keys);
+    char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
     if (!key) {
         ctr_problem_close(problem);
         ctr_problem_nomem(problem);

@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "identity/check.h"
-#include "sqlite/describe.h"
 #include "sqlite/number.h"
 #include "table/stage.h"
 #include "vtab/front.h"
@@ -211,7 +210,7 @@ int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || ctr_access_found(table)) return problem->rc;
     if (!ctr_access_is_below(table, problem)) return problem->rc;
-    char *key = ctr_describe_key(table->keys, table->shape.n_keys);
+    char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
     if (!key) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_CONSTRAINT,
                     "the key %s is below a floor of the table, where nothing is counted any more; "
