@@ -8,6 +8,7 @@
 #include "sqlite/text.h"
 #include "sync/agree.h"
 #include "sync/source.h"
+#include "table/stored.h"
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
@@ -163,8 +164,8 @@ static void open_as_seen(ctr_cluster *cluster, ctr_problem *problem)
     if (!cluster->birth) ctr_problem_nomem(problem);
     if (problem->rc != SQLITE_OK) return;
     if (ctr_run_has_schema(cluster->db, seen->schema) &&
-        ctr_shape_describe(&cluster->shape, cluster->db, seen->schema, seen->table, &seen->shape,
-                           &trouble) == SQLITE_OK)
+        ctr_stored_describe(&cluster->shape, cluster->db, seen->schema, seen->table, &seen->shape,
+                            &trouble) == SQLITE_OK)
         return;
     if (ctr_member_ends_statement(trouble.rc)) {
         *problem = trouble;

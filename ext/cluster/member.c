@@ -7,6 +7,7 @@
 #include "sync/agree.h"
 #include "sync/durable.h"
 #include "table/events.h"
+#include "table/stored.h"
 
 /* Columns of CTR_SQL_CLUSTER_LOOK. */
 enum { LOOK_TABLE, LOOK_TOKEN, LOOK_ID, LOOK_NAME, LOOK_REFUSES };
@@ -193,7 +194,7 @@ static void check_catalogs(ctr_member *member, ctr_problem *problem)
 
 static void refuse_generated(ctr_member *member, ctr_problem *problem)
 {
-    for (const char *const *suffix = ctr_shape_suffixes(); *suffix; suffix++) {
+    for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++) {
         char *stored = sqlite3_mprintf("%s_%s", member->merge.entry.name, *suffix);
         if (!stored) ctr_problem_nomem(problem);
         if (problem->rc == SQLITE_OK)

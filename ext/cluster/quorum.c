@@ -5,6 +5,7 @@
 
 #include "cluster/leader.h"
 #include "identity/check.h"
+#include "table/stage.h"
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
@@ -147,7 +148,7 @@ static bool write_member(ctr_cluster *cluster, ctr_member *member, ctr_problem *
 static void take_staged(ctr_cluster *cluster)
 {
     for (int c = 0; c < cluster->shape.n_counters; c++)
-        ctr_rows_staged(&cluster->leader->merge.rows, c, &cluster->row.cells[c].cell);
+        ctr_stage_cell(&cluster->leader->merge.rows, c, &cluster->row.cells[c].cell);
 }
 
 int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem)

@@ -2,7 +2,7 @@
  * all.
  *
  *     ctr_quorum_find(cluster, keys, problem);         the leader's rows show the merged cells
- *     ... ctr_rows_room, ctr_rows_set on these ...     what the statement makes of them
+ *     ... ctr_stage_room, ctr_stage_set on these ...   what the statement makes of them
  *     ctr_quorum_write(cluster, problem);              one write for each replica
  *
  * A replica whose row cannot be read takes no part in this row. What is refused is refused before

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "cluster/coordinator.h"
-#include "functions/find.h"
 #include "functions/register.h"
 #include "sqlite/args.h"
 #include "sqlite/array.h"
@@ -20,7 +19,7 @@
 #include "sync/session.h"
 #include "table/catalog.h"
 #include "table/pack.h"
-#include "table/shape.h"
+#include "table/stored.h"
 
 static const char COUNTER_ADD[] = "counter_add";
 
@@ -52,7 +51,7 @@ static bool look_in(void *with, const char *schema, const char *table, ctr_probl
         to->schema = sqlite3_mprintf("%s", schema);
         to->table = sqlite3_mprintf("%s", entry.name);
         if (!to->schema || !to->table) ctr_problem_nomem(problem);
-        if (problem->rc == SQLITE_OK) ctr_shape_read(&to->shape, to->db, schema, table, problem);
+        if (problem->rc == SQLITE_OK) ctr_stored_read(&to->shape, to->db, schema, table, problem);
     }
     ctr_catalog_close_entry(&entry);
     return found;
@@ -72,7 +71,7 @@ static void find_table(target *to, ctr_shared *shared, const char *name, ctr_pro
         ctr_clusters_connected(ctr_coordinator_clusters(shared), to->db, name, problem);
     if (entry)
         take_cluster(to, entry, problem);
-    else if (problem->rc == SQLITE_OK && !ctr_find_table(to->db, name, look_in, to, problem))
+    else if (problem->rc == SQLITE_OK && !ctr_schema_find(to->db, name, look_in, to, problem))
         ctr_problem_set(problem, SQLITE_ERROR, "there is no counter table '%s'", name);
 }
 
@@ -114,11 +113,7 @@ static sqlite3_stmt *prepare_insert(const target *to, const char *column, ctr_pr
 
 static sqlite3_stmt *prepare_select(const target *to, const char *column, ctr_problem *problem)
 {
-    sqlite3_str *match = sqlite3_str_new(NULL);
-    for (int i = 0; i < to->shape.n_keys; i++)
-        sqlite3_str_appendf(match, "%s\"%w\" = ?%d", i ? " AND " : "",
-                            to->shape.columns[to->shape.keys[i]].name, i + 1);
-    char *constraint = sqlite3_str_finish(match);
+    char *constraint = ctr_shape_key_match(&to->shape);
     if (!constraint) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
     run.slots.name = column;
@@ -289,6 +284,6 @@ static void fn_add(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 int ctr_add_register(sqlite3 *db, ctr_shared *shared)
 {
-    return sqlite3_create_function_v2(db, COUNTER_ADD, -1, CTR_ADMIN, ctr_shared_hold(shared),
-                                      fn_add, NULL, NULL, ctr_shared_drop);
+    static const ctr_function ADD = {COUNTER_ADD, -1, -1, CTR_ADMIN, fn_add};
+    return ctr_shared_functions(db, shared, &ADD, 1);
 }

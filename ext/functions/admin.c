@@ -18,7 +18,6 @@
 #include "identity/replacement.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
-#include "sqlite/describe.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "sync/holds.h"
@@ -34,7 +33,7 @@ static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
     int size = sqlite3_value_bytes(value);
     if (!ctr_arg_problem(ctx, "counter_init", &problem)) return NULL;
     if (name && size <= CTR_NAME_MAX && ctr_id_is_name(name, (size_t)size)) return name;
-    char *shown = ctr_describe_value(value);
+    char *shown = ctr_problem_describe_value(value);
     if (shown)
         ctr_arg_error(
             ctx,
@@ -202,23 +201,13 @@ static void fn_lost(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 int ctr_admin_register(sqlite3 *db, ctr_shared *shared)
 {
-    static const struct {
-        const char *name;
-        int least, most; /* arguments */
-        void (*call)(sqlite3_context *, int, sqlite3_value **);
-    } functions[] = {
-        {"counter_init", 0, 2, fn_init},
-        {"counter_fork", 0, 1, fn_fork},
-        {"counter_trust_witness", 0, 1, fn_trust_witness},
-        {"counter_promote", 0, 1, fn_promote},
-        {"counter_retire", 0, 1, fn_retire},
-        {"counter_lost", 1, 2, fn_lost},
+    static const ctr_function FUNCTIONS[] = {
+        {"counter_init", 0, 2, CTR_ADMIN, fn_init},
+        {"counter_fork", 0, 1, CTR_ADMIN, fn_fork},
+        {"counter_trust_witness", 0, 1, CTR_ADMIN, fn_trust_witness},
+        {"counter_promote", 0, 1, CTR_ADMIN, fn_promote},
+        {"counter_retire", 0, 1, CTR_ADMIN, fn_retire},
+        {"counter_lost", 1, 2, CTR_ADMIN, fn_lost},
     };
-    int rc = SQLITE_OK;
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        for (int n = functions[i].least; n <= functions[i].most && rc == SQLITE_OK; n++)
-            rc = sqlite3_create_function_v2(db, functions[i].name, n, CTR_ADMIN,
-                                            ctr_shared_hold(shared), functions[i].call, NULL, NULL,
-                                            ctr_shared_drop);
-    return rc;
+    return ctr_shared_functions(db, shared, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

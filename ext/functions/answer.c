@@ -5,7 +5,6 @@
 
 #include "sqlite/args.h"
 #include "sqlite/array.h"
-#include "sqlite/describe.h"
 #include "sqlite/text.h"
 #include "table/events.h"
 #include "vtab/qualifier.h"
@@ -121,10 +120,7 @@ const char *ctr_answer_arg(sqlite3_value *value, const char *what, const char *m
     if (!value) return missing;
     const char *text = ctr_text_value(value, problem);
     if (text || problem->rc != SQLITE_OK) return text;
-    char *shown = ctr_describe_value(value);
-    if (!shown) ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_MISMATCH, "%s must be TEXT, not %s", what, shown ? shown : "");
-    sqlite3_free(shown);
+    ctr_problem_mismatch(problem, what, "TEXT", value);
     return NULL;
 }
 
@@ -233,21 +229,12 @@ static int answer_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static bool same_argument(sqlite3_value *a, sqlite3_value *b)
-{
-    if (!a || !b) return !a && !b;
-    if (sqlite3_value_type(a) != sqlite3_value_type(b)) return false;
-    bool text = sqlite3_value_type(a) == SQLITE_TEXT; /* which may be converted: before its size */
-    const void *x = text ? (const void *)sqlite3_value_text(a) : sqlite3_value_blob(a),
-               *y = text ? (const void *)sqlite3_value_text(b) : sqlite3_value_blob(b);
-    int size = sqlite3_value_bytes(a);
-    return size == sqlite3_value_bytes(b) && (size == 0 || (x && y && !memcmp(x, y, (size_t)size)));
-}
-
 static bool is_answered(const ctr_answer *answer, sqlite3_value **args)
 {
     bool same = answer->filled;
-    for (int i = 0; i < MOST_ARGS && same; i++) same = same_argument(answer->args[i], args[i]);
+    for (int i = 0; i < MOST_ARGS && same; i++)
+        same = answer->args[i] && args[i] ? ctr_text_alike(answer->args[i], args[i])
+                                          : !answer->args[i] && !args[i];
     return same;
 }
 
@@ -335,7 +322,7 @@ static void drop_module(void *aux)
     sqlite3_free(module);
 }
 
-int ctr_answer_register(sqlite3 *db, ctr_shared *shared, const ctr_answer_kind *kind)
+int ctr_answer_register(sqlite3 *db, ctr_shared *shared, const ctr_answer_kind *kinds, size_t n)
 {
     /* No xCreate: the tables exist by themselves and cannot be created. */
     static const sqlite3_module MODULE = {.xConnect = answer_connect,
@@ -348,8 +335,12 @@ int ctr_answer_register(sqlite3 *db, ctr_shared *shared, const ctr_answer_kind *
                                           .xEof = answer_eof,
                                           .xColumn = answer_column,
                                           .xRowid = answer_rowid};
-    answer_module *module = sqlite3_malloc64(sizeof *module);
-    if (!module) return SQLITE_NOMEM;
-    *module = (answer_module){.kind = kind, .shared = ctr_shared_hold(shared)};
-    return sqlite3_create_module_v2(db, kind->name, &MODULE, module, drop_module);
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < n && rc == SQLITE_OK; i++) {
+        answer_module *module = sqlite3_malloc64(sizeof *module);
+        if (!module) return SQLITE_NOMEM;
+        *module = (answer_module){.kind = &kinds[i], .shared = ctr_shared_hold(shared)};
+        rc = sqlite3_create_module_v2(db, kinds[i].name, &MODULE, module, drop_module);
+    }
+    return rc;
 }

@@ -43,7 +43,7 @@ const char *ctr_answer_schema(const ctr_answer *answer, sqlite3_value *value, ct
 const char *ctr_answer_arg(sqlite3_value *value, const char *what, const char *missing,
                            ctr_problem *problem);
 
-/* `kind` is static. */
-int ctr_answer_register(sqlite3 *db, ctr_shared *shared, const ctr_answer_kind *kind);
+/* Registers n functions; `kinds` are static. */
+int ctr_answer_register(sqlite3 *db, ctr_shared *shared, const ctr_answer_kind *kinds, size_t n);
 
 #endif

@@ -197,25 +197,17 @@ static void fn_version(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 int ctr_cells_register(sqlite3 *db)
 {
-    static const struct {
-        const char *name;
-        int argc;
-        void (*call)(sqlite3_context *, int, sqlite3_value **);
-    } functions[] = {
-        {"counter_value", 1, fn_value},
-        {"counter_merge", -1, fn_merge},
-        {"counter_delete", 1, fn_delete},
-        {"counter_reset", 1, fn_reset},
-        {"counter_is_deleted", 1, fn_is_deleted},
-        {"counter_compare", 2, fn_compare},
-        {"counter_diff", 2, fn_diff},
-        {"counter_digest", 1, fn_digest},
-        {"counter_json", 1, fn_json},
-        {"counter_version", 0, fn_version},
+    static const ctr_function FUNCTIONS[] = {
+        {"counter_value", 1, 1, CTR_PURE, fn_value},
+        {"counter_merge", -1, -1, CTR_PURE, fn_merge},
+        {"counter_delete", 1, 1, CTR_PURE, fn_delete},
+        {"counter_reset", 1, 1, CTR_PURE, fn_reset},
+        {"counter_is_deleted", 1, 1, CTR_PURE, fn_is_deleted},
+        {"counter_compare", 2, 2, CTR_PURE, fn_compare},
+        {"counter_diff", 2, 2, CTR_PURE, fn_diff},
+        {"counter_digest", 1, 1, CTR_PURE, fn_digest},
+        {"counter_json", 1, 1, CTR_PURE, fn_json},
+        {"counter_version", 0, 0, CTR_PURE, fn_version},
     };
-    int rc = SQLITE_OK;
-    for (size_t i = 0; i < sizeof functions / sizeof *functions && rc == SQLITE_OK; i++)
-        rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].argc, CTR_PURE, NULL,
-                                        functions[i].call, NULL, NULL, NULL);
-    return rc;
+    return ctr_shared_functions(db, NULL, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

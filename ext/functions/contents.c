@@ -19,14 +19,13 @@
 #include "core/id.h"
 #include "functions/answer.h"
 #include "sqlite/args.h"
-#include "sqlite/describe.h"
 #include "sqlite/number.h"
-#include "sync/bucket.h"
 #include "sync/digest.h"
 #include "table/catalog.h"
 #include "table/events.h"
 #include "table/floors.h"
 #include "table/rows.h"
+#include "table/stored.h"
 #include "table/walk.h"
 
 /* A table that was asked for. */
@@ -46,7 +45,7 @@ static int open_subject(subject *asked, sqlite3 *db, const char *schema, const c
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     asked->snapshot = ctr_run_hold(&run);
     if (ctr_catalog_require(db, schema, table, problem)) return problem->rc;
-    return ctr_shape_read(&asked->shape, db, schema, table, problem);
+    return ctr_stored_read(&asked->shape, db, schema, table, problem);
 }
 
 static int open_asked(subject *asked, ctr_answer *answer, sqlite3_value *table,
@@ -93,7 +92,7 @@ static int64_t bucket_count(sqlite3 *db, sqlite3_value *value, ctr_problem *prob
 {
     int64_t n = 0;
     if (ctr_number_take(db, value, &n, problem) && n >= 1 && n <= CTR_BUCKETS_MAX) return n;
-    char *shown = ctr_describe_value(value);
+    char *shown = ctr_problem_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_MISMATCH, "buckets must be an INTEGER, 1 ... %d, not %s",
                     CTR_BUCKETS_MAX, shown ? shown : "");
@@ -260,12 +259,8 @@ int ctr_contents_register(sqlite3 *db, ctr_shared *shared)
          .usage = "one argument is needed, the name of a counter table",
          .fill = show_purged},
     };
-    int rc = SQLITE_OK;
-    for (int argc = 1; argc <= 2 && rc == SQLITE_OK; argc++)
-        rc = sqlite3_create_function_v2(db, "counter_table_digest", argc, CTR_READS,
-                                        ctr_shared_hold(shared), fn_table_digest, NULL, NULL,
-                                        ctr_shared_drop);
-    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS && rc == SQLITE_OK; i++)
-        rc = ctr_answer_register(db, shared, &KINDS[i]);
-    return rc;
+    static const ctr_function DIGEST = {"counter_table_digest", 1, 2, CTR_READS, fn_table_digest};
+    int rc = ctr_shared_functions(db, shared, &DIGEST, 1);
+    if (rc != SQLITE_OK) return rc;
+    return ctr_answer_register(db, shared, KINDS, sizeof KINDS / sizeof *KINDS);
 }

@@ -13,7 +13,6 @@
 #include "core/id.h"
 #include "functions/register.h"
 #include "sqlite/args.h"
-#include "sqlite/describe.h"
 
 static const char FROM[] = "counter_from_cassandra", TO[] = "counter_to_cassandra";
 
@@ -141,7 +140,9 @@ static void fn_to(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 int ctr_contexts_register(sqlite3 *db)
 {
-    int rc = sqlite3_create_function_v2(db, FROM, -1, CTR_PURE, NULL, fn_from, NULL, NULL, NULL);
-    if (rc != SQLITE_OK) return rc;
-    return sqlite3_create_function_v2(db, TO, 1, CTR_PURE, NULL, fn_to, NULL, NULL, NULL);
+    static const ctr_function FUNCTIONS[] = {
+        {FROM, -1, -1, CTR_PURE, fn_from},
+        {TO, 1, 1, CTR_PURE, fn_to},
+    };
+    return ctr_shared_functions(db, NULL, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

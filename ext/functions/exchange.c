@@ -307,8 +307,5 @@ int ctr_exchange_register(sqlite3 *db, ctr_shared *shared)
         EXCHANGE("counter_push"),
         EXCHANGE("counter_sync"),
     };
-    int rc = SQLITE_OK;
-    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS && rc == SQLITE_OK; i++)
-        rc = ctr_answer_register(db, shared, &KINDS[i]);
-    return rc;
+    return ctr_answer_register(db, shared, KINDS, sizeof KINDS / sizeof *KINDS);
 }

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "functions/answer.h"
-#include "sqlite/stats.h"
 
 static void show_count(ctr_answer *answer, const char *figure, int64_t count, ctr_problem *problem)
 {
@@ -59,9 +58,8 @@ int ctr_figures_register(sqlite3 *db, ctr_shared *shared)
                                          .args = "",
                                          .n_columns = 2,
                                          .fill = show_figures};
-    int rc = ctr_answer_register(db, shared, &KIND);
+    static const ctr_function RESET = {"counter_stats_reset", 0, 0, CTR_ADMIN, fn_stats_reset};
+    int rc = ctr_answer_register(db, shared, &KIND, 1);
     if (rc != SQLITE_OK) return rc;
-    return sqlite3_create_function_v2(db, "counter_stats_reset", 0, CTR_ADMIN,
-                                      ctr_shared_hold(shared), fn_stats_reset, NULL, NULL,
-                                      ctr_shared_drop);
+    return ctr_shared_functions(db, shared, &RESET, 1);
 }

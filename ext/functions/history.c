@@ -136,5 +136,5 @@ int ctr_history_register(sqlite3 *db, ctr_shared *shared)
         .n_columns = 8,
         .n_args = 1,
         .fill = show_history};
-    return ctr_answer_register(db, shared, &KIND);
+    return ctr_answer_register(db, shared, &KIND, 1);
 }

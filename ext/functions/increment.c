@@ -17,7 +17,6 @@
 #include "identity/identity.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
-#include "sqlite/describe.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "sync/session.h"
@@ -129,7 +128,7 @@ static void increment(sqlite3_context *ctx, const char *function, int argc, sqli
     ctr_status status = ctr_cell_increment(&cell, found.id, sign * n, found.least, out, &size);
     if (ctr_arg_status(ctx, function, status)) {
         ctr_shared *shared = sqlite3_user_data(ctx);
-        ctr_stats_increment(&shared->transaction->stats, cell.size == 0);
+        ctr_transaction_count(shared->transaction, cell.size == 0);
         sqlite3_result_blob64(ctx, out, size, sqlite3_free);
     } else {
         sqlite3_free(out);
@@ -181,20 +180,10 @@ static void fn_id(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 int ctr_increment_register(sqlite3 *db, ctr_shared *shared)
 {
     /* With the id given, an increment depends on its arguments alone. */
-    static const struct {
-        const char *name;
-        int argc, flags;
-        void (*call)(sqlite3_context *, int, sqlite3_value **);
-    } functions[] = {
-        {"counter_inc", 1, CTR_READS, fn_inc}, {"counter_inc", 2, CTR_READS, fn_inc},
-        {"counter_inc", 3, CTR_PURE, fn_inc},  {"counter_dec", 1, CTR_READS, fn_dec},
-        {"counter_dec", 2, CTR_READS, fn_dec}, {"counter_dec", 3, CTR_PURE, fn_dec},
-        {"counter_id", 0, CTR_READS, fn_id},   {"counter_id", 1, CTR_READS, fn_id},
+    static const ctr_function FUNCTIONS[] = {
+        {"counter_inc", 1, 2, CTR_READS, fn_inc}, {"counter_inc", 3, 3, CTR_PURE, fn_inc},
+        {"counter_dec", 1, 2, CTR_READS, fn_dec}, {"counter_dec", 3, 3, CTR_PURE, fn_dec},
+        {"counter_id", 0, 1, CTR_READS, fn_id},
     };
-    int rc = SQLITE_OK;
-    for (size_t i = 0; i < sizeof functions / sizeof *functions && rc == SQLITE_OK; i++)
-        rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].argc,
-                                        functions[i].flags, ctr_shared_hold(shared),
-                                        functions[i].call, NULL, NULL, ctr_shared_drop);
-    return rc;
+    return ctr_shared_functions(db, shared, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

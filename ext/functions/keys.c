@@ -12,7 +12,6 @@
 
 #include "functions/register.h"
 #include "sqlite/args.h"
-#include "sqlite/describe.h"
 #include "sqlite/text.h"
 #include "sync/marks.h"
 #include "sync/session.h"
@@ -195,20 +194,11 @@ static void fn_seen(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 int ctr_keys_register(sqlite3 *db)
 {
-    static const struct {
-        const char *name;
-        int argc, flags;
-        void (*call)(sqlite3_context *, int, sqlite3_value **);
-    } functions[] = {
-        {"counter_key", -1, CTR_PURE, fn_key},
-        {"counter_key_json", 1, CTR_PURE, fn_key_json},
-        {"counter_mark", 1, CTR_READS, fn_mark},
-        {"counter_seen", 3, CTR_ADMIN, fn_seen},
+    static const ctr_function FUNCTIONS[] = {
+        {"counter_key", -1, -1, CTR_PURE, fn_key},
+        {"counter_key_json", 1, 1, CTR_PURE, fn_key_json},
+        {"counter_mark", 1, 1, CTR_READS, fn_mark},
+        {"counter_seen", 3, 3, CTR_ADMIN, fn_seen},
     };
-    int rc = SQLITE_OK;
-    for (size_t i = 0; i < sizeof functions / sizeof *functions && rc == SQLITE_OK; i++)
-        rc =
-            sqlite3_create_function_v2(db, functions[i].name, functions[i].argc, functions[i].flags,
-                                       NULL, functions[i].call, NULL, NULL, NULL);
-    return rc;
+    return ctr_shared_functions(db, NULL, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

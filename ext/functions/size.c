@@ -18,6 +18,7 @@
 #include "sqlite/array.h"
 #include "table/catalog.h"
 #include "table/rows.h"
+#include "table/stored.h"
 #include "table/walk.h"
 
 typedef struct id_count {
@@ -141,7 +142,7 @@ static void count_rows_of(census *all, sqlite3 *db, const char *schema, const ch
     ctr_walk walk;
     ctr_shape shape = {0};
     ctr_rows rows = {0};
-    if (ctr_shape_read(&shape, db, schema, table, problem) == SQLITE_OK) {
+    if (ctr_stored_read(&shape, db, schema, table, problem) == SQLITE_OK) {
         ctr_rows_open(&rows, db, schema, table, &shape, NULL, problem);
         ctr_walk_open(&walk, db, schema, table, &shape, CTR_WALK_ALL, 0, problem);
         while (ctr_walk_next(&walk, problem)) count_row(all, &rows, walk.row, problem);
@@ -242,8 +243,5 @@ int ctr_size_register(sqlite3 *db, ctr_shared *shared)
          .n_needed = 1,
          .usage = "the name of a counter table is needed",
          .fill = fill_ids}};
-    int rc = SQLITE_OK;
-    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS && rc == SQLITE_OK; i++)
-        rc = ctr_answer_register(db, shared, &KINDS[i]);
-    return rc;
+    return ctr_answer_register(db, shared, KINDS, sizeof KINDS / sizeof *KINDS);
 }

@@ -21,6 +21,7 @@
 #include "sqlite/text.h"
 #include "table/catalog.h"
 #include "table/rows.h"
+#include "table/stored.h"
 #include "track/showing.h"
 
 static void show_state(ctr_answer *answer, const char *table, const char *column, const char *state,
@@ -109,7 +110,7 @@ static void show_tracked(ctr_answer *answer, const char *schema, const ctr_catal
     ctr_showing showing = {0};
     ctr_problem broken = {SQLITE_OK, NULL};
     if (!ctr_tracked_is(db, schema, entry->name, problem)) return;
-    if (ctr_shape_read(&shape, db, schema, entry->name, problem) == SQLITE_OK)
+    if (ctr_stored_read(&shape, db, schema, entry->name, problem) == SQLITE_OK)
         ctr_showing_open(&showing, db, schema, entry->name, &shape, NULL, &broken);
     if (problem->rc == SQLITE_OK && broken.rc == SQLITE_OK)
         show_whole(answer, &showing, problem);
@@ -146,5 +147,5 @@ int ctr_states_register(sqlite3 *db, ctr_shared *shared)
         .n_columns = 6,
         .n_args = 1,
         .fill = show_all_tracked};
-    return ctr_answer_register(db, shared, &KIND);
+    return ctr_answer_register(db, shared, &KIND, 1);
 }

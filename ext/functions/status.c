@@ -223,5 +223,5 @@ int ctr_status_register(sqlite3 *db, ctr_shared *shared)
         .args = "cluster HIDDEN",
         .usage = "one argument is needed, the name of a cluster",
         .fill = fill_status};
-    return ctr_answer_register(db, shared, &KIND);
+    return ctr_answer_register(db, shared, &KIND, 1);
 }

@@ -15,7 +15,6 @@
  */
 #include <string.h>
 
-#include "functions/find.h"
 #include "functions/register.h"
 #include "identity/check.h"
 #include "identity/replica.h"
@@ -26,9 +25,10 @@
 #include "table/catalog.h"
 #include "table/columns.h"
 #include "table/events.h"
+#include "table/stored.h"
 #include "track/apart.h"
+#include "track/trackable.h"
 #include "track/triggers.h"
-#include "track/unique.h"
 
 static const char COUNTER_TRACK[] = "counter_track", COUNTER_UNTRACK[] = "counter_untrack";
 
@@ -65,7 +65,7 @@ static bool look_for_table(void *with, const char *schema, const char *table, ct
 
 static void find_tracked_table(tracking *call, const char *name, ctr_problem *problem)
 {
-    if (!ctr_find_table(call->db, name, look_for_table, call, problem))
+    if (!ctr_schema_find(call->db, name, look_for_table, call, problem))
         ctr_problem_set(problem, SQLITE_ERROR, "there is no table '%s'", name);
     if (problem->rc != SQLITE_OK) return;
     ctr_object object = ctr_schema_object(call->db, call->schema, call->table, problem);
@@ -73,133 +73,6 @@ static void find_tracked_table(tracking *call, const char *name, ctr_problem *pr
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s is %s: only an ordinary table has columns that can be tracked",
                         call->table, ctr_schema_object_text(object));
-}
-
-/* Another table was created under this name. */
-static void refuse_born(const tracking *call, ctr_problem *problem)
-{
-    ctr_catalog_entry entry = {0};
-    if (ctr_catalog_born(&entry, call->db, call->schema, call->table, problem))
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: the counter table %s was created under this name, and files match "
-                        "their tables by it",
-                        call->table, entry.name);
-    ctr_catalog_close_entry(&entry);
-}
-
-/* ---- the columns ----------------------------------------------------------------------------- */
-
-static bool is_named(const tracking *call, const char *name)
-{
-    for (int i = 0; i < call->n; i++)
-        if (sqlite3_stricmp(call->names[i], name) == 0) return true;
-    return false;
-}
-
-/* Is `name` a column that is counted already? */
-static bool has_column(const tracking *call, const char *name)
-{
-    for (int i = 0; call->tracked.db && i < call->shape.n_counters; i++) {
-        const ctr_tracked_column *column = ctr_tracked_column_of(&call->tracked, i);
-        if (column && sqlite3_stricmp(column->name, name) == 0) return true;
-    }
-    return false;
-}
-
-/* One column of the table, for the shape of its counter table. */
-static void take_column(tracking *call, ctr_shape *shape, sqlite3_stmt *row, ctr_problem *problem)
-{
-    const char *name = ctr_text_column(row, 1, problem), *type = ctr_text_column(row, 2, problem),
-               *collation = NULL;
-    int key = sqlite3_column_int(row, 5) - 1;
-    if (!name || !type || (key < 0 && !is_named(call, name) && !has_column(call, name))) return;
-    ctr_affinity affinity = ctr_declaration_affinity(type);
-    if (ctr_declaration_reserves(name))
-        ctr_problem_set(problem, SQLITE_ERROR, "%s: a column with the reserved name %s",
-                        call->table, name);
-    if (key >= 0 && is_named(call, name))
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: column %s is part of the key, and cannot be tracked", call->table,
-                        name);
-    if (key >= 0 && sqlite3_stricmp(type, "ANY") == 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: the key column %s has the type ANY, which tells '1' and 1 apart in a "
-                        "STRICT table, but not here",
-                        call->table, name);
-    if (key >= 0 && !ctr_declaration_is_plain(type))
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: the type of the key column %s must be plain words, not %s",
-                        call->table, name, type);
-    if (key < 0 && sqlite3_column_int(row, 6))
-        ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is generated, and cannot be tracked",
-                        call->table, name);
-    if (key < 0 && (affinity == CTR_AFFINITY_TEXT || affinity == CTR_AFFINITY_REAL))
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: column %s holds %s, by its type %s, and a tracked column integers",
-                        call->table, name, ctr_shape_affinity_name(affinity), type);
-    ctr_problem_sqlite(problem, call->db,
-                       sqlite3_table_column_metadata(call->db, call->schema, call->table, name,
-                                                     NULL, &collation, NULL, NULL, NULL));
-    if (problem->rc == SQLITE_OK)
-        ctr_shape_add(shape, name, key >= 0 ? type : "", key >= 0 ? collation : "", key, problem);
-}
-
-static void refuse_unknown(const tracking *call, const ctr_shape *shape, ctr_problem *problem)
-{
-    for (int i = 0; i < call->n; i++) {
-        if (ctr_shape_counter_like(shape, call->names[i]) < 0)
-            ctr_problem_set(problem, SQLITE_ERROR, "%s: there is no column '%s'", call->table,
-                            call->names[i]);
-        for (int k = 0; k < i; k++)
-            if (sqlite3_stricmp(call->names[i], call->names[k]) == 0)
-                ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is named twice", call->table,
-                                call->names[i]);
-    }
-}
-
-typedef struct key_checked {
-    const char *table; /* borrowed */
-    const ctr_shape *shape;
-} key_checked;
-
-static void check_key_term(void *with, const ctr_term *term, ctr_problem *problem)
-{
-    const key_checked *key = with;
-    if (!term->is_primary || !term->name || !term->collation) return;
-    for (int i = 0; i < key->shape->n_keys; i++) {
-        const ctr_column *column = &key->shape->columns[key->shape->keys[i]];
-        if (sqlite3_stricmp(column->name, term->name) == 0 &&
-            sqlite3_stricmp(column->collation, term->collation) != 0)
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "%s: the PRIMARY KEY compares column %s by %s, the column itself by %s",
-                            key->table, term->name, term->collation, column->collation);
-    }
-}
-
-/* The key compares as its columns do, or two rows of one key could not be told apart here. */
-static void check_key_index(const tracking *call, const ctr_shape *shape, ctr_problem *problem)
-{
-    key_checked key = {call->table, shape};
-    ctr_unique_each_term(call->db, call->schema, call->table, check_key_term, &key, problem);
-}
-
-/* The shape that the counter table of this table and these columns has. */
-static int read_wanted(tracking *call, ctr_shape *shape, ctr_problem *problem)
-{
-    enum { COLUMNS_MAX = 32767 };
-    ctr_run run = ctr_run_on(call->db, call->schema, NULL, problem);
-    run.slots.name = call->table;
-    ctr_shape_open(shape, COLUMNS_MAX, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
-    while (ctr_run_row(&run, row)) take_column(call, shape, row, problem);
-    sqlite3_finalize(row);
-    refuse_unknown(call, shape, problem);
-    check_key_index(call, shape, problem);
-    if (shape->n_keys == 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s has no PRIMARY KEY, by which its rows would be known in other files",
-                        call->table);
-    return problem->rc;
 }
 
 /* ---- tracking -------------------------------------------------------------------------------- */
@@ -222,27 +95,36 @@ static void create_counters(tracking *call, ctr_problem *problem)
 {
     if (call->n == 0)
         ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked", call->table);
-    read_wanted(call, &call->shape, problem);
+    ctr_trackable_read(&call->shape, call->db, call->schema, call->table, call->names, call->n,
+                       &call->tracked, problem);
     call->counters = sqlite3_mprintf("%s_counters", call->table);
     create_counter_table(call, call->table, problem);
 }
 
 /* The counters of the table may be stored without their virtual table, as `.clone` of the shell
- * leaves them. Those whose triggers stand on another table are of that one. */
+ * leaves them: they are taken up, unless their triggers stand on another table, of which they are.
+ * Else no other table may have been created under this name. */
 static void take_up_counters(tracking *call, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
+    const ctr_catalog_entry *born = NULL;
     ctr_catalog_read(&catalog, call->db, call->schema, problem);
     for (int i = 0; i < catalog.n && !call->counters && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &catalog.entries[i];
+        if (sqlite3_stricmp(entry->birth, call->table) == 0) born = entry;
         if (!ctr_triggers_stand_on(call->db, call->schema, entry->name, call->table, problem) ||
             ctr_schema_object(call->db, call->schema, entry->name, problem) != CTR_OBJECT_NONE)
             continue;
         call->counters = sqlite3_mprintf("%s", entry->name);
         call->taken_up = true;
-        ctr_shape_read(&call->shape, call->db, call->schema, entry->name, problem);
+        ctr_stored_read(&call->shape, call->db, call->schema, entry->name, problem);
         create_counter_table(call, entry->birth, problem);
     }
+    if (!call->counters && born)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: the counter table %s was created under this name, and files match "
+                        "their tables by it",
+                        call->table, born->name);
     ctr_catalog_close(&catalog);
 }
 
@@ -251,7 +133,7 @@ static void open_counters(tracking *call, ctr_problem *problem)
     if (problem->rc != SQLITE_OK) return;
     ctr_tracked_close(&call->tracked);
     ctr_shape_close(&call->shape);
-    ctr_shape_read(&call->shape, call->db, call->schema, call->counters, problem);
+    ctr_stored_read(&call->shape, call->db, call->schema, call->counters, problem);
     if (problem->rc == SQLITE_OK)
         ctr_tracked_begin(&call->tracked, call->db, call->schema, call->counters, call->table,
                           &call->shape, problem);
@@ -305,11 +187,14 @@ static bool add_columns(tracking *call, bool whole, ctr_problem *problem)
 {
     bool added = false;
     ctr_shape wanted = {0};
-    read_wanted(call, &wanted, problem);
+    ctr_trackable_read(&wanted, call->db, call->schema, call->table, call->names, call->n,
+                       &call->tracked, problem);
     if (problem->rc == SQLITE_OK) check_tracked_key(call, &wanted, problem);
     for (int i = 0; i < wanted.n_counters && problem->rc == SQLITE_OK; i++) {
         const char *name = ctr_shape_counter_name(&wanted, i);
-        if (has_column(call, name) || ctr_shape_counter_like(&call->shape, name) >= 0) continue;
+        if (ctr_tracked_counter(&call->tracked, name) >= 0 ||
+            ctr_shape_counter_like(&call->shape, name) >= 0)
+            continue;
         if (!whole) check_lost(call, problem);
         if (problem->rc == SQLITE_OK) raise_column(call, name, problem);
         added = true;
@@ -317,20 +202,13 @@ static bool add_columns(tracking *call, bool whole, ctr_problem *problem)
     if (added) open_counters(call, problem);
     for (int i = 0; i < wanted.n_counters && problem->rc == SQLITE_OK; i++) {
         const char *name = ctr_shape_counter_name(&wanted, i);
-        if (has_column(call, name)) continue;
+        if (ctr_tracked_counter(&call->tracked, name) >= 0) continue;
         ctr_tracked_adopt(&call->tracked, ctr_shape_counter_like(&call->shape, name), name,
                           problem);
         added = true;
     }
     ctr_shape_close(&wanted);
     return added;
-}
-
-/* Of the counters that were there before, those that this call has given a column. */
-static void mark_adopted(tracking *call, int n_before)
-{
-    for (int i = 0; i < n_before; i++)
-        call->tracked.columns[i].adopted = call->tracked.columns[i].given;
 }
 
 static void refuse_columnless(const tracking *call, ctr_problem *problem)
@@ -383,19 +261,8 @@ static int64_t count_table(tracking *call, ctr_problem *problem)
     return stats->tracked - before;
 }
 
-static void refuse_tracked_already(const tracking *call, ctr_problem *problem)
-{
-    if (call->n > 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is tracked already", call->table,
-                        call->names[0]);
-    else
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s is tracked already, and nothing is to be counted", call->table);
-}
-
 static int64_t begin_tracking(tracking *call, ctr_problem *problem)
 {
-    refuse_born(call, problem);
     if (problem->rc == SQLITE_OK)
         ctr_triggers_refuse_orphans(call->db, call->schema, call->table, problem);
     if (problem->rc == SQLITE_OK) create_counters(call, problem);
@@ -418,10 +285,18 @@ static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
     if (problem->rc == SQLITE_OK && (added || !whole)) ctr_triggers_create(&call->tracked, problem);
     if (problem->rc == SQLITE_OK)
         ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
-    if (problem->rc == SQLITE_OK) mark_adopted(call, n_before);
+    /* Of the counters that were there before, those that this call has given a column. */
+    for (int i = 0; i < n_before && problem->rc == SQLITE_OK; i++)
+        call->tracked.columns[i].adopted = call->tracked.columns[i].given;
     int64_t counted = count_table(call, problem);
-    if (whole && !added && !call->taken_up && counted == 0) refuse_tracked_already(call, problem);
-    return counted;
+    if (!whole || added || call->taken_up || counted > 0) return counted;
+    if (call->n > 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is tracked already", call->table,
+                        call->names[0]);
+    else
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s is tracked already, and nothing is to be counted", call->table);
+    return 0;
 }
 
 static int64_t track(tracking *call, ctr_problem *problem)
@@ -432,19 +307,9 @@ static int64_t track(tracking *call, ctr_problem *problem)
 
 /* ---- untracking ------------------------------------------------------------------------------ */
 
-static void refuse_not_tracked(const tracking *call, ctr_problem *problem)
-{
-    if (!call->counters)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s is not a tracked table", call->table);
-}
-
 static void drop_tracked_column(tracking *call, const char *name, ctr_problem *problem)
 {
-    int counter = -1;
-    for (int i = 0; i < call->shape.n_counters; i++) {
-        const ctr_tracked_column *column = ctr_tracked_column_of(&call->tracked, i);
-        if (column && sqlite3_stricmp(column->name, name) == 0) counter = i;
-    }
+    int counter = ctr_tracked_counter(&call->tracked, name);
     if (counter < 0)
         ctr_problem_set(problem, SQLITE_ERROR, "%s: column '%s' is not tracked", call->table, name);
     else if (call->shape.n_counters == 1)
@@ -468,7 +333,8 @@ static void drop_tracked_column(tracking *call, const char *name, ctr_problem *p
 static int64_t untrack(tracking *call, ctr_problem *problem)
 {
     int64_t n = call->n;
-    refuse_not_tracked(call, problem);
+    if (!call->counters)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s is not a tracked table", call->table);
     open_counters(call, problem);
     if (problem->rc != SQLITE_OK) return 0;
     ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
@@ -554,9 +420,9 @@ static void fn_untrack(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 int ctr_track_register(sqlite3 *db, ctr_shared *shared)
 {
-    int rc = sqlite3_create_function_v2(db, COUNTER_TRACK, -1, CTR_ADMIN, ctr_shared_hold(shared),
-                                        fn_track, NULL, NULL, ctr_shared_drop);
-    if (rc != SQLITE_OK) return rc;
-    return sqlite3_create_function_v2(db, COUNTER_UNTRACK, -1, CTR_ADMIN, ctr_shared_hold(shared),
-                                      fn_untrack, NULL, NULL, ctr_shared_drop);
+    static const ctr_function FUNCTIONS[] = {
+        {COUNTER_TRACK, -1, -1, CTR_ADMIN, fn_track},
+        {COUNTER_UNTRACK, -1, -1, CTR_ADMIN, fn_untrack},
+    };
+    return ctr_shared_functions(db, shared, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

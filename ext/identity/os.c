@@ -51,7 +51,7 @@ int64_t ctr_os_now(void)
 
 #if defined(__linux__)
 
-/* C libraries without statx, musl's among them, leave the call to the kernel, whose struct this is. */
+/* Without statx in the C library, as in musl's: the kernel's call, and its struct. */
 #ifndef STATX_BTIME
 
 enum { STATX_INO = 0x100, STATX_BTIME = 0x800 };

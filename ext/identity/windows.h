@@ -1,7 +1,7 @@
 /* identity/windows.h - what Windows says of a file, for identity/os.c; paths are UTF-8.
  *
- * The attribute is an alternate data stream of the file, named CTR_OS_ATTRIBUTE; there is none where
- * the volume has no named streams, such as FAT. On other systems this declares and compiles nothing.
+ * The attribute is an alternate data stream of the file, named CTR_OS_ATTRIBUTE; there is none
+ * where the volume has no named streams, such as FAT. Elsewhere this declares nothing.
  */
 #ifndef CTR_IDENTITY_WINDOWS_H
 #define CTR_IDENTITY_WINDOWS_H

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/id.h"
-#include "sqlite/describe.h"
+#include "sqlite/problem.h"
 #include "sqlite/number.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
@@ -26,7 +26,7 @@ void ctr_arg_error(sqlite3_context *ctx, const char *format, ...)
 bool ctr_arg_refuse(sqlite3_context *ctx, const char *function, const char *name,
                     const char *wanted, sqlite3_value *value)
 {
-    char *shown = ctr_describe_value(value);
+    char *shown = ctr_problem_describe_value(value);
     if (shown)
         ctr_arg_error(ctx, "%s: %s must be %s, not %s", function, name, wanted, shown);
     else
@@ -60,7 +60,7 @@ bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *val
     ctr_status status = ctr_cell_open(cell, bytes, size);
     if (status == CTR_OK) return true;
 
-    char *shown = ctr_describe_value(value);
+    char *shown = ctr_problem_describe_value(value);
     if (shown)
         ctr_arg_error(ctx, "%s: the cell %s: %s", function, ctr_status_text(status), shown);
     else

@@ -1,7 +1,7 @@
 /* sqlite/number.c - takes integers from values of any type. */
 #include "sqlite/number.h"
 
-#include "sqlite/describe.h"
+#include "sqlite/problem.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 
@@ -80,7 +80,7 @@ bool ctr_number_take(sqlite3 *db, sqlite3_value *value, int64_t *n, ctr_problem 
 
 char *ctr_number_refusal(sqlite3_value *value)
 {
-    char *shown = ctr_describe_value(value);
+    char *shown = ctr_problem_describe_value(value);
     if (!shown) return NULL;
     const double most = (double)CTR_NUMBER_REAL_MAX;
     double real = sqlite3_value_type(value) == SQLITE_FLOAT ? sqlite3_value_double(value) : 0;

@@ -35,4 +35,16 @@ const char *ctr_problem_text(const ctr_problem *problem);
 /* Frees the text; twice is harmless. */
 void ctr_problem_close(ctr_problem *problem);
 
+/* ---- values as messages show them: 5, 1.5, 'five', x'01', NULL; long ones cut ---- */
+
+/* "TEXT 'five'", "REAL 1.5", "NULL": to be freed with sqlite3_free, NULL if there is no memory. */
+char *ctr_problem_describe_value(sqlite3_value *value);
+
+/* The same of a key, ('/', 12); the values may be those of a statement's row. */
+char *ctr_problem_describe_key(sqlite3_value **values, int n);
+
+/* SQLITE_MISMATCH: "<what> must be <wanted>, not TEXT 'five'". */
+int ctr_problem_mismatch(ctr_problem *problem, const char *what, const char *wanted,
+                         sqlite3_value *value);
+
 #endif

@@ -1,4 +1,4 @@
-/* sqlite/schema.c - looks names up in sqlite_master. */
+/* sqlite/schema.c - looks names up. */
 #include "sqlite/schema.h"
 
 #include <string.h>
@@ -56,4 +56,32 @@ int ctr_schema_refuse_generated(sqlite3 *db, const char *schema, const char *sto
                             stored, ctr_text_column(row, 1, problem));
     sqlite3_finalize(row);
     return problem->rc;
+}
+
+static bool look_everywhere(sqlite3 *db, const char *table, ctr_schema_look *look_there, void *with,
+                            ctr_problem *problem)
+{
+    bool found = look_there(with, "temp", table, problem);
+    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
+    while (!found && ctr_run_row(&run, row)) {
+        const char *schema = ctr_text_column(row, 1, problem);
+        found = schema && look_there(with, schema, table, problem);
+    }
+    sqlite3_finalize(row);
+    return found;
+}
+
+bool ctr_schema_find(sqlite3 *db, const char *name, ctr_schema_look *look_there, void *with,
+                     ctr_problem *problem)
+{
+    const char *dot = strchr(name, '.');
+    bool found = look_everywhere(db, name, look_there, with, problem);
+    if (found || !dot || problem->rc != SQLITE_OK) return found && problem->rc == SQLITE_OK;
+    char *schema = sqlite3_mprintf("%.*s", (int)(dot - name), name);
+    if (!schema) ctr_problem_nomem(problem);
+    if (schema && ctr_run_has_schema(db, schema))
+        found = look_there(with, schema, dot + 1, problem);
+    sqlite3_free(schema);
+    return found && problem->rc == SQLITE_OK;
 }

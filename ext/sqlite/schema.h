@@ -1,4 +1,4 @@
-/* sqlite/schema.h - what stands under a name in a schema. */
+/* sqlite/schema.h - what stands under a name, in a schema or in any. */
 #ifndef CTR_SQLITE_SCHEMA_H
 #define CTR_SQLITE_SCHEMA_H
 
@@ -31,5 +31,18 @@ bool ctr_schema_is_table(sqlite3 *db, const char *schema, const char *name, ctr_
 /* Refuses a table with generated columns, whose expressions would run when it is read. */
 int ctr_schema_refuse_generated(sqlite3 *db, const char *schema, const char *stored,
                                 ctr_problem *problem);
+
+/* Is the table in this schema? */
+typedef bool ctr_schema_look(void *with, const char *schema, const char *table,
+                             ctr_problem *problem);
+
+/* Looks for a table by the name that a user gives, until it is found; false: it is nowhere, or
+ * there is a problem.
+ *
+ *     table           as SQLite looks for it: in temp, main and the attached databases
+ *     schema.table    there, unless a table has all of it as its name
+ */
+bool ctr_schema_find(sqlite3 *db, const char *name, ctr_schema_look *look_there, void *with,
+                     ctr_problem *problem);
 
 #endif

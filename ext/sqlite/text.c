@@ -29,6 +29,19 @@ int ctr_text_bind_value(sqlite3_stmt *statement, int i, sqlite3_value *value)
     return sqlite3_bind_value(statement, i, value);
 }
 
+bool ctr_text_alike(sqlite3_value *a, sqlite3_value *b)
+{
+    int type = sqlite3_value_type(a);
+    if (type != sqlite3_value_type(b) || type == SQLITE_FLOAT) return false;
+    if (type == SQLITE_INTEGER) return sqlite3_value_int64(a) == sqlite3_value_int64(b);
+    bool text = type == SQLITE_TEXT; /* which may be converted: before its size */
+    const void *x = text ? (const void *)sqlite3_value_text(a) : sqlite3_value_blob(a),
+               *y = text ? (const void *)sqlite3_value_text(b) : sqlite3_value_blob(b);
+    int size = sqlite3_value_bytes(a);
+    if (size != sqlite3_value_bytes(b)) return false;
+    return (x && y && memcmp(x, y, (size_t)size) == 0) || (size == 0 && !text);
+}
+
 bool ctr_text_contains(const char *text, const char *word)
 {
     size_t n = strlen(word);
@@ -65,17 +78,22 @@ static bool is_word_char(char c)
            (c & 0x80);
 }
 
-/* Behind a word, spaces and comments; NULL: another word is there. */
-static const char *behind_word(const char *at, const char *word)
+const char *ctr_text_behind_blanks(const char *at)
 {
-    size_t n = strlen(word);
-    if (sqlite3_strnicmp(at, word, (int)n) != 0 || is_word_char(at[n])) return NULL;
-    for (at += n;;) {
+    for (;;) {
         bool is_comment = (at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*');
         const char *behind = is_comment ? ctr_text_behind(at) : at + strspn(at, " \t\r\n\f");
         if (behind == at) return at;
         at = behind;
     }
+}
+
+/* Behind a word, spaces and comments; NULL: another word is there. */
+static const char *behind_word(const char *at, const char *word)
+{
+    size_t n = strlen(word);
+    if (sqlite3_strnicmp(at, word, (int)n) != 0 || is_word_char(at[n])) return NULL;
+    return ctr_text_behind_blanks(at + n);
 }
 
 bool ctr_text_has_words(const char *sql, const char *one, const char *other)

@@ -19,12 +19,18 @@ const char *ctr_text_value(sqlite3_value *value, ctr_problem *problem);
  * error code of SQLite. */
 int ctr_text_bind_value(sqlite3_stmt *statement, int i, sqlite3_value *value);
 
+/* Are the two values of one type, and byte for byte the same? A REAL is like no other. */
+bool ctr_text_alike(sqlite3_value *a, sqlite3_value *b);
+
 /* Has a text a word, in letters of either case? Nothing is a word of its own: UNREPLACED has
  * REPLACE. */
 bool ctr_text_contains(const char *text, const char *word);
 
 /* Of SQL: behind a name or a text in quotes, or a comment, that begins at `at`; NULL: none does. */
 const char *ctr_text_behind(const char *at);
+
+/* Of SQL: behind spaces and comments. */
+const char *ctr_text_behind_blanks(const char *at);
 
 /* Of SQL: do two words follow each other, outside of quotes and comments? */
 bool ctr_text_has_words(const char *sql, const char *one, const char *other);

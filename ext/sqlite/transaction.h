@@ -12,9 +12,27 @@
 #ifndef CTR_SQLITE_TRANSACTION_H
 #define CTR_SQLITE_TRANSACTION_H
 
+#include <stdint.h>
+
 #include "sqlite/problem.h"
 #include "sqlite/sql.h"
-#include "sqlite/stats.h"
+
+/* What a connection has done, in figures. Everything that was done counts, whether it was rolled
+ * back or not. */
+typedef struct ctr_stats {
+    int64_t increments;     /* of one counter by one statement; +0 is one */
+    int64_t cells_created;  /* of them, those that found no cell */
+    int64_t shards_written; /* one by each increment, by merges those that changed */
+    int64_t merges;         /* of a cell with one that came from elsewhere */
+    int64_t cells_changed;  /* of them, those that brought something */
+    int64_t conflicts;      /* rows that were written to counter_conflicts */
+    int64_t renewals;       /* of the witness of an identity */
+    int64_t tracked;        /* rows in which counter_track has found something to count */
+    int64_t changes;        /* a new id, or a refusal to count from then on */
+    int64_t writes;         /* rows of INSERT, UPDATE and DELETE */
+    int64_t finds;          /* the read before such a write */
+    int64_t reads;          /* scans */
+} ctr_stats;
 
 /* A statement that is kept; {0}: none is. */
 typedef struct ctr_kept {
@@ -48,9 +66,17 @@ typedef struct ctr_transaction {
     int marked_least, marked_most;
     bool noted;
 
-    unsigned ended;     /* transactions: another number whenever one has ended */
-    ctr_stats stats;    /* what the connection has done */
+    unsigned ended;  /* transactions: another number whenever one has ended */
+    ctr_stats stats; /* what the connection has done */
 } ctr_transaction;
+
+/* Counts one increment; of a cell that was not there? */
+static inline void ctr_transaction_count(ctr_transaction *transaction, bool created)
+{
+    transaction->stats.increments++;
+    transaction->stats.cells_created += created;
+    transaction->stats.shards_written++;
+}
 
 /* `renew_witness`, called with `arg`, registers one more counter_witness, with the name that
  * ctr_transaction_witness_name gives for its number; the caller registers number 0. NULL if there

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "identity/check.h"
-#include "sqlite/describe.h"
 #include "sqlite/number.h"
 #include "sqlite/text.h"
 #include "sync/agree.h"
 #include "table/columns.h"
 #include "table/pack.h"
+#include "table/stored.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -109,7 +109,7 @@ static bool fits(sqlite3 *db, const ctr_column *column, sqlite3_value *value, ct
 
 static int refuse_kind(const ctr_column *column, sqlite3_value *value, ctr_problem *problem)
 {
-    char *key = ctr_describe_key(&value, 1);
+    char *key = ctr_problem_describe_key(&value, 1);
     if (!key) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
                     "the key has %s for the column %s %s, which would store another value: the "
@@ -208,7 +208,7 @@ static void follow_counter(ctr_apply *apply, const char *counter, ctr_problem *p
     ctr_shape shape = {0};
     const char *table = apply->merge.entry.name;
     if (problem->rc != SQLITE_OK || !ctr_tracked_is(apply->db, "main", table, problem)) return;
-    if (ctr_shape_read(&shape, apply->db, "main", table, problem) == SQLITE_OK)
+    if (ctr_stored_read(&shape, apply->db, "main", table, problem) == SQLITE_OK)
         ctr_triggers_follow(apply->db, "main", table, &shape, &counter, 1, problem);
     ctr_shape_close(&shape);
 }
@@ -221,7 +221,7 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_replic
     const char *spelling, *table = apply->merge.entry.name;
     if (ctr_declaration_reserves(change->column))
         ctr_problem_set(problem, SQLITE_ERROR, "no column can have the name '%s'", change->column);
-    if (problem->rc == SQLITE_OK) ctr_shape_read(&shape, apply->db, "main", table, problem);
+    if (problem->rc == SQLITE_OK) ctr_stored_read(&shape, apply->db, "main", table, problem);
     if (problem->rc == SQLITE_OK &&
         ctr_shape_generation(&shape, change->column, &spelling) < change->generation &&
         ctr_columns_check(&shape, apply->db, table, change->column, problem) == SQLITE_OK)

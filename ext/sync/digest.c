@@ -1,15 +1,43 @@
 /* sync/digest.c - hashes rows and adds them up. */
 #include "sync/digest.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/bytes.h"
 #include "core/varint.h"
 #include "identity/uuid.h"
-#include "sync/bucket.h"
 #include "table/floors.h"
 #include "table/rows.h"
 #include "table/walk.h"
+
+/* ---- buckets --------------------------------------------------------------------------------- */
+
+/* Which one of `of`. */
+static int64_t bucket_of(const ctr_packed *folded_key, int64_t of)
+{
+    uint8_t hash[CTR_ID_SIZE];
+    uint64_t n = 0;
+    if (of <= 1) return 0;
+    ctr_uuid_of_bytes(folded_key->bytes, folded_key->size, hash);
+    for (int i = CTR_ID_SIZE / 2; i < CTR_ID_SIZE; i++) n = n << 8 | hash[i];
+    return (int64_t)(n % (uint64_t)of);
+}
+
+bool ctr_digest_bucket_has(const ctr_bucket *bucket, const ctr_packed *folded_key)
+{
+    return bucket_of(folded_key, bucket->of) == bucket->number;
+}
+
+bool ctr_digest_bucket_from_text(ctr_bucket *bucket, const char *text)
+{
+    char *end;
+    if (*text < '0' || *text > '9') return false;
+    bucket->number = strtoll(text, &end, 10);
+    if (*end != '/' || end[1] < '1' || end[1] > '9') return false;
+    bucket->of = strtoll(end + 1, &end, 10);
+    return !*end && bucket->of <= CTR_BUCKETS_MAX && bucket->number < bucket->of;
+}
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -82,7 +110,7 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
     for (int i = 0; i < job->shape->n_keys; i++)
         job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + job->shape->keys[i]);
     if (ctr_pack_folded(&job->bytes, job->shape, job->keys, problem)) return;
-    int64_t bucket = ctr_bucket_of(&job->bytes, n);
+    int64_t bucket = bucket_of(&job->bytes, n);
     if (!append_cells(job, row, problem)) return;
     ctr_uuid_of_bytes(job->bytes.bytes, job->bytes.size, hash);
     ctr_digest_add(&digests[bucket], hash);

@@ -5,6 +5,7 @@
 #include "sync/merge.h"
 #include "sync/pull.h"
 #include "table/floors.h"
+#include "table/stored.h"
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
@@ -50,8 +51,8 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     const ctr_source *source = &feed->source;
     const char *name = present_name(feed);
     feed->table = feed->catalog.entries[feed->entry].birth;
-    if (ctr_shape_read(&feed->shape, source->db, source->schema, name, problem)) return false;
-    if (ctr_shape_refuse_triggers(source->db, source->schema, name, false, problem)) return false;
+    if (ctr_stored_read(&feed->shape, source->db, source->schema, name, problem)) return false;
+    if (ctr_stored_refuse_triggers(source->db, source->schema, name, false, problem)) return false;
     if (ctr_triggers_check(source->db, source->schema, name, &feed->shape, problem)) return false;
     feed->keys = sqlite3_malloc64((size_t)feed->shape.n_keys * sizeof *feed->keys);
     feed->key_text = ctr_shape_key_text(&feed->shape);
@@ -99,7 +100,7 @@ static bool is_in_bucket(ctr_feed *feed, ctr_problem *problem)
 {
     return feed->bucket.of == 0 ||
            (ctr_pack_folded(&feed->key, &feed->shape, feed->keys, problem) == SQLITE_OK &&
-            ctr_bucket_has(&feed->bucket, &feed->key));
+            ctr_digest_bucket_has(&feed->bucket, &feed->key));
 }
 
 /* The next row in the bucket: its key, packed, and copies of its cells, for what is read through

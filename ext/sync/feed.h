@@ -18,7 +18,7 @@
 #ifndef CTR_SYNC_FEED_H
 #define CTR_SYNC_FEED_H
 
-#include "sync/bucket.h"
+#include "sync/digest.h"
 #include "sync/marks.h"
 #include "sync/source.h"
 #include "table/catalog.h"

@@ -9,6 +9,7 @@
 #include "table/catalog.h"
 #include "table/pack.h"
 #include "table/rows.h"
+#include "table/stored.h"
 #include "table/walk.h"
 
 /* One table on both sides. */
@@ -98,7 +99,7 @@ static void open_other(holds_job *job, ctr_problem *problem)
     if (!source || problem->rc != SQLITE_OK) return;
     job->there = ctr_catalog_born(&theirs, source->db, source->schema, job->entry->birth, problem);
     if (job->there)
-        ctr_shape_read(&job->other_shape, source->db, source->schema, theirs.name, problem);
+        ctr_stored_read(&job->other_shape, source->db, source->schema, theirs.name, problem);
     if (job->there && problem->rc == SQLITE_OK)
         ctr_agree_keys(&job->other_shape, "the giving file", &job->shape, "the taking file",
                        problem);
@@ -112,7 +113,7 @@ static void walk_table(holds_job *job, ctr_problem *problem)
 {
     ctr_walk walk;
     const char *name = job->entry->name;
-    ctr_shape_read(&job->shape, job->db, job->schema, name, problem);
+    ctr_stored_read(&job->shape, job->db, job->schema, name, problem);
     if (problem->rc != SQLITE_OK) return;
     job->keys = sqlite3_malloc64((size_t)job->shape.n_keys * sizeof *job->keys);
     if (!job->keys) ctr_problem_nomem(problem);

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#include "sqlite/describe.h"
+#include "table/stage.h"
+#include "table/stored.h"
 
 static void open_tracked_table(ctr_merge *merge, sqlite3 *db, ctr_replica *replica,
                                ctr_problem *problem)
@@ -27,8 +28,8 @@ bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const cha
     *merge = (ctr_merge){.conflicts = conflicts};
     if (!ctr_catalog_born(&merge->entry, db, schema, birth, problem)) return false;
     const char *name = merge->entry.name;
-    if (ctr_shape_read(&merge->shape, db, schema, name, problem)) return false;
-    if (ctr_shape_refuse_triggers(db, schema, name, true, problem)) return false;
+    if (ctr_stored_read(&merge->shape, db, schema, name, problem)) return false;
+    if (ctr_stored_refuse_triggers(db, schema, name, true, problem)) return false;
     ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, replica, problem);
     merge->rows.whole = true;
     merge->floors = ctr_floors_on(db, merge->rows.schema, name, &merge->shape, replica);
@@ -96,7 +97,7 @@ bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem
 static void record(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem)
 {
     const char *column = merge->shape.columns[merge->shape.counters[counter]].name;
-    char *key = ctr_describe_key(merge->keys, merge->shape.n_keys);
+    char *key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
     int64_t n = 0;
     if (key)
         n = ctr_conflicts_record(merge->conflicts, merge->entry.birth, key, column,
@@ -118,7 +119,7 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
     if (!ctr_conflicts_none(merge->conflicts, mine, theirs))
         record(merge, counter, theirs, problem);
 
-    uint8_t *out = ctr_rows_room(rows, mine->size + theirs->size, problem);
+    uint8_t *out = ctr_stage_room(rows, mine->size + theirs->size, problem);
     if (!out) return problem->rc;
     size_t size = ctr_cell_merge(mine, theirs, out);
     bool same = size == mine->size && (size == 0 || memcmp(out, mine->bytes, size) == 0);
@@ -126,20 +127,20 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
     ctr_cell merged = ctr_cell_written(out, size);
     stats->cells_changed++;
     stats->shards_written += (int64_t)ctr_cell_news(&merged, mine);
-    ctr_rows_set(rows, counter, size);
+    ctr_stage_set(rows, counter, size);
     return problem->rc;
 }
 
 bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
 {
-    if (problem->rc != SQLITE_OK || !ctr_rows_changed(&merge->rows)) return false;
+    if (problem->rc != SQLITE_OK || !ctr_stage_any(&merge->rows)) return false;
     for (int i = 0; merge->tracked && i < merge->shape.n_counters; i++) {
         merge->before[i] = ctr_rows_state(&merge->rows, i);
-        merge->now[i] = ctr_rows_new_state(&merge->rows, i);
+        merge->now[i] = ctr_stage_state(&merge->rows, i);
     }
     ctr_transaction *transaction = merge->rows.replica->transaction;
     unsigned nth = transaction->ended;
-    if (ctr_rows_write(&merge->rows, merge->keys, problem)) return false;
+    if (ctr_stage_write(&merge->rows, merge->keys, problem)) return false;
     if (merge->tracked && merge->later)
         ctr_later_add(merge->later, &merge->showing, merge->rows.rowid, merge->before, problem);
     else if (merge->tracked && ctr_showing_row(&merge->showing, merge->rows.rowid, merge->keys,

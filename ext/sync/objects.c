@@ -88,3 +88,9 @@ const ctr_named *ctr_objects_stored(const ctr_objects *objects, const char *tabl
     sqlite3_free(name);
     return found;
 }
+
+bool ctr_objects_is_tracked(const ctr_objects *objects, const char *name)
+{
+    const ctr_named *table = ctr_objects_find(objects, name);
+    return table && table->tracked;
+}

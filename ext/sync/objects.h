@@ -29,4 +29,7 @@ const ctr_named *ctr_objects_find(const ctr_objects *objects, const char *name);
 const ctr_named *ctr_objects_stored(const ctr_objects *objects, const char *table,
                                     const char *suffix, ctr_problem *problem);
 
+/* Is this the counter table of a tracked one? */
+bool ctr_objects_is_tracked(const ctr_objects *objects, const char *name);
+
 #endif

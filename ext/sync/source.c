@@ -7,8 +7,9 @@
 #include "identity/os.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
+#include "table/batch.h"
 #include "table/catalog.h"
-#include "table/journal.h"
+#include "table/stored.h"
 #include "track/foreign.h"
 
 /* The VFS through which the host has opened a schema; NULL for the default. */
@@ -175,11 +176,10 @@ static void refuse_generated_in(const ctr_source *source, const ctr_named *named
 
 static void check_stored_tables(const ctr_source *source, const char *table, ctr_problem *problem)
 {
-    for (const char *const *suffix = ctr_shape_suffixes(); *suffix; suffix++)
+    for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++)
         refuse_generated_in(source, ctr_objects_stored(&source->objects, table, *suffix, problem),
                             problem);
-    const ctr_named *named = ctr_objects_find(&source->objects, table);
-    if (named && named->tracked)
+    if (ctr_objects_is_tracked(&source->objects, table))
         refuse_generated_in(source, ctr_objects_stored(&source->objects, table, "apart", problem),
                             problem);
 }
@@ -319,7 +319,7 @@ int ctr_source_append(const ctr_source *source, ctr_transaction *transaction, ct
                                "%s has counted in this transaction, and only what is committed is "
                                "given to other files: COMMIT first",
                                source->schema);
-    return ctr_journal_flush_all(replica, problem);
+    return ctr_batch_flush_all(replica, problem);
 }
 
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other)

@@ -57,6 +57,12 @@ ctr_amount *ctr_amounts_add(ctr_amounts *amounts, int64_t row, int counter)
     return amount;
 }
 
+void ctr_amounts_drop(ctr_amounts *amounts, int64_t row, int counter)
+{
+    ctr_amount *amount = ctr_amounts_find(amounts, row, counter);
+    if (amount) amount->n = amount->ticks = 0;
+}
+
 void ctr_amounts_clear(ctr_amounts *amounts)
 {
     sqlite3_free(amounts->slots);

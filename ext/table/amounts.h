@@ -14,7 +14,7 @@ typedef struct ctr_amount {
     int64_t row;
     int64_t n, ticks; /* added to value and clock; 0 ticks: nothing */
     uint32_t counter;
-    uint32_t batch; /* where the batch adds to it, perhaps; see table/journal.c */
+    uint32_t batch; /* where the batch adds to it, perhaps; see table/batch.c */
 } ctr_amount;
 
 /* The counter of a slot that is not used. */
@@ -34,6 +34,9 @@ int ctr_amounts_expect(ctr_amounts *amounts, size_t n, ctr_problem *problem);
 
 /* Finds it, or makes it. It is lent until the next call of ctr_amounts_expect. */
 ctr_amount *ctr_amounts_add(ctr_amounts *amounts, int64_t row, int counter);
+
+/* Nothing is added any more: the cell was written, with what was. */
+void ctr_amounts_drop(ctr_amounts *amounts, int64_t row, int counter);
 
 /* Forgets all, and frees the memory. */
 void ctr_amounts_clear(ctr_amounts *amounts);

@@ -86,7 +86,7 @@ static size_t size_of_row(const ctr_cache *cache)
     return sizeof(ctr_row) + (size_t)cache->n_counters * sizeof(ctr_summary);
 }
 
-void ctr_cache_forget(ctr_cache *cache, ctr_row *row)
+static void free_row(ctr_cache *cache, ctr_row *row)
 {
     ctr_row **key = &cache->by_key[row->hash & (cache->slots - 1)];
     while (*key != row) key = &(*key)->next_by_key;
@@ -97,6 +97,12 @@ void ctr_cache_forget(ctr_cache *cache, ctr_row *row)
     cache->bytes -= size_of_row(cache) + row->key_size;
     cache->n--;
     sqlite3_free(row);
+}
+
+void ctr_cache_forget(ctr_cache *cache, int64_t id)
+{
+    ctr_row *row = ctr_cache_row(cache, id);
+    if (row) free_row(cache, row);
 }
 
 /* Forgets rows that were not used since the hand came by last, until there is room. Twice around is
@@ -111,7 +117,7 @@ static bool make_room(ctr_cache *cache, size_t size)
             if (row->used)
                 row->used = false;
             else
-                ctr_cache_forget(cache, row);
+                free_row(cache, row);
         }
     }
     return true;

@@ -47,7 +47,8 @@ ctr_row *ctr_cache_key(const ctr_cache *cache, uint64_t hash, const uint8_t *key
 bool ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key, size_t size,
                    const ctr_summary *states);
 
-void ctr_cache_forget(ctr_cache *cache, ctr_row *row);
+/* If it is known. */
+void ctr_cache_forget(ctr_cache *cache, int64_t id);
 
 /* Drops all rows, and frees their memory. */
 void ctr_cache_clear(ctr_cache *cache);

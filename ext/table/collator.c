@@ -24,29 +24,6 @@ void ctr_collator_close(ctr_collator *collator)
     *collator = (ctr_collator){0};
 }
 
-static bool same_bytes(sqlite3_value *a, sqlite3_value *b, int type)
-{
-    const void *x =
-        type == SQLITE_TEXT ? (const void *)sqlite3_value_text(a) : sqlite3_value_blob(a);
-    const void *y =
-        type == SQLITE_TEXT ? (const void *)sqlite3_value_text(b) : sqlite3_value_blob(b);
-    int size = sqlite3_value_bytes(a);
-    if (size != sqlite3_value_bytes(b)) return false;
-    return size == 0 || (x && y && memcmp(x, y, (size_t)size) == 0);
-}
-
-static bool is_alike(sqlite3_value *a, sqlite3_value *b)
-{
-    int type = sqlite3_value_type(a);
-    if (type != sqlite3_value_type(b)) return false;
-    switch (type) {
-    case SQLITE_INTEGER: return sqlite3_value_int64(a) == sqlite3_value_int64(b);
-    case SQLITE_TEXT:
-    case SQLITE_BLOB: return same_bytes(a, b, type);
-    default: return false;
-    }
-}
-
 static sqlite3_stmt *statement_for(ctr_collator *collator, int key, ctr_problem *problem)
 {
     sqlite3_stmt **keep = &collator->compares[key];
@@ -78,7 +55,7 @@ int ctr_collator_compare(ctr_collator *collator, sqlite3_value **a, sqlite3_valu
 {
     for (; *order == '+' || *order == '-'; order += 2) {
         int key = order[1] - '0';
-        if (is_alike(a[key], b[key])) continue;
+        if (ctr_text_alike(a[key], b[key])) continue;
         int result = ask(collator, key, a[key], b[key], problem);
         if (result != 0) return *order == '-' ? -result : result;
     }

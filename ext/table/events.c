@@ -2,6 +2,7 @@
 #include "table/events.h"
 
 #include "identity/check.h"
+#include "table/batch.h"
 #include "table/catalog.h"
 #include "table/fold.h"
 
@@ -15,7 +16,7 @@ void ctr_events_tell(ctr_transaction *transaction, int change)
 {
     if (transaction->told == 0) { /* nobody was, and has told of the end of a savepoint */
         for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
-            ctr_journal_forget_savepoints(replica);
+            ctr_batch_forget_savepoints(replica);
         keep_marks_below(transaction, 0);
     }
     transaction->told += change;
@@ -50,7 +51,7 @@ static void read_pair(ctr_replica *replica, ctr_problem *problem)
 int ctr_events_write_ahead(ctr_transaction *transaction, ctr_problem *problem)
 {
     for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
-        ctr_journal_flush_all(replica, problem);
+        ctr_batch_flush_all(replica, problem);
         ctr_fold_grown(replica, problem);
         if (transaction->told == 0) replica->checked = replica->renewed = false;
     }
@@ -89,7 +90,7 @@ void ctr_events_commit(ctr_transaction *transaction)
     for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
         if (replica->checked)
             replica->version = ctr_run_data_version(transaction->db, replica->schema);
-        ctr_journal_committed(replica);
+        ctr_batch_committed(replica);
         replica->known =
             replica->checked && replica->identity.present; /* an interrupt may have hidden it */
         replica->known_version = replica->version;
@@ -103,7 +104,7 @@ void ctr_events_commit(ctr_transaction *transaction)
 void ctr_events_rollback(ctr_transaction *transaction)
 {
     for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
-        ctr_journal_rolled_back(replica);
+        ctr_batch_rolled_back(replica);
         replica->known = false;
     }
     end_transaction(transaction);
@@ -114,14 +115,14 @@ void ctr_events_rollback(ctr_transaction *transaction)
 int ctr_events_append(ctr_transaction *transaction, ctr_problem *problem)
 {
     for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
-        ctr_journal_flush_all(replica, problem);
+        ctr_batch_flush_all(replica, problem);
     return problem->rc;
 }
 
 static bool is_any_pending(ctr_transaction *transaction)
 {
     const ctr_replica *replica = transaction->noted ? transaction->replicas : NULL;
-    while (replica && !ctr_journal_is_pending(replica)) replica = replica->next;
+    while (replica && !ctr_batch_any_pending(replica)) replica = replica->next;
     transaction->noted = replica != NULL;
     return transaction->noted;
 }
@@ -149,7 +150,7 @@ int ctr_events_savepoint(ctr_transaction *transaction, int level, ctr_problem *p
         ctr_events_append(transaction, problem);
     if (level >= transaction->marked_least)
         for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
-            ctr_journal_begin_savepoint(replica, level, problem);
+            ctr_batch_begin_savepoint(replica, level, problem);
     if (transaction->marked_most < level + 1) transaction->marked_most = level + 1;
     if (problem->rc == SQLITE_OK)
         transaction->depth = transaction->marked_least = level + 1;
@@ -163,7 +164,7 @@ void ctr_events_release(ctr_transaction *transaction, int level)
     transaction->depth = level;
     if (level < transaction->marked_most)
         for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
-            ctr_journal_end_savepoint(replica, level);
+            ctr_batch_end_savepoint(replica, level);
     keep_marks_below(transaction, level);
     if (transaction->spoiled_depth > level) transaction->spoiled_depth = level;
 }
@@ -172,7 +173,7 @@ void ctr_events_rollback_to(ctr_transaction *transaction, int level)
 {
     for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
         replica->checked = replica->renewed = replica->known = false;
-        ctr_journal_roll_back_to(replica, level);
+        ctr_batch_roll_back_to(replica, level);
         if (replica->after == CTR_AFTER_WRITE) replica->after = CTR_AFTER_READ;
     }
     keep_marks_below(transaction, level + 1);

@@ -3,9 +3,9 @@
 
 #include "identity/check.h"
 #include "identity/succession.h"
-#include "sqlite/describe.h"
 #include "sqlite/number.h"
 #include "sqlite/text.h"
+#include "table/batch.h"
 #include "table/fold.h"
 #include "table/pack.h"
 
@@ -273,7 +273,7 @@ static int check_kinds(const ctr_floors *floors, sqlite3_value **values, ctr_pro
     for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
         const ctr_column *column = &shape->columns[shape->keys[i]];
         if (has_kind(floors->db, column, values[i], problem)) continue;
-        char *shown = ctr_describe_key(&values[i], 1);
+        char *shown = ctr_problem_describe_key(&values[i], 1);
         if (!shown) ctr_problem_nomem(problem);
         ctr_problem_set(problem, SQLITE_MISMATCH,
                         "a floor of column %s %s must be a value of that kind, not %s",
@@ -301,7 +301,7 @@ static int check_order(const ctr_floors *floors, sqlite3_value **values, ctr_pro
     for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
         const ctr_column *column = &shape->columns[shape->keys[i]];
         if (!has_other_order(floors, column, values[i], problem)) continue;
-        char *shown = ctr_describe_key(&values[i], 1);
+        char *shown = ctr_problem_describe_key(&values[i], 1);
         if (!shown) ctr_problem_nomem(problem);
         ctr_problem_set(problem, SQLITE_ERROR,
                         "a floor of column %s must not be a text, as %s, in a file in UTF-16: "
@@ -328,7 +328,7 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
     ctr_fold_table(journal, problem); /* a row without amounts can go */
     count_below(floors, values, size, problem);
     ctr_succession_floors_rose(floors->replica, problem);
-    int64_t number = ctr_journal_mark_change(journal, problem);
+    int64_t number = ctr_batch_mark_change(journal, problem);
     write_floors(floors, values, has_row, number, size, problem);
     remove_below(floors, values, size[0], problem);
     if (problem->rc != SQLITE_OK) ctr_transaction_spoil(floors->replica->transaction, nth);

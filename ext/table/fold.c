@@ -5,8 +5,9 @@
 
 #include "identity/replica.h"
 #include "sqlite/text.h"
+#include "table/batch.h"
 #include "table/catalog.h"
-#include "table/shape.h"
+#include "table/stored.h"
 
 enum {
     SEGMENTS_OF_LEVEL = 8,   /* so many become one of the next level */
@@ -42,14 +43,14 @@ static void open_folding(folding *job, ctr_problem *problem)
 {
     ctr_journal *journal = job->journal;
     job->run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
-    if (ctr_shape_read(&job->shape, journal->db, journal->schema, journal->table, problem)) return;
+    if (ctr_stored_read(&job->shape, journal->db, journal->schema, journal->table, problem)) return;
     if (job->shape.n_counters != journal->rows.n_counters) {
         ctr_problem_set(problem, SQLITE_SCHEMA, "the stored table has changed");
         return;
     }
     if (job->shape.n_counters == 0) return;
-    ctr_shape_refuse_hidden(&job->shape, journal->db, journal->schema, journal->table,
-                            job->run.problem);
+    ctr_stored_refuse_hidden(&job->shape, journal->db, journal->schema, journal->table,
+                             job->run.problem);
     size_t n = (size_t)job->shape.n_counters;
     char *columns = ctr_shape_counter_list(&job->shape), *changes = change_list(&job->shape);
     job->cells = sqlite3_malloc64(n * sizeof *job->cells);
@@ -258,27 +259,6 @@ static void write_segment(ctr_run *run, int64_t level, const ctr_changes *change
     sqlite3_free(out.bytes);
 }
 
-/* Makes one segment of the next level of all rows of a level. */
-static void raise_level(ctr_run *run, int64_t level)
-{
-    ctr_changes changes = {0};
-    read_segments_of(run, level, &changes);
-    ctr_changes_latest(&changes, run->problem);
-    ctr_changes_by_number(&changes, run->problem);
-    if (run->problem->rc == SQLITE_OK) remove_level(run, level);
-    if (run->problem->rc == SQLITE_OK) write_segment(run, level + 1, &changes);
-    sqlite3_free(changes.rows);
-}
-
-static int64_t count_segments(ctr_run *run, int64_t level)
-{
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SEGMENTS);
-    if (row) sqlite3_bind_int64(row, 1, level);
-    int64_t n = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
-    sqlite3_finalize(row);
-    return n;
-}
-
 /* The highest level if all segments should become one of it, else 0: where the same rows change
  * again and again each segment has all of them. The numbers of no two segments overlap, and the
  * first row of a segment has the highest of it. */
@@ -300,27 +280,32 @@ static int64_t level_of_all(ctr_run *run)
     return all / TIMES_THE_LONGEST > longest ? highest : 0;
 }
 
-static void merge_into_one(ctr_run *run, int64_t highest)
+/* Makes one segment, of the level `as`, of all rows of these levels. */
+static void compact_levels(ctr_run *run, int64_t from, int64_t to, int64_t as)
 {
     ctr_changes changes = {0};
-    for (int64_t level = 1; level <= highest; level++) read_segments_of(run, level, &changes);
+    for (int64_t level = from; level <= to; level++) read_segments_of(run, level, &changes);
     ctr_changes_latest(&changes, run->problem);
     ctr_changes_by_number(&changes, run->problem);
-    for (int64_t level = 1; level <= highest && run->problem->rc == SQLITE_OK; level++)
+    for (int64_t level = from; level <= to && run->problem->rc == SQLITE_OK; level++)
         remove_level(run, level);
-    if (run->problem->rc == SQLITE_OK) write_segment(run, highest, &changes);
+    if (run->problem->rc == SQLITE_OK) write_segment(run, as, &changes);
     sqlite3_free(changes.rows);
 }
 
 static void merge_segments(ctr_run *run)
 {
-    raise_level(run, CTR_LEVEL_TRANSACTIONS);
+    compact_levels(run, CTR_LEVEL_TRANSACTIONS, CTR_LEVEL_TRANSACTIONS, 1);
     for (int64_t level = 1; level < LEVELS && run->problem->rc == SQLITE_OK; level++) {
-        if (count_segments(run, level) < SEGMENTS_OF_LEVEL) break;
-        raise_level(run, level);
+        sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SEGMENTS);
+        if (row) sqlite3_bind_int64(row, 1, level);
+        int64_t n = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
+        sqlite3_finalize(row);
+        if (n < SEGMENTS_OF_LEVEL) break;
+        compact_levels(run, level, level, level + 1);
     }
     int64_t highest = level_of_all(run);
-    if (highest > 0) merge_into_one(run, highest);
+    if (highest > 0) compact_levels(run, 1, highest, highest);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -330,9 +315,9 @@ static void say_folded(ctr_journal *journal, ctr_problem *problem)
 {
     journal->open_number = 0;
     journal->n_rows = journal->n_amounts = 0;
-    if (ctr_journal_expect(journal, 1, problem)) return;
-    ctr_journal_note(journal, 0, CTR_ENTRY_FOLDED, 0);
-    ctr_journal_flush(journal, problem);
+    if (ctr_batch_expect(journal, 1, problem)) return;
+    ctr_batch_note(journal, 0, CTR_ENTRY_FOLDED, 0);
+    ctr_batch_flush(journal, problem);
     journal->open_number = 0;
 }
 
@@ -343,7 +328,7 @@ int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
     unsigned nth = transaction->ended;
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(journal->db);
     if (!journal->replica->checked) ctr_journal_read_again(journal, problem);
-    if (ctr_journal_refresh(journal, problem) || ctr_journal_flush(journal, problem))
+    if (ctr_journal_refresh(journal, problem) || ctr_batch_flush(journal, problem))
         return problem->rc;
     if (journal->n_rows < 2 && journal->n_amounts == 0) return problem->rc;
     open_folding(&job, problem);
@@ -354,7 +339,7 @@ int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
     say_folded(journal, problem);
     if (problem->rc != SQLITE_OK) {
         if (job.wrote) ctr_transaction_spoil(transaction, nth);
-        ctr_journal_abandon(journal);
+        ctr_batch_abandon(journal);
     }
     sqlite3_set_last_insert_rowid(journal->db, last_rowid);
     return problem->rc;
@@ -378,7 +363,7 @@ int ctr_fold_grown(ctr_replica *replica, ctr_problem *problem)
 static void fold_entry(ctr_replica *replica, const ctr_catalog_entry *entry, ctr_problem *problem)
 {
     ctr_shape shape = {0};
-    if (ctr_shape_read(&shape, replica->transaction->db, replica->schema, entry->name, problem) ==
+    if (ctr_stored_read(&shape, replica->transaction->db, replica->schema, entry->name, problem) ==
         SQLITE_OK) {
         ctr_journal *journal = ctr_journal_of(replica, entry->name, shape.n_counters, problem);
         if (journal) ctr_fold_table(journal, problem);

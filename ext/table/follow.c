@@ -1,9 +1,8 @@
 /* table/follow.c - steps through one table and compares keys. */
 #include "table/follow.h"
 
-#include <string.h>
-
 #include "sqlite/run.h"
+#include "sqlite/text.h"
 #include "table/stream.h"
 
 enum { STRAYS = 8, REST = 1000 };
@@ -41,27 +40,18 @@ void ctr_follow_close(ctr_follow *follow)
     *follow = (ctr_follow){0};
 }
 
-static bool same_value(sqlite3_stmt *row, int i, sqlite3_value *value)
-{
-    int type = sqlite3_column_type(row, i);
-    if (type != sqlite3_value_type(value)) return false;
-    if (type == SQLITE_INTEGER) return sqlite3_column_int64(row, i) == sqlite3_value_int64(value);
-    if (type == SQLITE_FLOAT) return sqlite3_column_double(row, i) == sqlite3_value_double(value);
-    bool text = type == SQLITE_TEXT; /* whose encoding differs, perhaps, in the two files */
-    const void *one =
-        text ? (const void *)sqlite3_column_text(row, i) : sqlite3_column_blob(row, i);
-    const void *two = text ? (const void *)sqlite3_value_text(value) : sqlite3_value_blob(value);
-    size_t size = (size_t)sqlite3_column_bytes(row, i);
-    if (size != (size_t)sqlite3_value_bytes(value)) return false;
-    if (text && (!one || !two)) return false;
-    return size == 0 || (one && two && memcmp(one, two, size) == 0);
-}
-
 static bool has_key(const ctr_follow *follow, sqlite3_value **keys)
 {
     const ctr_shape *shape = follow->rows->shape;
-    for (int i = 0; i < shape->n_keys; i++)
-        if (!same_value(follow->row, CTR_STREAM_COLUMNS + shape->keys[i], keys[i])) return false;
+    for (int i = 0; i < shape->n_keys; i++) {
+        sqlite3_value *stored =
+            sqlite3_column_value(follow->row, CTR_STREAM_COLUMNS + shape->keys[i]);
+        bool real = sqlite3_value_type(stored) == SQLITE_FLOAT &&
+                    sqlite3_value_type(keys[i]) == SQLITE_FLOAT;
+        if (real ? sqlite3_value_double(stored) != sqlite3_value_double(keys[i])
+                 : !ctr_text_alike(stored, keys[i]))
+            return false;
+    }
     return true;
 }
 

@@ -4,24 +4,11 @@
  *     page_views_journal(_seq INTEGER PRIMARY KEY, level INTEGER, entries BLOB)    core/entries.h
  *
  * The state of a counter is its cell, with what the journal adds to the shard of the file's id. An
- * increment is noted in a batch in memory, which is appended to the journal before the commit,
- * before a SAVEPOINT, and before anybody else reads the stored tables. Folding moves amounts into
- * the cells (table/fold.h).
- *
- *     ctr_journal_refresh     what memory says is what the file says
- *     ctr_journal_expect      before rows are written: makes room, so that what follows cannot fail
- *     ctr_journal_add         an increment
- *     ctr_journal_note        another change
- *     ctr_journal_flush       appends the batch
+ * increment is noted in a batch in memory (table/batch.h), which is appended to the journal.
+ * Folding moves amounts into the cells (table/fold.h).
  *
  * Memory is a cache of the file and of the batch, and nothing else is remembered: after a rollback,
- * also to a savepoint, all of it is dropped and read again. The batch is a list, of which a
- * savepoint remembers how long it was and how much of it was appended; what stands before that
- * stays as it is, and a rollback cuts the list:
- *
- *     appended   not yet       of the statement at work
- *     e  e  e  | e  e  e  e  | e  e
- *                            mark
+ * also to a savepoint, all of it is dropped and read again: ctr_journal_refresh.
  *
  * Memory is valid as long as the data version of the file is the same. If others have committed,
  * their rows of the journal tell what has changed: amounts are added, rows whose cells were written
@@ -78,7 +65,7 @@ typedef struct ctr_journal {
     uint8_t id[CTR_ID_SIZE]; /* to whose shards the amounts belong */
     int64_t least;           /* the lowest clock under that id */
 
-    /* Of the transaction at hand. */
+    /* Of the transaction at hand: table/batch.h. */
     ctr_entry *batch;
     size_t n, room;
     size_t n_appended;       /* so many of the batch, its first ones, are in the file */
@@ -102,6 +89,12 @@ ctr_journal *ctr_journal_of(ctr_replica *replica, const char *table, int n_count
 ctr_journal *ctr_journal_to_read(sqlite3 *db, const char *schema, const char *table, int n_counters,
                                  ctr_problem *problem);
 void ctr_journal_free(ctr_journal *journal);
+
+/* Frees those of a file. */
+void ctr_journal_close(ctr_replica *replica);
+
+/* Finalizes the kept statements; they are prepared again when they are needed. */
+void ctr_journal_release(ctr_journal *journal);
 
 /* To be called while a statement of the connection stands on a row of the schema, or within a
  * transaction that has read it: SQLite keeps one snapshot then. SQLITE_CORRUPT_VTAB if the journal
@@ -127,26 +120,8 @@ ctr_status ctr_journal_advance(const ctr_journal *journal, const ctr_amount *amo
 /* The rows to which the journal adds something, in ascending order; numbers are 0. */
 int ctr_journal_list_amounts(const ctr_journal *journal, ctr_changes *list, ctr_problem *problem);
 
-/* Refuses to write where triggers would run with it. */
-int ctr_journal_refuse_triggers(ctr_journal *journal, ctr_problem *problem);
-
-/* Makes room for `n` entries, and appends the batch if it has grown long. */
-int ctr_journal_expect(ctr_journal *journal, int n, ctr_problem *problem);
-
-/* Notes one tick of a counter of a row, by n. */
-void ctr_journal_add(ctr_journal *journal, int64_t row, int counter, int64_t n);
-
-/* Notes that a row is new, that the cell of a counter was written, which forgets the row, or that
- * everything known is out of date. */
-void ctr_journal_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int counter);
-
-int ctr_journal_flush(ctr_journal *journal, ctr_problem *problem);
-
 /* Forgets all that is known of the rows; the batch must have been appended. */
 void ctr_journal_drop(ctr_journal *journal);
-
-/* The same, and drops the batch: for a transaction that is spoiled. */
-void ctr_journal_abandon(ctr_journal *journal);
 
 /* Appends the batch, and forgets all else: it is read again when it is needed. */
 void ctr_journal_read_again(ctr_journal *journal, ctr_problem *problem);
@@ -154,24 +129,6 @@ void ctr_journal_read_again(ctr_journal *journal, ctr_problem *problem);
 /* ctr_journal_drop for a table that goes away, comes back or is another one now: for one with a
  * batch nothing is done. */
 void ctr_journal_forget(ctr_replica *replica, const char *table);
-
-/* Other connections forget what they know, and so does this one. Returns the number of the change,
- * 0 on a problem. */
-int64_t ctr_journal_mark_change(ctr_journal *journal, ctr_problem *problem);
-
-/* All tables of a file. */
-int ctr_journal_flush_all(ctr_replica *replica, ctr_problem *problem);
-bool ctr_journal_is_pending(
-    const ctr_replica *replica); /* is there a batch that is not appended? */
-void ctr_journal_committed(ctr_replica *replica);
-void ctr_journal_rolled_back(ctr_replica *replica);
-
-/* The same for savepoints, which are told by their level, more than once perhaps. */
-int ctr_journal_begin_savepoint(ctr_replica *replica, int level, ctr_problem *problem);
-void ctr_journal_end_savepoint(ctr_replica *replica, int level);
-void ctr_journal_roll_back_to(ctr_replica *replica, int level);
-void ctr_journal_forget_savepoints(ctr_replica *replica);
-void ctr_journal_close(ctr_replica *replica);
 
 /* The number behind the last one in the file. */
 int64_t ctr_journal_next(sqlite3 *db, const char *schema, ctr_problem *problem);

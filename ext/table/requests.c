@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "sqlite/describe.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "table/shape.h"
@@ -26,7 +25,7 @@ static sqlite3_stmt *kept_statement(ctr_requests *requests, sqlite3_stmt **keep,
 static int refuse_other(sqlite3_value *id, const char *before, const char *now,
                         ctr_problem *problem)
 {
-    char *shown = ctr_describe_value(id);
+    char *shown = ctr_problem_describe_value(id);
     if (!shown) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
                     "the request %s was taken before and asked for %s, now it asks for %s", shown,

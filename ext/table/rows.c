@@ -1,18 +1,16 @@
-/* table/rows.c - the one place that reads and writes stored rows. */
+/* table/rows.c - the one place that reads stored rows. */
 #include "table/rows.h"
 
 #include <string.h>
 
 #include "identity/check.h"
-#include "sqlite/describe.h"
 #include "sqlite/text.h"
-#include "table/lists.h"
+#include "table/stored.h"
 
 /* ---- statements, each prepared at its first use ---------------------------------------------- */
 
-/* `keep` is where the statement stays. The lists are taken over and freed. */
-static sqlite3_stmt *prepare(ctr_rows *rows, sqlite3_stmt **keep, ctr_sql which, char *columns,
-                             char *constraint, ctr_problem *problem)
+sqlite3_stmt *ctr_rows_prepare(ctr_rows *rows, sqlite3_stmt **keep, ctr_sql which, char *columns,
+                               char *constraint, ctr_problem *problem)
 {
     if (!columns || !constraint) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
@@ -28,20 +26,10 @@ static sqlite3_stmt *find_statement(ctr_rows *rows, bool by_key, ctr_problem *pr
 {
     sqlite3_stmt **keep = by_key ? &rows->find_key : &rows->find_rowid;
     if (*keep) return *keep;
-    return prepare(rows, keep, by_key ? CTR_SQL_ROWS_FIND_KEY : CTR_SQL_ROWS_FIND_ROWID,
-                   ctr_shape_column_list(rows->shape),
-                   by_key ? ctr_lists_key_match(rows->shape) : sqlite3_mprintf(""), problem);
-}
-
-static sqlite3_stmt *write_statement(ctr_rows *rows, ctr_problem *problem)
-{
-    sqlite3_stmt **keep = rows->found ? &rows->update : &rows->insert;
-    if (*keep) return *keep;
-    if (rows->found)
-        return prepare(rows, keep, CTR_SQL_ROWS_UPDATE, ctr_lists_update_changes(rows->shape),
-                       sqlite3_mprintf(""), problem);
-    return prepare(rows, keep, CTR_SQL_ROWS_INSERT, ctr_lists_insert_columns(rows->shape),
-                   ctr_lists_insert_values(rows->shape), problem);
+    return ctr_rows_prepare(rows, keep, by_key ? CTR_SQL_ROWS_FIND_KEY : CTR_SQL_ROWS_FIND_ROWID,
+                            ctr_shape_column_list(rows->shape),
+                            by_key ? ctr_shape_key_match(rows->shape) : sqlite3_mprintf(""),
+                            problem);
 }
 
 void ctr_rows_release(ctr_rows *rows)
@@ -91,7 +79,7 @@ void ctr_rows_close(ctr_rows *rows)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-static int bind_keys(ctr_rows *rows, sqlite3_stmt *statement, int first, sqlite3_value **keys)
+int ctr_rows_bind_keys(ctr_rows *rows, sqlite3_stmt *statement, int first, sqlite3_value **keys)
 {
     int rc = SQLITE_OK;
     for (int i = 0; i < rows->shape->n_keys && rc == SQLITE_OK; i++)
@@ -105,7 +93,7 @@ static char *describe_row(sqlite3_stmt *row, int n_keys)
     sqlite3_value **keys = sqlite3_malloc64(((size_t)n_keys + 1) * sizeof *keys);
     if (!keys) return NULL;
     for (int i = 0; i < n_keys; i++) keys[i] = sqlite3_column_value(row, i);
-    char *text = ctr_describe_key(keys, n_keys);
+    char *text = ctr_problem_describe_key(keys, n_keys);
     sqlite3_free(keys);
     return text;
 }
@@ -113,8 +101,8 @@ static char *describe_row(sqlite3_stmt *row, int n_keys)
 static sqlite3_stmt *key_statement(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
 {
     sqlite3_stmt *row = NULL;
-    prepare(rows, &row, CTR_SQL_ROWS_KEY, ctr_shape_key_list(rows->shape), sqlite3_mprintf(""),
-            problem);
+    ctr_rows_prepare(rows, &row, CTR_SQL_ROWS_KEY, ctr_shape_key_list(rows->shape),
+                     sqlite3_mprintf(""), problem);
     if (row) sqlite3_bind_int64(row, 1, rowid);
     return row;
 }
@@ -131,6 +119,22 @@ bool ctr_rows_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_
     }
     sqlite3_finalize(row);
     return there && problem->rc == SQLITE_OK;
+}
+
+bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem)
+{
+    sqlite3_stmt *row = NULL;
+    ctr_rows_prepare(rows, &row, CTR_SQL_ROWS_KEY_IS, sqlite3_mprintf(""),
+                     ctr_shape_exact_match(rows->shape), problem);
+    if (!row) return false;
+    sqlite3_bind_int64(row, 1, rowid);
+    int rc = SQLITE_OK;
+    for (int i = 0; i < rows->shape->n_keys && rc == SQLITE_OK; i++)
+        if (keys[i]) rc = ctr_text_bind_value(row, i + 2, keys[i]);
+    if (rc == SQLITE_OK) rc = sqlite3_step(row);
+    ctr_problem_sqlite(problem, rows->db, rc);
+    sqlite3_finalize(row);
+    return rc == SQLITE_ROW;
 }
 
 /* A row that cannot be read is shown without values. */
@@ -260,6 +264,17 @@ static void take_cells(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
     }
 }
 
+int ctr_rows_load_cells(ctr_rows *rows, ctr_problem *problem)
+{
+    sqlite3_stmt *statement = find_statement(rows, false, problem);
+    if (!statement) return problem->rc;
+    sqlite3_bind_int64(statement, 1, rows->rowid);
+    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    if (ctr_run_row(&run, statement)) take_cells(rows, statement, problem);
+    sqlite3_reset(statement);
+    return problem->rc;
+}
+
 /* ---- states ---------------------------------------------------------------------------------- */
 
 static void take_known(ctr_rows *rows, const ctr_row *row)
@@ -354,7 +369,7 @@ static void forget(ctr_rows *rows)
 static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 {
     if (sqlite3_column_type(row, CTR_FIND_ROWID) == SQLITE_NULL) {
-        ctr_shape_hidden(rows->table, problem);
+        ctr_stored_hidden(rows->table, problem);
         return;
     }
     rows->found = true;
@@ -418,7 +433,8 @@ static bool pack_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
     return true;
 }
 
-bool ctr_rows_find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+/* In memory alone. */
+static bool find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     if (refuse_reentry(rows, problem)) return false;
     forget(rows);
@@ -432,10 +448,10 @@ bool ctr_rows_find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *prob
 
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
-    if (ctr_rows_find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;
+    if (find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;
     sqlite3_stmt *statement = find_statement(rows, true, problem);
     if (!statement) return problem->rc;
-    if (ctr_problem_sqlite(problem, rows->db, bind_keys(rows, statement, 1, keys)))
+    if (ctr_problem_sqlite(problem, rows->db, ctr_rows_bind_keys(rows, statement, 1, keys)))
         return problem->rc;
     return find(rows, statement, problem);
 }
@@ -470,280 +486,4 @@ int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
     forget(rows);
     take_row(rows, row, problem);
     return problem->rc;
-}
-
-/* ---- staging --------------------------------------------------------------------------------- */
-
-uint8_t *ctr_rows_room(ctr_rows *rows, size_t size, ctr_problem *problem)
-{
-    return ctr_pack_room(&rows->fresh, size, problem);
-}
-
-void ctr_rows_set(ctr_rows *rows, int counter, size_t size)
-{
-    rows->staged[counter] =
-        (ctr_staged){.kind = CTR_STAGED_CELL, .offset = rows->fresh.size, .size = size};
-    rows->fresh.size += size;
-}
-
-void ctr_rows_staged(const ctr_rows *rows, int counter, ctr_cell *cell)
-{
-    const ctr_staged *staged = &rows->staged[counter];
-    if (staged->kind == CTR_STAGED_CELL)
-        *cell = ctr_cell_written(rows->fresh.bytes + staged->offset, staged->size);
-}
-
-bool ctr_rows_changed(const ctr_rows *rows)
-{
-    for (int i = 0; i < rows->shape->n_counters; i++)
-        if (rows->staged[i].kind != CTR_STAGED_NOTHING) return true;
-    return false;
-}
-
-/* A new cell: that of `base` with a difference in the shard of `id`. */
-static ctr_status stage_cell(ctr_rows *rows, int counter, const ctr_cell *base,
-                             const ctr_sum *difference, const uint8_t *id, int64_t least,
-                             ctr_problem *problem)
-{
-    size_t size;
-    uint8_t *out = ctr_rows_room(rows, base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
-    if (!out) return CTR_OK;
-    ctr_status status = ctr_cell_add(base, id, difference, 1, least, out, &size);
-    if (status == CTR_OK) ctr_rows_set(rows, counter, size);
-    return status;
-}
-
-/* The cells of a row of which only the states were found. */
-static int load_cells(ctr_rows *rows, ctr_problem *problem)
-{
-    sqlite3_stmt *statement = find_statement(rows, false, problem);
-    if (!statement) return problem->rc;
-    sqlite3_bind_int64(statement, 1, rows->rowid);
-    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
-    if (ctr_run_row(&run, statement)) take_cells(rows, statement, problem);
-    sqlite3_reset(statement);
-    return problem->rc;
-}
-
-ctr_summary ctr_rows_new_state(const ctr_rows *rows, int counter)
-{
-    const ctr_staged *staged = &rows->staged[counter];
-    ctr_summary state = ctr_rows_state(rows, counter);
-    if (staged->kind == CTR_STAGED_CELL) {
-        ctr_cell_summarize(&state, NULL, rows->fresh.bytes + staged->offset, staged->size);
-    } else if (staged->kind == CTR_STAGED_AMOUNT) {
-        ctr_sum_add(&state.sum, staged->n);
-        state.touched = state.has_shards = true;
-    }
-    return state;
-}
-
-/* Can the journal add it? Its amounts for one counter are 64 bits wide. */
-static bool is_amount(const ctr_rows *rows, int counter, const ctr_sum *difference, int64_t *n)
-{
-    int64_t sum_of_all;
-    ctr_sum sum = *difference;
-    const ctr_amount *amount = ctr_journal_amount(rows->journal, rows->rowid, counter);
-    if (amount) ctr_sum_add(&sum, amount->n);
-    return ctr_sum_value(difference, n) == CTR_OK && ctr_sum_value(&sum, &sum_of_all) == CTR_OK;
-}
-
-/* An amount of a row that is there, or else a new cell. */
-static ctr_status stage_difference(ctr_rows *rows, int counter, const ctr_sum *difference,
-                                   const uint8_t *id, int64_t least, ctr_problem *problem)
-{
-    ctr_staged *staged = &rows->staged[counter];
-    const ctr_cell *cell = &rows->cells[counter];
-    if (rows->whole || !rows->found)
-        return stage_cell(rows, counter, cell, difference, id, least, problem);
-
-    int64_t value;
-    const ctr_summary *state = &rows->states[counter];
-    ctr_sum sum = *difference;
-    ctr_sum_add(&sum, state->value);
-    if (state->life % 2 == 0) return CTR_DELETED;
-    if (state->clock == INT64_MAX || ctr_sum_value(&sum, &value) != CTR_OK) return CTR_OVERFLOW;
-    *staged = (ctr_staged){.kind = CTR_STAGED_AMOUNT};
-    if (is_amount(rows, counter, difference, &staged->n)) return CTR_OK;
-    staged->kind = CTR_STAGED_NOTHING;
-    if (load_cells(rows, problem)) return CTR_OK;
-    return stage_cell(rows, counter, cell, difference, id, least, problem);
-}
-
-ctr_status ctr_rows_add(ctr_rows *rows, int counter, int64_t n, const uint8_t id[CTR_ID_SIZE],
-                        int64_t least, ctr_problem *problem)
-{
-    ctr_sum difference = {0, 0};
-    ctr_sum_add(&difference, n);
-    return stage_difference(rows, counter, &difference, id, least, problem);
-}
-
-ctr_status ctr_rows_assign(ctr_rows *rows, int counter, int64_t n, const uint8_t id[CTR_ID_SIZE],
-                           int64_t least, ctr_problem *problem)
-{
-    ctr_sum difference = {0, 0}, sum = ctr_rows_state(rows, counter).sum;
-    ctr_sum_add(&difference, n);
-    ctr_sum_subtract_sum(&difference, &sum);
-    return stage_difference(rows, counter, &difference, id, least, problem);
-}
-
-ctr_status ctr_rows_next_life(ctr_rows *rows, int counter, int64_t n, const uint8_t *id,
-                              int64_t least, ctr_problem *problem)
-{
-    uint8_t empty[CTR_CELL_HEADER_MAX], *out;
-    size_t size;
-    ctr_sum difference = {0, 0};
-    ctr_cell cell = {.life = ctr_rows_state(rows, counter).life};
-    ctr_status status = ctr_cell_reset(&cell, empty, &size);
-    if (status != CTR_OK) return status;
-    cell = ctr_cell_written(empty, size);
-    ctr_sum_add(&difference, n);
-    if (id) return stage_cell(rows, counter, &cell, &difference, id, least, problem);
-    out = ctr_rows_room(rows, size, problem);
-    if (!out) return CTR_OK;
-    memcpy(out, empty, size);
-    ctr_rows_set(rows, counter, size);
-    return CTR_OK;
-}
-
-ctr_status ctr_rows_delete(ctr_rows *rows, int counter, ctr_problem *problem)
-{
-    size_t size;
-    ctr_cell cell = {.life = ctr_rows_state(rows, counter).life};
-    uint8_t *out = ctr_rows_room(rows, CTR_CELL_HEADER_MAX, problem);
-    if (!out) return CTR_OK;
-    ctr_status status = ctr_cell_delete(&cell, out, &size);
-    if (status == CTR_OK) ctr_rows_set(rows, counter, size);
-    return status;
-}
-
-/* ---- writing --------------------------------------------------------------------------------- */
-
-static int bind_changes(ctr_rows *rows, sqlite3_stmt *statement, int first)
-{
-    int rc = SQLITE_OK;
-    for (int i = 0; i < rows->shape->n_counters && rc == SQLITE_OK; i++) {
-        const ctr_staged *cell = &rows->staged[i];
-        if (cell->kind != CTR_STAGED_CELL)
-            rc = sqlite3_bind_null(statement, first + i);
-        else
-            rc = sqlite3_bind_blob64(statement, first + i, rows->fresh.bytes + cell->offset,
-                                     cell->size, SQLITE_STATIC);
-    }
-    return rc;
-}
-
-static int bind_write(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **keys)
-{
-    if (rows->found) {
-        sqlite3_bind_int64(statement, CTR_UPDATE_ROWID, rows->rowid);
-        return bind_changes(rows, statement, CTR_UPDATE_COUNTERS);
-    }
-    int rc = bind_keys(rows, statement, CTR_INSERT_KEYS, keys);
-    return rc == SQLITE_OK ? bind_changes(rows, statement, CTR_INSERT_KEYS + rows->shape->n_keys)
-                           : rc;
-}
-
-/* Writes new cells, and lets go of what the statement holds either way. */
-static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
-    sqlite3_stmt *statement = write_statement(rows, problem);
-    if (!statement) return problem->rc;
-    ctr_problem_sqlite(problem, rows->db, bind_write(rows, statement, keys));
-    ctr_run_write(&run, statement);
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
-    return problem->rc;
-}
-
-/* A row that was just inserted is known from the start. */
-static void know_new_row(ctr_rows *rows)
-{
-    if (!rows->packed) return;
-    for (int i = 0; i < rows->shape->n_counters; i++) {
-        const ctr_staged *staged = &rows->staged[i];
-        rows->states[i] = (ctr_summary){.life = 1};
-        if (staged->kind == CTR_STAGED_CELL)
-            ctr_cell_summarize(&rows->states[i], rows->journal->id,
-                               rows->fresh.bytes + staged->offset, staged->size);
-    }
-    ctr_cache_add(&rows->journal->rows, rows->rowid, rows->hash, rows->key.bytes, rows->key.size,
-                  rows->states);
-}
-
-static void note_counter(ctr_rows *rows, int counter)
-{
-    const ctr_staged *staged = &rows->staged[counter];
-    if (staged->kind == CTR_STAGED_AMOUNT)
-        ctr_journal_add(rows->journal, rows->rowid, counter, staged->n);
-    if (staged->kind == CTR_STAGED_CELL)
-        ctr_journal_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, counter);
-}
-
-/* A cell that is written in place of another one must have been read: asked once in each
- * transaction. */
-static int refuse_hidden(ctr_rows *rows, ctr_problem *problem)
-{
-    unsigned nth = rows->replica->transaction->ended + 1;
-    if (rows->seen_in != nth)
-        ctr_shape_refuse_hidden(rows->shape, rows->db, rows->schema, rows->table, problem);
-    if (problem->rc == SQLITE_OK) rows->seen_in = nth;
-    return problem->rc;
-}
-
-static bool stages_cells(const ctr_rows *rows)
-{
-    for (int i = 0; i < rows->shape->n_counters; i++)
-        if (rows->staged[i].kind == CTR_STAGED_CELL) return true;
-    return false;
-}
-
-static int write_found(ctr_rows *rows, ctr_problem *problem)
-{
-    if (stages_cells(rows) && refuse_hidden(rows, problem)) return problem->rc;
-    if (stages_cells(rows) && write_cells(rows, NULL, problem)) return problem->rc;
-    for (int i = 0; i < rows->shape->n_counters; i++) note_counter(rows, i);
-    return problem->rc;
-}
-
-static int insert_new_row(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
-{
-    if (write_cells(rows, keys, problem)) return problem->rc;
-    rows->rowid = sqlite3_last_insert_rowid(rows->db);
-    ctr_journal_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0);
-    if (!rows->whole) know_new_row(rows);
-    return problem->rc;
-}
-
-/* A trigger on the tables of the file must not come back to this row. */
-int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
-{
-    rows->writing = true;
-    if (ctr_check_before_write(rows->replica, problem) == SQLITE_OK &&
-        ctr_journal_refresh(rows->journal, problem) == SQLITE_OK &&
-        ctr_journal_expect(rows->journal, rows->shape->n_counters + 1, problem) == SQLITE_OK) {
-        if (rows->found)
-            write_found(rows, problem);
-        else
-            insert_new_row(rows, keys, problem);
-    }
-    rows->writing = false;
-    return problem->rc;
-}
-
-bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem)
-{
-    sqlite3_stmt *row = NULL;
-    prepare(rows, &row, CTR_SQL_ROWS_KEY_IS, sqlite3_mprintf(""),
-            ctr_lists_exact_match(rows->shape), problem);
-    if (!row) return false;
-    sqlite3_bind_int64(row, 1, rowid);
-    int rc = SQLITE_OK;
-    for (int i = 0; i < rows->shape->n_keys && rc == SQLITE_OK; i++)
-        if (keys[i]) rc = ctr_text_bind_value(row, i + 2, keys[i]);
-    if (rc == SQLITE_OK) rc = sqlite3_step(row);
-    ctr_problem_sqlite(problem, rows->db, rc);
-    sqlite3_finalize(row);
-    return rc == SQLITE_ROW;
 }

@@ -1,14 +1,8 @@
-/* table/rows.h - reads and writes the rows of one stored table, one row at a time.
- *
- * Find a row, stage what becomes of its counters, write:
+/* table/rows.h - reads the rows of one stored table, one row at a time.
  *
  *     ctr_rows_find_key(rows, keys, problem);            rows->found, rows->states
- *     ctr_rows_add(rows, counter, n);                    for each counter that changes
- *     ctr_rows_write(rows, keys, problem);
  *
- * An increment of a row that is there goes to the journal (table/journal.h), everything else to the
- * cells, in one INSERT or UPDATE. All that can be refused is refused before the write: inside a
- * transaction SQLite does not take back half of what a virtual table has written.
+ * What becomes of the counters of that row is staged, and written: table/stage.h.
  *
  * Who merges needs the cells themselves, complete with what the journal adds: `whole`.
  *
@@ -71,43 +65,9 @@ int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem);
 /* As if nothing was found. */
 int ctr_rows_find_none(ctr_rows *rows, ctr_problem *problem);
 
-/* Looks for the row in memory alone; true if it is known. */
-bool ctr_rows_find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
-
 /* Takes the row at which a statement on the same table stands, the columns of the shape behind its
  * id, as if it were found. */
 int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem);
-
-/* ---- staging: to `id`, which has `least` as its lowest clock ---- */
-
-/* Adds n to a counter, or makes it n. CTR_DELETED, CTR_OVERFLOW: nothing is staged. */
-ctr_status ctr_rows_add(ctr_rows *rows, int counter, int64_t n, const uint8_t id[CTR_ID_SIZE],
-                        int64_t least, ctr_problem *problem);
-ctr_status ctr_rows_assign(ctr_rows *rows, int counter, int64_t n, const uint8_t id[CTR_ID_SIZE],
-                           int64_t least, ctr_problem *problem);
-
-/* Begins the next life of a counter, with n unless `id` is NULL; deletes it. CTR_LAST_LIFE. */
-ctr_status ctr_rows_next_life(ctr_rows *rows, int counter, int64_t n, const uint8_t *id,
-                              int64_t least, ctr_problem *problem);
-ctr_status ctr_rows_delete(ctr_rows *rows, int counter, ctr_problem *problem);
-
-/* Room for a new cell, until the next call; NULL if there is no memory. What stands in it, `size`
- * bytes, becomes the new cell of a counter. */
-uint8_t *ctr_rows_room(ctr_rows *rows, size_t size, ctr_problem *problem);
-void ctr_rows_set(ctr_rows *rows, int counter, size_t size);
-
-/* What a counter of the row becomes, or became, by what is staged. */
-ctr_summary ctr_rows_new_state(const ctr_rows *rows, int counter);
-
-/* If a new cell was made for a counter, opens it; it lives until the next find. */
-void ctr_rows_staged(const ctr_rows *rows, int counter, ctr_cell *cell);
-
-/* Is there anything to write? */
-bool ctr_rows_changed(const ctr_rows *rows);
-
-/* Inserts the row that was not found, with `keys`, or changes the one that was; keys may be NULL
- * then. */
-int ctr_rows_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 
 /* ---- looking ---- */
 
@@ -137,5 +97,18 @@ int ctr_rows_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr
 
 /* "column hits of ('/', 12)", as where a problem is. */
 void ctr_rows_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem *problem);
+
+/* ---- for table/stage.h ---- */
+
+/* Reads the cells of a row of which only the states were found. */
+int ctr_rows_load_cells(ctr_rows *rows, ctr_problem *problem);
+
+/* Prepares a statement on the stored table, and keeps it in `keep`. The lists are taken over and
+ * freed; NULL: there is no memory for one. */
+sqlite3_stmt *ctr_rows_prepare(ctr_rows *rows, sqlite3_stmt **keep, ctr_sql which, char *columns,
+                               char *constraint, ctr_problem *problem);
+
+/* Binds the values of a key from the parameter `first` on. Returns a code of SQLite's. */
+int ctr_rows_bind_keys(ctr_rows *rows, sqlite3_stmt *statement, int first, sqlite3_value **keys);
 
 #endif

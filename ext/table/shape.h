@@ -1,29 +1,7 @@
 /* table/shape.h - which keys and counters a counter table has.
  *
- * The stored table says it, not the text of CREATE VIRTUAL TABLE:
- *
- *     CREATE TABLE page_views_cells(
- *       _id INTEGER PRIMARY KEY,
- *       path TEXT COLLATE "BINARY" NOT NULL, hour INTEGER COLLATE "BINARY" NOT NULL,
- *       hits BLOB, bytes BLOB,
- *       UNIQUE(path, hour))
- *
- *     CREATE TABLE page_views_journal(
- *       _seq INTEGER PRIMARY KEY, level INTEGER, entries BLOB)                 see table/journal.h
- *
- *     CREATE TABLE page_views_floors(
- *       _id INTEGER PRIMARY KEY, _seq, _rows, _bytes,         see table/floors.h
- *       path TEXT COLLATE "BINARY", hour INTEGER COLLATE "BINARY")
- *
- *     CREATE TABLE page_views_ops(
- *       _id INTEGER PRIMARY KEY, request NOT NULL UNIQUE, what TEXT NOT NULL)  see table/requests.h
- *
- *     CREATE TABLE page_views_columns(
- *       name TEXT COLLATE NOCASE PRIMARY KEY, generation INTEGER NOT NULL)     see table/columns.h
- *
- * The columns of the UNIQUE constraint are the key, in its order; the other columns are counters,
- * each a cell or NULL. Names that begin with an underscore are ours. A stored table that is
- * anything else is damaged, and is refused before it is used.
+ * The columns of the UNIQUE constraint of the stored table are the key, in its order; the other
+ * columns are counters (table/stored.h).
  */
 #ifndef CTR_TABLE_SHAPE_H
 #define CTR_TABLE_SHAPE_H
@@ -78,18 +56,6 @@ void ctr_shape_add_gone(ctr_shape *shape, const char *name, int64_t generation,
 /* A copy; to be closed whatever is returned. */
 int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem);
 
-/* Reads it from the stored table of `table`. SQLITE_CORRUPT_VTAB if that is missing or damaged. To
- * be closed whatever is returned. */
-int ctr_shape_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
-                   ctr_problem *problem);
-
-/* Learns the columns by preparing a SELECT, which takes no lock that lasts: what xConnect needs.
- * The key is the one of `declared`, which is copied where there is no stored table that fits:
- * whether it is whole, and its generations, are for ctr_shape_read. To be closed whatever is
- * returned. */
-int ctr_shape_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
-                       const ctr_shape *declared, ctr_problem *problem);
-
 /* Have the two the same columns? Generations are not compared. */
 bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b);
 
@@ -111,16 +77,6 @@ const char *ctr_shape_ever(const ctr_shape *shape, int i, int64_t *generation);
  * it ever was: 0 and NULL if not. */
 int64_t ctr_shape_generation(const ctr_shape *shape, const char *name, const char **spelling);
 
-/* The stored tables of a counter table: "cells", "journal", "floors", ...; NULL at the end. */
-const char *const *ctr_shape_suffixes(void);
-
-/* Creates, drops and renames the stored tables. */
-void ctr_shape_create(const ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
-                      ctr_problem *problem);
-void ctr_shape_drop(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
-void ctr_shape_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
-                      ctr_problem *problem);
-
 /* The key in words, "path TEXT BINARY, hour INTEGER BINARY": names, affinities and collations, what
  * two files must have in common. To be freed with sqlite3_free; NULL: no memory. */
 char *ctr_shape_key_text(const ctr_shape *shape);
@@ -136,17 +92,22 @@ char *ctr_shape_key_list(const ctr_shape *shape);
 char *ctr_shape_counter_list(const ctr_shape *shape);
 char *ctr_shape_column_list(const ctr_shape *shape);
 
-/* The refusal where a column that is not NULL reads as NULL. */
-int ctr_shape_hidden(const char *table, ctr_problem *problem);
+/* ---- lists for sql/rows.sql; to be freed with sqlite3_free, NULL: no memory ---- */
 
-/* Refuses to write cells where an authorizer of the host has SQLite answer NULL for one of them. */
-int ctr_shape_refuse_hidden(const ctr_shape *shape, sqlite3 *db, const char *schema,
-                            const char *table, ctr_problem *problem);
+/* Columns of a find: _id, then those of the shape. */
+enum { CTR_FIND_ROWID, CTR_FIND_COLUMNS };
 
-/* Refuses triggers that would run with what we write, for a trigger is foreign code: on the stored
- * tables of `table`, which may be NULL, and with `of_file` on those of the file. */
-int ctr_shape_refuse_triggers(sqlite3 *db, const char *schema, const char *table, bool of_file,
-                              ctr_problem *problem);
+/* Parameters of a write: the key of a new row, or the row id of one that is there; then the
+ * counters. */
+enum { CTR_INSERT_KEYS = 1, CTR_UPDATE_ROWID = 1, CTR_UPDATE_COUNTERS };
+
+char *ctr_shape_key_match(const ctr_shape *shape);
+
+/* Byte for byte, whatever the collation; a parameter that is NULL asks nothing. */
+char *ctr_shape_exact_match(const ctr_shape *shape);
+char *ctr_shape_insert_columns(const ctr_shape *shape);
+char *ctr_shape_insert_values(const ctr_shape *shape);
+char *ctr_shape_update_changes(const ctr_shape *shape);
 
 /* Frees all; twice is harmless. */
 void ctr_shape_close(ctr_shape *shape);

@@ -142,10 +142,8 @@ bool ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards,
 
 /* ---- rows that show nothing any more --------------------------------------------------------- */
 
-typedef void row_call(ctr_showing *showing, void *with, ctr_problem *problem);
-
 /* The number of each row among the cells, 0 if it has none, and its key. */
-static sqlite3_stmt *prepare_rows(ctr_showing *showing, ctr_sql which, ctr_problem *problem)
+static sqlite3_stmt *prepare_rows(const ctr_showing *showing, ctr_problem *problem)
 {
     const ctr_tracked *tracked = &showing->tracked;
     sqlite3_str *list = sqlite3_str_new(NULL);
@@ -156,14 +154,15 @@ static sqlite3_stmt *prepare_rows(ctr_showing *showing, ctr_sql which, ctr_probl
     run.slots.name = tracked->table;
     run.slots.keys = keys;
     run.slots.constraint = match;
-    sqlite3_stmt *row = ctr_run_prepare(&run, which);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_WITHOUT_COUNTERS);
     sqlite3_free(keys);
     sqlite3_free(match);
     return row;
 }
 
-static void call_for_row(ctr_showing *showing, sqlite3_stmt *row, row_call *call, void *with,
-                         ctr_problem *problem)
+/* The row at which the statement stands, if it is below a floor. */
+static void show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floors *floors,
+                               ctr_problem *problem)
 {
     int n = showing->tracked.shape->n_keys;
     sqlite3_value **keys = showing->writing.keys;
@@ -171,35 +170,14 @@ static void call_for_row(ctr_showing *showing, sqlite3_stmt *row, row_call *call
     for (int i = 0; i < n; i++) keys[i] = sqlite3_value_dup(sqlite3_column_value(row, 1 + i));
     for (int i = 0; i < n; i++)
         if (!keys[i]) ctr_problem_nomem(problem);
-    if (problem->rc == SQLITE_OK) call(showing, with, problem);
-    for (int i = 0; i < n; i++) sqlite3_value_free(keys[i]);
-}
-
-static void call_for_rows(ctr_showing *showing, ctr_sql which, row_call *call, void *with,
-                          ctr_problem *problem)
-{
-    const ctr_tracked *tracked = &showing->tracked;
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
-    sqlite3_stmt *row = prepare_rows(showing, which, problem);
-    showing->writing.keys =
-        sqlite3_malloc64(((size_t)tracked->shape->n_keys + 1) * sizeof(sqlite3_value *));
-    if (!showing->writing.keys) ctr_problem_nomem(problem);
-    while (ctr_run_row(&run, row)) call_for_row(showing, row, call, with, problem);
-    sqlite3_finalize(row);
-    sqlite3_free(showing->writing.keys);
-    showing->writing.keys = NULL;
-}
-
-static void show_nothing_below(ctr_showing *showing, void *with, ctr_problem *problem)
-{
-    ctr_floors *floors = with;
-    if (!ctr_floors_is_below(floors, showing->writing.keys, problem)) return;
-    for (int i = 0; i < showing->tracked.shape->n_counters; i++) {
+    bool below = problem->rc == SQLITE_OK && ctr_floors_is_below(floors, keys, problem);
+    for (int i = 0; below && i < showing->tracked.shape->n_counters; i++) {
         const ctr_summary none = {.life = 1};
         ctr_showing_value(showing, i, &none, &showing->to[i]);
     }
-    if (ctr_writing_look(&showing->writing, showing->writing.keys, showing->from, NULL, problem))
+    if (below && ctr_writing_look(&showing->writing, keys, showing->from, NULL, problem))
         ctr_writing_update(&showing->writing, showing->from, showing->to, problem);
+    for (int i = 0; i < n; i++) sqlite3_value_free(keys[i]);
 }
 
 int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem)
@@ -207,6 +185,13 @@ int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem 
     const ctr_tracked *tracked = &showing->tracked;
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
     ctr_run_do(&run, CTR_SQL_TRACK_FORGET_APART, NULL);
-    call_for_rows(showing, CTR_SQL_TRACK_WITHOUT_COUNTERS, show_nothing_below, floors, problem);
+    sqlite3_stmt *row = prepare_rows(showing, problem);
+    sqlite3_value **keys = sqlite3_malloc64(((size_t)tracked->shape->n_keys + 1) * sizeof *keys);
+    if (!keys) ctr_problem_nomem(problem);
+    showing->writing.keys = keys;
+    while (ctr_run_row(&run, row)) show_nothing_below(showing, row, floors, problem);
+    sqlite3_finalize(row);
+    sqlite3_free(keys);
+    showing->writing.keys = NULL;
     return problem->rc;
 }

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "sqlite/describe.h"
-
 static bool is_live(const ctr_showing *showing, const ctr_summary *states)
 {
     for (int i = 0; i < showing->tracked.shape->n_counters; i++)
@@ -59,7 +57,7 @@ static bool is_deleted_row(const ctr_showing *showing, const ctr_summary *states
 static int refuse_uncounted(ctr_showing *showing, const char *what, ctr_problem *problem)
 {
     const ctr_tracked *tracked = &showing->tracked;
-    char *key = ctr_describe_key(showing->writing.keys, tracked->shape->n_keys);
+    char *key = ctr_problem_describe_key(showing->writing.keys, tracked->shape->n_keys);
     if (!key) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
                     "the row %s of the tracked table %s %s while its triggers did not run: call "

@@ -20,6 +20,15 @@ const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int 
     return column->name ? column : NULL;
 }
 
+int ctr_tracked_counter(const ctr_tracked *tracked, const char *column)
+{
+    for (int i = 0; tracked->db && i < tracked->shape->n_counters; i++) {
+        const ctr_tracked_column *own = ctr_tracked_column_of(tracked, i);
+        if (own && sqlite3_stricmp(own->name, column) == 0) return i;
+    }
+    return -1;
+}
+
 static char mark_of_column(const ctr_tracked *tracked, int counter)
 {
     const ctr_tracked_column *column = ctr_tracked_column_of(tracked, counter);

@@ -80,6 +80,9 @@ bool ctr_tracked_resolves(const ctr_tracked *tracked, const char *how, ctr_probl
 const ctr_tracked_column *ctr_tracked_key(const ctr_tracked *tracked, int key);
 const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int counter);
 
+/* The counter of a column, whatever the letters, or -1. */
+int ctr_tracked_counter(const ctr_tracked *tracked, const char *column);
+
 /* Binds ?1, ?2, ... to a key, as the columns of the counter table store it. */
 int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys,
                          ctr_problem *problem);

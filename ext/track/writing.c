@@ -272,21 +272,6 @@ bool ctr_writing_is_at_work(const ctr_replica *replica)
     return replica->writing != NULL;
 }
 
-static bool same_value_bytes(sqlite3_value *a, sqlite3_value *b)
-{
-    int size = sqlite3_value_bytes(a);
-    const void *x = sqlite3_value_blob(a), *y = sqlite3_value_blob(b);
-    return size == sqlite3_value_bytes(b) && (size == 0 || (x && y && !memcmp(x, y, (size_t)size)));
-}
-
-static bool same_key(sqlite3_value *a, sqlite3_value *b)
-{
-    int type = sqlite3_value_type(a);
-    if (type != sqlite3_value_type(b)) return false;
-    if (type == SQLITE_INTEGER) return sqlite3_value_int64(a) == sqlite3_value_int64(b);
-    return type != SQLITE_FLOAT && same_value_bytes(a, b);
-}
-
 /* Are these the values to be shown? */
 static bool is_wanted(const ctr_writing *writing, const ctr_shown *shown)
 {
@@ -300,7 +285,7 @@ bool ctr_writing_is_row(const ctr_replica *replica, const char *counters, sqlite
     const ctr_writing *writing = replica->writing;
     if (!writing || strcmp(writing->tracked->counters, counters) != 0) return false;
     for (int i = 0; i < writing->tracked->shape->n_keys; i++)
-        if (!same_key(keys[i], writing->keys[i])) return false;
+        if (!ctr_text_alike(keys[i], writing->keys[i])) return false;
     return is_wanted(writing, shown);
 }
 

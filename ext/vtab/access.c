@@ -1,6 +1,7 @@
 /* vtab/access.c - the row at hand: in one file, or where the front of a table has it. */
 #include "identity/check.h"
-#include "sqlite/describe.h"
+#include "table/batch.h"
+#include "table/stage.h"
 #include "vtab/front.h"
 #include "vtab/table.h"
 
@@ -10,7 +11,7 @@ static int check_identity(ctr_table *table, ctr_problem *problem)
     table->rows->writing = true; /* a trigger on counter_replica must not come back to the rows */
     if (ctr_check_identity(table->replica, problem) &&
         ctr_journal_refresh(table->rows->journal, problem) == SQLITE_OK)
-        ctr_journal_refuse_triggers(table->rows->journal, problem);
+        ctr_batch_refuse_triggers(table->rows->journal, problem);
     table->rows->writing = false;
     return problem->rc;
 }
@@ -80,7 +81,7 @@ static int write_own(ctr_table *table, ctr_problem *problem)
     ctr_transaction *transaction = table->joined.transaction;
     unsigned nth = transaction->ended;
     if (remember_request(table, problem)) return problem->rc;
-    ctr_rows_write(table->rows, table->keys, problem);
+    ctr_stage_write(table->rows, table->keys, problem);
     if (problem->rc != SQLITE_OK && table->request) ctr_transaction_spoil(transaction, nth);
     return problem->rc;
 }
@@ -108,8 +109,13 @@ bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem)
 char *ctr_access_key_text(ctr_table *table, ctr_problem *problem)
 {
     ctr_rows *rows = table->front ? table->front->stored_row(table) : table->rows;
-    if (rows) return ctr_rows_key_text(rows, rows->rowid, problem);
-    char *key = ctr_describe_key(table->keys, table->shape.n_keys);
+    return rows ? ctr_rows_key_text(rows, rows->rowid, problem)
+                : ctr_access_given_key_text(table, problem);
+}
+
+char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem)
+{
+    char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
     if (!key) {
         ctr_problem_close(problem);
         ctr_problem_nomem(problem);

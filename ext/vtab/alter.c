@@ -17,6 +17,7 @@
 #include "identity/check.h"
 #include "identity/succession.h"
 #include "sync/merge.h"
+#include "table/stored.h"
 #include "vtab/table.h"
 
 static int refuse_last(const char *name, ctr_problem *problem)
@@ -91,9 +92,9 @@ static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *n
 /* A trigger on a stored table would see it change. */
 static void read_shape(ctr_table *table, ctr_shape *shape, ctr_problem *problem)
 {
-    ctr_shape_refuse_triggers(table->db, table->schema, table->name, false, problem);
+    ctr_stored_refuse_triggers(table->db, table->schema, table->name, false, problem);
     if (problem->rc == SQLITE_OK)
-        ctr_shape_read(shape, table->db, table->schema, table->name, problem);
+        ctr_stored_read(shape, table->db, table->schema, table->name, problem);
 }
 
 /* SQLite takes a transaction back for a write that says so; inner statements may say something

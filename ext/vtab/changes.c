@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "sqlite/args.h"
-#include "sqlite/describe.h"
 #include "sqlite/number.h"
 #include "sqlite/text.h"
 #include "sync/apply.h"
@@ -151,15 +150,6 @@ static int changes_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static int refuse(const char *what, const char *wanted, sqlite3_value *value, ctr_problem *problem)
-{
-    char *shown = ctr_describe_value(value);
-    if (!shown) return ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_MISMATCH, "%s must be %s, not %s", what, wanted, shown);
-    sqlite3_free(shown);
-    return problem->rc;
-}
-
 /* An integer (sqlite/number.h) between `least` and `most`; 0 and a problem if it is none. */
 static int64_t take_integer(sqlite3 *db, const char *what, const char *wanted, sqlite3_value *value,
                             int64_t least, int64_t most, ctr_problem *problem)
@@ -167,15 +157,15 @@ static int64_t take_integer(sqlite3 *db, const char *what, const char *wanted, s
     int64_t n = 0;
     if (problem->rc != SQLITE_OK) return 0;
     if (ctr_number_take(db, value, &n, problem) && n >= least && n <= most) return n;
-    refuse(what, wanted, value, problem);
+    ctr_problem_mismatch(problem, what, wanted, value);
     return 0;
 }
 
 static void take_bucket(ctr_bucket *bucket, sqlite3_value *value, ctr_problem *problem)
 {
     const char *text = ctr_text_value(value, problem);
-    if (problem->rc == SQLITE_OK && (!text || !ctr_bucket_from_text(bucket, text)))
-        refuse("bucket", "TEXT such as '3/64', from counter_digests", value, problem);
+    if (problem->rc == SQLITE_OK && (!text || !ctr_digest_bucket_from_text(bucket, text)))
+        ctr_problem_mismatch(problem, "bucket", "TEXT such as '3/64', from counter_digests", value);
 }
 
 static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
@@ -263,7 +253,7 @@ static void check_type(sqlite3_value **columns, int column, int type, const char
                        ctr_problem *problem)
 {
     if (sqlite3_value_type(columns[column]) != type)
-        refuse(NAMES[column], wanted, columns[column], problem);
+        ctr_problem_mismatch(problem, NAMES[column], wanted, columns[column]);
 }
 
 /* Floors have no generation, a cell one in which its counter is there. */
@@ -276,7 +266,7 @@ static int64_t take_generation(sqlite3 *db, sqlite3_value *value, ctr_change_kin
     int64_t generation =
         take_integer(db, GENERATION, "1 ... 4294967295", value, 1, CTR_GENERATION_MAX, problem);
     if (kind == CTR_CHANGE_CELL && generation % 2 == 0 && problem->rc == SQLITE_OK)
-        refuse(GENERATION, "odd where there is a cell", value, problem);
+        ctr_problem_mismatch(problem, GENERATION, "odd where there is a cell", value);
     return generation;
 }
 
@@ -302,8 +292,9 @@ static void check_source(ctr_change *change, sqlite3_value *value, ctr_problem *
     const char *text = ctr_text_value(value, problem);
     size_t size = (size_t)sqlite3_value_bytes(value);
     if (text && !ctr_marks_source_from_text(text, size, change->source, &twist))
-        refuse("source", "what counter_changes has given for it, the UUID of a file as TEXT", value,
-               problem);
+        ctr_problem_mismatch(problem, "source",
+                             "what counter_changes has given for it, the UUID of a file as TEXT",
+                             value);
 }
 
 /* Without a cell it is of floors or, with the name of a counter and no key, of that counter. */

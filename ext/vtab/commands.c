@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "identity/check.h"
-#include "sqlite/describe.h"
 #include "sqlite/text.h"
 #include "table/fold.h"
 #include "vtab/front.h"
@@ -167,7 +166,7 @@ static int find_counter(const ctr_table *table, const char *name, ctr_problem *p
 
 static void refuse_command(sqlite3_value *value, const ctr_front *front, ctr_problem *problem)
 {
-    char *shown = ctr_describe_value(value);
+    char *shown = ctr_problem_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(
         problem, SQLITE_ERROR,

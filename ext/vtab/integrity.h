@@ -3,8 +3,12 @@
  *     INSERT INTO t(t) VALUES ('integrity-check')   an error that tells the first finding
  *     PRAGMA integrity_check, PRAGMA quick_check    a row that tells it, since SQLite 3.44
  *
- * Looked at are the identity and the list of tables, each key and cell, the list of changes, and
- * the pages of the stored table. PRAGMA looks at pages by itself; quick_check not at the changes.
+ * Looked at are the identity and the list of tables, each key and cell, the journal, and the pages
+ * of the stored table. PRAGMA looks at pages by itself; quick_check not at the journal.
+ *
+ * Of a journal numbers rise and are positive; levels fall towards the newest rows, and each segment
+ * has a first row; every row that is stored is in the list of changes; every row with amounts is
+ * stored.
  */
 #ifndef CTR_VTAB_INTEGRITY_H
 #define CTR_VTAB_INTEGRITY_H

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sqlite/run.h"
+#include "sqlite/text.h"
 
 /* A word of SQL: a name, quoted or not, or one character of something else. */
 typedef struct word {
@@ -19,38 +20,12 @@ static bool is_name_character(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-/* Behind the quoted text that begins at `at`; a doubled quote does not end it. */
-static const char *behind_quoted(const char *at, char quote)
-{
-    for (at++; *at; at++) {
-        if (*at != quote) continue;
-        if (at[1] != quote || quote == ']') return at + 1;
-        at++;
-    }
-    return at;
-}
-
-static const char *behind_blanks(const char *at)
-{
-    for (;;) {
-        const char *from = at;
-        while (isspace((unsigned char)*at)) at++;
-        if (at[0] == '-' && at[1] == '-')
-            while (*at && *at != '\n') at++;
-        if (at[0] == '/' && at[1] == '*') {
-            const char *end = strstr(at + 2, "*/");
-            at = end ? end + 2 : at + strlen(at);
-        }
-        if (at == from) return at;
-    }
-}
-
 static const char *next_word(const char *at, word *next)
 {
-    at = behind_blanks(at);
+    at = ctr_text_behind_blanks(at);
     const char *from = at;
     if (*at == '"' || *at == '`' || *at == '[' || *at == '\'') {
-        at = behind_quoted(at, *at == '[' ? ']' : *at);
+        at = ctr_text_behind(at);
         *next = (word){from + 1, (size_t)(at - from), true};
         next->size = next->size >= 2 ? next->size - 2 : 0;
     } else if (is_name_character(*at)) {

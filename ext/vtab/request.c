@@ -15,7 +15,6 @@
  */
 #include <string.h>
 
-#include "sqlite/describe.h"
 #include "sqlite/number.h"
 #include "sqlite/text.h"
 #include "vtab/front.h"
@@ -106,7 +105,7 @@ static void check_id(sqlite3_value *id, ctr_problem *problem)
     int type = sqlite3_value_type(id), size = sqlite3_value_bytes(id);
     if ((type == SQLITE_TEXT || type == SQLITE_BLOB) && size >= 1 && size <= CTR_REQUEST_MAX)
         return;
-    char bytes[32] = "", *shown = ctr_describe_value(id);
+    char bytes[32] = "", *shown = ctr_problem_describe_value(id);
     if (!shown) ctr_problem_nomem(problem);
     if (type == SQLITE_TEXT || type == SQLITE_BLOB)
         sqlite3_snprintf(sizeof bytes, bytes, " of %d bytes", size);
@@ -121,7 +120,7 @@ static void check_command(sqlite3_value *command, ctr_problem *problem)
     if (!ctr_table_given(command)) return;
     const char *text = ctr_text_value(command, problem);
     if (text && sqlite3_strnicmp(text, "reset", 5) == 0) return;
-    char *shown = text ? sqlite3_mprintf("'%s'", text) : ctr_describe_value(command);
+    char *shown = text ? sqlite3_mprintf("'%s'", text) : ctr_problem_describe_value(command);
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
                     "a request_id goes with an INSERT of a row, or with 'reset'; %s counts "

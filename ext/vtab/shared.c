@@ -34,3 +34,14 @@ void ctr_shared_drop(void *holder)
     if (shared->fronts) shared->close_fronts(shared->fronts);
     sqlite3_free(shared);
 }
+
+int ctr_shared_functions(sqlite3 *db, ctr_shared *shared, const ctr_function *functions, size_t n)
+{
+    int rc = SQLITE_OK;
+    for (const ctr_function *made = functions; made < functions + n; made++)
+        for (int argc = made->least; argc <= made->most && rc == SQLITE_OK; argc++)
+            rc = sqlite3_create_function_v2(db, made->name, argc, made->flags,
+                                            shared ? ctr_shared_hold(shared) : NULL, made->call,
+                                            NULL, NULL, shared ? ctr_shared_drop : NULL);
+    return rc;
+}

@@ -38,6 +38,16 @@ ctr_shared *ctr_shared_hold(ctr_shared *shared);
 /* Frees it with its last holder. */
 void ctr_shared_drop(void *shared);
 
+/* An SQL function, with so many arguments; -1: any number of them. */
+typedef struct ctr_function {
+    const char *name;
+    int least, most, flags;
+    void (*call)(sqlite3_context *ctx, int argc, sqlite3_value **argv);
+} ctr_function;
+
+/* Registers n functions. Their user data is what is shared, or NULL. */
+int ctr_shared_functions(sqlite3 *db, ctr_shared *shared, const ctr_function *functions, size_t n);
+
 /* The modules of this folder. */
 int ctr_table_register(sqlite3 *db, ctr_shared *shared);    /* USING counter(...) */
 int ctr_changes_register(sqlite3 *db, ctr_shared *shared);  /* counter_changes */

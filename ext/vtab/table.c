@@ -6,9 +6,11 @@
 #include "identity/check.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
+#include "table/batch.h"
 #include "table/catalog.h"
 #include "table/columns.h"
 #include "table/fold.h"
+#include "table/stored.h"
 #include "track/showing.h"
 #include "track/triggers.h"
 #include "vtab/integrity.h"
@@ -70,8 +72,8 @@ static void describe(ctr_table *table, int n, const char *const *clauses, ctr_pr
     if (!table->schema || !table->name) ctr_problem_nomem(problem);
     ctr_declare_shape(&declared, table->name, n, clauses, problem);
     if (problem->rc == SQLITE_OK)
-        ctr_shape_describe(&table->shape, table->db, table->schema, table->name, &declared,
-                           problem);
+        ctr_stored_describe(&table->shape, table->db, table->schema, table->name, &declared,
+                            problem);
     ctr_shape_close(&declared);
 }
 
@@ -106,7 +108,7 @@ int ctr_table_read(ctr_table *table, ctr_problem *problem)
     if (ctr_identity_read(&identity, table->db, table->schema, problem))
         ctr_identity_offer_fork(table->db, table->schema, problem);
     if (problem->rc == SQLITE_OK)
-        ctr_shape_read(&shape, table->db, table->schema, table->name, problem);
+        ctr_stored_read(&shape, table->db, table->schema, table->name, problem);
     if (problem->rc == SQLITE_OK && !ctr_shape_same_columns(&shape, &table->shape))
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "the stored table %s_cells is damaged: it has other columns than declared",
@@ -237,7 +239,7 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
     ctr_identity identity;
     if (problem->rc == SQLITE_OK) ctr_identity_read(&identity, db, schema, problem);
     bool has_stored = ctr_catalog_named(&entry, db, schema, name, problem) &&
-                      ctr_shape_read(&stored, db, schema, name, problem) == SQLITE_OK;
+                      ctr_stored_read(&stored, db, schema, name, problem) == SQLITE_OK;
     if (has_stored) {
         char *apart = sqlite3_mprintf("%s_apart", name);
         bool was_tracked = apart && ctr_schema_is_table(db, schema, apart, problem);
@@ -274,7 +276,7 @@ static void create(sqlite3 *db, ctr_transaction *transaction, const char *schema
     else
         ctr_problem_nomem(problem);
     ctr_catalog_add(db, schema, name, tracked ? tracked : name, problem);
-    ctr_shape_create(shape, db, schema, name, problem);
+    ctr_stored_create(shape, db, schema, name, problem);
     ctr_run run = ctr_run_on(db, schema, name, problem);
     if (tracked) ctr_run_do(&run, CTR_SQL_TRACK_CREATE_APART, NULL);
 }
@@ -374,7 +376,7 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_problem problem = {SQLITE_OK, NULL};
     refuse_newer(table, &problem);
     refuse_tracked(table, &problem);
-    ctr_journal_flush_all(table->replica, &problem);
+    ctr_batch_flush_all(table->replica, &problem);
     ctr_stream_release(&table->streams);
     ctr_rows_release(table->rows);
     ctr_floors_release(&table->floors);
@@ -382,7 +384,7 @@ static int table_destroy(sqlite3_vtab *base)
     tell_another(table, &problem);
     bool forgets = has_shards(table, &problem);
     ctr_journal_forget(table->replica, table->name);
-    ctr_shape_drop(table->db, table->schema, table->name, &problem);
+    ctr_stored_drop(table->db, table->schema, table->name, &problem);
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, &problem);
     if (table->tracked) ctr_run_do(&run, CTR_SQL_TRACK_DROP_APART, NULL);
     ctr_catalog_remove(table->db, table->schema, table->name, &problem);
@@ -403,18 +405,18 @@ static int table_rename(sqlite3_vtab *base, const char *to)
         ctr_problem_set(&problem, SQLITE_ERROR,
                         "it holds the counters of a tracked table, and keeps its name");
     ctr_table_check_name(&table->shape, to, &problem);
-    if (ctr_journal_flush_all(table->replica, &problem) == SQLITE_OK) {
+    if (ctr_batch_flush_all(table->replica, &problem) == SQLITE_OK) {
         ctr_journal_forget(table->replica, table->name);
         ctr_journal_forget(table->replica, to);
     }
-    ctr_shape_rename(table->db, table->schema, table->name, to, &problem);
+    ctr_stored_rename(table->db, table->schema, table->name, to, &problem);
     ctr_catalog_rename(table->db, table->schema, table->name, to, &problem);
     return ctr_table_fail(table, &problem);
 }
 
 static int table_shadow_name(const char *suffix)
 {
-    const char *const *known = ctr_shape_suffixes();
+    const char *const *known = ctr_stored_suffixes();
     while (*known && sqlite3_stricmp(suffix, *known) != 0) known++;
     return *known != NULL || sqlite3_stricmp(suffix, "apart") == 0;
 }

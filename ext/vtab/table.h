@@ -221,6 +221,9 @@ bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem);
 /* The key of the row that was found as a message shows it; as ctr_rows_key_text. */
 char *ctr_access_key_text(ctr_table *table, ctr_problem *problem);
 
+/* The same of table->keys. */
+char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem);
+
 /* "column hits of ('/', 12)", as where a problem is. */
 void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem);
 

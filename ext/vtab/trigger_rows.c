@@ -25,9 +25,9 @@
 
 #include "identity/check.h"
 #include "sqlite/array.h"
-#include "sqlite/describe.h"
 #include "sqlite/number.h"
 #include "sqlite/text.h"
+#include "table/stage.h"
 #include "track/later.h"
 #include "vtab/table.h"
 
@@ -166,44 +166,47 @@ static void look_apart(handed_row *row, ctr_problem *problem)
     row->is_apart = problem->rc == SQLITE_OK && (row->apart.waits || row->apart.differs);
 }
 
+/* What a column of a row that is apart shows in place of its counter; NULL: it is not apart. */
+static const ctr_shown *shown_apart(const handed_row *row, int counter)
+{
+    return row->is_apart && row->apart.differs_in[counter] ? &row->apart.shown[counter] : NULL;
+}
+
 static void write_counted(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     for (int i = 0; i < table->shape.n_counters; i++) {
         row->before[i] = ctr_rows_state(table->rows, i);
-        row->after[i] = ctr_rows_new_state(table->rows, i);
+        row->after[i] = ctr_stage_state(table->rows, i);
     }
-    if (problem->rc == SQLITE_OK && ctr_rows_changed(table->rows)) ctr_access_write(table, problem);
+    if (problem->rc == SQLITE_OK && ctr_stage_any(table->rows)) ctr_access_write(table, problem);
 }
 
-/* Where the key stands: what is shown fires triggers, which come back to this table with another
- * one. */
-static sqlite3_value **copy_keys(const ctr_table *table, ctr_problem *problem)
+/* The table shows what the row that was found counts, if it can: all of the triggers must be there,
+ * unless it is one of them that asks. That fires triggers, which may come back here with another
+ * key, so the key is copied. */
+static void show_row_found(ctr_table *table, bool is_trigger, const ctr_shown *from,
+                           const ctr_summary *before, const ctr_summary *after,
+                           ctr_problem *problem)
 {
+    ctr_showing showing;
+    int64_t rowid = table->rows->rowid;
     size_t size = (size_t)table->shape.n_keys * sizeof *table->keys;
     sqlite3_value **keys = sqlite3_malloc64(size);
     if (keys)
         memcpy(keys, table->keys, size);
     else
         ctr_problem_nomem(problem);
-    return keys;
-}
-
-/* The row shows its counters, if it can. That fires triggers, which may come back here. */
-static void show_in_table(handed_row *row, ctr_problem *problem)
-{
-    ctr_showing showing;
-    ctr_table *table = row->table;
-    int64_t rowid = table->rows->rowid;
-    sqlite3_value **keys = copy_keys(table, problem);
-    if (ctr_showing_look(&showing, table->db, table->schema, table->name, &table->shape,
-                         table->replica, problem))
-        ctr_showing_row(&showing, rowid, keys, row->now, row->before, row->after, problem);
+    bool open = is_trigger ? ctr_showing_look(&showing, table->db, table->schema, table->name,
+                                              &table->shape, table->replica, problem)
+                           : ctr_showing_open(&showing, table->db, table->schema, table->name,
+                                              &table->shape, table->replica, problem) == SQLITE_OK;
+    if (open) ctr_showing_row(&showing, rowid, keys, from, before, after, problem);
     ctr_showing_close(&showing);
     sqlite3_free(keys);
 }
 
-/* So does one that was apart, later if it cannot now. */
+/* A row that was apart shows its counters, later if it cannot now. */
 static void show_again(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
@@ -213,7 +216,7 @@ static void show_again(handed_row *row, ctr_problem *problem)
         ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);
     } else if (looks) {
         ctr_apart_remove(&looks->apart, rowid, problem);
-        show_in_table(row, problem);
+        show_row_found(table, true, row->now, row->before, row->after, problem);
     }
 }
 
@@ -328,8 +331,7 @@ static void row_updated(handed_row *row, ctr_problem *problem)
     if (!counted && !is_there(row, row->now, true, problem)) return;
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
         bool same = ctr_tracked_same_shown(&row->was[i], &row->now[i]);
-        const ctr_shown *shown =
-            row->is_apart && row->apart.differs_in[i] ? &row->apart.shown[i] : NULL;
+        const ctr_shown *shown = shown_apart(row, i);
         if (!counted) same = shown && ctr_tracked_same_shown(shown, &row->now[i]);
         if (!same)
             count_value(table, i, shown, &row->now[i], row->is_apart && row->apart.waits, problem);
@@ -353,11 +355,9 @@ static void row_inserted(handed_row *row, ctr_problem *problem)
     if (table->rows->found && !row->is_apart) note_disorder(table);
     bool looks = table->rows->found || is_disorder(table);
     if (looks && !is_there(row, row->now, true, problem)) return;
-    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
-        bool apart = row->is_apart && row->apart.differs_in[i];
-        count_value(table, i, apart ? &row->apart.shown[i] : NULL, &row->now[i],
-                    row->is_apart && row->apart.waits, problem);
-    }
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++)
+        count_value(table, i, shown_apart(row, i), &row->now[i], row->is_apart && row->apart.waits,
+                    problem);
     write_counted(row, problem);
     if (row->is_apart) show_again(row, problem);
 }
@@ -398,24 +398,17 @@ static void row_found(handed_row *row, ctr_problem *problem)
     look_apart(row, problem);
     if (counted && !row->is_apart) return;
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
-        const ctr_shown *was =
-            row->is_apart && row->apart.differs_in[i] ? &row->apart.shown[i] : NULL;
+        const ctr_shown *was = shown_apart(row, i);
         bool adds = (row->is_apart && row->apart.waits) || row->now[i].adopted;
         if (!was || was->null != row->now[i].null || was->n != row->now[i].n)
             count_value(table, i, was, &row->now[i], adds, problem);
     }
-    bool counts = ctr_rows_changed(table->rows);
+    bool counts = ctr_stage_any(table->rows);
     write_counted(row, problem);
     table->joined.transaction->stats.tracked += counts;
     /* A column that is tracked from now on shows what its counter has from other files, too. */
     bool shows = row->is_apart || (adopts && table->rows->found && look_at_table(table, problem));
     if (shows) show_again(row, problem);
-}
-
-static void row_found_or_apart(handed_row *row, ctr_problem *problem)
-{
-    row->looks = true;
-    row_found(row, problem);
 }
 
 /* It is not there, and does not wait. */
@@ -477,6 +470,7 @@ static const struct event {
     bool is_update; /* of a row that may be being shown */
     bool is_delete; /* its values are those that were */
     bool replaces;  /* rows that may go are looked for behind it */
+    bool looks;     /* some row is apart; it may be this one */
 } EVENTS[] = {
     {"row updated", row_updated, .has_key = true, .has_values = true, .is_update = true},
     {"row inserted", row_inserted, .has_key = true, .has_values = true, .replaces = true},
@@ -486,15 +480,8 @@ static const struct event {
     {"row missing", row_missing, .has_key = true},
     {"rows gone", rows_gone, .has_key = false},
     {"row may go anyway", row_may_go_anyway, .has_key = true},
-    {"row found or apart", row_found_or_apart, .has_key = true, .has_values = true},
+    {"row found or apart", row_found, .has_key = true, .has_values = true, .looks = true},
 };
-
-static const struct event *event_named(const char *what)
-{
-    for (size_t i = 0; i < sizeof EVENTS / sizeof *EVENTS; i++)
-        if (strcmp(EVENTS[i].what, what) == 0) return &EVENTS[i];
-    return NULL;
-}
 
 /* Room for a few counters, without asking for memory. */
 enum { A_FEW = 4 };
@@ -525,19 +512,6 @@ static void free_row_room(const handed_row *row, const row_room *few)
     if (row->before != few->states) sqlite3_free(row->before);
 }
 
-/* A value that cannot be counted: of which row? */
-static void name_row(ctr_table *table, ctr_problem *problem)
-{
-    char *key = ctr_describe_key(table->keys, table->shape.n_keys);
-    if (key) {
-        ctr_problem_where(problem, "row %s", key);
-    } else {
-        ctr_problem_close(problem);
-        ctr_problem_nomem(problem);
-    }
-    sqlite3_free(key);
-}
-
 /* Once, for the table is connected anew when the schema has changed; but what this transaction has
  * written may be taken back. */
 static void note_names(ctr_table *table, ctr_problem *problem)
@@ -552,13 +526,17 @@ static void hand_over(ctr_table *table, const struct event *event, sqlite3_value
                       ctr_problem *problem)
 {
     row_room few;
-    handed_row row = {.table = table, .columns = columns};
+    handed_row row = {.table = table, .columns = columns, .looks = event->looks};
     if (!table->noted) note_names(table, problem);
     if (make_row_room(&row, &few, problem) && event->has_key)
         ctr_write_keys(table, columns, problem);
     if (problem->rc == SQLITE_OK && event->has_values)
         take_values(table, columns, row.now, false, event->is_delete, problem);
-    if (problem->rc == SQLITE_MISMATCH && event->has_values) name_row(table, problem);
+    if (problem->rc == SQLITE_MISMATCH && event->has_values) { /* of which row? */
+        char *key = ctr_access_given_key_text(table, problem);
+        if (key) ctr_problem_where(problem, "row %s", key);
+        sqlite3_free(key);
+    }
     bool shown = problem->rc == SQLITE_OK && event->is_update &&
                  ctr_writing_is_row(table->replica, table->name, table->keys, row.now);
     if (problem->rc == SQLITE_OK && !shown) event->call(&row, problem);
@@ -573,25 +551,15 @@ bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_proble
     sqlite3_value *value = columns[CTR_COLUMN_COMMAND];
     if (sqlite3_value_type(value) != SQLITE_TEXT) return false;
     const char *what = ctr_text_value(value, problem);
-    const struct event *event = what ? event_named(what) : NULL;
+    const struct event *event = NULL;
+    for (size_t i = 0; what && i < sizeof EVENTS / sizeof *EVENTS; i++)
+        if (strcmp(EVENTS[i].what, what) == 0) event = &EVENTS[i];
     table->handed = event != NULL;
     if (event) hand_over(table, event, columns, problem);
     return event != NULL;
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
-
-static void show_now(ctr_table *table, const ctr_summary *before, const ctr_summary *now,
-                     ctr_problem *problem)
-{
-    ctr_showing showing;
-    sqlite3_value **keys = copy_keys(table, problem);
-    ctr_showing_open(&showing, table->db, table->schema, table->name, &table->shape, table->replica,
-                     problem);
-    ctr_showing_row(&showing, table->rows->rowid, keys, NULL, before, now, problem);
-    ctr_showing_close(&showing);
-    sqlite3_free(keys);
-}
 
 int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem)
 {
@@ -602,7 +570,7 @@ int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem)
     ctr_foreign_refuse_broken(table->db, table->name, problem);
     if (make_row_room(&row, &few, problem)) write_counted(&row, problem);
     if (problem->rc == SQLITE_OK) {
-        show_now(table, row.before, row.after, problem);
+        show_row_found(table, false, NULL, row.before, row.after, problem);
         if (problem->rc != SQLITE_OK) ctr_transaction_spoil(table->joined.transaction, nth);
     }
     free_row_room(&row, &few);

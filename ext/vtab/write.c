@@ -20,8 +20,8 @@
 #include <string.h>
 
 #include "identity/check.h"
-#include "sqlite/describe.h"
 #include "sqlite/number.h"
+#include "table/stage.h"
 #include "vtab/front.h"
 #include "vtab/table.h"
 
@@ -87,7 +87,7 @@ static const uint8_t *id_to_count(ctr_table *table, ctr_problem *problem)
 
 static void note_increment(const ctr_table *table, bool created)
 {
-    ctr_stats_increment(&table->joined.transaction->stats, created);
+    ctr_transaction_count(table->joined.transaction, created);
 }
 
 /* Would n make the counter unreadable? If others' counts have done that already, would it widen the
@@ -114,7 +114,7 @@ int ctr_write_add(ctr_table *table, int counter, int64_t n, ctr_problem *problem
     if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n, problem);
     const uint8_t *id = id_to_count(table, problem);
     if (!id) return problem->rc;
-    if (ctr_rows_add(table->rows, counter, n, id, ctr_check_least_clock(table->replica), problem))
+    if (ctr_stage_add(table->rows, counter, n, id, ctr_check_least_clock(table->replica), problem))
         return refuse_overflow(table, counter, n, problem);
     note_increment(table, !state.touched);
     return problem->rc;
@@ -128,8 +128,8 @@ int ctr_write_assign(ctr_table *table, int counter, int64_t n, ctr_problem *prob
     if (ctr_sum_value(&state.sum, &value) == CTR_OK && value == n) return problem->rc;
     const uint8_t *id = id_to_count(table, problem);
     if (!id) return problem->rc;
-    if (ctr_rows_assign(table->rows, counter, n, id, ctr_check_least_clock(table->replica),
-                        problem))
+    if (ctr_stage_assign(table->rows, counter, n, id, ctr_check_least_clock(table->replica),
+                         problem))
         return ctr_problem_set(
             problem, SQLITE_ERROR,
             "column %s: integer overflow: to make the counter %lld, what this file "
@@ -174,15 +174,15 @@ int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given, c
 {
     const uint8_t *id = given->is ? id_to_count(table, problem) : NULL;
     if (problem->rc != SQLITE_OK) return problem->rc;
-    ctr_status status = ctr_rows_next_life(table->rows, counter, given->n, id,
-                                           ctr_check_least_clock(table->replica), problem);
+    ctr_status status = ctr_stage_next_life(table->rows, counter, given->n, id,
+                                            ctr_check_least_clock(table->replica), problem);
     if (id && status == CTR_OK) note_increment(table, false);
     return refuse_life(table, counter, status, problem);
 }
 
 int ctr_write_tombstone(ctr_table *table, int counter, ctr_problem *problem)
 {
-    return refuse_life(table, counter, ctr_rows_delete(table->rows, counter, problem), problem);
+    return refuse_life(table, counter, ctr_stage_delete(table->rows, counter, problem), problem);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -210,7 +210,7 @@ int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || ctr_access_found(table)) return problem->rc;
     if (!ctr_access_is_below(table, problem)) return problem->rc;
-    char *key = ctr_describe_key(table->keys, table->shape.n_keys);
+    char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
     if (!key) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_CONSTRAINT,
                     "the key %s is below a floor of the table, where nothing is counted any more; "
@@ -225,7 +225,7 @@ int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
 static void write_once(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    bool changed = table->front || ctr_rows_changed(table->rows);
+    bool changed = table->front || ctr_stage_any(table->rows);
     if (changed)
         ctr_access_write(table, problem);
     else if (table->request)

@@ -1,0 +1,401 @@
+/* sync/pull_table.c - merges one table. */
+#include "sync/pull_table.h"
+
+#include "identity/check.h"
+#include "sqlite/array.h"
+#include "sync/agree.h"
+#include "sync/durable.h"
+#include "sync/marks.h"
+#include "table/columns.h"
+#include "table/floors.h"
+#include "table/rows.h"
+#include "table/stored.h"
+#include "table/walk.h"
+
+/* One table on both sides while it is merged. */
+typedef struct merge_job {
+    ctr_pull *pull;
+    const ctr_catalog_entry *theirs; /* at the source */
+    int64_t mark;                    /* from where it is read; 0: whole */
+    const char **raised;             /* owned: counters that begin anew, by names of `from` */
+    int n_raised;
+    size_t room_raised;
+    ctr_shape from;
+    ctr_rows from_rows;
+    ctr_merge to;
+    int *counters;        /* for each counter of `to`, the one of `from` to be merged, or -1 */
+    sqlite3_value **keys; /* of the source's row, lent by its statement */
+    struct ctr_report_row *report;
+} merge_job;
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static int take_keys(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
+{
+    for (int i = 0; i < job->from.n_keys; i++) {
+        int column = job->from.keys[i];
+        job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + column);
+        if (sqlite3_column_type(row, CTR_WALK_COLUMNS + column) == SQLITE_NULL)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                            "key column %s of the giving file is NULL",
+                            job->from.columns[column].name);
+    }
+    return problem->rc;
+}
+
+static void merge_row(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
+{
+    if (take_keys(job, row, problem)) return;
+    job->report->read++;
+    if (!ctr_merge_find(&job->to, job->keys, problem)) return;
+    for (int i = 0; i < job->to.shape.n_counters; i++) {
+        int theirs = job->counters[i];
+        ctr_cell cell;
+        if (theirs < 0) continue;
+        if (ctr_rows_open_cell(&job->from_rows, row, CTR_WALK_COLUMNS + job->from.counters[theirs],
+                               theirs, &cell, problem) ||
+            ctr_merge_cell(&job->to, i, &cell, problem))
+            return;
+    }
+    if (ctr_merge_write(&job->to, problem)) job->report->changed++;
+}
+
+static void merge_rows(merge_job *job, ctr_problem *problem)
+{
+    ctr_walk walk;
+    const ctr_source *source = job->pull->source;
+    ctr_walk_open(&walk, source->db, source->schema, job->theirs->name, &job->from,
+                  job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, job->mark, problem);
+    if (job->mark == 0) ctr_merge_begin_many(&job->to, problem);
+    while (ctr_walk_next(&walk, problem)) merge_row(job, walk.row, problem);
+    if (job->mark == 0) ctr_merge_end_many(&job->to, problem);
+    ctr_walk_close(&walk);
+}
+
+/* Before the rows, for those below need not be read. */
+static void merge_floors(merge_job *job, ctr_problem *problem)
+{
+    const ctr_source *source = job->pull->source;
+    sqlite3_stmt *row =
+        ctr_floors_read(source->db, source->schema, job->theirs->name, &job->from, problem);
+    ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
+    if (ctr_run_row(&run, row)) {
+        for (int i = 0; i < job->from.n_keys; i++) job->keys[i] = sqlite3_column_value(row, i);
+        job->report->changed += ctr_merge_floors(&job->to, job->keys, problem);
+    }
+    sqlite3_finalize(row);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+/* The name may be taken, perhaps by a counter table that was created under another one, or by what
+ * is stored of such a table. */
+static void refuse_taken_name(const ctr_pull *pull, const char *birth, ctr_problem *problem)
+{
+    ctr_catalog_entry entry;
+    ctr_object object = ctr_schema_object(pull->db, pull->target, birth, problem);
+    if (ctr_catalog_named(&entry, pull->db, pull->target, birth, problem))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s has a counter table %s that was created as '%s', and tables match by "
+                        "the name they were created with: rename it there",
+                        pull->called, birth, entry.birth);
+    else if (object == CTR_OBJECT_TABLE)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a table in %s has the name of the counter table that would be created: if "
+                        "it is to take these counters, call counter_track('%s', ...)",
+                        pull->called, birth);
+    else if (object != CTR_OBJECT_NONE)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s in %s has the name of the counter table that would be created",
+                        ctr_schema_object_text(object), pull->called);
+    ctr_catalog_close_entry(&entry);
+}
+
+/* The source's shape in the words of our own declaration: nothing of its SQL is run. */
+static void create_table(merge_job *job, ctr_problem *problem)
+{
+    const ctr_pull *pull = job->pull;
+    const char *birth = job->theirs->birth;
+    refuse_taken_name(pull, birth, problem);
+    ctr_stored_refuse_triggers(pull->db, pull->target, NULL, true, problem);
+    char *definition = ctr_shape_declaration(&job->from);
+    if (!definition) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(pull->db, pull->target, birth, problem);
+    run.slots.definition = definition;
+    ctr_run_do(&run, CTR_SQL_SYNC_CREATE_TABLE, NULL);
+    sqlite3_free(definition);
+    ctr_columns_list(pull->db, pull->target, birth, &job->from, problem);
+    job->report->created = true;
+    job->report->in_empty = pull->in_empty;
+    job->report->created_by = pull->side;
+}
+
+void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
+    ctr_stored_refuse_triggers(pull->db, pull->target, table, true, problem);
+    ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
+    const ctr_identity *identity = ctr_check_identity(pull->replica, problem);
+    if (identity && !pull->checked)
+        ctr_conflicts_open(&pull->conflicts, pull->db, pull->target, identity, pull->giver,
+                           problem);
+    pull->checked = true;
+}
+
+static void open_table_here(merge_job *job, ctr_problem *problem)
+{
+    ctr_pull *pull = job->pull;
+    ctr_merge_open(&job->to, pull->db, pull->target, job->theirs->birth, pull->replica,
+                   &pull->conflicts, problem);
+}
+
+static void open_sides(merge_job *job, ctr_problem *problem)
+{
+    const ctr_pull *pull = job->pull;
+    const ctr_source *source = pull->source;
+    const char *name = job->theirs->name;
+    size_t n = (size_t)job->to.shape.n_counters + 1;
+    job->counters = sqlite3_malloc64(n * sizeof *job->counters);
+    job->keys = sqlite3_malloc64((size_t)job->to.shape.n_keys * sizeof *job->keys);
+    if (!job->counters || !job->keys) ctr_problem_nomem(problem);
+    if (problem->rc != SQLITE_OK ||
+        ctr_agree_keys(&job->from, "the giving file", &job->to.shape, "the taking file", problem))
+        return;
+    for (int i = 0; i < job->to.shape.n_counters; i++) {
+        const ctr_column *column = &job->to.shape.columns[job->to.shape.counters[i]];
+        job->counters[i] = ctr_agree_counter(&job->from, column->name, column->generation);
+    }
+    ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem);
+}
+
+static void note_rows_for_later(merge_job *job, ctr_problem *problem)
+{
+    ctr_pull *pull = job->pull;
+    if (!job->to.tracked) return;
+    ctr_pull_later *later = ctr_array_room(pull->later, &pull->room_later,
+                                           (size_t)pull->n_later + 1, sizeof *later, problem);
+    if (!later) return;
+    pull->later = later;
+    char *birth = sqlite3_mprintf("%s", job->theirs->birth);
+    if (!birth) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    later[pull->n_later] = (ctr_pull_later){.birth = birth};
+    job->to.later = &later[pull->n_later++].rows;
+}
+
+/* ---- counters that come and go --------------------------------------------------------------- */
+
+/* Has some counter of the source a higher generation than in `here`? */
+static bool brings_counters(const ctr_shape *from, const ctr_shape *here)
+{
+    int64_t generation;
+    const char *name, *spelling;
+    for (int i = 0; (name = ctr_shape_ever(from, i, &generation)); i++)
+        if (ctr_shape_generation(here, name, &spelling) < generation) return true;
+    return false;
+}
+
+/* The same, read from the two files. `name` is the table's here. */
+static bool columns_are_new(const merge_job *job, const char *name, ctr_problem *problem)
+{
+    ctr_shape theirs = {0}, mine = {0};
+    const ctr_source *source = job->pull->source;
+    ctr_stored_read(&theirs, source->db, source->schema, job->theirs->name, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_stored_read(&mine, job->pull->db, job->pull->target, name, problem);
+    bool any = problem->rc == SQLITE_OK && brings_counters(&theirs, &mine);
+    ctr_shape_close(&theirs);
+    ctr_shape_close(&mine);
+    return any;
+}
+
+/* One counter of the source, as it is there. `here` is read anew after a change of the columns. */
+static void take_counter(merge_job *job, const ctr_catalog_entry *mine, ctr_shape *here,
+                         const char *name, int64_t generation, ctr_problem *problem)
+{
+    const char *spelling;
+    const ctr_pull *pull = job->pull;
+    if (ctr_shape_generation(here, name, &spelling) >= generation) return;
+    if (ctr_columns_check(here, pull->db, mine->name, name, problem)) return;
+    if (generation % 2 == 0 && ctr_shape_counter(here, name) < 0) {
+        ctr_columns_raise(pull->replica, pull->db, pull->target, mine->name, here, name, generation,
+                          problem);
+        return;
+    }
+    const char **raised = ctr_array_room(job->raised, &job->room_raised, (size_t)job->n_raised + 1,
+                                         sizeof *raised, problem);
+    if (!raised) return;
+    job->raised = raised;
+    raised[job->n_raised++] = name;
+    job->report->changed +=
+        ctr_columns_ask(pull->db, pull->target, mine->name, name, generation, problem);
+    ctr_shape_close(here);
+    if (problem->rc == SQLITE_OK)
+        ctr_stored_read(here, pull->db, pull->target, mine->name, problem);
+}
+
+/* Generations first: whatever the marks say, rows are merged by them. */
+static void take_counters(merge_job *job, const ctr_catalog_entry *mine, ctr_problem *problem)
+{
+    int64_t generation;
+    const char *name;
+    ctr_shape here = {0};
+    const ctr_shape *from = &job->from;
+    if (problem->rc == SQLITE_OK)
+        ctr_stored_read(&here, job->pull->db, job->pull->target, mine->name, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_agree_keys(from, "the giving file", &here, "the taking file", problem);
+    for (int i = 0; problem->rc == SQLITE_OK && (name = ctr_shape_ever(from, i, &generation)); i++)
+        take_counter(job, mine, &here, name, generation, problem);
+    ctr_shape_close(&here);
+}
+
+/* The triggers of a tracked table name its counters. */
+static void follow_counters(const merge_job *job, const char *mine, ctr_problem *problem)
+{
+    ctr_shape here = {0};
+    const ctr_pull *pull = job->pull;
+    if (problem->rc == SQLITE_OK) ctr_stored_read(&here, pull->db, pull->target, mine, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_triggers_follow(pull->db, pull->target, mine, &here, job->raised, job->n_raised,
+                            problem);
+    ctr_shape_close(&here);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* What is new at the source; the table is created here if need be. */
+static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
+{
+    ctr_pull *pull = job->pull;
+    const ctr_source *source = pull->source;
+    const char *theirs = job->theirs->name;
+    if (!pull->durable) ctr_durable_source(source, problem);
+    pull->durable = true;
+    if (ctr_stored_read(&job->from, source->db, source->schema, theirs, problem)) return;
+    if (ctr_stored_refuse_triggers(source->db, source->schema, theirs, false, problem)) return;
+    if (!is_there) create_table(job, problem);
+    if (problem->rc != SQLITE_OK) return;
+    ctr_catalog_entry mine;
+    ctr_catalog_born(&mine, pull->db, pull->target, job->theirs->birth, problem);
+    if (problem->rc == SQLITE_OK) ctr_pull_table_join(pull, mine.name, problem);
+    open_table_here(job, problem);
+    if (problem->rc == SQLITE_OK && brings_counters(&job->from, &job->to.shape)) {
+        ctr_merge_close(&job->to);
+        take_counters(job, &mine, problem);
+        follow_counters(job, mine.name, problem);
+        open_table_here(job, problem);
+    }
+    ctr_catalog_close_entry(&mine);
+    if (problem->rc == SQLITE_OK) open_sides(job, problem);
+    if (problem->rc == SQLITE_OK) note_rows_for_later(job, problem);
+    if (problem->rc == SQLITE_OK) merge_floors(job, problem);
+    if (problem->rc == SQLITE_OK) merge_rows(job, problem);
+    if (problem->rc == SQLITE_OK) job->report->conflicts += job->to.n_conflicts;
+    if (problem->rc == SQLITE_OK)
+        ctr_marks_write(pull->db, pull->target, pull->giver, job->theirs, &job->to.entry, problem);
+}
+
+static bool has_changes(const merge_job *job, const char *name, ctr_problem *problem)
+{
+    enum { ROWS = 1, GENERATIONS };
+    const ctr_source *source = job->pull->source;
+    if (job->mark == 0 || problem->rc != SQLITE_OK) return problem->rc == SQLITE_OK;
+    ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY_SINCE);
+    if (row) sqlite3_bind_int64(row, 1, job->mark);
+    int what = ctr_run_row(&run, row) ? sqlite3_column_int(row, 0) : 0;
+    sqlite3_finalize(row);
+    return what == ROWS || (what == GENERATIONS && columns_are_new(job, name, problem));
+}
+
+/* A source's stored tables are ordinary ones, or nothing of them is read. */
+static int check_stored(const merge_job *job, ctr_problem *problem)
+{
+    const char *table = job->theirs->name;
+    for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++) {
+        const ctr_named *stored =
+            ctr_objects_stored(&job->pull->source->objects, table, *suffix, problem);
+        if (!stored)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s_%s is missing",
+                            table, *suffix);
+        else if (stored->object != CTR_OBJECT_TABLE)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                            "%s_%s is damaged: it is not an ordinary table but %s", table, *suffix,
+                            ctr_schema_object_text(stored->object));
+    }
+    return problem->rc;
+}
+
+/* Whether anything is new or not: what was changed without triggers is not known to be new. */
+static void check_tracked(sqlite3 *db, const char *schema, const char *name, const char *file,
+                          ctr_problem *problem)
+{
+    ctr_shape shape = {0};
+    if (problem->rc != SQLITE_OK) return;
+    if (ctr_stored_read(&shape, db, schema, name, problem) == SQLITE_OK)
+        ctr_triggers_check(db, schema, name, &shape, problem);
+    ctr_problem_where(problem, "%s", file);
+    ctr_shape_close(&shape);
+}
+
+static struct ctr_report_row *report_row(ctr_report *report, const char *birth, const char *name,
+                                         ctr_problem *problem)
+{
+    for (int i = 0; i < report->n; i++)
+        if (sqlite3_stricmp(report->rows[i].birth, birth) == 0) return &report->rows[i];
+    struct ctr_report_row *rows =
+        ctr_array_room(report->rows, &report->room, (size_t)report->n + 1, sizeof *rows, problem);
+    if (!rows) return NULL;
+    report->rows = rows;
+    struct ctr_report_row *row = &rows[report->n++];
+    *row = (struct ctr_report_row){.birth = sqlite3_mprintf("%s", birth),
+                                   .name = sqlite3_mprintf("%s", name)};
+    if (!row->birth || !row->name) ctr_problem_nomem(problem);
+    return problem->rc == SQLITE_OK ? row : NULL;
+}
+
+/* As it is called in main: a tracked table by its own name, not by that of its counter table. */
+static void name_in_report(merge_job *job, const char *taker, ctr_problem *problem)
+{
+    const ctr_pull *pull = job->pull;
+    bool takes = pull->side == CTR_MAIN_TAKES;
+    const char *name = takes ? taker : job->theirs->name,
+               *schema = takes ? pull->target : pull->source->schema;
+    const ctr_objects *objects = takes ? &pull->mine : &pull->source->objects;
+    char *tracked = NULL;
+    if (ctr_objects_is_tracked(objects, name))
+        tracked = ctr_triggers_table(takes ? pull->db : pull->source->db, schema, name, problem);
+    if (problem->rc == SQLITE_OK)
+        job->report =
+            report_row(pull->report, job->theirs->birth, tracked ? tracked : name, problem);
+    sqlite3_free(tracked);
+}
+
+void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
+{
+    merge_job job = {.pull = pull, .theirs = theirs};
+    ctr_catalog_entry mine;
+    bool is_there = ctr_catalog_born(&mine, pull->db, pull->target, theirs->birth, problem);
+    if (is_there && !pull->whole)
+        job.mark = ctr_marks_read(pull->db, pull->target, pull->giver, theirs, &mine, problem);
+    const char *taker = is_there ? mine.name : theirs->birth;
+    if (problem->rc == SQLITE_OK) name_in_report(&job, taker, problem);
+    check_stored(&job, problem);
+    const ctr_source *source = pull->source;
+    if (ctr_objects_is_tracked(&source->objects, theirs->name))
+        check_tracked(source->db, source->schema, theirs->name, "the giving file", problem);
+    if (is_there && ctr_objects_is_tracked(&pull->mine, taker))
+        check_tracked(pull->db, pull->target, taker, "the taking file", problem);
+    if (has_changes(&job, taker, problem)) merge_changes(&job, is_there, problem);
+    ctr_problem_where(problem, "table %s", theirs->birth);
+    ctr_catalog_close_entry(&mine);
+    ctr_rows_close(&job.from_rows);
+    ctr_shape_close(&job.from);
+    ctr_merge_close(&job.to);
+    sqlite3_free(job.counters);
+    sqlite3_free(job.keys);
+    sqlite3_free(job.raised);
+}

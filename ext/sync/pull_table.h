@@ -1,0 +1,44 @@
+/* sync/pull_table.h - one table of a pull (sync/pull.h). */
+#ifndef CTR_SYNC_PULL_TABLE_H
+#define CTR_SYNC_PULL_TABLE_H
+
+#include "sync/merge.h"
+#include "sync/pull.h"
+
+/* Rows of a tracked table that are shown when all tables are merged. */
+typedef struct ctr_pull_later {
+    char *birth; /* owned */
+    ctr_later rows;
+} ctr_pull_later;
+
+/* What all tables of one pull share. */
+typedef struct ctr_pull {
+    const ctr_source *source;
+    ctr_objects mine; /* owned: what the target had by name at first */
+    const ctr_identity *giver;
+    sqlite3 *db;
+    const char *target;   /* schema */
+    const char *called;   /* what messages call the target */
+    ctr_replica *replica; /* that of the target */
+    ctr_conflicts conflicts;
+    ctr_identity taker; /* as it was at first */
+    bool checked;       /* the target's identity, in this transaction */
+    bool durable;       /* the source has been synced */
+    bool whole;         /* whatever the marks */
+    bool in_empty;      /* the target had nothing in it at first */
+    ctr_side side;
+    ctr_report *report;
+    ctr_pull_later *later; /* owned: tracked tables in which rows are to be shown */
+    int n_later;
+    size_t room_later;
+} ctr_pull;
+
+/* Merges what is new in a table of the source, or all of it, and adds to the report; creates the
+ * table if it is not there. */
+void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem);
+
+/* Has a table of the target join the transaction, within which the identity of the target is
+ * checked; only the first one does the work. */
+void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem);
+
+#endif

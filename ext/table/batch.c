@@ -1,0 +1,314 @@
+/* table/batch.c - notes, appends, and cuts batches where a savepoint is rolled back. */
+#include "table/batch.h"
+
+#include "identity/os.h"
+#include "sqlite/array.h"
+#include "table/stored.h"
+
+enum {
+    NUMBERS_IN_MS = 4096,
+    BATCH_ENTRIES = 8192, /* a longer batch is appended within the transaction */
+    OPEN_BYTES = 2048     /* a row of the journal does not grow beyond this */
+};
+
+/* ---- noting ---------------------------------------------------------------------------------- */
+
+/* How much of the batch the savepoint at hand has found, and may want back. */
+static size_t length_at_savepoint(const ctr_journal *journal)
+{
+    return journal->n_marks > 0 ? journal->marks[journal->n_marks - 1].n : 0;
+}
+
+void ctr_batch_abandon(ctr_journal *journal)
+{
+    journal->n = journal->n_appended = length_at_savepoint(journal);
+    ctr_journal_drop(journal);
+}
+
+int ctr_batch_refuse_triggers(ctr_journal *journal, ctr_problem *problem)
+{
+    if (journal->untriggered) return problem->rc;
+    ctr_stored_refuse_triggers(journal->db, journal->schema, journal->table, false, problem);
+    journal->untriggered = problem->rc == SQLITE_OK;
+    return problem->rc;
+}
+
+int ctr_batch_expect(ctr_journal *journal, int n, ctr_problem *problem)
+{
+    if (journal->replica) journal->replica->transaction->noted = true;
+    size_t most = (size_t)sqlite3_limit(journal->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
+    ctr_batch_refuse_triggers(journal, problem);
+    size_t pending = ctr_batch_pending(journal);
+    if (pending >= BATCH_ENTRIES || pending >= most) ctr_batch_flush(journal, problem);
+    if (ctr_amounts_expect(&journal->amounts, (size_t)n, problem)) return problem->rc;
+    ctr_entry *batch = ctr_array_room(journal->batch, &journal->room, journal->n + (size_t)n,
+                                      sizeof *batch, problem);
+    if (batch) journal->batch = batch;
+    return problem->rc;
+}
+
+/* Their sum may leave the range where what the journal has besides does not. */
+static bool adds_to(const ctr_entry *entry, int64_t row, int counter, int64_t n)
+{
+    ctr_sum sum = {0, 0};
+    int64_t value;
+    if (entry->kind != CTR_ENTRY_ADDED || entry->row != row || entry->counter != counter)
+        return false;
+    ctr_sum_add(&sum, entry->n);
+    ctr_sum_add(&sum, n);
+    return ctr_sum_value(&sum, &value) == CTR_OK;
+}
+
+/* Increments of one counter are added up, where the batch has it already: `batch` may be left from
+ * an earlier one, so the entry is looked at. What a savepoint may want back stays as it is. With
+ * the first tick the counter had nothing pending: what the batch has of it stands before its cell
+ * was written. */
+static void note_amount(ctr_journal *journal, ctr_amount *amount, int64_t n)
+{
+    bool pending = amount->ticks > 1 && amount->batch < journal->n &&
+                   amount->batch >= journal->n_appended &&
+                   amount->batch >= length_at_savepoint(journal);
+    ctr_entry *last = pending ? &journal->batch[amount->batch] : NULL;
+    if (last && adds_to(last, amount->row, (int)amount->counter, n)) {
+        last->n += n;
+        last->ticks++;
+        return;
+    }
+    amount->batch = (uint32_t)journal->n;
+    journal->batch[journal->n++] = (ctr_entry){.row = amount->row,
+                                               .kind = CTR_ENTRY_ADDED,
+                                               .counter = (int)amount->counter,
+                                               .n = n,
+                                               .ticks = 1};
+}
+
+void ctr_batch_add(ctr_journal *journal, int64_t row, int counter, int64_t n)
+{
+    ctr_amount *amount = ctr_amounts_add(&journal->amounts, row, counter);
+    ctr_row *known = ctr_cache_row(&journal->rows, row);
+    const ctr_amount tick = {.n = n, .ticks = 1};
+    amount->n += n;
+    amount->ticks++;
+    note_amount(journal, amount, n);
+    if (known && ctr_journal_advance(journal, &tick, &known->states[counter]) != CTR_OK)
+        ctr_cache_forget(&journal->rows, row);
+}
+
+void ctr_batch_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int counter)
+{
+    journal->batch[journal->n++] = (ctr_entry){.row = row, .kind = kind, .counter = counter};
+    if (kind != CTR_ENTRY_WRITTEN) return;
+    ctr_amounts_drop(&journal->amounts, row, counter);
+    ctr_cache_forget(&journal->rows, row);
+}
+
+/* ---- appending ------------------------------------------------------------------------------- */
+
+/* The lock is held: no number is given but here. */
+static int64_t draw_number(ctr_journal *journal, ctr_problem *problem)
+{
+    ctr_replica *replica = journal->replica;
+    unsigned version = ctr_replica_version(replica);
+    if (!replica->numbered || replica->numbers_version != version) {
+        replica->next_number = ctr_journal_next(journal->db, journal->schema, problem);
+        replica->numbers_version = version;
+        replica->numbered = problem->rc == SQLITE_OK;
+    }
+    /* A fold has removed rows of which memory still knows. */
+    if (replica->next_number <= journal->last)
+        replica->next_number = journal->last < INT64_MAX ? journal->last + 1 : INT64_MAX;
+    int64_t now = ctr_os_now() * NUMBERS_IN_MS;
+    if (replica->next_number >= CTR_JOURNAL_NUMBERS)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "%s_journal is damaged: it has the number %lld", journal->table,
+                        (long long)replica->next_number - 1);
+    return now > replica->next_number ? now : replica->next_number;
+}
+
+/* A statement that SQLite had to prepare again tells that the schema has changed. */
+static void step_write(ctr_journal *journal, sqlite3_stmt *row, ctr_problem *problem)
+{
+    ctr_transaction *transaction = journal->replica->transaction;
+    unsigned nth = transaction->ended;
+    ctr_run run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
+    ctr_run_write(&run, row);
+    bool written = problem->rc == SQLITE_OK;
+    sqlite3_reset(row);
+    sqlite3_clear_bindings(row);
+    if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) {
+        journal->untriggered = false;
+        ctr_batch_refuse_triggers(journal, problem);
+    }
+    if (problem->rc != SQLITE_OK) ctr_journal_release(journal);
+    ctr_transaction_keep_no_more(transaction);
+    if (written && problem->rc != SQLITE_OK) ctr_transaction_spoil(transaction, nth);
+}
+
+/* A new row, or the open one with more. */
+static void write_open_row(ctr_journal *journal, bool extends, ctr_problem *problem)
+{
+    ctr_replica *replica = journal->replica;
+    int64_t number = extends ? journal->open_number : draw_number(journal, problem);
+    sqlite3_stmt *row = ctr_transaction_keep(
+        replica->transaction, extends ? &journal->extend : &journal->append, journal->schema,
+        journal->table, extends ? CTR_SQL_JOURNAL_EXTEND : CTR_SQL_JOURNAL_NOTE, problem);
+    if (!row) return;
+    sqlite3_bind_int64(row, 1, number);
+    sqlite3_bind_blob64(row, 2, journal->open.bytes, journal->open.size, SQLITE_STATIC);
+    step_write(journal, row, problem);
+    if (problem->rc != SQLITE_OK || extends) return;
+    replica->next_number = number + 1;
+    journal->last = number;
+    journal->n_rows++;
+}
+
+/* Encodes what is pending behind what the open row has; returns how many amounts it has. */
+static int64_t encode_batch(ctr_journal *journal, bool extends, ctr_problem *problem)
+{
+    int64_t amounts = 0;
+    if (!extends) journal->open.size = 0;
+    size_t room = CTR_ENTRIES_HEADER + ctr_batch_pending(journal) * CTR_ENTRY_MAX;
+    uint8_t *out = ctr_pack_room(&journal->open, room, problem);
+    if (!out) return 0;
+    if (!extends) journal->open_row = 0;
+    if (!extends) out = ctr_entries_begin(out);
+    for (size_t i = journal->n_appended; i < journal->n; i++) {
+        out = ctr_entries_put(out, &journal->open_row, &journal->batch[i]);
+        amounts += journal->batch[i].kind == CTR_ENTRY_ADDED;
+    }
+    journal->open.size = (size_t)(out - journal->open.bytes);
+    return amounts;
+}
+
+/* A transaction has one row that may grow, up to a size. The host's last row id stays
+ * what it was. */
+int ctr_batch_flush(ctr_journal *journal, ctr_problem *problem)
+{
+    if (ctr_batch_pending(journal) == 0 || problem->rc != SQLITE_OK) return problem->rc;
+    size_t before = journal->open.size;
+    int64_t last_row = journal->open_row;
+    bool extends =
+        journal->open_number != 0 && before + ctr_batch_pending(journal) * 8 <= OPEN_BYTES;
+    int64_t amounts = encode_batch(journal, extends, problem);
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(journal->db);
+    if (problem->rc == SQLITE_OK) write_open_row(journal, extends, problem);
+    sqlite3_set_last_insert_rowid(journal->db, last_rowid);
+    if (problem->rc != SQLITE_OK) {
+        journal->replica->numbered = false;
+        journal->open_number = extends ? journal->open_number : 0;
+        journal->open.size = before;
+        journal->open_row = last_row;
+        return problem->rc;
+    }
+    if (!extends) journal->open_number = journal->last;
+    journal->n_amounts += amounts;
+    journal->appended = true;
+    journal->n = journal->n_appended = length_at_savepoint(journal);
+    return problem->rc;
+}
+
+int64_t ctr_batch_mark_change(ctr_journal *journal, ctr_problem *problem)
+{
+    ctr_batch_flush(journal, problem);
+    if (ctr_batch_expect(journal, 1, problem)) return 0;
+    ctr_journal_drop(journal); /* a row of its own, so that its number is that of the change */
+    ctr_batch_note(journal, 0, CTR_ENTRY_FOLDED, 0);
+    ctr_batch_flush(journal, problem);
+    int64_t number = journal->last;
+    ctr_batch_abandon(journal);
+    return problem->rc == SQLITE_OK ? number : 0;
+}
+
+/* ---- all tables of a file -------------------------------------------------------------------- */
+
+int ctr_batch_flush_all(ctr_replica *replica, ctr_problem *problem)
+{
+    for (ctr_journal *journal = replica->journals; journal && problem->rc == SQLITE_OK;
+         journal = journal->next) {
+        ctr_batch_flush(journal, problem);
+        ctr_problem_where(problem, "%s", journal->table);
+    }
+    return problem->rc;
+}
+
+bool ctr_batch_any_pending(const ctr_replica *replica)
+{
+    const ctr_journal *journal = replica->journals;
+    while (journal && ctr_batch_pending(journal) == 0) journal = journal->next;
+    return journal != NULL;
+}
+
+static void empty_batch(ctr_journal *journal)
+{
+    journal->n = journal->n_appended = journal->n_marks = 0;
+}
+
+/* The connection's own commit changes the version, too. */
+void ctr_batch_committed(ctr_replica *replica)
+{
+    for (ctr_journal *journal = replica->journals; journal; journal = journal->next) {
+        if (ctr_batch_is_ahead(journal)) {
+            journal->version = ctr_replica_version(replica);
+            replica->numbers_version = journal->version;
+        }
+        journal->appended = false;
+        journal->open_number = 0;
+        empty_batch(journal);
+    }
+}
+
+void ctr_batch_rolled_back(ctr_replica *replica)
+{
+    for (ctr_journal *journal = replica->journals; journal; journal = journal->next) {
+        empty_batch(journal);
+        ctr_journal_drop(journal);
+    }
+    replica->numbered = false;
+}
+
+/* ---- savepoints ------------------------------------------------------------------------------ */
+
+/* Of a level that nobody has told nothing is to be restored: then nobody had counted. */
+static void mark_batch(ctr_journal *journal, size_t level, ctr_problem *problem)
+{
+    if (level < journal->n_marks || problem->rc != SQLITE_OK) return;
+    ctr_journal_mark *marks =
+        ctr_array_room(journal->marks, &journal->room_for_marks, level + 1, sizeof *marks, problem);
+    if (!marks) return;
+    journal->marks = marks;
+    while (journal->n_marks < level) marks[journal->n_marks++] = (ctr_journal_mark){0, 0};
+    marks[journal->n_marks++] = (ctr_journal_mark){journal->n, journal->n_appended};
+}
+
+int ctr_batch_begin_savepoint(ctr_replica *replica, int level, ctr_problem *problem)
+{
+    for (ctr_journal *journal = replica->journals; journal; journal = journal->next)
+        mark_batch(journal, (size_t)level, problem);
+    return problem->rc;
+}
+
+void ctr_batch_end_savepoint(ctr_replica *replica, int level)
+{
+    for (ctr_journal *journal = replica->journals; journal; journal = journal->next)
+        if (journal->n_marks > (size_t)level) journal->n_marks = (size_t)level;
+}
+
+/* The savepoint itself stays. A journal that was not there when it began has no mark, and neither
+ * has the SAVEPOINT that began the transaction, the level of which is -1. */
+void ctr_batch_roll_back_to(ctr_replica *replica, int level)
+{
+    for (ctr_journal *journal = replica->journals; journal; journal = journal->next) {
+        size_t n_marks = (size_t)(level + 1);
+        bool marked = n_marks > 0 && n_marks <= journal->n_marks;
+        if (n_marks < journal->n_marks) journal->n_marks = n_marks;
+        ctr_batch_abandon(journal);
+        if (marked) journal->n_appended = journal->marks[level].appended;
+    }
+    replica->numbered = false;
+}
+
+void ctr_batch_forget_savepoints(ctr_replica *replica)
+{
+    for (ctr_journal *journal = replica->journals; journal; journal = journal->next)
+        journal->n_marks = 0;
+}

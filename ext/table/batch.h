@@ -1,0 +1,74 @@
+/* table/batch.h - what a transaction has noted in a journal, in memory until it is appended.
+ *
+ *     ctr_batch_expect     before rows are written: makes room, so that what follows cannot fail
+ *     ctr_batch_add        an increment
+ *     ctr_batch_note       another change
+ *     ctr_batch_flush      appends the batch
+ *
+ * It is appended before the commit, before a SAVEPOINT, and before anybody else reads the stored
+ * tables. The batch is a list, of which a savepoint remembers how long it was and how much of it
+ * was appended; what stands before that stays as it is, and a rollback cuts the list:
+ *
+ *     appended   not yet       of the statement at work
+ *     e  e  e  | e  e  e  e  | e  e
+ *                            mark
+ *
+ * After a rollback all that memory knows of the table is dropped, and read again.
+ */
+#ifndef CTR_TABLE_BATCH_H
+#define CTR_TABLE_BATCH_H
+
+#include "table/journal.h"
+
+/* How many entries are not in the file yet. */
+static inline size_t ctr_batch_pending(const ctr_journal *journal)
+{
+    return journal->n - journal->n_appended;
+}
+
+/* Has the transaction at hand something in the journal, or for it? Nobody else has: what is in the
+ * file holds the lock. */
+static inline bool ctr_batch_is_ahead(const ctr_journal *journal)
+{
+    return ctr_batch_pending(journal) > 0 || journal->appended;
+}
+
+/* Refuses to write where triggers would run with it. */
+int ctr_batch_refuse_triggers(ctr_journal *journal, ctr_problem *problem);
+
+/* Makes room for `n` entries, and appends the batch if it has grown long. */
+int ctr_batch_expect(ctr_journal *journal, int n, ctr_problem *problem);
+
+/* Notes one tick of a counter of a row, by n. */
+void ctr_batch_add(ctr_journal *journal, int64_t row, int counter, int64_t n);
+
+/* Notes that a row is new, that the cell of a counter was written, which forgets the row, or that
+ * everything known is out of date. */
+void ctr_batch_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int counter);
+
+/* Appends the batch, in a row that may grow while the transaction lasts. */
+int ctr_batch_flush(ctr_journal *journal, ctr_problem *problem);
+
+/* Drops the batch, and forgets all that is known of the rows: for a transaction that is spoiled. */
+void ctr_batch_abandon(ctr_journal *journal);
+
+/* Other connections forget what they know, and so does this one. Returns the number of the change,
+ * 0 on a problem. */
+int64_t ctr_batch_mark_change(ctr_journal *journal, ctr_problem *problem);
+
+/* ---- all tables of a file ---- */
+
+int ctr_batch_flush_all(ctr_replica *replica, ctr_problem *problem);
+
+/* Is there a batch that is not appended? */
+bool ctr_batch_any_pending(const ctr_replica *replica);
+void ctr_batch_committed(ctr_replica *replica);
+void ctr_batch_rolled_back(ctr_replica *replica);
+
+/* The same for savepoints, which are told by their level, more than once perhaps. */
+int ctr_batch_begin_savepoint(ctr_replica *replica, int level, ctr_problem *problem);
+void ctr_batch_end_savepoint(ctr_replica *replica, int level);
+void ctr_batch_roll_back_to(ctr_replica *replica, int level);
+void ctr_batch_forget_savepoints(ctr_replica *replica);
+
+#endif

@@ -1,0 +1,46 @@
+/* table/stage.h - what becomes of the counters of a row that was looked for: staged, then written.
+ *
+ *     ctr_rows_find_key(rows, keys, problem);
+ *     ctr_stage_add(rows, counter, n, id, least, problem);     for each counter that changes
+ *     ctr_stage_write(rows, keys, problem);
+ *
+ * An increment of a row that is there goes to the journal (table/batch.h), everything else to the
+ * cells, in one INSERT or UPDATE. All that can be refused is refused before the write: inside a
+ * transaction SQLite does not take back half of what a virtual table has written.
+ */
+#ifndef CTR_TABLE_STAGE_H
+#define CTR_TABLE_STAGE_H
+
+#include "table/rows.h"
+
+/* Adds n to a counter, or makes it n, in the shard of `id`, which has `least` as its lowest clock.
+ * CTR_DELETED, CTR_OVERFLOW: nothing is staged. */
+ctr_status ctr_stage_add(ctr_rows *rows, int counter, int64_t n, const uint8_t id[CTR_ID_SIZE],
+                         int64_t least, ctr_problem *problem);
+ctr_status ctr_stage_assign(ctr_rows *rows, int counter, int64_t n, const uint8_t id[CTR_ID_SIZE],
+                            int64_t least, ctr_problem *problem);
+
+/* Begins the next life of a counter, with n unless `id` is NULL; deletes it. CTR_LAST_LIFE. */
+ctr_status ctr_stage_next_life(ctr_rows *rows, int counter, int64_t n, const uint8_t *id,
+                               int64_t least, ctr_problem *problem);
+ctr_status ctr_stage_delete(ctr_rows *rows, int counter, ctr_problem *problem);
+
+/* Room for a new cell, until the next call; NULL if there is no memory. What stands in it, `size`
+ * bytes, becomes the new cell of a counter. */
+uint8_t *ctr_stage_room(ctr_rows *rows, size_t size, ctr_problem *problem);
+void ctr_stage_set(ctr_rows *rows, int counter, size_t size);
+
+/* What a counter of the row becomes, or became, by what is staged. */
+ctr_summary ctr_stage_state(const ctr_rows *rows, int counter);
+
+/* If a new cell was made for a counter, opens it; it lives until the next find. */
+void ctr_stage_cell(const ctr_rows *rows, int counter, ctr_cell *cell);
+
+/* Is there anything to write? */
+bool ctr_stage_any(const ctr_rows *rows);
+
+/* Inserts the row that was not found, with `keys`, or changes the one that was; keys may be NULL
+ * then. */
+int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+
+#endif

@@ -1,0 +1,67 @@
+/* table/stored.h - the stored tables of a counter table.
+ *
+ * They say which keys and counters it has, not the text of CREATE VIRTUAL TABLE:
+ *
+ *     CREATE TABLE page_views_cells(
+ *       _id INTEGER PRIMARY KEY,
+ *       path TEXT COLLATE "BINARY" NOT NULL, hour INTEGER COLLATE "BINARY" NOT NULL,
+ *       hits BLOB, bytes BLOB,
+ *       UNIQUE(path, hour))
+ *
+ *     CREATE TABLE page_views_journal(
+ *       _seq INTEGER PRIMARY KEY, level INTEGER, entries BLOB)                 see table/journal.h
+ *
+ *     CREATE TABLE page_views_floors(
+ *       _id INTEGER PRIMARY KEY, _seq, _rows, _bytes,         see table/floors.h
+ *       path TEXT COLLATE "BINARY", hour INTEGER COLLATE "BINARY")
+ *
+ *     CREATE TABLE page_views_ops(
+ *       _id INTEGER PRIMARY KEY, request NOT NULL UNIQUE, what TEXT NOT NULL)  see table/requests.h
+ *
+ *     CREATE TABLE page_views_columns(
+ *       name TEXT COLLATE NOCASE PRIMARY KEY, generation INTEGER NOT NULL)     see table/columns.h
+ *
+ * The columns of the UNIQUE constraint are the key, in its order; the other columns are counters,
+ * each a cell or NULL. Names that begin with an underscore are ours. A stored table that is
+ * anything else is damaged, and is refused before it is used.
+ */
+#ifndef CTR_TABLE_STORED_H
+#define CTR_TABLE_STORED_H
+
+#include "table/shape.h"
+
+/* The stored tables of a counter table: "cells", "journal", "floors", ...; NULL at the end. */
+const char *const *ctr_stored_suffixes(void);
+
+/* Creates, drops and renames the stored tables. */
+void ctr_stored_create(const ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
+                       ctr_problem *problem);
+void ctr_stored_drop(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
+void ctr_stored_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
+                       ctr_problem *problem);
+
+/* Reads the shape from the stored tables of `table`. SQLITE_CORRUPT_VTAB if they are missing or
+ * damaged. To be closed whatever is returned. */
+int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
+                    ctr_problem *problem);
+
+/* Learns the columns by preparing a SELECT, which takes no lock that lasts: what xConnect needs.
+ * The key is the one of `declared`, which is copied where there is no stored table that fits:
+ * whether it is whole, and its generations, are for ctr_stored_read. To be closed whatever is
+ * returned. */
+int ctr_stored_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
+                        const ctr_shape *declared, ctr_problem *problem);
+
+/* The refusal where a column that is not NULL reads as NULL. */
+int ctr_stored_hidden(const char *table, ctr_problem *problem);
+
+/* Refuses to write cells where an authorizer of the host has SQLite answer NULL for one of them. */
+int ctr_stored_refuse_hidden(const ctr_shape *shape, sqlite3 *db, const char *schema,
+                             const char *table, ctr_problem *problem);
+
+/* Refuses triggers that would run with what we write, for a trigger is foreign code: on the stored
+ * tables of `table`, which may be NULL, and with `of_file` on those of the file. */
+int ctr_stored_refuse_triggers(sqlite3 *db, const char *schema, const char *table, bool of_file,
+                               ctr_problem *problem);
+
+#endif
