@@ -142,6 +142,7 @@ SELECT id = counter_id(), length(name) FROM counter_identity();
 --= 1|255
 
 -- # an-identity-tells-where-it-comes-from
+--@ attributes
 SELECT * FROM counter_identity();
 SELECT length(counter_init());
 --= 36
@@ -430,6 +431,7 @@ SELECT count(*) FROM counter_replica;
 --= 0
 
 -- # a-lost-identity-does-not-come-back-as-a-name
+--@ attributes
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES ('x', 1);
 DROP TABLE counter_replica;
@@ -473,6 +475,7 @@ SELECT renewal FROM counter_replica;
 --= 10
 
 -- # a-trusted-witness-says-what-it-sees
+--@ attributes
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 UPDATE counter_replica SET renewal = 3600000;
 INSERT INTO v VALUES ('x', 1);
@@ -497,6 +500,7 @@ SELECT fingerprint FROM counter_identity WHERE state = 'current';
 --= not armed: the witness alone is trusted
 
 -- # a-copy-is-told-before-it-counts
+--@ attributes
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES ('x', 1);
 UPDATE counter_replica SET inode = inode + 1;
@@ -507,6 +511,7 @@ SELECT fingerprint, witness FROM counter_identity;
 --= armed|this is older content, or a copy: the next count takes a new id
 
 -- # a-copy-of-a-name-does-not-trust-the-witness
+--@ attributes
 SELECT counter_init('dc1:rack1');
 --= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);

@@ -112,6 +112,8 @@ static void add_directive(reader *in, const char *text)
         c->not_wal = true;
     else if (strcmp(text, "not-utf-16") == 0)
         c->not_utf16 = true;
+    else if (strcmp(text, "attributes") == 0)
+        c->attributes = true;
     else if (strcmp(text, "process-only") != 0)
         add_step(in, true, strdup(text), in->line);
 }

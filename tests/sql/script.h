@@ -11,7 +11,8 @@
  *                          connection); directly under the name: shell-only,
  *                          process-only, since 3.35 (with an older SQLite the case is left out),
  *                          not-wal (left out where main.db is put under WAL), not-utf-16 (left out
- *                          where it has its texts in that)
+ *                          where it has its texts in that), attributes (left out where files have
+ *                          none, as under Wine)
  *     -- anything else     a comment
  *
  * A statement gives exactly the rows and the error that are written below it. A script that breaks
@@ -39,7 +40,7 @@ typedef struct script_step {
 
 typedef struct script_case {
     char *name;
-    bool shell_only, not_wal, not_utf16;
+    bool shell_only, not_wal, not_utf16, attributes;
     script_step *steps;
     size_t n;
 } script_case;
