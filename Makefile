@@ -245,6 +245,7 @@ clean:
 	rm -rf build
 
 include tests/proof.mk
+include tools/dist.mk
 
 .PHONY: all amalgamation install uninstall FORCE tests check-warnings warnings-by-gcc warnings-by-clang demo test test-clients test-bounds $(BOUNDS)
 .PHONY: bench bench-more bench-limits bench-peers setup format clean

@@ -15,7 +15,7 @@
 
 #include <sqlite3.h>
 
-#define COUNTER_VERSION "0.1.0"
+#define COUNTER_VERSION "2.0.0"
 
 #ifdef __cplusplus
 extern "C" {

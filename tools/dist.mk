@@ -1,0 +1,77 @@
+# What users install, for each platform, in build/dist/: `make dist`; `make test-platforms` runs the
+# scripts on each of them.
+#
+# Release libraries are built from the amalgamation, without libuuid, so that they need the C library
+# alone. VERSION stands in include/counter.h. Times in archives are that of the last commit, so two
+# builds of a commit have the same bytes.
+
+VERSION := $(shell sed -n 's/^\#define COUNTER_VERSION "\(.*\)"/\1/p' include/counter.h)
+EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+PLATFORMS := linux-x86_64 linux-aarch64 linux-s390x linux-musl-x86_64 windows-x86_64
+DIST := build/dist
+
+CC-linux-x86_64 := gcc
+CC-linux-aarch64 := aarch64-linux-gnu-gcc
+CC-linux-s390x := s390x-linux-gnu-gcc
+CC-linux-musl-x86_64 := musl-gcc
+CC-windows-x86_64 := x86_64-w64-mingw32-gcc
+RUN-linux-aarch64 := qemu-aarch64
+RUN-linux-s390x := qemu-s390x
+RUN-windows-x86_64 := WINEDEBUG=-all wine
+LOAD-linux-aarch64 := qemu-aarch64 -L /usr/aarch64-linux-gnu
+LOAD-linux-s390x := qemu-s390x -L /usr/s390x-linux-gnu
+LOAD-windows-x86_64 := $(RUN-windows-x86_64)
+# Wine has no streams of files, in which the witness stands on Windows.
+SCRIPTS-windows-x86_64 := -a
+NAME-windows-x86_64 := counter.dll
+EXE-windows-x86_64 := .exe
+
+library = build/platforms/$(1)/$(or $(NAME-$(1)),counter.so)
+LIBRARIES := $(foreach platform,$(PLATFORMS),$(call library,$(platform)))
+
+# SQLite's own headers are those of the newest version of test-matrix, on each platform.
+NEWEST := build/matrix/$(lastword $(MATRIX))
+ON_PLATFORM = -std=gnu11 -O3 -fvisibility=hidden -DCOUNTER_NO_LIBUUID -I$(NEWEST) -Ibuild/amalgamation \
+	-ffile-prefix-map='$(CURDIR)'=.
+
+# platform(name): its library, a program that runs scripts, one that loads the library.
+define platform
+$(call library,$(1)): build/amalgamation/counter.c $(NEWEST)/sqlite3.c
+	@mkdir -p $$(@D)
+	$$(CC-$(1)) $$(ON_PLATFORM) -fPIC -shared -static-libgcc $$< -Wl,-s -o $$@
+
+build/platforms/$(1)/run_process$(EXE-$(1)): build/amalgamation/counter.c $(NEWEST)/sqlite3.c $$(RUNNER) $(TEST_HEADERS)
+	@mkdir -p $$(@D)
+	$$(CC-$(1)) $$(ON_PLATFORM) -D__USE_MINGW_ANSI_STDIO=1 -w -O1 -static -DSQLITE_CORE \
+		-DSQLITE_OMIT_LOAD_EXTENSION $$(filter %.c,$$^) \
+		$(if $(findstring windows,$(1)),,-lm -lpthread) -o $$@
+
+build/platforms/$(1)/loaded$(EXE-$(1)): tests/sql/loaded.c $(NEWEST)/sqlite3.c
+	@mkdir -p $$(@D)
+	$$(CC-$(1)) $$(ON_PLATFORM) -w -O1 $$^ $(if $(findstring windows,$(1)),-static,-lm -ldl -lpthread) -o $$@
+
+test-on-$(1): $(call library,$(1)) build/platforms/$(1)/run_process$(EXE-$(1)) build/platforms/$(1)/loaded$(EXE-$(1))
+	@printf '%-20s ' $(1)
+	@cd build/platforms/$(1) && $$(LOAD-$(1)) ./loaded$$(EXE-$(1)) ./$$(basename $$(notdir $$<)) | tr -d '\r\n'
+	@printf ', scripts: '
+	@$$(RUN-$(1)) build/platforms/$(1)/run_process$$(EXE-$(1)) $$(SCRIPTS-$(1)) tests/sql/*.sql \
+		>build/platforms/$(1)/scripts.log 2>&1 || { cat build/platforms/$(1)/scripts.log; exit 1; }
+	@grep passed build/platforms/$(1)/scripts.log
+
+.PHONY: test-on-$(1)
+endef
+$(foreach one,$(PLATFORMS),$(eval $(call platform,$(one))))
+
+platforms:
+	@tools/setup platforms
+	@$(MAKE) --no-print-directory -s $(LIBRARIES)
+
+test-platforms: platforms
+	@for platform in $(PLATFORMS); do $(MAKE) --no-print-directory -s test-on-$$platform || exit 1; done
+
+dist:
+	@git diff --quiet HEAD || { echo 'dist: the checkout has changes that are not committed' >&2; exit 1; }
+	@$(MAKE) --no-print-directory platforms amalgamation
+	@SOURCE_DATE_EPOCH=$(EPOCH) tools/dist $(VERSION) build/platforms $(DIST) $(PLATFORMS)
+
+.PHONY: platforms test-platforms dist
