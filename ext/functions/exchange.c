@@ -205,22 +205,52 @@ static void say_locked(const exchange *x, ctr_problem *problem)
     ctr_problem_close(&ignored);
 }
 
-/* Begins the savepoints, takes the locks, opens the snapshots, merges, ends. A snapshot of a file
+/* "created in phone, which was empty": perhaps its name was not meant. */
+static void note_creation(ctr_answer *answer, const exchange *x, const struct ctr_report_row *row,
+                          ctr_problem *problem)
+{
+    char *note = NULL;
+    if (row->created) {
+        note =
+            sqlite3_mprintf("created in %s%s", row->created_by == CTR_MAIN_TAKES ? "main" : x->peer,
+                            row->in_empty ? ", which was empty" : "");
+        if (!note) ctr_problem_nomem(problem);
+    }
+    ctr_answer_text(answer, note, problem);
+    sqlite3_free(note);
+}
+
+static void fill_answer(ctr_answer *answer, const exchange *x, const ctr_report *report,
+                        ctr_problem *problem)
+{
+    for (int i = 0; i < report->n && problem->rc == SQLITE_OK; i++) {
+        ctr_answer_text(answer, report->rows[i].name, problem);
+        ctr_answer_integer(answer, report->rows[i].read, problem);
+        ctr_answer_integer(answer, report->rows[i].changed, problem);
+        ctr_answer_integer(answer, report->rows[i].conflicts, problem);
+        note_creation(answer, x, &report->rows[i], problem);
+    }
+}
+
+/* Begins the savepoints, takes the locks, opens the snapshots, merges, answers, ends. A snapshot of a file
  * closes before the file is written, but for that of main in a sync, and all before the
  * commits, which would wait for them. Of two transactions that of main commits first: what the
  * other file lacks then, the next call brings. */
-static int run_exchange(exchange *x, ctr_report *report, ctr_problem *problem)
+static int run_exchange(exchange *x, ctr_answer *answer, ctr_problem *problem)
 {
+    ctr_report report = {0};
     open_files(x, problem);
     begin_work(x, problem);
     hold_sources(x, problem);
     if (x->way->takes)
-        merge_into(x, &x->main, &x->theirs, &x->their_identity, CTR_MAIN_TAKES, report, problem);
+        merge_into(x, &x->main, &x->theirs, &x->their_identity, CTR_MAIN_TAKES, &report, problem);
     ctr_source_close(&x->theirs);
     if (x->way->gives && look_again_at_ours(x, problem))
-        merge_into(x, &x->other, &x->ours, &x->our_identity, CTR_MAIN_GIVES, report, problem);
-    if (report->n == 0) refuse_empty(x, problem);
+        merge_into(x, &x->other, &x->ours, &x->our_identity, CTR_MAIN_GIVES, &report, problem);
+    if (report.n == 0) refuse_empty(x, problem);
     ctr_source_close(&x->ours);
+    fill_answer(answer, x, &report, problem);
+    ctr_pull_report_close(&report);
 
     bool half = ctr_session_end(&x->main.session, problem) == SQLITE_OK && x->way->takes;
     note_lock(x, "main", problem);
@@ -253,24 +283,8 @@ static bool is_whole(sqlite3_value *value, ctr_problem *problem)
     return whole;
 }
 
-/* "created in phone, which was empty": perhaps its name was not meant. */
-static void note_creation(ctr_answer *answer, const exchange *x, const struct ctr_report_row *row,
-                          ctr_problem *problem)
-{
-    char *note = NULL;
-    if (row->created) {
-        note =
-            sqlite3_mprintf("created in %s%s", row->created_by == CTR_MAIN_TAKES ? "main" : x->peer,
-                            row->in_empty ? ", which was empty" : "");
-        if (!note) ctr_problem_nomem(problem);
-    }
-    ctr_answer_text(answer, note, problem);
-    sqlite3_free(note);
-}
-
 static void report_exchange(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
-    ctr_report report = {0};
     sqlite3 *db = ctr_answer_db(answer);
     ctr_shared *shared = ctr_answer_shared(answer);
     exchange x = {.way = direction_of(ctr_answer_kind_of(answer)->name)};
@@ -279,15 +293,7 @@ static void report_exchange(ctr_answer *answer, sqlite3_value **args, ctr_proble
     x.alone = sqlite3_get_autocommit(db);
     x.main = (taker){.db = db, .shared = shared, .schema = "main"};
     x.other = (taker){.db = db, .shared = shared, .schema = x.peer};
-    if (problem->rc == SQLITE_OK) run_exchange(&x, &report, problem);
-    for (int i = 0; i < report.n; i++) {
-        ctr_answer_text(answer, report.rows[i].name, problem);
-        ctr_answer_integer(answer, report.rows[i].read, problem);
-        ctr_answer_integer(answer, report.rows[i].changed, problem);
-        ctr_answer_integer(answer, report.rows[i].conflicts, problem);
-        note_creation(answer, &x, &report.rows[i], problem);
-    }
-    ctr_pull_report_close(&report);
+    if (problem->rc == SQLITE_OK) run_exchange(&x, answer, problem);
 }
 
 #define EXCHANGE(function)                                                                \

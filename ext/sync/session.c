@@ -163,20 +163,26 @@ static void take_back(const ctr_session *session)
     if (!sqlite3_get_autocommit(session->db)) roll_back(session);
 }
 
-/* SQLite has rolled back by itself where it had to: then there is nothing left to be taken back. */
+static void set_spill_back(ctr_session *session, ctr_problem *problem)
+{
+    if (session->spill > 0) set_spill(session->db, session->spill, problem);
+    if (problem->rc == SQLITE_OK) session->spill = 0;
+}
+
+/* SQLite has rolled back by itself where it had to: then there is nothing left to be taken back.
+ * Behind the commit nothing is done that needs memory and could make it look like a failure. */
 int ctr_session_end(ctr_session *session, ctr_problem *problem)
 {
+    ctr_problem kept = {SQLITE_OK, NULL}; /* it may stay: only memory is at stake */
+    if (problem->rc == SQLITE_OK) set_spill_back(session, problem);
     if (session->open) {
         ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
         ctr_run_row(&run, session->release);
         sqlite3_reset(session->release);
         if (problem->rc != SQLITE_OK && !sqlite3_get_autocommit(session->db)) take_back(session);
     }
-    if (session->spill > 0) {
-        ctr_problem kept = {SQLITE_OK, NULL}; /* it may stay: only memory is at stake */
-        set_spill(session->db, session->spill, &kept);
-        ctr_problem_close(&kept);
-    }
+    set_spill_back(session, &kept);
+    ctr_problem_close(&kept);
     sqlite3_finalize(session->write_nothing);
     sqlite3_finalize(session->release);
     sqlite3_finalize(session->roll_back);
