@@ -1,27 +1,30 @@
 # Builds the extension three times from the same C file, the amalgamation, as users may: build/counter.so
 # to load, build/libcounter.a to link, build/counter-preload.so for hosts that cannot load it.
 #
-#   make          all of them
-#   make install, make uninstall    into PREFIX, /usr/local; below DESTDIR, if there is one
-#   make amalgamation    build/amalgamation/counter.c and counter.h: the same in one C file
-#   make demo     runs sql/examples/demo.sh
-#   make test     everything that tests/run runs
-#   make test-bounds    scripts and property tests, where a journal is folded all the time and few rows
-#                       are known, and where none is
-#   make test-clients   what the users of many drivers and ORMs do: tests/clients/README.md
-#   make test-matrix    the scripts with several versions of SQLite, see tests/proof.mk
-#   make proof    all long runs, in about an hour; what they are: tests/TESTING.md
-#   make fuzz     libFuzzer over the targets of tests/fuzz/, SECONDS=60 each
-#   make bench    tests/bench/bench.c and its plots; bench-more, bench-limits, bench-peers: more.c, ...
-#   make model    all states that DEPTH=5 operations on three files can reach, see tests/proof.mk
-#   make crash    power cuts at random moments of three replicas: ROUNDS=10000
-#   make kill     the same with kill -9: ROUNDS=500
-#   make concurrency    threads, then ten processes on one file: SECONDS=60 of each
-#   make coverage   lines and branches that tests in C, scripts and property tests reach, with faults by place
-#   make mutation   COUNT=200 small errors in core, sqlite, identity, table and track: how many do the tests notice?
-#   make setup    installs what all tests need: make test does so with what most of them need, and skips
-#                 those of hosts that are not there, of the hub and of growth
-#   make format   clang-format over all C files
+#   make                  the libraries: build/counter.so, build/libcounter.a, build/counter-preload.so
+#   make demo             three files count apart, merge and agree: sql/examples/demo.sh
+#   make test             all tests of tests/run, in minutes; installs what most of them need
+#   make setup            installs what the others need: those of hosts, of the hub and of growth
+#   make install          the libraries into PREFIX=/usr/local, below DESTDIR if given; make uninstall
+#   make amalgamation     build/amalgamation/counter.c and counter.h: all in one C file
+#   make dist             what users install, for five platforms, into build/dist
+#   make bench            tests/bench/bench.c and its plots; bench-more, bench-limits, bench-peers: more.c, ...
+#   make help             this list
+#
+# Long runs; make proof runs those that say P, in about an hour: tests/TESTING.md
+#
+#   make test-clients     P  thirty drivers and ORMs: tests/clients/README.md
+#   make test-matrix      P  the scripts with several versions of SQLite
+#   make test-platforms   the scripts on five platforms, emulated
+#   make test-bounds      scripts and property tests where a journal is folded all the time
+#   make fuzz             P  libFuzzer over the targets of tests/fuzz/, SECONDS=60 each
+#   make model            P  all states that DEPTH=5 operations on three files can reach
+#   make crash            P  power cuts at random moments of three replicas: ROUNDS=10000
+#   make kill             P  the same with kill -9: ROUNDS=500
+#   make concurrency      P  threads, then ten processes on one file: SECONDS=60 of each
+#   make coverage         P  lines and branches that the tests reach
+#   make mutation         P  COUNT=200 small errors: how many do the tests notice?
+#   make format           clang-format over all C files
 #   make clean
 
 PREFIX = /usr/local
@@ -43,6 +46,15 @@ ARCHIVE = rcsD
 UUID = -luuid
 endif
 
+# One line for each file that is made; all of the command with V=1, nothing with -s.
+TELL = @$(if $(findstring s,$(firstword -$(MAKEFLAGS))),:,printf '  %-5s %s\n')
+Q = $(if $(V),,@)
+
+# As many jobs as there are processors, unless something else is asked for.
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
+endif
+
 # From the bottom up, in an order that is the same everywhere.
 FOLDERS := core sqlite identity table track sync vtab cluster functions
 SOURCES := $(foreach folder,$(FOLDERS),$(sort $(wildcard ext/$(folder)/*.c))) ext/counter.c
@@ -60,7 +72,8 @@ all: $(LOADABLE) build/libcounter.a $(PRELOAD)
 define objects
 build/$(1)/%.o: %.c | build/gen/statements.h
 	@mkdir -p $$(@D)
-	$(2) $(CPPFLAGS) $(CFLAGS) $(3) -ffile-prefix-map='$(CURDIR)'=. -MMD -MP -c $$< -o $$@
+	$$(TELL) CC $$@
+	$$(Q)$(2) $(CPPFLAGS) $(CFLAGS) $(3) -ffile-prefix-map='$(CURDIR)'=. -MMD -MP -c $$< -o $$@
 endef
 $(eval $(call objects,sanitized,gcc,-DSQLITE_CORE $(SANITIZE)))
 $(eval $(call objects,check/gcc,gcc,-Werror -DSQLITE_CORE))
@@ -69,34 +82,42 @@ $(eval $(call objects,check/gcc,gcc,-Werror -DSQLITE_CORE))
 ONE_FILE = $(CC) $(CPPFLAGS) $(CFLAGS) -ffile-prefix-map='$(CURDIR)'=.
 build/so/counter.o: build/amalgamation/counter.c build/amalgamation/counter.h
 	@mkdir -p $(@D)
-	$(ONE_FILE) -c $< -o $@
+	$(TELL) CC $@
+	$(Q)$(ONE_FILE) -c $< -o $@
 
 build/static/counter.o: build/amalgamation/counter.c build/amalgamation/counter.h
 	@mkdir -p $(@D)
-	$(ONE_FILE) -DSQLITE_CORE -c $< -o $@
+	$(TELL) CC $@
+	$(Q)$(ONE_FILE) -DSQLITE_CORE -c $< -o $@
 
 $(LOADABLE): build/so/counter.o
-	$(CC) $(SHARED) $(LDFLAGS) $^ $(UUID) -o $@
+	$(TELL) LD $@
+	$(Q)$(CC) $(SHARED) $(LDFLAGS) $^ $(UUID) -o $@
 
 build/libcounter.a: build/static/counter.o
-	rm -f $@
-	ZERO_AR_DATE=1 $(AR) $(ARCHIVE) $@ $^
+	$(Q)rm -f $@
+	$(TELL) AR $@
+	$(Q)ZERO_AR_DATE=1 $(AR) $(ARCHIVE) $@ $^
 
 build/counter-preload.so: ext/preload.c build/static/counter.o
-	$(ONE_FILE) $(SHARED) $(LDFLAGS) $^ -lsqlite3 $(UUID) -o $@
+	$(TELL) LD $@
+	$(Q)$(ONE_FILE) $(SHARED) $(LDFLAGS) $^ -lsqlite3 $(UUID) -o $@
 
 build/gen/statements.h: tools/embed.awk $(STATEMENTS)
 	@mkdir -p $(@D)
-	awk -f tools/embed.awk $(STATEMENTS) /dev/null > $@.new
-	mv $@.new $@
+	$(TELL) GEN $@
+	$(Q)awk -f tools/embed.awk $(STATEMENTS) /dev/null > $@.new
+	$(Q)mv $@.new $@
 
 build/amalgamation/counter.h: tools/amalgamate.awk include/counter.h include/counter_cell.h
 	@mkdir -p $(@D)
-	awk -f $^ > $@
+	$(TELL) GEN $@
+	$(Q)awk -f $^ > $@
 
 build/amalgamation/counter.c: tools/amalgamate.awk $(SOURCES) $(HEADERS) build/gen/statements.h
 	@mkdir -p $(@D)
-	awk -v one=counter.h -f tools/amalgamate.awk $(SOURCES) > $@
+	$(TELL) GEN $@
+	$(Q)awk -v one=counter.h -f tools/amalgamate.awk $(SOURCES) > $@
 
 amalgamation: build/amalgamation/counter.c build/amalgamation/counter.h
 
@@ -126,11 +147,13 @@ TEST_HEADERS := $(wildcard tests/*.h tests/*/*.h)
 
 build/tests/core/%: tests/core/%.c $(CORE:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
-	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lcmocka -o $@
+	$(TELL) LD $@
+	$(Q)gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lcmocka -o $@
 
 build/tests/fault/%: tests/fault/%.c $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
-	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
+	$(TELL) LD $@
+	$(Q)gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
 		-lcmocka -lsqlite3 $(UUID) -o $@
 
 build/tests/fault/test_commit: tests/fault/disk.c tests/fault/countdown.c $(TEST_HEADERS)
@@ -138,25 +161,29 @@ build/tests/fault/test_commit: tests/fault/disk.c tests/fault/countdown.c $(TEST
 RUNNER := tests/sql/run_process.c tests/sql/script.c tests/sql/stage.c tests/sql/system.c
 build/tests/run_process: $(RUNNER) $(TEST_HEADERS) $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
-	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
+	$(TELL) LD $@
+	$(Q)gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 
 FAULTS := run_faults course witness countdown allocations disk
 build/tests/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql/stage.c tests/sql/system.c \
 		$(TEST_HEADERS) $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
-	gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
+	$(TELL) LD $@
+	$(Q)gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 
 REPLAYS := $(patsubst tests/fuzz/fuzz_%.c,build/tests/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 build/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(TEST_HEADERS) \
 		$(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
-	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) \
+	$(TELL) CC $@
+	$(Q)gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) \
 		-lsqlite3 $(UUID) -o $@
 
 # A VFS to be loaded by Python, so without sanitizers.
 build/tests/powercut.so: tests/fault/powercut.c
 	@mkdir -p $(@D)
-	$(CC) -D_GNU_SOURCE $(CFLAGS) $(SHARED) -MMD -MP -MF $@.d $(filter %.c,$^) -o $@
+	$(TELL) LD $@
+	$(Q)$(CC) -D_GNU_SOURCE $(CFLAGS) $(SHARED) -MMD -MP -MF $@.d $(filter %.c,$^) -o $@
 
 tests: $(CORE_TESTS) $(FAULT_TESTS) build/tests/run_process build/tests/run_faults $(REPLAYS) build/tests/powercut.so
 
@@ -170,6 +197,9 @@ warnings-by-clang: build/gen/statements.h
 	clang $(WARNS) $(SOURCES)
 	clang $(WARNS) -DSQLITE_CORE $(SOURCES) ext/preload.c
 
+help:
+	@sed -n '/^#   make /,/^$$/s/^# \{0,1\}//p' Makefile
+
 demo:
 	@tools/setup demo
 	@$(MAKE) --no-print-directory all
@@ -177,7 +207,7 @@ demo:
 
 test:
 	@tools/setup test
-	@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j2) all check-warnings tests
+	@$(MAKE) --no-print-directory all check-warnings tests
 	@tests/run
 
 # Each in a copy of the sources, for the tests look for the library in build/.
@@ -206,7 +236,8 @@ build/bench/peers: tests/bench/redis.c tests/bench/rocks.c
 build/bench/bench build/bench/more build/bench/limits build/bench/peers: build/bench/%: tests/bench/%.c \
 		tests/bench/common.c build/libcounter.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(PEERS) -MMD -MP -MF $@.d $(filter %.c %.a,$^) -lsqlite3 $(UUID) \
+	$(TELL) LD $@
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(PEERS) -MMD -MP -MF $@.d $(filter %.c %.a,$^) -lsqlite3 $(UUID) \
 		$(PEER_LIBRARIES) -o $@
 
 bench:
@@ -247,7 +278,7 @@ clean:
 include tests/proof.mk
 include tools/dist.mk
 
-.PHONY: all amalgamation install uninstall FORCE tests check-warnings warnings-by-gcc warnings-by-clang demo test test-clients test-bounds $(BOUNDS)
+.PHONY: all amalgamation install uninstall FORCE tests check-warnings warnings-by-gcc warnings-by-clang demo help test test-clients test-bounds $(BOUNDS)
 .PHONY: bench bench-more bench-limits bench-peers setup format clean
 .DELETE_ON_ERROR:
 -include $(shell find build -name '*.d' -type f 2>/dev/null)

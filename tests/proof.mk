@@ -18,14 +18,17 @@ build/matrix/%/sqlite3.c:
 	@tools/matrix fetch $*
 
 build/matrix/%/sqlite3.o: build/matrix/%/sqlite3.c
-	gcc $(SANITIZE) -w -DSQLITE_ENABLE_JSON1 -c $< -o $@
+	$(TELL) CC $@
+	$(Q)gcc $(SANITIZE) -w -DSQLITE_ENABLE_JSON1 -c $< -o $@
 
 build/matrix/%/run_process: $(RUNNER) $(TEST_HEADERS) build/matrix/%/sqlite3.o \
 		$(SOURCES) $(HEADERS) build/gen/statements.h
-	$(ON_MATRIX) -DSQLITE_CORE $(filter %.c %.o,$^) $(UUID) -lm -ldl -lpthread -o $@
+	$(TELL) CC $@
+	$(Q)$(ON_MATRIX) -DSQLITE_CORE $(filter %.c %.o,$^) $(UUID) -lm -ldl -lpthread -o $@
 
 build/matrix/%/loaded: tests/sql/loaded.c build/matrix/%/sqlite3.o
-	$(ON_MATRIX) $^ -lm -ldl -lpthread -o $@
+	$(TELL) CC $@
+	$(Q)$(ON_MATRIX) $^ -lm -ldl -lpthread -o $@
 
 build/matrix/own/run_process: build/tests/run_process
 	@mkdir -p $(@D)
@@ -33,7 +36,8 @@ build/matrix/own/run_process: build/tests/run_process
 
 build/matrix/own/loaded: tests/sql/loaded.c
 	@mkdir -p $(@D)
-	gcc $(CFLAGS) $(SANITIZE) $^ -lsqlite3 -o $@
+	$(TELL) CC $@
+	$(Q)gcc $(CFLAGS) $(SANITIZE) $^ -lsqlite3 -o $@
 
 .PRECIOUS: build/matrix/%/sqlite3.c build/matrix/%/sqlite3.o
 .PHONY: test-matrix
@@ -54,7 +58,8 @@ MODEL_WRAPS := statx getxattr setxattr timespec_get uuid_generate_random
 
 build/tests/model/test_model: $(wildcard tests/model/*.[ch]) ext/core/entries.c build/libcounter.a
 	@mkdir -p $(@D)
-	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(MODEL_WRAPS:%=-Wl,--wrap=%) $(filter %.c %.a,$^) \
+	$(TELL) CC $@
+	$(Q)gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(MODEL_WRAPS:%=-Wl,--wrap=%) $(filter %.c %.a,$^) \
 		-lcmocka -lsqlite3 $(UUID) -o $@
 
 tests: build/tests/model/test_model
@@ -73,7 +78,8 @@ $(eval $(call objects,watched,gcc,-DSQLITE_CORE $(WATCH_THREADS)))
 
 build/tests/threads/test_threads: tests/threads/test_threads.c $(SOURCES:%.c=build/watched/%.o)
 	@mkdir -p $(@D)
-	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(WATCH_THREADS) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
+	$(TELL) CC $@
+	$(Q)gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(WATCH_THREADS) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
 		-lcmocka -lsqlite3 $(UUID) -lpthread -o $@
 
 tests: build/tests/threads/test_threads
@@ -101,7 +107,8 @@ $(eval $(call objects,fuzz,clang,-DSQLITE_CORE -g -O1 -fsanitize=fuzzer-no-link,
 	-fno-sanitize-recover=all))
 
 build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(SOURCES:%.c=build/fuzz/%.o)
-	clang -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(FUZZER) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
+	$(TELL) CC $@
+	$(Q)clang -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(FUZZER) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 
 fuzz:
 	@tools/setup fuzz
@@ -130,11 +137,13 @@ CRASH_TESTS := $(CRASH:%=tests/fault/%.c) $(TEST_HEADERS)
 
 build/tests/run_crashes: $(CRASH_TESTS) $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
-	gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
+	$(TELL) CC $@
+	$(Q)gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 
 build/crash/run_crashes: $(CRASH_TESTS) build/libcounter.a
 	@mkdir -p $(@D)
-	$(CC) -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(filter %.c %.a,$^) -lsqlite3 $(UUID) -o $@
+	$(TELL) CC $@
+	$(Q)$(CC) -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(filter %.c %.a,$^) -lsqlite3 $(UUID) -o $@
 
 tests: build/tests/run_crashes
 
@@ -174,7 +183,8 @@ faults: build/tests/run_faults build/plain/run_faults
 build/plain/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql/stage.c tests/sql/system.c $(SOURCES) \
 		$(TEST_HEADERS) $(HEADERS) build/gen/statements.h
 	@mkdir -p $(@D)
-	gcc $(CPPFLAGS) $(CFLAGS) -O1 -DSQLITE_CORE $(filter %.c,$^) -lsqlite3 $(UUID) -o $@
+	$(TELL) CC $@
+	$(Q)gcc $(CPPFLAGS) $(CFLAGS) -O1 -DSQLITE_CORE $(filter %.c,$^) -lsqlite3 $(UUID) -o $@
 
 .PHONY: faults
 
@@ -218,7 +228,8 @@ COUNT = 200
 # To be loaded before any program, which takes its functions: so they are not hidden.
 build/tests/unsynced.so: tests/fault/unsynced.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fvisibility=default $(SHARED) $< -o $@
+	$(TELL) CC $@
+	$(Q)$(CC) $(CFLAGS) -fvisibility=default $(SHARED) $< -o $@
 
 mutation:
 	@tools/setup test

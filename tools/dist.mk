@@ -38,17 +38,20 @@ ON_PLATFORM = -std=gnu11 -O3 -fvisibility=hidden -DCOUNTER_NO_LIBUUID -I$(NEWEST
 define platform
 $(call library,$(1)): build/amalgamation/counter.c $(NEWEST)/sqlite3.c
 	@mkdir -p $$(@D)
-	$$(CC-$(1)) $$(ON_PLATFORM) -fPIC -shared -static-libgcc $$< -Wl,-s -o $$@
+	$$(TELL) CC $$@
+	$$(Q)$$(CC-$(1)) $$(ON_PLATFORM) -fPIC -shared -static-libgcc $$< -Wl,-s -o $$@
 
 build/platforms/$(1)/run_process$(EXE-$(1)): build/amalgamation/counter.c $(NEWEST)/sqlite3.c $$(RUNNER) $(TEST_HEADERS)
 	@mkdir -p $$(@D)
-	$$(CC-$(1)) $$(ON_PLATFORM) -D__USE_MINGW_ANSI_STDIO=1 -w -O1 -static -DSQLITE_CORE \
+	$$(TELL) CC $$@
+	$$(Q)$$(CC-$(1)) $$(ON_PLATFORM) -D__USE_MINGW_ANSI_STDIO=1 -w -O1 -static -DSQLITE_CORE \
 		-DSQLITE_OMIT_LOAD_EXTENSION $$(filter %.c,$$^) \
 		$(if $(findstring windows,$(1)),,-lm -lpthread) -o $$@
 
 build/platforms/$(1)/loaded$(EXE-$(1)): tests/sql/loaded.c $(NEWEST)/sqlite3.c
 	@mkdir -p $$(@D)
-	$$(CC-$(1)) $$(ON_PLATFORM) -w -O1 $$^ $(if $(findstring windows,$(1)),-static,-lm -ldl -lpthread) -o $$@
+	$$(TELL) CC $$@
+	$$(Q)$$(CC-$(1)) $$(ON_PLATFORM) -w -O1 $$^ $(if $(findstring windows,$(1)),-static,-lm -ldl -lpthread) -o $$@
 
 test-on-$(1): $(call library,$(1)) build/platforms/$(1)/run_process$(EXE-$(1)) build/platforms/$(1)/loaded$(EXE-$(1))
 	@printf '%-20s ' $(1)

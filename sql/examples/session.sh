@@ -14,7 +14,7 @@ on() {
     echo
     while read -r sql; do
         printf '%s> %s\n' "$1" "$sql"
-        shell -box "$1.db" "$sql"
+        shell -column -header "$1.db" "$sql"
     done
 }
 
