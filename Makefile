@@ -13,10 +13,11 @@
 #
 # Long runs; make proof runs those that say P, in about an hour: tests/TESTING.md
 #
-#   make test-clients     P  thirty drivers and ORMs: tests/clients/README.md
+#   make test-clients     thirty drivers and ORMs: tests/clients/README.md
 #   make test-matrix      P  the scripts with several versions of SQLite
 #   make test-platforms   the scripts on five platforms, emulated
-#   make test-bounds      scripts and property tests where a journal is folded all the time
+#   make test-bounds      P  scripts and property tests where a journal is folded all the time
+#   make faults           P  each call of memory and disk fails, in every statement of every script
 #   make fuzz             P  libFuzzer over the targets of tests/fuzz/, SECONDS=60 each
 #   make model            P  all states that DEPTH=5 operations on three files can reach
 #   make crash            P  power cuts at random moments of three replicas: ROUNDS=10000

@@ -232,8 +232,8 @@ static void fill_answer(ctr_answer *answer, const exchange *x, const ctr_report 
     }
 }
 
-/* Begins the savepoints, takes the locks, opens the snapshots, merges, answers, ends. A snapshot of a file
- * closes before the file is written, but for that of main in a sync, and all before the
+/* Begins the savepoints, takes the locks, opens the snapshots, merges, answers, ends. A snapshot of
+ * a file closes before the file is written, but for that of main in a sync, and all before the
  * commits, which would wait for them. Of two transactions that of main commits first: what the
  * other file lacks then, the next call brings. */
 static int run_exchange(exchange *x, ctr_answer *answer, ctr_problem *problem)
