@@ -1,7 +1,7 @@
 # Builds the extension three times from the same C file, the amalgamation, as users may: build/counter.so
 # to load, build/libcounter.a to link, build/counter-preload.so for hosts that cannot load it.
 #
-#   make                  the libraries: build/counter.so, build/libcounter.a, build/counter-preload.so
+#   make                  build/counter.so, build/libcounter.a, build/counter-preload.so, build/sqlite-counter
 #   make demo             three files count apart, merge and agree: sql/examples/demo.sh
 #   make test             all tests of tests/run, in minutes; installs what most of them need
 #   make setup            installs what the others need: those of hosts, of the hub and of growth
@@ -66,7 +66,9 @@ CORE_TESTS := $(patsubst tests/core/%.c,build/tests/core/%,$(wildcard tests/core
 FAULT_TESTS := $(patsubst tests/fault/%.c,build/tests/fault/%,$(wildcard tests/fault/test_*.c))
 CHECKED_BY := $(foreach cc,gcc clang,$(if $(shell command -v $(cc) 2>/dev/null),$(cc)))
 
-all: $(LOADABLE) build/libcounter.a $(PRELOAD)
+COMMAND := $(sort $(wildcard cli/*.c))
+
+all: $(LOADABLE) build/libcounter.a $(PRELOAD) build/sqlite-counter
 
 # objects(variant, compiler, flags): how build/<variant>/**.o are made from the sources. No object
 # knows in which folder that was.
@@ -104,6 +106,11 @@ build/counter-preload.so: ext/preload.c build/static/counter.o
 	$(TELL) LD $@
 	$(Q)$(ONE_FILE) $(SHARED) $(LDFLAGS) $^ -lsqlite3 $(UUID) -o $@
 
+build/sqlite-counter: $(COMMAND) cli/cli.h include/counter.h build/libcounter.a
+	@mkdir -p $(@D)
+	$(TELL) LD $@
+	$(Q)$(ONE_FILE) $(LDFLAGS) $(filter %.c %.a,$^) -lsqlite3 $(UUID) -o $@
+
 build/gen/statements.h: tools/embed.awk $(STATEMENTS)
 	@mkdir -p $(@D)
 	$(TELL) GEN $@
@@ -130,16 +137,20 @@ build/sqlite-counter.pc: tools/sqlite-counter.pc.in include/counter.h FORCE
 		-e "s|@VERSION@|$$(sed -n 's/^#define COUNTER_VERSION "\(.*\)"/\1/p' include/counter.h)|" $< > $@
 
 install: all build/sqlite-counter.pc
-	install -d '$(PLACE)/lib/sqlite3' '$(PLACE)/lib/pkgconfig' '$(PLACE)/include/sqlite-counter'
+	install -d '$(PLACE)/lib/sqlite3' '$(PLACE)/lib/pkgconfig' '$(PLACE)/include/sqlite-counter' \
+		'$(PLACE)/bin' '$(PLACE)/share/man/man1'
 	install -m 644 $(LOADABLE) $(PRELOAD) '$(PLACE)/lib/sqlite3'
 	install -m 644 build/libcounter.a '$(PLACE)/lib'
 	install -m 644 build/sqlite-counter.pc '$(PLACE)/lib/pkgconfig'
 	install -m 644 $(wildcard include/*.h) '$(PLACE)/include/sqlite-counter'
+	install -m 755 build/sqlite-counter '$(PLACE)/bin'
+	install -m 644 cli/sqlite-counter.1 '$(PLACE)/share/man/man1'
 
 uninstall:
 	rm -f $(patsubst %,'$(PLACE)/lib/sqlite3/%',$(notdir $(LOADABLE) $(PRELOAD))) \
 		'$(PLACE)/lib/libcounter.a' \
-		'$(PLACE)/lib/pkgconfig/sqlite-counter.pc'
+		'$(PLACE)/lib/pkgconfig/sqlite-counter.pc' \
+		'$(PLACE)/bin/sqlite-counter' '$(PLACE)/share/man/man1/sqlite-counter.1'
 	rm -rf '$(PLACE)/include/sqlite-counter'
 
 # The tests are built by gcc with the address and undefined behaviour sanitizers. A compiler that
@@ -194,9 +205,11 @@ check-warnings: $(CHECKED_BY:%=warnings-by-%)
 warnings-by-gcc: $(SOURCES:%.c=build/check/gcc/%.o)
 	gcc $(WARNS) $(SOURCES)
 	gcc $(WARNS) -DSQLITE_CORE ext/preload.c
+	gcc $(WARNS) $(COMMAND)
 warnings-by-clang: build/gen/statements.h
 	clang $(WARNS) $(SOURCES)
 	clang $(WARNS) -DSQLITE_CORE $(SOURCES) ext/preload.c
+	clang $(WARNS) $(COMMAND)
 
 help:
 	@sed -n '/^#   make /,/^$$/s/^# \{0,1\}//p' Makefile
@@ -220,7 +233,7 @@ $(BOUNDS): build/bounds/%:
 	@tools/setup test
 	rm -rf $@
 	mkdir -p $@
-	cp -r Makefile README.md ext include third_party sql tests tools $@
+	cp -r Makefile README.md ext cli include third_party sql tests tools $@
 	$(MAKE) -C $@ CPPFLAGS='$(CPPFLAGS) $(LIMITS)' all tests
 	cd $@ && build/tests/run_process tests/sql/*.sql
 	cd $@ && /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/fault tests/property
@@ -271,7 +284,7 @@ setup:
 	@tools/setup rest
 
 format:
-	clang-format -i $(shell find include ext tests -name '*.[ch]')
+	clang-format -i $(shell find include ext cli tests -name '*.[ch]')
 
 clean:
 	rm -rf build

@@ -4,7 +4,8 @@
 #     sql/examples/json.sh export FROM.db [MARK]     prints the changes of FROM.db since
 #     sql/examples/json.sh import TO.db BATCH.json   takes them in, all or nothing; prints the mark
 #
-# A batch is {"source":…,"since":0,"upto":9,"changes":[{"table":…},…]}.
+# A batch is {"source":…,"since":0,"upto":9,"changes":[{"table":…},…]}, or several of them, each on a
+# line of its own, as sqlite-counter export prints them.
 #
 # A change of the counter hits of a row, the floors of a table, and a counter that was
 # added or dropped:
@@ -57,7 +58,10 @@ import_changes() {
     [ -s "$2" ] || return 0
     cat "$2" >"$folder/batch.json"
     shell -list "$1" <<SQL
-CREATE TEMP TABLE batch AS SELECT CAST(readfile('$folder/batch.json') AS TEXT) AS json;
+CREATE TEMP TABLE file AS SELECT CAST(readfile('$folder/batch.json') AS TEXT) AS text;
+CREATE TEMP TABLE batch AS SELECT value AS json
+  FROM file, json_each(CASE WHEN json_valid(text) THEN '[' || text || ']'
+                            ELSE '[' || replace(rtrim(text, char(10)), char(10), ',') || ']' END);
 CREATE TEMP TABLE change AS
 SELECT json_extract(value, '\$.packed') AS packed, json_extract(value, '\$.column') AS "column",
        json_extract(value, '\$.generation') AS generation, json_extract(value, '\$.cell.life') AS life,

@@ -13,8 +13,9 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "build" / "counter"
 FLAGS = ["-std=c11", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
-INSTALLED = ["include/sqlite-counter/counter.h", "include/sqlite-counter/counter_cell.h", "lib/libcounter.a",
-             "lib/pkgconfig/sqlite-counter.pc", "lib/sqlite3/counter-preload.so", "lib/sqlite3/counter.so"]
+INSTALLED = ["bin/sqlite-counter", "include/sqlite-counter/counter.h", "include/sqlite-counter/counter_cell.h", "lib/libcounter.a",
+             "lib/pkgconfig/sqlite-counter.pc", "lib/sqlite3/counter-preload.so", "lib/sqlite3/counter.so",
+             "share/man/man1/sqlite-counter.1"]
 
 
 def run(*command, **options):
@@ -70,12 +71,13 @@ int main(void)
 """
 
 
-def test_install_puts_six_files_below_destdir_and_prefix_and_uninstall_takes_them_away(tmp_path):
+def test_install_puts_eight_files_below_destdir_and_prefix_and_uninstall_takes_them_away(tmp_path):
     where = [f"DESTDIR={tmp_path}/a root", "PREFIX=/opt/counter"]
     make("install", *where)
     root = tmp_path / "a root" / "opt" / "counter"
     assert files_below(tmp_path) == [f"a root/opt/counter/{name}" for name in INSTALLED]
     assert (root / "lib/sqlite3/counter.so").read_bytes() == EXTENSION.with_suffix(".so").read_bytes()
+    assert run(root / "bin/sqlite-counter", "--version").startswith(f"sqlite-counter {version()}, SQLite ")
     told = (root / "lib/pkgconfig/sqlite-counter.pc").read_text()
     assert "prefix=/opt/counter\n" in told and str(tmp_path) not in told and "@" not in told
     make("uninstall", *where)
@@ -157,11 +159,11 @@ def test_two_builds_in_two_folders_have_the_same_bytes(tmp_path):
     for name in "one", "another, with a longer name":
         folder = tmp_path / name
         folder.mkdir()
-        for part in "Makefile", "ext", "include", "third_party", "sql", "tools", "tests":
+        for part in "Makefile", "ext", "cli", "include", "third_party", "sql", "tools", "tests":
             (shutil.copytree if (ROOT / part).is_dir() else shutil.copy)(ROOT / part, folder / part)
         make("CFLAGS=-std=c11 -g -O0 -fPIC -fvisibility=hidden", "all", "amalgamation", cwd=folder)
         built.append([(folder / "build" / product).read_bytes() for product in
-                      ("counter.so", "libcounter.a", "amalgamation/counter.c", "amalgamation/counter.h")])
+                      ("counter.so", "libcounter.a", "sqlite-counter", "amalgamation/counter.c", "amalgamation/counter.h")])
     assert built[0] == built[1]
 
 

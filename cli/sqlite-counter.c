@@ -1,0 +1,163 @@
+/* sqlite-counter.c - the command line: which command is meant, and with what.
+ *
+ * Exit status: 0 done; 1 it failed, or found something damaged; 2 wrong usage. The page of the
+ * manual, cli/sqlite-counter.1, tells what each command prints.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "counter.h"
+
+enum { DONE, FAILED, WRONG_USAGE };
+
+typedef struct command {
+    const char *name, *synopsis;
+    int least, most; /* arguments; most -1: any number */
+    bool takes_since;
+    void (*run)(cli *c, const cli_arguments *given);
+    const char *summary, *help;
+} command;
+
+static const command COMMANDS[] = {
+    {"sync", "A.db B.db", 2, 2, false, cli_sync, "merges two files, both ways",
+     "Merges two files: A.db takes what B.db has counted, then B.db what A.db has. Prints a line\n"
+     "for each counter table and direction: the table, the file that gave, the file that took,\n"
+     "rows read, rows changed, conflicts, and a note where the table was created.\n"},
+    {"status", "FILE", 1, 1, false, cli_status, "tells who a file is and what it holds",
+     "Tells who a file is and what it holds. Each line begins with its kind: id, name,\n"
+     "fingerprint, witness, refuses, table, counter, tracked, broken, waits, differs, "
+     "conflicts.\n"},
+    {"track", "FILE TABLE COLUMN...", 3, -1, false, cli_track, "makes columns of a table counters",
+     "Makes INTEGER columns of an ordinary table counters that merge. Track first, then copy the\n"
+     "file. Prints the table and the number of rows in which something was counted.\n"},
+    {"check", "FILE", 1, 1, false, cli_check, "looks for damage in every counter table",
+     "Looks for damage. Prints each counter table with 'ok', or 'damaged' and what was found, and\n"
+     "each tracked table whose triggers are not whole. Exit status 1 if there is any of that.\n"},
+    {"export", "[--since N] FILE", 1, 1, true, cli_export, "prints changes as lines of JSON",
+     "Prints the changes of a file as lines of JSON, for import. With --since only those from a\n"
+     "mark on, which import has printed.\n"},
+    {"import", "FILE", 1, 1, false, cli_import, "takes in the lines of export",
+     "Takes in the lines of export from standard input, all or nothing; they may be repeated.\n"
+     "Prints a line for each file that they come from: its id, the number of changes, and the "
+     "mark\n"
+     "to export from next time.\n"},
+};
+enum { COMMAND_COUNT = sizeof COMMANDS / sizeof *COMMANDS };
+
+static int print_help(void)
+{
+    puts("usage: sqlite-counter COMMAND ARGUMENT...\n"
+         "\n"
+         "Merges SQLite files with counters, and looks into them.\n");
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        printf("  %-6s %-21s %s\n", COMMANDS[i].name, COMMANDS[i].synopsis, COMMANDS[i].summary);
+    puts("\n"
+         "  sqlite-counter COMMAND --help    tells more of one\n"
+         "  sqlite-counter --version         prints the version\n"
+         "\n"
+         "Exit status: 0 done, 1 failed or something is damaged, 2 wrong usage.");
+    return DONE;
+}
+
+static int print_command_help(const command *of)
+{
+    printf("usage: sqlite-counter %s %s\n\n%s", of->name, of->synopsis, of->help);
+    return DONE;
+}
+
+static const command *find_command(const char *name)
+{
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(COMMANDS[i].name, name) == 0) return &COMMANDS[i];
+    return NULL;
+}
+
+static bool is_mark(const char *text)
+{
+    size_t n = strspn(text, "0123456789");
+    return n > 0 && text[n] == '\0' &&
+           (n < 19 || (n == 19 && strcmp(text, "9223372036854775807") <= 0));
+}
+
+/* An option at words[*i], which may take the next word, too. */
+static void read_option(cli *c, const command *of, cli_arguments *given, char **words, int n,
+                        int *i)
+{
+    const char *word = words[*i];
+    bool is_since = strcmp(word, "--since") == 0;
+    if (!of->takes_since || (!is_since && strncmp(word, "--since=", 8) != 0)) {
+        cli_fail(c, "%s has no option %s: see sqlite-counter %s --help", of->name, word, of->name);
+        return;
+    }
+    if (is_since && *i + 1 == n) {
+        cli_fail(c, "--since needs a mark, such as --since 0");
+        return;
+    }
+    given->since = is_since ? words[++*i] : word + 8;
+    if (!is_mark(given->since))
+        cli_fail(c, "--since needs a whole number from 0 to 9223372036854775807, not '%s'",
+                 given->since);
+}
+
+/* Moves what is no option to the front of `words`. */
+static void read_arguments(cli *c, const command *of, cli_arguments *given, char **words, int n)
+{
+    bool options = true;
+    given->word = words;
+    for (int i = 0; i < n && !c->failed; i++) {
+        if (options && strcmp(words[i], "--") == 0)
+            options = false;
+        else if (options && words[i][0] == '-')
+            read_option(c, of, given, words, n, &i);
+        else
+            words[given->n++] = words[i];
+    }
+    if (given->n < of->least || (of->most >= 0 && given->n > of->most))
+        cli_fail(c, "%s takes %s, not %d argument%s: see sqlite-counter %s --help", of->name,
+                 of->synopsis, given->n, given->n == 1 ? "" : "s", of->name);
+}
+
+static bool asks_for_help(char **words, int n)
+{
+    for (int i = 0; i < n && strcmp(words[i], "--") != 0; i++)
+        if (strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0) return true;
+    return false;
+}
+
+static int run_command(cli *c, const command *of, char **words, int n)
+{
+    cli_arguments given = {0};
+    if (asks_for_help(words, n)) return print_command_help(of);
+    read_arguments(c, of, &given, words, n);
+    if (c->failed) return WRONG_USAGE;
+    c->command = of->name;
+    of->run(c, &given);
+    return c->failed ? FAILED : DONE;
+}
+
+static int run_words(cli *c, char **words, int n)
+{
+    if (n == 0) {
+        cli_fail(c, "a command is missing: see sqlite-counter --help");
+        return WRONG_USAGE;
+    }
+    if (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0) return print_help();
+    if (strcmp(words[0], "--version") == 0) {
+        printf("sqlite-counter %s, SQLite %s\n", COUNTER_VERSION, sqlite3_libversion());
+        return DONE;
+    }
+    const command *of = find_command(words[0]);
+    if (of) return run_command(c, of, words + 1, n - 1);
+    cli_fail(c, "there is no command '%s': see sqlite-counter --help", words[0]);
+    return WRONG_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    cli c = {.command = ""};
+    int status = run_words(&c, argv + 1, argc > 0 ? argc - 1 : 0);
+    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+    cli_fail(&c, "standard output cannot be written");
+    return status == DONE ? FAILED : status;
+}
