@@ -63,7 +63,7 @@ HOSTS = [
     ("perl", "perl", "", ["perl"], ["perl", "-MDBD::SQLite", "-e", "1"]),
     ("tcl", "tcl", "", ["tclsh"], ["sh", "-c", "echo 'if {[catch {package require sqlite3}]} {exit 1}' | tclsh"]),
     ("node-sqlite3", "js", 'require("sqlite3")', ["node"], ["node", "-e", "require('sqlite3')"]),
-    ("better-sqlite3", "js", 'require("better-sqlite3")', ["node"], ["node", "-e", "require('better-sqlite3')(':memory:')"]),
+    ("better-sqlite3", "js", 'require("better-sqlite3")("main.db")', ["node"], ["node", "-e", "require('better-sqlite3')(':memory:')"]),
     ("php", "php", "new SQLite3", ["php", "-d", f"sqlite3.extension_dir={(ROOT / 'build').resolve()}"],
      ["php", "-r", "new SQLite3(':memory:');"]),
     ("php-pdo", "php", "new PDO", ["env", "LD_PRELOAD=build/counter-preload.so", "php"],
