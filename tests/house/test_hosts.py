@@ -59,7 +59,7 @@ def folder(tmp_path):
 
 # Name, language of the block, what tells it from others, how it is run, what fails without it.
 HOSTS = [
-    ("python", "python", "", ["/usr/bin/python3"], ["/usr/bin/python3", "-c", "import sqlite3; sqlite3.Connection.load_extension"]),
+    ("python", "python", "db.load_extension", ["/usr/bin/python3"], ["/usr/bin/python3", "-c", "import sqlite3; sqlite3.Connection.load_extension"]),
     ("perl", "perl", "", ["perl"], ["perl", "-MDBD::SQLite", "-e", "1"]),
     ("tcl", "tcl", "", ["tclsh"], ["sh", "-c", "echo 'if {[catch {package require sqlite3}]} {exit 1}' | tclsh"]),
     ("node-sqlite3", "js", 'require("sqlite3")', ["node"], ["node", "-e", "require('sqlite3')"]),
