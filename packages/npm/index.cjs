@@ -1,0 +1,90 @@
+// index.cjs - finds the library of this platform and loads it into a connection.
+"use strict";
+
+const { optionalDependencies } = require("./package.json");
+
+const NAME = "sqlite-counter";
+const OS = { win32: "windows" };
+
+// linux-x64, linux-x64-musl, windows-x64: what stands behind the name of a package.
+function platform() {
+  const musl = process.platform === "linux" && !glibcVersion() ? "-musl" : "";
+  return `${OS[process.platform] ?? process.platform}-${process.arch}${musl}`;
+}
+
+// Looking at the network, which a report does unless told otherwise, may take seconds.
+function glibcVersion() {
+  const before = process.report.excludeNetwork;
+  process.report.excludeNetwork = true;
+  try {
+    return process.report.getReport().header.glibcVersionRuntime;
+  } finally {
+    process.report.excludeNetwork = before;
+  }
+}
+
+function getLoadablePath() {
+  const here = platform();
+  const name = `${NAME}-${here}`;
+  if (!(name in optionalDependencies)) {
+    const all = Object.keys(optionalDependencies).map((each) => each.slice(NAME.length + 1));
+    throw new Error(
+      `${NAME}: there is no package for ${here}, only for ${all.join(", ")}; ` +
+        "build the library from source and give its path to loadExtension()"
+    );
+  }
+  try {
+    return require.resolve(`${name}/counter.${process.platform === "win32" ? "dll" : "so"}`);
+  } catch (cause) {
+    throw new Error(
+      `${NAME}: the package ${name} is not installed; run: npm install --include=optional ${NAME}`,
+      { cause }
+    );
+  }
+}
+
+function load(db) {
+  if (typeof db?.loadExtension !== "function") {
+    throw new TypeError(
+      `${NAME}: this ${db?.constructor?.name ?? typeof db} has no loadExtension(); give load() a Database of ` +
+        "better-sqlite3 or sqlite3, or a DatabaseSync of node:sqlite from Node 22.13 on"
+    );
+  }
+  const path = getLoadablePath();
+  if (typeof db.enableLoadExtension === "function") return loadAllowed(db, path);
+  if (typeof db.parallelize === "function") return loadLater(db, path);
+  const loaded = db.loadExtension(path);
+  return typeof loaded?.then === "function" ? loaded.then(() => {}) : undefined;
+}
+
+// node:sqlite: whether loading is enabled cannot be asked, so it is tried, and left as it was.
+function loadAllowed(db, path) {
+  try {
+    db.loadExtension(path);
+    return;
+  } catch (error) {
+    if (!/not allowed/.test(error.message)) throw error;
+  }
+  try {
+    db.enableLoadExtension(true);
+  } catch (cause) {
+    throw new Error(
+      `${NAME}: this database must not load extensions; open it by new DatabaseSync(path, { allowExtension: true })`,
+      { cause }
+    );
+  }
+  try {
+    db.loadExtension(path);
+  } finally {
+    db.enableLoadExtension(false);
+  }
+}
+
+// sqlite3: what is asked of the connection later, in db.serialize(), waits for this.
+function loadLater(db, path) {
+  return new Promise((resolve, reject) => {
+    db.loadExtension(path, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+module.exports = { getLoadablePath, load };

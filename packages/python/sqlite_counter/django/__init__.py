@@ -1,0 +1,12 @@
+"""sqlite_counter.django - an app that loads sqlite-counter into each SQLite connection, and operations of migrations.
+
+    INSTALLED_APPS = [..., "sqlite_counter.django"]
+
+    operations = [TrackCounter("Product", "stock")]    # the column stock of Product is a counter that merges
+    operations = [UntrackCounter("Product", "stock"), RemoveField("Product", "stock")]
+
+After each `migrate` the app tracks again what migrations have rebuilt; nothing that was counted is lost by that.
+"""
+from .operations import TrackCounter, UntrackCounter
+
+__all__ = ["TrackCounter", "UntrackCounter"]

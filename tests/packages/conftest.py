@@ -1,0 +1,71 @@
+"""conftest.py - the library of this machine as `packages/` takes it, and stand-ins for those of others."""
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LIBRARY = ROOT / "build" / "counter.so"
+HERE = f"linux-{platform.machine()}"
+# What a host does may depend on variables of its own, such as NODE_OPTIONS or PIP_INDEX_URL.
+CLEAN = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in os.environ}
+
+# The class and the machine in the head of an ELF file.
+ELF = {"linux-x86_64": b"\x01\x3e\x00", "linux-musl-x86_64": b"\x01\x3e\x00", "linux-aarch64": b"\x01\xb7\x00",
+       "linux-s390x": b"\x02\x00\x16"}
+
+
+def run(*command, ok=True, **options):
+    """What a command prints; or, where it must fail, says."""
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=120,
+                          **{"env": CLEAN, **options})
+    assert (done.returncode == 0) == ok, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
+    return done.stdout if ok else done.stderr
+
+
+def put(libs, folder, built_for=None):
+    """Puts the library of this machine or a file with the head of another one into a folder."""
+    built_for = built_for or folder
+    at = libs / folder / ("counter.dll" if folder.startswith("windows") else "counter.so")
+    at.parent.mkdir(parents=True)
+    if built_for == HERE:
+        shutil.copy(LIBRARY, at)
+    elif built_for.startswith("windows"):
+        at.write_bytes(b"MZ" + bytes(100))
+    else:
+        order, machine = ELF[built_for][:1], ELF[built_for][1:]
+        names = b"" if "musl" in built_for else b"\0GLIBC_2.17\0GLIBC_2.4\0"
+        at.write_bytes(b"\x7fELF\x02" + order + bytes(12) + machine + bytes(100) + names)
+    return libs
+
+
+@pytest.fixture(scope="session")
+def libs(tmp_path_factory):
+    """The library of this machine."""
+    if HERE not in ELF:
+        pytest.skip(f"no packages for {HERE}")
+    return put(tmp_path_factory.mktemp("libs"), HERE)
+
+
+@pytest.fixture(scope="session")
+def all_libs(tmp_path_factory):
+    libs = tmp_path_factory.mktemp("all")
+    for folder in [*ELF, "windows-x86_64"]:
+        put(libs, folder)
+    return libs
+
+
+def built(packages, libs, out, **options):
+    """Name and bytes of all that packages/<packages>/build makes."""
+    run(ROOT / "packages" / packages / "build", libs, out, **options)
+    return {path.name: path.read_bytes() for path in out.iterdir()}
+
+
+def built_twice(packages, libs, tmp_path):
+    """The second time by a user whose files nobody else may read, in another folder."""
+    (tmp_path / "another").mkdir()
+    one = built(packages, libs, tmp_path / "one")
+    return one, built(packages, libs, tmp_path / "another" / "two", umask=0o077, cwd=tmp_path, env={**CLEAN, "TZ": "Asia/Tokyo"})

@@ -1,0 +1,253 @@
+"""test_npm.py - the npm packages: built twice they are the same, npm installs them, each driver loads
+the library by them, and what cannot work is one sentence."""
+import io
+import json
+import re
+import shutil
+import tarfile
+
+import pytest
+
+from conftest import CLEAN, HERE, ROOT, built, built_twice, run
+
+NODE_MODULES = ROOT / "build" / "clients" / "node" / "node_modules"  # where tests/clients installs
+NAMES = {"linux-x86_64": "linux-x64", "linux-aarch64": "linux-arm64", "linux-s390x": "linux-s390x",
+         "linux-musl-x86_64": "linux-x64-musl", "windows-x86_64": "windows-x64"}
+NAME = NAMES.get(HERE)
+VERSION = re.search(r'COUNTER_VERSION "(.*)"', (ROOT / "include" / "counter.h").read_text())[1]
+
+DRIVERS = {
+    "better-sqlite3": """
+        import Database from "better-sqlite3";
+        const open = (file) => new Database(file);
+        const all = (db, sql, ...values) => {
+            const statement = db.prepare(sql);
+            return statement.reader ? statement.all(...values) : statement.run(...values);
+        };""",
+    "sqlite3": """
+        import sqlite3 from "sqlite3";
+        const open = (file) => new sqlite3.Database(file);
+        const all = (db, sql, ...values) => new Promise((resolve, reject) =>
+            db.all(sql, ...values, (error, rows) => (error ? reject(error) : resolve(rows))));""",
+    "node:sqlite": """
+        import { DatabaseSync } from "node:sqlite";
+        const open = (file) => new DatabaseSync(file, { allowExtension: true });
+        const all = (db, sql, ...values) => db.prepare(sql).all(...values);""",
+}
+MERGE = """
+    import { load } from "sqlite-counter";
+    const till = open("till.db");
+    await load(till);
+    await all(till, "CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0)");
+    await all(till, "INSERT INTO products VALUES ('tea', 10)");
+    await all(till, "SELECT counter_track('products', 'stock')");
+    await all(till, "VACUUM INTO 'office.db'");
+    const office = open("office.db");
+    await load(office);
+    await load(office);
+    await all(till, "UPDATE products SET stock = stock - ?", 1);
+    await all(office, "UPDATE products SET stock = stock + ?", 20);
+    await all(till, "SELECT * FROM counter_sync('office.db')");
+    for (const db of [till, office]) console.log((await all(db, "SELECT stock FROM products"))[0].stock);
+"""
+
+
+def contents(tgz):
+    with tarfile.open(fileobj=io.BytesIO(tgz)) as tar:
+        return {member.name.removeprefix("package/"): tar.extractfile(member).read() for member in tar if member.isfile()}
+
+
+@pytest.fixture(scope="module")
+def installed(libs, tmp_path_factory):
+    if not shutil.which("npm"):
+        pytest.skip("no npm")
+    folder = tmp_path_factory.mktemp("project")
+    built("npm", libs, folder / "tgz")
+    (folder / "package.json").write_text('{"private": true}')
+    run("npm", "install", "--offline", "--no-audit", "--no-fund", f"--cache={folder / 'cache'}",
+        *sorted((folder / "tgz").iterdir()), cwd=folder)
+    return folder
+
+
+@pytest.fixture
+def project(installed, tmp_path):
+    """A project of its own in which the packages are installed."""
+    shutil.copytree(installed / "node_modules", tmp_path / "node_modules")
+    return tmp_path
+
+
+def has(driver):
+    """Whether this node opens a database by it; better-sqlite3 and sqlite3 where they are installed for other tests."""
+    name = driver if ":" in driver else str(NODE_MODULES / driver)
+    try:
+        run("node", "-e", f"const m = require({json.dumps(name)}); new (m.DatabaseSync ?? m.Database ?? m)(':memory:')")
+    except AssertionError:
+        return False
+    return True
+
+
+def need(driver, project):
+    if not has(driver):
+        pytest.skip(f"no {driver} that this node runs")
+    if ":" not in driver:
+        (project / "node_modules" / driver).symlink_to(NODE_MODULES / driver)
+
+
+def node(project, program, ok=True, name="program.mjs"):
+    (project / name).write_text(program)
+    return run("node", "--no-warnings", name, ok=ok, cwd=project)
+
+
+# ---- building ----
+
+def test_two_builds_have_the_same_bytes(libs, tmp_path):
+    one, two = built_twice("npm", libs, tmp_path)
+    assert one == two and sorted(one) == [f"sqlite-counter-{VERSION}.tgz", f"sqlite-counter-{NAME}-{VERSION}.tgz"]
+
+
+def test_each_platform_has_a_package_that_the_first_one_names(all_libs, tmp_path):
+    packages = {name: contents(tgz) for name, tgz in built("npm", all_libs, tmp_path).items()}
+    described = {name: json.loads(files["package.json"]) for name, files in packages.items()}
+    first = described.pop(f"sqlite-counter-{VERSION}.tgz")
+    assert first["optionalDependencies"] == {f"sqlite-counter-{name}": VERSION for name in NAMES.values()}
+    assert sorted(packages[f"sqlite-counter-{VERSION}.tgz"]) == [
+        "LICENSE", "README.md", "index.cjs", "index.d.ts", "index.mjs", "package.json"]
+    for folder, name in NAMES.items():
+        of_platform = described[f"sqlite-counter-{name}-{VERSION}.tgz"]
+        library = "counter.dll" if folder.startswith("windows") else "counter.so"
+        assert packages[f"sqlite-counter-{name}-{VERSION}.tgz"][library] == (all_libs / folder / library).read_bytes()
+        assert of_platform["version"] == first["version"] == VERSION
+        assert (*of_platform["os"], *of_platform["cpu"], *of_platform.get("libc", ["-"])) == {
+            "linux-x64": ("linux", "x64", "glibc"), "linux-arm64": ("linux", "arm64", "glibc"), "linux-s390x": ("linux", "s390x", "glibc"),
+            "linux-x64-musl": ("linux", "x64", "musl"), "windows-x64": ("win32", "x64", "-")}[name]
+
+
+# ---- loading ----
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_two_files_count_and_merge(project, driver):
+    need(driver, project)
+    assert node(project, DRIVERS[driver] + MERGE) == "29\n29\n"
+
+
+def test_require_and_import_give_the_same(project):
+    library = project / "node_modules" / f"sqlite-counter-{NAME}" / "counter.so"
+    program = """
+        import { createRequire } from "node:module";
+        import * as imported from "sqlite-counter";
+        const required = createRequire(import.meta.url)("sqlite-counter");
+        console.log(required.load === imported.load, Object.keys(required).join(), required.getLoadablePath());"""
+    assert node(project, program) == f"true getLoadablePath,load {library}\n"
+
+
+def test_the_program_of_the_readme_counts(project):
+    program, = [block for block in re.findall(r"^```js\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+                if "sqlite-counter" in block]
+    need("better-sqlite3", project)
+    assert node(project, program) == re.search(r"  // (.*\n)\Z", program)[1]
+
+
+def test_the_program_of_the_packages_readme_counts(project):
+    program, = re.findall(r"^```js\n(.*?)^```$", (ROOT / "packages" / "npm" / "README.md").read_text(), re.M | re.S)
+    need("better-sqlite3", project)
+    assert "/mnt/office.db" in program
+    program = program.replace("/mnt", str(project))
+    node(project, program, ok=False)  # the office has no file yet
+    shutil.copy(project / "till.db", project / "office.db")
+    node(project, program)
+
+
+@pytest.mark.skipif(not shutil.which("tsc"), reason="no tsc")
+def test_the_types_are_right(project):
+    (project / "program.ts").write_text("""
+        import { getLoadablePath, load } from "sqlite-counter";
+        const nothing: void = load({ loadExtension(path: string) { return this; } });
+        const later: Promise<void> = load({ loadExtension() { return this; }, parallelize() {} });
+        const path: string = getLoadablePath();
+        // @ts-expect-error
+        load({});
+        """)
+    run("tsc", "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "program.ts", cwd=project)
+
+
+# ---- what cannot work ----
+
+SAYS = """
+    import { createRequire } from "node:module";
+    const require = createRequire(import.meta.url);
+    const says = async (call) => { try { await call(); console.log("nothing"); } catch (error) { console.log(error.message); } };
+"""
+LOADS = "await says(() => require('sqlite-counter').getLoadablePath());"
+
+
+@pytest.mark.parametrize("platform, arch, glibc, name", [
+    ("darwin", "arm64", "undefined", "darwin-arm64"), ("linux", "x64", "undefined", "linux-x64-musl"),
+    ("linux", "riscv64", "'2.36'", "linux-riscv64"), ("win32", "arm64", "undefined", "windows-arm64")])
+def test_a_platform_without_a_package_is_told_which_there_are(project, platform, arch, glibc, name):
+    as_if = f"""
+        Object.defineProperty(process, "platform", {{ value: "{platform}" }});
+        Object.defineProperty(process, "arch", {{ value: "{arch}" }});
+        process.report.getReport = () => ({{ header: {{ glibcVersionRuntime: {glibc} }} }});"""
+    assert node(project, SAYS + as_if + LOADS) == (
+        f"sqlite-counter: there is no package for {name}, only for {NAME}; build the library from source and give its path to "
+        "loadExtension()\n")
+
+
+def test_a_platform_package_that_is_not_installed_is_told_with_the_command(project):
+    shutil.rmtree(project / "node_modules" / f"sqlite-counter-{NAME}")
+    assert node(project, SAYS + LOADS) == (f"sqlite-counter: the package sqlite-counter-{NAME} is not installed; "
+                                           "run: npm install --include=optional sqlite-counter\n")
+
+
+@pytest.mark.parametrize("database, called", [
+    ("new (class Knex {})", "Knex"), ("undefined", "undefined"), ("null", "object"), ("Object.create(null)", "object")])
+def test_a_driver_without_extension_loading_is_told_which_have_it(project, database, called):
+    assert node(project, SAYS + f"await says(() => require('sqlite-counter').load({database}));") == (
+        f"sqlite-counter: this {called} has no loadExtension(); give load() a Database of better-sqlite3 or sqlite3, or a "
+        "DatabaseSync of node:sqlite from Node 22.13 on\n")
+
+
+# As node:sqlite does, in the versions that have it.
+SYNC = """
+    class DatabaseSync {
+        constructor(allowed) { this.allowed = this.enabled = allowed; }
+        enableLoadExtension(enabled) {
+            if (enabled && !this.allowed) throw new Error("Cannot enable extension loading because it was disabled");
+            this.enabled = enabled;
+        }
+        loadExtension(path) {
+            if (!this.enabled) throw new Error("extension loading is not allowed");
+            if (this.broken) throw new Error("broken");
+            console.log("loaded");
+        }
+    }
+    const { load } = require("sqlite-counter"), db = new DatabaseSync(true);
+"""
+
+
+def test_a_database_of_node_loads_extensions_afterwards_if_it_did_so_before(project):
+    assert node(project, SAYS + SYNC + """
+        console.log(load(db), db.enabled);
+        db.enabled = false;
+        console.log(load(db), db.enabled);
+        db.broken = true;
+        await says(() => load(db));
+        console.log(db.enabled);
+        """) == "loaded\nundefined true\nloaded\nundefined false\nbroken\nfalse\n"
+
+
+def test_a_database_of_node_that_must_not_load_extensions_is_told_how_to_open_it(project):
+    said = "sqlite-counter: this database must not load extensions; open it by new DatabaseSync(path, { allowExtension: true })\n"
+    assert node(project, SAYS + SYNC + "await says(() => load(new DatabaseSync(false)));") == said
+    if has("node:sqlite"):
+        assert node(project, SAYS + "const { DatabaseSync } = require('node:sqlite');"
+                    "await says(() => require('sqlite-counter').load(new DatabaseSync(':memory:')));") == said
+
+
+def test_an_error_of_an_asynchronous_driver_rejects_the_promise(project):
+    assert node(project, SAYS + """
+        const db = { parallelize() {}, loadExtension(path, callback) { setTimeout(callback, 1, this.error); return this; } };
+        await says(() => require("sqlite-counter").load(db));
+        db.error = new Error("broken");
+        await says(() => require("sqlite-counter").load(db));
+        """) == "nothing\nbroken\n"

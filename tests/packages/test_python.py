@@ -1,0 +1,436 @@
+"""test_python.py - the wheels: built twice they are the same, pip installs them, sqlite3, apsw, SQLAlchemy and
+Django load the library by them, and what cannot work is one sentence."""
+import base64
+import csv
+import hashlib
+import io
+import re
+import shutil
+import textwrap
+import zipfile
+
+import pytest
+
+from conftest import CLEAN, HERE, LIBRARY, ROOT, built, built_twice, run
+
+PYTHON = "/usr/bin/python3"
+VERSION = re.search(r'COUNTER_VERSION "(.*)"', (ROOT / "include" / "counter.h").read_text())[1]
+
+
+@pytest.fixture(scope="module")
+def wheel(libs, tmp_path_factory):
+    built("python", libs, out := tmp_path_factory.mktemp("wheels"))
+    return next(out.iterdir())
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """What installing is: the wheel unpacked."""
+    zipfile.ZipFile(wheel).extractall(folder := tmp_path_factory.mktemp("installed"))
+    return folder
+
+
+def python(installed, folder, *command, ok=True, path=()):
+    return run(PYTHON, *command, ok=ok, cwd=folder,
+               env={**CLEAN, "PYTHONPATH": ":".join(map(str, [installed, *path])), "PYTHONDONTWRITEBYTECODE": "1"})
+
+
+def need(module):
+    try:
+        run(PYTHON, "-c", f"import {module}")
+    except AssertionError:
+        pytest.skip(f"no {module} for {PYTHON}")
+
+
+def program(text):
+    return textwrap.dedent(text)
+
+
+# ---- building ----
+
+def test_two_builds_have_the_same_bytes(libs, tmp_path):
+    one, two = built_twice("python", libs, tmp_path)
+    assert one == two and len(one) == 1
+
+
+def test_each_platform_has_a_wheel_with_its_tag(all_libs, tmp_path):
+    wheels = built("python", all_libs, tmp_path)
+    tags = {re.fullmatch(rf"sqlite_counter-{VERSION}-(py3-none-\w+)\.whl", name)[1]: zipfile.ZipFile(io.BytesIO(wheel))
+            for name, wheel in wheels.items()}
+    others = {"py3-none-manylinux_2_17_aarch64": "linux-aarch64", "py3-none-manylinux_2_17_s390x": "linux-s390x",
+              "py3-none-manylinux_2_17_x86_64": "linux-x86_64", "py3-none-musllinux_1_2_x86_64": "linux-musl-x86_64",
+              "py3-none-win_amd64": "windows-x86_64"}
+    assert len(tags) == len(others)
+    for tag, wheel in tags.items():
+        assert f"\nTag: {tag}\n" in wheel.read(f"sqlite_counter-{VERSION}.dist-info/WHEEL").decode()
+        folder = others.get(tag, HERE)
+        library = "counter.dll" if folder.startswith("windows") else "counter.so"
+        assert wheel.read(f"sqlite_counter/{library}") == (all_libs / folder / library).read_bytes()
+
+
+@pytest.mark.skipif(not shutil.which("objdump"), reason="no objdump")
+def test_the_tag_names_the_newest_version_of_glibc_that_the_library_asks_for(wheel):
+    asked = re.findall(r"\(?GLIBC_2\.(\d+)", run("objdump", "-T", LIBRARY))
+    assert f"-manylinux_2_{max(17, *map(int, asked))}_" in wheel.name
+
+
+def test_the_record_tells_of_each_file(wheel):
+    with zipfile.ZipFile(wheel) as opened:
+        names = opened.namelist()
+        record = f"sqlite_counter-{VERSION}.dist-info/RECORD"
+        lines = list(csv.reader(io.StringIO(opened.read(record).decode())))
+        assert [line[0] for line in lines] == names and lines[-1] == [record, "", ""]
+        for name, digest, size in lines[:-1]:
+            content = opened.read(name)
+            assert digest == "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+            assert int(size) == len(content)
+
+
+def test_pip_installs_the_wheel(wheel, tmp_path):
+    need("pip")
+    run(PYTHON, "-m", "pip", "install", "-q", "--no-index", "--no-cache-dir", "--disable-pip-version-check",
+        "--root-user-action=ignore", "--target", tmp_path / "target", wheel)
+    assert python(tmp_path / "target", tmp_path, "-c", program("""
+        import importlib.metadata, sqlite3, sqlite_counter
+        db = sqlite3.connect(":memory:")
+        sqlite_counter.load(db)
+        print(importlib.metadata.version("sqlite-counter"), db.execute("SELECT counter_version()").fetchone()[0])
+        """)) == f"{VERSION} {VERSION}\n"
+
+
+# ---- loading ----
+
+CONNECT = {
+    "sqlite3": "import sqlite3; connect = lambda file: sqlite3.connect(file, isolation_level=None)",
+    "apsw": "import apsw; connect = apsw.Connection",
+}
+MERGE = """
+import sqlite_counter
+def open(file):
+    db = connect(file)
+    sqlite_counter.load(db)
+    sqlite_counter.load(db)
+    return lambda sql, *values: list(db.cursor().execute(sql, values))
+till = open("till.db")
+till("CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0)")
+till("INSERT INTO products VALUES ('tea', 10)")
+till("SELECT counter_track('products', 'stock')")
+till("VACUUM INTO 'office.db'")
+office = open("office.db")
+till("UPDATE products SET stock = stock - ?", 1)
+office("UPDATE products SET stock = stock + ?", 20)
+till("SELECT * FROM counter_sync('office.db')")
+print(till("SELECT stock FROM products"), office("SELECT stock FROM products"))
+try:
+    till("SELECT load_extension('nowhere')")
+except Exception as error:
+    print(str(error).removeprefix("SQLError: "))
+"""
+
+
+@pytest.mark.parametrize("driver", CONNECT)
+def test_two_files_count_and_merge_and_sql_cannot_load_extensions(installed, tmp_path, driver):
+    need(driver)
+    assert python(installed, tmp_path, "-c", CONNECT[driver] + MERGE) == "[(29,)] [(29,)]\nnot authorized\n"
+
+
+def blocks(path, language="python"):
+    return re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(), re.M | re.S)
+
+
+def test_the_program_of_the_packages_readme_counts(installed, tmp_path):
+    text, = blocks(ROOT / "packages" / "python" / "README.md")
+    assert "/mnt/office.db" in text
+    text = text.replace("/mnt", str(tmp_path))
+    assert "database file that can be opened" in python(installed, tmp_path, "-c", text, ok=False)
+    shutil.copy(tmp_path / "till.db", tmp_path / "office.db")
+    python(installed, tmp_path, "-c", text)
+
+
+@pytest.mark.parametrize("words, name", [("sqlite_counter.load(db)", "sqlite3"), ("sqlalchemy", "sqlalchemy")])
+def test_the_programs_of_the_readme_count(installed, tmp_path, words, name):
+    need(name)
+    text, = [block for block in blocks(ROOT / "README.md") if words in block and "sqlite_counter" in block]
+    assert python(installed, tmp_path, "-c", text) == re.search(r"  # (.*\n)\Z", text)[1]
+
+
+# ---- what cannot work ----
+
+def error(installed, folder, text):
+    return python(installed, folder, "-c", program(text), ok=False).splitlines()[-1]
+
+
+def test_a_python_without_extension_loading_is_told_which_have_it(installed, tmp_path):
+    assert error(installed, tmp_path, """
+        import sqlite_counter
+        class Connection: pass
+        Connection.__module__ = "sqlite3"
+        sqlite_counter.load(type("MyConnection", (Connection,), {})())
+        """) == ("RuntimeError: sqlite_counter: the sqlite3 module of this Python was built without loading of extensions; use a "
+                 "Python that has it, such as Homebrew's, conda's or Debian's, or the package apsw")
+
+
+def test_what_is_no_connection_is_named(installed, tmp_path):
+    assert error(installed, tmp_path, "import sqlite_counter; sqlite_counter.load('main.db')") == (
+        "TypeError: sqlite_counter: load() takes a connection of sqlite3 or apsw, not str")
+
+
+def test_an_installation_without_a_library_says_so_and_leaves_loading_disabled(installed, tmp_path):
+    package = tmp_path / "without"
+    shutil.copytree(installed, package)
+    (package / "sqlite_counter" / "counter.so").unlink()
+    said = error(package, tmp_path, """
+        import platform, sqlite3, sqlite_counter
+        platform.machine = lambda: "riscv64"
+        db = sqlite3.connect(":memory:")
+        try:
+            sqlite_counter.load(db)
+        finally:
+            try:
+                db.execute("SELECT load_extension('nowhere')")
+            except sqlite3.Error as error:
+                assert str(error) == "not authorized"
+        """)
+    assert said == ("FileNotFoundError: sqlite_counter: this installation has no library, for there is no wheel for Linux on riscv64 or "
+                    "it was installed without one; install a wheel, or build the library from source and give its path to "
+                    "load_extension()")
+
+
+def test_an_error_of_the_library_is_passed_on_and_loading_disabled(installed, tmp_path):
+    package = tmp_path / "broken"
+    shutil.copytree(installed, package)
+    (package / "sqlite_counter" / "counter.so").write_bytes(b"no library")
+    assert python(package, tmp_path, "-c", program("""
+        import sqlite3, sqlite_counter
+        db = sqlite3.connect(":memory:")
+        for call in lambda: sqlite_counter.load(db), lambda: db.execute("SELECT load_extension('nowhere')"):
+            try:
+                call()
+            except sqlite3.OperationalError as error:
+                print(error)
+        """)).endswith("not authorized\n")
+
+
+def test_two_copies_of_the_package_count_in_one_process(installed, tmp_path):
+    """On one connection, and on several of one file in threads."""
+    shutil.copytree(installed / "sqlite_counter", tmp_path / "copy" / "vendored")
+    assert python(installed, tmp_path, "-c", program("""
+        import sqlite3, sqlite_counter, threading, vendored
+        assert sqlite_counter.loadable_path() != vendored.loadable_path()
+        def open(*packages):
+            db = sqlite3.connect("main.db", isolation_level=None, timeout=60, check_same_thread=False)
+            for package in packages:
+                package.load(db)
+            return db
+        dbs = open(sqlite_counter), open(vendored), open(sqlite_counter, vendored), open(vendored, sqlite_counter)
+        dbs[0].execute("CREATE VIRTUAL TABLE t USING counter(k PRIMARY KEY, n COUNTER)")
+        def count(db):
+            for _ in range(50):
+                db.execute("INSERT INTO t VALUES ('x', 1)")
+        threads = [threading.Thread(target=count, args=[db]) for db in dbs]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        print([db.execute("SELECT n FROM t").fetchone() for db in dbs], dbs[0].execute("SELECT count(*) FROM counter_ids('t')").fetchone())
+        """), path=[tmp_path / "copy"]) == "[(200,), (200,), (200,), (200,)] (1,)\n"
+
+
+# ---- Django ----
+
+SETTINGS = """
+SECRET_KEY = "-"
+USE_TZ = True
+DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
+DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "till.db"}}
+INSTALLED_APPS = ["sqlite_counter.django", "shop"]
+"""
+MODELS = """
+from django.db import models
+
+class Product(models.Model):
+    sku = models.CharField(max_length=40, primary_key=True)
+    name = models.CharField(max_length=40)
+    shop = models.CharField(max_length=40, default="here")
+    stock = models.IntegerField(default=0)
+    sold = models.IntegerField(default=0, db_column="n sold")
+
+    class Meta:
+        unique_together = [("shop", "name")]
+"""
+SHOW = """
+import django; django.setup()
+from django.db import connection
+from shop.models import Product
+def rows(sql, *values):
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        return cursor.fetchall()
+"""
+
+
+class Project:
+    """A project with one app; each command is a process of its own."""
+
+    def __init__(self, installed, folder):
+        self.installed, self.folder = installed, folder
+        self.migrations = folder / "shop" / "migrations"
+        self.migrations.mkdir(parents=True)
+        for name, text in {"settings.py": SETTINGS, "shop/__init__.py": "", "shop/models.py": MODELS,
+                           "shop/migrations/__init__.py": ""}.items():
+            (folder / name).write_text(text)
+
+    def __call__(self, *command, ok=True):
+        return run(PYTHON, *command, ok=ok, cwd=self.folder, env={
+            **CLEAN, "PYTHONPATH": f"{self.installed}:{self.folder}", "DJANGO_SETTINGS_MODULE": "settings", "PYTHONDONTWRITEBYTECODE": "1"})
+
+    def manage(self, *command, **options):
+        return self("-m", "django", *command, **options)
+
+    def model(self, old, new):
+        models = self.folder / "shop" / "models.py"
+        assert old in (text := models.read_text())
+        models.write_text(text.replace(old, new))
+
+    def migration(self, name, after, *operations):
+        """Writes one, or what makemigrations finds behind these operations."""
+        (self.migrations / f"{name}.py").write_text(f"""
+from django.db import migrations, models
+from sqlite_counter.django import TrackCounter, UntrackCounter
+
+class Migration(migrations.Migration):
+    dependencies = [("shop", "{after}")]
+    operations = [{", ".join(operations)}]
+""")
+
+    def rows(self, sql):
+        return eval(self("-c", SHOW + f"print(rows({sql!r}))"))
+
+    def tracked(self):
+        return self.rows("SELECT column_name, state FROM counter_tracked ORDER BY 1")
+
+
+@pytest.fixture
+def project(installed, tmp_path):
+    need("django")
+    project = Project(installed, tmp_path)
+    project.manage("makemigrations", "-v0", "-n", "initial", "shop")
+    return project
+
+
+def test_django_tracks_counts_rebuilds_and_untracks(project):
+    tracking, = [block for block in blocks(ROOT / "README.md") if "TrackCounter" in block]
+    (project.migrations / "0002_tracking.py").write_text(tracking)
+    project.manage("migrate", "-v0", "shop", "0001")
+    project("-c", SHOW + "Product.objects.create(sku='tea', name='Tea', stock=10)")
+    assert "Track stock of Product as a counter" in project.manage("migrate", "--plan")
+    project.manage("migrate", "-v0")
+    assert project.tracked() == [("stock", "tracked")]
+    assert project("-c", SHOW + program("""
+        import sqlite3, sqlite_counter
+        from django.db.models import F
+        rows("VACUUM INTO 'office.db'")
+        office = sqlite3.connect("office.db", isolation_level=None)
+        sqlite_counter.load(office)
+        office.execute("UPDATE shop_product SET stock = stock + 20")
+        Product.objects.update(stock=F("stock") - 1)
+        rows("SELECT * FROM counter_sync('office.db')")
+        print(Product.objects.get().stock, office.execute("SELECT stock FROM shop_product").fetchall())
+        """)) == "29 [(29,)]\n"
+
+    project.model("shop = models.CharField(max_length=40,", "shop = models.CharField(max_length=80, null=True,")
+    project.manage("makemigrations", "-v0", "-n", "longer", "shop")
+    project.manage("migrate", "-v0")
+    assert project.tracked() == [("stock", "tracked")]
+    project.manage("migrate", "-v0", "shop", "0002")
+    assert project.tracked() == [("stock", "tracked")]
+    project("-c", SHOW + "Product.objects.update(stock=7); rows(\"SELECT * FROM counter_sync('office.db')\")")
+    project.manage("migrate", "-v0", "shop", "0001")
+    assert project.tracked() == [] and project.rows("SELECT sku, stock FROM shop_product") == [("tea", 7)]
+    project.manage("migrate", "-v0", "shop", "zero")
+    assert project.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'shop%'") == []
+
+
+def test_a_column_is_tracked_in_the_migration_that_makes_it_and_untracked_in_that_which_removes_it(project):
+    """Indexes that Django makes at the end of a migration, of a table that it rebuilds in the next."""
+    initial = project.migrations / "0001_initial.py"
+    initial.write_text("from sqlite_counter.django import TrackCounter\n" + re.sub(
+        r"\n    \]\n\Z", '\n        TrackCounter("Product", "stock"),\n        TrackCounter("product", "sold"),\n    ]\n',
+        initial.read_text()))
+    project.manage("migrate", "-v0")
+    assert project.tracked() == [("n sold", "tracked"), ("stock", "tracked")]
+    assert "unique" in str(project.rows("SELECT sql FROM sqlite_schema WHERE tbl_name = 'shop_product'")).lower()
+    project("-c", SHOW + "Product.objects.create(sku='tea', name='Tea', stock=10, sold=5)")
+
+    project.migration("0002_less", "0001_initial", "UntrackCounter('Product', 'sold')", "migrations.RemoveField('Product', 'sold')")
+    project.model("sold = ", "# sold = ")
+    project.manage("migrate", "-v0")
+    assert project.tracked() == [("stock", "tracked")]
+    project.migration("0003_none", "0002_less", "UntrackCounter('Product', 'stock')", "migrations.RemoveField('Product', 'stock')")
+    project.model("stock = ", "# stock = ")
+    project.manage("migrate", "-v0")
+    assert project.tracked() == []
+    project.manage("migrate", "-v0", "shop", "0001")
+    assert project.tracked() == [("n sold", "tracked"), ("stock", "tracked")]
+    assert project.rows('SELECT sku, stock, "n sold" FROM shop_product') == [("tea", 0, 0)]
+    project.manage("migrate", "-v0", "shop", "zero")
+
+
+def test_a_column_that_is_tracked_already_stays_so_and_one_that_is_not_has_nothing_to_untrack(project):
+    project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')")
+    project.manage("migrate", "-v0", "shop", "0001")
+    project.rows("SELECT counter_track('shop_product', 'stock')")
+    project.manage("migrate", "-v0")
+    assert project.tracked() == [("stock", "tracked")]
+    project.rows("SELECT counter_untrack('shop_product')")
+    project.manage("migrate", "-v0", "shop", "0001")
+    assert project.tracked() == []
+
+
+def test_django_writes_prints_and_names_the_operation(project):
+    project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')")
+    project.migration("0003_untrack", "0002_track", "UntrackCounter('Product', 'stock')")
+    assert "SELECT counter_track('main.shop_product', 'stock');" in project.manage("sqlmigrate", "shop", "0002")
+    assert "SELECT counter_untrack('main.shop_product');" in project.manage("sqlmigrate", "shop", "0003")
+    assert project("-c", SHOW + program("""
+        from django.db.migrations.writer import OperationWriter
+        from sqlite_counter.django import TrackCounter, UntrackCounter
+        for kind in TrackCounter, UntrackCounter:
+            operation = kind("Product", "stock")
+            text, imports = OperationWriter(operation, indentation=0).serialize()
+            for line in imports: exec(line)
+            again, = eval(text)
+            print(again.deconstruct() == operation.deconstruct(), operation.describe(), operation.migration_name_fragment)
+        """)) == ("True Track stock of Product as a counter track_product_stock\n"
+                  "True Track stock of Product no longer untrack_product_stock\n")
+    project.manage("squashmigrations", "--noinput", "shop", "0003")
+    for name in "0001_initial", "0002_track", "0003_untrack":
+        (project.migrations / f"{name}.py").unlink()
+    project.manage("migrate", "-v0")
+    assert project.tracked() == []
+
+
+def test_other_databases_are_left_alone(project):
+    assert project("-c", SHOW + program("""
+        from django.apps import apps
+        from django.db.migrations.state import ProjectState
+        from sqlite_counter.django import TrackCounter
+        from sqlite_counter.django.apps import load_into
+        class Other:
+            vendor, alias = "postgresql", "default"
+        class Editor:
+            connection = Other()
+        state = ProjectState.from_apps(apps)
+        for operation in TrackCounter("Product", "stock"),:
+            operation.database_forwards("shop", Editor(), state, state)
+            operation.database_backwards("shop", Editor(), state, state)
+        load_into(Other())
+        print("nothing")
+        """)) == "nothing\n"
+
+
+def test_a_project_without_the_app_is_told_to_install_it(project):
+    settings = project.folder / "settings.py"
+    settings.write_text(settings.read_text().replace('"sqlite_counter.django", ', ""))
+    project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')")
+    assert project.manage("migrate", "-v0", ok=False).splitlines()[-1] == (
+        'django.core.exceptions.ImproperlyConfigured: sqlite_counter: put "sqlite_counter.django" into INSTALLED_APPS, for it loads '
+        "the extension into each connection")
