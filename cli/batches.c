@@ -18,7 +18,7 @@
 
 #include "cli/cli.h"
 
-enum { MOST_CHANGES = 5000 };
+enum { MOST_CHANGES = 1000 };
 
 /* ---- export ---------------------------------------------------------------------------------- */
 
@@ -40,8 +40,9 @@ static bool collect_batch(cli_file *file, sqlite3_stmt *row, sqlite3_str *change
         }
         seq = sqlite3_column_int64(row, 0);
         *upto = sqlite3_column_int64(row, 1);
-        if (n) sqlite3_str_appendchar(changes, 1, ',');
-        sqlite3_str_appendall(changes, (const char *)sqlite3_column_text(row, 3));
+        const char *change = (const char *)sqlite3_column_text(row, 3);
+        if (!change) cli_fail(file->c, "out of memory");
+        sqlite3_str_appendf(changes, "%s%s", n ? "," : "", change ? change : "");
         cli_progress_add(file->c);
         if (!cli_step(file, row)) return false;
     }
@@ -74,6 +75,17 @@ static void print_batches(cli_file *file, sqlite3_stmt *row, int64_t since)
     }
 }
 
+/* Nothing would come from a mark of another file, or of newer content than a backup has, and nobody
+ * would see what is missing. */
+static void check_mark(cli_file *file, int64_t since)
+{
+    sqlite3_stmt *row = cli_prepare(file, "SELECT upto FROM counter_changes(0) LIMIT 1");
+    if (since > 0 && cli_step(file, row) && sqlite3_column_int64(row, 0) < since)
+        cli_fail(file->c, "%s: --since %lld is no mark of this file, whose changes end before %lld",
+                 file->path, (long long)since, (long long)sqlite3_column_int64(row, 0));
+    sqlite3_finalize(row);
+}
+
 void cli_export(cli *c, const cli_arguments *given)
 {
     int64_t since = given->since ? strtoll(given->since, NULL, 10) : 0;
@@ -81,6 +93,7 @@ void cli_export(cli *c, const cli_arguments *given)
     cli_open(&file, c, given->word[0]);
     cli_need_tables(&file);
     if (!isatty(STDOUT_FILENO)) cli_progress_begin(c, given->word[0], "changes");
+    check_mark(&file, since);
     sqlite3_stmt *row = cli_prepare(&file, CHANGES);
     if (row) sqlite3_bind_int64(row, 1, since);
     print_batches(&file, row, since);
