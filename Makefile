@@ -16,6 +16,7 @@
 #   make test-clients     thirty drivers and ORMs: tests/clients/README.md
 #   make test-matrix      P  the scripts with several versions of SQLite
 #   make test-platforms   the scripts on five platforms, emulated
+#   make test-packages    make dist twice, and its Debian package in a new system, as root
 #   make test-bounds      P  scripts and property tests where a journal is folded all the time
 #   make faults           P  each call of memory and disk fails, in every statement of every script
 #   make fuzz             P  libFuzzer over the targets of tests/fuzz/, SECONDS=60 each

@@ -77,4 +77,12 @@ dist:
 	@$(MAKE) --no-print-directory platforms amalgamation
 	@SOURCE_DATE_EPOCH=$(EPOCH) tools/dist $(VERSION) build/platforms $(DIST) $(PLATFORMS)
 
-.PHONY: platforms test-platforms dist
+# Twice, for the same bytes; then the Debian package is installed in a new system.
+test-packages:
+	@$(MAKE) --no-print-directory dist
+	cp $(DIST)/SHA256SUMS build/platforms/once
+	@$(MAKE) --no-print-directory dist
+	cmp $(DIST)/SHA256SUMS build/platforms/once
+	packages/debian/try $(DIST)
+
+.PHONY: platforms test-platforms test-packages dist
