@@ -350,7 +350,6 @@ def test_django_tracks_counts_rebuilds_and_untracks(project):
 
 
 def test_a_column_is_tracked_in_the_migration_that_makes_it_and_untracked_in_that_which_removes_it(project):
-    """Indexes that Django makes at the end of a migration, of a table that it rebuilds in the next."""
     initial = project.migrations / "0001_initial.py"
     initial.write_text("from sqlite_counter.django import TrackCounter\n" + re.sub(
         r"\n    \]\n\Z", '\n        TrackCounter("Product", "stock"),\n        TrackCounter("product", "sold"),\n    ]\n',
@@ -372,6 +371,39 @@ def test_a_column_is_tracked_in_the_migration_that_makes_it_and_untracked_in_tha
     assert project.tracked() == [("n sold", "tracked"), ("stock", "tracked")]
     assert project.rows('SELECT sku, stock, "n sold" FROM shop_product') == [("tea", 0, 0)]
     project.manage("migrate", "-v0", "shop", "zero")
+
+
+def test_what_is_rebuilt_and_then_renamed_in_one_go_stays_tracked(project):
+    """As in each new file, where all migrations run at once."""
+    project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')", "TrackCounter('Product', 'sold')")
+    project.migration("0003_change", "0002_track", *[f"migrations.{operation}" for operation in (
+        "AlterField('Product', 'stock', models.BigIntegerField(default=0))", "RenameField('Product', 'stock', 'count')",
+        "AlterField('Product', 'count', models.IntegerField(default=1))", "RenameModel('Product', 'Item')",
+        "AlterUniqueTogether('Item', set())", "AddField('Item', 'at', models.DateField(null=True))",
+        "AddField('Item', 'price', models.FloatField(default=1.5))", "RemoveField('Item', 'shop')")])
+    project.manage("migrate", "-v0")
+    assert project.tracked() == [("count", "tracked"), ("n sold", "tracked")]
+    project.rows("INSERT INTO shop_item(sku, name, count, \"n sold\", price) VALUES ('tea', 'Tea', 3, 4, 1)")
+    project.manage("migrate", "-v0", "shop", "0002")
+    assert project.tracked() == [("n sold", "tracked"), ("stock", "tracked")]
+    assert project.rows('SELECT stock, "n sold" FROM shop_product') == project.rows(
+        'SELECT stock, "n sold" FROM shop_product_counters') == [(3, 4)]
+
+
+@pytest.mark.parametrize("operation", ["RemoveField('Product', 'sold')", "DeleteModel('Product')"])
+def test_a_migration_that_removes_a_tracked_column_changes_nothing_and_says_what_to_write(project, operation):
+    project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'sold')")
+    project.manage("migrate", "-v0")
+    project.migration("0003_remove", "0002_track", f"migrations.{operation}")
+    assert project.manage("migrate", "-v0", ok=False).splitlines()[-1] == (
+        "django.db.utils.NotSupportedError: sqlite_counter: the column n sold of shop_product is tracked; put "
+        'UntrackCounter("Product", "sold") before this operation')
+    assert project.tracked() == [("n sold", "tracked")]
+    project.migration("0003_remove", "0002_track", "UntrackCounter('Product', 'sold')", f"migrations.{operation}")
+    project.manage("migrate", "-v0")
+    project.manage("migrate", "-v0", "shop", "0002")
+    assert project.tracked() == [("n sold", "tracked")]
+    assert "INSERT INTO" in project.manage("sqlmigrate", "shop", "0003") or "Delete" in operation
 
 
 def test_a_column_that_is_tracked_already_stays_so_and_one_that_is_not_has_nothing_to_untrack(project):
@@ -413,7 +445,7 @@ def test_other_databases_are_left_alone(project):
         from django.apps import apps
         from django.db.migrations.state import ProjectState
         from sqlite_counter.django import TrackCounter
-        from sqlite_counter.django.apps import load_into
+        from sqlite_counter.django.apps import set_up
         class Other:
             vendor, alias = "postgresql", "default"
         class Editor:
@@ -422,7 +454,7 @@ def test_other_databases_are_left_alone(project):
         for operation in TrackCounter("Product", "stock"),:
             operation.database_forwards("shop", Editor(), state, state)
             operation.database_backwards("shop", Editor(), state, state)
-        load_into(Other())
+        set_up(Other())
         print("nothing")
         """)) == "nothing\n"
 

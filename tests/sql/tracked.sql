@@ -233,6 +233,29 @@ SELECT * FROM phone.products ORDER BY sku;
 SELECT * FROM counter_tracked;
 --= my items|the amount|tracked|NULL|NULL|NULL
 
+-- # names-that-a-call-has-noted-after-a-rename-are-those-of-the-table-when-it-is-rebuilt
+CREATE TABLE t(k TEXT PRIMARY KEY, a INTEGER, b INTEGER);
+INSERT INTO t VALUES('x', 1, 2);
+SELECT counter_track('t', 'a', 'b');
+--= 1
+ALTER TABLE t RENAME COLUMN a TO c;
+ALTER TABLE t RENAME TO u;
+SELECT counter_track('u');
+--= 0
+SELECT counter_track('u');
+--! counter_track: u is tracked already, and nothing is to be counted
+SELECT counter_track('u', 'c');
+--! counter_track: u: column c is tracked already
+CREATE TABLE new(k TEXT PRIMARY KEY, c INTEGER, b INTEGER);
+INSERT INTO new SELECT * FROM u;
+DROP TABLE u;
+ALTER TABLE new RENAME TO u;
+UPDATE u SET c = 10;
+SELECT counter_track('u');
+--= 1
+SELECT * FROM t_counters;
+--= x|10|2
+
 -- # names-may-begin-with-a-quotation-mark
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL);
 SELECT counter_track('t', 'n');
@@ -495,6 +518,8 @@ ALTER TABLE t RENAME COLUMN n TO pieces;
 ALTER TABLE t ADD COLUMN n INTEGER DEFAULT 4;
 SELECT counter_track('t', 'n');
 --! counter_track: t: the counter of the name n belongs to the column pieces
+SELECT counter_track('t');
+--= 0
 SELECT counter_track('t');
 --! counter_track: t is tracked already, and nothing is to be counted
 SELECT * FROM t_counters;
@@ -896,6 +921,8 @@ SELECT counter_track('u', 'n');
 --= 0
 DROP TABLE t;
 ALTER TABLE u RENAME TO t;
+SELECT counter_track('t', 'n');
+--= 0
 SELECT counter_track('t', 'n');
 --! counter_track: t: column n is tracked already
 SELECT * FROM t_counters;

@@ -5,7 +5,7 @@
     operations = [TrackCounter("Product", "stock")]    # the column stock of Product is a counter that merges
     operations = [UntrackCounter("Product", "stock"), RemoveField("Product", "stock")]
 
-After each `migrate` the app tracks again what migrations have rebuilt; nothing that was counted is lost by that.
+A table that a migration rebuilds is tracked again at once; nothing that was counted is lost by that.
 """
 from .operations import TrackCounter, UntrackCounter
 

@@ -3,22 +3,7 @@ from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 from django.db.migrations.operations.base import Operation
 
-
-def rows(editor, sql, *values):
-    """The rows of a statement; none where migrations are only printed."""
-    if editor.collect_sql:
-        editor.execute(sql, values)
-        return []
-    with editor.connection.cursor() as cursor:
-        cursor.execute(sql, values)
-        return cursor.fetchall()
-
-
-def tracked(editor, table):
-    """The columns of a table that are tracked."""
-    if editor.collect_sql:
-        return set()
-    return {column for column, in rows(editor, "SELECT DISTINCT column_name FROM counter_tracked WHERE table_name = %s", table)}
+from .schema import rows, tracked
 
 
 class TrackCounter(Operation):
@@ -49,9 +34,6 @@ class TrackCounter(Operation):
         if not named:
             return
         table, column = named
-        # A UNIQUE index of this migration that is made later would not be known to the triggers.
-        while editor.deferred_sql:
-            editor.execute(editor.deferred_sql.pop(0), params=None)
         if column not in tracked(editor, table):
             rows(editor, "SELECT counter_track(%s, %s)", f"main.{table}", column)
 
@@ -61,7 +43,7 @@ class TrackCounter(Operation):
             return
         table, column = named
         columns = tracked(editor, table)
-        if columns == {column} or editor.collect_sql:
+        if columns.keys() == {column} or editor.collect_sql:
             rows(editor, "SELECT counter_untrack(%s)", f"main.{table}")
         elif column in columns:
             rows(editor, "SELECT counter_untrack(%s, %s)", f"main.{table}", column)
