@@ -284,8 +284,8 @@ static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
     if (problem->rc == SQLITE_OK) refuse_columnless(call, problem);
     if (problem->rc == SQLITE_OK && call->n == 0) check_lost(call, problem);
     if (problem->rc == SQLITE_OK && (added || !whole)) ctr_triggers_create(&call->tracked, problem);
-    bool renamed = problem->rc == SQLITE_OK && ctr_tracked_note(call->db, call->schema, call->counters,
-                                                                &call->shape, problem);
+    bool renamed = problem->rc == SQLITE_OK &&
+                   ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
     /* Of the counters that were there before, those that this call has given a column. */
     for (int i = 0; i < n_before && problem->rc == SQLITE_OK; i++)
         call->tracked.columns[i].adopted = call->tracked.columns[i].given;
