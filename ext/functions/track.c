@@ -8,8 +8,8 @@
  * `table` is a table of temp, main or an attached database, looked for in this order, or
  * 'schema.table'. The values that are there are counted as this file's. Called again where triggers
  * are missing, or have not run, counter_track counts what the rows differ from their counters, and
- * puts the triggers back. Called after a rename it notes the names, by which a table that is rebuilt
- * is known again.
+ * puts the triggers back. Called after a rename it notes the names, by which a table that is
+ * rebuilt is known again.
  *
  * Errors: SQLITE_ERROR for what cannot be tracked, by name; SQLITE_MISMATCH for a value that is no
  * integer, with its row. Nothing has changed then.
@@ -284,8 +284,8 @@ static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
     if (problem->rc == SQLITE_OK) refuse_columnless(call, problem);
     if (problem->rc == SQLITE_OK && call->n == 0) check_lost(call, problem);
     if (problem->rc == SQLITE_OK && (added || !whole)) ctr_triggers_create(&call->tracked, problem);
-    bool renamed = problem->rc == SQLITE_OK && ctr_tracked_note(call->db, call->schema, call->counters,
-                                                                &call->shape, problem);
+    bool renamed = problem->rc == SQLITE_OK &&
+                   ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
     /* Of the counters that were there before, those that this call has given a column. */
     for (int i = 0; i < n_before && problem->rc == SQLITE_OK; i++)
         call->tracked.columns[i].adopted = call->tracked.columns[i].given;
