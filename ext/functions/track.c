@@ -8,8 +8,8 @@
  * `table` is a table of temp, main or an attached database, looked for in this order, or
  * 'schema.table'. The values that are there are counted as this file's. Called again where triggers
  * are missing, or have not run, counter_track counts what the rows differ from their counters, and
- * puts the triggers back. Called after a rename it notes the names, by which a table that is rebuilt
- * is known again.
+ * puts the triggers back. Called after a rename it notes the names, by which a table that is
+ * rebuilt is known again.
  *
  * Errors: SQLITE_ERROR for what cannot be tracked, by name; SQLITE_MISMATCH for a value that is no
  * integer, with its row. Nothing has changed then.
