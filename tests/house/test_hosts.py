@@ -36,7 +36,7 @@ CLEAN = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") i
 
 
 def run(folder, *command):
-    done = subprocess.run(list(map(str, command)), cwd=folder, env=CLEAN, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(list(map(str, command)), cwd=folder, env=CLEAN, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     return done.stdout.rstrip("\n")
 
@@ -57,6 +57,9 @@ def folder(tmp_path):
     return tmp_path
 
 
+# Debian's Go packages, with its SQLite as a shared library.
+GO = ["env", "GO111MODULE=off", "GOPATH=/usr/share/gocode", "GOFLAGS=-tags=libsqlite3", "go"]
+
 # Name, language of the block, what tells it from others, how it is run, what fails without it.
 HOSTS = [
     ("python", "python", "db.load_extension", ["/usr/bin/python3"], ["/usr/bin/python3", "-c", "import sqlite3; sqlite3.Connection.load_extension"]),
@@ -66,6 +69,9 @@ HOSTS = [
     ("better-sqlite3", "js", 'require("better-sqlite3")("main.db")', ["node"], ["node", "-e", "require('better-sqlite3')(':memory:')"]),
     ("php", "php", "new SQLite3", ["php", "-d", f"sqlite3.extension_dir={(ROOT / 'build').resolve()}"],
      ["php", "-r", "new SQLite3(':memory:');"]),
+    ("ruby", "ruby", "", ["ruby"], ["ruby", "-rsqlite3", "-e", "1"]),
+    ("go", "go", "", [*GO, "run"], [*GO, "list", "github.com/mattn/go-sqlite3"]),
+    ("rust", "rust", "", ["sh", str(ROOT / "tests" / "house" / "rust.sh")], ["ls", "/usr/share/cargo/registry/rusqlite-0.28.0"]),
     ("php-pdo", "php", "new PDO", ["env", "LD_PRELOAD=build/counter-preload.so", "php"],
      ["php", "-r", "new PDO('sqlite::memory:');"]),
 ]
