@@ -121,10 +121,14 @@ long ctr_windows_get(const char *path, uint8_t *value, size_t size)
     if (!has_streams(path)) return -1;
     HANDLE stream = open_by_name(path, STREAM, GENERIC_READ, OPEN_EXISTING, &errno);
     if (stream == INVALID_HANDLE_VALUE) return -1;
-    bool is_read = ReadFile(stream, value, (DWORD)size, &n, NULL);
-    if (!is_read) errno = error_of_windows();
+    LARGE_INTEGER all;
+    bool is_read = GetFileSizeEx(stream, &all) && ReadFile(stream, value, (DWORD)size, &n, NULL);
+    if (!is_read)
+        errno = error_of_windows();
+    else if (all.QuadPart > (LONGLONG)size)
+        errno = ERANGE;
     CloseHandle(stream);
-    return is_read ? (long)n : -1;
+    return is_read && all.QuadPart <= (LONGLONG)size ? (long)n : -1;
 }
 
 void ctr_windows_set(const char *path, const uint8_t *value, size_t size)

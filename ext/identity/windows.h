@@ -21,7 +21,7 @@ int ctr_windows_stat(const char *path, ctr_fingerprint *fingerprint);
 bool ctr_windows_is_same(const char *one, const char *two);
 
 /* Reads the attribute, at most `size` bytes: how many, or -1 with errno: ENOENT if there is none,
- * ENOSYS if there cannot be. */
+ * ENOSYS if there cannot be, ERANGE if it is longer. */
 long ctr_windows_get(const char *path, uint8_t *value, size_t size);
 void ctr_windows_set(const char *path, const uint8_t *value, size_t size);
 
