@@ -792,6 +792,7 @@ def test_names_that_would_be_mistaken_are_refused(tmp_path):
                       "ALTER TABLE products ADD COLUMN stock INTEGER DEFAULT 4")
     with pytest.raises(sqlite3.Error, match="the counter of the name stock belongs to the column pieces"):
         one.execute("SELECT counter_track('products', 'stock')")
+    assert one.execute("SELECT counter_track('products')").fetchone() == (0,)  # the rename is noted, once
     with pytest.raises(sqlite3.Error, match="is tracked already, and nothing is to be counted"):
         one.execute("SELECT counter_track('products')")
     if sqlite3.sqlite_version_info >= (3, 37):
