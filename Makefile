@@ -135,7 +135,7 @@ amalgamation: build/amalgamation/counter.c build/amalgamation/counter.h
 PLACE = $(DESTDIR)$(PREFIX)
 build/sqlite-counter.pc: tools/sqlite-counter.pc.in include/counter.h FORCE
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LOADABLE@|$(notdir $(LOADABLE))|' \
-		-e "s|@VERSION@|$$(sed -n 's/^#define COUNTER_VERSION "\(.*\)"/\1/p' include/counter.h)|" $< > $@
+		-e "s|@VERSION@|$(VERSION)|" $< > $@
 
 install: all build/sqlite-counter.pc
 	install -d '$(PLACE)/lib/sqlite3' '$(PLACE)/lib/pkgconfig' '$(PLACE)/include/sqlite-counter' \

@@ -6,6 +6,21 @@
 
 #include "cli/cli.h"
 
+/* Opens the file of a command that looks at one. */
+static void open_one(cli_file *file, cli *c, const char *path)
+{
+    cli_open(file, c, path);
+    cli_progress_begin(c, path, NULL);
+}
+
+/* Ends its transaction, and prints what it has found unless that failed. */
+static void end_one(cli_file *file, cli_rows *rows, const char *titles)
+{
+    cli_end(file);
+    if (file->c->failed) cli_rows_cut(rows, 0);
+    cli_rows_print(rows, file->c, titles);
+}
+
 /* ---- sync ------------------------------------------------------------------------------------ */
 
 static bool are_same(const char *one, const char *two)
@@ -128,8 +143,7 @@ void cli_status(cli *c, const cli_arguments *given)
 {
     cli_file file;
     cli_rows rows = {0};
-    cli_open(&file, c, given->word[0]);
-    cli_progress_begin(c, given->word[0], NULL);
+    open_one(&file, c, given->word[0]);
     cli_need_tables(&file);
     cli_run(&file, "BEGIN");
     tell_identity(&file, &rows);
@@ -143,9 +157,7 @@ void cli_status(cli *c, const cli_arguments *given)
          "SELECT state, table_name, column_name, row_key, shown, merged FROM counter_tracked "
          "WHERE row_key IS NOT NULL");
     tell(&file, &rows, "conflicts", "SELECT count(*) FROM counter_conflicts");
-    cli_end(&file);
-    if (c->failed) cli_rows_cut(&rows, 0);
-    cli_rows_print(&rows, c, NULL);
+    end_one(&file, &rows, NULL);
     cli_close(&file);
 }
 
@@ -170,8 +182,7 @@ void cli_track(cli *c, const cli_arguments *given)
 {
     cli_file file;
     cli_rows rows = {0};
-    cli_open(&file, c, given->word[0]);
-    cli_progress_begin(c, given->word[0], NULL);
+    open_one(&file, c, given->word[0]);
     cli_begin(&file);
     sqlite3_stmt *call = prepare_track(&file, given->word + 1, given->n - 1);
     if (cli_step(&file, call)) {
@@ -180,9 +191,7 @@ void cli_track(cli *c, const cli_arguments *given)
         cli_rows_end(&rows);
     }
     sqlite3_finalize(call);
-    cli_end(&file);
-    if (c->failed) cli_rows_cut(&rows, 0);
-    cli_rows_print(&rows, c, "table\trows counted");
+    end_one(&file, &rows, "table\trows counted");
     cli_close(&file);
 }
 
@@ -233,15 +242,12 @@ void cli_check(cli *c, const cli_arguments *given)
 {
     cli_file file;
     cli_rows rows = {0};
-    cli_open(&file, c, given->word[0]);
-    cli_progress_begin(c, given->word[0], NULL);
+    open_one(&file, c, given->word[0]);
     cli_need_tables(&file);
     cli_begin(&file);
     int64_t damaged = check_tables(&file, &rows);
     int64_t broken = check_triggers(&file, &rows);
-    cli_end(&file);
-    if (c->failed) cli_rows_cut(&rows, 0);
-    cli_rows_print(&rows, c, "table\tstate\tfound");
+    end_one(&file, &rows, "table\tstate\tfound");
     if (damaged + broken)
         cli_fail(c, "%s: damaged counter tables: %lld, tracked tables with broken triggers: %lld",
                  file.path, (long long)damaged, (long long)broken);

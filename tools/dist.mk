@@ -25,6 +25,7 @@ LOAD-windows-x86_64 := $(RUN-windows-x86_64)
 SCRIPTS-windows-x86_64 := -a
 NAME-windows-x86_64 := counter.dll
 EXE-windows-x86_64 := .exe
+LINK-windows-x86_64 := -Wl,--no-insert-timestamp
 
 library = build/platforms/$(1)/$(or $(NAME-$(1)),counter.so)
 LIBRARIES := $(foreach platform,$(PLATFORMS),$(call library,$(platform)))
@@ -36,12 +37,13 @@ ON_PLATFORM = -std=gnu11 -O3 -fvisibility=hidden -DCOUNTER_NO_LIBUUID -I$(NEWEST
 
 # platform(name): its library, a program that runs scripts, one that loads the library.
 define platform
-$(call library,$(1)): build/amalgamation/counter.c $(NEWEST)/sqlite3.c
+$(call library,$(1)): build/amalgamation/counter.c build/amalgamation/counter.h $(NEWEST)/sqlite3.c
 	@mkdir -p $$(@D)
 	$$(TELL) CC $$@
-	$$(Q)$$(CC-$(1)) $$(ON_PLATFORM) -fPIC -shared -static-libgcc $$< -Wl,-s -o $$@
+	$$(Q)$$(CC-$(1)) $$(ON_PLATFORM) -fPIC -shared -static-libgcc $$< -Wl,-s $$(LINK-$(1)) -o $$@
 
-build/platforms/$(1)/run_process$(EXE-$(1)): build/amalgamation/counter.c $(NEWEST)/sqlite3.c $$(RUNNER) $(TEST_HEADERS)
+build/platforms/$(1)/run_process$(EXE-$(1)): build/amalgamation/counter.c build/amalgamation/counter.h $(NEWEST)/sqlite3.c \
+		$$(RUNNER) $(TEST_HEADERS)
 	@mkdir -p $$(@D)
 	$$(TELL) CC $$@
 	$$(Q)$$(CC-$(1)) $$(ON_PLATFORM) -D__USE_MINGW_ANSI_STDIO=1 -w -O1 -static -DSQLITE_CORE \
@@ -77,12 +79,13 @@ dist:
 	@$(MAKE) --no-print-directory platforms amalgamation
 	@SOURCE_DATE_EPOCH=$(EPOCH) tools/dist $(VERSION) build/platforms $(DIST) $(PLATFORMS)
 
-# Twice, for the same bytes; then the Debian package is installed in a new system.
+# Twice from the sources, for the same bytes; then the Debian package is installed in a new system.
 test-packages:
 	@$(MAKE) --no-print-directory dist
-	cp $(DIST)/SHA256SUMS build/platforms/once
+	cp $(DIST)/SHA256SUMS build/sums-before
+	rm -rf build/platforms build/amalgamation
 	@$(MAKE) --no-print-directory dist
-	cmp $(DIST)/SHA256SUMS build/platforms/once
+	cmp $(DIST)/SHA256SUMS build/sums-before
 	packages/debian/try $(DIST)
 
 .PHONY: platforms test-platforms test-packages dist

@@ -48,8 +48,8 @@ bool ctr_storage_stays(const ctr_storage *storage, const char *schema);
 void ctr_storage_write(ctr_storage *storage, sqlite3 *db, const char *schema,
                        const ctr_fingerprint *seen, const ctr_pair *pair);
 
-/* Is the VFS at the bottom of the schema's stack of VFSes a unix one, so that its path is a path? A
- * problem if there is no memory to ask. */
+/* Is the VFS at the bottom of the schema's stack of VFSes one of the operating system's, so that
+ * its path is a path? A problem if there is no memory to ask. */
 bool ctr_storage_is_file(sqlite3 *db, const char *schema, ctr_problem *problem);
 
 /* Twice is harmless. */

@@ -13,8 +13,8 @@
 /* Milliseconds since 1970. */
 int64_t ctr_windows_now(void);
 
-/* The index of the file, which has a sequence number, and when it was created; 0 or an errno. A
- * volume without named streams, and Wine, keeps the time of neither for sure: there it is weak. */
+/* The index of the file, which has a sequence number, and when it was created; 0 or an errno. On a
+ * volume without named streams, and under Wine, a creation time may change: there is none then. */
 int ctr_windows_stat(const char *path, ctr_fingerprint *fingerprint);
 
 /* Do two paths lead to one file? No, if that cannot be told. */

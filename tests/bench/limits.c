@@ -31,7 +31,7 @@ static texts keys; /* BIG of them */
 
 /* ---- the virtual tables ---------------------------------------------------------------------- */
 
-/* `run` is what a row that comes, or a plan that begins, has to do; NULL: nothing. */
+/* `append` takes a row that comes; NULL: nothing does. */
 typedef struct least {
     sqlite3_vtab base;
     sqlite3 *db;
@@ -235,7 +235,7 @@ static double run_task(const char *name, side which, const task *of)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* Random keys among the first `among`, from others to others as in bench.c. */
+/* Random keys among `among`, which are others in each turn, as in bench.c. */
 static void measure(const char *name, const char *made, const char *least_sql,
                     const char *plain_sql, uint32_t among, uint32_t batch, uint32_t n)
 {
