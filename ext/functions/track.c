@@ -337,7 +337,8 @@ static int64_t untrack(tracking *call, ctr_problem *problem)
     if (!call->counters)
         ctr_problem_set(problem, SQLITE_ERROR, "%s is not a tracked table", call->table);
     open_counters(call, problem);
-    if (problem->rc != SQLITE_OK) return 0;
+    ctr_identity identity;
+    if (ctr_identity_read(&identity, call->db, call->schema, problem)) return 0;
     ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
     if (call->n == 0) {
         n = call->shape.n_counters;

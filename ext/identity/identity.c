@@ -35,7 +35,7 @@ static int check(int64_t format, int id_size, ctr_problem *problem)
     if (format > CTR_FILE_FORMAT)
         return ctr_problem_set(problem, SQLITE_ERROR,
                                "the file was written by a newer version: format %lld, this library "
-                               "knows %d",
+                               "knows %d; install a newer sqlite-counter",
                                (long long)format, CTR_FILE_FORMAT);
     if (format == 1)
         return ctr_problem_set(problem, SQLITE_ERROR,

@@ -18,9 +18,9 @@
 #include <string.h>
 #include <time.h>
 
-#ifdef _WIN32
-#include "identity/windows.h"
-#else
+#include "identity/system.h"
+
+#ifndef CTR_OWN_SYSTEM
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@
 #if defined(__linux__) || defined(__APPLE__)
 #include <sys/xattr.h>
 #endif
-#if defined(__linux__) || defined(__APPLE__) || defined(_WIN32)
+#if defined(__linux__) || defined(__APPLE__) || defined(CTR_OWN_SYSTEM)
 #define HAS_ATTRIBUTES 1
 #endif
 #ifdef __linux__
@@ -40,8 +40,8 @@ enum { ATTRIBUTE_FORMAT = 0xC1, ATTRIBUTE_SIZE = 17 };
 
 int64_t ctr_os_now(void)
 {
-#ifdef _WIN32
-    return ctr_windows_now();
+#ifdef CTR_OWN_SYSTEM
+    return ctr_system_now();
 #else
     struct timespec now;
     timespec_get(&now, TIME_UTC);
@@ -128,7 +128,7 @@ int ctr_os_stat(const char *path, ctr_fingerprint *fingerprint)
     return 0;
 }
 
-#elif !defined(_WIN32)
+#elif !defined(CTR_OWN_SYSTEM)
 
 int ctr_os_stat(const char *path, ctr_fingerprint *fingerprint)
 {
@@ -149,7 +149,7 @@ int ctr_os_stat(const char *path, ctr_fingerprint *fingerprint)
 
 int ctr_os_stat(const char *path, ctr_fingerprint *fingerprint)
 {
-    return ctr_windows_stat(path, fingerprint);
+    return ctr_system_stat(path, fingerprint);
 }
 
 #endif
@@ -158,8 +158,8 @@ int ctr_os_stat(const char *path, ctr_fingerprint *fingerprint)
 bool ctr_os_is_same(const char *one, const char *two)
 {
     if (strcmp(one, two) == 0) return true;
-#ifdef _WIN32
-    return ctr_windows_is_same(one, two);
+#ifdef CTR_OWN_SYSTEM
+    return ctr_system_is_same(one, two);
 #else
     struct stat a, b;
     return stat(one, &a) == 0 && stat(two, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
@@ -172,8 +172,8 @@ bool ctr_os_is_same(const char *one, const char *two)
 
 static long get(const char *path, uint8_t *value, size_t size)
 {
-#if defined(_WIN32)
-    return ctr_windows_get(path, value, size);
+#if defined(CTR_OWN_SYSTEM)
+    return ctr_system_get(path, value, size);
 #elif defined(__APPLE__)
     return getxattr(path, CTR_OS_ATTRIBUTE, value, size, 0, 0);
 #else
@@ -183,8 +183,8 @@ static long get(const char *path, uint8_t *value, size_t size)
 
 static void set(const char *path, const uint8_t *value, size_t size)
 {
-#if defined(_WIN32)
-    ctr_windows_set(path, value, size);
+#if defined(CTR_OWN_SYSTEM)
+    ctr_system_set(path, value, size);
 #elif defined(__APPLE__)
     setxattr(path, CTR_OS_ATTRIBUTE, value, size, 0, 0);
 #else
@@ -203,7 +203,7 @@ static bool is_missing(int error)
 {
 #if defined(__APPLE__)
     return error == ENOATTR;
-#elif defined(_WIN32)
+#elif defined(CTR_OWN_SYSTEM)
     return error == ENOENT;
 #else
     return error == ENODATA;
@@ -255,14 +255,14 @@ void ctr_os_set_attribute(const char *path, const ctr_pair *pair)
 int ctr_os_sync_read(const char *path)
 {
 #ifdef _WIN32
-    return ctr_windows_sync(path);
+    return ctr_system_sync(path);
 #else
     (void)path;
     return ENOSYS;
 #endif
 }
 
-#ifndef _WIN32
+#ifndef CTR_OWN_SYSTEM
 
 static int sync_path(const char *path, int flags)
 {
@@ -293,10 +293,10 @@ int ctr_os_sync_folder_of(const char *path)
 
 int ctr_os_sync_file(const char *path)
 {
-    return ctr_windows_sync(path);
+    return ctr_system_sync(path);
 }
 
-/* Windows has no such call: its file systems journal what is done to a folder. */
+/* There is no such call: Windows journals what is done to a folder, a browser has no folders. */
 int ctr_os_sync_folder_of(const char *path)
 {
     (void)path;

@@ -6,8 +6,9 @@
  *     attribute            CTR_OS_ATTRIBUTE, Linux and macOS, and on Windows a stream of the file
  *                          with that name: C1, then number and random, 8 bytes each, big end first
  *
- * Nothing here opens the file: any descriptor of it that is closed drops the locks that SQLite
- * holds in this process. Where a function cannot tell, it says so, and the defence is not armed.
+ * On POSIX nothing here opens the file: any descriptor of it that is closed drops the locks that
+ * SQLite holds in this process; a handle that Windows closes drops no lock of another. Where a
+ * function cannot tell, it says so, and the defence is not armed.
  */
 #ifndef CTR_IDENTITY_OS_H
 #define CTR_IDENTITY_OS_H

@@ -4,12 +4,15 @@
 #include <errno.h>
 #include <string.h>
 
+#include "identity/browser.h"
 #include "identity/os.h"
 #include "sqlite/run.h"
 
 /* How the names of the VFSs begin whose files are those of the operating system. */
-#ifdef _WIN32
+#if defined(_WIN32)
 #define OF_SYSTEM "win32"
+#elif defined(__EMSCRIPTEN__)
+#define OF_SYSTEM CTR_BROWSER_VFS
 #else
 #define OF_SYSTEM "unix"
 #endif

@@ -1,7 +1,7 @@
 /* identity/uuid.c - calls libuuid or, without it, the system's random numbers and third_party/.
  *
- * libuuid is there on Linux and the BSDs. COUNTER_NO_LIBUUID builds without it, and is how Windows
- * and macOS are built. Both answer the same bytes for the same name.
+ * libuuid is there on Linux and the BSDs. COUNTER_NO_LIBUUID builds without it, and is how Windows,
+ * macOS and browsers are built. Both answer the same bytes for the same name.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* getentropy */
@@ -9,12 +9,14 @@
 #if defined(_WIN32)
 #define _CRT_RAND_S /* rand_s */
 #endif
-#if (defined(_WIN32) || defined(__APPLE__)) && !defined(COUNTER_NO_LIBUUID)
+#if defined(_WIN32) || defined(__APPLE__) || defined(__EMSCRIPTEN__)
+#undef COUNTER_NO_LIBUUID
 #define COUNTER_NO_LIBUUID
 #endif
 
 #include "identity/uuid.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +67,11 @@ static bool fill_random(uint8_t *bytes, size_t size)
     }
     return true;
 #else
-    return getentropy(bytes, size) == 0;
+    if (getentropy(bytes, size) == 0) return true;
+    FILE *device = fopen("/dev/urandom", "rb");
+    bool is_read = device && fread(bytes, 1, size, device) == size;
+    if (device) fclose(device);
+    return is_read;
 #endif
 }
 

@@ -1,15 +1,15 @@
 /* identity/windows.c - asks Windows about files. */
-#include "identity/windows.h"
+#include "identity/system.h"
 
 #ifdef _WIN32
 
 #define WIN32_LEAN_AND_MEAN
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <windows.h>
 
 #include "identity/os.h"
+#include "sqlite/sqlite.h"
 
 /* As an errno: there is no such file, no such thing here, or no access. */
 static int error_of_windows(void)
@@ -29,8 +29,8 @@ static HANDLE open_by_name(const char *path, const char *stream, DWORD access, D
 {
     size_t size = strlen(path) + strlen(stream) + 1;
     HANDLE opened = INVALID_HANDLE_VALUE;
-    char *name = malloc(size);
-    wchar_t *wide = malloc(size * sizeof *wide);
+    char *name = sqlite3_malloc64(size);
+    wchar_t *wide = sqlite3_malloc64(size * sizeof *wide);
     *error = ENOMEM;
     if (name && wide) {
         strcpy(name, path);
@@ -41,8 +41,8 @@ static HANDLE open_by_name(const char *path, const char *stream, DWORD access, D
                             NULL, how, FILE_FLAG_BACKUP_SEMANTICS, NULL);
         *error = opened == INVALID_HANDLE_VALUE ? error_of_windows() : 0;
     }
-    free(name);
-    free(wide);
+    sqlite3_free(name);
+    sqlite3_free(wide);
     return opened;
 }
 
@@ -72,14 +72,14 @@ static int64_t since_1970(const FILETIME *time)
     return (tenths - FROM_1601) * 100;
 }
 
-int64_t ctr_windows_now(void)
+int64_t ctr_system_now(void)
 {
     FILETIME now;
     GetSystemTimeAsFileTime(&now);
     return since_1970(&now) / 1000000;
 }
 
-int ctr_windows_stat(const char *path, ctr_fingerprint *fingerprint)
+int ctr_system_stat(const char *path, ctr_fingerprint *fingerprint)
 {
     DWORD flags;
     BY_HANDLE_FILE_INFORMATION now;
@@ -94,7 +94,7 @@ int ctr_windows_stat(const char *path, ctr_fingerprint *fingerprint)
     return 0;
 }
 
-bool ctr_windows_is_same(const char *one, const char *two)
+bool ctr_system_is_same(const char *one, const char *two)
 {
     DWORD flags;
     BY_HANDLE_FILE_INFORMATION a, b;
@@ -114,7 +114,7 @@ static bool has_streams(const char *path)
     return ask_windows(path, &info, &flags) == 0 && (flags & FILE_NAMED_STREAMS) != 0;
 }
 
-long ctr_windows_get(const char *path, uint8_t *value, size_t size)
+long ctr_system_get(const char *path, uint8_t *value, size_t size)
 {
     DWORD n = 0;
     errno = ENOSYS;
@@ -131,18 +131,18 @@ long ctr_windows_get(const char *path, uint8_t *value, size_t size)
     return is_read && all.QuadPart <= (LONGLONG)size ? (long)n : -1;
 }
 
-void ctr_windows_set(const char *path, const uint8_t *value, size_t size)
+void ctr_system_set(const char *path, const uint8_t *value, size_t size)
 {
     DWORD n;
     int error;
     if (!has_streams(path)) return;
     HANDLE stream = open_by_name(path, STREAM, GENERIC_WRITE, OPEN_ALWAYS, &error);
     if (stream == INVALID_HANDLE_VALUE) return;
-    WriteFile(stream, value, (DWORD)size, &n, NULL);
+    if (WriteFile(stream, value, (DWORD)size, &n, NULL)) SetEndOfFile(stream);
     CloseHandle(stream);
 }
 
-int ctr_windows_sync(const char *path)
+int ctr_system_sync(const char *path)
 {
     int error;
     HANDLE file = open_by_name(path, "", GENERIC_WRITE, OPEN_EXISTING, &error);

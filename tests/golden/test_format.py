@@ -17,7 +17,7 @@ THINGS = [(-2**63, 1), ("it's", 3), (b"\x00\xff", 4), ("zero", 2**63 - 1), ("Tea
 DIGESTS = ("56188c4e-6050-50b5-9da8-2d54d70199d5", "1482324b-4a6d-5ccf-9f3e-9aee8f250029")
 MAIN, EAST = "9b39dc4c-8ea0-3144-b740-42f17abae090", "03e11928-372f-3ca6-a88c-0ecc5f255f4c"
 FIRST = "the file is of format 1, which was never released: this library knows format 2"
-NEWER = "the file was written by a newer version: format 3, this library knows 2"
+NEWER = "the file was written by a newer version: format 3, this library knows 2; install a newer sqlite-counter"
 LEVELS = [(1, 10), (2, 3), (3, 9223372036854775008), (4, -3), *((k, k) for k in range(5, 41)), (41, 1)]
 
 

@@ -112,26 +112,26 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 UPDATE counter_replica SET format = 9;
 INSERT INTO v VALUES('x', 1);
---! v: the file was written by a newer version: format 9, this library knows 2
+--! v: the file was written by a newer version: format 9, this library knows 2; install a newer sqlite-counter
 --@ reopen
 SELECT * FROM v;
---! v: the file was written by a newer version: format 9, this library knows 2
+--! v: the file was written by a newer version: format 9, this library knows 2; install a newer sqlite-counter
 SELECT counter_table_digest('v');
---! counter_table_digest: the file was written by a newer version: format 9, this library knows 2
+--! counter_table_digest: the file was written by a newer version: format 9, this library knows 2; install a newer sqlite-counter
 SELECT * FROM counter_digests('v', 4);
---! counter_digests: the file was written by a newer version: format 9, this library knows 2
+--! counter_digests: the file was written by a newer version: format 9, this library knows 2; install a newer sqlite-counter
 SELECT * FROM counter_floors('v');
---! counter_floors: the file was written by a newer version: format 9, this library knows 2
+--! counter_floors: the file was written by a newer version: format 9, this library knows 2; install a newer sqlite-counter
 SELECT * FROM counter_purge('v');
---! counter_purge: the file was written by a newer version: format 9, this library knows 2
+--! counter_purge: the file was written by a newer version: format 9, this library knows 2; install a newer sqlite-counter
 SELECT * FROM counter_size('v');
---! counter_size: the file was written by a newer version: format 9, this library knows 2
+--! counter_size: the file was written by a newer version: format 9, this library knows 2; install a newer sqlite-counter
 SELECT * FROM counter_ids('v');
---! counter_ids: the file was written by a newer version: format 9, this library knows 2
+--! counter_ids: the file was written by a newer version: format 9, this library knows 2; install a newer sqlite-counter
 UPDATE v SET n = 5 WHERE k = 'x';
---! v: the file was written by a newer version: format 9, this library knows 2
+--! v: the file was written by a newer version: format 9, this library knows 2; install a newer sqlite-counter
 ALTER TABLE v RENAME TO w;
---! v: the file was written by a newer version: format 9, this library knows 2
+--! v: the file was written by a newer version: format 9, this library knows 2; install a newer sqlite-counter
 DROP TABLE v;
 --! attempt to write a readonly database
 UPDATE counter_replica SET format = 1;
@@ -142,7 +142,7 @@ CREATE VIRTUAL TABLE empty USING counter(k TEXT PRIMARY KEY, n COUNTER);
 UPDATE counter_replica SET format = 9;
 --@ reopen
 ALTER TABLE empty RENAME TO w;
---! empty: the file was written by a newer version: format 9, this library knows 2
+--! empty: the file was written by a newer version: format 9, this library knows 2; install a newer sqlite-counter
 DROP TABLE empty;
 --! attempt to write a readonly database
 SELECT name FROM counter_tables ORDER BY 1;
@@ -172,9 +172,9 @@ INSERT INTO phone.v VALUES('x', 1);
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 UPDATE phone.counter_replica SET format = 3;
 SELECT * FROM counter_pull('phone');
---! counter_pull: the giving file: the file was written by a newer version: format 3, this library knows 2
+--! counter_pull: the giving file: the file was written by a newer version: format 3, this library knows 2; install a newer sqlite-counter
 SELECT * FROM counter_push('phone');
---! counter_push: the taking file: the file was written by a newer version: format 3, this library knows 2
+--! counter_push: the taking file: the file was written by a newer version: format 3, this library knows 2; install a newer sqlite-counter
 UPDATE phone.counter_replica SET format = 2, id = x'00';
 SELECT * FROM counter_pull('phone');
 --! counter_pull: the giving file: counter_replica is damaged: an id of 1 bytes instead of 16
@@ -540,3 +540,17 @@ SELECT name FROM sqlite_master WHERE name IN ('a', 'b', 'c', 'd') OR name LIKE '
 SELECT name FROM counter_tables;
 SELECT count(*) FROM counter_replica, was WHERE counter_replica.id = was.id;
 --= 0
+
+-- # a-tracked-table-of-a-newer-format-is-not-untracked
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES('x', 1);
+UPDATE counter_replica SET format = 3;
+SELECT counter_untrack('t');
+--! counter_untrack: the file was written by a newer version: format 3, this library knows 2; install a newer sqlite-counter
+SELECT counter_untrack('t', 'n');
+--! counter_untrack: the file was written by a newer version: format 3, this library knows 2; install a newer sqlite-counter
+UPDATE counter_replica SET format = 2;
+SELECT counter_untrack('t');
+--= 1

@@ -113,9 +113,9 @@ SELECT length(counter_init());
 --= 36
 UPDATE counter_replica SET format = 3;
 SELECT counter_id();
---! counter_id: the file was written by a newer version: format 3, this library knows 2
+--! counter_id: the file was written by a newer version: format 3, this library knows 2; install a newer sqlite-counter
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
---! v: the file was written by a newer version: format 3, this library knows 2
+--! v: the file was written by a newer version: format 3, this library knows 2; install a newer sqlite-counter
 
 -- # a-view-is-no-identity
 CREATE VIEW counter_replica AS SELECT 1 AS one, 1 AS format, zeroblob(16) AS id, NULL AS name;
