@@ -8,6 +8,7 @@
 #   make install          the libraries into PREFIX=/usr/local, below DESTDIR if given; make uninstall
 #   make amalgamation     build/amalgamation/counter.c and counter.h: all in one C file
 #   make dist             what users install, for five platforms, into build/dist
+#   make wasm             for browsers: an npm package with SQLite in it, into build/browser
 #   make bench            tests/bench/bench.c and its plots; bench-more, bench-limits, bench-peers: more.c, ...
 #   make help             this list
 #
@@ -16,6 +17,7 @@
 #   make test-clients     thirty drivers and ORMs: tests/clients/README.md
 #   make test-matrix      P  the scripts with several versions of SQLite
 #   make test-platforms   the scripts on five platforms, emulated
+#   make test-browser     the scripts and the page of examples/browser in Chromium
 #   make test-packages    make dist twice, and its Debian package in a new system, as root
 #   make test-bounds      P  scripts and property tests where a journal is folded all the time
 #   make faults           P  each call of memory and disk fails, in every statement of every script
@@ -292,6 +294,7 @@ clean:
 
 include tests/proof.mk
 include tools/dist.mk
+include tools/browser.mk
 
 .PHONY: all amalgamation install uninstall FORCE tests check-warnings warnings-by-gcc warnings-by-clang demo help test test-clients test-bounds $(BOUNDS)
 .PHONY: bench bench-more bench-limits bench-peers setup format clean

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/bytes.h"
 #include "identity/browser.h"
@@ -19,9 +18,11 @@ static const ctr_browser_files *files(void)
 
 int64_t ctr_system_now(void)
 {
-    struct timespec now;
-    timespec_get(&now, TIME_UTC);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    static const sqlite3_int64 UNIX_EPOCH = INT64_C(210866760000000);
+    sqlite3_int64 now = 0;
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    vfs->xCurrentTimeInt64(vfs, &now);
+    return now - UNIX_EPOCH;
 }
 
 /* The number takes the place of inode and birth time. */

@@ -66,6 +66,8 @@ static bool fill_random(uint8_t *bytes, size_t size)
         memcpy(bytes + at, &number, sizeof number);
     }
     return true;
+#elif defined(__EMSCRIPTEN__)
+    return getentropy(bytes, size) == 0;
 #else
     if (getentropy(bytes, size) == 0) return true;
     FILE *device = fopen("/dev/urandom", "rb");

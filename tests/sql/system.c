@@ -45,8 +45,15 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
     return remove(path);
 }
 
+#ifdef __EMSCRIPTEN__
+extern void storage_clear(void) __attribute__((import_module("storage"), import_name("clear")));
+#else
+static void storage_clear(void) {}
+#endif
+
 int system_remove_folder(const char *path)
 {
+    storage_clear();
     return nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 

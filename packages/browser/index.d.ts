@@ -1,0 +1,63 @@
+/** Databases with counters that merge, in a page: SQLite and sqlite-counter in a worker. */
+
+/** An integer beyond 2^53 is a bigint, both ways; a BLOB is a Uint8Array. */
+export type Value = null | number | bigint | string | Uint8Array;
+export type Row = Record<string, Value>;
+
+/** An array for `?`, an object for `:name`, `@name` and `$name`. */
+export type Params = (Value | boolean | undefined)[] | Record<string, Value | boolean | undefined>;
+
+/** `code` is SQLite's extended result code. */
+export class SqliteError extends Error {
+  code: number;
+}
+
+export interface Statement {
+  all<T = Row>(params?: Params): Promise<T[]>;
+  get<T = Row>(params?: Params): Promise<T | undefined>;
+  run(params?: Params): Promise<{ changes: number | bigint; lastInsertRowid: number | bigint }>;
+  finalize(): Promise<void>;
+}
+
+export interface Transaction {
+  /** Runs all statements of the text; the rows of the last one. Parameters are for a single statement. */
+  exec<T = Row>(sql: string, params?: Params): Promise<T[]>;
+  prepare(sql: string): Promise<Statement>;
+}
+
+export interface Database extends Transaction {
+  /** Where the bytes are. */
+  readonly storage: 'opfs' | 'indexeddb' | 'memory';
+
+  /** BEGIN IMMEDIATE, `work`, COMMIT; ROLLBACK if it throws. What `work` runs it runs on its argument:
+   * calls of the database itself wait until the transaction has ended. */
+  transaction<T>(work: (transaction: Transaction) => Promise<T> | T): Promise<T>;
+
+  /** The bytes of the database. Opened elsewhere they are a copy, which takes an id of its own. */
+  export(): Promise<Uint8Array>;
+
+  /** Replaces all that is in the database, in one transaction. It is a copy then, and takes a new id. */
+  import(bytes: Uint8Array): Promise<void>;
+
+  /** What this file has that is newer than `since`: a line of JSON, as `sqlite-counter export` prints; ''
+   * if there is nothing. */
+  changes(since?: number | bigint): Promise<string>;
+
+  /** Merges such lines, all or none, as often as you like; the number of changes in them. */
+  apply(batches: string): Promise<number>;
+
+  /** How far the changes of `source` have been taken: the `since` to ask it for. */
+  mark(source: string): Promise<number | bigint>;
+
+  close(): Promise<void>;
+}
+
+export interface Options {
+  /** OPFS where the browser has it, else IndexedDB, if it is not said. `memory` is lost with the page. */
+  storage?: 'opfs' | 'indexeddb' | 'memory';
+
+  /** Where sqlite-counter.wasm is, if it does not stand beside the module. */
+  wasm?: string | URL;
+}
+
+export function open(name: string, options?: Options): Promise<Database>;
