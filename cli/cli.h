@@ -30,6 +30,7 @@ typedef struct cli_progress {
     const char *command, *file;
     const char *unit; /* of what is counted, or NULL */
     int64_t count;
+    sqlite3 *writer;        /* whose written rows are counted instead, or NULL */
     double began, shown_at; /* seconds; shown_at is 0 until something is shown */
 } cli_progress;
 
@@ -115,6 +116,7 @@ int64_t cli_integer(cli_file *file, const char *sql);
 double cli_seconds(void); /* of a clock that only rises */
 
 void cli_progress_begin(cli *c, const char *file, const char *unit);
+void cli_progress_rows(cli_file *to); /* the same for a file that takes rows */
 void cli_progress_add(cli *c);        /* one more of the unit */
 void cli_progress_show(cli *c);       /* from time to time, where standard error is a terminal */
 void cli_progress_follow(cli_file *); /* shows it while SQLite works */

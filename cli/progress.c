@@ -46,10 +46,11 @@ static int print_within(const char *text, int room)
 static void print_progress(const cli_progress *progress, double now)
 {
     char done[100];
+    int64_t count = progress->count;
+    if (progress->writer) count += sqlite3_total_changes(progress->writer);
     size_t n = (size_t)snprintf(done, sizeof done, ": %.0f s", now - progress->began);
     if (progress->unit)
-        snprintf(done + n, sizeof done - n, ", %lld %s", (long long)progress->count,
-                 progress->unit);
+        snprintf(done + n, sizeof done - n, ", %lld %s", (long long)count, progress->unit);
     int width = terminal_width(), used = (int)strlen(done);
     fputc('\r', stderr);
     int room = print_within(progress->command, width - used);
@@ -89,6 +90,13 @@ void cli_progress_begin(cli *c, const char *file, const char *unit)
     cli_progress_erase(c);
     c->progress =
         (cli_progress){.command = c->command, .file = file, .unit = unit, .began = cli_seconds()};
+}
+
+void cli_progress_rows(cli_file *to)
+{
+    cli_progress_begin(to->c, to->path, "rows written");
+    to->c->progress.writer = to->db;
+    to->c->progress.count = to->db ? -sqlite3_total_changes(to->db) : 0;
 }
 
 void cli_progress_add(cli *c)

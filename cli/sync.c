@@ -57,7 +57,7 @@ static void pull(cli_file *to, const char *from, cli_rows *rows)
     size_t before = rows->n;
     int rc = SQLITE_DONE;
     if (!path) cli_fail(to->c, "out of memory");
-    cli_progress_begin(to->c, to->path, NULL);
+    cli_progress_rows(to);
     cli_begin(to);
     sqlite3_stmt *row = cli_prepare_text(to, CLI_SQL_PULL, path);
     if (row) sqlite3_bind_text(row, 2, to->path, -1, SQLITE_STATIC);

@@ -93,6 +93,14 @@ def test_long_work_shows_progress_on_a_terminal_and_erases_it(much, other):
     assert digest("c.db") == digest(much / "big.db")
 
 
+def test_a_long_merge_shows_the_rows_that_it_has_written(other):
+    make("many.db", VIEWS, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500000) "
+                           "INSERT INTO views SELECT i, 1, NULL FROM n")
+    status, text = on_a_terminal("sync", "many.db", "c.db")
+    assert status == 0 and re.search(r"\rsync c\.db: \d s, [1-9]\d* rows written\x1b\[K", text)
+    assert len(screen(text)) == 3
+
+
 def test_progress_is_erased_before_an_error(much, other):
     (other / "cut.json").write_text((much / "big.json").read_text() + "{\n")
     status, text = import_on_a_terminal("cut.json")
