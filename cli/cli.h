@@ -125,7 +125,7 @@ void cli_progress_erase(cli *c);
 /* ---- rows to print --------------------------------------------------------------------------- */
 
 /* Collects rows and prints them at the end: in columns under their titles on a terminal, else
- * parted by tabs without titles. */
+ * separated by tabs without titles. */
 typedef struct cli_rows {
     char **cell; /* owned; NULL ends a row */
     size_t n, room;
@@ -140,7 +140,7 @@ void cli_rows_end(cli_rows *rows);
 /* Takes back all cells but the first n. */
 void cli_rows_cut(cli_rows *rows, size_t n);
 
-/* Prints them, also after an error, and frees them. `titles`: parted by tabs, or NULL. */
+/* Prints them, also after an error, and frees them. `titles`: separated by tabs, or NULL. */
 void cli_rows_print(cli_rows *rows, cli *c, const char *titles);
 
 /* ---- commands -------------------------------------------------------------------------------- */
