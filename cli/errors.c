@@ -56,6 +56,13 @@ const char *cli_message(sqlite3 *db)
     return message + (has_name ? size + 2 : 0);
 }
 
+/* SQLite reports that it cannot write what it keeps beside a file in WAL mode, or not make it. */
+static bool lacks_wal(cli_file *file, int rc)
+{
+    return rc == SQLITE_READONLY_DIRECTORY ||
+           ((rc & 0xff) == SQLITE_CANTOPEN && sqlite3_db_readonly(file->db, "main") == 1);
+}
+
 void cli_fail_file(cli_file *file, const char *where)
 {
     int rc = sqlite3_extended_errcode(file->db), error = sqlite3_system_errno(file->db);
@@ -65,18 +72,18 @@ void cli_fail_file(cli_file *file, const char *where)
         cli_fail(file->c, "%s: %sbusy for %.0f seconds: %s", file->path, where, waited, message);
     else if ((rc & 0xff) == SQLITE_BUSY)
         cli_fail(file->c, "%s: %sbusy: %s", file->path, where, message);
-    else if ((rc & 0xff) == SQLITE_CANTOPEN && error != 0)
-        cli_fail(file->c, "%s: %s%s: %s", file->path, where, message, strerror(error));
+    else if (lacks_wal(file, rc))
+        cli_fail(file->c,
+                 "%s: %sthe file and its folder are read-only: SQLite cannot read a file in WAL "
+                 "mode there",
+                 file->path, where);
     else if (rc == SQLITE_READONLY_ROLLBACK)
         cli_fail(file->c,
                  "%s: %sits last transaction was cut off, and the file is read-only: open it once "
                  "where it can be written",
                  file->path, where);
-    else if (rc == SQLITE_READONLY_DIRECTORY)
-        cli_fail(file->c,
-                 "%s: %sthe file and its folder are read-only: SQLite cannot read a file in WAL "
-                 "mode there",
-                 file->path, where);
+    else if ((rc & 0xff) == SQLITE_CANTOPEN && error != 0)
+        cli_fail(file->c, "%s: %s%s: %s", file->path, where, message, strerror(error));
     else
         cli_fail(file->c, "%s: %s%s", file->path, where, message);
 }

@@ -182,11 +182,19 @@ def test_why_a_file_cannot_be_read_is_told(elsewhere):
         shutil.copy(folder / name, folder / name.replace("cut", "copy"))
         os.chmod(folder / name.replace("cut", "copy"), 0o444)
     cut.close()
+    open_wal = connect(folder / "full.db")  # its changes are in the WAL still, and the index of the WAL is missing in a copy
+    for sql in "PRAGMA journal_mode = WAL", VIEWS:
+        open_wal.execute(sql).fetchall()
+    for ending in "", "-wal":
+        shutil.copy(folder / f"full.db{ending}", folder / f"left.db{ending}")
+        os.chmod(folder / f"left.db{ending}", 0o444)
+    open_wal.close()
     os.chmod(folder, 0o555)
     for command in "status", "check", "export":
         fails("secret.db: unable to open database file: Permission denied", command, "secret.db", **options)
-        fails("wal.db: the file and its folder are read-only: SQLite cannot read a file in WAL mode there",
-              command, "wal.db", **options)
+        for name in "wal.db", "left.db":
+            fails(f"{name}: the file and its folder are read-only: SQLite cannot read a file in WAL mode there",
+                  command, name, **options)
         fails("copy.db: its last transaction was cut off, and the file is read-only: open it once where it can be written",
               command, "copy.db", **options)
 
