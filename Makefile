@@ -109,7 +109,7 @@ build/counter-preload.so: ext/preload.c build/static/counter.o
 	$(TELL) LD $@
 	$(Q)$(ONE_FILE) $(SHARED) $(LDFLAGS) $^ -lsqlite3 $(UUID) -o $@
 
-build/sqlite-counter: $(COMMAND) cli/cli.h include/counter.h build/libcounter.a
+build/sqlite-counter: $(COMMAND) cli/cli.h build/gen/cli_statements.h include/counter.h build/libcounter.a
 	@mkdir -p $(@D)
 	$(TELL) LD $@
 	$(Q)$(ONE_FILE) $(LDFLAGS) $(filter %.c %.a,$^) -lsqlite3 $(UUID) -o $@
@@ -118,6 +118,12 @@ build/gen/statements.h: tools/embed.awk $(STATEMENTS)
 	@mkdir -p $(@D)
 	$(TELL) GEN $@
 	$(Q)awk -f tools/embed.awk $(STATEMENTS) /dev/null > $@.new
+	$(Q)mv $@.new $@
+
+build/gen/cli_statements.h: tools/embed.awk cli/statements.sql
+	@mkdir -p $(@D)
+	$(TELL) GEN $@
+	$(Q)awk -f $^ > $@.new
 	$(Q)mv $@.new $@
 
 build/amalgamation/counter.h: tools/amalgamate.awk include/counter.h include/counter_cell.h
@@ -205,11 +211,11 @@ tests: $(CORE_TESTS) $(FAULT_TESTS) build/tests/run_process build/tests/run_faul
 # No warning in either build, by gcc and by clang. Some of gcc's need its optimizer; clang's need none.
 WARNS = $(CPPFLAGS) $(CFLAGS) -Werror -fsyntax-only
 check-warnings: $(CHECKED_BY:%=warnings-by-%)
-warnings-by-gcc: $(SOURCES:%.c=build/check/gcc/%.o)
+warnings-by-gcc: $(SOURCES:%.c=build/check/gcc/%.o) build/gen/cli_statements.h
 	gcc $(WARNS) $(SOURCES)
 	gcc $(WARNS) -DSQLITE_CORE ext/preload.c
 	gcc $(WARNS) $(COMMAND)
-warnings-by-clang: build/gen/statements.h
+warnings-by-clang: build/gen/statements.h build/gen/cli_statements.h
 	clang $(WARNS) $(SOURCES)
 	clang $(WARNS) -DSQLITE_CORE $(SOURCES) ext/preload.c
 	clang $(WARNS) $(COMMAND)

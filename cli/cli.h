@@ -10,7 +10,13 @@
 
 #include <sqlite3.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* The statements of cli/statements.sql. */
+#define CTR_STATEMENT(name, text) extern const char CLI_SQL_##name[];
+#include "cli_statements.h"
+#undef CTR_STATEMENT
 
 /* What a command was called with. */
 typedef struct cli_arguments {
@@ -19,11 +25,12 @@ typedef struct cli_arguments {
     const char *since; /* of export; NULL: not given */
 } cli_arguments;
 
-/* What is at work, shown on standard error while it lasts, if that is a terminal. */
+/* The work of a command, as a terminal shows it on standard error until it is done. */
 typedef struct cli_progress {
     const char *command, *file;
     const char *unit; /* of what is counted, or NULL */
     int64_t count;
+    sqlite3 *writer;        /* whose written rows are counted instead, or NULL */
     double began, shown_at; /* seconds; shown_at is 0 until something is shown */
 } cli_progress;
 
@@ -38,6 +45,7 @@ typedef struct cli_file {
     cli *c;
     const char *path; /* as the user wrote it; lent */
     sqlite3 *db;
+    double asked_at; /* when the last statement began, in seconds */
 } cli_file;
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -45,15 +53,33 @@ typedef struct cli_file {
 /* Prints "sqlite-counter: <sentence>" unless another error came first. */
 void cli_fail(cli *c, const char *format, ...);
 
+/* Prints such a sentence, which is no error; does nothing after an error. */
+void cli_warn(cli *c, const char *format, ...);
+
 /* The error that the connection is in, with the name of its file in front; `where` goes between
  * them, such as "line 3: ", or is "". */
 void cli_fail_file(cli_file *file, const char *where);
+
+/* The message of a connection without the name of the SQL function in front; lent like
+ * sqlite3_errmsg. */
+const char *cli_message(sqlite3 *db);
+
+/* The bytes of the control character that `at` begins with, in ASCII or UTF-8; 0 if there is none.
+ * A terminal obeys these. */
+int cli_control_size(const char *at);
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
 /* Opens a file that is there, with the extension. To be closed whatever happens. */
 void cli_open(cli_file *file, cli *c, const char *path);
 void cli_close(cli_file *file);
+
+/* The path as SQLite takes it: never a URI, ":memory:" or the name of a schema. The caller frees
+ * it; NULL without memory. */
+char *cli_path(const char *path);
+
+/* The connection becomes one to a temporary copy of the file, which can be written. */
+void cli_copy(cli_file *file);
 
 /* Fails if the file cannot be written. */
 void cli_need_write(cli_file *file);
@@ -62,15 +88,22 @@ void cli_need_write(cli_file *file);
 int64_t cli_count_tables(cli_file *file);
 void cli_need_tables(cli_file *file);
 
+/* Warns if tracked tables do not show all that was merged. */
+void cli_warn_apart(cli_file *file);
+
 /* One statement without parameters and rows. */
 void cli_run(cli_file *file, const char *sql);
 
 /* A transaction that waits for its lock, and its end: COMMIT, or ROLLBACK after an error. */
 void cli_begin(cli_file *file);
 void cli_end(cli_file *file);
+void cli_rollback(cli_file *file); /* after an error, too */
 
 /* NULL after an error. The caller finalizes it. */
 sqlite3_stmt *cli_prepare(cli_file *file, const char *sql);
+
+/* The same with a text for its first parameter, lent until the statement is finalized. */
+sqlite3_stmt *cli_prepare_text(cli_file *file, const char *sql, const char *text);
 
 /* Steps to the next row; false at the end and after an error. */
 bool cli_step(cli_file *file, sqlite3_stmt *statement);
@@ -80,14 +113,19 @@ int64_t cli_integer(cli_file *file, const char *sql);
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
+double cli_seconds(void); /* of a clock that only rises */
+
 void cli_progress_begin(cli *c, const char *file, const char *unit);
-void cli_progress_add(cli *c); /* one more of the unit */
+void cli_progress_rows(cli_file *to); /* the same for a file that takes rows */
+void cli_progress_add(cli *c);        /* one more of the unit */
+void cli_progress_show(cli *c);       /* from time to time, where standard error is a terminal */
+void cli_progress_follow(cli_file *); /* shows it while SQLite works */
 void cli_progress_erase(cli *c);
 
 /* ---- rows to print --------------------------------------------------------------------------- */
 
 /* Collects rows and prints them at the end: in columns under their titles on a terminal, else
- * parted by tabs without titles. */
+ * separated by tabs without titles. */
 typedef struct cli_rows {
     char **cell; /* owned; NULL ends a row */
     size_t n, room;
@@ -102,10 +140,13 @@ void cli_rows_end(cli_rows *rows);
 /* Takes back all cells but the first n. */
 void cli_rows_cut(cli_rows *rows, size_t n);
 
-/* Prints them, also after an error, and frees them. `titles`: parted by tabs, or NULL. */
+/* Prints them, also after an error, and frees them. `titles`: separated by tabs, or NULL. */
 void cli_rows_print(cli_rows *rows, cli *c, const char *titles);
 
 /* ---- commands -------------------------------------------------------------------------------- */
+
+/* The format of a line of export, for import. */
+enum { CLI_LINE_FORMAT = 1 };
 
 void cli_sync(cli *c, const cli_arguments *given);
 void cli_status(cli *c, const cli_arguments *given);

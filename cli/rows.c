@@ -7,7 +7,11 @@
 
 #include "cli/cli.h"
 
-enum { MOST_COLUMNS = 8, GAP = 2 };
+enum {
+    MOST_COLUMNS = 8,
+    MOST_WIDTH = 40, /* of a column: a longer cell moves the rest of its own row only */
+    GAP = 2
+};
 
 static void add_cell(cli_rows *rows, char *owned)
 {
@@ -25,19 +29,33 @@ static void add_cell(cli_rows *rows, char *owned)
     rows->cell[rows->n++] = owned;
 }
 
-/* A tab or the end of a line in a name must not look like that of a row. */
+/* What a cell holds must not look like the end of a field, and must not reach the terminal as a
+ * command. */
+static void append_escaped(sqlite3_str *out, const char *text)
+{
+    while (*text) {
+        int size = cli_control_size(text);
+        if (*text == '\t')
+            sqlite3_str_appendall(out, "\\t");
+        else if (*text == '\n')
+            sqlite3_str_appendall(out, "\\n");
+        else if (*text == '\r')
+            sqlite3_str_appendall(out, "\\r");
+        else if (*text == '\\')
+            sqlite3_str_appendall(out, "\\\\");
+        else if (size == 0)
+            sqlite3_str_appendchar(out, 1, *text);
+        else
+            for (int i = 0; i < size; i++)
+                sqlite3_str_appendf(out, "\\x%02x", (unsigned char)text[i]);
+        text += size > 0 ? size : 1;
+    }
+}
+
 void cli_rows_text(cli_rows *rows, const char *text)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
-    for (const char *at = text ? text : ""; *at; at++) {
-        switch (*at) {
-        case '\t': sqlite3_str_appendall(out, "\\t"); break;
-        case '\n': sqlite3_str_appendall(out, "\\n"); break;
-        case '\r': sqlite3_str_appendall(out, "\\r"); break;
-        case '\\': sqlite3_str_appendall(out, "\\\\"); break;
-        default: sqlite3_str_appendchar(out, 1, *at);
-        }
-    }
+    append_escaped(out, text ? text : "");
     sqlite3_str_appendchar(out, 1, '\0');
     char *made = sqlite3_str_finish(out);
     if (made)
@@ -55,7 +73,12 @@ void cli_rows_integer(cli_rows *rows, int64_t n)
 
 void cli_rows_columns(cli_rows *rows, sqlite3_stmt *row, int from, int to)
 {
-    for (int i = from; i < to; i++) cli_rows_text(rows, (const char *)sqlite3_column_text(row, i));
+    for (int i = from; i < to; i++) {
+        bool is_null = sqlite3_column_type(row, i) == SQLITE_NULL;
+        const char *text = (const char *)sqlite3_column_text(row, i);
+        if (!text && !is_null) rows->lacks_memory = true;
+        cli_rows_text(rows, text);
+    }
 }
 
 void cli_rows_end(cli_rows *rows)
@@ -87,7 +110,8 @@ static void measure(const cli_rows *rows, int *width)
         }
         bool is_last = i + 1 == rows->n || !rows->cell[i + 1];
         int needed = width_of(rows->cell[i]);
-        if (!is_last && column < MOST_COLUMNS && needed > width[column]) width[column] = needed;
+        if (!is_last && column < MOST_COLUMNS && needed > width[column] && needed <= MOST_WIDTH)
+            width[column] = needed;
         column++;
     }
 }
@@ -104,42 +128,49 @@ static void print_cells(const cli_rows *rows, const int *width)
             continue;
         }
         fputs(cell, stdout);
-        if (!is_last && width && column < MOST_COLUMNS)
-            printf("%*s", width[column] - width_of(cell) + GAP, "");
-        else if (!is_last)
-            putchar('\t');
+        if (!is_last && width) {
+            int padding = column < MOST_COLUMNS ? width[column] - width_of(cell) : 0;
+            printf("%*s", GAP + (padding > 0 ? padding : 0), "");
+        }
+        if (!is_last && !width) putchar('\t');
         column++;
     }
 }
 
-/* Before all other rows. */
-static void add_titles(cli_rows *rows, const char *titles)
+static void free_rows(cli_rows *rows)
 {
-    cli_rows whole = {.lacks_memory = rows->lacks_memory};
+    cli_rows_cut(rows, 0);
+    sqlite3_free(rows->cell);
+    *rows = (cli_rows){0};
+}
+
+/* A row of them, taken apart at the tabs. */
+static void read_titles(cli_rows *head, const char *titles)
+{
     for (const char *at = titles; *at; at += strspn(at, "\t")) {
         size_t n = strcspn(at, "\t");
-        add_cell(&whole, sqlite3_mprintf("%.*s", (int)n, at));
+        char *title = sqlite3_mprintf("%.*s", (int)n, at);
+        if (title)
+            add_cell(head, title);
+        else
+            head->lacks_memory = true;
         at += n;
     }
-    cli_rows_end(&whole);
-    for (size_t i = 0; i < rows->n; i++) add_cell(&whole, rows->cell[i]);
-    sqlite3_free(rows->cell);
-    *rows = whole;
+    cli_rows_end(head);
 }
 
 void cli_rows_print(cli_rows *rows, cli *c, const char *titles)
 {
     int width[MOST_COLUMNS] = {0};
+    bool in_columns = rows->n > 0 && isatty(STDOUT_FILENO);
+    cli_rows head = {0};
     cli_progress_erase(c);
-    if (rows->lacks_memory) cli_fail(c, "out of memory");
-    if (rows->n > 0 && isatty(STDOUT_FILENO)) {
-        if (titles) add_titles(rows, titles);
-        measure(rows, width);
-        print_cells(rows, width);
-    } else {
-        print_cells(rows, NULL);
-    }
-    cli_rows_cut(rows, 0);
-    sqlite3_free(rows->cell);
-    *rows = (cli_rows){0};
+    if (in_columns && titles) read_titles(&head, titles);
+    measure(&head, width);
+    measure(rows, width);
+    print_cells(&head, width);
+    print_cells(rows, in_columns ? width : NULL);
+    if (head.lacks_memory || rows->lacks_memory) cli_fail(c, "out of memory");
+    free_rows(&head);
+    free_rows(rows);
 }

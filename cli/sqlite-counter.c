@@ -1,7 +1,7 @@
 /* sqlite-counter.c - the command line: which command is meant, and with what.
  *
  * Exit status: 0 done; 1 it failed, or found something damaged; 2 wrong usage. The page of the
- * manual, cli/sqlite-counter.1, tells what each command prints.
+ * manual, cli/sqlite-counter.1, says what each command prints.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,25 +23,30 @@ static const command COMMANDS[] = {
     {"sync", "A.db B.db", 2, 2, false, cli_sync, "merges two files, both ways",
      "Merges two files: A.db takes what B.db has counted, then B.db what A.db has. Prints a line\n"
      "for each counter table and direction: the table, the file that gave, the file that took,\n"
-     "rows read, rows changed, conflicts, and a note where the table was created.\n"},
-    {"status", "FILE", 1, 1, false, cli_status, "tells who a file is and what it holds",
-     "Tells who a file is and what it holds. Each line begins with its kind: id, name,\n"
+     "rows read, rows changed, conflicts, and a note where the table was created. Warns if a\n"
+     "tracked table does not take a row or a value.\n"},
+    {"status", "FILE", 1, 1, false, cli_status, "shows the identity of a file and what it holds",
+     "Shows the identity of a file and what it holds. Each line begins with its kind: id, name,\n"
      "fingerprint, witness, refuses, table, counter, tracked, broken, waits, differs, "
      "conflicts.\n"},
     {"track", "FILE TABLE COLUMN...", 3, -1, false, cli_track, "makes columns of a table counters",
      "Makes INTEGER columns of an ordinary table counters that merge. Track first, then copy the\n"
-     "file. Prints the table and the number of rows in which something was counted.\n"},
+     "file. Prints the table and the number of rows in which something was counted.\n"
+     "\n"
+     "Rows with one key are one row in all files. Warns if the key is an INTEGER PRIMARY KEY: two\n"
+     "files give the same number to different rows, and a merge adds up their counters.\n"},
     {"check", "FILE", 1, 1, false, cli_check, "looks for damage in every counter table",
      "Looks for damage. Prints each counter table with 'ok', or 'damaged' and what was found, and\n"
-     "each tracked table whose triggers are not whole. Exit status 1 if there is any of that.\n"},
+     "each tracked table whose triggers are not whole. Exit status 1 if there is any of that.\n"
+     "Changes nothing; checks a temporary copy of a file that is read-only.\n"},
     {"export", "[--since N] FILE", 1, 1, true, cli_export, "prints changes as lines of JSON",
      "Prints the changes of a file as lines of JSON, for import. With --since only those from a\n"
      "mark on, which import has printed.\n"},
-    {"import", "FILE", 1, 1, false, cli_import, "takes in the lines of export",
+    {"import", "FILE < BATCHES", 1, 1, false, cli_import, "takes in the lines of export",
      "Takes in the lines of export from standard input, all or nothing; they may be repeated.\n"
      "Prints a line for each file that they come from: its id, the number of changes, and the "
      "mark\n"
-     "to export from next time.\n"},
+     "to export from next time. Warns if a tracked table does not take a row or a value.\n"},
 };
 enum { COMMAND_COUNT = sizeof COMMANDS / sizeof *COMMANDS };
 
@@ -53,7 +58,7 @@ static int print_help(void)
     for (int i = 0; i < COMMAND_COUNT; i++)
         printf("  %-6s %-21s %s\n", COMMANDS[i].name, COMMANDS[i].synopsis, COMMANDS[i].summary);
     puts("\n"
-         "  sqlite-counter COMMAND --help    tells more of one\n"
+         "  sqlite-counter COMMAND --help    says more about one\n"
          "  sqlite-counter --version         prints the version\n"
          "\n"
          "Exit status: 0 done, 1 failed or something is damaged, 2 wrong usage.");
@@ -94,13 +99,17 @@ static void read_option(cli *c, const command *of, cli_arguments *given, char **
         cli_fail(c, "--since needs a mark, such as --since 0");
         return;
     }
+    if (given->since) {
+        cli_fail(c, "--since is given twice");
+        return;
+    }
     given->since = is_since ? words[++*i] : word + 8;
     if (!is_mark(given->since))
         cli_fail(c, "--since needs a whole number from 0 to 9223372036854775807, not '%s'",
                  given->since);
 }
 
-/* Moves what is no option to the front of `words`. */
+/* Moves the words that are not options to the front. */
 static void read_arguments(cli *c, const command *of, cli_arguments *given, char **words, int n)
 {
     bool options = true;
@@ -118,10 +127,15 @@ static void read_arguments(cli *c, const command *of, cli_arguments *given, char
                  of->synopsis, given->n, given->n == 1 ? "" : "s", of->name);
 }
 
+static bool is_help_option(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 static bool asks_for_help(char **words, int n)
 {
     for (int i = 0; i < n && strcmp(words[i], "--") != 0; i++)
-        if (strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0) return true;
+        if (is_help_option(words[i])) return true;
     return false;
 }
 
@@ -142,14 +156,17 @@ static int run_words(cli *c, char **words, int n)
         cli_fail(c, "a command is missing: see sqlite-counter --help");
         return WRONG_USAGE;
     }
-    if (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0) return print_help();
     if (strcmp(words[0], "--version") == 0) {
         printf("sqlite-counter %s, SQLite %s\n", COUNTER_VERSION, sqlite3_libversion());
         return DONE;
     }
-    const command *of = find_command(words[0]);
+    bool is_help = strcmp(words[0], "help") == 0;
+    if (is_help_option(words[0]) || (is_help && n == 1)) return print_help();
+    const char *name = words[is_help ? 1 : 0];
+    const command *of = find_command(name);
+    if (of && is_help) return print_command_help(of);
     if (of) return run_command(c, of, words + 1, n - 1);
-    cli_fail(c, "there is no command '%s': see sqlite-counter --help", words[0]);
+    cli_fail(c, "there is no command '%s': see sqlite-counter --help", name);
     return WRONG_USAGE;
 }
 

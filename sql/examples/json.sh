@@ -4,8 +4,9 @@
 #     sql/examples/json.sh export FROM.db [MARK]     prints the changes of FROM.db since
 #     sql/examples/json.sh import TO.db BATCH.json   takes them in, all or nothing; prints the mark
 #
-# A batch is {"source":…,"since":0,"upto":9,"changes":[{"table":…},…]}, or several of them, each on a
-# line of its own, as sqlite-counter export prints them.
+# A batch is {"format":1,"source":…,"since":0,"upto":9,"changes":[{"table":…},…]}, or several of them,
+# each on a line of its own, as sqlite-counter export prints them; blank lines mean nothing. A batch
+# without "format" is of format 1, and one of another format is refused.
 #
 # A change of the counter hits of a row, the floors of a table, and a counter that was
 # added or dropped:
@@ -41,7 +42,7 @@ need_tables() {
 export_changes() {
     need_tables "$1"
     shell -list "$1" <<SQL
-SELECT json_object('source', source, 'since', since, 'upto', upto, 'changes', json_group_array(json_object(
+SELECT json_object('format', 1, 'source', source, 'since', since, 'upto', upto, 'changes', json_group_array(json_object(
          'table', table_name, 'key_columns', key_columns,
          'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
          'column', column_name, 'generation', generation, 'cell', json(counter_json(cell)), 'seq', seq)))
@@ -56,10 +57,11 @@ SQL
 import_changes() {
     [ -f "$2" ] || fail "$2: no such file"
     [ -s "$2" ] || return 0
-    cat "$2" >"$folder/batch.json"
+    LC_ALL=C sed '/^[[:space:]]*$/d' "$2" >"$folder/batch.json"
     shell -list "$1" <<SQL
 CREATE TEMP TABLE file AS SELECT CAST(readfile('$folder/batch.json') AS TEXT) AS text;
-CREATE TEMP TABLE batch AS SELECT value AS json
+CREATE TEMP TABLE batch(json TEXT, format INTEGER CONSTRAINT "a batch must be of format 1" CHECK (format = 1));
+INSERT INTO batch SELECT value, coalesce(json_extract(value, '\$.format'), 1)
   FROM file, json_each(CASE WHEN json_valid(text) THEN '[' || text || ']'
                             ELSE '[' || replace(rtrim(text, char(10)), char(10), ',') || ']' END);
 CREATE TEMP TABLE change AS

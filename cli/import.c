@@ -1,0 +1,331 @@
+/* import.c - the command import: takes in the lines of export, in one transaction.
+ *
+ * The transaction begins when the last line has arrived: a slow sender locks nobody out.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+/* ---- the lines ------------------------------------------------------------------------------- */
+
+static void fail_input(cli *c, const char *what)
+{
+    cli_fail(c, "%s: %s: nothing was imported", what, strerror(errno));
+}
+
+/* A file that is gone when it is closed; NULL and an error if there is none. */
+static FILE *open_temporary(cli *c)
+{
+    const char *folder = getenv("TMPDIR");
+    char *path = sqlite3_mprintf("%s/sqlite-counter-XXXXXX", folder && *folder ? folder : "/tmp");
+    int fd = path ? mkstemp(path) : -1;
+    FILE *file = fd >= 0 ? fdopen(fd, "w+") : NULL;
+    if (!file) fail_input(c, "a temporary file cannot be made");
+    if (fd >= 0) unlink(path);
+    if (fd >= 0 && !file) close(fd);
+    sqlite3_free(path);
+    return file;
+}
+
+static void copy_lines(cli *c, FILE *to)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t size;
+    while ((size = getline(&line, &room, stdin)) >= 0) {
+        if (fwrite(line, 1, (size_t)size, to) != (size_t)size) break;
+        cli_progress_add(c);
+        cli_progress_show(c);
+    }
+    if (ferror(to) || fflush(to) != 0)
+        fail_input(c, "a temporary file cannot be written");
+    else if (!feof(stdin))
+        fail_input(c, "standard input");
+    free(line);
+    rewind(to);
+}
+
+/* All of standard input, to be closed unless it is stdin itself; NULL after an error. */
+static FILE *read_input(cli *c, const char *path)
+{
+    struct stat seen;
+    if (c->failed) return NULL;
+    if (fstat(STDIN_FILENO, &seen) != 0) {
+        fail_input(c, "standard input");
+        return NULL;
+    }
+    if (S_ISREG(seen.st_mode)) return stdin;
+    if (isatty(STDIN_FILENO)) cli_warn(c, "import reads the lines of export from standard input");
+    FILE *copy = open_temporary(c);
+    cli_progress_begin(c, path, "lines read");
+    if (copy) copy_lines(c, copy);
+    return copy;
+}
+
+/* ---- what is told of them -------------------------------------------------------------------- */
+
+/* What came from one file. */
+typedef struct received {
+    char source[64];
+    int64_t changes, mark;
+} received;
+
+typedef struct taking {
+    cli_file file;
+    sqlite3_stmt *batch, *changes, *insert, *seen;
+    int64_t line;
+    received *from; /* owned: one for each source, in the order of their first lines */
+    size_t n, room;
+} taking;
+
+/* Lent until the next call; NULL without memory. */
+static received *find_source(taking *in, const char *source)
+{
+    for (size_t i = in->n; i > 0; i--)
+        if (strcmp(in->from[i - 1].source, source) == 0) return &in->from[i - 1];
+    if (in->n == in->room) {
+        size_t room = in->room ? 2 * in->room : 16;
+        received *from = sqlite3_realloc64(in->from, room * sizeof *from);
+        if (!from) return NULL;
+        in->from = from;
+        in->room = room;
+    }
+    received *made = &in->from[in->n++];
+    *made = (received){.changes = 0};
+    sqlite3_snprintf(sizeof made->source, made->source, "%s", source);
+    return made;
+}
+
+static void print_received(taking *in)
+{
+    cli_rows rows = {0};
+    for (size_t i = 0; i < in->n && !in->file.c->failed; i++) {
+        cli_rows_text(&rows, in->from[i].source);
+        cli_rows_integer(&rows, in->from[i].changes);
+        cli_rows_integer(&rows, in->from[i].mark);
+        cli_rows_end(&rows);
+    }
+    cli_rows_print(&rows, in->file.c, "source\tchanges\tmark");
+    sqlite3_free(in->from);
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+/* Columns of BATCH_CHANGES, and parameters of INSERT_CHANGE. */
+enum { CHANGE_TABLE, CHANGE_PACKED, CHANGE_COLUMN };
+enum { INSERT_KEY = 2, INSERT_SHARED = 7, INSERT_SOURCE = 8 };
+
+static void fail_line(taking *in, const char *what)
+{
+    cli_fail(in->file.c, "%s: line %lld: %s: nothing was imported", in->file.path,
+             (long long)in->line, what);
+}
+
+/* Fails with `what`, which is freed; NULL: out of memory. */
+static void fail_line_made(taking *in, char *what)
+{
+    fail_line(in, what ? what : "out of memory");
+    sqlite3_free(what);
+}
+
+static void fail_change(taking *in, int64_t n)
+{
+    fail_line_made(in, sqlite3_mprintf("change %lld: %s", (long long)n, cli_message(in->file.db)));
+}
+
+/* A change that was refused may be for a table that is not there. */
+static void fail_insert(taking *in, int64_t n)
+{
+    const char *table = (const char *)sqlite3_column_text(in->changes, CHANGE_TABLE);
+    const char *column = (const char *)sqlite3_column_text(in->changes, CHANGE_COLUMN);
+    char *reason = sqlite3_mprintf("%s", cli_message(in->file.db));
+    sqlite3_stmt *born = cli_prepare_text(&in->file, CLI_SQL_IS_BORN, table);
+    if (!table || cli_step(&in->file, born))
+        fail_line_made(in, sqlite3_mprintf("change %lld: %s", (long long)n, reason));
+    else
+        fail_line_made(
+            in,
+            sqlite3_mprintf("change %lld: there is no counter table %s here: create it as it "
+                            "is at the source; if it is a tracked table there, create the "
+                            "ordinary table, then run: sqlite-counter track %s %s %s",
+                            (long long)n, table, in->file.path, table, column ? column : "COLUMN"));
+    sqlite3_finalize(born);
+    sqlite3_free(reason);
+}
+
+static int digit(char c)
+{
+    static const char DIGITS[] = "0123456789ABCDEFabcdef";
+    const char *at = c ? strchr(DIGITS, c) : NULL;
+    int n = at ? (int)(at - DIGITS) : -1;
+    return n > 15 ? n - 6 : n;
+}
+
+/* The bytes of hexadecimal digits; false if they are none. */
+static bool bind_hexadecimal(sqlite3_stmt *to, int index, const char *text)
+{
+    size_t n = text ? strlen(text) : 1;
+    unsigned char *bytes = n % 2 == 0 ? sqlite3_malloc64(n / 2 + 1) : NULL;
+    if (!bytes) return false;
+    bool is_valid = true;
+    for (size_t i = 0; i < n; i += 2) {
+        int high = digit(text[i]), low = digit(text[i + 1]);
+        is_valid = is_valid && high >= 0 && low >= 0;
+        bytes[i / 2] = (unsigned char)(is_valid ? 16 * high + low : 0);
+    }
+    sqlite3_bind_blob64(to, index, bytes, n / 2, sqlite3_free);
+    return is_valid;
+}
+
+static void insert_change(taking *in, int64_t n)
+{
+    sqlite3_stmt *from = in->changes, *to = in->insert;
+    for (int i = 0; i < INSERT_SHARED; i++)
+        sqlite3_bind_value(to, i + 1, sqlite3_column_value(from, i));
+    const char *packed = (const char *)sqlite3_column_text(from, CHANGE_PACKED);
+    if (!bind_hexadecimal(to, INSERT_KEY, packed)) {
+        fail_line_made(in, sqlite3_mprintf("change %lld: packed must be hexadecimal, not %Q",
+                                           (long long)n, packed));
+        return;
+    }
+    if (sqlite3_step(to) != SQLITE_DONE) fail_insert(in, n);
+    sqlite3_reset(to);
+    cli_progress_add(in->file.c);
+}
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+/* Columns of BATCH; SEEN takes the last three. */
+enum {
+    BATCH_TYPE,
+    BATCH_CHANGES_TYPE,
+    BATCH_FORMAT_TYPE,
+    BATCH_FORMAT,
+    BATCH_SOURCE,
+    SEEN_TAKES = 3
+};
+
+/* Returns the number of changes. */
+static int64_t import_changes(taking *in, const char *line, size_t size)
+{
+    int64_t n = 0;
+    int rc = SQLITE_ROW;
+    sqlite3_bind_text64(in->changes, 1, line, size, SQLITE_STATIC, SQLITE_UTF8);
+    sqlite3_bind_value(in->insert, INSERT_SOURCE, sqlite3_column_value(in->batch, BATCH_SOURCE));
+    while (rc == SQLITE_ROW && !in->file.c->failed) {
+        rc = sqlite3_step(in->changes);
+        if (rc == SQLITE_ROW)
+            insert_change(in, ++n);
+        else if (rc != SQLITE_DONE)
+            fail_change(in, n + 1);
+    }
+    sqlite3_reset(in->changes);
+    return n;
+}
+
+/* All changes of the line are in. */
+static void raise_mark(taking *in, int64_t changes)
+{
+    const char *source = (const char *)sqlite3_column_text(in->batch, BATCH_SOURCE);
+    if (in->file.c->failed) return;
+    for (int i = 0; i < SEEN_TAKES; i++)
+        sqlite3_bind_value(in->seen, i + 1, sqlite3_column_value(in->batch, BATCH_SOURCE + i));
+    received *from = NULL;
+    if (sqlite3_step(in->seen) != SQLITE_ROW)
+        fail_line(in, cli_message(in->file.db));
+    else if (!source || !(from = find_source(in, source)))
+        fail_line(in, "out of memory");
+    if (from) {
+        from->changes += changes;
+        from->mark = sqlite3_column_int64(in->seen, 0);
+    }
+    sqlite3_reset(in->seen);
+}
+
+static bool is_type(sqlite3_stmt *row, int column, const char *type)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+    return text && strcmp(text, type) == 0;
+}
+
+static void check_format(taking *in)
+{
+    int64_t format = sqlite3_column_int64(in->batch, BATCH_FORMAT);
+    if (sqlite3_column_type(in->batch, BATCH_FORMAT_TYPE) == SQLITE_NULL) return;
+    if (!is_type(in->batch, BATCH_FORMAT_TYPE, "integer") || format < 1)
+        fail_line(in, "its format must be a whole number from 1 on");
+    else if (format > CLI_LINE_FORMAT)
+        fail_line_made(in, sqlite3_mprintf("it is of format %lld, this sqlite-counter knows %d: "
+                                           "install a newer one",
+                                           (long long)format, CLI_LINE_FORMAT));
+}
+
+/* Fails unless the line is a batch that we can read; `rc` is that of the step that has read it. */
+static void check_batch(taking *in, int rc, bool is_text)
+{
+    if (!is_text || rc == SQLITE_ERROR) {
+        fail_line(in, "it is not JSON, or was cut short");
+    } else if (rc != SQLITE_ROW) {
+        fail_line(in, cli_message(in->file.db));
+    } else {
+        bool is_object = is_type(in->batch, BATCH_TYPE, "object");
+        if (is_object) check_format(in);
+        if (!is_object || !is_type(in->batch, BATCH_CHANGES_TYPE, "array"))
+            fail_line(in, "it is not a batch, which has source, since, upto and changes");
+    }
+}
+
+static void import_line(taking *in, const char *line, size_t size)
+{
+    if (strspn(line, " \t\r\n") == size) return;
+    int rc = sqlite3_bind_text64(in->batch, 1, line, size, SQLITE_STATIC, SQLITE_UTF8);
+    if (rc == SQLITE_OK) rc = sqlite3_step(in->batch);
+    check_batch(in, rc, !memchr(line, '\0', size));
+    if (!in->file.c->failed) raise_mark(in, import_changes(in, line, size));
+    sqlite3_reset(in->batch);
+}
+
+static void import_lines(taking *in, FILE *lines)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t size = 0;
+    while (!in->file.c->failed && (size = getline(&line, &room, lines)) >= 0) {
+        in->line++;
+        import_line(in, line, (size_t)size);
+    }
+    if (!in->file.c->failed && !feof(lines)) fail_input(in->file.c, "standard input");
+    free(line);
+}
+
+void cli_import(cli *c, const cli_arguments *given)
+{
+    taking in = {.line = 0};
+    cli_open(&in.file, c, given->word[0]);
+    cli_need_write(&in.file);
+    cli_need_tables(&in.file);
+    FILE *lines = read_input(c, given->word[0]);
+    cli_progress_begin(c, given->word[0], "changes");
+    cli_begin(&in.file);
+    in.batch = cli_prepare(&in.file, CLI_SQL_BATCH);
+    in.changes = cli_prepare(&in.file, CLI_SQL_BATCH_CHANGES);
+    in.insert = cli_prepare(&in.file, CLI_SQL_INSERT_CHANGE);
+    in.seen = cli_prepare(&in.file, CLI_SQL_SEEN);
+    if (lines) import_lines(&in, lines);
+    sqlite3_finalize(in.batch);
+    sqlite3_finalize(in.changes);
+    sqlite3_finalize(in.insert);
+    sqlite3_finalize(in.seen);
+    cli_end(&in.file);
+    print_received(&in);
+    cli_warn_apart(&in.file);
+    if (lines && lines != stdin) fclose(lines);
+    cli_close(&in.file);
+}

@@ -1,0 +1,128 @@
+-- What the commands ask, by names; tools/embed.awk makes constants of them, CLI_SQL_<name>.
+
+-- ---- files ---------------------------------------------------------------------------------------
+
+-- Reads the first page: is it a database?
+-- name: TOUCH
+SELECT count(*) FROM sqlite_master;
+
+-- Fails if the file is of a format that the library does not know.
+-- name: HAS_IDENTITY
+SELECT 1 FROM counter_identity WHERE state <> 'former';
+
+-- name: HAS_CATALOG
+SELECT count(*) FROM sqlite_master WHERE name = 'counter_tables';
+
+-- name: COUNT_TABLES
+SELECT count(*) FROM counter_tables;
+
+-- Rows of tracked tables, by what is the matter with them.
+-- name: COUNT_APART
+SELECT state, count(*) FROM (
+  SELECT DISTINCT state, table_name, row_key FROM counter_tracked WHERE row_key IS NOT NULL)
+ GROUP BY state ORDER BY state DESC;
+
+-- Files match their tables by the name that they were created with.
+-- name: IS_BORN
+SELECT 1 FROM counter_tables WHERE birth = ?1;
+
+-- ---- sync ----------------------------------------------------------------------------------------
+
+-- The counters of a table that is tracked under the name it was created with, else NULL.
+-- name: GIVEN_TABLES
+SELECT birth, (SELECT group_concat(column_name, ' ') FROM counter_tracked
+                WHERE table_name = t.birth COLLATE NOCASE AND row_key IS NULL)
+  FROM counter_tables AS t ORDER BY birth;
+
+-- name: IS_ORDINARY
+SELECT 1 FROM sqlite_master WHERE name = ?1 COLLATE NOCASE AND type = 'table';
+
+-- The note calls the file that takes "main".
+-- name: PULL
+SELECT table_name, rows_read, rows_changed, conflicts, replace(note, ' in main', ' in ' || ?2)
+  FROM counter_pull(?1);
+
+-- ---- status --------------------------------------------------------------------------------------
+
+-- A copy of a file with a name is refused to count as soon as it tries; only then that is stored.
+-- name: IDENTITY
+SELECT id, name, fingerprint, witness,
+       coalesce(refuses, CASE WHEN fingerprint LIKE '%refused to count' THEN fingerprint
+                              WHEN witness LIKE '%refused to count' THEN witness END)
+  FROM counter_identity WHERE state <> 'former' LIMIT 1;
+
+-- name: TABLES
+SELECT name FROM counter_tables ORDER BY name;
+
+-- name: COUNTERS
+SELECT name FROM pragma_table_info(?1) WHERE "notnull" = 0 ORDER BY cid;
+
+-- name: TRACKED
+SELECT state, table_name, column_name FROM counter_tracked WHERE row_key IS NULL;
+
+-- name: APART
+SELECT state, table_name, column_name, row_key, shown, merged FROM counter_tracked
+ WHERE row_key IS NOT NULL;
+
+-- name: COUNT_CONFLICTS
+SELECT count(*) FROM counter_conflicts;
+
+-- ---- track ---------------------------------------------------------------------------------------
+
+-- The key of a table that is its rowid: it has a column of its own, and no index.
+-- name: ROWID_KEY
+SELECT m.name, k.name FROM sqlite_master AS m, pragma_table_info(m.name) AS k
+ WHERE m.type = 'table' AND ?1 COLLATE NOCASE IN (m.name, 'main.' || m.name) AND k.pk > 0
+   AND (SELECT count(*) FROM pragma_table_info(m.name) WHERE pk > 0) = 1
+   AND NOT EXISTS (SELECT 1 FROM pragma_index_list(m.name) WHERE origin = 'pk');
+
+-- ---- check ---------------------------------------------------------------------------------------
+
+-- name: NEXT_TABLE
+SELECT name FROM counter_tables WHERE name > ?1 ORDER BY name LIMIT 1;
+
+-- name: BROKEN
+SELECT DISTINCT table_name, 'damaged', 'the triggers of the tracked table are not whole'
+  FROM counter_tracked WHERE state = 'broken';
+
+-- ---- export --------------------------------------------------------------------------------------
+
+-- name: CHANGES
+SELECT seq, upto, source, json_object(
+         'table', table_name, 'key_columns', key_columns,
+         'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
+         'column', column_name, 'generation', generation, 'cell', json(counter_json(cell)),
+         'seq', seq)
+  FROM counter_changes(?1) ORDER BY seq;
+
+-- name: END_OF_CHANGES
+SELECT upto FROM counter_changes(0) LIMIT 1;
+
+-- ---- import --------------------------------------------------------------------------------------
+
+-- name: BATCH
+SELECT json_type(?1), json_type(?1, '$.changes'), json_type(?1, '$.format'),
+       json_extract(?1, '$.format'), json_extract(?1, '$.source'), json_extract(?1, '$.since'),
+       json_extract(?1, '$.upto');
+
+-- A cell is collected from its shards; the row without an id brings its life, which is all that a
+-- deleted one has.
+-- name: BATCH_CHANGES
+SELECT json_extract(value, '$.table'), json_extract(value, '$.packed'),
+       json_extract(value, '$.column'), json_extract(value, '$.generation'),
+       (SELECT counter_collect(id, clock, value, life)
+          FROM (SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.clock') AS clock,
+                       json_extract(value, '$.value') AS value
+                  FROM json_each(change.value, '$.cell.shards')
+                UNION ALL SELECT NULL, NULL, NULL),
+               (SELECT json_extract(change.value, '$.cell.life') AS life)
+         WHERE life IS NOT NULL),
+       json_extract(value, '$.seq'), json_extract(value, '$.key_columns')
+  FROM json_each(?1, '$.changes') AS change;
+
+-- name: INSERT_CHANGE
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, key_columns, source)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
+
+-- name: SEEN
+SELECT counter_seen(?1, ?2, ?3);

@@ -1,0 +1,105 @@
+/* sync.c - the command sync: two files take what the other one has counted. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <sys/stat.h>
+
+#include "cli/cli.h"
+
+static bool are_same(const char *one, const char *two)
+{
+    struct stat a, b;
+    return stat(one, &a) == 0 && stat(two, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static bool has_row(cli_file *file, const char *sql, const char *text)
+{
+    sqlite3_stmt *row = cli_prepare_text(file, sql, text);
+    bool has = cli_step(file, row);
+    sqlite3_finalize(row);
+    return has;
+}
+
+/* A counter table is created where there is none, but not in place of an ordinary one. */
+static void check_places(cli_file *from, cli_file *to)
+{
+    bool has_tables = cli_count_tables(to) > 0;
+    sqlite3_stmt *row = cli_prepare(from, CLI_SQL_GIVEN_TABLES);
+    while (cli_step(from, row)) {
+        const char *table = (const char *)sqlite3_column_text(row, 0);
+        const char *columns = (const char *)sqlite3_column_text(row, 1);
+        if (!has_row(to, CLI_SQL_IS_ORDINARY, table) ||
+            (has_tables && has_row(to, CLI_SQL_IS_BORN, table)))
+            continue;
+        if (columns)
+            cli_fail(to->c,
+                     "%s: table %s is not tracked, as it is in %s: run: sqlite-counter track %s %s "
+                     "%s",
+                     to->path, table, from->path, to->path, table, columns);
+        else
+            cli_fail(to->c, "%s: table %s is an ordinary table, in %s it is a counter table",
+                     to->path, table, from->path);
+    }
+    sqlite3_finalize(row);
+}
+
+/* Fails with the names of both files, for the error may be about either. */
+static void fail_pull(cli_file *to, const char *from)
+{
+    char *where = sqlite3_mprintf("taking from %s: ", from);
+    cli_fail_file(to, where ? where : "");
+    sqlite3_free(where);
+}
+
+/* The lock of the file that takes is waited for, then that of the other one. */
+static void pull(cli_file *to, const char *from, cli_rows *rows)
+{
+    char *path = cli_path(from);
+    size_t before = rows->n;
+    int rc = SQLITE_DONE;
+    if (!path) cli_fail(to->c, "out of memory");
+    cli_progress_rows(to);
+    cli_begin(to);
+    sqlite3_stmt *row = cli_prepare_text(to, CLI_SQL_PULL, path);
+    if (row) sqlite3_bind_text(row, 2, to->path, -1, SQLITE_STATIC);
+    while (row && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+        cli_rows_columns(rows, row, 0, 1);
+        cli_rows_text(rows, from);
+        cli_rows_text(rows, to->path);
+        cli_rows_columns(rows, row, 1, 5);
+        cli_rows_end(rows);
+    }
+    if (rc != SQLITE_DONE) fail_pull(to, from);
+    sqlite3_finalize(row);
+    cli_end(to);
+    if (to->c->failed) cli_rows_cut(rows, before);
+    sqlite3_free(path);
+}
+
+/* Two pulls, each whole or not at all: what the first one brought stays if the second one fails. */
+void cli_sync(cli *c, const cli_arguments *given)
+{
+    const char *const *path = (const char *const *)given->word;
+    cli_file one, two;
+    cli_rows rows = {0};
+    cli_open(&one, c, path[0]);
+    cli_open(&two, c, path[1]);
+    if (!c->failed && are_same(path[0], path[1]))
+        cli_fail(c, "%s and %s are the same file", path[0], path[1]);
+    cli_need_write(&one);
+    cli_need_write(&two);
+    bool one_has = cli_count_tables(&one) > 0, two_has = cli_count_tables(&two) > 0;
+    if (!one_has && !two_has)
+        cli_fail(c,
+                 "neither %s nor %s has counter tables: track a table first: sqlite-counter track "
+                 "%s TABLE COLUMN",
+                 path[0], path[1], path[0]);
+    if (two_has) check_places(&two, &one);
+    if (one_has) check_places(&one, &two);
+    if (two_has) pull(&one, path[1], &rows);
+    pull(&two, path[0], &rows);
+    cli_rows_print(&rows, c, "table\tfrom\tto\tread\tchanged\tconflicts\tnote");
+    cli_warn_apart(&one);
+    cli_warn_apart(&two);
+    cli_close(&one);
+    cli_close(&two);
+}
