@@ -60,7 +60,7 @@ $(BROWSER)/package/sqlite-counter.mjs: $(BROWSER_SOURCES)
 
 # ---- tests: the scripts in the same objects, and the page in Chromium ----------------------------
 
-$(BROWSER)/run_process.mjs: $(WASM_OBJECTS) $(RUNNER) $(TEST_HEADERS)
+$(BROWSER)/run_process.mjs: tools/browser.mk $(WASM_OBJECTS) $(RUNNER) $(TEST_HEADERS)
 	$(TELL) EMCC $@
 	$(Q)$(EMCC) $(IN_BROWSER) -Itests/sql -DSQLITE_CORE $(filter %.c %.o,$^) -o $@ -O1 -sEXPORT_ES6 -sMODULARIZE \
 		-sENVIRONMENT=web,worker -sWASM_BIGINT -sALLOW_MEMORY_GROWTH -sEXIT_RUNTIME -sTOTAL_STACK=1MB \

@@ -244,6 +244,7 @@ static int vfs_access(sqlite3_vfs *vfs, const char *path, int what, int *is)
 static int vfs_path(sqlite3_vfs *vfs, const char *path, int room, char *whole)
 {
     (void)vfs;
+    while (strncmp(path, "./", 2) == 0) path += 2;
     size_t size = strlen(path) + 1;
     if (size > (size_t)room) return SQLITE_CANTOPEN;
     memcpy(whole, path, size);

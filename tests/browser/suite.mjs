@@ -20,6 +20,7 @@ onmessage = async ({ data: { scripts } }) => {
         memory = instance.exports.memory;
         done(instance, made);
       });
+      return {};
     },
   });
   const names = [];
