@@ -81,7 +81,8 @@ static void leave_locks(locks *left)
 
 static int take_shared(opened *o)
 {
-    if (o->locks->is_pending || (o->locks->writer && o->locks->writer->level > SQLITE_LOCK_RESERVED))
+    if (o->locks->is_pending ||
+        (o->locks->writer && o->locks->writer->level > SQLITE_LOCK_RESERVED))
         return SQLITE_BUSY;
     o->locks->n_shared++;
     return SQLITE_OK;

@@ -30,7 +30,7 @@ onmessage = async ({ data: { scripts } }) => {
   }
   let code;
   try {
-    code = module.callMain(names);
+    code = module.callMain(['-o', ...names]);
   } catch (error) {
     code = error.name === 'ExitStatus' ? error.status : String(error.stack);
   }

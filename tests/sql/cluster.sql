@@ -248,6 +248,7 @@ SELECT * FROM c;
 --!~ c: read=LOCAL_ONE asks in which data centre each replica is, and east has no name*
 
 -- # a-leader-that-could-forget-is-refused
+--@ whole-sqlite
 ATTACH 'east.db' AS east;
 PRAGMA main.journal_mode = WAL;
 --= wal
@@ -862,6 +863,7 @@ SELECT * FROM main.v UNION ALL SELECT * FROM second.v;
 --= a|1
 
 -- # of-two-names-of-a-file-the-one-that-was-written-counts-before-the-one-that-was-read
+--@ whole-sqlite
 --@ since 3.34
 --@ not-wal
 ATTACH 'phone.db' AS first;

@@ -706,6 +706,7 @@ SELECT count(*) FROM counter_floors('v');
 --= 0
 
 -- # floors-of-texts-are-refused-in-utf-16-where-their-order-is-another
+--@ whole-sqlite
 PRAGMA encoding = 'UTF-16le';
 CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, l TEXT COLLATE NOCASE, x, n COUNTER, PRIMARY KEY(k, h, l, x));
 INSERT INTO v VALUES('b', 1, 'B', 1, 1), ('c', 9, 'C', 1, 1);

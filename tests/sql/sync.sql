@@ -552,6 +552,7 @@ SELECT hex(k), n FROM phone.v ORDER BY k;
 --= 61EFBFBF|11
 
 -- # a-key-with-a-noncharacter-is-refused-in-utf-16
+--@ whole-sqlite
 PRAGMA encoding = 'UTF-16le';
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO counter_changes VALUES('v', x'd1030461efbfbe', 'n', 1, counter_inc(NULL, 1, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');

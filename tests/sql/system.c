@@ -48,7 +48,9 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 #ifdef __EMSCRIPTEN__
 extern void storage_clear(void) __attribute__((import_module("storage"), import_name("clear")));
 #else
-static void storage_clear(void) {}
+static void storage_clear(void)
+{
+}
 #endif
 
 int system_remove_folder(const char *path)

@@ -1,0 +1,444 @@
+// The module in tabs of Chromium: storages, identity, turns, and what may go wrong.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { launch, makeFolder, serve, tab, use } from './harness.mjs';
+
+const STORAGES = ['opfs', 'indexeddb'];
+let server, browser, page, names = 0;
+
+before(async () => {
+  server = await serve();
+  browser = await launch();
+  page = await open();
+});
+
+after(async () => {
+  await browser.close();
+  server.close();
+});
+
+const fresh = () => `file ${++names}`;
+
+/** Runs a function in a tab, with the helpers of the page below. */
+const run = (where, work, ...args) => where.evaluate(work, ...args);
+
+async function open() {
+  const opened = await tab(browser, server.origin);
+  await helpers(opened);
+  return opened;
+}
+
+/** What the tests ask a database for. */
+function helpers(where) {
+  return where.evaluate(() => {
+    globalThis.shop = async (name, storage) => {
+      const db = await counter.open(name, { storage });
+      await db.exec('CREATE TABLE IF NOT EXISTS products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0)');
+      if (!(await db.exec("SELECT 1 FROM counter_tracked WHERE table_name = 'products'")).length) await db.exec("SELECT counter_track('products', 'stock')");
+      return db;
+    };
+    globalThis.sell = (db, n) => db.exec('INSERT INTO products VALUES (?, ?) ON CONFLICT DO UPDATE SET stock = stock + excluded.stock', ['tea', n]);
+    globalThis.stock = async (db) => (await db.exec("SELECT stock FROM products WHERE sku = 'tea'"))[0]?.stock;
+    globalThis.id = async (db) => (await db.exec('SELECT counter_id() AS id'))[0].id;
+    globalThis.fails = async (work) => {
+      try {
+        await work();
+        return 'it did not fail';
+      } catch (error) {
+        return error.message;
+      }
+    };
+  });
+}
+
+describe('values', () => {
+  test('come back as they went in, of every kind', async () => {
+    const rows = await run(page, async () => {
+      const db = await counter.open('values', { storage: 'memory' });
+      const [row] = await db.exec('SELECT ?1 AS a, ?2 AS b, ?3 AS c, ?4 AS d, ?5 AS e, ?6 AS f, ?7 AS g',
+        [1, 2 ** 53 - 1, 9223372036854775807n, 1.5, 'é\u0000x', new Uint8Array([0, 255]), null]);
+      return { ...row, c: String(row.c), kind: typeof row.c, f: [...row.f] };
+    });
+    assert.deepEqual(rows, { a: 1, b: 2 ** 53 - 1, c: '9223372036854775807', kind: 'bigint', d: 1.5, e: 'é\u0000x', f: [0, 255], g: null });
+  });
+
+  test('a parameter that is missing, of another kind, or too large is an error', async () => {
+    const said = await run(page, async () => {
+      const db = await counter.open('values', { storage: 'memory' });
+      return [await fails(() => db.exec('SELECT ?')), await fails(() => db.exec('SELECT ?', [2n ** 63n])), await fails(() => db.exec('SELECT ?', [{}])),
+        await fails(() => db.exec('SELECT :a', { b: 1 })), await fails(() => db.exec('SELECT 1; SELECT ?', [1])), await fails(() => db.exec('SELEC'))];
+    });
+    assert.deepEqual(said, ['the statement has 1 parameters, 0 were given', 'parameter 1: 9223372036854775808 leaves the range of a 64-bit integer',
+      'parameter 1: [object Object] is no value of SQL', 'parameter :a was not given', 'parameters are for one statement, the text has several', 'near "SELEC": syntax error']);
+  });
+
+  test('a prepared statement is run again and again, and tells what it changed', async () => {
+    const got = await run(page, async () => {
+      const db = await counter.open('prepared', { storage: 'memory' });
+      await db.exec('CREATE TABLE t(a)');
+      const insert = await db.prepare('INSERT INTO t VALUES (:a)'), select = await db.prepare('SELECT sum(a) AS n FROM t');
+      const runs = [await insert.run({ a: 5 }), await insert.run({ ':a': 6 })];
+      const { n } = await select.get();
+      await insert.finalize();
+      return { runs, n, after: await fails(() => insert.run({ a: 1 })), two: await fails(() => db.prepare('SELECT 1; SELECT 2')), none: await fails(() => db.prepare('-- nothing')) };
+    });
+    assert.deepEqual(got, { runs: [{ changes: 1, lastInsertRowid: 1 }, { changes: 1, lastInsertRowid: 2 }], n: 11,
+      after: 'the statement has been finalized', two: 'prepare: takes one statement', none: 'prepare: takes one statement' });
+  });
+});
+
+describe('transactions', () => {
+  test('one that throws leaves nothing, and calls beside it wait', async () => {
+    const got = await run(page, async () => {
+      const db = await counter.open('transactions', { storage: 'memory' });
+      await db.exec('CREATE TABLE t(a)');
+      const thrown = await fails(() => db.transaction(async (t) => {
+        await t.exec('INSERT INTO t VALUES (1)');
+        throw new Error('no');
+      }));
+      const first = db.transaction(async (t) => {
+        await t.exec('INSERT INTO t VALUES (2)');
+        await new Promise((later) => { setTimeout(later, 50); });
+        return (await t.exec('SELECT count(*) AS n FROM t'))[0].n;
+      });
+      const second = db.exec('INSERT INTO t VALUES (3)');
+      return { thrown, n: await first, second: (await second).length, all: (await db.exec('SELECT a FROM t')).map((row) => row.a) };
+    });
+    assert.deepEqual(got, { thrown: 'no', n: 1, second: 0, all: [2, 3] });
+  });
+});
+
+for (const storage of STORAGES) {
+  describe(storage, () => {
+    test('what was counted is there after a reload', async () => {
+      const name = fresh();
+      const before_ = await run(page, async (n, s) => {
+        const db = await shop(n, s);
+        await sell(db, 5);
+        return { kind: db.storage, id: await id(db) };
+      }, name, storage);
+      assert.equal(before_.kind, storage);
+      await page.reload();
+      await use(page);
+      await helpers(page);
+      const after_ = await run(page, async (n, s) => {
+        const db = await shop(n, s);
+        await sell(db, 2);
+        return { stock: await stock(db), id: await id(db) };
+      }, name, storage);
+      assert.deepEqual(after_, { stock: 7, id: before_.id });
+    });
+
+    test('a name without a storage is found where it was made', async () => {
+      const name = fresh();
+      const kind = await run(page, async (n, s) => {
+        const db = await shop(n, s);
+        await sell(db, 1);
+        await db.close();
+        const again = await shop(n);
+        return [again.storage, await stock(again)];
+      }, name, storage);
+      assert.deepEqual(kind, [storage, 1]);
+    });
+
+    test('two tabs on one file take turns, and lose nothing', async () => {
+      const name = fresh(), other = await open();
+      const count = async (n, s) => {
+        const db = await shop(n, s);
+        const insert = await db.prepare("INSERT INTO products VALUES ('tea', 1) ON CONFLICT DO UPDATE SET stock = stock + 1");
+        for (let i = 0; i < 100; i++) await insert.run();
+        const one = await id(db);
+        await db.close();
+        return one;
+      };
+      const ids = await Promise.all([run(page, count, name, storage), run(other, count, name, storage)]);
+      const sum = await run(other, async (n, s) => stock(await shop(n, s)), name, storage);
+      await other.close();
+      assert.equal(sum, 200);
+      assert.equal(ids[0], ids[1]);
+    });
+
+    test('a transaction of one tab is whole for the other', async () => {
+      const name = fresh(), other = await open();
+      await run(page, async (n, s) => {
+        globalThis.held = await shop(n, s);
+        await new Promise((begun) => {
+          globalThis.ended = held.transaction(async (t) => {
+            await t.exec("INSERT INTO products VALUES ('tea', 1)");
+            begun();
+            await new Promise((later) => { globalThis.letGo = later; });
+            await t.exec("UPDATE products SET stock = stock + 1");
+          });
+        });
+      }, name, storage);
+      const reading = run(other, async (n, s) => stock(await shop(n, s)), name, storage);
+      await run(page, () => {
+        letGo();
+        return ended;
+      });
+      assert.equal(await reading, 2);
+      await other.close();
+    });
+
+    test('an export that is imported elsewhere is a copy: it takes an id of its own, and both merge', async () => {
+      const [a, b] = [fresh(), fresh()];
+      const got = await run(page, async (one, two, s) => {
+        const db = await shop(one, s);
+        await sell(db, 10);
+        const copy = await counter.open(two, { storage: s });
+        await copy.import(await db.export());
+        await sell(copy, 1);
+        await sell(db, 2);
+        const ids = [await id(db), await id(copy)];
+        await db.apply(await copy.changes());
+        await copy.apply(await db.changes());
+        return { ids, sums: [await stock(db), await stock(copy)] };
+      }, a, b, storage);
+      assert.notEqual(got.ids[0], got.ids[1]);
+      assert.deepEqual(got.sums, [13, 13]);
+    });
+
+    test('an older export that is imported into its own file is a restore: no id is used twice', async () => {
+      const [a, b] = [fresh(), fresh()];
+      const got = await run(page, async (one, two, s) => {
+        const db = await shop(one, s), other = await shop(two, s);
+        await sell(db, 10);
+        const before = await id(db), backup = await db.export();
+        await sell(db, 5);
+        await other.apply(await db.changes());
+        await db.import(backup);
+        await sell(db, 3);
+        const since = await id(db);
+        await other.apply(await db.changes());
+        await db.apply(await other.changes());
+        return { isNew: before !== since, sums: [await stock(db), await stock(other)] };
+      }, a, b, storage);
+      assert.deepEqual(got, { isNew: true, sums: [18, 18] });
+    });
+
+    test('the bytes put back behind the module are a restore, too', async () => {
+      const [a, b] = [fresh(), fresh()];
+      const got = await run(page, async (one, two, s) => {
+        const bytesOf = async () => {
+          if (s === 'opfs') {
+            const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('sqlite-counter');
+            const file = await folder.getFileHandle(encodeURIComponent(one));
+            return { read: async () => (await file.getFile()).arrayBuffer(), write: async (bytes) => {
+              const to = await file.createWritable();
+              await to.write(bytes);
+              await to.close();
+            } };
+          }
+          const idb = await new Promise((done) => { indexedDB.open('sqlite-counter').onsuccess = ({ target }) => done(target.result); });
+          const at = (mode) => idb.transaction('blocks', mode).objectStore('blocks');
+          const done = (request) => new Promise((ok) => { request.onsuccess = () => ok(request.result); });
+          return { read: () => done(at('readonly').get([one, 0])), write: (bytes) => done(at('readwrite').put(bytes, [one, 0])) };
+        };
+        let db = await shop(one, s);
+        const other = await shop(two, s);
+        await sell(db, 10);
+        const before = await id(db);
+        await db.close();
+        const file = await bytesOf(), old = await file.read();
+        db = await shop(one, s);
+        for (let i = 0; i < 5; i++) await sell(db, 1);
+        await other.apply(await db.changes());
+        await db.close();
+        await file.write(old);
+        db = await shop(one, s);
+        await sell(db, 3);
+        await other.apply(await db.changes());
+        await db.apply(await other.changes());
+        return { isNew: before !== await id(db), sums: [await stock(db), await stock(other)] };
+      }, a, b, storage);
+      assert.deepEqual(got, { isNew: true, sums: [18, 18] });
+    });
+
+    test('the record lost beside the bytes: a copy', async () => {
+      const name = fresh();
+      const got = await run(page, async (n, s) => {
+        let db = await shop(n, s);
+        await sell(db, 10);
+        const before = await id(db);
+        await db.close();
+        if (s === 'opfs') {
+          const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('sqlite-counter');
+          await folder.removeEntry(`${encodeURIComponent(n)}-record`);
+        } else {
+          const idb = await new Promise((done) => { indexedDB.open('sqlite-counter').onsuccess = ({ target }) => done(target.result); });
+          const files = idb.transaction('files', 'readwrite').objectStore('files');
+          const file = await new Promise((ok) => { files.get(n).onsuccess = ({ target }) => ok(target.result); });
+          await new Promise((ok) => { files.put({ ...file, record: null }, n).onsuccess = ok; });
+        }
+        db = await shop(n, s);
+        await sell(db, 1);
+        return { isNew: before !== await id(db), stock: await stock(db) };
+      }, name, storage);
+      assert.deepEqual(got, { isNew: true, stock: 11 });
+    });
+
+    test('bytes that are no database, cut off, or of a newer version change nothing', async () => {
+      const name = fresh();
+      const got = await run(page, async (n, s) => {
+        const db = await shop(n, s);
+        await sell(db, 4);
+        const before = await id(db);
+        const newer = await counter.open('newer', { storage: 'memory' });
+        await newer.import(await db.export());
+        await newer.exec('UPDATE counter_replica SET format = 9');
+        const said = [];
+        for (const bytes of [new Uint8Array(0), new TextEncoder().encode('no database'.repeat(100)), (await db.export()).slice(0, 5000), await newer.export(), 'text'])
+          said.push(await fails(() => db.import(bytes)));
+        return { said, stock: await stock(db), same: before === await id(db) };
+      }, name, storage);
+      assert.deepEqual([got.stock, got.same], [4, true]);
+      assert.match(got.said[0], /^import: these bytes cannot be used: there are no bytes$/);
+      assert.match(got.said[1], /^import: these bytes cannot be used: file is not a database$/);
+      assert.match(got.said[2], /^import: these bytes cannot be used: /);
+      assert.match(got.said[3], /^import: these bytes cannot be used: .*newer version: format 9, this library knows 2; install a newer sqlite-counter$/);
+      assert.match(got.said[4], /^import: takes the bytes of a database, a Uint8Array$/);
+    });
+
+    test("rows of a stranger's feed are refused by a sentence, and change nothing", async () => {
+      const name = fresh();
+      const got = await run(page, async (n, s) => {
+        const db = await shop(n, s);
+        await sell(db, 4);
+        const [line] = (await db.changes()).split('\n');
+        const said = [];
+        for (const batch of ['no JSON', '[]', '{"source":"x","changes":[]', line.replace('"products"', '"strangers"'), line.replace(/"packed":"[^"]*"/, '"packed":"zz"'),
+          line.replace('sku TEXT BINARY', 'sku INTEGER BINARY'), line.replace('"clock":1', '"clock":-1'), line.replace('"format":1', '"format":2'), 5])
+          said.push(await fails(() => db.apply(batch)));
+        return { said, stock: await stock(db) };
+      }, name, storage);
+      assert.equal(got.stock, 4);
+      for (const sentence of got.said) assert.notEqual(sentence, 'it did not fail', got.said.join('\n'));
+    });
+
+    test('a tab that is killed while it writes keeps what was acknowledged', { timeout: 120000 }, async () => {
+      const folder = makeFolder(), name = 'killed';
+      let acknowledged = 0;
+      try {
+        for (let round = 0; round < 5; round++) {
+          const doomed = await launch(folder);
+          const one = await tab(doomed, server.origin);
+          await helpers(one);
+          await one.exposeFunction('acknowledge', () => { acknowledged++; });
+          const found = await run(one, async (n, s) => stock(await shop(n, s)), name, storage);
+          assert.ok((found ?? 0) >= acknowledged && (found ?? 0) <= acknowledged + 1, `${found} of ${acknowledged}`);
+          acknowledged = found ?? 0;
+          const begun = acknowledged;
+          run(one, async (n, s) => {
+            const db = await shop(n, s);
+            for (;;) {
+              await sell(db, 1);
+              await acknowledge();
+            }
+          }, name, storage).catch(() => {});
+          while (acknowledged < begun + 20) await new Promise((later) => { setTimeout(later, 5); });
+          doomed.process().kill('SIGKILL');
+          await new Promise((gone) => { doomed.process().once('exit', gone); });
+          for (const lock of ['SingletonLock', 'SingletonSocket', 'SingletonCookie']) fs.rmSync(path.join(folder, lock), { force: true });
+        }
+      } finally {
+        fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+      }
+      assert.ok(acknowledged >= 80);
+    });
+
+    test('a quota that is full: a sentence, nothing half written, and it goes on when there is room', { timeout: 120000 }, async () => {
+      const own = await launch(), full = await tab(own, server.origin);
+      await helpers(full);
+      const session = await full.createCDPSession();
+      await run(full, async (s) => {
+        globalThis.db = await shop('full', s);
+        await sell(db, 4);
+        await db.exec('CREATE TABLE ballast(bytes BLOB)');
+      }, storage);
+      await session.send('Storage.overrideQuotaForOrigin', { origin: server.origin, quotaSize: 600000 });
+      const said = await run(full, async () => {
+        for (let i = 0; i < 40; i++) {
+          const why = await fails(() => db.transaction(async (t) => {
+            await t.exec("UPDATE products SET stock = stock + 1");
+            await t.exec('INSERT INTO ballast VALUES (randomblob(100000))');
+          }));
+          if (why !== 'it did not fail') return { why, i, stock: await stock(db), rows: (await db.exec('SELECT count(*) AS n FROM ballast'))[0].n };
+        }
+        return { why: 'it did not fail' };
+      });
+      assert.match(said.why, /full|could not be kept/);
+      assert.deepEqual([said.stock, said.rows], [4 + said.i, said.i]);
+      await session.send('Storage.overrideQuotaForOrigin', { origin: server.origin });
+      const later = await run(full, async () => {
+        await sell(db, 1);
+        return [await stock(db), (await db.exec('PRAGMA integrity_check'))[0].integrity_check];
+      });
+      assert.deepEqual(later, [5 + said.i, 'ok']);
+      await own.close();
+    });
+
+    test('100,000 increments in one transaction and one by one are all there', { timeout: 120000 }, async () => {
+      const got = await run(page, async (n, s) => {
+        const db = await shop(n, s);
+        await db.exec(`WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 99000)
+          INSERT INTO products SELECT 'tea', 1 FROM c WHERE true ON CONFLICT DO UPDATE SET stock = stock + 1`);
+        const one = await db.prepare("UPDATE products SET stock = stock + 1");
+        for (let i = 0; i < 1000; i++) await one.run();
+        return [await stock(db), (await db.exec("SELECT counter_value(cell) AS n FROM counter_cells('products')"))[0].n];
+      }, fresh(), storage);
+      assert.deepEqual(got, [100000, 100000]);
+    });
+  });
+}
+
+describe('what a browser may lack', () => {
+  const without = async (script) => {
+    const lacking = await browser.newPage();
+    await lacking.evaluateOnNewDocument(script);
+    await lacking.goto(`${server.origin}/empty`);
+    await use(lacking);
+    await helpers(lacking);
+    return lacking;
+  };
+
+  test('no workers: a sentence', async () => {
+    const lacking = await without('delete globalThis.Worker');
+    assert.equal(await run(lacking, () => fails(() => counter.open('x'))), 'open: this browser has no workers, in which SQLite runs');
+    await lacking.close();
+  });
+
+  test('no SharedArrayBuffer: nothing is missed', async () => {
+    assert.equal(await run(page, () => [typeof SharedArrayBuffer, crossOriginIsolated].join()), 'undefined,false');
+  });
+
+  // A worker has globals of its own: the module is served with a line before it.
+  const workerWithout = (line) => `const Real = Worker; globalThis.Worker = function (url, options) {
+    return new Real(URL.createObjectURL(new Blob([${JSON.stringify(line)} + '; import(' + JSON.stringify(String(url)) + ')'], { type: 'text/javascript' })), options);
+  }`;
+  const late = (line) => `const early = []; onmessage = (event) => early.push(event); ${line}; globalThis.early = early`;
+
+  test('no OPFS: IndexedDB; neither: a sentence, and nothing is opened', async () => {
+    const noOpfs = 'Object.defineProperty(navigator.storage, "getDirectory", { value: () => Promise.reject(new DOMException("no", "SecurityError")) })';
+    const noDb = 'Object.defineProperty(globalThis, "indexedDB", { value: { open() { throw new DOMException("no", "SecurityError") } } })';
+    for (const [line, expected] of [[noOpfs, 'indexeddb'], [`${noOpfs}; ${noDb}`, /^open: refused: this browser keeps no files here, neither in OPFS nor in IndexedDB: what is counted would be lost$/]]) {
+      const lacking = await without(workerWithout(late(line)));
+      const got = await run(lacking, async () => {
+        let db;
+        const why = await fails(async () => { db = await counter.open('refused'); });
+        return db?.storage ?? why;
+      });
+      if (typeof expected === 'string') assert.equal(got, expected);
+      else assert.match(got, expected);
+      await lacking.close();
+    }
+  });
+
+  test('an unknown storage, no name, no module: sentences', async () => {
+    const said = await run(page, async () => [await fails(() => counter.open('x', { storage: 'disk' })), await fails(() => counter.open('')), await fails(() => counter.open('x', { wasm: '/nowhere.wasm' }))]);
+    assert.equal(said[0], "open: x: storage is 'opfs', 'indexeddb' or 'memory', not 'disk'");
+    assert.equal(said[1], 'open: a database has a name');
+    assert.match(said[2], /nowhere\.wasm/);
+  });
+});
