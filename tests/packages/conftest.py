@@ -18,12 +18,12 @@ ELF = {"linux-x86_64": b"\x01\x3e\x00", "linux-musl-x86_64": b"\x01\x3e\x00", "l
        "linux-s390x": b"\x02\x00\x16"}
 
 
-def run(*command, ok=True, **options):
-    """What a command prints; or, where it must fail, says."""
+def run(*command, ok=True, show=None, **options):
+    """What a command prints; or, where it must fail or `show` asks for it, says."""
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=120,
                           **{"env": CLEAN, **options})
     assert (done.returncode == 0) == ok, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
-    return done.stdout if ok else done.stderr
+    return getattr(done, show or ("stdout" if ok else "stderr"))
 
 
 def put(libs, folder, built_for=None):

@@ -278,8 +278,8 @@ class Project:
                            "shop/migrations/__init__.py": ""}.items():
             (folder / name).write_text(text)
 
-    def __call__(self, *command, ok=True):
-        return run(PYTHON, *command, ok=ok, cwd=self.folder, env={
+    def __call__(self, *command, **options):
+        return run(PYTHON, *command, cwd=self.folder, **options, env={
             **CLEAN, "PYTHONPATH": f"{self.installed}:{self.folder}", "DJANGO_SETTINGS_MODULE": "settings", "PYTHONDONTWRITEBYTECODE": "1"})
 
     def manage(self, *command, **options):
@@ -303,6 +303,13 @@ class Migration(migrations.Migration):
 
     def rows(self, sql):
         return eval(self("-c", SHOW + f"print(rows({sql!r}))"))
+
+    def by_hand(self, *what):
+        """Runs what sqlmigrate prints, and notes the migration as done."""
+        printed = self.manage("sqlmigrate", *what)
+        self("-c", SHOW + f"connection.ensure_connection(); connection.connection.executescript({printed!r})")
+        self.manage("migrate", "-v0", "--fake", "shop", f"{int(what[-1]) - 1:04}" if "--backwards" in what else what[-1])
+        return printed
 
     def tracked(self):
         return self.rows("SELECT column_name, state FROM counter_tracked ORDER BY 1")
@@ -403,7 +410,151 @@ def test_a_migration_that_removes_a_tracked_column_changes_nothing_and_says_what
     project.manage("migrate", "-v0")
     project.manage("migrate", "-v0", "shop", "0002")
     assert project.tracked() == [("n sold", "tracked")]
-    assert "INSERT INTO" in project.manage("sqlmigrate", "shop", "0003") or "Delete" in operation
+    printed = project.manage("sqlmigrate", "shop", "0003")
+    assert "SELECT counter_untrack('main.shop_product');" in printed and 'DROP TABLE "shop_product";' in printed
+    assert ("INSERT INTO" in printed) == operation.startswith("RemoveField")
+
+
+def statements(printed):
+    """Those of ours in what sqlmigrate prints."""
+    return [line for line in printed.splitlines() if "counter_" in line]
+
+
+def test_what_sqlmigrate_prints_untracks_one_column_of_several(project):
+    """Whether the database is at that migration or not."""
+    project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')")
+    project.migration("0003_another", "0002_track", "TrackCounter('product', 'sold')")
+    project.migration("0004_one_less", "0003_another", "UntrackCounter('Product', 'stock')", "UntrackCounter('Product', 'sold')")
+    for _ in "before", "after":
+        assert statements(project.manage("sqlmigrate", "--backwards", "shop", "0003")) == [
+            "SELECT counter_untrack('main.shop_product', 'n sold');"]
+        assert statements(project.manage("sqlmigrate", "--backwards", "shop", "0002")) == [
+            "SELECT counter_untrack('main.shop_product');"]
+        assert statements(project.manage("sqlmigrate", "shop", "0004")) == [
+            "SELECT counter_untrack('main.shop_product', 'stock');", "SELECT counter_untrack('main.shop_product');"]
+        assert statements(project.manage("sqlmigrate", "--backwards", "shop", "0004")) == [
+            "SELECT counter_track('main.shop_product', 'n sold');", "SELECT counter_track('main.shop_product', 'stock');"]
+        project.manage("migrate", "-v0")
+    project.manage("migrate", "-v0", "shop", "0003")
+    project.by_hand("--backwards", "shop", "0003")
+    assert project.tracked() == [("stock", "tracked")]
+
+
+def test_what_sqlmigrate_prints_tracks_a_table_again_as_migrate_does(project):
+    """Rebuilt, renamed in place and indexed anew; each printed statement is run on a database at that migration."""
+    project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')", "TrackCounter('Product', 'sold')")
+    project.migration("0003_change", "0002_track", *[f"migrations.{operation}" for operation in (
+        "AddField('Product', 'at', models.DateField(null=True))", "AlterField('Product', 'name', models.CharField(max_length=90))",
+        "RenameField('Product', 'stock', 'count')", "AlterField('Product', 'count', models.BigIntegerField(default=0))",
+        "AlterUniqueTogether('Product', set())", "RenameModel('Product', 'Item')")])
+    project.migration("0004_less", "0003_change", "UntrackCounter('Item', 'sold')", "migrations.RemoveField('Item', 'sold')")
+    project.manage("migrate", "-v0", "shop", "0001")
+    for name in "0002", "0003", "0004":
+        printed = statements(project.by_hand("shop", name))
+        if name == "0003":
+            assert printed[:3] == ["SELECT counter_track('main.shop_product');"] * 3
+        assert project.tracked() == [
+            [("n sold", "tracked"), ("stock", "tracked")], [("count", "tracked"), ("n sold", "tracked")], [("count", "tracked")],
+        ][int(name) - 2]
+    for name in "0004", "0003", "0002":
+        project.by_hand("--backwards", "shop", name)
+    assert project.tracked() == []
+
+
+def test_what_sqlmigrate_prints_of_a_table_that_is_made_and_tracked_at_once(project):
+    initial = project.migrations / "0001_initial.py"
+    initial.write_text("from sqlite_counter.django import TrackCounter\n" + re.sub(
+        r"\n    \]\n\Z", '\n        TrackCounter("Product", "stock"),\n    ]\n', initial.read_text()))
+    project.by_hand("shop", "0001")
+    assert project.tracked() == [("stock", "tracked")]
+
+
+@pytest.mark.parametrize("kind", ["CharField(max_length=9)", "FloatField()"])
+def test_a_tracked_column_that_is_altered_to_hold_no_integers_is_told_what_to_write(project, kind):
+    project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')")
+    project.migration("0003_alter", "0002_track", f"migrations.AlterField('Product', 'stock', models.{kind})")
+    assert project.manage("migrate", "-v0", ok=False).splitlines()[-1] == (
+        f"django.db.utils.NotSupportedError: sqlite_counter: the column stock of shop_product is tracked, and {kind.split('(')[0]} is "
+        'not for integers; put UntrackCounter("Product", "stock") before this operation')
+    project.migration("0003_alter", "0002_track", "UntrackCounter('Product', 'stock')",
+                      f"migrations.AlterField('Product', 'stock', models.{kind})")
+    project.manage("migrate", "-v0")
+    assert project.tracked() == []
+
+
+def test_names_may_differ_in_case_from_those_in_the_database(project):
+    """SQLite takes them for the same, but for letters beyond ASCII."""
+    project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')", "TrackCounter('Product', 'sold')")
+    project.manage("migrate", "-v0")
+    initial = project.migrations / "0001_initial.py"
+    initial.write_text(initial.read_text().replace("'n sold'", "'N SOLD'").replace(
+        "'unique_together'", "'db_table': 'Shop_PRODUCT', 'unique_together'"))
+    assert "Shop_PRODUCT" in initial.read_text() and "N SOLD" in initial.read_text()
+    project.migration("0003_remove", "0002_track", "migrations.RemoveField('Product', 'sold')")
+    assert "NotSupportedError: sqlite_counter: the column N SOLD of Shop_PRODUCT is tracked" in project.manage("migrate", "-v0", ok=False)
+    project.migration("0003_remove", "0002_track", "UntrackCounter('Product', 'sold')", "migrations.RemoveField('Product', 'sold')")
+    project.manage("migrate", "-v0")
+    assert project.tracked() == [("stock", "tracked")]
+    project.migration("0004_again", "0003_remove", "TrackCounter('Product', 'stock')", "UntrackCounter('Product', 'stock')")
+    project.manage("migrate", "-v0")
+    assert project.tracked() == []
+
+
+def test_the_first_schema_editor_of_a_connection_is_ours_in_each_thread(project):
+    project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')")
+    project.manage("migrate", "-v0")
+    assert project("-c", program("""
+        import django; django.setup()
+        import threading
+        from django.db import connection
+        from shop.models import Product
+        def remove():
+            try:
+                with connection.schema_editor() as editor:
+                    editor.remove_field(Product, Product._meta.get_field("stock"))
+            except Exception as error:
+                print(type(error).__name__)
+            connection.close()
+        remove()
+        thread = threading.Thread(target=remove)
+        thread.start()
+        thread.join()
+        """)) == "NotSupportedError\nNotSupportedError\n"
+
+
+def test_a_schema_editor_that_cannot_begin_leaves_no_transaction_open(project):
+    assert project("-c", SHOW + program("""
+        from sqlite_counter.django import schema
+        def broken(editor):
+            raise RuntimeError("broken")
+        schema.broken_tables = broken
+        try:
+            with connection.schema_editor():
+                print("entered")
+        except RuntimeError as error:
+            print(error, connection.in_atomic_block)
+        """)) == "broken False\n"
+
+
+@pytest.mark.parametrize("given, what", [("'Product', ['stock']", "field, not ['stock']"), ("('Product',), 'stock'", "model, not ('Product',)")])
+def test_an_operation_takes_one_name(project, given, what):
+    project.migration("0002_track", "0001_initial", f"TrackCounter({given})")
+    assert project.manage("migrate", "-v0", ok=False).splitlines()[-1] == (
+        f"TypeError: sqlite_counter: TrackCounter takes the name of one {what}; write an operation for each field")
+
+
+def test_a_tracked_model_whose_keys_are_given_out_by_each_file_is_warned_of(project):
+    project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')")
+    assert "W001" not in project.manage("check", show="stderr")
+    project.model("sku = models.CharField(max_length=40, primary_key=True)", "sku = models.CharField(max_length=40)")
+    said = project.manage("check", show="stderr")
+    assert said.count("W001") == 1 and "\nshop.Product: (sqlite_counter.W001) Product has tracked columns, and its key is AutoField: two " \
+        "files give the same number to different rows, and a merge makes one counter of theirs.\n\tHINT: Give the model a natural key or a " \
+        "UUIDField with primary_key=True.\n" in said
+    project.migration("0003_untrack", "0002_track", "UntrackCounter('Product', 'stock')")
+    assert "W001" not in project.manage("check", show="stderr")
+    project.migration("0003_untrack", "0002_nowhere")
+    assert "W001" not in project.manage("check", show="stderr")
 
 
 def test_a_column_that_is_tracked_already_stays_so_and_one_that_is_not_has_nothing_to_untrack(project):

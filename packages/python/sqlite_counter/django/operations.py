@@ -3,7 +3,7 @@ from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 from django.db.migrations.operations.base import Operation
 
-from .schema import rows, tracked
+from .schema import OPTION, rows, same, tracked
 
 
 class TrackCounter(Operation):
@@ -11,48 +11,74 @@ class TrackCounter(Operation):
     Nothing is done on other databases than SQLite, or where the column is tracked already."""
 
     def __init__(self, model_name, name):
+        for given, what in (model_name, "model"), (name, "field"):
+            if not isinstance(given, str):
+                raise TypeError(f"sqlite_counter: {type(self).__name__} takes the name of one {what}, not {given!r}; "
+                                "write an operation for each field")
         self.model_name, self.name = model_name, name
 
     def deconstruct(self):
         return self.__class__.__qualname__, [], {"model_name": self.model_name, "name": self.name}
 
+    def note(self, app_label, state, change):
+        """Changes the list of tracked fields that the state of the model carries."""
+        key = app_label, self.model_name.lower()
+        model = state.models[key]
+        model.options[OPTION] = change(list(model.options.get(OPTION, ())), model.fields)
+        state.reload_model(*key, delay=True)
+
+    def note_tracked(self, app_label, state):
+        self.note(app_label, state, lambda names, fields: names if self.name in names else [*names, self.name])
+
+    def note_untracked(self, app_label, state):
+        """A name in the list that no field has is the former one of a field that was renamed."""
+        def without(names, fields):
+            gone = self.name if self.name in names else next((name for name in names if name not in fields), None)
+            return [name for name in names if name != gone]
+
+        self.note(app_label, state, without)
+
     def state_forwards(self, app_label, state):
-        pass
+        self.note_tracked(app_label, state)
 
     def column(self, app_label, editor, state):
-        """Names of table and column, or None where nothing is to be done."""
+        """The model and the name of the column, or None where nothing is to be done."""
         model = state.apps.get_model(app_label, self.model_name)
         if editor.connection.vendor != "sqlite" or not self.allow_migrate_model(editor.connection.alias, model):
             return None
         if not apps.is_installed("sqlite_counter.django"):
             raise ImproperlyConfigured(
                 'sqlite_counter: put "sqlite_counter.django" into INSTALLED_APPS, for it loads the extension into each connection')
-        return model._meta.db_table, model._meta.get_field(self.name).column
+        return model, model._meta.get_field(self.name).column
 
     def track(self, app_label, editor, state):
+        """`state` is one in which the column is not tracked."""
         named = self.column(app_label, editor, state)
         if not named:
             return
-        table, column = named
-        if column not in tracked(editor, table):
-            rows(editor, "SELECT counter_track(%s, %s)", f"main.{table}", column)
+        model, column = named
+        if same(column) not in tracked(editor, model):
+            rows(editor, "SELECT counter_track(%s, %s)", f"main.{model._meta.db_table}", column)
+        if editor.collect_sql and editor.deferred_sql:
+            editor.unsure.add(model._meta.db_table)
 
     def untrack(self, app_label, editor, state):
+        """`state` is one in which the column is tracked. Without the name of a column all of the table are untracked."""
         named = self.column(app_label, editor, state)
         if not named:
             return
-        table, column = named
-        columns = tracked(editor, table)
-        if columns.keys() == {column} or editor.collect_sql:
-            rows(editor, "SELECT counter_untrack(%s)", f"main.{table}")
-        elif column in columns:
-            rows(editor, "SELECT counter_untrack(%s, %s)", f"main.{table}", column)
+        model, column = named
+        columns = tracked(editor, model)
+        if columns.keys() == {same(column)}:
+            rows(editor, "SELECT counter_untrack(%s)", f"main.{model._meta.db_table}")
+        elif same(column) in columns or editor.collect_sql:
+            rows(editor, "SELECT counter_untrack(%s, %s)", f"main.{model._meta.db_table}", column)
 
     def database_forwards(self, app_label, schema_editor, from_state, to_state):
-        self.track(app_label, schema_editor, to_state)
+        self.track(app_label, schema_editor, from_state)
 
     def database_backwards(self, app_label, schema_editor, from_state, to_state):
-        self.untrack(app_label, schema_editor, to_state)
+        self.untrack(app_label, schema_editor, from_state)
 
     def describe(self):
         return f"Track {self.name} of {self.model_name} as a counter"
@@ -65,11 +91,14 @@ class TrackCounter(Operation):
 class UntrackCounter(TrackCounter):
     """The reverse: what comes before RemoveField."""
 
+    def state_forwards(self, app_label, state):
+        self.note_untracked(app_label, state)
+
     def database_forwards(self, app_label, schema_editor, from_state, to_state):
-        self.untrack(app_label, schema_editor, to_state)
+        self.untrack(app_label, schema_editor, from_state)
 
     def database_backwards(self, app_label, schema_editor, from_state, to_state):
-        self.track(app_label, schema_editor, to_state)
+        self.track(app_label, schema_editor, from_state)
 
     def describe(self):
         return f"Track {self.name} of {self.model_name} no longer"

@@ -2,11 +2,25 @@
 
 Django changes most of a table of SQLite by building another one, without the triggers of the first: it is
 tracked again in the same transaction. What is renamed is noted at once, for a table that is rebuilt is known
-again by the names that were noted last."""
-import functools
+again by the names that were noted last.
+
+The database tells which columns are tracked. Where migrations are only printed, as by sqlmigrate, it may be at
+another migration: there the state of a model tells, which carries the names of its tracked fields as an option,
+those that they had when TrackCounter was written."""
+import re
 import sys
 
+from django.db.models import options
 from django.db.utils import NotSupportedError
+
+OPTION = "sqlite_counters"
+if OPTION not in options.DEFAULT_NAMES:
+    options.DEFAULT_NAMES = (*options.DEFAULT_NAMES, OPTION)
+
+
+def same(name):
+    """One spelling for all names that SQLite takes for the same one."""
+    return name.encode(errors="surrogatepass").lower().decode(errors="surrogatepass")
 
 
 def rows(editor, sql, *values):
@@ -19,12 +33,14 @@ def rows(editor, sql, *values):
         return cursor.fetchall()
 
 
-def tracked(editor, table):
-    """The tracked columns of a table, each with 'tracked' or, where triggers are missing, 'broken'."""
+def tracked(editor, model, table=None):
+    """The tracked columns of a model, by same(name), each with 'tracked' or, where triggers are missing, 'broken'."""
     if editor.collect_sql:
-        return {}
-    return dict(rows(editor, "SELECT column_name, state FROM counter_tracked WHERE table_name = %s AND state IN ('tracked', 'broken')",
-                     table))
+        column_of = {field.name: field.column for field in model._meta.local_fields}
+        return {same(column_of.get(name, name)): "tracked" for name in getattr(model._meta, OPTION, ())}
+    return {same(column): state for column, state in rows(
+        editor, "SELECT column_name, state FROM counter_tracked WHERE table_name = %s COLLATE NOCASE AND state IN ('tracked', 'broken')",
+        table or model._meta.db_table)}
 
 
 def broken_tables(editor):
@@ -37,70 +53,106 @@ def track_again(editor, table):
     rows(editor, "SELECT counter_track(%s)", f"main.{table}")
 
 
-def refuse_tracked(editor, model, columns):
-    names = {field.column: field.name for field in model._meta.local_fields}
-    for column in tracked(editor, model._meta.db_table):
-        if column in columns:
+def print_track_again(editor, table, name, value):
+    """Where one cannot know whether it is needed: the statement itself looks, for it is an error if it is not."""
+    rows(editor, f"SELECT counter_track(%s) WHERE EXISTS (SELECT 1 FROM counter_tracked WHERE table_name = %s COLLATE NOCASE AND {name} = "
+         "%s COLLATE NOCASE)", f"main.{table}", table, value)
+
+
+def refuse_tracked(editor, model, fields, why="is tracked"):
+    columns = tracked(editor, model)
+    for field in fields:
+        if field.column and same(field.column) in columns:
             raise NotSupportedError(
-                f"sqlite_counter: the column {column} of {model._meta.db_table} is tracked; put "
-                f'UntrackCounter("{model._meta.object_name}", "{names[column]}") before this operation')
+                f"sqlite_counter: the column {field.column} of {model._meta.db_table} {why}; put "
+                f'UntrackCounter("{model._meta.object_name}", "{field.name}") before this operation')
 
 
-@functools.lru_cache(maxsize=None)
-def counting(base):
-    """The class of schema editors for connections whose own is `base`."""
+def holds_integers(kind):
+    """Whether a column of this type does, by the affinity that SQLite gives it."""
+    return "INT" in kind.upper() or not re.search("CHAR|CLOB|TEXT|REAL|FLOA|DOUB", kind.upper())
 
-    class CounterSchemaEditor(base):
-        def __enter__(self):
-            entered = super().__enter__()
-            self.broken_before = broken_tables(self)
-            return entered
 
-        def __exit__(self, exc_type, exc_value, traceback):
-            """A UNIQUE index may be the last to come, and the triggers depend on those that there are."""
-            if exc_type is None:
-                try:
-                    while self.deferred_sql:
-                        self.execute(self.deferred_sql.pop(0), None)
-                    for table in broken_tables(self) - self.broken_before:
-                        track_again(self, table)
-                except BaseException:
-                    super().__exit__(*sys.exc_info())
-                    raise
-            super().__exit__(exc_type, exc_value, traceback)
+class Counting:
+    """What is put before a class of schema editors for SQLite."""
 
-        def note_names(self, table, column=None):
-            """Of a table that was not rebuilt; of a column that is tracked or in the key, for others are not noted."""
-            states = tracked(self, table)
-            if "tracked" in states.values() and (column is None or column.column in states or column.primary_key):
-                track_again(self, table)
+    def __enter__(self):
+        self.broken_before = broken_tables(self)  # what fails here leaves no transaction open
+        self.unsure = set()  # where migrations are printed: tables whose UNIQUE indexes change
+        return super().__enter__()
 
-        def _remake_table(self, model, *args, **kwargs):
-            was_tracked = tracked(self, model._meta.db_table)
-            super()._remake_table(model, *args, **kwargs)
-            self.remade = True
-            if was_tracked:
-                track_again(self, model._meta.db_table)
+    def __exit__(self, exc_type, exc_value, traceback):
+        """A UNIQUE index may be the last to come, and the triggers depend on those that there are."""
+        if exc_type is None:
+            try:
+                while self.deferred_sql:
+                    self.execute(self.deferred_sql.pop(0), None)
+                for table in broken_tables(self) - self.broken_before:
+                    track_again(self, table)
+                for table in sorted(self.unsure):
+                    print_track_again(self, table, "state", "broken")
+            except BaseException:
+                super().__exit__(*sys.exc_info())
+                raise
+        super().__exit__(exc_type, exc_value, traceback)
 
-        def alter_field(self, model, old_field, new_field, strict=False):
-            self.remade = False
-            super().alter_field(model, old_field, new_field, strict=strict)
-            if old_field.column != new_field.column and not self.remade:
-                self.note_names(model._meta.db_table, new_field)
+    def note_unique(self, model):
+        if self.collect_sql and tracked(self, model):
+            self.unsure.add(model._meta.db_table)
 
-        def alter_db_table(self, model, old_db_table, new_db_table, *args, **kwargs):
-            super().alter_db_table(model, old_db_table, new_db_table, *args, **kwargs)
-            if old_db_table != new_db_table:
-                self.note_names(new_db_table)
+    def alter_unique_together(self, model, *args, **kwargs):
+        super().alter_unique_together(model, *args, **kwargs)
+        self.note_unique(model)
 
-        def remove_field(self, model, field):
-            refuse_tracked(self, model, {field.column})
-            super().remove_field(model, field)
+    def add_constraint(self, model, constraint):
+        super().add_constraint(model, constraint)
+        self.note_unique(model)
 
-        def delete_model(self, model, handle_autom2m=True):
-            """Without handle_autom2m it is called for a table that is built anew."""
-            if handle_autom2m:
-                refuse_tracked(self, model, {field.column for field in model._meta.local_fields})
-            super().delete_model(model, handle_autom2m=handle_autom2m)
+    def remove_constraint(self, model, constraint):
+        super().remove_constraint(model, constraint)
+        self.note_unique(model)
 
-    return CounterSchemaEditor
+    def _remake_table(self, model, *args, **kwargs):
+        was_tracked = tracked(self, model)
+        super()._remake_table(model, *args, **kwargs)
+        self.remade = True
+        if was_tracked:
+            track_again(self, model._meta.db_table)
+
+    def alter_field(self, model, old_field, new_field, strict=False):
+        """A table that is not rebuilt notes a new name of a column that is tracked or in the key; others are not noted."""
+        kind = new_field.db_parameters(connection=self.connection)["type"]
+        if kind and not holds_integers(kind):
+            refuse_tracked(self, model, [old_field], f"is tracked, and {type(new_field).__name__} is not for integers")
+        columns = tracked(self, model)
+        self.remade = False
+        super().alter_field(model, old_field, new_field, strict=strict)
+        if old_field.column == new_field.column or self.remade or "tracked" not in columns.values():
+            return
+        if new_field.primary_key or same(old_field.column) in columns:
+            track_again(self, model._meta.db_table)
+        elif self.collect_sql:
+            print_track_again(self, model._meta.db_table, "column_name", new_field.column)
+
+    def alter_db_table(self, model, old_db_table, new_db_table, *args, **kwargs):
+        columns = tracked(self, model, old_db_table)
+        super().alter_db_table(model, old_db_table, new_db_table, *args, **kwargs)
+        if old_db_table != new_db_table and "tracked" in columns.values():
+            track_again(self, new_db_table)
+
+    def remove_field(self, model, field):
+        refuse_tracked(self, model, [field])
+        super().remove_field(model, field)
+
+    def delete_model(self, model, handle_autom2m=True):
+        """Without handle_autom2m it is called for a table that is built anew."""
+        if handle_autom2m:
+            refuse_tracked(self, model, model._meta.local_fields)
+        super().delete_model(model, handle_autom2m=handle_autom2m)
+
+
+def count(connection):
+    """Makes the schema editors of a connection, and of the others of its backend in all threads, ours."""
+    backend = type(connection)
+    if not issubclass(backend.SchemaEditorClass, Counting):
+        backend.SchemaEditorClass = type("CounterSchemaEditor", (Counting, backend.SchemaEditorClass), {})
