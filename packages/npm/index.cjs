@@ -5,6 +5,7 @@ const { optionalDependencies } = require("./package.json");
 
 const NAME = "sqlite-counter";
 const OS = { win32: "windows" };
+const OPENING = 5000; // milliseconds; opening reads nothing of the file
 
 // linux-x64, linux-x64-musl, windows-x64: what stands behind the name of a package.
 function platform() {
@@ -37,7 +38,8 @@ function getLoadablePath() {
     return require.resolve(`${name}/counter.${process.platform === "win32" ? "dll" : "so"}`);
   } catch (cause) {
     throw new Error(
-      `${NAME}: the package ${name} is not installed; run: npm install --include=optional ${NAME}`,
+      `${NAME}: the package ${name} is not installed; run: npm install --include=optional ${NAME}; ` +
+        "from .tgz files, install both packages by one command",
       { cause }
     );
   }
@@ -53,9 +55,11 @@ function load(db) {
   const path = getLoadablePath();
   if (typeof db.enableLoadExtension === "function") return loadAllowed(db, path);
   if (typeof db.parallelize === "function") return loadLater(db, path);
-  const loaded = db.loadExtension(path);
-  return typeof loaded?.then === "function" ? loaded.then(() => {}) : undefined;
+  return nothingOf(db.loadExtension(path));
 }
+
+const isPromise = (value) => typeof value?.then === "function";
+const nothingOf = (loaded) => (isPromise(loaded) ? loaded.then(() => {}) : undefined);
 
 // node:sqlite: whether loading is enabled cannot be asked, so it is tried, and left as it was.
 function loadAllowed(db, path) {
@@ -80,11 +84,40 @@ function loadAllowed(db, path) {
   }
 }
 
-// sqlite3: what is asked of the connection later, in db.serialize(), waits for this.
+// sqlite3: what is asked of the connection later, in db.serialize(), waits for this. `sqlite`, which wraps it, answers by
+// a promise and calls nothing back.
 function loadLater(db, path) {
   return new Promise((resolve, reject) => {
-    db.loadExtension(path, (error) => (error ? reject(error) : resolve()));
+    const stopWatching = watchOpening(db, reject);
+    const loaded = db.loadExtension(path, (error) => {
+      stopWatching();
+      if (error) reject(error);
+      else resolve();
+    });
+    if (isPromise(loaded)) nothingOf(loaded).then(resolve, reject);
   });
+}
+
+// A database of sqlite3 that cannot be opened never calls back what it was asked. It tells the callback of its constructor
+// or, if there is none, by an event, perhaps before this.
+function watchOpening(db, reject) {
+  if (db.open !== false) return () => {};
+  const stop = () => {
+    clearTimeout(timer);
+    db.removeListener("error", fail);
+    db.removeListener("open", stop);
+  };
+  const fail = (error) => {
+    stop();
+    reject(error);
+  };
+  const timer = setTimeout(
+    () => fail(new Error(`${NAME}: the database is not open; the callback of its constructor is told why`)),
+    OPENING
+  );
+  db.once("error", fail);
+  db.once("open", stop);
+  return stop;
 }
 
 module.exports = { getLoadablePath, load };

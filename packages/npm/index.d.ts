@@ -7,6 +7,11 @@ export interface AsynchronousDatabase {
   parallelize(callback?: () => void): void;
 }
 
+/** A Database of sqlite, which wraps that. */
+export interface PromisingDatabase {
+  loadExtension(path: string): Promise<void>;
+}
+
 /** A Database of better-sqlite3, or a DatabaseSync of node:sqlite opened with allowExtension. */
 export interface SynchronousDatabase {
   loadExtension(path: string): unknown;
@@ -17,4 +22,5 @@ export interface SynchronousDatabase {
  * nothing: `await load(db)` is right for all.
  */
 export function load(db: AsynchronousDatabase): Promise<void>;
+export function load(db: PromisingDatabase): Promise<void>;
 export function load(db: SynchronousDatabase): void;

@@ -1,2 +1,2 @@
 // index.mjs - the same for import.
-export { getLoadablePath, load } from "./index.cjs";
+export { default, getLoadablePath, load } from "./index.cjs";

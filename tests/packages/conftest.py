@@ -2,6 +2,7 @@
 import os
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 
@@ -9,6 +10,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build" / "counter.so"
+VERSION = re.search(r'COUNTER_VERSION "(.*)"', (ROOT / "include" / "counter.h").read_text())[1]
 HERE = f"linux-{platform.machine()}"
 # What a host does may depend on variables of its own, such as NODE_OPTIONS or PIP_INDEX_URL.
 CLEAN = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in os.environ}
@@ -24,6 +26,14 @@ def run(*command, ok=True, show=None, **options):
                           **{"env": CLEAN, **options})
     assert (done.returncode == 0) == ok, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
     return getattr(done, show or ("stdout" if ok else "stderr"))
+
+
+def broken_tool(folder, name):
+    """Puts a program of that name, which only fails, into folder/bin."""
+    at = folder / "bin" / name
+    at.parent.mkdir()
+    at.write_text("#!/bin/sh\nexit 3\n")
+    at.chmod(0o755)
 
 
 def put(libs, folder, built_for=None):

@@ -2,19 +2,19 @@
 the library by them, and what cannot work is one sentence."""
 import io
 import json
+import pathlib
 import re
 import shutil
 import tarfile
 
 import pytest
 
-from conftest import CLEAN, HERE, ROOT, built, built_twice, run
+from conftest import CLEAN, HERE, ROOT, VERSION, broken_tool, built, built_twice, run
 
 NODE_MODULES = ROOT / "build" / "clients" / "node" / "node_modules"  # where tests/clients installs
 NAMES = {"linux-x86_64": "linux-x64", "linux-aarch64": "linux-arm64", "linux-s390x": "linux-s390x",
          "linux-musl-x86_64": "linux-x64-musl", "windows-x86_64": "windows-x64"}
 NAME = NAMES.get(HERE)
-VERSION = re.search(r'COUNTER_VERSION "(.*)"', (ROOT / "include" / "counter.h").read_text())[1]
 
 DRIVERS = {
     "better-sqlite3": """
@@ -29,6 +29,11 @@ DRIVERS = {
         const open = (file) => new sqlite3.Database(file);
         const all = (db, sql, ...values) => new Promise((resolve, reject) =>
             db.all(sql, ...values, (error, rows) => (error ? reject(error) : resolve(rows))));""",
+    "sqlite": """
+        import sqlite3 from "sqlite3";
+        import * as sqlite from "sqlite";
+        const open = (filename) => sqlite.open({ filename, driver: sqlite3.Database });
+        const all = (db, sql, ...values) => db.all(sql, ...values);""",
     "node:sqlite": """
         import { DatabaseSync } from "node:sqlite";
         const open = (file) => new DatabaseSync(file, { allowExtension: true });
@@ -36,13 +41,13 @@ DRIVERS = {
 }
 MERGE = """
     import { load } from "sqlite-counter";
-    const till = open("till.db");
+    const till = await open("till.db");
     await load(till);
     await all(till, "CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0)");
     await all(till, "INSERT INTO products VALUES ('tea', 10)");
     await all(till, "SELECT counter_track('products', 'stock')");
     await all(till, "VACUUM INTO 'office.db'");
-    const office = open("office.db");
+    const office = await open("office.db");
     await load(office);
     await load(office);
     await all(till, "UPDATE products SET stock = stock - ?", 1);
@@ -77,8 +82,10 @@ def project(installed, tmp_path):
 
 
 def has(driver):
-    """Whether this node opens a database by it; better-sqlite3 and sqlite3 where they are installed for other tests."""
+    """Whether this node opens a database by it; npm's drivers where they are installed for other tests."""
     name = driver if ":" in driver else str(NODE_MODULES / driver)
+    if driver == "sqlite":
+        return (NODE_MODULES / driver).exists() and has("sqlite3")
     try:
         run("node", "-e", f"const m = require({json.dumps(name)}); new (m.DatabaseSync ?? m.Database ?? m)(':memory:')")
     except AssertionError:
@@ -89,8 +96,8 @@ def has(driver):
 def need(driver, project):
     if not has(driver):
         pytest.skip(f"no {driver} that this node runs")
-    if ":" not in driver:
-        (project / "node_modules" / driver).symlink_to(NODE_MODULES / driver)
+    for name in {"node:sqlite": [], "sqlite": ["sqlite", "sqlite3"]}.get(driver, [driver]):
+        (project / "node_modules" / name).symlink_to(NODE_MODULES / name)
 
 
 def node(project, program, ok=True, name="program.mjs"):
@@ -111,7 +118,7 @@ def test_each_platform_has_a_package_that_the_first_one_names(all_libs, tmp_path
     first = described.pop(f"sqlite-counter-{VERSION}.tgz")
     assert first["optionalDependencies"] == {f"sqlite-counter-{name}": VERSION for name in NAMES.values()}
     assert sorted(packages[f"sqlite-counter-{VERSION}.tgz"]) == [
-        "LICENSE", "README.md", "index.cjs", "index.d.ts", "index.mjs", "package.json"]
+        "LICENSE", "README.md", "index.cjs", "index.d.mts", "index.d.ts", "index.mjs", "package.json"]
     for folder, name in NAMES.items():
         of_platform = described[f"sqlite-counter-{name}-{VERSION}.tgz"]
         library = "counter.dll" if folder.startswith("windows") else "counter.so"
@@ -135,9 +142,10 @@ def test_require_and_import_give_the_same(project):
     program = """
         import { createRequire } from "node:module";
         import * as imported from "sqlite-counter";
+        import counter from "sqlite-counter";
         const required = createRequire(import.meta.url)("sqlite-counter");
-        console.log(required.load === imported.load, Object.keys(required).join(), required.getLoadablePath());"""
-    assert node(project, program) == f"true getLoadablePath,load {library}\n"
+        console.log(counter === required, required.load === imported.load, Object.keys(required).join(), required.getLoadablePath());"""
+    assert node(project, program) == f"true true getLoadablePath,load {library}\n"
 
 
 def test_the_program_of_the_readme_counts(project):
@@ -157,17 +165,22 @@ def test_the_program_of_the_packages_readme_counts(project):
     node(project, program)
 
 
-@pytest.mark.skipif(not shutil.which("tsc"), reason="no tsc")
-def test_the_types_are_right(project):
-    (project / "program.ts").write_text("""
-        import { getLoadablePath, load } from "sqlite-counter";
+@pytest.mark.parametrize("file, imports", [
+    ("program.mts", 'import counter, { getLoadablePath, load } from "sqlite-counter"; const again: typeof load = counter.load;'),
+    ("program.cts", 'import counter = require("sqlite-counter"); const { getLoadablePath, load } = counter;')], ids=["import", "require"])
+def test_the_types_are_right(project, file, imports):
+    tsc = shutil.which("tsc") or NODE_MODULES / ".bin" / "tsc"
+    if not pathlib.Path(tsc).exists():
+        pytest.skip("no tsc")
+    (project / file).write_text(imports + """
         const nothing: void = load({ loadExtension(path: string) { return this; } });
         const later: Promise<void> = load({ loadExtension() { return this; }, parallelize() {} });
+        const afterwards: Promise<void> = load({ async loadExtension() {} });
         const path: string = getLoadablePath();
         // @ts-expect-error
         load({});
         """)
-    run("tsc", "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "program.ts", cwd=project)
+    run(tsc, "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", file, cwd=project)
 
 
 # ---- what cannot work ----
@@ -196,7 +209,8 @@ def test_a_platform_without_a_package_is_told_which_there_are(project, platform,
 def test_a_platform_package_that_is_not_installed_is_told_with_the_command(project):
     shutil.rmtree(project / "node_modules" / f"sqlite-counter-{NAME}")
     assert node(project, SAYS + LOADS) == (f"sqlite-counter: the package sqlite-counter-{NAME} is not installed; "
-                                           "run: npm install --include=optional sqlite-counter\n")
+                                           "run: npm install --include=optional sqlite-counter; from .tgz files, install both packages "
+                                           "by one command\n")
 
 
 @pytest.mark.parametrize("database, called", [
@@ -251,3 +265,66 @@ def test_an_error_of_an_asynchronous_driver_rejects_the_promise(project):
         db.error = new Error("broken");
         await says(() => require("sqlite-counter").load(db));
         """) == "nothing\nbroken\n"
+
+
+def test_a_driver_whose_methods_give_promises_is_waited_for(project):
+    """As `sqlite` does, whose parallelize() only throws, and which calls nothing back."""
+    assert node(project, SAYS + """
+        const db = { parallelize() { throw new Error("not implemented"); }, async loadExtension(path) { if (this.error) throw this.error; } };
+        console.log(await require("sqlite-counter").load(db));
+        db.error = new Error("broken");
+        await says(() => require("sqlite-counter").load(db));
+        """) == "undefined\nbroken\n"
+
+
+# As sqlite3 does: a database that is not open keeps what it is asked for ever.
+CLOSED = """
+    import { EventEmitter } from "node:events";
+    class Database extends EventEmitter {
+        open = false;
+        parallelize() {}
+        loadExtension(path, callback) {
+            this.once("open", () => setImmediate(callback, null));
+            return this;
+        }
+    }
+    const { load } = require("sqlite-counter"), db = new Database();
+"""
+
+
+def test_a_database_that_could_not_be_opened_rejects_the_promise(project):
+    assert node(project, SAYS + CLOSED + """
+        setImmediate(() => db.emit("error", new Error("cannot open")));
+        await says(() => load(db));
+        console.log(db.listenerCount("error"));
+        const later = globalThis.setTimeout;
+        globalThis.setTimeout = (call, milliseconds) => later(call, milliseconds / 100);
+        await says(() => load(db));  // it was told to another
+        """) == ("cannot open\n0\nsqlite-counter: the database is not open; the callback of its constructor is told why\n")
+
+
+def test_a_database_that_is_being_opened_is_waited_for(project):
+    assert node(project, SAYS + CLOSED + """
+        setImmediate(() => { db.open = true; db.emit("open"); });
+        await says(() => load(db));
+        console.log(db.listenerCount("error"), db.listenerCount("open"), process.getActiveResourcesInfo().includes("Timeout"));
+        """) == "nothing\n0 0 false\n"
+
+
+def test_a_file_of_sqlite3_that_cannot_be_opened_rejects_the_promise(project):
+    need("sqlite3", project)
+    assert node(project, SAYS + """
+        const { Database } = require("sqlite3"), { load } = require("sqlite-counter");
+        await says(() => load(new Database("nowhere/main.db")));
+        const db = new Database("nowhere/main.db", () => {});
+        await says(() => load(db));
+        """) == ("SQLITE_CANTOPEN: unable to open database file\n"
+                 "sqlite-counter: the database is not open; the callback of its constructor is told why\n")
+
+
+@pytest.mark.parametrize("tool", ["tar", "gzip"])
+def test_a_tool_that_fails_fails_the_build(libs, tmp_path, tool):
+    broken_tool(tmp_path, tool)
+    run(ROOT / "packages" / "npm" / "build", libs, tmp_path / "out", ok=False,
+        env={**CLEAN, "PATH": f"{tmp_path / 'bin'}:{CLEAN['PATH']}"})
+    assert list((tmp_path / "out").iterdir()) == []

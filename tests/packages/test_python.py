@@ -11,10 +11,9 @@ import zipfile
 
 import pytest
 
-from conftest import CLEAN, HERE, LIBRARY, ROOT, built, built_twice, run
+from conftest import CLEAN, HERE, LIBRARY, ROOT, VERSION, built, built_twice, run
 
 PYTHON = "/usr/bin/python3"
-VERSION = re.search(r'COUNTER_VERSION "(.*)"', (ROOT / "include" / "counter.h").read_text())[1]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,4 @@
+import * as counter from "./index.js";
+
+export * from "./index.js";
+export default counter;
