@@ -1,13 +1,13 @@
 """test_platforms.py - no library gets into the package of another platform."""
 import pytest
 
-from conftest import ELF, ROOT, put, run
+from conftest import ALLOW, CLEAN, ELF, HERE, LIBRARY, ROOT, put, run
 
 PLATFORMS = ROOT / "packages" / "platforms"
 
 
 def test_the_libraries_are_listed_in_order(all_libs):
-    assert run(PLATFORMS, all_libs).splitlines() == [
+    assert run(PLATFORMS, all_libs, env={**CLEAN, **ALLOW}).splitlines() == [
         f"{name} {all_libs}/{name}/counter.{'dll' if name.startswith('windows') else 'so'}" for name in sorted([*ELF, "windows-x86_64"])]
 
 
@@ -17,6 +17,32 @@ def test_the_libraries_are_listed_in_order(all_libs):
 def test_a_library_in_the_folder_of_another_platform_is_refused(tmp_path, folder, built_for):
     put(tmp_path, folder, built_for)
     assert f"/{folder}/counter." in (said := run(PLATFORMS, tmp_path, ok=False)) and said.endswith(f" was built for {built_for}\n")
+
+
+@pytest.mark.parametrize("built_for, found", [("windows-aarch64", "Windows on another machine"), ("windows-x86", "Windows on another machine")])
+def test_a_library_for_windows_on_another_machine_is_refused(tmp_path, built_for, found):
+    put(tmp_path, "windows-x86_64", built_for)
+    assert run(PLATFORMS, tmp_path, ok=False).endswith(f"windows-x86_64/counter.dll was built for {found}\n")
+
+
+@pytest.mark.parametrize("head", [b"MZ" + bytes(100), b"MZ", b"MZ" + bytes(58) + b"\xff\xff\xff\x7f"])
+def test_what_only_begins_like_a_program_for_windows_is_refused(tmp_path, head):
+    put(tmp_path, "windows-x86_64")
+    (tmp_path / "windows-x86_64" / "counter.dll").write_bytes(head)
+    assert run(PLATFORMS, tmp_path, ok=False).endswith("windows-x86_64/counter.dll was built for an unknown system\n")
+
+
+@pytest.mark.skipif(b"libuuid.so" not in LIBRARY.read_bytes(), reason="the library needs no libuuid")
+def test_a_library_that_needs_libuuid_is_refused(libs):
+    assert f"/{HERE}/counter.so needs libuuid.so.1; compile it with -DCOUNTER_NO_LIBUUID\n" in run(PLATFORMS, libs, ok=False)
+
+
+@pytest.mark.parametrize("tool", [PLATFORMS, *(ROOT / "packages" / name / "build" for name in ("npm", "python", "debian")),
+                                  ROOT / "packages" / "debian" / "try", ROOT / "tools" / "dist", ROOT / "tools" / "sqlpkg"],
+                         ids=lambda tool: str(tool.relative_to(ROOT)))
+def test_wrong_usage_is_told_in_one_line(tool):
+    name, said = str(tool.relative_to(ROOT)), run(tool, ok=False)
+    assert said.startswith(f"usage: {name} ") and ": " in said[7:] and said.count("\n") == 1
 
 
 @pytest.mark.parametrize("builder", ["npm", "python"])

@@ -93,8 +93,8 @@ def test_pip_installs_the_wheel(wheel, tmp_path):
         import importlib.metadata, sqlite3, sqlite_counter
         db = sqlite3.connect(":memory:")
         sqlite_counter.load(db)
-        print(importlib.metadata.version("sqlite-counter"), db.execute("SELECT counter_version()").fetchone()[0])
-        """)) == f"{VERSION} {VERSION}\n"
+        print(importlib.metadata.version("sqlite-counter"), sqlite_counter.__version__, db.execute("SELECT counter_version()").fetchone()[0])
+        """)) == f"{VERSION} {VERSION} {VERSION}\n"
 
 
 # ---- loading ----
@@ -170,8 +170,19 @@ def test_a_python_without_extension_loading_is_told_which_have_it(installed, tmp
 
 
 def test_what_is_no_connection_is_named(installed, tmp_path):
-    assert error(installed, tmp_path, "import sqlite_counter; sqlite_counter.load('main.db')") == (
-        "TypeError: sqlite_counter: load() takes a connection of sqlite3 or apsw, not str")
+    for given, name in ("'main.db'", "str"), ("sqlite3.connect(':memory:').cursor()", "sqlite3.Cursor; its attribute connection is one"):
+        assert error(installed, tmp_path, f"import sqlite3, sqlite_counter; sqlite_counter.load({given})") == (
+            f"TypeError: sqlite_counter: load() takes a connection of sqlite3 or apsw, not {name}")
+
+
+def test_a_connection_of_sqlalchemy_is_told_where_its_own_is(installed, tmp_path):
+    need("sqlalchemy")
+    of_engine = "import sqlalchemy, sqlite_counter; db = sqlalchemy.create_engine('sqlite://').connect(); sqlite_counter.load("
+    assert error(installed, tmp_path, of_engine + "db)") == (
+        "TypeError: sqlite_counter: load() takes a connection of sqlite3 or apsw, not sqlalchemy.engine.base.Connection; its attribute "
+        "connection is one")
+    assert python(installed, tmp_path, "-c", of_engine + "db.connection); print(db.execute(sqlalchemy.text('SELECT counter_version()')).scalar())"
+                  ) == f"{VERSION}\n"
 
 
 def test_an_installation_without_a_library_says_so_and_leaves_loading_disabled(installed, tmp_path):
@@ -190,9 +201,8 @@ def test_an_installation_without_a_library_says_so_and_leaves_loading_disabled(i
             except sqlite3.Error as error:
                 assert str(error) == "not authorized"
         """)
-    assert said == ("FileNotFoundError: sqlite_counter: this installation has no library, for there is no wheel for Linux on riscv64 or "
-                    "it was installed without one; install a wheel, or build the library from source and give its path to "
-                    "load_extension()")
+    assert said == (f"FileNotFoundError: sqlite_counter: {package}/sqlite_counter/counter.so is missing; install the wheel for Linux on "
+                    "riscv64 again or, if there is none, build the library from source and give its path to load_extension()")
 
 
 def test_an_error_of_the_library_is_passed_on_and_loading_disabled(installed, tmp_path):

@@ -3,6 +3,7 @@ import os
 import platform
 
 __all__ = ["loadable_path", "load"]
+__version__ = "@VERSION@"
 
 
 def loadable_path() -> str:
@@ -10,23 +11,30 @@ def loadable_path() -> str:
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "counter.dll" if os.name == "nt" else "counter.so")
     if not os.path.exists(path):
         raise FileNotFoundError(
-            f"sqlite_counter: this installation has no library, for there is no wheel for {platform.system()} on "
-            f"{platform.machine()} or it was installed without one; install a wheel, or build the library from source and "
-            "give its path to load_extension()")
+            f"sqlite_counter: {path} is missing; install the wheel for {platform.system()} on {platform.machine()} again or, if there "
+            "is none, build the library from source and give its path to load_extension()")
     return path
+
+
+def _loading(connection):
+    """The methods by which sqlite3 and apsw enable loading and load."""
+    return (getattr(connection, "enable_load_extension", None) or getattr(connection, "enableloadextension", None),
+            getattr(connection, "load_extension", None) or getattr(connection, "loadextension", None))
 
 
 def load(connection) -> None:
     """Loads sqlite-counter into a connection of sqlite3 or apsw. Loading extensions, which SQL may do while it is
     enabled, is disabled afterwards."""
-    enable = getattr(connection, "enable_load_extension", None) or getattr(connection, "enableloadextension", None)
-    load_extension = getattr(connection, "load_extension", None) or getattr(connection, "loadextension", None)
+    enable, load_extension = _loading(connection)
     if not enable or not load_extension:
-        if any(kind.__module__ == "sqlite3" for kind in type(connection).__mro__):
+        if any(kind.__module__ == "sqlite3" and kind.__name__ == "Connection" for kind in type(connection).__mro__):
             raise RuntimeError(
                 "sqlite_counter: the sqlite3 module of this Python was built without loading of extensions; use a Python that "
                 "has it, such as Homebrew's, conda's or Debian's, or the package apsw")
-        raise TypeError(f"sqlite_counter: load() takes a connection of sqlite3 or apsw, not {type(connection).__name__}")
+        kind = type(connection)
+        name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+        hint = "; its attribute connection is one" if all(_loading(getattr(connection, "connection", None))) else ""
+        raise TypeError(f"sqlite_counter: load() takes a connection of sqlite3 or apsw, not {name}{hint}")
     path = loadable_path()
     enable(True)
     try:
