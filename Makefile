@@ -7,7 +7,7 @@
 #   make setup            installs what the others need: those of hosts, of the hub and of growth
 #   make install          the libraries into PREFIX=/usr/local, below DESTDIR if given; make uninstall
 #   make amalgamation     build/amalgamation/counter.c and counter.h: all in one C file
-#   make dist             what users install, for five platforms, into build/dist
+#   make dist             what users install, for five platforms, into build/dist, in some minutes
 #   make wasm             for browsers: an npm package with SQLite in it, into build/browser
 #   make bench            tests/bench/bench.c and its plots; bench-more, bench-limits, bench-peers: more.c, ...
 #   make help             this list
@@ -18,7 +18,7 @@
 #   make test-matrix      P  the scripts with several versions of SQLite
 #   make test-platforms   the scripts on five platforms, emulated
 #   make test-browser     the scripts and the page of examples/browser in Chromium
-#   make test-packages    make dist twice, and its Debian package in a new system, as root
+#   make test-packages    make dist twice, in two folders; its Debian packages in a new system, as root
 #   make test-bounds      P  scripts and property tests where a journal is folded all the time
 #   make faults           P  each call of memory and disk fails, in every statement of every script
 #   make fuzz             P  libFuzzer over the targets of tests/fuzz/, SECONDS=60 each
@@ -71,7 +71,9 @@ CHECKED_BY := $(foreach cc,gcc clang,$(if $(shell command -v $(cc) 2>/dev/null),
 
 COMMAND := $(sort $(wildcard cli/*.c))
 
+# A recipe that does nothing keeps make from saying that there is nothing to be done.
 all: $(LOADABLE) build/libcounter.a $(PRELOAD) build/sqlite-counter
+	@:
 
 # objects(variant, compiler, flags): how build/<variant>/**.o are made from the sources. No object
 # knows in which folder that was.
@@ -137,6 +139,7 @@ build/amalgamation/counter.c: tools/amalgamate.awk $(SOURCES) $(HEADERS) build/g
 	$(Q)awk -v one=counter.h -f tools/amalgamate.awk $(SOURCES) > $@
 
 amalgamation: build/amalgamation/counter.c build/amalgamation/counter.h
+	@:
 
 # The library to load goes where Debian puts those of others: its name is too short for a folder
 # that the linker searches.
@@ -207,6 +210,7 @@ build/tests/powercut.so: tests/fault/powercut.c
 	$(Q)$(CC) -D_GNU_SOURCE $(CFLAGS) $(SHARED) -MMD -MP -MF $@.d $(filter %.c,$^) -o $@
 
 tests: $(CORE_TESTS) $(FAULT_TESTS) build/tests/run_process build/tests/run_faults $(REPLAYS) build/tests/powercut.so
+	@:
 
 # No warning in either build, by gcc and by clang. Some of gcc's need its optimizer; clang's need none.
 WARNS = $(CPPFLAGS) $(CFLAGS) -Werror -fsyntax-only

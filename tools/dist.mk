@@ -9,6 +9,7 @@ VERSION := $(shell sed -n 's/^\#define COUNTER_VERSION "\(.*\)"/\1/p' include/co
 EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 PLATFORMS := linux-x86_64 linux-aarch64 linux-s390x linux-musl-x86_64 windows-x86_64
 DIST := build/dist
+RELEASE := build/release
 
 CC-linux-x86_64 := gcc
 CC-linux-aarch64 := aarch64-linux-gnu-gcc
@@ -69,23 +70,41 @@ $(foreach one,$(PLATFORMS),$(eval $(call platform,$(one))))
 
 platforms:
 	@tools/setup platforms
-	@$(MAKE) --no-print-directory -s $(LIBRARIES)
+	@$(MAKE) --no-print-directory libraries
+
+libraries: $(LIBRARIES)
+	@:
 
 test-platforms: platforms
 	@for platform in $(PLATFORMS); do $(MAKE) --no-print-directory -s test-on-$$platform || exit 1; done
 
+# Of the last commit, extracted into a folder of its own: a file that is not in it cannot get into a
+# release, nor one that was made of an earlier state. Only SQLite's sources are those of build/matrix/.
+# The amalgamation is made after the libraries, for both would make it at the same time.
 dist:
-	@git diff --quiet HEAD || { echo 'dist: the checkout has changes that are not committed' >&2; exit 1; }
-	@$(MAKE) --no-print-directory platforms amalgamation
-	@SOURCE_DATE_EPOCH=$(EPOCH) tools/dist $(VERSION) build/platforms $(DIST) $(PLATFORMS)
+	@[ -e .git ] || { echo 'dist: a release is made of a commit, and this is no git checkout' >&2; exit 1; }
+	@changes=$$(git status --porcelain) && [ -z "$$changes" ] || \
+		{ printf 'dist: the checkout has what is not committed:\n%s\n' "$$changes" >&2; exit 1; }
+	@rm -rf $(RELEASE)
+	@mkdir -p $(RELEASE)/build build/matrix
+	@ln -s ../../matrix $(RELEASE)/build/matrix
+	@git archive -o $(RELEASE)/build/commit.tar HEAD
+	@tar -C $(RELEASE) -xf $(RELEASE)/build/commit.tar
+	@$(MAKE) --no-print-directory -C $(RELEASE) platforms
+	@$(MAKE) --no-print-directory -C $(RELEASE) amalgamation
+	@SOURCE_DATE_EPOCH=$(EPOCH) $(RELEASE)/tools/dist $(VERSION) $(RELEASE)/build/platforms $(DIST) $(PLATFORMS)
 
-# Twice from the sources, for the same bytes; then the Debian package is installed in a new system.
+# A second time in another folder, for the same bytes wherever the sources are; then the Debian packages
+# are installed in a new system.
+CLONE := build/clone
 test-packages:
 	@$(MAKE) --no-print-directory dist
-	cp $(DIST)/SHA256SUMS build/sums-before
-	rm -rf build/platforms build/amalgamation
-	@$(MAKE) --no-print-directory dist
-	cmp $(DIST)/SHA256SUMS build/sums-before
+	rm -rf $(CLONE)
+	git clone -q . $(CLONE)
+	mkdir $(CLONE)/build
+	ln -s '$(CURDIR)/build/matrix' $(CLONE)/build/matrix
+	@$(MAKE) --no-print-directory -C $(CLONE) dist
+	cmp $(DIST)/SHA256SUMS $(CLONE)/$(DIST)/SHA256SUMS
 	packages/debian/try $(DIST)
 
-.PHONY: platforms test-platforms test-packages dist
+.PHONY: platforms libraries test-platforms test-packages dist

@@ -163,7 +163,7 @@ def test_two_builds_in_two_folders_have_the_same_bytes(tmp_path):
             (shutil.copytree if (ROOT / part).is_dir() else shutil.copy)(ROOT / part, folder / part)
         make("CFLAGS=-std=c11 -g -O0 -fPIC -fvisibility=hidden", "all", "amalgamation", cwd=folder)
         built.append([(folder / "build" / product).read_bytes() for product in
-                      ("counter.so", "libcounter.a", "sqlite-counter", "amalgamation/counter.c", "amalgamation/counter.h")])
+                      ("counter.so", "libcounter.a", "counter-preload.so", "sqlite-counter", "amalgamation/counter.c", "amalgamation/counter.h")])
     assert built[0] == built[1]
 
 

@@ -25,8 +25,8 @@ ELF = {"linux-x86_64": b"\x01\x3e\x00", "linux-musl-x86_64": b"\x01\x3e\x00", "l
 
 def run(*command, ok=True, show=None, **options):
     """What a command prints; or, where it must fail or `show` asks for it, says."""
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=120,
-                          **{"env": CLEAN, **options})
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True,
+                          **{"env": CLEAN, "timeout": 120, **options})
     assert (done.returncode == 0) == ok, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
     return getattr(done, show or ("stdout" if ok else "stderr"))
 

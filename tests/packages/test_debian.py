@@ -1,48 +1,93 @@
 """test_debian.py - the Debian packages: what is in them, what they ask for, what they do."""
 import os
-import pathlib
 import re
 import shutil
-import subprocess
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-VERSION = re.search(r'COUNTER_VERSION "(.*)"', (ROOT / "include" / "counter.h").read_text())[1]
+from conftest import CLEAN, ROOT, VERSION, run
+
 NAME = "libsqlite3-ext-counter"
 
 pytestmark = pytest.mark.skipif(not shutil.which("dh"), reason="no debhelper")
-
-
-def run(*command):
-    return subprocess.run([str(word) for word in command], cwd=ROOT, check=True, capture_output=True, text=True,
-                          env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}).stdout
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """Packages by name."""
     out = tmp_path_factory.mktemp("out")
-    run(ROOT / "packages" / "debian" / "build", out, out)
+    run(ROOT / "packages" / "debian" / "build", out, out, env={**CLEAN, "SOURCE_DATE_EPOCH": "1700000000"}, timeout=600)
     return {path.name.split("_")[0]: path for path in out.glob("*.deb")}
 
 
-def test_the_library_and_the_program_are_where_debian_has_such(built):
-    listed = run("dpkg-deb", "-c", built[NAME])
-    files = {line.split()[5] for line in listed.splitlines() if not line.startswith("d")}
-    assert {name for name in files if "/doc/" not in name} == {
-        "./usr/bin/sqlite-counter", "./usr/lib/sqlite3/counter.so", "./usr/lib/sqlite3/counter-preload.so",
-        "./usr/share/man/man1/sqlite-counter.1.gz"}
+@pytest.fixture(scope="module")
+def unpacked(built, tmp_path_factory):
+    """What both packages put into /usr, which they share."""
+    folder = tmp_path_factory.mktemp("root")
+    for name in NAME, f"{NAME}-dev":
+        run("dpkg-deb", "-x", built[name], folder)
+    return folder / "usr"
+
+
+def files(package):
+    listed = run("dpkg-deb", "-c", package).splitlines()
+    return {line.split()[5].removeprefix("./usr/") for line in listed if not line.startswith("d")}
+
+
+def test_files_are_where_debian_has_such(built):
+    assert {name for name in files(built[NAME]) if not name.startswith("share/doc/")} == {
+        "bin/sqlite-counter", "lib/sqlite3/counter.so", "lib/sqlite3/counter-preload.so", "share/man/man1/sqlite-counter.1.gz"}
+    assert f"share/doc/{NAME}/README.md.gz" in files(built[NAME])
+    assert {name for name in files(built[f"{NAME}-dev"]) if not name.startswith("share/doc/")} == {
+        "include/sqlite-counter/counter.h", "include/sqlite-counter/counter_cell.h", "lib/libcounter.a",
+        "lib/pkgconfig/sqlite-counter.pc"}
+    assert sum(name.endswith(".debug") and "build-id" in name for name in files(built[f"{NAME}-dbgsym"])) == 3
+
+
+def test_the_readme_tells_what_to_load(unpacked):
+    told = run("zcat", unpacked / "share" / "doc" / NAME / "README.md.gz")
+    [path] = set(re.findall(r"\.load (/usr/lib\S+)", told))
+    assert (unpacked.parent / f"{path.removeprefix('/')}.so").exists()
 
 
 def test_the_package_asks_for_what_the_library_is_linked_with(built):
     asked = run("dpkg-deb", "-f", built[NAME], "Version", "Depends")
     assert f"Version: {VERSION}\n" in asked
     assert {"libc6", "libsqlite3-0", "libuuid1"} <= set(re.findall(r"[\w-]+", asked))
+    asked = run("dpkg-deb", "-f", built[f"{NAME}-dev"], "Depends")
+    assert f"{NAME} (= {VERSION})" in asked and {"libsqlite3-dev", "uuid-dev"} <= set(re.findall(r"[\w-]+", asked))
 
 
-def test_what_is_unpacked_counts(built, tmp_path):
-    run("dpkg-deb", "-x", built[NAME], tmp_path)
-    library = tmp_path / "usr" / "lib" / "sqlite3" / "counter"
-    assert run("sqlite3", "-batch", ":memory:", f".load '{library}'", "SELECT counter_version();").strip() == VERSION
-    assert VERSION in run(tmp_path / "usr" / "bin" / "sqlite-counter", "--version")
+def test_what_is_unpacked_counts(unpacked):
+    sql = "SELECT counter_version();"
+    assert run("sqlite3", "-batch", ":memory:", f".load '{unpacked / 'lib/sqlite3/counter'}'", sql).strip() == VERSION
+    preloaded = {**CLEAN, "LD_PRELOAD": str(unpacked / "lib/sqlite3/counter-preload.so")}
+    assert run("sqlite3", "-batch", ":memory:", sql, env=preloaded).splitlines()[-1] == VERSION
+    assert VERSION in run(unpacked / "bin" / "sqlite-counter", "--version")
+
+
+@pytest.mark.skipif(not shutil.which("pkg-config"), reason="no pkg-config")
+def test_a_program_is_linked_with_the_library_for_development(unpacked, tmp_path):
+    (tmp_path / "program.c").write_text("""
+        #include "counter.h"
+        int main(void)
+        {
+            sqlite3 *db;
+            return sqlite3_open(":memory:", &db) || sqlite3_counter_init(db, 0, 0) ||
+                   sqlite3_exec(db, "SELECT counter_version()", 0, 0, 0) || sqlite3_close(db);
+        }
+        """)
+    told = run("pkg-config", "--cflags", "--libs", f"--define-variable=prefix={unpacked}", "sqlite-counter",
+               env={**CLEAN, "PKG_CONFIG_PATH": str(unpacked / "lib" / "pkgconfig")}).split()
+    assert f"-L{unpacked}/lib" in told
+    run("gcc", tmp_path / "program.c", *told, "-o", tmp_path / "program")
+    run(tmp_path / "program")
+
+
+@pytest.mark.skipif(not shutil.which("readelf"), reason="no readelf")
+@pytest.mark.parametrize("name", ["lib/sqlite3/counter.so", "lib/sqlite3/counter-preload.so", "bin/sqlite-counter"])
+def test_what_is_built_is_hardened_as_debian_asks(unpacked, name):
+    told = run("readelf", "-W", "-d", "-l", "--dyn-syms", unpacked / name)
+    assert "GNU_RELRO" in told and re.search(r"\bNOW\b", told) and "__stack_chk_fail" in told
+    assert re.search(r"__\w+_chk@", told.replace("__stack_chk_fail", "")), "no _FORTIFY_SOURCE"
+    assert os.path.getsize(unpacked / name) < 2**20, "not stripped"
