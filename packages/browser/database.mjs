@@ -236,13 +236,14 @@ export class Database {
 
   /** Runs all statements of a text; the rows of the last one. Parameters are those of the only one. */
   exec(sql, params = []) {
-    let rows = [], n = 0;
+    const hasParams = !Array.isArray(params) || params.length > 0;
+    let rows = [];
     for (let rest = sql; rest.trim();) {
       const { statement, tail } = this.prepare(rest);
       rest = tail;
       if (!statement) continue;
       try {
-        if (++n > 1 && (!Array.isArray(params) || params.length)) throw new RangeError('parameters are for one statement, the text has several');
+        if (hasParams && tail.trim()) throw new RangeError('parameters are for one statement, the text has several');
         rows = statement.all(params);
       } finally {
         statement.finalize();
@@ -341,7 +342,7 @@ export class Database {
 
 // The same lines that `sqlite-counter export` prints and `import` reads.
 const CHANGES = `
-SELECT json_object('source', source, 'since', since, 'upto', upto, 'changes', json_group_array(json_object(
+SELECT json_object('format', 1, 'source', source, 'since', since, 'upto', upto, 'changes', json_group_array(json_object(
          'table', table_name, 'key_columns', key_columns,
          'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
          'column', column_name, 'generation', generation, 'cell', json(counter_json(cell)), 'seq', seq))) AS batch
@@ -352,6 +353,8 @@ const CHECK = `
 SELECT CASE WHEN NOT json_valid(?1) THEN 'the batch is not JSON'
             WHEN json_type(?1) <> 'object' OR json_type(?1, '$.changes') IS NOT 'array'
               OR json_type(?1, '$.source') IS NOT 'text' THEN 'a batch is {"source":..., "changes":[...]}'
+            WHEN coalesce(json_extract(?1, '$.format'), 1) IS NOT 1
+            THEN 'the batch is of format ' || json_extract(?1, '$.format') || ', this module knows 1; install a newer sqlite-counter-wasm'
             WHEN EXISTS (SELECT 1 FROM json_each(?1, '$.changes') AS c
                           WHERE c.type <> 'object' OR unhex(json_extract(c.value, '$.packed')) IS NULL)
             THEN 'a change has no packed key, which is hexadecimal' END AS problem`;

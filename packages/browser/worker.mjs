@@ -27,6 +27,14 @@ async function chooseStorage(name, kind) {
   throw new Error(`open: ${name}: this browser keeps no files here, neither in OPFS nor in IndexedDB: what is counted would be lost`);
 }
 
+async function compile(wasm) {
+  try {
+    return await WebAssembly.compileStreaming(fetch(wasm));
+  } catch (error) {
+    throw new Error(`open: ${wasm} cannot be loaded: ${error.message}`);
+  }
+}
+
 /** The turns of one name, among all tabs. */
 class Turns {
   #name;
@@ -79,7 +87,7 @@ class Server {
     if (typeof name !== 'string' || !name) throw new TypeError('open: a database has a name');
     this.#storage = await chooseStorage(name, storage);
     if (this.#storage.kind !== MEMORY) this.#turns = new Turns(name, () => this.#want());
-    this.#compiled = await WebAssembly.compileStreaming(fetch(wasm));
+    this.#compiled = await compile(wasm);
     await this.#takeTurn();
     return { storage: this.#storage.kind };
   }
