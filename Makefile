@@ -2,7 +2,7 @@
 # to load, build/libcounter.a to link, build/counter-preload.so for hosts that cannot load it.
 #
 #   make                  build/counter.so, build/libcounter.a, build/counter-preload.so, build/sqlite-counter
-#   make demo             three files count apart, merge and agree: sql/examples/demo.sh
+#   make demo             three files count apart, merge and agree: examples/demo.sh
 #   make test             all tests of tests/run, in minutes; installs what most of them need
 #   make setup            installs what the others need: those of hosts, of the hub and of growth
 #   make install          the libraries into PREFIX=/usr/local, below DESTDIR if given; make uninstall
@@ -230,7 +230,7 @@ help:
 demo:
 	@tools/setup demo
 	@$(MAKE) --no-print-directory all
-	@sql/examples/demo.sh
+	@examples/demo.sh
 
 test:
 	@tools/setup test
@@ -246,7 +246,7 @@ $(BOUNDS): build/bounds/%:
 	@tools/setup test
 	rm -rf $@
 	mkdir -p $@
-	cp -r Makefile README.md ext cli include third_party sql tests tools $@
+	cp -r Makefile README.md examples ext cli include third_party sql tests tools $@
 	$(MAKE) -C $@ CPPFLAGS='$(CPPFLAGS) $(LIMITS)' all tests
 	cd $@ && build/tests/run_process tests/sql/*.sql
 	cd $@ && /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/fault tests/property

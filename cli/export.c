@@ -1,6 +1,6 @@
 /* export.c - the command export: changes as lines of JSON.
  *
- * Each line is a batch, as sql/examples/json.sh describes it:
+ * Each line is a batch, as examples/json.sh describes it:
  *
  *     {"format":1,"source":"<id>","since":0,"upto":9,"changes":[{"table":"page_views", ...}, ...]}
  *

@@ -212,7 +212,7 @@ coverage:
 	@tools/setup coverage
 	rm -rf build/coverage
 	mkdir -p build/coverage
-	cp -r Makefile README.md ext cli include third_party sql tests tools build/coverage
+	cp -r Makefile README.md examples ext cli include third_party sql tests tools build/coverage
 	@$(MAKE) -s -C build/coverage SANITIZE='-O0 --coverage' $(MEASURED) build/tests/powercut.so
 	@cd build/coverage && gcc $(SHARED) --coverage $(SOURCES:%.c=build/sanitized/%.o) -lsqlite3 $(UUID) -o $(LOADABLE)
 	@cd build/coverage && tests/coverage
@@ -235,7 +235,7 @@ mutation:
 	@tools/setup test
 	rm -rf build/mutation
 	mkdir -p build/mutation
-	cp -r Makefile README.md ext cli include third_party sql tests tools build/mutation
+	cp -r Makefile README.md examples ext cli include third_party sql tests tools build/mutation
 	@cd build/mutation && tests/mutate $(COUNT) $(or $(SEED),1) $(ONLY)
 
 .PHONY: mutation

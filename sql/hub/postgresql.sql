@@ -1,8 +1,8 @@
 -- postgresql.sql - a hub: one PostgreSQL database; files upload counters to it and download them.
 --
 --     psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql    makes counter_hub; may be repeated
---     sql/examples/hub.sh up FILE                          what is new in FILE, to the hub
---     sql/examples/hub.sh down FILE                        what is new in the hub, to FILE
+--     examples/hub.sh up FILE                          what is new in FILE, to the hub
+--     examples/hub.sh down FILE                        what is new in the hub, to FILE
 --     SELECT * FROM counter_hub.totals;                    the counters, for all who speak SQL
 --
 -- The hub merges as the files do, shard by shard, so uploads may be late, doubled, in any order,

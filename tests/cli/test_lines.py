@@ -63,13 +63,13 @@ def test_many_changes_are_several_lines_whose_marks_form_a_chain(place):
     assert digest("n.db") == digest("m.db")
     (place / "batch.json").write_text("".join(lines))
     make("o.db", VIEWS)
-    subprocess.run([ROOT / "sql" / "examples" / "json.sh", "import", "o.db", "batch.json"], check=True, capture_output=True)
+    subprocess.run([ROOT / "examples" / "json.sh", "import", "o.db", "batch.json"], check=True, capture_output=True)
     assert digest("o.db") == digest("m.db")
     assert connect("o.db").execute(*mark).fetchone()[0] == batches[-1]["upto"]
 
 
 def test_json_sh_and_the_program_read_what_the_other_one_prints(place):
-    script = ROOT / "sql" / "examples" / "json.sh"
+    script = ROOT / "examples" / "json.sh"
     make("a.db", "DELETE FROM views WHERE path = '/a'", "INSERT INTO views(views, path) VALUES ('purge below', '!')",
          "INSERT INTO views(views) VALUES ('add column errors')", "INSERT INTO views(path, errors) VALUES ('ü\"''\\', 7)")
     by_script = subprocess.run([script, "export", "a.db"], check=True, capture_output=True, text=True).stdout
@@ -151,7 +151,7 @@ def test_a_table_that_is_missing_is_told_with_what_makes_it(place):
 
 
 def test_json_sh_takes_blank_lines_between_batches_and_refuses_newer_ones(place):
-    script = ROOT / "sql" / "examples" / "json.sh"
+    script = ROOT / "examples" / "json.sh"
     one, two = ok("export", "a.db"), ok("export", "b.db")
     make("c.db", VIEWS)
     (place / "lines.json").write_text(f"\n{one}\n \t\r\n{two}\n\n")

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DEMO = ROOT / "sql" / "examples" / "demo.sh"
+DEMO = ROOT / "examples" / "demo.sh"
 
 
 def run(*arguments, folder=ROOT):

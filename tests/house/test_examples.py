@@ -21,7 +21,7 @@ WAYS = ["changes.sh", "json.sh"]
 
 
 def run(script, *arguments, text=None):
-    return subprocess.run([ROOT / "sql" / "examples" / script, *map(str, arguments)], input=text, capture_output=True)
+    return subprocess.run([ROOT / "examples" / script, *map(str, arguments)], input=text, capture_output=True)
 
 
 def make(path, tables=TABLES):
@@ -297,7 +297,7 @@ def test_a_batch_that_was_forged_is_refused(paths, field, value):
 
 def run_sql(script, path):
     done = subprocess.run(["sqlite3", "-batch", "-init", "/dev/null", path], cwd=ROOT, capture_output=True, text=True,
-                          input=(ROOT / "sql" / "examples" / script).read_text())
+                          input=(ROOT / "examples" / script).read_text())
     assert done.stderr == ""
     return done.stdout.splitlines()
 
@@ -320,7 +320,7 @@ def test_hourly_buckets_are_read_and_removed_by_the_key(tmp_path):
     assert first.count("totals|/|300") == second.count("totals|/|600") == 1
     assert (first[-1], second[-1]) == ("left|47|499970", "left|47|499970")
     db = make(tmp_path / "main.db", [])
-    statements = (ROOT / "sql" / "examples" / "hourly.sql").read_text().split(";\n")
+    statements = (ROOT / "examples" / "hourly.sql").read_text().split(";\n")
     db.execute("CREATE TEMP TABLE clock AS SELECT 500000 AS now")
     plans = [plan_of(db, sql) for sql in statements if "SELECT 'all pages'" in sql or "SELECT 'one page'" in sql
              or "SELECT 'totals'" in sql]

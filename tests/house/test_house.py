@@ -277,6 +277,7 @@ def workplace(tmp_path):
     """A folder in which the README's paths work: build/counter and ./counter."""
     (tmp_path / "build").symlink_to(ROOT / "build")
     (tmp_path / "sql").symlink_to(ROOT / "sql")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "counter.so").symlink_to(f"{EXTENSION}.so")
     return tmp_path
 

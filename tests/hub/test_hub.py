@@ -46,7 +46,7 @@ class Hub:
         return [tuple(row.values()) for row in json.loads(done.stdout)]
 
     def carry(self, way, path):
-        return subprocess.run([ROOT / "sql" / "examples" / "hub.sh", way, path], env=self.env, capture_output=True,
+        return subprocess.run([ROOT / "examples" / "hub.sh", way, path], env=self.env, capture_output=True,
                               text=True)
 
     def go(self, way, path):

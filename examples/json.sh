@@ -1,8 +1,8 @@
 #!/bin/sh
 # json.sh - the same as changes.sh for a transport that speaks JSON, such as HTTP.
 #
-#     sql/examples/json.sh export FROM.db [MARK]     prints the changes of FROM.db since
-#     sql/examples/json.sh import TO.db BATCH.json   takes them in, all or nothing; prints the mark
+#     examples/json.sh export FROM.db [MARK]     prints the changes of FROM.db since
+#     examples/json.sh import TO.db BATCH.json   takes them in, all or nothing; prints the mark
 #
 # A batch is {"format":1,"source":…,"since":0,"upto":9,"changes":[{"table":…},…]}, or several of them,
 # each on a line of its own, as sqlite-counter export prints them; blank lines mean nothing. A batch
@@ -25,7 +25,7 @@
 # and sqlite3.
 
 set -e
-root=$(cd "$(dirname "$0")/../.." && pwd)
+root=$(cd "$(dirname "$0")/.." && pwd)
 
 shell() { sqlite3 -batch -bail -init /dev/null -cmd '.timeout 10000' -cmd ".load '$root/build/counter'" "$@"; }
 

@@ -2,9 +2,9 @@
 # changes.sh - carries counters from file to file by a batch of changes: on a stick, by mail,
 # through a queue.
 #
-#     sql/examples/changes.sh mark TO.db SOURCE          from where TO.db wants them; 0: all
-#     sql/examples/changes.sh export FROM.db [MARK]      the changes of FROM.db since, as SQL
-#     sql/examples/changes.sh import TO.db < BATCH.sql   takes them in, whole or not at all
+#     examples/changes.sh mark TO.db SOURCE          from where TO.db wants them; 0: all
+#     examples/changes.sh export FROM.db [MARK]      the changes of FROM.db since, as SQL
+#     examples/changes.sh import TO.db < BATCH.sql   takes them in, whole or not at all
 #
 # SOURCE is the replica id of FROM.db: SELECT counter_id(). A batch may come twice, late, or after a
 # newer one. Both files have the same counter tables; one that has another key here is refused. A
@@ -12,7 +12,7 @@
 # and sqlite3.
 
 set -e
-root=$(cd "$(dirname "$0")/../.." && pwd)
+root=$(cd "$(dirname "$0")/.." && pwd)
 
 shell() { sqlite3 -batch -bail -init /dev/null -cmd '.timeout 10000' -cmd ".load '$root/build/counter'" "$@"; }
 

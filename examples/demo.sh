@@ -1,15 +1,15 @@
 #!/bin/sh
 # demo.sh - three servers count web requests, each in its own file, and then agree.
 #
-#     sql/examples/demo.sh                     the demonstration; needs build/counter.so and sqlite3
-#     sql/examples/demo.sh agree FILE FILE…    only says whether files agree on page_views
+#     examples/demo.sh                     the demonstration; needs build/counter.so and sqlite3
+#     examples/demo.sh agree FILE FILE…    only says whether files agree on page_views
 #
 # Ends with 1 if a statement fails or the files disagree.
 
 set -e
-root=$(cd "$(dirname "$0")/../.." && pwd)
+root=$(cd "$(dirname "$0")/.." && pwd)
 
-. "$root/sql/examples/session.sh"
+. "$root/examples/session.sh"
 
 # Every value that a user sees, and a digest of every cell, deleted ones too.
 state() {

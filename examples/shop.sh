@@ -1,14 +1,14 @@
 #!/bin/sh
 # shop.sh - a shop with two tills and an office, each with a file of its own, and a tracked column.
 #
-#     sql/examples/shop.sh       the demonstration; needs build/counter.so and sqlite3
+#     examples/shop.sh       the demonstration; needs build/counter.so and sqlite3
 #
 # Ends with 1 if a statement fails, or if the files disagree or have not the stock that was counted.
 
 set -e
-root=$(cd "$(dirname "$0")/../.." && pwd)
+root=$(cd "$(dirname "$0")/.." && pwd)
 
-. "$root/sql/examples/session.sh"
+. "$root/examples/session.sh"
 
 begin
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # hub.sh - carries counters between SQLite files and a hub in PostgreSQL (sql/hub/postgresql.sql).
 #
-#     sql/examples/hub.sh up FILE      what is new in FILE since its last upload, to the hub
-#     sql/examples/hub.sh down FILE    what is new in the hub since FILE's last download, to FILE
+#     examples/hub.sh up FILE      what is new in FILE since its last upload, to the hub
+#     examples/hub.sh down FILE    what is new in the hub since FILE's last download, to FILE
 #
 # up prints the rows sent and those that were news to the hub; down the rows received, and the mark
 # to go on from. psql finds the hub by its usual variables: PGHOST, PGDATABASE, PGUSER, PGSERVICE
@@ -10,7 +10,7 @@
 # fails. It may be repeated then, and where nobody knows how it ended.
 
 set -e
-root=$(cd "$(dirname "$0")/../.." && pwd)
+root=$(cd "$(dirname "$0")/.." && pwd)
 export PGCLIENTENCODING=UTF8
 
 shell() {

@@ -1,7 +1,7 @@
 -- cassandra.sql - counters of Cassandra and ScyllaDB become counters here. Run it from the root of
 -- the project:
 --
---     sqlite3 main.db < sql/examples/cassandra.sql
+--     sqlite3 main.db < examples/cassandra.sql
 --
 -- The rows below stand for what you have exported. Everything may be run again: the same rows
 -- change nothing.

@@ -1,7 +1,7 @@
 -- hourly.sql - time buckets: hits by hour, the last 24 hours, and an end to old ones. Run it from
 -- the root of the project:
 --
---     sqlite3 main.db < sql/examples/hourly.sql
+--     sqlite3 main.db < examples/hourly.sql
 --
 -- A bucket is the hour since 1970, strftime('%s', 'now') / 3600. It comes first in the key: then a
 -- range of hours is a range of the key, whether it is read, newest first, or removed.
