@@ -312,21 +312,7 @@ def test_files_merged_at_random_and_repeatedly_show_the_sum_of_all(tmp_path, mon
         assert set(ok("check", name).split()) == {"ok", "stock_counters", "views"}
 
 
-# ---- the README and the page of the manual ----
-
-def test_the_session_in_the_readme_shows_what_happens(place):
-    text = (ROOT / "README.md").read_text()
-    session, = re.findall(r"^```console\n(.*?)^```$", text, re.M | re.S)
-    (place / "build").symlink_to(ROOT / "build")
-    steps = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", session, re.M)
-    assert len(steps) > 5
-    for command, shown in steps:
-        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
-        assert done.stderr == "", command
-        seen = "".join(line.rstrip() + "\n" for line in done.stdout.splitlines())
-        pattern = UUID.join(map(re.escape, re.split(UUID, shown)))
-        assert re.fullmatch(re.sub(r"\d{16}", r"\\d{16}", pattern), seen), f"{command}: {seen}"
-
+# ---- the page of the manual ----
 
 @pytest.mark.skipif(not shutil.which("groff"), reason="no groff")
 def test_the_page_of_the_manual_is_set_without_a_warning():

@@ -1,5 +1,5 @@
-"""test_hosts.py - the README's programs run in each host that is there, and print what they say
-that they print."""
+"""test_hosts.py - the programs of docs/languages.md run in each host that is there, and print what they say that they
+print; those of docs/install.md are compiled."""
 import os
 import pathlib
 import re
@@ -27,8 +27,11 @@ int main(void)
 """
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+LANGUAGES, INSTALL = ((ROOT / "docs" / name).read_text() for name in ("languages.md", "install.md"))
+
+
+def blocks(language, page=LANGUAGES):
+    return re.findall(rf"^```{language}\n(.*?)^```$", page, re.M | re.S)
 
 
 # What a host prints may depend on variables of its own, such as NODE_EXTRA_CA_CERTS.
@@ -78,7 +81,7 @@ HOSTS = [
 
 
 @pytest.mark.parametrize("host, language, words, command, check", HOSTS, ids=[host[0] for host in HOSTS])
-def test_the_program_of_the_readme_counts(folder, host, language, words, command, check):
+def test_the_program_of_the_page_counts(folder, host, language, words, command, check):
     program, = [block for block in blocks(language) if words in block]
     if not has(*check):
         pytest.skip(f"no {host}")
@@ -138,11 +141,11 @@ def version():
     return re.search(r'COUNTER_VERSION "(.*)"', (ROOT / "include" / "counter.h").read_text())[1]
 
 
-def test_the_c_fragments_of_the_readme_load_and_link(folder):
-    loaded, linked = blocks("c")
+def test_the_fragments_in_c_load_and_link(folder):
+    loaded, linked = blocks("c", INSTALL)
     include, call = linked.split("\n\n")
     one, all_that_come = call.rstrip().split("\n")
-    link = re.search(r"^\*\*C, linked:\*\* `(.*)`$", (ROOT / "README.md").read_text(), re.M)[1].split()
+    link = re.search(r"^\*\*C, linked:\*\* `(.*)`$", INSTALL, re.M)[1].split()
     sources = {
         "loaded": "#include <sqlite3.h>\n" + MAIN % ("", loaded),
         "one": include + MAIN % ("char *message = NULL;", one),
@@ -155,11 +158,11 @@ def test_the_c_fragments_of_the_readme_load_and_link(folder):
         assert run(folder, f"./{name}") == version()
 
 
-def test_the_amalgamation_is_compiled_as_the_readme_says(folder):
+def test_the_amalgamation_is_compiled_as_the_page_says(folder):
     own = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     subprocess.run(["make", "-s", "amalgamation"], cwd=ROOT, env=own, check=True)
     for name in "counter.c", "counter.h":
         shutil.copy(ROOT / "build" / "amalgamation" / name, folder)
-    command = re.search(r"`(cc [^`]* -o counter\.so)`", (ROOT / "README.md").read_text())[1]
+    command = re.search(r"`(cc [^`]* -o counter\.so)`", INSTALL)[1]
     run(folder, *command.replace("-O2", "-O0").split())
     assert run(folder, "sqlite3", "-batch", ":memory:", ".load ./counter", "SELECT counter_version()") == version()

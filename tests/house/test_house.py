@@ -1,5 +1,5 @@
 """test_house.py - the order of the house: folders, names, exported symbols, statements, the tests
-that TESTING.md names, the README."""
+that TESTING.md names."""
 import collections
 import pathlib
 import re
@@ -10,10 +10,8 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "sql"))
 sys.path.insert(0, str(ROOT / "tests"))
 import places  # noqa: E402
-import run_shell  # noqa: E402
 
 EXTENSION = ROOT / "build" / "counter"
 SOURCES = sorted((ROOT / "ext").rglob("*.[ch]"))
@@ -244,116 +242,3 @@ def test_statement_parses(file, name, text):
         assert not re.search("syntax error|unrecognized token|incomplete input|one statement",
                              str(error)), f"{file}: {name}: {error}"
     db.close()
-
-
-# ---- the README ----
-
-UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
-
-
-def readme_blocks(language):
-    """(line, words after the language, lines) of each fenced block."""
-    path = ROOT / "README.md"
-    if not path.exists():
-        pytest.skip("there is no README.md")
-    blocks, block = [], None
-    for n, line in enumerate(path.read_text().splitlines(), 1):
-        if not line.startswith("```"):
-            if block:
-                block[3].append(line)
-        elif block:
-            blocks.append(block)
-            block = None
-        else:
-            words = line[3:].split() or [""]
-            block = (words[0], n, words[1:], [])
-    found = [block[1:] for block in blocks if block[0] == language]
-    if not found:
-        pytest.skip(f"README.md has no {language} block")
-    return found
-
-
-def workplace(tmp_path):
-    """A folder in which the README's paths work: build/counter and ./counter."""
-    (tmp_path / "build").symlink_to(ROOT / "build")
-    (tmp_path / "sql").symlink_to(ROOT / "sql")
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    (tmp_path / "counter.so").symlink_to(f"{EXTENSION}.so")
-    return tmp_path
-
-
-def load(db):
-    db.enable_load_extension(True)
-    db.execute("SELECT load_extension(?)", (str(EXTENSION),))
-    return db
-
-
-def test_readme_sql_runs(tmp_path, monkeypatch):
-    blocks = readme_blocks("sql")
-    monkeypatch.chdir(workplace(tmp_path))
-    text = "\n".join("\n".join(lines) for _, _, lines in blocks)
-    tables = re.findall(r"CREATE VIRTUAL TABLE[^;]*?USING counter\b[^;]*;", text)
-    for name in ("phone.db", "east.db"):
-        other = load(sqlite3.connect(name))
-        for table in tables:
-            other.execute(table)
-        other.commit()
-        other.close()
-
-    db = load(sqlite3.connect("readme.db", isolation_level=None))
-    for start, _, lines in blocks:
-        statement = []
-        for n, line in enumerate(lines, start + 1):
-            statement.append(line)
-            if not sqlite3.complete_statement("\n".join(statement)):
-                continue
-            try:
-                db.execute("\n".join(statement)).fetchall()
-            except sqlite3.Error as error:
-                pytest.fail(f"README.md:{n}: {error}")
-            statement = []
-        assert not "".join(statement).strip(), f"README.md:{start}: a statement without an end"
-    db.close()
-
-
-def session_steps(start, lines):
-    """[line, input lines, expected output] of one block."""
-    steps = []
-    for n, line in enumerate(lines, start + 1):
-        if line.startswith("sqlite> "):
-            steps.append([n, [line[8:]], ""])
-        elif line.startswith("   ...> "):
-            steps[-1][1].append(line[8:])
-        else:
-            steps[-1][2] += line + "\n"
-    return steps
-
-
-def same_output(expected, output, error):
-    """Does the block show the rows and, as an interactive shell does, the error without a
-    line number?"""
-    if error is not None:
-        shown = re.search(r"^(?:Parse error|Runtime error|Error): ", expected, re.M)
-        if not shown or expected[shown.end():].rstrip() != error.rstrip():
-            return False
-        expected = expected[:shown.start()]
-    pattern = r"[0-9a-f-]{36}".join(map(re.escape, UUID.split(expected.rstrip())))
-    return re.fullmatch(pattern, output.rstrip()) is not None
-
-
-def test_readme_sessions_show_what_happens(tmp_path):
-    sessions = []
-    for start, words, lines in readme_blocks("sqlite-session"):
-        if "continue" not in words or not sessions:
-            sessions.append([])
-        sessions[-1] += session_steps(start, lines)
-    for n, steps in enumerate(sessions):
-        folder = tmp_path / str(n)
-        folder.mkdir()
-        loads = any(".load" in line for _, text, _ in steps for line in text)
-        results, stray = run_shell.drive([text for _, text, _ in steps], workplace(folder),
-                                         [] if loads else [f".load {EXTENSION}"])
-        assert not stray, stray
-        for (line, _, expected), (output, error) in zip(steps, results):
-            assert same_output(expected, output, error), \
-                f"README.md:{line}: shows {expected!r}, the shell said {output!r} {error!r}"

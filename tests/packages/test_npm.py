@@ -148,8 +148,8 @@ def test_require_and_import_give_the_same(project):
     assert node(project, program) == f"true true getLoadablePath,load {library}\n"
 
 
-def test_the_program_of_the_readme_counts(project):
-    program, = [block for block in re.findall(r"^```js\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+def test_the_program_of_the_page_on_languages_counts(project):
+    program, = [block for block in re.findall(r"^```js\n(.*?)^```$", (ROOT / "docs" / "languages.md").read_text(), re.M | re.S)
                 if "sqlite-counter" in block]
     need("better-sqlite3", project)
     assert node(project, program) == re.search(r"  // (.*\n)\Z", program)[1]
