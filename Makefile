@@ -9,6 +9,7 @@
 #   make amalgamation     build/amalgamation/counter.c and counter.h: all in one C file
 #   make dist             what users install, for five platforms, into build/dist, in some minutes
 #   make wasm             for browsers: an npm package with SQLite in it, into build/browser
+#   make site             the documentation as HTML, with a search, into build/site/html
 #   make bench            tests/bench/bench.c and its plots; bench-more, bench-limits, bench-peers: more.c, ...
 #   make help             this list
 #
@@ -292,6 +293,13 @@ bench-peers:
 	@PATH="$$PATH:$(CURDIR)/build/peers/usr/bin" \
 		LD_LIBRARY_PATH="$(CURDIR)/$(PEERS_LIB)" build/bench/peers build/bench '$(ONLY)'
 
+# README.md and docs/ as HTML, to be opened from the folder or put on any server.
+site:
+	@tools/setup site
+	@tools/site/assemble build/site/pages
+	@mkdocs build --quiet --strict --config-file tools/site/mkdocs.yml
+	@echo 'made: build/site/html/index.html'
+
 setup:
 	@tools/setup test
 	@tools/setup rest
@@ -307,6 +315,6 @@ include tools/dist.mk
 include tools/browser.mk
 
 .PHONY: all amalgamation install uninstall FORCE tests check-warnings warnings-by-gcc warnings-by-clang demo help test test-clients test-bounds $(BOUNDS)
-.PHONY: bench bench-more bench-limits bench-peers setup format clean
+.PHONY: bench bench-more bench-limits bench-peers site setup format clean
 .DELETE_ON_ERROR:
 -include $(shell find build -name '*.d' -type f 2>/dev/null)
