@@ -7,6 +7,7 @@
 #   make setup            installs what the others need: those of hosts, of the hub and of growth
 #   make install          the libraries into PREFIX=/usr/local, below DESTDIR if given; make uninstall
 #   make amalgamation     build/amalgamation/counter.c and counter.h: all in one C file
+#   make packages         what npm and pip install, for this machine, into build/packages
 #   make dist             what users install, for five platforms, into build/dist, in some minutes
 #   make wasm             for browsers: an npm package with SQLite in it, into build/browser
 #   make site             the documentation as HTML, with a search, into build/site/html

@@ -107,4 +107,19 @@ test-packages:
 	cmp $(DIST)/SHA256SUMS $(CLONE)/$(DIST)/SHA256SUMS
 	packages/debian/try $(DIST)
 
-.PHONY: platforms libraries test-platforms test-packages dist
+# npm's and Python's packages for this machine alone, without another compiler.
+PACKAGES := build/packages
+ON_HERE := linux-$(if $(findstring musl,$(shell $(CC) -dumpmachine)),musl-)$(shell uname -m)
+PACKAGED_O = -O3
+packages: build/amalgamation/counter.c build/amalgamation/counter.h
+	@tools/setup demo
+	@rm -rf $(PACKAGES)
+	@mkdir -p $(PACKAGES)/libs/$(ON_HERE)
+	$(TELL) CC $(PACKAGES)/libs/$(ON_HERE)/counter.so
+	$(Q)$(CC) -std=gnu11 $(PACKAGED_O) -fPIC -fvisibility=hidden -DCOUNTER_NO_LIBUUID -Ibuild/amalgamation -shared $< \
+		-Wl,-s -o $(PACKAGES)/libs/$(ON_HERE)/counter.so
+	@packages/npm/build $(PACKAGES)/libs $(PACKAGES)
+	@packages/python/build $(PACKAGES)/libs $(PACKAGES)
+	@ls $(PACKAGES)/*.tgz $(PACKAGES)/*.whl
+
+.PHONY: platforms libraries test-platforms test-packages dist packages

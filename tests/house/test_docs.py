@@ -36,7 +36,7 @@ CLEAN = {name: os.environ[name] for name in ("HOME", "TMPDIR", "LANG") if name i
 
 # Blocks that other tests run, by page and language: these name the page.
 ELSEWHERE = {
-    ("README.md", "sh"): "tests/packages/test_dist.py",
+    ("README.md", "sh"): "tests/house/test_shipping.py",
     ("docs/install.md", "sh"): "tests/packages/test_dist.py",
     ("docs/install.md", "c"): "tests/house/test_hosts.py",
     **{("docs/languages.md", language): "tests/house/test_hosts.py" for language in ("perl", "tcl", "js", "php", "ruby", "go", "rust")},

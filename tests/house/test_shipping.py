@@ -152,6 +152,24 @@ def test_the_amalgamation_passes_all_scripts_without_libuuid(one_file, tmp_path)
     assert re.search(r"^[1-9]\d{2,} passed, 0 failed$", said, re.M)
 
 
+# ---- make packages ----
+
+def test_the_lines_of_the_readme_build_and_install_packages(tmp_path):
+    lines = re.search(r"^```sh\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)[1].splitlines()
+    commands = [line.partition("#")[0].strip() for line in lines]
+    assert [command.split()[0] for command in commands] == ["make", "npm", "pip"]
+    make(*commands[0].split()[1:], "PACKAGED_O=-O0")
+    assert "libuuid" not in run("objdump", "-p", *(ROOT / "build" / "packages" / "libs").glob("*/counter.so"))
+    (tmp_path / "build").symlink_to(ROOT / "build")
+    own = {**os.environ, "PIP_NO_INDEX": "1", "PIP_TARGET": str(tmp_path / "python"), "npm_config_offline": "true"}
+    if shutil.which("npm"):
+        run("sh", "-c", commands[1], cwd=tmp_path, env=own)
+        assert run("node", "-p", "require('sqlite-counter').getLoadablePath()", cwd=tmp_path).strip().endswith("counter.so")
+    if subprocess.run(["/usr/bin/python3", "-m", "pip", "--version"], capture_output=True).returncode == 0:
+        run("sh", "-c", f"/usr/bin/python3 -m {commands[2]}", cwd=tmp_path, env=own)
+        assert (tmp_path / "python" / "sqlite_counter" / "counter.so").exists()
+
+
 # ---- the same bytes ----
 
 def test_two_builds_in_two_folders_have_the_same_bytes(tmp_path):
