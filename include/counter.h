@@ -1,14 +1,13 @@
 /* counter.h - sqlite-counter: counter columns that merge, for SQLite.
  *
- * As a loadable extension there is nothing to include: `.load build/counter`, or SELECT
- * load_extension(). In a program that links build/libcounter.a and its own SQLite (3.31 or later)
- * and libuuid, either
+ * To load the extension you need no header: `.load build/counter`, or SELECT load_extension(). A
+ * program that links build/libcounter.a, SQLite 3.31 or later and libuuid calls either of these:
  *
- *     sqlite3_counter_init(db, &message, NULL);                          one connection, or
+ *     sqlite3_counter_init(db, &message, NULL);                          this connection
  *     sqlite3_auto_extension((void (*)(void))sqlite3_counter_init);    every connection from now on
  *
- * Loading registers functions and virtual tables on the connection. It creates no table, installs
- * no hook, and needs no call at the end: sqlite3_close() cleans up.
+ * Loading registers functions and virtual tables on the connection. It creates no table and
+ * installs no hook. sqlite3_close() cleans up; no other call is needed.
  */
 #ifndef COUNTER_H
 #define COUNTER_H
@@ -21,8 +20,9 @@
 extern "C" {
 #endif
 
-/* SQLITE_OK, or an error code and, where there is memory for it, a message in *message that the
- * caller frees with sqlite3_free. `api` is used by the loadable build alone. */
+/* Returns SQLITE_OK, or an error code with a message in *message if there is memory for it. The
+ * caller frees the message with sqlite3_free. Only the loadable build uses `api`; otherwise pass
+ * NULL. */
 int sqlite3_counter_init(sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
 
 #ifdef __cplusplus

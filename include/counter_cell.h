@@ -1,11 +1,10 @@
 /* counter_cell.h - the state of one counter, read in place from its blob.
  *
- * A cell is a life and, while it lives, a set of shards, one for each replica that ever added to
- * it:
+ * A cell has a life. A live cell has a set of shards, one for each replica that ever added to it:
  *
- *     id      16 bytes   who wrote this shard; no one else ever writes it
- *     clock              how often; of two versions the higher clock wins
- *     value              the replica's own contribution, signed
+ *     id      16 bytes   the replica that owns this shard; nobody else ever writes it
+ *     clock              the number of its writes; of two versions, the higher clock wins
+ *     value              the contribution of the replica, signed
  *
  * The value of the counter is the sum of the values of its shards. On disk:
  *
@@ -19,18 +18,18 @@
  *     clock    varint, 1 ... 2^63-1
  *     value    zigzag varint, any int64
  *
- * A varint is LEB128 of minimal length, so one state has exactly one encoding: two cells are equal
- * if their bytes are. The counter that nobody has touched yet (life 1, no shards) has no bytes at
- * all; SQL keeps it as NULL. A live cell without shards in life 3, 5, ... is what a reset leaves.
+ * A varint is LEB128 of minimal length, so each state has exactly one encoding: two cells are
+ * equal if their bytes are equal. The untouched counter (life 1, no shards) has no bytes at all;
+ * SQL keeps it as NULL. A reset leaves a live cell without shards, in life 3, 5, ...
  *
- * Nothing in this file allocates. A ctr_cell is a view: it lives as long as the bytes it was opened
- * on. Functions that write take a buffer, say how large it must be, and return the bytes written; 0
- * bytes are the untouched counter. All that can be wrong with foreign bytes is found by
- * ctr_cell_open.
+ * No function allocates. A ctr_cell is a view: it is valid as long as the bytes that it was opened
+ * on. Functions that write take a buffer, state its minimal size, and return the number of bytes
+ * written; 0 bytes are the untouched counter. ctr_cell_open finds everything that can be wrong with
+ * foreign bytes.
  *
- * The algebra is that of Cassandra's and ScyllaDB's counter columns with two changes: lives instead
- * of tombstone timestamps, and ties of the clock decided by the higher value (Cassandra's rule;
- * ScyllaDB keeps the left side, which does not commute).
+ * The algebra is that of the counter columns of Cassandra and ScyllaDB, with two changes: lives
+ * replace tombstone timestamps, and the higher value decides between equal clocks. (That is
+ * Cassandra's rule. ScyllaDB keeps the left side, which does not commute.)
  */
 #ifndef COUNTER_CELL_H
 #define COUNTER_CELL_H
@@ -47,31 +46,31 @@ enum {
 
 #define CTR_LIFE_MAX UINT32_MAX /* the last life; it is live */
 
-/* What can be wrong. Everything from CTR_NOT_A_CELL on is said by ctr_cell_open alone. */
+/* Results. Only ctr_cell_open returns the codes from CTR_NOT_A_CELL on. */
 typedef enum ctr_status {
     CTR_OK = 0,
-    CTR_OVERFLOW,     /* a shard, its clock or the sum leaves the range of int64 */
+    CTR_OVERFLOW,     /* a shard, its clock or the sum would leave the range of int64 */
     CTR_DELETED,      /* nothing may be added to a deleted cell */
     CTR_LAST_LIFE,    /* there is no further life */
     CTR_NOT_A_CELL,   /* empty, or the first byte is that of something else */
     CTR_NEWER_FORMAT, /* a counter cell of a later format */
     CTR_TRUNCATED,    /* ends inside a life or a shard */
-    CTR_NOT_MINIMAL,  /* a varint longer than it need be */
-    CTR_OUT_OF_RANGE, /* life, clock or value beyond its limits */
-    CTR_UNSORTED,     /* ids do not ascend */
-    CTR_DOUBLED,      /* one id twice */
-    CTR_TRAILING,     /* bytes after a deleted cell */
-    CTR_NEEDLESS      /* life 1 without shards, which is written as no bytes at all */
+    CTR_NOT_MINIMAL,  /* a varint is longer than necessary */
+    CTR_OUT_OF_RANGE, /* a life, clock or value is beyond its limits */
+    CTR_UNSORTED,     /* the ids do not ascend */
+    CTR_DOUBLED,      /* an id occurs twice */
+    CTR_TRAILING,     /* bytes follow a deleted cell */
+    CTR_NEEDLESS      /* life 1 without shards, which must have no bytes at all */
 } ctr_status;
 
-/* One shard. `id` points to CTR_ID_SIZE bytes, lent by the cell or the caller. */
+/* One shard. `id` points to CTR_ID_SIZE bytes that the cell or the caller owns. */
 typedef struct ctr_shard {
     const uint8_t *id;
     int64_t clock; /* 1 ... INT64_MAX */
     int64_t value;
 } ctr_shard;
 
-/* A checked view of a cell. Read `life`; the rest belongs to cell.c. */
+/* A checked view of a cell. Read `life`; the other members belong to cell.c. */
 typedef struct ctr_cell {
     uint32_t life;
     const uint8_t *bytes; /* the whole encoding; NULL if untouched */
@@ -79,8 +78,8 @@ typedef struct ctr_cell {
     size_t header; /* bytes before the first shard */
 } ctr_cell;
 
-/* Order of two cells as states; CTR_DISJOINT: each has something that the other lacks, or one id
- * has one clock and two values. */
+/* The order of two states. CTR_DISJOINT: each has something that the other lacks, or one id has the
+ * same clock and two values. */
 typedef enum ctr_order { CTR_EQUAL, CTR_GREATER, CTR_LESS, CTR_DISJOINT } ctr_order;
 
 /* An exact sum of int64 values: 128 bits, two's complement. Zero it before use. */
@@ -89,62 +88,64 @@ typedef struct ctr_sum {
     uint64_t low;
 } ctr_sum;
 
-/* The counter that nobody has touched: life 1, no shards. */
+/* Returns the untouched counter: life 1, no shards. */
 ctr_cell ctr_cell_untouched(void);
 
-/* Checks all of `bytes` and makes `cell` a view of them. On anything but CTR_OK `cell` is the
- * untouched one. `size` 0 is CTR_NOT_A_CELL. */
+/* Checks all of `bytes` and makes `cell` a view of them. If it fails, `cell` is the untouched
+ * counter. Returns CTR_NOT_A_CELL for size 0. */
 ctr_status ctr_cell_open(ctr_cell *cell, const uint8_t *bytes, size_t size);
 
-/* A clause for each status, to follow a noun: "is truncated", "is no counter cell". Static text. */
+/* Returns a clause that follows a noun: "is truncated", "is no counter cell". Static text. */
 const char *ctr_status_text(ctr_status status);
 
 bool ctr_cell_is_untouched(const ctr_cell *cell);
 bool ctr_cell_is_deleted(const ctr_cell *cell);
 
-/* Live and touched: what makes a row visible. */
+/* Is it live and touched? Such a counter makes its row visible. */
 bool ctr_cell_is_live(const ctr_cell *cell);
 
-/* Same state, that is, same bytes. */
+/* Do both have the same state, and so the same bytes? */
 bool ctr_cell_same(const ctr_cell *a, const ctr_cell *b);
 
-/* Walks the shards in ascending order of id: set `at` to 0, call until false. `shard->id` is lent
- * from the cell's bytes. A deleted cell has none. */
+/* Walks the shards in ascending order of id: set `at` to 0, and call until it returns false.
+ * `shard->id` points into the bytes of the cell. A deleted cell has no shards. */
 bool ctr_cell_next(const ctr_cell *cell, size_t *at, ctr_shard *shard);
 
-/* The shard of an id; false if there is none. */
+/* Finds the shard of an id. Returns false if there is none. */
 bool ctr_cell_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_shard *shard);
 
-/* Writes a cell from shards that ascend by id, none twice; the caller warrants that. `life` 1 ...
- * 2^32-1, n = 0 for an even one. Needs CTR_CELL_HEADER_MAX + n * CTR_SHARD_MAX bytes. */
+/* Writes a cell. The caller guarantees that the ids of the shards ascend and that none occurs
+ * twice. `life` is 1 ... 2^32-1; n is 0 for an even life. Needs CTR_CELL_HEADER_MAX +
+ * n * CTR_SHARD_MAX bytes. */
 size_t ctr_cell_write(uint32_t life, const ctr_shard *shards, size_t n, uint8_t *out);
 
-/* Does a, of the same id, win over b in a merge? Higher clock, then higher value. */
+/* Does a win over b, a shard of the same id, in a merge? The higher clock wins, then the higher
+ * value. */
 bool ctr_shard_beats(const ctr_shard *a, const ctr_shard *b);
 
-/* Adds n to the shard of `id`: (id, clock + 1, value + n), or (id, 1, n) if there is none; the
- * clock leaps to `least`, 1 or more, if that is higher. n = 0 writes a shard too, as ScyllaDB does.
- * CTR_DELETED, CTR_OVERFLOW: nothing is written. Needs cell->size + CTR_CELL_HEADER_MAX +
- * CTR_SHARD_MAX bytes. */
+/* Adds n to the shard of `id`: (id, clock + 1, value + n), or (id, 1, n) if there is none. The
+ * clock becomes `least`, 1 or more, if that is higher. n = 0 writes a shard, too, as in ScyllaDB.
+ * Writes nothing if it returns CTR_DELETED or CTR_OVERFLOW. Needs cell->size +
+ * CTR_CELL_HEADER_MAX + CTR_SHARD_MAX bytes. */
 ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
                               int64_t least, uint8_t *out, size_t *size);
 
-/* Adds a difference, which may be wider than 64 bits, in one go or in many: the clock rises by
- * `ticks`, 1 or more, as if that many increments had been made. */
+/* Adds a difference, which may be wider than 64 bits. The clock rises by `ticks`, 1 or more, as for
+ * that many increments. Otherwise as ctr_cell_increment. */
 ctr_status ctr_cell_add(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE],
                         const ctr_sum *difference, int64_t ticks, int64_t least, uint8_t *out,
                         size_t *size);
 
-/* A view of what this library has written itself, which is not checked again. */
+/* Returns a view of bytes that this library has written itself, without checking them again. */
 ctr_cell ctr_cell_written(const uint8_t *bytes, size_t size);
 
-/* What an increment must know of a cell. */
+/* The facts of a cell that an increment needs. */
 typedef struct ctr_summary {
     uint32_t life;
     bool touched;         /* it has bytes */
     bool has_shards;      /* somebody has counted in it in this life */
     ctr_sum sum;          /* of its shards */
-    int64_t clock, value; /* of the shard of `id`; clock 0: there is none */
+    int64_t clock, value; /* of the shard of `id`; clock 0: there is no such shard */
 } ctr_summary;
 
 /* Is it touched and live? Has somebody counted in it in this life? */
@@ -158,46 +159,48 @@ static inline bool ctr_summary_counts(const ctr_summary *summary)
     return summary->has_shards && summary->life % 2 == 1;
 }
 
-/* Opens `bytes` as ctr_cell_open does, and sums up in the same pass. `id` may be NULL. */
+/* Checks `bytes` as ctr_cell_open does, and fills `summary` in the same pass. `id` may be NULL. */
 ctr_status ctr_cell_summarize(ctr_summary *summary, const uint8_t id[CTR_ID_SIZE],
                               const uint8_t *bytes, size_t size);
 
-/* The sum of the shards; 0 for untouched and deleted cells. CTR_OVERFLOW if it is no int64. */
+/* Returns the sum of the shards in `value`; 0 for untouched and deleted cells. CTR_OVERFLOW if the
+ * sum is not an int64. */
 ctr_status ctr_cell_value(const ctr_cell *cell, int64_t *value);
 
-/* The join: commutative, associative, idempotent. The higher life wins whole; in one odd life,
- * shard by shard, ctr_shard_beats. Needs a->size + b->size bytes. */
+/* Writes the join of a and b: commutative, associative, idempotent. The higher life wins whole;
+ * within an odd life, ctr_shard_beats decides shard by shard. Needs a->size + b->size bytes. */
 size_t ctr_cell_merge(const ctr_cell *a, const ctr_cell *b, uint8_t *out);
 
-/* How many shards of `merged` are not, in the same life and as they are, in `mine`. */
+/* Returns the number of shards of `merged` that `mine` lacks or has otherwise in the same life. */
 size_t ctr_cell_news(const ctr_cell *merged, const ctr_cell *mine);
 
-/* How many ids have one clock and two values in a and b; 0 unless both are in the same odd life. */
+/* Returns the number of ids with the same clock and two values in a and b; 0 unless both are in the
+ * same odd life. */
 size_t ctr_cell_conflicts(const ctr_cell *a, const ctr_cell *b);
 
-/* a against b. The untouched cell is the bottom. */
+/* Compares a with b. The untouched cell is less than any other. */
 ctr_order ctr_cell_compare(const ctr_cell *a, const ctr_cell *b);
 
-/* The smallest cell d with merge(known, d) = merge(known, cell); 0 bytes if there is nothing to
- * send. Needs cell->size bytes. */
+/* Writes the smallest cell d with merge(known, d) = merge(known, cell); 0 bytes if there is nothing
+ * to send. Needs cell->size bytes. */
 size_t ctr_cell_diff(const ctr_cell *cell, const ctr_cell *known, uint8_t *out);
 
-/* The next even life, without shards; a deleted cell stays as it is. CTR_LAST_LIFE in the last one.
- * Needs CTR_CELL_HEADER_MAX bytes. */
+/* Writes the next even life, without shards; a deleted cell stays as it is. CTR_LAST_LIFE if the
+ * cell is in its last life. Needs CTR_CELL_HEADER_MAX bytes. */
 ctr_status ctr_cell_delete(const ctr_cell *cell, uint8_t *out, size_t *size);
 
-/* The next odd life, without shards. CTR_LAST_LIFE in the last one. Needs CTR_CELL_HEADER_MAX
- * bytes. */
+/* Writes the next odd life, without shards. CTR_LAST_LIFE if the cell is in its last life. Needs
+ * CTR_CELL_HEADER_MAX bytes. */
 ctr_status ctr_cell_reset(const ctr_cell *cell, uint8_t *out, size_t *size);
 
-/* Exact sums: add and subtract one value, all shards of a cell, another sum. */
+/* Add or subtract one value, all shards of a cell, or another sum. */
 void ctr_sum_add(ctr_sum *sum, int64_t value);
 void ctr_sum_subtract(ctr_sum *sum, int64_t value);
 void ctr_sum_add_cell(ctr_sum *sum, const ctr_cell *cell);
 void ctr_sum_subtract_cell(ctr_sum *sum, const ctr_cell *cell);
 void ctr_sum_subtract_sum(ctr_sum *sum, const ctr_sum *other);
 
-/* The sum as int64, or CTR_OVERFLOW. */
+/* Returns the sum in `value`, or CTR_OVERFLOW if it is not an int64. */
 ctr_status ctr_sum_value(const ctr_sum *sum, int64_t *value);
 
 #endif
