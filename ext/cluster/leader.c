@@ -168,8 +168,8 @@ static int refuse_pending(const ctr_cluster *cluster, ctr_problem *problem)
             member != cluster->leader && ctr_check_has_counted(member->merge.rows.replica);
         if (counted || has_taken_of_a_later_one(cluster, member, problem))
             ctr_problem_set(problem, SQLITE_ERROR,
-                            "%s has %s in this transaction, and only what is committed is given "
-                            "to other replicas: COMMIT first",
+                            "%s has %s in this transaction, and only committed changes go to other "
+                            "replicas: COMMIT first",
                             member->schema, counted ? "counted" : "taken counts");
     }
     return problem->rc;

@@ -34,7 +34,8 @@ static ctr_level read_level(const char *option, const char *value, ctr_problem *
     if (level != CTR_LEVEL_NONE) return level;
     if (sqlite3_stricmp(value, "ANY") == 0)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s=ANY: counters have no such level, a hint is no replica", option);
+                        "%s=ANY: counters have no such level, because a hint is not a replica",
+                        option);
     else if (sqlite3_stricmp(value, "SERIAL") == 0 || sqlite3_stricmp(value, "LOCAL_SERIAL") == 0)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s=%s: counters have no conditional updates and no such level", option,

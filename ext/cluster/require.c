@@ -17,7 +17,7 @@ static bool same_dc(const char *a, const char *b)
     return dc_size(a) == dc_size(b) && memcmp(a, b, dc_size(a)) == 0;
 }
 
-/* Numbers the data centres as they come; the local one is 0. */
+/* Numbers the data centers as they come; the local one is 0. */
 static void number_places(const ctr_cluster *cluster, const char *local, ctr_site *sites)
 {
     int n = 1;
@@ -32,7 +32,7 @@ static void number_places(const ctr_cluster *cluster, const char *local, ctr_sit
     }
 }
 
-/* The name of main, whose data centre is the local one; main is the first replica, or none. */
+/* The name of main, whose data center is the local one; main is the first replica, or none. */
 static void read_local(const ctr_cluster *cluster, char name[CTR_NAME_MAX + 1],
                        ctr_problem *problem)
 {
@@ -52,21 +52,20 @@ static int place(const ctr_cluster *cluster, const char *which, ctr_level level,
     for (int i = 0; i < cluster->n; i++) {
         const ctr_member *member = &cluster->members[i];
         if (!member->met)
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "%s=%s asks in which data centre each replica is, and %s has not been "
-                            "seen yet: %s",
-                            which, ctr_level_text(level), member->schema,
-                            ctr_problem_text(&member->trouble));
+            ctr_problem_set(
+                problem, SQLITE_ERROR,
+                "%s=%s needs the data center of each replica, and %s has not been seen yet: %s",
+                which, ctr_level_text(level), member->schema, ctr_problem_text(&member->trouble));
         else if (!*member->name)
             ctr_problem_set(problem, SQLITE_ERROR,
-                            "%s=%s asks in which data centre each replica is, and %s has no name: "
+                            "%s=%s needs the data center of each replica, and %s has no name: "
                             "SELECT counter_init('dc:rack') before its first counter table",
                             which, ctr_level_text(level), member->schema);
     }
     if (ctr_level_is_local(level)) read_local(cluster, local, problem);
     if (ctr_level_is_local(level) && !*local)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s=%s means the data centre of main, and main has no name", which,
+                        "%s=%s means the data center of main, and main has no name", which,
                         ctr_level_text(level));
     number_places(cluster, local, sites);
     return problem->rc;
@@ -97,7 +96,7 @@ static void append_place(const ctr_cluster *cluster, const ctr_shortage *shortag
         sqlite3_str_appendf(out, " in %.*s", (int)dc_size(cluster->members[at].name),
                             cluster->members[at].name);
     else
-        sqlite3_str_appendall(out, " in the data centre of main");
+        sqlite3_str_appendall(out, " in the data center of main");
 }
 
 /* Whoever is told that locks are all that is missing may try again. */

@@ -2,7 +2,7 @@
  *
  * "write=QUORUM needs 2 of 3 replicas, 1 is available: east: database is locked; west: it is not
  * attached"; SQLITE_BUSY where locks are all that is missing, for then it is worth while to try
- * again. The data centre of a replica is that of its name, the local one is that of main.
+ * again. The data center of a replica is that of its name, the local one is that of main.
  */
 #ifndef CTR_CLUSTER_REQUIRE_H
 #define CTR_CLUSTER_REQUIRE_H

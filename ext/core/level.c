@@ -62,7 +62,7 @@ static bool is_in(const ctr_site *site, int dc)
     return dc < 0 || site->dc == dc;
 }
 
-/* Takes the first available replicas of a data centre, -1: of all. False: there are not enough. */
+/* Takes the first available replicas of a data center, -1: of all. False: there are not enough. */
 static bool take(ctr_level level, const ctr_site *sites, int n, int dc, int *contacts, int *taken,
                  ctr_shortage *shortage)
 {

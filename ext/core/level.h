@@ -3,9 +3,9 @@
  *     ONE, TWO, THREE    so many
  *     QUORUM             more than half of all
  *     ALL                all
- *     LOCAL_ONE          one of the local data centre
- *     LOCAL_QUORUM       more than half of those of the local data centre
- *     EACH_QUORUM        more than half of those of each data centre
+ *     LOCAL_ONE          one of the local data center
+ *     LOCAL_QUORUM       more than half of those of the local data center
+ *     EACH_QUORUM        more than half of those of each data center
  *
  * They mean what they mean in Cassandra (org.apache.cassandra.db.ConsistencyLevel). Its ANY, which
  * is a hint instead of a replica, and SERIAL, which is a round of Paxos, are none of these.
@@ -31,19 +31,19 @@ typedef enum ctr_level {
 ctr_level ctr_level_from_text(const char *text);
 const char *ctr_level_text(ctr_level level);
 
-/* Must it be known in which data centre each replica is, and which of them is the local one? */
+/* Must it be known in which data center each replica is, and which of them is the local one? */
 bool ctr_level_needs_places(ctr_level level);
 bool ctr_level_is_local(ctr_level level);
 
 enum { CTR_LEVEL_SITES = 64 /* replicas of a cluster, at most */ };
 
-/* A replica as a level sees it. `dc` is the number of its data centre, 0 is the local one. */
+/* A replica as a level sees it. `dc` is the number of its data center, 0 is the local one. */
 typedef struct ctr_site {
     int dc;
     bool available;
 } ctr_site;
 
-/* Where it was not enough: `needed` of the `n` replicas of data centre `dc`, -1: of all, of which
+/* Where it was not enough: `needed` of the `n` replicas of data center `dc`, -1: of all, of which
  * only `available` are. */
 typedef struct ctr_shortage {
     int dc, needed, n, available;

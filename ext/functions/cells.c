@@ -52,8 +52,9 @@ static void fn_value(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void fn_merge(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     if (argc < 2) {
-        ctr_arg_error(ctx, "counter_merge: two or more cells, or one column to aggregate, not %d",
-                      argc);
+        ctr_arg_error(
+            ctx, "counter_merge: it takes two or more cells, or one column to aggregate, not %d",
+            argc);
         return;
     }
     size_t bound = 0, size = 0;

@@ -97,7 +97,7 @@ static void fn_from(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     merging all = {NULL, NULL, 0, 0};
     bool taken = true;
     if (argc == 0) {
-        ctr_arg_error(ctx, "%s: one context is needed at least", FROM);
+        ctr_arg_error(ctx, "%s: at least one context is needed", FROM);
         return;
     }
     for (int i = 0; i < argc && taken; i++) taken = take_context(ctx, &all, argv[i], i);

@@ -64,8 +64,8 @@ static void open_taker(exchange *x, ctr_problem *problem)
     taker *other = &x->other;
     if (problem->rc == SQLITE_OK && !sqlite3_get_autocommit(host))
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "a file that is given by its path is written by a connection of its own, "
-                        "which is no part of a transaction: ATTACH %Q, or COMMIT first",
+                        "a path is written by a connection of its own, outside this transaction: "
+                        "ATTACH %Q, or COMMIT first",
                         x->peer);
     if (problem->rc != SQLITE_OK) return;
     *other = (taker){.schema = "main", .own = true};

@@ -26,7 +26,8 @@ static void fn_key(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (argc == 0) ctr_problem_set(&problem, SQLITE_ERROR, "a key has at least one value");
     for (int i = 0; i < argc; i++)
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
-            ctr_problem_set(&problem, SQLITE_MISMATCH, "value %d is NULL, which no key is", i + 1);
+            ctr_problem_set(&problem, SQLITE_MISMATCH, "value %d is NULL, and a key has no NULL",
+                            i + 1);
     if (problem.rc == SQLITE_OK) ctr_pack_values(&packed, argv, argc, &problem);
     if (ctr_arg_problem(ctx, "counter_key", &problem))
         sqlite3_result_blob64(ctx, packed.bytes, packed.size, SQLITE_TRANSIENT);

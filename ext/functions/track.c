@@ -177,8 +177,8 @@ static void check_lost(const tracking *call, ctr_problem *problem)
         if (call->tracked.columns[i].lost)
             ctr_problem_set(problem, SQLITE_ERROR,
                             "%s: the column of the counter %s is gone: if it was renamed, rename "
-                            "it back, call counter_track, and rename it again; if it is no more, "
-                            "name those that are left: counter_track('%s', ...)",
+                            "it back, call counter_track, and rename it again; if it was dropped, "
+                            "name the remaining ones: counter_track('%s', ...)",
                             call->table, call->shape.columns[i].name, call->table);
 }
 
@@ -296,7 +296,7 @@ static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
                         call->names[0]);
     else
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s is tracked already, and nothing is to be counted", call->table);
+                        "%s is tracked already, and there is nothing to count", call->table);
     return 0;
 }
 

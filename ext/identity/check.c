@@ -203,9 +203,9 @@ static int say_refusal(const ctr_replica *replica, ctr_problem *problem)
     if (strcmp(replica->identity.refuses, CTR_REFUSES_NUMBERS) == 0)
         return ctr_problem_set(
             problem, SQLITE_ERROR,
-            "%s does not count: its file system has given the file other inode numbers three "
-            "times in a day, and each time costs a replica id; SELECT counter_trust_witness('%s') "
-            "relies on the extended attribute alone, SELECT counter_fork('%s') takes a new id now",
+            "%s does not count: its file system changed the inode number of the file three times in "
+            "a day, and each change costs a replica id; SELECT counter_trust_witness('%s') relies "
+            "on the extended attribute alone, SELECT counter_fork('%s') takes a new id now",
             replica->schema, replica->schema, replica->schema);
     return ctr_problem_set(
         problem, SQLITE_ERROR,

@@ -132,11 +132,10 @@ static bool find_to_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], bool rival
     if (known && is_id(row, 1)) ctr_id_to_text(sqlite3_column_blob(row, 1), holder);
     sqlite3_finalize(row);
     if (known && rival && !told)
-        ctr_problem_set(
-            run->problem, SQLITE_ERROR,
-            "this is the id of every file that is to take over '%s': tell the one that is "
-            "lost by its holder in counter_sources, such as counter_lost('%s')",
-            mine->name, holder);
+        ctr_problem_set(run->problem, SQLITE_ERROR,
+                        "every file that is to take over '%s' has this id: pass the holder of the "
+                        "lost one, from counter_sources, such as counter_lost('%s')",
+                        mine->name, holder);
     return known;
 }
 

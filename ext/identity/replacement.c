@@ -171,8 +171,8 @@ static void promote_pending(ctr_replica *replica, const uint8_t holds[CTR_ID_SIZ
     if (!identity) return;
     if (identity->turn == CTR_TURN_NONE) {
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s is not about to take over a name: SELECT counter_init('dc:rack', "
-                        "'pending') in a new file begins that",
+                        "%s is not a pending file: SELECT counter_init('dc:rack', 'pending') makes "
+                        "a new file one",
                         replica->schema);
         return;
     }

@@ -89,8 +89,8 @@ static void find_storage(ctr_storage *storage, sqlite3 *db, const char *schema, 
 static int refuse_moved(ctr_problem *problem, const char *path)
 {
     return ctr_problem_set(problem, SQLITE_IOERR_VNODE,
-                           "the file %s was moved away or replaced while it is open, what is "
-                           "counted would be lost: close it and open it again",
+                           "the file %s was moved or replaced while it was open, and increments "
+                           "would be lost: close it and open it again",
                            path);
 }
 

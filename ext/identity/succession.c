@@ -25,7 +25,7 @@ static void adopt_fingerprint(ctr_replica *replica, ctr_problem *problem)
     int64_t number = ctr_lineage_leap(lineage->pair.number, &replica->attribute);
     if (number > CTR_PAIR_MAX / 2)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "the witness of %s is at its end, somebody must have forged it: remove the "
+                        "the witness of %s has reached its maximum, so it was forged: remove the "
                         "attribute " CTR_OS_ATTRIBUTE " of the file, then "
                         "SELECT counter_fork('%s')",
                         replica->schema, replica->schema);
@@ -210,8 +210,8 @@ static int trust_witness(ctr_replica *replica, ctr_problem *problem)
     if (*identity->refuses && strcmp(identity->refuses, CTR_REFUSES_NUMBERS) != 0)
         return ctr_problem_set(
             problem, SQLITE_ERROR,
-            "%s does not count for another reason (%s), which a witness does not "
-            "mend: SELECT counter_fork('%s') gives it a new random id",
+            "%s does not count for another reason (%s), which trusting the witness does not solve: "
+            "SELECT counter_fork('%s') gives it a new random id",
             replica->schema, identity->refuses, replica->schema);
     if (*identity->name && !ctr_lineage_same_place(&identity->lineage.fingerprint, &replica->seen))
         return ctr_problem_set(
@@ -224,11 +224,11 @@ static int trust_witness(ctr_replica *replica, ctr_problem *problem)
         return ctr_problem_set(
             problem, SQLITE_ERROR,
             "there is no witness to trust: the file has no extended attribute " CTR_OS_ATTRIBUTE
-            " of ours; it gets one when it counts, where the file system has them");
+            " of this library; it gets one when it counts, if the file system supports them");
     if (ctr_lineage_judge(&identity->lineage, &replica->seen, &replica->attribute).why !=
         CTR_WHY_NONE)
         return ctr_problem_set(problem, SQLITE_ERROR,
-                               "the witness says that this is older content: SELECT "
+                               "the witness shows that this is older content: SELECT "
                                "counter_fork('%s') takes a new id",
                                replica->schema);
     ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);

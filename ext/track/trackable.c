@@ -105,7 +105,6 @@ int ctr_trackable_read(ctr_shape *shape, sqlite3 *db, const char *schema, const 
     ctr_unique_each_term(db, schema, table, check_key_term, &want, problem);
     if (shape->n_keys == 0)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s has no PRIMARY KEY, by which its rows would be known in other files",
-                        table);
+                        "%s has no PRIMARY KEY, which identifies its rows in other files", table);
     return problem->rc;
 }

@@ -58,7 +58,7 @@ static int count(unsigned bits)
     return n;
 }
 
-/* The sites of a data centre, as bits. */
+/* The sites of a data center, as bits. */
 static unsigned sites_of(const int *dcs, int n, int dc)
 {
     unsigned bits = 0;

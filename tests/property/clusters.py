@@ -136,7 +136,7 @@ class Watched:
 # ---- the arithmetic ----
 
 def groups(level, dcs, local):
-    """What must be had: pairs of a set of replicas and how many of them. `dcs` are the data centres
+    """What must be had: pairs of a set of replicas and how many of them. `dcs` are the data centers
     of the replicas, `local` the one of main."""
     here = {i for i, dc in enumerate(dcs) if dc == local}
     each = [{i for i, dc in enumerate(dcs) if dc == one} for one in dict.fromkeys(dcs)]

@@ -227,7 +227,7 @@ def test_what_a_replica_has_counted_in_this_transaction_is_not_given_to_others(f
     db.execute("BEGIN")
     db.execute("INSERT INTO east.page_views VALUES ('/', 12, 1, 1)")
     assert refused(db, ADD, 1) == (
-        "traffic: east has counted in this transaction, and only what is committed is given to other "
+        "traffic: east has counted in this transaction, and only committed changes go to other "
         "replicas: COMMIT first")
     db.execute("COMMIT")
     db.execute(ADD, [1])
@@ -291,7 +291,7 @@ def new_cluster(clauses, schema="temp."):
     ("page_views, replicas='main temp'", "replicas: temp is no file that could be one"),
     ("page_views, replicas='main', replicas='east'", "replicas is given twice"),
     ("page_views, replicas='main', read=ANY",
-     "read=ANY: counters have no such level, a hint is no replica"),
+     "read=ANY: counters have no such level, because a hint is not a replica"),
     ("page_views, replicas='main', write=serial",
      "write=serial: counters have no conditional updates and no such level"),
     ("page_views, replicas='main', write=FOUR",
@@ -364,7 +364,7 @@ def test_levels_of_data_centres_refuse_a_replica_without_a_name_by_name(tmp_path
     db = coordinator(files, read=level, write=level)
     for which, sql in (("read", "SELECT * FROM traffic"), ("write", ADD.replace("?", "1"))):
         assert refused(db, sql) == (
-            f"traffic: {which}={level} asks in which data centre each replica is, and east has no "
+            f"traffic: {which}={level} needs the data center of each replica, and east has no "
             "name: SELECT counter_init('dc:rack') before its first counter table")
     db.close()
 
@@ -373,7 +373,7 @@ def test_a_local_level_without_a_name_of_main_is_refused(tmp_path):
     files = {name: clusters.new_file(tmp_path / f"{name}.db", name=f"dc:{name}") for name in NAMES[1:]}
     db = coordinator(files, read="LOCAL_ONE")
     assert refused(db, "SELECT * FROM traffic") == (
-        "traffic: read=LOCAL_ONE means the data centre of main, and main has no name")
+        "traffic: read=LOCAL_ONE means the data center of main, and main has no name")
     set_option(db, "read=EACH_QUORUM")
     assert hits(db) is None
     db.close()
@@ -673,7 +673,7 @@ def test_a_level_is_set_in_any_case_and_spacing(files, option):
 
 
 @pytest.mark.parametrize("option, message", [
-    ("read=ANY", "read=ANY: counters have no such level, a hint is no replica"),
+    ("read=ANY", "read=ANY: counters have no such level, because a hint is not a replica"),
     ("write=5", "write=5: there are the levels ONE, TWO, THREE, QUORUM, ALL, LOCAL_ONE, LOCAL_QUORUM "
      "and EACH_QUORUM"),
     ("read_repair=yes", "read_repair=yes: it is blocking or none"),

@@ -693,8 +693,8 @@ def test_a_cluster_does_without_a_replica_whose_file_went_away_and_repairs_it_wh
     db.execute("UPDATE traffic SET hits = hits + 4")
     db.execute("INSERT INTO traffic VALUES ('/', 13, 1, 0)")
     assert hits(db) == hits(db, "main.page_views") == hits(db, "east.page_views") == 7
-    gone = (f"the file {files['west']} was moved away or replaced while it is open, what is "
-            "counted would be lost: close it and open it again")
+    gone = (f"the file {files['west']} was moved or replaced while it was open, and "
+            "increments would be lost: close it and open it again")
     assert rows(db, STATUS) == [("main", 1, None), ("east", 1, None), ("west", 0, gone)]
     set_option(db, "write=ALL")
     assert refused(db, ADD, 8).endswith(f"2 are available: west: {gone}")

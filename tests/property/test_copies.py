@@ -952,7 +952,7 @@ def test_a_witness_up_to_half_of_its_range_is_taken_for_one(fleet, number, is_ta
             assert attribute(fleet.path("one")) == pair(db) and pair(db)[0] > number
     else:
         with fleet.use("one") as db:
-            refused(db, "the witness of main is at its end")
+            refused(db, "the witness of main has reached its maximum")
 
 
 def short_id(db):
@@ -1049,7 +1049,7 @@ def test_a_file_that_went_away_under_its_connection_refuses_to_count(fleet, way,
     way(fleet.path("in/one"))
     # SQLite itself refuses where it wants a rollback journal and the folder is gone.
     by_sqlite = fleet.journal == "DELETE" and way is folder_renamed
-    sentence = "" if by_sqlite else "moved away or replaced"
+    sentence = "" if by_sqlite else "moved or replaced"
     refused(db, sentence)
     refused(db, sentence)
     refused(db, sentence, "SELECT * FROM counter_pull(?)", [fleet.path("peer")])
@@ -1063,7 +1063,7 @@ def test_a_file_that_came_back_counts_on(fleet):
     with fleet.no_event("one"):
         fleet.count("one")
         moved_away(fleet.path("one"))
-        refused(fleet.live["one"], "moved away")
+        refused(fleet.live["one"], "moved or replaced")
         sh('mv "$1.away" "$1"', fleet.path("one"))
 
 

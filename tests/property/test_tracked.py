@@ -793,7 +793,7 @@ def test_names_that_would_be_mistaken_are_refused(tmp_path):
     with pytest.raises(sqlite3.Error, match="the counter of the name stock belongs to the column pieces"):
         one.execute("SELECT counter_track('products', 'stock')")
     assert one.execute("SELECT counter_track('products')").fetchone() == (0,)  # the rename is noted, once
-    with pytest.raises(sqlite3.Error, match="is tracked already, and nothing is to be counted"):
+    with pytest.raises(sqlite3.Error, match="is tracked already, and there is nothing to count"):
         one.execute("SELECT counter_track('products')")
     if sqlite3.sqlite_version_info >= (3, 37):
         one.execute("CREATE TABLE strict(k ANY PRIMARY KEY NOT NULL, n INT) STRICT")
@@ -1099,7 +1099,7 @@ def test_a_column_that_is_gone_for_good_is_left_out_by_naming_the_others(tmp_pat
     db.execute("CREATE TABLE new(k TEXT PRIMARY KEY, b INT)")
     for sql in ["INSERT INTO new SELECT k, b FROM main.t", "DROP TABLE main.t", "ALTER TABLE new RENAME TO t"]:
         db.execute(sql)
-    with pytest.raises(sqlite3.Error, match=r"if it is no more, name those that are left: counter_track\('t', ...\)"):
+    with pytest.raises(sqlite3.Error, match=r"if it was dropped, name the remaining ones: counter_track\('t', ...\)"):
         rows(db, "SELECT counter_track('main.t')")
     rows(db, "SELECT counter_track('main.t', 'b')")
     db.execute("UPDATE main.t SET b = b + 1")

@@ -591,7 +591,7 @@ SELECT counter_key('a', 'b') = counter_key('ab'), counter_key('') = counter_key(
 SELECT counter_key();
 --! counter_key: a key has at least one value
 SELECT counter_key('a', NULL);
---! counter_key: value 2 is NULL, which no key is
+--! counter_key: value 2 is NULL, and a key has no NULL
 SELECT counter_key_json('a');
 --! counter_key_json: the key must be a packed key, from counter_key or counter_changes, not TEXT 'a'
 SELECT counter_key_json(1);

@@ -165,7 +165,7 @@ INSERT INTO c VALUES('x', 1);
 --! c: write=ALL needs 3 of 3 replicas, 2 are available: west: it is not attached
 INSERT INTO c(c) VALUES('write=LOCAL_QUORUM');
 INSERT INTO c VALUES('x', 1);
---!~ c: write=LOCAL_QUORUM asks in which data centre each replica is, and main has no name*
+--!~ c: write=LOCAL_QUORUM needs the data center of each replica, and main has no name*
 INSERT INTO c(c) VALUES('read=THREE');
 SELECT * FROM c;
 --! c: read=THREE needs 3 of 3 replicas, 2 are available: west: it is not attached
@@ -199,7 +199,7 @@ CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east again')
 --! c: replicas: east and again are one file
 DETACH again;
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main', read=ANY);
---! c: read=ANY: counters have no such level, a hint is no replica
+--! c: read=ANY: counters have no such level, because a hint is not a replica
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main', write = SERIAL);
 --! c: write=SERIAL: counters have no conditional updates and no such level
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main', write=most);
@@ -243,9 +243,9 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read=LOCAL_ONE, write=EACH_QUORUM);
 INSERT INTO c VALUES('x', 1);
---!~ c: write=EACH_QUORUM asks in which data centre each replica is, and east has no name*
+--!~ c: write=EACH_QUORUM needs the data center of each replica, and east has no name*
 SELECT * FROM c;
---!~ c: read=LOCAL_ONE asks in which data centre each replica is, and east has no name*
+--!~ c: read=LOCAL_ONE needs the data center of each replica, and east has no name*
 
 -- # a-leader-that-could-forget-is-refused
 --@ whole-sqlite
@@ -285,7 +285,7 @@ CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
 BEGIN;
 INSERT INTO east.v VALUES('x', 1);
 INSERT INTO c VALUES('x', 1);
---! c: east has counted in this transaction, and only what is committed is given to other replicas: COMMIT first
+--! c: east has counted in this transaction, and only committed changes go to other replicas: COMMIT first
 COMMIT;
 INSERT INTO c VALUES('x', 1);
 BEGIN;
@@ -600,7 +600,7 @@ SELECT schema, dc, rack, available, reason FROM counter_cluster_status('c');
 --= east|dc2|a|1|NULL
 --= west|dc2|b|1|NULL
 SELECT * FROM away;
---! away: read=LOCAL_QUORUM needs 1 of 0 replicas in the data centre of main, 0 are available
+--! away: read=LOCAL_QUORUM needs 1 of 0 replicas in the data center of main, 0 are available
 DETACH east;
 SELECT * FROM c;
 --! c: read=EACH_QUORUM needs 2 of 2 replicas in dc2, 1 is available: east: it is not attached
@@ -899,7 +899,7 @@ CREATE VIRTUAL TABLE temp.c USING counter_cluster(t, replicas='west east');
 BEGIN;
 INSERT INTO a VALUES('k', 1);
 INSERT INTO b VALUES('k', 1);
---! b: west has taken counts in this transaction, and only what is committed is given to other replicas: COMMIT first
+--! b: west has taken counts in this transaction, and only committed changes go to other replicas: COMMIT first
 INSERT INTO c VALUES('k', 1);
 COMMIT;
 INSERT INTO b VALUES('k', 1);
@@ -919,7 +919,7 @@ INSERT INTO m.t VALUES('k', 1);
 SELECT * FROM counter_pull('m');
 --! counter_pull: m has counted in this transaction, and only what is committed is given to other files: COMMIT first
 INSERT INTO c VALUES('k', 1);
---! c: m has counted in this transaction, and only what is committed is given to other replicas: COMMIT first
+--! c: m has counted in this transaction, and only committed changes go to other replicas: COMMIT first
 COMMIT;
 SELECT rows_changed FROM counter_pull('m');
 --= 1

@@ -31,7 +31,7 @@ SELECT counter_value(counter_from_cassandra(
 
 -- # what-is-malformed-is-an-error-that-says-what
 SELECT counter_from_cassandra();
---! counter_from_cassandra: one context is needed at least
+--! counter_from_cassandra: at least one context is needed
 SELECT counter_from_cassandra(x'');
 --! counter_from_cassandra: context 1 is shorter than its header says
 SELECT counter_from_cassandra(x'0000', x'00028000');

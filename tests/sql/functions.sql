@@ -97,7 +97,7 @@ SELECT hex(counter_merge(x'c102', x'c101000000000000000000000000000000010a28')),
 
 -- # merge-takes-two-or-more
 SELECT counter_merge();
---! counter_merge: two or more cells, or one column to aggregate, not 0
+--! counter_merge: it takes two or more cells, or one column to aggregate, not 0
 SELECT counter_merge(NULL, NULL);
 --= NULL
 

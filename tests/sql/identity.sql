@@ -409,7 +409,7 @@ CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES ('x', 1);
 DROP TABLE v;
 SELECT counter_trust_witness();
---! counter_trust_witness: main does not count for another reason (dropped table), which a witness does not mend: SELECT counter_fork('main') gives it a new random id
+--! counter_trust_witness: main does not count for another reason (dropped table), which trusting the witness does not solve: SELECT counter_fork('main') gives it a new random id
 SELECT refuses FROM counter_identity;
 --= dropped table
 
@@ -418,7 +418,7 @@ ATTACH ':memory:' AS m;
 CREATE VIRTUAL TABLE m.v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO m.v VALUES ('x', 1);
 SELECT counter_trust_witness('m');
---! counter_trust_witness: there is no witness to trust: the file has no extended attribute user.sqlite-counter of ours; it gets one when it counts, where the file system has them
+--! counter_trust_witness: there is no witness to trust: the file has no extended attribute user.sqlite-counter of this library; it gets one when it counts, if the file system supports them
 
 -- # a-file-that-has-lost-its-identity-can-drop-its-tables
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
@@ -491,7 +491,7 @@ UPDATE counter_replica SET number = 1;
 SELECT witness FROM counter_identity;
 --= this is older content, or a copy: the next count takes a new id
 SELECT counter_trust_witness();
---! counter_trust_witness: the witness says that this is older content: SELECT counter_fork('main') takes a new id
+--! counter_trust_witness: the witness shows that this is older content: SELECT counter_fork('main') takes a new id
 INSERT INTO v VALUES ('x', 1);
 SELECT state FROM counter_identity;
 --= current
@@ -561,7 +561,7 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 UPDATE counter_replica SET number = 4611686018427387904, inode = 1, birth = 1;
 INSERT INTO v VALUES('x', 1);
---! v: the witness of main is at its end, somebody must have forged it: remove the attribute user.sqlite-counter of the file, then SELECT counter_fork('main')
+--! v: the witness of main has reached its maximum, so it was forged: remove the attribute user.sqlite-counter of the file, then SELECT counter_fork('main')
 SELECT * FROM v;
 --= x|1
 

@@ -45,7 +45,7 @@ INSERT INTO v(v) VALUES('optimize');
 SELECT id, clock, value FROM v_cells, counter_shards(n) WHERE id = counter_id();
 --= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93|4294967297|2
 SELECT counter_promote();
---!~ counter_promote: main is not about to take over a name: *
+--!~ counter_promote: main is not a pending file: *
 SELECT * FROM counter_names;
 --= dc1:rack1|1
 INSERT INTO v(v) VALUES('integrity-check');
@@ -194,7 +194,7 @@ SELECT counter_lost('4c5128aa-402c-31c8-9fc0-6c27b0f53f93');
 INSERT INTO v VALUES('x', 1);
 --!~ *does not count yet: *pull from*
 SELECT counter_lost(counter_id());
---! counter_lost: this is the id of every file that is to take over 'dc1:rack1': tell the one that is lost by its holder in counter_sources, such as counter_lost('aa000000-0000-4000-8000-000000000001')
+--! counter_lost: every file that is to take over 'dc1:rack1' has this id: pass the holder of the lost one, from counter_sources, such as counter_lost('aa000000-0000-4000-8000-000000000001')
 SELECT counter_lost('aa000000-0000-4000-8000-000000000001');
 --= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
 SELECT * FROM counter_pull('phone');
@@ -285,7 +285,7 @@ SELECT counter_init('dc1:rack1', 'pending');
 --= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
 INSERT INTO counter_sources(holder, id, name, pending) VALUES(x'0000000000000000000000000000000a', x'4c5128aa402c31c8a03f6c27b0f53f93', 'dc1:rack1', 1);
 SELECT counter_lost(counter_id());
---! counter_lost: this is the id of every file that is to take over 'dc1:rack1': tell the one that is lost by its holder in counter_sources, such as counter_lost('00000000-0000-0000-0000-00000000000a')
+--! counter_lost: every file that is to take over 'dc1:rack1' has this id: pass the holder of the lost one, from counter_sources, such as counter_lost('00000000-0000-0000-0000-00000000000a')
 UPDATE counter_sources SET holder = x'0a' WHERE id = x'4c5128aa402c31c8a03f6c27b0f53f93';
 SELECT counter_lost(counter_id());
 --!~ *such as counter_lost('')

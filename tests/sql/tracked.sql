@@ -243,7 +243,7 @@ ALTER TABLE t RENAME TO u;
 SELECT counter_track('u');
 --= 0
 SELECT counter_track('u');
---! counter_track: u is tracked already, and nothing is to be counted
+--! counter_track: u is tracked already, and there is nothing to count
 SELECT counter_track('u', 'c');
 --! counter_track: u: column c is tracked already
 CREATE TABLE new(k TEXT PRIMARY KEY, c INTEGER, b INTEGER);
@@ -455,7 +455,7 @@ SELECT counter_track('w', 'n');
 SELECT counter_track('v', 'n');
 --! counter_track: v is a virtual table: only an ordinary table has columns that can be tracked
 SELECT counter_track('keyless', 'n');
---! counter_track: keyless has no PRIMARY KEY, by which its rows would be known in other files
+--! counter_track: keyless has no PRIMARY KEY, which identifies its rows in other files
 SELECT counter_track('t', 'x');
 --! counter_track: t: there is no column 'x'
 SELECT counter_track('t', 'k');
@@ -521,7 +521,7 @@ SELECT counter_track('t', 'n');
 SELECT counter_track('t');
 --= 0
 SELECT counter_track('t');
---! counter_track: t is tracked already, and nothing is to be counted
+--! counter_track: t is tracked already, and there is nothing to count
 SELECT * FROM t_counters;
 --= a|1
 DROP TABLE t;
@@ -545,9 +545,9 @@ DROP TABLE t;
 ALTER TABLE new RENAME TO t;
 UPDATE t SET c = 10;
 SELECT counter_track('t');
---! counter_track: t: the column of the counter a is gone: if it was renamed, rename it back, call counter_track, and rename it again; if it is no more, name those that are left: counter_track('t', ...)
+--! counter_track: t: the column of the counter a is gone: if it was renamed, rename it back, call counter_track, and rename it again; if it was dropped, name the remaining ones: counter_track('t', ...)
 SELECT counter_track('t', 'c');
---! counter_track: t: the column of the counter a is gone: if it was renamed, rename it back, call counter_track, and rename it again; if it is no more, name those that are left: counter_track('t', ...)
+--! counter_track: t: the column of the counter a is gone: if it was renamed, rename it back, call counter_track, and rename it again; if it was dropped, name the remaining ones: counter_track('t', ...)
 ALTER TABLE t RENAME COLUMN c TO a;
 SELECT counter_track('t');
 --= 1
@@ -558,7 +558,7 @@ INSERT INTO new SELECT k, b + 1 FROM t;
 DROP TABLE t;
 ALTER TABLE new RENAME TO t;
 SELECT counter_track('t');
---! counter_track: t: the column of the counter a is gone: if it was renamed, rename it back, call counter_track, and rename it again; if it is no more, name those that are left: counter_track('t', ...)
+--! counter_track: t: the column of the counter a is gone: if it was renamed, rename it back, call counter_track, and rename it again; if it was dropped, name the remaining ones: counter_track('t', ...)
 SELECT counter_track('t', 'b');
 --= 1
 UPDATE t SET b = b + 1;
@@ -622,7 +622,7 @@ SELECT state FROM counter_tracked;
 SELECT counter_track('t');
 --= 1
 SELECT counter_track('t');
---! counter_track: t is tracked already, and nothing is to be counted
+--! counter_track: t is tracked already, and there is nothing to count
 SELECT table_name, rows_changed FROM counter_push('phone');
 --= t|6
 SELECT * FROM phone.t ORDER BY k;
@@ -702,7 +702,7 @@ SELECT counter_track('t');
 DROP TABLE t;
 CREATE TABLE t(n INTEGER);
 SELECT counter_track('t');
---! counter_track: t has no PRIMARY KEY, by which its rows would be known in other files
+--! counter_track: t has no PRIMARY KEY, which identifies its rows in other files
 DROP TABLE t;
 CREATE TABLE t(l TEXT PRIMARY KEY, n INTEGER);
 SELECT counter_track('t');
