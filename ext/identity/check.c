@@ -204,8 +204,8 @@ static int say_refusal(const ctr_replica *replica, ctr_problem *problem)
         return ctr_problem_set(
             problem, SQLITE_ERROR,
             "%s does not count: its file system changed the inode number of the file three times "
-            "in a day, and each change costs a replica id; SELECT counter_trust_witness('%s') relies "
-            "on the extended attribute alone, SELECT counter_fork('%s') takes a new id now",
+            "in a day, and each change costs a replica id; SELECT counter_trust_witness('%s') "
+            "relies on the extended attribute alone, SELECT counter_fork('%s') takes a new id now",
             replica->schema, replica->schema, replica->schema);
     return ctr_problem_set(
         problem, SQLITE_ERROR,
