@@ -46,8 +46,23 @@ int ctr_check_look(ctr_replica *replica, ctr_problem *problem)
 {
     bool anew = replica->read.statement &&
                 sqlite3_stmt_status(replica->read.statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    replica->looked = ctr_os_now();
     return ctr_storage_see(&replica->storage, replica->transaction->db, replica->schema, anew,
                            &replica->seen, &replica->attribute, problem);
+}
+
+/* Is it the file that was looked at a moment ago? Nobody has committed since this connection has,
+ * so only the file at the path can be another one: the attribute, which takes longer to read, is not
+ * read again before the witness is due. */
+static bool is_still_there(ctr_replica *replica, ctr_problem *problem)
+{
+    ctr_fingerprint now;
+    int64_t passed = ctr_os_now() - replica->looked;
+    if (passed < 0 || passed >= replica->identity.renewal) return false;
+    if (replica->attribute.state != CTR_ATTRIBUTE_READ) return false;
+    ctr_storage_see(&replica->storage, replica->transaction->db, replica->schema, false, &now, NULL,
+                    problem);
+    return problem->rc == SQLITE_OK && ctr_lineage_same_place(&now, &replica->seen);
 }
 
 /* ---- the check ------------------------------------------------------------------------------- */
@@ -114,13 +129,15 @@ static void check_replica(ctr_replica *replica, ctr_problem *problem)
         ctr_identity_missing(replica->schema, problem);
         return;
     }
-    if (ctr_check_look(replica, problem)) return;
+    bool still = known && stays && is_still_there(replica, problem);
+    if (problem->rc != SQLITE_OK) return;
+    if (!still && ctr_check_look(replica, problem)) return;
     if (known && stays && !ctr_storage_stays(&replica->storage, replica->schema)) {
         check_replica(replica,
                       problem); /* sqlite3_deserialize has replaced main: nothing is known */
         return;
     }
-    judge(replica, problem);
+    if (!still) judge(replica, problem);
     replica->checked = problem->rc == SQLITE_OK;
     replica->renewed = false;
 }

@@ -51,6 +51,7 @@ typedef struct ctr_replica {
     /* `identity` is what the file says, as of a data version. */
     bool known;
     unsigned known_version;
+    int64_t looked; /* milliseconds: when `seen` and `attribute` were read */
 
     ctr_storage storage;
     ctr_kept read, renew, probe;

@@ -110,7 +110,7 @@ static int see_file(ctr_storage *storage, sqlite3 *db, const char *schema, ctr_f
         if (moved) return refuse_moved(problem, path);
         storage->inode = seen->inode;
     }
-    storage->error = ctr_os_attribute(path, attribute);
+    if (attribute) storage->error = ctr_os_attribute(path, attribute);
     return problem->rc;
 }
 
@@ -118,7 +118,7 @@ int ctr_storage_see(ctr_storage *storage, sqlite3 *db, const char *schema, bool 
                     ctr_fingerprint *seen, ctr_attribute *attribute, ctr_problem *problem)
 {
     *seen = (ctr_fingerprint){.place = CTR_PLACE_UNKNOWN};
-    *attribute = (ctr_attribute){.state = CTR_ATTRIBUTE_UNARMED};
+    if (attribute) *attribute = (ctr_attribute){.state = CTR_ATTRIBUTE_UNARMED};
     if (problem->rc != SQLITE_OK) return problem->rc;
     find_storage(storage, db, schema, anew, problem);
     if (problem->rc == SQLITE_OK && storage->kind == CTR_STORAGE_FILE)
@@ -126,7 +126,7 @@ int ctr_storage_see(ctr_storage *storage, sqlite3 *db, const char *schema, bool 
     if (problem->rc == SQLITE_OK && storage->kind == CTR_STORAGE_MEMORY) {
         seen->place = CTR_PLACE_MEMORY;
         memcpy(seen->instance, storage->instance.id, CTR_ID_SIZE);
-        ctr_instance_read(&storage->instance, attribute, problem);
+        if (attribute) ctr_instance_read(&storage->instance, attribute, problem);
     }
     return problem->rc;
 }

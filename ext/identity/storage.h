@@ -35,7 +35,7 @@ typedef struct ctr_storage {
 } ctr_storage;
 
 /* Looks at the schema's storage; `anew` if the schema may be another file since the last look,
- * though it stands where the last one stood. */
+ * though it stands where the last one stood. NULL `attribute`: at the file alone. */
 int ctr_storage_see(ctr_storage *storage, sqlite3 *db, const char *schema, bool anew,
                     ctr_fingerprint *seen, ctr_attribute *attribute, ctr_problem *problem);
 

@@ -309,7 +309,7 @@ static void take_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_pr
     const uint8_t *bytes;
     ctr_summary *state = &rows->states[counter];
     int column = CTR_FIND_COLUMNS + rows->shape->counters[counter];
-    const ctr_amount *amount = amount_of(rows, stands, counter);
+    const ctr_amount *amount = ctr_journal_amount(rows->journal, rows->rowid, counter);
     ctr_status status = bytes_of(stands, column, &bytes, &size, problem);
     if (status == CTR_OK && bytes)
         status = ctr_cell_summarize(state, rows->journal->id, bytes, size);
@@ -451,9 +451,14 @@ int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem
     if (find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;
     sqlite3_stmt *statement = find_statement(rows, true, problem);
     if (!statement) return problem->rc;
-    if (ctr_problem_sqlite(problem, rows->db, ctr_rows_bind_keys(rows, statement, 1, keys)))
-        return problem->rc;
-    return find(rows, statement, problem);
+    for (int i = 0; i < rows->shape->n_keys; i++) {
+        const ctr_column *column = &rows->shape->columns[rows->shape->keys[i]];
+        int rc = ctr_pack_lend_stored(statement, i + 1, column, keys[i]);
+        if (ctr_problem_sqlite(problem, rows->db, rc)) return problem->rc;
+    }
+    find(rows, statement, problem);
+    sqlite3_clear_bindings(statement);
+    return problem->rc;
 }
 
 int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
