@@ -6,7 +6,8 @@ What a block is, its language tells:
     sqlite-session  lines of the sqlite3 shell and what it prints. Each begins in an empty folder; `continue` goes on
                     with the session before, `here` begins in the folder of the page
     sql             statements that must run, all of a page in one connection
-    console         commands of a shell, each behind "$ ", and what they print; all of a page in one folder
+    console         commands of a shell, each behind "$ " and perhaps lines with "> ", and what they print; all of a page
+                    in one folder
     python, js, ... a program; it prints what the comment at its end says
     text            a drawing or a format: nothing that could be run
 
