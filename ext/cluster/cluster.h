@@ -2,15 +2,15 @@
  *
  *     cluster.c    which replicas are there, and their locks
  *     require.c    whether they are enough for a level
- *     leader.c     under whose id is counted
+ *     leader.c     the replica whose id counts
  *     member.c     one replica
  *     quorum.c     one row: found in all replicas, merged, written to all
- *     reading.c    the rows of as many as a level asks
- *     repair.c     what a read has found lacking
+ *     reading.c    the rows of as many replicas as a level demands
+ *     repair.c     rows that a read has found lacking
  *
  * Cassandra's coordinator, in one process and inside one transaction. A read contacts as many
- * replicas as its level asks for. A write first takes the write locks of all replicas: which of
- * them it gets are available, and all those are written.
+ * replicas as its level demands. A write first takes the write locks of all replicas. Those that it
+ * can lock are available, and it writes all of them.
  */
 #ifndef CTR_CLUSTER_CLUSTER_H
 #define CTR_CLUSTER_CLUSTER_H
@@ -21,12 +21,12 @@
 
 typedef struct ctr_levels {
     ctr_level read, write;
-    bool repairs; /* a read writes what it has found lacking */
+    bool repairs; /* a read writes rows that replicas lack */
 } ctr_levels;
 
-/* The tables of a cluster as this connection has last seen them, for when SQLite lets go of the
- * cluster and connects it again: the name with which they were created, and the columns of one of
- * them. Zeroed at first. */
+/* The tables of a cluster as this connection last saw them: the name that they were created with,
+ * and the columns of one of them. SQLite may disconnect the cluster and connect it again. Zeroed at
+ * first. */
 typedef struct ctr_cluster_seen {
     char *birth, *schema, *table; /* owned */
     ctr_shape shape;
@@ -64,10 +64,10 @@ typedef struct ctr_cluster {
     } row;
 } ctr_cluster;
 
-/* `table` is the name that the table has in the first replica that has it; `schemas`, n of them,
- * are copied. Replicas that are missing may come later, but in a new cluster one must be there, and
- * those that are must have the same columns. One that is not new is opened from seen, without a
- * lock: its replicas are read when they are needed. To be closed whatever is returned. */
+/* `table` is the name of the table in the first replica that has it; the n `schemas` are copied.
+ * Missing replicas may come later, but a new cluster needs at least one, and all that are there
+ * must have the same columns. A cluster that is not new is opened from `seen`, without a lock; its
+ * replicas are read when they are needed. The caller closes it, even if this fails. */
 int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_transaction *transaction,
                      ctr_levels *levels, ctr_cluster_seen *seen, const char *table,
                      char *const *schemas, int n, bool is_new, ctr_problem *problem);
@@ -76,13 +76,15 @@ void ctr_cluster_close(ctr_cluster *cluster);
 /* Looks at all replicas. */
 int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem);
 
-/* The replicas that a read contacts, by number into `contacts`, which has room for all. Those in
- * `failed` are not asked again. Returns how many; a problem where the level cannot be reached. */
+/* Chooses the replicas that a read contacts: their numbers go into `contacts`, which has room for
+ * all. Those in `failed` are not asked again. Returns their number; a problem if the level cannot
+ * be met. */
 int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ctr_problem *problem);
 
-/* Takes the write locks, once in a transaction: outside of one in the order of the files' paths, so
- * that two coordinators wait for each other instead of holding each other up. What cannot be locked
- * is unavailable. What the statement at work writes from here on is taken back if it fails. */
+/* Takes the write locks, once in a transaction. Outside a transaction it takes them in the order of
+ * the files' paths, so that two coordinators wait for each other instead of blocking each other. A
+ * replica that cannot be locked is unavailable. If the current statement fails, its later writes
+ * are undone. */
 int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem);
 
 /* The transaction has ended. */

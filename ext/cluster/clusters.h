@@ -1,7 +1,7 @@
 /* cluster/clusters.h - the clusters of a connection, by the names of their tables.
  *
- * SQLite may let go of a table and connect it again at any time. What was set for the rest of the
- * connection, INSERT INTO traffic(traffic) VALUES ('read=ALL'), stands here meanwhile.
+ * SQLite may disconnect a table and connect it again at any time. Options for the rest of the
+ * connection, INSERT INTO traffic(traffic) VALUES ('read=ALL'), are kept here meanwhile.
  */
 #ifndef CTR_CLUSTER_CLUSTERS_H
 #define CTR_CLUSTER_CLUSTERS_H
@@ -25,9 +25,9 @@ typedef struct ctr_clusters {
 /* The entry of this name, or NULL. */
 ctr_cluster_entry *ctr_clusters_find(const ctr_clusters *clusters, const char *name);
 
-/* The entry of this name with its cluster; one that SQLite has let go of is connected first. NULL:
- * there is none, or it was dropped, or its CREATE was rolled back, though a statement may hold it
- * still; or, with a problem, it could not be connected. */
+/* Returns the entry of this name with its cluster, connecting a disconnected one first. NULL: there
+ * is none; or it was dropped, or its CREATE was rolled back, although a statement may still hold
+ * it; or, with a problem, it could not be connected. */
 ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
                                           const char *name, ctr_problem *problem);
 
@@ -35,9 +35,9 @@ ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 
  * memory. */
 ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name);
 
-/* The entry is of a cluster with this declaration. What was set and seen stands if it was, and the
- * cluster is not new: a transaction that drops a cluster and makes another one of its name may be
- * rolled back, and nobody is told. */
+/* Notes the declaration of the cluster. Options and seen tables stay if the declaration is the same
+ * and the cluster is not new: a transaction that drops a cluster and creates another one of its
+ * name may be rolled back without notice. */
 void ctr_clusters_declare(ctr_cluster_entry *entry, const char *declaration, bool is_new,
                           const ctr_levels *levels, ctr_problem *problem);
 

@@ -1,7 +1,7 @@
 /* cluster/gather.h - rows of several replicas of a stored table, gathered by key.
  *
- * The plan must order by the whole key. Each step stands on one key, with those streams that have a
- * row of it.
+ * The plan must order by the whole key. Each step stands on one key, and on all streams that have a
+ * row with it.
  */
 #ifndef CTR_CLUSTER_GATHER_H
 #define CTR_CLUSTER_GATHER_H
@@ -46,8 +46,8 @@ bool ctr_gather_step(ctr_gather *gather, ctr_problem *problem);
 /* Every stream leaves out the row that it stands on when it is started again. */
 void ctr_gather_except(ctr_gather *gather);
 
-/* The plan with an order that has all columns of the key, to be freed with sqlite3_free; NULL: no
- * memory. */
+/* Returns the plan with an order by all columns of the key; NULL: no memory. The caller frees it
+ * with sqlite3_free. */
 char *ctr_gather_plan(const ctr_shape *shape, const char *plan);
 
 #endif

@@ -1,11 +1,12 @@
-/* functions/answer.h - table-valued functions whose answer is made whole before its first row.
+/* functions/answer.h - table-valued functions that make all rows before they return the first.
  *
- * What differs between them is a description and one function that makes the rows:
+ * Each of them is a description and one function that makes the rows:
  *
  *     static void fill(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem);
  *
- * It gets an argument or NULL for each hidden column, and appends values column by column. A cursor
- * calls it once for the same arguments, for the planner may put the table into an inner loop.
+ * The function receives an argument or NULL for each hidden column, and appends values column by
+ * column. A cursor calls it once for the same arguments, because the planner may put the table into
+ * an inner loop.
  */
 #ifndef CTR_FUNCTIONS_ANSWER_H
 #define CTR_FUNCTIONS_ANSWER_H
@@ -19,8 +20,8 @@ typedef struct ctr_answer_kind {
     const char *columns; /* "a TEXT, b INTEGER" */
     const char *args;    /* "x HIDDEN, y HIDDEN"; "" for none */
     int n_columns, n_args, n_needed;
-    const char *usage; /* what to say where fewer are given than are needed */
-    bool works;        /* it changes something: dear, and for no view and no trigger */
+    const char *usage; /* the message if arguments are missing */
+    bool works;        /* it changes something: expensive, and not for views and triggers */
     void (*fill)(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem);
 } ctr_answer_kind;
 
@@ -29,17 +30,19 @@ sqlite3 *ctr_answer_db(const ctr_answer *answer);
 ctr_shared *ctr_answer_shared(const ctr_answer *answer);
 const ctr_answer_kind *ctr_answer_kind_of(const ctr_answer *answer);
 
-/* Appends a value; copies it. NULL text is NULL, and so is a BLOB of no bytes. */
+/* Append a copy of a value. A NULL text and an empty BLOB become NULL. */
 void ctr_answer_text(ctr_answer *answer, const char *text, ctr_problem *problem);
 void ctr_answer_integer(ctr_answer *answer, int64_t n, ctr_problem *problem);
 void ctr_answer_real(ctr_answer *answer, double x, ctr_problem *problem);
 void ctr_answer_blob(ctr_answer *answer, const uint8_t *bytes, size_t size, ctr_problem *problem);
 void ctr_answer_value(ctr_answer *answer, sqlite3_value *value, ctr_problem *problem);
 
-/* The schema that an argument names, main if it is not given; NULL and a problem if it is none. */
+/* Returns the schema that an argument names, or main if it is missing; NULL and a problem if there
+ * is no such schema. */
 const char *ctr_answer_schema(const ctr_answer *answer, sqlite3_value *value, ctr_problem *problem);
 
-/* An argument as text. One that is not given is `missing`; NULL and a problem if it is no TEXT. */
+/* Returns an argument as text, or `missing` if it was not given; NULL and a problem if it is not
+ * TEXT. */
 const char *ctr_answer_arg(sqlite3_value *value, const char *what, const char *missing,
                            ctr_problem *problem);
 

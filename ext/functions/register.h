@@ -1,4 +1,4 @@
-/* functions/register.h - what each file of this folder gives to a connection. */
+/* functions/register.h - registers the functions of each file of this folder. */
 #ifndef CTR_FUNCTIONS_REGISTER_H
 #define CTR_FUNCTIONS_REGISTER_H
 
@@ -21,7 +21,7 @@ int ctr_states_register(sqlite3 *db, ctr_shared *shared);   /* counter_tracked *
 int ctr_size_register(sqlite3 *db, ctr_shared *shared);     /* counter_size, counter_ids */
 int ctr_figures_register(sqlite3 *db, ctr_shared *shared);  /* counter_stats, _stats_reset */
 
-/* A packed key that was checked as JSON, to be freed with sqlite3_free; NULL: no memory. */
+/* Returns a checked packed key as JSON; NULL: no memory. The caller frees it with sqlite3_free. */
 char *ctr_keys_json(const uint8_t *key, size_t size);
 
 #endif

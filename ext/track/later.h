@@ -1,7 +1,7 @@
-/* track/later.h - many rows of a tracked table that are shown later.
+/* track/later.h - collects merged rows of a tracked table, to show them at the end.
  *
- * While rows are merged nothing else should be written, for the triggers of the table may look at
- * others; when everything is merged all are shown, in the order of storage.
+ * The triggers of the table may read other rows. So nothing is shown while rows are being merged;
+ * when everything is merged, all rows are shown in the order of storage.
  */
 #ifndef CTR_TRACK_LATER_H
 #define CTR_TRACK_LATER_H
@@ -10,11 +10,11 @@
 #include "table/rows.h"
 #include "track/showing.h"
 
-/* A row, and what it showed before. */
+/* A row, and its state before the merge. */
 typedef struct ctr_later_row {
     int64_t rowid;
     ctr_shown_before was;
-    bool known;        /* the values, for their sums fit in 64 bits */
+    bool known;        /* the values are known: their sums fit in 64 bits */
     ctr_shown shown[]; /* by counter */
 } ctr_later_row;
 
@@ -24,18 +24,19 @@ typedef struct ctr_later {
     size_t n, room, size;
 } ctr_later;
 
-/* Notes a row of `showing`; shows all of them. `rows` are those of the counter table. */
+/* Add notes a row of `showing`; show shows all of them. `rows` are those of the counter table. */
 int ctr_later_add(ctr_later *later, const ctr_showing *showing, int64_t rowid,
                   const ctr_summary *before, ctr_problem *problem);
 int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_problem *problem);
 void ctr_later_close(ctr_later *later);
 
-/* Tries once more to show the rows that are listed as apart, in the order of storage or backwards:
- * parents come before their children, and go after them. True if fewer are listed now. */
+/* Tries again to show the rows that are listed as apart, in the order of storage or backwards:
+ * parents are inserted before their children, and deleted after them. Returns true if fewer are
+ * listed now. */
 bool ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards,
                           ctr_problem *problem);
 
-/* Floors have risen: rows below show nothing any more. */
+/* Floors have risen: rows below them show no value any more. */
 int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem);
 
 #endif

@@ -1,13 +1,13 @@
-/* track/showing.h - shows in a tracked table what its counters say.
+/* track/showing.h - writes the values of counters into their tracked table.
  *
  *     ctr_showing_open(&showing, db, schema, "products_counters", &shape, replica, problem);
  *     ctr_showing_row(&showing, rowid, keys, NULL, before, now, problem);
  *
- * Where the table does not take what the counters say, for a constraint of its own, the two are
- * apart, and <counters>_apart lists the row (track/apart.h).
+ * If a constraint of the table refuses a value, the row is apart, and <counters>_apart lists it
+ * (track/apart.h).
  *
- * A row that is neither as its counters say nor listed there was changed while the triggers did not
- * run. To write over it would lose what was counted: it is refused.
+ * A row that neither shows its counters nor is listed there was changed while the triggers did not
+ * run. Overwriting it would lose counts, so it is refused.
  */
 #ifndef CTR_TRACK_SHOWING_H
 #define CTR_TRACK_SHOWING_H
@@ -20,39 +20,42 @@ typedef struct ctr_showing {
     ctr_tracked tracked;
     ctr_apart apart;
     ctr_writing writing;
-    ctr_shown *from, *to; /* owned: room for the row at work, by counter */
+    ctr_shown *from, *to; /* owned: room for the current row, by counter */
 } ctr_showing;
 
-/* What a row showed before it was merged. */
+/* The state of a row before it was merged. */
 typedef enum ctr_shown_before { CTR_SHOWN_NEW, CTR_SHOWN_LIVE, CTR_SHOWN_DELETED } ctr_shown_before;
 
-/* As ctr_triggers_open. To be closed whatever is returned; not to be moved while it is open. */
+/* Opens as ctr_triggers_open does. The caller closes it, even if this fails, and does not move it
+ * while it is open. */
 int ctr_showing_open(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
                      const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem);
 void ctr_showing_close(ctr_showing *showing);
 
-/* The same for a table that need not have all its triggers, as it is when these run: false, mostly
- * without a problem, if it is not known which table it is. */
+/* The same for a table that may lack some of its triggers, as while these run. Returns false,
+ * mostly without a problem, if the table is not known. */
 bool ctr_showing_look(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
                       const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem);
 
-/* What a counter in this state shows; false: its sum is no integer of 64 bits. */
+/* The value that a counter in this state shows. Returns false if its sum does not fit in 64 bits.
+ * */
 bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summary *state,
                        ctr_shown *shown);
 
-/* The counters of a row, number `rowid` of the cells, were `before` and are `now`. The table shows
- * `from`, or if that is NULL what they were before. */
+/* Shows a row, number `rowid` of the cells, whose counters were `before` and are `now`. The table
+ * shows `from`, or the values of `before` if `from` is NULL. */
 int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
                     const ctr_shown *from, const ctr_summary *before, const ctr_summary *now,
                     ctr_problem *problem);
 
-/* Lists a row that shows `shown`, NULL: that waits, as far as its counters are not that. */
+/* Lists a row that shows `shown` for each counter with another value; NULL: the row waits. */
 int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
                           const ctr_summary *now, ctr_problem *problem);
 
-/* For track/later.h. The steps of ctr_showing_row: what the row was; what it is to show, into
- * showing->to, false: some sum cannot be shown. Then it is written: at once, where showing->from is
- * what it shows, if `known`; or it is looked at first. */
+/* For track/later.h: the steps of ctr_showing_row. Before returns the state that the row had.
+ * Take_wanted puts the values to be shown into showing->to; false: some sum cannot be shown. Write
+ * writes the row at once, if `known`, where it shows showing->from; look_and_write reads it first.
+ * */
 ctr_shown_before ctr_showing_before(const ctr_showing *showing, const ctr_summary *before);
 bool ctr_showing_take_wanted(ctr_showing *showing, const ctr_summary *now);
 int ctr_showing_write(ctr_showing *showing, int64_t rowid, ctr_shown_before was, bool known,

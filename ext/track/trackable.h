@@ -1,17 +1,17 @@
 /* track/trackable.h - which columns of an ordinary table can be tracked.
  *
- * The key is the PRIMARY KEY, of plain types, which compares as its columns do, or two rows of one
- * key could not be told apart in the counter table. A column that counts has no type that makes
- * texts or reals of integers, and is not generated.
+ * The key is the PRIMARY KEY. Its types are plain, and it compares as its columns do; otherwise two
+ * rows of the table could have one key in the counter table. A tracked column has no type that
+ * turns integers into texts or reals, and is not generated.
  */
 #ifndef CTR_TRACK_TRACKABLE_H
 #define CTR_TRACK_TRACKABLE_H
 
 #include "track/tracked.h"
 
-/* The shape that the counter table of a table has, with counters for the n columns that are named
- * and for those that `tracked` has, which may be closed. SQLITE_ERROR for what cannot be tracked,
- * by name. To be closed whatever is returned. */
+/* Reads the shape of the counter table of a table: counters for the n named columns and for those
+ * of `tracked`, which may be closed. Returns SQLITE_ERROR, and names the column, if it cannot be
+ * tracked. The caller closes the shape, even if this fails. */
 int ctr_trackable_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                        const char *const *names, int n, const ctr_tracked *tracked,
                        ctr_problem *problem);

@@ -3,12 +3,11 @@
  *     products            the application's: products(sku TEXT PRIMARY KEY, stock INTEGER, ...)
  *     products_counters   a counter table with the same key, and a counter for each tracked column
  *
- * Triggers on products (track/triggers.h) hand each change to products_counters
- * (vtab/trigger_rows.c).
- * Whatever else changes the counters is shown in products by track/showing.h.
+ * Triggers on products (track/triggers.h) pass each change to products_counters
+ * (vtab/trigger_rows.c). track/showing.h writes all other changes of the counters into products.
  *
- * Which table and which columns are tracked, the trigger on INSERT says: SQLite rewrites it when a
- * table or a column is renamed.
+ * The trigger on INSERT names the tracked table and columns: SQLite rewrites it when a table or a
+ * column is renamed.
  */
 #ifndef CTR_TRACK_TRACKED_H
 #define CTR_TRACK_TRACKED_H
@@ -16,10 +15,10 @@
 #include "sqlite/run.h"
 #include "table/shape.h"
 
-/* What the column of a counter shows. */
+/* The value that the column of a counter shows. */
 typedef struct ctr_shown {
     bool none;    /* there is no such column */
-    bool odd;     /* it showed no integer, which came while the triggers did not run */
+    bool odd;     /* it is no integer: it was written while the triggers did not run */
     bool adopted; /* see ctr_tracked_column */
     bool null;
     int64_t n;
@@ -27,10 +26,10 @@ typedef struct ctr_shown {
 
 typedef struct ctr_tracked_column {
     char *name;      /* owned; in the table; NULL: the counter has no column here */
-    bool given;      /* it has been given to its counter by ctr_tracked_adopt */
-    bool adopted;    /* it is tracked from now on, and its counter has been here before */
-    bool lost;       /* it had a column, which is gone: perhaps that was renamed */
-    ctr_shown blank; /* what it shows where its counter has no value */
+    bool given;      /* ctr_tracked_adopt has given it to its counter */
+    bool adopted;    /* it is tracked from now on, and its counter existed before */
+    bool lost;       /* its column is gone, perhaps renamed */
+    ctr_shown blank; /* the value that it shows while its counter has none */
 } ctr_tracked_column;
 
 typedef struct ctr_tracked {
@@ -40,33 +39,33 @@ typedef struct ctr_tracked {
     ctr_tracked_column *columns;     /* owned; by column of the shape */
 } ctr_tracked;
 
-/* A trigger of the file: the table it is on, and its text; both NULL if there is none. */
+/* A trigger of the file: its table and its text; both NULL if there is none. */
 typedef struct ctr_stored_trigger {
     char *table, *text; /* owned */
 } ctr_stored_trigger;
 
-/* Does the declaration of a counter table, which may be NULL, say that it is of a tracked one? */
+/* Does the declaration, which may be NULL, belong to the counter table of a tracked table? */
 bool ctr_tracked_declares(const char *sql);
 
-/* Is `counters` the counter table of a tracked one? */
+/* Is `counters` the counter table of a tracked table? */
 bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
 
-/* Reads what the trigger on INSERT says, or where it is not there what was noted; what is not known
- * is NULL. To be closed whatever is returned. */
+/* Reads the names from the trigger on INSERT or, if that is missing, the noted ones; unknown names
+ * are NULL. The caller closes it, even if this fails. */
 int ctr_tracked_look(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
                      const ctr_shape *shape, ctr_problem *problem);
 
-/* The same of a `table` whose triggers are about to be made: as they are, or where there are none
- * each counter has the column of its own name. Columns that the table does not have have none. */
+/* The same for a `table` whose triggers are about to be made. Without triggers, each counter has
+ * the column of its own name, or none if the table has no such column. */
 int ctr_tracked_begin(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
                       const char *table, const ctr_shape *shape, ctr_problem *problem);
 void ctr_tracked_close(ctr_tracked *tracked);
 
-/* Notes the names that the trigger on INSERT says; true if they were other ones. */
+/* Notes the names in the trigger on INSERT. Returns true if they have changed. */
 bool ctr_tracked_note(sqlite3 *db, const char *schema, const char *counters, const ctr_shape *shape,
                       ctr_problem *problem);
 
-/* The name that the table had when it was last noted, to be freed; NULL: it is not known. */
+/* Returns the last noted name of the table, or NULL if there is none. The caller frees it. */
 char *ctr_tracked_noted(sqlite3 *db, const char *schema, const char *counters,
                         ctr_problem *problem);
 
@@ -76,11 +75,12 @@ void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ct
 /* Does some constraint of the table say ON CONFLICT `how`? */
 bool ctr_tracked_resolves(const ctr_tracked *tracked, const char *how, ctr_problem *problem);
 
-/* The column of a key column; that of a counter, NULL: it has none. */
+/* The table's column for a key column, and for a counter; its name is NULL if the counter has none.
+ * */
 const ctr_tracked_column *ctr_tracked_key(const ctr_tracked *tracked, int key);
 const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int counter);
 
-/* The counter of a column, whatever the letters, or -1. */
+/* Returns the counter of a column, or -1; upper and lower case are the same. */
 int ctr_tracked_counter(const ctr_tracked *tracked, const char *column);
 
 /* Binds ?1, ?2, ... to a key, as the columns of the counter table store it. */
@@ -89,24 +89,24 @@ int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sq
 
 bool ctr_tracked_same_shown(const ctr_shown *a, const ctr_shown *b);
 
-/* Is it the same in each counter that has a column? Both are by counter. */
+/* Are the values equal for each counter that has a column? Both arrays are by counter. */
 bool ctr_tracked_same_row(const ctr_tracked *tracked, const ctr_shown *a, const ctr_shown *b);
 
 /* The trigger <counters>_<suffix>. */
 ctr_stored_trigger ctr_tracked_read_trigger(ctr_run *run, const char *counters, const char *suffix);
 void ctr_tracked_free_trigger(ctr_stored_trigger *stored);
 
-/* For statements on both: the key and the counters as the counter table names them; the same
- * columns as the table names them, NULL where it has none, with marks for those that are adopted;
- * c.key = t.key. To be freed with sqlite3_free; NULL: no memory. */
+/* For statements on both tables: the key and the counters by their names in the counter table; the
+ * same columns by their names in the tracked table, NULL for a missing one, with marks for adopted
+ * ones; c.key = t.key. The caller frees them with sqlite3_free; NULL: no memory. */
 char *ctr_tracked_counter_list(const ctr_tracked *tracked);
 char *ctr_tracked_column_list(const ctr_tracked *tracked);
 char *ctr_tracked_key_match(const ctr_tracked *tracked);
 
-/* The parts of these lists, appended. As the counter table names them: the key, and the counters if
- * asked for. As the table names them, with a prefix such as NEW.: the key; a value for each
- * counter, NULL for one without a column. Last the marks: '102' if the second counter has no
- * column, and the third was adopted; nothing if each has one. */
+/* Append parts of these lists. own_names: the key, and the counters if wanted, by their names in
+ * the counter table. keys, values: the key, and a value for each counter or NULL, by their names in
+ * the tracked table, with a prefix such as NEW. lacking: the marks, '102' if the second counter has
+ * no column and the third was adopted; nothing if each has a column. */
 void ctr_tracked_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool counters);
 void ctr_tracked_list_keys(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
 void ctr_tracked_list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
