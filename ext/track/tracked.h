@@ -75,8 +75,8 @@ void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ct
 /* Does some constraint of the table say ON CONFLICT `how`? */
 bool ctr_tracked_resolves(const ctr_tracked *tracked, const char *how, ctr_problem *problem);
 
-/* The table's column for a key column, and for a counter; its name is NULL if the counter has none.
- * */
+/* The table's column for a key column, and for a counter; its name is NULL if the counter has
+ * none. */
 const ctr_tracked_column *ctr_tracked_key(const ctr_tracked *tracked, int key);
 const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int counter);
 
