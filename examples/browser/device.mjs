@@ -5,6 +5,7 @@ import { open } from 'sqlite-counter-wasm';
 // many devices bring it along.
 const WAREHOUSE = '3a7e0a1c-5f0e-4d55-9c3b-0f1d2a4b6c8e';
 const DELIVERED = { Tea: 24, Coffee: 12, Honey: 6, Mugs: 3 };
+const FULL = 13; // SQLITE_FULL
 const TOPICS = ['Mountains', 'Seaside', 'City'];
 
 const SCHEMA = `
@@ -30,6 +31,7 @@ SELECT 'votes', key ->> '$[0]', column_name, counter_json(cell) FROM counter_cel
 export class Device {
   #db;
   #hears;
+  #last = Promise.resolve();
 
   static async open(name, options) {
     const db = await open(`example ${name}`, options);
@@ -52,9 +54,19 @@ export class Device {
     this.#hears = hears;
   }
 
+  // A file that is a copy takes its new id with the first transaction that writes: so write, if there is room.
   async #know() {
-    this.id = (await this.#db.exec('SELECT counter_id() AS id'))[0].id;
-    await this.learnName(this.id, this.name);
+    const ask = async (t) => (await t.exec('SELECT counter_id() AS id'))[0].id;
+    try {
+      this.id = await this.#db.transaction(async (t) => {
+        await t.exec('INSERT OR REPLACE INTO settings VALUES (?, ?)', ['name', this.name]);
+        return ask(t);
+      });
+      await this.learnNames({ [this.id]: this.name });
+    } catch (error) {
+      if (error.code !== FULL) throw error;
+      this.id = await ask(this.#db);
+    }
   }
 
   async #count(sql, params) {
@@ -112,8 +124,9 @@ export class Device {
     return new Map((await this.#db.exec('SELECT id, name FROM names')).map(({ id, name }) => [id, name]));
   }
 
-  learnName(id, name) {
-    return this.#db.exec('INSERT INTO names VALUES (?, ?) ON CONFLICT DO UPDATE SET name = excluded.name WHERE name <> excluded.name', [id, name]);
+  learnNames(all) {
+    return this.#db.exec(`INSERT INTO names SELECT key, value FROM json_each(?) WHERE type = 'text'
+      ON CONFLICT DO UPDATE SET name = excluded.name WHERE name <> excluded.name`, [JSON.stringify(all ?? {})]);
   }
 
   /** The ids that this file has had, the newest first. */
@@ -136,9 +149,15 @@ export class Device {
     return (await this.#db.exec('SELECT count(*) AS n FROM (SELECT DISTINCT table_name, key FROM counter_changes(?))', [since]))[0].n;
   }
 
-  /** Merges a batch; what it has changed, as pairs of a counter before and after. */
-  async take(batch, { name, source, by }) {
-    if (name && source) await this.learnName(source, name);
+  /** Merges a batch; what it has changed, as pairs of a counter before and after. One after the other. */
+  take(batch, from) {
+    const taken = this.#last.then(() => this.#take(batch, from));
+    this.#last = taken.catch(() => {});
+    return taken;
+  }
+
+  async #take(batch, { names, source, by }) {
+    await this.learnNames(names);
     const before = new Map((await this.counters()).map((one) => [keyOf(one), one]));
     await this.#db.apply(batch);
     const changed = [];

@@ -10,6 +10,8 @@ export class Tabs {
   #tell;
   #channel;
   #isOpen = false;
+  #soon;
+  #asks = false;
 
   constructor(device, tell) {
     this.#device = device;
@@ -28,15 +30,21 @@ export class Tabs {
     this.#channel?.close();
   }
 
+  /** Soon, and once for many counts. */
   announce(asks = false) {
-    this.#say({ word: 'here', asks });
+    this.#asks ||= asks;
+    this.#soon ??= setTimeout(() => {
+      this.#say({ word: 'here', asks: this.#asks });
+      this.#soon = undefined;
+      this.#asks = false;
+    }, SOON);
   }
 
   #say(message) {
     if (this.#isOpen) this.#channel.postMessage({ ...message, id: this.#device.id, name: this.#device.name });
   }
 
-  async #hear({ word, id, name, to, asks, since, batch }) {
+  async #hear({ word, id, to, asks, since, batch, names }) {
     if (id === this.#device.id) return this.#tell.same();
     if (to && to !== this.#device.id) return;
     switch (word) {
@@ -46,11 +54,11 @@ export class Tabs {
         break;
       case 'want': {
         const rows = await this.#device.changes(since);
-        if (rows) this.#say({ word: 'rows', to: id, batch: rows });
+        if (rows) this.#say({ word: 'rows', to: id, batch: rows, names: Object.fromEntries(await this.#device.names()) });
         break;
       }
       case 'rows':
-        if (this.#isOpen) await this.#device.take(batch, { name, source: id, by: 'tab' });
+        if (this.#isOpen) await this.#device.take(batch, { names, source: id, by: 'tab' });
     }
   }
 }
@@ -112,9 +120,9 @@ export class Relay {
   }
 
   // The position is written after the rows: if the page ends in between, the rows come again.
-  async #hear({ name, ...batch }, position) {
+  async #hear({ names, ...batch }, position) {
     try {
-      if (batch.source !== this.#device.id) await this.#device.take(JSON.stringify(batch), { name, source: batch.source, by: 'relay' });
+      if (batch.source !== this.#device.id) await this.#device.take(JSON.stringify(batch), { names, source: batch.source, by: 'relay' });
     } catch (error) {
       this.#tell.failed(`Rows from the relay do not fit, and were left out: ${error.message}`);
     }
@@ -131,12 +139,12 @@ export class Relay {
     while (this.#hasMore && this.#isOpen) {
       await new Promise((later) => { setTimeout(later, SOON); });
       this.#hasMore = false;
-      const { id, name } = this.#device, sent = `sent ${id}`;
+      const sent = `sent ${this.#device.id}`;
       const batch = await this.#device.changes(await this.#device.setting(sent) ?? 0);
       if (!batch || !this.#isOpen) continue;
-      const rows = JSON.parse(batch);
+      const rows = JSON.parse(batch), names = Object.fromEntries(await this.#device.names());
       try {
-        const answer = await fetch(this.#address, { method: 'POST', body: JSON.stringify({ name, ...rows }) });
+        const answer = await fetch(this.#address, { method: 'POST', body: JSON.stringify({ names, ...rows }) });
         if (answer.status === 404) return;
         if (!answer.ok) this.#tell.failed(`The relay refused what this device sent: ${await answer.text()}`);
         else await this.#device.set(sent, rows.upto);

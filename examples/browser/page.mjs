@@ -132,6 +132,7 @@ function showCards(counters) {
       const made = isDeleted ? tombstone(view, act(() => bringBack[table](name)))
         : card(view, [plus, minus].map((one) => ({ ...one, act: act(one.act) })), others.map((one) => ({ ...one, act: act(one.act) })));
       const hadFocus = shown?.element.contains(document.activeElement);
+      made.element.dataset.name = name;
       if (shown) shown.element.replaceWith(made.element);
       else placeIn($(table), made.element, name);
       shown = { ...made, isTombstone: isDeleted, remove: () => made.element.remove() };
@@ -152,7 +153,6 @@ function group(counters) {
 }
 
 function placeIn(list, made, name) {
-  made.dataset.name = name;
   list.insertBefore(made, [...list.children].find((one) => one.dataset.name > name) ?? null);
 }
 

@@ -3,7 +3,7 @@
 // It understands nothing of counters. A row that it has already is dropped, everything else is kept, in
 // FILE if there is one, and streamed to all who listen:
 //
-//     POST /rows           a batch of a device, as changes() gives it, with the device's name
+//     POST /rows           a batch of a device, as changes() gives it, with names of devices
 //     GET /rows?after=N    a stream of events: all batches after the Nth, and those to come
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
@@ -35,12 +35,13 @@ const send = (to, batch, i) => to.write(`id: ${i + 1}\ndata: ${JSON.stringify(ba
 
 async function take(request, response) {
   let text = '';
-  for await (const part of request.setEncoding('utf8')) if ((text += part).length > LARGEST) return response.writeHead(413).end('a batch has 8 MB at most');
+  for await (const part of request.setEncoding('utf8')) text = text.length > LARGEST ? text : text + part;
+  if (text.length > LARGEST) return response.writeHead(413).end('a batch has 8 MB at most');
   let batch, rows;
   try {
-    const { name, format, source, since, upto, changes } = JSON.parse(text);
+    const { names, format, source, since, upto, changes } = JSON.parse(text);
     rows = rowsOf({ changes });
-    batch = { name: String(name), format, source: String(source), since, upto, changes: changes.filter((_, i) => !known.has(rows[i])) };
+    batch = { names, format, source: String(source), since, upto, changes: changes.filter((_, i) => !known.has(rows[i])) };
   } catch {
     return response.writeHead(400).end('a batch is {"source":..., "changes":[...]}');
   }

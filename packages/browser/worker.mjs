@@ -149,9 +149,9 @@ class Server {
   }
 
   async call(method, args) {
-    if (method === 'open') return this.open(...args);
     this.#isBusy = true;
     try {
+      if (method === 'open') return await this.open(...args);
       await this.#takeTurn();
       let result;
       try {

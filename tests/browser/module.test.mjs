@@ -1,9 +1,8 @@
 // The module in tabs of Chromium: storages, identity, turns, and what may go wrong.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { launch, makeFolder, serve, tab, use } from './harness.mjs';
+import { kill, launch, makeFolder, serve, tab, use } from './harness.mjs';
 
 const STORAGES = ['opfs', 'indexeddb'];
 let server, browser, page, names = 0;
@@ -340,9 +339,7 @@ for (const storage of STORAGES) {
             }
           }, name, storage).catch(() => {});
           while (acknowledged < begun + 20) await new Promise((later) => { setTimeout(later, 5); });
-          doomed.process().kill('SIGKILL');
-          await new Promise((gone) => { doomed.process().once('exit', gone); });
-          for (const lock of ['SingletonLock', 'SingletonSocket', 'SingletonCookie']) fs.rmSync(path.join(folder, lock), { force: true });
+          await kill(doomed, folder);
         }
       } finally {
         fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
