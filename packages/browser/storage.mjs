@@ -214,6 +214,17 @@ export class OpfsStorage {
       access.close();
       await root.removeEntry(name);
       return true;
+    } catch (error) {
+      return error?.name === 'QuotaExceededError';
+    }
+  }
+
+  static async has(name) {
+    try {
+      const root = await navigator.storage.getDirectory();
+      const folder = await root.getDirectoryHandle('sqlite-counter');
+      const file = await folder.getFileHandle(encodeURIComponent(name));
+      return (await file.getFile()).size > 0;
     } catch {
       return false;
     }

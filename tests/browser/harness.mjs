@@ -32,11 +32,11 @@ export function makeFolder() {
 }
 
 /** Chromium with a profile: a folder, which stays, or a new one, which goes with the browser. */
-export async function launch(profile) {
+export async function launch(profile, ...flags) {
   const folder = profile ?? makeFolder();
   const browser = await puppeteer.launch({
     executablePath: ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((one) => fs.existsSync(one)) ?? spawnSync('which', ['chromium']).stdout.toString().trim(),
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', ...flags],
     userDataDir: folder,
   });
   if (!profile) process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));

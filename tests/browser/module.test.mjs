@@ -144,6 +144,17 @@ for (const storage of STORAGES) {
       assert.deepEqual(kind, [storage, 1]);
     });
 
+    test('tabs that open one new file at the same moment, and then do nothing, let each other in', async () => {
+      const name = fresh(), tabs = await Promise.all([open(), open(), open()]);
+      await Promise.all(tabs.map((one) => run(one, async (n, s) => { globalThis.db = await counter.open(n, { storage: s }); }, name, storage)));
+      await Promise.all(tabs.map((one) => run(one, async () => {
+        await db.exec('CREATE TABLE IF NOT EXISTS t(a)');
+        await db.exec('INSERT INTO t VALUES (1)');
+      })));
+      for (const one of tabs) assert.equal(await run(one, async () => (await db.exec('SELECT count(*) AS n FROM t'))[0].n), 3);
+      await Promise.all(tabs.map((one) => one.close()));
+    });
+
     test('two tabs on one file take turns, and lose nothing', async () => {
       const name = fresh(), other = await open();
       const count = async (n, s) => {
@@ -370,6 +381,10 @@ for (const storage of STORAGES) {
       });
       assert.match(said.why, /full|could not be kept/);
       assert.deepEqual([said.stock, said.rows], [4 + said.i, said.i]);
+      const again = await tab(own, server.origin);
+      await helpers(again);
+      assert.equal(await run(again, async () => stock(await counter.open('full'))), said.stock, 'it is found and read without room');
+      await again.close();
       await session.send('Storage.overrideQuotaForOrigin', { origin: server.origin });
       const later = await run(full, async () => {
         await sell(db, 1);
@@ -407,6 +422,18 @@ describe('what a browser may lack', () => {
     const lacking = await without('delete globalThis.Worker');
     assert.equal(await run(lacking, () => fails(() => counter.open('x'))), 'open: this browser has no workers, in which SQLite runs');
     await lacking.close();
+  });
+
+  test('no https: a sentence, but for memory', async () => {
+    const own = await launch(undefined, '--host-resolver-rules=MAP insecure.example 127.0.0.1');
+    try {
+      const origin = server.origin.replace('localhost', 'insecure.example'), lacking = await tab(own, origin);
+      await helpers(lacking);
+      assert.equal(await run(lacking, () => fails(() => counter.open('x'))), `open: x: browsers keep files for https and for localhost alone, not for ${origin}`);
+      assert.equal(await run(lacking, async () => (await (await counter.open('x', { storage: 'memory' })).exec('SELECT counter_version() AS v')).length), 1);
+    } finally {
+      await own.close();
+    }
   });
 
   test('no SharedArrayBuffer: nothing is missed', async () => {
