@@ -109,10 +109,14 @@ export function tombstone(view, act) {
 
 const states = ({ life, value }) => (life === 0 ? 'not here' : isLive({ life }) ? plain(value ?? 0) : 'deleted');
 
+/** Whether a change is more than a row that has appeared. */
+export const isCounted = ({ before, after, shards }) => (before.life !== after.life && before.life > 0)
+  || shards.some(({ id, value }) => value !== (shardOf(before, id)?.value ?? 0));
+
 /** What a merge took, for the log: { source, by, changed }; undefined if it is rows alone, without counts. */
 export function mergeItem({ source, by, changed }, { nameOf, me }) {
   const from = source ? nameOf(source) : 'another device';
-  const counted = changed.filter(({ before, after, shards }) => before.life !== after.life && before.life > 0 || shards.some(({ id, value }) => value !== (shardOf(before, id)?.value ?? 0)));
+  const counted = changed.filter(isCounted);
   if (!counted.length) return undefined;
   const lines = counted.map(({ before, after, shards }) => {
     const what = { stock: after.name, up: `${after.name} ▲`, down: `${after.name} ▼` }[after.column] ?? `${after.name} ${after.column}`;

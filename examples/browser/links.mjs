@@ -99,8 +99,9 @@ export class Relay {
     stream.addEventListener('relay', ({ data }) => this.#next(() => this.#meet(JSON.parse(data))));
     stream.onmessage = ({ data, lastEventId }) => this.#next(() => this.#hear(JSON.parse(data), Number(lastEventId)), stream);
     stream.onerror = () => {
-      this.#tell.relay('is not reached; trying again');
-      if (stream.readyState === EventSource.CLOSED) setTimeout(() => this.#isOpen && this.#stream === stream && this.#listen(), AGAIN);
+      const isThere = stream.readyState !== EventSource.CLOSED;
+      this.#tell.relay(isThere ? 'relay not reached, trying again' : 'no relay');
+      if (!isThere) setTimeout(() => this.#isOpen && this.#stream === stream && this.#listen(), AGAIN);
     };
   }
 
@@ -111,7 +112,7 @@ export class Relay {
 
   // A relay that has forgotten everything is another one: begin anew, which doubles nothing.
   async #meet({ relay }) {
-    this.#tell.relay('connected');
+    this.#tell.relay('relay connected');
     if (await this.#device.setting('relay') !== relay) {
       for (const [name, value] of Object.entries({ relay, 'relay position': 0, [`sent ${this.#device.id}`]: 0 })) await this.#device.set(name, value);
       await this.#listen();

@@ -1,6 +1,6 @@
 // page.mjs - the page: shows a device, and lets a person count with it.
 import { Device, keyOf, shardOf } from './device.mjs';
-import { badge, card, element, mergeItem, tombstone } from './draw.mjs';
+import { badge, card, element, isCounted, mergeItem, tombstone } from './draw.mjs';
 import { Relay, Tabs } from './links.mjs';
 
 const ANIMALS = ['Fox', 'Otter', 'Heron', 'Bear', 'Newt', 'Lynx', 'Goat', 'Raven', 'Puma', 'Toad', 'Deer', 'Kiwi', 'Seal', 'Jay', 'Mole', 'Vole', 'Crow', 'Ibis', 'Quail', 'Yak', 'Zebra', 'Eel', 'Ape'];
@@ -168,7 +168,7 @@ async function showState() {
   $('switch').textContent = isOnline ? 'Go offline' : 'Go online';
   if (isOnline) {
     const with_ = others.length ? `${others.length} other ${others.length === 1 ? 'device' : 'devices'} in this browser` : 'no other device in this browser';
-    $('state').textContent = `Online: ${with_}${relayState ? `, relay ${relayState}` : ''}`;
+    $('state').textContent = `Online: ${with_}${relayState ? `, ${relayState}` : ''}`;
   } else {
     const n = await device.waiting(await device.setting('offline since') ?? 0);
     $('state').textContent = n ? `Offline: ${n} changed ${n === 1 ? 'row waits' : 'rows wait'} to be merged` : 'Offline: nothing changed yet';
@@ -178,7 +178,7 @@ async function showState() {
 }
 
 async function showMerge(merge) {
-  for (const one of merge.changed) taken.set(keyOf(one.after), one);
+  for (const one of merge.changed.filter(isCounted)) taken.set(keyOf(one.after), one);
   names = await device.names();
   const item = mergeItem(merge, { nameOf, me: device.id });
   if (item) $('log').prepend(item);

@@ -277,7 +277,7 @@ describe('two profiles, through the relay', () => {
       for (const page of [one, two]) await shows(page, 'City', '▲3 ▼0');
 
       await relay.end();
-      await state(one, 'Online: no other device in this browser, relay is not reached');
+      await state(one, 'Online: no other device in this browser, relay not reached');
       await press(one, 'Vote against City');
       await press(two, 'Vote against City');
       await shows(one, 'City', '▲3 ▼1');

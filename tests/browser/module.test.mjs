@@ -144,7 +144,7 @@ for (const storage of STORAGES) {
       assert.deepEqual(kind, [storage, 1]);
     });
 
-    test('tabs that open one new file at the same moment, and then do nothing, let each other in', async () => {
+    test('tabs that open one new file at the same moment, and then do nothing, let each other in', { timeout: 60000 }, async () => {
       const name = fresh(), tabs = await Promise.all([open(), open(), open()]);
       await Promise.all(tabs.map((one) => run(one, async (n, s) => { globalThis.db = await counter.open(n, { storage: s }); }, name, storage)));
       await Promise.all(tabs.map((one) => run(one, async () => {
