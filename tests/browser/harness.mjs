@@ -39,7 +39,7 @@ export async function launch(profile, ...flags) {
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', ...flags],
     userDataDir: folder,
   });
-  if (!profile) process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  if (!profile) browser.process().once('exit', () => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
   return browser;
 }
 
