@@ -13,12 +13,13 @@ const puppeteer = createRequire(path.join(BUILT, 'package.json'))('puppeteer-cor
 
 const TYPES = { '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm', '.html': 'text/html', '.css': 'text/css', '.sql': 'text/plain', '.svg': 'image/svg+xml' };
 
-/** Serves the checkout on a free port: { origin, close }. */
-export async function serve() {
+/** Serves the checkout and these pages on a free port: { origin, close }. The package is in sqlite-counter/ of each folder. */
+export async function serve(pages = {}) {
   const server = http.createServer((request, response) => {
     const { pathname } = new URL(request.url, 'http://localhost');
-    const at = path.join(ROOT, decodeURIComponent(pathname.replace('/examples/browser/sqlite-counter/', '/build/browser/package/')));
-    if (at === path.join(ROOT, 'empty')) return response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>empty</title>');
+    const at = path.join(ROOT, decodeURIComponent(pathname.replace(/^.*\/sqlite-counter\/(?=[^/]*$)/, '/build/browser/package/')));
+    const made = { '/empty': '<!doctype html><title>empty</title>', ...pages }[pathname];
+    if (made) return response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(made);
     if (!at.startsWith(ROOT) || !fs.existsSync(at) || fs.statSync(at).isDirectory()) return response.writeHead(404).end();
     response.writeHead(200, { 'content-type': TYPES[path.extname(at)] ?? 'application/octet-stream' });
     fs.createReadStream(at).pipe(response);
