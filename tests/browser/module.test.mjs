@@ -313,6 +313,20 @@ for (const storage of STORAGES) {
       assert.match(got.said[4], /^import: takes the bytes of a database, a Uint8Array$/);
     });
 
+    test('a file that a newer version has written is opened, read without its counters, and not changed', async () => {
+      const got = await run(page, async (n, s) => {
+        const db = await shop(n, s);
+        await sell(db, 4);
+        await db.exec('UPDATE counter_replica SET format = 9');
+        await db.close();
+        const again = await counter.open(n, { storage: s });
+        const said = [await fails(() => sell(again, 1)), await fails(() => again.changes())];
+        return { said, stock: await stock(again), plain: (await again.exec('CREATE TABLE t(a)')).length };
+      }, fresh(), storage);
+      for (const sentence of got.said) assert.match(sentence, /format 9, this library knows 2; install a newer sqlite-counter$/);
+      assert.deepEqual([got.stock, got.plain], [4, 0]);
+    });
+
     test("rows of a stranger's feed are refused by a sentence, and change nothing", async () => {
       const name = fresh();
       const got = await run(page, async (n, s) => {
