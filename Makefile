@@ -8,8 +8,9 @@
 #   make install          the libraries into PREFIX=/usr/local, below DESTDIR if given; make uninstall
 #   make amalgamation     build/amalgamation/counter.c and counter.h: all in one C file
 #   make packages         what npm and pip install, for this machine, into build/packages
-#   make dist             what users install, for five platforms, into build/dist, in some minutes
+#   make dist             what users install, for five platforms and browsers, into build/dist, in some minutes
 #   make wasm             for browsers: an npm package with SQLite in it, into build/browser
+#   make example-browser  examples/browser, a page that counts offline, on http://localhost:8080
 #   make site             the documentation as HTML, with a search, into build/site/html
 #   make bench            tests/bench/bench.c and its plots; bench-more, bench-limits, bench-peers: more.c, ...
 #   make help             this list
@@ -20,6 +21,7 @@
 #   make test-matrix      P  the scripts with several versions of SQLite
 #   make test-platforms   the scripts on five platforms, emulated
 #   make test-browser     the scripts and the page of examples/browser in Chromium
+#   make bench-browser    size and speed of the module for browsers
 #   make test-packages    make dist twice, in two folders; its Debian packages in a new system, as root
 #   make test-bounds      P  scripts and property tests where a journal is folded all the time
 #   make faults           P  each call of memory and disk fails, in every statement of every script

@@ -1,5 +1,6 @@
 # SQLite and the extension as one WebAssembly module, and the ES module that opens databases in it, in
-# build/browser/: `make wasm`. `make test-browser` tries them in Chromium.
+# build/browser/: `make wasm`. `make test-browser` tries them and examples/browser in Chromium, `make
+# bench-browser` measures, `make example-browser` serves the example.
 
 BROWSER := build/browser
 BROWSER_SOURCES := $(wildcard packages/browser/*.mjs)
@@ -67,10 +68,20 @@ $(BROWSER)/run_process.mjs: tools/browser.mk $(WASM_OBJECTS) $(RUNNER) $(TEST_HE
 		-sERROR_ON_UNDEFINED_SYMBOLS=0 -sWARN_ON_UNDEFINED_SYMBOLS=0 -sINVOKE_RUN=0 \
 		-sEXPORTED_RUNTIME_METHODS=FS,callMain
 
-test-browser: wasm
-	@$(MAKE) --no-print-directory -s $(BROWSER)/run_process.mjs
+browser-driver: browser-tools
 	@[ -d $(BROWSER)/node_modules/puppeteer-core ] || \
 		npm install --silent --no-save --prefix $(BROWSER) esbuild@0.28.2 puppeteer-core@25.16.0
+
+test-browser: wasm browser-driver
+	@$(MAKE) --no-print-directory -s $(BROWSER)/run_process.mjs
 	node --test --test-reporter=spec tests/browser/
 
-.PHONY: wasm browser-tools test-browser
+# Sizes, increments a second, the first count: what packages/browser/README.md tells.
+bench-browser: wasm browser-driver
+	node tests/browser/bench.mjs
+
+# The page with its relay, until it is interrupted.
+example-browser: wasm
+	@node examples/browser/relay.mjs $(or $(PORT),8080) $(BROWSER)/relay-rows
+
+.PHONY: wasm browser-tools browser-driver test-browser bench-browser example-browser

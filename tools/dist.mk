@@ -92,7 +92,8 @@ dist:
 	@tar -C $(RELEASE) -xf $(RELEASE)/build/commit.tar
 	@$(MAKE) --no-print-directory -C $(RELEASE) platforms
 	@$(MAKE) --no-print-directory -C $(RELEASE) amalgamation
-	@SOURCE_DATE_EPOCH=$(EPOCH) $(RELEASE)/tools/dist $(VERSION) $(RELEASE)/build/platforms $(DIST) $(PLATFORMS)
+	@$(MAKE) --no-print-directory -C $(RELEASE) wasm
+	@SOURCE_DATE_EPOCH=$(EPOCH) $(RELEASE)/tools/dist $(VERSION) $(RELEASE)/build/platforms $(DIST) $(PLATFORMS) browser
 
 # A second time in another folder, for the same bytes wherever the sources are; then the Debian packages
 # are installed in a new system.

@@ -53,7 +53,7 @@ export interface Database extends Transaction {
 }
 
 export interface Options {
-  /** OPFS where the browser has it, else IndexedDB, if it is not said. `memory` is lost with the page. */
+  /** If it is not said: where the file is already; a new one in OPFS where the browser has it, else in IndexedDB. `memory` is lost with the page. */
   storage?: 'opfs' | 'indexeddb' | 'memory';
 
   /** Where sqlite-counter.wasm is, if it does not stand beside the module. */

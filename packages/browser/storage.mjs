@@ -13,7 +13,7 @@
 
 export const MEMORY = 'memory', OPFS = 'opfs', INDEXEDDB = 'indexeddb';
 
-const BLOCK = 65536;
+const BLOCK = 16384;
 
 /** Bytes in memory, in blocks; which of them were written since `clean` is remembered. */
 export class Bytes {
@@ -164,7 +164,8 @@ class Handle {
   }
 }
 
-/** The record as a file: what is set is there when `setAttribute` returns. */
+/** The record as a file. It need not be flushed: what it says is older than the database then, or torn, and a
+ * file with another record than it had takes a new id. */
 class FileRecord extends Record {
   constructor(handle) {
     super();
@@ -176,9 +177,8 @@ class FileRecord extends Record {
   }
 
   #keep() {
-    this.handle.truncate(this.bytes.length);
+    if (this.handle.size() !== this.bytes.length) this.handle.truncate(this.bytes.length);
     this.handle.write(this.bytes, 0);
-    this.handle.flush();
   }
 
   number() {
@@ -214,6 +214,17 @@ export class OpfsStorage {
       access.close();
       await root.removeEntry(name);
       return true;
+    } catch (error) {
+      return error?.name === 'QuotaExceededError';
+    }
+  }
+
+  static async has(name) {
+    try {
+      const root = await navigator.storage.getDirectory();
+      const folder = await root.getDirectoryHandle('sqlite-counter');
+      const file = await folder.getFileHandle(encodeURIComponent(name));
+      return (await file.getFile()).size > 0;
     } catch {
       return false;
     }
@@ -296,6 +307,7 @@ export class IndexedDbStorage {
   #bytes = new Bytes();
   #record = new Record();
   #version = -1;
+  #database;
   #kept = '';
 
   constructor(name) {
@@ -330,17 +342,31 @@ export class IndexedDbStorage {
     return asked(request);
   }
 
+  // Stays open, until the browser closes it or somebody wants to delete it.
+  async #connect() {
+    if (this.#database) return this.#database;
+    this.#database = await IndexedDbStorage.#open();
+    this.#database.onclose = () => { this.#database = undefined; };
+    this.#database.onversionchange = () => {
+      this.#database?.close();
+      this.#database = undefined;
+    };
+    return this.#database;
+  }
+
   async #in(mode, work) {
-    const database = await IndexedDbStorage.#open();
+    const transaction = (await this.#connect()).transaction(['files', 'blocks'], mode, { durability: 'strict' });
+    const done = completed(transaction);
+    done.catch(() => {});
     try {
-      const transaction = database.transaction(['files', 'blocks'], mode, { durability: 'strict' });
-      const done = completed(transaction);
-      done.catch(() => {});
       const result = await work(transaction.objectStore('files'), transaction.objectStore('blocks'));
       await done;
       return result;
-    } finally {
-      database.close();
+    } catch (error) {
+      try {
+        transaction.abort(); // What was asked for before the error must not be kept without the rest.
+      } catch { /* It has ended. */ }
+      throw error;
     }
   }
 

@@ -9,6 +9,7 @@ import { INDEXEDDB, IndexedDbStorage, MEMORY, MemoryStorage, OPFS, OpfsStorage }
 const PLEASE = 'please';
 
 async function chooseStorage(name, kind) {
+  if (!isSecureContext && kind !== MEMORY) throw new Error(`open: ${name}: browsers keep files for https and for localhost alone, not for ${location.origin}`);
   switch (kind) {
     case MEMORY: return Object.assign(new MemoryStorage(), { name });
     case OPFS:
@@ -20,6 +21,8 @@ async function chooseStorage(name, kind) {
     case undefined: break;
     default: throw new RangeError(`open: ${name}: storage is 'opfs', 'indexeddb' or 'memory', not '${kind}'`);
   }
+  // A file stays where it was made, whatever else there is room for now.
+  if (await OpfsStorage.has(name)) return new OpfsStorage(name);
   const hasIndexedDb = await IndexedDbStorage.isThere();
   if (hasIndexedDb && await IndexedDbStorage.has(name)) return new IndexedDbStorage(name);
   if (await OpfsStorage.isThere()) return new OpfsStorage(name);
@@ -144,14 +147,14 @@ class Server {
       this.#disconnect();
       await this.#storage.acquire();
       await this.#connect();
-      throw new SqliteError(`what was written could not be kept, and none of it was: ${error.message}`, 13);
+      throw new SqliteError(`what was written could not be kept, and none of it was: ${error.message || error.name}`, 13);
     }
   }
 
   async call(method, args) {
-    if (method === 'open') return this.open(...args);
     this.#isBusy = true;
     try {
+      if (method === 'open') return await this.open(...args);
       await this.#takeTurn();
       let result;
       try {

@@ -1,5 +1,5 @@
 // harness.mjs - a server of this checkout's files, and Chromium with profiles of its own.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import http from 'node:http';
 import { createRequire } from 'node:module';
@@ -11,13 +11,15 @@ export const ROOT = path.resolve(fileURLToPath(import.meta.url), '../../..');
 export const BUILT = path.join(ROOT, 'build/browser');
 const puppeteer = createRequire(path.join(BUILT, 'package.json'))('puppeteer-core');
 
-const TYPES = { '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm', '.html': 'text/html', '.css': 'text/css', '.sql': 'text/plain' };
+const TYPES = { '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm', '.html': 'text/html', '.css': 'text/css', '.sql': 'text/plain', '.svg': 'image/svg+xml' };
 
-/** Serves the checkout on a free port: { origin, close }. */
-export async function serve() {
+/** Serves the checkout and these pages on a free port: { origin, close }. The package is in sqlite-counter/ of each folder. */
+export async function serve(pages = {}) {
   const server = http.createServer((request, response) => {
-    const at = path.join(ROOT, decodeURIComponent(new URL(request.url, 'http://localhost').pathname));
-    if (at === path.join(ROOT, 'empty')) return response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>empty</title>');
+    const { pathname } = new URL(request.url, 'http://localhost');
+    const at = path.join(ROOT, decodeURIComponent(pathname.replace(/^.*\/sqlite-counter\/(?=[^/]*$)/, '/build/browser/package/')));
+    const made = { '/empty': '<!doctype html><title>empty</title>', ...pages }[pathname];
+    if (made) return response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(made);
     if (!at.startsWith(ROOT) || !fs.existsSync(at) || fs.statSync(at).isDirectory()) return response.writeHead(404).end();
     response.writeHead(200, { 'content-type': TYPES[path.extname(at)] ?? 'application/octet-stream' });
     fs.createReadStream(at).pipe(response);
@@ -31,14 +33,14 @@ export function makeFolder() {
 }
 
 /** Chromium with a profile: a folder, which stays, or a new one, which goes with the browser. */
-export async function launch(profile) {
+export async function launch(profile, ...flags) {
   const folder = profile ?? makeFolder();
   const browser = await puppeteer.launch({
     executablePath: ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((one) => fs.existsSync(one)) ?? spawnSync('which', ['chromium']).stdout.toString().trim(),
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', ...flags],
     userDataDir: folder,
   });
-  if (!profile) process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  if (!profile) browser.process().once('exit', () => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
   return browser;
 }
 
@@ -52,4 +54,40 @@ export async function tab(browser, origin) {
 
 export function use(page) {
   return page.evaluate(async () => { globalThis.counter = await import('/build/browser/package/sqlite-counter.mjs'); });
+}
+
+/** The relay of examples/browser, which serves the page, too: { origin, end }. It keeps rows in `file`, if given. */
+export async function startRelay(file, port = 0) {
+  const relay = spawn(process.execPath, [path.join(ROOT, 'examples/browser/relay.mjs'), String(port), ...(file ? [file] : [])], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const origin = await new Promise((listening, failed) => {
+    relay.stdout.once('data', (line) => listening(String(line).trim()));
+    relay.once('exit', (code) => failed(new Error(`the relay ended with ${code}`)));
+  });
+  const end = () => new Promise((gone) => {
+    relay.once('exit', gone);
+    relay.kill('SIGKILL');
+  });
+  process.once('exit', () => relay.kill('SIGKILL'));
+  return { origin, end };
+}
+
+/** Ends a browser as a crash would, so that its profile can be opened again. */
+export async function kill(browser, folder) {
+  browser.process().kill('SIGKILL');
+  if (browser.process().exitCode === null && browser.process().signalCode === null) await new Promise((gone) => { browser.process().once('exit', gone); });
+  for (const lock of ['SingletonLock', 'SingletonSocket', 'SingletonCookie']) fs.rmSync(path.join(folder, lock), { force: true });
+}
+
+/** Asks a page until the answer is not false, undefined or null; fails with what it was last asked for. */
+export async function until(page, what, ...args) {
+  const end = Date.now() + 30000;
+  let answer;
+  do {
+    answer = await page.evaluate(what, ...args).catch((error) => {
+      if (!/context was destroyed|navigat/i.test(error.message)) throw error;
+    });
+    if (answer !== undefined && answer !== null && answer !== false) return answer;
+    await new Promise((later) => { setTimeout(later, 20); });
+  } while (Date.now() < end);
+  throw new Error(`it did not become true in 30 s: ${what} ${JSON.stringify(args)}\n${await page.evaluate(() => document.body.innerText)}`);
 }

@@ -41,6 +41,7 @@ ELSEWHERE = {
     ("docs/install.md", "sh"): "tests/packages/test_dist.py",
     ("docs/install.md", "c"): "tests/house/test_hosts.py",
     **{("docs/languages.md", language): "tests/house/test_hosts.py" for language in ("perl", "tcl", "js", "php", "ruby", "go", "rust")},
+    ("docs/recipes/browser.md", "js"): "tests/browser/readme.test.mjs",
     ("docs/recipes/fleet.md", "console"): "tests/hub/test_fleet.py",
 }
 # Blocks that nothing runs, and why.

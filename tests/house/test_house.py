@@ -170,7 +170,8 @@ def test_each_place_that_a_list_names_is_there(monkeypatch):
 
 # ---- tests/TESTING.md ----
 
-NAMES = {".sql": r"^-- # (\S+)", ".py": r"^def (test_\w+)\(", ".c": r"^static void (\w+)\(void \*\*state\)"}
+NAMES = {".sql": r"^-- # (\S+)", ".py": r"^def (test_\w+)\(", ".c": r"^static void (\w+)\(void \*\*state\)",
+         ".mjs": r"^\s*test\(['`]([^:,'`]+)"}
 
 
 def what_was_found():

@@ -11,7 +11,7 @@ import zipfile
 
 import pytest
 
-from conftest import ALLOW, CLEAN, ELF, HERE, LIBRARY, ROOT, VERSION, broken_tool, run
+from conftest import ALLOW, CLEAN, ELF, HERE, LIBRARY, ROOT, VERSION, broken_tool, put_browser, run
 
 SQLPKG = {"linux-x86_64": "linux-amd64", "linux-aarch64": "linux-arm64", "linux-s390x": "linux-s390x", "windows-x86_64": "windows-amd64"}
 ENVIRONMENT = {**CLEAN, **ALLOW, "SOURCE_DATE_EPOCH": "1700000000"}
@@ -43,6 +43,7 @@ def libraries(tmp_path_factory):
 def sources(tmp_path_factory):
     folder = copy_of_sources(tmp_path_factory.mktemp("sources"))
     run("make", "-s", "amalgamation", cwd=folder)
+    put_browser(folder / "build" / "browser" / "package")
     return folder
 
 
@@ -54,7 +55,7 @@ def release(sources, libraries, tmp_path_factory):
     for folder, umask in (sources, 0o022), (another, 0o077):
         made.append(tmp_path_factory.mktemp("out"))
         (made[-1] / "old.zip").write_text("")
-        run(folder / "tools" / "dist", VERSION, libraries, made[-1], HERE, env=ENVIRONMENT, umask=umask, timeout=600)
+        run(folder / "tools" / "dist", VERSION, libraries, made[-1], HERE, "browser", env=ENVIRONMENT, umask=umask, timeout=600)
     return made
 
 
@@ -62,7 +63,7 @@ def test_two_releases_of_the_same_sources_have_the_same_bytes(release):
     one, two = ({path.name: path.read_bytes() for path in out.iterdir()} for out in release)
     assert one == two and "old.zip" not in one
     assert {name.split(VERSION)[0] for name in one} >= {
-        "sqlite-counter-", "sqlite-counter-amalgamation-", "sqlite_counter-", "sqlpkg.json", "SHA256SUMS"}
+        "sqlite-counter-", "sqlite-counter-amalgamation-", "sqlite-counter-wasm-", "sqlite_counter-", "sqlpkg.json", "SHA256SUMS"}
 
 
 def test_each_file_of_a_release_has_its_checksum(release):
@@ -81,6 +82,15 @@ def test_the_sources_of_a_release_build_what_is_in_it(release, tmp_path):
         for name in "counter.c", "counter.h":
             whole = archive.read(f"sqlite-counter-amalgamation-{VERSION}/{name}")
             assert whole == (folder / "build" / "amalgamation" / name).read_bytes()
+
+
+def test_a_release_has_the_package_for_browsers_if_it_is_named(release, sources, libraries, tmp_path):
+    with tarfile.open(release[0] / f"sqlite-counter-wasm-{VERSION}.tgz") as archive:
+        assert archive.extractfile("package/sqlite-counter.wasm").read() == (sources / "build" / "browser" / "package" / "sqlite-counter.wasm").read_bytes()
+    assert "browser" not in (release[0] / "sqlpkg.json").read_text()
+    skip = {**ENVIRONMENT, "COUNTER_SKIP_DEBIAN": "1"}
+    run(sources / "tools" / "dist", VERSION, libraries, tmp_path / "out", HERE, env=skip)
+    assert not list((tmp_path / "out").glob("*wasm*"))
 
 
 def test_the_archive_of_a_platform_has_the_library_and_what_to_read(release):
