@@ -28,18 +28,20 @@ static size_t slot_of_id(const ctr_cache *cache, int64_t id)
 ctr_row *ctr_cache_row(const ctr_cache *cache, int64_t id)
 {
     if (cache->n == 0) return NULL;
+    if (cache->last && cache->last->id == id) return cache->last;
     ctr_row *row = cache->by_id[slot_of_id(cache, id)];
     while (row && row->id != id) row = row->next_by_id;
     return row;
 }
 
-ctr_row *ctr_cache_key(const ctr_cache *cache, uint64_t hash, const uint8_t *key, size_t size)
+ctr_row *ctr_cache_key(ctr_cache *cache, uint64_t hash, const uint8_t *key, size_t size)
 {
     if (cache->n == 0) return NULL;
     ctr_row *row = cache->by_key[hash & (cache->slots - 1)];
     while (row && (row->hash != hash || row->key_size != size || memcmp(row->key, key, size) != 0))
         row = row->next_by_key;
     if (row) row->used = true;
+    if (row) cache->last = row;
     return row;
 }
 
@@ -94,6 +96,7 @@ static void free_row(ctr_cache *cache, ctr_row *row)
     ctr_row **id = &cache->by_id[slot_of_id(cache, row->id)];
     while (*id != row) id = &(*id)->next_by_id;
     *id = row->next_by_id;
+    if (cache->last == row) cache->last = NULL;
     cache->bytes -= size_of_row(cache) + row->key_size;
     cache->n--;
     sqlite3_free(row);
@@ -136,6 +139,7 @@ bool ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *k
     link_id(cache, row);
     link_key(cache, row);
     cache->bytes += size_of_row(cache) + size;
+    cache->last = row;
     cache->n++;
     return true;
 }

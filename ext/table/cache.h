@@ -34,13 +34,14 @@ typedef struct ctr_cache {
     size_t slots; /* of each; a power of two, or 0; twice as many as rows, or more */
     size_t n, bytes;
     size_t hand; /* where the look for room goes on */
+    ctr_row *last; /* the row that was found or added last, or NULL */
 } ctr_cache;
 
 uint64_t ctr_cache_hash(const uint8_t *key, size_t size);
 
 /* NULL if there is none. */
 ctr_row *ctr_cache_row(const ctr_cache *cache, int64_t id);
-ctr_row *ctr_cache_key(const ctr_cache *cache, uint64_t hash, const uint8_t *key, size_t size);
+ctr_row *ctr_cache_key(ctr_cache *cache, uint64_t hash, const uint8_t *key, size_t size);
 
 /* A row that is not there, with copies of its key and of its states. False: there is no memory, or
  * no room. Others may be dropped. */
