@@ -49,12 +49,12 @@ int64_t ctr_marks_read(sqlite3 *db, const char *schema, const ctr_identity *sour
 }
 
 int ctr_marks_write(sqlite3 *db, const char *schema, const ctr_identity *source,
-                    const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine,
+                    const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine, bool first,
                     ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    ctr_run_do(&run, CTR_SQL_MARKS_CREATE, NULL);
-    ctr_run_do(&run, CTR_SQL_MARKS_FORGET, NULL);
+    if (first) ctr_run_do(&run, CTR_SQL_MARKS_CREATE, NULL);
+    if (first) ctr_run_do(&run, CTR_SQL_MARKS_FORGET, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_WRITE);
     bind_tables(row, source, theirs, mine);
     if (row) sqlite3_bind_int64(row, 4, source->next);

@@ -8,12 +8,12 @@
 #include "table/stage.h"
 #include "table/stored.h"
 
-static void open_tracked_table(ctr_merge *merge, sqlite3 *db, ctr_replica *replica,
-                               ctr_problem *problem)
+static void open_tracked_table(ctr_merge *merge, sqlite3 *db, const ctr_objects *objects,
+                               ctr_replica *replica, ctr_problem *problem)
 {
     const char *schema = merge->rows.schema, *name = merge->entry.name;
     size_t size = ((size_t)merge->shape.n_counters + 1) * sizeof *merge->before;
-    if (problem->rc != SQLITE_OK || !ctr_tracked_is(db, schema, name, problem)) return;
+    if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, name)) return;
     merge->tracked = true;
     merge->before = sqlite3_malloc64(size);
     merge->now = sqlite3_malloc64(size);
@@ -25,15 +25,32 @@ static void open_tracked_table(ctr_merge *merge, sqlite3 *db, ctr_replica *repli
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
                     ctr_replica *replica, ctr_conflicts *conflicts, ctr_problem *problem)
 {
+    ctr_objects objects = {0};
+    ctr_catalog_entry entry;
     *merge = (ctr_merge){.conflicts = conflicts};
-    if (!ctr_catalog_born(&merge->entry, db, schema, birth, problem)) return false;
+    bool open = ctr_catalog_born(&entry, db, schema, birth, problem) &&
+                ctr_objects_read(&objects, db, schema, true, problem) == SQLITE_OK &&
+                ctr_merge_open_among(merge, db, schema, &entry, &objects, replica, conflicts,
+                                     problem);
+    ctr_catalog_close_entry(&entry);
+    ctr_objects_close(&objects);
+    return open;
+}
+
+bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
+                          const ctr_catalog_entry *entry, const ctr_objects *objects,
+                          ctr_replica *replica, ctr_conflicts *conflicts, ctr_problem *problem)
+{
+    *merge = (ctr_merge){.conflicts = conflicts};
+    if (problem->rc != SQLITE_OK || ctr_catalog_copy(&merge->entry, entry, problem)) return false;
     const char *name = merge->entry.name;
-    if (ctr_stored_read(&merge->shape, db, schema, name, problem)) return false;
-    if (ctr_stored_refuse_triggers(db, schema, name, true, problem)) return false;
+    if (ctr_stored_read_among(&merge->shape, db, schema, name, objects, false, problem) ||
+        ctr_stored_refuse_triggers_among(objects, name, true, problem))
+        return false;
     ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, replica, problem);
     merge->rows.whole = true;
     merge->floors = ctr_floors_on(db, merge->rows.schema, name, &merge->shape, replica);
-    open_tracked_table(merge, db, replica, problem);
+    open_tracked_table(merge, db, objects, replica, problem);
     return problem->rc == SQLITE_OK;
 }
 

@@ -16,6 +16,7 @@
 typedef struct merge_job {
     ctr_pull *pull;
     const ctr_catalog_entry *theirs; /* at the source */
+    ctr_news news;                   /* what that has besides its cells */
     int64_t mark;                    /* from where it is read; 0: whole */
     const char **raised;             /* owned: counters that begin anew, by names of `from` */
     int n_raised;
@@ -76,8 +77,10 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
 static void merge_floors(merge_job *job, ctr_problem *problem)
 {
     const ctr_source *source = job->pull->source;
-    sqlite3_stmt *row =
-        ctr_floors_read(source->db, source->schema, job->theirs->name, &job->from, problem);
+    ctr_floors floors =
+        ctr_floors_on(source->db, source->schema, job->theirs->name, &job->from, NULL);
+    if (job->news.floors == 0) return;
+    sqlite3_stmt *row = ctr_floors_read_there(&floors, problem);
     ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
     if (ctr_run_row(&run, row)) {
         for (int i = 0; i < job->from.n_keys; i++) job->keys[i] = sqlite3_column_value(row, i);
@@ -117,7 +120,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
     const ctr_pull *pull = job->pull;
     const char *birth = job->theirs->birth;
     refuse_taken_name(pull, birth, problem);
-    ctr_stored_refuse_triggers(pull->db, pull->target, NULL, true, problem);
+    ctr_stored_refuse_triggers_among(&pull->mine, NULL, true, problem);
     char *definition = ctr_shape_declaration(&job->from);
     if (!definition) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(pull->db, pull->target, birth, problem);
@@ -130,23 +133,31 @@ static void create_table(merge_job *job, ctr_problem *problem)
     job->report->created_by = pull->side;
 }
 
+void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem)
+{
+    ctr_objects_close(&pull->mine);
+    ctr_objects_read(&pull->mine, pull->db, pull->target, true, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_catalog_list(&pull->here, pull->db, pull->target, &pull->mine, problem);
+}
+
 void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
-    ctr_stored_refuse_triggers(pull->db, pull->target, table, true, problem);
+    ctr_stored_refuse_triggers_among(&pull->mine, table, true, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const ctr_identity *identity = ctr_check_identity(pull->replica, problem);
     if (identity && !pull->checked)
-        ctr_conflicts_open(&pull->conflicts, pull->db, pull->target, identity, pull->giver,
-                           problem);
+        ctr_conflicts_open(&pull->conflicts, pull->db, pull->target, &pull->mine, identity,
+                           pull->giver, problem);
     pull->checked = true;
 }
 
-static void open_table_here(merge_job *job, ctr_problem *problem)
+static void open_table_here(merge_job *job, const ctr_catalog_entry *mine, ctr_problem *problem)
 {
     ctr_pull *pull = job->pull;
-    ctr_merge_open(&job->to, pull->db, pull->target, job->theirs->birth, pull->replica,
-                   &pull->conflicts, problem);
+    ctr_merge_open_among(&job->to, pull->db, pull->target, mine, &pull->mine, pull->replica,
+                         &pull->conflicts, problem);
 }
 
 static void open_sides(merge_job *job, ctr_problem *problem)
@@ -165,7 +176,9 @@ static void open_sides(merge_job *job, ctr_problem *problem)
         const ctr_column *column = &job->to.shape.columns[job->to.shape.counters[i]];
         job->counters[i] = ctr_agree_counter(&job->from, column->name, column->generation);
     }
-    ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem);
+    if (ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem))
+        return;
+    if (source->own) job->from_rows.journal->giver = pull->giver;
 }
 
 static void note_rows_for_later(merge_job *job, ctr_problem *problem)
@@ -197,14 +210,20 @@ static bool brings_counters(const ctr_shape *from, const ctr_shape *here)
     return false;
 }
 
+static int read_theirs(const merge_job *job, ctr_shape *theirs, ctr_problem *problem)
+{
+    const ctr_source *source = job->pull->source;
+    return ctr_stored_read_among(theirs, source->db, source->schema, job->theirs->name,
+                                 &source->objects, !job->news.has_columns, problem);
+}
+
 /* The same, read from the two files. `name` is the table's here. */
 static bool columns_are_new(const merge_job *job, const char *name, ctr_problem *problem)
 {
     ctr_shape theirs = {0}, mine = {0};
-    const ctr_source *source = job->pull->source;
-    ctr_stored_read(&theirs, source->db, source->schema, job->theirs->name, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_stored_read(&mine, job->pull->db, job->pull->target, name, problem);
+    const ctr_pull *pull = job->pull;
+    if (read_theirs(job, &theirs, problem) == SQLITE_OK)
+        ctr_stored_read_among(&mine, pull->db, pull->target, name, &pull->mine, false, problem);
     bool any = problem->rc == SQLITE_OK && brings_counters(&theirs, &mine);
     ctr_shape_close(&theirs);
     ctr_shape_close(&mine);
@@ -274,41 +293,45 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     const char *theirs = job->theirs->name;
     if (!pull->durable) ctr_durable_source(source, problem);
     pull->durable = true;
-    if (ctr_stored_read(&job->from, source->db, source->schema, theirs, problem)) return;
-    if (ctr_stored_refuse_triggers(source->db, source->schema, theirs, false, problem)) return;
+    if (read_theirs(job, &job->from, problem) ||
+        ctr_stored_refuse_triggers_among(&source->objects, theirs, false, problem))
+        return;
     if (!is_there) create_table(job, problem);
-    if (problem->rc != SQLITE_OK) return;
-    ctr_catalog_entry mine;
-    ctr_catalog_born(&mine, pull->db, pull->target, job->theirs->birth, problem);
-    if (problem->rc == SQLITE_OK) ctr_pull_table_join(pull, mine.name, problem);
-    open_table_here(job, problem);
+    if (!is_there && problem->rc == SQLITE_OK) ctr_pull_table_look(pull, problem);
+    const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, job->theirs->birth);
+    if (problem->rc != SQLITE_OK || !mine) return;
+    ctr_pull_table_join(pull, mine->name, problem);
+    open_table_here(job, mine, problem);
     if (problem->rc == SQLITE_OK && brings_counters(&job->from, &job->to.shape)) {
         ctr_merge_close(&job->to);
-        take_counters(job, &mine, problem);
-        follow_counters(job, mine.name, problem);
-        open_table_here(job, problem);
+        take_counters(job, mine, problem);
+        follow_counters(job, mine->name, problem);
+        if (problem->rc == SQLITE_OK) ctr_pull_table_look(pull, problem);
+        mine = ctr_catalog_find(&pull->here, job->theirs->birth);
+        if (mine) open_table_here(job, mine, problem);
     }
-    ctr_catalog_close_entry(&mine);
     if (problem->rc == SQLITE_OK) open_sides(job, problem);
     if (problem->rc == SQLITE_OK) note_rows_for_later(job, problem);
     if (problem->rc == SQLITE_OK) merge_floors(job, problem);
     if (problem->rc == SQLITE_OK) merge_rows(job, problem);
     if (problem->rc == SQLITE_OK) job->report->conflicts += job->to.n_conflicts;
     if (problem->rc == SQLITE_OK)
-        ctr_marks_write(pull->db, pull->target, pull->giver, job->theirs, &job->to.entry, problem);
+        ctr_marks_write(pull->db, pull->target, pull->giver, job->theirs, &job->to.entry,
+                        job->mark == 0, problem);
 }
 
-static bool has_changes(const merge_job *job, const char *name, ctr_problem *problem)
+/* What the connection at hand has to give may have been appended since the source was opened. */
+static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
 {
-    enum { ROWS = 1, GENERATIONS };
     const ctr_source *source = job->pull->source;
-    if (job->mark == 0 || problem->rc != SQLITE_OK) return problem->rc == SQLITE_OK;
-    ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY_SINCE);
-    if (row) sqlite3_bind_int64(row, 1, job->mark);
-    int what = ctr_run_row(&run, row) ? sqlite3_column_int(row, 0) : 0;
-    sqlite3_finalize(row);
-    return what == ROWS || (what == GENERATIONS && columns_are_new(job, name, problem));
+    if (problem->rc != SQLITE_OK) return false;
+    if (source->own)
+        job->news = source->news[job->theirs - source->catalog.entries];
+    else
+        ctr_source_look(source, job->theirs->name, &job->news, problem);
+    if (problem->rc != SQLITE_OK) return false;
+    return job->news.last >= job->mark || job->news.floors >= job->mark ||
+           (job->news.has_columns && columns_are_new(job, name, problem));
 }
 
 /* A source's stored tables are ordinary ones, or nothing of them is read. */
@@ -366,7 +389,7 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
                *schema = takes ? pull->target : pull->source->schema;
     const ctr_objects *objects = takes ? &pull->mine : &pull->source->objects;
     char *tracked = NULL;
-    if (ctr_objects_is_tracked(objects, name))
+    if (ctr_tracked_is_among(objects, name))
         tracked = ctr_triggers_table(takes ? pull->db : pull->source->db, schema, name, problem);
     if (problem->rc == SQLITE_OK)
         job->report =
@@ -377,21 +400,20 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
 void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
 {
     merge_job job = {.pull = pull, .theirs = theirs};
-    ctr_catalog_entry mine;
-    bool is_there = ctr_catalog_born(&mine, pull->db, pull->target, theirs->birth, problem);
+    const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, theirs->birth);
+    bool is_there = mine != NULL;
     if (is_there && !pull->whole)
-        job.mark = ctr_marks_read(pull->db, pull->target, pull->giver, theirs, &mine, problem);
-    const char *taker = is_there ? mine.name : theirs->birth;
+        job.mark = ctr_marks_read(pull->db, pull->target, pull->giver, theirs, mine, problem);
+    const char *taker = is_there ? mine->name : theirs->birth;
     if (problem->rc == SQLITE_OK) name_in_report(&job, taker, problem);
     check_stored(&job, problem);
     const ctr_source *source = pull->source;
-    if (ctr_objects_is_tracked(&source->objects, theirs->name))
+    if (ctr_tracked_is_among(&source->objects, theirs->name))
         check_tracked(source->db, source->schema, theirs->name, "the giving file", problem);
-    if (is_there && ctr_objects_is_tracked(&pull->mine, taker))
+    if (is_there && ctr_tracked_is_among(&pull->mine, taker))
         check_tracked(pull->db, pull->target, taker, "the taking file", problem);
     if (has_changes(&job, taker, problem)) merge_changes(&job, is_there, problem);
     ctr_problem_where(problem, "table %s", theirs->birth);
-    ctr_catalog_close_entry(&mine);
     ctr_rows_close(&job.from_rows);
     ctr_shape_close(&job.from);
     ctr_merge_close(&job.to);

@@ -129,6 +129,8 @@ static void read_id(ctr_journal *journal, ctr_problem *problem)
     bool checked = journal->replica && journal->replica->checked;
     if (checked)
         identity = &journal->replica->identity;
+    else if (journal->giver)
+        read = *journal->giver;
     else
         ctr_identity_read(&read, journal->db, journal->schema, problem);
     if (problem->rc != SQLITE_OK) return;

@@ -13,7 +13,7 @@
 #ifndef CTR_TRACK_TRACKED_H
 #define CTR_TRACK_TRACKED_H
 
-#include "sqlite/run.h"
+#include "sqlite/objects.h"
 #include "table/shape.h"
 
 /* What the column of a counter shows. */
@@ -50,6 +50,7 @@ bool ctr_tracked_declares(const char *sql);
 
 /* Is `counters` the counter table of a tracked one? */
 bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
+bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters);
 
 /* Reads what the trigger on INSERT says, or where it is not there what was noted; what is not known
  * is NULL. To be closed whatever is returned. */
