@@ -38,9 +38,12 @@ SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}" ORD
 -- name: ROWS_ALL
 SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
 
--- The rows behind one, in the order of storage.
--- name: ROWS_FOLLOW
-SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id > ?1 ORDER BY _id;
+-- Of table/update.h. The value is the condition that merges.
+-- name: UPDATE_KEY
+UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE "{constraint}" AND "{value}";
+
+-- name: UPDATE_BEHIND
+UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE _id > ?1 AND _id <= ?2 AND "{value}";
 
 -- Parameters as the values of a row.
 -- name: ROWS_OF_PARAMETERS

@@ -3,6 +3,7 @@
 
 #include "identity/check.h"
 #include "sqlite/array.h"
+#include "sqlite/text.h"
 #include "sync/agree.h"
 #include "sync/durable.h"
 #include "sync/marks.h"
@@ -25,18 +26,29 @@ typedef struct merge_job {
     ctr_rows from_rows;
     ctr_merge to;
     int *counters;        /* for each counter of `to`, the one of `from` to be merged, or -1 */
-    sqlite3_value **keys; /* of the source's row, lent by its statement */
+    ctr_walk walk;        /* stands at the source's row */
+    sqlite3_value **keys; /* of that row, lent by its statement */
+    bool more;            /* it stands at one */
     struct ctr_report_row *report;
+
+    /* How the rows of `to` are found. */
+    bool empty;     /* it had none at first: of two rows with one key the second is refused */
+    bool updates;   /* by the UPDATE that writes them */
+    bool matched;   /* the UPDATE has merged a row */
+    int64_t last;   /* the row that was merged last */
+    int strays;     /* keys in a row that stood elsewhere than behind the one before */
+    int resting;    /* keys until that is looked at again */
+    ctr_update update;
 } merge_job;
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static int take_keys(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
+static int take_keys(merge_job *job, ctr_problem *problem)
 {
     for (int i = 0; i < job->from.n_keys; i++) {
         int column = job->from.keys[i];
-        job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + column);
-        if (sqlite3_column_type(row, CTR_WALK_COLUMNS + column) == SQLITE_NULL)
+        job->keys[i] = sqlite3_column_value(job->walk.row, CTR_WALK_COLUMNS + column);
+        if (sqlite3_value_type(job->keys[i]) == SQLITE_NULL)
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                             "key column %s of the giving file is NULL",
                             job->from.columns[column].name);
@@ -44,33 +56,122 @@ static int take_keys(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
     return problem->rc;
 }
 
-static void merge_row(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
+static void next_row(merge_job *job, ctr_problem *problem)
 {
-    if (take_keys(job, row, problem)) return;
-    job->report->read++;
-    if (!ctr_merge_find(&job->to, job->keys, problem)) return;
+    job->more = ctr_walk_next(&job->walk, problem) && take_keys(job, problem) == SQLITE_OK &&
+                ctr_merge_check_key(&job->to, job->keys, problem) == SQLITE_OK;
+    if (job->more) job->report->read++;
+}
+
+static void merge_all_cells(merge_job *job, ctr_problem *problem)
+{
     for (int i = 0; i < job->to.shape.n_counters; i++) {
         int theirs = job->counters[i];
         ctr_cell cell;
         if (theirs < 0) continue;
-        if (ctr_rows_open_cell(&job->from_rows, row, CTR_WALK_COLUMNS + job->from.counters[theirs],
-                               theirs, &cell, problem) ||
+        if (ctr_rows_open_cell(&job->from_rows, job->walk.row,
+                               CTR_WALK_COLUMNS + job->from.counters[theirs], theirs, &cell,
+                               problem) ||
             ctr_merge_cell(&job->to, i, &cell, problem))
             return;
     }
+}
+
+static bool has_key(const merge_job *job, sqlite3_value **keys)
+{
+    for (int i = 0; i < job->from.n_keys; i++) {
+        bool real = sqlite3_value_type(keys[i]) == SQLITE_FLOAT &&
+                    sqlite3_value_type(job->keys[i]) == SQLITE_FLOAT;
+        if (real ? sqlite3_value_double(keys[i]) != sqlite3_value_double(job->keys[i])
+                 : !ctr_text_alike(keys[i], job->keys[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Merges the source's row into the one that an UPDATE has found; in the order of storage only if it
+ * has the same key, and goes on then. */
+static bool merge_found(void *with, sqlite3_value **keys, ctr_problem *problem)
+{
+    merge_job *job = with;
+    if (keys && (!job->more || !has_key(job, keys))) return false;
+    ctr_merge_begin(&job->to);
+    merge_all_cells(job, problem);
+    if (!ctr_merge_end(&job->to, problem)) return false;
+    job->last = job->to.rows.rowid;
+    job->matched = true;
+    if (keys && problem->rc == SQLITE_OK) next_row(job, problem);
+    return problem->rc == SQLITE_OK;
+}
+
+/* Finds the row first. */
+static void merge_apart(merge_job *job, ctr_problem *problem)
+{
+    if (!ctr_merge_find(&job->to, job->keys, problem)) return;
+    merge_all_cells(job, problem);
     if (ctr_merge_write(&job->to, problem)) job->report->changed++;
+}
+
+static void merge_new(merge_job *job, ctr_problem *problem)
+{
+    if (!ctr_merge_is_wanted(&job->to, job->keys, problem)) return;
+    merge_all_cells(job, problem);
+    if (ctr_merge_write(&job->to, problem)) job->report->changed++;
+}
+
+static void merge_row(merge_job *job, ctr_problem *problem)
+{
+    ctr_rows *rows = &job->to.rows;
+    if (job->empty) {
+        if (ctr_rows_find_none(rows, problem) == SQLITE_OK) merge_new(job, problem);
+        return;
+    }
+    job->matched = false;
+    if (job->updates && ctr_update_key(&job->update, job->keys, problem)) job->report->changed++;
+    if (problem->rc != SQLITE_OK || job->matched) return;
+    if (job->updates && !rows->found)
+        merge_new(job, problem);
+    else
+        merge_apart(job, problem);
+}
+
+/* Rows in the order of storage are merged by one statement, as long as both tables are in the same
+ * order. After some strays that rests: they are in other orders, at least here. */
+static void merge_in_order(merge_job *job, ctr_problem *problem)
+{
+    enum { STRAYS = 8, REST = 1000 };
+    if (job->resting > 0) {
+        job->resting--;
+        return;
+    }
+    do {
+        job->matched = false;
+        job->report->changed += ctr_update_behind(&job->update, job->last, problem);
+        if (job->matched) job->strays = 0;
+    } while (job->matched && job->more && problem->rc == SQLITE_OK);
+    if (++job->strays < STRAYS) return;
+    job->strays = 0;
+    job->resting = REST;
 }
 
 static void merge_rows(merge_job *job, ctr_problem *problem)
 {
-    ctr_walk walk;
     const ctr_source *source = job->pull->source;
-    ctr_walk_open(&walk, source->db, source->schema, job->theirs->name, &job->from,
+    ctr_walk_open(&job->walk, source->db, source->schema, job->theirs->name, &job->from,
                   job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, job->mark, problem);
-    if (job->mark == 0) ctr_merge_begin_many(&job->to, problem);
-    while (ctr_walk_next(&walk, problem)) merge_row(job, walk.row, problem);
-    if (job->mark == 0) ctr_merge_end_many(&job->to, problem);
-    ctr_walk_close(&walk);
+    job->empty = job->mark == 0 && ctr_rows_is_empty(&job->to.rows, problem);
+    job->updates =
+        !job->empty && ctr_update_open(&job->update, &job->to.rows, merge_found, job, problem);
+    job->last = INT64_MIN;
+    next_row(job, problem);
+    while (job->more && problem->rc == SQLITE_OK) {
+        if (job->updates && job->mark == 0) merge_in_order(job, problem);
+        if (!job->more || problem->rc != SQLITE_OK) break;
+        merge_row(job, problem);
+        next_row(job, problem);
+    }
+    ctr_update_close(&job->update);
+    ctr_walk_close(&job->walk);
 }
 
 /* Before the rows, for those below need not be read. */
