@@ -22,7 +22,7 @@ static void fetch_cell(sqlite3_context *ctx, ctr_update *update, int counter)
     update->pending = false;
     if (staged->kind == CTR_STAGED_CELL)
         sqlite3_result_blob64(ctx, rows->fresh.bytes + staged->offset, staged->size,
-                              SQLITE_TRANSIENT);
+                              SQLITE_STATIC);
 }
 
 static bool merge_row_at_hand(ctr_update *update, sqlite3_value **argv, ctr_problem *problem)
@@ -129,6 +129,26 @@ void ctr_update_close(ctr_update *update)
     *update = (ctr_update){0};
 }
 
+/* A copy of a text is not needed, for the key stands until the statement is reset. */
+static int bind_key(ctr_update *update, sqlite3_value **keys)
+{
+    const ctr_shape *shape = update->rows->shape;
+    int rc = SQLITE_OK;
+    for (int i = 0; i < shape->n_keys && rc == SQLITE_OK; i++) {
+        bool is_text = sqlite3_value_type(keys[i]) == SQLITE_TEXT;
+        const char *text = is_text ? (const char *)sqlite3_value_text(keys[i]) : NULL;
+        if (text)
+            rc = sqlite3_bind_text(update->by_key, i + 1, text, sqlite3_value_bytes(keys[i]),
+                                   SQLITE_STATIC);
+        else if (is_text)
+            rc = SQLITE_NOMEM;
+        else
+            rc = ctr_pack_bind_stored(update->by_key, i + 1, &shape->columns[shape->keys[i]],
+                                      keys[i]);
+    }
+    return rc;
+}
+
 /* The journal is read before, for what is done within the statement is done for each row. */
 static int step_update(ctr_update *update, sqlite3_stmt *statement, ctr_problem *problem)
 {
@@ -154,8 +174,7 @@ bool ctr_update_key(ctr_update *update, sqlite3_value **keys, ctr_problem *probl
     ctr_rows *rows = update->rows;
     if (ctr_rows_find_none(rows, problem) || ctr_journal_refresh(rows->journal, problem))
         return false;
-    if (ctr_problem_sqlite(problem, rows->db, ctr_rows_bind_keys(rows, update->by_key, 1, keys)))
-        return false;
+    if (ctr_problem_sqlite(problem, rows->db, bind_key(update, keys))) return false;
     update->in_order = false;
     return step_update(update, update->by_key, problem) == SQLITE_OK && update->n_written > 0;
 }
