@@ -18,16 +18,18 @@ INSERT INTO "{schema}"."{table}_journal"(_seq, level, entries) VALUES (?1, 0, ?2
 -- name: JOURNAL_EXTEND
 UPDATE "{schema}"."{table}_journal" SET entries = ?2 WHERE _seq = ?1;
 
--- All rows of a level, the first of their segments and those behind it.
--- name: JOURNAL_LEVEL
-SELECT _seq, level, entries FROM "{schema}"."{table}_journal" WHERE level IN (?1, -?1) ORDER BY _seq;
+-- All rows of the levels from ?1 to ?2, the first of their segments and those behind it.
+-- name: JOURNAL_LEVELS
+SELECT _seq, level, entries FROM "{schema}"."{table}_journal"
+ WHERE level BETWEEN ?1 AND ?2 OR level BETWEEN -?2 AND -?1 ORDER BY _seq DESC;
 
 -- name: JOURNAL_REMOVE
-DELETE FROM "{schema}"."{table}_journal" WHERE level IN (?1, -?1);
+DELETE FROM "{schema}"."{table}_journal" WHERE level BETWEEN ?1 AND ?2 OR level BETWEEN -?2 AND -?1;
 
--- How many segments a level has.
--- name: JOURNAL_SEGMENTS
-SELECT count(*) FROM "{schema}"."{table}_journal" WHERE level = ?1;
+-- The lowest level, up to ?2, that has ?1 segments.
+-- name: JOURNAL_FULL_LEVEL
+SELECT level FROM "{schema}"."{table}_journal"
+ WHERE level BETWEEN 1 AND ?2 GROUP BY level HAVING count(*) >= ?1 ORDER BY level LIMIT 1;
 
 -- How long each row of a segment is, up to the level ?1.
 -- name: JOURNAL_SIZES

@@ -27,6 +27,7 @@ static int cluster_disconnect(sqlite3_vtab *base)
     sqlite3_free(front->cluster);
     ctr_shape_close(&table->shape);
     sqlite3_free(table->keys);
+    ctr_scan_release(table);
     sqlite3_free(table->given);
     sqlite3_free(table->schema);
     sqlite3_free(table->name);

@@ -7,8 +7,9 @@
  *     row       zigzag varint: the difference to the row of the entry before, or to 0
  *     code      varint
  *                 0          the row is new, or has changed
- *                 1          all amounts before this were folded into the cells, or
- *                            rows were removed
+ *                 1          all amounts before this were folded into the cells, or rows were
+ *                            removed. Amounts that follow in the same row of the journal were
+ *                            carried over: they stand in no cell, and changed earlier
  *                 2 + 3 c    counter c was incremented by n, at one tick of the clock
  *                 3 + 3 c    the same at several ticks
  *                 4 + 3 c    the cell of counter c was written: amounts before this are in it

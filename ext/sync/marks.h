@@ -13,9 +13,10 @@
 #include "identity/identity.h"
 #include "table/catalog.h"
 
-/* 0 if there is none, or if it is beyond where the source is now. */
+/* 0 if there is none, or if it is beyond where the source is now. Of a table that has one, whose
+ * stored tables are ordinary ones, *plain tells that it has no generations of counters. */
 int64_t ctr_marks_read(sqlite3 *db, const char *schema, const ctr_identity *source,
-                       const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine,
+                       const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine, bool *plain,
                        ctr_problem *problem);
 
 /* Leaves the mark for what has been read from the source as it is. The `first` one between two

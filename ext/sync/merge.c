@@ -30,7 +30,7 @@ bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const cha
     *merge = (ctr_merge){.conflicts = conflicts};
     bool open = ctr_catalog_born(&entry, db, schema, birth, problem) &&
                 ctr_objects_read(&objects, db, schema, true, problem) == SQLITE_OK &&
-                ctr_merge_open_among(merge, db, schema, &entry, &objects, replica, conflicts,
+                ctr_merge_open_among(merge, db, schema, &entry, &objects, false, replica, conflicts,
                                      problem);
     ctr_catalog_close_entry(&entry);
     ctr_objects_close(&objects);
@@ -39,12 +39,13 @@ bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const cha
 
 bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
                           const ctr_catalog_entry *entry, const ctr_objects *objects,
-                          ctr_replica *replica, ctr_conflicts *conflicts, ctr_problem *problem)
+                          bool without_generations, ctr_replica *replica,
+                          ctr_conflicts *conflicts, ctr_problem *problem)
 {
     *merge = (ctr_merge){.conflicts = conflicts};
     if (problem->rc != SQLITE_OK || ctr_catalog_copy(&merge->entry, entry, problem)) return false;
     const char *name = merge->entry.name;
-    if (ctr_stored_read_among(&merge->shape, db, schema, name, objects, false, problem) ||
+    if (ctr_stored_read_among(&merge->shape, db, schema, name, objects, without_generations, problem) ||
         ctr_stored_refuse_triggers_among(objects, name, true, problem))
         return false;
     ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, replica, problem);

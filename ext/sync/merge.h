@@ -38,10 +38,12 @@ typedef struct ctr_merge {
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
                     ctr_replica *replica, ctr_conflicts *conflicts, ctr_problem *problem);
 
-/* The same of the table `entry`, where it is known what the schema has. */
+/* The same of the table `entry`, where it is known what the schema has, and perhaps that counters
+ * have no generations. */
 bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
                           const ctr_catalog_entry *entry, const ctr_objects *objects,
-                          ctr_replica *replica, ctr_conflicts *conflicts, ctr_problem *problem);
+                          bool without_generations, ctr_replica *replica,
+                          ctr_conflicts *conflicts, ctr_problem *problem);
 void ctr_merge_close(ctr_merge *merge);
 
 /* Refuses a key with a character that a file in UTF-16 cannot keep, if the files of `db` are. */

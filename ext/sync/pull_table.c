@@ -19,6 +19,7 @@ typedef struct merge_job {
     const ctr_catalog_entry *theirs; /* at the source */
     ctr_news news;                   /* what that has besides its cells */
     int64_t mark;                    /* from where it is read; 0: whole */
+    bool plain;                      /* our table has no generations of counters */
     const char **raised;             /* owned: counters that begin anew, by names of `from` */
     int n_raised;
     size_t room_raised;
@@ -257,8 +258,8 @@ void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem
 static void open_table_here(merge_job *job, const ctr_catalog_entry *mine, ctr_problem *problem)
 {
     ctr_pull *pull = job->pull;
-    ctr_merge_open_among(&job->to, pull->db, pull->target, mine, &pull->mine, pull->replica,
-                         &pull->conflicts, problem);
+    ctr_merge_open_among(&job->to, pull->db, pull->target, mine, &pull->mine, job->plain,
+                         pull->replica, &pull->conflicts, problem);
 }
 
 static void open_sides(merge_job *job, ctr_problem *problem)
@@ -405,6 +406,7 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     open_table_here(job, mine, problem);
     if (problem->rc == SQLITE_OK && brings_counters(&job->from, &job->to.shape)) {
         ctr_merge_close(&job->to);
+        job->plain = false;
         take_counters(job, mine, problem);
         follow_counters(job, mine->name, problem);
         if (problem->rc == SQLITE_OK) ctr_pull_table_look(pull, problem);
@@ -498,13 +500,21 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
     sqlite3_free(tracked);
 }
 
+/* Nothing is read of what is no ordinary table: it is refused when all are looked at. */
+static bool has_plain_columns(const ctr_pull *pull, const char *name, ctr_problem *problem)
+{
+    const ctr_named *columns = ctr_objects_stored(&pull->mine, name, "columns", problem);
+    return columns && columns->object == CTR_OBJECT_TABLE && !columns->may_generate;
+}
+
 void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
 {
     merge_job job = {.pull = pull, .theirs = theirs};
     const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, theirs->birth);
     bool is_there = mine != NULL;
-    if (is_there && !pull->whole)
-        job.mark = ctr_marks_read(pull->db, pull->target, pull->giver, theirs, mine, problem);
+    if (is_there && !pull->whole && has_plain_columns(pull, mine->name, problem))
+        job.mark = ctr_marks_read(pull->db, pull->target, pull->giver, theirs, mine, &job.plain,
+                                  problem);
     const char *taker = is_there ? mine->name : theirs->birth;
     if (problem->rc == SQLITE_OK) name_in_report(&job, taker, problem);
     check_stored(&job, problem);

@@ -136,18 +136,28 @@ static void hear_host(sqlite3 *db, sqlite3 *host)
     sqlite3_progress_handler(db, DEAF_FOR, is_host_interrupted, host);
 }
 
-/* As long as the host would wait for a lock, we wait too. What is foreign is not trusted, nor is
+/* As long as the host would wait for a lock, we wait too; it is asked when there is one. */
+static int wait_as_host(void *host, int n)
+{
+    enum { PAUSE = 5 /* milliseconds */ };
+    ctr_problem problem = {SQLITE_OK, NULL};
+    bool waits = n < ctr_run_busy_timeout(host, &problem) / PAUSE && problem.rc == SQLITE_OK;
+    ctr_problem_close(&problem);
+    if (waits) sqlite3_sleep(PAUSE);
+    return waits;
+}
+
+/* What is foreign is not trusted, nor is
  * its size: a file that is cut while it is mapped into memory kills the process.
  * (Defensive mode would also keep us from writing stored tables.) */
 static void open_connection(sqlite3 **db, sqlite3 *host, const char *path, const char *vfs,
                             int flags, ctr_problem *problem)
 {
-    int timeout = ctr_run_busy_timeout(host, problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_problem_sqlite(problem, *db, sqlite3_open_v2(path, db, flags, vfs));
     if (problem->rc != SQLITE_OK) return;
     sqlite3_int64 mapped = 0;
-    sqlite3_busy_timeout(*db, timeout);
+    sqlite3_busy_handler(*db, wait_as_host, host);
     hear_host(*db, host);
     sqlite3_file_control(*db, "main", SQLITE_FCNTL_MMAP_SIZE, &mapped);
     if (flags & SQLITE_OPEN_READONLY) sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);

@@ -23,6 +23,11 @@ static ctr_amount *slot_for(const ctr_amounts *amounts, int64_t row, int counter
     return &amounts->slots[at];
 }
 
+static bool adds(const ctr_amount *amount)
+{
+    return amount->counter != CTR_AMOUNT_UNUSED && amount->ticks > 0;
+}
+
 ctr_amount *ctr_amounts_find(const ctr_amounts *amounts, int64_t row, int counter)
 {
     if (amounts->n == 0) return NULL;
@@ -30,19 +35,23 @@ ctr_amount *ctr_amounts_find(const ctr_amounts *amounts, int64_t row, int counte
     return found->counter != CTR_AMOUNT_UNUSED ? found : NULL;
 }
 
+/* Those that add nothing any more are left out of the new table. */
 int ctr_amounts_expect(ctr_amounts *amounts, size_t n, ctr_problem *problem)
 {
-    size_t slots = amounts->n_slots ? amounts->n_slots : LEAST_SLOTS;
-    while (3 * slots < 4 * (amounts->n + n)) slots *= 2;
-    if (slots == amounts->n_slots || problem->rc != SQLITE_OK) return problem->rc;
+    size_t slots = LEAST_SLOTS, live = 0;
+    if (3 * amounts->n_slots >= 4 * (amounts->n + n) || problem->rc != SQLITE_OK)
+        return problem->rc;
+    for (size_t i = 0; i < amounts->n_slots; i++) live += adds(&amounts->slots[i]);
+    while (3 * slots < 4 * (live + n)) slots *= 2;
+    if (slots == amounts->n_slots && live > amounts->n / 4 * 3) slots *= 2;
     ctr_amounts made = {.slots = sqlite3_malloc64(slots * sizeof *made.slots), .n_slots = slots};
     if (!made.slots) return ctr_problem_nomem(problem);
     memset(made.slots, 0xff, slots * sizeof *made.slots);
-    for (size_t i = 0; i < amounts->n_slots; i++)
-        if (amounts->slots[i].counter != CTR_AMOUNT_UNUSED)
-            *slot_for(&made, amounts->slots[i].row, (int)amounts->slots[i].counter) =
-                amounts->slots[i];
-    made.n = amounts->n;
+    for (size_t i = 0; i < amounts->n_slots; i++) {
+        const ctr_amount *amount = &amounts->slots[i];
+        if (adds(amount)) *slot_for(&made, amount->row, (int)amount->counter) = *amount;
+    }
+    made.n = live;
     sqlite3_free(amounts->slots);
     *amounts = made;
     return problem->rc;

@@ -207,6 +207,47 @@ int ctr_batch_flush(ctr_journal *journal, ctr_problem *problem)
     return problem->rc;
 }
 
+/* Notes what the journal adds to a row. */
+static void note_carried(ctr_journal *journal, int64_t row)
+{
+    for (int i = 0; i < journal->rows.n_counters; i++) {
+        const ctr_amount *amount = ctr_journal_amount(journal, row, i);
+        if (amount)
+            journal->batch[journal->n++] = (ctr_entry){.row = row,
+                                                       .kind = CTR_ENTRY_ADDED,
+                                                       .counter = i,
+                                                       .n = amount->n,
+                                                       .ticks = amount->ticks};
+    }
+}
+
+/* They stand in the order of rows, and take the fewest bytes so. Such a batch is longer than others:
+ * its memory is freed. */
+void ctr_batch_carry(ctr_journal *journal, ctr_problem *problem)
+{
+    ctr_changes list = {0};
+    journal->open_number = 0;
+    journal->n_rows = journal->n_amounts = 0;
+    ctr_journal_list_amounts(journal, &list, problem);
+    ctr_entry *batch = ctr_array_room(journal->batch, &journal->room,
+                                      journal->n + 1 + journal->amounts.n, sizeof *batch, problem);
+    if (batch) {
+        journal->batch = batch;
+        journal->replica->transaction->noted = true;
+        ctr_batch_note(journal, 0, CTR_ENTRY_FOLDED, 0);
+        for (size_t i = 0; i < list.n; i++) note_carried(journal, list.rows[i].row);
+        ctr_batch_flush(journal, problem);
+    }
+    sqlite3_free(list.rows);
+    journal->open_number = 0;
+    if (journal->n > 0) return;
+    sqlite3_free(journal->batch);
+    sqlite3_free(journal->open.bytes);
+    journal->batch = NULL;
+    journal->room = 0;
+    journal->open = (ctr_packed){0};
+}
+
 int64_t ctr_batch_mark_change(ctr_journal *journal, ctr_problem *problem)
 {
     ctr_batch_flush(journal, problem);

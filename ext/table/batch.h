@@ -49,6 +49,10 @@ void ctr_batch_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int 
 /* Appends the batch, in a row that may grow while the transaction lasts. */
 int ctr_batch_flush(ctr_journal *journal, ctr_problem *problem);
 
+/* After a fold: appends a row that says that all amounts before it were folded, and has those that
+ * memory still knows. */
+void ctr_batch_carry(ctr_journal *journal, ctr_problem *problem);
+
 /* Drops the batch, and forgets all that is known of the rows: for a transaction that is spoiled. */
 void ctr_batch_abandon(ctr_journal *journal);
 

@@ -13,18 +13,22 @@ int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A long list that is full loses what it says of a row more than once, before it grows. */
-int ctr_changes_add(ctr_changes *changes, int64_t row, int64_t number, ctr_problem *problem)
+int ctr_changes_append(ctr_changes *changes, int64_t row, int64_t number, ctr_problem *problem)
 {
-    enum { LONG = 1 << 16 };
-    bool is_full = changes->n == changes->room && changes->n >= LONG;
-    if (is_full && ctr_changes_latest(changes, problem)) return problem->rc;
     ctr_change_of_row *rows = ctr_array_room(changes->rows, &changes->room, changes->n + 1,
                                              sizeof *changes->rows, problem);
     if (!rows) return problem->rc;
     changes->rows = rows;
     rows[changes->n++] = (ctr_change_of_row){row, number};
     return problem->rc;
+}
+
+int ctr_changes_add(ctr_changes *changes, int64_t row, int64_t number, ctr_problem *problem)
+{
+    enum { LONG = 1 << 16 };
+    bool is_full = changes->n == changes->room && changes->n >= LONG;
+    if (is_full && ctr_changes_latest(changes, problem)) return problem->rc;
+    return ctr_changes_append(changes, row, number, problem);
 }
 
 void ctr_changes_take(ctr_changes *changes, int64_t number, int64_t level, const uint8_t *bytes,
@@ -37,8 +41,13 @@ void ctr_changes_take(ctr_changes *changes, int64_t number, int64_t level, const
         ctr_entries_open(&walk, bytes, size);
     else
         ctr_entries_segment_open(&walk, bytes, size, number);
-    while (problem->rc == SQLITE_OK && level == 0 && ctr_entries_next(&walk, &entry))
-        if (entry.kind != CTR_ENTRY_FOLDED) ctr_changes_add(changes, entry.row, number, problem);
+    bool carried = false; /* the amounts that follow are no changes */
+    while (problem->rc == SQLITE_OK && level == 0 && ctr_entries_next(&walk, &entry)) {
+        if (entry.kind == CTR_ENTRY_FOLDED)
+            carried = true;
+        else if (!carried || entry.kind != CTR_ENTRY_ADDED)
+            ctr_changes_add(changes, entry.row, number, problem);
+    }
     while (problem->rc == SQLITE_OK && level != 0 && ctr_entries_segment_next(&walk, &change))
         ctr_changes_add(changes, change.row, change.number, problem);
     if (walk.status != CTR_OK)
@@ -79,6 +88,15 @@ static uint64_t sort_key_of(const ctr_change_of_row *change, bool by_number)
     return by_number ? ~(uint64_t)change->number : (uint64_t)change->row ^ UINT64_C(1) << 63;
 }
 
+static bool is_sorted(const ctr_changes *changes, bool by_number)
+{
+    size_t i = 1;
+    while (i < changes->n && sort_key_of(&changes->rows[i - 1], by_number) <=
+                                 sort_key_of(&changes->rows[i], by_number))
+        i++;
+    return i >= changes->n;
+}
+
 /* One pass of a radix sort: by one byte of the key, which keeps the order of equal ones. */
 static void sort_pass(const ctr_change_of_row *from, ctr_change_of_row *to, size_t n, int shift,
                       bool by_number, const size_t counts[256])
@@ -96,7 +114,7 @@ static void sort_pass(const ctr_change_of_row *from, ctr_change_of_row *to, size
 static int sort_changes(ctr_changes *changes, bool by_number, ctr_problem *problem)
 {
     size_t n = changes->n;
-    if (n < 2 || problem->rc != SQLITE_OK) return problem->rc;
+    if (is_sorted(changes, by_number) || problem->rc != SQLITE_OK) return problem->rc;
     ctr_change_of_row *spare = sqlite3_malloc64(changes->room * sizeof *spare);
     if (!spare) return ctr_problem_nomem(problem);
     for (int shift = 0; shift < 64; shift += 8) {
@@ -124,9 +142,4 @@ int ctr_changes_latest(ctr_changes *changes, ctr_problem *problem)
         if (n == 0 || rows[i].row != rows[n - 1].row) rows[n++] = rows[i];
     changes->n = n;
     return problem->rc;
-}
-
-int ctr_changes_by_number(ctr_changes *changes, ctr_problem *problem)
-{
-    return sort_changes(changes, true, problem);
 }

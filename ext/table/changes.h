@@ -10,7 +10,7 @@
 #include "core/entries.h"
 #include "sqlite/run.h"
 
-/* Columns of CTR_SQL_JOURNAL_SINCE and CTR_SQL_JOURNAL_LEVEL. */
+/* Columns of CTR_SQL_JOURNAL_SINCE and CTR_SQL_JOURNAL_LEVELS. */
 enum { CTR_JOURNAL_NUMBER, CTR_JOURNAL_LEVEL, CTR_JOURNAL_ENTRIES };
 
 typedef struct ctr_changes {
@@ -18,6 +18,9 @@ typedef struct ctr_changes {
     size_t n, room;
 } ctr_changes;
 
+int ctr_changes_append(ctr_changes *changes, int64_t row, int64_t number, ctr_problem *problem);
+
+/* The same; a long list first loses what it says of a row more than once. */
 int ctr_changes_add(ctr_changes *changes, int64_t row, int64_t number, ctr_problem *problem);
 
 /* Appends what one row of a journal says: its number, its level, its entries. SQLITE_CORRUPT_VTAB
@@ -31,9 +34,6 @@ int ctr_changes_read(ctr_changes *changes, sqlite3 *db, const char *schema, cons
 
 /* Into ascending order of rows, each once: the highest number wins. */
 int ctr_changes_latest(ctr_changes *changes, ctr_problem *problem);
-
-/* Then into descending order of numbers: as a segment has them. */
-int ctr_changes_by_number(ctr_changes *changes, ctr_problem *problem);
 
 /* "t_journal is damaged: row 5 is truncated". */
 int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr_problem *problem);

@@ -1,4 +1,4 @@
-/* table/fold.c - folds amounts, merges segments. */
+/* table/fold.c - folds amounts of a journal into cells. */
 #include "table/fold.h"
 
 #include <string.h>
@@ -7,14 +7,10 @@
 #include "sqlite/text.h"
 #include "table/batch.h"
 #include "table/catalog.h"
+#include "table/segments.h"
 #include "table/stored.h"
 
-enum {
-    SEGMENTS_OF_LEVEL = 8,   /* so many become one of the next level */
-    TIMES_THE_LONGEST = 4,   /* all segments together are no longer than that */
-    SEGMENT_CHANGES = 32768, /* in one row of the journal; of one number there may be more */
-    LEVELS = 20              /* more than eight to the power of any number of rows */
-};
+enum { PARTS = 32 /* of the rows with amounts: a commit folds the densest */ };
 
 /* A table that is folded. */
 typedef struct folding {
@@ -173,6 +169,8 @@ static void fold_by_update(folding *job, int64_t id)
     ctr_run_write(&job->run, job->update);
     sqlite3_reset(job->update);
     job->wrote = true;
+    for (int i = 0; i < job->shape.n_counters; i++)
+        ctr_amounts_drop(&job->journal->amounts, id, i);
 }
 
 /* What was folded in place is no amount any more for the UPDATE of the rest. */
@@ -189,139 +187,81 @@ static void fold_row(folding *job, int64_t id)
     if (!in_place && job->run.problem->rc == SQLITE_OK) fold_by_update(job, id);
 }
 
-static void fold_rows(folding *job)
+/* Part i of n rows in ascending order: where it begins, which is where the part before ends. */
+static size_t part_begins(size_t n, size_t i)
+{
+    return n * i / PARTS;
+}
+
+/* Folds parts of the list until at most `keep` rows are left, those first whose rows lie nearest to
+ * each other: each page that a fold writes takes the amounts of many rows. What lies thin stays in
+ * the journal, and becomes denser. */
+static void fold_densest(folding *job, const ctr_changes *list, size_t keep)
+{
+    bool folded[PARTS] = {false};
+    for (size_t left = list->n; left > keep && job->run.problem->rc == SQLITE_OK;) {
+        uint64_t least = UINT64_MAX;
+        size_t densest = PARTS;
+        for (size_t i = 0; i < PARTS; i++) {
+            size_t from = part_begins(list->n, i), to = part_begins(list->n, i + 1);
+            if (folded[i] || from == to) continue;
+            uint64_t span = (uint64_t)list->rows[to - 1].row - (uint64_t)list->rows[from].row;
+            if (densest < PARTS && span >= least) continue;
+            densest = i;
+            least = span;
+        }
+        size_t from = part_begins(list->n, densest), to = part_begins(list->n, densest + 1);
+        for (size_t i = from; i < to && job->run.problem->rc == SQLITE_OK; i++)
+            fold_row(job, list->rows[i].row);
+        folded[densest] = true;
+        left -= to - from;
+    }
+}
+
+/* Folds until at most `keep` amounts are left. */
+static void fold_rows(folding *job, size_t keep)
 {
     ctr_changes list = {0};
-    ctr_problem *problem = job->run.problem;
-    ctr_journal_list_amounts(job->journal, &list, problem);
-    for (size_t i = 0; i < list.n && problem->rc == SQLITE_OK; i++) fold_row(job, list.rows[i].row);
-    ctr_amounts_clear(&job->journal->amounts);
+    size_t n_counters = (size_t)job->shape.n_counters;
+    ctr_journal_list_amounts(job->journal, &list, job->run.problem);
+    if (n_counters > 0) fold_densest(job, &list, keep / n_counters);
+    if (keep == 0) ctr_amounts_clear(&job->journal->amounts);
     sqlite3_free(list.rows);
-}
-
-/* ---- segments -------------------------------------------------------------------------------- */
-
-/* All rows of a level: what they say, and the highest number of them. */
-static void read_segments_of(ctr_run *run, int64_t level, ctr_changes *changes)
-{
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_LEVEL);
-    if (row) sqlite3_bind_int64(row, 1, level);
-    while (ctr_run_row(run, row)) {
-        const uint8_t *bytes = sqlite3_column_blob(row, CTR_JOURNAL_ENTRIES);
-        ctr_changes_take(changes, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER), level, bytes,
-                         bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0,
-                         run->slots.table, run->problem);
-    }
-    sqlite3_finalize(row);
-}
-
-static void remove_level(ctr_run *run, int64_t level)
-{
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_REMOVE);
-    if (row) sqlite3_bind_int64(row, 1, level);
-    ctr_run_row(run, row);
-    sqlite3_finalize(row);
-}
-
-/* Where a row of a segment ends that begins at `from`: behind a number, never within one. */
-static size_t end_of_row(const ctr_changes *changes, size_t from, size_t most)
-{
-    size_t end = from;
-    while (end < changes->n) {
-        size_t next = end;
-        while (next < changes->n && changes->rows[next].number == changes->rows[end].number) next++;
-        if (end > from && next - from > most) break;
-        end = next;
-    }
-    return end;
-}
-
-static void write_segment(ctr_run *run, int64_t level, const ctr_changes *changes)
-{
-    ctr_packed out = {0};
-    size_t most = (size_t)sqlite3_limit(run->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
-    if (most > SEGMENT_CHANGES) most = SEGMENT_CHANGES;
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_APPEND);
-    for (size_t i = 0, end; i < changes->n && run->problem->rc == SQLITE_OK; i = end) {
-        end = end_of_row(changes, i, most);
-        out.size = 0;
-        uint8_t *bytes =
-            ctr_pack_room(&out, CTR_ENTRIES_HEADER + (end - i) * CTR_ENTRY_MAX, run->problem);
-        if (!bytes) break;
-        out.size = ctr_entries_segment_write(&changes->rows[i], end - i, bytes);
-        sqlite3_bind_int64(row, 1, changes->rows[i].number);
-        sqlite3_bind_int64(row, 2, i == 0 ? level : -level);
-        sqlite3_bind_blob64(row, 3, out.bytes, out.size, SQLITE_STATIC);
-        ctr_run_row(run, row);
-        sqlite3_reset(row);
-    }
-    sqlite3_finalize(row);
-    sqlite3_free(out.bytes);
-}
-
-/* The highest level if all segments should become one of it, else 0: where the same rows change
- * again and again each segment has all of them. The numbers of no two segments overlap, and the
- * first row of a segment has the highest of it. */
-static int64_t level_of_all(ctr_run *run)
-{
-    int64_t highest = 0, segment = 0, longest = 0, all = 0;
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SIZES);
-    if (row) sqlite3_bind_int64(row, 1, LEVELS);
-    while (ctr_run_row(run, row)) {
-        int64_t level = sqlite3_column_int64(row, 0), bytes = sqlite3_column_int64(row, 1);
-        all += bytes;
-        segment += bytes;
-        if (level < 0) continue;
-        if (segment > longest) longest = segment;
-        if (level > highest) highest = level;
-        segment = 0;
-    }
-    sqlite3_finalize(row);
-    return all / TIMES_THE_LONGEST > longest ? highest : 0;
-}
-
-/* Makes one segment, of the level `as`, of all rows of these levels. */
-static void compact_levels(ctr_run *run, int64_t from, int64_t to, int64_t as)
-{
-    ctr_changes changes = {0};
-    for (int64_t level = from; level <= to; level++) read_segments_of(run, level, &changes);
-    ctr_changes_latest(&changes, run->problem);
-    ctr_changes_by_number(&changes, run->problem);
-    for (int64_t level = from; level <= to && run->problem->rc == SQLITE_OK; level++)
-        remove_level(run, level);
-    if (run->problem->rc == SQLITE_OK) write_segment(run, as, &changes);
-    sqlite3_free(changes.rows);
-}
-
-static void merge_segments(ctr_run *run)
-{
-    compact_levels(run, CTR_LEVEL_TRANSACTIONS, CTR_LEVEL_TRANSACTIONS, 1);
-    for (int64_t level = 1; level < LEVELS && run->problem->rc == SQLITE_OK; level++) {
-        sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SEGMENTS);
-        if (row) sqlite3_bind_int64(row, 1, level);
-        int64_t n = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
-        sqlite3_finalize(row);
-        if (n < SEGMENTS_OF_LEVEL) break;
-        compact_levels(run, level, level, level + 1);
-    }
-    int64_t highest = level_of_all(run);
-    if (highest > 0) compact_levels(run, 1, highest, highest);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* What is left is one row of a transaction that says so, for the others who know the table. */
-static void say_folded(ctr_journal *journal, ctr_problem *problem)
+/* Folds all but `keep` amounts, which are carried over, and makes a segment of the rows of
+ * transactions. */
+static void fold_amounts(folding *job, size_t keep)
 {
-    journal->open_number = 0;
-    journal->n_rows = journal->n_amounts = 0;
-    if (ctr_batch_expect(journal, 1, problem)) return;
-    ctr_batch_note(journal, 0, CTR_ENTRY_FOLDED, 0);
-    ctr_batch_flush(journal, problem);
-    journal->open_number = 0;
+    ctr_problem *problem = job->run.problem;
+    fold_rows(job, keep);
+    if (problem->rc != SQLITE_OK) return;
+    job->wrote = true;
+    ctr_segments_add(&job->run);
+    ctr_batch_carry(job->journal, problem);
 }
 
-int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
+typedef enum fold_extent { FOLD_ALL, FOLD_SOME } fold_extent;
+
+/* A commit does one thing alone, so that it stays short: it makes one segment of several, or else
+ * folds some. Then the journal has room for as many amounts again as a quarter of its limit. */
+static void fold(folding *job, fold_extent extent)
+{
+    size_t fit = (size_t)sqlite3_limit(job->run.db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
+    size_t keep = CTR_JOURNAL_AMOUNTS / 4 * 3;
+    if (extent == FOLD_ALL) {
+        fold_amounts(job, 0);
+        while (job->run.problem->rc == SQLITE_OK && ctr_segments_compact(&job->run)) continue;
+    } else if (ctr_segments_compact(&job->run)) {
+        job->wrote = true;
+    } else {
+        fold_amounts(job, keep < fit ? keep : fit);
+    }
+}
+
+static int fold_table(ctr_journal *journal, fold_extent extent, ctr_problem *problem)
 {
     folding job = {.journal = journal};
     ctr_transaction *transaction = journal->replica->transaction;
@@ -332,11 +272,8 @@ int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
         return problem->rc;
     if (journal->n_rows < 2 && journal->n_amounts == 0) return problem->rc;
     open_folding(&job, problem);
-    if (problem->rc == SQLITE_OK) fold_rows(&job);
-    if (problem->rc == SQLITE_OK) job.wrote = true;
-    if (problem->rc == SQLITE_OK) merge_segments(&job.run);
+    if (problem->rc == SQLITE_OK) fold(&job, extent);
     close_folding(&job);
-    say_folded(journal, problem);
     if (problem->rc != SQLITE_OK) {
         if (job.wrote) ctr_transaction_spoil(transaction, nth);
         ctr_batch_abandon(journal);
@@ -345,7 +282,13 @@ int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
     return problem->rc;
 }
 
-bool ctr_fold_is_due(const ctr_journal *journal)
+int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
+{
+    return fold_table(journal, FOLD_ALL, problem);
+}
+
+/* Has the journal grown beyond its limits? */
+static bool has_grown(const ctr_journal *journal)
 {
     return journal->n_amounts > CTR_JOURNAL_AMOUNTS || journal->n_rows > CTR_JOURNAL_ROWS;
 }
@@ -354,7 +297,7 @@ int ctr_fold_grown(ctr_replica *replica, ctr_problem *problem)
 {
     for (ctr_journal *journal = replica->journals; journal && problem->rc == SQLITE_OK;
          journal = journal->next) {
-        if (journal->appended && ctr_fold_is_due(journal)) ctr_fold_table(journal, problem);
+        if (journal->appended && has_grown(journal)) fold_table(journal, FOLD_SOME, problem);
         ctr_problem_where(problem, "%s", journal->table);
     }
     return problem->rc;

@@ -1,11 +1,16 @@
-/* table/fold.h - moves the amounts of a journal into the cells, and shortens the list of changes.
+/* table/fold.h - moves amounts of a journal into the cells.
  *
- * A fold writes each row that has amounts once, in the order of storage, and leaves of the rows of
- * transactions a segment of level 1: which rows have changed, with which number. Eight segments of
- * a level become one of the next, as in an LSM tree, in which the highest number of each row
- * stays; and all become one where they are more than four times as long as the longest, for the
- * same rows may change again and again. So the list takes a few bytes for each row, and no row is
- * looked at for it.
+ * A fold writes each row that has amounts once, in the order of storage, and makes of the rows of
+ * transactions a segment of level 1: which rows have changed, with which number. A commit that finds
+ * the journal too long folds a part of it, where the rows lie densest, and carries the other amounts
+ * over, added up, into one new row of the journal:
+ *
+ *     rows of transactions            segment, level 1        row of a transaction
+ *     +1 row 5, +1 row 9, +1 row 5    5, 9: with numbers      all folded; +2 row 5
+ *
+ * Here row 9 was folded into its cell. Few rows that change often are never folded so.
+ *
+ * A commit folds, or makes a segment of others (table/segments.h), never both.
  *
  * All in the transaction at hand. A fold that fails half-way, with amounts both in the cells and in
  * the journal, spoils it (ctr_transaction_spoil).
@@ -15,18 +20,15 @@
 
 #include "table/journal.h"
 
-/* Appends the batch and folds, if there is anything to fold. Where this transaction has not checked
+/* Appends the batch and folds all, if there is anything to fold. Where this transaction has not checked
  * the identity, the id is read from the file. */
 int ctr_fold_table(ctr_journal *journal, ctr_problem *problem);
-
-/* Has the journal grown beyond its limits? */
-bool ctr_fold_is_due(const ctr_journal *journal);
 
 /* All tables of the file, before its id becomes another one: amounts belong to the shards of the id
  * that the file has. */
 int ctr_fold_file(ctr_replica *replica, ctr_problem *problem);
 
-/* Before a commit: the tables that have grown. */
+/* Before a commit: the tables whose journals have grown beyond their limits. */
 int ctr_fold_grown(ctr_replica *replica, ctr_problem *problem);
 
 #endif

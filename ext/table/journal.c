@@ -6,7 +6,7 @@
 #include "table/batch.h"
 #include "table/catalog.h"
 
-enum { FIRST_LOOKS = 3 /* for one row, before all amounts are read */ };
+enum { FIRST_LOOKS = 1 /* for one row, before all amounts are read */ };
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -90,7 +90,6 @@ ctr_journal *ctr_journal_of(ctr_replica *replica, const char *table, int n_count
         journal->rows.n_counters = n_counters;
     }
     journal->doubtful = true;
-    replica->numbered = false; /* the file may be another one under the same name */
     return journal;
 }
 
@@ -162,7 +161,7 @@ static void take_amount(ctr_journal *journal, const ctr_entry *entry, int64_t nu
 
 static void take_entries(ctr_journal *journal, sqlite3_stmt *stands, ctr_problem *problem)
 {
-    enum { BYTES_OF_AMOUNT = 5 }; /* or more */
+    enum { BYTES_OF_AMOUNT = 4 }; /* or more */
     ctr_entries walk;
     ctr_entry entry;
     int64_t number = sqlite3_column_int64(stands, CTR_JOURNAL_NUMBER);

@@ -121,6 +121,18 @@ int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **
 
 /* ---- back ------------------------------------------------------------------------------------ */
 
+int ctr_pack_lend_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
+                         sqlite3_value *value)
+{
+    bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
+    bool lends = is_text && column->affinity != CTR_AFFINITY_REAL;
+    int size = lends ? sqlite3_value_bytes(value) : 0; /* makes UTF-8 of it */
+    const char *text = size > 0 ? sqlite3_value_blob(value) : NULL;
+    if (!text) return ctr_pack_bind_stored(statement, i, column, value);
+    return sqlite3_bind_text64(statement, i, text, (sqlite3_uint64)size, SQLITE_STATIC,
+                               SQLITE_UTF8);
+}
+
 int ctr_pack_bind_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
                          sqlite3_value *value)
 {

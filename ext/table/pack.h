@@ -27,9 +27,12 @@ int ctr_pack_values(ctr_packed *packed, sqlite3_value **values, int n, ctr_probl
 int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **keys,
                     ctr_problem *problem);
 
-/* Binds a value as a column would store it. SQLite converts an integer to REAL when it stores it,
+/* Binds a value as a column would store it; the second lends the bytes of a text until the bindings
+ * are cleared. SQLite converts an integer to REAL when it stores it,
  * not when it compares it. */
 int ctr_pack_bind_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
+                         sqlite3_value *value);
+int ctr_pack_lend_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
                          sqlite3_value *value);
 
 /* Binds the values of a checked key to the parameters of a statement, from the first on. */

@@ -192,12 +192,6 @@ static ctr_status bytes_of(sqlite3 *db, sqlite3_value *value, const uint8_t **by
     return *bytes || lost ? CTR_OK : CTR_NOT_A_CELL;
 }
 
-static const ctr_amount *amount_of(const ctr_rows *rows, int64_t rowid, int counter)
-{
-    const ctr_journal *journal = rows->journal;
-    return journal->amounts.n == 0 ? NULL : ctr_journal_amount(journal, rowid, counter);
-}
-
 static ctr_status advance_cell(ctr_rows *rows, const ctr_amount *by, ctr_cell *cell,
                                ctr_problem *problem)
 {
@@ -222,7 +216,7 @@ static int open_cell_of(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int
     *cell = ctr_cell_untouched();
     ctr_status status = bytes_of(rows->db, value, &bytes, &size, problem);
     if (status == CTR_OK && bytes) status = ctr_cell_open(cell, bytes, size);
-    const ctr_amount *amount = amount_of(rows, rowid, counter);
+    const ctr_amount *amount = ctr_journal_amount(rows->journal, rowid, counter);
     if (status == CTR_OK && amount) status = advance_cell(rows, amount, cell, problem);
     return status == CTR_OK ? problem->rc : malformed(rows, rowid, counter, status, problem);
 }
@@ -247,7 +241,7 @@ int ctr_rows_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr
     if (status == CTR_OK && bytes) status = ctr_cell_summarize(summary, NULL, bytes, size);
     const ctr_amount *amount = NULL;
     if (rows->journal->amounts.n > 0)
-        amount = amount_of(rows, sqlite3_column_int64(row, 0), counter);
+        amount = ctr_journal_amount(rows->journal, sqlite3_column_int64(row, 0), counter);
     if (amount) ctr_sum_add(&summary->sum, amount->n);
     if (amount) summary->touched = true;
     return status == CTR_OK
@@ -354,7 +348,7 @@ static void take_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_pr
     const uint8_t *bytes;
     ctr_summary *state = &rows->states[counter];
     int column = CTR_FIND_COLUMNS + rows->shape->counters[counter];
-    const ctr_amount *amount = amount_of(rows, rows->rowid, counter);
+    const ctr_amount *amount = ctr_journal_amount(rows->journal, rows->rowid, counter);
     ctr_status status =
         bytes_of(rows->db, sqlite3_column_value(stands, column), &bytes, &size, problem);
     if (status == CTR_OK && bytes)
@@ -487,9 +481,14 @@ int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem
     if (find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;
     sqlite3_stmt *statement = find_statement(rows, true, problem);
     if (!statement) return problem->rc;
-    if (ctr_problem_sqlite(problem, rows->db, ctr_rows_bind_keys(rows, statement, 1, keys)))
-        return problem->rc;
-    return find(rows, statement, problem);
+    for (int i = 0; i < rows->shape->n_keys; i++) {
+        const ctr_column *column = &rows->shape->columns[rows->shape->keys[i]];
+        int rc = ctr_pack_lend_stored(statement, i + 1, column, keys[i]);
+        if (ctr_problem_sqlite(problem, rows->db, rc)) return problem->rc;
+    }
+    find(rows, statement, problem);
+    sqlite3_clear_bindings(statement);
+    return problem->rc;
 }
 
 int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)

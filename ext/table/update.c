@@ -129,26 +129,6 @@ void ctr_update_close(ctr_update *update)
     *update = (ctr_update){0};
 }
 
-/* A copy of a text is not needed, for the key stands until the statement is reset. */
-static int bind_key(ctr_update *update, sqlite3_value **keys)
-{
-    const ctr_shape *shape = update->rows->shape;
-    int rc = SQLITE_OK;
-    for (int i = 0; i < shape->n_keys && rc == SQLITE_OK; i++) {
-        bool is_text = sqlite3_value_type(keys[i]) == SQLITE_TEXT;
-        const char *text = is_text ? (const char *)sqlite3_value_text(keys[i]) : NULL;
-        if (text)
-            rc = sqlite3_bind_text(update->by_key, i + 1, text, sqlite3_value_bytes(keys[i]),
-                                   SQLITE_STATIC);
-        else if (is_text)
-            rc = SQLITE_NOMEM;
-        else
-            rc = ctr_pack_bind_stored(update->by_key, i + 1, &shape->columns[shape->keys[i]],
-                                      keys[i]);
-    }
-    return rc;
-}
-
 /* The journal is read before, for what is done within the statement is done for each row. */
 static int step_update(ctr_update *update, sqlite3_stmt *statement, ctr_problem *problem)
 {
@@ -174,7 +154,11 @@ bool ctr_update_key(ctr_update *update, sqlite3_value **keys, ctr_problem *probl
     ctr_rows *rows = update->rows;
     if (ctr_rows_find_none(rows, problem) || ctr_journal_refresh(rows->journal, problem))
         return false;
-    if (ctr_problem_sqlite(problem, rows->db, bind_key(update, keys))) return false;
+    for (int i = 0; i < rows->shape->n_keys; i++) {
+        const ctr_column *column = &rows->shape->columns[rows->shape->keys[i]];
+        int rc = ctr_pack_lend_stored(update->by_key, i + 1, column, keys[i]);
+        if (ctr_problem_sqlite(problem, rows->db, rc)) return false;
+    }
     update->in_order = false;
     return step_update(update, update->by_key, problem) == SQLITE_OK && update->n_written > 0;
 }

@@ -54,18 +54,42 @@ static ctr_table *table_of(const scan_cursor *cursor)
 
 /* ---- opening and filtering ------------------------------------------------------------------- */
 
+/* The cursor that was closed last, if there is one, with the room that it has for a key. */
+static scan_cursor *make_cursor(ctr_table *table)
+{
+    size_t counters = (size_t)table->shape.n_counters * sizeof(seen_counter);
+    scan_cursor *made = table->idle;
+    if (!made) {
+        made = sqlite3_malloc64(sizeof *made + counters);
+        if (!made) return NULL;
+        memset(made, 0, sizeof *made + counters);
+    }
+    table->idle = NULL;
+    *made = (scan_cursor){.stream.of = &table->streams, .key = made->key, .row = made->row};
+    return made;
+}
+
+static void free_cursor(scan_cursor *cursor)
+{
+    if (cursor) sqlite3_free(cursor->key.bytes);
+    sqlite3_free(cursor);
+}
+
+void ctr_scan_release(ctr_table *table)
+{
+    free_cursor(table->idle);
+    table->idle = NULL;
+}
+
 int ctr_scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
 {
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
-    size_t counters = (size_t)table->shape.n_counters * sizeof(seen_counter);
-    scan_cursor *made = sqlite3_malloc64(sizeof *made + counters);
+    scan_cursor *made = make_cursor(table);
     if (!made) return SQLITE_NOMEM;
-    memset(made, 0, sizeof *made + counters);
-    made->stream.of = &table->streams;
     if (table->front) made->reading = table->front->open(table, &problem);
     *cursor = &made->base;
-    if (problem.rc != SQLITE_OK) sqlite3_free(made);
+    if (problem.rc != SQLITE_OK) free_cursor(made);
     return ctr_table_fail(table, &problem);
 }
 
@@ -86,8 +110,8 @@ int ctr_scan_close(sqlite3_vtab_cursor *base)
     ctr_stream_close(&cursor->stream);
     forget_rest(cursor);
     ctr_elements_close(&cursor->elements);
-    sqlite3_free(cursor->key.bytes);
-    sqlite3_free(cursor);
+    free_cursor(table_of(cursor)->idle);
+    table_of(cursor)->idle = cursor;
     return SQLITE_OK;
 }
 

@@ -37,6 +37,7 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem)
 
 static void free_table(ctr_table *table)
 {
+    ctr_scan_release(table);
     if (table->looks) ctr_showing_close(table->looks);
     sqlite3_free(table->looks);
     ctr_stream_release(&table->streams);

@@ -83,6 +83,7 @@ typedef struct ctr_table {
     ctr_replica *held; /* that of its own schema; see identity/replica.h */
 
     bool read; /* the stored tables; see ctr_table_read */
+    struct scan_cursor *idle; /* the cursor that was closed last; owned */
 
     /* Of one file. */
     ctr_rows own_rows;
@@ -153,6 +154,7 @@ int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 /* scan.c */
 int ctr_scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor);
 int ctr_scan_close(sqlite3_vtab_cursor *base);
+void ctr_scan_release(ctr_table *table); /* frees what is kept for the next cursor */
 int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc,
                     sqlite3_value **argv);
 int ctr_scan_next(sqlite3_vtab_cursor *base);

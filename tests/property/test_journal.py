@@ -19,7 +19,8 @@ from files import connect
 
 WORKER = str(pathlib.Path(__file__).with_name("worker.py"))
 ROWS = [f"key {i}" for i in range(1000)]
-AMOUNTS_MOST, TRANSACTIONS_MOST = 65536, 4096  # of a journal; then a commit folds it
+AMOUNTS_MOST, TRANSACTIONS_MOST = 65536, 4096  # of a journal; then a commit folds
+CARRIED_MOST = AMOUNTS_MOST // 4 * 3  # amounts that it leaves
 
 journals = pytest.mark.parametrize("journal", ["WAL", "DELETE"])
 
@@ -265,9 +266,13 @@ def test_a_transaction_that_counts_in_one_row_again_and_again_has_one_amount(db)
     assert journal_bytes(db) < 50 and counted(db) == 100001
 
 
+def transactions(db):
+    return db.execute("SELECT count(*) FROM t_journal WHERE level = 0").fetchone()[0]
+
+
 @late
 @pytest.mark.parametrize("what", ["amounts", "transactions"])
-def test_a_commit_folds_a_journal_that_has_grown(db, what):
+def test_a_commit_adds_up_a_journal_that_has_grown_in_few_rows(db, what):
     keys = [str(i) for i in range(10000)]
     count(db, keys)
     optimize(db)
@@ -280,11 +285,38 @@ def test_a_commit_folds_a_journal_that_has_grown(db, what):
             count(db, ["0"])
         last = []
     count(db, last)
-    assert folded(db) == len(keys) < counted(db)
+    mark = next_number(db)
+    assert transactions(db) > 1
     count(db, ["0"])
-    assert folded(db) == counted(db)
-    assert len(segments(db)) == 1
+    assert transactions(db) == 1 == len(segments(db))
+    assert folded(db) == len(keys) and changed_since(db, mark) == {"0"}
     check(db)
+    optimize(db)
+    assert folded(db) == counted(db) == len(keys) + 1 + (AMOUNTS_MOST if what == "amounts" else TRANSACTIONS_MOST - 1)
+
+
+@late
+def test_a_commit_folds_a_journal_that_has_grown_where_rows_lie_densest(db):
+    keys = [str(i) for i in range(AMOUNTS_MOST * 2)]
+    dense, thin = keys[:AMOUNTS_MOST // 2], keys[AMOUNTS_MOST // 2::3]
+    count(db, keys)
+    optimize(db)
+    count(db, dense)
+    count(db, thin)
+    mark = next_number(db)
+    assert folded(db) == len(keys)
+    count(db, ["0"])
+    left = counted(db) - folded(db)
+    assert CARRIED_MOST - AMOUNTS_MOST // 16 < left <= CARRIED_MOST
+    sums = "SELECT total(counter_value(n)) FROM t_cells WHERE _id "
+    assert db.execute(sums + f"> {len(dense)}").fetchone()[0] == len(keys) - len(dense)
+    assert changed_since(db, mark) == {"0"}
+    check(db)
+    for _ in range(40):
+        count(db, thin)
+        assert journal_bytes(db) < 2000000
+    check(db)
+    assert counted(db) == len(keys) + len(dense) + 41 * len(thin) + 1
 
 
 @late
@@ -366,44 +398,66 @@ def test_a_fold_that_is_interrupted_loses_nothing(tmp_path, transaction):
     db.close()
 
 
+def folding_looks():
+    """Each of the first looks, then some."""
+    return (i if i < 500 else 500 + (i - 500) * 997 for i in range(1, 10**6))
+
+
+def some_looks():
+    choose, at = random.Random(SEED), 0
+    while True:
+        at += choose.randint(1, 2000)
+        yield at
+
+
 @late
-def test_a_commit_that_folds_and_is_interrupted_is_done_whole_or_not_at_all(tmp_path):
+@pytest.mark.parametrize("amounts, looks", [(3, folding_looks), (AMOUNTS_MOST, some_looks)])
+def test_a_commit_that_folds_and_is_interrupted_is_done_whole_or_not_at_all(tmp_path, amounts, looks):
     """At any moment, between two cells that are written in place, too: where SQLite has rolled back, nothing goes on."""
     path = tmp_path / "a.db"
     with contextlib.closing(counter_file(path, ROWS[:3])) as db:
         db.execute("UPDATE counter_replica SET renewal = ?", [10**15])  # so that nobody sees that it is restored
-        for i in range(TRANSACTIONS_MOST - 2):
-            count(db, [ROWS[i % 3]])
+        if amounts > 3:
+            more = [f"more {i}" for i in range(amounts)]
+            count(db, more)
+            count(db, more)
+        else:
+            for i in range(TRANSACTIONS_MOST - 2):
+                count(db, [ROWS[i % 3]])
         before, last = counted(db), next_number(db)
-        assert folded(db) == 3
-    stored, looks, failures, passed = path.read_bytes(), 0, 0, False
-    while not passed:
-        looks += 1 if looks < 500 else 997
+        cells = folded(db)
+    stored, failures = path.read_bytes(), 0
+    for at in looks():
         path.write_bytes(stored)
         with contextlib.closing(connect(path)) as db:
             db.execute("PRAGMA synchronous = OFF")
-            count(db, ["key 0"])
+            if amounts == 3:
+                count(db, ["key 0"])
             db.execute("BEGIN")
             db.executemany("INSERT INTO t VALUES (?, 1)", ((key,) for key in ROWS[:3]))
             calls = []
-            db.set_progress_handler(lambda: calls.append(1) or len(calls) == looks, 1)  # once
+            db.set_progress_handler(lambda: calls.append(1) or len(calls) == at, 1)  # once
             done = True
             with contextlib.suppress(sqlite3.OperationalError):
                 done = False
                 db.execute("COMMIT")
                 done = True
             db.set_progress_handler(None, 0)
-            passed = len(calls) < looks
+            passed = len(calls) < at
             failures += not done
             if db.in_transaction:
                 db.execute("ROLLBACK")
-            found = counted(db)
-            assert found == before + 4 or not done and found == before + 1
-            assert changed_since(db, last) == (set(ROWS[:3]) if found == before + 4 else {"key 0"})
+            found, all_of_it = counted(db), before + 3 + (amounts == 3)
+            assert found == all_of_it or not done and found == all_of_it - 3
+            if amounts > 3:
+                assert (folded(db) > cells) == done
+            assert changed_since(db, last) == ({*ROWS[:3]} if found == all_of_it else {"key 0"} if amounts == 3 else set())
         with contextlib.closing(connect(path)) as db:
             check(db)
             assert counted(db) == found
-    assert failures > 100
+        if passed:
+            break
+    assert failures > (100 if amounts == 3 else 10)
 
 
 def test_a_connection_that_takes_only_short_blobs_folds_and_lists_by_rows_that_it_can_read(db):
@@ -424,13 +478,13 @@ def test_a_connection_that_takes_only_short_blobs_folds_and_lists_by_rows_that_i
 @journals
 @pytest.mark.parametrize("folds", [False, pytest.param(True, marks=late)])
 def test_a_commit_that_finds_the_disk_full_leaves_nothing(tmp_path, journal, folds):
-    keys = [f"key {i}" for i in range(20000)]
-    db = counter_file(tmp_path / "main.db", keys)
+    many = [f"key {i}" for i in range(AMOUNTS_MOST if folds else 20000)]
+    keys = many[:20000]
+    db = counter_file(tmp_path / "main.db", many)
     db.execute(f"PRAGMA journal_mode = {journal}").fetchall()
     db.execute("SELECT counter_fork()").fetchall()  # each cell gets a second shard, so that it grows
     if folds:
-        for _ in range(3):
-            count(db, keys)
+        count(db, many)
     total, mark = counted(db), next_number(db)
     # For a fold there is room for the journal, and not for the cells.
     pages, = db.execute("PRAGMA page_count").fetchone()

@@ -1,0 +1,24 @@
+/* table/segments.h - the list of changes of a journal, kept short.
+ *
+ * A fold makes one segment, of level 1, of the rows of transactions: which rows have changed, and
+ * with which number. Eight segments of a level become one of the next, as in an LSM tree, in which
+ * the highest number of each row stays; and all become one where together they are more than four
+ * times as long as the longest, for the same rows may change again and again. So the list takes a
+ * few bytes for each row of the table, and no row is looked at for it.
+ *
+ *     numbers rise -->
+ *     [ level 2                  ] [ level 1 ] [ level 1 ]  row  row  row     of transactions
+ */
+#ifndef CTR_TABLE_SEGMENTS_H
+#define CTR_TABLE_SEGMENTS_H
+
+#include "sqlite/run.h"
+
+/* Makes a segment of the rows of transactions; the amounts in them are lost. */
+void ctr_segments_add(ctr_run *run);
+
+/* Makes one segment of those of a level that has eight, or of all. False: no level has, and all are
+ * short; or there is a problem. */
+bool ctr_segments_compact(ctr_run *run);
+
+#endif
