@@ -55,16 +55,15 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row, ctr_problem *pro
     ctr_named **list = trigger ? &objects->triggers : &objects->named;
     size_t *n = trigger ? &objects->n_triggers : &objects->n;
     if (!name || problem->rc != SQLITE_OK) return;
-    ctr_named *named =
-        ctr_array_room(*list, trigger ? &objects->room_triggers : &objects->room, *n + 1,
-                       sizeof *named, problem);
+    ctr_named *named = ctr_array_room(*list, trigger ? &objects->room_triggers : &objects->room,
+                                      *n + 1, sizeof *named, problem);
     if (!named) return;
     *list = named;
     size_t sizes[] = {size_of(name), size_of(on), size_of(sql)};
-    named[*n] = (ctr_named){.name = sqlite3_malloc64(sizes[0] + sizes[1] + sizes[2]),
-                            .object = ctr_schema_object_of(
-                                type, sqlite3_column_int64(row, OBJECT_ROOT)),
-                            .may_generate = sql && may_generate(sql)};
+    named[*n] =
+        (ctr_named){.name = sqlite3_malloc64(sizes[0] + sizes[1] + sizes[2]),
+                    .object = ctr_schema_object_of(type, sqlite3_column_int64(row, OBJECT_ROOT)),
+                    .may_generate = sql && may_generate(sql)};
     if (!named[*n].name) {
         ctr_problem_nomem(problem);
         return;

@@ -7,7 +7,7 @@
 #include "sqlite/schema.h"
 
 typedef struct ctr_named {
-    char *name; /* owned; the allocation has all texts */
+    char *name;           /* owned; the allocation has all texts */
     const char *on, *sql; /* of a trigger its table; sql NULL: SQLite says nothing */
     ctr_object object;
     bool may_generate; /* its declaration may have generated columns */

@@ -39,13 +39,14 @@ bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const cha
 
 bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
                           const ctr_catalog_entry *entry, const ctr_objects *objects,
-                          bool without_generations, ctr_replica *replica,
-                          ctr_conflicts *conflicts, ctr_problem *problem)
+                          bool without_generations, ctr_replica *replica, ctr_conflicts *conflicts,
+                          ctr_problem *problem)
 {
     *merge = (ctr_merge){.conflicts = conflicts};
     if (problem->rc != SQLITE_OK || ctr_catalog_copy(&merge->entry, entry, problem)) return false;
     const char *name = merge->entry.name;
-    if (ctr_stored_read_among(&merge->shape, db, schema, name, objects, without_generations, problem) ||
+    if (ctr_stored_read_among(&merge->shape, db, schema, name, objects, without_generations,
+                              problem) ||
         ctr_stored_refuse_triggers_among(objects, name, true, problem))
         return false;
     ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, replica, problem);
@@ -97,8 +98,7 @@ bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys, ctr_problem *pr
 
 bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem)
 {
-    if (ctr_merge_check_key(merge, keys, problem) ||
-        ctr_rows_find_key(&merge->rows, keys, problem))
+    if (ctr_merge_check_key(merge, keys, problem) || ctr_rows_find_key(&merge->rows, keys, problem))
         return false;
     return merge->rows.found || ctr_merge_is_wanted(merge, keys, problem);
 }

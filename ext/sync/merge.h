@@ -22,8 +22,8 @@ typedef struct ctr_merge {
     ctr_floors floors;
     ctr_conflicts *conflicts; /* borrowed */
     sqlite3_value **keys;     /* of the row found last; borrowed */
-    bool within, deferred; /* an UPDATE, which records nothing; there is something to record */
-    ctr_stats stats;       /* before that */
+    bool within, deferred;    /* an UPDATE, which records nothing; there is something to record */
+    ctr_stats stats;          /* before that */
     int64_t n_conflicts;
 
     /* Of a tracked table. */
@@ -42,8 +42,8 @@ bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const cha
  * have no generations. */
 bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
                           const ctr_catalog_entry *entry, const ctr_objects *objects,
-                          bool without_generations, ctr_replica *replica,
-                          ctr_conflicts *conflicts, ctr_problem *problem);
+                          bool without_generations, ctr_replica *replica, ctr_conflicts *conflicts,
+                          ctr_problem *problem);
 void ctr_merge_close(ctr_merge *merge);
 
 /* Refuses a key with a character that a file in UTF-16 cannot keep, if the files of `db` are. */

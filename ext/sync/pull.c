@@ -98,8 +98,8 @@ static bool show_table(ctr_pull *pull, const char *birth, ctr_later *rows, bool 
     ctr_merge merge = {0};
     bool fewer = false;
     const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, birth);
-    bool open = here && ctr_merge_open_among(&merge, pull->db, pull->target, here, &pull->mine, false,
-                                             pull->replica, &pull->conflicts, problem);
+    bool open = here && ctr_merge_open_among(&merge, pull->db, pull->target, here, &pull->mine,
+                                             false, pull->replica, &pull->conflicts, problem);
     if (open && merge.tracked && rows)
         ctr_later_show(rows, &merge.showing, &merge.rows, problem);
     else if (open && merge.tracked)

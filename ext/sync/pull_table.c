@@ -33,12 +33,12 @@ typedef struct merge_job {
     struct ctr_report_row *report;
 
     /* How the rows of `to` are found. */
-    bool empty;     /* it had none at first: of two rows with one key the second is refused */
-    bool updates;   /* by the UPDATE that writes them */
-    bool matched;   /* the UPDATE has merged a row */
-    int64_t last;   /* the row that was merged last */
-    int strays;     /* keys in a row that stood elsewhere than behind the one before */
-    int resting;    /* keys until that is looked at again */
+    bool empty;   /* it had none at first: of two rows with one key the second is refused */
+    bool updates; /* by the UPDATE that writes them */
+    bool matched; /* the UPDATE has merged a row */
+    int64_t last; /* the row that was merged last */
+    int strays;   /* keys in a row that stood elsewhere than behind the one before */
+    int resting;  /* keys until that is looked at again */
     ctr_update update;
 } merge_job;
 
@@ -130,7 +130,7 @@ static void merge_row(merge_job *job, ctr_problem *problem)
     job->matched = false;
     if (job->updates && ctr_update_key(&job->update, job->keys, problem)) job->report->changed++;
     if (problem->rc != SQLITE_OK || job->matched) return;
-    if (job->updates && !rows->found)
+    if (job->updates && !rows->found && job->update.called)
         merge_new(job, problem);
     else
         merge_apart(job, problem);
@@ -513,8 +513,8 @@ void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_p
     const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, theirs->birth);
     bool is_there = mine != NULL;
     if (is_there && !pull->whole && has_plain_columns(pull, mine->name, problem))
-        job.mark = ctr_marks_read(pull->db, pull->target, pull->giver, theirs, mine, &job.plain,
-                                  problem);
+        job.mark =
+            ctr_marks_read(pull->db, pull->target, pull->giver, theirs, mine, &job.plain, problem);
     const char *taker = is_there ? mine->name : theirs->birth;
     if (problem->rc == SQLITE_OK) name_in_report(&job, taker, problem);
     check_stored(&job, problem);

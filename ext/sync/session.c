@@ -103,9 +103,9 @@ static bool is_under_wal(sqlite3 *db, const char *schema, ctr_problem *problem)
     return ctr_run_gives(&run, CTR_SQL_SYNC_JOURNAL_MODE, "wal");
 }
 
-/* SQLite does not wait where the transaction reads already, as it does within a SELECT. Under WAL the other writer may yet end
- * without a commit, which leaves what we read the newest; with a rollback journal it would wait for
- * us in its turn. */
+/* SQLite does not wait where the transaction reads already, as it does within a SELECT. Under WAL
+ * the other writer may yet end without a commit, which leaves what we read the newest; with a
+ * rollback journal it would wait for us in its turn. */
 static int lock_or_wait(ctr_session *session, sqlite3_stmt *lock, const char *schema,
                         ctr_problem *problem)
 {

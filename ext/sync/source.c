@@ -30,7 +30,8 @@ static bool is_file(sqlite3 *host, const char *schema)
 enum { LOOKS = 10 }; /* at most, a millisecond apart */
 
 /* Reads the schema, from the first page on. A journal that its writer deletes while SQLite looks at
- * it counts as a hot one, which a connection that only reads cannot roll back; another look tells. */
+ * it counts as a hot one, which a connection that only reads cannot roll back; another look
+ * tells. */
 static void read_objects(ctr_source *source, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
@@ -227,7 +228,8 @@ int ctr_source_look(const ctr_source *source, const char *table, ctr_news *news,
     ctr_run run = ctr_run_on(source->db, source->schema, table, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_NEWS);
     if (ctr_run_row(&run, row))
-        *news = (ctr_news){take_last_number(row, 0), take_last_number(row, 1), sqlite3_column_int(row, 2)};
+        *news = (ctr_news){take_last_number(row, 0), take_last_number(row, 1),
+                           sqlite3_column_int(row, 2)};
     sqlite3_finalize(row);
     return problem->rc;
 }

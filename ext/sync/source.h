@@ -39,7 +39,8 @@ typedef struct ctr_source {
 /* `schema` is attached to `host`. To be closed whatever is returned. */
 int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_problem *problem);
 
-/* Opens a database file by its path, which is borrowed; what it is shows when it is held. The caller refuses that of main (ctr_source_is_file_of). */
+/* Opens a database file by its path, which is borrowed; what it is shows when it is held. The
+ * caller refuses that of main (ctr_source_is_file_of). */
 int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem);
 
 /* Reads what it has by name, and refuses it if something of ours is no ordinary table, or has

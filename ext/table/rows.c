@@ -209,7 +209,7 @@ static ctr_status advance_cell(ctr_rows *rows, const ctr_amount *by, ctr_cell *c
 }
 
 static int open_cell_of(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int counter,
-                     ctr_cell *cell, ctr_problem *problem)
+                        ctr_cell *cell, ctr_problem *problem)
 {
     size_t size;
     const uint8_t *bytes;
@@ -266,8 +266,7 @@ static void take_cells(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
     const ctr_shape *shape = rows->shape;
     size_t total = 0;
     for (int i = 0; i < shape->n_counters; i++)
-        total +=
-            (size_t)sqlite3_value_bytes(rows->values[i]) + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX;
+        total += (size_t)sqlite3_value_bytes(rows->values[i]) + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX;
     rows->old.size = 0;
     if (!ctr_pack_room(&rows->old, total, problem)) return;
     for (int i = 0; i < shape->n_counters; i++) {

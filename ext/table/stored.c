@@ -288,7 +288,7 @@ int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const cha
     return problem->rc;
 }
 
-/* ---- reading: what we have written ourselves -------------------------------------------------- */
+/* ---- reading: what we have written ourselves ------------------------------------------------- */
 
 static const char *behind(const char *at, const char *word)
 {
@@ -324,8 +324,8 @@ static int position_in(const char *list, const char *name, char *spare)
 }
 
 /* One column; returns what is behind it, NULL where it is none that we declare so. */
-static const char *read_declared_column(const char *at, const char *keys, char *spare, ctr_shape *shape,
-                               ctr_problem *problem)
+static const char *read_declared_column(const char *at, const char *keys, char *spare,
+                                        ctr_shape *shape, ctr_problem *problem)
 {
     char *out = spare;
     const char *name, *collation = "", *type = "BLOB";
@@ -349,7 +349,7 @@ static const char *read_declared_column(const char *at, const char *keys, char *
 
 /* Would we declare the shape by this text? */
 static bool would_declare(const ctr_shape *shape, const char *table, const char *sql,
-                           ctr_problem *problem)
+                          ctr_problem *problem)
 {
     char *definition = definition_list(shape), *keys = ctr_shape_key_list(shape);
     ctr_slots slots = {.schema = "", .table = table, .definition = definition, .keys = keys};

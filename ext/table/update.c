@@ -21,8 +21,7 @@ static void fetch_cell(sqlite3_context *ctx, ctr_update *update, int counter)
     const ctr_staged *staged = &rows->staged[counter];
     update->pending = false;
     if (staged->kind == CTR_STAGED_CELL)
-        sqlite3_result_blob64(ctx, rows->fresh.bytes + staged->offset, staged->size,
-                              SQLITE_STATIC);
+        sqlite3_result_blob64(ctx, rows->fresh.bytes + staged->offset, staged->size, SQLITE_STATIC);
 }
 
 static bool merge_row_at_hand(ctr_update *update, sqlite3_value **argv, ctr_problem *problem)
@@ -41,8 +40,8 @@ static bool merge_row_at_hand(ctr_update *update, sqlite3_value **argv, ctr_prob
 
 static void fn_merging(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    ctr_update *update = argc > ROW_ARG ? sqlite3_value_pointer(argv[UPDATE_ARG], UPDATE_POINTER)
-                                        : NULL;
+    ctr_update *update =
+        argc > ROW_ARG ? sqlite3_value_pointer(argv[UPDATE_ARG], UPDATE_POINTER) : NULL;
     if (!update) {
         sqlite3_result_error(ctx, "counter_merging is for the library alone", -1);
         return;
@@ -51,6 +50,7 @@ static void fn_merging(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         fetch_cell(ctx, update, sqlite3_value_int(argv[ROW_ARG]));
         return;
     }
+    update->called = true;
     if (update->pending) update->stopped = true;
     bool writes = !update->stopped && merge_row_at_hand(update, argv, update->problem);
     update->pending = update->pending || writes;
@@ -84,8 +84,8 @@ static sqlite3_stmt *prepare_update(ctr_update *update, ctr_sql which, int n_bef
                             i ? ", " : "", name, n_before + 1, i, name);
     }
     char *changes = sqlite3_str_finish(out);
-    char *condition = all ? sqlite3_mprintf("counter_merging(?%d, _id, %s)", n_before + 1, all)
-                          : NULL;
+    char *condition =
+        all ? sqlite3_mprintf("counter_merging(?%d, _id, %s)", n_before + 1, all) : NULL;
     if (!changes || !condition || !match) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
     run.slots.changes = changes;

@@ -31,6 +31,7 @@ typedef struct ctr_update {
     sqlite3_value **keys;   /* owned: room */
     bool in_order, stopped; /* this statement hands out rows in order; no more of them are wanted */
     bool pending;           /* a row was staged, and is not written yet */
+    bool called;            /* an authorizer may have SQLite answer NULL without a call */
     int n_written;
     ctr_problem *problem;
 } ctr_update;
@@ -42,8 +43,8 @@ bool ctr_update_open(ctr_update *update, ctr_rows *rows, ctr_update_merge *merge
                      ctr_problem *problem);
 void ctr_update_close(ctr_update *update);
 
-/* Merges into the row with this key; rows->found says whether it is there. Returns whether it was
- * written. */
+/* Merges into the row with this key; rows->found says whether it is there, if the function was ever
+ * called. Returns whether it was written. */
 bool ctr_update_key(ctr_update *update, sqlite3_value **keys, ctr_problem *problem);
 
 /* Merges into some of the rows behind `rowid`, and returns how many were written. rows->rowid is
