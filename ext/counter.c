@@ -8,12 +8,13 @@ SQLITE_EXTENSION_INIT1
 
 #include "cluster/coordinator.h"
 #include "functions/register.h"
+#include "table/update.h"
 
 enum { OLDEST_SQLITE = 3031000 }; /* INNOCUOUS and DIRECTONLY came with 3.31 */
 
 static int (*const FUNCTIONS[])(sqlite3 *) = {
     ctr_cells_register, ctr_aggregates_register, ctr_shards_register,
-    ctr_keys_register,  ctr_contexts_register,
+    ctr_keys_register,  ctr_contexts_register,   ctr_update_register,
 };
 
 static int (*const SHARING[])(sqlite3 *, ctr_shared *) = {

@@ -10,8 +10,10 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_peers"(
   mark INTEGER NOT NULL,
   PRIMARY KEY (id, theirs, mine));
 
+-- And whether the table has generations of counters.
 -- name: MARKS_READ
-SELECT mark FROM "{schema}".counter_peers WHERE id = ?1 AND theirs = ?2 AND mine = ?3;
+SELECT mark, EXISTS (SELECT 1 FROM "{schema}"."{table}_columns")
+  FROM "{schema}".counter_peers WHERE id = ?1 AND theirs = ?2 AND mine = ?3;
 
 -- name: MARKS_WRITE
 INSERT OR REPLACE INTO "{schema}".counter_peers(id, theirs, mine, mark) VALUES (?1, ?2, ?3, ?4);

@@ -34,23 +34,16 @@ SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}";
 -- name: ROWS_SCAN_IN_ORDER
 SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}" ORDER BY "{order}";
 
--- 1: rows have changed since the number ?1, or floors; 2: there are but generations of counters,
--- which have no number.
--- name: ROWS_ANY_SINCE
-SELECT 1 FROM "{schema}"."{table}_journal" WHERE _seq >= ?1
-UNION ALL
-SELECT 1 FROM "{schema}"."{table}_floors" WHERE _seq >= ?1
-UNION ALL
-SELECT 2 FROM "{schema}"."{table}_columns"
- LIMIT 1;
-
 -- Whole, in the order of storage: no collation of a foreign file is trusted.
 -- name: ROWS_ALL
 SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
 
--- The rows behind one, in the order of storage.
--- name: ROWS_FOLLOW
-SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id > ?1 ORDER BY _id;
+-- Of table/update.h. The value is the condition that merges.
+-- name: UPDATE_KEY
+UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE "{constraint}" AND "{value}";
+
+-- name: UPDATE_BEHIND
+UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE _id > ?1 AND _id <= ?2 AND "{value}";
 
 -- Parameters as the values of a row.
 -- name: ROWS_OF_PARAMETERS

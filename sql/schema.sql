@@ -59,9 +59,14 @@ ALTER TABLE "{schema}"."{table}_cells" RENAME TO "{name}_cells";
 SELECT type, rootpage FROM "{schema}".sqlite_master
  WHERE name = ?1 COLLATE NOCASE AND type <> 'trigger';
 
--- The same of all names.
+-- All names, of triggers too.
 -- name: SCHEMA_OBJECTS
-SELECT name, type, rootpage, sql FROM "{schema}".sqlite_master WHERE type IS NOT 'trigger';
+SELECT name, type, rootpage, sql, tbl_name FROM "{schema}".sqlite_master;
+
+-- name: SCHEMA_OBJECTS_AND_TEMP
+SELECT name, type, rootpage, sql, tbl_name FROM "{schema}".sqlite_master
+UNION ALL
+SELECT name, type, rootpage, sql, tbl_name FROM temp.sqlite_master WHERE type = 'trigger';
 
 -- Prepared for the names of its columns, and never stepped.
 -- name: SCHEMA_DESCRIBE

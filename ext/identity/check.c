@@ -121,6 +121,7 @@ static void check_replica(ctr_replica *replica, ctr_problem *problem)
     bool stays = ctr_storage_stays(&replica->storage, replica->schema),
          known = is_known(replica, problem);
     replica->known = false;
+    if (!known) replica->numbered = false; /* the file may be another one under the same name */
     if (!known && ctr_check_read(replica, problem)) {
         ctr_identity_offer_fork(replica->transaction->db, replica->schema, problem);
         return;

@@ -15,7 +15,7 @@
 
 #include "core/id.h"
 #include "core/lineage.h"
-#include "sqlite/run.h"
+#include "sqlite/objects.h"
 
 enum {
     CTR_FILE_FORMAT = 2,
@@ -58,6 +58,10 @@ typedef struct ctr_identity {
 /* Reads the identity of an attached schema; absent is no problem, damaged or newer is. */
 int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema,
                       ctr_problem *problem);
+
+/* The same where it is known what the schema has. */
+int ctr_identity_read_among(ctr_identity *identity, sqlite3 *db, const char *schema,
+                            const ctr_objects *objects, ctr_problem *problem);
 
 /* The same from CTR_SQL_IDENTITY_READ, prepared on the schema; leaves it reset. */
 int ctr_identity_take(ctr_identity *identity, sqlite3_stmt *rows, ctr_problem *problem);

@@ -34,14 +34,19 @@ ctr_object ctr_schema_object(sqlite3 *db, const char *schema, const char *name,
     return problem->rc == SQLITE_OK ? object : CTR_OBJECT_NONE;
 }
 
-bool ctr_schema_is_table(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem)
+bool ctr_schema_refuse_other(const char *name, ctr_object object, ctr_problem *problem)
 {
-    ctr_object object = ctr_schema_object(db, schema, name, problem);
-    if (object == CTR_OBJECT_NONE || object == CTR_OBJECT_TABLE) return object == CTR_OBJECT_TABLE;
+    if (object == CTR_OBJECT_NONE || object == CTR_OBJECT_TABLE)
+        return object == CTR_OBJECT_TABLE && problem->rc == SQLITE_OK;
     ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                     "%s is damaged: it is not an ordinary table but %s", name,
                     ctr_schema_object_text(object));
     return false;
+}
+
+bool ctr_schema_is_table(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem)
+{
+    return ctr_schema_refuse_other(name, ctr_schema_object(db, schema, name, problem), problem);
 }
 
 int ctr_schema_refuse_generated(sqlite3 *db, const char *schema, const char *stored,

@@ -28,6 +28,9 @@ const char *ctr_schema_object_text(ctr_object object);
 /* Is there an ordinary table of this name? Nothing is no problem, anything else is. */
 bool ctr_schema_is_table(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem);
 
+/* The same of an object that was looked up. */
+bool ctr_schema_refuse_other(const char *name, ctr_object object, ctr_problem *problem);
+
 /* Refuses a table with generated columns, whose expressions would run when it is read. */
 int ctr_schema_refuse_generated(sqlite3 *db, const char *schema, const char *stored,
                                 ctr_problem *problem);

@@ -60,7 +60,9 @@ char *ctr_sql_text(ctr_sql which, const ctr_slots *slots)
             sqlite3_str_appendf(out, "%w", slot_text(name, slots));
             at += strlen(name->name);
         } else {
-            sqlite3_str_appendchar(out, 1, *at++);
+            size_t size = 1 + strcspn(at + 1, "\"{");
+            sqlite3_str_append(out, at, (int)size);
+            at += size;
         }
     }
     return sqlite3_str_finish(out);

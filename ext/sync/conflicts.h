@@ -33,9 +33,10 @@ typedef struct ctr_conflicts {
 void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine);
 
 /* Opens for one merge: compares the source's witness with the one of the last merge and
- * keeps it. */
+ * keeps it, in counter_sources, which is created unless it is among what the schema has. */
 int ctr_conflicts_open(ctr_conflicts *conflicts, sqlite3 *db, const char *schema,
-                       const ctr_identity *mine, const ctr_identity *source, ctr_problem *problem);
+                       const ctr_objects *objects, const ctr_identity *mine,
+                       const ctr_identity *source, ctr_problem *problem);
 
 /* What was found is heeded: by another id, or by not counting any more. */
 int ctr_conflicts_heed(ctr_conflicts *conflicts, ctr_replica *replica, ctr_problem *problem);

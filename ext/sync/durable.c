@@ -8,9 +8,19 @@
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 
+/* Of a connection that only reads, and holds a snapshot: it has opened a log, but never a
+ * journal. */
+static bool has_log(sqlite3 *db)
+{
+    sqlite3_file *file = NULL;
+    int rc = sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
+    return rc == SQLITE_OK && file && file->pMethods;
+}
+
 /* A connection that has not read since another one changed the mode would tell the old one. */
 static bool is_wal(const ctr_source *source, ctr_problem *problem)
 {
+    if (source->own) return has_log(source->db);
     ctr_run run = ctr_run_on(source->db, source->schema, NULL, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_TOUCH, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_JOURNAL_MODE);

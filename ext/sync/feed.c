@@ -22,7 +22,7 @@ static void leave_table(ctr_feed *feed)
 
 static const char *present_name(const ctr_feed *feed)
 {
-    return feed->catalog.entries[feed->entry].name;
+    return feed->source.catalog.entries[feed->entry].name;
 }
 
 /* Stands at the floors of the table, if they have changed. */
@@ -50,7 +50,7 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
 {
     const ctr_source *source = &feed->source;
     const char *name = present_name(feed);
-    feed->table = feed->catalog.entries[feed->entry].birth;
+    feed->table = feed->source.catalog.entries[feed->entry].birth;
     if (ctr_stored_read(&feed->shape, source->db, source->schema, name, problem)) return false;
     if (ctr_stored_refuse_triggers(source->db, source->schema, name, false, problem)) return false;
     if (ctr_triggers_check(source->db, source->schema, name, &feed->shape, problem)) return false;
@@ -153,7 +153,7 @@ int ctr_feed_next(ctr_feed *feed, ctr_problem *problem)
         ctr_problem_where(problem, "table %s", feed->table);
         if (problem->rc != SQLITE_OK) return problem->rc;
         leave_table(feed);
-        feed->eof = ++feed->entry >= feed->catalog.n;
+        feed->eof = ++feed->entry >= feed->source.catalog.n;
         if (feed->eof || enter_table(feed, problem)) return problem->rc;
         ctr_problem_where(problem, "table %s", feed->table);
     }
@@ -175,8 +175,7 @@ int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_transaction *transaction, i
     if (ctr_pull_open(&feed->source, &feed->giver, problem)) return problem->rc;
     ctr_durable_source(&feed->source, problem);
     ctr_source_append(&feed->source, transaction, problem);
-    ctr_catalog_read(&feed->catalog, feed->source.db, feed->source.schema, problem);
-    if (problem->rc != SQLITE_OK || feed->catalog.n == 0) return problem->rc;
+    if (problem->rc != SQLITE_OK || feed->source.catalog.n == 0) return problem->rc;
     if (!feed->giver.present) return ctr_identity_missing("main", problem);
     ctr_marks_source_to_text(feed->giver.id, feed->giver.twist, feed->name);
     feed->eof = false;
@@ -187,7 +186,6 @@ int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_transaction *transaction, i
 void ctr_feed_close(ctr_feed *feed)
 {
     leave_table(feed);
-    ctr_catalog_close(&feed->catalog);
     ctr_source_close(&feed->source);
     sqlite3_free(feed->key.bytes);
     *feed = (ctr_feed){.eof = true};

@@ -46,7 +46,6 @@ typedef struct ctr_feed {
     int64_t since;
     ctr_bucket bucket;
     ctr_source source;
-    ctr_catalog catalog;
     int entry, named, counter;
     ctr_shape shape;
     ctr_rows rows;

@@ -32,29 +32,32 @@ static int64_t take_mark(ctr_run *run, sqlite3_stmt *row)
 }
 
 int64_t ctr_marks_read(sqlite3 *db, const char *schema, const ctr_identity *source,
-                       const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine,
+                       const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine, bool *plain,
                        ctr_problem *problem)
 {
     ctr_problem missing = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(db, schema, NULL, &missing);
+    ctr_run run = ctr_run_on(db, schema, mine->name, &missing);
     if (problem->rc != SQLITE_OK) return 0;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_READ);
     bind_tables(row, source, theirs, mine);
-    int64_t mark = take_mark(&run, row);
+    bool there = ctr_run_row(&run, row);
+    int64_t mark = there ? sqlite3_column_int64(row, 0) : 0;
+    *plain = there && !sqlite3_column_int(row, 1);
+    sqlite3_finalize(row);
     if (missing.rc != SQLITE_OK && missing.rc != SQLITE_ERROR)
         *problem = missing;
     else
         ctr_problem_close(&missing); /* somebody has dropped the table: there are no marks */
-    return mark <= source->next ? mark : 0;
+    return mark > 0 && mark <= source->next ? mark : 0;
 }
 
 int ctr_marks_write(sqlite3 *db, const char *schema, const ctr_identity *source,
-                    const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine,
+                    const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine, bool first,
                     ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    ctr_run_do(&run, CTR_SQL_MARKS_CREATE, NULL);
-    ctr_run_do(&run, CTR_SQL_MARKS_FORGET, NULL);
+    if (first) ctr_run_do(&run, CTR_SQL_MARKS_CREATE, NULL);
+    if (first) ctr_run_do(&run, CTR_SQL_MARKS_FORGET, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_WRITE);
     bind_tables(row, source, theirs, mine);
     if (row) sqlite3_bind_int64(row, 4, source->next);

@@ -13,14 +13,16 @@
 #include "identity/identity.h"
 #include "table/catalog.h"
 
-/* 0 if there is none, or if it is beyond where the source is now. */
+/* 0 if there is none, or if it is beyond where the source is now. Of a table that has one, whose
+ * stored tables are ordinary ones, *plain tells that it has no generations of counters. */
 int64_t ctr_marks_read(sqlite3 *db, const char *schema, const ctr_identity *source,
-                       const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine,
+                       const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine, bool *plain,
                        ctr_problem *problem);
 
-/* Leaves the mark for what has been read from the source as it is. */
+/* Leaves the mark for what has been read from the source as it is. The `first` one between two
+ * tables makes the table of marks, if need be, and forgets those of tables that are no more. */
 int ctr_marks_write(sqlite3 *db, const char *schema, const ctr_identity *source,
-                    const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine,
+                    const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine, bool first,
                     ctr_problem *problem);
 
 /* The name of a source in the feed: its id as text, and a twist other than 0 behind a slash, as 16

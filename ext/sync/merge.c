@@ -8,12 +8,12 @@
 #include "table/stage.h"
 #include "table/stored.h"
 
-static void open_tracked_table(ctr_merge *merge, sqlite3 *db, ctr_replica *replica,
-                               ctr_problem *problem)
+static void open_tracked_table(ctr_merge *merge, sqlite3 *db, const ctr_objects *objects,
+                               ctr_replica *replica, ctr_problem *problem)
 {
     const char *schema = merge->rows.schema, *name = merge->entry.name;
     size_t size = ((size_t)merge->shape.n_counters + 1) * sizeof *merge->before;
-    if (problem->rc != SQLITE_OK || !ctr_tracked_is(db, schema, name, problem)) return;
+    if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, name)) return;
     merge->tracked = true;
     merge->before = sqlite3_malloc64(size);
     merge->now = sqlite3_malloc64(size);
@@ -25,15 +25,34 @@ static void open_tracked_table(ctr_merge *merge, sqlite3 *db, ctr_replica *repli
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
                     ctr_replica *replica, ctr_conflicts *conflicts, ctr_problem *problem)
 {
+    ctr_objects objects = {0};
+    ctr_catalog_entry entry;
     *merge = (ctr_merge){.conflicts = conflicts};
-    if (!ctr_catalog_born(&merge->entry, db, schema, birth, problem)) return false;
+    bool open = ctr_catalog_born(&entry, db, schema, birth, problem) &&
+                ctr_objects_read(&objects, db, schema, true, problem) == SQLITE_OK &&
+                ctr_merge_open_among(merge, db, schema, &entry, &objects, false, replica, conflicts,
+                                     problem);
+    ctr_catalog_close_entry(&entry);
+    ctr_objects_close(&objects);
+    return open;
+}
+
+bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
+                          const ctr_catalog_entry *entry, const ctr_objects *objects,
+                          bool without_generations, ctr_replica *replica, ctr_conflicts *conflicts,
+                          ctr_problem *problem)
+{
+    *merge = (ctr_merge){.conflicts = conflicts};
+    if (problem->rc != SQLITE_OK || ctr_catalog_copy(&merge->entry, entry, problem)) return false;
     const char *name = merge->entry.name;
-    if (ctr_stored_read(&merge->shape, db, schema, name, problem)) return false;
-    if (ctr_stored_refuse_triggers(db, schema, name, true, problem)) return false;
+    if (ctr_stored_read_among(&merge->shape, db, schema, name, objects, without_generations,
+                              problem) ||
+        ctr_stored_refuse_triggers_among(objects, name, true, problem))
+        return false;
     ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, replica, problem);
     merge->rows.whole = true;
     merge->floors = ctr_floors_on(db, merge->rows.schema, name, &merge->shape, replica);
-    open_tracked_table(merge, db, replica, problem);
+    open_tracked_table(merge, db, objects, replica, problem);
     return problem->rc == SQLITE_OK;
 }
 
@@ -42,25 +61,10 @@ void ctr_merge_close(ctr_merge *merge)
     if (merge->tracked) ctr_showing_close(&merge->showing);
     sqlite3_free(merge->before);
     sqlite3_free(merge->now);
-    ctr_follow_close(&merge->follow);
     ctr_floors_release(&merge->floors);
     ctr_rows_close(&merge->rows);
     ctr_shape_close(&merge->shape);
     ctr_catalog_close_entry(&merge->entry);
-}
-
-int ctr_merge_begin_many(ctr_merge *merge, ctr_problem *problem)
-{
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    merge->follows = true;
-    return ctr_follow_open(&merge->follow, &merge->rows, problem);
-}
-
-int ctr_merge_end_many(ctr_merge *merge, ctr_problem *problem)
-{
-    ctr_follow_close(&merge->follow);
-    merge->follows = false;
-    return problem->rc;
 }
 
 int ctr_merge_refuse_key(sqlite3 *db, ctr_problem *problem)
@@ -79,19 +83,24 @@ static bool has_noncharacter(sqlite3_value *key)
     return text && ctr_text_has_noncharacter(text, (size_t)sqlite3_value_bytes(key));
 }
 
-bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem)
+int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem)
 {
     merge->keys = keys;
-    for (int i = 0; i < merge->shape.n_keys; i++)
-        if (has_noncharacter(keys[i]) && ctr_merge_refuse_key(merge->rows.db, problem))
-            return false;
-    if (merge->follows)
-        ctr_follow_find(&merge->follow, keys, problem);
-    else
-        ctr_rows_find_key(&merge->rows, keys, problem);
-    if (problem->rc != SQLITE_OK) return false;
-    if (merge->rows.found) return true;
+    for (int i = 0; i < merge->shape.n_keys && problem->rc == SQLITE_OK; i++)
+        if (has_noncharacter(keys[i])) ctr_merge_refuse_key(merge->rows.db, problem);
+    return problem->rc;
+}
+
+bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem)
+{
     return !ctr_floors_is_below(&merge->floors, keys, problem) && problem->rc == SQLITE_OK;
+}
+
+bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem)
+{
+    if (ctr_merge_check_key(merge, keys, problem) || ctr_rows_find_key(&merge->rows, keys, problem))
+        return false;
+    return merge->rows.found || ctr_merge_is_wanted(merge, keys, problem);
 }
 
 static void record(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem)
@@ -116,8 +125,11 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
     ctr_stats *stats = &rows->replica->transaction->stats;
     stats->merges++;
     if (problem->rc != SQLITE_OK || ctr_cell_same(mine, theirs)) return problem->rc;
-    if (!ctr_conflicts_none(merge->conflicts, mine, theirs))
+    if (!ctr_conflicts_none(merge->conflicts, mine, theirs)) {
+        merge->deferred = merge->within;
+        if (merge->within) return problem->rc;
         record(merge, counter, theirs, problem);
+    }
 
     uint8_t *out = ctr_stage_room(rows, mine->size + theirs->size, problem);
     if (!out) return problem->rc;
@@ -129,6 +141,24 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
     stats->shards_written += (int64_t)ctr_cell_news(&merged, mine);
     ctr_stage_set(rows, counter, size);
     return problem->rc;
+}
+
+void ctr_merge_begin(ctr_merge *merge)
+{
+    merge->within = true;
+    merge->deferred = false;
+    merge->stats = merge->rows.replica->transaction->stats;
+}
+
+bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem)
+{
+    merge->within = false;
+    if (merge->deferred) merge->rows.replica->transaction->stats = merge->stats;
+    if (merge->deferred || !merge->tracked || !ctr_stage_any(&merge->rows)) return !merge->deferred;
+    for (int i = 0; i < merge->shape.n_counters; i++)
+        merge->before[i] = ctr_rows_state(&merge->rows, i);
+    ctr_later_add(merge->later, &merge->showing, merge->rows.rowid, merge->before, problem);
+    return true;
 }
 
 bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)

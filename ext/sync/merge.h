@@ -12,8 +12,7 @@
 #include "sync/conflicts.h"
 #include "table/catalog.h"
 #include "table/floors.h"
-#include "table/follow.h"
-#include "table/rows.h"
+#include "table/update.h"
 #include "track/later.h"
 
 typedef struct ctr_merge {
@@ -23,8 +22,8 @@ typedef struct ctr_merge {
     ctr_floors floors;
     ctr_conflicts *conflicts; /* borrowed */
     sqlite3_value **keys;     /* of the row found last; borrowed */
-    bool follows;
-    ctr_follow follow;
+    bool within, deferred;    /* an UPDATE, which records nothing; there is something to record */
+    ctr_stats stats;          /* before that */
     int64_t n_conflicts;
 
     /* Of a tracked table. */
@@ -38,18 +37,32 @@ typedef struct ctr_merge {
  * is none. To be closed whatever is returned; it must not be moved while it is open. */
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
                     ctr_replica *replica, ctr_conflicts *conflicts, ctr_problem *problem);
+
+/* The same of the table `entry`, where it is known what the schema has, and perhaps that counters
+ * have no generations. */
+bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
+                          const ctr_catalog_entry *entry, const ctr_objects *objects,
+                          bool without_generations, ctr_replica *replica, ctr_conflicts *conflicts,
+                          ctr_problem *problem);
 void ctr_merge_close(ctr_merge *merge);
 
 /* Refuses a key with a character that a file in UTF-16 cannot keep, if the files of `db` are. */
 int ctr_merge_refuse_key(sqlite3 *db, ctr_problem *problem);
 
-/* From here on many rows come, in some order of storage; what is found is written at the end. */
-int ctr_merge_begin_many(ctr_merge *merge, ctr_problem *problem);
-int ctr_merge_end_many(ctr_merge *merge, ctr_problem *problem);
+/* Refuses a key that this file cannot keep; a part of ctr_merge_find. */
+int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
 
 bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
 int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem);
 bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem);
+
+/* The second half of ctr_merge_find, where the row was not found. */
+bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
+
+/* Begins and ends a merge within an UPDATE, which writes what is staged (table/update.h). False:
+ * something has to be recorded, and nothing was merged: it is to be done by the three above. */
+void ctr_merge_begin(ctr_merge *merge);
+bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem);
 
 /* Raises floors; returns how many rows are gone. */
 int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem);

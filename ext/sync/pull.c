@@ -6,7 +6,6 @@
 #include "identity/replacement.h"
 #include "sync/holds.h"
 #include "sync/pull_table.h"
-#include "table/journal.h"
 
 void ctr_pull_report_close(ctr_report *report)
 {
@@ -24,20 +23,11 @@ int ctr_pull_open(ctr_source *source, ctr_identity *giver, ctr_problem *problem)
 {
     *giver = (ctr_identity){0};
     ctr_source_check(source, problem);
-    if (problem->rc == SQLITE_OK && ctr_identity_read(giver, source->db, source->schema, problem))
+    if (problem->rc == SQLITE_OK &&
+        ctr_identity_read_among(giver, source->db, source->schema, &source->objects, problem))
         ctr_problem_where(problem, "the giving file");
-    if (problem->rc == SQLITE_OK)
-        giver->next = ctr_journal_next(source->db, source->schema, problem);
+    if (problem->rc == SQLITE_OK) giver->next = ctr_source_look_at_all(source, problem);
     return problem->rc;
-}
-
-static bool is_empty(ctr_pull *pull, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(pull->db, pull->target, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_TOUCH);
-    bool is = ctr_run_row(&run, row) && sqlite3_column_int64(row, 0) == 0;
-    sqlite3_finalize(row);
-    return is;
 }
 
 /* A file that is to take over a name remembers whom it has pulled from, and learns whom else there
@@ -91,10 +81,8 @@ static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *p
     const ctr_identity *giver = pull->giver, *mine = &pull->taker;
     bool names = giver->names != 0 && giver->names != mine->names;
     if ((!names && mine->turn == CTR_TURN_NONE) || check_known(pull->source, problem)) return;
-    ctr_catalog_entry entry;
-    ctr_catalog_born(&entry, pull->db, pull->target, theirs->birth, problem);
-    if (!pull->checked && problem->rc == SQLITE_OK) ctr_pull_table_join(pull, entry.name, problem);
-    ctr_catalog_close_entry(&entry);
+    const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, theirs->birth);
+    if (!pull->checked && here) ctr_pull_table_join(pull, here->name, problem);
     ctr_replacement_meet(pull->replica, pull->source->db, pull->source->schema, giver, problem);
     mine = ctr_check_identity(pull->replica, problem);
     if (mine && mine->turn != CTR_TURN_NONE) remember_source(pull, mine, problem);
@@ -107,10 +95,11 @@ static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *p
 static bool show_table(ctr_pull *pull, const char *birth, ctr_later *rows, bool backwards,
                        ctr_problem *problem)
 {
-    ctr_merge merge;
+    ctr_merge merge = {0};
     bool fewer = false;
-    bool open = ctr_merge_open(&merge, pull->db, pull->target, birth, pull->replica,
-                               &pull->conflicts, problem);
+    const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, birth);
+    bool open = here && ctr_merge_open_among(&merge, pull->db, pull->target, here, &pull->mine,
+                                             false, pull->replica, &pull->conflicts, problem);
     if (open && merge.tracked && rows)
         ctr_later_show(rows, &merge.showing, &merge.rows, problem);
     else if (open && merge.tracked)
@@ -124,12 +113,11 @@ static bool show_table(ctr_pull *pull, const char *birth, ctr_later *rows, bool 
  * there and back, have changed nothing. */
 static void show_apart_again(ctr_pull *pull, ctr_problem *problem)
 {
-    ctr_catalog catalog = {0};
-    ctr_catalog_read(&catalog, pull->db, pull->target, problem);
+    const ctr_catalog *here = &pull->here;
     for (int turn = 0, idle = 0; idle < 2 && problem->rc == SQLITE_OK; turn++, idle++) {
-        for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
-            const ctr_catalog_entry *entry = &catalog.entries[i];
-            if (!ctr_objects_is_tracked(&pull->mine, entry->name) ||
+        for (int i = 0; i < here->n && problem->rc == SQLITE_OK; i++) {
+            const ctr_catalog_entry *entry = &here->entries[i];
+            if (!ctr_tracked_is_among(&pull->mine, entry->name) ||
                 ctr_apart_count(pull->db, pull->target, entry->name, problem) == 0)
                 continue;
             if (!pull->checked) ctr_pull_table_join(pull, entry->name, problem);
@@ -138,7 +126,6 @@ static void show_apart_again(ctr_pull *pull, ctr_problem *problem)
                 idle = -1;
         }
     }
-    ctr_catalog_close(&catalog);
 }
 
 /* A row is shown when everything is merged: its triggers may look at others. */
@@ -158,7 +145,7 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
                  ctr_transaction *transaction, const char *target, const char *called,
                  ctr_side side, bool whole, ctr_report *report, ctr_problem *problem)
 {
-    ctr_catalog catalog = {0};
+    const ctr_catalog *catalog = &source->catalog;
     ctr_pull pull = {.source = source,
                      .giver = giver,
                      .db = db,
@@ -169,23 +156,23 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
                      .side = side,
                      .report = report};
     if (!pull.replica) ctr_problem_nomem(problem);
-    ctr_objects_read(&pull.mine, db, target, problem);
-    if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, source->db, source->schema, problem);
-    if (problem->rc == SQLITE_OK && catalog.n > 0 && !giver->present)
+    ctr_pull_table_look(&pull, problem);
+    if (problem->rc == SQLITE_OK && catalog->n > 0 && !giver->present)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "the giving file has counter tables but no replica id: it is damaged");
     /* A newer format at either end may mean something else by the same columns. */
-    if (problem->rc == SQLITE_OK && ctr_identity_read(&pull.taker, db, target, problem)) {
+    if (problem->rc == SQLITE_OK &&
+        ctr_identity_read_among(&pull.taker, db, target, &pull.mine, problem)) {
         ctr_identity_offer_fork(db, target, problem);
         ctr_problem_where(problem, "the taking file");
     }
-    pull.in_empty = is_empty(&pull, problem);
-    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
-        ctr_pull_table_merge(&pull, &catalog.entries[i], problem);
+    pull.in_empty = pull.mine.n == 0;
+    for (int i = 0; i < catalog->n && problem->rc == SQLITE_OK; i++)
+        ctr_pull_table_merge(&pull, &catalog->entries[i], problem);
     show_merged(&pull, problem);
-    if (problem->rc == SQLITE_OK && catalog.n > 0) meet(&pull, &catalog.entries[0], problem);
+    if (problem->rc == SQLITE_OK && catalog->n > 0) meet(&pull, &catalog->entries[0], problem);
     ctr_conflicts_heed(&pull.conflicts, pull.replica, problem);
-    ctr_catalog_close(&catalog);
+    ctr_catalog_close(&pull.here);
     ctr_objects_close(&pull.mine);
     return problem->rc;
 }

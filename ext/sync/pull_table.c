@@ -3,6 +3,7 @@
 
 #include "identity/check.h"
 #include "sqlite/array.h"
+#include "sqlite/text.h"
 #include "sync/agree.h"
 #include "sync/durable.h"
 #include "sync/marks.h"
@@ -16,7 +17,9 @@
 typedef struct merge_job {
     ctr_pull *pull;
     const ctr_catalog_entry *theirs; /* at the source */
+    ctr_news news;                   /* what that has besides its cells */
     int64_t mark;                    /* from where it is read; 0: whole */
+    bool plain;                      /* our table has no generations of counters */
     const char **raised;             /* owned: counters that begin anew, by names of `from` */
     int n_raised;
     size_t room_raised;
@@ -24,18 +27,29 @@ typedef struct merge_job {
     ctr_rows from_rows;
     ctr_merge to;
     int *counters;        /* for each counter of `to`, the one of `from` to be merged, or -1 */
-    sqlite3_value **keys; /* of the source's row, lent by its statement */
+    ctr_walk walk;        /* stands at the source's row */
+    sqlite3_value **keys; /* of that row, lent by its statement */
+    bool more;            /* it stands at one */
     struct ctr_report_row *report;
+
+    /* How the rows of `to` are found. */
+    bool empty;   /* it had none at first: of two rows with one key the second is refused */
+    bool updates; /* by the UPDATE that writes them */
+    bool matched; /* the UPDATE has merged a row */
+    int64_t last; /* the row that was merged last */
+    int strays;   /* keys in a row that stood elsewhere than behind the one before */
+    int resting;  /* keys until that is looked at again */
+    ctr_update update;
 } merge_job;
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static int take_keys(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
+static int take_keys(merge_job *job, ctr_problem *problem)
 {
     for (int i = 0; i < job->from.n_keys; i++) {
         int column = job->from.keys[i];
-        job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + column);
-        if (sqlite3_column_type(row, CTR_WALK_COLUMNS + column) == SQLITE_NULL)
+        job->keys[i] = sqlite3_column_value(job->walk.row, CTR_WALK_COLUMNS + column);
+        if (sqlite3_value_type(job->keys[i]) == SQLITE_NULL)
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                             "key column %s of the giving file is NULL",
                             job->from.columns[column].name);
@@ -43,41 +57,132 @@ static int take_keys(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
     return problem->rc;
 }
 
-static void merge_row(merge_job *job, sqlite3_stmt *row, ctr_problem *problem)
+static void next_row(merge_job *job, ctr_problem *problem)
 {
-    if (take_keys(job, row, problem)) return;
-    job->report->read++;
-    if (!ctr_merge_find(&job->to, job->keys, problem)) return;
+    job->more = ctr_walk_next(&job->walk, problem) && take_keys(job, problem) == SQLITE_OK &&
+                ctr_merge_check_key(&job->to, job->keys, problem) == SQLITE_OK;
+    if (job->more) job->report->read++;
+}
+
+static void merge_all_cells(merge_job *job, ctr_problem *problem)
+{
     for (int i = 0; i < job->to.shape.n_counters; i++) {
         int theirs = job->counters[i];
         ctr_cell cell;
         if (theirs < 0) continue;
-        if (ctr_rows_open_cell(&job->from_rows, row, CTR_WALK_COLUMNS + job->from.counters[theirs],
-                               theirs, &cell, problem) ||
+        if (ctr_rows_open_cell(&job->from_rows, job->walk.row,
+                               CTR_WALK_COLUMNS + job->from.counters[theirs], theirs, &cell,
+                               problem) ||
             ctr_merge_cell(&job->to, i, &cell, problem))
             return;
     }
+}
+
+static bool has_key(const merge_job *job, sqlite3_value **keys)
+{
+    for (int i = 0; i < job->from.n_keys; i++) {
+        bool real = sqlite3_value_type(keys[i]) == SQLITE_FLOAT &&
+                    sqlite3_value_type(job->keys[i]) == SQLITE_FLOAT;
+        if (real ? sqlite3_value_double(keys[i]) != sqlite3_value_double(job->keys[i])
+                 : !ctr_text_alike(keys[i], job->keys[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Merges the source's row into the one that an UPDATE has found; in the order of storage only if it
+ * has the same key, and goes on then. */
+static bool merge_found(void *with, sqlite3_value **keys, ctr_problem *problem)
+{
+    merge_job *job = with;
+    if (keys && (!job->more || !has_key(job, keys))) return false;
+    ctr_merge_begin(&job->to);
+    merge_all_cells(job, problem);
+    if (!ctr_merge_end(&job->to, problem)) return false;
+    job->last = job->to.rows.rowid;
+    job->matched = true;
+    if (keys && problem->rc == SQLITE_OK) next_row(job, problem);
+    return problem->rc == SQLITE_OK;
+}
+
+/* Finds the row first. */
+static void merge_apart(merge_job *job, ctr_problem *problem)
+{
+    if (!ctr_merge_find(&job->to, job->keys, problem)) return;
+    merge_all_cells(job, problem);
     if (ctr_merge_write(&job->to, problem)) job->report->changed++;
+}
+
+static void merge_new(merge_job *job, ctr_problem *problem)
+{
+    if (!ctr_merge_is_wanted(&job->to, job->keys, problem)) return;
+    merge_all_cells(job, problem);
+    if (ctr_merge_write(&job->to, problem)) job->report->changed++;
+}
+
+static void merge_row(merge_job *job, ctr_problem *problem)
+{
+    ctr_rows *rows = &job->to.rows;
+    if (job->empty) {
+        if (ctr_rows_find_none(rows, problem) == SQLITE_OK) merge_new(job, problem);
+        return;
+    }
+    job->matched = false;
+    if (job->updates && ctr_update_key(&job->update, job->keys, problem)) job->report->changed++;
+    if (problem->rc != SQLITE_OK || job->matched) return;
+    if (job->updates && !rows->found && job->update.called)
+        merge_new(job, problem);
+    else
+        merge_apart(job, problem);
+}
+
+/* Rows in the order of storage are merged by one statement, as long as both tables are in the same
+ * order. After some strays that rests: they are in other orders, at least here. */
+static void merge_in_order(merge_job *job, ctr_problem *problem)
+{
+    enum { STRAYS = 8, REST = 1000 };
+    if (job->resting > 0) {
+        job->resting--;
+        return;
+    }
+    do {
+        job->matched = false;
+        job->report->changed += ctr_update_behind(&job->update, job->last, problem);
+        if (job->matched) job->strays = 0;
+    } while (job->matched && job->more && problem->rc == SQLITE_OK);
+    if (++job->strays < STRAYS) return;
+    job->strays = 0;
+    job->resting = REST;
 }
 
 static void merge_rows(merge_job *job, ctr_problem *problem)
 {
-    ctr_walk walk;
     const ctr_source *source = job->pull->source;
-    ctr_walk_open(&walk, source->db, source->schema, job->theirs->name, &job->from,
+    ctr_walk_open(&job->walk, source->db, source->schema, job->theirs->name, &job->from,
                   job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, job->mark, problem);
-    if (job->mark == 0) ctr_merge_begin_many(&job->to, problem);
-    while (ctr_walk_next(&walk, problem)) merge_row(job, walk.row, problem);
-    if (job->mark == 0) ctr_merge_end_many(&job->to, problem);
-    ctr_walk_close(&walk);
+    job->empty = job->mark == 0 && ctr_rows_is_empty(&job->to.rows, problem);
+    job->updates =
+        !job->empty && ctr_update_open(&job->update, &job->to.rows, merge_found, job, problem);
+    job->last = INT64_MIN;
+    next_row(job, problem);
+    while (job->more && problem->rc == SQLITE_OK) {
+        if (job->updates && job->mark == 0) merge_in_order(job, problem);
+        if (!job->more || problem->rc != SQLITE_OK) break;
+        merge_row(job, problem);
+        next_row(job, problem);
+    }
+    ctr_update_close(&job->update);
+    ctr_walk_close(&job->walk);
 }
 
 /* Before the rows, for those below need not be read. */
 static void merge_floors(merge_job *job, ctr_problem *problem)
 {
     const ctr_source *source = job->pull->source;
-    sqlite3_stmt *row =
-        ctr_floors_read(source->db, source->schema, job->theirs->name, &job->from, problem);
+    ctr_floors floors =
+        ctr_floors_on(source->db, source->schema, job->theirs->name, &job->from, NULL);
+    if (job->news.floors == 0) return;
+    sqlite3_stmt *row = ctr_floors_read_there(&floors, problem);
     ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
     if (ctr_run_row(&run, row)) {
         for (int i = 0; i < job->from.n_keys; i++) job->keys[i] = sqlite3_column_value(row, i);
@@ -117,7 +222,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
     const ctr_pull *pull = job->pull;
     const char *birth = job->theirs->birth;
     refuse_taken_name(pull, birth, problem);
-    ctr_stored_refuse_triggers(pull->db, pull->target, NULL, true, problem);
+    ctr_stored_refuse_triggers_among(&pull->mine, NULL, true, problem);
     char *definition = ctr_shape_declaration(&job->from);
     if (!definition) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(pull->db, pull->target, birth, problem);
@@ -130,23 +235,31 @@ static void create_table(merge_job *job, ctr_problem *problem)
     job->report->created_by = pull->side;
 }
 
+void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem)
+{
+    ctr_objects_close(&pull->mine);
+    ctr_objects_read(&pull->mine, pull->db, pull->target, true, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_catalog_list(&pull->here, pull->db, pull->target, &pull->mine, problem);
+}
+
 void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
-    ctr_stored_refuse_triggers(pull->db, pull->target, table, true, problem);
+    ctr_stored_refuse_triggers_among(&pull->mine, table, true, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const ctr_identity *identity = ctr_check_identity(pull->replica, problem);
     if (identity && !pull->checked)
-        ctr_conflicts_open(&pull->conflicts, pull->db, pull->target, identity, pull->giver,
-                           problem);
+        ctr_conflicts_open(&pull->conflicts, pull->db, pull->target, &pull->mine, identity,
+                           pull->giver, problem);
     pull->checked = true;
 }
 
-static void open_table_here(merge_job *job, ctr_problem *problem)
+static void open_table_here(merge_job *job, const ctr_catalog_entry *mine, ctr_problem *problem)
 {
     ctr_pull *pull = job->pull;
-    ctr_merge_open(&job->to, pull->db, pull->target, job->theirs->birth, pull->replica,
-                   &pull->conflicts, problem);
+    ctr_merge_open_among(&job->to, pull->db, pull->target, mine, &pull->mine, job->plain,
+                         pull->replica, &pull->conflicts, problem);
 }
 
 static void open_sides(merge_job *job, ctr_problem *problem)
@@ -165,7 +278,9 @@ static void open_sides(merge_job *job, ctr_problem *problem)
         const ctr_column *column = &job->to.shape.columns[job->to.shape.counters[i]];
         job->counters[i] = ctr_agree_counter(&job->from, column->name, column->generation);
     }
-    ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem);
+    if (ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem))
+        return;
+    if (source->own) job->from_rows.journal->giver = pull->giver;
 }
 
 static void note_rows_for_later(merge_job *job, ctr_problem *problem)
@@ -197,14 +312,20 @@ static bool brings_counters(const ctr_shape *from, const ctr_shape *here)
     return false;
 }
 
+static int read_theirs(const merge_job *job, ctr_shape *theirs, ctr_problem *problem)
+{
+    const ctr_source *source = job->pull->source;
+    return ctr_stored_read_among(theirs, source->db, source->schema, job->theirs->name,
+                                 &source->objects, !job->news.has_columns, problem);
+}
+
 /* The same, read from the two files. `name` is the table's here. */
 static bool columns_are_new(const merge_job *job, const char *name, ctr_problem *problem)
 {
     ctr_shape theirs = {0}, mine = {0};
-    const ctr_source *source = job->pull->source;
-    ctr_stored_read(&theirs, source->db, source->schema, job->theirs->name, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_stored_read(&mine, job->pull->db, job->pull->target, name, problem);
+    const ctr_pull *pull = job->pull;
+    if (read_theirs(job, &theirs, problem) == SQLITE_OK)
+        ctr_stored_read_among(&mine, pull->db, pull->target, name, &pull->mine, false, problem);
     bool any = problem->rc == SQLITE_OK && brings_counters(&theirs, &mine);
     ctr_shape_close(&theirs);
     ctr_shape_close(&mine);
@@ -274,41 +395,46 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     const char *theirs = job->theirs->name;
     if (!pull->durable) ctr_durable_source(source, problem);
     pull->durable = true;
-    if (ctr_stored_read(&job->from, source->db, source->schema, theirs, problem)) return;
-    if (ctr_stored_refuse_triggers(source->db, source->schema, theirs, false, problem)) return;
+    if (read_theirs(job, &job->from, problem) ||
+        ctr_stored_refuse_triggers_among(&source->objects, theirs, false, problem))
+        return;
     if (!is_there) create_table(job, problem);
-    if (problem->rc != SQLITE_OK) return;
-    ctr_catalog_entry mine;
-    ctr_catalog_born(&mine, pull->db, pull->target, job->theirs->birth, problem);
-    if (problem->rc == SQLITE_OK) ctr_pull_table_join(pull, mine.name, problem);
-    open_table_here(job, problem);
+    if (!is_there && problem->rc == SQLITE_OK) ctr_pull_table_look(pull, problem);
+    const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, job->theirs->birth);
+    if (problem->rc != SQLITE_OK || !mine) return;
+    ctr_pull_table_join(pull, mine->name, problem);
+    open_table_here(job, mine, problem);
     if (problem->rc == SQLITE_OK && brings_counters(&job->from, &job->to.shape)) {
         ctr_merge_close(&job->to);
-        take_counters(job, &mine, problem);
-        follow_counters(job, mine.name, problem);
-        open_table_here(job, problem);
+        job->plain = false;
+        take_counters(job, mine, problem);
+        follow_counters(job, mine->name, problem);
+        if (problem->rc == SQLITE_OK) ctr_pull_table_look(pull, problem);
+        mine = ctr_catalog_find(&pull->here, job->theirs->birth);
+        if (mine) open_table_here(job, mine, problem);
     }
-    ctr_catalog_close_entry(&mine);
     if (problem->rc == SQLITE_OK) open_sides(job, problem);
     if (problem->rc == SQLITE_OK) note_rows_for_later(job, problem);
     if (problem->rc == SQLITE_OK) merge_floors(job, problem);
     if (problem->rc == SQLITE_OK) merge_rows(job, problem);
     if (problem->rc == SQLITE_OK) job->report->conflicts += job->to.n_conflicts;
     if (problem->rc == SQLITE_OK)
-        ctr_marks_write(pull->db, pull->target, pull->giver, job->theirs, &job->to.entry, problem);
+        ctr_marks_write(pull->db, pull->target, pull->giver, job->theirs, &job->to.entry,
+                        job->mark == 0, problem);
 }
 
-static bool has_changes(const merge_job *job, const char *name, ctr_problem *problem)
+/* What the connection at hand has to give may have been appended since the source was opened. */
+static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
 {
-    enum { ROWS = 1, GENERATIONS };
     const ctr_source *source = job->pull->source;
-    if (job->mark == 0 || problem->rc != SQLITE_OK) return problem->rc == SQLITE_OK;
-    ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY_SINCE);
-    if (row) sqlite3_bind_int64(row, 1, job->mark);
-    int what = ctr_run_row(&run, row) ? sqlite3_column_int(row, 0) : 0;
-    sqlite3_finalize(row);
-    return what == ROWS || (what == GENERATIONS && columns_are_new(job, name, problem));
+    if (problem->rc != SQLITE_OK) return false;
+    if (source->own)
+        job->news = source->news[job->theirs - source->catalog.entries];
+    else
+        ctr_source_look(source, job->theirs->name, &job->news, problem);
+    if (problem->rc != SQLITE_OK) return false;
+    return job->news.last >= job->mark || job->news.floors >= job->mark ||
+           (job->news.has_columns && columns_are_new(job, name, problem));
 }
 
 /* A source's stored tables are ordinary ones, or nothing of them is read. */
@@ -366,7 +492,7 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
                *schema = takes ? pull->target : pull->source->schema;
     const ctr_objects *objects = takes ? &pull->mine : &pull->source->objects;
     char *tracked = NULL;
-    if (ctr_objects_is_tracked(objects, name))
+    if (ctr_tracked_is_among(objects, name))
         tracked = ctr_triggers_table(takes ? pull->db : pull->source->db, schema, name, problem);
     if (problem->rc == SQLITE_OK)
         job->report =
@@ -374,24 +500,31 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
     sqlite3_free(tracked);
 }
 
+/* Nothing is read of what is no ordinary table: it is refused when all are looked at. */
+static bool has_plain_columns(const ctr_pull *pull, const char *name, ctr_problem *problem)
+{
+    const ctr_named *columns = ctr_objects_stored(&pull->mine, name, "columns", problem);
+    return columns && columns->object == CTR_OBJECT_TABLE && !columns->may_generate;
+}
+
 void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
 {
     merge_job job = {.pull = pull, .theirs = theirs};
-    ctr_catalog_entry mine;
-    bool is_there = ctr_catalog_born(&mine, pull->db, pull->target, theirs->birth, problem);
-    if (is_there && !pull->whole)
-        job.mark = ctr_marks_read(pull->db, pull->target, pull->giver, theirs, &mine, problem);
-    const char *taker = is_there ? mine.name : theirs->birth;
+    const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, theirs->birth);
+    bool is_there = mine != NULL;
+    if (is_there && !pull->whole && has_plain_columns(pull, mine->name, problem))
+        job.mark =
+            ctr_marks_read(pull->db, pull->target, pull->giver, theirs, mine, &job.plain, problem);
+    const char *taker = is_there ? mine->name : theirs->birth;
     if (problem->rc == SQLITE_OK) name_in_report(&job, taker, problem);
     check_stored(&job, problem);
     const ctr_source *source = pull->source;
-    if (ctr_objects_is_tracked(&source->objects, theirs->name))
+    if (ctr_tracked_is_among(&source->objects, theirs->name))
         check_tracked(source->db, source->schema, theirs->name, "the giving file", problem);
-    if (is_there && ctr_objects_is_tracked(&pull->mine, taker))
+    if (is_there && ctr_tracked_is_among(&pull->mine, taker))
         check_tracked(pull->db, pull->target, taker, "the taking file", problem);
     if (has_changes(&job, taker, problem)) merge_changes(&job, is_there, problem);
     ctr_problem_where(problem, "table %s", theirs->birth);
-    ctr_catalog_close_entry(&mine);
     ctr_rows_close(&job.from_rows);
     ctr_shape_close(&job.from);
     ctr_merge_close(&job.to);

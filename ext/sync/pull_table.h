@@ -14,7 +14,8 @@ typedef struct ctr_pull_later {
 /* What all tables of one pull share. */
 typedef struct ctr_pull {
     const ctr_source *source;
-    ctr_objects mine; /* owned: what the target had by name at first */
+    ctr_objects mine; /* owned: what the target has by name */
+    ctr_catalog here; /* owned: its tables */
     const ctr_identity *giver;
     sqlite3 *db;
     const char *target;   /* schema */
@@ -32,6 +33,9 @@ typedef struct ctr_pull {
     int n_later;
     size_t room_later;
 } ctr_pull;
+
+/* Looks what the target has, at first and when tables or columns have come. */
+void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem);
 
 /* Merges what is new in a table of the source, or all of it, and adds to the report; creates the
  * table if it is not there. */

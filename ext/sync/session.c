@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "sqlite/run.h"
 
@@ -32,10 +33,31 @@ static void prepare_ends(ctr_session *session, ctr_problem *problem)
                  session->alone ? CTR_SQL_SYNC_ROLLBACK_ALL : CTR_SQL_SYNC_ROLLBACK);
 }
 
-/* In temp, which nobody else can have locked; a sync, which reads and locks main anyway, in
- * main. */
+/* The lock of a schema, if it has an identity; false: it has none, or cannot be locked. */
+static bool prepare_lock(sqlite3 *db, const char *schema, sqlite3_stmt **lock, ctr_problem *problem)
+{
+    ctr_problem missing = {SQLITE_OK, NULL};
+    ctr_run look = ctr_run_on(db, schema, NULL, &missing);
+    if (problem->rc != SQLITE_OK) return false;
+    *lock = ctr_run_prepare(&look, CTR_SQL_SYNC_LOCK);
+    if (missing.rc == SQLITE_ERROR)
+        ctr_problem_close(&missing);
+    else
+        *problem = missing;
+    return *lock != NULL;
+}
+
+/* In temp, which nobody else can have locked; a sync, which reads and locks main anyway, in main,
+ * by what locks it. */
 static void prepare_write(ctr_session *session, ctr_problem *problem)
 {
+    sqlite3_stmt *lock = NULL;
+    session->locks = session->sessions && prepare_lock(session->db, "main", &lock, problem);
+    if (session->locks) {
+        sqlite3_finalize(session->write_nothing);
+        session->write_nothing = lock;
+        return;
+    }
     ctr_run run = ctr_run_on(session->db, session->sessions ? "main" : "temp", NULL, problem);
     char *version = sqlite3_mprintf("%lld", (long long)user_version(&run));
     if (!version) ctr_problem_nomem(problem);
@@ -81,41 +103,42 @@ static bool is_under_wal(sqlite3 *db, const char *schema, ctr_problem *problem)
     return ctr_run_gives(&run, CTR_SQL_SYNC_JOURNAL_MODE, "wal");
 }
 
-/* SQLite does not wait where the transaction reads already. Under WAL the other writer may yet end
- * without a commit, which leaves what we read the newest; with a rollback journal it would wait for
- * us in its turn. */
+/* SQLite does not wait where the transaction reads already, as it does within a SELECT. Under WAL
+ * the other writer may yet end without a commit, which leaves what we read the newest; with a
+ * rollback journal it would wait for us in its turn. */
 static int lock_or_wait(ctr_session *session, sqlite3_stmt *lock, const char *schema,
                         ctr_problem *problem)
 {
     enum { PAUSE = 5 /* milliseconds */ };
     bool reads = ctr_run_transaction(session->db, schema) == CTR_TXN_READ;
-    bool waits = reads && is_under_wal(session->db, schema, problem);
-    int timeout = waits ? ctr_run_busy_timeout(session->db, problem) : 0;
+    int timeout = -1; /* not asked yet */
     for (int waited = 0; problem->rc == SQLITE_OK; waited += PAUSE) {
         int rc = sqlite3_step(lock);
-        bool again = (rc & 0xff) == SQLITE_BUSY && waited < timeout &&
+        bool again = (rc & 0xff) == SQLITE_BUSY && reads &&
                      sqlite3_extended_errcode(session->db) != SQLITE_BUSY_SNAPSHOT;
-        if (!again) return ctr_problem_sqlite(problem, session->db, rc);
+        if (again && timeout < 0)
+            timeout = is_under_wal(session->db, schema, problem)
+                          ? ctr_run_busy_timeout(session->db, problem)
+                          : 0;
+        if (!again || waited >= timeout) ctr_problem_sqlite(problem, session->db, rc);
+        if (!again || waited >= timeout) break;
         sqlite3_reset(lock);
         sqlite3_sleep(PAUSE);
     }
+    sqlite3_reset(lock);
     return problem->rc;
 }
 
 /* A file without counter tables is locked by what creates them. */
 int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *problem)
 {
+    sqlite3_stmt *lock = NULL;
     if (problem->rc != SQLITE_OK) return problem->rc;
-    ctr_problem missing = {SQLITE_OK, NULL};
-    ctr_run look = ctr_run_on(session->db, schema, NULL, &missing);
-    sqlite3_stmt *lock = ctr_run_prepare(&look, CTR_SQL_SYNC_LOCK);
-    if (missing.rc == SQLITE_ERROR) {
-        ctr_problem_close(&missing);
-        return problem->rc;
-    }
-    if (missing.rc == SQLITE_OK) lock_or_wait(session, lock, schema, &missing);
+    if (session->locks && strcmp(schema, "main") == 0)
+        return lock_or_wait(session, session->write_nothing, schema, problem);
+    if (prepare_lock(session->db, schema, &lock, problem))
+        lock_or_wait(session, lock, schema, problem);
     sqlite3_finalize(lock);
-    *problem = missing;
     return problem->rc;
 }
 

@@ -22,6 +22,7 @@ typedef struct ctr_session {
     struct ctr_sessions *sessions; /* borrowed */
     sqlite3_stmt *write_nothing, *release, *roll_back;
     bool open, alone; /* alone: in no transaction of the caller */
+    bool locks;       /* what is written locks main */
     int spill;        /* of main, to be set back; 0: nothing to set */
 } ctr_session;
 

@@ -8,9 +8,9 @@
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "table/batch.h"
-#include "table/catalog.h"
 #include "table/stored.h"
 #include "track/foreign.h"
+#include "track/tracked.h"
 
 /* The VFS through which the host has opened a schema; NULL for the default. */
 static const char *vfs_name(sqlite3 *host, const char *schema)
@@ -29,14 +29,16 @@ static bool is_file(sqlite3 *host, const char *schema)
 
 enum { LOOKS = 10 }; /* at most, a millisecond apart */
 
-/* Reads the first page. A journal that its writer deletes while SQLite looks at it counts as a hot
- * one, which a connection that only reads cannot roll back; another look tells. */
-static void read_first_page(ctr_source *source, ctr_problem *problem)
+/* Reads the schema, from the first page on. A journal that its writer deletes while SQLite looks at
+ * it counts as a hot one, which a connection that only reads cannot roll back; another look
+ * tells. */
+static void read_objects(ctr_source *source, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
     for (int looks = 1;; looks++) {
-        ctr_run run = ctr_run_on(source->db, "main", NULL, problem);
-        ctr_run_do(&run, CTR_SQL_SYNC_TOUCH, NULL);
+        ctr_objects_close(&source->objects);
+        ctr_objects_read(&source->objects, source->db, source->schema ? source->schema : "main",
+                         !source->own, problem);
         if ((problem->rc & 0xff) != SQLITE_READONLY || looks == LOOKS) return;
         ctr_problem_close(problem);
         sqlite3_sleep(1);
@@ -79,17 +81,30 @@ static bool is_attach_allowed(sqlite3 *host, const char *path, ctr_problem *prob
     return calls;
 }
 
-/* A path opens no more files than ATTACH would: the host may have an authorizer, and a limit. */
-static int ask_host(sqlite3 *host, const char *path, ctr_problem *problem)
+static int count_attached(sqlite3 *host, ctr_problem *problem)
 {
-    int most = sqlite3_limit(host, SQLITE_LIMIT_ATTACHED, -1), n = 0;
-    if (problem->rc == SQLITE_OK && !is_attach_allowed(host, path, problem))
-        ctr_problem_set(problem, SQLITE_AUTH,
-                        "the authorizer of this connection does not allow to ATTACH '%s'", path);
+    int n = 0;
+#if SQLITE_VERSION_NUMBER >= 3039000
+    if (sqlite3_libversion_number() >= 3039000) {
+        while (sqlite3_db_name(host, n + 2)) n++;
+        return n;
+    }
+#endif
     ctr_run run = ctr_run_on(host, NULL, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
     while (ctr_run_row(&run, row)) n += sqlite3_column_int(row, 0) > 1;
     sqlite3_finalize(row);
+    return n;
+}
+
+/* A path opens no more files than ATTACH would: the host may have an authorizer, and a limit. */
+static int ask_host(sqlite3 *host, const char *path, ctr_problem *problem)
+{
+    int most = sqlite3_limit(host, SQLITE_LIMIT_ATTACHED, -1), n;
+    if (problem->rc == SQLITE_OK && !is_attach_allowed(host, path, problem))
+        ctr_problem_set(problem, SQLITE_AUTH,
+                        "the authorizer of this connection does not allow to ATTACH '%s'", path);
+    n = count_attached(host, problem);
     if (n >= most)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "'%s' cannot be opened: this connection allows %d attached databases and "
@@ -122,42 +137,41 @@ static void hear_host(sqlite3 *db, sqlite3 *host)
     sqlite3_progress_handler(db, DEAF_FOR, is_host_interrupted, host);
 }
 
-/* As long as the host would wait for a lock, we wait too. What is foreign is not trusted, nor is
+/* As long as the host would wait for a lock, we wait too; it is asked when there is one. */
+static int wait_as_host(void *host, int n)
+{
+    enum { PAUSE = 5 /* milliseconds */ };
+    ctr_problem problem = {SQLITE_OK, NULL};
+    bool waits = n < ctr_run_busy_timeout(host, &problem) / PAUSE && problem.rc == SQLITE_OK;
+    ctr_problem_close(&problem);
+    if (waits) sqlite3_sleep(PAUSE);
+    return waits;
+}
+
+/* What is foreign is not trusted, nor is
  * its size: a file that is cut while it is mapped into memory kills the process.
  * (Defensive mode would also keep us from writing stored tables.) */
 static void open_connection(sqlite3 **db, sqlite3 *host, const char *path, const char *vfs,
                             int flags, ctr_problem *problem)
 {
-    int timeout = ctr_run_busy_timeout(host, problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_problem_sqlite(problem, *db, sqlite3_open_v2(path, db, flags, vfs));
     if (problem->rc != SQLITE_OK) return;
     sqlite3_int64 mapped = 0;
-    sqlite3_busy_timeout(*db, timeout);
+    sqlite3_busy_handler(*db, wait_as_host, host);
     hear_host(*db, host);
     sqlite3_file_control(*db, "main", SQLITE_FCNTL_MMAP_SIZE, &mapped);
     if (flags & SQLITE_OPEN_READONLY) sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 }
 
-/* Opens the file and looks whether it is a database. */
+/* Only one thread is here with it. */
 static void open_own(ctr_source *source, sqlite3 *host, const char *path, const char *vfs,
                      ctr_problem *problem)
 {
     source->own = true;
-    open_connection(&source->db, host, path, vfs, SQLITE_OPEN_READONLY, problem);
-    read_first_page(source, problem);
-    explain_journal(source, problem);
-}
-
-int ctr_source_hold(ctr_source *source, ctr_problem *problem)
-{
-    if (!source->own || problem->rc != SQLITE_OK) return problem->rc;
-    ctr_run run = ctr_run_on(source->db, "main", NULL, problem);
-    ctr_run_do(&run, CTR_SQL_SYNC_SNAPSHOT, NULL);
-    read_first_page(source, problem);
-    explain_journal(source, problem);
-    return problem->rc;
+    open_connection(&source->db, host, path, vfs, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+                    problem);
 }
 
 /* ---- what is read of it ---------------------------------------------------------------------- */
@@ -179,25 +193,73 @@ static void check_stored_tables(const ctr_source *source, const char *table, ctr
     for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++)
         refuse_generated_in(source, ctr_objects_stored(&source->objects, table, *suffix, problem),
                             problem);
-    if (ctr_objects_is_tracked(&source->objects, table))
+    if (ctr_tracked_is_among(&source->objects, table))
         refuse_generated_in(source, ctr_objects_stored(&source->objects, table, "apart", problem),
                             problem);
 }
 
 int ctr_source_check(ctr_source *source, ctr_problem *problem)
 {
-    ctr_catalog catalog = {0};
-    ctr_objects_close(&source->objects);
-    ctr_objects_read(&source->objects, source->db, source->schema, problem);
+    ctr_catalog *catalog = &source->catalog;
+    if (!source->own) read_objects(source, problem);
     for (size_t i = 0; i < sizeof OF_FILE / sizeof *OF_FILE && problem->rc == SQLITE_OK; i++)
         refuse_generated_in(source, ctr_objects_find(&source->objects, OF_FILE[i]), problem);
-    if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, source->db, source->schema, problem);
-    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
-        check_stored_tables(source, catalog.entries[i].name, problem);
-        ctr_problem_where(problem, "table %s", catalog.entries[i].birth);
+    if (problem->rc == SQLITE_OK)
+        ctr_catalog_list(catalog, source->db, source->schema, &source->objects, problem);
+    for (int i = 0; i < catalog->n && problem->rc == SQLITE_OK; i++) {
+        check_stored_tables(source, catalog->entries[i].name, problem);
+        ctr_problem_where(problem, "table %s", catalog->entries[i].birth);
     }
-    ctr_catalog_close(&catalog);
     return problem->rc;
+}
+
+/* What is no number is beyond all numbers. */
+static int64_t take_last_number(sqlite3_stmt *row, int column)
+{
+    int type = sqlite3_column_type(row, column);
+    if (type == SQLITE_NULL) return 0;
+    return type == SQLITE_INTEGER ? sqlite3_column_int64(row, column) : INT64_MAX;
+}
+
+int ctr_source_look(const ctr_source *source, const char *table, ctr_news *news,
+                    ctr_problem *problem)
+{
+    *news = (ctr_news){0};
+    ctr_run run = ctr_run_on(source->db, source->schema, table, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_NEWS);
+    if (ctr_run_row(&run, row))
+        *news = (ctr_news){take_last_number(row, 0), take_last_number(row, 1),
+                           sqlite3_column_int(row, 2)};
+    sqlite3_finalize(row);
+    return problem->rc;
+}
+
+static bool can_look_at(const ctr_source *source, const char *table, ctr_problem *problem)
+{
+    static const char *const LOOKED_AT[] = {"journal", "floors", "columns"};
+    for (size_t i = 0; i < sizeof LOOKED_AT / sizeof *LOOKED_AT; i++) {
+        const ctr_named *stored =
+            ctr_objects_stored(&source->objects, table, LOOKED_AT[i], problem);
+        if (!stored || stored->object != CTR_OBJECT_TABLE) return false;
+    }
+    return true;
+}
+
+int64_t ctr_source_look_at_all(ctr_source *source, ctr_problem *problem)
+{
+    int64_t next = 1;
+    const ctr_catalog *catalog = &source->catalog;
+    sqlite3_free(source->news);
+    source->news = sqlite3_malloc64(((size_t)catalog->n + 1) * sizeof *source->news);
+    if (!source->news) ctr_problem_nomem(problem);
+    for (int i = 0; i < catalog->n && problem->rc == SQLITE_OK; i++) {
+        ctr_news *news = &source->news[i];
+        *news = (ctr_news){0};
+        if (can_look_at(source, catalog->entries[i].name, problem))
+            ctr_source_look(source, catalog->entries[i].name, news, problem);
+        if (news->last >= next && news->last < INT64_MAX) next = news->last + 1;
+    }
+    return next;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -242,6 +304,8 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
         own.rc = SQLITE_LOCKED;
     else
         open_own(source, host, sqlite3_db_filename(host, schema), vfs_name(host, schema), &own);
+    read_objects(source, &own);
+    explain_journal(source, &own);
     if (own.rc == SQLITE_OK) return name_schema(source, "main", problem);
     if (!exclusive && is_final(own.rc)) {
         *problem = own;
@@ -292,7 +356,18 @@ int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ct
     if (ask_host(host, path, problem)) return problem->rc;
     open_own(source, host, path, vfs_name(host, "main"), problem);
     if (check_path(source->db, path, problem)) return problem->rc;
+    source->path = path;
     return name_schema(source, "main", problem);
+}
+
+int ctr_source_hold(ctr_source *source, ctr_problem *problem)
+{
+    if (!source->own || problem->rc != SQLITE_OK) return problem->rc;
+    ctr_run run = ctr_run_on(source->db, "main", NULL, problem);
+    ctr_run_do(&run, CTR_SQL_SYNC_SNAPSHOT, NULL);
+    read_objects(source, problem);
+    explain_journal(source, problem);
+    return source->path ? check_path(source->db, source->path, problem) : problem->rc;
 }
 
 int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_problem *problem)
@@ -338,6 +413,8 @@ bool ctr_source_is_file_of(sqlite3 *db, sqlite3 *host, const char *schema)
 void ctr_source_close(ctr_source *source)
 {
     ctr_objects_close(&source->objects);
+    ctr_catalog_close(&source->catalog);
+    sqlite3_free(source->news);
     if (source->own) sqlite3_close(source->db);
     sqlite3_free(source->schema);
     *source = (ctr_source){0};

@@ -18,25 +18,43 @@
 #include <stdbool.h>
 
 #include "identity/replica.h"
-#include "sync/objects.h"
+#include "table/catalog.h"
+
+/* What a table has besides its cells. */
+typedef struct ctr_news {
+    int64_t last, floors; /* the last number of its rows, and of its floors; 0: it has none */
+    bool has_columns;     /* it has generations of counters */
+} ctr_news;
 
 typedef struct ctr_source {
     sqlite3 *db;  /* own, or the one at hand */
     char *schema; /* owned */
     bool own;
-    ctr_objects objects; /* once it is checked */
+    const char *path;    /* by which it was opened; borrowed; or NULL */
+    ctr_objects objects; /* of the snapshot */
+    ctr_catalog catalog; /* once it is checked */
+    ctr_news *news;      /* owned; of the tables in the catalog, once it was asked for all */
 } ctr_source;
 
 /* `schema` is attached to `host`. To be closed whatever is returned. */
 int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_problem *problem);
 
-/* Opens a database file by its path. The caller refuses that of main (ctr_source_is_file_of). */
+/* Opens a database file by its path, which is borrowed; what it is shows when it is held. The
+ * caller refuses that of main (ctr_source_is_file_of). */
 int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem);
 
 /* Reads what it has by name, and refuses it if something of ours is no ordinary table, or has
  * generated columns: to read these is to run a stranger's expressions. To be called before anything
  * else of it is read. */
 int ctr_source_check(ctr_source *source, ctr_problem *problem);
+
+/* Looks what a table, whose stored tables are ordinary ones, has besides its cells. */
+int ctr_source_look(const ctr_source *source, const char *table, ctr_news *news,
+                    ctr_problem *problem);
+
+/* The same of all tables, and the number that follows the last of them all; of a table with a
+ * stored table that is no ordinary one nothing is known. */
+int64_t ctr_source_look_at_all(ctr_source *source, ctr_problem *problem);
 
 /* Begins the snapshot. Call it after the locks of the files that will be written: with a rollback
  * journal nobody else could commit to this one while the caller waits for them. */

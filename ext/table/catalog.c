@@ -9,6 +9,14 @@
 #include "sqlite/text.h"
 #include "table/shape.h"
 
+int ctr_catalog_copy(ctr_catalog_entry *entry, const ctr_catalog_entry *of, ctr_problem *problem)
+{
+    *entry = *of;
+    entry->name = sqlite3_mprintf("%s", of->name);
+    entry->birth = sqlite3_mprintf("%s", of->birth);
+    return entry->name && entry->birth ? problem->rc : ctr_problem_nomem(problem);
+}
+
 static int take_entry(ctr_catalog_entry *entry, sqlite3_stmt *row, ctr_problem *problem)
 {
     const char *name = ctr_text_column(row, 0, problem), *birth = ctr_text_column(row, 1, problem);
@@ -20,10 +28,9 @@ static int take_entry(ctr_catalog_entry *entry, sqlite3_stmt *row, ctr_problem *
         return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                                "counter_tables is damaged: the token of %s is not %d bytes", name,
                                CTR_ID_SIZE);
-    memcpy(entry->token, token, CTR_ID_SIZE);
-    entry->name = sqlite3_mprintf("%s", name);
-    entry->birth = sqlite3_mprintf("%s", birth);
-    return entry->name && entry->birth ? problem->rc : ctr_problem_nomem(problem);
+    ctr_catalog_entry lent = {.name = (char *)name, .birth = (char *)birth};
+    memcpy(lent.token, token, CTR_ID_SIZE);
+    return ctr_catalog_copy(entry, &lent, problem);
 }
 
 void ctr_catalog_close_entry(ctr_catalog_entry *entry)
@@ -123,15 +130,35 @@ static int add_entry(ctr_catalog *catalog, sqlite3_stmt *row, ctr_problem *probl
     return take_entry(&entries[catalog->n++], row, problem);
 }
 
-int ctr_catalog_read(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_problem *problem)
+static int list_all(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_problem *problem)
 {
-    *catalog = (ctr_catalog){0};
-    if (!ctr_schema_is_table(db, schema, "counter_tables", problem)) return problem->rc;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_LIST);
     while (ctr_run_row(&run, row)) add_entry(catalog, row, problem);
     sqlite3_finalize(row);
     return problem->rc;
+}
+
+int ctr_catalog_read(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    *catalog = (ctr_catalog){0};
+    if (!ctr_schema_is_table(db, schema, "counter_tables", problem)) return problem->rc;
+    return list_all(catalog, db, schema, problem);
+}
+
+int ctr_catalog_list(ctr_catalog *catalog, sqlite3 *db, const char *schema,
+                     const ctr_objects *objects, ctr_problem *problem)
+{
+    ctr_catalog_close(catalog);
+    if (!ctr_objects_is_table(objects, "counter_tables", problem)) return problem->rc;
+    return list_all(catalog, db, schema, problem);
+}
+
+const ctr_catalog_entry *ctr_catalog_find(const ctr_catalog *catalog, const char *birth)
+{
+    for (int i = 0; i < catalog->n; i++)
+        if (sqlite3_stricmp(catalog->entries[i].birth, birth) == 0) return &catalog->entries[i];
+    return NULL;
 }
 
 void ctr_catalog_close(ctr_catalog *catalog)

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "core/id.h"
-#include "sqlite/problem.h"
+#include "sqlite/objects.h"
 
 typedef struct ctr_catalog_entry {
     char *name, *birth; /* owned */
@@ -37,6 +37,7 @@ bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema
 /* Fails unless the file is of a format that we know and has a counter table of that name. */
 int ctr_catalog_require(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
 
+int ctr_catalog_copy(ctr_catalog_entry *entry, const ctr_catalog_entry *of, ctr_problem *problem);
 void ctr_catalog_close_entry(ctr_catalog_entry *entry);
 
 /* Draws new tokens: marks that others have left for these tables are void. */
@@ -52,5 +53,12 @@ typedef struct ctr_catalog {
 /* A file without a catalog has no tables. To be closed whatever is returned. */
 int ctr_catalog_read(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_problem *problem);
 void ctr_catalog_close(ctr_catalog *catalog);
+
+/* The same in place of what the catalog was, where it is known what the schema has. */
+int ctr_catalog_list(ctr_catalog *catalog, sqlite3 *db, const char *schema,
+                     const ctr_objects *objects, ctr_problem *problem);
+
+/* The table born as `birth`, or NULL. */
+const ctr_catalog_entry *ctr_catalog_find(const ctr_catalog *catalog, const char *birth);
 
 #endif

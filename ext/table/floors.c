@@ -179,6 +179,12 @@ bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *
     return below;
 }
 
+sqlite3_stmt *ctr_floors_read_there(ctr_floors *floors, ctr_problem *problem)
+{
+    return prepare_floors(floors, CTR_SQL_FLOORS_READ, sqlite3_mprintf(""), sqlite3_mprintf(""),
+                          problem);
+}
+
 sqlite3_stmt *ctr_floors_read(sqlite3 *db, const char *schema, const char *table,
                               const ctr_shape *shape, ctr_problem *problem)
 {
@@ -188,8 +194,7 @@ sqlite3_stmt *ctr_floors_read(sqlite3 *db, const char *schema, const char *table
     if (problem->rc == SQLITE_OK && !ctr_schema_is_table(db, schema, stored, problem))
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s is missing", stored);
     sqlite3_free(stored);
-    return prepare_floors(&floors, CTR_SQL_FLOORS_READ, sqlite3_mprintf(""), sqlite3_mprintf(""),
-                          problem);
+    return ctr_floors_read_there(&floors, problem);
 }
 
 /* ---- raising --------------------------------------------------------------------------------- */

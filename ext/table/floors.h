@@ -47,4 +47,7 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
 sqlite3_stmt *ctr_floors_read(sqlite3 *db, const char *schema, const char *table,
                               const ctr_shape *shape, ctr_problem *problem);
 
+/* The same where it is known that the stored table is an ordinary one. */
+sqlite3_stmt *ctr_floors_read_there(ctr_floors *floors, ctr_problem *problem);
+
 #endif

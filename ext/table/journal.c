@@ -90,7 +90,6 @@ ctr_journal *ctr_journal_of(ctr_replica *replica, const char *table, int n_count
         journal->rows.n_counters = n_counters;
     }
     journal->doubtful = true;
-    replica->numbered = false; /* the file may be another one under the same name */
     return journal;
 }
 
@@ -129,6 +128,8 @@ static void read_id(ctr_journal *journal, ctr_problem *problem)
     bool checked = journal->replica && journal->replica->checked;
     if (checked)
         identity = &journal->replica->identity;
+    else if (journal->giver)
+        read = *journal->giver;
     else
         ctr_identity_read(&read, journal->db, journal->schema, problem);
     if (problem->rc != SQLITE_OK) return;

@@ -46,6 +46,7 @@ typedef struct ctr_journal_mark {
 enum { CTR_LEVEL_TRANSACTIONS = 0 };
 
 typedef struct ctr_journal {
+    const ctr_identity *giver; /* borrowed; of a snapshot of which it is known, or NULL */
     ctr_replica *replica; /* borrowed; NULL: the table is only read */
     sqlite3 *db;
     char *schema, *table; /* owned */

@@ -53,8 +53,10 @@ int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *t
                        .whole = !replica,
                        .states = sqlite3_malloc64(n * sizeof *rows->states),
                        .cells = sqlite3_malloc64(n * sizeof *rows->cells),
-                       .staged = sqlite3_malloc64(n * sizeof *rows->staged)};
-    if (!rows->schema || !rows->table || !rows->states || !rows->cells || !rows->staged)
+                       .staged = sqlite3_malloc64(n * sizeof *rows->staged),
+                       .values = sqlite3_malloc64(n * sizeof *rows->values)};
+    if (!rows->schema || !rows->table || !rows->states || !rows->cells || !rows->staged ||
+        !rows->values)
         return ctr_problem_nomem(problem);
     rows->journal = replica ? ctr_journal_of(replica, table, shape->n_counters, problem)
                             : ctr_journal_to_read(db, schema, table, shape->n_counters, problem);
@@ -70,6 +72,7 @@ void ctr_rows_close(ctr_rows *rows)
     sqlite3_free(rows->states);
     sqlite3_free(rows->cells);
     sqlite3_free(rows->staged);
+    sqlite3_free(rows->values);
     sqlite3_free(rows->old.bytes);
     sqlite3_free(rows->fresh.bytes);
     sqlite3_free(rows->advanced.bytes);
@@ -167,35 +170,26 @@ void ctr_rows_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static int malformed(ctr_rows *rows, sqlite3_stmt *row, int counter, ctr_status status,
+static int malformed(ctr_rows *rows, int64_t rowid, int counter, ctr_status status,
                      ctr_problem *problem)
 {
     ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the cell %s", ctr_status_text(status));
-    ctr_rows_problem_at(rows, sqlite3_column_int64(row, 0), counter, problem);
+    ctr_rows_problem_at(rows, rowid, counter, problem);
     return problem->rc;
 }
 
-/* The bytes in column i, with the status of what is no BLOB; NULL and 0 bytes of an untouched
+/* The bytes of a value, with the status of what is no BLOB; NULL and 0 bytes of an untouched
  * counter. */
-static ctr_status bytes_of(sqlite3_stmt *row, int i, const uint8_t **bytes, size_t *size,
+static ctr_status bytes_of(sqlite3 *db, sqlite3_value *value, const uint8_t **bytes, size_t *size,
                            ctr_problem *problem)
 {
-    sqlite3_value *value = sqlite3_column_value(row, i); /* asked at once: each asking locks */
     int type = sqlite3_value_type(value);
     *bytes = type == SQLITE_BLOB ? sqlite3_value_blob(value) : NULL;
     *size = *bytes ? (size_t)sqlite3_value_bytes(value) : 0;
     if (type == SQLITE_NULL) return CTR_OK;
-    bool lost =
-        !*bytes && type == SQLITE_BLOB && sqlite3_errcode(sqlite3_db_handle(row)) == SQLITE_NOMEM;
+    bool lost = !*bytes && type == SQLITE_BLOB && sqlite3_errcode(db) == SQLITE_NOMEM;
     if (lost) ctr_problem_nomem(problem);
     return *bytes || lost ? CTR_OK : CTR_NOT_A_CELL;
-}
-
-static const ctr_amount *amount_of(const ctr_rows *rows, sqlite3_stmt *row, int counter)
-{
-    const ctr_journal *journal = rows->journal;
-    if (journal->amounts.n == 0) return NULL;
-    return ctr_journal_amount(journal, sqlite3_column_int64(row, 0), counter);
 }
 
 static ctr_status advance_cell(ctr_rows *rows, const ctr_amount *by, ctr_cell *cell,
@@ -214,18 +208,27 @@ static ctr_status advance_cell(ctr_rows *rows, const ctr_amount *by, ctr_cell *c
     return status;
 }
 
-int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_cell *cell,
-                       ctr_problem *problem)
+static int open_cell_of(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int counter,
+                        ctr_cell *cell, ctr_problem *problem)
 {
     size_t size;
     const uint8_t *bytes;
     *cell = ctr_cell_untouched();
-    if (ctr_journal_refresh(rows->journal, problem)) return problem->rc;
-    ctr_status status = bytes_of(row, i, &bytes, &size, problem);
+    ctr_status status = bytes_of(rows->db, value, &bytes, &size, problem);
     if (status == CTR_OK && bytes) status = ctr_cell_open(cell, bytes, size);
-    const ctr_amount *amount = amount_of(rows, row, counter);
+    const ctr_amount *amount = ctr_journal_amount(rows->journal, rowid, counter);
     if (status == CTR_OK && amount) status = advance_cell(rows, amount, cell, problem);
-    return status == CTR_OK ? problem->rc : malformed(rows, row, counter, status, problem);
+    return status == CTR_OK ? problem->rc : malformed(rows, rowid, counter, status, problem);
+}
+
+/* The row id is asked for where there are amounts, or a cell is malformed. */
+int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_cell *cell,
+                       ctr_problem *problem)
+{
+    *cell = ctr_cell_untouched();
+    if (ctr_journal_refresh(rows->journal, problem)) return problem->rc;
+    sqlite3_value *value = sqlite3_column_value(row, i); /* asked at once: each asking locks */
+    return open_cell_of(rows, value, sqlite3_column_int64(row, 0), counter, cell, problem);
 }
 
 int ctr_rows_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_summary *summary,
@@ -234,28 +237,41 @@ int ctr_rows_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr
     size_t size;
     const uint8_t *bytes;
     *summary = (ctr_summary){.life = 1};
-    ctr_status status = bytes_of(row, i, &bytes, &size, problem);
+    ctr_status status = bytes_of(rows->db, sqlite3_column_value(row, i), &bytes, &size, problem);
     if (status == CTR_OK && bytes) status = ctr_cell_summarize(summary, NULL, bytes, size);
-    const ctr_amount *amount = amount_of(rows, row, counter);
+    const ctr_amount *amount = NULL;
+    if (rows->journal->amounts.n > 0)
+        amount = ctr_journal_amount(rows->journal, sqlite3_column_int64(row, 0), counter);
     if (amount) ctr_sum_add(&summary->sum, amount->n);
     if (amount) summary->touched = true;
-    return status == CTR_OK ? problem->rc : malformed(rows, row, counter, status, problem);
+    return status == CTR_OK
+               ? problem->rc
+               : malformed(rows, sqlite3_column_int64(row, 0), counter, status, problem);
 }
 
-/* Copies of the cells, so that no read is open when the row is written. */
-static void take_cells(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
+static void forget(ctr_rows *rows)
+{
+    rows->found = rows->packed = rows->exact = false;
+    rows->old.size = rows->fresh.size = 0;
+    for (int i = 0; i < rows->shape->n_counters; i++) {
+        rows->states[i] = (ctr_summary){.life = 1};
+        rows->cells[i] = ctr_cell_untouched();
+        rows->staged[i].kind = CTR_STAGED_NOTHING;
+    }
+}
+
+/* Copies of the cells in rows->values, so that no read is open when the row is written. */
+static void take_cells(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
 {
     const ctr_shape *shape = rows->shape;
     size_t total = 0;
     for (int i = 0; i < shape->n_counters; i++)
-        total += (size_t)sqlite3_column_bytes(row, CTR_FIND_COLUMNS + shape->counters[i]) +
-                 CTR_CELL_HEADER_MAX + CTR_SHARD_MAX;
+        total += (size_t)sqlite3_value_bytes(rows->values[i]) + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX;
     rows->old.size = 0;
     if (!ctr_pack_room(&rows->old, total, problem)) return;
     for (int i = 0; i < shape->n_counters; i++) {
         ctr_cell *cell = &rows->cells[i];
-        int column = CTR_FIND_COLUMNS + shape->counters[i];
-        if (ctr_rows_open_cell(rows, row, column, i, cell, problem)) return;
+        if (open_cell_of(rows, rows->values[i], rowid, i, cell, problem)) return;
         if (ctr_cell_is_untouched(cell)) continue;
         uint8_t *copy = rows->old.bytes + rows->old.size;
         memcpy(copy, cell->bytes, cell->size);
@@ -264,13 +280,35 @@ static void take_cells(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
     }
 }
 
+static void take_cells_of(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
+{
+    const ctr_shape *shape = rows->shape;
+    for (int i = 0; i < shape->n_counters; i++)
+        rows->values[i] = sqlite3_column_value(row, CTR_FIND_COLUMNS + shape->counters[i]);
+    if (ctr_journal_refresh(rows->journal, problem) == SQLITE_OK)
+        take_cells(rows, rows->rowid, problem);
+}
+
+int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **columns,
+                         ctr_problem *problem)
+{
+    const ctr_shape *shape = rows->shape;
+    forget(rows);
+    if (sqlite3_value_type(rowid) == SQLITE_NULL) return ctr_stored_hidden(rows->table, problem);
+    rows->found = true;
+    rows->rowid = sqlite3_value_int64(rowid);
+    for (int i = 0; i < shape->n_counters; i++) rows->values[i] = columns[shape->counters[i]];
+    take_cells(rows, rows->rowid, problem);
+    return problem->rc;
+}
+
 int ctr_rows_load_cells(ctr_rows *rows, ctr_problem *problem)
 {
     sqlite3_stmt *statement = find_statement(rows, false, problem);
     if (!statement) return problem->rc;
     sqlite3_bind_int64(statement, 1, rows->rowid);
     ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
-    if (ctr_run_row(&run, statement)) take_cells(rows, statement, problem);
+    if (ctr_run_row(&run, statement)) take_cells_of(rows, statement, problem);
     sqlite3_reset(statement);
     return problem->rc;
 }
@@ -310,11 +348,12 @@ static void take_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_pr
     ctr_summary *state = &rows->states[counter];
     int column = CTR_FIND_COLUMNS + rows->shape->counters[counter];
     const ctr_amount *amount = ctr_journal_amount(rows->journal, rows->rowid, counter);
-    ctr_status status = bytes_of(stands, column, &bytes, &size, problem);
+    ctr_status status =
+        bytes_of(rows->db, sqlite3_column_value(stands, column), &bytes, &size, problem);
     if (status == CTR_OK && bytes)
         status = ctr_cell_summarize(state, rows->journal->id, bytes, size);
     if (status == CTR_OK && amount) status = ctr_journal_advance(rows->journal, amount, state);
-    if (status != CTR_OK) malformed(rows, stands, counter, status, problem);
+    if (status != CTR_OK) malformed(rows, rows->rowid, counter, status, problem);
 }
 
 /* Takes the row, and makes it known, if there is room for it. */
@@ -355,31 +394,21 @@ static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
                            rows->table);
 }
 
-static void forget(ctr_rows *rows)
-{
-    rows->found = rows->packed = rows->exact = false;
-    rows->old.size = rows->fresh.size = 0;
-    for (int i = 0; i < rows->shape->n_counters; i++) {
-        rows->states[i] = (ctr_summary){.life = 1};
-        rows->cells[i] = ctr_cell_untouched();
-        rows->staged[i].kind = CTR_STAGED_NOTHING;
-    }
-}
-
 static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 {
-    if (sqlite3_column_type(row, CTR_FIND_ROWID) == SQLITE_NULL) {
+    sqlite3_value *rowid = sqlite3_column_value(row, CTR_FIND_ROWID);
+    if (sqlite3_value_type(rowid) == SQLITE_NULL) {
         ctr_stored_hidden(rows->table, problem);
         return;
     }
     rows->found = true;
-    rows->rowid = sqlite3_column_int64(row, CTR_FIND_ROWID);
+    rows->rowid = sqlite3_value_int64(rowid);
     bool writes = rows->whole || ctr_check_known_id(rows->replica);
     if (writes ? ctr_journal_refresh(rows->journal, problem)
                : ctr_journal_refresh_row(rows->journal, rows->rowid, problem))
         return;
     if (rows->whole)
-        take_cells(rows, row, problem);
+        take_cells_of(rows, row, problem);
     else
         take_stored(rows, row, problem);
 }
@@ -476,6 +505,15 @@ int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
     if (!statement) return problem->rc;
     sqlite3_bind_int64(statement, 1, rowid);
     return find(rows, statement, problem);
+}
+
+bool ctr_rows_is_empty(ctr_rows *rows, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY);
+    bool any = ctr_run_row(&run, row);
+    sqlite3_finalize(row);
+    return !any && problem->rc == SQLITE_OK;
 }
 
 int ctr_rows_find_none(ctr_rows *rows, ctr_problem *problem)

@@ -46,6 +46,7 @@ typedef struct ctr_rows {
     unsigned seen_in; /* the transaction, counted from 1, in which it was asked for hidden cells */
     ctr_packed old, fresh, advanced;
     ctr_staged *staged;
+    sqlite3_value **values; /* by counter: of the row that is taken */
 } ctr_rows;
 
 /* Copies the names. NULL `replica`: they are only read, and whole. To be closed whatever
@@ -62,12 +63,20 @@ void ctr_rows_release(ctr_rows *rows);
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem);
 
+/* Has the table no row? */
+bool ctr_rows_is_empty(ctr_rows *rows, ctr_problem *problem);
+
 /* As if nothing was found. */
 int ctr_rows_find_none(ctr_rows *rows, ctr_problem *problem);
 
 /* Takes the row at which a statement on the same table stands, the columns of the shape behind its
  * id, as if it were found. */
 int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem);
+
+/* The same of a row as the function of table/update.h has it: its id, and the columns of the
+ * shape. The cells are whole. */
+int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **columns,
+                         ctr_problem *problem);
 
 /* ---- looking ---- */
 

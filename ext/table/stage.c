@@ -240,6 +240,18 @@ static int insert_new_row(ctr_rows *rows, sqlite3_value **keys, ctr_problem *pro
     return problem->rc;
 }
 
+int ctr_stage_note_cells(ctr_rows *rows, ctr_problem *problem)
+{
+    int n = rows->shape->n_counters;
+    if (ctr_check_before_write(rows->replica, problem) ||
+        ctr_batch_expect(rows->journal, n + 1, problem))
+        return problem->rc;
+    for (int i = 0; i < n; i++)
+        if (rows->staged[i].kind == CTR_STAGED_CELL)
+            ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, i);
+    return problem->rc;
+}
+
 /* A trigger on the tables of the file must not come back to this row. */
 int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {

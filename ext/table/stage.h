@@ -43,4 +43,7 @@ bool ctr_stage_any(const ctr_rows *rows);
  * then. */
 int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 
+/* Notes the cells that are staged of a row, for who writes them (table/update.h). */
+int ctr_stage_note_cells(ctr_rows *rows, ctr_problem *problem);
+
 #endif

@@ -237,6 +237,13 @@ static void read_generation(ctr_run *run, sqlite3_stmt *row, ctr_shape *shape)
     shape->columns[shape->counters[counter]].listed = true;
 }
 
+static void read_all_generations(ctr_run *run, ctr_shape *shape)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_ALL);
+    while (ctr_run_row(run, row)) read_generation(run, row, shape);
+    sqlite3_finalize(row);
+}
+
 static void read_generations(ctr_run *run, ctr_shape *shape)
 {
     char *stored = sqlite3_mprintf("%s_columns", run->slots.table);
@@ -248,9 +255,7 @@ static void read_generations(ctr_run *run, ctr_shape *shape)
     if (run->problem->rc == SQLITE_OK)
         ctr_schema_refuse_generated(run->db, run->slots.schema, stored, run->problem);
     sqlite3_free(stored);
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_ALL);
-    while (ctr_run_row(run, row)) read_generation(run, row, shape);
-    sqlite3_finalize(row);
+    read_all_generations(run, shape);
 }
 
 int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
@@ -280,6 +285,126 @@ int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const cha
     sqlite3_free(stored);
     read_generations(&run, shape);
     if (shape->n_counters + shape->n_gone == 0) damaged(&run, "it has no counter", "");
+    return problem->rc;
+}
+
+/* ---- reading: what we have written ourselves ------------------------------------------------- */
+
+static const char *behind(const char *at, const char *word)
+{
+    size_t size = strlen(word);
+    return at && strncmp(at, word, size) == 0 ? at + size : NULL;
+}
+
+/* Takes the name in quotes that begins at `at` to *out, which goes on behind it. */
+static const char *unquote_name(const char *at, char **out, const char **name)
+{
+    if (!at || *at++ != '"') return NULL;
+    *name = *out;
+    for (; *at; at++) {
+        if (*at == '"' && *++at != '"') {
+            *(*out)++ = '\0';
+            return at;
+        }
+        *(*out)++ = *at;
+    }
+    return NULL;
+}
+
+/* Where the name stands in the list of the key; -1: nowhere. */
+static int position_in(const char *list, const char *name, char *spare)
+{
+    const char *at = list, *key;
+    for (int i = 0; at; i++, at = behind(at, ", ")) {
+        char *out = spare;
+        at = unquote_name(at, &out, &key);
+        if (at && strcmp(key, name) == 0) return i;
+    }
+    return -1;
+}
+
+/* One column; returns what is behind it, NULL where it is none that we declare so. */
+static const char *read_declared_column(const char *at, const char *keys, char *spare,
+                                        ctr_shape *shape, ctr_problem *problem)
+{
+    char *out = spare;
+    const char *name, *collation = "", *type = "BLOB";
+    at = unquote_name(at, &out, &name);
+    const char *counter = behind(at, " BLOB"), *end = NULL;
+    int key = -1;
+    if (at && !(counter && *counter == ',')) {
+        end = *at == ' ' ? strstr(at, " COLLATE \"") : NULL;
+        if (!end) return NULL;
+        type = out;
+        for (const char *of = at + 1; of < end; of++) *out++ = *of;
+        *out++ = '\0';
+        counter = behind(unquote_name(end + strlen(" COLLATE "), &out, &collation), " NOT NULL");
+        key = position_in(keys, name, out);
+        if (key < 0 || !ctr_declaration_is_plain(type)) return NULL;
+    }
+    if (!counter || *name == '_' || ctr_declaration_reserves(name)) return NULL;
+    ctr_shape_add(shape, name, type, collation, key, problem);
+    return counter;
+}
+
+/* Would we declare the shape by this text? */
+static bool would_declare(const ctr_shape *shape, const char *table, const char *sql,
+                          ctr_problem *problem)
+{
+    char *definition = definition_list(shape), *keys = ctr_shape_key_list(shape);
+    ctr_slots slots = {.schema = "", .table = table, .definition = definition, .keys = keys};
+    char *ours = definition && keys ? ctr_sql_text(CTR_SQL_SCHEMA_CREATE_CELLS, &slots) : NULL;
+    if (!ours) ctr_problem_nomem(problem);
+    const char *name = behind(ours, "CREATE TABLE \"\".");
+    const char *theirs = behind(sql, "CREATE TABLE ");
+    bool is = name && theirs && strcmp(name, theirs) == 0;
+    sqlite3_free(definition);
+    sqlite3_free(keys);
+    sqlite3_free(ours);
+    return is;
+}
+
+/* Of a table that is declared as we do it, by its text: nothing else can be meant by that. False:
+ * SQLite must be asked, or there is a problem. */
+static bool read_declared(ctr_shape *shape, const char *table, const char *sql,
+                          ctr_problem *problem)
+{
+    static const char FIRST[] = "(\n_id INTEGER PRIMARY KEY,\n", LAST[] = ",\nUNIQUE(";
+    const char *at = sql ? strstr(sql, FIRST) : NULL;
+    const char *keys = at ? strstr(at, LAST) : NULL;
+    if (!keys || problem->rc != SQLITE_OK) return false;
+    keys += strlen(LAST);
+    size_t n = 0, size = strlen(sql);
+    for (const char *quote = at; (quote = strchr(quote, '"')); quote++) n++;
+    char *spare = sqlite3_malloc64(2 * size + 2);
+    if (!spare) ctr_problem_nomem(problem);
+    ctr_shape_open(shape, (int)(n / 2), problem);
+    for (size_t i = 0; i < n / 2 && shape->keys; i++) shape->keys[i] = -1;
+    at += strlen(FIRST);
+    bool more = problem->rc == SQLITE_OK;
+    while (more && (at = read_declared_column(at, keys, spare, shape, problem)))
+        more = (at = behind(at, ", ")) != NULL;
+    bool is = at == NULL && !more && shape->n_keys > 0 && shape->n_counters > 0;
+    for (int i = 0; i < shape->n_keys; i++) is = is && shape->keys[i] >= 0;
+    is = is && would_declare(shape, table, sql, problem);
+    sqlite3_free(spare);
+    if (!is) ctr_shape_close(shape);
+    return is && problem->rc == SQLITE_OK;
+}
+
+int ctr_stored_read_among(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
+                          const ctr_objects *objects, bool without_generations,
+                          ctr_problem *problem)
+{
+    *shape = (ctr_shape){0};
+    const ctr_named *cells = ctr_objects_stored(objects, table, "cells", problem),
+                    *columns = ctr_objects_stored(objects, table, "columns", problem);
+    bool plain = cells && cells->object == CTR_OBJECT_TABLE && columns &&
+                 columns->object == CTR_OBJECT_TABLE && !columns->may_generate;
+    if (!plain || !read_declared(shape, table, cells->sql, problem))
+        return ctr_stored_read(shape, db, schema, table, problem);
+    ctr_run run = ctr_run_on(db, schema, table, problem);
+    if (!without_generations) read_all_generations(&run, shape);
     return problem->rc;
 }
 
@@ -363,19 +488,31 @@ static bool is_stored_of(const char *name, const char *table)
            sqlite3_stricmp(name + size + 1, "apart") == 0;
 }
 
+static void refuse_trigger(const char *trigger, const char *on, const char *table, bool of_file,
+                           ctr_problem *problem)
+{
+    if (!trigger || !on) return;
+    if ((table && is_stored_of(on, table)) || (of_file && is_among(on, FILE_TABLES)))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the stored table %s has the trigger %s: drop it first", on, trigger);
+}
+
+int ctr_stored_refuse_triggers_among(const ctr_objects *objects, const char *table, bool of_file,
+                                     ctr_problem *problem)
+{
+    for (size_t i = 0; i < objects->n_triggers && problem->rc == SQLITE_OK; i++)
+        refuse_trigger(objects->triggers[i].name, objects->triggers[i].on, table, of_file, problem);
+    return problem->rc;
+}
+
 int ctr_stored_refuse_triggers(sqlite3 *db, const char *schema, const char *table, bool of_file,
                                ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_TRIGGERS);
-    while (ctr_run_row(&run, row)) {
-        const char *trigger = ctr_text_column(row, 0, problem);
-        const char *on = ctr_text_column(row, 1, problem);
-        if (!trigger || !on) continue;
-        if ((table && is_stored_of(on, table)) || (of_file && is_among(on, FILE_TABLES)))
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "the stored table %s has the trigger %s: drop it first", on, trigger);
-    }
+    while (ctr_run_row(&run, row))
+        refuse_trigger(ctr_text_column(row, 0, problem), ctr_text_column(row, 1, problem), table,
+                       of_file, problem);
     sqlite3_finalize(row);
     return problem->rc;
 }

@@ -28,6 +28,7 @@
 #ifndef CTR_TABLE_STORED_H
 #define CTR_TABLE_STORED_H
 
+#include "sqlite/objects.h"
 #include "table/shape.h"
 
 /* The stored tables of a counter table: "cells", "journal", "floors", ...; NULL at the end. */
@@ -44,6 +45,12 @@ void ctr_stored_rename(sqlite3 *db, const char *schema, const char *table, const
  * damaged. To be closed whatever is returned. */
 int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                     ctr_problem *problem);
+
+/* The same where it is known what the schema has: of stored tables that are declared as we do it
+ * the text says everything. `without_generations`: <table>_columns is empty. */
+int ctr_stored_read_among(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
+                          const ctr_objects *objects, bool without_generations,
+                          ctr_problem *problem);
 
 /* Learns the columns by preparing a SELECT, which takes no lock that lasts: what xConnect needs.
  * The key is the one of `declared`, which is copied where there is no stored table that fits:
@@ -63,5 +70,7 @@ int ctr_stored_refuse_hidden(const ctr_shape *shape, sqlite3 *db, const char *sc
  * tables of `table`, which may be NULL, and with `of_file` on those of the file. */
 int ctr_stored_refuse_triggers(sqlite3 *db, const char *schema, const char *table, bool of_file,
                                ctr_problem *problem);
+int ctr_stored_refuse_triggers_among(const ctr_objects *objects, const char *table, bool of_file,
+                                     ctr_problem *problem);
 
 #endif

@@ -406,6 +406,12 @@ bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_p
     return is && problem->rc == SQLITE_OK;
 }
 
+bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters)
+{
+    const ctr_named *table = ctr_objects_find(objects, counters);
+    return table && table->object == CTR_OBJECT_VIRTUAL_TABLE && ctr_tracked_declares(table->sql);
+}
+
 /* `table` NULL: the one that the triggers are on. */
 static int open_tracked(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
                         const char *table, const ctr_shape *shape, ctr_problem *problem)

@@ -12,7 +12,7 @@
 #ifndef CTR_TRACK_TRACKED_H
 #define CTR_TRACK_TRACKED_H
 
-#include "sqlite/run.h"
+#include "sqlite/objects.h"
 #include "table/shape.h"
 
 /* The value that the column of a counter shows. */
@@ -49,6 +49,7 @@ bool ctr_tracked_declares(const char *sql);
 
 /* Is `counters` the counter table of a tracked table? */
 bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
+bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters);
 
 /* Reads the names from the trigger on INSERT or, if that is missing, the noted ones; unknown names
  * are NULL. The caller closes it, even if this fails. */
