@@ -52,8 +52,8 @@ int ctr_check_look(ctr_replica *replica, ctr_problem *problem)
 }
 
 /* Is it the file that was looked at a moment ago? Nobody has committed since this connection has,
- * so only the file at the path can be another one: the attribute, which takes longer to read, is not
- * read again before the witness is due. */
+ * so only the file at the path can be another one. The attribute, which takes longer to read, is
+ * read again when the witness is due. */
 static bool is_still_there(ctr_replica *replica, ctr_problem *problem)
 {
     ctr_fingerprint now;

@@ -221,8 +221,7 @@ static void note_carried(ctr_journal *journal, int64_t row)
     }
 }
 
-/* They stand in the order of rows, and take the fewest bytes so. Such a batch is longer than others:
- * its memory is freed. */
+/* In the order of rows they take the fewest bytes. The memory of so long a batch is freed. */
 void ctr_batch_carry(ctr_journal *journal, ctr_problem *problem)
 {
     ctr_changes list = {0};

@@ -33,7 +33,7 @@ typedef struct ctr_cache {
     ctr_row **by_id, **by_key;
     size_t slots; /* of each; a power of two, or 0; twice as many as rows, or more */
     size_t n, bytes;
-    size_t hand; /* where the look for room goes on */
+    size_t hand;   /* where the look for room goes on */
     ctr_row *last; /* the row that was found or added last, or NULL */
 } ctr_cache;
 

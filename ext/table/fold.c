@@ -169,8 +169,7 @@ static void fold_by_update(folding *job, int64_t id)
     ctr_run_write(&job->run, job->update);
     sqlite3_reset(job->update);
     job->wrote = true;
-    for (int i = 0; i < job->shape.n_counters; i++)
-        ctr_amounts_drop(&job->journal->amounts, id, i);
+    for (int i = 0; i < job->shape.n_counters; i++) ctr_amounts_drop(&job->journal->amounts, id, i);
 }
 
 /* What was folded in place is no amount any more for the UPDATE of the rest. */

@@ -89,8 +89,8 @@ static void take_unseen(ctr_changes *changes, ctr_changes *of_row, row_set *seen
     for (size_t i = 0; i < of_row->n && problem->rc == SQLITE_OK; i++) {
         const ctr_change_of_row *change = &of_row->rows[i];
         if (changes->n > 0 && change->number > changes->rows[changes->n - 1].number)
-            ctr_changes_damaged(run->slots.table, change->number,
-                                "has a number that does not rise", problem);
+            ctr_changes_damaged(run->slots.table, change->number, "has a number that does not rise",
+                                problem);
         if (add_row(seen, change->row, problem))
             ctr_changes_append(changes, change->row, change->number, problem);
     }

@@ -82,7 +82,7 @@ typedef struct ctr_table {
     ctr_replica *replica;
     ctr_replica *held; /* that of its own schema; see identity/replica.h */
 
-    bool read; /* the stored tables; see ctr_table_read */
+    bool read;                /* the stored tables; see ctr_table_read */
     struct scan_cursor *idle; /* the cursor that was closed last; owned */
 
     /* Of one file. */
