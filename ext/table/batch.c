@@ -162,22 +162,18 @@ static void write_open_row(ctr_journal *journal, bool extends, ctr_problem *prob
     journal->n_rows++;
 }
 
-/* Encodes what is pending behind what the open row has; returns how many amounts it has. */
-static int64_t encode_batch(ctr_journal *journal, bool extends, ctr_problem *problem)
+/* Encodes what is pending behind what the open row has. */
+static void encode_batch(ctr_journal *journal, bool extends, ctr_problem *problem)
 {
-    int64_t amounts = 0;
     if (!extends) journal->open.size = 0;
     size_t room = CTR_ENTRIES_HEADER + ctr_batch_pending(journal) * CTR_ENTRY_MAX;
     uint8_t *out = ctr_pack_room(&journal->open, room, problem);
-    if (!out) return 0;
+    if (!out) return;
     if (!extends) journal->open_row = 0;
     if (!extends) out = ctr_entries_begin(out);
-    for (size_t i = journal->n_appended; i < journal->n; i++) {
+    for (size_t i = journal->n_appended; i < journal->n; i++)
         out = ctr_entries_put(out, &journal->open_row, &journal->batch[i]);
-        amounts += journal->batch[i].kind == CTR_ENTRY_ADDED;
-    }
     journal->open.size = (size_t)(out - journal->open.bytes);
-    return amounts;
 }
 
 /* A transaction has one row that may grow, up to a size. The host's last row id stays
@@ -189,7 +185,7 @@ int ctr_batch_flush(ctr_journal *journal, ctr_problem *problem)
     int64_t last_row = journal->open_row;
     bool extends =
         journal->open_number != 0 && before + ctr_batch_pending(journal) * 8 <= OPEN_BYTES;
-    int64_t amounts = encode_batch(journal, extends, problem);
+    encode_batch(journal, extends, problem);
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(journal->db);
     if (problem->rc == SQLITE_OK) write_open_row(journal, extends, problem);
     sqlite3_set_last_insert_rowid(journal->db, last_rowid);
@@ -201,7 +197,7 @@ int ctr_batch_flush(ctr_journal *journal, ctr_problem *problem)
         return problem->rc;
     }
     if (!extends) journal->open_number = journal->last;
-    journal->n_amounts += amounts;
+    journal->n_entries += (int64_t)ctr_batch_pending(journal);
     journal->appended = true;
     journal->n = journal->n_appended = length_at_savepoint(journal);
     return problem->rc;
@@ -226,7 +222,7 @@ void ctr_batch_carry(ctr_journal *journal, ctr_problem *problem)
 {
     ctr_changes list = {0};
     journal->open_number = 0;
-    journal->n_rows = journal->n_amounts = 0;
+    journal->n_rows = journal->n_entries = 0;
     ctr_journal_list_amounts(journal, &list, problem);
     ctr_entry *batch = ctr_array_room(journal->batch, &journal->room,
                                       journal->n + 1 + journal->amounts.n, sizeof *batch, problem);

@@ -269,7 +269,7 @@ static int fold_table(ctr_journal *journal, fold_extent extent, ctr_problem *pro
     if (!journal->replica->checked) ctr_journal_read_again(journal, problem);
     if (ctr_journal_refresh(journal, problem) || ctr_batch_flush(journal, problem))
         return problem->rc;
-    if (journal->n_rows < 2 && journal->n_amounts == 0) return problem->rc;
+    if (journal->n_rows < 2 && journal->amounts.n == 0) return problem->rc;
     open_folding(&job, problem);
     if (problem->rc == SQLITE_OK) fold(&job, extent);
     close_folding(&job);
@@ -289,7 +289,7 @@ int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
 /* Has the journal grown beyond its limits? */
 static bool has_grown(const ctr_journal *journal)
 {
-    return journal->n_amounts > CTR_JOURNAL_AMOUNTS || journal->n_rows > CTR_JOURNAL_ROWS;
+    return journal->n_entries > CTR_JOURNAL_AMOUNTS || journal->n_rows > CTR_JOURNAL_ROWS;
 }
 
 int ctr_fold_grown(ctr_replica *replica, ctr_problem *problem)

@@ -34,7 +34,7 @@ void ctr_journal_drop(ctr_journal *journal)
     ctr_cache_clear(&journal->rows);
     ctr_amounts_clear(&journal->amounts);
     journal->known = journal->untriggered = journal->appended = false;
-    journal->n_rows = journal->n_amounts = journal->last = journal->open_number = 0;
+    journal->n_rows = journal->n_entries = journal->last = journal->open_number = 0;
 }
 
 ctr_journal *ctr_journal_to_read(sqlite3 *db, const char *schema, const char *table, int n_counters,
@@ -156,7 +156,6 @@ static void take_amount(ctr_journal *journal, const ctr_entry *entry, int64_t nu
     }
     amount->n = n;
     amount->ticks += entry->ticks;
-    journal->n_amounts++;
 }
 
 static void take_entries(ctr_journal *journal, sqlite3_stmt *stands, ctr_problem *problem)
@@ -173,12 +172,13 @@ static void take_entries(ctr_journal *journal, sqlite3_stmt *stands, ctr_problem
     if (!journal->only)
         ctr_amounts_expect(&journal->amounts, most <= CTR_JOURNAL_AMOUNTS ? most : 0, problem);
     while (problem->rc == SQLITE_OK && ctr_entries_next(&walk, &entry)) {
+        journal->n_entries++;
         if (journal->only && entry.row != *journal->only && entry.kind != CTR_ENTRY_FOLDED)
             continue;
         if (entry.kind == CTR_ENTRY_FOLDED) {
             ctr_cache_clear(&journal->rows);
             ctr_amounts_clear(&journal->amounts);
-            journal->n_amounts = 0;
+            journal->n_entries = 1;
             continue;
         }
         if (entry.kind == CTR_ENTRY_ADDED) take_amount(journal, &entry, number, problem);
@@ -222,7 +222,6 @@ static bool read_on(ctr_journal *journal, ctr_problem *problem)
 /* Adds what is in no row of the journal yet. */
 static void take_batch(ctr_journal *journal, ctr_problem *problem)
 {
-    int64_t n_amounts = journal->n_amounts;
     for (size_t i = journal->n_appended; i < journal->n && problem->rc == SQLITE_OK; i++) {
         const ctr_entry *entry = &journal->batch[i];
         if (journal->only && entry->row != *journal->only) continue;
@@ -233,7 +232,6 @@ static void take_batch(ctr_journal *journal, ctr_problem *problem)
         ctr_amount *amount = ctr_amounts_find(&journal->amounts, entry->row, entry->counter);
         if (amount) amount->batch = (uint32_t)i;
     }
-    journal->n_amounts = n_amounts;
 }
 
 static void read_anew(ctr_journal *journal, ctr_problem *problem)

@@ -26,7 +26,8 @@
 #include "table/changes.h"
 #include "table/pack.h"
 
-/* A commit folds a journal that has more amounts, or more rows of transactions. */
+/* A commit shortens a journal that has more amounts and other changes, or more rows of
+ * transactions. */
 #ifndef CTR_JOURNAL_AMOUNTS
 #define CTR_JOURNAL_AMOUNTS 65536
 #endif
@@ -62,7 +63,7 @@ typedef struct ctr_journal {
     bool doubtful;       /* whether the file is the same one */
     unsigned version;    /* the data version of which it is */
     int64_t last;        /* the highest number in the journal, 0: it is empty */
-    int64_t n_rows, n_amounts;
+    int64_t n_rows, n_entries; /* of transactions; their amounts, and what else has changed */
     uint8_t id[CTR_ID_SIZE]; /* to whose shards the amounts belong */
     int64_t least;           /* the lowest clock under that id */
 
