@@ -20,6 +20,7 @@
 #   make test-clients     thirty drivers and ORMs: tests/clients/README.md
 #   make test-matrix      P  the scripts with several versions of SQLite
 #   make test-platforms   the scripts on five platforms, emulated
+#   make check-macos      compiles the library for macOS, where nothing of it has run
 #   make test-browser     the scripts and the page of examples/browser in Chromium
 #   make bench-browser    size and speed of the module for browsers
 #   make test-packages    make dist twice, in two folders; its Debian packages in a new system, as root

