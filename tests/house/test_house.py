@@ -172,7 +172,8 @@ def test_each_place_that_a_list_names_is_there(monkeypatch):
 
 # ---- tests/TESTING.md ----
 
-NAMES = {".sql": r"^-- # (\S+)", ".py": r"^def (test_\w+)\(", ".c": r"^static void (\w+)\(void \*\*state\)"}
+NAMES = {".sql": r"^-- # (\S+)", ".py": r"^def (test_\w+)\(", ".c": r"^static void (\w+)\(void \*\*state\)",
+         ".mjs": r"^ *test\([\"'`]([^\"'`:,]+)"}  # up to a colon or a comma
 
 
 def what_was_found():
