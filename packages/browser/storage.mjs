@@ -13,7 +13,7 @@
 
 export const MEMORY = 'memory', OPFS = 'opfs', INDEXEDDB = 'indexeddb';
 
-const BLOCK = 16384;
+const BLOCK = 4096; // A page of SQLite's: what is written is what is kept.
 
 /** Bytes in memory, in blocks; which of them were written since `clean` is remembered. */
 export class Bytes {
