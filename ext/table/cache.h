@@ -34,6 +34,10 @@ typedef struct ctr_cache {
     size_t slots; /* of each; a power of two, or 0; twice as many as rows, or more */
     size_t n, bytes;
     size_t hand; /* where the look for room goes on */
+
+    /* For who reads rows ahead: how many were looked for in vain, and the last one read. */
+    size_t missed;
+    int64_t ahead;
 } ctr_cache;
 
 uint64_t ctr_cache_hash(const uint8_t *key, size_t size);
