@@ -18,6 +18,11 @@
 #define CTR_CACHE_BYTES (16 << 20)
 #endif
 
+/* How many rows are looked for in vain before others are read ahead. */
+#ifndef CTR_CACHE_MISSED
+#define CTR_CACHE_MISSED 4096
+#endif
+
 typedef struct ctr_row {
     int64_t id;
     struct ctr_row *next_by_id, *next_by_key;

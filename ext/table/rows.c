@@ -450,10 +450,9 @@ static bool find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
 /* Has the transaction that counts looked for many in vain? */
 static bool reads_ahead(ctr_rows *rows)
 {
-    enum { MISSED = 4096 };
     ctr_cache *cache = &rows->journal->rows;
     return !rows->whole && rows->packed && ctr_check_known_id(rows->replica) &&
-           ++cache->missed > MISSED && cache->ahead < INT64_MAX;
+           ++cache->missed > CTR_CACHE_MISSED && cache->ahead < INT64_MAX;
 }
 
 /* Who has looked for many rows one by one, to count in them, will look for others: with each that

@@ -52,9 +52,12 @@ static bool step_to_row(ctr_run *run, sqlite3_stmt *row, int64_t rowid)
 {
     enum { NEAR = 8 };
     bool stands = sqlite3_stmt_busy(row);
-    for (int i = 0; stands && i < NEAR && sqlite3_column_int64(row, 0) < rowid; i++)
+    int64_t at = stands ? sqlite3_column_int64(row, 0) : 0;
+    for (int i = 0; stands && i < NEAR && at < rowid; i++) {
         stands = ctr_run_row(run, row);
-    if (stands && sqlite3_column_int64(row, 0) == rowid) return true;
+        if (stands) at = sqlite3_column_int64(row, 0);
+    }
+    if (stands && at == rowid) return true;
     sqlite3_reset(row);
     sqlite3_bind_int64(row, 1, rowid - 1);
     return ctr_run_row(run, row) && sqlite3_column_int64(row, 0) == rowid;
