@@ -18,6 +18,11 @@
 #define CTR_CACHE_BYTES (16 << 20)
 #endif
 
+/* How many rows are looked for in vain before others are read ahead. */
+#ifndef CTR_CACHE_MISSED
+#define CTR_CACHE_MISSED 4096
+#endif
+
 typedef struct ctr_row {
     int64_t id;
     struct ctr_row *next_by_id, *next_by_key;
@@ -35,6 +40,10 @@ typedef struct ctr_cache {
     size_t n, bytes;
     size_t hand;   /* where the look for room goes on */
     ctr_row *last; /* the row that was found or added last, or NULL */
+
+    /* For who reads rows ahead: how many were looked for in vain, and the last one read. */
+    size_t missed;
+    int64_t ahead;
 } ctr_cache;
 
 uint64_t ctr_cache_hash(const uint8_t *key, size_t size);

@@ -127,17 +127,26 @@ static bool is_any_pending(ctr_transaction *transaction)
     return transaction->noted;
 }
 
+static bool is_any_writing(sqlite3 *db, sqlite3_stmt *statement, int looks)
+{
+    for (; looks > 0 && statement; looks--, statement = sqlite3_next_stmt(db, statement))
+        if (sqlite3_stmt_busy(statement) && !sqlite3_stmt_readonly(statement)) return true;
+    return false;
+}
+
 /* Is a statement at work that writes? Then a savepoint is that of a statement, for SQLite refuses a
- * SAVEPOINT. Where there are many statements it is not looked for long. */
+ * SAVEPOINT. It is the newest, or older than all that are kept for it, or it is not looked for
+ * long, where there are many. */
 static bool is_writing(const ctr_transaction *transaction)
 {
-    enum { LOOKS = 32 };
-    sqlite3_stmt *statement = sqlite3_next_stmt(transaction->db, NULL);
-    for (int i = 0; i < LOOKS && statement; i++) {
-        if (sqlite3_stmt_busy(statement) && !sqlite3_stmt_readonly(statement)) return true;
-        statement = sqlite3_next_stmt(transaction->db, statement);
-    }
-    return false;
+    enum { SOME = 4, LOOKS = 32 };
+    sqlite3 *db = transaction->db;
+    sqlite3_stmt *newest = sqlite3_next_stmt(db, NULL);
+    const ctr_kept *first = transaction->kept;
+    while (first && first->next) first = first->next;
+    return is_any_writing(db, newest, 1) ||
+           (first && is_any_writing(db, sqlite3_next_stmt(db, first->statement), SOME)) ||
+           is_any_writing(db, newest, LOOKS);
 }
 
 /* The batch is written down before a SAVEPOINT, within which tables may come and go; that of a

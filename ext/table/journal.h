@@ -48,7 +48,7 @@ enum { CTR_LEVEL_TRANSACTIONS = 0 };
 
 typedef struct ctr_journal {
     const ctr_identity *giver; /* borrowed; of a snapshot of which it is known, or NULL */
-    ctr_replica *replica; /* borrowed; NULL: the table is only read */
+    ctr_replica *replica;      /* borrowed; NULL: the table is only read */
     sqlite3 *db;
     char *schema, *table; /* owned */
     struct ctr_journal *next;
@@ -56,16 +56,16 @@ typedef struct ctr_journal {
     /* What memory knows. */
     ctr_amounts amounts; /* that the cells do not have, those of the batch among them */
     ctr_cache rows;
-    bool known;          /* anything at all */
-    bool untriggered;    /* the stored tables have no triggers */
-    const int64_t *only; /* the one row that is being read, or NULL */
-    int looks;           /* for one row, since anything was known */
-    bool doubtful;       /* whether the file is the same one */
-    unsigned version;    /* the data version of which it is */
-    int64_t last;        /* the highest number in the journal, 0: it is empty */
+    bool known;                /* anything at all */
+    bool untriggered;          /* the stored tables have no triggers */
+    const int64_t *only;       /* the one row that is being read, or NULL */
+    int looks;                 /* for one row, since anything was known */
+    bool doubtful;             /* whether the file is the same one */
+    unsigned version;          /* the data version of which it is */
+    int64_t last;              /* the highest number in the journal, 0: it is empty */
     int64_t n_rows, n_entries; /* of transactions; their amounts, and what else has changed */
-    uint8_t id[CTR_ID_SIZE]; /* to whose shards the amounts belong */
-    int64_t least;           /* the lowest clock under that id */
+    uint8_t id[CTR_ID_SIZE];   /* to whose shards the amounts belong */
+    int64_t least;             /* the lowest clock under that id */
 
     /* Of the transaction at hand: table/batch.h. */
     ctr_entry *batch;

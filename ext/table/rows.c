@@ -36,9 +36,10 @@ void ctr_rows_release(ctr_rows *rows)
 {
     sqlite3_finalize(rows->find_key);
     sqlite3_finalize(rows->find_rowid);
+    sqlite3_finalize(rows->follow);
     sqlite3_finalize(rows->insert);
     sqlite3_finalize(rows->update);
-    rows->find_key = rows->find_rowid = rows->insert = rows->update = NULL;
+    rows->find_key = rows->find_rowid = rows->follow = rows->insert = rows->update = NULL;
 }
 
 int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
@@ -475,9 +476,48 @@ static bool find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
     return row != NULL;
 }
 
+/* Has the transaction that counts looked for many in vain? */
+static bool reads_ahead(ctr_rows *rows)
+{
+    ctr_cache *cache = &rows->journal->rows;
+    return !rows->whole && rows->packed && ctr_check_known_id(rows->replica) &&
+           ++cache->missed > CTR_CACHE_MISSED && cache->ahead < INT64_MAX;
+}
+
+/* Who has looked for many rows one by one, to count in them, will look for others: with each that
+ * the cache lacks it takes in some more, in the order of storage, while there is room. That costs
+ * about as much as to find the one. What is wrong with others is no problem of the row at hand. */
+static void read_ahead(ctr_rows *rows, ctr_problem *problem)
+{
+    enum { AT_ONCE = 16 };
+    ctr_cache *cache = &rows->journal->rows;
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, &trouble);
+    if (!rows->follow)
+        ctr_rows_prepare(rows, &rows->follow, CTR_SQL_ROWS_FOLLOW,
+                         ctr_shape_column_list(rows->shape), sqlite3_mprintf(""), &trouble);
+    if (rows->follow) sqlite3_bind_int64(rows->follow, 1, cache->ahead);
+    size_t room = AT_ONCE * (cache->bytes / (cache->n + 1) + 1);
+    int n = cache->bytes + room > CTR_CACHE_BYTES ? AT_ONCE : 0;
+    cache->ahead = INT64_MAX;
+    for (; n < AT_ONCE && ctr_run_row(&run, rows->follow); n++) {
+        ctr_rows_take(rows, rows->follow, &trouble);
+        if (n == AT_ONCE - 1) cache->ahead = rows->rowid;
+    }
+    sqlite3_reset(rows->follow);
+    if (ctr_problem_rolls_back(trouble.rc))
+        *problem = trouble;
+    else
+        ctr_problem_close(&trouble);
+}
+
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     if (find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;
+    if (reads_ahead(rows)) {
+        read_ahead(rows, problem);
+        if (find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;
+    }
     sqlite3_stmt *statement = find_statement(rows, true, problem);
     if (!statement) return problem->rc;
     for (int i = 0; i < rows->shape->n_keys; i++) {

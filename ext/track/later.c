@@ -42,20 +42,35 @@ static sqlite3_stmt *prepare_cells(ctr_showing *showing, ctr_problem *problem)
     if (!columns) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
     run.slots.columns = columns;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_FIND_ROWID);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_FOLLOW);
     sqlite3_free(columns);
     return row;
 }
 
-/* The state of a row by its number, and its key, which the statement lends until it is reset. */
+/* Steps to the row of this number; many are not far behind the one before. */
+static bool step_to_row(ctr_run *run, sqlite3_stmt *row, int64_t rowid)
+{
+    enum { NEAR = 8 };
+    bool stands = sqlite3_stmt_busy(row);
+    int64_t at = stands ? sqlite3_column_int64(row, 0) : 0;
+    for (int i = 0; stands && i < NEAR && at < rowid; i++) {
+        stands = ctr_run_row(run, row);
+        if (stands) at = sqlite3_column_int64(row, 0);
+    }
+    if (stands && at == rowid) return true;
+    sqlite3_reset(row);
+    sqlite3_bind_int64(row, 1, rowid - 1);
+    return ctr_run_row(run, row) && sqlite3_column_int64(row, 0) == rowid;
+}
+
+/* The state of a row by its number, and its key, which the statement lends until it goes on. */
 static bool step_to_cells(ctr_showing *showing, sqlite3_stmt *row, int64_t rowid, ctr_rows *rows,
                           ctr_summary *now, ctr_problem *problem)
 {
     enum { CELLS_ID = 1 };
     const ctr_shape *shape = showing->tracked.shape;
     ctr_run run = ctr_run_on(showing->tracked.db, showing->tracked.schema, NULL, problem);
-    sqlite3_bind_int64(row, 1, rowid);
-    if (!ctr_run_row(&run, row) || ctr_rows_take(rows, row, problem)) return false;
+    if (!step_to_row(&run, row, rowid) || ctr_rows_take(rows, row, problem)) return false;
     for (int i = 0; i < shape->n_keys; i++)
         showing->writing.keys[i] = sqlite3_column_value(row, CELLS_ID + shape->keys[i]);
     for (int i = 0; i < shape->n_counters; i++) now[i] = ctr_rows_state(rows, i);
@@ -86,7 +101,6 @@ int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_p
         memcpy(showing->from, due->shown, counters * sizeof *showing->from);
         if (step_to_cells(showing, row, due->rowid, rows, now, problem))
             ctr_showing_write(showing, due->rowid, due->was, due->known, now, problem);
-        sqlite3_reset(row);
     }
     sqlite3_finalize(row);
     sqlite3_free(keys);
@@ -115,7 +129,6 @@ static void show_each_apart(ctr_showing *showing, ctr_rows *rows, bool backwards
             showing->writing.rowid = after;
             ctr_showing_look_and_write(showing, after, true, now, complete, problem);
         }
-        sqlite3_reset(cells);
     }
     sqlite3_finalize(row);
 }

@@ -172,6 +172,12 @@ static const ctr_shown *shown_apart(const handed_row *row, int counter)
     return row->is_apart && row->apart.differs_in[counter] ? &row->apart.shown[counter] : NULL;
 }
 
+static void write_staged(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc == SQLITE_OK && ctr_stage_any(table->rows)) ctr_access_write(table, problem);
+}
+
+/* The same, with what the counters were before and are then. */
 static void write_counted(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
@@ -179,7 +185,7 @@ static void write_counted(handed_row *row, ctr_problem *problem)
         row->before[i] = ctr_rows_state(table->rows, i);
         row->after[i] = ctr_stage_state(table->rows, i);
     }
-    if (problem->rc == SQLITE_OK && ctr_stage_any(table->rows)) ctr_access_write(table, problem);
+    write_staged(table, problem);
 }
 
 /* The table shows what the row that was found counts, if it can: all of the triggers must be there,
@@ -217,6 +223,16 @@ static void show_again(handed_row *row, ctr_problem *problem)
     } else if (looks) {
         ctr_apart_remove(&looks->apart, rowid, problem);
         show_row_found(table, true, row->now, row->before, row->after, problem);
+    }
+}
+
+static void write_and_show(handed_row *row, ctr_problem *problem)
+{
+    if (row->is_apart) {
+        write_counted(row, problem);
+        show_again(row, problem);
+    } else {
+        write_staged(row->table, problem);
     }
 }
 
@@ -336,8 +352,7 @@ static void row_updated(handed_row *row, ctr_problem *problem)
         if (!same)
             count_value(table, i, shown, &row->now[i], row->is_apart && row->apart.waits, problem);
     }
-    write_counted(row, problem);
-    if (row->is_apart) show_again(row, problem);
+    write_and_show(row, problem);
 }
 
 /* Over a row that was live, it has replaced that row, unless that waited for it. */
@@ -358,8 +373,7 @@ static void row_inserted(handed_row *row, ctr_problem *problem)
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++)
         count_value(table, i, shown_apart(row, i), &row->now[i], row->is_apart && row->apart.waits,
                     problem);
-    write_counted(row, problem);
-    if (row->is_apart) show_again(row, problem);
+    write_and_show(row, problem);
 }
 
 static void delete_counters(handed_row *row, ctr_problem *problem)
@@ -552,7 +566,7 @@ bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_proble
     if (sqlite3_value_type(value) != SQLITE_TEXT) return false;
     const char *what = ctr_text_value(value, problem);
     const struct event *event = NULL;
-    for (size_t i = 0; what && i < sizeof EVENTS / sizeof *EVENTS; i++)
+    for (size_t i = 0; what && !event && i < sizeof EVENTS / sizeof *EVENTS; i++)
         if (strcmp(EVENTS[i].what, what) == 0) event = &EVENTS[i];
     table->handed = event != NULL;
     if (event) hand_over(table, event, columns, problem);

@@ -372,6 +372,33 @@ static void measure_pull(const char *name)
          "CREATE TRIGGER added AFTER INSERT ON plain BEGIN"          \
          " INSERT INTO counted VALUES (new.k, new.n); END;"
 
+/* The UPDATEs alone that write merged values into such a table, one for each row in the order of
+ * storage, beside the plain merge. */
+static void measure_tracked_pull(const char *name)
+{
+    static const char *const merge = "INSERT INTO plain SELECT k, n FROM source.plain WHERE true"
+                                     " ON CONFLICT(k) DO UPDATE SET n = max(n, excluded.n)";
+    result found = {name, COST, {{0}}, 0};
+    if (!table_wants(name)) return;
+    create("third", PLAIN, SMALL, NULL);
+    for (int turn = 0; turn < TURNS; turn++) {
+        char path[600];
+        uint32_t *order = order_once(SMALL, AN_ORDER);
+        create("limits", COUNTER, SMALL, TRACKED(TAKES));
+        found.value[COUNTER][turn] =
+            run_task("limits", COUNTER, &(task){UPDATE, &keys, order, SMALL, SMALL, NULL});
+        create("limits", PLAIN, 0, NULL);
+        sqlite3 *db = open_again("limits", PLAIN);
+        load(db, UPSERT, SMALL, ANOTHER);
+        path_of("third", PLAIN, path);
+        run_with_path(db, "ATTACH %Q AS source", path);
+        found.value[PLAIN][turn] = time_sql(db, merge) * 1e9 / SMALL;
+        close_db(db);
+        free(order);
+    }
+    table_line(&found);
+}
+
 int main(int argc, char **argv)
 {
     folder_make(argc > 1 ? argv[1] : "build/bench");
@@ -392,6 +419,7 @@ int main(int argc, char **argv)
             SMALL, 1, SINGLE);
     measure("UPSERT, tracked, 1,000 per transaction: taken", TRACKED(TAKES), UPSERT, UPSERT, SMALL,
             1000, SOME);
+    measure_tracked_pull("pull, tracked, 100,000 rows: UPDATEs alone");
     table_end();
     texts_free(&keys);
     folder_remove();
