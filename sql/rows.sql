@@ -38,6 +38,10 @@ SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}" ORD
 -- name: ROWS_ALL
 SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
 
+-- The rows behind one, in the order of storage.
+-- name: ROWS_FOLLOW
+SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id > ?1 ORDER BY _id;
+
 -- Of table/update.h. The value is the condition that merges.
 -- name: UPDATE_KEY
 UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE "{constraint}" AND "{value}";
