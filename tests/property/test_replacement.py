@@ -344,7 +344,7 @@ def test_after_an_earlier_pending_file_is_lost_everybody_is_pulled_from_again(ra
         pull(last, disk)
     count(racks.new)
     pull(racks.second, racks.new)
-    assert "tell the one that is lost by its holder" in refusal(
+    assert "pass the holder of the lost one" in refusal(
         last, f"SELECT counter_lost('{negated(id_of('dc1:rack1'))}')")
     lose(last, racks.new.holder())
     assert f"pull from {racks.second.id()}" in refusal(last, COUNT)
