@@ -51,6 +51,15 @@ int ctr_check_look(ctr_replica *replica, ctr_problem *problem)
                            &replica->seen, &replica->attribute, problem);
 }
 
+/* Whatever stands in a file that somebody else may have written. */
+static bool is_due(const ctr_identity *identity, int64_t now)
+{
+    uint64_t a = (uint64_t)now, b = (uint64_t)identity->renewed;
+    uint64_t passed = now > identity->renewed ? a - b : b - a;
+    bool passes = identity->renewal <= 0 || passed >= (uint64_t)identity->renewal;
+    return passes && identity->lineage.pair.number < CTR_PAIR_MAX;
+}
+
 /* Is it the file that was looked at a moment ago? Nobody has committed since this connection has,
  * so only the file at the path can be another one. The attribute, which takes longer to read, is
  * read again when the witness is due. */
@@ -59,6 +68,7 @@ static bool is_still_there(ctr_replica *replica, ctr_problem *problem)
     ctr_fingerprint now;
     int64_t passed = ctr_os_now() - replica->looked;
     if (passed < 0 || passed >= replica->identity.renewal) return false;
+    if (is_due(&replica->identity, ctr_os_now())) return false;
     if (replica->attribute.state != CTR_ATTRIBUTE_READ) return false;
     ctr_storage_see(&replica->storage, replica->transaction->db, replica->schema, false, &now, NULL,
                     problem);
@@ -154,15 +164,6 @@ const ctr_identity *ctr_check_identity(ctr_replica *replica, ctr_problem *proble
 }
 
 /* ---- renewal --------------------------------------------------------------------------------- */
-
-/* Whatever stands in a file that somebody else may have written. */
-static bool is_due(const ctr_identity *identity, int64_t now)
-{
-    uint64_t a = (uint64_t)now, b = (uint64_t)identity->renewed;
-    uint64_t passed = now > identity->renewed ? a - b : b - a;
-    bool passes = identity->renewal <= 0 || passed >= (uint64_t)identity->renewal;
-    return passes && identity->lineage.pair.number < CTR_PAIR_MAX;
-}
 
 static void write_renewal(ctr_replica *replica, ctr_problem *problem)
 {

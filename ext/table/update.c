@@ -20,6 +20,7 @@ static void fetch_cell(sqlite3_context *ctx, ctr_update *update, int counter)
     const ctr_rows *rows = update->rows;
     const ctr_staged *staged = &rows->staged[counter];
     update->pending = false;
+    update->n_fetched++;
     if (staged->kind == CTR_STAGED_CELL)
         sqlite3_result_blob64(ctx, rows->fresh.bytes + staged->offset, staged->size, SQLITE_STATIC);
 }
@@ -135,14 +136,16 @@ static int step_update(ctr_update *update, sqlite3_stmt *statement, ctr_problem 
     ctr_rows *rows = update->rows;
     update->problem = problem;
     update->stopped = update->pending = false;
-    update->n_written = 0;
+    update->n_written = update->n_fetched = 0;
     rows->writing = true;
     int rc = sqlite3_step(statement);
     rows->writing = false;
     if ((rc & 0xff) == SQLITE_CONSTRAINT && problem->rc == SQLITE_OK)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table refuses the row: %s",
                         sqlite3_errmsg(rows->db));
-    if (rc == SQLITE_DONE && sqlite3_changes(rows->db) != update->n_written)
+    if (rc == SQLITE_DONE &&
+        (sqlite3_changes(rows->db) != update->n_written ||
+         update->n_fetched != update->n_written * rows->shape->n_counters))
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table did not take the row");
     ctr_problem_sqlite(problem, rows->db, rc);
     sqlite3_reset(statement);

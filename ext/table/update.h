@@ -32,7 +32,7 @@ typedef struct ctr_update {
     bool in_order, stopped; /* this statement hands out rows in order; no more of them are wanted */
     bool pending;           /* a row was staged, and is not written yet */
     bool called;            /* an authorizer may have SQLite answer NULL without a call */
-    int n_written;
+    int n_written, n_fetched;
     ctr_problem *problem;
 } ctr_update;
 

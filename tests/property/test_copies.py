@@ -780,6 +780,22 @@ def test_a_late_attribute_is_repaired_by_a_commit_that_does_not_renew(fleet):
             assert attribute(fleet.path("one")) == pair(db)
 
 
+def test_an_attribute_that_was_lost_is_noticed_before_it_is_written_anew(tmp_path):
+    """By a connection that has looked at the file since it wrote the attribute, and renewed nothing."""
+    path = tmp_path / "main.db"
+    with contextlib.closing(connect(path)) as db:
+        db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+        db.execute("INSERT INTO t VALUES ('a', 1)")
+        db.execute("UPDATE counter_replica SET renewal = 200")
+        time.sleep(0.25)
+        db.execute("INSERT INTO t VALUES ('a', 1)")  # renews the witness
+        time.sleep(0.25)
+        db.execute("INSERT OR IGNORE INTO t VALUES ('a', 1)")  # looks, and writes nothing
+        os.removexattr(path, ATTRIBUTE)
+        db.execute("INSERT INTO t VALUES ('a', 1)")
+        assert [why for why, in db.execute("SELECT why FROM counter_identity()")] == ["restore", "created"]
+
+
 def test_a_lost_attribute_is_a_restore_and_is_written_anew(fleet):
     fleet.new("one", "peer")
     fleet.count("one", "peer", "one")

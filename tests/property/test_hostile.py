@@ -164,6 +164,26 @@ def test_a_path_that_may_not_be_attached_is_not_opened(tmp_path, function, answe
         rows(db, f"SELECT * FROM {function}('{tmp_path}/source.db')")
 
 
+@pytest.mark.parametrize("ignored", [(31, None, "coalesce"), (sqlite3.SQLITE_UPDATE, "t_cells", "n")])
+def test_a_pull_that_an_authorizer_keeps_from_writing_a_cell_fails(tmp_path, ignored):
+    """SQLite then writes NULL, or leaves the column out of the UPDATE, without a word."""
+    dbs = [connect(tmp_path / name) for name in ("app.db", "source.db")]
+    for db in dbs:
+        db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+        for _ in range(3):
+            db.execute("INSERT INTO t VALUES ('a', 5)")
+    dbs[0].set_authorizer(lambda action, first, second, *_: (
+        sqlite3.SQLITE_IGNORE if (action, first, second) == ignored else sqlite3.SQLITE_OK))
+    with pytest.raises(sqlite3.Error, match="did not take the row"):
+        rows(dbs[0], f"SELECT * FROM counter_pull('{tmp_path}/source.db')")
+    dbs[0].set_authorizer(None)
+    assert rows(dbs[0], "SELECT * FROM t") == [("a", 15)]
+    rows(dbs[0], f"SELECT * FROM counter_pull('{tmp_path}/source.db')")
+    assert rows(dbs[0], "SELECT * FROM t") == [("a", 30)]
+    for db in dbs:
+        db.close()
+
+
 @pytest.mark.skipif(not hasattr(sqlite3.Connection, "setlimit"), reason="Python 3.11")
 def test_a_path_counts_as_one_more_attached_database(tmp_path):
     make_source(tmp_path / "source.db")
