@@ -50,10 +50,10 @@ static sqlite3_stmt *prepare_cells(ctr_showing *showing, ctr_problem *problem)
 /* Steps to the row of this number; many are not far behind the one before. */
 static bool step_to_row(ctr_run *run, sqlite3_stmt *row, int64_t rowid)
 {
-    enum { NEAR = 8 };
+    enum { STEPS = 8 };
     bool stands = sqlite3_stmt_busy(row);
     int64_t at = stands ? sqlite3_column_int64(row, 0) : 0;
-    for (int i = 0; stands && i < NEAR && at < rowid; i++) {
+    for (int i = 0; stands && i < STEPS && at < rowid; i++) {
         stands = ctr_run_row(run, row);
         if (stands) at = sqlite3_column_int64(row, 0);
     }

@@ -150,7 +150,7 @@ def test_require_and_import_give_the_same(project):
 
 def test_the_program_of_the_page_on_languages_counts(project):
     program, = [block for block in re.findall(r"^```js\n(.*?)^```$", (ROOT / "docs" / "languages.md").read_text(), re.M | re.S)
-                if "sqlite-counter" in block]
+                if '"sqlite-counter"' in block]
     need("better-sqlite3", project)
     assert node(project, program) == re.search(r"  // (.*\n)\Z", program)[1]
 
