@@ -1,4 +1,4 @@
-/* table/batch.h - what a transaction has noted in a journal, in memory until it is appended.
+/* table/batch.h - a transaction's entries for a journal, in memory until they are appended.
  *
  *     ctr_batch_expect     before rows are written: makes room, so that what follows cannot fail
  *     ctr_batch_add        an increment
@@ -20,20 +20,20 @@
 
 #include "table/journal.h"
 
-/* How many entries are not in the file yet. */
+/* Returns the number of entries that are not in the file yet. */
 static inline size_t ctr_batch_pending(const ctr_journal *journal)
 {
     return journal->n - journal->n_appended;
 }
 
-/* Has the transaction at hand something in the journal, or for it? Nobody else has: what is in the
- * file holds the lock. */
+/* Returns whether the transaction at hand has entries in the journal, or for it. No other one has,
+ * for a transaction with entries in the file holds the lock. */
 static inline bool ctr_batch_is_ahead(const ctr_journal *journal)
 {
     return ctr_batch_pending(journal) > 0 || journal->appended;
 }
 
-/* Refuses to write where triggers would run with it. */
+/* Refuses to write if the write would run triggers. */
 int ctr_batch_refuse_triggers(ctr_journal *journal, ctr_problem *problem);
 
 /* Makes room for `n` entries, and appends the batch if it has grown long. */
@@ -64,7 +64,7 @@ int64_t ctr_batch_mark_change(ctr_journal *journal, ctr_problem *problem);
 
 int ctr_batch_flush_all(ctr_replica *replica, ctr_problem *problem);
 
-/* Is there a batch that is not appended? */
+/* Returns whether a batch is not appended yet. */
 bool ctr_batch_any_pending(const ctr_replica *replica);
 void ctr_batch_committed(ctr_replica *replica);
 void ctr_batch_rolled_back(ctr_replica *replica);

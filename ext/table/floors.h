@@ -1,4 +1,4 @@
-/* table/floors.h - the floors of one counter table: what is below them is gone for good.
+/* table/floors.h - the floors of one counter table: rows below them are gone for good.
  *
  * A tombstone can never be removed by its age: somebody may come with the counter it has deleted. A
  * floor can take the place of all tombstones below it, for it refuses whatever comes. It is a value
@@ -26,11 +26,11 @@ typedef struct ctr_floors {
 ctr_floors ctr_floors_on(sqlite3 *db, const char *schema, const char *table, const ctr_shape *shape,
                          ctr_replica *replica);
 
-/* Finalizes what is kept. */
+/* Finalizes the kept statements. */
 void ctr_floors_release(ctr_floors *floors);
 
-/* Is a key with these values, in key order, below a floor? Costs next to nothing where the file has
- * no floors. */
+/* Returns whether a key with these values, in key order, is below a floor. Costs next to nothing if
+ * the file has no floors. */
 bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *problem);
 
 /* Raises floors where `values`, in key order, are higher, and removes the rows below. NULL values

@@ -21,14 +21,15 @@ typedef struct ctr_requests {
     sqlite3_stmt *find, *insert;
 } ctr_requests;
 
-/* Finalizes what is kept. */
+/* Finalizes the kept statements. */
 void ctr_requests_release(ctr_requests *requests);
 
-/* Was this request taken before? A problem if it asked for something else than `what`. */
+/* Returns whether this request was taken before. Fails if it asked for something else than
+ * `what`. */
 bool ctr_requests_is_done(ctr_requests *requests, sqlite3_value *id, const char *what,
                           ctr_problem *problem);
 
-/* Remembers it. */
+/* Records the request. */
 int ctr_requests_add(ctr_requests *requests, sqlite3_value *id, const char *what,
                      ctr_problem *problem);
 

@@ -1,4 +1,4 @@
-/* table/shape.h - which keys and counters a counter table has.
+/* table/shape.h - the keys and the counters of a counter table.
  *
  * The columns of the UNIQUE constraint of the stored table are the key, in its order; the other
  * columns are counters (table/stored.h).
@@ -56,7 +56,7 @@ void ctr_shape_add_gone(ctr_shape *shape, const char *name, int64_t generation,
 /* A copy; to be closed whatever is returned. */
 int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem);
 
-/* Have the two the same columns? Generations are not compared. */
+/* Returns whether the two have the same columns. Does not compare generations. */
 bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b);
 
 /* Takes over what `from`, which was read, says of generations and of counters that are gone. */
@@ -109,7 +109,7 @@ char *ctr_shape_insert_columns(const ctr_shape *shape);
 char *ctr_shape_insert_values(const ctr_shape *shape);
 char *ctr_shape_update_changes(const ctr_shape *shape);
 
-/* Frees all; twice is harmless. */
+/* Frees everything; a second call does nothing. */
 void ctr_shape_close(ctr_shape *shape);
 
 #endif

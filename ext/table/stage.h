@@ -36,7 +36,7 @@ ctr_summary ctr_stage_state(const ctr_rows *rows, int counter);
 /* If a new cell was made for a counter, opens it; it lives until the next find. */
 void ctr_stage_cell(const ctr_rows *rows, int counter, ctr_cell *cell);
 
-/* Is there anything to write? */
+/* Returns whether there is anything to write. */
 bool ctr_stage_any(const ctr_rows *rows);
 
 /* Inserts the row that was not found, with `keys`, or changes the one that was; keys may be NULL
