@@ -1,4 +1,4 @@
-/* vtab/joined.h - passes on what SQLite tells a table that has joined a transaction.
+/* vtab/joined.h - passes on SQLite's calls to a table that has joined a transaction.
  *
  * A table whose struct begins with a ctr_joined can use these as methods of its module.
  */
