@@ -5,15 +5,15 @@
  *     ctr_batch_note       another change
  *     ctr_batch_flush      appends the batch
  *
- * It is appended before the commit, before a SAVEPOINT, and before anybody else reads the stored
- * tables. The batch is a list, of which a savepoint remembers how long it was and how much of it
- * was appended; what stands before that stays as it is, and a rollback cuts the list:
+ * It is appended before the commit, before a SAVEPOINT, and before other code reads the stored
+ * tables. The batch is a list. A savepoint records its length and the number of appended entries.
+ * The entries before that point never change, and a rollback cuts the list:
  *
  *     appended   not yet       of the statement at work
  *     e  e  e  | e  e  e  e  | e  e
  *                            mark
  *
- * After a rollback all that memory knows of the table is dropped, and read again.
+ * After a rollback memory drops everything about the table, and reads it again.
  */
 #ifndef CTR_TABLE_BATCH_H
 #define CTR_TABLE_BATCH_H
@@ -53,10 +53,10 @@ int ctr_batch_flush(ctr_journal *journal, ctr_problem *problem);
  * memory still knows. */
 void ctr_batch_carry(ctr_journal *journal, ctr_problem *problem);
 
-/* Drops the batch, and forgets all that is known of the rows: for a transaction that is spoiled. */
+/* Drops the batch and all known rows, for a spoiled transaction. */
 void ctr_batch_abandon(ctr_journal *journal);
 
-/* Other connections forget what they know, and so does this one. Returns the number of the change,
+/* Makes this and all other connections forget the rows they know. Returns the number of the change,
  * 0 on a problem. */
 int64_t ctr_batch_mark_change(ctr_journal *journal, ctr_problem *problem);
 

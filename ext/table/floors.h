@@ -34,12 +34,12 @@ void ctr_floors_release(ctr_floors *floors);
 bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *problem);
 
 /* Raises floors where `values`, in key order, are higher, and removes the rows below. NULL values
- * raise nothing. Refused are those of a kind that the column does not have: a text is above all
- * numbers, and would remove them all; and texts under BINARY in a file in UTF-16. Returns how many
- * rows it has removed.
+ * raise nothing. Refuses values of a kind that the column does not have, for a text is above all
+ * numbers and would remove them all; and texts under BINARY in a file in UTF-16. Returns the number
+ * of removed rows.
  *
- * The journal is folded first, for a row that is removed must have no amounts in it. What fails
- * once something was written spoils the transaction. */
+ * The journal is folded first, for a removed row must have no amounts in it. A failure after the
+ * first write spoils the transaction. */
 int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem *problem);
 
 /* The floors: a statement on a row of the key columns, then _seq, rows and bytes removed so far; or
@@ -47,7 +47,7 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
 sqlite3_stmt *ctr_floors_read(sqlite3 *db, const char *schema, const char *table,
                               const ctr_shape *shape, ctr_problem *problem);
 
-/* The same where it is known that the stored table is an ordinary one. */
+/* The same for a stored table that is known to be an ordinary one. */
 sqlite3_stmt *ctr_floors_read_there(ctr_floors *floors, ctr_problem *problem);
 
 #endif

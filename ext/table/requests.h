@@ -1,8 +1,8 @@
 /* table/requests.h - the requests that a counter table has taken: <table>_ops.
  *
- * Whoever does not know whether an increment was counted repeats it under the same request id, and
- * it counts once. A request is remembered with what it asked for, in the transaction that does it;
- * the same id with something else is an error. Ids are those of one file: no merge carries them.
+ * An application that does not know whether an increment was counted repeats it under the same
+ * request id, and it counts once. The transaction of a request records its id and its content; the
+ * same id with other content is an error. Ids belong to one file: no merge carries them.
  */
 #ifndef CTR_TABLE_REQUESTS_H
 #define CTR_TABLE_REQUESTS_H

@@ -2,9 +2,9 @@
  *
  *     ctr_rows_find_key(rows, keys, problem);            rows->found, rows->states
  *
- * What becomes of the counters of that row is staged, and written: table/stage.h.
+ * table/stage.h stages and writes changes of the counters of that row.
  *
- * Who merges needs the cells themselves, complete with what the journal adds: `whole`.
+ * A merge needs the cells themselves, complete with the journal's amounts: `whole`.
  *
  * Kept statements belong to an object that SQLite closes before the connection: a virtual table, or
  * a sync that is running.
@@ -66,7 +66,7 @@ int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem);
 /* Returns whether the table has no row. */
 bool ctr_rows_is_empty(ctr_rows *rows, ctr_problem *problem);
 
-/* As if nothing was found. */
+/* Acts as if no row was found. */
 int ctr_rows_find_none(ctr_rows *rows, ctr_problem *problem);
 
 /* Takes the row at which a statement on the same table stands, the columns of the shape behind its

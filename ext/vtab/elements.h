@@ -24,7 +24,7 @@ bool ctr_elements_in_constraint(sqlite3_index_info *info, int i);
  * cannot give them so. */
 bool ctr_elements_ask(sqlite3_index_info *info, int i, int argument);
 
-/* The searches that a plan asks for. Zeroed at first. */
+/* The searches of a plan. Zeroed at first. */
 typedef struct ctr_elements {
     char *plan;           /* of a search; owned */
     sqlite3_value **args; /* of the search at hand; owned */

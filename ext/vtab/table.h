@@ -241,14 +241,14 @@ int ctr_trigger_rows_show_purged(ctr_table *table, ctr_problem *problem);
 
 /* request.c: `columns` are those of the INSERT, by number. */
 
-/* Says why a front, or an UPDATE, takes none. */
+/* Sets the problem why a front, or an UPDATE, takes no request. */
 void ctr_request_refuse(const ctr_table *table, ctr_problem *problem);
 
 /* Returns whether the request was taken before; if not, it is the one at work. The caller ends it,
  * also after a failure. */
 bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
 
-/* Remembers the request at work: there is one. */
+/* Records the request at work; there must be one. */
 int ctr_request_remember(ctr_table *table, ctr_problem *problem);
 void ctr_request_end(ctr_table *table);
 
@@ -269,7 +269,7 @@ const char *ctr_commands_name(const char *command, const char *verb);
 bool ctr_alter_run(ctr_table *table, sqlite3_value **columns, const char *command,
                    ctr_problem *problem);
 
-/* What ctr_columns_ask() asks for. */
+/* Does the work that ctr_columns_ask() asks for. */
 void ctr_alter_take(ctr_table *table, ctr_wanted *wanted, ctr_problem *problem);
 
 #endif
