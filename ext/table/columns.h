@@ -43,7 +43,7 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
                           const ctr_shape *shape, const char *name, int64_t generation,
                           ctr_problem *problem);
 
-/* A counter that is wanted of a generation. */
+/* A request to raise a counter to a generation. */
 typedef struct ctr_wanted {
     const char *name;
     int64_t generation;

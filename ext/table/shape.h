@@ -24,7 +24,7 @@ typedef struct ctr_column {
 
 #define CTR_GENERATION_MAX INT64_C(0xffffffff)
 
-/* A counter that was here, or elsewhere, and is no more. */
+/* A dropped counter that was here or elsewhere. */
 typedef struct ctr_gone {
     char *name; /* owned */
     int64_t generation;
@@ -49,11 +49,11 @@ int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem);
 int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const char *collation,
                   int key, ctr_problem *problem);
 
-/* Appends a counter that is no more; the name is copied. */
+/* Appends a dropped counter; copies the name. */
 void ctr_shape_add_gone(ctr_shape *shape, const char *name, int64_t generation,
                         ctr_problem *problem);
 
-/* A copy; to be closed whatever is returned. */
+/* Copies a shape. The caller closes the copy, also after a failure. */
 int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem);
 
 /* Returns whether the two have the same columns. Does not compare generations. */
@@ -66,7 +66,7 @@ int ctr_shape_take_generations(ctr_shape *shape, const ctr_shape *from, ctr_prob
 int ctr_shape_counter(const ctr_shape *shape, const char *name);
 int ctr_shape_counter_like(const ctr_shape *shape, const char *name);
 
-/* The name of a counter by its number. */
+/* Returns the name of a counter by its number. */
 const char *ctr_shape_counter_name(const ctr_shape *shape, int counter);
 
 /* The counters that are there and those that are gone, one after the other: the name of number `i`,

@@ -35,7 +35,7 @@ struct ctr_shared {
 ctr_shared *ctr_shared_new(sqlite3 *db, ctr_register_all *register_all);
 ctr_shared *ctr_shared_hold(ctr_shared *shared);
 
-/* Frees it with its last holder. */
+/* Drops a holder; the last one frees it. */
 void ctr_shared_drop(void *shared);
 
 /* An SQL function, with so many arguments; -1: any number of them. */

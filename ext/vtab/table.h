@@ -54,7 +54,7 @@ static inline bool ctr_table_given(sqlite3_value *value)
     return sqlite3_value_type(value) != SQLITE_NULL;
 }
 
-/* What a statement gives for a counter; n is 0 if nothing. */
+/* The value that a statement gives for a counter; n is 0 if none. */
 typedef struct ctr_given {
     bool is;
     int64_t n;
@@ -202,7 +202,7 @@ int ctr_access_find(ctr_table *table, ctr_problem *problem);
 /* Looks for the row under a cursor, as xRowid has named it. */
 int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem);
 
-/* How xRowid names the row just written. */
+/* Returns xRowid's name for the row just written. */
 int64_t ctr_access_rowid(const ctr_table *table);
 
 /* Returns whether the row was found, in any file. */
@@ -259,7 +259,7 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
 int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
                                ctr_problem *problem);
 
-/* Says that a command names no counter. */
+/* Sets the problem that a command names no counter. */
 void ctr_commands_refuse_name(const char *name, ctr_problem *problem);
 
 /* If the command is `verb` and a name, returns the name. */
