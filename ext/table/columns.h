@@ -22,9 +22,9 @@
 #include "identity/replica.h"
 #include "table/shape.h"
 
-/* Is there room and leave for a counter of this name? Not if it is a key column, if it makes the
- * table impossible, or in other letters than those of a counter that was here; nor beyond SQLite's
- * limit. `name` is not a reserved one. */
+/* Fails if the table cannot have a counter of this name: if it is a key column, makes the table
+ * impossible, or has other letters than a counter that was here; or beyond SQLite's limit of
+ * columns. `name` is not a reserved one. */
 int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, const char *name,
                       ctr_problem *problem);
 

@@ -42,7 +42,7 @@ void ctr_stored_rename(sqlite3 *db, const char *schema, const char *table, const
                        ctr_problem *problem);
 
 /* Reads the shape from the stored tables of `table`. SQLITE_CORRUPT_VTAB if they are missing or
- * damaged. To be closed whatever is returned. */
+ * damaged. The caller closes it, also after a failure. */
 int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                     ctr_problem *problem);
 
