@@ -23,8 +23,8 @@
 #include "table/shape.h"
 
 /* Fails if the table cannot have a counter of this name: if it is a key column, makes the table
- * impossible, or has other letters than a counter that was here; or beyond SQLite's limit of
- * columns. `name` is not a reserved one. */
+ * impossible, or has other letters than a counter that was here; or beyond SQLite's
+ * limits. `name` is not a reserved one. */
 int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, const char *name,
                       ctr_problem *problem);
 
