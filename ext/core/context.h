@@ -1,6 +1,6 @@
 /* core/context.h - Cassandra's counter contexts, for import and export.
  *
- * A context is what Cassandra keeps for one counter cell (org.apache.cassandra.db.context.
+ * A context is Cassandra's form of one counter cell (org.apache.cassandra.db.context.
  * CounterContext), big-endian:
  *
  *     int16    n              header elements
@@ -8,8 +8,8 @@
  *     32 bytes shard          counter id (16), clock (int64), count (int64);
  *                             ascending by id, unsigned
  *
- * A shard without an element is remote. Global shards are those since Cassandra 2.1 and those of
- * ScyllaDB; local and remote ones are left over from before:
+ * A shard without an element is remote. Cassandra since 2.1 and ScyllaDB write global shards; local
+ * and remote ones are older:
  *
  *     global + global         the higher clock, then the higher count
  *     global + other          the global one, whatever the clocks
@@ -25,7 +25,7 @@
 #include "counter_cell.h"
 
 enum {
-    CTR_CONTEXT_MOST = 32767, /* shards of a context that is written, for each has an element */
+    CTR_CONTEXT_MOST = 32767, /* shards that we write: each has an element */
     CTR_CONTEXT_HEAD = 2,
     CTR_CONTEXT_ELEMENT = 2,
     CTR_CONTEXT_SHARD = 32
@@ -34,8 +34,8 @@ enum {
 typedef enum ctr_context_status {
     CTR_CONTEXT_OK,
     CTR_CONTEXT_SHORT,           /* no room for the number of elements, or for them */
-    CTR_CONTEXT_CLEARS_LOCAL,    /* n is negative: a mark of old nodes among themselves */
-    CTR_CONTEXT_UNEVEN,          /* what follows the header is no whole number of shards */
+    CTR_CONTEXT_CLEARS_LOCAL,    /* n is negative: a mark between old nodes */
+    CTR_CONTEXT_UNEVEN,          /* no whole number of shards follows the header */
     CTR_CONTEXT_ELEMENT_BEYOND,  /* an element points behind the last shard */
     CTR_CONTEXT_ELEMENT_DOUBLED, /* elements do not ascend */
     CTR_CONTEXT_UNSORTED,        /* ids do not ascend */
@@ -48,33 +48,33 @@ typedef enum ctr_context_kind {
     CTR_CONTEXT_GLOBAL
 } ctr_context_kind;
 
-/* The sums are exact, so that the order in which local shards are merged makes no difference. */
+/* The sums are exact, so that local shards merge alike in any order. */
 typedef struct ctr_context_shard {
     ctr_shard shard; /* its id is lent by the context */
     ctr_context_kind kind;
     ctr_sum clock, count; /* of the local shards that were merged into it */
 } ctr_context_shard;
 
-/* How many shards there are room for in so many bytes, at most. */
+/* Returns the most shards that `size` bytes have room for. */
 size_t ctr_context_room(size_t size);
 
-/* Checks all of `bytes` and takes them apart into `shards`, which has room for
- * ctr_context_room(size); *n of them, ascending by id. */
+/* Checks all of `bytes` and reads them into `shards`, which has room for ctr_context_room(size):
+ * *n shards, ascending by id. */
 ctr_context_status ctr_context_open(const uint8_t *bytes, size_t size, ctr_context_shard *shards,
                                     size_t *n);
 
-/* Merges a context, as it was opened, into a list: both ascend by id; `out` has room for both.
- * Returns how many it holds then. */
+/* Merges an opened context and a list into `out`, which has room for both; all ascend by id.
+ * Returns the number of shards in `out`. */
 size_t ctr_context_merge(const ctr_context_shard *list, size_t n_list,
                          const ctr_context_shard *context, size_t n_context,
                          ctr_context_shard *out);
 
-/* The shard that all that was merged into it comes to; false if the clocks or the counts of local
- * shards leave int64 when they are added. */
+/* Computes the shard that results from a merge. Returns false if the sum of the clocks or of the
+ * counts of local shards leaves int64. */
 bool ctr_context_shard_of(const ctr_context_shard *merged, ctr_shard *shard);
 
-/* The context of global shards of a cell, whose life it does not tell; needs ctr_context_size(n)
- * bytes for n shards, at most CTR_CONTEXT_MOST. */
+/* Writes the shards of a cell as a context of global shards, without the cell's life. `out` has
+ * ctr_context_size(n) bytes for n shards, at most CTR_CONTEXT_MOST. */
 size_t ctr_context_size(size_t n);
 size_t ctr_context_write(const ctr_cell *cell, uint8_t *out);
 

@@ -4,10 +4,10 @@
  *     name COUNTER [NOT NULL] [DEFAULT 0]                            a counter
  *     [CONSTRAINT name] PRIMARY KEY (name [ASC], ...)    the last clause, unless a column has it
  *
- * NOT NULL and DEFAULT 0 are what holds anyway; tools write them. Everything else is refused, as
- * Cassandra and ScyllaDB refuse it: a table of counters holds counters and their key, nothing
- * besides. The parser reads what SQLite hands over (one text a clause, comments and spaces as
- * written), allocates nothing and lends spans of the caller's texts.
+ * NOT NULL and DEFAULT 0 change nothing; tools write them. The parser refuses everything else, as
+ * Cassandra and ScyllaDB do: a counter table holds only counters and their key. The parser reads
+ * the texts of SQLite (one for each clause, with comments and spaces as written), allocates nothing
+ * and lends spans of the caller's texts.
  */
 #ifndef CTR_CORE_DECLARATION_H
 #define CTR_CORE_DECLARATION_H
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A piece of the caller's text; names still with their quotes. */
+/* A piece of the caller's text. Names have their quotes. */
 typedef struct ctr_span {
     const char *text;
     size_t size;
@@ -29,7 +29,7 @@ typedef struct ctr_declared {
     int key; /* position in the key, 0 ...; -1: not in it */
 } ctr_declared;
 
-/* Why a declaration is refused; `culprit` is what the reason is about. */
+/* Why a declaration is refused; `culprit` is the clause, column or name that causes it. */
 typedef enum ctr_refusal {
     CTR_ACCEPTED,
     CTR_REFUSE_SYNTAX,           /* culprit: the clause */
@@ -41,7 +41,7 @@ typedef enum ctr_refusal {
     CTR_REFUSE_COUNTER_COLLATED, /* culprit: column */
     CTR_REFUSE_TYPE,             /* culprit: column; a type that is not plain words */
     CTR_REFUSE_CONSTRAINT,       /* culprit: column; word: UNIQUE, CHECK, ... */
-    CTR_REFUSE_DEFAULT,          /* culprit: column; word: what is not 0 */
+    CTR_REFUSE_DEFAULT,          /* culprit: column; word: the value other than 0 */
     CTR_REFUSE_TABLE_CONSTRAINT, /* culprit: the clause */
     CTR_REFUSE_NAME_RESERVED,    /* culprit: column */
     CTR_REFUSE_NAME_OF_TABLE,    /* culprit: column */
@@ -62,29 +62,29 @@ typedef struct ctr_declaration {
     ctr_span culprit, word;
 } ctr_declaration;
 
-/* Parses n clauses into `room`, which has place for n columns and becomes declaration->columns.
- * False: see `refusal`. */
+/* Parses n clauses into `room`, which has room for n columns and becomes declaration->columns.
+ * Returns false, with the reason in `refusal`, if they are refused. */
 bool ctr_declaration_parse(ctr_declaration *declaration, ctr_declared *room, const char *table,
                            const char *const *clauses, int n);
 
-/* One clause that adds a counter to a table that is there, "errors" or "errors COUNTER", with NOT
- * NULL or DEFAULT 0; room for one column. */
+/* Parses one clause that adds a counter to an existing table, "errors" or "errors COUNTER", with
+ * NOT NULL or DEFAULT 0. `room` has room for one column. */
 bool ctr_declaration_counter(ctr_declaration *declaration, ctr_declared *room, const char *table,
                              const char *clause);
 
-/* Names as they mean: without quotes, doubled quotes single, ended by NUL. Needs span.size + 1
- * bytes. */
+/* Writes a name without its quotes, doubled quotes as single ones, with a NUL. `out` has
+ * span.size + 1 bytes. */
 void ctr_declaration_unquote(ctr_span span, char *out);
 
-/* The type in one spelling: words with one space between, then (n) or (n,m). Needs span.size + 1
- * bytes. */
+/* Writes the type in one spelling: words with one space between, then (n) or (n,m). `out` has
+ * span.size + 1 bytes. */
 void ctr_declaration_type(ctr_span span, char *out);
 
-/* Is this a type that a declaration could have? (Foreign files are asked before their types are
- * used.) */
+/* Returns whether a declaration can have this type. The caller checks the types of foreign files
+ * before it uses them. */
 bool ctr_declaration_is_plain(const char *type);
 
-/* Column affinity of a type, by SQLite's rules ("Datatypes In SQLite", 3.1). */
+/* The column affinity of a type, by SQLite's rules ("Datatypes In SQLite", 3.1). */
 typedef enum ctr_affinity {
     CTR_AFFINITY_BLOB,
     CTR_AFFINITY_TEXT,
@@ -94,10 +94,10 @@ typedef enum ctr_affinity {
 } ctr_affinity;
 ctr_affinity ctr_declaration_affinity(const char *type);
 
-/* Is this a name that no column may have: "", _..., rowid, oid, request_id? */
+/* Returns whether no column may have this name: "", _..., rowid, oid, request_id. */
 bool ctr_declaration_reserves(const char *name);
 
-/* Is this a name that no counter table may have: counter_...? */
+/* Returns whether no counter table may have this name: counter_... */
 bool ctr_declaration_reserves_table(const char *table);
 
 #endif

@@ -1,4 +1,4 @@
-/* core/id.h - replica ids: 16 bytes, their text, their negation, the names they are made of.
+/* core/id.h - replica ids: 16 bytes, their text, their negation, and the names that they come from.
  *
  * An id is a UUID (RFC 4122), compared byte by byte as memcmp does. ScyllaDB once compared signed
  * bytes and doubled shards.
@@ -10,18 +10,18 @@
 
 enum { CTR_ID_TEXT_SIZE = 37 /* 36 characters and a NUL */ };
 
-/* "4c5128aa-402c-31c8-9fc0-6c27b0f53f93", lower case, with a NUL. */
+/* Writes "4c5128aa-402c-31c8-9fc0-6c27b0f53f93", in lower case, with a NUL. */
 void ctr_id_to_text(const uint8_t id[CTR_ID_SIZE], char text[CTR_ID_TEXT_SIZE]);
 
-/* Reads the same, upper or lower case, hyphens in their places. False if it is anything else;
- * `size` counts the characters without a NUL. */
+/* Reads the same form, in upper or lower case. Returns false for any other text. `size` counts the
+ * characters without a NUL. */
 bool ctr_id_from_text(const char *text, size_t size, uint8_t id[CTR_ID_SIZE]);
 
-/* The id under which the pending holder of a name writes: bytes 8 and 9 XOR 3F FF, as in ScyllaDB.
- * Twice is the id itself. */
+/* Computes the id under which the pending holder of a name writes: bytes 8 and 9 XOR 3F FF, as in
+ * ScyllaDB. Negating it again gives the id itself. */
 void ctr_id_negate(const uint8_t id[CTR_ID_SIZE], uint8_t negated[CTR_ID_SIZE]);
 
-/* Is this "dc:rack", with exactly one colon and both sides non-empty? */
+/* Returns whether this is "dc:rack", with exactly one colon and both sides non-empty. */
 bool ctr_id_is_name(const char *name, size_t size);
 
 #endif

@@ -2,20 +2,20 @@
  *
  *     byte 0        0xD1: a packed key (high half) of format 1 (low half)
  *     each value    one byte for its type, then
- *                     0  nothing: a column without a floor, where floors are packed; in no key
+ *                     0  nothing: a column without a floor, in packed floors; never in a key
  *                     1  INTEGER   zigzag LEB128 of minimal length
  *                     2  REAL      8 bytes, IEEE 754, the highest first; no NaN
  *                     3  TEXT      LEB128 of minimal length: bytes; then the text in UTF-8
  *                     4  BLOB      LEB128 of minimal length: bytes; then the bytes
  *
- * At least one value. One tuple of values has exactly one encoding.
+ * A key has at least one value. A tuple of values has exactly one encoding.
  */
 #ifndef CTR_CORE_KEY_H
 #define CTR_CORE_KEY_H
 
 #include "counter_cell.h"
 
-enum { CTR_KEY_HEADER = 1, CTR_KEY_VALUE_MAX = 11 /* bytes beside those of a text or blob */ };
+enum { CTR_KEY_HEADER = 1, CTR_KEY_VALUE_MAX = 11 /* bytes besides those of a text or blob */ };
 
 typedef enum ctr_key_type {
     CTR_KEY_NOTHING,
@@ -33,20 +33,20 @@ typedef struct ctr_key_value {
     size_t size;
 } ctr_key_value;
 
-/* Begins a key, and appends a value to it; both return where it ends. Room: CTR_KEY_HEADER, and for
- * each value CTR_KEY_VALUE_MAX and its bytes. */
+/* Begin a key, and append a value to it; both return its end. Room: CTR_KEY_HEADER, and for each
+ * value CTR_KEY_VALUE_MAX and its bytes. */
 uint8_t *ctr_key_begin(uint8_t *out);
 uint8_t *ctr_key_put(uint8_t *out, const ctr_key_value *value);
 
-/* Checks all of `bytes`; `n` takes the number of values. `holes`: may there be values of no type?
- * CTR_NOT_A_CELL: it is no packed key. */
+/* Checks all of `bytes`, and sets `n` to the number of values. `holes` allows values of no type.
+ * Returns CTR_NOT_A_CELL if it is no packed key. */
 ctr_status ctr_key_check(const uint8_t *bytes, size_t size, bool holes, int *n);
 
-/* Walks the values of a key that was checked: set `at` to 0, call until false. */
+/* Walks the values of a checked key: set `at` to 0, call until it returns false. */
 bool ctr_key_next(const uint8_t *bytes, size_t size, size_t *at, ctr_key_value *value);
 
-/* The value that stands for all that SQLite compares as equal to it: a REAL that is a whole number
- * becomes an INTEGER. */
+/* Makes values that SQLite compares as equal one: a REAL that is a whole number becomes an
+ * INTEGER. */
 void ctr_key_unify(ctr_key_value *value);
 
 /* A clause for each status of a key, to follow a noun. */

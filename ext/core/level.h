@@ -1,14 +1,14 @@
-/* core/level.h - consistency levels: how many replicas of n a read or a write needs.
+/* core/level.h - consistency levels: the number of replicas, of n, that a read or a write needs.
  *
- *     ONE, TWO, THREE    so many
+ *     ONE, TWO, THREE    that many
  *     QUORUM             more than half of all
  *     ALL                all
  *     LOCAL_ONE          one of the local data center
- *     LOCAL_QUORUM       more than half of those of the local data center
- *     EACH_QUORUM        more than half of those of each data center
+ *     LOCAL_QUORUM       more than half of the replicas of the local data center
+ *     EACH_QUORUM        more than half of the replicas of each data center
  *
- * They mean what they mean in Cassandra (org.apache.cassandra.db.ConsistencyLevel). Its ANY, which
- * is a hint instead of a replica, and SERIAL, which is a round of Paxos, are none of these.
+ * They have the same meaning in Cassandra (org.apache.cassandra.db.ConsistencyLevel). We have
+ * neither its ANY, which is a hint instead of a replica, nor SERIAL, which is a round of Paxos.
  */
 #ifndef CTR_CORE_LEVEL_H
 #define CTR_CORE_LEVEL_H
@@ -27,11 +27,11 @@ typedef enum ctr_level {
     CTR_LEVEL_NONE /* no level has this name */
 } ctr_level;
 
-/* Upper or lower case. */
+/* Reads a name in upper or lower case. */
 ctr_level ctr_level_from_text(const char *text);
 const char *ctr_level_text(ctr_level level);
 
-/* Must it be known in which data center each replica is, and which of them is the local one? */
+/* Return whether the level depends on the data center of each replica, and on the local one. */
 bool ctr_level_needs_places(ctr_level level);
 bool ctr_level_is_local(ctr_level level);
 
@@ -43,17 +43,18 @@ typedef struct ctr_site {
     bool available;
 } ctr_site;
 
-/* Where it was not enough: `needed` of the `n` replicas of data center `dc`, -1: of all, of which
- * only `available` are. */
+/* A lack of replicas: the level needs `needed` of the `n` replicas of data center `dc`, or of all
+ * if -1; only `available` of them are available. */
 typedef struct ctr_shortage {
     int dc, needed, n, available;
 } ctr_shortage;
 
-/* Are enough available? */
+/* Returns whether enough replicas are available; else fills `shortage`. */
 bool ctr_level_is_met(ctr_level level, const ctr_site *sites, int n, ctr_shortage *shortage);
 
-/* The replicas that a read contacts, the first available ones in the given order: their numbers
- * into `contacts`, which has room for n. Returns how many, -1 where there are not enough. */
+/* Writes the numbers of the replicas that a read contacts, the first available ones in the given
+ * order, to `contacts`, which has room for n. Returns their count, or -1 if too few are
+ * available. */
 int ctr_level_contacts(ctr_level level, const ctr_site *sites, int n, int *contacts,
                        ctr_shortage *shortage);
 

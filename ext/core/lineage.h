@@ -1,19 +1,20 @@
-/* core/lineage.h - is this database file still the one that wrote its identity?
+/* core/lineage.h - tells whether a database file is still the one that wrote its identity.
  *
- * An identity says where it was written, its fingerprint, and how far it had come, its witness:
+ * An identity records the file that wrote it, its fingerprint, and the file's progress, its
+ * witness:
  *
  *     fingerprint    inode and birth time of the file, in nanoseconds. Without a birth time, the
  *                    file's handle, which has the generation of the inode: another one each time
- *                    that the inode is used again. Without either, the inode and the device are
- *                    weak: a file that was removed and put back may have both. A memory database
- *                    has a random instance instead.
+ *                    that the inode is used again. With neither, inode and device are a weak
+ *                    fingerprint: a file that was removed and put back may have both. A memory
+ *                    database has a random instance instead.
  *     witness        a pair (number, random), the same in the file and in an extended attribute of
- *                    it; renewed while the file counts, the file first, the attribute after the
- *                    commit.
+ *                    it. A counting file renews it, first in the file, then, after the commit,
+ *                    in the attribute.
  *
  * A copy has another fingerprint. Content restored in place has the fingerprint and an older pair,
- * or no attribute where the file has had one. The other way round, a file ahead of its attribute,
- * is what a crash between commit and attribute leaves, and innocent.
+ * or no attribute where the file has had one. A file ahead of its attribute is legitimate: a crash
+ * between the commit and the attribute leaves it so.
  */
 #ifndef CTR_CORE_LINEAGE_H
 #define CTR_CORE_LINEAGE_H
@@ -34,7 +35,7 @@ typedef struct ctr_fingerprint {
     uint8_t instance[CTR_ID_SIZE];  /* of a memory database */
 } ctr_fingerprint;
 
-/* Numbers are 1 ... 2^62; after each event they leap, so that no older lineage overtakes. */
+/* Numbers are 1 ... 2^62. After each event they leap, so that no older lineage overtakes. */
 typedef struct ctr_pair {
     int64_t number, random;
 } ctr_pair;
@@ -44,7 +45,7 @@ typedef struct ctr_pair {
 typedef enum ctr_attribute_state {
     CTR_ATTRIBUTE_UNARMED, /* there are none here */
     CTR_ATTRIBUTE_MISSING,
-    CTR_ATTRIBUTE_FOREIGN, /* somebody else has written it */
+    CTR_ATTRIBUTE_FOREIGN, /* another program has written it */
     CTR_ATTRIBUTE_READ
 } ctr_attribute_state;
 
@@ -68,12 +69,12 @@ typedef enum ctr_why {
 /* "created", "copy", "restore", "conflict", "dropped table", "fork", "promoted". */
 const char *ctr_lineage_why(ctr_why why);
 
-/* What an identity says of its file. */
+/* The record that an identity has of its file. */
 typedef struct ctr_lineage {
     ctr_fingerprint fingerprint;
     ctr_pair pair;
     bool witnessed;      /* its attribute has been seen, so it works here */
-    bool trusts_witness; /* alone: an operator has said that the fingerprint means nothing */
+    bool trusts_witness; /* alone: an operator has declared the fingerprint meaningless */
 } ctr_lineage;
 
 typedef struct ctr_verdict {
@@ -82,19 +83,19 @@ typedef struct ctr_verdict {
                   * system that gives inodes other numbers. A copy that is born later is honest. */
 } ctr_verdict;
 
-/* Judges an identity by what is seen of the file now. */
+/* Judges an identity by the present fingerprint and attribute of the file. */
 ctr_verdict ctr_lineage_judge(const ctr_lineage *lineage, const ctr_fingerprint *seen,
                               const ctr_attribute *attribute);
 
 bool ctr_lineage_same_place(const ctr_fingerprint *a, const ctr_fingerprint *b);
 
-/* Is there nothing but the inode, and perhaps the device, to tell the file from another one? */
+/* Returns whether only the inode, and perhaps the device, tells the file from another one. */
 bool ctr_lineage_is_weak(const ctr_fingerprint *fingerprint);
 
-/* Is the attribute to be written once `pair` is committed? Never is it lowered. */
+/* Returns whether the attribute must be written once `pair` is committed. It never falls. */
 bool ctr_lineage_outdates(const ctr_pair *pair, const ctr_attribute *attribute);
 
-/* The number after an event: beyond everything seen so far. */
+/* Returns the number after an event: beyond all numbers seen so far. */
 int64_t ctr_lineage_leap(int64_t number, const ctr_attribute *attribute);
 
 #endif

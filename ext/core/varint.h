@@ -1,6 +1,6 @@
 /* core/varint.h - LEB128 of minimal length, and the zigzag that keeps small negative values short.
  *
- * Inline, for cells are made of them.
+ * Inline, for cells consist of them.
  */
 #ifndef CTR_CORE_VARINT_H
 #define CTR_CORE_VARINT_H
@@ -11,7 +11,7 @@
 
 enum { CTR_VARINT_MAX = 10 /* bytes of the longest, a 64-bit number */ };
 
-/* Writes n; returns where it ends. */
+/* Writes n; returns its end. */
 static inline uint8_t *ctr_varint_put(uint8_t *out, uint64_t n)
 {
     while (n >= 0x80) {
@@ -22,7 +22,7 @@ static inline uint8_t *ctr_varint_put(uint8_t *out, uint64_t n)
     return out;
 }
 
-/* Reads one that may be malformed: CTR_TRUNCATED, CTR_NOT_MINIMAL, CTR_OUT_OF_RANGE. */
+/* Reads a varint, or returns its fault: CTR_TRUNCATED, CTR_NOT_MINIMAL, CTR_OUT_OF_RANGE. */
 static inline ctr_status ctr_varint_take(const uint8_t **at, const uint8_t *end, uint64_t *n)
 {
     uint64_t result = 0;
@@ -43,7 +43,7 @@ static inline ctr_status ctr_varint_take(const uint8_t **at, const uint8_t *end,
     return CTR_OUT_OF_RANGE;
 }
 
-/* The same for bytes that ctr_varint_take has accepted before. Returns where it ends. */
+/* The same for bytes that ctr_varint_take has accepted before. Returns the end of the varint. */
 static inline const uint8_t *ctr_varint_read(const uint8_t *at, uint64_t *n)
 {
     uint64_t result = 0;

@@ -1,8 +1,8 @@
-/* identity/browser.h - what a VFS tells about its files where there is no file system.
+/* identity/browser.h - the identity of files in a VFS without a file system.
  *
  * In a browser a file has no inode and no attributes. The VFS named CTR_BROWSER_VFS keeps a record
- * beside each file instead, in the same storage but outside of the file's bytes: a random number,
- * and the attribute. A file without a record gets one with a new number when it is asked for.
+ * beside each file instead, in the same storage but outside of the file's bytes. The record has a
+ * random number and the attribute. The first request for the record of a file creates it.
  */
 #ifndef CTR_IDENTITY_BROWSER_H
 #define CTR_IDENTITY_BROWSER_H
@@ -14,10 +14,10 @@
 
 /* pAppData of that VFS. */
 typedef struct ctr_browser_files {
-    /* The number, 16 bytes; 0 or an errno. */
+    /* Reads the number, 16 bytes. Returns 0 or an errno. */
     int (*number)(const char *path, uint8_t number[16]);
 
-    /* The attribute: as ctr_system_get and ctr_system_set, see identity/system.h. */
+    /* Read and write the attribute, like ctr_system_get and ctr_system_set (identity/system.h). */
     long (*get)(const char *path, uint8_t *value, size_t size);
     void (*set)(const char *path, const uint8_t *value, size_t size);
 } ctr_browser_files;

@@ -1,14 +1,14 @@
-/* identity/identity.h - who a database file is: its replica id, kept in the file.
+/* identity/identity.h - the identity of a database file: its replica id, kept in the file.
  *
- *     counter_replica      one row: the current id, why and since when, where it was written (its
- *                          fingerprint), how far it had come (its witness); see core/lineage.h
+ *     counter_replica      one row: the current id, its reason and date, the fingerprint of the
+ *                          file that wrote it, and its witness; see core/lineage.h
  *     counter_former       the ids that the file had before
  *
- * `format` is that of everything we store in the file; another one than ours is refused. `name` is
- * NULL for a random id; a named id is the type-3 UUID of "dc:rack" in the DNS namespace, so that
+ * `format` is the format of everything we store in the file; we refuse any other. `name` is NULL
+ * for a random id. A named id is the type-3 UUID of "dc:rack" in the DNS namespace, so that
  * `uuidgen --md5 --namespace @dns --name dc1:rack1` gives the same, as in ScyllaDB.
  *
- * Here are rows only; identity/check.h looks whether they are still true.
+ * This module reads and writes the rows; identity/check.h checks whether they are still true.
  */
 #ifndef CTR_IDENTITY_IDENTITY_H
 #define CTR_IDENTITY_IDENTITY_H
@@ -25,11 +25,11 @@ enum {
     CTR_RENEWAL = 10 /* milliseconds between two renewals of the witness */
 };
 
-/* Reasons not to count that others look at. */
+/* Reasons not to count that other modules test. */
 #define CTR_REFUSES_RETIRED "retired"
 #define CTR_REFUSES_REPLACED "replaced"
 
-/* How far a file is that takes over a name. */
+/* The progress of a file that takes over a name. */
 typedef enum ctr_turn {
     CTR_TURN_NONE,  /* it holds its name, or has none */
     CTR_TURN_WAITS, /* it must not count yet */
@@ -41,67 +41,67 @@ typedef struct ctr_identity {
     uint8_t id[CTR_ID_SIZE];
     char name[CTR_NAME_MAX + 1]; /* "" for a random id */
     ctr_lineage lineage;
-    int64_t renewed, renewal;          /* milliseconds: when, and how long that lasts */
+    int64_t renewed, renewal;          /* milliseconds: time and duration of a renewal */
     char refuses[CTR_REFUSAL_MAX + 1]; /* why it does not count; "" if it does */
     int64_t
-        twist; /* drawn anew where the lineage changes and the id does not, or two may share it */
-    int64_t next;   /* the number behind all that the file has given, where somebody has read it */
-    int64_t floors; /* drawn anew whenever a floor rises; 0: there is none in the file */
+        twist; /* drawn anew if the lineage changes without the id, or two files may share the id */
+    int64_t next;   /* beyond all numbers that the file has given out and somebody has read */
+    int64_t floors; /* drawn anew whenever a floor rises; 0: the file has no floors */
 
     /* Of a name; see identity/replacement.h. */
     int64_t epoch; /* how often the name has been replaced; 0 ... CTR_EPOCH_MAX */
     ctr_turn turn;
-    int64_t names;               /* the same in files that know the same epochs; 0: none */
+    int64_t names;               /* equal in files that know the same epochs; 0: none */
     uint8_t holder[CTR_ID_SIZE]; /* stays when the id changes, unless this is a copy */
 } ctr_identity;
 
-/* Reads the identity of an attached schema; absent is no problem, damaged or newer is. */
+/* Reads the identity of an attached schema. Fails if it is damaged or newer, not if absent. */
 int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema,
                       ctr_problem *problem);
 
-/* The same where it is known what the schema has. */
+/* The same for a schema whose objects are known. */
 int ctr_identity_read_among(ctr_identity *identity, sqlite3 *db, const char *schema,
                             const ctr_objects *objects, ctr_problem *problem);
 
-/* The same from CTR_SQL_IDENTITY_READ, prepared on the schema; leaves it reset. */
+/* The same from CTR_SQL_IDENTITY_READ, prepared on the schema; resets the statement. */
 int ctr_identity_take(ctr_identity *identity, sqlite3_stmt *rows, ctr_problem *problem);
 
-/* The lowest clock to write under the id, so that nothing which a predecessor has written, wherever
- * it comes from, can win over it. */
+/* Returns the lowest clock to write under the id. It wins over everything that a predecessor has
+ * written, wherever that comes from. */
 static inline int64_t ctr_identity_least_clock(const ctr_identity *identity)
 {
     return identity->epoch > 0 ? identity->epoch << 32 : 1;
 }
 
-/* Clocks from there on are those of a successor under the name. */
+/* Returns the first clock of a successor under the name. */
 static inline int64_t ctr_identity_beyond(const ctr_identity *identity)
 {
     bool last = !*identity->name || identity->epoch == CTR_EPOCH_MAX;
     return last ? INT64_MAX : (identity->epoch + 1) << 32;
 }
 
-/* Fails where the identity has another name than `name`; NULL asks for none. */
+/* Fails if the identity has another name than `name`. NULL accepts any name. */
 int ctr_identity_check_name(const ctr_identity *identity, const char *schema, const char *name,
                             ctr_problem *problem);
 
-/* Makes the tables, for a first identity; those of sync too: conflicts can always be read, and the
- * first pull changes no schema. */
+/* Creates the tables for a first identity, and those of sync: users can always read conflicts, and
+ * the first pull changes no schema. */
 int ctr_identity_create(ctr_run *run);
 
-/* Writes the row, in place of one that is there: id, name, lineage; `now` is since when. */
+/* Writes or replaces the row: id, name, lineage. The id is valid since `now`. */
 int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, bool alone,
                        int64_t now);
 
-/* Writes that the file does not count: the reason, the lineage and the twist. */
+/* Records that the file does not count: the reason, the lineage and the twist. */
 int ctr_identity_refuse(ctr_run *run, const ctr_identity *identity);
 
-/* Enters the current id, if there is one, as a former one. */
+/* Records the current id, if there is one, as a former id. */
 int ctr_identity_retire(ctr_run *run, int64_t now);
 
-/* Where an identity is damaged and counter_fork() would mend it, adds that to the problem. */
+/* Adds a hint to the problem if counter_fork() would mend a damaged identity. */
 void ctr_identity_offer_fork(sqlite3 *db, const char *schema, ctr_problem *problem);
 
-/* "no replica id: run SELECT counter_init() ..." */
+/* Sets the problem "no replica id: run SELECT counter_init() ...". */
 int ctr_identity_missing(const char *schema, ctr_problem *problem);
 
 #endif

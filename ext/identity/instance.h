@@ -1,15 +1,14 @@
-/* identity/instance.h - a random id, and a witness, for each memory database, as long as it lives.
+/* identity/instance.h - a random id and a witness for the lifetime of each memory database.
  *
- * A file has an inode; a memory database has nothing that a copy of its content would not have too,
- * but for being the same object in this process. The rule: the connections that count in one memory
- * database, and share it, hold a second one of their own, named after the first, in which the first
- * of them puts a random id. It lives as long as one of them does. So several connections of one
- * memory database are one replica, and content that is loaded into another, or after all of them
- * have closed, is a copy.
+ * A file has an inode; only its object in this process tells a memory database from a copy of its
+ * content. So the connections that share a memory database and count in it also share a second
+ * one, named after the first. The first connection puts a random id into it. It lives until the
+ * last of these connections closes. So several connections of one memory database are one replica.
+ * Content that is loaded into another one, or after all of them have closed, is a copy.
  *
- * After DETACH the next memory database may stand at the same address. So the open one is marked,
- * by a setting that is not part of its content: its journal_size_limit, which memory has no use
- * for.
+ * After DETACH the next memory database may have the same address. So we mark the open one by a
+ * setting that is not part of its content: its journal_size_limit, which a memory database does
+ * not use.
  */
 #ifndef CTR_IDENTITY_INSTANCE_H
 #define CTR_IDENTITY_INSTANCE_H
@@ -25,23 +24,24 @@ typedef struct ctr_instance {
     sqlite3_stmt *read, *write;
 } ctr_instance;
 
-/* `file` is what SQLite has for the database, shared by a shared cache; `path` is the name of one
- * that the VFS memdb shares, or NULL. To be closed whatever is returned. */
+/* `file` is SQLite's object for the database, which connections of a shared cache share. `path` is
+ * the name of a database that the VFS memdb shares, or NULL. The caller closes the instance, also
+ * after a failure. */
 int ctr_instance_open(ctr_instance *instance, const void *file, const char *path,
                       ctr_problem *problem);
 
-/* Marks the schema's memory database as this instance; does it still have the mark? */
+/* Marks the schema's memory database as this instance; returns whether it still has the mark. */
 void ctr_instance_mark(const ctr_instance *instance, sqlite3 *db, const char *schema,
                        ctr_problem *problem);
 bool ctr_instance_is_marked(const ctr_instance *instance, sqlite3 *db, const char *schema,
                             ctr_problem *problem);
 
-/* The witness stands for the attribute of a file, and is as little lowered as that. While another
- * thread writes it, it counts as missing. */
+/* The witness replaces the attribute of a file; like that, it never falls. It counts as missing
+ * while another thread writes it. */
 int ctr_instance_read(ctr_instance *instance, ctr_attribute *witness, ctr_problem *problem);
 void ctr_instance_write(ctr_instance *instance, const ctr_pair *pair);
 
-/* Twice is harmless. */
+/* A second call does nothing. */
 void ctr_instance_close(ctr_instance *instance);
 
 #endif

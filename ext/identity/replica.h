@@ -1,7 +1,7 @@
-/* identity/replica.h - the files of a connection, and what is known of each in this transaction.
+/* identity/replica.h - the files of a connection, with the state of each in this transaction.
  *
- * The first count of a transaction holds the identity against the file (identity/check.h) and,
- * where they do not fit, takes a new id in the same transaction, or refuses:
+ * The first count of a transaction compares the identity with the file (identity/check.h). If they
+ * differ, it takes a new id in the same transaction, or refuses:
  *
  *     transaction begins --> ctr_check_id: read, stat, getxattr --> checked --> counts, counts
  *                                                                         |
@@ -18,7 +18,7 @@
 #include "identity/storage.h"
 #include "sqlite/transaction.h"
 
-/* What must be done with the attribute once the transaction has committed. */
+/* The work on the attribute after the transaction has committed. */
 typedef enum ctr_after_commit {
     CTR_AFTER_NOTHING,
     CTR_AFTER_READ, /* read the pair when it is about to commit */
@@ -34,7 +34,7 @@ typedef struct ctr_replica {
     /* True for this transaction alone. */
     bool checked, renewed;
     bool counted; /* perhaps; a rollback to a savepoint does not clear it, nor the next */
-    const struct ctr_replica *taken_from; /* the file has what that one has counted; mostly NULL */
+    const struct ctr_replica *taken_from; /* the file has counts of that one; mostly NULL */
     ctr_identity identity;
     ctr_fingerprint seen;
     ctr_attribute attribute;
@@ -48,7 +48,7 @@ typedef struct ctr_replica {
 
     unsigned version; /* the data version of the file, while the identity is checked */
 
-    /* `identity` is what the file says, as of a data version. */
+    /* `identity` is the file's as of a data version. */
     bool known;
     unsigned known_version;
     int64_t looked; /* milliseconds: when `seen` and `attribute` were read */
@@ -59,27 +59,27 @@ typedef struct ctr_replica {
     const struct ctr_writing *writing; /* the row of a tracked table at work, or NULL */
 } ctr_replica;
 
-/* What the counter tables of a file do when its identity changes, or when it goes. */
+/* The methods of a file's counter tables for a change of its identity, and for its end. */
 typedef struct ctr_replica_tables {
     int (*fold)(ctr_replica *, ctr_problem *);        /* before the id becomes another one */
     void (*void_marks)(ctr_replica *, ctr_problem *); /* that other files have left for them */
     void (*close)(ctr_replica *);
 } ctr_replica_tables;
 
-/* The file of a schema, lent until the statement at work ends; NULL if there is no memory. Whoever
- * needs it for longer holds it: those that are detached, and that nobody holds, go. */
+/* Returns the file of a schema, lent until the statement at work ends; NULL without memory. A
+ * caller that needs it for longer holds it: a detached file without holders is closed. */
 ctr_replica *ctr_replica_of(ctr_transaction *transaction, const char *schema);
 ctr_replica *ctr_replica_hold(ctr_transaction *transaction, const char *schema);
 void ctr_replica_let_go(ctr_replica *replica); /* NULL is harmless */
 
-/* Closes those of a connection. */
+/* Closes all files of a connection. */
 void ctr_replica_close_all(ctr_transaction *transaction);
 
-/* The data version of the file. Once the identity is checked the lock is held: it stays what it
- * was, and SQLite is not asked again. */
+/* Returns the data version of the file. Once the identity is checked, the lock is held and the
+ * version cannot change, so SQLite is not asked again. */
 unsigned ctr_replica_version(ctr_replica *replica);
 
-/* Remembers nothing of a file if no table will be told of the transaction's end. */
+/* Forgets the state of a file if no table will be told of the transaction's end. */
 void ctr_replica_forget(ctr_replica *replica);
 
 #endif

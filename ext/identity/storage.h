@@ -1,12 +1,12 @@
-/* identity/storage.h - what can be seen of the thing that a schema is stored in.
+/* identity/storage.h - the fingerprint and the attribute of the storage of a schema.
  *
  *     a file on a unix VFS    by its path: fingerprint and attribute, see identity/os.h
  *     a memory database       its instance as fingerprint, and the witness kept there as attribute,
  *                             see identity/instance.h
- *     anything else           nothing can be seen: CTR_PLACE_UNKNOWN, CTR_ATTRIBUTE_UNARMED
+ *     anything else           neither: CTR_PLACE_UNKNOWN, CTR_ATTRIBUTE_UNARMED
  *
- * A file that is open here but no longer at its path is a problem: what is written into it would be
- * lost, and SQLite goes on writing under WAL.
+ * A file that is open here but no longer at its path is a problem: all writes to it would be lost,
+ * and under WAL SQLite goes on writing.
  */
 #ifndef CTR_IDENTITY_STORAGE_H
 #define CTR_IDENTITY_STORAGE_H
@@ -34,25 +34,25 @@ typedef struct ctr_storage {
     ctr_instance instance;
 } ctr_storage;
 
-/* Looks at the schema's storage; `anew` if the schema may be another file since the last look,
- * though it stands where the last one stood. NULL `attribute`: at the file alone. */
+/* Reads the fingerprint and the attribute of the schema's storage; with NULL `attribute`, only the
+ * fingerprint. `anew`: the schema may be another file since the last call, at the same address. */
 int ctr_storage_see(ctr_storage *storage, sqlite3 *db, const char *schema, bool anew,
                     ctr_fingerprint *seen, ctr_attribute *attribute, ctr_problem *problem);
 
-/* Is it a file that the schema keeps as long as its VFS is the same? Others can be detached, and
- * sqlite3_deserialize, which can replace main, leaves it in the VFS "memdb". */
+/* Returns whether the schema keeps this file as long as its VFS is the same. Other schemas can be
+ * detached; sqlite3_deserialize, which can replace main, leaves it in the VFS "memdb". */
 bool ctr_storage_stays(const ctr_storage *storage, const char *schema);
 
-/* Writes the attribute of what was seen last, unless it is as new already or the path has become
- * another file. Whether it could be written is told by the next look. */
+/* Writes the attribute of the file seen last, unless it is as new already or the path leads to
+ * another file. The next read shows whether that succeeded. */
 void ctr_storage_write(ctr_storage *storage, sqlite3 *db, const char *schema,
                        const ctr_fingerprint *seen, const ctr_pair *pair);
 
-/* Is the VFS at the bottom of the schema's stack of VFSes one of the operating system's, so that
- * its path is a path? A problem if there is no memory to ask. */
+/* Returns whether the bottom VFS of the schema's stack is one of the operating system's, so that
+ * the name of the file is a path. Fails without memory. */
 bool ctr_storage_is_file(sqlite3 *db, const char *schema, ctr_problem *problem);
 
-/* Twice is harmless. */
+/* A second call does nothing. */
 void ctr_storage_close(ctr_storage *storage);
 
 #endif

@@ -4,34 +4,34 @@
 
 #include "identity/replica.h"
 
-/* Makes the identity where there is none: random, or of `name`; else checks the name. */
+/* Creates a missing identity, random or of `name`; checks the name of an existing one. */
 int ctr_succession_create(ctr_replica *replica, const char *name, ctr_problem *problem);
 
 /* The same for a new file that will write under the negated id of a name; see
  * identity/replacement.h. */
 int ctr_succession_create_pending(ctr_replica *replica, const char *name, ctr_problem *problem);
 
-/* This file's lineage has changed: it has forgotten shards of its own, or has a twin. A random id
- * makes way for a new one; a named file refuses to count from now on. */
+/* Reacts to a changed lineage: the file has forgotten shards of its own, or has a twin. A new id
+ * replaces a random one; a named file refuses to count from now on. */
 int ctr_succession_lineage_changed(ctr_replica *replica, ctr_why why, ctr_problem *problem);
 
-/* A new random id, whatever the old one was; a damaged one too. */
+/* Gives the file a new random id, whatever the old identity was, even if it is damaged. */
 int ctr_succession_fork(ctr_replica *replica, ctr_problem *problem);
 
-/* From now on the witness alone is asked; refused where there is none. */
+/* Makes the witness alone decide from now on. Fails if there is none. */
 int ctr_succession_trust_witness(ctr_replica *replica, ctr_problem *problem);
 
-/* Some floor of a table in this file has risen. */
+/* Notes that a floor of a table in this file has risen. */
 int ctr_succession_floors_rose(ctr_replica *replica, ctr_problem *problem);
 
-/* The one place where a lineage changes; replica->identity is the new one. */
+/* The only function that changes a lineage. replica->identity becomes the new one. */
 void ctr_succession_follow(ctr_replica *replica, ctr_verdict verdict, ctr_problem *problem);
 
-/* The file stops to count, and keeps its id. */
+/* Stops the file from counting; it keeps its id. */
 #define CTR_REFUSES_NUMBERS "inode numbers"
 void ctr_succession_refuse(ctr_replica *replica, const char *why, ctr_problem *problem);
 
-/* A random number that is not 0. */
+/* Returns a random number other than 0. */
 int64_t ctr_succession_random(void);
 
 #endif

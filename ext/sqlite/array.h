@@ -4,8 +4,9 @@
 
 #include "sqlite/problem.h"
 
-/* The array `items`, which has room for *room items of `size` bytes, with room for at least n: it
- * may have moved. NULL if there was a problem, or is no memory: then the array is as it was. */
+/* Gives the array `items`, which has room for *room items of `size` bytes, room for at least n.
+ * Returns the array, which may have moved; NULL after a problem or without memory: then the array
+ * is unchanged. */
 static inline void *ctr_array_room(void *items, size_t *room, size_t n, size_t size,
                                    ctr_problem *problem)
 {

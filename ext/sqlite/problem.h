@@ -1,7 +1,7 @@
-/* sqlite/problem.h - what went wrong, carried up beside the result code.
+/* sqlite/problem.h - the error message that goes with a result code.
  *
- * The first problem stays; what is set on top of it is dropped. The text says where and what,
- * without the name of the SQL function or table: functions/ and vtab/ put that in front.
+ * The first problem stays; later ones are dropped. The text names the place and the fault, without
+ * the name of the SQL function or table: functions/ and vtab/ put that in front.
  */
 #ifndef CTR_SQLITE_PROBLEM_H
 #define CTR_SQLITE_PROBLEM_H
@@ -15,35 +15,36 @@ typedef struct ctr_problem {
     char *text; /* owned; NULL if there was no memory for it */
 } ctr_problem;
 
-/* Both return problem->rc. A text that cannot be made turns the code into SQLITE_NOMEM. */
+/* Set a problem, and return problem->rc: SQLITE_NOMEM if there is no memory for the text. */
 int ctr_problem_set(ctr_problem *problem, int rc, const char *format, ...);
 
-/* With the message that SQLite has for this connection; rc SQLITE_OK, ROW and DONE set nothing. */
+/* Sets SQLite's message for this connection. Does nothing for rc SQLITE_OK, ROW and DONE. */
 int ctr_problem_sqlite(ctr_problem *problem, sqlite3 *db, int rc);
 
 int ctr_problem_nomem(ctr_problem *problem);
 
-/* Puts "<format>: " in front of the text, to say where. Nothing if there is no problem. */
+/* Puts "<format>: ", the place, in front of the text. Does nothing if there is no problem. */
 void ctr_problem_where(ctr_problem *problem, const char *format, ...);
 
-/* Is it one for which SQLite takes back the statement, or the whole transaction, by itself? */
+/* Returns whether SQLite itself rolls back the statement, or the transaction, on this error. */
 bool ctr_problem_rolls_back(int rc);
 
-/* The text, or SQLite's words for the code. Lent until the next change. */
+/* Returns the text, or SQLite's text for the code. Lent until the next change. */
 const char *ctr_problem_text(const ctr_problem *problem);
 
-/* Frees the text; twice is harmless. */
+/* Frees the text; a second call does nothing. */
 void ctr_problem_close(ctr_problem *problem);
 
 /* ---- values as messages show them: 5, 1.5, 'five', x'01', NULL; long ones cut ---- */
 
-/* "TEXT 'five'", "REAL 1.5", "NULL": to be freed with sqlite3_free, NULL if there is no memory. */
+/* Returns "TEXT 'five'", "REAL 1.5", "NULL"; NULL without memory. The caller frees it with
+ * sqlite3_free. */
 char *ctr_problem_describe_value(sqlite3_value *value);
 
-/* The same of a key, ('/', 12); the values may be those of a statement's row. */
+/* The same for a key, ('/', 12). The values may be columns of a statement's row. */
 char *ctr_problem_describe_key(sqlite3_value **values, int n);
 
-/* SQLITE_MISMATCH: "<what> must be <wanted>, not TEXT 'five'". */
+/* Sets SQLITE_MISMATCH: "<what> must be <wanted>, not TEXT 'five'". */
 int ctr_problem_mismatch(ctr_problem *problem, const char *what, const char *wanted,
                          sqlite3_value *value);
 

@@ -1,4 +1,4 @@
-/* sqlite/sqlite.h - the one door to SQLite's API, for the loadable and the static build alike. */
+/* sqlite/sqlite.h - includes SQLite's API, for the loadable and the static build alike. */
 #ifndef CTR_SQLITE_SQLITE_H
 #define CTR_SQLITE_SQLITE_H
 

@@ -1,13 +1,13 @@
-/* sqlite/transaction.h - the transaction of a connection: one for each connection, and there is one
- * SQLite transaction at a time.
+/* sqlite/transaction.h - the transaction of a connection. Each connection has one, and one SQLite
+ * transaction at a time.
  *
- * To remember nothing that was rolled back, a virtual table that has joined the transaction passes
- * on what SQLite tells it (table/events.h). Each counter table does, and counter_changes; and the
- * internal table counter_witness, for counter_inc on ordinary tables and where a table comes or
- * goes within the transaction.
+ * It must forget everything that is rolled back. So a virtual table that has joined the transaction
+ * passes on SQLite's calls (table/events.h): each counter table, counter_changes, and the internal
+ * table counter_witness, for counter_inc on ordinary tables and if a transaction creates or drops a
+ * table.
  *
- * Statements are kept by the internal table counter_guard, which SQLite closes before it asks
- * whether the connection has open statements.
+ * The internal table counter_guard keeps statements. SQLite closes it before it checks whether the
+ * connection has open statements.
  */
 #ifndef CTR_SQLITE_TRANSACTION_H
 #define CTR_SQLITE_TRANSACTION_H
@@ -17,24 +17,23 @@
 #include "sqlite/problem.h"
 #include "sqlite/sql.h"
 
-/* What a connection has done, in figures. Everything that was done counts, whether it was rolled
- * back or not. */
+/* The work of a connection, in figures. Work that was rolled back counts, too. */
 typedef struct ctr_stats {
     int64_t increments;     /* of one counter by one statement; +0 is one */
     int64_t cells_created;  /* of them, those that found no cell */
     int64_t shards_written; /* one by each increment, by merges those that changed */
     int64_t merges;         /* of a cell with one that came from elsewhere */
-    int64_t cells_changed;  /* of them, those that brought something */
+    int64_t cells_changed;  /* of them, those that changed the cell */
     int64_t conflicts;      /* rows that were written to counter_conflicts */
     int64_t renewals;       /* of the witness of an identity */
-    int64_t tracked;        /* rows in which counter_track has found something to count */
+    int64_t tracked;        /* rows in which counter_track has found counts */
     int64_t changes;        /* a new id, or a refusal to count from then on */
     int64_t writes;         /* rows of INSERT, UPDATE and DELETE */
     int64_t finds;          /* the read before such a write */
     int64_t reads;          /* scans */
 } ctr_stats;
 
-/* A statement that is kept; {0}: none is. */
+/* A kept statement; {0}: none. */
 typedef struct ctr_kept {
     sqlite3_stmt *statement;
     struct ctr_kept *next, **link; /* among those of the connection */
@@ -70,7 +69,7 @@ typedef struct ctr_transaction {
     ctr_stats stats; /* what the connection has done */
 } ctr_transaction;
 
-/* Counts one increment; of a cell that was not there? */
+/* Counts one increment, and with `created` a new cell. */
 static inline void ctr_transaction_count(ctr_transaction *transaction, bool created)
 {
     transaction->stats.increments++;
@@ -78,49 +77,51 @@ static inline void ctr_transaction_count(ctr_transaction *transaction, bool crea
     transaction->stats.shards_written++;
 }
 
-/* `renew_witness`, called with `arg`, registers one more counter_witness, with the name that
- * ctr_transaction_witness_name gives for its number; the caller registers number 0. NULL if there
- * is no memory. */
+/* Returns the transaction of a connection; NULL without memory. `renew_witness`, called with `arg`,
+ * registers one more counter_witness, named by ctr_transaction_witness_name for its number. The
+ * caller registers number 0. */
 ctr_transaction *ctr_transaction_open(sqlite3 *db, int (*renew_witness)(void *arg, int number),
                                       void *arg);
 enum { CTR_WITNESS_NAME_SIZE = 32 };
 const char *ctr_transaction_witness_name(int number, char name[CTR_WITNESS_NAME_SIZE]);
 
-/* Its replicas are closed before. */
+/* Frees the transaction. The caller closes its replicas first. */
 void ctr_transaction_close(ctr_transaction *transaction);
 
 /* Joins the transaction that is open or that the running statement has begun; takes the write lock
- * of main. False, without a problem, if there is none: then nothing would be told of its end. */
+ * of main. Returns false, without a problem, if there is none: no table would be told of its
+ * end. */
 bool ctr_transaction_join(ctr_transaction *transaction, ctr_problem *problem);
 
 /* Takes the identities for one piece of work, or sets a problem. */
 bool ctr_transaction_enter(ctr_transaction *transaction, ctr_problem *problem);
 int ctr_transaction_leave(ctr_transaction *transaction, ctr_problem *problem);
 
-/* A statement has done one of two writes and not the other, and inside a transaction SQLite does
- * not take back the first: the transaction cannot be committed, unless it is rolled back to a
- * savepoint before the statement. `nth` is what `ended` was before the first; SQLite may have
- * rolled all of it back by itself, as it does when a disk is full. */
+/* Spoils a transaction after a statement that did one of two writes, which SQLite does not roll
+ * back inside a transaction. It cannot commit unless it is rolled back to a savepoint before the
+ * statement. `nth` is the value of `ended` before the first write; SQLite may have rolled back the
+ * whole transaction by itself, as on a full disk. */
 void ctr_transaction_spoil(ctr_transaction *transaction, unsigned nth);
 
 /* ---- statements that are kept ---------------------------------------------------------------- */
 
-/* Prepares the statement, unless it is kept; `table` may be NULL. */
+/* Returns the kept statement; prepares it if need be. `table` may be NULL. */
 sqlite3_stmt *ctr_transaction_keep(ctr_transaction *transaction, ctr_kept *kept, const char *schema,
                                    const char *table, ctr_sql which, ctr_problem *problem);
 
-/* To be called once the statement has run: nothing can be kept where something else has the name of
- * the keeper. */
+/* The caller calls this after the statement has run: no statement can be kept if another object has
+ * the name of the keeper. */
 void ctr_transaction_keep_no_more(ctr_transaction *transaction);
 
-/* To be called before its owner goes; twice is harmless. */
+/* Closes a kept statement, before its owner is freed; a second call does nothing. */
 void ctr_transaction_close_kept(ctr_kept *kept);
 
-/* Calls counter_guard into being while nobody keeps main locked; a file that counts later needs
- * main no more. Not being able to is no problem, unless SQLite rolls back for it. */
+/* Creates counter_guard while no connection locks main; a file that counts later does not need main
+ * any more. Fails only on errors for which SQLite rolls back. */
 void ctr_transaction_prepare(ctr_transaction *transaction, ctr_problem *problem);
 
-/* For the internal tables: counter_witness is in a transaction, counter_guard is there. */
+/* For the internal tables: whether counter_witness is in a transaction, and counter_guard
+ * exists. */
 void ctr_transaction_set_joined(ctr_transaction *transaction, bool joined);
 void ctr_transaction_set_keeper(ctr_transaction *transaction, bool there);
 

@@ -1,24 +1,24 @@
-/* sync/agree.h - do two tables have the same key and the same counters?
+/* sync/agree.h - compares the keys and the counters of two tables.
  *
- * Keys must agree in name, order, affinity and collation: else two keys here would be one there,
- * and shards of different keys be merged. Counters may come and go (table/columns.h), but one name
- * is written in the same letters everywhere.
+ * Keys must agree in name, order, affinity and collation. Otherwise two keys here could be one key
+ * there, and a merge would mix their shards. Counters may come and go (table/columns.h), but a name
+ * has the same letters everywhere.
  */
 #ifndef CTR_SYNC_AGREE_H
 #define CTR_SYNC_AGREE_H
 
 #include "table/shape.h"
 
-/* What two files must have in common to be merged. `a` and `b` are how a message calls the files
- * that have the two tables. */
+/* Fails unless the keys agree, as a merge requires. `a` and `b` are the names of the two files in
+ * messages. */
 int ctr_agree_keys(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
                    ctr_problem *problem);
 
-/* The same, and that each counter is there on both sides, in the same generation. */
+/* The same; fails also unless both sides have each counter, in the same generation. */
 int ctr_agree_check(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
                     ctr_problem *problem);
 
-/* The counter of this name and this generation, or -1. */
+/* Returns the counter of this name and this generation, or -1. */
 int ctr_agree_counter(const ctr_shape *shape, const char *name, int64_t generation);
 
 #endif

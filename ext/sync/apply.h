@@ -1,15 +1,15 @@
 /* sync/apply.h - merges rows of a change feed into main, one at a time, in any order.
  *
- * Each with the checks of a pull: that the table, the column and the kinds of the key's values are
- * those of main, and that the cell is well-formed. Tables stay open between two rows, for rows of
- * one table tend to follow each other, and are opened anew when anything may have changed.
+ * Each row passes the checks of a pull: main must have the table, the column and the kinds of the
+ * key's values, and the cell must be well-formed. A table stays open between two rows, for rows of
+ * one table tend to follow each other; it is opened anew when anything may have changed.
  */
 #ifndef CTR_SYNC_APPLY_H
 #define CTR_SYNC_APPLY_H
 
 #include "sync/merge.h"
 
-/* A cell; or without one: the key carries floors, or a counter is of a generation. */
+/* A cell; or no cell: floors in the key, or the generation of a counter. */
 typedef enum ctr_change_kind {
     CTR_CHANGE_CELL,
     CTR_CHANGE_FLOORS,
@@ -33,7 +33,7 @@ typedef struct ctr_apply {
     sqlite3 *db;
     ctr_transaction *transaction;
     ctr_conflicts conflicts;
-    bool open;        /* is there a table in `merge`? */
+    bool open;        /* `merge` has a table */
     bool busy, ended; /* a change is at work; the transaction has ended since it began */
     ctr_merge merge;
     sqlite3_stmt *born; /* looks the table up again at each row */
@@ -41,10 +41,10 @@ typedef struct ctr_apply {
     sqlite3_value **keys;
 } ctr_apply;
 
-/* The caller's transaction has been joined. */
+/* Merges one change. The caller has joined the transaction. */
 int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem);
 
-/* Closes what is open; to be called at the end of a transaction, too. */
+/* Closes the open table. The caller calls this at the end of a transaction, too. */
 void ctr_apply_release(ctr_apply *apply);
 
 #endif

@@ -1,16 +1,17 @@
-/* sync/conflicts.h - shards in a merge that prove a fault of somebody's identity, and their record.
+/* sync/conflicts.h - shards in a merge that prove a faulty identity, and their record.
  *
- *     own        a shard under my current id that is ahead of mine: forgotten, or of a twin
+ *     own        a shard under my current id that is ahead of mine: I forgot it, or a twin wrote it
  *
  *     source     the same under the id of the source, whose witness went back since its last pull
  *
- *     values     one clock with two values, under anybody's id: two files have written it
+ *     values     one clock with two values, under any id: two files have written it
  *
- * Under a name that was replaced, lower clocks are those of the file that had it before and prove
- * nothing, wherever they come from; clocks of a higher epoch are those of a successor.
+ * Under a replaced name, lower clocks belong to the file that had the name before, and prove
+ * nothing, wherever they come from; clocks of a higher epoch belong to a successor.
  *
- * The merge goes by its rule all the same; each is one row in counter_conflicts of the file that
- * takes, which its user may read and clear. counter_sources holds how far each source had come.
+ * The merge follows its rule all the same. Each conflict is one row in counter_conflicts of the
+ * file that takes; its user may read and clear them. counter_sources has the last witness of each
+ * source.
  */
 #ifndef CTR_SYNC_CONFLICTS_H
 #define CTR_SYNC_CONFLICTS_H
@@ -20,16 +21,16 @@
 
 typedef struct ctr_conflicts {
     sqlite3 *db;
-    const char *schema;          /* that takes; borrowed */
+    const char *schema;          /* of the file that takes; borrowed */
     uint8_t mine[CTR_ID_SIZE];   /* its current id */
-    int64_t least, beyond;       /* clocks that prove something of that id: from, to before */
+    int64_t least, beyond;       /* clocks under that id that prove something: [least, beyond) */
     uint8_t theirs[CTR_ID_SIZE]; /* the source's */
     bool went_back;              /* the source's witness has */
     bool own;                    /* found: a shard under my id that is ahead of mine */
     bool replaced;               /* found: one that a successor of mine has written */
 } ctr_conflicts;
 
-/* Says whose file takes. */
+/* Sets the identity of the file that takes. */
 void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine);
 
 /* Opens for one merge: compares the source's witness with the one of the last merge and
@@ -38,14 +39,14 @@ int ctr_conflicts_open(ctr_conflicts *conflicts, sqlite3 *db, const char *schema
                        const ctr_objects *objects, const ctr_identity *mine,
                        const ctr_identity *source, ctr_problem *problem);
 
-/* What was found is heeded: by another id, or by not counting any more. */
+/* Acts on the conflicts found: the file takes another id, or stops counting. */
 int ctr_conflicts_heed(ctr_conflicts *conflicts, ctr_replica *replica, ctr_problem *problem);
 
-/* Is there nothing to record in this pair of cells? */
+/* Returns whether this pair of cells has no conflict. */
 bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
                         const ctr_cell *theirs);
 
-/* Records what is; `key` as a message shows it. Returns the number of rows. */
+/* Records the conflicts of this pair; `key` as a message shows it. Returns the number of rows. */
 int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const char *key,
                              const char *column, const ctr_cell *mine, const ctr_cell *theirs,
                              ctr_problem *problem);

@@ -1,19 +1,19 @@
-/* sync/feed.h - what has changed in main, cell by cell, for any transport to carry.
+/* sync/feed.h - the changes of main, cell by cell, for any transport to carry.
  *
  *     table      the name the table was created with
  *     key        packed (core/key.h)
- *     column     the counter; none: the row carries the floors of the table, its key has a value
- *                for each key column with a floor and a hole for the others, and there is no cell
- *     generation that of the counter (table/columns.h); 0 for floors
+ *     column     the counter. Without one the row has the floors of the table: its key has a value
+ *                for each key column with a floor and a hole for the others, and no cell follows
+ *     generation the generation of the counter (table/columns.h); 0 for floors
  *     number     the sequence number of the row
  *     key_text   the key columns in words, so that the taker can compare them with its own
  *
- * Counters that were added or dropped stand before the rows, whatever the number and the bucket:
- * with an empty key, without a cell, and with the number 0.
+ * Counters that were added or dropped precede the rows, whatever the number and the bucket: with an
+ * empty key, without a cell, and with the number 0.
  *
- * Committed content only: main is read as the source of a push is, and synced before the first row.
- * A main that is no file is read through the connection of the host: a row that comes shows what
- * that has counted since, and none comes while it has counts that are not committed.
+ * The feed has committed content only: it reads main like the source of a push, and syncs it before
+ * the first row. It reads a main that is no file through the connection of the host. Then later
+ * rows show counts made since the start, and no row comes while there are uncommitted counts.
  */
 #ifndef CTR_SYNC_FEED_H
 #define CTR_SYNC_FEED_H
@@ -26,7 +26,7 @@
 #include "table/walk.h"
 
 typedef struct ctr_feed {
-    /* The row at which it stands; lent until the next one. */
+    /* The present row; lent until the next one. */
     bool eof;
     const char *table, *column; /* no column: floors */
     int64_t generation, number;
@@ -37,9 +37,9 @@ typedef struct ctr_feed {
 
     /* As of the snapshot. */
     ctr_identity giver;
-    char name[CTR_MARKS_SOURCE_SIZE]; /* of the source, as marks name it */
+    char name[CTR_MARKS_SOURCE_SIZE]; /* the name of the source in marks */
 
-    /* Private: what was asked, and the table that is read. */
+    /* Private: the query, and the table at hand. */
     ctr_transaction *transaction;
     ctr_replica
         *replica; /* that of main, if it is read through the connection of the host; else NULL */
@@ -53,7 +53,8 @@ typedef struct ctr_feed {
     ctr_walk walk;
 } ctr_feed;
 
-/* Opens it at its first row. To be closed whatever is returned; it must not be moved. */
+/* Opens the feed at its first row. The caller closes it, also after a failure, and does not move
+ * it. */
 int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_transaction *transaction, int64_t since,
                   const ctr_bucket *bucket, ctr_problem *problem);
 int ctr_feed_next(ctr_feed *feed, ctr_problem *problem);

@@ -1,10 +1,10 @@
-/* sync/merge.h - a counter table that takes rows of another file, whichever way they come.
+/* sync/merge.h - merges rows of another file into a counter table, from a pull or a feed.
  *
- *     ctr_merge_find(merge, keys, problem)                  false: below a floor, to be dropped
+ *     ctr_merge_find(merge, keys, problem)                  false: drop it, it is below a floor
  *     ctr_merge_cell(merge, counter, &cell, problem)        for each cell that came
  *     ctr_merge_write(merge, problem)                       one write; true if the row has changed
  *
- * What the cells prove goes to counter_conflicts first (sync/conflicts.h).
+ * Conflicts between cells go to counter_conflicts first (sync/conflicts.h).
  */
 #ifndef CTR_SYNC_MERGE_H
 #define CTR_SYNC_MERGE_H
@@ -22,23 +22,24 @@ typedef struct ctr_merge {
     ctr_floors floors;
     ctr_conflicts *conflicts; /* borrowed */
     sqlite3_value **keys;     /* of the row found last; borrowed */
-    bool within, deferred;    /* an UPDATE, which records nothing; there is something to record */
+    bool within, deferred;    /* in an UPDATE, which records nothing; with something to record */
     ctr_stats stats;          /* before that */
     int64_t n_conflicts;
 
     /* Of a tracked table. */
     bool tracked;
     ctr_showing showing;
-    ctr_later *later; /* borrowed; where rows are noted that are shown later; NULL: shown at once */
+    ctr_later *later;          /* borrowed; notes rows to show later; NULL: show at once */
     ctr_summary *before, *now; /* owned: room, by counter */
 } ctr_merge;
 
-/* Opens the table born as `birth`, whose triggers are refused. False, without a problem, if there
- * is none. To be closed whatever is returned; it must not be moved while it is open. */
+/* Opens the table born as `birth`; refuses triggers on it. Returns false, without a problem, if
+ * there is none. The caller closes it, also after a failure, and does not move it while it is
+ * open. */
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
                     ctr_replica *replica, ctr_conflicts *conflicts, ctr_problem *problem);
 
-/* The same of the table `entry`, where it is known what the schema has, and perhaps that counters
+/* The same for the table `entry` in a schema whose objects are known, and perhaps that counters
  * have no generations. */
 bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
                           const ctr_catalog_entry *entry, const ctr_objects *objects,
@@ -46,25 +47,26 @@ bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
                           ctr_problem *problem);
 void ctr_merge_close(ctr_merge *merge);
 
-/* Refuses a key with a character that a file in UTF-16 cannot keep, if the files of `db` are. */
+/* Refuses a key with a character that UTF-16 files cannot keep, if the files of `db` are such. */
 int ctr_merge_refuse_key(sqlite3 *db, ctr_problem *problem);
 
-/* Refuses a key that this file cannot keep; a part of ctr_merge_find. */
+/* Refuses a key that this file cannot keep. ctr_merge_find does this. */
 int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
 
 bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
 int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem);
 bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem);
 
-/* The second half of ctr_merge_find, where the row was not found. */
+/* The second half of ctr_merge_find, for a row that was not found. */
 bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
 
-/* Begins and ends a merge within an UPDATE, which writes what is staged (table/update.h). False:
- * something has to be recorded, and nothing was merged: it is to be done by the three above. */
+/* Begin and end a merge within an UPDATE, which writes the staged cells (table/update.h). The end
+ * returns false if there is something to record: then nothing was merged, and the caller merges
+ * with the three functions above. */
 void ctr_merge_begin(ctr_merge *merge);
 bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem);
 
-/* Raises floors; returns how many rows are gone. */
+/* Raises floors; returns the number of rows removed. */
 int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem);
 
 #endif

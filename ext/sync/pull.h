@@ -3,8 +3,7 @@
  * Tables belong together by the name they were created with, and must agree in their columns
  * (sync/agree.h). A table that only the source has is created.
  *
- * Of a table that was pulled before, only rows are read that the source has stamped since
- * (sync/marks.h).
+ * A later pull of a table reads only the rows that the source has stamped since (sync/marks.h).
  */
 #ifndef CTR_SYNC_PULL_H
 #define CTR_SYNC_PULL_H
@@ -17,12 +16,12 @@
 /* Which side is main, for the names in the report. */
 typedef enum ctr_side { CTR_MAIN_TAKES, CTR_MAIN_GIVES } ctr_side;
 
-/* What was done, by table; sums if several pulls report into one. */
+/* The work done, by table; sums if several pulls share a report. */
 typedef struct ctr_report {
     struct ctr_report_row {
         char *birth, *name; /* the name it was created with, and the one it has in main */
         int64_t read, changed, conflicts;
-        bool created, in_empty; /* the table, in the file that takes; which had nothing in it */
+        bool created, in_empty; /* the table, in the file that takes; that file was empty */
         ctr_side created_by;
     } * rows;
     int n;
@@ -31,14 +30,14 @@ typedef struct ctr_report {
 
 void ctr_pull_report_close(ctr_report *report);
 
-/* Reads who the source is, and how far its numbers have come: what marks will say. To be called
- * before this transaction writes anything, for marks must be of what has been committed. */
+/* Reads the identity of the source, with the next number, for the marks. The caller calls this
+ * before the transaction writes anything, for marks must describe committed content. */
 int ctr_pull_open(ctr_source *source, ctr_identity *giver, ctr_problem *problem);
 
-/* Merges what is new in `source`, or with `whole` everything, into the schema `target` of the
- * connection, which messages call `called`, whose identity is checked first; the caller makes it
- * all or nothing, and has appended the batches of the source. That is made durable, if anything is
- * taken. */
+/* Merges the changes in `source`, or with `whole` everything, into the schema `target` of the
+ * connection. Messages call the target `called`. Checks the identity of the target first, and makes
+ * the source durable if it takes anything. The caller makes the pull all or nothing, and has
+ * appended the batches of the source. */
 int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db,
                  ctr_transaction *transaction, const char *target, const char *called,
                  ctr_side side, bool whole, ctr_report *report, ctr_problem *problem);

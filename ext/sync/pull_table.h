@@ -5,28 +5,28 @@
 #include "sync/merge.h"
 #include "sync/pull.h"
 
-/* Rows of a tracked table that are shown when all tables are merged. */
+/* Rows of a tracked table to show when all tables are merged. */
 typedef struct ctr_pull_later {
     char *birth; /* owned */
     ctr_later rows;
 } ctr_pull_later;
 
-/* What all tables of one pull share. */
+/* The state that all tables of one pull share. */
 typedef struct ctr_pull {
     const ctr_source *source;
-    ctr_objects mine; /* owned: what the target has by name */
+    ctr_objects mine; /* owned: the objects of the target */
     ctr_catalog here; /* owned: its tables */
     const ctr_identity *giver;
     sqlite3 *db;
     const char *target;   /* schema */
-    const char *called;   /* what messages call the target */
-    ctr_replica *replica; /* that of the target */
+    const char *called;   /* the target's name in messages */
+    ctr_replica *replica; /* the target's */
     ctr_conflicts conflicts;
     ctr_identity taker; /* as it was at first */
     bool checked;       /* the target's identity, in this transaction */
     bool durable;       /* the source has been synced */
     bool whole;         /* whatever the marks */
-    bool in_empty;      /* the target had nothing in it at first */
+    bool in_empty;      /* the target was empty at first */
     ctr_side side;
     ctr_report *report;
     ctr_pull_later *later; /* owned: tracked tables in which rows are to be shown */
@@ -34,15 +34,15 @@ typedef struct ctr_pull {
     size_t room_later;
 } ctr_pull;
 
-/* Looks what the target has, at first and when tables or columns have come. */
+/* Reads the objects of the target, at first and after tables or columns were added. */
 void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem);
 
-/* Merges what is new in a table of the source, or all of it, and adds to the report; creates the
- * table if it is not there. */
+/* Merges the changes of a table of the source, or all of it, and adds to the report. Creates the
+ * table if the target lacks it. */
 void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem);
 
-/* Has a table of the target join the transaction, within which the identity of the target is
- * checked; only the first one does the work. */
+/* Makes a table of the target join the transaction, which checks the identity of the target. Only
+ * the first call does anything. */
 void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem);
 
 #endif

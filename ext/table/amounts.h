@@ -1,7 +1,7 @@
-/* table/amounts.h - what a journal adds to counters, in memory: a hash table by row and counter.
+/* table/amounts.h - the amounts of a journal, in memory: a hash table by row and counter.
  *
- * A journal may have many, and a fresh connection reads them all at its first look: so they stand
- * in one array, and nothing is allocated for each. Nothing here runs SQL.
+ * A journal may have many, and a fresh connection reads them all at first. So one array has them,
+ * without an allocation for each. Nothing here runs SQL.
  */
 #ifndef CTR_TABLE_AMOUNTS_H
 #define CTR_TABLE_AMOUNTS_H
@@ -26,19 +26,19 @@ typedef struct ctr_amounts {
     size_t n;
 } ctr_amounts;
 
-/* That of a counter of a row, NULL if there is none. */
+/* Returns the amount of a counter of a row, NULL if there is none. */
 ctr_amount *ctr_amounts_find(const ctr_amounts *amounts, int64_t row, int counter);
 
-/* Makes room for n more; then ctr_amounts_add cannot fail so often. */
+/* Makes room for n more; the next n calls of ctr_amounts_add cannot fail. */
 int ctr_amounts_expect(ctr_amounts *amounts, size_t n, ctr_problem *problem);
 
-/* Finds it, or makes it. It is lent until the next call of ctr_amounts_expect. */
+/* Finds or creates an amount. It is lent until the next call of ctr_amounts_expect. */
 ctr_amount *ctr_amounts_add(ctr_amounts *amounts, int64_t row, int counter);
 
-/* Nothing is added any more: the cell was written, with what was. */
+/* Drops an amount: the cell was written, and has it. */
 void ctr_amounts_drop(ctr_amounts *amounts, int64_t row, int counter);
 
-/* Forgets all, and frees the memory. */
+/* Drops all amounts, and frees the memory. */
 void ctr_amounts_clear(ctr_amounts *amounts);
 
 #endif

@@ -1,39 +1,39 @@
-/* table/batch.h - what a transaction has noted in a journal, in memory until it is appended.
+/* table/batch.h - a transaction's entries for a journal, in memory until they are appended.
  *
  *     ctr_batch_expect     before rows are written: makes room, so that what follows cannot fail
  *     ctr_batch_add        an increment
  *     ctr_batch_note       another change
  *     ctr_batch_flush      appends the batch
  *
- * It is appended before the commit, before a SAVEPOINT, and before anybody else reads the stored
- * tables. The batch is a list, of which a savepoint remembers how long it was and how much of it
- * was appended; what stands before that stays as it is, and a rollback cuts the list:
+ * It is appended before the commit, before a SAVEPOINT, and before other code reads the stored
+ * tables. The batch is a list. A savepoint records its length and the number of appended entries.
+ * The entries before that point never change, and a rollback cuts the list:
  *
  *     appended   not yet       of the statement at work
  *     e  e  e  | e  e  e  e  | e  e
  *                            mark
  *
- * After a rollback all that memory knows of the table is dropped, and read again.
+ * After a rollback memory drops everything about the table, and reads it again.
  */
 #ifndef CTR_TABLE_BATCH_H
 #define CTR_TABLE_BATCH_H
 
 #include "table/journal.h"
 
-/* How many entries are not in the file yet. */
+/* Returns the number of entries that are not in the file yet. */
 static inline size_t ctr_batch_pending(const ctr_journal *journal)
 {
     return journal->n - journal->n_appended;
 }
 
-/* Has the transaction at hand something in the journal, or for it? Nobody else has: what is in the
- * file holds the lock. */
+/* Returns whether the transaction at hand has entries in the journal, or for it. No other one has,
+ * for a transaction with entries in the file holds the lock. */
 static inline bool ctr_batch_is_ahead(const ctr_journal *journal)
 {
     return ctr_batch_pending(journal) > 0 || journal->appended;
 }
 
-/* Refuses to write where triggers would run with it. */
+/* Refuses to write if the write would run triggers. */
 int ctr_batch_refuse_triggers(ctr_journal *journal, ctr_problem *problem);
 
 /* Makes room for `n` entries, and appends the batch if it has grown long. */
@@ -53,10 +53,10 @@ int ctr_batch_flush(ctr_journal *journal, ctr_problem *problem);
  * memory still knows. */
 void ctr_batch_carry(ctr_journal *journal, ctr_problem *problem);
 
-/* Drops the batch, and forgets all that is known of the rows: for a transaction that is spoiled. */
+/* Drops the batch and all known rows, for a spoiled transaction. */
 void ctr_batch_abandon(ctr_journal *journal);
 
-/* Other connections forget what they know, and so does this one. Returns the number of the change,
+/* Makes this and all other connections forget the rows they know. Returns the number of the change,
  * 0 on a problem. */
 int64_t ctr_batch_mark_change(ctr_journal *journal, ctr_problem *problem);
 
@@ -64,7 +64,7 @@ int64_t ctr_batch_mark_change(ctr_journal *journal, ctr_problem *problem);
 
 int ctr_batch_flush_all(ctr_replica *replica, ctr_problem *problem);
 
-/* Is there a batch that is not appended? */
+/* Returns whether a batch is not appended yet. */
 bool ctr_batch_any_pending(const ctr_replica *replica);
 void ctr_batch_committed(ctr_replica *replica);
 void ctr_batch_rolled_back(ctr_replica *replica);

@@ -13,12 +13,12 @@
 #include "counter_cell.h"
 #include "sqlite/sqlite.h"
 
-/* What the rows may take: of one table, in one connection. */
+/* The most bytes for the rows of one table in one connection. */
 #ifndef CTR_CACHE_BYTES
 #define CTR_CACHE_BYTES (16 << 20)
 #endif
 
-/* How many rows are looked for in vain before others are read ahead. */
+/* The number of vain look-ups before other rows are read ahead. */
 #ifndef CTR_CACHE_MISSED
 #define CTR_CACHE_MISSED 4096
 #endif
@@ -48,16 +48,16 @@ typedef struct ctr_cache {
 
 uint64_t ctr_cache_hash(const uint8_t *key, size_t size);
 
-/* NULL if there is none. */
+/* Return the row, or NULL if there is none. */
 ctr_row *ctr_cache_row(const ctr_cache *cache, int64_t id);
 ctr_row *ctr_cache_key(ctr_cache *cache, uint64_t hash, const uint8_t *key, size_t size);
 
-/* A row that is not there, with copies of its key and of its states. False: there is no memory, or
- * no room. Others may be dropped. */
+/* Adds a new row, with copies of its key and its states; may drop other rows. Returns false without
+ * memory or room. */
 bool ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key, size_t size,
                    const ctr_summary *states);
 
-/* If it is known. */
+/* Forgets a row, if it is known. */
 void ctr_cache_forget(ctr_cache *cache, int64_t id);
 
 /* Drops all rows, and frees their memory. */

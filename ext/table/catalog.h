@@ -27,8 +27,8 @@ void ctr_catalog_remove(sqlite3 *db, const char *schema, const char *table, ctr_
 void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
                         ctr_problem *problem);
 
-/* Looks for the table born as `birth`, or for the one that has the name `table` now. False if there
- * is none, or a problem. The entry is to be closed whatever is returned. */
+/* Look for the table born as `birth`, or for the one that has the name `table` now. Return false if
+ * there is none, or on a problem. The caller closes the entry, also after a failure. */
 bool ctr_catalog_born(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *birth,
                       ctr_problem *problem);
 bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *table,
@@ -40,7 +40,7 @@ int ctr_catalog_require(sqlite3 *db, const char *schema, const char *table, ctr_
 int ctr_catalog_copy(ctr_catalog_entry *entry, const ctr_catalog_entry *of, ctr_problem *problem);
 void ctr_catalog_close_entry(ctr_catalog_entry *entry);
 
-/* Draws new tokens: marks that others have left for these tables are void. */
+/* Draws new tokens, which void the marks of other files for these tables. */
 void ctr_catalog_redraw(sqlite3 *db, const char *schema, ctr_problem *problem);
 
 /* All tables, in order of birth name. */
@@ -50,7 +50,8 @@ typedef struct ctr_catalog {
     size_t room;
 } ctr_catalog;
 
-/* A file without a catalog has no tables. To be closed whatever is returned. */
+/* Reads the catalog. A file without one has no tables. The caller closes it, also after a
+ * failure. */
 int ctr_catalog_read(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_problem *problem);
 void ctr_catalog_close(ctr_catalog *catalog);
 

@@ -1,4 +1,4 @@
-/* table/changes.h - which rows of a table have changed, as its journal tells.
+/* table/changes.h - the changed rows of a table, read from its journal.
  *
  *     ctr_changes_read(&changes, db, schema, table, since, problem);
  *     ctr_changes_latest(&changes, problem);      by row, each once, with its highest number
@@ -28,11 +28,11 @@ int ctr_changes_add(ctr_changes *changes, int64_t row, int64_t number, ctr_probl
 void ctr_changes_take(ctr_changes *changes, int64_t number, int64_t level, const uint8_t *bytes,
                       size_t size, const char *table, ctr_problem *problem);
 
-/* All with `since` or a higher number, in no order. */
+/* Reads all changes with `since` or a higher number, in no order. */
 int ctr_changes_read(ctr_changes *changes, sqlite3 *db, const char *schema, const char *table,
                      int64_t since, ctr_problem *problem);
 
-/* Into ascending order of rows, each once: the highest number wins. */
+/* Sorts by row, ascending, and keeps each row once, with its highest number. */
 int ctr_changes_latest(ctr_changes *changes, ctr_problem *problem);
 
 /* "t_journal is damaged: row 5 is truncated". */

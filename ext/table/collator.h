@@ -15,7 +15,7 @@ typedef struct ctr_collator {
     sqlite3_stmt **compares; /* for each key column, once it was needed */
 } ctr_collator;
 
-/* To be closed whatever is returned. */
+/* The caller closes the collator, also after a failure. */
 int ctr_collator_open(ctr_collator *collator, sqlite3 *db, const ctr_shape *shape,
                       ctr_problem *problem);
 void ctr_collator_close(ctr_collator *collator);

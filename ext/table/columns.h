@@ -22,9 +22,9 @@
 #include "identity/replica.h"
 #include "table/shape.h"
 
-/* Is there room and leave for a counter of this name? Not if it is a key column, if it makes the
- * table impossible, or in other letters than those of a counter that was here; nor beyond SQLite's
- * limit. `name` is not a reserved one. */
+/* Fails if the table cannot have a counter of this name: if it is a key column, makes the table
+ * impossible, or has other letters than a counter that was here; or beyond SQLite's
+ * limits. `name` is not a reserved one. */
 int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, const char *name,
                       ctr_problem *problem);
 
@@ -43,7 +43,7 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
                           const ctr_shape *shape, const char *name, int64_t generation,
                           ctr_problem *problem);
 
-/* A counter that is wanted of a generation. */
+/* A request to raise a counter to a generation. */
 typedef struct ctr_wanted {
     const char *name;
     int64_t generation;

@@ -1,4 +1,4 @@
-/* table/events.h - what SQLite tells the tables that have joined a transaction.
+/* table/events.h - SQLite's calls to the tables that have joined a transaction.
  *
  * The batches of journals are appended before a SAVEPOINT and before the commit, and the attributes
  * of the files are written after it.
@@ -8,7 +8,7 @@
 
 #include "identity/replica.h"
 
-/* One table more, or fewer, is told of the savepoints of the transaction, and of its end. */
+/* Notes that one table more, or fewer, is told of the savepoints and the end of the transaction. */
 void ctr_events_tell(ctr_transaction *transaction, int change);
 
 /* Sync and savepoint can fail; after the first the transaction is rolled back: an attribute that is
@@ -26,7 +26,7 @@ void ctr_events_rollback_to(ctr_transaction *transaction, int level);
  * tables whose journals have grown. */
 int ctr_events_write_ahead(ctr_transaction *transaction, ctr_problem *problem);
 
-/* Appends what is in batches to the journals (table/journal.h), of all files. */
+/* Appends all batches to the journals (table/journal.h), in all files. */
 int ctr_events_append(ctr_transaction *transaction, ctr_problem *problem);
 
 /* What the counter tables of a file do when its identity changes. */

@@ -1,4 +1,4 @@
-/* table/floors.h - the floors of one counter table: what is below them is gone for good.
+/* table/floors.h - the floors of one counter table: rows below them are gone for good.
  *
  * A tombstone can never be removed by its age: somebody may come with the counter it has deleted. A
  * floor can take the place of all tombstones below it, for it refuses whatever comes. It is a value
@@ -26,20 +26,20 @@ typedef struct ctr_floors {
 ctr_floors ctr_floors_on(sqlite3 *db, const char *schema, const char *table, const ctr_shape *shape,
                          ctr_replica *replica);
 
-/* Finalizes what is kept. */
+/* Finalizes the kept statements. */
 void ctr_floors_release(ctr_floors *floors);
 
-/* Is a key with these values, in key order, below a floor? Costs next to nothing where the file has
- * no floors. */
+/* Returns whether a key with these values, in key order, is below a floor. Costs next to nothing if
+ * the file has no floors. */
 bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *problem);
 
 /* Raises floors where `values`, in key order, are higher, and removes the rows below. NULL values
- * raise nothing. Refused are those of a kind that the column does not have: a text is above all
- * numbers, and would remove them all; and texts under BINARY in a file in UTF-16. Returns how many
- * rows it has removed.
+ * raise nothing. Refuses values of a kind that the column does not have, for a text is above all
+ * numbers and would remove them all; and texts under BINARY in a file in UTF-16. Returns the number
+ * of removed rows.
  *
- * The journal is folded first, for a row that is removed must have no amounts in it. What fails
- * once something was written spoils the transaction. */
+ * The journal is folded first, for a removed row must have no amounts in it. A failure after the
+ * first write spoils the transaction. */
 int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem *problem);
 
 /* The floors: a statement on a row of the key columns, then _seq, rows and bytes removed so far; or
@@ -47,7 +47,7 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
 sqlite3_stmt *ctr_floors_read(sqlite3 *db, const char *schema, const char *table,
                               const ctr_shape *shape, ctr_problem *problem);
 
-/* The same where it is known that the stored table is an ordinary one. */
+/* The same for a stored table that is known to be an ordinary one. */
 sqlite3_stmt *ctr_floors_read_there(ctr_floors *floors, ctr_problem *problem);
 
 #endif

@@ -95,7 +95,7 @@ void ctr_journal_free(ctr_journal *journal);
 /* Frees those of a file. */
 void ctr_journal_close(ctr_replica *replica);
 
-/* Finalizes the kept statements; they are prepared again when they are needed. */
+/* Finalizes the kept statements. Later calls prepare them again. */
 void ctr_journal_release(ctr_journal *journal);
 
 /* To be called while a statement of the connection stands on a row of the schema, or within a
@@ -107,7 +107,7 @@ int ctr_journal_refresh(ctr_journal *journal, ctr_problem *problem);
  * look-ups so, without a table of all amounts. */
 int ctr_journal_refresh_row(ctr_journal *journal, int64_t row, ctr_problem *problem);
 
-/* What the journal adds to a counter of a row; NULL: nothing. */
+/* Returns the amount that the journal adds to a counter of a row; NULL: none. */
 static inline const ctr_amount *ctr_journal_amount(const ctr_journal *journal, int64_t row,
                                                    int counter)
 {
@@ -132,7 +132,7 @@ void ctr_journal_read_again(ctr_journal *journal, ctr_problem *problem);
  * batch nothing is done. */
 void ctr_journal_forget(ctr_replica *replica, const char *table);
 
-/* The number behind the last one in the file. */
+/* Returns the number after the last one in the file. */
 int64_t ctr_journal_next(sqlite3 *db, const char *schema, ctr_problem *problem);
 
 #endif

@@ -1,8 +1,8 @@
 /* table/requests.h - the requests that a counter table has taken: <table>_ops.
  *
- * Whoever does not know whether an increment was counted repeats it under the same request id, and
- * it counts once. A request is remembered with what it asked for, in the transaction that does it;
- * the same id with something else is an error. Ids are those of one file: no merge carries them.
+ * An application that does not know whether an increment was counted repeats it under the same
+ * request id, and it counts once. The transaction of a request records its id and its content; the
+ * same id with other content is an error. Ids belong to one file: no merge carries them.
  */
 #ifndef CTR_TABLE_REQUESTS_H
 #define CTR_TABLE_REQUESTS_H
@@ -21,14 +21,15 @@ typedef struct ctr_requests {
     sqlite3_stmt *find, *insert;
 } ctr_requests;
 
-/* Finalizes what is kept. */
+/* Finalizes the kept statements. */
 void ctr_requests_release(ctr_requests *requests);
 
-/* Was this request taken before? A problem if it asked for something else than `what`. */
+/* Returns whether this request was taken before. Fails if it asked for something else than
+ * `what`. */
 bool ctr_requests_is_done(ctr_requests *requests, sqlite3_value *id, const char *what,
                           ctr_problem *problem);
 
-/* Remembers it. */
+/* Records the request. */
 int ctr_requests_add(ctr_requests *requests, sqlite3_value *id, const char *what,
                      ctr_problem *problem);
 

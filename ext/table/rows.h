@@ -2,9 +2,9 @@
  *
  *     ctr_rows_find_key(rows, keys, problem);            rows->found, rows->states
  *
- * What becomes of the counters of that row is staged, and written: table/stage.h.
+ * table/stage.h stages and writes changes of the counters of that row.
  *
- * Who merges needs the cells themselves, complete with what the journal adds: `whole`.
+ * A merge needs the cells themselves, complete with the journal's amounts: `whole`.
  *
  * Kept statements belong to an object that SQLite closes before the connection: a virtual table, or
  * a sync that is running.
@@ -63,10 +63,10 @@ void ctr_rows_release(ctr_rows *rows);
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem);
 
-/* Has the table no row? */
+/* Returns whether the table has no row. */
 bool ctr_rows_is_empty(ctr_rows *rows, ctr_problem *problem);
 
-/* As if nothing was found. */
+/* Acts as if no row was found. */
 int ctr_rows_find_none(ctr_rows *rows, ctr_problem *problem);
 
 /* Takes the row at which a statement on the same table stands, the columns of the shape behind its
@@ -80,10 +80,10 @@ int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **c
 
 /* ---- looking ---- */
 
-/* What a counter of the row found last is. */
+/* Returns the state of a counter of the row found last. */
 ctr_summary ctr_rows_state(const ctr_rows *rows, int counter);
 
-/* Has the row exactly these values in the key columns that are not NULL here? */
+/* Returns whether the row has exactly these values in the key columns that are not NULL here. */
 bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem);
 
 /* Copies of the values of a row's key, to be freed with sqlite3_value_free whatever is returned.

@@ -17,8 +17,8 @@
 /* Makes a segment of the rows of transactions; the amounts in them are lost. */
 void ctr_segments_add(ctr_run *run);
 
-/* Makes one segment of those of a level that has eight, or of all. False: no level has, and all are
- * short; or there is a problem. */
+/* Makes one segment of the segments of a level that has eight, or of all. Returns false if no level
+ * has eight and all are short, or on a problem. */
 bool ctr_segments_compact(ctr_run *run);
 
 #endif

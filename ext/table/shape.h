@@ -1,4 +1,4 @@
-/* table/shape.h - which keys and counters a counter table has.
+/* table/shape.h - the keys and the counters of a counter table.
  *
  * The columns of the UNIQUE constraint of the stored table are the key, in its order; the other
  * columns are counters (table/stored.h).
@@ -24,7 +24,7 @@ typedef struct ctr_column {
 
 #define CTR_GENERATION_MAX INT64_C(0xffffffff)
 
-/* A counter that was here, or elsewhere, and is no more. */
+/* A dropped counter that was here or elsewhere. */
 typedef struct ctr_gone {
     char *name; /* owned */
     int64_t generation;
@@ -49,14 +49,14 @@ int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem);
 int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const char *collation,
                   int key, ctr_problem *problem);
 
-/* Appends a counter that is no more; the name is copied. */
+/* Appends a dropped counter; copies the name. */
 void ctr_shape_add_gone(ctr_shape *shape, const char *name, int64_t generation,
                         ctr_problem *problem);
 
-/* A copy; to be closed whatever is returned. */
+/* Copies a shape. The caller closes the copy, also after a failure. */
 int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem);
 
-/* Have the two the same columns? Generations are not compared. */
+/* Returns whether the two have the same columns. Does not compare generations. */
 bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b);
 
 /* Takes over what `from`, which was read, says of generations and of counters that are gone. */
@@ -66,7 +66,7 @@ int ctr_shape_take_generations(ctr_shape *shape, const ctr_shape *from, ctr_prob
 int ctr_shape_counter(const ctr_shape *shape, const char *name);
 int ctr_shape_counter_like(const ctr_shape *shape, const char *name);
 
-/* The name of a counter by its number. */
+/* Returns the name of a counter by its number. */
 const char *ctr_shape_counter_name(const ctr_shape *shape, int counter);
 
 /* The counters that are there and those that are gone, one after the other: the name of number `i`,
@@ -109,7 +109,7 @@ char *ctr_shape_insert_columns(const ctr_shape *shape);
 char *ctr_shape_insert_values(const ctr_shape *shape);
 char *ctr_shape_update_changes(const ctr_shape *shape);
 
-/* Frees all; twice is harmless. */
+/* Frees everything; a second call does nothing. */
 void ctr_shape_close(ctr_shape *shape);
 
 #endif

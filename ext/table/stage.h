@@ -1,4 +1,4 @@
-/* table/stage.h - what becomes of the counters of a row that was looked for: staged, then written.
+/* table/stage.h - changes of the counters of a found or missing row: staged, then written.
  *
  *     ctr_rows_find_key(rows, keys, problem);
  *     ctr_stage_add(rows, counter, n, id, least, problem);     for each counter that changes
@@ -30,13 +30,13 @@ ctr_status ctr_stage_delete(ctr_rows *rows, int counter, ctr_problem *problem);
 uint8_t *ctr_stage_room(ctr_rows *rows, size_t size, ctr_problem *problem);
 void ctr_stage_set(ctr_rows *rows, int counter, size_t size);
 
-/* What a counter of the row becomes, or became, by what is staged. */
+/* Returns the state of a counter of the row with the staged change. */
 ctr_summary ctr_stage_state(const ctr_rows *rows, int counter);
 
 /* If a new cell was made for a counter, opens it; it lives until the next find. */
 void ctr_stage_cell(const ctr_rows *rows, int counter, ctr_cell *cell);
 
-/* Is there anything to write? */
+/* Returns whether there is anything to write. */
 bool ctr_stage_any(const ctr_rows *rows);
 
 /* Inserts the row that was not found, with `keys`, or changes the one that was; keys may be NULL

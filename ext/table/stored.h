@@ -42,7 +42,7 @@ void ctr_stored_rename(sqlite3 *db, const char *schema, const char *table, const
                        ctr_problem *problem);
 
 /* Reads the shape from the stored tables of `table`. SQLITE_CORRUPT_VTAB if they are missing or
- * damaged. To be closed whatever is returned. */
+ * damaged. The caller closes it, also after a failure. */
 int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                     ctr_problem *problem);
 
@@ -59,7 +59,7 @@ int ctr_stored_read_among(ctr_shape *shape, sqlite3 *db, const char *schema, con
 int ctr_stored_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                         const ctr_shape *declared, ctr_problem *problem);
 
-/* The refusal where a column that is not NULL reads as NULL. */
+/* Sets the problem for a column that is not NULL and reads as NULL. */
 int ctr_stored_hidden(const char *table, ctr_problem *problem);
 
 /* Refuses to write cells where an authorizer of the host has SQLite answer NULL for one of them. */

@@ -54,8 +54,8 @@ typedef struct ctr_stream {
     bool has_exact;
 } ctr_stream;
 
-/* Do the comparisons of the plan with these arguments mean the same on the stored columns, whatever
- * the arguments stand for? A number may be compared with texts on a column of TEXT. */
+/* Returns whether the comparisons of the plan with these arguments mean the same on the stored
+ * columns. They may not: a column of TEXT may compare a number with texts. */
 bool ctr_stream_is_exact(const ctr_shape *shape, const char *plan, sqlite3_value **argv);
 
 /* Starts a scan; `all`: by all arguments, else by those that are exact, without the row that came
@@ -69,7 +69,7 @@ bool ctr_stream_step(ctr_stream *stream, ctr_problem *problem);
 /* Ends the scan; it may be started again. */
 void ctr_stream_close(ctr_stream *stream);
 
-/* Does the plan begin with an operator and its key position? */
+/* Returns whether the plan begins with an operator and its key position. */
 bool ctr_stream_plan_has_argument(const char *plan);
 
 #endif

@@ -38,7 +38,8 @@ typedef struct ctr_update {
 
 int ctr_update_register(sqlite3 *db);
 
-/* False, without a problem: it cannot be done so. To be closed whatever is returned. */
+/* Returns false, without a problem, if the function cannot be used. The caller closes the update,
+ * also after a failure. */
 bool ctr_update_open(ctr_update *update, ctr_rows *rows, ctr_update_merge *merge, void *with,
                      ctr_problem *problem);
 void ctr_update_close(ctr_update *update);

@@ -33,7 +33,7 @@ typedef struct ctr_walk {
     size_t at;
 } ctr_walk;
 
-/* To be closed whatever is returned. The names are borrowed until then. */
+/* The caller closes the walk, also after a failure. The names are borrowed until then. */
 int ctr_walk_open(ctr_walk *walk, sqlite3 *db, const char *schema, const char *table,
                   const ctr_shape *shape, ctr_walk_kind kind, int64_t since, ctr_problem *problem);
 bool ctr_walk_next(ctr_walk *walk, ctr_problem *problem);

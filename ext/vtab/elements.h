@@ -16,14 +16,15 @@
 
 #include "table/shape.h"
 
-/* For xBestIndex: may constraint i be an IN that should be taken all at once? Before SQLite 3.38
- * none is. Behind the first 32 SQLite does not say, so any may be. */
+/* For xBestIndex: returns whether constraint i may be an IN to take all at once. Before SQLite 3.38
+ * none is. SQLite does not tell beyond the first 32, so any of those may be. */
 bool ctr_elements_in_constraint(sqlite3_index_info *info, int i);
 
-/* Asks for it all at once, as argument number `argument`, from 1 on. False: it cannot be had. */
+/* Asks for all elements at once, as argument number `argument`, from 1 on. Returns false if SQLite
+ * cannot give them so. */
 bool ctr_elements_ask(sqlite3_index_info *info, int i, int argument);
 
-/* The searches that a plan asks for. Zeroed at first. */
+/* The searches of a plan. Zeroed at first. */
 typedef struct ctr_elements {
     char *plan;           /* of a search; owned */
     sqlite3_value **args; /* of the search at hand; owned */
@@ -36,7 +37,7 @@ typedef struct ctr_elements {
     size_t room;
 } ctr_elements;
 
-/* Does the plan have an IN? */
+/* Returns whether the plan has an IN. */
 bool ctr_elements_in_plan(const char *plan);
 
 /* Takes the elements and copies of the other arguments. Only within xFilter, and closed
@@ -44,10 +45,10 @@ bool ctr_elements_in_plan(const char *plan);
 void ctr_elements_open(ctr_elements *elements, const ctr_shape *shape, const char *plan, int argc,
                        sqlite3_value **argv, ctr_problem *problem);
 
-/* Goes on to the next search; false: there is none. */
+/* Moves to the next search; returns false if there is none. */
 bool ctr_elements_next(ctr_elements *elements);
 
-/* Frees everything; twice is harmless. */
+/* Frees everything; a second call does nothing. */
 void ctr_elements_close(ctr_elements *elements);
 
 #endif

@@ -1,4 +1,4 @@
-/* vtab/front.h - what a table does that stands in front of others.
+/* vtab/front.h - the methods of a table that stands in front of others.
  *
  * Its statements, plans and refusals are those of a counter table; its rows come from elsewhere and
  * go elsewhere. A table of one file has none of this.

@@ -1,10 +1,10 @@
-/* vtab/integrity.h - is what is stored of a counter table as it should be?
+/* vtab/integrity.h - checks the stored content of a counter table.
  *
- *     INSERT INTO t(t) VALUES ('integrity-check')   an error that tells the first finding
- *     PRAGMA integrity_check, PRAGMA quick_check    a row that tells it, since SQLite 3.44
+ *     INSERT INTO t(t) VALUES ('integrity-check')   an error with the first finding
+ *     PRAGMA integrity_check, PRAGMA quick_check    a row with it, since SQLite 3.44
  *
- * Looked at are the identity and the list of tables, each key and cell, the journal, and the pages
- * of the stored table. PRAGMA looks at pages by itself; quick_check not at the journal.
+ * It checks the identity and the list of tables, each key and cell, the journal, and the pages of
+ * the stored table. PRAGMA checks pages by itself; quick_check skips the journal.
  *
  * Of a journal numbers rise and are positive; levels fall towards the newest rows, and each segment
  * has a first row; every row that is stored is in the list of changes; every row with amounts is

@@ -1,4 +1,4 @@
-/* vtab/joined.h - passes on what SQLite tells a table that has joined a transaction.
+/* vtab/joined.h - passes on SQLite's calls to a table that has joined a transaction.
  *
  * A table whose struct begins with a ctr_joined can use these as methods of its module.
  */
@@ -32,7 +32,7 @@ int ctr_joined_be_told(ctr_joined *joined, ctr_problem *problem);
  * nobody is, what savepoints have to restore is forgotten. */
 int ctr_joined_pass_on(ctr_joined *joined, ctr_problem *problem);
 
-/* The table is dropped, and will not be told any more. */
+/* Notes that the table is dropped; SQLite does not call it any more. */
 void ctr_joined_leave(ctr_joined *joined);
 
 #endif

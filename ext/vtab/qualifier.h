@@ -1,8 +1,8 @@
 /* vtab/qualifier.h - tables that exist by themselves belong to main, whatever schema is named.
  *
- * SQLite finds such a table under every schema's name: phone.counter_changes is that of main. Who
- * writes this means something else, so it is refused. SQLite does not tell the table how it was
- * named; the text of the statements that run does.
+ * SQLite finds such a table under every schema's name: phone.counter_changes is main's. A user
+ * who writes this means another table, so we refuse it. SQLite does not tell the table the name in
+ * the statement; the text of the running statements does.
  */
 #ifndef CTR_VTAB_QUALIFIER_H
 #define CTR_VTAB_QUALIFIER_H

@@ -1,4 +1,4 @@
-/* vtab/shared.h - what the modules and functions of one connection share. */
+/* vtab/shared.h - the objects that the modules and functions of one connection share. */
 #ifndef CTR_VTAB_SHARED_H
 #define CTR_VTAB_SHARED_H
 
@@ -35,7 +35,7 @@ struct ctr_shared {
 ctr_shared *ctr_shared_new(sqlite3 *db, ctr_register_all *register_all);
 ctr_shared *ctr_shared_hold(ctr_shared *shared);
 
-/* Frees it with its last holder. */
+/* Drops a holder; the last one frees it. */
 void ctr_shared_drop(void *shared);
 
 /* An SQL function, with so many arguments; -1: any number of them. */
@@ -53,8 +53,8 @@ int ctr_table_register(sqlite3 *db, ctr_shared *shared);    /* USING counter(...
 int ctr_changes_register(sqlite3 *db, ctr_shared *shared);  /* counter_changes */
 int ctr_internal_register(sqlite3 *db, ctr_shared *shared); /* counter_guard, counter_witness */
 
-/* Is the library in this connection already? Two would not know of each other's transactions, so a
- * second load does nothing. Returns a code of SQLite's. */
+/* Tells whether the library is in this connection already. Two would not know of each other's
+ * transactions, so a second load does nothing. Returns a code of SQLite's. */
 int ctr_internal_is_registered(sqlite3 *db, bool *is);
 
 /* Registers one more counter_witness, for a new schema of main. */

@@ -48,13 +48,13 @@ static inline int ctr_table_was(const ctr_shape *shape, int counter)
     return ctr_table_column(shape->n_columns) + 1 + counter;
 }
 
-/* Was a value given for a column? */
+/* Returns whether a value was given for a column. */
 static inline bool ctr_table_given(sqlite3_value *value)
 {
     return sqlite3_value_type(value) != SQLITE_NULL;
 }
 
-/* What a statement gives for a counter; n is 0 if nothing. */
+/* The value that a statement gives for a counter; n is 0 if none. */
 typedef struct ctr_given {
     bool is;
     int64_t n;
@@ -202,22 +202,22 @@ int ctr_access_find(ctr_table *table, ctr_problem *problem);
 /* Looks for the row under a cursor, as xRowid has named it. */
 int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem);
 
-/* How xRowid names the row just written. */
+/* Returns xRowid's name for the row just written. */
 int64_t ctr_access_rowid(const ctr_table *table);
 
-/* Was it found, somewhere? */
+/* Returns whether the row was found, in any file. */
 bool ctr_access_found(const ctr_table *table);
 
-/* Is the key of the row below a floor, somewhere? */
+/* Returns whether the key of the row is below a floor, in any file. */
 bool ctr_access_is_below(ctr_table *table, ctr_problem *problem);
 
-/* Writes what stands in table->rows. */
+/* Writes the row in table->rows. */
 int ctr_access_write(ctr_table *table, ctr_problem *problem);
 
 /* Raises floors to table->keys. */
 int ctr_access_raise(ctr_table *table, ctr_problem *problem);
 
-/* Has the row exactly these values in the key columns that are not NULL here? */
+/* Returns whether the row has exactly these values in the key columns that are not NULL here. */
 bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem);
 
 /* The key of the row that was found as a message shows it; as ctr_rows_key_text. */
@@ -229,7 +229,7 @@ char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem);
 /* "column hits of ('/', 12)", as where a problem is. */
 void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem);
 
-/* Frees what a statement has left behind. */
+/* Frees the leftovers of a statement. */
 void ctr_access_end(ctr_table *table);
 
 /* trigger_rows.c: of a tracked table; false if the INSERT is none of a trigger's. */
@@ -241,14 +241,14 @@ int ctr_trigger_rows_show_purged(ctr_table *table, ctr_problem *problem);
 
 /* request.c: `columns` are those of the INSERT, by number. */
 
-/* Says why a front, or an UPDATE, takes none. */
+/* Sets the problem why a front, or an UPDATE, takes no request. */
 void ctr_request_refuse(const ctr_table *table, ctr_problem *problem);
 
-/* Looks whether the request was taken before; if not, it is the one at work. To be ended whatever
- * is returned. */
+/* Returns whether the request was taken before; if not, it is the one at work. The caller ends it,
+ * also after a failure. */
 bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
 
-/* Remembers the request at work: there is one. */
+/* Records the request at work; there must be one. */
 int ctr_request_remember(ctr_table *table, ctr_problem *problem);
 void ctr_request_end(ctr_table *table);
 
@@ -259,7 +259,7 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
 int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
                                ctr_problem *problem);
 
-/* Says that a command names no counter. */
+/* Sets the problem that a command names no counter. */
 void ctr_commands_refuse_name(const char *name, ctr_problem *problem);
 
 /* If the command is `verb` and a name, returns the name. */
@@ -269,7 +269,7 @@ const char *ctr_commands_name(const char *command, const char *verb);
 bool ctr_alter_run(ctr_table *table, sqlite3_value **columns, const char *command,
                    ctr_problem *problem);
 
-/* What ctr_columns_ask() asks for. */
+/* Does the work that ctr_columns_ask() asks for. */
 void ctr_alter_take(ctr_table *table, ctr_wanted *wanted, ctr_problem *problem);
 
 #endif
