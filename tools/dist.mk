@@ -118,6 +118,7 @@ dist:
 # are installed in a new system.
 CLONE := build/clone
 test-packages:
+	@tools/setup packages
 	@$(MAKE) --no-print-directory dist
 	rm -rf $(CLONE)
 	git clone -q . $(CLONE)
