@@ -124,11 +124,16 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
 
     ctr_fold_table(journal, problem); /* amounts go by the numbers of the counters */
     ctr_journal_drop(journal);
+    bool changes = is_there || stays;
+    if (changes) journal->shapes++;
 
     if (is_there) emptied = put_away(&run, name, stays ? generation - 1 : generation);
     if (stays) bring_in(&run, name, generation, away || is_there);
     if (!is_there && !stays) write_generation(&run, name, generation);
-    if (problem->rc != SQLITE_OK) ctr_transaction_spoil(replica->transaction, nth);
+    if (problem->rc != SQLITE_OK) {
+        if (changes) journal->shapes--; /* the counters are those that they were */
+        ctr_transaction_spoil(replica->transaction, nth);
+    }
     return emptied;
 }
 

@@ -88,6 +88,7 @@ ctr_journal *ctr_journal_of(ctr_replica *replica, const char *table, int n_count
     if (journal->rows.n_counters != n_counters) {
         ctr_journal_drop(journal);
         journal->rows.n_counters = n_counters;
+        journal->shapes++;
     }
     journal->doubtful = true;
     return journal;

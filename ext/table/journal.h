@@ -52,6 +52,8 @@ typedef struct ctr_journal {
     sqlite3 *db;
     char *schema, *table; /* owned */
     struct ctr_journal *next;
+    unsigned
+        shapes; /* how often counters came or went: another number, another meaning of theirs */
 
     /* What memory knows. */
     ctr_amounts amounts; /* that the cells do not have, those of the batch among them */

@@ -61,6 +61,7 @@ int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *t
         return ctr_problem_nomem(problem);
     rows->journal = replica ? ctr_journal_of(replica, table, shape->n_counters, problem)
                             : ctr_journal_to_read(db, schema, table, shape->n_counters, problem);
+    if (rows->journal) rows->shapes = rows->journal->shapes;
     return problem->rc;
 }
 
@@ -169,6 +170,18 @@ void ctr_rows_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem
     sqlite3_free(key);
 }
 
+/* The counters of memory are those of another shape than the statement at work was made for. */
+static bool is_of_another_shape(const ctr_rows *rows)
+{
+    return rows->shapes != rows->journal->shapes;
+}
+
+static int refuse_other_shape(ctr_problem *problem)
+{
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "a column was added or dropped while this statement ran");
+}
+
 /* ---- cells ----------------------------------------------------------------------------------- */
 
 static int malformed(ctr_rows *rows, int64_t rowid, int counter, ctr_status status,
@@ -241,8 +254,10 @@ int ctr_rows_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr
     ctr_status status = bytes_of(rows->db, sqlite3_column_value(row, i), &bytes, &size, problem);
     if (status == CTR_OK && bytes) status = ctr_cell_summarize(summary, NULL, bytes, size);
     const ctr_amount *amount = NULL;
-    if (rows->journal->amounts.n > 0)
+    if (rows->journal->amounts.n > 0) {
+        if (is_of_another_shape(rows)) return refuse_other_shape(problem);
         amount = ctr_journal_amount(rows->journal, sqlite3_column_int64(row, 0), counter);
+    }
     if (amount) ctr_sum_add(&summary->sum, amount->n);
     if (amount) summary->touched = true;
     return status == CTR_OK
@@ -389,6 +404,7 @@ ctr_summary ctr_rows_state(const ctr_rows *rows, int counter)
 
 static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
 {
+    if (is_of_another_shape(rows)) return refuse_other_shape(problem);
     if (!rows->writing) return problem->rc;
     return ctr_problem_set(problem, SQLITE_ERROR,
                            "a trigger on a stored table of %s writes to the table itself",

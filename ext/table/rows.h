@@ -41,6 +41,7 @@ typedef struct ctr_rows {
     ctr_packed key;
 
     /* Private: statements, copies of the cells found, new cells by counter. */
+    unsigned shapes; /* of the journal when they were opened */
     sqlite3_stmt *find_key, *find_rowid, *follow, *insert, *update;
     bool writing;
     unsigned seen_in; /* the transaction, counted from 1, in which it was asked for hidden cells */

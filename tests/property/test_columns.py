@@ -589,3 +589,45 @@ def test_no_column_is_added_that_an_insert_would_have_no_parameter_for(tmp_path)
     assert str(error.value) == "counter_pull: table v: " + said.format("c38")
     db.execute(f"INSERT INTO v VALUES ('x'{', 1' * 38})")
     assert db.execute("SELECT * FROM v").fetchall() == [("x", *[1] * 38)]
+
+
+@pytest.mark.parametrize("commands, column", [(["drop column a"], "b"), (["add column z"], "z"),
+                                              (["drop column a", "add column z"], "z")])
+def test_a_statement_that_runs_while_columns_change_is_refused_and_counts_nothing(commands, column):
+    """The counters of memory have other numbers then than the ones that it was prepared for."""
+    with contextlib.closing(connect(":memory:")) as db:
+        db.execute("CREATE VIRTUAL TABLE t USING counter(k INTEGER PRIMARY KEY, a COUNTER, b COUNTER)")
+        db.executemany("INSERT INTO t VALUES (?, 1000, 2)", ((k,) for k in range(20)))
+        seen = []
+
+        def change(k):
+            seen.append(k)
+            if len(seen) == 3:
+                for command in commands:
+                    db.execute("INSERT INTO t(t) VALUES (?)", [command])
+                for i in range(20):
+                    db.execute(f"UPDATE t SET {column} = 5 WHERE k = ?", [i])
+            return k
+
+        db.create_function("change", 1, change)
+        with pytest.raises(sqlite3.Error, match="a column was added or dropped while this statement ran"):
+            db.execute("UPDATE t SET b = b + 1 WHERE change(k) >= 0")
+        db.execute("INSERT INTO t(t) VALUES ('integrity-check')")
+        assert len(set(db.execute("SELECT b FROM t"))) == 1
+        db.execute("UPDATE t SET b = 7")
+        assert set(db.execute("SELECT b FROM t")) == {(7,)}
+
+
+def test_a_read_that_runs_while_columns_change_shows_no_other_counter():
+    with contextlib.closing(connect(":memory:")) as db:
+        db.execute("CREATE VIRTUAL TABLE t USING counter(k INTEGER PRIMARY KEY, a COUNTER, b COUNTER)")
+        db.executemany("INSERT INTO t VALUES (?, 1000, 2)", ((k,) for k in range(20)))
+        rows = db.execute("SELECT y.k, x.a, x.b FROM t AS y CROSS JOIN t AS x ON x.k = y.k")
+        assert rows.fetchone() == (0, 1000, 2)
+        for command in "drop column a", "add column z":
+            db.execute("INSERT INTO t(t) VALUES (?)", [command])
+        for i in range(20):
+            db.execute("UPDATE t SET z = 5 WHERE k = ?", [i])
+        with pytest.raises(sqlite3.Error, match="a column was added or dropped while this statement ran"):
+            for row in rows:
+                assert row[2] == 2
