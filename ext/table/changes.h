@@ -13,6 +13,9 @@
 /* Columns of CTR_SQL_JOURNAL_SINCE and CTR_SQL_JOURNAL_LEVELS. */
 enum { CTR_JOURNAL_NUMBER, CTR_JOURNAL_LEVEL, CTR_JOURNAL_ENTRIES };
 
+/* A row of level 0; a segment is of level 1 or higher. */
+enum { CTR_LEVEL_TRANSACTIONS = 0 };
+
 typedef struct ctr_changes {
     ctr_change_of_row *rows; /* owned: sqlite3_free */
     size_t n, room;

@@ -43,9 +43,6 @@ typedef struct ctr_journal_mark {
     size_t n, appended;
 } ctr_journal_mark;
 
-/* A row of level 0; a segment is of level 1 or higher. */
-enum { CTR_LEVEL_TRANSACTIONS = 0 };
-
 typedef struct ctr_journal {
     const ctr_identity *giver; /* borrowed; of a snapshot of which it is known, or NULL */
     ctr_replica *replica;      /* borrowed; NULL: the table is only read */

@@ -93,6 +93,17 @@ int ctr_rows_bind_keys(ctr_rows *rows, sqlite3_stmt *statement, int first, sqlit
     return rc;
 }
 
+int ctr_rows_lend_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **keys,
+                       ctr_problem *problem)
+{
+    for (int i = 0; i < rows->shape->n_keys && problem->rc == SQLITE_OK; i++) {
+        const ctr_column *column = &rows->shape->columns[rows->shape->keys[i]];
+        int rc = ctr_pack_lend_stored(statement, i + 1, column, keys[i]);
+        ctr_problem_sqlite(problem, rows->db, rc);
+    }
+    return problem->rc;
+}
+
 static char *describe_row(sqlite3_stmt *row, int n_keys)
 {
     sqlite3_value **keys = sqlite3_malloc64(((size_t)n_keys + 1) * sizeof *keys);
@@ -536,11 +547,7 @@ int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem
     }
     sqlite3_stmt *statement = find_statement(rows, true, problem);
     if (!statement) return problem->rc;
-    for (int i = 0; i < rows->shape->n_keys; i++) {
-        const ctr_column *column = &rows->shape->columns[rows->shape->keys[i]];
-        int rc = ctr_pack_lend_stored(statement, i + 1, column, keys[i]);
-        if (ctr_problem_sqlite(problem, rows->db, rc)) return problem->rc;
-    }
+    if (ctr_rows_lend_keys(rows, statement, keys, problem)) return problem->rc;
     find(rows, statement, problem);
     sqlite3_clear_bindings(statement);
     return problem->rc;

@@ -121,4 +121,8 @@ sqlite3_stmt *ctr_rows_prepare(ctr_rows *rows, sqlite3_stmt **keep, ctr_sql whic
 /* Binds the values of a key from the parameter `first` on. Returns a code of SQLite's. */
 int ctr_rows_bind_keys(ctr_rows *rows, sqlite3_stmt *statement, int first, sqlite3_value **keys);
 
+/* The same from the first parameter on; the caller's texts are lent, not copied. */
+int ctr_rows_lend_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **keys,
+                       ctr_problem *problem);
+
 #endif

@@ -12,7 +12,6 @@
 #include "table/pack.h"
 
 enum {
-    LEVEL_TRANSACTIONS = 0,
     SEGMENTS_OF_LEVEL = 8,   /* so many become one of the next level */
     TIMES_THE_LONGEST = 4,   /* all segments together are no longer than that */
     SEGMENT_CHANGES = 32768, /* in one row of the journal; of one number there may be more */
@@ -109,7 +108,7 @@ static void read_levels(ctr_run *run, int64_t from, int64_t to, ctr_changes *cha
         ctr_changes_take(&of_row, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER), level, bytes,
                          bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0,
                          run->slots.table, run->problem);
-        if (level == LEVEL_TRANSACTIONS) ctr_changes_latest(&of_row, run->problem);
+        if (level == CTR_LEVEL_TRANSACTIONS) ctr_changes_latest(&of_row, run->problem);
         take_unseen(changes, &of_row, &seen, run);
     }
     sqlite3_finalize(row);
@@ -169,7 +168,7 @@ static void make_segment(ctr_run *run, int64_t from, int64_t to, int64_t as)
 
 void ctr_segments_add(ctr_run *run)
 {
-    make_segment(run, LEVEL_TRANSACTIONS, LEVEL_TRANSACTIONS, 1);
+    make_segment(run, CTR_LEVEL_TRANSACTIONS, CTR_LEVEL_TRANSACTIONS, 1);
 }
 
 /* ---- compaction ------------------------------------------------------------------------------ */

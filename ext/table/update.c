@@ -143,9 +143,8 @@ static int step_update(ctr_update *update, sqlite3_stmt *statement, ctr_problem 
     if ((rc & 0xff) == SQLITE_CONSTRAINT && problem->rc == SQLITE_OK)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table refuses the row: %s",
                         sqlite3_errmsg(rows->db));
-    if (rc == SQLITE_DONE &&
-        (sqlite3_changes(rows->db) != update->n_written ||
-         update->n_fetched != update->n_written * rows->shape->n_counters))
+    if (rc == SQLITE_DONE && (sqlite3_changes(rows->db) != update->n_written ||
+                              update->n_fetched != update->n_written * rows->shape->n_counters))
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table did not take the row");
     ctr_problem_sqlite(problem, rows->db, rc);
     sqlite3_reset(statement);
@@ -157,11 +156,7 @@ bool ctr_update_key(ctr_update *update, sqlite3_value **keys, ctr_problem *probl
     ctr_rows *rows = update->rows;
     if (ctr_rows_find_none(rows, problem) || ctr_journal_refresh(rows->journal, problem))
         return false;
-    for (int i = 0; i < rows->shape->n_keys; i++) {
-        const ctr_column *column = &rows->shape->columns[rows->shape->keys[i]];
-        int rc = ctr_pack_lend_stored(update->by_key, i + 1, column, keys[i]);
-        if (ctr_problem_sqlite(problem, rows->db, rc)) return false;
-    }
+    if (ctr_rows_lend_keys(rows, update->by_key, keys, problem)) return false;
     update->in_order = false;
     return step_update(update, update->by_key, problem) == SQLITE_OK && update->n_written > 0;
 }
