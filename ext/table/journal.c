@@ -197,7 +197,7 @@ static bool read_on(ctr_journal *journal, ctr_problem *problem)
 {
     bool fits = journal->last == 0, first = true;
     ctr_run run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
-    sqlite3_stmt *row = keep_journal(journal, &journal->since, CTR_SQL_JOURNAL_SINCE, problem);
+    sqlite3_stmt *row = keep_journal(journal, &journal->since, CTR_SQL_JOURNAL_AMOUNTS, problem);
     if (!row) return true;
     sqlite3_bind_int64(row, 1, journal->last);
     while (ctr_run_row(&run, row)) {
