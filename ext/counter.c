@@ -1,4 +1,5 @@
-/* counter.c - the entry point: checks the SQLite that it meets and registers all that it has. */
+/* counter.c - the entry point: checks the SQLite library and registers all functions and
+ * modules. */
 #include "counter.h"
 
 #include <stdatomic.h>
@@ -44,10 +45,10 @@ static int register_all(sqlite3 *db, ctr_shared **lent)
 #define EXPORTED __attribute__((visibility("default")))
 #endif
 
-/* All calls of SQLite go through one table of routines, that of the SQLite library that loaded this
- * one first. Another library in the same process is refused: its connections mean nothing to the
- * first, and neither sees the other's locks on a file. The message is in the memory of the one that
- * asks. */
+/* All calls of SQLite go through one table of routines: that of the SQLite library that loaded this
+ * one first. Another SQLite library in the same process is refused: the routines of the first
+ * cannot use its connections, and neither sees the other's locks on a file. The message is
+ * allocated by the refused library. */
 static bool is_ours(const struct sqlite3_api_routines *api, char **message)
 {
 #ifdef SQLITE_CORE
@@ -68,7 +69,7 @@ static bool is_ours(const struct sqlite3_api_routines *api, char **message)
 #endif
 }
 
-/* Not exported: of two versions in one process each must find its own. */
+/* Not exported: with two versions in one process, each must call its own. */
 static int start(sqlite3 *db, char **message, const struct sqlite3_api_routines *api)
 {
     if (!is_ours(api, message)) return SQLITE_ERROR;

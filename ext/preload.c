@@ -4,8 +4,8 @@
  *
  * PHP's PDO, LuaSQL and Qt open SQLite connections and have no call that loads an extension. This
  * library has the extension linked in, and registers it for every connection that the process opens
- * from now on. It works for hosts that link SQLite as a shared library; one that has SQLite inside
- * itself never asks the library that is registered here.
+ * from now on. It works for hosts that link SQLite as a shared library; a host with its own copy of
+ * SQLite never sees this registration.
  */
 #include "counter.h"
 

@@ -2,7 +2,7 @@
  *
  * A cell has a life. A live cell has a set of shards, one for each replica that ever added to it:
  *
- *     id      16 bytes   the replica that owns this shard; nobody else ever writes it
+ *     id      16 bytes   the replica that owns this shard; no other replica ever writes it
  *     clock              the number of its writes; of two versions, the higher clock wins
  *     value              the contribution of the replica, signed
  *
@@ -101,10 +101,10 @@ const char *ctr_status_text(ctr_status status);
 bool ctr_cell_is_untouched(const ctr_cell *cell);
 bool ctr_cell_is_deleted(const ctr_cell *cell);
 
-/* Is it live and touched? Such a counter makes its row visible. */
+/* Returns whether it is live and touched. Such a counter makes its row visible. */
 bool ctr_cell_is_live(const ctr_cell *cell);
 
-/* Do both have the same state, and so the same bytes? */
+/* Returns whether both have the same state, and so the same bytes. */
 bool ctr_cell_same(const ctr_cell *a, const ctr_cell *b);
 
 /* Walks the shards in ascending order of id: set `at` to 0, and call until it returns false.
@@ -119,8 +119,8 @@ bool ctr_cell_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_sha
  * n * CTR_SHARD_MAX bytes. */
 size_t ctr_cell_write(uint32_t life, const ctr_shard *shards, size_t n, uint8_t *out);
 
-/* Does a win over b, a shard of the same id, in a merge? The higher clock wins, then the higher
- * value. */
+/* Returns whether a wins over b, a shard of the same id, in a merge: the higher clock wins, then
+ * the higher value. */
 bool ctr_shard_beats(const ctr_shard *a, const ctr_shard *b);
 
 /* Adds n to the shard of `id`: (id, clock + 1, value + n), or (id, 1, n) if there is none. The
@@ -143,12 +143,12 @@ ctr_cell ctr_cell_written(const uint8_t *bytes, size_t size);
 typedef struct ctr_summary {
     uint32_t life;
     bool touched;         /* it has bytes */
-    bool has_shards;      /* somebody has counted in it in this life */
+    bool has_shards;      /* it has counts in this life */
     ctr_sum sum;          /* of its shards */
     int64_t clock, value; /* of the shard of `id`; clock 0: there is no such shard */
 } ctr_summary;
 
-/* Is it touched and live? Has somebody counted in it in this life? */
+/* Return whether it is touched and live, and whether it has counts in this life. */
 static inline bool ctr_summary_is_live(const ctr_summary *summary)
 {
     return summary->touched && summary->life % 2 == 1;
@@ -171,7 +171,8 @@ ctr_status ctr_cell_value(const ctr_cell *cell, int64_t *value);
  * within an odd life, ctr_shard_beats decides shard by shard. Needs a->size + b->size bytes. */
 size_t ctr_cell_merge(const ctr_cell *a, const ctr_cell *b, uint8_t *out);
 
-/* Returns the number of shards of `merged` that `mine` lacks or has otherwise in the same life. */
+/* Returns the number of shards of `merged` that `mine` lacks, or has with other numbers, in the
+ * same life. */
 size_t ctr_cell_news(const ctr_cell *merged, const ctr_cell *mine);
 
 /* Returns the number of ids with the same clock and two values in a and b; 0 unless both are in the

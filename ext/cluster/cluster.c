@@ -1,4 +1,4 @@
-/* cluster/cluster.c - which replicas are there, and their locks. */
+/* cluster/cluster.c - finds and locks the replicas of a cluster. */
 #include "cluster/cluster.h"
 
 #include <string.h>
@@ -14,9 +14,9 @@
 
 enum { BRIEFLY = 20 /* milliseconds */ };
 
-/* Looks at a replica. Who can read one file already waits for another only briefly: with rollback
- * journals the one who is about to commit to both may have locked the other and wait for the
- * reader of the first. `timeout` is the one of the host, once it has been shortened. */
+/* Looks at a replica. A connection that reads one file already waits only briefly for another: with
+ * rollback journals, a writer that commits to both may have locked the second and wait for the
+ * reader of the first. `timeout` is the host's timeout, after it was shortened. */
 static bool look_briefly(ctr_cluster *cluster, int i, const ctr_shape *shape, int *timeout,
                          ctr_problem *problem)
 {
@@ -34,8 +34,8 @@ static void wait_again(ctr_cluster *cluster, int timeout)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* The name of birth, from the first replica that has a table of this name; if all have renamed it,
- * from the first that has one that was born with it. */
+/* Finds the birth name: from the first replica with a table of this name or, if all have renamed
+ * it, with a table of this birth name. */
 static void find_birth(ctr_cluster *cluster, const char *table, ctr_problem *problem)
 {
     for (int i = 0; i < 2 * cluster->n && !cluster->birth && problem->rc == SQLITE_OK; i++) {
@@ -57,9 +57,9 @@ static void find_birth(ctr_cluster *cluster, const char *table, ctr_problem *pro
                         "no attached replica has a counter table with the name %s", table);
 }
 
-/* Two names of one file: is that of `i` the one to use? The one that the transaction has written,
- * else the one that it has read: under another it could not commit, or would not see what it has
- * written. If both or none, the one that is listed first. */
+/* Returns whether to use `i`, of two names of one file. The name that the transaction has written
+ * comes first, then the one that it has read: under the other name it could not commit, or would
+ * not see its own writes. Otherwise the one listed first. */
 static bool goes_before(const ctr_cluster *cluster, int i, int j)
 {
     const ctr_member *one = &cluster->members[i], *other = &cluster->members[j];
@@ -69,8 +69,9 @@ static bool goes_before(const ctr_cluster *cluster, int i, int j)
     return state != of_other ? state > of_other : i < j;
 }
 
-/* One file under two names is one replica, and would wait for its own lock. Asked for each row, so
- * paths are compared before SQLite is asked what is behind them. */
+/* Returns another name to use for this file, or NULL. One file under two names is one replica, and
+ * would wait for its own lock. This is called for each row, so paths are compared before the
+ * files. */
 static const char *same_file(const ctr_cluster *cluster, int i)
 {
     const char *schema = cluster->members[i].schema;
@@ -85,7 +86,7 @@ static const char *same_file(const ctr_cluster *cluster, int i)
     return NULL;
 }
 
-/* Do two replicas share a file by different paths? A hard link does that. */
+/* Returns whether two replicas share a file by different paths, as hard links do. */
 static bool is_same_inode(const ctr_cluster *cluster, int i, int j)
 {
     const char *one = sqlite3_db_filename(cluster->db, cluster->members[i].schema);
@@ -105,8 +106,9 @@ static void refuse_same_files(const ctr_cluster *cluster, ctr_problem *problem)
     }
 }
 
-/* What was attached since the cluster was created. It is not read: under one name nobody can commit
- * to a file that he reads under another. */
+/* Returns whether the replica is the same file as another one, attached after the cluster was
+ * created. It is not read: a connection cannot commit to a file under one name while it reads it
+ * under another. */
 static bool is_doubled(ctr_cluster *cluster, int i, ctr_problem *problem)
 {
     ctr_member *member = &cluster->members[i];
@@ -119,7 +121,7 @@ static bool is_doubled(ctr_cluster *cluster, int i, ctr_problem *problem)
     return true;
 }
 
-/* From here on it is noticed if SQLite rolls the caller's transaction back by itself. */
+/* Notes whether the caller has a transaction, so that a later rollback by SQLite is noticed. */
 static void note_transaction(ctr_cluster *cluster)
 {
     cluster->within = !sqlite3_get_autocommit(cluster->db);
@@ -155,7 +157,8 @@ void ctr_cluster_copy_seen(ctr_cluster_seen *to, const ctr_cluster_seen *from, c
     fill_seen(to, from->birth, from->schema, from->table, &from->shape, problem);
 }
 
-/* The table that was read last may have got other columns; it may be gone, too. */
+/* Opens the cluster from memory. The table that was read last may have other columns now, or may be
+ * gone. */
 static void open_as_seen(ctr_cluster *cluster, ctr_problem *problem)
 {
     const ctr_cluster_seen *seen = cluster->seen;
@@ -176,8 +179,8 @@ static void open_as_seen(ctr_cluster *cluster, ctr_problem *problem)
     ctr_shape_copy(&cluster->shape, &seen->shape, problem);
 }
 
-/* The columns are those of the first table that can be opened. In a new cluster the others must
- * agree; in one that was there a replica that has other counters now is unavailable. */
+/* Takes the columns of the first table that can be opened. In a new cluster the others must agree;
+ * in an existing one, a replica with other counters is unavailable. */
 static void find_shape(ctr_cluster *cluster, bool is_new, ctr_problem *problem)
 {
     int timeout = 0;
@@ -240,7 +243,7 @@ int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_transaction *transac
     return problem->rc;
 }
 
-/* For what was opened from memory. */
+/* Reads the shape of a cluster that was opened from memory. */
 static int read_unread(ctr_cluster *cluster, ctr_problem *problem)
 {
     if (!cluster->read && problem->rc == SQLITE_OK) find_shape(cluster, false, problem);
@@ -301,7 +304,8 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
 
 /* ---- locks ----------------------------------------------------------------------------------- */
 
-/* Does this connection hold a lock of some file already? The statement at work has that of temp. */
+/* Returns whether this connection holds a lock of some file already. The running statement always
+ * has that of temp. */
 static bool holds_lock(sqlite3 *db, ctr_problem *problem)
 {
     bool holds = false;
@@ -333,8 +337,8 @@ static void sort_by_path(const ctr_cluster *cluster, int *order)
     }
 }
 
-/* Who holds a lock already does not wait for another: the one who has that may be waiting for him.
- * A busy handler of the host's own, which has no timeout, is not touched. */
+/* A connection that holds a lock does not wait for another, whose owner may be waiting for it. A
+ * busy handler of the host, which has no timeout, stays in place. */
 static void lock_all(ctr_cluster *cluster, ctr_problem *problem)
 {
     int order[CTR_LEVEL_SITES];
@@ -349,7 +353,8 @@ static void lock_all(ctr_cluster *cluster, ctr_problem *problem)
     if (timeout > 0) sqlite3_busy_timeout(cluster->db, timeout);
 }
 
-/* The savepoint of a statement is opened in temp alone, where the cluster stands. */
+/* SQLite opens the savepoint of a statement only in temp, where the cluster is; this opens it in
+ * the replicas, too. */
 static void mark_all(ctr_cluster *cluster, ctr_problem *problem)
 {
     for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
@@ -360,7 +365,7 @@ static void mark_all(ctr_cluster *cluster, ctr_problem *problem)
     cluster->begun = problem->rc != SQLITE_OK;
 }
 
-/* Locks before looks, for SQLite does not wait for a lock once it reads. */
+/* Locks before it looks, because SQLite does not wait for a lock once it reads. */
 int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem)
 {
     note_transaction(cluster);

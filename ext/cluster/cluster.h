@@ -1,12 +1,13 @@
-/* cluster/cluster.h - several replicas of one counter table, attached to one connection, as one.
+/* cluster/cluster.h - several replicas of one counter table, attached to one connection, used as
+ * one table.
  *
- *     cluster.c    which replicas are there, and their locks
- *     require.c    whether they are enough for a level
+ *     cluster.c    finds and locks the replicas
+ *     require.c    decides whether they are enough for a level
  *     leader.c     the replica whose id counts
  *     member.c     one replica
  *     quorum.c     one row: found in all replicas, merged, written to all
  *     reading.c    the rows of as many replicas as a level demands
- *     repair.c     rows that a read has found lacking
+ *     repair.c     writes rows that a read found missing or old in a replica
  *
  * Cassandra's coordinator, in one process and inside one transaction. A read contacts as many
  * replicas as its level demands. A write first takes the write locks of all replicas. Those that it
@@ -24,8 +25,8 @@ typedef struct ctr_levels {
     bool repairs; /* a read writes rows that replicas lack */
 } ctr_levels;
 
-/* The tables of a cluster as this connection last saw them: the name that they were created with,
- * and the columns of one of them. SQLite may disconnect the cluster and connect it again. Zeroed at
+/* The tables of a cluster as this connection last saw them: their birth name, and the columns of
+ * one of them. It outlives the cluster, which SQLite may disconnect and connect again. Zero it
  * first. */
 typedef struct ctr_cluster_seen {
     char *birth, *schema, *table; /* owned */
@@ -42,17 +43,17 @@ typedef struct ctr_cluster {
     ctr_cluster_seen *seen;       /* borrowed */
     char *birth;                  /* the name with which the tables were created; owned */
     ctr_shape shape;              /* the columns of all of them */
-    bool read;                    /* false: `shape` has but the columns, and no generations */
+    bool read;                    /* false: `shape` has only the columns, and no generations */
     ctr_collator collator;
     ctr_member *members; /* main first, then in the given order */
     int n;
     ctr_member *leader; /* of this transaction; NULL: not chosen */
-    bool writes;        /* a writing statement of this transaction has begun */
-    bool locked;        /* the locks of those that are available have been taken */
-    bool within;        /* a transaction of the caller's, when the statement began */
-    bool begun;         /* a statement that SQLite may take back by itself; see ctr_cluster_lock */
+    bool writes;        /* this transaction has begun a writing statement */
+    bool locked;        /* the available replicas are locked */
+    bool within;        /* the caller had a transaction when the statement began */
+    bool begun;         /* a statement that SQLite may roll back by itself; see ctr_cluster_lock */
 
-    /* The row at hand; see cluster/quorum.h. */
+    /* The current row; see cluster/quorum.h. */
     struct ctr_quorum {
         sqlite3_value **keys; /* borrowed */
         bool found, below;
@@ -65,20 +66,19 @@ typedef struct ctr_cluster {
 } ctr_cluster;
 
 /* `table` is the name of the table in the first replica that has it; the n `schemas` are copied.
- * Missing replicas may come later, but a new cluster needs at least one, and all that are there
- * must have the same columns. A cluster that is not new is opened from `seen`, without a lock; its
- * replicas are read when they are needed. The caller closes it, even if this fails. */
+ * Missing replicas may be attached later, but a new cluster needs at least one, and all that are
+ * attached must have the same columns. A cluster that is not new is opened from `seen`, without a
+ * lock; its replicas are read when they are needed. The caller closes it, even if this fails. */
 int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_transaction *transaction,
                      ctr_levels *levels, ctr_cluster_seen *seen, const char *table,
                      char *const *schemas, int n, bool is_new, ctr_problem *problem);
 void ctr_cluster_close(ctr_cluster *cluster);
 
-/* Looks at all replicas. */
+/* Looks at the files of all replicas; see ctr_member_look. */
 int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem);
 
 /* Chooses the replicas that a read contacts: their numbers go into `contacts`, which has room for
- * all. Those in `failed` are not asked again. Returns their number; a problem if the level cannot
- * be met. */
+ * all. Leaves out those in `failed`. Returns their number. Fails if the level cannot be met. */
 int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ctr_problem *problem);
 
 /* Takes the write locks, once in a transaction. Outside a transaction it takes them in the order of
@@ -87,7 +87,7 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
  * are undone. */
 int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem);
 
-/* The transaction has ended. */
+/* Call it at the end of a transaction. */
 void ctr_cluster_end(ctr_cluster *cluster);
 
 #endif

@@ -10,19 +10,19 @@
 
 typedef struct ctr_cluster_entry {
     char *name;        /* owned */
-    char *declaration; /* owned: of the cluster that the rest is of; NULL: none */
+    char *declaration; /* owned; the other members belong to this cluster; NULL: none */
     ctr_levels levels;
     ctr_cluster_seen seen;
     ctr_cluster *cluster; /* borrowed; NULL while the table is not connected */
     struct ctr_cluster_entry *next;
 } ctr_cluster_entry;
 
-/* Zeroed at first. */
+/* Zero it first. */
 typedef struct ctr_clusters {
     ctr_cluster_entry *first;
 } ctr_clusters;
 
-/* The entry of this name, or NULL. */
+/* Returns the entry of this name, or NULL. */
 ctr_cluster_entry *ctr_clusters_find(const ctr_clusters *clusters, const char *name);
 
 /* Returns the entry of this name with its cluster, connecting a disconnected one first. NULL: there
@@ -31,8 +31,8 @@ ctr_cluster_entry *ctr_clusters_find(const ctr_clusters *clusters, const char *n
 ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
                                           const char *name, ctr_problem *problem);
 
-/* The entry of this name; makes one if there is none. Lent as long as the connection; NULL: no
- * memory. */
+/* Returns the entry of this name, a new one if there is none. Lent as long as the connection; NULL:
+ * no memory. */
 ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name);
 
 /* Notes the declaration of the cluster. Options and seen tables stay if the declaration is the same

@@ -4,9 +4,9 @@
  *       page_views, replicas='main east west', read=QUORUM, write=QUORUM, read_repair=blocking);
  *     INSERT INTO traffic(traffic) VALUES ('read=ALL');       for the rest of this connection
  *
- * The same statements, refusals, commands and plans as those of the table it fronts; see
- * vtab/table.h, of which it shares all but where rows come from and go to. It stands in temp,
- * for what the names of its replicas stand for is a matter of the connection.
+ * Statements, refusals, commands and plans are those of a counter table (vtab/table.h); only
+ * reading and writing rows differs. The table is in temp, because the names of its replicas belong
+ * to the connection.
  */
 #include "cluster/coordinator.h"
 
@@ -36,8 +36,8 @@ static int cluster_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* SQLite will not tell a table that is dropped how the transaction ends; nor does it show what such
- * a table has to say. */
+/* SQLite will not call a dropped table at the end of the transaction, so a locked cluster is not
+ * dropped. SQLite shows no message of xDestroy. */
 static int cluster_destroy(sqlite3_vtab *base)
 {
     ctr_coordinator *front = (ctr_coordinator *)base;
@@ -68,9 +68,9 @@ static void open_cluster(ctr_coordinator *front, const ctr_options *options, boo
     front->entry->cluster = front->cluster;
 }
 
-/* Before its columns are declared. If the schema of a replica has changed since it was read, that
- * of temp was read anew along with it, and the table that SQLite is about to declare is no more:
- * SQLITE_SCHEMA, and SQLite calls again. */
+/* Opens the cluster before its columns are declared. If SQLite reads the changed schema of a
+ * replica, it reads that of temp again, too, and frees the table that is being connected. Then this
+ * fails with SQLITE_SCHEMA, and SQLite calls again. */
 static void open_unless_gone(ctr_coordinator *front, const ctr_options *options, bool is_new,
                              ctr_problem *problem)
 {
@@ -105,7 +105,7 @@ static void open_front(ctr_coordinator *front, ctr_shared *shared, const char *d
     ctr_table_declare(table, problem);
 }
 
-/* All clauses, as SQLite has them; to be freed with sqlite3_free. */
+/* Returns all clauses as one text; the caller frees it with sqlite3_free. */
 static char *list_clauses(int n, const char *const *clauses, ctr_problem *problem)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
@@ -172,7 +172,7 @@ static int cluster_connect(sqlite3 *db, void *aux, int argc, const char *const *
     return start_cluster(db, aux, argc, argv, false, base, message);
 }
 
-/* Replicas stay as they are: a cluster has nothing of its own. */
+/* A cluster stores nothing, so the replicas stay unchanged. */
 static int cluster_rename(sqlite3_vtab *base, const char *to)
 {
     ctr_coordinator *front = (ctr_coordinator *)base;
@@ -191,7 +191,7 @@ static int cluster_rename(sqlite3_vtab *base, const char *to)
 
 /* ---- transactions ---------------------------------------------------------------------------- */
 
-/* A statement that writes begins: what it reads is to be read under the locks. */
+/* A writing statement begins. It reads under the locks. */
 static int cluster_begin(sqlite3_vtab *base)
 {
     ((ctr_coordinator *)base)->cluster->writes = true;

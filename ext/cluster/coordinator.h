@@ -11,10 +11,10 @@ typedef struct ctr_coordinator {
     ctr_table table;
     ctr_cluster *cluster;     /* owned */
     ctr_cluster_entry *entry; /* of the cluster; borrowed */
-    ctr_clusters *clusters;   /* where that stands; borrowed */
+    ctr_clusters *clusters;   /* the list with that entry; borrowed */
 } ctr_coordinator;
 
-/* The clusters of a connection, lent as long as what it shares. */
+/* Returns the clusters of a connection, lent as long as `shared`. */
 ctr_clusters *ctr_coordinator_clusters(const ctr_shared *shared);
 
 /* USING counter_cluster(...) */

@@ -1,7 +1,7 @@
 /* cluster/front.c - rows, cursors and commands of the table in front of a cluster.
  *
- * A cursor over a cluster names a row by the replica in which it has seen it and the row id there,
- * so a row is found again by its key.
+ * A cursor names a row by a replica that has it and the row id there. The row is found again by its
+ * key.
  */
 #include "vtab/front.h"
 
@@ -16,9 +16,9 @@ static ctr_cluster *cluster_of(const ctr_table *table)
     return ((const ctr_coordinator *)table)->cluster;
 }
 
-/* ---- the row at hand ------------------------------------------------------------------------- */
+/* ---- the current row ------------------------------------------------------------------------- */
 
-/* From here on the rows of the leader are those of the table. */
+/* The table uses the rows of the leader. */
 static int follow_leader(ctr_table *table, ctr_problem *problem)
 {
     ctr_member *leader = cluster_of(table)->leader;
@@ -44,7 +44,7 @@ static int find_again(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
     ctr_rows *rows = rows_by_rowid(table, rowid);
     ctr_access_end(table);
-    table->holds_keys = rows != NULL; /* it has put copies there, whatever it returns */
+    table->holds_keys = rows != NULL; /* copies to free, also after a failure */
     bool there = rows && ctr_rows_take_key(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
     if (!there && problem->rc == SQLITE_OK)
         return ctr_problem_set(problem, SQLITE_ERROR,
@@ -90,7 +90,7 @@ static int64_t rowid_in_leader(const ctr_table *table)
     return name_in_replica((int)(cluster->leader - cluster->members), table->rows->rowid);
 }
 
-/* The row as the first replica has stored it. */
+/* Returns the rows of the first replica that stores the row. */
 static ctr_rows *stored_row(const ctr_table *table)
 {
     const ctr_cluster *cluster = cluster_of(table);
@@ -164,7 +164,7 @@ static ctr_rows *rows_of_reading(const void *of)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* Each replica by the command of its own table. */
+/* Runs the command on the table of each replica. */
 static void check_replicas(ctr_table *table, ctr_problem *problem)
 {
     ctr_cluster *cluster = cluster_of(table);
@@ -181,7 +181,7 @@ static void check_replicas(ctr_table *table, ctr_problem *problem)
     }
 }
 
-/* Nothing is written, so no lock is needed either. */
+/* Setting levels writes nothing, so it takes no lock. */
 static bool set_levels(ctr_table *table, sqlite3_value **columns, const char *command,
                        ctr_problem *problem)
 {

@@ -38,7 +38,7 @@ void ctr_gather_close(ctr_gather *gather)
 static const char *order_of(const char *plan)
 {
     while (ctr_stream_plan_has_argument(plan)) plan += 2;
-    return plan + 1; /* behind the full stop */
+    return plan + 1; /* after the full stop */
 }
 
 static bool orders_by(const char *order, int key)
@@ -65,7 +65,7 @@ static sqlite3_value **head(const ctr_gather *gather, int stream)
     return gather->heads + (size_t)stream * (size_t)gather->shape->n_keys;
 }
 
-/* What a foreign file has stored may be no key, or no row id that a cursor could name. */
+/* Another file may have stored a NULL in a key, or a row id that no cursor can name. */
 static void check_head(const ctr_gather *gather, sqlite3_stmt *row, sqlite3_value **keys,
                        ctr_problem *problem)
 {
@@ -107,11 +107,11 @@ void ctr_gather_start(ctr_gather *gather, const char *plan, sqlite3_value **argv
     for (int i = 0; i < gather->n && problem->rc == SQLITE_OK; i++) {
         ctr_stream_start(&gather->streams[i], plan, argv, all, problem);
         if (problem->rc != SQLITE_OK) gather->failed = i;
-        gather->here |= (uint64_t)1 << i; /* so that the first step steps them all */
+        gather->here |= (uint64_t)1 << i; /* so that the first step steps all of them */
     }
 }
 
-/* Which streams have the row that comes first? */
+/* Finds the streams that have the row that comes first. */
 static void find_first(ctr_gather *gather, ctr_problem *problem)
 {
     gather->here = 0;

@@ -12,26 +12,27 @@
 #include "table/collator.h"
 #include "table/stream.h"
 
-/* Row ids of replicas are named by cursors as id * CTR_LEVEL_SITES + replica. */
+/* Cursors name a row of a replica by id * CTR_LEVEL_SITES + replica. */
 #define CTR_GATHER_LAST_ID (INT64_MAX / CTR_LEVEL_SITES - 1)
 
 typedef struct ctr_gather {
     ctr_stream *streams; /* owned */
     int n;
-    uint64_t here;        /* a bit for each stream that has a row of the key at hand */
+    uint64_t here;        /* a bit for each stream with a row of the current key */
     int first;            /* the lowest of them */
     sqlite3_value **keys; /* of that row, in key order; lent until the next step */
-    int failed;           /* the stream that could not go on; -1: none */
+    int failed;           /* the stream that failed; -1: none */
 
     /* Private. */
     ctr_collator *collator; /* borrowed */
     const ctr_shape *shape; /* borrowed */
     uint64_t rows;          /* streams that stand on a row */
     char *order;            /* owned */
-    sqlite3_value **heads;  /* keys of all rows, those of a stream after the other */
+    sqlite3_value **heads;  /* the keys of the current rows, stream by stream */
 } ctr_gather;
 
-/* `of`: where the n streams read, CTR_LEVEL_SITES at most. To be closed whatever is returned. */
+/* `of`: the tables of the n streams, CTR_LEVEL_SITES at most. The caller closes it, also after a
+ * failure. */
 int ctr_gather_open(ctr_gather *gather, ctr_streams *const *of, int n, const ctr_shape *shape,
                     ctr_collator *collator, ctr_problem *problem);
 void ctr_gather_close(ctr_gather *gather);
@@ -40,10 +41,10 @@ void ctr_gather_close(ctr_gather *gather);
 void ctr_gather_start(ctr_gather *gather, const char *plan, sqlite3_value **argv, bool all,
                       ctr_problem *problem);
 
-/* The next key. */
+/* Steps to the next key. */
 bool ctr_gather_step(ctr_gather *gather, ctr_problem *problem);
 
-/* Every stream leaves out the row that it stands on when it is started again. */
+/* When the streams are started again, each skips its current row. */
 void ctr_gather_except(ctr_gather *gather);
 
 /* Returns the plan with an order by all columns of the key; NULL: no memory. The caller frees it

@@ -1,4 +1,4 @@
-/* cluster/leader.c - who commits first, and may count. */
+/* cluster/leader.c - chooses the replica that commits first and may count. */
 #include "cluster/leader.h"
 
 #include "cluster/require.h"
@@ -16,7 +16,7 @@ static ctr_member *member_named(ctr_cluster *cluster, const char *schema)
     return NULL;
 }
 
-/* The members that take part, in the order in which they were attached. */
+/* Lists the members that take part, in the order in which they were attached. */
 static int list_attached(ctr_cluster *cluster, ctr_member **order, ctr_problem *problem)
 {
     int n = 0;
@@ -31,8 +31,8 @@ static int list_attached(ctr_cluster *cluster, ctr_member **order, ctr_problem *
     return n;
 }
 
-/* Those that commit late behind the others: one that leads them would be taken back, where another
- * fails to commit, after they have taken what it counted. */
+/* Lists those that commit late after the others. If a late one led, and another failed to commit,
+ * SQLite would roll the leader back after the early ones have committed its counts. */
 static int list_commits(ctr_cluster *cluster, ctr_member **order, ctr_problem *problem)
 {
     ctr_member *attached[CTR_LEVEL_SITES];
@@ -46,8 +46,8 @@ static int list_commits(ctr_cluster *cluster, ctr_member **order, ctr_problem *p
     return n;
 }
 
-/* Do the files with a rollback journal commit as one? SQLite has them do so if there are several
- * and main is a file. */
+/* Returns whether the files with a rollback journal commit as one: SQLite does this if there are
+ * several and main is a file. */
 static bool commits_as_one(const ctr_cluster *cluster, ctr_problem *problem)
 {
     int n = 0;
@@ -62,7 +62,7 @@ static bool commits_as_one(const ctr_cluster *cluster, ctr_problem *problem)
 
 /* ---- identities ------------------------------------------------------------------------------ */
 
-/* A copy takes its new id now. */
+/* A copy takes its new id here. */
 static void check_identities(ctr_cluster *cluster, ctr_problem *problem)
 {
     for (int i = 0; i < cluster->n; i++) {
@@ -88,7 +88,7 @@ static void meet_other(ctr_member *member, const ctr_member *other, ctr_problem 
     ctr_member_blame(member, &trouble, problem);
 }
 
-/* All tell each other which names have been replaced; mostly there is none. */
+/* Each replica takes the replaced names from the others; usually there is none. */
 static void meet_all(ctr_cluster *cluster, ctr_problem *problem)
 {
     for (int i = 0; i < cluster->n; i++)
@@ -107,8 +107,8 @@ static bool may_lead(ctr_member *member, ctr_problem *problem)
     return may;
 }
 
-/* Who would commit before the leader is out, and so is who was out when the leader was chosen: it
- * might come back. */
+/* Replicas that would commit before the leader are excluded, and also those that take no part now,
+ * because they might be available again later. */
 static ctr_member *find_first_that_counts(ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_member *order[CTR_LEVEL_SITES], *leader = NULL;
@@ -121,7 +121,7 @@ static ctr_member *find_first_that_counts(ctr_cluster *cluster, ctr_problem *pro
     return leader;
 }
 
-/* When a schema commits: a lower number is earlier. */
+/* Returns the order in which a schema commits: a lower number is earlier. */
 static int commit_rank(sqlite3 *db, const char *schema, ctr_problem *problem)
 {
     int rank = 0, at = 0;
@@ -156,9 +156,9 @@ static bool has_taken_of_a_later_one(const ctr_cluster *cluster, const ctr_membe
     return !commits_before_all(cluster, from, problem);
 }
 
-/* What a replica has counted in this transaction without us is in no file yet. Were it given to
- * others that commit earlier, an end between the commits could make the replica count under the
- * same clocks again; nor may what it has given be passed on so. */
+/* Counts that a replica has made in this transaction outside the cluster are in no file yet. If
+ * others took them and committed earlier, a crash between the commits could make the replica use
+ * the same clocks again. The same holds for counts that were merged from such a replica. */
 static int refuse_pending(const ctr_cluster *cluster, ctr_problem *problem)
 {
     for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {

@@ -55,7 +55,8 @@ void ctr_member_end(ctr_member *member)
     ctr_problem_close(&member->unlocked);
 }
 
-/* SQLITE_IOERR_VNODE is ours: the file is not where it was, and SQLite has not been told. */
+/* SQLITE_IOERR_VNODE is the library's own code: the file was moved, and SQLite rolls nothing
+ * back. */
 bool ctr_member_ends_statement(int rc)
 {
     if (rc == SQLITE_IOERR_VNODE) return false;
@@ -83,14 +84,15 @@ void ctr_member_blame(ctr_member *member, ctr_problem *trouble, ctr_problem *pro
         ctr_problem_close(trouble);
 }
 
-/* Want of memory for the words is not the replica's trouble but the statement's. */
+/* If there is no memory for the text, this is a problem of the statement, not the replica's
+ * trouble. */
 static void copy_problem(ctr_problem *to, const ctr_problem *from, ctr_problem *problem)
 {
     ctr_problem_close(to);
     if (from->rc == SQLITE_OK) return;
     ctr_problem_set(to, from->rc, "%s", ctr_problem_text(from));
     if (to->rc == SQLITE_NOMEM) ctr_problem_nomem(problem);
-    to->rc = from->rc; /* without its words, then */
+    to->rc = from->rc; /* without the text, then */
 }
 
 void ctr_member_bar(ctr_member *member, ctr_problem *problem)
@@ -125,8 +127,8 @@ static void note_name(ctr_member *member, sqlite3_stmt *row, ctr_problem *proble
     member->met = true;
 }
 
-/* A statement that SQLite had to prepare anew says that some schema is another one. It is asked
- * before anything is read, for a column may be an expression now. */
+/* Returns whether some schema has changed: then SQLite prepared the statement again. Checked before
+ * anything is read, because a column may be an expression now. */
 static bool has_changed(ctr_member *member, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
@@ -135,7 +137,8 @@ static bool has_changed(ctr_member *member, ctr_problem *problem)
     return sqlite3_stmt_status(member->sentry, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
 }
 
-/* The id may be another one since, and the token of the table, which is drawn anew with it. */
+/* Returns whether name, token and id can be read as before. The id may have changed, and with it
+ * the token of the table. */
 static bool is_as_it_was(ctr_member *member, ctr_problem *problem)
 {
     if (member->stale || has_changed(member, problem) || problem->rc != SQLITE_OK) return false;
@@ -157,7 +160,7 @@ static void read_identity(ctr_member *member, ctr_problem *problem)
         return;
     }
     if (!identity.present) {
-        member->met = false; /* another file than the one whose name was read */
+        member->met = false; /* this is another file than the one with that name */
         ctr_problem_set(problem, SQLITE_ERROR, "it has no counter tables");
         return;
     }
@@ -167,8 +170,7 @@ static void read_identity(ctr_member *member, ctr_problem *problem)
     member->met = true;
 }
 
-/* Names, not places, are what the two shapes have in common: from here on the columns are in the
- * order that the cluster has. */
+/* The two shapes agree in names, not in order; the member takes the order of the cluster. */
 static void take_shape(ctr_member *member, const ctr_shape *shape, ctr_problem *problem)
 {
     ctr_shape *mine = &member->merge.shape;
@@ -177,7 +179,7 @@ static void take_shape(ctr_member *member, const ctr_shape *shape, ctr_problem *
     ctr_shape_copy(mine, shape, problem);
 }
 
-/* Of a foreign file no view and no expression is run. */
+/* Makes sure that no view and no expression of another file is run. */
 static void check_catalogs(ctr_member *member, ctr_problem *problem)
 {
     static const char *const TABLES[] = {"counter_replica", "counter_tables", "counter_names"};
@@ -276,9 +278,9 @@ bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *sha
 
 /* ---- taking part ----------------------------------------------------------------------------- */
 
-/* What a transaction has proved or synced goes with it. It is forgotten here and not at its end:
- * SQLite may take a transaction back in the middle of a statement, which then goes on, and a read
- * that repairs may sync a file and then open no transaction. */
+/* Conflicts and syncs belong to one transaction. They are forgotten here, not at its end: SQLite
+ * may roll a transaction back in the middle of a statement that then continues, and a read that
+ * repairs may sync a file and then open no transaction. */
 bool ctr_member_lock(ctr_member *member, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || member->locked) return member->locked;
@@ -303,7 +305,7 @@ bool ctr_member_lock(ctr_member *member, ctr_problem *problem)
     return member->locked;
 }
 
-/* What was not there when the transaction took its locks has none. */
+/* A member that was attached after the transaction took its locks has none. */
 static void refuse_late(ctr_member *member, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};

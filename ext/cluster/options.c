@@ -17,7 +17,7 @@ static ctr_span trim(const char *text, size_t size)
     return (ctr_span){text, size};
 }
 
-/* Without its quotes; to be freed with sqlite3_free. */
+/* Returns the text without its quotes; the caller frees it with sqlite3_free. */
 static char *unquoted(ctr_span span, ctr_problem *problem)
 {
     char *out = sqlite3_malloc64(span.size + 1);
@@ -58,7 +58,7 @@ static bool read_repair(const char *value, ctr_problem *problem)
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
-/* False: the option is none of these. */
+/* Returns false if the option is none of these. */
 static bool set_level(ctr_levels *levels, const char *option, const char *value,
                       ctr_problem *problem)
 {
@@ -73,7 +73,7 @@ static bool set_level(ctr_levels *levels, const char *option, const char *value,
     return true;
 }
 
-/* Splits "name = value"; false if there is no equals sign. */
+/* Splits "name = value". Returns false if there is no equals sign. */
 static bool split(const char *clause, char **name, char **value, ctr_problem *problem)
 {
     const char *equals = strchr(clause, '=');
@@ -115,7 +115,7 @@ static void add_replica(ctr_options *options, ctr_span name, ctr_problem *proble
         sqlite3_free(copy);
 }
 
-/* Reads contact them in this order. */
+/* Reads contact replicas in this order. */
 static void put_main_first(ctr_options *options)
 {
     for (int i = options->n - 1; i > 0; i--) {

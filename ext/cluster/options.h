@@ -2,9 +2,9 @@
  *
  *     page_views                      the counter table
  *     replicas = 'main east west'     names of attached databases, 1 ... 64
- *     read = QUORUM                   a level, see core/level.h; QUORUM if it is not given
+ *     read = QUORUM                   a level, see core/level.h; default QUORUM
  *     write = QUORUM
- *     read_repair = blocking          or none, which it is if it is not given
+ *     read_repair = blocking          or none, the default
  */
 #ifndef CTR_CLUSTER_OPTIONS_H
 #define CTR_CLUSTER_OPTIONS_H
@@ -18,11 +18,11 @@ typedef struct ctr_options {
     ctr_levels levels;
 } ctr_options;
 
-/* To be closed whatever is returned. */
+/* The caller closes the options, also after a failure. */
 int ctr_options_read(ctr_options *options, int n, const char *const *clauses, ctr_problem *problem);
 void ctr_options_close(ctr_options *options);
 
-/* Is this a command that sets a level: "read=ALL"? Then *levels has it. */
+/* Returns whether the command sets a level, such as "read=ALL"; then sets it in *levels. */
 bool ctr_options_set(ctr_levels *levels, const char *command, ctr_problem *problem);
 
 #endif

@@ -40,7 +40,7 @@ int ctr_quorum_merge(struct ctr_merged_cell *merged, const ctr_cell *with, ctr_p
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-/* Does some replica lack what another one has? */
+/* Returns whether some replica has a cell other than the merged one. */
 static bool any_differs(const ctr_cluster *cluster)
 {
     for (int i = 0; i < cluster->n; i++) {
@@ -91,8 +91,8 @@ static void make_all_durable(ctr_cluster *cluster, ctr_problem *problem)
             ctr_member_make_durable(&cluster->members[i], problem);
 }
 
-/* The leader takes what the others have, and heeds what that has proved before it counts. False:
- * it must not count. From here on its rows show the merged cells. */
+/* The leader merges the cells of the others, and acts on conflicts before it counts. Returns false
+ * if it must not count. Otherwise its rows have the merged cells. */
 static bool show_in_leader(ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_member *leader = cluster->leader;
@@ -109,7 +109,7 @@ static bool show_in_leader(ctr_cluster *cluster, ctr_problem *problem)
     return true;
 }
 
-/* A replica whose row cannot be read is left out, and the leader may be another one. */
+/* A replica whose row cannot be read is left out, so the leader is chosen again. */
 static void find_everywhere(ctr_cluster *cluster, ctr_problem *problem)
 {
     if (ctr_leader_choose(cluster, problem)) return;
@@ -144,7 +144,7 @@ static bool write_member(ctr_cluster *cluster, ctr_member *member, ctr_problem *
     return wrote;
 }
 
-/* What the statement has made of the merged cells becomes what all take. */
+/* Puts the staged cells in place of the merged ones, for all replicas. */
 static void take_staged(ctr_cluster *cluster)
 {
     for (int c = 0; c < cluster->shape.n_counters; c++)

@@ -1,23 +1,23 @@
-/* cluster/quorum.h - one row of a cluster: found in all replicas that take part, merged, written to
- * all.
+/* cluster/quorum.h - one row of a cluster: found in all replicas that take part, merged, and
+ * written to all.
  *
- *     ctr_quorum_find(cluster, keys, problem);         the leader's rows show the merged cells
- *     ... ctr_stage_room, ctr_stage_set on these ...   what the statement makes of them
+ *     ctr_quorum_find(cluster, keys, problem);         the leader's rows have the merged cells
+ *     ... ctr_stage_room, ctr_stage_set on these ...   stages the changes of the statement
  *     ctr_quorum_write(cluster, problem);              one write for each replica
  *
- * A replica whose row cannot be read takes no part in this row. What is refused is refused before
- * the first write; if a later one fails, the transaction is spoiled (sqlite/transaction.h), for
- * SQLite does not take back the first within a transaction.
+ * A replica whose row cannot be read takes no part in this row. Every refusal comes before the
+ * first write; if a later write fails, the transaction is spoiled (sqlite/transaction.h), because
+ * SQLite does not roll back the first one within a transaction.
  */
 #ifndef CTR_CLUSTER_QUORUM_H
 #define CTR_CLUSTER_QUORUM_H
 
 #include "cluster/cluster.h"
 
-/* Locks, looks, chooses the leader, and finds the row; `keys` in key order. */
+/* Locks and looks at the replicas, chooses the leader, and finds the row; `keys` in key order. */
 int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *problem);
 
-/* Writes what stands in the leader's rows, and the merged cells for the rest. */
+/* Writes the cells staged in the leader's rows, and otherwise the merged cells, to all replicas. */
 int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem);
 
 /* Raises floors in all replicas that take part; see ctr_floors_raise. */

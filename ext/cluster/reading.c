@@ -1,4 +1,4 @@
-/* cluster/reading.c - contacts, gathers, merges. */
+/* cluster/reading.c - contacts replicas, gathers their rows, and merges them. */
 #include "cluster/reading.h"
 
 #include <string.h>
@@ -79,8 +79,9 @@ static void contact(ctr_reading *reading, ctr_problem *problem)
                      problem);
 }
 
-/* A replica that has failed makes way for another one. False: there is nothing to be done about the
- * problem. The order of a second scan begins anew, so it cannot be taken up again. */
+/* Contacts another replica in place of one that failed. Returns false if the problem remains. A
+ * `unique` reading that has returned a row may be in its second scan, whose order begins again, so
+ * it cannot continue. */
 static bool replace(ctr_reading *reading, ctr_problem *problem)
 {
     while (problem->rc != SQLITE_OK && reading->rows.failed >= 0) {
@@ -137,7 +138,7 @@ static ctr_member *member_at(const ctr_reading *reading, int contact)
     return &reading->cluster->members[reading->contacts[contact]];
 }
 
-/* The cell of a counter in the row of one replica. */
+/* Opens the cell of a counter in the row of one replica. */
 static void open_cell(ctr_reading *reading, int contact, int counter, ctr_cell *cell,
                       ctr_problem *problem)
 {
@@ -173,7 +174,8 @@ static void compare(ctr_reading *reading, ctr_problem *problem)
     }
 }
 
-/* A replica that does not have the row may know that it is gone for good. */
+/* Returns whether a replica without the row has a floor above its key: the row was removed for
+ * good. */
 static bool is_below_floor(ctr_reading *reading, ctr_problem *problem)
 {
     bool below = false;
@@ -185,7 +187,7 @@ static bool is_below_floor(ctr_reading *reading, ctr_problem *problem)
     return below;
 }
 
-/* The next key of the first scan, or of the one that follows it. */
+/* Steps to the next key of the first scan, or of the second one. */
 static bool advance(ctr_reading *reading, ctr_problem *problem)
 {
     bool row = ctr_gather_step(&reading->rows, problem);
@@ -212,7 +214,8 @@ static void remember(ctr_reading *reading, ctr_problem *problem)
     reading->last = copy_values(reading->rows.keys, n, problem);
 }
 
-/* Stands on a key that is to be shown; or at the end, or before a problem. */
+/* Steps to the next key to return, and merges its cells. Returns false at the end, or on a
+ * problem. */
 static bool find_row(ctr_reading *reading, ctr_problem *problem)
 {
     while (advance(reading, problem)) {

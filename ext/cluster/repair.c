@@ -1,4 +1,4 @@
-/* cluster/repair.c - reads once, and writes back. */
+/* cluster/repair.c - reads the rows once and writes those that differ. */
 #include "cluster/repair.h"
 
 #include "cluster/reading.h"
@@ -11,10 +11,10 @@ typedef struct repair_job {
     const char *name;
     ctr_reading reading;
     ctr_session session;
-    bool open; /* the session, and the locks */
+    bool open; /* the session is open, and the locks are taken */
 } repair_job;
 
-/* Only what is committed is given to others. */
+/* Only committed cells may go to others. */
 static bool may_give(const repair_job *job, ctr_problem *problem)
 {
     for (int i = 0; i < job->reading.n; i++) {
@@ -56,7 +56,8 @@ static void repair_row(repair_job *job, ctr_problem *problem)
     }
 }
 
-/* Or has SQLite taken back the caller's transaction? */
+/* Returns whether the error ends the statement, or SQLite has rolled back the caller's
+ * transaction. */
 static bool is_serious(const repair_job *job, int rc)
 {
     bool gone = job->cluster->within && sqlite3_get_autocommit(job->cluster->db);

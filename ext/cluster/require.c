@@ -1,11 +1,11 @@
-/* cluster/require.c - holds the available replicas against a level. */
+/* cluster/require.c - compares the available replicas with a level. */
 #include "cluster/require.h"
 
 #include <string.h>
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- data centers ---------------------------------------------------------------------------- */
 
-/* "dc1" of "dc1:rack1"; how many bytes. */
+/* Returns the size of "dc1" in "dc1:rack1". */
 static size_t dc_size(const char *name)
 {
     const char *colon = strchr(name, ':');
@@ -17,8 +17,8 @@ static bool same_dc(const char *a, const char *b)
     return dc_size(a) == dc_size(b) && memcmp(a, b, dc_size(a)) == 0;
 }
 
-/* Numbers the data centers as they come; the local one is 0. */
-static void number_places(const ctr_cluster *cluster, const char *local, ctr_site *sites)
+/* Numbers the data centers in the order of replicas; the local one is 0. */
+static void number_centers(const ctr_cluster *cluster, const char *local, ctr_site *sites)
 {
     int n = 1;
     for (int i = 0; i < cluster->n; i++) {
@@ -32,7 +32,8 @@ static void number_places(const ctr_cluster *cluster, const char *local, ctr_sit
     }
 }
 
-/* The name of main, whose data center is the local one; main is the first replica, or none. */
+/* Reads the name of main, whose data center is the local one; main is the first replica, or
+ * none. */
 static void read_local(const ctr_cluster *cluster, char name[CTR_NAME_MAX + 1],
                        ctr_problem *problem)
 {
@@ -44,8 +45,8 @@ static void read_local(const ctr_cluster *cluster, char name[CTR_NAME_MAX + 1],
     memcpy(name, identity.name, sizeof identity.name);
 }
 
-static int place(const ctr_cluster *cluster, const char *which, ctr_level level, ctr_site *sites,
-                 ctr_problem *problem)
+static int find_centers(const ctr_cluster *cluster, const char *which, ctr_level level,
+                        ctr_site *sites, ctr_problem *problem)
 {
     char local[CTR_NAME_MAX + 1] = "";
     if (!ctr_level_needs_places(level)) return problem->rc;
@@ -67,7 +68,7 @@ static int place(const ctr_cluster *cluster, const char *which, ctr_level level,
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s=%s means the data center of main, and main has no name", which,
                         ctr_level_text(level));
-    number_places(cluster, local, sites);
+    number_centers(cluster, local, sites);
     return problem->rc;
 }
 
@@ -85,11 +86,11 @@ static void append_reasons(const ctr_cluster *cluster, sqlite3_str *out)
     }
 }
 
-static void append_place(const ctr_cluster *cluster, const ctr_shortage *shortage, ctr_level level,
-                         sqlite3_str *out, ctr_problem *problem)
+static void append_center(const ctr_cluster *cluster, const ctr_shortage *shortage, ctr_level level,
+                          sqlite3_str *out, ctr_problem *problem)
 {
     ctr_site sites[CTR_LEVEL_SITES] = {{0, false}};
-    if (shortage->dc < 0 || place(cluster, "", level, sites, problem) != SQLITE_OK) return;
+    if (shortage->dc < 0 || find_centers(cluster, "", level, sites, problem) != SQLITE_OK) return;
     int at = 0;
     while (at < cluster->n && sites[at].dc != shortage->dc) at++;
     if (at < cluster->n)
@@ -99,7 +100,7 @@ static void append_place(const ctr_cluster *cluster, const ctr_shortage *shortag
         sqlite3_str_appendall(out, " in the data center of main");
 }
 
-/* Whoever is told that locks are all that is missing may try again. */
+/* Returns whether only locks are missing. */
 static bool only_locks(const ctr_cluster *cluster)
 {
     bool any = false;
@@ -118,7 +119,7 @@ static int refuse_level(const ctr_cluster *cluster, const char *which, ctr_level
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendf(out, "%s=%s needs %d of %d replica%s", which, ctr_level_text(level),
                         shortage->needed, shortage->n, shortage->n == 1 ? "" : "s");
-    append_place(cluster, shortage, level, out, problem);
+    append_center(cluster, shortage, level, out, problem);
     sqlite3_str_appendf(out, ", %d %s available", shortage->available,
                         shortage->available == 1 ? "is" : "are");
     append_reasons(cluster, out);
@@ -138,7 +139,7 @@ int ctr_require_read(const ctr_cluster *cluster, uint64_t available, int *contac
     ctr_shortage shortage;
     ctr_level level = cluster->levels->read;
     for (int i = 0; i < cluster->n; i++) sites[i].available = available & (uint64_t)1 << i;
-    if (problem->rc != SQLITE_OK || place(cluster, "read", level, sites, problem)) return 0;
+    if (problem->rc != SQLITE_OK || find_centers(cluster, "read", level, sites, problem)) return 0;
     int n = ctr_level_contacts(level, sites, cluster->n, contacts, &shortage);
     if (n < 0) refuse_level(cluster, "read", level, &shortage, problem);
     return n < 0 ? 0 : n;
@@ -151,7 +152,7 @@ int ctr_require_write(const ctr_cluster *cluster, ctr_problem *problem)
     ctr_level level = cluster->levels->write;
     for (int i = 0; i < cluster->n; i++)
         sites[i].available = ctr_member_takes_part(&cluster->members[i]);
-    if (problem->rc != SQLITE_OK || place(cluster, "write", level, sites, problem))
+    if (problem->rc != SQLITE_OK || find_centers(cluster, "write", level, sites, problem))
         return problem->rc;
     if (!ctr_level_is_met(level, sites, cluster->n, &shortage))
         refuse_level(cluster, "write", level, &shortage, problem);

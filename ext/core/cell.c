@@ -108,7 +108,7 @@ const char *ctr_status_text(ctr_status status)
     return "is malformed";
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 bool ctr_cell_is_untouched(const ctr_cell *cell)
 {
@@ -194,7 +194,7 @@ bool ctr_cell_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_sha
     return false;
 }
 
-/* The clock behind `ticks` increments of a shard that stands at `clock`, 0 if there is none. */
+/* Advances the clock of a shard by `ticks` increments; `clock` is 0 if there is no shard. */
 static ctr_status advance_clock(int64_t *clock, int64_t ticks, int64_t least)
 {
     if (*clock < least) *clock = least - 1;
@@ -209,7 +209,7 @@ ctr_status ctr_cell_add(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE],
 {
     if (ctr_cell_is_deleted(cell)) return CTR_DELETED;
 
-    /* before: the end of the shards with lower ids; after: where those with higher ids begin. */
+    /* before: the end of the shards with lower ids; after: the start of those with higher ids. */
     size_t before = cell->header, next = 0;
     ctr_shard found, mine = {id, 0, 0};
     int order = -1;
@@ -279,8 +279,8 @@ static void walk_on(shard_walk *w)
     w->more = ctr_cell_next(w->cell, &w->at, &w->shard);
 }
 
-/* Where the two walks stand: < 0 if the id under a comes first or b is at its end, 0 if both have
- * it. One of them has more. */
+/* Compares two walks, one of which has more: < 0 if the id of a comes first or b is at its end, 0
+ * if both have the same id. */
 static int walk_order(const shard_walk *a, const shard_walk *b)
 {
     if (!a->more) return 1;

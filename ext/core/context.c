@@ -46,7 +46,7 @@ size_t ctr_context_room(size_t size)
     return size / CTR_CONTEXT_SHARD;
 }
 
-/* The kinds of the shards, as the elements say. */
+/* Sets the kinds of the shards from the elements. */
 static ctr_context_status read_elements(const uint8_t *bytes, int n_elements,
                                         ctr_context_shard *shards, size_t n)
 {

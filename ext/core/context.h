@@ -25,7 +25,7 @@
 #include "counter_cell.h"
 
 enum {
-    CTR_CONTEXT_MOST = 32767, /* shards that we write: each has an element */
+    CTR_CONTEXT_MOST = 32767, /* shards that can be written: each has an element */
     CTR_CONTEXT_HEAD = 2,
     CTR_CONTEXT_ELEMENT = 2,
     CTR_CONTEXT_SHARD = 32
@@ -33,10 +33,10 @@ enum {
 
 typedef enum ctr_context_status {
     CTR_CONTEXT_OK,
-    CTR_CONTEXT_SHORT,           /* no room for the number of elements, or for them */
-    CTR_CONTEXT_CLEARS_LOCAL,    /* n is negative: a mark between old nodes */
+    CTR_CONTEXT_SHORT,           /* shorter than its header */
+    CTR_CONTEXT_CLEARS_LOCAL,    /* n is negative: a marker between old nodes */
     CTR_CONTEXT_UNEVEN,          /* no whole number of shards follows the header */
-    CTR_CONTEXT_ELEMENT_BEYOND,  /* an element points behind the last shard */
+    CTR_CONTEXT_ELEMENT_BEYOND,  /* an element points beyond the last shard */
     CTR_CONTEXT_ELEMENT_DOUBLED, /* elements do not ascend */
     CTR_CONTEXT_UNSORTED,        /* ids do not ascend */
     CTR_CONTEXT_CLOCK            /* a clock that no cell can have: below 1 */
@@ -48,7 +48,7 @@ typedef enum ctr_context_kind {
     CTR_CONTEXT_GLOBAL
 } ctr_context_kind;
 
-/* The sums are exact, so that local shards merge alike in any order. */
+/* The sums are exact, so that local shards merge equally in any order. */
 typedef struct ctr_context_shard {
     ctr_shard shard; /* its id is lent by the context */
     ctr_context_kind kind;
@@ -78,7 +78,7 @@ bool ctr_context_shard_of(const ctr_context_shard *merged, ctr_shard *shard);
 size_t ctr_context_size(size_t n);
 size_t ctr_context_write(const ctr_cell *cell, uint8_t *out);
 
-/* A clause for each status, to follow a noun: "is too short". Static text. */
+/* Returns a clause that follows a noun: "is shorter than its header says". Static text. */
 const char *ctr_context_text(ctr_context_status status);
 
 #endif

@@ -20,7 +20,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* As in SQLite, every byte of a multibyte character may stand in a name. */
+/* As in SQLite, every byte of a multibyte character may be in a name. */
 static bool is_word(char c)
 {
     return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') || c == '_' || c == '$' ||
@@ -78,7 +78,7 @@ static char closing_quote(char c)
     return c == '[' ? ']' : c == '"' || c == '`' || c == '\'' ? c : '\0';
 }
 
-/* The end of a quoted name, or NULL if it has none. Brackets cannot be doubled. */
+/* Returns the end of a quoted name, or NULL if it has none. Brackets cannot be doubled. */
 static const char *quoted_end(const char *at)
 {
     char quote = closing_quote(*at);
@@ -130,7 +130,7 @@ static bool at_name(const scanner *s)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* The next character of a name without its quotes, '\0' at the end. Start with *at = 0. */
+/* Returns the next character of a name without its quotes, '\0' at the end. Start with *at = 0. */
 static char name_next(ctr_span name, size_t *at)
 {
     char quote = name.size > 0 ? closing_quote(name.text[0]) : '\0';
@@ -176,7 +176,7 @@ static bool name_is_reserved(ctr_span name)
            name_is(name, "request_id");
 }
 
-/* A text without quotes of its own, as a span; quotes in it would be taken for such. */
+/* The name is plain text; name_is_reserved would remove a quote at its start. */
 bool ctr_declaration_reserves(const char *name)
 {
     if (closing_quote(*name)) return false;
@@ -193,7 +193,7 @@ bool ctr_declaration_reserves_table(const char *table)
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-/* Words that end a type because a constraint begins with them. */
+/* Words that begin a constraint, and so end a type. */
 static const char *const CONSTRAINT_WORDS[] = {
     "primary",    "collate",   "not", "null", "unique", "check",   "default",       "references",
     "constraint", "generated", "as",  "on",   "ttl",    "foreign", "autoincrement", NULL};
@@ -203,8 +203,8 @@ static bool at_type_word(const scanner *s)
     return s->kind == TOKEN_WORD && !span_is_one_of(s->token, CONSTRAINT_WORDS);
 }
 
-/* Reads words and (n) or (n,m); the scanner stands at the first token and ends behind the last one.
- * SQLite would hide a column of a virtual table whose type has the word HIDDEN. */
+/* Reads words and (n) or (n,m). The scanner starts at the first token and ends after the last one.
+ * Refuses HIDDEN: SQLite would hide a column of a virtual table whose type has this word. */
 static bool scan_type(scanner *s, ctr_span *type, int *words)
 {
     type->text = s->token.text;
@@ -304,8 +304,8 @@ static bool check_name(ctr_declaration *d, ctr_span name, const char *table)
     return true;
 }
 
-/* 0 or '0', with a sign or in parentheses; the scanner stands at DEFAULT and ends behind the
- * value. */
+/* Accepts 0 or '0', also with a sign or in parentheses. The scanner starts at DEFAULT and ends
+ * after the value. */
 static bool parse_default(ctr_declaration *d, scanner *s, const ctr_declared *column)
 {
     scan(s);
@@ -328,15 +328,15 @@ static bool parse_default(ctr_declaration *d, scanner *s, const ctr_declared *co
     return refuse_clause(d, CTR_REFUSE_DEFAULT, column->name);
 }
 
-/* CONSTRAINT and a name, which mean nothing; the scanner ends behind them. */
+/* Skips CONSTRAINT and a name, which have no effect. */
 static void skip_constraint_name(scanner *s)
 {
     scan(s);
     if (at_name(s)) scan(s);
 }
 
-/* NOT NULL, COLLATE, PRIMARY KEY and the DEFAULT of a counter in any order; any other word is a
- * constraint that we do not have. */
+/* Reads NOT NULL, COLLATE, PRIMARY KEY and the DEFAULT of a counter, in any order. Any other word
+ * is an unsupported constraint. */
 static bool parse_constraints(ctr_declaration *d, scanner *s, ctr_declared *column)
 {
     while (s->kind != TOKEN_END) {
@@ -371,7 +371,7 @@ static bool parse_constraints(ctr_declaration *d, scanner *s, ctr_declared *colu
     return true;
 }
 
-/* `is_counter`: it is one without the word, too. */
+/* If `is_counter`, a column without a type is a counter. */
 static bool parse_column(ctr_declaration *d, const char *clause, const char *table, bool is_counter)
 {
     scanner s = {.at = clause};
@@ -411,7 +411,7 @@ static bool add_key(ctr_declaration *d, ctr_span name)
     return refuse_clause(d, CTR_REFUSE_KEY_UNKNOWN, name);
 }
 
-/* PRIMARY KEY (name, ...); the scanner stands behind PRIMARY. */
+/* Reads PRIMARY KEY (name, ...). The scanner starts after PRIMARY. */
 static bool parse_key(ctr_declaration *d, scanner *s, const char *clause)
 {
     if (d->n_keys > 0) return refuse_clause(d, CTR_REFUSE_KEY_TWICE, whole(clause));

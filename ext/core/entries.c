@@ -5,7 +5,7 @@
 
 enum { ENTRIES_FORMAT_1 = 0xE1, ENTRIES_KIND = 0xE0 };
 
-/* Codes: those without a counter, and what each counter has from CODE_FIRST on. */
+/* Codes: those without a counter, and from CODE_FIRST on those of each counter. */
 enum { CODE_CHANGED, CODE_FOLDED, CODE_FIRST };
 enum { ONE_TICK, SEVERAL_TICKS, CELL_WRITTEN, CODES };
 

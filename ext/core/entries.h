@@ -3,7 +3,7 @@
  * A transaction appends a row of level 0. Its entries stand in the order of the changes:
  *
  *     byte 0    0xE1: entries of a journal (high half) of format 1 (low half)
- *     row       zigzag varint: the difference to the row of the entry before, or to 0
+ *     row       zigzag varint: the difference to the row of the previous entry, or to 0
  *     code      varint
  *                 0          the row is new, or has changed
  *                 1          all amounts before this were folded into the cells, or rows were
@@ -86,7 +86,7 @@ bool ctr_entries_segment_next(ctr_entries *entries, ctr_change_of_row *change);
  * ascending order of rows. Returns its size. Room: CTR_ENTRIES_HEADER + n * CTR_ENTRY_MAX. */
 size_t ctr_entries_segment_write(const ctr_change_of_row *changes, size_t n, uint8_t *out);
 
-/* A clause for each status of entries, to follow a noun. */
+/* Returns a clause that follows a noun, for a status of entries. Static text. */
 const char *ctr_entries_status_text(ctr_status status);
 
 #endif

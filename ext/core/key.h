@@ -38,7 +38,7 @@ typedef struct ctr_key_value {
 uint8_t *ctr_key_begin(uint8_t *out);
 uint8_t *ctr_key_put(uint8_t *out, const ctr_key_value *value);
 
-/* Checks all of `bytes`, and sets `n` to the number of values. `holes` allows values of no type.
+/* Checks all of `bytes`, and sets `n` to the number of values. `holes` allows CTR_KEY_NOTHING.
  * Returns CTR_NOT_A_CELL if it is no packed key. */
 ctr_status ctr_key_check(const uint8_t *bytes, size_t size, bool holes, int *n);
 
@@ -49,7 +49,7 @@ bool ctr_key_next(const uint8_t *bytes, size_t size, size_t *at, ctr_key_value *
  * INTEGER. */
 void ctr_key_unify(ctr_key_value *value);
 
-/* A clause for each status of a key, to follow a noun. */
+/* Returns a clause that follows a noun, for a status of a key. Static text. */
 const char *ctr_key_status_text(ctr_status status);
 
 #endif

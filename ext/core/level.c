@@ -1,4 +1,4 @@
-/* core/level.c - the arithmetic of consistency levels. */
+/* core/level.c - computes consistency levels. */
 #include "core/level.h"
 
 #include <stddef.h>
@@ -44,7 +44,7 @@ bool ctr_level_needs_places(ctr_level level)
     return ctr_level_is_local(level) || level == CTR_LEVEL_EACH_QUORUM;
 }
 
-/* How many of n. */
+/* Returns the number of replicas, of n, that the level needs. */
 static int needed_of(ctr_level level, int n)
 {
     switch (level) {
@@ -62,7 +62,8 @@ static bool is_in(const ctr_site *site, int dc)
     return dc < 0 || site->dc == dc;
 }
 
-/* Takes the first available replicas of a data center, -1: of all. False: there are not enough. */
+/* Takes the first available replicas of a data center; -1: of all. Returns false if they are too
+ * few. */
 static bool take(ctr_level level, const ctr_site *sites, int n, int dc, int *contacts, int *taken,
                  ctr_shortage *shortage)
 {

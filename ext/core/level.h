@@ -7,8 +7,8 @@
  *     LOCAL_QUORUM       more than half of the replicas of the local data center
  *     EACH_QUORUM        more than half of the replicas of each data center
  *
- * They have the same meaning in Cassandra (org.apache.cassandra.db.ConsistencyLevel). We have
- * neither its ANY, which is a hint instead of a replica, nor SERIAL, which is a round of Paxos.
+ * They have the same meaning in Cassandra (org.apache.cassandra.db.ConsistencyLevel). Its levels
+ * ANY, a hint instead of a replica, and SERIAL, a round of Paxos, do not exist here.
  */
 #ifndef CTR_CORE_LEVEL_H
 #define CTR_CORE_LEVEL_H
@@ -37,14 +37,14 @@ bool ctr_level_is_local(ctr_level level);
 
 enum { CTR_LEVEL_SITES = 64 /* replicas of a cluster, at most */ };
 
-/* A replica as a level sees it. `dc` is the number of its data center, 0 is the local one. */
+/* A replica. `dc` is the number of its data center, 0 is the local one. */
 typedef struct ctr_site {
     int dc;
     bool available;
 } ctr_site;
 
 /* A lack of replicas: the level needs `needed` of the `n` replicas of data center `dc`, or of all
- * if -1; only `available` of them are available. */
+ * if `dc` is -1, and only `available` of them are available. */
 typedef struct ctr_shortage {
     int dc, needed, n, available;
 } ctr_shortage;

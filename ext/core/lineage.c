@@ -1,4 +1,4 @@
-/* core/lineage.c - fingerprint and witness: copy, restore, or innocent. */
+/* core/lineage.c - compares fingerprint and witness: a copy, a restore, or neither. */
 #include "core/lineage.h"
 
 #include <string.h>
@@ -43,7 +43,8 @@ static bool is_born_later(const ctr_fingerprint *seen, const ctr_fingerprint *wr
     return seen->has_birth && written->has_birth && seen->birth > written->birth;
 }
 
-/* The place is the right one, or means nothing: is the content the newest? */
+/* Decides by the witness whether the content is the newest. The fingerprint matches, or is
+ * ignored. */
 static ctr_why judge_witness(const ctr_lineage *lineage, const ctr_attribute *attribute)
 {
     bool due = lineage->trusts_witness || lineage->witnessed;

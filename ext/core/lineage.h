@@ -4,8 +4,8 @@
  * witness:
  *
  *     fingerprint    inode and birth time of the file, in nanoseconds. Without a birth time, the
- *                    file's handle, which has the generation of the inode: another one each time
- *                    that the inode is used again. With neither, inode and device are a weak
+ *                    file's handle, which has the generation of the inode: a new one each time that
+ *                    the inode is reused. With neither, inode and device are a weak
  *                    fingerprint: a file that was removed and put back may have both. A memory
  *                    database has a random instance instead.
  *     witness        a pair (number, random), the same in the file and in an extended attribute of
@@ -13,29 +13,29 @@
  *                    in the attribute.
  *
  * A copy has another fingerprint. Content restored in place has the fingerprint and an older pair,
- * or no attribute where the file has had one. A file ahead of its attribute is legitimate: a crash
- * between the commit and the attribute leaves it so.
+ * or no attribute although the file had one. A file ahead of its attribute is legitimate: a crash
+ * between the commit and the attribute causes this.
  */
 #ifndef CTR_CORE_LINEAGE_H
 #define CTR_CORE_LINEAGE_H
 
 #include "counter_cell.h"
 
-enum { CTR_HANDLE_MAX = 128 }; /* bytes of a file handle, as Linux has it */
+enum { CTR_HANDLE_MAX = 128 }; /* bytes of a file handle, as in Linux */
 
 typedef enum ctr_place { CTR_PLACE_UNKNOWN, CTR_PLACE_FILE, CTR_PLACE_MEMORY } ctr_place;
 
 typedef struct ctr_fingerprint {
     ctr_place place;
-    bool has_birth; /* of a file, as all but the last; in ns since 1970 */
+    bool has_birth; /* of a file, like all but the last; in ns since 1970 */
     int64_t inode, birth;
-    int64_t device;                 /* 0: unknown, or another one at each mount */
+    int64_t device;                 /* 0: unknown, or it changes at each mount */
     int handle_size;                /* 0: unknown */
-    uint8_t handle[CTR_HANDLE_MAX]; /* where there is no birth time */
+    uint8_t handle[CTR_HANDLE_MAX]; /* if there is no birth time */
     uint8_t instance[CTR_ID_SIZE];  /* of a memory database */
 } ctr_fingerprint;
 
-/* Numbers are 1 ... 2^62. After each event they leap, so that no older lineage overtakes. */
+/* Numbers are 1 ... 2^62. After each event they leap, so that no older lineage overtakes them. */
 typedef struct ctr_pair {
     int64_t number, random;
 } ctr_pair;
@@ -43,9 +43,9 @@ typedef struct ctr_pair {
 #define CTR_PAIR_MAX ((int64_t)1 << 62)
 
 typedef enum ctr_attribute_state {
-    CTR_ATTRIBUTE_UNARMED, /* there are none here */
+    CTR_ATTRIBUTE_UNARMED, /* not supported here */
     CTR_ATTRIBUTE_MISSING,
-    CTR_ATTRIBUTE_FOREIGN, /* another program has written it */
+    CTR_ATTRIBUTE_FOREIGN, /* another program wrote it */
     CTR_ATTRIBUTE_READ
 } ctr_attribute_state;
 
@@ -54,9 +54,9 @@ typedef struct ctr_attribute {
     ctr_pair pair; /* if read */
 } ctr_attribute;
 
-/* Why a file has taken an id. */
+/* Why a file took an id. */
 typedef enum ctr_why {
-    CTR_WHY_NONE, /* it keeps the one it has */
+    CTR_WHY_NONE, /* it keeps its id */
     CTR_WHY_CREATED,
     CTR_WHY_COPY,
     CTR_WHY_RESTORE,
@@ -66,36 +66,37 @@ typedef enum ctr_why {
     CTR_WHY_PROMOTED
 } ctr_why;
 
-/* "created", "copy", "restore", "conflict", "dropped table", "fork", "promoted". */
+/* Returns "created", "copy", "restore", "conflict", "dropped table", "fork", "promoted". */
 const char *ctr_lineage_why(ctr_why why);
 
-/* The record that an identity has of its file. */
+/* The facts about its file that an identity records. */
 typedef struct ctr_lineage {
     ctr_fingerprint fingerprint;
     ctr_pair pair;
-    bool witnessed;      /* its attribute has been seen, so it works here */
-    bool trusts_witness; /* alone: an operator has declared the fingerprint meaningless */
+    bool witnessed;      /* its attribute was read once, so attributes work here */
+    bool trusts_witness; /* alone: an operator declared the fingerprint meaningless */
 } ctr_lineage;
 
 typedef struct ctr_verdict {
     ctr_why why; /* NONE, COPY or RESTORE */
-    bool alone;  /* a copy by the fingerprint alone, while the attribute came along: perhaps a file
-                  * system that gives inodes other numbers. A copy that is born later is honest. */
+    bool alone;  /* a copy by the fingerprint alone, with the same attribute: perhaps a file system
+                  * renumbers inodes. Not set if the file was born later: that is a copy. */
 } ctr_verdict;
 
-/* Judges an identity by the present fingerprint and attribute of the file. */
+/* Compares an identity with the present fingerprint and attribute of the file. */
 ctr_verdict ctr_lineage_judge(const ctr_lineage *lineage, const ctr_fingerprint *seen,
                               const ctr_attribute *attribute);
 
 bool ctr_lineage_same_place(const ctr_fingerprint *a, const ctr_fingerprint *b);
 
-/* Returns whether only the inode, and perhaps the device, tells the file from another one. */
+/* Returns whether only the inode, and perhaps the device, distinguishes the file from another
+ * one. */
 bool ctr_lineage_is_weak(const ctr_fingerprint *fingerprint);
 
 /* Returns whether the attribute must be written once `pair` is committed. It never falls. */
 bool ctr_lineage_outdates(const ctr_pair *pair, const ctr_attribute *attribute);
 
-/* Returns the number after an event: beyond all numbers seen so far. */
+/* Returns the number after an event: far above all numbers seen so far. */
 int64_t ctr_lineage_leap(int64_t number, const ctr_attribute *attribute);
 
 #endif

@@ -1,6 +1,6 @@
 /* core/varint.h - LEB128 of minimal length, and the zigzag that keeps small negative values short.
  *
- * Inline, for cells consist of them.
+ * The functions are inline, because cells consist of varints.
  */
 #ifndef CTR_CORE_VARINT_H
 #define CTR_CORE_VARINT_H

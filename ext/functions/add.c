@@ -2,12 +2,12 @@
  *
  *     SELECT counter_add('page_views', 'hits', 1, '/', 12);
  *
- * The same as an INSERT of the row and a SELECT of the counter, with their refusals, in the
- * transaction that is open or one of its own. `table` is a counter table, `schema.table` one in an
- * attached database, or a cluster. The values of the key come in key order.
+ * It runs an INSERT of the row and a SELECT of the counter, with their errors, in the caller's
+ * transaction or its own. `table` is a counter table, `schema.table` one in an attached database,
+ * or a cluster. The values of the key are in key order.
  *
- * A statement that makes the same call in two places is refused at the second: SQLite does so by
- * itself with a subquery whose column is used twice.
+ * If a statement makes the same call in two places, the second one fails: SQLite duplicates a
+ * subquery whose column is used twice.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@ static const char COUNTER_ADD[] = "counter_add";
 
 enum { ADD_TABLE, ADD_COLUMN, ADD_N, ADD_KEYS };
 
-/* The table that is meant, and its columns. */
+/* The table that the argument names, and its columns. */
 typedef struct target {
     sqlite3 *db;
     char *schema, *table; /* owned */
@@ -91,7 +91,7 @@ static void check_arguments(const target *to, const char *column, int n_keys, ct
     sqlite3_free(keys);
 }
 
-/* Parameters 1 ... are the key, the one behind it is what is added. */
+/* Parameters 1 ... are the key, the next one is the number to add. */
 static sqlite3_stmt *prepare_insert(const target *to, const char *column, ctr_problem *problem)
 {
     char *keys = ctr_shape_key_list(&to->shape);
@@ -123,7 +123,7 @@ static sqlite3_stmt *prepare_select(const target *to, const char *column, ctr_pr
     return made;
 }
 
-/* The key is bound as it is stored, for a REAL column does not find the integer that it rounds. */
+/* Binds the key as it is stored, because a REAL column does not find an integer that it rounds. */
 static bool run_with(const target *to, sqlite3_stmt *statement, sqlite3_value **keys,
                      sqlite3_value *n, ctr_problem *problem)
 {
@@ -149,9 +149,9 @@ static void add_and_read(sqlite3_context *ctx, const target *to, const char *col
     sqlite3_finalize(select);
 }
 
-/* Both or none, also where the sum cannot be read. A statement that writes has no room for a
- * savepoint, and may fail without taking back what it does not know of: within a transaction if it
- * writes one row, by OR FAIL, and while another statement writes. */
+/* Runs both statements or none, also if the sum cannot be read. It is refused inside writing
+ * statements, whose failure could not undo it: they allow no savepoint, and SQLite may keep the
+ * first writes of a statement that fails. */
 static void add(sqlite3_context *ctx, const target *to, const char *column, sqlite3_value **argv,
                 ctr_problem *problem)
 {
@@ -161,9 +161,9 @@ static void add(sqlite3_context *ctx, const target *to, const char *column, sqli
     ctr_session_end(&session, problem);
 }
 
-/* ---- a call in two places -------------------------------------------------------------------- */
+/* ---- the same call in two places ------------------------------------------------------------- */
 
-/* What a place of the statement has asked for last. Each place has a context of its own. */
+/* The last call from one place in the statement. Each place has its own context. */
 typedef struct add_call {
     const sqlite3_context *place;
     char *counter;   /* owned: schema, table, counter and n */
@@ -175,7 +175,7 @@ typedef struct add_calls {
     size_t n, room;
 } add_calls;
 
-/* SQLite keeps what has a negative number for all places of a statement, until it is reset. */
+/* SQLite keeps auxiliary data with a negative number for the whole statement, until its reset. */
 enum { CALLS_OF_STATEMENT = -0x637472 };
 
 static void free_call(add_call *one)
@@ -212,7 +212,8 @@ static bool is_same_call(const add_call *a, const add_call *b)
            memcmp(a->keys.bytes, b->keys.bytes, a->keys.size) == 0;
 }
 
-/* Keeps a call in place of the last one from there; true if another place made the same last. */
+/* Replaces the last call from its place. Returns whether the last call from another place is the
+ * same. */
 static bool is_made_elsewhere(add_calls *all, add_call *made, ctr_problem *problem)
 {
     size_t own = all->n;

@@ -1,14 +1,14 @@
-/* functions/admin.c - SQL functions that make the identity of a file, or change it.
+/* functions/admin.c - SQL functions that create or change the identity of a file.
  *
- *     counter_init([name [, 'pending']])    makes the identity of main; pending: to take over a
+ *     counter_init([name [, 'pending']])    creates the identity of main; pending: to take over a
  *                                           name
  *     counter_fork([schema])                takes a new random id now
- *     counter_trust_witness([schema])       the fingerprint means nothing here
+ *     counter_trust_witness([schema])       ignores the fingerprint from now on
  *     counter_promote([schema])             a pending file takes over the name
- *     counter_retire([schema])              it does not count any more
- *     counter_lost(id [, schema])           that replica will not come back: it is not waited for
+ *     counter_retire([schema])              the file stops counting
+ *     counter_lost(id [, schema])           a replica is lost for good: no file waits for it
  *
- * Each returns the id of the file, as text. What pending means: identity/replacement.h.
+ * Each returns the id of the file, as text. For 'pending' see identity/replacement.h.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@
 
 /* ---- counter_init ---------------------------------------------------------------------------- */
 
-/* A name as text, or a refusal that shows it. */
+/* Returns a name as text, or sets an error that shows it. */
 static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
@@ -46,7 +46,7 @@ static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
     return NULL;
 }
 
-/* Tables and row come together or not at all. */
+/* Creates the tables and the row in one savepoint. */
 static void make_identity(ctr_transaction *transaction, sqlite3 *db, const char *name, bool pending,
                           ctr_identity *identity, ctr_problem *problem)
 {
@@ -65,7 +65,7 @@ static void make_identity(ctr_transaction *transaction, sqlite3 *db, const char 
     ctr_session_end(&session, problem);
 }
 
-/* The second argument, if there is one. */
+/* Reads the second argument, if there is one. */
 static bool is_pending(sqlite3_context *ctx, sqlite3_value *value, bool *pending)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
@@ -83,7 +83,7 @@ static void check_pending(const ctr_identity *identity, bool pending, ctr_proble
                         "main has an identity already; only a new file can take over a name");
 }
 
-/* A file that has its identity is only read. */
+/* A file that already has its identity is only read. */
 static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     const char *name = argc > 0 ? replica_name(ctx, argv[0]) : NULL;
@@ -111,13 +111,13 @@ typedef struct changing {
     sqlite3 *db;
     const char *schema;
     ctr_replica *replica;
-    const uint8_t *id; /* an argument; NULL: there is none */
+    const uint8_t *id; /* an argument, or NULL */
 } changing;
 
 typedef void (*change_call)(const changing *what, ctr_problem *problem);
 
-/* Changes the identity of a schema in a transaction; main's is told how that ends. The result is
- * made before: for want of memory it must not be done and not told. */
+/* Changes the identity of a schema in a transaction, which counter_witness joins for main. The
+ * result is set before the end: if there is no memory for it, the change is rolled back. */
 static void change(sqlite3_context *ctx, const char *function, sqlite3_value *schema_value,
                    change_call how, const uint8_t *id)
 {

@@ -1,4 +1,4 @@
-/* functions/aggregates.c - functions over many rows.
+/* functions/aggregates.c - aggregate functions of cells and shards.
  *
  *     counter_merge(cell)                          the merge of all; NULL for no cells
  *     counter_sum(cell)                            exact sum of live cells; a window function too
@@ -17,15 +17,15 @@ typedef struct merged_cell {
     size_t size;
 } merged_cell;
 
-/* Level n has the merge of 2^n cells, or nothing: as in a merge sort, each cell is written a few
- * times, however many there are. */
+/* Level n has the merge of 2^n cells, or nothing. As in a merge sort, each cell is written only log
+ * n times. */
 enum { MERGE_LEVELS = 64 };
 
 typedef struct merge_levels {
     merged_cell levels[MERGE_LEVELS];
 } merge_levels;
 
-/* The merge of both, in place of the second; the first is freed. */
+/* Puts the merge of both in place of the second, and frees the first. */
 static bool merge_pair(merged_cell *one, merged_cell *other)
 {
     ctr_cell left = ctr_cell_untouched(), right = ctr_cell_untouched();
@@ -41,7 +41,7 @@ static bool merge_pair(merged_cell *one, merged_cell *other)
     return true;
 }
 
-/* Takes the cell, which is freed where there is no memory to merge it. */
+/* Takes over the cell; frees it if there is no memory to merge it. */
 static bool add_merged(merge_levels *state, merged_cell cell)
 {
     int level = 0;
@@ -117,7 +117,7 @@ static void sum_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     state->cells++;
 }
 
-/* A row leaves the window. */
+/* Subtracts a row that leaves the window. */
 static void sum_inverse(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
@@ -145,7 +145,7 @@ typedef struct collected_shard {
 } collected_shard;
 
 typedef struct collection {
-    collected_shard *shards; /* owned, as they came */
+    collected_shard *shards; /* owned, in the order of rows */
     size_t n, capacity;
     int64_t life; /* 0: no row yet */
 } collection;
@@ -162,7 +162,7 @@ static collected_shard *collection_add(collection *state)
     return &state->shards[state->n++];
 }
 
-/* All rows of one cell are of one life. */
+/* All rows of one cell must have the same life. */
 static bool collect_life(sqlite3_context *ctx, collection *state, int64_t life)
 {
     if (state->life != 0 && state->life != life) {
@@ -204,7 +204,7 @@ static void collect_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         sqlite3_result_error_nomem(ctx);
 }
 
-/* Ascending by id; of one id, the shard that a merge would keep comes first. */
+/* Ascending by id; for one id, the shard that a merge would keep comes first. */
 static int collected_order(const void *left, const void *right)
 {
     const collected_shard *a = left, *b = right;

@@ -1,4 +1,4 @@
-/* functions/answer.c - the virtual table behind functions that answer at once. */
+/* functions/answer.c - the virtual table of functions that make all rows at once. */
 #include "functions/answer.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ typedef struct answer_table {
     ctr_shared *shared; /* borrowed */
 } answer_table;
 
-/* What a module's user data holds. */
+/* The user data of a module. */
 typedef struct answer_module {
     const ctr_answer_kind *kind;
     ctr_shared *shared;
@@ -167,8 +167,8 @@ static int fail_answer(sqlite3_vtab *base, ctr_problem *problem)
     return ctr_arg_table_problem(base, ((answer_table *)base)->kind->name, problem);
 }
 
-/* The plan's number has a bit for each argument that is given. Work is so dear that the planner
- * puts it into an inner loop only if an argument comes from an outer one. */
+/* The number of the plan has a bit for each given argument. Work has such a high cost that the
+ * planner puts it into an inner loop only if an argument comes from an outer one. */
 static int answer_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const ctr_answer_kind *kind = ((answer_table *)base)->kind;

@@ -1,4 +1,4 @@
-/* functions/cells.c - SQL functions of cells, which look at their arguments alone.
+/* functions/cells.c - SQL functions of cells, whose results depend on their arguments alone.
  *
  *     counter_value(cell)         INTEGER; NULL if the cell is NULL or deleted
  *     counter_merge(a, b, ...)    the merged cell; NULL is neutral
@@ -6,7 +6,7 @@
  *     counter_reset(cell)         the next live life, empty
  *     counter_is_deleted(cell)    1 or 0; NULL for NULL
  *     counter_compare(a, b)       'equal', 'greater', 'less' or 'disjoint'
- *     counter_diff(cell, known)   the smallest cell that brings `known` up to `cell`, or NULL
+ *     counter_diff(cell, known)   the smallest cell that merges `known` up to `cell`, or NULL
  *     counter_digest(cell)        a UUID (type 5) of the bytes; equal cells have equal digests
  *     counter_json(cell)          {"life":1,"value":5,"shards":[{"id":"...","clock":2,"value":5}]}
  *     counter_version()
@@ -18,7 +18,7 @@
 #include "identity/uuid.h"
 #include "sqlite/args.h"
 
-/* Hands over `size` bytes of `out`, made by sqlite3_malloc64; none are the untouched
+/* Makes `size` bytes of `out`, from sqlite3_malloc64, the result; 0 bytes are the untouched
  * counter, NULL. */
 static void result_cell(sqlite3_context *ctx, uint8_t *out, size_t size)
 {
@@ -30,7 +30,7 @@ static void result_cell(sqlite3_context *ctx, uint8_t *out, size_t size)
     sqlite3_result_null(ctx);
 }
 
-/* At least one byte, so that NULL always means that there is no memory. */
+/* Allocates at least one byte, so that NULL always means that there is no memory. */
 static uint8_t *buffer_new(sqlite3_context *ctx, size_t size)
 {
     uint8_t *buffer = sqlite3_malloc64(size + 1);
@@ -79,7 +79,7 @@ static void fn_merge(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         sqlite3_free(merged);
 }
 
-/* Delete and reset alike make a cell that is a header and nothing else. */
+/* The cell of a deleted or reset counter is a header alone. */
 static void new_life(sqlite3_context *ctx, const char *function, sqlite3_value *value,
                      ctr_status (*next)(const ctr_cell *, uint8_t *, size_t *))
 {

@@ -1,18 +1,18 @@
-/* functions/contents.c - what a counter table holds, as a whole.
+/* functions/contents.c - digests, floors and cells of a counter table.
  *
  *     counter_table_digest(table [, schema])        a UUID; equal for equal contents: cells,
  *                                                   deleted rows, floors, whatever the order
  *     counter_digests(table, buckets [, schema])    bucket, rows, digest: one row for each of 1 ...
- *                                                   65,536 parts; floors are in none
+ *                                                   65,536 parts; without floors
  *     counter_floors(table [, schema])              column_name, floor: one row for each floor
  *     counter_purge(table [, schema])               table_name, rows, bytes: removed below floors
  *                                                   so far, in this file; bytes of keys and cells
  *
  *     counter_cells(table [, schema])               key, column_name, cell: one row per touched
- *                                                   counter; key as JSON, as counter_key_json shows
- *                                                   it; the cell with what the journal adds to it
+ *                                                   counter; key as JSON, as from counter_key_json;
+ *                                                   the cell includes the amounts of the journal
  *
- * `table` is its present name. They read what the connection sees, uncommitted changes too.
+ * `table` is its present name. They read the state of the connection, with uncommitted changes.
  */
 #include <string.h>
 
@@ -28,15 +28,15 @@
 #include "table/stored.h"
 #include "table/walk.h"
 
-/* A table that was asked for. */
+/* The table that the arguments name. */
 typedef struct subject {
     sqlite3 *db;
     const char *schema, *table;
-    sqlite3_stmt *snapshot; /* all that is read of it is of one moment */
+    sqlite3_stmt *snapshot; /* all reads are of one commit */
     ctr_shape shape;
 } subject;
 
-/* To be closed whatever is returned. */
+/* The caller closes it, also after a failure. */
 static int open_subject(subject *asked, sqlite3 *db, const char *schema, const char *table,
                         ctr_problem *problem)
 {
@@ -161,7 +161,7 @@ static void show_purged(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
     open_asked(&asked, answer, args[0], args[1], problem);
     ctr_run run = ctr_run_on(asked.db, asked.schema, asked.table, problem);
     sqlite3_stmt *row = read_floors(&asked, problem);
-    int rows = asked.shape.n_keys + 1; /* behind the floors and _seq */
+    int rows = asked.shape.n_keys + 1; /* after the floors and _seq */
     bool any = ctr_run_row(&run, row);
     ctr_answer_text(answer, asked.table, problem);
     ctr_answer_integer(answer, any ? sqlite3_column_int64(row, rows) : 0, problem);
@@ -172,7 +172,7 @@ static void show_purged(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-/* The touched counters of a row. */
+/* Shows the touched counters of a row. */
 static void show_touched(ctr_answer *answer, ctr_rows *rows, sqlite3_stmt *row, const char *key,
                          ctr_problem *problem)
 {

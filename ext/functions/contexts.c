@@ -1,11 +1,11 @@
-/* functions/contexts.c - Cassandra's and ScyllaDB's counters, in and out.
+/* functions/contexts.c - converts counters of Cassandra and ScyllaDB.
  *
  *     counter_from_cassandra(context, ...)    the cell of one or more counter contexts,
  *                                             versions of one counter: of nodes or SSTables
  *     counter_to_cassandra(cell)              the context, with global shards
  *
- * NULL contexts are passed over, and without one the result is NULL; so it is for a NULL cell. A
- * context knows no lives: a deleted cell has none, and the life of a live one is not told.
+ * NULL contexts are skipped; without any context the result is NULL, as it is for a NULL cell. A
+ * context has no life: a deleted cell cannot be converted, and the life of a live one is lost.
  */
 #include <string.h>
 
@@ -41,7 +41,7 @@ static bool refuse_context(sqlite3_context *ctx, int i, ctr_context_status statu
     return false;
 }
 
-/* Merges one argument into what there is. */
+/* Merges one argument into `all`. */
 static bool take_context(sqlite3_context *ctx, merging *all, sqlite3_value *value, int i)
 {
     if (sqlite3_value_type(value) == SQLITE_NULL) return true;

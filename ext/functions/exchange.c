@@ -3,14 +3,14 @@
  *     SELECT * FROM counter_pull('phone');       phone -> main
  *     SELECT * FROM counter_push('phone');       main -> phone
  *     SELECT * FROM counter_sync('phone');       both ways
- *     SELECT * FROM counter_pull('phone', 'full');    everything, not only what is new
+ *     SELECT * FROM counter_pull('phone', 'full');    everything, not only changes
  *
- * 'phone' is an attached database, or the path of a file. That is opened by a connection of its
- * own, outside the caller's transaction.
+ * 'phone' is an attached database, or the path of a file, which is opened by its own connection,
+ * outside the caller's transaction.
  *
- * One row for each counter table: table_name, rows_read, rows_changed, conflicts, and a note where
- * the table was created. All work is done before the first row is returned. On an error nothing has
- * changed, with one exception: a sync by path whose second COMMIT fails. The error says so.
+ * One row for each counter table: table_name, rows_read, rows_changed, conflicts, and a note if the
+ * table was created. All work is done before the first row is returned. On an error nothing has
+ * changed, with one exception, which the error reports: a sync by path whose second COMMIT fails.
  */
 #include <string.h>
 
@@ -31,13 +31,13 @@ static const exchange_direction directions[] = {
 
 /* ---- the work -------------------------------------------------------------------------------- */
 
-/* A file that takes: main or an attached one, or by its path through a connection of its own. */
+/* A taking file: main, an attached one, or a path with its own connection. */
 typedef struct taker {
     sqlite3 *db;
     ctr_shared *shared;
     const char *schema;
     bool own;
-    ctr_session session; /* not open where that of main is the one */
+    ctr_session session; /* not open if it is the session of main */
 } taker;
 
 /* One call. */
@@ -48,9 +48,9 @@ typedef struct exchange {
     taker main, other;
     ctr_source theirs, ours;
     ctr_identity their_identity, our_identity;
-    const char *locked_out; /* the schema, or the path, of which a lock could not be had, or NULL */
-    bool reads_it;          /* and which the transaction reads already */
-    bool alone;             /* the caller has begun no transaction */
+    const char *locked_out; /* the schema or path that could not be locked, or NULL */
+    bool reads_it;          /* the transaction already reads it */
+    bool alone;             /* the caller has no transaction */
 } exchange;
 
 static int refuse_main(ctr_problem *problem)
@@ -78,14 +78,15 @@ static void open_taker(exchange *x, ctr_problem *problem)
     ctr_problem_sqlite(problem, other->db, rc);
 }
 
-/* Within a transaction it may be locked by that. */
+/* Notes a lock of another connection. Within a transaction, it may be the transaction's own
+ * lock. */
 static void note_lock(exchange *x, const char *name, const ctr_problem *problem)
 {
     bool busy = (problem->rc & 0xff) == SQLITE_BUSY && x->alone;
     if (busy && !x->locked_out) x->locked_out = name;
 }
 
-/* Opens what the call reads: the peer for a pull and a sync, main for a push and a sync. */
+/* Opens the sources: the peer for a pull and a sync, main for a push and a sync. */
 static int open_sources(exchange *x, bool attached, ctr_problem *problem)
 {
     sqlite3 *db = x->main.db;
@@ -120,7 +121,7 @@ static void lock_taker(exchange *x, const taker *to, ctr_session *session, ctr_p
     x->reads_it = !to->own && ctr_run_transaction(to->db, to->schema) != CTR_TXN_NONE;
 }
 
-/* Before anything is written. */
+/* Begins the snapshots, before anything is written. */
 static void hold_sources(exchange *x, ctr_problem *problem)
 {
     if (x->way->takes && ctr_source_hold(&x->theirs, problem) == SQLITE_OK)
@@ -131,7 +132,7 @@ static void hold_sources(exchange *x, ctr_problem *problem)
     note_lock(x, "main", problem);
 }
 
-/* All locks before the first read, main before the peer. */
+/* Takes all locks before the first read, main before the peer. */
 static int begin_work(exchange *x, ctr_problem *problem)
 {
     taker *main = &x->main, *other = &x->other;
@@ -167,8 +168,9 @@ static void refuse_empty(const exchange *x, ctr_problem *problem)
                         x->way->takes ? x->peer : "main");
 }
 
-/* Main that is read at hand shows what the merge has made of it; if it had no identity before, it
- * had nothing to give. What has been numbered before is what it gives. */
+/* If main is read through the host's connection, it has the merged rows now, and is opened again.
+ * Its next number stays that of before the merge. If it had no identity before, it has nothing to
+ * give: returns false. */
 static bool look_again_at_ours(exchange *x, ctr_problem *problem)
 {
     int64_t before = x->our_identity.next;
@@ -179,8 +181,8 @@ static bool look_again_at_ours(exchange *x, ctr_problem *problem)
     return true;
 }
 
-/* SQLite does not wait for the lock of a file that a statement of the transaction has begun to
- * read; for others it has waited. */
+/* Sets the message for a lock. SQLite does not wait for the lock of a file that the transaction
+ * already reads; for other files it has waited. */
 static void say_locked(const exchange *x, ctr_problem *problem)
 {
     ctr_problem ignored = {SQLITE_OK, NULL};
@@ -205,7 +207,7 @@ static void say_locked(const exchange *x, ctr_problem *problem)
     ctr_problem_close(&ignored);
 }
 
-/* "created in phone, which was empty": perhaps its name was not meant. */
+/* "created in phone, which was empty": its name may be misspelled. */
 static void note_creation(ctr_answer *answer, const exchange *x, const struct ctr_report_row *row,
                           ctr_problem *problem)
 {
@@ -232,10 +234,10 @@ static void fill_answer(ctr_answer *answer, const exchange *x, const ctr_report 
     }
 }
 
-/* Begins the savepoints, takes the locks, opens the snapshots, merges, answers, ends. A snapshot of
- * a file closes before the file is written, but for that of main in a sync, and all before the
- * commits, which would wait for them. Of two transactions that of main commits first: what the
- * other file lacks then, the next call brings. */
+/* Begins the savepoints, takes the locks, opens the snapshots, merges, answers, ends. A snapshot
+ * closes before its file is written, except for that of main in a sync, and all close before the
+ * commits, which would wait for them. Of two transactions, that of main commits first; if the other
+ * fails, the next call merges what that file lacks. */
 static int run_exchange(exchange *x, ctr_answer *answer, ctr_problem *problem)
 {
     ctr_report report = {0};

@@ -1,19 +1,19 @@
-/* functions/figures.c - counter_stats: what this connection has done.
+/* functions/figures.c - counter_stats: figures of the work of this connection.
  *
  *     SELECT * FROM counter_stats;            figure, count
- *     SELECT counter_stats_reset();           from zero again; NULL
+ *     SELECT counter_stats_reset();           resets them to 0; NULL
  *
  *     increments       of one counter by one row of a statement, or by counter_inc and counter_dec
- *     cells created    of them, those that found no cell
- *     shards written   one by each increment, by merges those that changed
- *     merges           of a cell with one that a pull, a push, a feed or a replica brought
- *     cells changed    of them, those that brought something
- *     conflicts        that were found (counter_conflicts)
- *     identity renewals, identity changes    of the witness; of the id, or a refusal to count
- *     write, read before write, read         rows that statements have written, reads of such a
- *                      row before that, and scans
+ *     cells created    increments that found no cell
+ *     shards written   one for each increment; changed shards in a merge
+ *     merges           of a cell with one of a pull, a push, a feed or a replica
+ *     cells changed    merges that changed the cell
+ *     conflicts        rows written to counter_conflicts
+ *     identity renewals, identity changes    new witnesses; new ids, and stops of counting
+ *     write, read before write, read         rows of INSERT, UPDATE and DELETE; look-ups before
+ *                      such a write; scans
  *
- * What was rolled back has been done.
+ * Work that was rolled back counts, too.
  */
 #include <string.h>
 

@@ -1,14 +1,14 @@
-/* functions/history.c - counter_identity([schema]): the ids that a file has written under.
+/* functions/history.c - counter_identity([schema]): the present and former ids of a file.
  *
  *     SELECT id, name, state, since, why, fingerprint, witness, refuses FROM counter_identity();
  *
  *     state          current or former
  *     since, why     UTC; created, copy, restore, conflict, dropped table or fork
- *     fingerprint    of the current id: 'armed', 'weak' (a restore may go unseen), or why not
+ *     fingerprint    of the current id: 'armed', 'weak' (a restore may go unnoticed), or why not
  *     witness        the same
  *     refuses        why the file does not count; NULL if it does
  *
- * Newest first. It changes nothing; what it finds amiss is heeded by the next count.
+ * Newest first. It changes nothing; the next count acts on a copy or a restore.
  */
 #include <string.h>
 
@@ -18,11 +18,11 @@
 #include "identity/storage.h"
 #include "sqlite/text.h"
 
-/* ---- are fingerprint and witness armed? ------------------------------------------------------ */
+/* ---- fingerprint and witness ----------------------------------------------------------------- */
 
 static const char UNKNOWN_VFS[] = "not armed: the VFS is not a unix one";
 
-/* A random id makes way for a new one, a name for nobody. */
+/* A random id is replaced by a new one; a file with a name stops counting. */
 static const char *what_follows(const ctr_identity *identity)
 {
     return *identity->name ? "it is refused to count" : "the next count takes a new id";
@@ -64,7 +64,7 @@ static char *witness_state(const ctr_storage *storage, const ctr_identity *ident
     return sqlite3_mprintf("this is older content, or a copy: %s", what_follows(identity));
 }
 
-/* What is seen of the file now. */
+/* The present state of the file. */
 typedef struct states {
     char *fingerprint, *witness; /* owned */
 } states;

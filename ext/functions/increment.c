@@ -1,12 +1,12 @@
-/* functions/increment.c - SQL functions that write under a replica id, or show one.
+/* functions/increment.c - SQL functions that count under a replica id, or return it.
  *
  *     counter_inc(cell [, n=1 [, replica]])   cell with n added to the shard of main, or `replica`
  *     counter_dec(cell [, n=1 [, replica]])   the same with -n
  *     counter_id([schema])                    the id as text; NULL if there is none
  *
  * `replica` may be the id of main or of an attached database: then the function counts for that
- * file, as it does for main without a third argument. Of another one it is not known whether its
- * name was ever replaced: its clocks go on one by one.
+ * file, as it does for main without a third argument. For another id, it is not known whether a
+ * name was replaced, so clocks just rise by one.
  */
 #include <stdint.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 #include "sqlite/text.h"
 #include "sync/session.h"
 
-/* Under whose id is counted. */
+/* The id to count under. */
 typedef struct leader {
     uint8_t id[CTR_ID_SIZE];
     int64_t least; /* clock */
@@ -33,9 +33,8 @@ static void take_leader(leader *file, const ctr_replica *replica, const uint8_t 
     file->least = ctr_check_least_clock(replica);
 }
 
-/* In a transaction, or in a statement that writes, the first call checks the identity of the file
- * and the others find it checked. A SELECT alone gets a transaction of its own, for the check
- * writes. */
+/* In a transaction, or in a writing statement, the first call checks the identity of the file, once
+ * for all calls. A SELECT alone gets its own transaction, because the check writes. */
 static bool lead_file(ctr_transaction *transaction, sqlite3 *db, const char *schema, leader *file,
                       ctr_problem *problem)
 {
@@ -56,8 +55,8 @@ static bool lead_file(ctr_transaction *transaction, sqlite3 *db, const char *sch
     return ctr_session_end(&session, problem) == SQLITE_OK && mine;
 }
 
-/* The database of the connection that has the id; to be freed with sqlite3_free, NULL if there is
- * none, or with a problem. A damaged one has no id. */
+/* Returns the database of the connection with this id; the caller frees it with sqlite3_free. NULL:
+ * there is none, or a problem. A damaged database has no id. */
 static char *schema_with_id(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], ctr_problem *problem)
 {
     char *found = NULL;
@@ -81,8 +80,9 @@ static char *schema_with_id(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], ctr_prob
     return found;
 }
 
-/* The third argument, which must then be an id, or that of main. Who counts under the id of a file
- * at hand is to be told how its transaction ends, or the id could be used again after a restore. */
+/* Finds the id of the third argument, or that of main. To count for an attached file, its
+ * transaction must be joined; otherwise its witness would not be renewed, and clocks could be
+ * reused after a restore. */
 static bool find_leader(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
                         leader *found)
 {
@@ -115,7 +115,7 @@ static void increment(sqlite3_context *ctx, const char *function, int argc, sqli
     int64_t n = 1;
     leader found;
     if (!ctr_arg_cell(ctx, function, argv[0], &cell)) return;
-    int64_t least = sign < 0 ? -INT64_MAX : INT64_MIN; /* -2^63 has no negative */
+    int64_t least = sign < 0 ? -INT64_MAX : INT64_MIN; /* -2^63 cannot be negated */
     if (argc > 1 && !ctr_arg_integer(ctx, function, "n", argv[1], least, INT64_MAX, &n)) return;
     if (!find_leader(ctx, function, argc, argv, &found)) return;
 
@@ -145,8 +145,8 @@ static void fn_dec(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     increment(ctx, "counter_dec", argc, argv, -1);
 }
 
-/* The id of a file may be used by hand, for an ordinary table in it: where this transaction writes
- * that file, it is checked. */
+/* An application may use the id by hand, in an ordinary table of the file. So if this transaction
+ * writes that file, its identity is checked. */
 static void check_if_writing(ctr_transaction *transaction, sqlite3 *db, const char *schema,
                              ctr_problem *problem)
 {
@@ -179,7 +179,7 @@ static void fn_id(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 int ctr_increment_register(sqlite3 *db, ctr_shared *shared)
 {
-    /* With the id given, an increment depends on its arguments alone. */
+    /* With three arguments, an increment depends on its arguments alone. */
     static const ctr_function FUNCTIONS[] = {
         {"counter_inc", 1, 2, CTR_READS, fn_inc}, {"counter_inc", 3, 3, CTR_PURE, fn_inc},
         {"counter_dec", 1, 2, CTR_READS, fn_dec}, {"counter_dec", 3, 3, CTR_PURE, fn_dec},

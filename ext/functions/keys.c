@@ -1,11 +1,11 @@
 /* functions/keys.c - packed keys, and the marks of the change feed.
  *
  *     counter_key(a, b, ...)               the values of a row's key, in key order, as one BLOB
- *     counter_key_json(key)                them as JSON; a BLOB is {"hex":"00ff"}, a TEXT that
- *                                            is not valid UTF-8 {"text":"61ff"}, a hole null, the
+ *     counter_key_json(key)                the key as JSON; a BLOB is {"hex":"00ff"}, a TEXT that
+ *                                            is not valid UTF-8 {"text":"61ff"}, no floor null, the
  *                                            empty key NULL
- *     counter_mark(source)                 the number to ask a source's feed from; 0: all
- *     counter_seen(source, since, upto)    a whole batch is in: raises the mark, returns it
+ *     counter_mark(source)                 the number from which to read a source's feed; 0: all
+ *     counter_seen(source, since, upto)    the changes were merged: raises the mark, returns it
  */
 #include <math.h>
 #include <string.h>
@@ -59,7 +59,7 @@ static void append_text_key(sqlite3_str *out, const uint8_t *text, size_t size)
     sqlite3_str_appendchar(out, 1, '"');
 }
 
-/* Infinity as a number that is read as one. */
+/* JSON has no infinity: 9e999 is read as one. */
 static void append_real(sqlite3_str *out, double real)
 {
     if (isinf(real))

@@ -2,7 +2,7 @@
  *
  *     SELECT id, clock, value FROM counter_shards(cell);
  *
- * One row a shard, ascending by id, which is text. None for NULL and for a deleted cell.
+ * One row for each shard, ascending by id, which is text. No row for NULL and for a deleted cell.
  */
 #include <string.h>
 
@@ -45,8 +45,7 @@ static int shards_disconnect(sqlite3_vtab *table)
     return SQLITE_OK;
 }
 
-/* The argument is a constraint on the hidden column; a plan in which it is not yet known is no
- * plan. */
+/* The argument is a constraint on the hidden column. A plan that cannot use it is refused. */
 static int shards_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
     bool asked = false;
@@ -100,7 +99,8 @@ static int refuse_cell(sqlite3_vtab *table, const char *what)
     return table->zErrMsg ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 
-/* Starts a scan. The cursor keeps a copy of the cell, for argv is gone as soon as this returns. */
+/* Starts a scan. The cursor keeps a copy of the cell, because argv is valid only during this
+ * call. */
 static int shards_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
                          sqlite3_value **argv)
 {

@@ -1,11 +1,11 @@
-/* functions/size.c - what an operator looks at before he worries about growth.
+/* functions/size.c - figures about the size of a counter table.
  *
  *     counter_size(table [, schema])    one row:
- *         rows, live, deleted           stored rows; of these, visible ones, and tombstones
- *         cells, bytes                  counters that were touched; bytes of keys and cells
+ *         rows, live, deleted           stored rows; the visible ones; the deleted ones
+ *         cells, bytes                  touched counters; bytes of keys and cells
  *         shards_mean, shards_p99, shards_max     shards of a live cell
- *         ids                           replica ids that have a shard somewhere
- *     counter_ids(table [, schema])     id, cells: in how many cells each of them has a shard;
+ *         ids                           replica ids with a shard in some cell
+ *     counter_ids(table [, schema])     id, cells: the number of cells in which it has a shard;
  *                                       the most first
  *
  * Both read the whole table.
@@ -26,13 +26,13 @@ typedef struct id_count {
     int64_t cells;
 } id_count;
 
-/* What was counted so far. */
+/* The counts so far. */
 typedef struct census {
     int64_t rows, live, deleted, cells, bytes;
     int64_t live_cells, shards;
-    int64_t *by_shards; /* how many live cells have so many shards; owned */
+    int64_t *by_shards; /* the number of live cells, by number of shards; owned */
     size_t n_by_shards;
-    id_count *ids; /* as they came; once gathered ascending, each once; owned */
+    id_count *ids; /* owned; after gather_ids ascending, each once */
     size_t n_ids, room;
 } census;
 
@@ -49,7 +49,7 @@ static int by_id(const void *a, const void *b)
     return memcmp(((const id_count *)a)->id, ((const id_count *)b)->id, CTR_ID_SIZE);
 }
 
-/* Sorts, and makes one of those that are equal. */
+/* Sorts, and adds up equal ids. */
 static void gather_ids(census *all)
 {
     size_t n = 0;
@@ -63,8 +63,8 @@ static void gather_ids(census *all)
     all->n_ids = n;
 }
 
-/* Appended. When the room is used up it is gathered, and if that leaves less than half of it
- * doubled. */
+/* Appends an id. If there is no room left, gathers the ids, and doubles the room if that frees less
+ * than half of it. */
 static void count_id(census *all, const uint8_t id[CTR_ID_SIZE], ctr_problem *problem)
 {
     bool is_full = all->n_ids == all->room;
@@ -152,7 +152,7 @@ static void count_rows_of(census *all, sqlite3 *db, const char *schema, const ch
     ctr_shape_close(&shape);
 }
 
-/* Of the tables and rows that the arguments ask for. */
+/* Counts the table that the arguments name. */
 static void take_census(census *all, ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     sqlite3 *db = ctr_answer_db(answer);
@@ -169,7 +169,7 @@ static void take_census(census *all, ctr_answer *answer, sqlite3_value **args, c
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* So many shards have 99 of 100 live cells at most. */
+/* Returns the number of shards that 99 of 100 live cells do not exceed. */
 static int64_t percentile_99(const census *all)
 {
     int64_t seen = 0, wanted = all->live_cells - all->live_cells / 100;

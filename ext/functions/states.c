@@ -1,19 +1,20 @@
-/* functions/states.c - counter_tracked: which columns are tracked, and what they do not show.
+/* functions/states.c - counter_tracked: lists tracked columns, and values that a table does not
+ * show.
  *
  *     SELECT * FROM counter_tracked;               of main
  *     SELECT * FROM counter_tracked('phone');      of an attached database
  *
- * One row for each tracked column, and one for each value that the table does not take:
+ * One row for each tracked column, and one for each value that the table refuses:
  *
- *     table_name   the table as it is called now
- *     column_name  its column
- *     state        'tracked'   it is counted
- *                  'broken'    the triggers are not whole: counter_track, called again, mends them
- *                  'waits'     the table takes no row with the key, so the counter waits for it
- *                  'differs'   the table does not take the value, for a constraint or a foreign key
+ *     table_name   the present name of the table
+ *     column_name  the name of its column
+ *     state        'tracked'   its changes are counted
+ *                  'broken'    a trigger is missing or changed: call counter_track again
+ *                  'waits'     the table refuses a row with this key; the counter waits for one
+ *                  'differs'   the table refuses the value, by a constraint or a foreign key
  *     row_key      of a row that waits or differs, ('tea')
- *     shown        what the column shows, where it differs
- *     merged       what its counter is; NULL: it was deleted, or its sum does not fit in 64 bits
+ *     shown        the value of the column, if it differs
+ *     merged       the value of its counter; NULL: deleted, or its sum exceeds 64 bits
  */
 #include <string.h>
 
@@ -41,7 +42,7 @@ static void show_number(ctr_answer *answer, const ctr_shown *shown, ctr_problem 
         ctr_answer_integer(answer, shown->n, problem);
 }
 
-/* A counter of a row that was found in `rows`. */
+/* Shows a counter of the row that was found in `rows`. */
 static void show_apart_value(ctr_answer *answer, ctr_showing *showing, ctr_rows *rows, int counter,
                              const ctr_apart_row *apart, ctr_problem *problem)
 {

@@ -1,18 +1,19 @@
-/* functions/status.c - counter_cluster_status(cluster): how its replicas stand.
+/* functions/status.c - counter_cluster_status(cluster): the state of its replicas.
  *
  *     SELECT * FROM counter_cluster_status('traffic');
  *
  *     schema          name of the attached database
- *     id, dc, rack    who the file is; NULL if it is not known, or has no name
- *     available       1 if a write would have it: its lock could be had, its file is where it was;
+ *     id, dc, rack    of the file; NULL if unknown, or if it has no name
+ *     available       1 if a write would include it: it can be locked, and its file was not moved;
  *                     else 0
- *     reason          why not; or why it does not count itself, as counter_identity gives it
- *     rows            stored rows of the table, deleted ones too
- *     digest          as counter_table_digest gives it; NULL if a row is damaged
- *     different       rows that the first replica, main if it is one, has not or has otherwise, and
- *                     the other way round
+ *     reason          why not; or why it does not count, as in counter_identity
+ *     rows            stored rows of the table, with deleted ones
+ *     digest          as from counter_table_digest; NULL if a row is damaged
+ *     different       rows that differ from those of the first replica (main, if it is one), or
+ *                     that only one of both has
  *
- * To tell whether a lock can be had it is taken, for a moment or, inside a transaction, to its end.
+ * To find out whether replicas can be locked, it locks them: briefly or, inside a transaction,
+ * until its end.
  */
 #include <string.h>
 
@@ -27,8 +28,9 @@
 
 /* ---- one replica ----------------------------------------------------------------------------- */
 
-/* SQLite reads and locks a file that is gone from its path. A write finds out when it checks the
- * identity; that may take a new id, which a question must not. */
+/* Finds out whether the file is still at its path: SQLite reads and locks a file that was moved
+ * away. A write notices this when it checks the identity; but the check may take a new id, which
+ * this function must not. */
 static void find_file(ctr_member *member, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || !ctr_member_takes_part(member)) return;
@@ -67,16 +69,16 @@ static void answer_state(ctr_answer *answer, const ctr_member *member, ctr_probl
     ctr_answer_text(answer, reason->rc ? ctr_problem_text(reason) : NULL, problem);
 }
 
-/* ---- its rows -------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* The rows of two replicas. */
 typedef struct row_comparison {
     ctr_rows rows, other;
     sqlite3_value **keys;
-    int64_t met, different; /* rows that both have; of them, those that differ */
+    int64_t met, different; /* rows that both have; rows that differ, or that only the first has */
 } row_comparison;
 
-/* One that is damaged in one of them is another one; what ends the statement is a problem. */
+/* A row that is damaged in one replica counts as different; any other error is a problem. */
 static bool is_damage(ctr_problem *trouble, ctr_problem *problem)
 {
     if (trouble->rc == SQLITE_OK) return false;
@@ -119,7 +121,7 @@ static int64_t count_all(const ctr_member *member, ctr_problem *problem)
     return n;
 }
 
-/* Rows of which one of the two has another one, or none. */
+/* Returns the number of rows that differ, or that only one of the two has. */
 static int64_t count_different(const ctr_member *one, const ctr_member *other, ctr_problem *problem)
 {
     ctr_walk walk;
@@ -139,7 +141,8 @@ static int64_t count_different(const ctr_member *one, const ctr_member *other, c
     return job.different + count_all(other, problem) - job.met;
 }
 
-/* To be freed with sqlite3_free; NULL where a row is damaged, which is no problem, or with one. */
+/* Returns the digest as text; the caller frees it with sqlite3_free. NULL: a row is damaged, which
+ * is no problem, or there is a problem. */
 static char *digest_of(const ctr_member *member, ctr_problem *problem)
 {
     uint8_t digest[CTR_ID_SIZE];
@@ -197,10 +200,10 @@ static void fill_status(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
     ctr_run run = ctr_run_on(ctr_answer_db(answer), "temp", name, problem);
     ctr_session_begin(&session, ctr_answer_db(answer), NULL, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
-    ctr_cluster *cluster = entry->cluster; /* that of the table which has joined */
+    ctr_cluster *cluster = entry->cluster; /* the cluster of the joined table */
     if (problem->rc == SQLITE_OK) ctr_cluster_lock(cluster, problem);
     if (problem->rc == SQLITE_OK)
-        ctr_cluster_look(cluster, problem); /* one that is locked by another can be read */
+        ctr_cluster_look(cluster, problem); /* a replica locked by another connection can be read */
     for (int i = 0; problem->rc == SQLITE_OK && i < cluster->n; i++) {
         find_file(&cluster->members[i], problem);
         answer_name(answer, &cluster->members[i], problem);

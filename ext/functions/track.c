@@ -1,18 +1,18 @@
 /* functions/track.c - counter_track and counter_untrack: columns of ordinary tables that count.
  *
- *     SELECT counter_track('products', 'stock');             stock is tracked: rows counted
- *     SELECT counter_track('products', 'sold');              and so is sold
- *     SELECT counter_untrack('products', 'sold');            not any more, in no file: columns
- *     SELECT counter_untrack('products');                    the table is as any other: columns
+ *     SELECT counter_track('products', 'stock');             tracks stock: rows counted
+ *     SELECT counter_track('products', 'sold');              tracks sold, too
+ *     SELECT counter_untrack('products', 'sold');            stops, in all files: columns
+ *     SELECT counter_untrack('products');                    untracks the table: columns
  *
- * `table` is a table of temp, main or an attached database, looked for in this order, or
- * 'schema.table'. The values that are there are counted as this file's. Called again where triggers
- * are missing, or have not run, counter_track counts what the rows differ from their counters, and
- * puts the triggers back. Called after a rename it notes the names, by which a table that is
- * rebuilt is known again.
+ * `table` is a table of temp, main or an attached database, searched in this order, or
+ * 'schema.table'. The present values are counted under the id of this file. If triggers are missing
+ * or have not run, another call of counter_track counts the differences between the rows and their
+ * counters, and creates the triggers again. After a rename it notes the names, so that a table that
+ * is rebuilt later is recognized.
  *
- * Errors: SQLITE_ERROR for what cannot be tracked, by name; SQLITE_MISMATCH for a value that is no
- * integer, with its row. Nothing has changed then.
+ * Errors: SQLITE_ERROR names a column that cannot be tracked; SQLITE_MISMATCH shows a value that is
+ * no integer, with its row. They change nothing.
  */
 #include <string.h>
 
@@ -37,12 +37,12 @@ static const char COUNTER_TRACK[] = "counter_track", COUNTER_UNTRACK[] = "counte
 typedef struct tracking {
     sqlite3 *db;
     ctr_shared *shared;
-    char *schema, *table; /* owned: the table as it spells itself */
+    char *schema, *table; /* owned; the table as it is spelled in the schema */
     char *counters;       /* owned: its counter table, if there is one */
-    bool taken_up;        /* whose stored tables were there without it */
-    ctr_shape shape;      /* of the counter table, or what it will be */
+    bool taken_up;        /* its stored tables existed without it */
+    ctr_shape shape;      /* of the counter table, present or future */
     ctr_tracked tracked;
-    int n; /* columns named, and these */
+    int n; /* the named columns */
     const char **names;
 } tracking;
 
@@ -78,8 +78,8 @@ static void find_tracked_table(tracking *call, const char *name, ctr_problem *pr
 
 /* ---- tracking -------------------------------------------------------------------------------- */
 
-/* With the columns of call->shape, of a table that was called `birth` when tracking began; stored
- * tables that are there are taken up. */
+/* Creates the counter table with the columns of call->shape, for a table that had the name `birth`
+ * when tracking began. It uses stored tables that already exist. */
 static void create_counter_table(tracking *call, const char *birth, ctr_problem *problem)
 {
     char *definition = problem->rc == SQLITE_OK ? ctr_shape_declaration(&call->shape) : NULL;
@@ -102,9 +102,9 @@ static void create_counters(tracking *call, ctr_problem *problem)
     create_counter_table(call, call->table, problem);
 }
 
-/* The counters of the table may be stored without their virtual table, as `.clone` of the shell
- * leaves them: they are taken up, unless their triggers stand on another table, of which they are.
- * Else no other table may have been created under this name. */
+/* `.clone` of the shell copies the stored tables of the counters without the virtual table. They
+ * are used again if their triggers are on this table. Otherwise fails if another table was created
+ * under this name. */
 static void take_up_counters(tracking *call, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
@@ -140,7 +140,7 @@ static void open_counters(tracking *call, ctr_problem *problem)
                           &call->shape, problem);
 }
 
-/* Another generation of a counter. */
+/* Raises a counter to its next generation. */
 static void raise_column(tracking *call, const char *name, ctr_problem *problem)
 {
     const char *spelling;
@@ -149,7 +149,8 @@ static void raise_column(tracking *call, const char *name, ctr_problem *problem)
     ctr_columns_ask(call->db, call->schema, call->counters, name, generation, problem);
 }
 
-/* The same key as the table has now, whatever its columns are called. */
+/* Fails unless the counters have the present key of the table, whatever the names of its
+ * columns. */
 static void check_tracked_key(tracking *call, const ctr_shape *wanted, ctr_problem *problem)
 {
     bool same = wanted->n_keys == call->shape.n_keys;
@@ -170,7 +171,7 @@ static void check_tracked_key(tracking *call, const ctr_shape *wanted, ctr_probl
     sqlite3_free(then);
 }
 
-/* A column renamed while the triggers were gone cannot be told from one that is no more. */
+/* A column that was renamed while the triggers were missing looks like a dropped one. */
 static void check_lost(const tracking *call, ctr_problem *problem)
 {
     for (int i = 0; i < call->shape.n_columns; i++)
@@ -182,8 +183,8 @@ static void check_lost(const tracking *call, ctr_problem *problem)
                             call->table, call->shape.columns[i].name, call->table);
 }
 
-/* Adds counters for columns that have none, and gives the others theirs: their values come to what
- * the counters have from other files. True if there were such. */
+/* Adds counters for columns that have none. A counter that exists already, from other files, adopts
+ * its column: the values are added to its counts. Returns whether there was such a column. */
 static bool add_columns(tracking *call, bool whole, ctr_problem *problem)
 {
     bool added = false;
@@ -235,7 +236,7 @@ static bool triggers_are_whole(const tracking *call, ctr_problem *problem)
     return whole;
 }
 
-/* Every row is held against its counters, and every counter against the rows. */
+/* Compares every row with its counters, and every counter with the rows. */
 static int64_t count_table(tracking *call, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return 0;
@@ -274,7 +275,7 @@ static int64_t begin_tracking(tracking *call, ctr_problem *problem)
     return count_table(call, problem);
 }
 
-/* Adds columns to a table that is tracked, or mends it. */
+/* Adds columns to a tracked table, or repairs its triggers and counters. */
 static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
 {
     open_counters(call, problem);
@@ -286,7 +287,7 @@ static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
     if (problem->rc == SQLITE_OK && (added || !whole)) ctr_triggers_create(&call->tracked, problem);
     bool renamed = problem->rc == SQLITE_OK &&
                    ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
-    /* Of the counters that were there before, those that this call has given a column. */
+    /* Adopted columns: those that this call has given to counters that existed before. */
     for (int i = 0; i < n_before && problem->rc == SQLITE_OK; i++)
         call->tracked.columns[i].adopted = call->tracked.columns[i].given;
     int64_t counted = count_table(call, problem);

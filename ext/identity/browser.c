@@ -1,4 +1,4 @@
-/* identity/browser.c - asks the VFS about files where there is no file system. */
+/* identity/browser.c - reads facts about files from the VFS of a browser. */
 #include "identity/system.h"
 
 #ifdef __EMSCRIPTEN__
@@ -25,7 +25,7 @@ int64_t ctr_system_now(void)
     return now - UNIX_EPOCH;
 }
 
-/* The number takes the place of inode and birth time. */
+/* The number serves as inode and birth time. */
 int ctr_system_stat(const char *path, ctr_fingerprint *fingerprint)
 {
     uint8_t number[16];

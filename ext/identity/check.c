@@ -1,4 +1,5 @@
-/* identity/check.c - looks whether an identity is still that of its file; renews it. */
+/* identity/check.c - checks whether an identity still describes its file, and renews its
+ * witness. */
 #include "identity/check.h"
 
 #include <string.h>
@@ -7,12 +8,12 @@
 #include "identity/replacement.h"
 #include "identity/succession.h"
 
-enum { DAY_LIMIT = 2 }; /* new ids in a day that the fingerprint alone may cost */
+enum { DAY_LIMIT = 2 }; /* the limit of new ids in a day because of the fingerprint alone */
 
-/* ---- what there is --------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* By the statement that is kept. False: there is none, or it wants a table that is not there,
- * perhaps because a savepoint took back what made it. */
+/* Reads with the kept statement. Returns false if there is none, or if its table is missing,
+ * perhaps because its creation was rolled back to a savepoint. */
 static bool read_by_kept(ctr_replica *replica, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
@@ -40,8 +41,8 @@ int ctr_check_read(ctr_replica *replica, ctr_problem *problem)
     return problem->rc;
 }
 
-/* DETACH makes every statement expire, and the next file may stand where the last one stood in
- * memory: so a statement that was prepared again says that nothing is known of the file. */
+/* DETACH expires every statement, and the next file's object may have the same address. So if the
+ * statement was prepared again, nothing is known about the file. */
 int ctr_check_look(ctr_replica *replica, ctr_problem *problem)
 {
     bool anew = replica->read.statement &&
@@ -51,7 +52,8 @@ int ctr_check_look(ctr_replica *replica, ctr_problem *problem)
                            &replica->seen, &replica->attribute, problem);
 }
 
-/* Whatever stands in a file that somebody else may have written. */
+/* Returns whether the witness must be renewed. The times may have any value: another program may
+ * have written the file. */
 static bool is_due(const ctr_identity *identity, int64_t now)
 {
     uint64_t a = (uint64_t)now, b = (uint64_t)identity->renewed;
@@ -60,9 +62,9 @@ static bool is_due(const ctr_identity *identity, int64_t now)
     return passes && identity->lineage.pair.number < CTR_PAIR_MAX;
 }
 
-/* Is it the file that was looked at a moment ago? Nobody has committed since this connection has,
- * so only the file at the path can be another one. The attribute, which takes longer to read, is
- * read again when the witness is due. */
+/* Returns whether it is still the file that was just checked. No other connection has committed
+ * since, so only the file at the path may have changed. The attribute takes longer to read, and is
+ * read again when the witness must be renewed. */
 static bool is_still_there(ctr_replica *replica, ctr_problem *problem)
 {
     ctr_fingerprint now;
@@ -100,9 +102,10 @@ static void judge(ctr_replica *replica, ctr_problem *problem)
         replica->after = CTR_AFTER_READ;
 }
 
-/* Is the identity in memory that of the file? Its data version may be that of another file, which
- * was attached under the same name: but then the statement is prepared again. So it is where this
- * transaction has changed the schema, which the first statement in autocommit has not. */
+/* Returns whether the identity in memory is that of the file. The data version may be that of
+ * another file attached under the same name; but then the statement was prepared again. This also
+ * happens if this transaction has changed the schema, which the first statement in autocommit
+ * cannot have done. */
 static bool is_known(ctr_replica *replica, ctr_problem *problem)
 {
     if (!replica->known || replica->known_version != replica->version) return false;
@@ -131,7 +134,7 @@ static void check_replica(ctr_replica *replica, ctr_problem *problem)
     bool stays = ctr_storage_stays(&replica->storage, replica->schema),
          known = is_known(replica, problem);
     replica->known = false;
-    if (!known) replica->numbered = false; /* the file may be another one under the same name */
+    if (!known) replica->numbered = false; /* it may be another file under the same name */
     if (!known && ctr_check_read(replica, problem)) {
         ctr_identity_offer_fork(replica->transaction->db, replica->schema, problem);
         return;
@@ -144,8 +147,7 @@ static void check_replica(ctr_replica *replica, ctr_problem *problem)
     if (problem->rc != SQLITE_OK) return;
     if (!still && ctr_check_look(replica, problem)) return;
     if (known && stays && !ctr_storage_stays(&replica->storage, replica->schema)) {
-        check_replica(replica,
-                      problem); /* sqlite3_deserialize has replaced main: nothing is known */
+        check_replica(replica, problem); /* sqlite3_deserialize has replaced main */
         return;
     }
     if (!still) judge(replica, problem);

@@ -43,10 +43,9 @@ typedef struct ctr_identity {
     ctr_lineage lineage;
     int64_t renewed, renewal;          /* milliseconds: time and duration of a renewal */
     char refuses[CTR_REFUSAL_MAX + 1]; /* why it does not count; "" if it does */
-    int64_t
-        twist; /* drawn anew if the lineage changes without the id, or two files may share the id */
-    int64_t next;   /* beyond all numbers that the file has given out and somebody has read */
-    int64_t floors; /* drawn anew whenever a floor rises; 0: the file has no floors */
+    int64_t twist;  /* new if the lineage changes without the id, or two files may share the id */
+    int64_t next;   /* above all numbers of the file that others have read */
+    int64_t floors; /* new whenever a floor rises; 0: the file has no floors */
 
     /* Of a name; see identity/replacement.h. */
     int64_t epoch; /* how often the name has been replaced; 0 ... CTR_EPOCH_MAX */
@@ -66,8 +65,8 @@ int ctr_identity_read_among(ctr_identity *identity, sqlite3 *db, const char *sch
 /* The same from CTR_SQL_IDENTITY_READ, prepared on the schema; resets the statement. */
 int ctr_identity_take(ctr_identity *identity, sqlite3_stmt *rows, ctr_problem *problem);
 
-/* Returns the lowest clock to write under the id. It wins over everything that a predecessor has
- * written, wherever that comes from. */
+/* Returns the lowest clock to write under the id. It wins over all shards of a predecessor,
+ * wherever they come from. */
 static inline int64_t ctr_identity_least_clock(const ctr_identity *identity)
 {
     return identity->epoch > 0 ? identity->epoch << 32 : 1;
@@ -98,7 +97,7 @@ int ctr_identity_refuse(ctr_run *run, const ctr_identity *identity);
 /* Records the current id, if there is one, as a former id. */
 int ctr_identity_retire(ctr_run *run, int64_t now);
 
-/* Adds a hint to the problem if counter_fork() would mend a damaged identity. */
+/* Adds a hint to the problem if counter_fork() would repair a damaged identity. */
 void ctr_identity_offer_fork(sqlite3 *db, const char *schema, ctr_problem *problem);
 
 /* Sets the problem "no replica id: run SELECT counter_init() ...". */

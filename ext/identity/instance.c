@@ -6,7 +6,7 @@
 #include "identity/uuid.h"
 #include "sqlite/run.h"
 
-/* Names are free text, so they are written in hex. */
+/* A path may have any characters, so it is written in hex. */
 static char *name_of(const void *file, const char *path)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
@@ -40,7 +40,7 @@ static void take_id(ctr_instance *instance, ctr_problem *problem)
     sqlite3_reset(instance->read);
 }
 
-/* 56 bits of the id: a limit that nobody sets. */
+/* 56 bits of the id: a limit that no application sets. */
 static int64_t mark_of(const ctr_instance *instance)
 {
     int64_t mark = 0;

@@ -1,7 +1,7 @@
 /* identity/instance.h - a random id and a witness for the lifetime of each memory database.
  *
- * A file has an inode; only its object in this process tells a memory database from a copy of its
- * content. So the connections that share a memory database and count in it also share a second
+ * A file has an inode; a memory database differs from a copy of its content only by its object in
+ * this process. So the connections that share a memory database and count in it also share a second
  * one, named after the first. The first connection puts a random id into it. It lives until the
  * last of these connections closes. So several connections of one memory database are one replica.
  * Content that is loaded into another one, or after all of them have closed, is a copy.

@@ -5,7 +5,7 @@
  *                        work that is left
  *     counter_names      the highest known epoch of each name that was ever replaced
  *
- * This module reads and writes the rows; identity/replacement.h draws the conclusions.
+ * This module reads and writes the rows; identity/replacement.h acts on them.
  */
 #ifndef CTR_IDENTITY_NAMES_H
 #define CTR_IDENTITY_NAMES_H
@@ -20,7 +20,7 @@ void ctr_names_write(ctr_run *run, const ctr_identity *source);
  * source has, NULL if it lacks some. */
 void ctr_names_pulled(ctr_run *run, const ctr_identity *source, const uint8_t *holds);
 
-/* Takes over the sources that `from`, an untrusted file, knows. */
+/* Copies the sources that `from`, an untrusted file, knows. */
 void ctr_names_take_over(ctr_run *run, ctr_run *from);
 
 /* Records the holder of a name, which other files have reported. */
@@ -35,13 +35,13 @@ void ctr_names_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_ident
 /* Returns the highest known epoch of the other files of my name. */
 int64_t ctr_names_epoch(ctr_run *run, const ctr_identity *mine);
 
-/* Returns the highest epoch of a name that is passed on. */
+/* Returns the highest known epoch of a name in counter_names. */
 int64_t ctr_names_named_epoch(ctr_run *run, const char *name);
 
 /* Raises the epoch of a name. */
 void ctr_names_raise(ctr_run *run, const char *name, int64_t epoch);
 
-/* Takes over the epochs that `from`, an untrusted file, knows. */
+/* Copies the epochs that `from`, an untrusted file, knows. */
 void ctr_names_take_names(ctr_run *run, ctr_run *from);
 
 /* Returns a number that is equal in files that know the same epochs; 0 if there are none. */

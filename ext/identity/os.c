@@ -1,4 +1,4 @@
-/* identity/os.c - the one file that asks the operating system about files. */
+/* identity/os.c - reads facts about files from the operating system. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* statx, name_to_handle_at */
 #endif
@@ -51,7 +51,7 @@ int64_t ctr_os_now(void)
 
 #if defined(__linux__)
 
-/* Without statx in the C library, as in musl's: the kernel's call, and its struct. */
+/* A C library without statx, such as musl: the kernel's call and its struct. */
 #ifndef STATX_BTIME
 
 enum { STATX_INO = 0x100, STATX_BTIME = 0x800 };
@@ -80,8 +80,8 @@ static int statx(int folder, const char *path, int flags, unsigned mask, struct 
 
 #endif
 
-/* Does the handle name the inode, and something beside it, which is its generation? Else it is a
- * number of the mount, as with many file systems in user space. */
+/* Returns whether the handle has the inode and another number, its generation. Otherwise the handle
+ * belongs to the mount, as in many file systems in user space. */
 static bool has_generation(const uint8_t *handle, size_t size, uint64_t inode)
 {
     bool names = false, more = false;
@@ -112,7 +112,7 @@ static void take_handle(const char *path, ctr_fingerprint *fingerprint)
     memcpy(fingerprint->handle, bytes, size);
 }
 
-/* Devices without a major number are numbered anew at each mount. */
+/* Devices without a major number get a new number at each mount. */
 int ctr_os_stat(const char *path, ctr_fingerprint *fingerprint)
 {
     struct statx now;
@@ -154,7 +154,8 @@ int ctr_os_stat(const char *path, ctr_fingerprint *fingerprint)
 
 #endif
 
-/* By device and inode: a snapshot of a whole file system has files of one inode and birth time. */
+/* Compares the devices, too: in a snapshot of a whole file system, files keep inode and birth
+ * time. */
 bool ctr_os_is_same(const char *one, const char *two)
 {
     if (strcmp(one, two) == 0) return true;
@@ -296,7 +297,7 @@ int ctr_os_sync_file(const char *path)
     return ctr_system_sync(path);
 }
 
-/* There is no such call: Windows journals what is done to a folder, a browser has no folders. */
+/* There is nothing to do: Windows journals changes of a folder, and a browser has no folders. */
 int ctr_os_sync_folder_of(const char *path)
 {
     (void)path;

@@ -6,9 +6,9 @@
  *     attribute            CTR_OS_ATTRIBUTE, Linux and macOS, and on Windows a stream of the file
  *                          with that name: C1, then number and random, 8 bytes each, big end first
  *
- * On POSIX nothing here opens the file, for closing any descriptor of it drops the locks that
+ * On POSIX nothing here opens the file, because closing any descriptor of it drops the locks that
  * SQLite holds in this process. On Windows closing a handle drops no lock of another handle. A
- * function that cannot find out a fact reports that; the defence is not armed then.
+ * function that cannot find out a fact reports that; then fingerprint or witness is not armed.
  */
 #ifndef CTR_IDENTITY_OS_H
 #define CTR_IDENTITY_OS_H

@@ -1,4 +1,4 @@
-/* identity/replacement.c - pending files, their promotion, and those that make way. */
+/* identity/replacement.c - pending files, their promotion, and files that stop counting. */
 #include "identity/replacement.h"
 
 #include <string.h>
@@ -32,8 +32,8 @@ static void write_names(ctr_replica *replica, ctr_run *run)
     store_number(run, CTR_SQL_IDENTITY_NAMES, replica->identity.names);
 }
 
-/* Has somebody else taken over the name, or is about to? A file that is itself about to, and has
- * not counted yet, will count under the next epoch. */
+/* Stops the file from counting if another file has taken over its name, or is about to. A file that
+ * waits to take it over will count under the next epoch. */
 static void heed_epoch(ctr_replica *replica, ctr_run *run)
 {
     const ctr_identity *identity = &replica->identity;
@@ -67,7 +67,7 @@ static int refuse_to_start(const ctr_replica *replica, const char *missing, ctr_
         replica->schema, replica->identity.name, missing);
 }
 
-/* The one behind those of all others that are known. */
+/* Sets the epoch after all known epochs of other files. */
 static void draw_epoch(ctr_replica *replica, ctr_run *run, ctr_turn turn)
 {
     ctr_identity *identity = &replica->identity;
@@ -157,7 +157,7 @@ static void take_over_name(ctr_replica *replica, const uint8_t holder[CTR_ID_SIZ
     ctr_identity_retire(&run, now);
     memcpy(identity->id, holder, CTR_ID_SIZE);
     identity->turn = CTR_TURN_NONE;
-    identity->twist = ctr_succession_random(); /* marks of the feed that were left for the holder */
+    identity->twist = ctr_succession_random(); /* voids marks of the feed for the holder */
     ctr_identity_write(&run, identity, CTR_WHY_PROMOTED, false, now);
     replica->checked = false;
     replica->after = CTR_AFTER_READ;
@@ -191,7 +191,7 @@ int ctr_replacement_promote(ctr_replica *replica, const uint8_t holds[CTR_ID_SIZ
     return problem->rc;
 }
 
-/* ---- making way ------------------------------------------------------------------------------ */
+/* ---- stopping -------------------------------------------------------------------------------- */
 
 int ctr_replacement_yield(ctr_replica *replica, ctr_problem *problem)
 {

@@ -25,8 +25,8 @@ void ctr_replica_close_all(ctr_transaction *transaction)
     }
 }
 
-/* Who attaches thousands of files one after the other, each under a name of its own, keeps nothing
- * of them. */
+/* Frees detached files: an application may attach thousands of files, one after the other, each
+ * under its own name. */
 static void free_detached(ctr_transaction *transaction)
 {
     ctr_replica **at = &transaction->replicas;

@@ -18,7 +18,7 @@
 #include "identity/storage.h"
 #include "sqlite/transaction.h"
 
-/* The work on the attribute after the transaction has committed. */
+/* What to do with the attribute after the transaction has committed. */
 typedef enum ctr_after_commit {
     CTR_AFTER_NOTHING,
     CTR_AFTER_READ, /* read the pair when it is about to commit */
@@ -33,8 +33,8 @@ typedef struct ctr_replica {
 
     /* True for this transaction alone. */
     bool checked, renewed;
-    bool counted; /* perhaps; a rollback to a savepoint does not clear it, nor the next */
-    const struct ctr_replica *taken_from; /* the file has counts of that one; mostly NULL */
+    bool counted; /* the id was handed out; ROLLBACK TO clears neither this nor the next */
+    const struct ctr_replica *taken_from; /* the file took counts of that one; usually NULL */
     ctr_identity identity;
     ctr_fingerprint seen;
     ctr_attribute attribute;
@@ -48,7 +48,7 @@ typedef struct ctr_replica {
 
     unsigned version; /* the data version of the file, while the identity is checked */
 
-    /* `identity` is the file's as of a data version. */
+    /* `identity` is that of the file at a data version. */
     bool known;
     unsigned known_version;
     int64_t looked; /* milliseconds: when `seen` and `attribute` were read */
@@ -56,17 +56,17 @@ typedef struct ctr_replica {
     ctr_storage storage;
     ctr_kept read, renew, probe;
     struct ctr_journal *journals;      /* of its tables; see table/journal.h */
-    const struct ctr_writing *writing; /* the row of a tracked table at work, or NULL */
+    const struct ctr_writing *writing; /* the row of a tracked table being written, or NULL */
 } ctr_replica;
 
-/* The methods of a file's counter tables for a change of its identity, and for its end. */
+/* Hooks of a file's counter tables: for a change of its identity, and when it is closed. */
 typedef struct ctr_replica_tables {
-    int (*fold)(ctr_replica *, ctr_problem *);        /* before the id becomes another one */
-    void (*void_marks)(ctr_replica *, ctr_problem *); /* that other files have left for them */
+    int (*fold)(ctr_replica *, ctr_problem *);        /* before the id changes */
+    void (*void_marks)(ctr_replica *, ctr_problem *); /* that other files have for these tables */
     void (*close)(ctr_replica *);
 } ctr_replica_tables;
 
-/* Returns the file of a schema, lent until the statement at work ends; NULL without memory. A
+/* Returns the file of a schema, lent until the running statement ends; NULL without memory. A
  * caller that needs it for longer holds it: a detached file without holders is closed. */
 ctr_replica *ctr_replica_of(ctr_transaction *transaction, const char *schema);
 ctr_replica *ctr_replica_hold(ctr_transaction *transaction, const char *schema);
@@ -79,7 +79,7 @@ void ctr_replica_close_all(ctr_transaction *transaction);
  * version cannot change, so SQLite is not asked again. */
 unsigned ctr_replica_version(ctr_replica *replica);
 
-/* Forgets the state of a file if no table will be told of the transaction's end. */
+/* Forgets the state of a file, if SQLite will call no table at the end of the transaction. */
 void ctr_replica_forget(ctr_replica *replica);
 
 #endif

@@ -1,4 +1,4 @@
-/* identity/storage.c - files, memory databases, and what is neither. */
+/* identity/storage.c - reads and writes facts about files and memory databases. */
 #include "identity/storage.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "identity/os.h"
 #include "sqlite/run.h"
 
-/* How the names of the VFSs begin whose files are those of the operating system. */
+/* The prefix of the names of VFSs whose files are those of the operating system. */
 #if defined(_WIN32)
 #define OF_SYSTEM "win32"
 #elif defined(__EMSCRIPTEN__)
@@ -17,8 +17,8 @@
 #define OF_SYSTEM "unix"
 #endif
 
-/* A VFS that answers OK and tells no name has no memory for it; one that does not know the question
- * says SQLITE_NOTFOUND. */
+/* If a VFS returns SQLITE_OK without a name, there was no memory for it; a VFS that does not
+ * support the call returns SQLITE_NOTFOUND. */
 bool ctr_storage_is_file(sqlite3 *db, const char *schema, ctr_problem *problem)
 {
     char *name = NULL;
@@ -30,7 +30,7 @@ bool ctr_storage_is_file(sqlite3 *db, const char *schema, ctr_problem *problem)
     return is;
 }
 
-/* A memory database has no path; but one of the VFS memdb has a name that looks like one. */
+/* A memory database has no path, but that of the VFS memdb has a name that looks like one. */
 static ctr_storage_kind kind_of(sqlite3 *db, const char *schema, const sqlite3_vfs *vfs,
                                 ctr_problem *problem)
 {
@@ -46,7 +46,7 @@ static void open_instance(ctr_storage *storage, sqlite3 *db, const char *schema,
     ctr_instance_mark(&storage->instance, db, schema, problem);
 }
 
-/* Those of the VFS memdb are shared if their name begins with a slash. */
+/* A memory database of the VFS memdb is shared if its name begins with a slash. */
 static void open_storage(ctr_storage *storage, sqlite3 *db, const char *schema,
                          ctr_problem *problem)
 {

@@ -6,7 +6,7 @@
  *     anything else           neither: CTR_PLACE_UNKNOWN, CTR_ATTRIBUTE_UNARMED
  *
  * A file that is open here but no longer at its path is a problem: all writes to it would be lost,
- * and under WAL SQLite goes on writing.
+ * and under WAL SQLite keeps writing.
  */
 #ifndef CTR_IDENTITY_STORAGE_H
 #define CTR_IDENTITY_STORAGE_H
@@ -21,21 +21,22 @@ typedef enum ctr_storage_kind {
     CTR_STORAGE_OTHER
 } ctr_storage_kind;
 
-/* Zeroed at first. */
+/* Zero it first. */
 typedef struct ctr_storage {
     ctr_storage_kind kind;
     int error; /* why the attribute could not be read: an errno, or 0 */
 
-    /* Private: of the file that is open, until `file` is another one. */
+    /* Private: about the open file, until `file` changes. */
     void *file;
     sqlite3_vfs *vfs;
-    const char *path; /* of one in main; lent by SQLite */
+    const char *path; /* of main; lent by SQLite */
     int64_t inode;    /* 0: not known yet */
     ctr_instance instance;
 } ctr_storage;
 
 /* Reads the fingerprint and the attribute of the schema's storage; with NULL `attribute`, only the
- * fingerprint. `anew`: the schema may be another file since the last call, at the same address. */
+ * fingerprint. `anew`: the schema may be another file than at the last call, at the same
+ * address. */
 int ctr_storage_see(ctr_storage *storage, sqlite3 *db, const char *schema, bool anew,
                     ctr_fingerprint *seen, ctr_attribute *attribute, ctr_problem *problem);
 
@@ -43,8 +44,8 @@ int ctr_storage_see(ctr_storage *storage, sqlite3 *db, const char *schema, bool 
  * detached; sqlite3_deserialize, which can replace main, leaves it in the VFS "memdb". */
 bool ctr_storage_stays(const ctr_storage *storage, const char *schema);
 
-/* Writes the attribute of the file seen last, unless it is as new already or the path leads to
- * another file. The next read shows whether that succeeded. */
+/* Writes the attribute of the file seen last, unless it is at least as new already or the path
+ * leads to another file. The next read shows whether that succeeded. */
 void ctr_storage_write(ctr_storage *storage, sqlite3 *db, const char *schema,
                        const ctr_fingerprint *seen, const ctr_pair *pair);
 

@@ -1,4 +1,4 @@
-/* identity/succession.c - identities that begin, end, or stop. */
+/* identity/succession.c - creates and replaces identities, and stops files from counting. */
 #include "identity/succession.h"
 
 #include <string.h>
@@ -16,9 +16,9 @@ int64_t ctr_succession_random(void)
     return number ? number : 1;
 }
 
-/* ---- what follows ---------------------------------------------------------------------------- */
+/* ---- a changed lineage ----------------------------------------------------------------------- */
 
-/* From now on this is the place, and nothing older is it. */
+/* Records the present fingerprint, and a witness number beyond all earlier ones. */
 static void adopt_fingerprint(ctr_replica *replica, ctr_problem *problem)
 {
     ctr_lineage *lineage = &replica->identity.lineage;
@@ -36,7 +36,7 @@ static void adopt_fingerprint(ctr_replica *replica, ctr_problem *problem)
     replica->after = CTR_AFTER_READ;
 }
 
-/* Marks that others have left for this id are void from now on. */
+/* It also voids the marks of other files for this id. */
 void ctr_succession_refuse(ctr_replica *replica, const char *why, ctr_problem *problem)
 {
     ctr_identity *identity = &replica->identity;
@@ -85,7 +85,7 @@ static void name_identity(ctr_identity *identity, const char *name, bool pending
     else
         memcpy(identity->id, id, CTR_ID_SIZE);
     identity->turn = pending ? CTR_TURN_WAITS : CTR_TURN_NONE;
-    if (pending) identity->twist = ctr_succession_random(); /* another may have waited before */
+    if (pending) identity->twist = ctr_succession_random(); /* an earlier file may have waited */
     sqlite3_snprintf(sizeof identity->name, identity->name, "%s", name);
 }
 
@@ -136,9 +136,9 @@ int ctr_succession_create_pending(ctr_replica *replica, const char *name, ctr_pr
     return ctr_transaction_leave(replica->transaction, problem);
 }
 
-/* ---- changes that somebody else has found, or wants ------------------------------------------ */
+/* ---- changes on request ---------------------------------------------------------------------- */
 
-/* SQLITE_OK and an identity that is absent: there is nothing to change. */
+/* If it returns SQLITE_OK and the identity is absent, there is nothing to change. */
 static int look(ctr_replica *replica, ctr_problem *problem)
 {
     if (ctr_check_read(replica, problem) || !replica->identity.present) return problem->rc;
@@ -153,8 +153,8 @@ int ctr_succession_lineage_changed(ctr_replica *replica, ctr_why why, ctr_proble
     return ctr_transaction_leave(replica->transaction, problem);
 }
 
-/* An identity in the place of one that is damaged. What the journals have was counted under its id,
- * if that can still be read, and goes to a shard of its own otherwise. */
+/* Writes a new identity in place of a damaged one. The amounts of the journals belong to the
+ * damaged id, if it can still be read; otherwise they go to a new shard. */
 static void mend_identity(ctr_replica *replica, ctr_problem *problem)
 {
     const ctr_identity damaged = replica->identity;
@@ -169,7 +169,7 @@ static void mend_identity(ctr_replica *replica, ctr_problem *problem)
     ctr_identity_write(&run, &mended, CTR_WHY_FORK, false, ctr_os_now());
 }
 
-/* Only damage is mended: a newer format is not ours to overwrite. */
+/* Repairs only damage: an identity of a newer format must not be overwritten. */
 static void read_for_fork(ctr_replica *replica, ctr_problem *problem)
 {
     ctr_problem damage = {SQLITE_OK, NULL};
@@ -201,7 +201,7 @@ int ctr_succession_fork(ctr_replica *replica, ctr_problem *problem)
     return ctr_transaction_leave(replica->transaction, problem);
 }
 
-/* It takes back no other refusal than that of the inode numbers. */
+/* It lifts no refusal to count but that of the inode numbers. */
 static int trust_witness(ctr_replica *replica, ctr_problem *problem)
 {
     ctr_identity *identity = &replica->identity;

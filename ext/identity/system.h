@@ -1,4 +1,4 @@
-/* identity/system.h - the facts that identity/os.c needs of a file if the system is not POSIX.
+/* identity/system.h - the facts about a file that identity/os.c needs if the system is not POSIX.
  *
  *     windows.c    the index of the file, which has a sequence number, and its creation time; the
  *                  attribute is an alternate data stream. On a volume without named streams, and

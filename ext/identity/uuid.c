@@ -1,7 +1,7 @@
 /* identity/uuid.c - calls libuuid or, without it, the system's random numbers and third_party/.
  *
- * libuuid is there on Linux and the BSDs. COUNTER_NO_LIBUUID builds without it, and is how Windows,
- * macOS and browsers are built. Both answer the same bytes for the same name.
+ * Linux and the BSDs have libuuid. COUNTER_NO_LIBUUID builds without it, as always on Windows,
+ * macOS and in browsers. Both return the same bytes for the same name.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* getentropy */
@@ -77,7 +77,7 @@ static bool fill_random(uint8_t *bytes, size_t size)
 #endif
 }
 
-/* An id that another file may have, too, would lose counts: better no process than that. */
+/* Aborts without random numbers: an id that another file has, too, would lose counts. */
 void ctr_uuid_random(uint8_t id[CTR_ID_SIZE])
 {
     if (!fill_random(id, CTR_ID_SIZE)) abort();

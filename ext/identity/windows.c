@@ -1,4 +1,4 @@
-/* identity/windows.c - asks Windows about files. */
+/* identity/windows.c - reads facts about files from Windows. */
 #include "identity/system.h"
 
 #ifdef _WIN32
@@ -11,7 +11,7 @@
 #include "identity/os.h"
 #include "sqlite/sqlite.h"
 
-/* As an errno: there is no such file, no such thing here, or no access. */
+/* Returns the error as ENOENT, ENOSYS or EACCES. */
 static int error_of_windows(void)
 {
     switch (GetLastError()) {
@@ -23,7 +23,7 @@ static int error_of_windows(void)
     }
 }
 
-/* The file, or a stream of it; INVALID_HANDLE_VALUE with an errno. */
+/* Opens the file, or a stream of it. Fails with INVALID_HANDLE_VALUE and sets an errno. */
 static HANDLE open_by_name(const char *path, const char *stream, DWORD access, DWORD how,
                            int *error)
 {
@@ -46,7 +46,7 @@ static HANDLE open_by_name(const char *path, const char *stream, DWORD access, D
     return opened;
 }
 
-/* `flags`: of the volume. */
+/* `flags` are those of the volume. */
 static int ask_windows(const char *path, BY_HANDLE_FILE_INFORMATION *info, DWORD *flags)
 {
     int error;
@@ -64,7 +64,7 @@ static int64_t index_of(const BY_HANDLE_FILE_INFORMATION *info)
     return (int64_t)((uint64_t)info->nFileIndexHigh << 32 | info->nFileIndexLow);
 }
 
-/* Nanoseconds since 1970; Windows counts tenths of microseconds since 1601. */
+/* Returns nanoseconds since 1970; Windows counts tenths of microseconds since 1601. */
 static int64_t since_1970(const FILETIME *time)
 {
     static const int64_t FROM_1601 = INT64_C(116444736000000000);
@@ -106,7 +106,7 @@ bool ctr_system_is_same(const char *one, const char *two)
 
 #define STREAM ":" CTR_OS_ATTRIBUTE
 
-/* A file system without streams may take the colon for a part of a name. */
+/* A file system without streams may treat the colon as a part of the name. */
 static bool has_streams(const char *path)
 {
     DWORD flags;

@@ -1,4 +1,4 @@
-/* sqlite/args.c - arguments in, messages out. */
+/* sqlite/args.c - reads arguments and sets messages. */
 #include "sqlite/args.h"
 
 #include <stdarg.h>

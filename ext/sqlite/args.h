@@ -1,4 +1,4 @@
-/* sqlite/args.h - SQL arguments to C values, and problems to sentences.
+/* sqlite/args.h - turns SQL arguments into C values, and problems into messages.
  *
  * A function that returns false has set the error of the SQL function: a sentence that starts with
  * `function` and shows the value received.

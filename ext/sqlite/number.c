@@ -24,9 +24,9 @@ static ctr_number number_of(sqlite3_value *value, int type)
     return number;
 }
 
-/* SQLite converts a value in place, which may be a constant of the statement; and a value that was
- * duplicated belongs to no connection, without which newer versions convert none. So a statement
- * makes the copy. */
+/* SQLite converts a value in place, and it may be a constant of the statement. A duplicate would
+ * belong to no connection, and newer versions convert no such value. So a statement makes the
+ * copy. */
 ctr_number ctr_number_of(sqlite3 *db, sqlite3_value *value, ctr_problem *problem)
 {
     ctr_number number = number_of(value, sqlite3_value_type(value));
@@ -84,7 +84,7 @@ char *ctr_number_refusal(sqlite3_value *value)
     if (!shown) return NULL;
     const double most = (double)CTR_NUMBER_REAL_MAX;
     double real = sqlite3_value_type(value) == SQLITE_FLOAT ? sqlite3_value_double(value) : 0;
-    const double beyond = 9223372036854775808.0; /* what SQLite makes of a sum that is too large */
+    const double beyond = 9223372036854775808.0; /* SQLite's result for a sum that is too large */
     const char *why = "";
     if (real < -most || real > most) why = ", for a REAL is exact up to 9007199254740992";
     if (real <= -beyond || real >= beyond) why = ": integer overflow";

@@ -4,13 +4,13 @@
  * value that INTEGER affinity converts to an integer without loss is that integer:
  *
  *     INTEGER    itself
- *     REAL       5.0, 1e3, -0.0: a whole number, at most 2^53 = 9007199254740992 from 0, for
+ *     REAL       5.0, 1e3, -0.0: a whole number, at most 2^53 = 9007199254740992 from 0, since
  *                a REAL beyond that stands for several integers
  *     TEXT       '5', ' 5 ', '-0': an integer literal of 64 bits; '5.0', '1e3': as a REAL, and
- *                less than 2^53 from 0, for '9007199254740993.0' is rounded to 2^53
+ *                less than 2^53 from 0, since '9007199254740993.0' is rounded to 2^53
  *
  * No other value is an integer: 5.5, 'five', '', '0x10', a BLOB, an infinite REAL. SQLite passes a
- * NaN on as NULL.
+ * NaN as NULL.
  */
 #ifndef CTR_SQLITE_NUMBER_H
 #define CTR_SQLITE_NUMBER_H

@@ -1,4 +1,4 @@
-/* sqlite/objects.c - all that a schema has by name. */
+/* sqlite/objects.c - reads and finds the named objects of a schema. */
 #include "sqlite/objects.h"
 
 #include <stdlib.h>
@@ -23,7 +23,8 @@ static bool is_in_word(char c)
            c == '$' || (c & 0x80);
 }
 
-/* ... AS (expression): a column that is called "as" makes more of a table than it is. */
+/* Generated columns are declared with AS. A table may have the word without them, as the name of a
+ * column. */
 static bool may_generate(const char *sql)
 {
     for (const char *at = sql; *at; at++)

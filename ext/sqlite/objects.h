@@ -8,7 +8,7 @@
 
 typedef struct ctr_named {
     char *name;           /* owned; its allocation has all texts */
-    const char *on, *sql; /* the table of a trigger; sql NULL: SQLite has none */
+    const char *on, *sql; /* the table of a trigger; sql NULL: it has none */
     ctr_object object;
     bool may_generate; /* its declaration may have generated columns */
 } ctr_named;

@@ -1,4 +1,4 @@
-/* sqlite/problem.c - the first error of a sequence, with its words, and values in them. */
+/* sqlite/problem.c - the first error of a sequence, its text, and values in the text. */
 #include "sqlite/problem.h"
 
 #include <stdarg.h>
@@ -71,7 +71,7 @@ static int shown_length(const char *text, int size)
     return n;
 }
 
-/* These return false where there is no memory to look at the value. */
+/* These return false if there is no memory to read the value. */
 static bool append_text(sqlite3_str *out, sqlite3_value *value)
 {
     const char *text = (const char *)sqlite3_value_text(value);
@@ -93,7 +93,7 @@ static bool append_blob(sqlite3_str *out, sqlite3_value *value)
     return true;
 }
 
-/* An SQL literal of at most some 40 characters. */
+/* Appends an SQL literal of about 40 characters at most. */
 static bool append_literal(sqlite3_str *out, sqlite3_value *value)
 {
     switch (sqlite3_value_type(value)) {
@@ -123,7 +123,7 @@ char *ctr_problem_describe_value(sqlite3_value *value)
     return finish_description(out, append_literal(out, value));
 }
 
-/* Copies, for the values of a row must not be converted in place. */
+/* Copies the values, because those of a row must not be converted in place. */
 char *ctr_problem_describe_key(sqlite3_value **values, int n)
 {
     bool is_whole = true;

@@ -1,7 +1,7 @@
 /* sqlite/problem.h - the error message that goes with a result code.
  *
- * The first problem stays; later ones are dropped. The text names the place and the fault, without
- * the name of the SQL function or table: functions/ and vtab/ put that in front.
+ * The first problem stays; later ones are dropped. The text names where and what the fault is,
+ * without the name of the SQL function or table: functions/ and vtab/ put that in front.
  */
 #ifndef CTR_SQLITE_PROBLEM_H
 #define CTR_SQLITE_PROBLEM_H
@@ -23,7 +23,7 @@ int ctr_problem_sqlite(ctr_problem *problem, sqlite3 *db, int rc);
 
 int ctr_problem_nomem(ctr_problem *problem);
 
-/* Puts "<format>: ", the place, in front of the text. Does nothing if there is no problem. */
+/* Puts "<format>: " in front of the text. Does nothing if there is no problem. */
 void ctr_problem_where(ctr_problem *problem, const char *format, ...);
 
 /* Returns whether SQLite itself rolls back the statement, or the transaction, on this error. */

@@ -1,4 +1,4 @@
-/* sqlite/run.c - statements in sequence, the first error kept. */
+/* sqlite/run.c - runs statements in sequence and keeps the first error. */
 #include "sqlite/run.h"
 
 #include <string.h>

@@ -35,7 +35,8 @@ int ctr_run_ask_file(sqlite3 *db, const char *schema, int what, void *answer);
 unsigned ctr_run_data_version(sqlite3 *db, const char *schema);
 
 /* The state of the transaction on a schema; the values are those of sqlite3_txn_state(). SQLite
- * before 3.34 does not tell schemas apart: there a transaction has written all of them. */
+ * before 3.34 does not distinguish schemas: there, an open transaction counts as writing all of
+ * them. */
 enum { CTR_TXN_NONE = 0, CTR_TXN_READ = 1, CTR_TXN_WRITE = 2 };
 int ctr_run_transaction(sqlite3 *db, const char *schema);
 
@@ -56,12 +57,12 @@ bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement);
 /* Returns whether the first row of a statement is this text, in letters of either case. */
 bool ctr_run_gives(ctr_run *run, ctr_sql which, const char *text);
 
-/* Steps a statement that writes one row. Fails with SQLITE_CORRUPT_VTAB if a constraint fails,
- * which is none of ours and which OR IGNORE must not hide, or if no row was written. */
+/* Steps a statement that writes one row. Fails with SQLITE_CORRUPT_VTAB if no row was written, or
+ * if a constraint failed: it is none of ours, and OR IGNORE must not hide the error. */
 int ctr_run_write(ctr_run *run, sqlite3_stmt *statement);
 
 /* Returns a statement that holds a snapshot of the schema until the caller finalizes it; NULL on
- * error. In autocommit each statement sees what others have committed since the one before. */
+ * error. Without it, in autocommit, each statement sees the latest commits of others. */
 sqlite3_stmt *ctr_run_hold(ctr_run *run);
 
 /* Prepares a statement, runs it to the end, and frees it. `text` is ?1, or NULL. */

@@ -1,4 +1,4 @@
-/* sqlite/schema.c - looks names up. */
+/* sqlite/schema.c - looks up names. */
 #include "sqlite/schema.h"
 
 #include <string.h>

@@ -12,7 +12,7 @@ typedef enum ctr_object {
     CTR_OBJECT_VIRTUAL_TABLE,
     CTR_OBJECT_VIEW,
     CTR_OBJECT_INDEX,
-    CTR_OBJECT_NAMELESS /* a damaged schema does not say */
+    CTR_OBJECT_NAMELESS /* in a damaged schema */
 } ctr_object;
 
 /* Returns the kind of object in a row of sqlite_master. */

@@ -3,7 +3,7 @@
  * The texts stand in sql/ and are embedded at build time; each line of the generated list makes the
  * enum and the text, so that they always agree. A placeholder stands in double quotes:
  * "{table}_cells" takes a name, quoted as SQL wants it; "{columns}" takes a list that is SQL
- * already, and its quotes go away. All are filled in one pass, so that a name with braces is only a
+ * already, without the quotes. All are filled in one pass, so that a name with braces is only a
  * name.
  */
 #ifndef CTR_SQLITE_SQL_H

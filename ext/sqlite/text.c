@@ -19,8 +19,8 @@ const char *ctr_text_value(sqlite3_value *value, ctr_problem *problem)
     return text;
 }
 
-/* To ask for the size of a text makes UTF-8 of it; a size of 0 may be that of one that there was no
- * memory for. */
+/* sqlite3_value_bytes converts a text to UTF-8; a size of 0 may mean that there was no memory for
+ * it. */
 int ctr_text_bind_value(sqlite3_stmt *statement, int i, sqlite3_value *value)
 {
     bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
@@ -34,7 +34,7 @@ bool ctr_text_alike(sqlite3_value *a, sqlite3_value *b)
     int type = sqlite3_value_type(a);
     if (type != sqlite3_value_type(b) || type == SQLITE_FLOAT) return false;
     if (type == SQLITE_INTEGER) return sqlite3_value_int64(a) == sqlite3_value_int64(b);
-    bool text = type == SQLITE_TEXT; /* which may be converted: before its size */
+    bool text = type == SQLITE_TEXT; /* may be converted: read before its size */
     const void *x = text ? (const void *)sqlite3_value_text(a) : sqlite3_value_blob(a),
                *y = text ? (const void *)sqlite3_value_text(b) : sqlite3_value_blob(b);
     int size = sqlite3_value_bytes(a);
@@ -88,7 +88,8 @@ const char *ctr_text_behind_blanks(const char *at)
     }
 }
 
-/* Behind a word, spaces and comments; NULL: another word is there. */
+/* Returns the end of the word and of the spaces and comments that follow; NULL: another word is
+ * there. */
 static const char *behind_word(const char *at, const char *word)
 {
     size_t n = strlen(word);
@@ -121,7 +122,7 @@ char *ctr_text_finish(sqlite3_str *list, ctr_problem *problem)
     return NULL;
 }
 
-/* The bytes of the character at `at`, of which there are `left`; 0: none is there. */
+/* Returns the size of the character at `at`, where `left` bytes remain; 0 if there is none. */
 static size_t character_size(const unsigned char *at, size_t left)
 {
     static const unsigned LEAST[] = {0, 0, 0x80, 0x800, 0x10000};

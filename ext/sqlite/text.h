@@ -1,4 +1,4 @@
-/* sqlite/text.h - texts in UTF-8. Texts of a database in UTF-16 take memory.
+/* sqlite/text.h - texts in UTF-8. Reading a text of a UTF-16 database needs memory.
  *
  * A function that reads a text returns NULL without a problem if there is none, and NULL with a
  * problem if there is no memory. SQLite owns the bytes; they last as long as the row or the value.

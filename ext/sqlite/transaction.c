@@ -1,4 +1,4 @@
-/* sqlite/transaction.c - joining, kept statements, and what there is once for each connection. */
+/* sqlite/transaction.c - joins transactions and keeps statements of a connection. */
 #include "sqlite/transaction.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ static void release(ctr_transaction *transaction)
     while (transaction->kept) ctr_transaction_close_kept(transaction->kept);
 }
 
-/* To prepare a statement is enough, and locks nothing. */
+/* Preparing a statement creates counter_guard, and locks nothing. */
 static void call_keeper(ctr_transaction *transaction, ctr_run *run)
 {
     if (!transaction->has_keeper) sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_TRANSACTION_KEEP));
@@ -56,7 +56,7 @@ void ctr_transaction_prepare(ctr_transaction *transaction, ctr_problem *problem)
     ctr_problem trouble = {SQLITE_OK, NULL};
     ctr_run run = ctr_run_on(transaction->db, NULL, NULL, &trouble);
     call_keeper(transaction, &run);
-    if (ctr_problem_rolls_back(trouble.rc)) /* and the schema that is about to change */
+    if (ctr_problem_rolls_back(trouble.rc)) /* including the schema change that follows */
         ctr_problem_set(problem, trouble.rc, "%s", ctr_problem_text(&trouble));
     ctr_problem_close(&trouble);
 }
@@ -93,13 +93,13 @@ static bool is_memory_vfs(sqlite3 *db)
     return vfs && strcmp(vfs->zName, "memdb") == 0;
 }
 
-/* Why a new witness: sqlite3_deserialize() frees the schema of main, and SQLite does not tell
- * tables that were never created; to prepare a write of one again would crash. From then on main is
- * a file of the VFS "memdb", where each new schema may be that of another file.
+/* Registers a new witness table for a deserialized database: sqlite3_deserialize() frees the schema
+ * of main without disconnecting eponymous tables, and preparing a write to one again would crash.
+ * From then on main uses the VFS "memdb", where each new schema may be that of another file.
  *
- * Why a new name: SQLite lets go of the table of a module that is replaced, and with it of all
- * prepared statements, that which is running among them. A module stays as long as the connection,
- * some 800 bytes for each schema of such a file. */
+ * It needs a new name: when a module is replaced, SQLite frees its table and with it all prepared
+ * statements, including the running one. A module stays as long as the connection: about 800 bytes
+ * for each schema of such a file. */
 static void renew_witness(ctr_transaction *transaction, ctr_problem *problem)
 {
     bool is_new = !transaction->is_memory;

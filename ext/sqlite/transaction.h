@@ -17,56 +17,56 @@
 #include "sqlite/problem.h"
 #include "sqlite/sql.h"
 
-/* The work of a connection, in figures. Work that was rolled back counts, too. */
+/* Figures of the work of a connection. Work that was rolled back counts, too. */
 typedef struct ctr_stats {
     int64_t increments;     /* of one counter by one statement; +0 is one */
-    int64_t cells_created;  /* of them, those that found no cell */
-    int64_t shards_written; /* one by each increment, by merges those that changed */
-    int64_t merges;         /* of a cell with one that came from elsewhere */
-    int64_t cells_changed;  /* of them, those that changed the cell */
+    int64_t cells_created;  /* increments that found no cell */
+    int64_t shards_written; /* one for each increment; changed shards in a merge */
+    int64_t merges;         /* of a cell with one of another file */
+    int64_t cells_changed;  /* merges that changed the cell */
     int64_t conflicts;      /* rows that were written to counter_conflicts */
     int64_t renewals;       /* of the witness of an identity */
-    int64_t tracked;        /* rows in which counter_track has found counts */
-    int64_t changes;        /* a new id, or a refusal to count from then on */
+    int64_t tracked;        /* rows in which counter_track found counts */
+    int64_t changes;        /* new ids, and decisions to stop counting */
     int64_t writes;         /* rows of INSERT, UPDATE and DELETE */
-    int64_t finds;          /* the read before such a write */
+    int64_t finds;          /* look-ups before such a write */
     int64_t reads;          /* scans */
 } ctr_stats;
 
 /* A kept statement; {0}: none. */
 typedef struct ctr_kept {
     sqlite3_stmt *statement;
-    struct ctr_kept *next, **link; /* among those of the connection */
+    struct ctr_kept *next, **link; /* the list of the connection */
 } ctr_kept;
 
 typedef struct ctr_transaction {
     sqlite3 *db;
     struct ctr_replica *replicas;            /* the files of the connection: identity/replica.h */
-    const struct ctr_replica_tables *tables; /* what their counter tables do; likewise */
+    const struct ctr_replica_tables *tables; /* the hooks of their counter tables; likewise */
     ctr_kept *kept, schema, join;
     int (*renew_witness)(void *arg, int number);
     void *arg;
     int witnesses;     /* the number of the last one */
-    bool is_memory;    /* main was of the VFS "memdb" when the last transaction was joined */
-    bool witness_used; /* a statement was prepared on it; it may have been let go of since */
+    bool is_memory;    /* main used the VFS "memdb" when the last transaction was joined */
+    bool witness_used; /* a statement was prepared on it, and may be finalized since */
     bool has_keeper, joined;
-    int told;  /* tables that are told how the transaction goes */
-    bool busy; /* with an identity; a trigger on it must not come back here */
+    int told;  /* the number of tables that SQLite calls in this transaction */
+    bool busy; /* with an identity; a trigger on its table must not use it again */
 
-    /* Savepoints that are open, as far as we were told; and how many were when a half-done
-     * statement could not be taken back. */
+    /* Open savepoints, as far as SQLite reported them; and their number when a statement failed
+     * half-way. */
     int depth;
     bool spoiled;
     int spoiled_depth;
 
-    /* SQLite tells each table of each savepoint: all journals have marks of the levels below the
-     * first number, and none has one from the second on. Has any noted something since nothing was
-     * pending? */
+    /* SQLite reports each savepoint to each table. All journals have marks for the levels below
+     * `marked_least`, and none has a mark for a level from `marked_most` on. `noted`: some batch
+     * may have pending entries. */
     int marked_least, marked_most;
     bool noted;
 
-    unsigned ended;  /* transactions: another number whenever one has ended */
-    ctr_stats stats; /* what the connection has done */
+    unsigned ended;  /* the number of transactions that have ended */
+    ctr_stats stats; /* of the connection */
 } ctr_transaction;
 
 /* Counts one increment, and with `created` a new cell. */
@@ -89,18 +89,19 @@ const char *ctr_transaction_witness_name(int number, char name[CTR_WITNESS_NAME_
 void ctr_transaction_close(ctr_transaction *transaction);
 
 /* Joins the transaction that is open or that the running statement has begun; takes the write lock
- * of main. Returns false, without a problem, if there is none: no table would be told of its
+ * of main. Returns false, without a problem, if there is none: SQLite would call no table at its
  * end. */
 bool ctr_transaction_join(ctr_transaction *transaction, ctr_problem *problem);
 
-/* Takes the identities for one piece of work, or sets a problem. */
+/* Enter and leave work on identities. Enter fails if a trigger on an identity tries to enter
+ * again. */
 bool ctr_transaction_enter(ctr_transaction *transaction, ctr_problem *problem);
 int ctr_transaction_leave(ctr_transaction *transaction, ctr_problem *problem);
 
-/* Spoils a transaction after a statement that did one of two writes, which SQLite does not roll
- * back inside a transaction. It cannot commit unless it is rolled back to a savepoint before the
- * statement. `nth` is the value of `ended` before the first write; SQLite may have rolled back the
- * whole transaction by itself, as on a full disk. */
+/* Spoils a transaction after a statement that did only one of two writes, which SQLite does not
+ * roll back inside a transaction. It cannot commit unless it is rolled back to a savepoint before
+ * the statement. `nth` is the value of `ended` before the first write; SQLite may have rolled back
+ * the whole transaction by itself, as on a full disk. */
 void ctr_transaction_spoil(ctr_transaction *transaction, unsigned nth);
 
 /* ---- statements that are kept ---------------------------------------------------------------- */
@@ -116,8 +117,8 @@ void ctr_transaction_keep_no_more(ctr_transaction *transaction);
 /* Closes a kept statement, before its owner is freed; a second call does nothing. */
 void ctr_transaction_close_kept(ctr_kept *kept);
 
-/* Creates counter_guard while no connection locks main; a file that counts later does not need main
- * any more. Fails only on errors for which SQLite rolls back. */
+/* Creates counter_guard while no connection locks main, so that counting in another file does not
+ * need main later. Fails only on errors for which SQLite rolls back. */
 void ctr_transaction_prepare(ctr_transaction *transaction, ctr_problem *problem);
 
 /* For the internal tables: whether counter_witness is in a transaction, and counter_guard

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A table, and what its file is called. */
+/* A table, and the name of its file in messages. */
 typedef struct agree_side {
     const ctr_shape *shape;
     const char *file;

@@ -1,8 +1,8 @@
 /* sync/agree.h - compares the keys and the counters of two tables.
  *
  * Keys must agree in name, order, affinity and collation. Otherwise two keys here could be one key
- * there, and a merge would mix their shards. Counters may come and go (table/columns.h), but a name
- * has the same letters everywhere.
+ * there, and a merge would mix their shards. Counters may be added and dropped (table/columns.h),
+ * but a name must be spelled the same everywhere.
  */
 #ifndef CTR_SYNC_AGREE_H
 #define CTR_SYNC_AGREE_H

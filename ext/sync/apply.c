@@ -32,8 +32,8 @@ void ctr_apply_release(ctr_apply *apply)
     apply->born = NULL;
 }
 
-/* Steps the look-up of a table by its birth name. Returns whether it finds the open one, and SQLite
- * has not prepared it anew, as it does when any schema has changed. */
+/* Looks the table up by its birth name again. Returns whether it is the open one and no schema has
+ * changed since, which would have made SQLite prepare the statement again. */
 static bool look_up_open(ctr_apply *apply, ctr_problem *problem)
 {
     const ctr_catalog_entry *entry = &apply->merge.entry;
@@ -91,8 +91,8 @@ static int open_target(ctr_apply *apply, const char *birth, ctr_replica *replica
 
 /* ---- the key --------------------------------------------------------------------------------- */
 
-/* Would the column change the value by its affinity? Then it was another kind of column where the
- * value comes from, and two keys there might be one here. */
+/* Returns whether the affinity of the column leaves the value unchanged. Otherwise the column at
+ * the source is of another kind, and two keys there might be one here. */
 static bool fits(sqlite3 *db, const ctr_column *column, sqlite3_value *value, ctr_problem *problem)
 {
     int type = sqlite3_value_type(value);
@@ -103,7 +103,7 @@ static bool fits(sqlite3 *db, const ctr_column *column, sqlite3_value *value, ct
     if (column->affinity == CTR_AFFINITY_REAL) return type != SQLITE_INTEGER;
     if (type != SQLITE_FLOAT) return true;
     ctr_key_value number = {.type = CTR_KEY_REAL, .real = sqlite3_value_double(value)};
-    ctr_key_unify(&number); /* SQLite leaves the ends of the range as they are */
+    ctr_key_unify(&number); /* SQLite does not convert the ends of the range */
     return number.type == CTR_KEY_REAL || number.integer == INT64_MIN;
 }
 
@@ -119,7 +119,8 @@ static int refuse_kind(const ctr_column *column, sqlite3_value *value, ctr_probl
     return problem->rc;
 }
 
-/* Else two keys there might be one here, or the values stand in other columns. */
+/* Fails if the key columns differ: two keys there might be one here, or values belong to other
+ * columns. */
 static int check_key_text(const ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     if (!change->key_text) return problem->rc;
@@ -147,7 +148,7 @@ static int check_key_size(const ctr_apply *apply, const ctr_change *change, ctr_
     return problem->rc;
 }
 
-/* The key as values of a row. */
+/* Takes the key as values of a row. */
 static int take_key(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     const ctr_shape *shape = &apply->merge.shape;
@@ -179,7 +180,7 @@ static void open_change(const ctr_change *change, ctr_cell *cell, ctr_problem *p
                         ctr_status_text(status));
 }
 
-/* What the cell has proved is heeded before the row is written. */
+/* Conflicts that the cell proves change the identity before the row is written. */
 static void merge_cell(ctr_apply *apply, const ctr_cell *cell, int counter, ctr_replica *replica,
                        ctr_problem *problem)
 {
@@ -189,7 +190,7 @@ static void merge_cell(ctr_apply *apply, const ctr_cell *cell, int counter, ctr_
     ctr_merge_write(&apply->merge, problem);
 }
 
-/* The generation that the counter has here; looks at its letters too. */
+/* Returns the generation of the counter here. Fails if its name is spelled differently. */
 static int64_t present_generation(const ctr_apply *apply, const ctr_change *change,
                                   ctr_problem *problem)
 {
@@ -202,7 +203,7 @@ static int64_t present_generation(const ctr_apply *apply, const ctr_change *chan
     return present;
 }
 
-/* The triggers of a tracked table name its counters. */
+/* Renews the triggers of a tracked table, which name its counters. */
 static void follow_counter(ctr_apply *apply, const char *counter, ctr_problem *problem)
 {
     ctr_shape shape = {0};
@@ -213,7 +214,8 @@ static void follow_counter(ctr_apply *apply, const char *counter, ctr_problem *p
     ctr_shape_close(&shape);
 }
 
-/* A counter of a higher generation than here. The open table may be older than the stored one. */
+/* Raises a counter to the generation of the change. The shape is read again, because the open one
+ * may be out of date. */
 static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_replica *replica,
                           ctr_problem *problem)
 {
@@ -253,7 +255,7 @@ static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_replic
     return take_key(apply, change, problem);
 }
 
-/* Everything is checked before the first write; the second cannot be taken back by itself. */
+/* Everything is checked before the first write: SQLite cannot roll back one of two writes. */
 static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_replica *replica,
                              ctr_problem *problem)
 {
@@ -269,7 +271,7 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_rep
     if (problem->rc != SQLITE_OK || change->kind == CTR_CHANGE_COUNTER) return;
 
     if (rises) prepare_change(apply, change, replica, problem);
-    int counter = -1; /* it has gone on since the cell was written */
+    int counter = -1; /* none: the generation has risen since the cell was written */
     if (problem->rc == SQLITE_OK)
         counter = ctr_agree_counter(&apply->merge.shape, change->column, change->generation);
     if (counter >= 0) merge_cell(apply, &cell, counter, replica, problem);
@@ -289,8 +291,8 @@ static void apply_change(ctr_apply *apply, const ctr_change *change, ctr_replica
     ctr_problem_where(problem, "table %s", change->table);
 }
 
-/* Where a statement of ours has no memory, SQLite may roll the transaction back while we are at
- * work here, and tells us so: what is open is closed when we are done. */
+/* If a statement runs out of memory, SQLite may roll the transaction back during the change and
+ * call ctr_apply_release; what is open is then closed after the change. */
 int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     ctr_replica *replica = ctr_replica_of(apply->transaction, "main");

@@ -1,8 +1,8 @@
 /* sync/apply.h - merges rows of a change feed into main, one at a time, in any order.
  *
  * Each row passes the checks of a pull: main must have the table, the column and the kinds of the
- * key's values, and the cell must be well-formed. A table stays open between two rows, for rows of
- * one table tend to follow each other; it is opened anew when anything may have changed.
+ * key's values, and the cell must be well-formed. A table stays open between two rows, because rows
+ * of one table usually follow each other; it is opened again when its schema may have changed.
  */
 #ifndef CTR_SYNC_APPLY_H
 #define CTR_SYNC_APPLY_H
@@ -23,9 +23,9 @@ typedef struct ctr_change {
     int64_t generation; /* of the counter, in range; odd for a cell */
     const uint8_t *key; /* packed, unchecked; empty for a counter */
     size_t key_size;
-    const uint8_t *cell; /* unchecked; NULL but for a cell */
+    const uint8_t *cell; /* unchecked; NULL unless it is a cell */
     size_t cell_size;
-    const char *key_text; /* the key columns at the source; NULL: not told */
+    const char *key_text; /* the key columns at the source; NULL: not given */
     uint8_t source[CTR_ID_SIZE];
 } ctr_change;
 
@@ -34,7 +34,7 @@ typedef struct ctr_apply {
     ctr_transaction *transaction;
     ctr_conflicts conflicts;
     bool open;        /* `merge` has a table */
-    bool busy, ended; /* a change is at work; the transaction has ended since it began */
+    bool busy, ended; /* a change is being merged; the transaction ended meanwhile */
     ctr_merge merge;
     sqlite3_stmt *born; /* looks the table up again at each row */
     sqlite3_stmt *values;

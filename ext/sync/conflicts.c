@@ -1,4 +1,4 @@
-/* sync/conflicts.c - finds and records what a merge proves. */
+/* sync/conflicts.c - finds and records conflicts. */
 #include "sync/conflicts.h"
 
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "identity/replacement.h"
 #include "identity/succession.h"
 
-/* Is their shard news to me? `own` is mine of the same id, NULL: I have none. A later life with a
- * shard of this id in it is one that its owner has lived and I have not. */
+/* Returns whether their shard is ahead of mine. `own` is my shard of the same id, or NULL. In a
+ * later life, any shard of this id is ahead: its owner has counted in that life, and I have not. */
 static bool is_ahead(const ctr_cell *mine, const ctr_cell *theirs, const ctr_shard *own,
                      const ctr_shard *shard)
 {
@@ -34,7 +34,7 @@ static const char *fault(const ctr_conflicts *conflicts, const ctr_cell *mine,
     return conflicts->went_back && is_source ? "source" : NULL;
 }
 
-/* Has their cell news under this id? */
+/* Returns whether their shard of this id is ahead of mine. */
 static bool is_shard_news(const ctr_cell *mine, const ctr_cell *theirs, const ctr_shard *shard)
 {
     ctr_shard own;
@@ -104,7 +104,7 @@ int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const 
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* A file that has not counted yet has no twin. */
+/* A file that has not counted yet cannot have a twin. */
 void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine)
 {
     bool waits = mine->turn == CTR_TURN_WAITS;

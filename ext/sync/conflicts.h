@@ -7,10 +7,10 @@
  *     values     one clock with two values, under any id: two files have written it
  *
  * Under a replaced name, lower clocks belong to the file that had the name before, and prove
- * nothing, wherever they come from; clocks of a higher epoch belong to a successor.
+ * nothing; clocks of a higher epoch belong to a successor.
  *
  * The merge follows its rule all the same. Each conflict is one row in counter_conflicts of the
- * file that takes; its user may read and clear them. counter_sources has the last witness of each
+ * taking file; its user may read and clear them. counter_sources has the last witness of each
  * source.
  */
 #ifndef CTR_SYNC_CONFLICTS_H
@@ -21,25 +21,25 @@
 
 typedef struct ctr_conflicts {
     sqlite3 *db;
-    const char *schema;          /* of the file that takes; borrowed */
+    const char *schema;          /* of the taking file; borrowed */
     uint8_t mine[CTR_ID_SIZE];   /* its current id */
     int64_t least, beyond;       /* clocks under that id that prove something: [least, beyond) */
     uint8_t theirs[CTR_ID_SIZE]; /* the source's */
-    bool went_back;              /* the source's witness has */
+    bool went_back;              /* the witness of the source went back */
     bool own;                    /* found: a shard under my id that is ahead of mine */
-    bool replaced;               /* found: one that a successor of mine has written */
+    bool replaced;               /* found: a shard that a successor of mine wrote */
 } ctr_conflicts;
 
-/* Sets the identity of the file that takes. */
+/* Sets the identity of the taking file. */
 void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine);
 
-/* Opens for one merge: compares the source's witness with the one of the last merge and
- * keeps it, in counter_sources, which is created unless it is among what the schema has. */
+/* Opens for one merge: compares the witness of the source with that of the last merge, and records
+ * it in counter_sources, which is created unless `objects` has it. */
 int ctr_conflicts_open(ctr_conflicts *conflicts, sqlite3 *db, const char *schema,
                        const ctr_objects *objects, const ctr_identity *mine,
                        const ctr_identity *source, ctr_problem *problem);
 
-/* Acts on the conflicts found: the file takes another id, or stops counting. */
+/* Acts on the conflicts found: the taking file takes another id, or stops counting. */
 int ctr_conflicts_heed(ctr_conflicts *conflicts, ctr_replica *replica, ctr_problem *problem);
 
 /* Returns whether this pair of cells has no conflict. */

@@ -13,7 +13,7 @@
 
 /* ---- buckets --------------------------------------------------------------------------------- */
 
-/* Which one of `of`. */
+/* Returns the number of the key's bucket among `of`. */
 static int64_t bucket_of(const ctr_packed *folded_key, int64_t of)
 {
     uint8_t hash[CTR_ID_SIZE];
@@ -160,7 +160,7 @@ void ctr_digest_finish(const ctr_digest *digest, const ctr_packed *floors,
     ctr_uuid_of_bytes(bytes, size, out);
 }
 
-/* The least name behind `last` among the counters that are of a later generation than the first. */
+/* Returns the lowest name above `last` among the counters with a generation higher than 1. */
 static const char *next_name(const ctr_shape *shape, const char *last, int64_t *generation)
 {
     int64_t of;

@@ -5,7 +5,7 @@
  * last hash covers the sum, the number of rows, the floors, and the generations of counters other
  * than 1, in the order of the names. Deleted rows are rows.
  *
- * A digest protects from chance, not from an attacker who makes up rows.
+ * A digest detects accidental differences, but not rows that an attacker makes up.
  *
  * A table can be digested in parts, so that two files find their differences with a few hundred
  * bytes. A hash of its folded key puts a row into its bucket: the same one in each file.

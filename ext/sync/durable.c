@@ -1,4 +1,4 @@
-/* sync/durable.c - syncs through SQLite's file handles, and by path what it has no handle for. */
+/* sync/durable.c - syncs through SQLite's file handles, or by path. */
 #include "sync/durable.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 
-/* Of a connection that only reads, and holds a snapshot: it has opened a log, but never a
+/* For a read-only connection with a snapshot: it may have opened a WAL, but never a rollback
  * journal. */
 static bool has_log(sqlite3 *db)
 {
@@ -17,7 +17,8 @@ static bool has_log(sqlite3 *db)
     return rc == SQLITE_OK && file && file->pMethods;
 }
 
-/* A connection that has not read since another one changed the mode would tell the old one. */
+/* A connection that has not read since another one changed the mode would report the old mode, so
+ * it reads first. */
 static bool is_wal(const ctr_source *source, ctr_problem *problem)
 {
     if (source->own) return has_log(source->db);
@@ -39,7 +40,7 @@ static bool is_synced_by_path(const char *path, const char *suffix, ctr_problem 
     return error == 0;
 }
 
-/* A file that SQLite has not opened has no methods. */
+/* A file that SQLite has not opened has no methods, and needs no sync. */
 static void sync_handle(const ctr_source *source, int which, const char *path, const char *suffix,
                         ctr_problem *problem)
 {
@@ -80,7 +81,7 @@ int ctr_durable_source(const ctr_source *source, ctr_problem *problem)
     return problem->rc;
 }
 
-/* ---- what SQLite is set to ------------------------------------------------------------------- */
+/* ---- settings of SQLite ---------------------------------------------------------------------- */
 
 enum { SYNC_OFF, SYNC_NORMAL, SYNC_FULL, SYNC_EXTRA, MODE_SIZE = 16 };
 
@@ -133,7 +134,7 @@ bool ctr_durable_has_journal(sqlite3 *db, const char *schema, ctr_problem *probl
     return is_one_of(mode, JOURNALS) && read_synchronous(db, schema, problem) > SYNC_OFF;
 }
 
-/* A journal that is deleted comes back unless its folder is synced, which EXTRA alone does. */
+/* A deleted journal may reappear unless its folder is synced, which only EXTRA does. */
 int ctr_durable_check_leader(sqlite3 *db, const char *schema, bool as_one, ctr_problem *problem)
 {
     char mode[MODE_SIZE];

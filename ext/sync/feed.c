@@ -25,7 +25,7 @@ static const char *present_name(const ctr_feed *feed)
     return feed->source.catalog.entries[feed->entry].name;
 }
 
-/* Stands at the floors of the table, if they have changed. */
+/* Makes the floors of the table the current row, if they changed. Returns whether it did. */
 static bool take_floors(ctr_feed *feed, ctr_problem *problem)
 {
     int n = feed->shape.n_keys;
@@ -45,7 +45,7 @@ static bool take_floors(ctr_feed *feed, ctr_problem *problem)
     return found && problem->rc == SQLITE_OK;
 }
 
-/* Opens the table that `entry` names; true if it begins with floors. */
+/* Opens the table number `entry`. Returns whether the current row has its floors. */
 static bool enter_table(ctr_feed *feed, ctr_problem *problem)
 {
     const ctr_source *source = &feed->source;
@@ -67,7 +67,7 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     return problem->rc == SQLITE_OK && take_floors(feed, problem);
 }
 
-/* Stands at a counter of the table, by itself. */
+/* Makes the generation of a counter the current row. */
 static bool stand_at_name(ctr_feed *feed, const char *name, int64_t generation)
 {
     feed->column = name;
@@ -78,7 +78,7 @@ static bool stand_at_name(ctr_feed *feed, const char *name, int64_t generation)
     return true;
 }
 
-/* The next counter that was added or dropped. */
+/* Steps to the next counter that was added or dropped. */
 static bool step_name(ctr_feed *feed)
 {
     const ctr_shape *shape = &feed->shape;
@@ -103,8 +103,8 @@ static bool is_in_bucket(ctr_feed *feed, ctr_problem *problem)
             ctr_digest_bucket_has(&feed->bucket, &feed->key));
 }
 
-/* The next row in the bucket: its key, packed, and copies of its cells, for what is read through
- * the connection of the host changes as that goes on to count. */
+/* Steps to the next row in the bucket: packs its key and copies its cells. Copies are needed
+ * because the host may count while the feed reads through its connection. */
 static bool step_row(ctr_feed *feed, ctr_problem *problem)
 {
     sqlite3_stmt *row = feed->walk.row;
@@ -121,7 +121,7 @@ static bool step_row(ctr_feed *feed, ctr_problem *problem)
     return false;
 }
 
-/* The next touched counter of the row. */
+/* Steps to the next touched counter of the row. */
 static bool step_counter(ctr_feed *feed, ctr_problem *problem)
 {
     const ctr_shape *shape = &feed->shape;

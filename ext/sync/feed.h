@@ -2,8 +2,8 @@
  *
  *     table      the name the table was created with
  *     key        packed (core/key.h)
- *     column     the counter. Without one the row has the floors of the table: its key has a value
- *                for each key column with a floor and a hole for the others, and no cell follows
+ *     column     the counter. Without one, the row has the floors of the table: its key has a value
+ *                for each key column with a floor and nothing for the others, and no cell follows
  *     generation the generation of the counter (table/columns.h); 0 for floors
  *     number     the sequence number of the row
  *     key_text   the key columns in words, so that the taker can compare them with its own
@@ -11,9 +11,10 @@
  * Counters that were added or dropped precede the rows, whatever the number and the bucket: with an
  * empty key, without a cell, and with the number 0.
  *
- * The feed has committed content only: it reads main like the source of a push, and syncs it before
- * the first row. It reads a main that is no file through the connection of the host. Then later
- * rows show counts made since the start, and no row comes while there are uncommitted counts.
+ * The feed has committed content only: it reads main like the source of a push, and syncs it to
+ * disk before the first row. If main is no file, it is read through the connection of the host.
+ * Then later rows include counts made since the start, and reading fails while there are
+ * uncommitted counts.
  */
 #ifndef CTR_SYNC_FEED_H
 #define CTR_SYNC_FEED_H
@@ -26,7 +27,7 @@
 #include "table/walk.h"
 
 typedef struct ctr_feed {
-    /* The present row; lent until the next one. */
+    /* The current row; lent until the next one. */
     bool eof;
     const char *table, *column; /* no column: floors */
     int64_t generation, number;
@@ -39,10 +40,9 @@ typedef struct ctr_feed {
     ctr_identity giver;
     char name[CTR_MARKS_SOURCE_SIZE]; /* the name of the source in marks */
 
-    /* Private: the query, and the table at hand. */
+    /* Private: the query, and the current table. */
     ctr_transaction *transaction;
-    ctr_replica
-        *replica; /* that of main, if it is read through the connection of the host; else NULL */
+    ctr_replica *replica; /* of main, if it is read through the connection of the host; else NULL */
     int64_t since;
     ctr_bucket bucket;
     ctr_source source;

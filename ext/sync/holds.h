@@ -1,8 +1,8 @@
 /* sync/holds.h - tests whether another file has all shards that this one has under an id.
  *
- * Before a file takes over a name, every replica must have its shards under the negated id, for no
- * file writes them again. Each pull from a replica checks that it has them. The digest proves that
- * none was added since.
+ * Before a file takes over a name, every replica must have its shards under the negated id, because
+ * no file writes them again. Each pull from a replica checks that it has them. The digest proves
+ * that none was added since.
  */
 #ifndef CTR_SYNC_HOLDS_H
 #define CTR_SYNC_HOLDS_H

@@ -1,4 +1,4 @@
-/* sync/marks.c - reads and leaves marks. */
+/* sync/marks.c - reads and writes marks. */
 #include "sync/marks.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ int64_t ctr_marks_read(sqlite3 *db, const char *schema, const ctr_identity *sour
     if (missing.rc != SQLITE_OK && missing.rc != SQLITE_ERROR)
         *problem = missing;
     else
-        ctr_problem_close(&missing); /* somebody has dropped the table: there are no marks */
+        ctr_problem_close(&missing); /* the table was dropped: there are no marks */
     return mark > 0 && mark <= source->next ? mark : 0;
 }
 

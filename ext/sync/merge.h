@@ -1,8 +1,8 @@
 /* sync/merge.h - merges rows of another file into a counter table, from a pull or a feed.
  *
- *     ctr_merge_find(merge, keys, problem)                  false: drop it, it is below a floor
- *     ctr_merge_cell(merge, counter, &cell, problem)        for each cell that came
- *     ctr_merge_write(merge, problem)                       one write; true if the row has changed
+ *     ctr_merge_find(merge, keys, problem)                  false: the row is below a floor
+ *     ctr_merge_cell(merge, counter, &cell, problem)        for each cell of the row
+ *     ctr_merge_write(merge, problem)                       one write; true if the row changed
  *
  * Conflicts between cells go to counter_conflicts first (sync/conflicts.h).
  */
@@ -22,8 +22,8 @@ typedef struct ctr_merge {
     ctr_floors floors;
     ctr_conflicts *conflicts; /* borrowed */
     sqlite3_value **keys;     /* of the row found last; borrowed */
-    bool within, deferred;    /* in an UPDATE, which records nothing; with something to record */
-    ctr_stats stats;          /* before that */
+    bool within, deferred;    /* in an UPDATE, which cannot record conflicts; one was found */
+    ctr_stats stats;          /* before the UPDATE */
     int64_t n_conflicts;
 
     /* Of a tracked table. */
@@ -33,21 +33,21 @@ typedef struct ctr_merge {
     ctr_summary *before, *now; /* owned: room, by counter */
 } ctr_merge;
 
-/* Opens the table born as `birth`; refuses triggers on it. Returns false, without a problem, if
- * there is none. The caller closes it, also after a failure, and does not move it while it is
- * open. */
+/* Opens the table with the birth name `birth`; refuses triggers on it. Returns false, without a
+ * problem, if there is none. The caller closes it, also after a failure, and does not move it while
+ * it is open. */
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
                     ctr_replica *replica, ctr_conflicts *conflicts, ctr_problem *problem);
 
-/* The same for the table `entry` in a schema whose objects are known, and perhaps that counters
- * have no generations. */
+/* The same for the table `entry` in a schema whose objects are known. `without_generations`: its
+ * counters are known to have none. */
 bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
                           const ctr_catalog_entry *entry, const ctr_objects *objects,
                           bool without_generations, ctr_replica *replica, ctr_conflicts *conflicts,
                           ctr_problem *problem);
 void ctr_merge_close(ctr_merge *merge);
 
-/* Refuses a key with a character that UTF-16 files cannot keep, if the files of `db` are such. */
+/* Refuses a key with a character that UTF-16 cannot keep, if the files of `db` are in UTF-16. */
 int ctr_merge_refuse_key(sqlite3 *db, ctr_problem *problem);
 
 /* Refuses a key that this file cannot keep. ctr_merge_find does this. */

@@ -21,7 +21,7 @@ typedef struct ctr_report {
     struct ctr_report_row {
         char *birth, *name; /* the name it was created with, and the one it has in main */
         int64_t read, changed, conflicts;
-        bool created, in_empty; /* the table, in the file that takes; that file was empty */
+        bool created, in_empty; /* the table, in the taking file; that file was empty */
         ctr_side created_by;
     } * rows;
     int n;
@@ -31,7 +31,7 @@ typedef struct ctr_report {
 void ctr_pull_report_close(ctr_report *report);
 
 /* Reads the identity of the source, with the next number, for the marks. The caller calls this
- * before the transaction writes anything, for marks must describe committed content. */
+ * before the transaction writes anything, because marks must describe committed content. */
 int ctr_pull_open(ctr_source *source, ctr_identity *giver, ctr_problem *problem);
 
 /* Merges the changes in `source`, or with `whole` everything, into the schema `target` of the

@@ -5,10 +5,10 @@
  *
  * After sqlite3_interrupt() even ROLLBACK TO is interrupted, and half the work would stay in an
  * open transaction. SQLite guarantees that an interrupted write rolls the transaction back. So we
- * prepare a write that changes nothing beforehand, and the statements that end the savepoint, for
- * there may be no memory later. CREATE VIRTUAL TABLE expires all prepared statements just before it
- * calls xCreate, so xCreate prepares them again. An interrupt there interrupts the CREATE, too,
- * which is a write.
+ * prepare a write that changes nothing beforehand, and the statements that end the savepoint,
+ * because there may be no memory later. CREATE VIRTUAL TABLE expires all prepared statements just
+ * before it calls xCreate, so xCreate prepares them again. An interrupt there interrupts the
+ * CREATE, too, which is a write.
  */
 #ifndef CTR_SYNC_SESSION_H
 #define CTR_SYNC_SESSION_H

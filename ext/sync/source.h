@@ -1,11 +1,11 @@
-/* sync/source.h - the file that gives: a snapshot of its committed content.
+/* sync/source.h - the source of a pull: a snapshot of its committed content.
  *
  * We read it through a read-only connection of its own, and so never publish pending content of the
  * host's connection. Under WAL a transaction over several files commits file by file, and a crash
  * in between would make a file reuse clocks that another has seen.
  *
  * Some content is visible to no other connection: a memory or temp database, a file that needs a
- * key or a private VFS, or that is locked exclusively. We read it through the connection at hand;
+ * key or a private VFS, or that is locked exclusively. We read it through the host's connection;
  * such a file only while it has nothing pending, except rows that a sync has just taken and that go
  * back to their origin.
  *
@@ -27,7 +27,7 @@ typedef struct ctr_news {
 } ctr_news;
 
 typedef struct ctr_source {
-    sqlite3 *db;  /* its own, or the one at hand */
+    sqlite3 *db;  /* its own, or the host's */
     char *schema; /* owned */
     bool own;
     const char *path;    /* the path that opened it, borrowed; or NULL */
@@ -44,8 +44,8 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
 int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem);
 
 /* Reads the objects of the source. Fails if one of our tables is no ordinary table, or has
- * generated columns, for reading these runs a stranger's expressions. The caller calls this before
- * it reads anything else of the source. */
+ * generated columns, because reading them runs a stranger's expressions. The caller calls this
+ * before it reads anything else of the source. */
 int ctr_source_check(ctr_source *source, ctr_problem *problem);
 
 /* Reads the news of a table whose stored tables are ordinary ones. */
@@ -64,8 +64,8 @@ int ctr_source_hold(ctr_source *source, ctr_problem *problem);
  * `host` does. The caller closes it, also after a failure. */
 int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_problem *problem);
 
-/* Appends the pending batches of a source that is read through the connection at hand. Fails if it
- * has uncommitted counts, for another file that takes them may commit although this one is rolled
+/* Appends the pending batches of a source that is read through the host's connection. Fails if it
+ * has uncommitted counts, because a file that takes them may commit although this one is rolled
  * back. */
 int ctr_source_append(const ctr_source *source, ctr_transaction *transaction, ctr_problem *problem);
 

@@ -12,7 +12,7 @@ static size_t slot_of(const ctr_amounts *amounts, int64_t row, int counter)
     return (size_t)(hash >> 32) & (amounts->n_slots - 1);
 }
 
-/* Where it is, or where it would be. */
+/* Returns the slot of the amount, or an unused one for it. */
 static ctr_amount *slot_for(const ctr_amounts *amounts, int64_t row, int counter)
 {
     size_t at = slot_of(amounts, row, counter);
@@ -35,7 +35,7 @@ ctr_amount *ctr_amounts_find(const ctr_amounts *amounts, int64_t row, int counte
     return found->counter != CTR_AMOUNT_UNUSED ? found : NULL;
 }
 
-/* Those that add nothing any more are left out of the new table. */
+/* Dropped amounts are not copied to the new table. */
 int ctr_amounts_expect(ctr_amounts *amounts, size_t n, ctr_problem *problem)
 {
     size_t slots = LEAST_SLOTS, live = 0;

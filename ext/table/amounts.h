@@ -1,6 +1,6 @@
 /* table/amounts.h - the amounts of a journal, in memory: a hash table by row and counter.
  *
- * A journal may have many, and a fresh connection reads them all at first. So one array has them,
+ * A journal may have many amounts, and a fresh connection reads them all. So they are in one array,
  * without an allocation for each. Nothing here runs SQL.
  */
 #ifndef CTR_TABLE_AMOUNTS_H
@@ -14,7 +14,7 @@ typedef struct ctr_amount {
     int64_t row;
     int64_t n, ticks; /* added to value and clock; 0 ticks: nothing */
     uint32_t counter;
-    uint32_t batch; /* where the batch adds to it, perhaps; see table/batch.c */
+    uint32_t batch; /* perhaps its entry in the batch; see table/batch.c */
 } ctr_amount;
 
 /* The counter of a slot that is not used. */
@@ -26,7 +26,7 @@ typedef struct ctr_amounts {
     size_t n;
 } ctr_amounts;
 
-/* Returns the amount of a counter of a row, NULL if there is none. */
+/* Returns the amount of a counter of a row, or NULL. */
 ctr_amount *ctr_amounts_find(const ctr_amounts *amounts, int64_t row, int counter);
 
 /* Makes room for n more; the next n calls of ctr_amounts_add cannot fail. */
@@ -35,7 +35,7 @@ int ctr_amounts_expect(ctr_amounts *amounts, size_t n, ctr_problem *problem);
 /* Finds or creates an amount. It is lent until the next call of ctr_amounts_expect. */
 ctr_amount *ctr_amounts_add(ctr_amounts *amounts, int64_t row, int counter);
 
-/* Drops an amount: the cell was written, and has it. */
+/* Drops an amount, because its cell was written with it. */
 void ctr_amounts_drop(ctr_amounts *amounts, int64_t row, int counter);
 
 /* Drops all amounts, and frees the memory. */

@@ -1,4 +1,4 @@
-/* table/batch.c - notes, appends, and cuts batches where a savepoint is rolled back. */
+/* table/batch.c - notes entries, appends batches, and cuts them when a savepoint is rolled back. */
 #include "table/batch.h"
 
 #include "identity/os.h"
@@ -13,7 +13,7 @@ enum {
 
 /* ---- noting ---------------------------------------------------------------------------------- */
 
-/* How much of the batch the savepoint at hand has found, and may want back. */
+/* Returns the length of the batch at the last savepoint, to which a rollback returns. */
 static size_t length_at_savepoint(const ctr_journal *journal)
 {
     return journal->n_marks > 0 ? journal->marks[journal->n_marks - 1].n : 0;
@@ -47,7 +47,8 @@ int ctr_batch_expect(ctr_journal *journal, int n, ctr_problem *problem)
     return problem->rc;
 }
 
-/* Their sum may leave the range where what the journal has besides does not. */
+/* Returns whether n can be added to this entry. Their sum may leave the range of 64 bits even
+ * though the sum of all amounts does not. */
 static bool adds_to(const ctr_entry *entry, int64_t row, int counter, int64_t n)
 {
     ctr_sum sum = {0, 0};
@@ -59,10 +60,10 @@ static bool adds_to(const ctr_entry *entry, int64_t row, int counter, int64_t n)
     return ctr_sum_value(&sum, &value) == CTR_OK;
 }
 
-/* Increments of one counter are added up, where the batch has it already: `batch` may be left from
- * an earlier one, so the entry is looked at. What a savepoint may want back stays as it is. With
- * the first tick the counter had nothing pending: what the batch has of it stands before its cell
- * was written. */
+/* Adds an increment to the pending entry of the same counter, if there is one. `batch` may be left
+ * from an earlier batch, so the entry is compared. Entries before a savepoint never change. If this
+ * is the first tick, the counter had no amount: entries of it in the batch came before its cell was
+ * written. */
 static void note_amount(ctr_journal *journal, ctr_amount *amount, int64_t n)
 {
     bool pending = amount->ticks > 1 && amount->batch < journal->n &&
@@ -104,7 +105,7 @@ void ctr_batch_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int 
 
 /* ---- appending ------------------------------------------------------------------------------- */
 
-/* The lock is held: no number is given but here. */
+/* The write lock is held, so no other connection draws numbers. */
 static int64_t draw_number(ctr_journal *journal, ctr_problem *problem)
 {
     ctr_replica *replica = journal->replica;
@@ -114,7 +115,7 @@ static int64_t draw_number(ctr_journal *journal, ctr_problem *problem)
         replica->numbers_version = version;
         replica->numbered = problem->rc == SQLITE_OK;
     }
-    /* A fold has removed rows of which memory still knows. */
+    /* a fold may have removed the row with the last number */
     if (replica->next_number <= journal->last)
         replica->next_number = journal->last < INT64_MAX ? journal->last + 1 : INT64_MAX;
     int64_t now = ctr_os_now() * NUMBERS_IN_MS;
@@ -125,7 +126,7 @@ static int64_t draw_number(ctr_journal *journal, ctr_problem *problem)
     return now > replica->next_number ? now : replica->next_number;
 }
 
-/* A statement that SQLite had to prepare again tells that the schema has changed. */
+/* If SQLite prepared the statement again, the schema changed, and there may be new triggers. */
 static void step_write(ctr_journal *journal, sqlite3_stmt *row, ctr_problem *problem)
 {
     ctr_transaction *transaction = journal->replica->transaction;
@@ -144,7 +145,7 @@ static void step_write(ctr_journal *journal, sqlite3_stmt *row, ctr_problem *pro
     if (written && problem->rc != SQLITE_OK) ctr_transaction_spoil(transaction, nth);
 }
 
-/* A new row, or the open one with more. */
+/* Writes a new row, or the open one with more entries. */
 static void write_open_row(ctr_journal *journal, bool extends, ctr_problem *problem)
 {
     ctr_replica *replica = journal->replica;
@@ -162,7 +163,7 @@ static void write_open_row(ctr_journal *journal, bool extends, ctr_problem *prob
     journal->n_rows++;
 }
 
-/* Encodes what is pending behind what the open row has. */
+/* Encodes the pending entries after those of the open row. */
 static void encode_batch(ctr_journal *journal, bool extends, ctr_problem *problem)
 {
     if (!extends) journal->open.size = 0;
@@ -176,8 +177,8 @@ static void encode_batch(ctr_journal *journal, bool extends, ctr_problem *proble
     journal->open.size = (size_t)(out - journal->open.bytes);
 }
 
-/* A transaction has one row that may grow, up to a size. The host's last row id stays
- * what it was. */
+/* A transaction has one row that may grow, up to OPEN_BYTES. The host's last_insert_rowid() is
+ * restored. */
 int ctr_batch_flush(ctr_journal *journal, ctr_problem *problem)
 {
     if (ctr_batch_pending(journal) == 0 || problem->rc != SQLITE_OK) return problem->rc;
@@ -203,7 +204,7 @@ int ctr_batch_flush(ctr_journal *journal, ctr_problem *problem)
     return problem->rc;
 }
 
-/* Notes what the journal adds to a row. */
+/* Notes the amounts of a row. */
 static void note_carried(ctr_journal *journal, int64_t row)
 {
     for (int i = 0; i < journal->rows.n_counters; i++) {
@@ -217,7 +218,7 @@ static void note_carried(ctr_journal *journal, int64_t row)
     }
 }
 
-/* In the order of rows they take the fewest bytes. The memory of so long a batch is freed. */
+/* In the order of rows, entries take the fewest bytes. The memory of such a long batch is freed. */
 void ctr_batch_carry(ctr_journal *journal, ctr_problem *problem)
 {
     ctr_changes list = {0};
@@ -247,7 +248,7 @@ int64_t ctr_batch_mark_change(ctr_journal *journal, ctr_problem *problem)
 {
     ctr_batch_flush(journal, problem);
     if (ctr_batch_expect(journal, 1, problem)) return 0;
-    ctr_journal_drop(journal); /* a row of its own, so that its number is that of the change */
+    ctr_journal_drop(journal); /* a new row, so that its number is that of the change */
     ctr_batch_note(journal, 0, CTR_ENTRY_FOLDED, 0);
     ctr_batch_flush(journal, problem);
     int64_t number = journal->last;
@@ -279,7 +280,7 @@ static void empty_batch(ctr_journal *journal)
     journal->n = journal->n_appended = journal->n_marks = 0;
 }
 
-/* The connection's own commit changes the version, too. */
+/* The connection's own commit changes the data version, too. */
 void ctr_batch_committed(ctr_replica *replica)
 {
     for (ctr_journal *journal = replica->journals; journal; journal = journal->next) {
@@ -304,7 +305,7 @@ void ctr_batch_rolled_back(ctr_replica *replica)
 
 /* ---- savepoints ------------------------------------------------------------------------------ */
 
-/* Of a level that nobody has told nothing is to be restored: then nobody had counted. */
+/* A level that SQLite did not report needs no mark: nothing had been counted then. */
 static void mark_batch(ctr_journal *journal, size_t level, ctr_problem *problem)
 {
     if (level < journal->n_marks || problem->rc != SQLITE_OK) return;
@@ -329,8 +330,8 @@ void ctr_batch_end_savepoint(ctr_replica *replica, int level)
         if (journal->n_marks > (size_t)level) journal->n_marks = (size_t)level;
 }
 
-/* The savepoint itself stays. A journal that was not there when it began has no mark, and neither
- * has the SAVEPOINT that began the transaction, the level of which is -1. */
+/* The savepoint itself stays. A journal created after it has no mark; nor has the SAVEPOINT that
+ * began the transaction, whose level is -1. */
 void ctr_batch_roll_back_to(ctr_replica *replica, int level)
 {
     for (ctr_journal *journal = replica->journals; journal; journal = journal->next) {

@@ -1,19 +1,19 @@
-/* table/batch.h - a transaction's entries for a journal, in memory until they are appended.
+/* table/batch.h - entries of a transaction for a journal, in memory until they are appended.
  *
- *     ctr_batch_expect     before rows are written: makes room, so that what follows cannot fail
+ *     ctr_batch_expect     before rows are written: makes room, so that the next two cannot fail
  *     ctr_batch_add        an increment
  *     ctr_batch_note       another change
  *     ctr_batch_flush      appends the batch
  *
  * It is appended before the commit, before a SAVEPOINT, and before other code reads the stored
  * tables. The batch is a list. A savepoint records its length and the number of appended entries.
- * The entries before that point never change, and a rollback cuts the list:
+ * Entries before that mark never change, and a rollback cuts the list at the mark:
  *
- *     appended   not yet       of the statement at work
+ *     appended   not yet       of the running statement
  *     e  e  e  | e  e  e  e  | e  e
  *                            mark
  *
- * After a rollback memory drops everything about the table, and reads it again.
+ * After a rollback, the journal drops its memory and reads it again.
  */
 #ifndef CTR_TABLE_BATCH_H
 #define CTR_TABLE_BATCH_H
@@ -26,8 +26,8 @@ static inline size_t ctr_batch_pending(const ctr_journal *journal)
     return journal->n - journal->n_appended;
 }
 
-/* Returns whether the transaction at hand has entries in the journal, or for it. No other one has,
- * for a transaction with entries in the file holds the lock. */
+/* Returns whether the current transaction has entries in the journal, or for it. Then no other
+ * transaction has, because a transaction with entries in the file holds the write lock. */
 static inline bool ctr_batch_is_ahead(const ctr_journal *journal)
 {
     return ctr_batch_pending(journal) > 0 || journal->appended;
@@ -39,25 +39,25 @@ int ctr_batch_refuse_triggers(ctr_journal *journal, ctr_problem *problem);
 /* Makes room for `n` entries, and appends the batch if it has grown long. */
 int ctr_batch_expect(ctr_journal *journal, int n, ctr_problem *problem);
 
-/* Notes one tick of a counter of a row, by n. */
+/* Notes an increment of a counter of a row by n: one tick of its clock. */
 void ctr_batch_add(ctr_journal *journal, int64_t row, int counter, int64_t n);
 
-/* Notes that a row is new, that the cell of a counter was written, which forgets the row, or that
- * everything known is out of date. */
+/* Notes that a row is new; that the cell of a counter was written, which drops the row from memory;
+ * or that all memory is out of date. */
 void ctr_batch_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int counter);
 
-/* Appends the batch, in a row that may grow while the transaction lasts. */
+/* Appends the batch, in a row that may grow until the transaction ends. */
 int ctr_batch_flush(ctr_journal *journal, ctr_problem *problem);
 
-/* After a fold: appends a row that says that all amounts before it were folded, and has those that
- * memory still knows. */
+/* After a fold: appends a row that says that all earlier amounts were folded, and has the amounts
+ * that are carried over. */
 void ctr_batch_carry(ctr_journal *journal, ctr_problem *problem);
 
-/* Drops the batch and all known rows, for a spoiled transaction. */
+/* Drops the batch, down to the last savepoint, and all memory. */
 void ctr_batch_abandon(ctr_journal *journal);
 
-/* Makes this and all other connections forget the rows they know. Returns the number of the change,
- * 0 on a problem. */
+/* Makes this and all other connections drop their memory of the table. Returns the number of the
+ * change, or 0 on a problem. */
 int64_t ctr_batch_mark_change(ctr_journal *journal, ctr_problem *problem);
 
 /* ---- all tables of a file ---- */
@@ -69,7 +69,7 @@ bool ctr_batch_any_pending(const ctr_replica *replica);
 void ctr_batch_committed(ctr_replica *replica);
 void ctr_batch_rolled_back(ctr_replica *replica);
 
-/* The same for savepoints, which are told by their level, more than once perhaps. */
+/* The same for savepoints. SQLite may report the level of a savepoint more than once. */
 int ctr_batch_begin_savepoint(ctr_replica *replica, int level, ctr_problem *problem);
 void ctr_batch_end_savepoint(ctr_replica *replica, int level);
 void ctr_batch_roll_back_to(ctr_replica *replica, int level);

@@ -108,8 +108,8 @@ void ctr_cache_forget(ctr_cache *cache, int64_t id)
     if (row) free_row(cache, row);
 }
 
-/* Forgets rows that were not used since the hand came by last, until there is room. Twice around is
- * enough: the first round leaves no row that counts as used. */
+/* The clock algorithm: drops rows that were not used since the hand last passed, until there is
+ * room. Two rounds are enough: the first one clears every `used`. */
 static bool make_room(ctr_cache *cache, size_t size)
 {
     if (size > CTR_CACHE_BYTES) return false;

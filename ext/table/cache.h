@@ -1,11 +1,11 @@
-/* table/cache.h - the rows of one table that are known in memory: the key, and the state of each
- * counter, with what the journal adds.
+/* table/cache.h - the rows of one table that are cached in memory: the key, and the state of each
+ * counter, with the journal's amounts.
  *
- *     by id, by key    -> the same rows; a key as the row has stored it
+ *     by id, by key    -> the same rows; a key as the row stores it
  *
- * What is known can be counted in, and read, without a statement. Any row may be dropped at any
- * moment, and some are, to stay within CTR_CACHE_BYTES: those that were not used for longest, more
- * or less. Nothing here runs SQL.
+ * A cached row can be read and counted in without a statement. Any row may be dropped at any time;
+ * rows that were not used recently are dropped to stay within CTR_CACHE_BYTES. Nothing here runs
+ * SQL.
  */
 #ifndef CTR_TABLE_CACHE_H
 #define CTR_TABLE_CACHE_H
@@ -18,7 +18,7 @@
 #define CTR_CACHE_BYTES (16 << 20)
 #endif
 
-/* The number of vain look-ups before other rows are read ahead. */
+/* After this number of missed look-ups, other rows are read ahead. */
 #ifndef CTR_CACHE_MISSED
 #define CTR_CACHE_MISSED 4096
 #endif
@@ -26,10 +26,10 @@
 typedef struct ctr_row {
     int64_t id;
     struct ctr_row *next_by_id, *next_by_key;
-    uint8_t *key; /* behind the states */
+    uint8_t *key; /* after the states */
     size_t key_size;
     uint64_t hash;        /* of the key */
-    bool used;            /* since the last look of who makes room */
+    bool used;            /* since the clock hand last passed */
     ctr_summary states[]; /* by counter, with the shard of the file's id */
 } ctr_row;
 
@@ -38,10 +38,10 @@ typedef struct ctr_cache {
     ctr_row **by_id, **by_key;
     size_t slots; /* of each; a power of two, or 0; twice as many as rows, or more */
     size_t n, bytes;
-    size_t hand;   /* where the look for room goes on */
+    size_t hand;   /* the clock hand: a slot of by_id */
     ctr_row *last; /* the row that was found or added last, or NULL */
 
-    /* For who reads rows ahead: how many were looked for in vain, and the last one read. */
+    /* For reading ahead: the number of missed look-ups, and the id of the last row read. */
     size_t missed;
     int64_t ahead;
 } ctr_cache;
@@ -57,7 +57,7 @@ ctr_row *ctr_cache_key(ctr_cache *cache, uint64_t hash, const uint8_t *key, size
 bool ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key, size_t size,
                    const ctr_summary *states);
 
-/* Forgets a row, if it is known. */
+/* Drops a row, if it is cached. */
 void ctr_cache_forget(ctr_cache *cache, int64_t id);
 
 /* Drops all rows, and frees their memory. */

@@ -1,4 +1,4 @@
-/* table/catalog.h - the counter tables of a file, by the names they have and were born with.
+/* table/catalog.h - the counter tables of a file: present names and birth names.
  *
  *     counter_tables(name, birth, token)
  *
@@ -18,8 +18,8 @@ typedef struct ctr_catalog_entry {
     uint8_t token[CTR_ID_SIZE];
 } ctr_catalog_entry;
 
-/* Enters a new table under its birth name, which is its own or that of a tracked table. Refused
- * while another table has it as birth name. */
+/* Adds a new table with its birth name: its own name or that of its tracked table. Fails while
+ * another table has this birth name. */
 void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, const char *birth,
                      ctr_problem *problem);
 
@@ -27,14 +27,14 @@ void ctr_catalog_remove(sqlite3 *db, const char *schema, const char *table, ctr_
 void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
                         ctr_problem *problem);
 
-/* Look for the table born as `birth`, or for the one that has the name `table` now. Return false if
+/* Look for the table with the birth name `birth`, or the present name `table`. Return false if
  * there is none, or on a problem. The caller closes the entry, also after a failure. */
 bool ctr_catalog_born(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *birth,
                       ctr_problem *problem);
 bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *table,
                        ctr_problem *problem);
 
-/* Fails unless the file is of a format that we know and has a counter table of that name. */
+/* Fails unless the file has a known format and a counter table of that name. */
 int ctr_catalog_require(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
 
 int ctr_catalog_copy(ctr_catalog_entry *entry, const ctr_catalog_entry *of, ctr_problem *problem);
@@ -55,11 +55,12 @@ typedef struct ctr_catalog {
 int ctr_catalog_read(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_problem *problem);
 void ctr_catalog_close(ctr_catalog *catalog);
 
-/* The same in place of what the catalog was, where it is known what the schema has. */
+/* The same, in place of the catalog's present content; `objects` is the known content of the
+ * schema. */
 int ctr_catalog_list(ctr_catalog *catalog, sqlite3 *db, const char *schema,
                      const ctr_objects *objects, ctr_problem *problem);
 
-/* The table born as `birth`, or NULL. */
+/* Returns the table with this birth name, or NULL. */
 const ctr_catalog_entry *ctr_catalog_find(const ctr_catalog *catalog, const char *birth);
 
 #endif

@@ -41,7 +41,7 @@ void ctr_changes_take(ctr_changes *changes, int64_t number, int64_t level, const
         ctr_entries_open(&walk, bytes, size);
     else
         ctr_entries_segment_open(&walk, bytes, size, number);
-    bool carried = false; /* the amounts that follow are no changes */
+    bool carried = false; /* carried amounts are no changes */
     while (problem->rc == SQLITE_OK && level == 0 && ctr_entries_next(&walk, &entry)) {
         if (entry.kind == CTR_ENTRY_FOLDED)
             carried = true;
@@ -97,7 +97,7 @@ static bool is_sorted(const ctr_changes *changes, bool by_number)
     return i >= changes->n;
 }
 
-/* One pass of a radix sort: by one byte of the key, which keeps the order of equal ones. */
+/* One pass of a radix sort, by one byte of the key. Equal keys keep their order. */
 static void sort_pass(const ctr_change_of_row *from, ctr_change_of_row *to, size_t n, int shift,
                       bool by_number, const size_t counts[256])
 {
@@ -110,7 +110,7 @@ static void sort_pass(const ctr_change_of_row *from, ctr_change_of_row *to, size
         to[at[sort_key_of(&from[i], by_number) >> shift & 0xff]++] = from[i];
 }
 
-/* Passes over bytes that all keys have in common are left out. */
+/* Skips a pass if all keys have the same byte. */
 static int sort_changes(ctr_changes *changes, bool by_number, ctr_problem *problem)
 {
     size_t n = changes->n;

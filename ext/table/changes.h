@@ -23,11 +23,11 @@ typedef struct ctr_changes {
 
 int ctr_changes_append(ctr_changes *changes, int64_t row, int64_t number, ctr_problem *problem);
 
-/* The same; a long list first loses what it says of a row more than once. */
+/* The same; a list that has become long is first reduced to the last change of each row. */
 int ctr_changes_add(ctr_changes *changes, int64_t row, int64_t number, ctr_problem *problem);
 
-/* Appends what one row of a journal says: its number, its level, its entries. SQLITE_CORRUPT_VTAB
- * if it is damaged. */
+/* Appends the changes in one row of a journal, given its number, level and entries. Fails with
+ * SQLITE_CORRUPT_VTAB if it is damaged. */
 void ctr_changes_take(ctr_changes *changes, int64_t number, int64_t level, const uint8_t *bytes,
                       size_t size, const char *table, ctr_problem *problem);
 
@@ -38,7 +38,7 @@ int ctr_changes_read(ctr_changes *changes, sqlite3 *db, const char *schema, cons
 /* Sorts by row, ascending, and keeps each row once, with its highest number. */
 int ctr_changes_latest(ctr_changes *changes, ctr_problem *problem);
 
-/* "t_journal is damaged: row 5 is truncated". */
+/* Sets the problem "t_journal is damaged: row 5 is truncated". */
 int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr_problem *problem);
 
 #endif

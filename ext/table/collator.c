@@ -1,4 +1,4 @@
-/* table/collator.c - compares column by column, by hand where that is certain. */
+/* table/collator.c - compares column by column; equal bytes need no SQL. */
 #include "table/collator.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* table/events.c - how a transaction goes: commits, rollbacks and savepoints of all files. */
+/* table/events.c - commits, rollbacks and savepoints of all files of a connection. */
 #include "table/events.h"
 
 #include "identity/check.h"
@@ -14,21 +14,21 @@ static void keep_marks_below(ctr_transaction *transaction, int level)
 
 void ctr_events_tell(ctr_transaction *transaction, int change)
 {
-    if (transaction->told == 0) { /* nobody was, and has told of the end of a savepoint */
+    if (transaction->told == 0) { /* no table saw savepoints end meanwhile */
         for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
             ctr_batch_forget_savepoints(replica);
         keep_marks_below(transaction, 0);
     }
     transaction->told += change;
     if (transaction->told < 0)
-        transaction->told = 0; /* the first that is told of the end has cleared it */
+        transaction->told = 0; /* the first table called at the end cleared it */
 }
 
 /* ---- the end of a transaction ---------------------------------------------------------------- */
 
-/* An identity that makes no sense has no pair. One that cannot be read ends the transaction: where
- * SQLite has taken everything back for that, a commit that went on would say OK to nothing. For an
- * interrupt of a read it takes nothing back. */
+/* A damaged identity has no pair to write. If the identity cannot be read, the transaction fails:
+ * SQLite may have rolled everything back because of the error, and a commit would report success
+ * for nothing. SQLite rolls nothing back when a read is interrupted, so an interrupt is ignored. */
 static void read_pair(ctr_replica *replica, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
@@ -43,7 +43,7 @@ static void read_pair(ctr_replica *replica, ctr_problem *problem)
     else
         ctr_problem_close(&trouble);
     if (code != SQLITE_OK)
-        replica->checked = replica->identity.present = false; /* not the file's */
+        replica->checked = replica->identity.present = false; /* it is not that of the file */
     replica->pair = replica->identity.lineage.pair;
     replica->after = replica->identity.present ? CTR_AFTER_WRITE : CTR_AFTER_NOTHING;
 }
@@ -61,7 +61,7 @@ int ctr_events_write_ahead(ctr_transaction *transaction, ctr_problem *problem)
 int ctr_events_sync(ctr_transaction *transaction, ctr_problem *problem)
 {
     if (!transaction->spoiled)
-        ctr_events_write_ahead(transaction, problem); /* else a fold may find half of it */
+        ctr_events_write_ahead(transaction, problem); /* else a fold may find half a statement */
     if (transaction->spoiled)
         ctr_problem_set(problem, SQLITE_ABORT,
                         "a statement of this transaction failed half-way and could not be taken "
@@ -134,9 +134,9 @@ static bool is_any_writing(sqlite3 *db, sqlite3_stmt *statement, int looks)
     return false;
 }
 
-/* Is a statement at work that writes? Then a savepoint is that of a statement, for SQLite refuses a
- * SAVEPOINT. It is the newest, or older than all that are kept for it, or it is not looked for
- * long, where there are many. */
+/* Returns whether a writing statement is running. Then a savepoint belongs to that statement,
+ * because SQLite refuses a SAVEPOINT meanwhile. The statement is the newest one, or older than all
+ * that are kept for this connection; among other statements, the search stops after LOOKS. */
 static bool is_writing(const ctr_transaction *transaction)
 {
     enum { SOME = 4, LOOKS = 32 };
@@ -149,9 +149,10 @@ static bool is_writing(const ctr_transaction *transaction)
            is_any_writing(db, newest, LOOKS);
 }
 
-/* The batch is written down before a SAVEPOINT, within which tables may come and go; that of a
- * statement costs too much for that, and a rollback to it cuts the batch. What cannot be written
- * down, or marked, would be dropped with the savepoint: the transaction is not to be committed. */
+/* Batches are appended before a SAVEPOINT, within which tables may be created and dropped. For the
+ * savepoint of a statement this would cost too much; a rollback to it cuts the batch. If a batch
+ * cannot be appended or marked, a rollback would drop its entries, so the transaction must not
+ * commit. */
 int ctr_events_savepoint(ctr_transaction *transaction, int level, ctr_problem *problem)
 {
     unsigned nth = transaction->ended;
@@ -186,12 +187,12 @@ void ctr_events_rollback_to(ctr_transaction *transaction, int level)
         if (replica->after == CTR_AFTER_WRITE) replica->after = CTR_AFTER_READ;
     }
     keep_marks_below(transaction, level + 1);
-    transaction->noted = true; /* what was written down may be pending again */
+    transaction->noted = true; /* appended entries may be pending again */
     if (level < transaction->spoiled_depth) transaction->spoiled = false;
     transaction->depth = level + 1;
 }
 
-/* ---- what an identity needs of the tables ---------------------------------------------------- */
+/* ---- hooks for a change of identity ---------------------------------------------------------- */
 
 static void void_marks(ctr_replica *replica, ctr_problem *problem)
 {

@@ -8,11 +8,12 @@
 
 #include "identity/replica.h"
 
-/* Notes that one table more, or fewer, is told of the savepoints and the end of the transaction. */
+/* Notes that one table more, or fewer, has joined the transaction: SQLite calls it at savepoints
+ * and at the end. */
 void ctr_events_tell(ctr_transaction *transaction, int change);
 
-/* Sync and savepoint can fail; after the first the transaction is rolled back: an attribute that is
- * not written leaves the file ahead of it. */
+/* Only sync and savepoint can fail; SQLite rolls back if sync fails. Commit ignores a failed write
+ * of an attribute, because a file may be ahead of its attribute. */
 int ctr_events_sync(ctr_transaction *transaction, ctr_problem *problem);
 void ctr_events_commit(ctr_transaction *transaction);
 void ctr_events_rollback(ctr_transaction *transaction);
@@ -20,10 +21,10 @@ int ctr_events_savepoint(ctr_transaction *transaction, int level, ctr_problem *p
 void ctr_events_release(ctr_transaction *transaction, int level);
 void ctr_events_rollback_to(ctr_transaction *transaction, int level);
 
-/* Writes what the end of the transaction would write, so that it does not fail there: SQLite
- * leaves a savepoint that cannot be released in a state that nothing mends while it is
- * interrupted. Where nobody is told of savepoints, nothing is remembered behind it. Folds the
- * tables whose journals have grown. */
+/* Writes ahead what the end of the transaction would write, so that it does not fail there: after
+ * an interrupted RELEASE, SQLite leaves the savepoint in a state that no statement can repair.
+ * Appends the batches, and folds the tables whose journals have grown. If no table has joined the
+ * transaction, the checks of identities are forgotten. */
 int ctr_events_write_ahead(ctr_transaction *transaction, ctr_problem *problem);
 
 /* Appends all batches to the journals (table/journal.h), in all files. */

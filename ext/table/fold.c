@@ -10,17 +10,17 @@
 #include "table/segments.h"
 #include "table/stored.h"
 
-enum { PARTS = 32 /* of the rows with amounts: a commit folds the densest */ };
+enum { PARTS = 32 /* a commit folds the densest of so many parts of the rows */ };
 
-/* A table that is folded. */
+/* The fold of one table. */
 typedef struct folding {
     ctr_journal *journal;
     ctr_shape shape;
     ctr_run run;
-    sqlite3_blob **cells; /* by counter: where a cell is written in place; some are NULL */
+    sqlite3_blob **cells; /* by counter: to write a cell in place; some are NULL */
     sqlite3_stmt *find, *update;
-    ctr_packed old, out; /* a cell as it is stored, and new ones */
-    bool wrote;          /* anything */
+    ctr_packed old, out; /* a stored cell, and the new cells */
+    bool wrote;          /* any cell */
 } folding;
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static void close_folding(folding *job)
     ctr_shape_close(&job->shape);
 }
 
-/* Binds the cell of a counter with what the journal adds to it. */
+/* Binds the cell of a counter with the amount of the journal added. */
 static void bind_folded(folding *job, int64_t id, int counter)
 {
     ctr_cell cell = ctr_cell_untouched();
@@ -103,8 +103,8 @@ static void bind_folded(folding *job, int64_t id, int counter)
     ctr_problem_sqlite(problem, job->run.db, rc);
 }
 
-/* The cell of a counter of a row, to be written in place; NULL where it is NULL, or has an index.
- * What else is in the way is a problem: for an interrupt SQLite has rolled back. */
+/* Opens the cell of a counter of a row to write it in place. Returns NULL if the cell is NULL or
+ * has an index; any other failure is a problem: after an interrupt, SQLite has rolled back. */
 static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
 {
     sqlite3_blob **cell = &job->cells[counter];
@@ -112,7 +112,7 @@ static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
     if (again == SQLITE_OK) return *cell;
     sqlite3_blob_close(*cell);
     *cell = NULL;
-    if (again != SQLITE_ERROR && again != SQLITE_ABORT) /* the row that it stood at was updated */
+    if (again != SQLITE_ERROR && again != SQLITE_ABORT) /* its row was updated */
         ctr_problem_sqlite(job->run.problem, job->run.db, again);
     if (job->run.problem->rc != SQLITE_OK) return NULL;
     char *stored = sqlite3_mprintf("%s_cells", job->journal->table);
@@ -124,8 +124,9 @@ static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
     return rc == SQLITE_OK ? *cell : NULL;
 }
 
-/* Most cells keep their size when they are counted in. Then they are written in place, which costs
- * a third of an UPDATE. False: this one is not, and nothing was written. */
+/* Most cells keep their size when an amount is added. They are written in place, which costs a
+ * third of an UPDATE. Returns false if the size changes, or on a problem; then nothing was
+ * written. */
 static bool fold_in_place(folding *job, int64_t id, int counter, const ctr_amount *amount)
 {
     ctr_problem *problem = job->run.problem;
@@ -172,7 +173,8 @@ static void fold_by_update(folding *job, int64_t id)
     for (int i = 0; i < job->shape.n_counters; i++) ctr_amounts_drop(&job->journal->amounts, id, i);
 }
 
-/* What was folded in place is no amount any more for the UPDATE of the rest. */
+/* An amount that was folded in place becomes 0, so that the UPDATE of the rest does not add it
+ * again. */
 static void fold_row(folding *job, int64_t id)
 {
     bool in_place = true;
@@ -186,15 +188,15 @@ static void fold_row(folding *job, int64_t id)
     if (!in_place && job->run.problem->rc == SQLITE_OK) fold_by_update(job, id);
 }
 
-/* Part i of n rows in ascending order: where it begins, which is where the part before ends. */
+/* Returns where part i of n rows in ascending order begins; the part before ends there. */
 static size_t part_begins(size_t n, size_t i)
 {
     return n * i / PARTS;
 }
 
-/* Folds parts of the list until at most `keep` rows are left, those first whose rows lie nearest to
- * each other: each page that a fold writes takes the amounts of many rows. What lies thin stays in
- * the journal, and becomes denser. */
+/* Folds parts of the list until at most `keep` rows are left. The densest parts come first, because
+ * each page that is written then takes the amounts of many rows. Scattered rows stay in the
+ * journal, where they become denser with time. */
 static void fold_densest(folding *job, const ctr_changes *list, size_t keep)
 {
     bool folded[PARTS] = {false};
@@ -228,10 +230,10 @@ static void fold_rows(folding *job, size_t keep)
     sqlite3_free(list.rows);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
-/* Folds all but `keep` amounts, which are carried over, and makes a segment of the rows of
- * transactions. */
+/* Folds until at most `keep` amounts are left, makes a segment of the rows of transactions, and
+ * carries the other amounts over. */
 static void fold_amounts(folding *job, size_t keep)
 {
     ctr_problem *problem = job->run.problem;
@@ -244,8 +246,8 @@ static void fold_amounts(folding *job, size_t keep)
 
 typedef enum fold_extent { FOLD_ALL, FOLD_SOME } fold_extent;
 
-/* A commit does one thing alone, so that it stays short: it makes one segment of several, or else
- * folds some. Then the journal has room for as many amounts again as a quarter of its limit. */
+/* A commit stays short: it either compacts segments or folds some amounts. After a fold, a quarter
+ * of the journal's limit is free again. */
 static void fold(folding *job, fold_extent extent)
 {
     size_t fit = (size_t)sqlite3_limit(job->run.db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
@@ -286,7 +288,7 @@ int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
     return fold_table(journal, FOLD_ALL, problem);
 }
 
-/* Has the journal grown beyond its limits? */
+/* Returns whether the journal has grown beyond its limits. */
 static bool has_grown(const ctr_journal *journal)
 {
     return journal->n_entries > CTR_JOURNAL_AMOUNTS || journal->n_rows > CTR_JOURNAL_ROWS;

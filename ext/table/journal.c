@@ -1,4 +1,4 @@
-/* table/journal.c - reads journals, and what stands in batches beside them. */
+/* table/journal.c - reads journals, and the batches that follow them. */
 #include "table/journal.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "table/batch.h"
 #include "table/catalog.h"
 
-enum { FIRST_LOOKS = 1 /* for one row, before all amounts are read */ };
+enum { FIRST_LOOKS = 1 /* look-ups of one row before all amounts are read */ };
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -122,7 +122,7 @@ static sqlite3_stmt *keep_journal(ctr_journal *journal, ctr_kept *kept, ctr_sql 
     return problem->rc == SQLITE_OK ? kept->statement : NULL;
 }
 
-/* The id to which the amounts belong. */
+/* Reads the id to which the amounts belong. */
 static void read_id(ctr_journal *journal, ctr_problem *problem)
 {
     ctr_identity read, *identity = &read;
@@ -169,7 +169,7 @@ static void take_entries(ctr_journal *journal, sqlite3_stmt *stands, ctr_problem
     ctr_entries_open(&walk, bytes,
                      bytes ? (size_t)sqlite3_column_bytes(stands, CTR_JOURNAL_ENTRIES) : 0);
     journal->n_rows++;
-    size_t most = (size_t)(walk.end - walk.at) / BYTES_OF_AMOUNT; /* a forged row has few in many */
+    size_t most = (size_t)(walk.end - walk.at) / BYTES_OF_AMOUNT; /* too many: a forged row */
     if (!journal->only)
         ctr_amounts_expect(&journal->amounts, most <= CTR_JOURNAL_AMOUNTS ? most : 0, problem);
     while (problem->rc == SQLITE_OK && ctr_entries_next(&walk, &entry)) {
@@ -191,8 +191,8 @@ static void take_entries(ctr_journal *journal, sqlite3_stmt *stands, ctr_problem
         ctr_changes_damaged(journal->table, number, ctr_entries_status_text(walk.status), problem);
 }
 
-/* Reads from the row of the last number on. False: that row is no more, or there are segments
- * behind it: what is known cannot be brought up to date. */
+/* Reads the rows after the last number. Returns false if memory cannot be brought up to date: the
+ * row with that number is gone, or segments follow it. */
 static bool read_on(ctr_journal *journal, ctr_problem *problem)
 {
     bool fits = journal->last == 0, first = true;
@@ -220,7 +220,7 @@ static bool read_on(ctr_journal *journal, ctr_problem *problem)
     return fits || problem->rc != SQLITE_OK;
 }
 
-/* Adds what is in no row of the journal yet. */
+/* Adds the entries of the batch that are in no row of the journal yet. */
 static void take_batch(ctr_journal *journal, ctr_problem *problem)
 {
     for (size_t i = journal->n_appended; i < journal->n && problem->rc == SQLITE_OK; i++) {
@@ -246,8 +246,8 @@ static void read_anew(ctr_journal *journal, ctr_problem *problem)
     if (journal->known && !journal->only) journal->looks = 0;
 }
 
-/* The id of the file, or its lowest clock, is another one since the journal was read: somebody else
- * has changed it, or a file that waited for a name has begun to count. */
+/* Returns whether the id of the file, or its lowest clock, changed after the journal was read:
+ * another connection changed it, or a file that waited for a name began to count. */
 static bool is_of_another_id(const ctr_journal *journal)
 {
     if (!journal->known || !journal->replica || !journal->replica->checked) return false;

@@ -16,9 +16,9 @@ uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem)
     return bytes + packed->size;
 }
 
-/* To ask for the size of a text makes UTF-8 of it, and then its bytes are these; to ask for the
- * text would copy most texts, for a NUL behind them. A size of 0 may be that of a text that there
- * was no memory to make UTF-8 of. */
+/* sqlite3_value_bytes converts a text to UTF-8, and sqlite3_value_blob then returns its bytes;
+ * sqlite3_value_text would copy most texts, to add a NUL. A size of 0 may mean that there was no
+ * memory for the conversion. */
 static void lend_text(ctr_key_value *text, sqlite3_value *value)
 {
     text->size = (size_t)sqlite3_value_bytes(value);
@@ -26,7 +26,7 @@ static void lend_text(ctr_key_value *text, sqlite3_value *value)
     if (text->size == 0) text->size = (size_t)sqlite3_value_bytes(value);
 }
 
-/* The bytes are lent by the value. */
+/* The result borrows the bytes of the value. */
 static ctr_key_value to_key_value(sqlite3_value *value, ctr_problem *problem)
 {
     ctr_key_value made = {.type = CTR_KEY_NOTHING};
@@ -62,7 +62,7 @@ static void begin_key(ctr_packed *packed, ctr_problem *problem)
     if (out) packed->size = (size_t)(ctr_key_begin(out) - packed->bytes);
 }
 
-/* Returns where the value's bytes are, if it has any. */
+/* Returns the bytes of the value in the packed key, or NULL without memory. */
 static uint8_t *put_value(ctr_packed *packed, const ctr_key_value *value, ctr_problem *problem)
 {
     uint8_t *out = ctr_pack_room(packed, CTR_KEY_VALUE_MAX + value->size, problem);
@@ -84,7 +84,7 @@ int ctr_pack_values(ctr_packed *packed, sqlite3_value **values, int n, ctr_probl
 
 /* ---- folding --------------------------------------------------------------------------------- */
 
-/* As NOCASE compares: what stands behind a NUL counts by its length alone. */
+/* Folds as NOCASE compares: of the bytes after a NUL, only the length counts. */
 static void fold_case(uint8_t *text, size_t size)
 {
     const uint8_t *nul = memchr(text, 0, size);
@@ -94,7 +94,7 @@ static void fold_case(uint8_t *text, size_t size)
         if (text[i] >= 'A' && text[i] <= 'Z') text[i] = (uint8_t)(text[i] + ('a' - 'A'));
 }
 
-/* Under RTRIM the spaces at the end are left out before the text is written, for its size comes
+/* Under RTRIM, trailing spaces are removed before the text is written, because its size comes
  * first. */
 static void trim_value(ctr_key_value *value)
 {
@@ -119,14 +119,14 @@ int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **
     return problem->rc;
 }
 
-/* ---- back ------------------------------------------------------------------------------------ */
+/* ---- binding --------------------------------------------------------------------------------- */
 
 int ctr_pack_lend_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
                          sqlite3_value *value)
 {
     bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
     bool lends = is_text && column->affinity != CTR_AFFINITY_REAL;
-    int size = lends ? sqlite3_value_bytes(value) : 0; /* makes UTF-8 of it */
+    int size = lends ? sqlite3_value_bytes(value) : 0; /* converts it to UTF-8 */
     const char *text = size > 0 ? sqlite3_value_blob(value) : NULL;
     if (!text) return ctr_pack_bind_stored(statement, i, column, value);
     return sqlite3_bind_text64(statement, i, text, (sqlite3_uint64)size, SQLITE_STATIC,

@@ -1,4 +1,4 @@
-/* table/requests.c - finds, remembers and forgets requests. */
+/* table/requests.c - finds, records and deletes requests. */
 #include "table/requests.h"
 
 #include <string.h>

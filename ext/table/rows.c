@@ -1,4 +1,4 @@
-/* table/rows.c - the one place that reads stored rows. */
+/* table/rows.c - finds stored rows, in memory or by SQL, and opens their cells. */
 #include "table/rows.h"
 
 #include <string.h>
@@ -153,7 +153,7 @@ bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_pr
     return rc == SQLITE_ROW;
 }
 
-/* A row that cannot be read is shown without values. */
+/* If the row cannot be read, the text has no values. */
 char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
@@ -181,7 +181,7 @@ void ctr_rows_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem
     sqlite3_free(key);
 }
 
-/* The counters of memory are those of another shape than the statement at work was made for. */
+/* Returns whether counters were added or dropped since `rows` was opened. */
 static bool is_of_another_shape(const ctr_rows *rows)
 {
     return rows->shapes != rows->journal->shapes;
@@ -203,8 +203,8 @@ static int malformed(ctr_rows *rows, int64_t rowid, int counter, ctr_status stat
     return problem->rc;
 }
 
-/* The bytes of a value, with the status of what is no BLOB; NULL and 0 bytes of an untouched
- * counter. */
+/* Sets the bytes of a value; NULL and 0 for an untouched counter. Returns CTR_NOT_A_CELL for a
+ * value that is neither NULL nor a BLOB. */
 static ctr_status bytes_of(sqlite3 *db, sqlite3_value *value, const uint8_t **bytes, size_t *size,
                            ctr_problem *problem)
 {
@@ -246,13 +246,12 @@ static int open_cell_of(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int
     return status == CTR_OK ? problem->rc : malformed(rows, rowid, counter, status, problem);
 }
 
-/* The row id is asked for where there are amounts, or a cell is malformed. */
 int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_cell *cell,
                        ctr_problem *problem)
 {
     *cell = ctr_cell_untouched();
     if (ctr_journal_refresh(rows->journal, problem)) return problem->rc;
-    sqlite3_value *value = sqlite3_column_value(row, i); /* asked at once: each asking locks */
+    sqlite3_value *value = sqlite3_column_value(row, i); /* read once: each read locks */
     return open_cell_of(rows, value, sqlite3_column_int64(row, 0), counter, cell, problem);
 }
 
@@ -287,7 +286,7 @@ static void forget(ctr_rows *rows)
     }
 }
 
-/* Copies of the cells in rows->values, so that no read is open when the row is written. */
+/* Copies the cells in rows->values, so that no read is open when the row is written. */
 static void take_cells(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
 {
     const ctr_shape *shape = rows->shape;
@@ -349,7 +348,7 @@ static void take_known(ctr_rows *rows, const ctr_row *row)
     memcpy(rows->states, row->states, (size_t)rows->shape->n_counters * sizeof *rows->states);
 }
 
-/* The key as the row has stored it. */
+/* Packs the key as stored in the row. */
 static void pack_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *problem)
 {
     sqlite3_value *few[8], **keys = few;
@@ -367,7 +366,7 @@ static void pack_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *probl
     if (keys != few) sqlite3_free(keys);
 }
 
-/* The state of a counter: its cell, with what the journal adds. */
+/* Takes the state of a counter: its cell plus the amount of the journal. */
 static void take_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_problem *problem)
 {
     size_t size;
@@ -383,11 +382,11 @@ static void take_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_pr
     if (status != CTR_OK) malformed(rows, rows->rowid, counter, status, problem);
 }
 
-/* Takes the row, and makes it known, if there is room for it. */
+/* Takes the row, and adds it to the cache if there is room. */
 static void take_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *problem)
 {
     ctr_cache *cache = &rows->journal->rows;
-    bool looked = rows->packed && rows->exact; /* it would have been found by its key */
+    bool looked = rows->packed && rows->exact; /* the cache was searched for this key */
     const ctr_row *row = looked ? NULL : ctr_cache_row(cache, rows->rowid);
     if (!looked) pack_stored(rows, stands, problem);
     if (row) {
@@ -452,8 +451,9 @@ static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
     return problem->rc;
 }
 
-/* Can the value be looked for in memory: is it as the column would store it? A text that stands for
- * a number is not, nor is a number in a column of texts; SQLite looks for them. */
+/* Returns whether the column would store the value unchanged, so that the cache can be searched for
+ * it. SQLite searches for the others: a text that stands for a number, a number in a column of
+ * texts. */
 static bool is_as_stored(const ctr_column *column, sqlite3_value *value)
 {
     int type = sqlite3_value_type(value);
@@ -465,8 +465,8 @@ static bool is_as_stored(const ctr_column *column, sqlite3_value *value)
     }
 }
 
-/* Has the column this very value where it has an equal one? A number may be stored as 0 and be
- * looked for as -0.0, a text under NOCASE in other letters. */
+/* Returns whether every equal value in the column is stored exactly like this one. A number may be
+ * stored as 0 and searched for as -0.0; under NOCASE a text may have other letters. */
 static bool is_stored_as_it_is(const ctr_column *column, sqlite3_value *value)
 {
     int type = sqlite3_value_type(value);
@@ -474,7 +474,7 @@ static bool is_stored_as_it_is(const ctr_column *column, sqlite3_value *value)
     return type == SQLITE_BLOB || (type == SQLITE_INTEGER && column->affinity != CTR_AFFINITY_BLOB);
 }
 
-/* Packs the key, if it can be looked for in memory. */
+/* Packs the key, if the cache can be searched for it. */
 static bool pack_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     rows->packed = false;
@@ -490,7 +490,7 @@ static bool pack_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
     return true;
 }
 
-/* In memory alone. */
+/* Looks for the row in the cache alone. */
 static bool find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     if (refuse_reentry(rows, problem)) return false;
@@ -503,7 +503,7 @@ static bool find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
     return row != NULL;
 }
 
-/* Has the transaction that counts looked for many in vain? */
+/* Returns whether a transaction that counts has missed many rows in the cache. */
 static bool reads_ahead(ctr_rows *rows)
 {
     ctr_cache *cache = &rows->journal->rows;
@@ -511,9 +511,10 @@ static bool reads_ahead(ctr_rows *rows)
            ++cache->missed > CTR_CACHE_MISSED && cache->ahead < INT64_MAX;
 }
 
-/* Who has looked for many rows one by one, to count in them, will look for others: with each that
- * the cache lacks it takes in some more, in the order of storage, while there is room. That costs
- * about as much as to find the one. What is wrong with others is no problem of the row at hand. */
+/* A connection that has counted in many rows one by one will count in others. So with each row that
+ * the cache lacks, this reads some more rows, in the order of storage, while there is room. This
+ * costs about as much as finding the one. Errors in the other rows are ignored, unless SQLite rolls
+ * back. */
 static void read_ahead(ctr_rows *rows, ctr_problem *problem)
 {
     enum { AT_ONCE = 16 };

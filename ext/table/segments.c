@@ -1,7 +1,7 @@
-/* table/segments.c - makes segments of rows of a journal.
+/* table/segments.c - turns rows of a journal into segments.
  *
- * The numbers of no two rows overlap. So rows are read from the highest number on, and what was
- * seen of a row of the table first is its last change.
+ * The numbers of two rows of a journal never overlap. So rows are read from the highest number
+ * down, and the first change seen of a row of the table is its last one.
  */
 #include "table/segments.h"
 
@@ -12,15 +12,15 @@
 #include "table/pack.h"
 
 enum {
-    SEGMENTS_OF_LEVEL = 8,   /* so many become one of the next level */
-    TIMES_THE_LONGEST = 4,   /* all segments together are no longer than that */
-    SEGMENT_CHANGES = 32768, /* in one row of the journal; of one number there may be more */
+    SEGMENTS_OF_LEVEL = 8,   /* this many become one of the next level */
+    TIMES_THE_LONGEST = 4,   /* the limit for all segments together */
+    SEGMENT_CHANGES = 32768, /* in one row of the journal, or more if they have one number */
     LEVELS = 20              /* more than eight to the power of any number of rows */
 };
 
-/* ---- rows that were seen --------------------------------------------------------------------- */
+/* ---- sets of rows ---------------------------------------------------------------------------- */
 
-/* 64 neighbouring row ids; none of them: the slot is not used. */
+/* 64 neighbouring row ids. If no bit is set, the slot is not used. */
 typedef struct row_bits {
     int64_t block;
     uint64_t bits;
@@ -29,7 +29,7 @@ typedef struct row_bits {
 /* A set of row ids, by open addressing. */
 typedef struct row_set {
     row_bits *slots;
-    size_t n_slots, n; /* a power of two, or 0; those in use: less than half */
+    size_t n_slots, n; /* a power of two, or 0; slots in use: less than half */
 } row_set;
 
 static row_bits *bits_for(const row_set *set, int64_t block)
@@ -56,7 +56,7 @@ static void grow_set(row_set *set, ctr_problem *problem)
     *set = made;
 }
 
-/* Is the row new in the set? */
+/* Adds a row. Returns whether it is new in the set. */
 static bool add_row(row_set *set, int64_t row, ctr_problem *problem)
 {
     uint64_t bit = UINT64_C(1) << ((uint64_t)row & 63);
@@ -71,8 +71,8 @@ static bool add_row(row_set *set, int64_t row, ctr_problem *problem)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A statement on the rows of the levels from `from` to `to`, with those behind the first of a
- * segment. */
+/* Returns a statement on the rows of the levels from `from` to `to`, with the continuation rows of
+ * segments. */
 static sqlite3_stmt *on_levels(ctr_run *run, ctr_sql which, int64_t from, int64_t to)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, which);
@@ -81,7 +81,7 @@ static sqlite3_stmt *on_levels(ctr_run *run, ctr_sql which, int64_t from, int64_
     return row;
 }
 
-/* Appends what a row says of rows that were not seen, in descending order of numbers. */
+/* Appends the changes of rows that were not seen yet, in descending order of numbers. */
 static void take_unseen(ctr_changes *changes, ctr_changes *of_row, row_set *seen, ctr_run *run)
 {
     ctr_problem *problem = run->problem;
@@ -96,7 +96,7 @@ static void take_unseen(ctr_changes *changes, ctr_changes *of_row, row_set *seen
     of_row->n = 0;
 }
 
-/* The last change of each row, in the order of a segment. */
+/* Reads the last change of each row, in the order of a segment. */
 static void read_levels(ctr_run *run, int64_t from, int64_t to, ctr_changes *changes)
 {
     row_set seen = {0};
@@ -118,7 +118,8 @@ static void read_levels(ctr_run *run, int64_t from, int64_t to, ctr_changes *cha
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Where a row of a segment ends that begins at `from`: behind a number, never within one. */
+/* Returns the end of a row of a segment that begins at `from`. Changes with one number stay
+ * together. */
 static size_t end_of_row(const ctr_changes *changes, size_t from, size_t most)
 {
     size_t end = from;
@@ -154,7 +155,7 @@ static void write_segment(ctr_run *run, int64_t level, const ctr_changes *change
     sqlite3_free(out.bytes);
 }
 
-/* Makes one segment, of the level `as`, of all rows of these levels. */
+/* Turns all rows of these levels into one segment of level `as`. */
 static void make_segment(ctr_run *run, int64_t from, int64_t to, int64_t as)
 {
     ctr_changes changes = {0};
@@ -173,9 +174,9 @@ void ctr_segments_add(ctr_run *run)
 
 /* ---- compaction ------------------------------------------------------------------------------ */
 
-/* The highest level if all segments should become one of it, else 0: where the same rows change
- * again and again each segment has all of them. The numbers of no two segments overlap, and the
- * first row of a segment has the highest of it. */
+/* Returns the highest level if all segments should become one, else 0: if the same rows change
+ * again and again, each segment has all of them. The numbers of two segments never overlap, and the
+ * first row of a segment has its highest number. */
 static int64_t level_of_all(ctr_run *run)
 {
     int64_t highest = 0, segment = 0, longest = 0, all = 0;
@@ -194,7 +195,7 @@ static int64_t level_of_all(ctr_run *run)
     return all / TIMES_THE_LONGEST > longest ? highest : 0;
 }
 
-/* The lowest level that has eight segments, or 0. */
+/* Returns the lowest level with eight segments, or 0. */
 static int64_t full_level(ctr_run *run)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_FULL_LEVEL);

@@ -1,10 +1,10 @@
 /* table/segments.h - the list of changes of a journal, kept short.
  *
- * A fold makes one segment, of level 1, of the rows of transactions: which rows have changed, and
- * with which number. Eight segments of a level become one of the next, as in an LSM tree, in which
- * the highest number of each row stays; and all become one where together they are more than four
- * times as long as the longest, for the same rows may change again and again. So the list takes a
- * few bytes for each row of the table, and no row is looked at for it.
+ * A fold turns the rows of transactions into one segment of level 1: changed rows, with numbers. As
+ * in an LSM tree, eight segments of a level become one of the next, which keeps the highest number
+ * of each row. All segments become one if together they are more than four times as long as the
+ * longest, because the same rows may change again and again. So the list takes a few bytes for each
+ * row of the table, and is kept without reading any row.
  *
  *     numbers rise -->
  *     [ level 2                  ] [ level 1 ] [ level 1 ]  row  row  row     of transactions

@@ -40,7 +40,7 @@ int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const ch
     return made ? SQLITE_OK : ctr_problem_nomem(problem);
 }
 
-/* Where the name stands among those that are gone, or would stand. */
+/* Returns the position of the name among the dropped counters, or where it would be inserted. */
 static int place_of_gone(const ctr_shape *shape, const char *name)
 {
     int from = 0, to = shape->n_gone;
@@ -58,7 +58,7 @@ void ctr_shape_add_gone(ctr_shape *shape, const char *name, int64_t generation,
                         ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    bool is_full = (shape->n_gone & (shape->n_gone - 1)) == 0; /* it doubles */
+    bool is_full = (shape->n_gone & (shape->n_gone - 1)) == 0; /* capacity doubles */
     size_t room = shape->n_gone > 0 ? 2 * (size_t)shape->n_gone : 1;
     ctr_gone *gone = is_full ? sqlite3_realloc64(shape->gone, room * sizeof *gone) : shape->gone;
     char *copy = sqlite3_mprintf("%s", name);
@@ -252,7 +252,7 @@ const char *ctr_shape_affinity_name(ctr_affinity affinity)
     return NAMES[affinity];
 }
 
-/* Collations are named in capitals, for SQLite does not tell them apart by letters. */
+/* Names of collations are written in capitals, because SQLite ignores their case. */
 char *ctr_shape_key_text(const ctr_shape *shape)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);

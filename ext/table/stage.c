@@ -48,7 +48,7 @@ ctr_summary ctr_stage_state(const ctr_rows *rows, int counter)
     return state;
 }
 
-/* A new cell: that of `base` with a difference in the shard of `id`. */
+/* Stages a new cell: `base` with a difference in the shard of `id`. */
 static ctr_status stage_cell(ctr_rows *rows, int counter, const ctr_cell *base,
                              const ctr_sum *difference, const uint8_t *id, int64_t least,
                              ctr_problem *problem)
@@ -61,7 +61,7 @@ static ctr_status stage_cell(ctr_rows *rows, int counter, const ctr_cell *base,
     return status;
 }
 
-/* Can the journal add it? Its amounts for one counter are 64 bits wide. */
+/* Returns whether the journal can hold the difference: its amount for a counter has 64 bits. */
 static bool is_amount(const ctr_rows *rows, int counter, const ctr_sum *difference, int64_t *n)
 {
     int64_t sum_of_all;
@@ -71,7 +71,7 @@ static bool is_amount(const ctr_rows *rows, int counter, const ctr_sum *differen
     return ctr_sum_value(difference, n) == CTR_OK && ctr_sum_value(&sum, &sum_of_all) == CTR_OK;
 }
 
-/* An amount of a row that is there, or else a new cell. */
+/* Stages an amount for an existing row, or else a new cell. */
 static ctr_status stage_difference(ctr_rows *rows, int counter, const ctr_sum *difference,
                                    const uint8_t *id, int64_t least, ctr_problem *problem)
 {
@@ -168,7 +168,7 @@ static int bind_changes(ctr_rows *rows, sqlite3_stmt *statement, int first)
     return rc;
 }
 
-/* Writes new cells, and lets go of what the statement holds either way. */
+/* Writes new cells, and clears the statement's bindings in any case. */
 static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
@@ -189,7 +189,7 @@ static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
     return problem->rc;
 }
 
-/* A row that was just inserted is known from the start. */
+/* Adds a new row to the cache. */
 static void know_new_row(ctr_rows *rows)
 {
     if (!rows->packed) return;
@@ -204,7 +204,7 @@ static void know_new_row(ctr_rows *rows)
                   rows->states);
 }
 
-/* A cell that is written in place of another one must have been read: asked once in each
+/* A new cell replaces the one that was read, so no cell may be hidden. Checked once in each
  * transaction. */
 static int refuse_hidden(ctr_rows *rows, ctr_problem *problem)
 {
@@ -252,7 +252,7 @@ int ctr_stage_note_cells(ctr_rows *rows, ctr_problem *problem)
     return problem->rc;
 }
 
-/* A trigger on the tables of the file must not come back to this row. */
+/* A trigger on the tables of the file must not use this row. */
 int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     rows->writing = true;

@@ -6,7 +6,7 @@
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 
-/* ---- the text -------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 bool ctr_stream_plan_has_argument(const char *plan)
 {
@@ -51,7 +51,7 @@ static char *order_list(const ctr_shape *shape, const char *plan)
     return sqlite3_str_finish(out);
 }
 
-/* The columns of the shape; without keys those read NULL. */
+/* Returns the columns of the shape; the key columns are NULL if the plan does not use them. */
 static char *column_list(const ctr_shape *shape, const char *plan)
 {
     if (!strstr(plan, CTR_STREAM_KEYLESS)) return ctr_shape_column_list(shape);
@@ -97,7 +97,7 @@ void ctr_stream_release(ctr_streams *streams)
     for (int i = 0; i < CTR_STREAMS_KEPT; i++) drop_scan(&streams->kept[i]);
 }
 
-/* The newest comes first, the oldest goes. */
+/* The newest kept statement comes first; the oldest is finalized. */
 void ctr_stream_close(ctr_stream *stream)
 {
     if (stream->statement) {
@@ -115,7 +115,7 @@ void ctr_stream_close(ctr_stream *stream)
     stream->plan = NULL;
 }
 
-/* A statement for the plan: the one at hand, a kept one, a new one. */
+/* Takes a statement for the plan: the current one, a kept one, or a new one. */
 static void take_scan(ctr_stream *stream, const char *plan, ctr_problem *problem)
 {
     if (stream->statement && strcmp(stream->plan, plan) == 0) {
@@ -139,9 +139,9 @@ static void take_scan(ctr_stream *stream, const char *plan, ctr_problem *problem
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Does a comparison with this value mean the same on the stored column, whatever the value stood
- * for? A column of NUMERIC affinity makes numbers of both sides. Otherwise a number may be compared
- * with texts, and on a column without type a text with numbers. */
+/* Returns whether a comparison with this value means the same on the stored column. A column of
+ * NUMERIC affinity converts both sides to numbers. Otherwise a number may be compared with texts,
+ * and on a column without a type, a text with numbers. */
 static bool means_the_same(ctr_affinity affinity, sqlite3_value *value)
 {
     int type = sqlite3_value_type(value);
@@ -164,7 +164,7 @@ bool ctr_stream_is_exact(const ctr_shape *shape, const char *plan, sqlite3_value
     return true;
 }
 
-/* The plan without what will not be used. */
+/* Returns the plan without the arguments that are not exact. */
 static char *reduce(const ctr_stream *stream, const char *plan, sqlite3_value **argv)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);

@@ -18,7 +18,7 @@ int ctr_walk_open(ctr_walk *walk, sqlite3 *db, const char *schema, const char *t
     return problem->rc;
 }
 
-/* Of the rows that have changed some are no more. */
+/* Skips changed rows that no longer exist. */
 static bool next_changed(ctr_walk *walk)
 {
     while (walk->at < walk->changes.n && walk->run.problem->rc == SQLITE_OK) {

@@ -1,13 +1,13 @@
-/* table/walk.h - the rows of a stored table, all or what has changed since a number.
+/* table/walk.h - the rows of a stored table: all, or those changed since a number.
  *
  *     ctr_walk_open(&walk, db, schema, table, shape, CTR_WALK_SINCE, since, problem);
  *     while (ctr_walk_next(&walk, problem))
  *         value = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + i);
  *     ctr_walk_close(&walk);
  *
- * They come in the order of storage, for no collation of a foreign file is trusted. What has
- * changed, and when, the journal of the table tells. A cell is complete when ctr_rows_open_cell has
- * opened it (table/rows.h).
+ * Rows come in the order of storage, because no collation of another file is trusted. The journal
+ * of the table lists the changed rows and their numbers. A cell is complete only after
+ * ctr_rows_open_cell (table/rows.h).
  */
 #ifndef CTR_TABLE_WALK_H
 #define CTR_TABLE_WALK_H
@@ -15,18 +15,18 @@
 #include "table/changes.h"
 #include "table/shape.h"
 
-/* Columns of a row: behind these come those of the shape. */
+/* Columns of a row; those of the shape follow. */
 enum { CTR_WALK_ID, CTR_WALK_COLUMNS };
 
 typedef enum ctr_walk_kind {
     CTR_WALK_ALL,
     CTR_WALK_ALL_NUMBERED, /* all, with their numbers */
-    CTR_WALK_SINCE         /* those of a number or a higher one, with it */
+    CTR_WALK_SINCE         /* rows changed with this number or a higher one, with numbers */
 } ctr_walk_kind;
 
 typedef struct ctr_walk {
-    sqlite3_stmt *row; /* stands at a row */
-    int64_t number;    /* of its last change; 0 where nobody asked */
+    sqlite3_stmt *row; /* its current row */
+    int64_t number;    /* of its last change; 0 if unknown */
     ctr_run run;
     ctr_walk_kind kind;
     ctr_changes changes;

@@ -1,4 +1,4 @@
-/* track/apart.c - rows in which a tracked table is not as its counters say. */
+/* track/apart.c - reads and writes the list of rows that do not show their counters. */
 #include "track/apart.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static ctr_run run_apart(const ctr_apart *apart, ctr_problem *problem)
     return ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
 }
 
-/* A statement that is kept, for this row. */
+/* Returns a kept statement, bound to this row. */
 static sqlite3_stmt *prepare_apart(ctr_run *run, sqlite3_stmt **keep, ctr_sql which, int64_t rowid)
 {
     if (!*keep) *keep = ctr_run_prepare(run, which);

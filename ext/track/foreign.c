@@ -50,7 +50,7 @@ static void match_key_of(const ctr_tracked *tracked, const char *alias, sqlite3_
                             ctr_tracked_key(tracked, i)->name, 1 + i);
 }
 
-/* Begins EXISTS (rows of a child whose parent is the row). */
+/* Begins EXISTS (child rows whose parent is the row). */
 static void begin_child(const ctr_tracked *tracked, const char *child, sqlite3_str *out)
 {
     sqlite3_str_appendf(
@@ -69,7 +69,7 @@ static bool refers_to(const ctr_tracked *tracked, const char *parent, const char
            (strcmp(on_delete, "NO ACTION") == 0 || strcmp(on_delete, "RESTRICT") == 0);
 }
 
-/* The foreign keys of one table that refer to ours, and forbid that a row of ours is deleted. */
+/* Adds the foreign keys of one table that refer to ours and forbid the deletion of a row. */
 static void add_child(const ctr_tracked *tracked, const char *child, sqlite3_str *out,
                       ctr_problem *problem)
 {
@@ -90,7 +90,8 @@ static void add_child(const ctr_tracked *tracked, const char *child, sqlite3_str
     sqlite3_finalize(row);
 }
 
-/* One EXISTS for each foreign key that refers to the table; NULL: none does, or no memory. */
+/* Returns one EXISTS for each foreign key that refers to the table; NULL: there is none, or no
+ * memory. */
 static char *list_children(const ctr_tracked *tracked, ctr_problem *problem)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);

@@ -19,12 +19,12 @@ typedef struct ctr_foreign {
 ctr_foreign ctr_foreign_of(const ctr_tracked *tracked);
 void ctr_foreign_close(ctr_foreign *foreign);
 
-/* Do rows of other tables refer to the row with this key, and forbid its deletion? */
+/* Returns whether other rows refer to the row with this key and forbid its deletion. */
 bool ctr_foreign_has_children(ctr_foreign *foreign, sqlite3_value **keys, ctr_problem *problem);
 
-/* Does SQLite enforce foreign keys? Is a deferred one broken, which must be repaired before the
- * COMMIT? Refuse then reports that `table` cannot be written, because nobody could tell whether
- * that breaks another one. */
+/* Return whether SQLite enforces foreign keys, and whether a deferred one is broken, which must be
+ * repaired before the COMMIT. While one is broken, `refuse` sets the problem that `table` cannot be
+ * written, because a second broken key could not be noticed. */
 bool ctr_foreign_is_enforced(sqlite3 *db);
 bool ctr_foreign_is_broken(sqlite3 *db);
 void ctr_foreign_refuse_broken(sqlite3 *db, const char *table, ctr_problem *problem);

@@ -1,4 +1,4 @@
-/* track/later.c - many rows of a tracked table that are shown later. */
+/* track/later.c - collects merged rows of a tracked table and shows them. */
 #include "track/later.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static sqlite3_stmt *prepare_cells(ctr_showing *showing, ctr_problem *problem)
     return row;
 }
 
-/* Steps to the row of this number; many are not far behind the one before. */
+/* Steps to the row with this id. Many are only a few steps after the previous one. */
 static bool step_to_row(ctr_run *run, sqlite3_stmt *row, int64_t rowid)
 {
     enum { STEPS = 8 };
@@ -63,7 +63,8 @@ static bool step_to_row(ctr_run *run, sqlite3_stmt *row, int64_t rowid)
     return ctr_run_row(run, row) && sqlite3_column_int64(row, 0) == rowid;
 }
 
-/* The state of a row by its number, and its key, which the statement lends until it goes on. */
+/* Reads the states of the row with this id, and its key, which the statement lends until its next
+ * step. */
 static bool step_to_cells(ctr_showing *showing, sqlite3_stmt *row, int64_t rowid, ctr_rows *rows,
                           ctr_summary *now, ctr_problem *problem)
 {
@@ -77,7 +78,7 @@ static bool step_to_cells(ctr_showing *showing, sqlite3_stmt *row, int64_t rowid
     return true;
 }
 
-/* Room for a key and for states. */
+/* Allocates room for a key and for states. */
 static bool make_show_room(const ctr_showing *showing, sqlite3_value ***keys, ctr_summary **now,
                            ctr_problem *problem)
 {
@@ -153,9 +154,9 @@ bool ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards,
            problem->rc == SQLITE_OK;
 }
 
-/* ---- rows that show nothing any more --------------------------------------------------------- */
+/* ---- rows below floors ----------------------------------------------------------------------- */
 
-/* The number of each row among the cells, 0 if it has none, and its key. */
+/* Returns a statement on the id of each row among the cells, 0 if it has none, and its key. */
 static sqlite3_stmt *prepare_rows(const ctr_showing *showing, ctr_problem *problem)
 {
     const ctr_tracked *tracked = &showing->tracked;
@@ -173,7 +174,7 @@ static sqlite3_stmt *prepare_rows(const ctr_showing *showing, ctr_problem *probl
     return row;
 }
 
-/* The row at which the statement stands, if it is below a floor. */
+/* Clears the values of the statement's current row, if it is below a floor. */
 static void show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floors *floors,
                                ctr_problem *problem)
 {

@@ -36,7 +36,7 @@ void ctr_later_close(ctr_later *later);
 bool ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards,
                           ctr_problem *problem);
 
-/* Floors have risen: rows below them show no value any more. */
+/* Call it after floors have risen: rows below them no longer show a value. */
 int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem);
 
 #endif

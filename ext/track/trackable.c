@@ -1,10 +1,10 @@
-/* track/trackable.c - reads the columns of a table, and refuses what cannot be tracked. */
+/* track/trackable.c - reads the columns of a table, and refuses those that cannot be tracked. */
 #include "track/trackable.h"
 
 #include "sqlite/text.h"
 #include "track/unique.h"
 
-/* What is asked for, and the shape that it makes. */
+/* A request to track columns, and the resulting shape. */
 typedef struct trackable {
     sqlite3 *db;
     const char *schema, *table, *const *names;
@@ -20,7 +20,7 @@ static bool is_named(const trackable *want, const char *name)
     return false;
 }
 
-/* One column of the table, for the shape of its counter table. */
+/* Adds a column of the table to the shape of its counter table. */
 static void take_column(const trackable *want, sqlite3_stmt *row, ctr_problem *problem)
 {
     const char *name = ctr_text_column(row, 1, problem), *type = ctr_text_column(row, 2, problem),
@@ -74,7 +74,8 @@ static void refuse_unknown(const trackable *want, ctr_problem *problem)
     }
 }
 
-/* The key compares as its columns do, or two rows of one key could not be told apart here. */
+/* Fails unless the key compares as its columns do; otherwise two rows of the table could have one
+ * key here. */
 static void check_key_term(void *with, const ctr_term *term, ctr_problem *problem)
 {
     const trackable *want = with;

@@ -42,7 +42,6 @@ static bool lacks_column(const ctr_tracked *tracked)
     return false;
 }
 
-/* The key columns, then the counters, as the counter table names them. */
 void ctr_tracked_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool counters)
 {
     const ctr_shape *shape = tracked->shape;
@@ -54,7 +53,6 @@ void ctr_tracked_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bo
     if (counters && lacks_column(tracked)) sqlite3_str_appendall(out, ", request_id");
 }
 
-/* The same as the table names them, with a prefix such as NEW. */
 void ctr_tracked_list_keys(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
 {
     for (int i = 0; i < tracked->shape->n_keys; i++)
@@ -62,7 +60,6 @@ void ctr_tracked_list_keys(const ctr_tracked *tracked, sqlite3_str *out, const c
                             ctr_tracked_key(tracked, i)->name);
 }
 
-/* '102': the second counter has no column, the third was adopted; nothing if each has one. */
 void ctr_tracked_list_lacking(const ctr_tracked *tracked, sqlite3_str *out)
 {
     if (!lacks_column(tracked)) return;
@@ -72,7 +69,6 @@ void ctr_tracked_list_lacking(const ctr_tracked *tracked, sqlite3_str *out)
     sqlite3_str_appendall(out, "'");
 }
 
-/* One value for each counter; NULL for one without a column. */
 void ctr_tracked_list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
 {
     for (int i = 0; i < tracked->shape->n_counters; i++) {
@@ -161,10 +157,10 @@ void ctr_tracked_free_trigger(ctr_stored_trigger *stored)
     sqlite3_free(stored->text);
 }
 
-/* ---- what they say --------------------------------------------------------------------------- */
+/* ---- names in the trigger -------------------------------------------------------------------- */
 
-/* Reads a name in double quotes, to be freed; moves behind it. NULL: there is none, or a
- * problem. */
+/* Reads a name in double quotes and moves after it. The caller frees the name. NULL: there is none,
+ * or a problem. */
 static char *take_name(const char **at, ctr_problem *problem)
 {
     const char *from = *at;
@@ -200,7 +196,7 @@ static bool take_words(const char **at, const char *words)
     return true;
 }
 
-/* Passes over words and a name. */
+/* Skips words and a name. */
 static bool pass_name(const char **at, const char *words, ctr_problem *problem)
 {
     if (!take_words(at, words)) return false;
@@ -209,8 +205,8 @@ static bool pass_name(const char **at, const char *words, ctr_problem *problem)
     return name != NULL;
 }
 
-/* One column: its counter or key column, and how the table names it; a counter that is gone is
- * passed over. False: there is no more. */
+/* Takes one column: the name of its counter or key column, and its name in the table. Skips a
+ * dropped counter. Returns false after the last. */
 static bool take_pair(ctr_tracked *tracked, const char **own, const char **theirs,
                       ctr_problem *problem)
 {
@@ -228,13 +224,13 @@ static bool take_pair(ctr_tracked *tracked, const char **own, const char **their
     return is_pair;
 }
 
-/* From the trigger on INSERT,
+/* Reads the names from the trigger on INSERT,
  *
  *     CREATE TRIGGER "products_counters_insert" AFTER INSERT ON "products" BEGIN
  *     INSERT INTO "products_counters"("products_counters", "sku", "stock")
  *     VALUES ('row inserted', NEW."sku", NEW."stock")
  *
- * What it does not say stays NULL; the comparison of the texts finds it. */
+ * A name that it lacks stays NULL; the comparison of the texts then fails. */
 static void read_names(ctr_tracked *tracked, const char *text, ctr_problem *problem)
 {
     const char *own = text;
@@ -250,7 +246,7 @@ static void read_names(ctr_tracked *tracked, const char *text, ctr_problem *prob
     }
 }
 
-/* ---- what was noted -------------------------------------------------------------------------- */
+/* ---- noted names ----------------------------------------------------------------------------- */
 
 enum { NOTED_COUNTER, NOTED_NAME };
 
@@ -291,14 +287,15 @@ char *ctr_tracked_noted(sqlite3 *db, const char *schema, const char *counters, c
     return table;
 }
 
-/* The name of the counter or key column `i`, and what is to be noted for it; -1: the table. */
+/* Returns the counter or key column `i`, "" for -1, and sets the name to note for it; -1: that of
+ * the table. */
 static const char *name_to_note(const ctr_tracked *tracked, int i, const char **name)
 {
     *name = i < 0 ? tracked->table : tracked->columns[i].name;
     return i < 0 ? "" : tracked->shape->columns[i].name;
 }
 
-/* Is there a note for each name, and no other? */
+/* Returns whether each name is noted, and nothing else. */
 static bool are_names_noted(const ctr_tracked *tracked, ctr_problem *problem)
 {
     int notes = 0, names = 0;
@@ -341,7 +338,7 @@ static void write_notes(const ctr_tracked *tracked, ctr_problem *problem)
     sqlite3_finalize(note);
 }
 
-/* Looks each column up in the table; one that is not there loses its name. */
+/* Looks up each column in the table; sets `there` for those that exist. */
 static void read_columns(ctr_tracked *tracked, bool *there, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
@@ -388,9 +385,9 @@ bool ctr_tracked_resolves(const ctr_tracked *tracked, const char *how, ctr_probl
     return resolves;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
-/* As counter_track writes it, behind everything else. */
+/* counter_track writes it as the last clause. */
 bool ctr_tracked_declares(const char *sql)
 {
     return sql && ctr_text_contains(sql, ", TRACKED \"");
@@ -412,7 +409,7 @@ bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters)
     return table && table->object == CTR_OBJECT_VIRTUAL_TABLE && ctr_tracked_declares(table->sql);
 }
 
-/* `table` NULL: the one that the triggers are on. */
+/* If `table` is NULL, it is the table with the triggers. */
 static int open_tracked(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
                         const char *table, const ctr_shape *shape, ctr_problem *problem)
 {

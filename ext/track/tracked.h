@@ -18,7 +18,7 @@
 /* The value that the column of a counter shows. */
 typedef struct ctr_shown {
     bool none;    /* there is no such column */
-    bool odd;     /* it is no integer: it was written while the triggers did not run */
+    bool odd;     /* it is no integer: written while the triggers did not run */
     bool adopted; /* see ctr_tracked_column */
     bool null;
     int64_t n;
@@ -27,14 +27,14 @@ typedef struct ctr_shown {
 typedef struct ctr_tracked_column {
     char *name;      /* owned; in the table; NULL: the counter has no column here */
     bool given;      /* ctr_tracked_adopt has given it to its counter */
-    bool adopted;    /* it is tracked from now on, and its counter existed before */
-    bool lost;       /* its column is gone, perhaps renamed */
+    bool adopted;    /* newly tracked, and its counter existed before */
+    bool lost;       /* the table has no such column now; perhaps it was renamed */
     ctr_shown blank; /* the value that it shows while its counter has none */
 } ctr_tracked_column;
 
 typedef struct ctr_tracked {
     sqlite3 *db;
-    char *schema, *counters, *table; /* owned: the schema, the counter table, the tracked one */
+    char *schema, *counters, *table; /* owned; the counter table and the tracked table */
     const ctr_shape *shape;          /* of the counter table; borrowed */
     ctr_tracked_column *columns;     /* owned; by column of the shape */
 } ctr_tracked;
@@ -44,10 +44,11 @@ typedef struct ctr_stored_trigger {
     char *table, *text; /* owned */
 } ctr_stored_trigger;
 
-/* Does the declaration, which may be NULL, belong to the counter table of a tracked table? */
+/* Returns whether the declaration, which may be NULL, is that of the counter table of a tracked
+ * table. */
 bool ctr_tracked_declares(const char *sql);
 
-/* Is `counters` the counter table of a tracked table? */
+/* Return whether `counters` is the counter table of a tracked table. */
 bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
 bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters);
 
@@ -73,11 +74,11 @@ char *ctr_tracked_noted(sqlite3 *db, const char *schema, const char *counters,
 /* Gives a counter the column of its own name. */
 void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ctr_problem *problem);
 
-/* Does some constraint of the table say ON CONFLICT `how`? */
+/* Returns whether some constraint of the table says ON CONFLICT `how`. */
 bool ctr_tracked_resolves(const ctr_tracked *tracked, const char *how, ctr_problem *problem);
 
-/* The table's column for a key column, and for a counter; its name is NULL if the counter has
- * none. */
+/* Return the table's column for a key column, and for a counter; the second returns NULL if the
+ * counter has none. */
 const ctr_tracked_column *ctr_tracked_key(const ctr_tracked *tracked, int key);
 const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int counter);
 
@@ -90,10 +91,11 @@ int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sq
 
 bool ctr_tracked_same_shown(const ctr_shown *a, const ctr_shown *b);
 
-/* Are the values equal for each counter that has a column? Both arrays are by counter. */
+/* Returns whether the values are equal for each counter that has a column. Both arrays are by
+ * counter. */
 bool ctr_tracked_same_row(const ctr_tracked *tracked, const ctr_shown *a, const ctr_shown *b);
 
-/* The trigger <counters>_<suffix>. */
+/* Reads the trigger <counters>_<suffix>. The caller frees it. */
 ctr_stored_trigger ctr_tracked_read_trigger(ctr_run *run, const char *counters, const char *suffix);
 void ctr_tracked_free_trigger(ctr_stored_trigger *stored);
 

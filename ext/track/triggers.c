@@ -1,4 +1,4 @@
-/* track/triggers.c - the triggers of a tracked table: written, compared. */
+/* track/triggers.c - writes and compares the triggers of a tracked table. */
 #include "track/triggers.h"
 
 #include <string.h>
@@ -34,11 +34,11 @@ static void compare_columns(const ctr_tracked *tracked, sqlite3_str *out, bool k
 
 /* ---- the texts of the triggers --------------------------------------------------------------- */
 
-/* The triggers, by what follows the name of the counter table. */
+/* The triggers; the name of each is that of the counter table, _ and the suffix. */
 static const struct tracked_trigger {
     const char *suffix;
     ctr_sql text;
-    bool replaces; /* it is there for UNIQUE indexes */
+    bool replaces; /* it exists for UNIQUE indexes */
 } TRIGGERS[] = {
     {"insert", CTR_SQL_TRACK_ON_INSERT, false},
     {"update", CTR_SQL_TRACK_ON_UPDATE, false},
@@ -54,7 +54,8 @@ typedef struct trigger_lists {
     char *columns, *values, *changes, *order, *constraint;
 } trigger_lists;
 
-/* Columns whose assignment fires: an INTEGER PRIMARY KEY has other names, too. */
+/* Lists the columns whose assignment fires the trigger: an INTEGER PRIMARY KEY has other names,
+ * too. */
 static void list_order(const ctr_tracked *tracked, ctr_sql which, sqlite3_str *out)
 {
     if (which == CTR_SQL_TRACK_ON_UPDATE) list_counters(tracked, out, "");
@@ -82,7 +83,7 @@ static void list_values(const ctr_tracked *tracked, ctr_sql which, sqlite3_str *
     if (which == CTR_SQL_TRACK_ON_UPDATE) ctr_tracked_list_values(tracked, out, "OLD.");
 }
 
-/* An UPDATE hands over the old values, too. */
+/* An UPDATE also passes the old values. */
 static void list_columns(const ctr_tracked *tracked, ctr_sql which, sqlite3_str *out)
 {
     ctr_tracked_list_own_names(tracked, out, true);
@@ -99,7 +100,8 @@ static void match_key(const ctr_tracked *tracked, const char *prefix, sqlite3_st
     }
 }
 
-/* Rows that OR REPLACE removes for another one. Which key is replaced the others tell. */
+/* Lists the rows with another key that OR REPLACE removes. The other triggers report rows with the
+ * same key. */
 static void list_replaced(const ctr_tracked *tracked, bool updates, sqlite3_str *order,
                           sqlite3_str *constraint, ctr_problem *problem)
 {
@@ -140,8 +142,8 @@ static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger 
     return text;
 }
 
-/* The text of a trigger, to be freed with sqlite3_free; NULL: the table needs none such, or there
- * is a problem. */
+/* Returns the text of a trigger; the caller frees it with sqlite3_free. NULL: the table does not
+ * need it, or there is a problem. */
 static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
                           ctr_problem *problem)
 {
@@ -187,7 +189,7 @@ char *ctr_triggers_table(sqlite3 *db, const char *schema, const char *counters,
     return table;
 }
 
-/* SQLite stores a text without the schema. */
+/* Compares the texts; SQLite stores a text without the schema. */
 static bool is_trigger_text(const ctr_tracked *tracked, const char *wanted, const char *stored,
                             ctr_problem *problem)
 {
@@ -254,7 +256,7 @@ void ctr_triggers_create(const ctr_tracked *tracked, ctr_problem *problem)
     }
 }
 
-/* The table is looked for as it was called last, and as it was called when tracking began. */
+/* Looks for the table by its last noted name, or by its name when tracking began. */
 static int refuse_lost(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
 {
     ctr_catalog_entry entry = {0};
@@ -340,8 +342,8 @@ static bool has_triggers_on(sqlite3 *db, const char *schema, const ctr_catalog_e
     return ctr_triggers_stand_on(db, schema, entry->name, table, problem);
 }
 
-/* By the name that it had when it was last seen with triggers, or if that is gone by the one that
- * it had when tracking began. */
+/* Compares with the table's name when its triggers were last seen or, if no such table exists, when
+ * tracking began. */
 static bool is_noted_for(sqlite3 *db, const char *schema, const ctr_catalog_entry *entry,
                          const char *table, ctr_problem *problem)
 {

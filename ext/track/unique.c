@@ -1,4 +1,4 @@
-/* track/unique.c - UNIQUE indexes as conditions. */
+/* track/unique.c - turns UNIQUE indexes into conditions. */
 #include "track/unique.h"
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 
-/* Without ASC or DESC. */
+/* Copies a term without ASC or DESC. */
 static char *copy_term(const char *from, const char *to)
 {
     static const char *const ORDERS[] = {"ASC", "DESC"};
@@ -21,7 +21,7 @@ static char *copy_term(const char *from, const char *to)
     return sqlite3_mprintf("%.*s", (int)(to - from), from);
 }
 
-/* The text of term `n` of an index, in its CREATE INDEX: within the first parentheses. */
+/* Returns the text of term `n` in the first parentheses of a CREATE INDEX. */
 static char *term_of(const char *sql, int n)
 {
     const char *from = NULL;
@@ -43,7 +43,7 @@ static char *term_of(const char *sql, int n)
     return NULL;
 }
 
-/* Does an expression name a column, perhaps? */
+/* Returns whether an expression may name a column. */
 static bool may_name(const char *term, const char *column, ctr_problem *problem)
 {
     char *quoted = sqlite3_mprintf("%w", column);
@@ -53,8 +53,8 @@ static bool may_name(const char *term, const char *column, ctr_problem *problem)
     return may;
 }
 
-/* NEW's columns by their own names, as far as an expression names them: what it means for the new
- * row. */
+/* Lists the columns of NEW that an expression names, under their own names, so that it can be
+ * evaluated for the new row. */
 static void list_new_row(sqlite3 *db, const char *schema, const char *table, const char *term,
                          sqlite3_str *out, ctr_problem *problem)
 {
@@ -123,7 +123,7 @@ static void take_index(terms_of_index *of, ctr_run *run)
     run->slots.name = of->term.index;
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEX_COLUMNS);
     while (ctr_run_row(run, row)) {
-        if (!sqlite3_column_int(row, 5)) continue; /* stored beside the key */
+        if (!sqlite3_column_int(row, 5)) continue; /* not a part of the key */
         of->term.number = sqlite3_column_int(row, 0);
         of->term.name = ctr_text_column(row, 2, run->problem);
         of->term.collation = ctr_text_column(row, 4, run->problem);
@@ -132,8 +132,8 @@ static void take_index(terms_of_index *of, ctr_run *run)
     sqlite3_finalize(row);
 }
 
-/* By PRAGMA and not by their table-valued functions: SQLite frees the schema of those when the host
- * calls sqlite3_deserialize(), and uses it afterwards. */
+/* Uses PRAGMAs instead of their table-valued functions: SQLite frees the schema of those functions
+ * when the host calls sqlite3_deserialize(), and uses it afterwards. */
 void ctr_unique_each_term(sqlite3 *db, const char *schema, const char *table,
                           void (*visit)(void *with, const ctr_term *term, ctr_problem *problem),
                           void *with, ctr_problem *problem)
@@ -154,7 +154,7 @@ void ctr_unique_each_term(sqlite3 *db, const char *schema, const char *table,
     sqlite3_finalize(row);
 }
 
-/* ---- as a condition -------------------------------------------------------------------------- */
+/* ---- the condition --------------------------------------------------------------------------- */
 
 typedef struct unique_in {
     sqlite3 *db; /* borrowed, as are the names */

@@ -1,5 +1,5 @@
-/* track/unique.h - which rows a new row of a table removes by OR REPLACE: UNIQUE indexes, the
- * PRIMARY KEY aside, as a condition within a trigger on the table.
+/* track/unique.h - which rows OR REPLACE removes for a new row: the UNIQUE indexes of a table,
+ * except for the PRIMARY KEY, as a condition within a trigger on the table.
  */
 #ifndef CTR_TRACK_UNIQUE_H
 #define CTR_TRACK_UNIQUE_H
@@ -8,15 +8,15 @@
 
 typedef struct ctr_unique {
     sqlite3_str *match; /* "code" = NEW."code" AND ... OR ... */
-    sqlite3_str *names; /* of the columns that can make a row equal to another */
-    bool any_column;    /* others can, too, for there are expressions or conditions */
+    sqlite3_str *names; /* of the columns in these indexes */
+    bool any_column;    /* other columns count, too: in expressions or conditions */
 } ctr_unique;
 
 /* Appends to `match` and `names`, which the caller makes and finishes. */
 void ctr_unique_list(ctr_unique *rows, sqlite3 *db, const char *schema, const char *table,
                      ctr_problem *problem);
 
-/* One term of a UNIQUE index or of a PRIMARY KEY that is one. All is borrowed. */
+/* One term of a UNIQUE index, or of the index of a PRIMARY KEY. All is borrowed. */
 typedef struct ctr_term {
     const char *index;
     const char *name, *collation; /* of the column; no name: an expression */

@@ -8,7 +8,7 @@
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-/* Parameters: the key, the values to be shown, the values that are shown now. */
+/* Parameters: the key, the values to show, the present values. */
 static int key_parameter(int key)
 {
     return 1 + key;
@@ -37,7 +37,7 @@ static bool has_columns(const ctr_writing *writing)
     return false;
 }
 
-/* "sku" = ?1 AND "stock" IS ?3, the second if asked for. */
+/* "sku" = ?1 and, with `values`, AND "stock" IS ?3 */
 static void match_row(const ctr_writing *writing, sqlite3_str *out, bool values)
 {
     const ctr_shape *shape = writing->tracked->shape;
@@ -73,7 +73,7 @@ static void list_row(const ctr_writing *writing, sqlite3_str *columns, sqlite3_s
     }
 }
 
-/* A statement that is kept. */
+/* Returns a kept statement; prepares it if need be. */
 static sqlite3_stmt *prepare_kept(ctr_writing *writing, sqlite3_stmt **keep, ctr_sql which,
                                   ctr_problem *problem)
 {
@@ -110,7 +110,7 @@ static void bind_shown(sqlite3_stmt *statement, int parameter, const ctr_shown *
         sqlite3_bind_int64(statement, parameter, shown->n);
 }
 
-/* Binds what the statement has parameters for. */
+/* Binds the key, and the values that are given. */
 static int bind_row(ctr_writing *writing, sqlite3_stmt *statement, const ctr_shown *to,
                     const ctr_shown *from, ctr_problem *problem)
 {
@@ -127,14 +127,14 @@ static int bind_row(ctr_writing *writing, sqlite3_stmt *statement, const ctr_sho
 
 /* ---- writing the table ----------------------------------------------------------------------- */
 
-/* What a table makes of a statement. */
+/* The table's answer to a statement. */
 typedef enum answer_of_table {
     TABLE_TAKES,
-    TABLE_REFUSES, /* a constraint, or a trigger that ignores it; nothing has changed */
-    TABLE_DEFERS   /* a foreign key is broken, and would be found when the transaction commits */
+    TABLE_REFUSES, /* a constraint failed, or a trigger ignored it; nothing changed */
+    TABLE_DEFERS   /* a deferred foreign key is broken, and would fail the COMMIT */
 } answer_of_table;
 
-/* A constraint or a trigger that says ROLLBACK has taken back all that this is a part of. */
+/* A constraint or a trigger that says ROLLBACK has rolled back the whole transaction. */
 static void refuse_rolled_back(const ctr_writing *writing, ctr_problem *problem)
 {
     ctr_problem_close(problem);
@@ -196,8 +196,9 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
     return answer == TABLE_TAKES;
 }
 
-/* Asks so that the answer can be taken back with all that triggers and cascades have done. Where a
- * statement is writing SQLite opens no savepoint: then what breaks a foreign key fails. */
+/* Writes within a savepoint, so that the changes of triggers and cascades can be rolled back, too.
+ * While a statement is writing, SQLite opens no savepoint; a row that breaks a foreign key is then
+ * a problem. */
 static bool write_in_savepoint(ctr_writing *writing, sqlite3_stmt *row, const ctr_shown *want,
                                ctr_problem *problem)
 {
@@ -265,14 +266,14 @@ bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *sho
     return there;
 }
 
-/* ---- the row at work ------------------------------------------------------------------------- */
+/* ---- the row being written ------------------------------------------------------------------- */
 
 bool ctr_writing_is_at_work(const ctr_replica *replica)
 {
     return replica->writing != NULL;
 }
 
-/* Are these the values to be shown? */
+/* Returns whether these are the values to show. */
 static bool is_wanted(const ctr_writing *writing, const ctr_shown *shown)
 {
     if (!shown || !writing->want) return !shown && !writing->want;
@@ -297,7 +298,7 @@ bool ctr_writing_is_rowid(const ctr_replica *replica, const char *counters, int6
            writing->rowid == rowid && is_wanted(writing, shown);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 ctr_writing ctr_writing_on(const ctr_tracked *tracked, ctr_replica *replica, ctr_problem *problem)
 {

@@ -1,8 +1,8 @@
-/* track/writing.h - statements on one row of a tracked table, and what the table makes of them.
+/* track/writing.h - statements that write one row of a tracked table, which may refuse them.
  *
- * To write the table fires its triggers, so the replica knows the row at work: it is not counted
- * again. A constraint, a trigger or a foreign key of the table may refuse the row: that is no
- * problem, and nothing has changed then.
+ * Writing the table fires its triggers. So the replica knows the row being written, and does not
+ * count it again. A constraint, a trigger or a foreign key of the table may refuse the row: this
+ * sets no problem, and changes nothing.
  */
 #ifndef CTR_TRACK_WRITING_H
 #define CTR_TRACK_WRITING_H
@@ -10,39 +10,40 @@
 #include "identity/replica.h"
 #include "track/foreign.h"
 
-/* To be closed; it must not be moved while a statement is at work. */
+/* The caller closes it, and does not move it while a statement runs. */
 typedef struct ctr_writing {
     const ctr_tracked *tracked; /* borrowed */
     ctr_replica *replica;       /* borrowed */
 
-    /* The row at work: its number among the cells, 0 if it has none; its key; what it is to show,
-     * by counter, NULL: it is to be deleted. All borrowed. */
+    /* The row being written: its id among the cells, 0 if it has none; its key; the values to show,
+     * by counter, or NULL to delete it. All borrowed. */
     int64_t rowid;
     sqlite3_value **keys;
     const ctr_shown *want;
 
     sqlite3_stmt *update, *insert, *remove, *look;
     ctr_foreign foreign;
-    bool strict; /* a constraint of the table removes other rows, or rolls back: it must not */
+    bool strict; /* overrides constraints that say REPLACE or ROLLBACK */
 } ctr_writing;
 
 ctr_writing ctr_writing_on(const ctr_tracked *tracked, ctr_replica *replica, ctr_problem *problem);
 void ctr_writing_close(ctr_writing *writing);
 
-/* The row shows `to` where it showed `from`; it is there with `to`; it is gone. False: the table
- * does not take it, or there is a problem. */
+/* Change the row from the values `from` to `to`; insert it with `to`; delete it. Return false if
+ * the table refuses, or on a problem. */
 bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
                         ctr_problem *problem);
 bool ctr_writing_insert(ctr_writing *writing, const ctr_shown *to, ctr_problem *problem);
 bool ctr_writing_delete(ctr_writing *writing, ctr_problem *problem);
 
-/* Looks for the row with this key; false: it is not there. Unless they are NULL: what its columns
- * show, by counter; and are these values that can be counted? */
+/* Looks for the row with this key; returns false if there is none. Sets, unless they are NULL,
+ * `shown` to the values of its columns, by counter, and `is_integer` if all are integers or
+ * NULL. */
 bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *shown,
                       bool *is_integer, ctr_problem *problem);
 
-/* Is a row of the schema at work? Is it the one with this key, to the byte, or with this number,
- * and with these values (NULL: deleted)? */
+/* Return whether the library is writing a row of the schema; whether it is the row with this id, or
+ * with exactly this key, and with these values (NULL: deleted). */
 bool ctr_writing_is_at_work(const ctr_replica *replica);
 bool ctr_writing_is_rowid(const ctr_replica *replica, const char *counters, int64_t rowid,
                           const ctr_shown *shown);

@@ -1,14 +1,15 @@
-/* vtab/access.c - the row at hand: in one file, or where the front of a table has it. */
+/* vtab/access.c - the current row: of one file, or of the front of a table. */
 #include "identity/check.h"
 #include "table/batch.h"
 #include "table/stage.h"
 #include "vtab/front.h"
 #include "vtab/table.h"
 
-/* Before the row is found: under a new id it has another shard; and before anything is written. */
+/* This comes before the row is found, because a new id means another shard, and before any
+ * write. */
 static int check_identity(ctr_table *table, ctr_problem *problem)
 {
-    table->rows->writing = true; /* a trigger on counter_replica must not come back to the rows */
+    table->rows->writing = true; /* a trigger on counter_replica must not use these rows */
     if (ctr_check_identity(table->replica, problem) &&
         ctr_journal_refresh(table->rows->journal, problem) == SQLITE_OK)
         ctr_batch_refuse_triggers(table->rows->journal, problem);
@@ -66,7 +67,7 @@ bool ctr_access_is_below(ctr_table *table, ctr_problem *problem)
                         : ctr_floors_is_below(&table->floors, table->keys, problem);
 }
 
-/* No trigger on the requests may come back to the row at hand. */
+/* A trigger on the requests must not use the current row. */
 static int remember_request(ctr_table *table, ctr_problem *problem)
 {
     table->rows->writing = true;
@@ -75,7 +76,7 @@ static int remember_request(ctr_table *table, ctr_problem *problem)
     return problem->rc;
 }
 
-/* The request at work, if there is one, is remembered first; then one write of the row. */
+/* Records the current request, if there is one, then writes the row. */
 static int write_own(ctr_table *table, ctr_problem *problem)
 {
     ctr_transaction *transaction = table->joined.transaction;
@@ -94,7 +95,7 @@ int ctr_access_write(ctr_table *table, ctr_problem *problem)
 int ctr_access_raise(ctr_table *table, ctr_problem *problem)
 {
     if (table->front) return table->front->raise(table, problem);
-    table->rows->writing = true; /* no trigger may come back to the rows */
+    table->rows->writing = true; /* no trigger may use these rows */
     ctr_floors_raise(&table->floors, table->keys, problem);
     table->rows->writing = false;
     return problem->rc;

@@ -1,16 +1,16 @@
-/* vtab/alter.c - counters that come and go, by commands of the table.
+/* vtab/alter.c - the commands that add and drop a counter.
  *
  *     INSERT INTO t(t) VALUES ('add column errors')       also: 'add column "5xx errors" COUNTER'
  *     INSERT INTO t(t) VALUES ('drop column errors')
  *
- * A pull that brings or takes a counter, and counter_track, go this way, too: ctr_columns_ask().
+ * A pull and counter_track also add and drop counters here, by ctr_columns_ask().
  *
- * SQLite sees the stored table change and connects to the table anew, in every connection. Each
- * command reads its columns for itself, for one statement may give several.
+ * SQLite notices that the stored table changed and connects to the table anew, in every connection.
+ * Each command reads the columns itself, because one statement may give several commands.
  *
- * Who drops a counter forgets shards of its own. Within the table a generation parts them from all
- * later ones, but their cells may have been copied into other tables; so the file takes a new id. A
- * named one keeps its name, which is what it was chosen for.
+ * A file that drops a counter forgets its own shards. Within the table, the generation separates
+ * them from all later ones; but their cells may have been copied into other tables, so the file
+ * takes a new id. A file with a name keeps its id, because the name was chosen to stay.
  */
 #include "table/columns.h"
 
@@ -34,7 +34,7 @@ static int refuse_generations(const char *name, ctr_problem *problem)
                            name, (long long)CTR_GENERATION_MAX);
 }
 
-/* Where there is no column before and after, SQLite sees no change. */
+/* If the column exists neither before nor after, SQLite sees no change. */
 static int64_t raise_counter_of(ctr_table *table, const ctr_shape *shape, const char *name,
                                 int64_t generation, ctr_problem *problem)
 {
@@ -74,7 +74,7 @@ static void leave_id(ctr_table *table, ctr_problem *problem)
         ctr_succession_lineage_changed(table->replica, CTR_WHY_DROPPED, problem);
 }
 
-/* The id first, which does no harm if it stays alone. */
+/* The id is changed first: a new id does no harm if the drop fails. */
 static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *name,
                          ctr_problem *problem)
 {
@@ -89,7 +89,7 @@ static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *n
     raise_here(table, shape, counter, problem);
 }
 
-/* A trigger on a stored table would see it change. */
+/* Refuses triggers on the stored tables, which could see them change. */
 static void read_shape(ctr_table *table, ctr_shape *shape, ctr_problem *problem)
 {
     ctr_stored_refuse_triggers(table->db, table->schema, table->name, false, problem);
@@ -97,8 +97,9 @@ static void read_shape(ctr_table *table, ctr_shape *shape, ctr_problem *problem)
         ctr_stored_read(shape, table->db, table->schema, table->name, problem);
 }
 
-/* SQLite takes a transaction back for a write that says so; inner statements may say something
- * else. What a pull needs to be taken back is out of date where the schema has changed. */
+/* SQLite rolls a transaction back if a write returns SQLITE_INTERRUPT, but an interrupted inner
+ * statement may return another code. The statements by which a pull is rolled back are renewed,
+ * because the schema has changed. */
 static void heed_interrupt(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc == SQLITE_OK) ctr_session_renew(table->sessions, problem);

@@ -1,19 +1,19 @@
-/* vtab/changes.c - counter_changes(since [, bucket]): what has changed in main, to be carried
- * to other files by any transport, and INSERT to take it in there.
+/* vtab/changes.c - counter_changes(since [, bucket]): the feed. A SELECT returns the changes of
+ * main, any transport carries them, and an INSERT merges them into another file.
  *
  *     SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
  *     INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) ...
  *
  *     since      INTEGER, 0 or more: rows with this sequence number or a higher one
- *     bucket     TEXT such as '3/64', from counter_digests: rows of this part alone
- *     upto       hidden: the number that everything has been read up to, for counter_seen(); NULL
+ *     bucket     TEXT such as '3/64', from counter_digests: only rows of this part
+ *     upto       hidden: the number up to which everything was read, for counter_seen(); NULL
  *                with a bucket
- *     key_columns hidden: the key columns in words; an INSERT that brings it along is compared with
- *                the table here, as a pull does
+ *     key_columns hidden: the key columns in words; an INSERT with them compares them with the
+ *                table here, as a pull does
  *
- * One row for each cell, one for floors, one for each counter that was added or dropped
- * (sync/feed.h). Rows may come doubled, in any order, in parts, from many
- * files; each is merged as a pull would, in the caller's transaction (sync/apply.h).
+ * There is one row for each cell, one for floors, one for each counter that was added or dropped
+ * (sync/feed.h). Rows may arrive twice, in any order, in part, from many files; each is merged as
+ * in a pull, in the caller's transaction (sync/apply.h).
  */
 #include <string.h>
 
@@ -95,7 +95,7 @@ static int fail_changes(sqlite3_vtab *base, ctr_problem *problem)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* An argument more comes as a condition on the next hidden column. */
+/* SQLite passes a third argument as a condition on the next hidden column. */
 static int too_many(sqlite3_vtab *base)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
@@ -104,7 +104,7 @@ static int too_many(sqlite3_vtab *base)
     return fail_changes(base, &problem);
 }
 
-/* The plan's number: 1, since is given; 2, bucket too. */
+/* The number of the plan: 1 for since alone, 2 for since and bucket. */
 static int changes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     int since = -1, bucket = -1;
@@ -150,7 +150,7 @@ static int changes_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* An integer (sqlite/number.h) between `least` and `most`; 0 and a problem if it is none. */
+/* Returns an integer (sqlite/number.h) between `least` and `most`, or 0 and a problem. */
 static int64_t take_integer(sqlite3 *db, const char *what, const char *wanted, sqlite3_value *value,
                             int64_t least, int64_t most, ctr_problem *problem)
 {
@@ -256,7 +256,7 @@ static void check_type(sqlite3_value **columns, int column, int type, const char
         ctr_problem_mismatch(problem, NAMES[column], wanted, columns[column]);
 }
 
-/* Floors have no generation, a cell one in which its counter is there. */
+/* Floors have no generation; that of a cell is odd, because its counter exists. */
 static int64_t take_generation(sqlite3 *db, sqlite3_value *value, ctr_change_kind kind,
                                ctr_problem *problem)
 {
@@ -297,7 +297,8 @@ static void check_source(ctr_change *change, sqlite3_value *value, ctr_problem *
                              value);
 }
 
-/* Without a cell it is of floors or, with the name of a counter and no key, of that counter. */
+/* A row without a cell has floors, or, with the name of a counter and no key, that counter's
+ * generation. */
 static ctr_change_kind kind_of_change(sqlite3_value **columns)
 {
     if (sqlite3_value_type(columns[COLUMN_CELL]) != SQLITE_NULL) return CTR_CHANGE_CELL;
@@ -329,7 +330,7 @@ static bool take_change(sqlite3 *db, ctr_change *change, sqlite3_value **columns
     return problem->rc == SQLITE_OK;
 }
 
-/* SQLITE_CONSTRAINT is nowhere returned: OR IGNORE must not swallow a change. */
+/* Never returns SQLITE_CONSTRAINT, because OR IGNORE must not skip a change. */
 static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     changes_table *table = (changes_table *)base;
@@ -346,7 +347,7 @@ static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
 
 /* ---- transactions ---------------------------------------------------------------------------- */
 
-/* Nothing stays open beyond a transaction. */
+/* Everything is closed at the end of a transaction. */
 static int changes_commit(sqlite3_vtab *base)
 {
     ctr_apply_release(&((changes_table *)base)->apply);

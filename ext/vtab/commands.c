@@ -1,4 +1,4 @@
-/* vtab/commands.c - what is asked of a counter table through its hidden command column.
+/* vtab/commands.c - the commands that a counter table takes through its hidden command column.
  *
  *     INSERT INTO t(t) VALUES ('integrity-check')              cells, keys, journal, stored pages
  *     INSERT INTO t(t) VALUES ('optimize')                     folds the journal into the cells
@@ -7,7 +7,7 @@
  *     INSERT INTO t(t, k) VALUES ('delete n', 'a')             the tombstone of one counter
  *     INSERT INTO t(t, k) VALUES ('purge below', 'b')          rows below are removed for good
  *     INSERT INTO t(t) VALUES ('add column errors')            another counter; see alter.c
- *     INSERT INTO t(t) VALUES ('forget requests 1000')         all request ids but the newest
+ *     INSERT INTO t(t) VALUES ('forget requests 1000')         keeps the newest request ids
  *
  * Reset starts at the values given, or at 0; it works on deleted and missing rows too.
  */
@@ -27,8 +27,8 @@ static sqlite3_value *counter_value(const ctr_table *table, sqlite3_value **colu
 
 /* ---- reset and delete ------------------------------------------------------------------------ */
 
-/* Only counters that the command names may have values, and those must be integers. `named` -1:
- * all. */
+/* Fails if a counter that the command does not name has a value, or if a value is no integer.
+ * `named` -1: the command names all. */
 static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_values, int named,
                        ctr_problem *problem)
 {
@@ -42,7 +42,7 @@ static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_val
     return ctr_write_numbers(table, columns, problem);
 }
 
-/* In a tracked table a counter in which nobody has counted is NULL, so 0 is counted. */
+/* In a tracked table, a counter without counts reads NULL, so 0 is counted. */
 static const ctr_given *reset_value(ctr_table *table, int counter)
 {
     if (table->tracked) table->given[counter].is = true;
@@ -98,7 +98,7 @@ static void optimize(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
     table->rows->writing = true;
     if (ctr_check_before_write(table->replica, problem) == SQLITE_OK)
         ctr_fold_table(table->rows->journal, problem);
-    if (problem->rc == SQLITE_OK) ctr_journal_drop(table->rows->journal); /* to be read anew */
+    if (problem->rc == SQLITE_OK) ctr_journal_drop(table->rows->journal); /* it is read again */
     table->rows->writing = false;
 }
 
@@ -122,7 +122,7 @@ static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *proble
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* How many are kept, of "forget requests 1000"; -1: the command is another. */
+/* Returns the number in "forget requests 1000"; -1: the command is another one. */
 static int64_t requests_to_keep(const char *command)
 {
     static const char WORDS[] = "forget requests ";

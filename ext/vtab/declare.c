@@ -1,10 +1,9 @@
-/* vtab/declare.c - from the clauses of USING counter(...) to a shape, or to a sentence that
- * refuses. */
+/* vtab/declare.c - turns the clauses of USING counter(...) into a shape, or refuses them. */
 #include <string.h>
 
 #include "vtab/table.h"
 
-/* Each takes the culprit and, where there is a second %s, the word. */
+/* Each has a %s for the culprit and, in some, a second one for the word. */
 static const char *const SENTENCES[] = {
     [CTR_REFUSE_SYNTAX] = "cannot read the declaration '%s'",
     [CTR_REFUSE_OPTION] = "there are no options such as '%s'; a counter cannot have a TTL either",
@@ -87,7 +86,7 @@ int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *co
     return problem->rc;
 }
 
-/* TRACKED "products": what counter_track writes, behind everything else. */
+/* counter_track writes TRACKED "products" as the last clause. */
 char *ctr_declare_tracked(int *n, const char *const *clauses, ctr_problem *problem)
 {
     static const char TRACKED[] = "TRACKED \"";
@@ -119,10 +118,9 @@ char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *pr
     return name;
 }
 
-/* Counters and hidden columns have a type, for schema readers stumble over a column without one; a
- * key has the type that it was declared with, or none. There is no PRIMARY KEY, which would make
- * SQLite invent an index of a table that it does not store: integrity_check stumbles over that,
- * 3.40 to 3.53. */
+/* Counters and hidden columns have a type, because some schema readers fail on a column without
+ * one; a key has its declared type, or none. There is no PRIMARY KEY: SQLite would add an index to
+ * a table that it does not store, and integrity_check of 3.40 to 3.53 fails on that. */
 char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);

@@ -1,4 +1,4 @@
-/* vtab/elements.c - walks an IN while SQLite lends it, and keeps what was met. */
+/* vtab/elements.c - walks an IN while SQLite lends it, and keeps copies of its elements. */
 #include "vtab/elements.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "sqlite/array.h"
 #include "table/stream.h"
 
-/* What SQLite says of constraints and arguments one by one it says in so many bits. */
+/* SQLite keeps flags of constraints and arguments in BITS bits. */
 enum { ALL_AT_ONCE = 3038000, BITS = 32 };
 
 /* ---- the plan -------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ bool ctr_elements_ask(sqlite3_index_info *info, int i, int argument)
 #endif
 }
 
-/* The number of the argument that is an IN, or -1. */
+/* Returns the number of the argument that is an IN, or -1. */
 static int place_in_plan(const char *plan)
 {
     for (int i = 0; *plan != '.'; plan += 2, i++)
@@ -81,7 +81,7 @@ static void add_element(ctr_elements *elements, sqlite3_value *value, ctr_proble
     if (copy) more[elements->n++] = copy;
 }
 
-/* One search is enough, without the elements. */
+/* Removes the IN from the plan: a single search follows. */
 static void leave_out(ctr_elements *elements)
 {
     forget_elements(elements);
@@ -103,7 +103,7 @@ static int walk_list(sqlite3_value *list, bool first, sqlite3_value **value)
 #endif
 }
 
-/* A key is never NULL. */
+/* Skips NULL: a key is never NULL. */
 static void take_elements(ctr_elements *elements, const ctr_shape *shape, sqlite3_value *list,
                           ctr_problem *problem)
 {

@@ -1,7 +1,7 @@
 /* vtab/front.h - the methods of a table that stands in front of others.
  *
- * Its statements, plans and refusals are those of a counter table; its rows come from elsewhere and
- * go elsewhere. A table of one file has none of this.
+ * Its statements, plans and refusals are those of a counter table; these methods read and write its
+ * rows. A table of one file has none of them.
  */
 #ifndef CTR_VTAB_FRONT_H
 #define CTR_VTAB_FRONT_H
@@ -12,18 +12,18 @@
 struct ctr_table;
 
 struct ctr_front {
-    /* The row at hand, as vtab/access.c has it for one file. After `find` table->rows shows it. */
+    /* The current row, as in vtab/access.c for one file. After `find`, table->rows holds it. */
     int (*find)(struct ctr_table *table, ctr_problem *problem);
     int (*find_rowid)(struct ctr_table *table, int64_t rowid, ctr_problem *problem);
     bool (*found)(const struct ctr_table *table);
     bool (*is_below)(const struct ctr_table *table); /* a floor */
     bool (*key_is)(struct ctr_table *table, int64_t rowid, ctr_problem *problem);
     int (*write)(struct ctr_table *table, ctr_problem *problem);
-    int (*raise)(struct ctr_table *table, ctr_problem *problem); /* floors to table->keys */
-    int64_t (*rowid)(const struct ctr_table *table);             /* as a cursor would name it */
-    ctr_rows *(*stored_row)(const struct ctr_table *table);      /* that has its key; NULL: none */
+    int (*raise)(struct ctr_table *table, ctr_problem *problem); /* raises floors to table->keys */
+    int64_t (*rowid)(const struct ctr_table *table);             /* as xRowid would */
+    ctr_rows *(*stored_row)(const struct ctr_table *table);      /* of a file; NULL: none */
 
-    /* A cursor: `open` gives what the others get as `reading`, to be closed with `close`. */
+    /* A cursor: `open` returns the `reading` of the other methods; `close` frees it. */
     void *(*open)(struct ctr_table *table, ctr_problem *problem);
     void (*close)(void *reading);
     void (*start)(void *reading, struct ctr_table *table, bool unique, const char *plan, int argc,
@@ -32,15 +32,15 @@ struct ctr_front {
     sqlite3_stmt *(*row)(const void *reading);
     void (*sum)(const void *reading, int counter, ctr_summary *state);
     int64_t (*name_row)(const void *reading, int64_t id); /* for xRowid */
-    ctr_rows *(*rows)(const void *reading);               /* the row is among these */
+    ctr_rows *(*rows)(const void *reading);               /* of the file of the current row */
 
-    /* A command, as ctr_commands_run gets it. False: it is done as in one file. */
+    /* Runs a command, as ctr_commands_run. Returns false if it runs as in one file. */
     bool (*command)(struct ctr_table *table, sqlite3_value **columns, const char *command,
                     ctr_problem *problem);
-    const char *commands;        /* that it takes, as a message lists them */
-    const char *refuses_request; /* why it takes no request_id */
+    const char *commands;        /* the commands that it takes, as a message lists them */
+    const char *refuses_request; /* the message: why it takes no request_id */
 
-    /* The name of the tables behind it. */
+    /* Returns the name of the tables behind it. */
     const char *(*birth)(const struct ctr_table *table);
 };
 typedef struct ctr_front ctr_front;

@@ -1,14 +1,14 @@
 /* vtab/integrity.h - checks the stored content of a counter table.
  *
  *     INSERT INTO t(t) VALUES ('integrity-check')   an error with the first finding
- *     PRAGMA integrity_check, PRAGMA quick_check    a row with it, since SQLite 3.44
+ *     PRAGMA integrity_check, PRAGMA quick_check    the same as a row, since SQLite 3.44
  *
  * It checks the identity and the list of tables, each key and cell, the journal, and the pages of
- * the stored table. PRAGMA checks pages by itself; quick_check skips the journal.
+ * the stored table. SQLite checks pages in a PRAGMA; quick_check skips the journal.
  *
- * Of a journal numbers rise and are positive; levels fall towards the newest rows, and each segment
- * has a first row; every row that is stored is in the list of changes; every row with amounts is
- * stored.
+ * In a journal, numbers are positive and rise; levels fall towards the newest rows, and each
+ * segment has a first row. Every stored row is in the list of changes, and every row with amounts
+ * is stored.
  */
 #ifndef CTR_VTAB_INTEGRITY_H
 #define CTR_VTAB_INTEGRITY_H
@@ -16,15 +16,15 @@
 #include "vtab/table.h"
 
 typedef enum ctr_integrity_extent {
-    CTR_INTEGRITY_ALONE, /* and nothing else looks at the pages */
+    CTR_INTEGRITY_ALONE, /* nothing else checks the pages */
     CTR_INTEGRITY_PRAGMA,
     CTR_INTEGRITY_QUICK
 } ctr_integrity_extent;
 
 int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent, ctr_problem *problem);
 
-/* The method of a module, which SQLite has had since 3.44; earlier ones do not look behind those
- * that they know. Headers of theirs lack it, hence a type of our own. */
+/* xIntegrity, which SQLite calls since 3.44; earlier versions ignore it. Their headers lack it, so
+ * there is a type of our own. */
 int ctr_integrity_method(sqlite3_vtab *base, const char *schema, const char *name, int flags,
                          char **message);
 
@@ -38,6 +38,6 @@ typedef struct ctr_integrity_module {
 #endif
 } ctr_integrity_module;
 
-enum { CTR_INTEGRITY_VERSION = 4 }; /* iVersion of a module that has it */
+enum { CTR_INTEGRITY_VERSION = 4 }; /* iVersion of a module with xIntegrity */
 
 #endif

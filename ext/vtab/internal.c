@@ -1,10 +1,10 @@
-/* vtab/internal.c - two tables of the connection that are always empty and that nobody asks for.
+/* vtab/internal.c - two empty tables of the connection, for internal use.
  *
- *     counter_witness    joins transactions and passes on how they go; counter tables do that by
- *                        themselves, counter_inc on ordinary tables needs this one, and so does a
+ *     counter_witness    joins transactions and passes on SQLite's calls. Counter tables join by
+ *                        themselves; counter_inc on ordinary tables needs this one, and so does a
  *                        table that is created or dropped within the transaction
- *     counter_guard      keeps prepared statements until the connection closes; no statement may
- *                        name it, for that would hold it for ever, so there are two
+ *     counter_guard      keeps prepared statements until the connection closes. No kept statement
+ *                        may name it, or it would never be freed; so there are two tables
  */
 #include <string.h>
 
@@ -142,7 +142,7 @@ static int witness_rollback(sqlite3_vtab *base)
     return ctr_joined_rollback(base);
 }
 
-/* Where PRAGMA module_list is left out of SQLite nobody can tell. */
+/* An SQLite built without PRAGMA module_list always gives false. */
 int ctr_internal_is_registered(sqlite3 *db, bool *is)
 {
     bool found = false;

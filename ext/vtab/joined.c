@@ -1,4 +1,4 @@
-/* vtab/joined.c - passes on how transactions go. */
+/* vtab/joined.c - passes on SQLite's calls to a table that has joined a transaction. */
 #include "vtab/joined.h"
 
 #include "sqlite/args.h"
@@ -8,8 +8,8 @@ static ctr_transaction *transaction_of(sqlite3_vtab *base)
     return ((ctr_joined *)base)->transaction;
 }
 
-/* True for this transaction alone. Of a SAVEPOINT that fails SQLite does not fetch what went wrong,
- * and would show it for another error. */
+/* `told` holds for this transaction alone. SQLite does not fetch the message of a SAVEPOINT that
+ * failed, and would show it for a later error; so it is freed here. */
 static void set_told(ctr_joined *joined, bool told)
 {
     sqlite3_free(joined->base.zErrMsg);
@@ -45,7 +45,7 @@ int ctr_joined_rollback(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* From the first savepoint on a table is told of older ones, too. */
+/* After its first savepoint, a table is also called for older ones. */
 int ctr_joined_savepoint(sqlite3_vtab *base, int level)
 {
     set_told((ctr_joined *)base, true);
@@ -66,7 +66,7 @@ int ctr_joined_rollback_to(sqlite3_vtab *base, int level)
     return SQLITE_OK;
 }
 
-/* ---- a table that comes or goes within a transaction ----------------------------------------- */
+/* ---- a table that is created or dropped within a transaction --------------------------------- */
 
 static int tell_main(ctr_joined *joined, ctr_problem *problem)
 {

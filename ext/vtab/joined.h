@@ -21,18 +21,17 @@ int ctr_joined_savepoint(sqlite3_vtab *base, int level);
 int ctr_joined_release(sqlite3_vtab *base, int level);
 int ctr_joined_rollback_to(sqlite3_vtab *base, int level);
 
-/* Before a row is written. A table that was created within the transaction is told of its end, and
- * not of savepoints that were there before, unless another has begun since: SQLite counts it among
- * those that have joined, without xBegin. Unless another table is told, counter_witness joins, for
- * which main is locked. */
+/* Call it before a row is written. SQLite adds a table that the transaction creates to its list
+ * without xBegin: it calls the table at the end, but for savepoints only after a new one has begun.
+ * So if SQLite calls no other table, counter_witness joins the transaction, which locks main. */
 int ctr_joined_be_told(ctr_joined *joined, ctr_problem *problem);
 
-/* Before the table is dropped, if the transaction has counted in it: unless another one is told,
- * counter_witness joins, as above. Until the DROP is done, the table itself is told, too: while
- * nobody is, what savepoints have to restore is forgotten. */
+/* Call it before the table is dropped, if the transaction has counted in it: if SQLite calls no
+ * other table, counter_witness joins, as above. The table itself stays joined until the DROP is
+ * done: while no table is joined, the state for savepoints is dropped. */
 int ctr_joined_pass_on(ctr_joined *joined, ctr_problem *problem);
 
-/* Notes that the table is dropped; SQLite does not call it any more. */
+/* Notes that the table was dropped; SQLite no longer calls it. */
 void ctr_joined_leave(ctr_joined *joined);
 
 #endif

@@ -1,21 +1,21 @@
-/* vtab/plan.c - xBestIndex: equality on a prefix of the key, a range behind it, its order.
+/* vtab/plan.c - xBestIndex: equalities on a prefix of the key, a range after it, the order.
  *
- * A plan is a text, see table/stream.h. It serves the first CTR_STREAM_KEYS columns of a key;
- * further ones are checked by SQLite. It checks all of them again anyway: `omit` is never set, for
- * the comparison that SQLite makes may differ from ours by affinity. A constraint is used only if
- * its collation is the key's.
+ * A plan is a text; see table/stream.h. It serves the first CTR_STREAM_KEYS columns of a key.
+ * SQLite checks all constraints again: `omit` is never set, because SQLite's comparison may differ
+ * from ours by affinity. A constraint is used only if it has the collation of the key.
  *
- * Where SQLite's comparison may differ, on columns of TEXT affinity or none, the argument may turn
- * out to be useless (scan.c). So such an equality makes no column constant, and a whole key no
- * single row, but for an UPDATE, which can go in one pass only then. There an IN is taken all at
- * once (elements.h), one for a plan; on a column of numbers SQLite makes equalities of it.
+ * On columns of TEXT affinity or none, SQLite's comparison may differ, and the search may be unable
+ * to use the argument (scan.c). So such an equality fixes no column for ORDER BY, and a whole key
+ * does not promise a single row, except in an UPDATE, which runs in one pass only with that
+ * promise. On these columns one IN for each plan is passed all at once (elements.h); on a column of
+ * numbers SQLite turns an IN into equalities.
  */
 #include "vtab/elements.h"
 #include "vtab/table.h"
 
 enum { COST_UNIQUE = 5, ROWS_ALL = 1000000, ELEMENTS = 25 };
 
-/* Which constraint serves a key column: indexes into aConstraint, or -1. */
+/* The constraints that serve a key column: indexes into aConstraint, or -1. */
 typedef struct served {
     int equal, in, lower, upper;
 } served;
@@ -30,14 +30,14 @@ static bool is_upper(unsigned char op)
     return op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE;
 }
 
-/* A key is never NULL, so IS is no other than =. */
+/* A key is never NULL, so IS means =. */
 static bool is_equal(unsigned char op)
 {
     return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
 }
 
-/* Does equality with any value fix a key column? A column of numbers makes numbers of
- * both sides. */
+/* Returns whether an equality fixes the key column: a column of numbers converts both sides to
+ * numbers. */
 static bool is_numeric(const ctr_table *table, int key)
 {
     ctr_affinity affinity = table->shape.columns[table->shape.keys[key]].affinity;
@@ -92,7 +92,7 @@ static void use(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int
     use_as(info, plan, arguments, constraint, key, letter);
 }
 
-/* The position in the key of a column that SQLite names, or -1. */
+/* Returns the position in the key of a column of the declaration, or -1. */
 static int key_of_column(const ctr_table *table, int column)
 {
     for (int i = 0; i < table->shape.n_keys; i++)
@@ -100,9 +100,9 @@ static int key_of_column(const ctr_table *table, int column)
     return -1;
 }
 
-/* The order that SQLite asks for, if an index over the key gives it: columns that equality has
- * fixed, anywhere; the others one behind the other, all in one direction. What follows the whole
- * key orders nothing. `fixed` is how many columns have an equality, `order` takes the text. */
+/* Plans the ORDER BY if the index over the key can serve it: fixed columns may stand anywhere; the
+ * others must be in the order of the key, all in one direction. Terms after the whole key are
+ * ignored. `fixed` is the number of columns with an equality; `order` receives the text. */
 static bool plan_order(const ctr_table *table, const sqlite3_index_info *info, int fixed,
                        sqlite3_str *order)
 {
@@ -125,7 +125,7 @@ static bool plan_order(const ctr_table *table, const sqlite3_index_info *info, i
     return true;
 }
 
-/* SQLite reads all columns in an UPDATE, hidden ones too, and hardly ever else. */
+/* An UPDATE reads all columns, including hidden ones; other statements rarely do. */
 static bool is_update(const sqlite3_index_info *info)
 {
     return info->colUsed == ~(sqlite3_uint64)0;
@@ -138,8 +138,7 @@ static bool all_numeric(const ctr_table *table)
     return true;
 }
 
-/* What was put into a plan: equalities, among them perhaps one IN, and behind them the ends of one
- * range. */
+/* The contents of a plan: equalities, one of which may be an IN, then the ends of one range. */
 typedef struct used {
     int equal, ends;
     bool in;
@@ -167,7 +166,7 @@ static used use_constraints(const ctr_table *table, sqlite3_index_info *info, sq
     return all;
 }
 
-/* Guesses: each equality leaves one row in a hundred, each end of a range one in four. */
+/* Guesses: an equality keeps one row in a hundred, an end of a range one in four. */
 static void estimate(sqlite3_index_info *info, used all, bool whole)
 {
     double rows = ROWS_ALL, searches = all.in ? ELEMENTS : 1;
@@ -180,10 +179,10 @@ static void estimate(sqlite3_index_info *info, used all, bool whole)
         searches * (whole ? COST_UNIQUE : rows * (narrowed ? 2 : 1) + COST_UNIQUE);
 }
 
-/* Does the statement ask for the key of a row? */
+/* Returns whether the statement reads a key column. */
 static bool uses_keys(const ctr_table *table, const sqlite3_index_info *info)
 {
-    enum { LAST_BIT = 63 }; /* of this column, and of all behind it */
+    enum { LAST_BIT = 63 }; /* for this column and all later ones */
     sqlite3_uint64 keys = 0;
     for (int i = 0; i < table->shape.n_keys; i++) {
         int column = ctr_table_column(table->shape.keys[i]);

@@ -44,7 +44,7 @@ static bool says(const word *candidate, const char *text)
     return candidate->size == size && sqlite3_strnicmp(candidate->text, text, (int)size) == 0;
 }
 
-/* Is it the name of a schema, and not of a table, whose column may have any name? */
+/* Returns whether the word names a schema. A table may have a column with any name. */
 static bool is_schema(sqlite3 *db, const word *candidate, ctr_problem *problem)
 {
     char *name = sqlite3_mprintf("%.*s", (int)candidate->size, candidate->text);
@@ -54,7 +54,7 @@ static bool is_schema(sqlite3 *db, const word *candidate, ctr_problem *problem)
     return is;
 }
 
-/* The schema that `sql` names in front of `name`, if it is another one than main. */
+/* Returns whether `sql` names `name` in another schema than main, and sets that schema. */
 static bool names_other_schema(sqlite3 *db, const char *sql, const char *name, word *schema,
                                ctr_problem *problem)
 {

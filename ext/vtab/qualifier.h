@@ -1,8 +1,8 @@
-/* vtab/qualifier.h - tables that exist by themselves belong to main, whatever schema is named.
+/* vtab/qualifier.h - refuses an eponymous table under another schema than main.
  *
- * SQLite finds such a table under every schema's name: phone.counter_changes is main's. A user
- * who writes this means another table, so we refuse it. SQLite does not tell the table the name in
- * the statement; the text of the running statements does.
+ * SQLite finds a table without xCreate under every schema's name: phone.counter_changes is main's.
+ * A user who writes this means another table, so it is refused. SQLite does not pass the schema to
+ * the table, so this file looks for it in the text of the running statements.
  */
 #ifndef CTR_VTAB_QUALIFIER_H
 #define CTR_VTAB_QUALIFIER_H

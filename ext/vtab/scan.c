@@ -1,21 +1,21 @@
 /* vtab/scan.c - cursors of a counter table.
  *
- * Rows. A row is shown while one of its counters is live and touched. In it an untouched counter
- * reads 0, one that was deleted alone reads NULL.
+ * Rows. A row is shown while one of its counters is live and touched. Its untouched counters read
+ * 0; a counter that was deleted alone reads NULL.
  *
- * Numbers and text. SQLite has checked by its own rules that a constraint fits, and checks each row
- * again; ours must not lose a row that it would keep. `path = 12` on a TEXT key arrives as the
- * number 12, whether SQLite will compare it as '12' (a literal) or '012' too (a column of
- * integers). So such an argument is not used, but for a whole key: there the row with the number's
- * exact text comes first, because a one-pass UPDATE looks at one row, and then all others.
+ * Numbers and text. SQLite checks each row again by its own rules; our search must return every row
+ * that SQLite would keep. `path = 12` on a TEXT key arrives as the number 12, whether SQLite will
+ * compare it with '12' only (a literal) or also with '012' (a column of integers). So such an
+ * argument is used only for a whole key: the row with the number's exact text comes first, because
+ * a one-pass UPDATE looks at one row, and then all others.
  *
- * One row. By the whole key there is one row at most. It is found as an INSERT finds it, in memory
- * if it is known there (table/cache.h), and the cursor has copies of its key and of its counters.
+ * One row. A whole key names one row at most. It is found as an INSERT finds it, in memory if it is
+ * cached (table/cache.h), and the cursor keeps copies of its key and counters.
  *
- * IN. Where an IN comes all at once (elements.h), there is a scan for each of its elements, one
- * behind the other.
+ * IN. If SQLite passes all elements of an IN at once (elements.h), there is one scan for each of
+ * them, one after the other.
  *
- * Front. Where the table stands in front of others, the rows come from there (vtab/front.h).
+ * Front. If the table stands in front of others, its front reads the rows (vtab/front.h).
  */
 #include <string.h>
 
@@ -35,12 +35,12 @@ typedef struct scan_cursor {
     void *reading;         /* of a front */
     ctr_stream stream;     /* of one file */
     ctr_elements elements; /* of an IN, if the plan has one */
-    bool started;          /* a scan to be stepped has begun since xFilter; one row is none */
+    bool started;          /* xFilter began a scan to be stepped, and did not find one row */
     sqlite3_value **rest;  /* owned copies of all arguments if a second scan follows, else NULL */
     int n_rest;
     char *rest_plan;  /* its plan; owned */
     bool eof, unique; /* unique: there is one row at most */
-    bool single;      /* that row was found, and the scan is at its end: */
+    bool single;      /* that row was found, with this id and key; there is no scan */
     int64_t rowid;
     ctr_packed key;
     int64_t row; /* rows seen */
@@ -54,7 +54,7 @@ static ctr_table *table_of(const scan_cursor *cursor)
 
 /* ---- opening and filtering ------------------------------------------------------------------- */
 
-/* The cursor that was closed last, if there is one, with the room that it has for a key. */
+/* Returns the cursor that was closed last, with its memory for a key, or a new one. */
 static scan_cursor *make_cursor(ctr_table *table)
 {
     size_t counters = (size_t)table->shape.n_counters * sizeof(seen_counter);
@@ -141,7 +141,8 @@ static void start_stream(scan_cursor *cursor, bool unique, const char *plan, int
     ctr_stream_start(&cursor->stream, plan, argv, exact || unique, problem);
 }
 
-/* Is it the whole key, with values that mean the same on the stored columns? */
+/* Returns whether the plan has the whole key, with values that mean the same on the stored
+ * columns. */
 static bool names_one_row(const ctr_table *table, const char *plan, sqlite3_value **argv)
 {
     const char *at = plan;
@@ -193,7 +194,7 @@ static int64_t rowid_of(const scan_cursor *cursor)
     return cursor->single ? cursor->rowid : sqlite3_column_int64(row_of(cursor), CTR_STREAM_ID);
 }
 
-/* A counter of this row, summed up at most once. */
+/* Returns a counter of this row; it is summed up once. */
 static const ctr_summary *sum_counter(scan_cursor *cursor, int counter, ctr_problem *problem)
 {
     ctr_table *table = table_of(cursor);
@@ -208,8 +209,9 @@ static const ctr_summary *sum_counter(scan_cursor *cursor, int counter, ctr_prob
     return &one->state;
 }
 
-/* What the journal adds to a row now may be in its cell when the next column is asked for, which
- * the statement does not see: so all counters of such a row are summed up at once. */
+/* A fold may move amounts of the journal into the cell before SQLite reads the next column, and the
+ * running statement would not see them. So all counters of a row with amounts are summed up at
+ * once. */
 static bool has_amounts(const scan_cursor *cursor)
 {
     bool any = false;
@@ -221,8 +223,8 @@ static bool has_amounts(const scan_cursor *cursor)
     return any;
 }
 
-/* A rollback since the last row has dropped what was known of the journal. One row that was looked
- * up by its key is known without it. */
+/* A rollback since the last row dropped the journal's memory, which is then read again. A row found
+ * by its key does not need it. */
 static bool is_visible(scan_cursor *cursor, ctr_problem *problem)
 {
     const ctr_table *table = table_of(cursor);
@@ -239,7 +241,7 @@ static bool is_visible(scan_cursor *cursor, ctr_problem *problem)
     return visible;
 }
 
-/* The next stored row of the first scan, or of the one that follows it. */
+/* Steps to the next stored row of the first scan or of the second one. */
 static bool step_stream(scan_cursor *cursor, ctr_problem *problem)
 {
     ctr_stream *stream = &cursor->stream;
@@ -254,7 +256,7 @@ static bool step_stream(scan_cursor *cursor, ctr_problem *problem)
     return ctr_stream_step(stream, problem);
 }
 
-/* The next row of the scan at hand. */
+/* Steps to the next row of the current scan. */
 static bool step_scan(scan_cursor *cursor, ctr_problem *problem)
 {
     if (!cursor->started) return false;
@@ -262,7 +264,7 @@ static bool step_scan(scan_cursor *cursor, ctr_problem *problem)
     return cursor->stream.statement && step_stream(cursor, problem);
 }
 
-/* The first row of the scan that has just begun, or the next one. */
+/* Steps to the first row, if the scan has just begun, or to the next one. */
 static bool step(scan_cursor *cursor, bool begins, ctr_problem *problem)
 {
     ctr_elements *elements = &cursor->elements;
@@ -298,8 +300,8 @@ int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int
     cursor->unique = number & CTR_PLAN_UNIQUE;
     cursor->started = cursor->single = false;
     cursor->row++;
-    cursor->eof = true;                    /* until there is a row, and where there is an error */
-    ctr_elements_close(&cursor->elements); /* the sides of an OR share a cursor */
+    cursor->eof = true;                    /* until there is a row; also after an error */
+    ctr_elements_close(&cursor->elements); /* the terms of an OR share a cursor */
     table_of(cursor)->updated = 0;
     table_of(cursor)->joined.transaction->stats.reads++;
     ctr_table_read(table_of(cursor), &problem);
@@ -339,7 +341,7 @@ static void say_where(const scan_cursor *cursor, int counter, ctr_problem *probl
     ctr_rows_problem_at(rows, rowid, counter, problem);
 }
 
-/* NULL if it was deleted alone. */
+/* The result is NULL if the counter was deleted alone. */
 static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counter)
 {
     ctr_table *table = table_of(cursor);
@@ -356,7 +358,7 @@ static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counte
     if (state->life % 2 == 1) sqlite3_result_int64(ctx, value);
 }
 
-/* A value of the key of a single row. */
+/* Returns a key value of a row found by its key. */
 static void result_key(const scan_cursor *cursor, sqlite3_context *ctx, int key)
 {
     size_t at = 0;
@@ -378,7 +380,7 @@ static void result_key(const scan_cursor *cursor, sqlite3_context *ctx, int key)
     }
 }
 
-/* A column that an UPDATE does not assign is not read; the command and the request id are NULL. */
+/* The command and request_id read NULL. Columns that an UPDATE does not assign are not read. */
 int ctr_scan_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
     scan_cursor *cursor = (scan_cursor *)base;

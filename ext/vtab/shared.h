@@ -5,19 +5,19 @@
 #include "identity/replica.h"
 #include "sync/session.h"
 
-/* How an SQL function may be used. PURE: its result depends on its arguments alone. READS: it looks
- * at the identity. ADMIN: it changes the file, so it may stand in no trigger and no view. */
+/* How an SQL function may be used. PURE: its result depends on its arguments alone. READS: it reads
+ * the identity. ADMIN: it changes the file, so no trigger or view may call it. */
 enum {
     CTR_PURE = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
     CTR_READS = SQLITE_UTF8,
     CTR_ADMIN = SQLITE_UTF8 | SQLITE_DIRECTONLY
 };
 
-/* What modules and functions that work with files share: the transaction of the connection, and
- * the sync that is running. */
+/* The objects that modules and functions share: the transaction of the connection, the running
+ * sync, and the fronts. */
 typedef struct ctr_shared ctr_shared;
 
-/* Registers all of this on another connection, which lends what it shares. */
+/* Registers the library on another connection, and lends that connection's shared objects. */
 typedef int ctr_register_all(sqlite3 *db, ctr_shared **shared);
 
 struct ctr_shared {
@@ -25,27 +25,27 @@ struct ctr_shared {
     ctr_register_all *register_all;
     ctr_transaction *transaction;
     ctr_sessions sessions;
-    void *fronts; /* of tables in front of others, owned; NULL: there are none */
+    void *fronts; /* the tables in front of others, owned; NULL: none */
     void (*close_fronts)(void *fronts);
     int holders;
 };
 
-/* The caller holds it; NULL if there is no memory. Each module and each function holds it as its
- * user data. */
+/* The caller holds the result; NULL if there is no memory. Each module and each function holds it
+ * as its user data. */
 ctr_shared *ctr_shared_new(sqlite3 *db, ctr_register_all *register_all);
 ctr_shared *ctr_shared_hold(ctr_shared *shared);
 
 /* Drops a holder; the last one frees it. */
 void ctr_shared_drop(void *shared);
 
-/* An SQL function, with so many arguments; -1: any number of them. */
+/* An SQL function, with `least` to `most` arguments; -1: any number. */
 typedef struct ctr_function {
     const char *name;
     int least, most, flags;
     void (*call)(sqlite3_context *ctx, int argc, sqlite3_value **argv);
 } ctr_function;
 
-/* Registers n functions. Their user data is what is shared, or NULL. */
+/* Registers n functions. Their user data is `shared`, which may be NULL. */
 int ctr_shared_functions(sqlite3 *db, ctr_shared *shared, const ctr_function *functions, size_t n);
 
 /* The modules of this folder. */
@@ -53,8 +53,8 @@ int ctr_table_register(sqlite3 *db, ctr_shared *shared);    /* USING counter(...
 int ctr_changes_register(sqlite3 *db, ctr_shared *shared);  /* counter_changes */
 int ctr_internal_register(sqlite3 *db, ctr_shared *shared); /* counter_guard, counter_witness */
 
-/* Tells whether the library is in this connection already. Two would not know of each other's
- * transactions, so a second load does nothing. Returns a code of SQLite's. */
+/* Sets `is` if this connection has the library already. Two copies would not see each other's
+ * batches, so a second load does nothing. Returns an SQLite code. */
 int ctr_internal_is_registered(sqlite3 *db, bool *is);
 
 /* Registers one more counter_witness, for a new schema of main. */

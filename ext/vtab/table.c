@@ -16,7 +16,7 @@
 #include "vtab/integrity.h"
 #include "vtab/shared.h"
 
-/* What SQLite passes to xCreate and xConnect. */
+/* The arguments of xCreate and xConnect. */
 enum { ARG_SCHEMA = 1, ARG_TABLE = 2, ARG_CLAUSES = 3 };
 
 int ctr_table_fail(ctr_table *table, ctr_problem *problem)
@@ -51,7 +51,7 @@ static void free_table(ctr_table *table)
     sqlite3_free(table->may_go);
     sqlite3_free(table->schema);
     sqlite3_free(table->name);
-    sqlite3_free(table->joined.base.zErrMsg); /* of a DROP that failed; SQLite does not fetch it */
+    sqlite3_free(table->joined.base.zErrMsg); /* after a DROP that failed SQLite leaves it */
     sqlite3_free(table);
 }
 
@@ -63,7 +63,7 @@ static int table_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* The columns, from the stored table; their order in the key from the declaration. */
+/* Takes the columns from the stored table, and their order in the key from the declaration. */
 static void describe(ctr_table *table, int n, const char *const *clauses, ctr_problem *problem)
 {
     ctr_shape declared = {0};
@@ -91,7 +91,7 @@ static void open_table(ctr_table *table, ctr_problem *problem)
     }
     ctr_rows_open(&table->own_rows, table->db, table->schema, table->name, &table->shape,
                   table->replica, problem);
-    ctr_journal_forget(table->replica, table->name); /* what it knows may be of another table */
+    ctr_journal_forget(table->replica, table->name); /* it may be the journal of another table */
     table->streams = (ctr_streams){
         .db = table->db, .schema = table->schema, .table = table->name, .shape = &table->shape};
     table->requests =
@@ -100,7 +100,7 @@ static void open_table(ctr_table *table, ctr_problem *problem)
         ctr_floors_on(table->db, table->schema, table->name, &table->shape, table->replica);
 }
 
-/* A file of a newer format may mean something else by the same columns. */
+/* The identity is read first, because the columns may have another meaning in a newer format. */
 int ctr_table_read(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || table->read || table->front) return problem->rc;
@@ -138,8 +138,8 @@ void ctr_table_declare(ctr_table *table, ctr_problem *problem)
     if (!table->front) sqlite3_vtab_config(table->db, SQLITE_VTAB_INNOCUOUS);
 }
 
-/* A table over the stored one, or NULL and a problem. Takes over the names; `clauses`, n of them,
- * are those of the declaration. */
+/* Returns a table over the stored one, or NULL and a problem. Takes over the names; `clauses` are
+ * the n clauses of the declaration. */
 static ctr_table *connect(sqlite3 *db, ctr_shared *shared, char *schema, char *name, int n,
                           const char *const *clauses, ctr_problem *problem)
 {
@@ -166,8 +166,8 @@ static ctr_table *connect(sqlite3 *db, ctr_shared *shared, char *schema, char *n
     return NULL;
 }
 
-/* SQLITE_SCHEMA must come out as it is: SQLite reads the schema again and repeats the call, once;
- * if it has changed meanwhile, its own sentence is what the host sees. */
+/* SQLITE_SCHEMA is passed on unchanged: SQLite reads the schema again and repeats the call, once.
+ * If the schema has changed again, the host sees SQLite's own message. */
 int ctr_table_report(ctr_problem *problem, char **message)
 {
     int rc = problem->rc;
@@ -180,8 +180,8 @@ int ctr_table_report(ctr_problem *problem, char **message)
     return rc;
 }
 
-/* The names are copied at once: an inner statement that is interrupted rolls everything back, and
- * with it goes the table whose arguments we are looking at. */
+/* The names are copied first: an inner statement that is interrupted rolls everything back, and
+ * SQLite then frees the table that owns the arguments. */
 static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                          sqlite3_vtab **base, char **message)
 {
@@ -212,7 +212,7 @@ void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem 
     }
 }
 
-/* The clauses of a declaration; NULL and a problem if there is no memory. */
+/* Returns the clauses of a declaration, or NULL and a problem if there is no memory. */
 static char *declaration_of(const ctr_shape *shape, const char *tracked, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return NULL;
@@ -229,9 +229,9 @@ static bool is_same_name(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : !a && !b;
 }
 
-/* The stored tables of a counter table that is not there itself, as `.clone` of the shell leaves
- * them. True: there are some under this name, and the table takes them up as they are, unless there
- * is a problem: they are of other columns, or of another tracked table. */
+/* `.clone` of the shell copies the stored tables without the counter table. Returns whether there
+ * are stored tables of this name: the new table uses them as they are. Fails if they have other
+ * columns, or belong to another tracked table. */
 static bool take_up(sqlite3 *db, const char *schema, const char *name, const char *tracked,
                     const ctr_shape *shape, ctr_problem *problem)
 {
@@ -248,7 +248,7 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
         const char *birth = was_tracked ? entry.birth : NULL;
         char *is = declaration_of(&stored, birth, problem),
              *wanted = declaration_of(shape, tracked, problem);
-        bool same = problem->rc == SQLITE_OK && /* the texts alone, where no counter is left */
+        bool same = problem->rc == SQLITE_OK && /* the texts alone count if no counter is left */
                     (strcmp(is, wanted) == 0 ||
                      (is_same_name(birth, tracked) && ctr_shape_same_columns(&stored, shape)));
         if (problem->rc == SQLITE_OK && !same)
@@ -265,7 +265,7 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
     return has_stored;
 }
 
-/* `tracked` is the name of the table whose columns it counts, or NULL. */
+/* `tracked` is the name of the tracked table, or NULL. */
 static void create(sqlite3 *db, ctr_transaction *transaction, const char *schema, const char *name,
                    const char *tracked, const ctr_shape *shape, ctr_problem *problem)
 {
@@ -282,7 +282,7 @@ static void create(sqlite3 *db, ctr_transaction *transaction, const char *schema
     if (tracked) ctr_run_do(&run, CTR_SQL_TRACK_CREATE_APART, NULL);
 }
 
-/* Whatever fails here, the CREATE statement takes back what was written before. */
+/* After a failure, SQLite rolls back all writes of the CREATE statement. */
 static int table_create(sqlite3 *db, void *aux, int argc, const char *const *argv,
                         sqlite3_vtab **base, char **message)
 {
@@ -311,9 +311,9 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
     return ctr_table_report(&problem, message);
 }
 
-/* Shards of its own that a file forgets, it would write again with clocks that others have seen. A
- * table that never had a row has nothing to forget; rows below a floor are forgotten already. One
- * whose stored tables are damaged may have had rows. */
+/* A file that forgets its own shards would write them again with clocks that other files have seen.
+ * A table that never had a row has no shards, and floors have removed rows already; a table whose
+ * stored tables are damaged may have had rows. */
 static bool has_shards(ctr_table *table, ctr_problem *problem)
 {
     ctr_problem damage = {SQLITE_OK, NULL};
@@ -332,9 +332,9 @@ static bool has_shards(ctr_table *table, ctr_problem *problem)
     return any;
 }
 
-/* SQLite will not tell this table how the transaction ends. In main another can be told; the lock
- * of main is not to be taken for the sake of another file, unless that has counted: its witness is
- * to be written after the commit. */
+/* SQLite will not call this table when the transaction ends, so counter_witness joins instead. That
+ * locks main; for a table of another file it is done only if that file has counted, because its
+ * witness must be written after the commit. */
 static void tell_another(ctr_table *table, ctr_problem *problem)
 {
     if (sqlite3_stricmp(table->schema, "main") == 0)
@@ -342,9 +342,9 @@ static void tell_another(ctr_table *table, ctr_problem *problem)
     if (ctr_check_has_counted(table->replica)) ctr_joined_pass_on(&table->joined, problem);
 }
 
-/* Of a DROP that fails SQLite shows the words of the code, and not those of the table. */
+/* When a DROP fails, SQLite shows the text of the code instead of the table's message. */
 
-/* A damaged table can be dropped, one of a newer format is not ours to touch. */
+/* A damaged table can be dropped, but not a table of a newer format. */
 static void refuse_newer(ctr_table *table, ctr_problem *problem)
 {
     ctr_identity identity;
@@ -358,7 +358,7 @@ static void refuse_newer(ctr_table *table, ctr_problem *problem)
     if (problem->rc == SQLITE_ERROR) problem->rc = SQLITE_READONLY;
 }
 
-/* Triggers on another table name it. */
+/* The triggers of the tracked table name it. */
 static void refuse_tracked(ctr_table *table, ctr_problem *problem)
 {
     if (!table->tracked || problem->rc != SQLITE_OK) return;

@@ -1,25 +1,25 @@
-/* vtab/trigger_rows.c - what the triggers of a tracked table hand to its counter table.
+/* vtab/trigger_rows.c - rows that the triggers of a tracked table insert into its counter table.
  *
- *     ('row inserted', key, NEW values)              also over a row that REPLACE has removed
+ *     ('row inserted', key, NEW values)              also after REPLACE removed a row
  *     ('row updated', key, NEW values, OLD values)   the key is the same
  *     ('row deleted', key, OLD values)
- *     ('row may go', key)        BEFORE: an OR REPLACE would remove it; it is looked for later
- *     ('row may go anyway', key)    the same where a constraint of the table says REPLACE itself
- *     ('rows gone')              AFTER: are those still there?
+ *     ('row may go', key)        BEFORE: an OR REPLACE would remove it; looked up later
+ *     ('row may go anyway', key)    the same if a constraint of the table says ON CONFLICT REPLACE
+ *     ('rows gone')              AFTER: looks up those rows
  *
- * and for counter_track, which holds the table against its counters:
+ * counter_track compares the table with its counters, and inserts:
  *
  *     ('row found', key, values)
- *     ('row found or apart', key, values)    the same where rows are apart
+ *     ('row found or apart', key, values)    the same if some rows are apart
  *     ('row missing', key)
  *
- * The table has changed already. What is counted is the difference between the values and what the
- * counters say; in a row that is apart (track/apart.h) that between the new values and those that
- * it showed, and then the row shows its counters, if it can.
+ * The tracked table has changed already. The difference between its values and its counters is
+ * counted; in a row that is apart (track/apart.h), the difference between the new values and those
+ * that the row showed. Then that row shows its counters, if the table accepts them.
  *
  *                  untouched     live                                deleted
  *     a value      its value     the difference                      next life, its value
- *     NULL                       next life, in which nobody counts   the same: the row is there
+ *     NULL                       next life, without a count         the same: the row is there
  */
 #include <string.h>
 
@@ -33,9 +33,9 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* What the column may hold: a whole number, or NULL. Text that looks like a number stays a text in
- * a column without affinity, so it is none. What a row `was` may be anything, or it could never be
- * mended. */
+/* A tracked column takes a whole number or NULL. Text that looks like a number is refused: in a
+ * column without affinity it stays text. An old value (`was`) may be anything; otherwise a wrong
+ * one could never be corrected. */
 static void take_shown(ctr_table *table, int counter, sqlite3_value *value, ctr_shown *shown,
                        bool was, ctr_problem *problem)
 {
@@ -56,7 +56,7 @@ static void take_shown(ctr_table *table, int counter, sqlite3_value *value, ctr_
     sqlite3_free(refusal);
 }
 
-/* OLD values stand behind the others in an UPDATE, and in their place in a DELETE. */
+/* The OLD values follow the NEW values in an UPDATE; in a DELETE they are the only ones. */
 static int take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *shown, bool behind,
                        bool was, ctr_problem *problem)
 {
@@ -75,7 +75,8 @@ static int take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *sho
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* One counter of the row that was found: it was `was`, if that is known, and is `now`. */
+/* Counts one counter of the row that was found: its value was `was`, if that is known, and is
+ * `now`. */
 static void count_value(ctr_table *table, int counter, const ctr_shown *was, const ctr_shown *now,
                         bool adds, ctr_problem *problem)
 {
@@ -96,7 +97,7 @@ static void count_value(ctr_table *table, int counter, const ctr_shown *was, con
     }
 }
 
-/* What a statement on a tracked table is about. */
+/* The row of a tracked table that a trigger inserts. */
 typedef struct handed_row {
     ctr_table *table;
     sqlite3_value **columns;
@@ -116,7 +117,7 @@ static bool is_live_row(const ctr_table *table)
     return false;
 }
 
-/* Do the counters say what the row showed? */
+/* Returns whether the counters have the values that the row showed. */
 static bool is_as_counted(const handed_row *row)
 {
     for (int i = 0; i < row->table->shape.n_counters; i++) {
@@ -132,8 +133,8 @@ static bool is_as_counted(const handed_row *row)
     return true;
 }
 
-/* The table itself, to look at and not to write; NULL: it is not known which it is, or there is a
- * problem. It is kept, for SQLite makes another object of this table when the schema changes. */
+/* Returns a view of the tracked table, for reading only, or NULL if that table is not known or on a
+ * problem. It is kept: when the schema changes, SQLite makes a new object of this table. */
 static ctr_showing *look_at_table(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return NULL;
@@ -155,7 +156,7 @@ static ctr_showing *look_at_table(ctr_table *table, ctr_problem *problem)
     return table->looks;
 }
 
-/* Is the row listed as apart? Looked up only where something is not as it should be. */
+/* Looks up whether the row is listed as apart. Called only if values and counters differ. */
 static void look_apart(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
@@ -166,7 +167,8 @@ static void look_apart(handed_row *row, ctr_problem *problem)
     row->is_apart = problem->rc == SQLITE_OK && (row->apart.waits || row->apart.differs);
 }
 
-/* What a column of a row that is apart shows in place of its counter; NULL: it is not apart. */
+/* Returns the value that a column of a row apart shows in place of its counter; NULL: it shows the
+ * counter. */
 static const ctr_shown *shown_apart(const handed_row *row, int counter)
 {
     return row->is_apart && row->apart.differs_in[counter] ? &row->apart.shown[counter] : NULL;
@@ -177,7 +179,7 @@ static void write_staged(ctr_table *table, ctr_problem *problem)
     if (problem->rc == SQLITE_OK && ctr_stage_any(table->rows)) ctr_access_write(table, problem);
 }
 
-/* The same, with what the counters were before and are then. */
+/* The same; it also notes the states of the counters before and after. */
 static void write_counted(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
@@ -188,9 +190,9 @@ static void write_counted(handed_row *row, ctr_problem *problem)
     write_staged(table, problem);
 }
 
-/* The table shows what the row that was found counts, if it can: all of the triggers must be there,
- * unless it is one of them that asks. That fires triggers, which may come back here with another
- * key, so the key is copied. */
+/* Writes the counters of the row that was found into the tracked table, if the table accepts them.
+ * All of our triggers must exist, unless one of them is the caller. The write fires triggers, which
+ * may insert another key here, so the key is copied. */
 static void show_row_found(ctr_table *table, bool is_trigger, const ctr_shown *from,
                            const ctr_summary *before, const ctr_summary *after,
                            ctr_problem *problem)
@@ -212,13 +214,13 @@ static void show_row_found(ctr_table *table, bool is_trigger, const ctr_shown *f
     sqlite3_free(keys);
 }
 
-/* A row that was apart shows its counters, later if it cannot now. */
+/* Shows the counters in a row that was apart, or lists it again to be shown later. */
 static void show_again(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
     ctr_showing *looks = look_at_table(table, problem);
-    if (looks && ctr_foreign_is_broken(table->db)) { /* it is shown later */
+    if (looks && ctr_foreign_is_broken(table->db)) { /* shown later */
         ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);
     } else if (looks) {
         ctr_apart_remove(&looks->apart, rowid, problem);
@@ -236,9 +238,9 @@ static void write_and_show(handed_row *row, ctr_problem *problem)
     }
 }
 
-/* A merged value is being shown, and a trigger of the application's has written another row with
- * it, or another value: that is not counted, for whoever has counted the merged value has counted
- * this, too. The row is listed, and shown again by the next merge of it. */
+/* While the library writes a merged value, a trigger of the application wrote another row or
+ * another value. This is not counted: the file that counted the merged value has counted the
+ * trigger's change, too. The row is listed as apart, and the next merge of it shows it again. */
 static void set_aside(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
@@ -248,7 +250,7 @@ static void set_aside(handed_row *row, ctr_problem *problem)
     if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after, problem);
 }
 
-/* Is this the row that is being shown? Then there is nothing to count. */
+/* Returns whether the library is writing this row; then there is nothing to count. */
 static bool is_being_shown(const handed_row *row, const ctr_shown *shown)
 {
     const ctr_table *table = row->table;
@@ -257,8 +259,9 @@ static bool is_being_shown(const handed_row *row, const ctr_shown *shown)
 
 /* ---- triggers that run before ours ----------------------------------------------------------- */
 
-/* Such a trigger has changed rows within the statement, and what was handed over came in another
- * order than it happened. From then on, until the transaction ends, rows are looked at. */
+/* Such a trigger changed rows within the statement, so our triggers reported changes in another
+ * order than they happened. From then on, until the transaction ends, the rows themselves are
+ * read. */
 static void note_disorder(ctr_table *table)
 {
     table->disorder_in = table->joined.transaction->ended;
@@ -269,8 +272,9 @@ static bool is_disorder(const ctr_table *table)
     return table->disorder_in == table->joined.transaction->ended;
 }
 
-/* Is the row there? What it shows now, if asked for, which need not be what was handed over. Where
- * it is not known which table it is: what it was said to be. */
+/* Returns whether the row exists in the tracked table, and its present values if `shown` is not
+ * NULL; they may differ from those that the trigger inserted. If the tracked table is not known,
+ * returns `said`. */
 static bool is_there(handed_row *row, ctr_shown *shown, bool said, ctr_problem *problem)
 {
     ctr_table *table = row->table;
@@ -279,8 +283,9 @@ static bool is_there(handed_row *row, ctr_shown *shown, bool said, ctr_problem *
     return ctr_writing_look(&looks->writing, table->keys, shown, NULL, problem);
 }
 
-/* A row below a floor is refused, and OR IGNORE must not swallow that, for the row is there. What a
- * trigger of the application's writes while a merged row is shown is not counted there. */
+/* Refuses a row below a floor. OR IGNORE must not hide this error, because the row is in the
+ * tracked table. While a merged row is written, a row of the application's triggers below a floor
+ * is skipped. */
 static bool is_below(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
@@ -292,9 +297,9 @@ static bool is_below(handed_row *row, ctr_problem *problem)
 
 /* ---- rows that OR REPLACE removes ------------------------------------------------------------ */
 
-/* Remembers a row, to look for it afterwards. It may stay, for the statement has changed its mind,
- * or go later, for triggers of the application's write others first: so it is remembered until it
- * is gone, or the transaction ends. */
+/* Remembers a row, to look it up later. The statement may still keep it, or remove it later, after
+ * triggers of the application have written other rows. So it is remembered until it is gone or the
+ * transaction ends. */
 static void row_may_go_anyway(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
@@ -302,7 +307,7 @@ static void row_may_go_anyway(handed_row *row, ctr_problem *problem)
     if (table->may_go_in != nth) table->n_may_go = 0;
     table->may_go_in = nth;
     if (ctr_access_find(table, problem)) return;
-    if (!table->rows->found) note_disorder(table); /* a row that has not been handed over */
+    if (!table->rows->found) note_disorder(table); /* its insertion was not reported */
     if (!table->rows->found) return;
     ctr_may_go it = {table->rows->rowid, ctr_writing_is_at_work(table->replica)};
     for (int i = 0; i < table->n_may_go; i++)
@@ -327,7 +332,7 @@ static void forget_may_go(ctr_table *table, int64_t rowid)
     table->n_may_go = n;
 }
 
-/* ---- what has happened ----------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void row_updated(handed_row *row, ctr_problem *problem)
 {
@@ -355,7 +360,7 @@ static void row_updated(handed_row *row, ctr_problem *problem)
     write_and_show(row, problem);
 }
 
-/* Over a row that was live, it has replaced that row, unless that waited for it. */
+/* If the counters were live, the new row replaced an old one, unless the counters waited for it. */
 static void row_inserted(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
@@ -363,7 +368,7 @@ static void row_inserted(handed_row *row, ctr_problem *problem)
     if (ctr_writing_is_at_work(table->replica) && table->rows->found) {
         bool is_live = is_live_row(table), is_shown = is_being_shown(row, row->now);
         if (is_live && !is_shown) set_aside(row, problem);
-        if (is_live) return; /* else a trigger has deleted it, and inserts it again */
+        if (is_live) return; /* else a trigger deleted it and inserts it again */
     }
     if (is_below(row, problem)) return;
     if (table->rows->found) look_apart(row, problem);
@@ -391,14 +396,14 @@ static void row_deleted(handed_row *row, ctr_problem *problem)
     if (ctr_access_find(table, problem)) return;
     if (!table->rows->found || !is_live_row(table)) note_disorder(table);
     if (!table->rows->found || is_being_shown(row, NULL)) return;
-    if (is_disorder(table) && is_there(row, NULL, false, problem)) return; /* again, and counted */
+    if (is_disorder(table) && is_there(row, NULL, false, problem)) return; /* inserted again */
     forget_may_go(table, table->rows->rowid);
     if (!is_as_counted(row)) look_apart(row, problem);
     delete_counters(row, problem);
     if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
 }
 
-/* For counter_track: the row is as it is, and its counters follow. */
+/* For counter_track: the counters take the values of the row. */
 static void row_found(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
@@ -420,12 +425,13 @@ static void row_found(handed_row *row, ctr_problem *problem)
     bool counts = ctr_stage_any(table->rows);
     write_counted(row, problem);
     table->joined.transaction->stats.tracked += counts;
-    /* A column that is tracked from now on shows what its counter has from other files, too. */
+    /* A newly tracked column also shows the counts that its counter has from other files. */
     bool shows = row->is_apart || (adopts && table->rows->found && look_at_table(table, problem));
     if (shows) show_again(row, problem);
 }
 
-/* It is not there, and does not wait. */
+/* For counter_track: the row is missing in the tracked table. Its counters are deleted, unless it
+ * waits. */
 static void row_missing(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
@@ -437,15 +443,15 @@ static void row_missing(handed_row *row, ctr_problem *problem)
     if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
 }
 
-/* ---- rows that were replaced ----------------------------------------------------------------- */
+/* ---- rows that may have been replaced -------------------------------------------------------- */
 
-/* True: it is gone, and its counters with it, unless it waits. */
+/* Returns whether the row is gone; then its counters are deleted, unless it waits. */
 static bool look_for_row(handed_row *row, int64_t rowid, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     ctr_access_end(table);
     ctr_showing *looks = look_at_table(table, problem);
-    table->holds_keys = looks != NULL; /* there are copies, whatever is returned */
+    table->holds_keys = looks != NULL; /* copies to free, also after a failure */
     bool taken = looks && ctr_rows_take_key(table->rows, rowid, table->keys, problem);
     bool gone = taken && !is_there(row, NULL, true, problem) && problem->rc == SQLITE_OK;
     if (gone && ctr_access_find_rowid(table, rowid, problem) == SQLITE_OK && is_live_row(table)) {
@@ -459,14 +465,14 @@ static bool look_for_row(handed_row *row, int64_t rowid, ctr_problem *problem)
     return gone;
 }
 
-/* Of those that were noted while another row was shown, or of the others. */
+/* Looks up the remembered rows: those noted while the library wrote a merged row, or the others. */
 static void rows_gone(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     bool at_work = ctr_writing_is_at_work(table->replica);
     if (table->may_go_in != table->joined.transaction->ended) table->n_may_go = 0;
     for (int i = table->n_may_go - 1; i >= 0 && problem->rc == SQLITE_OK; i--) {
-        if (i >= table->n_may_go) continue; /* one row was remembered twice */
+        if (i >= table->n_may_go) continue; /* a row was remembered twice */
         int64_t rowid = table->may_go[i].rowid;
         if (table->may_go[i].at_work == at_work && look_for_row(row, rowid, problem))
             forget_may_go(table, rowid);
@@ -481,9 +487,9 @@ static const struct event {
     const char *what;
     event_call *call;
     bool has_key, has_values;
-    bool is_update; /* of a row that may be being shown */
-    bool is_delete; /* its values are those that were */
-    bool replaces;  /* rows that may go are looked for behind it */
+    bool is_update; /* of a row that the library may be writing */
+    bool is_delete; /* its values are OLD values */
+    bool replaces;  /* rows that may be gone are looked up after it */
     bool looks;     /* some row is apart; it may be this one */
 } EVENTS[] = {
     {"row updated", row_updated, .has_key = true, .has_values = true, .is_update = true},
@@ -497,14 +503,14 @@ static const struct event {
     {"row found or apart", row_found, .has_key = true, .has_values = true, .looks = true},
 };
 
-/* Room for a few counters, without asking for memory. */
+/* Room for a few counters on the stack. */
 enum { A_FEW = 4 };
 typedef struct row_room {
     ctr_shown shown[2 * A_FEW];
     ctr_summary states[2 * A_FEW];
 } row_room;
 
-/* To be freed with free_row_room. */
+/* The caller frees it with free_row_room. */
 static bool make_row_room(handed_row *row, row_room *few, ctr_problem *problem)
 {
     size_t n = (size_t)row->table->shape.n_counters;
@@ -526,8 +532,8 @@ static void free_row_room(const handed_row *row, const row_room *few)
     if (row->before != few->states) sqlite3_free(row->before);
 }
 
-/* Once, for the table is connected anew when the schema has changed; but what this transaction has
- * written may be taken back. */
+/* Writes the names once: the table is connected anew when the schema changes. But names that this
+ * transaction wrote may be rolled back, so they are written again in the next one. */
 static void note_names(ctr_table *table, ctr_problem *problem)
 {
     unsigned nth = table->joined.transaction->ended + 1;
@@ -546,7 +552,7 @@ static void hand_over(ctr_table *table, const struct event *event, sqlite3_value
         ctr_write_keys(table, columns, problem);
     if (problem->rc == SQLITE_OK && event->has_values)
         take_values(table, columns, row.now, false, event->is_delete, problem);
-    if (problem->rc == SQLITE_MISMATCH && event->has_values) { /* of which row? */
+    if (problem->rc == SQLITE_MISMATCH && event->has_values) { /* name the row */
         char *key = ctr_access_given_key_text(table, problem);
         if (key) ctr_problem_where(problem, "row %s", key);
         sqlite3_free(key);

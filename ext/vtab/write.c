@@ -1,21 +1,22 @@
 /* vtab/write.c - INSERT, UPDATE and DELETE of a counter table.
  *
- * After a statement the table shows what an ordinary table would show; what is counted is the
- * difference, under the id of this file. An INSERT on a row that is there adds instead, for SQLite
- * has no UPSERT on virtual tables.
+ * After a statement the table shows the values that an ordinary table would show; the difference is
+ * counted under the id of this file. An INSERT on an existing row adds instead, because SQLite has
+ * no UPSERT on virtual tables.
  *
  *                          no row         live row                 deleted row
  *     INSERT               its values     values added             next life, its values
  *     INSERT OR IGNORE     its values     skipped                  next life, its values
- *     INSERT OR REPLACE    its values     becomes its values       next life, its values
- *     UPDATE                              becomes what it says
+ *     INSERT OR REPLACE    its values     set to its values        next life, its values
+ *     UPDATE                              set to its values
  *     DELETE                              tombstones
  *
- * Each looks at the row, checks and computes everything, and ends in one write of one stored row,
- * or in a note in the journal: inside a transaction SQLite does not take back the first of two.
+ * Each finds the row, checks and computes everything, and ends in one write of one stored row, or
+ * in one entry of the journal: inside a transaction, SQLite does not roll back the first of two
+ * writes.
  *
- * Only a row that OR IGNORE may skip returns SQLITE_CONSTRAINT: one that is there, one below a
- * floor, a request that was taken. OR IGNORE turns that code into silence.
+ * Only for a row that OR IGNORE may skip they return SQLITE_CONSTRAINT: an existing row, a row
+ * below a floor, a request that was taken. OR IGNORE hides every error with this code.
  */
 #include <string.h>
 
@@ -75,8 +76,8 @@ int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *probl
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-/* The id to count under, before the row is changed; NULL and a problem where the file must not
- * count. A trigger on counter_replica must not come back to this row. */
+/* Returns the id to count under, before the row is changed, or NULL and a problem if the file must
+ * not count. A trigger on counter_replica must not use this row, so `writing` is set. */
 static const uint8_t *id_to_count(ctr_table *table, ctr_problem *problem)
 {
     table->rows->writing = true;
@@ -90,8 +91,8 @@ static void note_increment(const ctr_table *table, bool created)
     ctr_transaction_count(table->joined.transaction, created);
 }
 
-/* Would n make the counter unreadable? If others' counts have done that already, would it widen the
- * gap? */
+/* Returns whether n would move the counter out of 64 bits or, if counts of other files have done so
+ * already, further out. */
 static bool overflows(const ctr_sum *before, int64_t n)
 {
     ctr_sum sum = *before;
@@ -120,7 +121,7 @@ int ctr_write_add(ctr_table *table, int counter, int64_t n, ctr_problem *problem
     return problem->rc;
 }
 
-/* The counter of the row that was found becomes n; one that is n is left alone. */
+/* A counter that equals n already stays unchanged. */
 int ctr_write_assign(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
 {
     int64_t value;
@@ -205,7 +206,7 @@ static row_state state_of(const ctr_table *table)
     return state;
 }
 
-/* A row that is not there may have been removed for good. */
+/* A row that does not exist may have been removed for good. */
 int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || ctr_access_found(table)) return problem->rc;
@@ -220,8 +221,8 @@ int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
     return problem->rc;
 }
 
-/* Writes the row once. Skips a row that has not changed; behind a front others may lack what is in
- * this one, so there it is always written. */
+/* Writes the row once, if it has changed. Behind a front it is always written, because other files
+ * may lack its contents. */
 static void write_once(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
@@ -241,8 +242,8 @@ static bool gives_any(const ctr_table *table)
     return false;
 }
 
-/* Adding 0 is what makes a row of its key alone. A deleted row begins its next life with all of
- * its counters; in a live row a counter that was deleted alone does when it is given a value. */
+/* An INSERT of a key alone makes the row by adding 0. In a deleted row all counters begin their
+ * next life; in a live row, a counter that was deleted alone does so if it is given a value. */
 static void insert_counter(ctr_table *table, int i, row_state state, bool replaces, bool key_alone,
                            ctr_problem *problem)
 {
@@ -281,8 +282,8 @@ static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *p
 
 /* ---- UPDATE ---------------------------------------------------------------------------------- */
 
-/* A key may be assigned the value that it has. SQLite before 3.41 passes every column of an UPDATE
- * ... FROM in this way. */
+/* A key may be assigned its present value: SQLite before 3.41 does this with every column in an
+ * UPDATE ... FROM. */
 static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, ctr_problem *problem)
 {
     bool assigned = false;
@@ -300,8 +301,8 @@ static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, c
     return problem->rc;
 }
 
-/* NULL is refused, except for a counter that reads NULL because it was deleted alone: SQLite before
- * 3.41 passes the counters that an UPDATE ... FROM leaves alone with the values it read. */
+/* NULL is refused, except for a counter that was deleted alone and so reads NULL: in an UPDATE ...
+ * FROM, SQLite before 3.41 passes unassigned counters with the values that it read. */
 static void update_counter(ctr_table *table, int i, sqlite3_value *value, ctr_problem *problem)
 {
     ctr_given given = {.is = true};
@@ -350,13 +351,13 @@ int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem)
                            "nothing after that");
 }
 
-/* SQLITE_CONSTRAINT with OR IGNORE: SQLite passes over the row and does not count it. */
+/* With SQLITE_CONSTRAINT and OR IGNORE, SQLite skips the row and does not count it as changed. */
 static bool is_ignored(const ctr_table *table, const ctr_problem *problem)
 {
     return problem->rc == SQLITE_CONSTRAINT && sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
 }
 
-/* The counters of a tracked table follow that table. */
+/* The counters of a tracked table change only with that table. */
 static int refuse_by_hand(const ctr_table *table, ctr_problem *problem)
 {
     if (!table->tracked) return problem->rc;
@@ -378,7 +379,7 @@ static void add_or_command(ctr_table *table, sqlite3_value **columns, ctr_proble
         insert_row(table, columns, problem);
 }
 
-/* A row that is skipped is done with, too. */
+/* A request whose row OR IGNORE skips counts as taken. */
 static void insert_once(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     if (table->front) {
@@ -431,8 +432,9 @@ static void change_row(ctr_table *table, int argc, sqlite3_value **argv, bool in
         update_row(table, argv, problem);
 }
 
-/* For an UPDATE ... FROM of a virtual table SQLite opens no savepoint, and keeps the rows before
- * the one that fails. For others it does, and rolls back to it, which lifts the mark again. */
+/* SQLite opens no savepoint for an UPDATE ... FROM of a virtual table, and keeps the rows before
+ * the one that fails; so the transaction is marked as spoiled. For other statements it rolls back
+ * to a savepoint, which clears the mark. */
 static void note_update(ctr_table *table, unsigned nth, const ctr_problem *problem)
 {
     if (problem->rc == SQLITE_OK)
@@ -461,7 +463,7 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     }
     bool skip = is_ignored(table, &problem);
     int rc = ctr_table_fail(table, &problem);
-    if (skip) { /* SQLite takes a message for an error even where it is told to ignore */
+    if (skip) { /* SQLite reports a message even if OR IGNORE applies */
         sqlite3_free(base->zErrMsg);
         base->zErrMsg = NULL;
     }
