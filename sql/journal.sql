@@ -7,7 +7,8 @@ SELECT _seq, level, entries FROM "{schema}"."{table}_journal" WHERE _seq >= ?1 O
 
 -- The same without the entries of segments, which may be long, and have no amounts.
 -- name: JOURNAL_AMOUNTS
-SELECT _seq, level, CASE WHEN CAST(level AS INTEGER) <> 0 THEN NULL ELSE entries END FROM "{schema}"."{table}_journal" WHERE _seq >= ?1 ORDER BY _seq;
+SELECT _seq, level, CASE WHEN CAST(level AS INTEGER) <> 0 THEN NULL ELSE entries END
+  FROM "{schema}"."{table}_journal" WHERE _seq >= ?1 ORDER BY _seq;
 
 -- name: JOURNAL_LAST
 SELECT coalesce(max(_seq), 0) FROM "{schema}"."{table}_journal";
