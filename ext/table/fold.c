@@ -244,7 +244,13 @@ static void fold_amounts(folding *job, size_t keep)
     ctr_batch_carry(job->journal, problem);
 }
 
-typedef enum fold_extent { FOLD_ALL, FOLD_SOME } fold_extent;
+typedef enum fold_extent { FOLD_SOME, FOLD_ALL, FOLD_AND_COMPACT } fold_extent;
+
+/* Returns whether there is nothing to fold, nor a second row to make a segment of. */
+static bool is_folded(const ctr_journal *journal)
+{
+    return journal->n_rows < 2 && journal->amounts.n == 0;
+}
 
 /* A commit stays short: it either compacts segments or folds some amounts. After a fold, a quarter
  * of the journal's limit is free again. */
@@ -252,9 +258,10 @@ static void fold(folding *job, fold_extent extent)
 {
     size_t fit = (size_t)sqlite3_limit(job->run.db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
     size_t keep = CTR_JOURNAL_AMOUNTS / 4 * 3;
-    if (extent == FOLD_ALL) {
-        fold_amounts(job, 0);
-        while (job->run.problem->rc == SQLITE_OK && ctr_segments_compact(&job->run)) continue;
+    if (extent != FOLD_SOME) {
+        if (!is_folded(job->journal)) fold_amounts(job, 0);
+        while (job->run.problem->rc == SQLITE_OK && ctr_segments_compact(&job->run))
+            job->wrote = true;
     } else if (ctr_segments_compact(&job->run)) {
         job->wrote = true;
     } else {
@@ -271,7 +278,7 @@ static int fold_table(ctr_journal *journal, fold_extent extent, ctr_problem *pro
     if (!journal->replica->checked) ctr_journal_read_again(journal, problem);
     if (ctr_journal_refresh(journal, problem) || ctr_batch_flush(journal, problem))
         return problem->rc;
-    if (journal->n_rows < 2 && journal->amounts.n == 0) return problem->rc;
+    if (is_folded(journal) && extent != FOLD_AND_COMPACT) return problem->rc;
     open_folding(&job, problem);
     if (problem->rc == SQLITE_OK) fold(&job, extent);
     close_folding(&job);
@@ -286,6 +293,11 @@ static int fold_table(ctr_journal *journal, fold_extent extent, ctr_problem *pro
 int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
 {
     return fold_table(journal, FOLD_ALL, problem);
+}
+
+int ctr_fold_optimize(ctr_journal *journal, ctr_problem *problem)
+{
+    return fold_table(journal, FOLD_AND_COMPACT, problem);
 }
 
 /* Returns whether the journal has grown beyond its limits. */

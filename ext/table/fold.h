@@ -24,6 +24,9 @@
  * the id is read from the file. */
 int ctr_fold_table(ctr_journal *journal, ctr_problem *problem);
 
+/* The same, and makes fewer segments of many, whether there is anything to fold or not. */
+int ctr_fold_optimize(ctr_journal *journal, ctr_problem *problem);
+
 /* Folds all tables of the file. Call it before the id changes: amounts belong to the shards of the
  * old id. */
 int ctr_fold_file(ctr_replica *replica, ctr_problem *problem);
