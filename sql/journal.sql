@@ -23,6 +23,10 @@ INSERT INTO "{schema}"."{table}_journal"(_seq, level, entries) VALUES (?1, 0, ?2
 -- name: JOURNAL_EXTEND
 UPDATE "{schema}"."{table}_journal" SET entries = ?2 WHERE _seq = ?1;
 
+-- Its program: an authorizer that ignores the column leaves out its parameter.
+-- name: JOURNAL_EXPLAIN
+EXPLAIN UPDATE "{schema}"."{table}_journal" SET entries = ?2 WHERE _seq = ?1;
+
 -- All rows of the levels from ?1 to ?2, the first of their segments and those behind it.
 -- name: JOURNAL_LEVELS
 SELECT _seq, level, entries FROM "{schema}"."{table}_journal"

@@ -16,6 +16,10 @@ INSERT INTO "{schema}"."{table}_cells"("{columns}") VALUES ("{values}");
 -- name: ROWS_UPDATE
 UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE _id = ?1;
 
+-- The program of such an UPDATE: an authorizer that ignores a column leaves out its parameter.
+-- name: ROWS_EXPLAIN
+EXPLAIN UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE _id = ?1;
+
 -- The cells of a row that is folded.
 -- name: FOLD_FIND
 SELECT "{columns}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;

@@ -55,6 +55,9 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row, ctr_problem *pro
     bool trigger = type && strcmp(type, "trigger") == 0;
     ctr_named **list = trigger ? &objects->triggers : &objects->named;
     size_t *n = trigger ? &objects->n_triggers : &objects->n;
+    if (type && strcmp(type, "table") == 0 && !sql)
+        ctr_problem_set(problem, SQLITE_AUTH,
+                        "an authorizer of this connection hides columns of the schema table");
     if (!name || problem->rc != SQLITE_OK) return;
     ctr_named *named = ctr_array_room(*list, trigger ? &objects->room_triggers : &objects->room,
                                       *n + 1, sizeof *named, problem);

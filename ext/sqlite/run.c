@@ -58,6 +58,13 @@ int ctr_run_busy_timeout(sqlite3 *db, ctr_problem *problem)
     return timeout;
 }
 
+/* Where an authorizer answers IGNORE, an INSERT becomes a program that does nothing. */
+static bool ignores_insert(const char *text, sqlite3_stmt *statement)
+{
+    static const char INSERT[] = "INSERT";
+    return strncmp(text, INSERT, sizeof INSERT - 1) == 0 && sqlite3_stmt_readonly(statement);
+}
+
 sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which)
 {
     if (run->problem->rc != SQLITE_OK) return NULL;
@@ -69,6 +76,13 @@ sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which)
     sqlite3_stmt *statement = NULL;
     int rc = sqlite3_prepare_v2(run->db, text, -1, &statement, NULL);
     ctr_problem_sqlite(run->problem, run->db, rc);
+    if (rc == SQLITE_OK && ignores_insert(text, statement)) {
+        ctr_problem_set(run->problem, SQLITE_AUTH,
+                        "an authorizer of this connection ignores an INSERT into a stored table: "
+                        "its content would be lost");
+        sqlite3_finalize(statement);
+        statement = NULL;
+    }
     sqlite3_free(text);
     return statement;
 }
@@ -100,11 +114,12 @@ bool ctr_run_gives(ctr_run *run, ctr_sql which, const char *text)
 int ctr_run_write(ctr_run *run, sqlite3_stmt *statement)
 {
     if (run->problem->rc != SQLITE_OK) return run->problem->rc;
-    int rc = sqlite3_step(statement);
+    int before = sqlite3_total_changes(run->db), rc = sqlite3_step(statement);
     if ((rc & 0xff) == SQLITE_CONSTRAINT)
         return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
                                "the stored table refuses the row: %s", sqlite3_errmsg(run->db));
-    if (rc == SQLITE_DONE && sqlite3_changes(run->db) != 1)
+    if (rc == SQLITE_DONE &&
+        (sqlite3_changes(run->db) != 1 || sqlite3_total_changes(run->db) == before))
         return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
                                "the stored table did not take the row");
     return ctr_problem_sqlite(run->problem, run->db, rc);

@@ -81,6 +81,8 @@ int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
 
     ctr_run run = ctr_run_on(db, "main", NULL, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_SAVEPOINT, NULL);
+    if (session->alone && problem->rc == SQLITE_OK && sqlite3_get_autocommit(db))
+        ctr_problem_set(problem, SQLITE_AUTH, "an authorizer of this connection ignores SAVEPOINT");
     int code = problem->rc & 0xff; /* an interrupt may come when the savepoint is there already */
     session->open = code == SQLITE_OK || code == SQLITE_INTERRUPT;
     if (sessions) sessions->running = session;
@@ -202,6 +204,9 @@ int ctr_session_end(ctr_session *session, ctr_problem *problem)
         ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
         ctr_run_row(&run, session->release);
         sqlite3_reset(session->release);
+        if (session->alone && problem->rc == SQLITE_OK && !sqlite3_get_autocommit(session->db))
+            ctr_problem_set(problem, SQLITE_AUTH,
+                            "an authorizer of this connection ignores RELEASE");
         if (problem->rc != SQLITE_OK && !sqlite3_get_autocommit(session->db)) take_back(session);
     }
     set_spill_back(session, &kept);

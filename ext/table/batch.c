@@ -126,8 +126,13 @@ static int64_t draw_number(ctr_journal *journal, ctr_problem *problem)
     return now > replica->next_number ? now : replica->next_number;
 }
 
+static void refuse_ignored(ctr_journal *journal, ctr_problem *problem)
+{
+    ctr_stored_refuse_ignored(journal->db, journal->schema, journal->table, problem);
+}
+
 /* If SQLite prepared the statement again, the schema changed, and there may be new triggers. */
-static void step_write(ctr_journal *journal, sqlite3_stmt *row, ctr_problem *problem)
+static void step_write(ctr_journal *journal, sqlite3_stmt *row, bool extends, ctr_problem *problem)
 {
     ctr_transaction *transaction = journal->replica->transaction;
     unsigned nth = transaction->ended;
@@ -139,6 +144,7 @@ static void step_write(ctr_journal *journal, sqlite3_stmt *row, ctr_problem *pro
     if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) {
         journal->untriggered = false;
         ctr_batch_refuse_triggers(journal, problem);
+        if (extends) refuse_ignored(journal, problem);
     }
     if (problem->rc != SQLITE_OK) ctr_journal_release(journal);
     ctr_transaction_keep_no_more(transaction);
@@ -150,13 +156,14 @@ static void write_open_row(ctr_journal *journal, bool extends, ctr_problem *prob
 {
     ctr_replica *replica = journal->replica;
     int64_t number = extends ? journal->open_number : draw_number(journal, problem);
+    if (extends && !journal->extend.statement) refuse_ignored(journal, problem);
     sqlite3_stmt *row = ctr_transaction_keep(
         replica->transaction, extends ? &journal->extend : &journal->append, journal->schema,
         journal->table, extends ? CTR_SQL_JOURNAL_EXTEND : CTR_SQL_JOURNAL_NOTE, problem);
     if (!row) return;
     sqlite3_bind_int64(row, 1, number);
     sqlite3_bind_blob64(row, 2, journal->open.bytes, journal->open.size, SQLITE_STATIC);
-    step_write(journal, row, problem);
+    step_write(journal, row, extends, problem);
     if (problem->rc != SQLITE_OK || extends) return;
     replica->next_number = number + 1;
     journal->last = number;

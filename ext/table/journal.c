@@ -5,6 +5,7 @@
 
 #include "table/batch.h"
 #include "table/catalog.h"
+#include "table/stored.h"
 
 enum { FIRST_LOOKS = 1 /* look-ups of one row before all amounts are read */ };
 
@@ -200,7 +201,11 @@ static bool read_on(ctr_journal *journal, ctr_problem *problem)
     sqlite3_stmt *row = keep_journal(journal, &journal->since, CTR_SQL_JOURNAL_AMOUNTS, problem);
     if (!row) return true;
     sqlite3_bind_int64(row, 1, journal->last);
-    while (ctr_run_row(&run, row)) {
+    bool rows = ctr_run_row(&run, row);
+    if (!sqlite3_column_decltype(row, CTR_JOURNAL_NUMBER) ||
+        !sqlite3_column_decltype(row, CTR_JOURNAL_LEVEL))
+        ctr_stored_hidden(journal->table, problem);
+    for (; rows && problem->rc == SQLITE_OK; rows = ctr_run_row(&run, row)) {
         int64_t number = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
         bool segment = sqlite3_column_int64(row, CTR_JOURNAL_LEVEL) != CTR_LEVEL_TRANSACTIONS;
         if (first && number == journal->last && number != 0) {

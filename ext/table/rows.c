@@ -440,9 +440,26 @@ static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
         take_stored(rows, row, problem);
 }
 
+/* An authorizer makes a NULL of a column that it hides, which has no declared type. A statement is
+ * looked at when it has been prepared, or prepared again for another authorizer. */
+static void refuse_hiding(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
+{
+    const ctr_shape *shape = rows->shape;
+    bool again = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    if (!again && sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_RUN, 0) > 1) return;
+    bool hides = false;
+    for (int i = 0; i < shape->n_keys; i++) /* a key may be declared without a type */
+        hides = hides || (shape->columns[shape->keys[i]].affinity != CTR_AFFINITY_BLOB &&
+                          !sqlite3_column_decltype(statement, CTR_FIND_COLUMNS + shape->keys[i]));
+    for (int i = 0; i < shape->n_counters; i++)
+        hides = hides || !sqlite3_column_decltype(statement, CTR_FIND_COLUMNS + shape->counters[i]);
+    if (hides) ctr_stored_hidden(rows->table, problem);
+}
+
 static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 {
     int rc = sqlite3_step(statement);
+    refuse_hiding(rows, statement, problem);
     if (rc == SQLITE_ROW)
         take_row(rows, statement, problem);
     else

@@ -517,14 +517,14 @@ int ctr_stored_refuse_triggers(sqlite3 *db, const char *schema, const char *tabl
     return problem->rc;
 }
 
-/* How many columns a program reads. */
-static int count_columns_read(ctr_run *run, ctr_sql which)
+/* Counts what a program reads: Columns and Rowids of a SELECT, Variables of an UPDATE. */
+static int count_opcodes(ctr_run *run, ctr_sql which, const char *one, const char *other)
 {
     int n = 0;
     sqlite3_stmt *row = ctr_run_prepare(run, which);
     while (ctr_run_row(run, row)) {
         const char *opcode = ctr_text_column(row, 1, run->problem);
-        n += opcode && (strcmp(opcode, "Column") == 0 || strcmp(opcode, "Rowid") == 0);
+        n += opcode && (strcmp(opcode, one) == 0 || strcmp(opcode, other) == 0);
     }
     sqlite3_finalize(row);
     return n;
@@ -538,17 +538,30 @@ int ctr_stored_hidden(const char *table, ctr_problem *problem)
                            table, table);
 }
 
+int ctr_stored_refuse_ignored(sqlite3 *db, const char *schema, const char *table,
+                              ctr_problem *problem)
+{
+    enum { PARAMETERS = 2 };
+    ctr_run run = ctr_run_on(db, schema, table, problem);
+    if (count_opcodes(&run, CTR_SQL_JOURNAL_EXPLAIN, "Variable", "Variable") < PARAMETERS)
+        ctr_stored_hidden(table, problem);
+    return problem->rc;
+}
+
 int ctr_stored_refuse_hidden(const ctr_shape *shape, sqlite3 *db, const char *schema,
                              const char *table, ctr_problem *problem)
 {
     enum { JOURNAL_COLUMNS = 3 };
-    char *counters = ctr_shape_counter_list(shape);
-    if (!counters) ctr_problem_nomem(problem);
+    char *counters = ctr_shape_counter_list(shape), *changes = ctr_shape_update_changes(shape);
+    if (!counters || !changes) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(db, schema, table, problem);
     run.slots.columns = counters;
-    if (count_columns_read(&run, CTR_SQL_SCHEMA_EXPLAIN_CELLS) < shape->n_counters ||
-        count_columns_read(&run, CTR_SQL_SCHEMA_EXPLAIN_JOURNAL) < JOURNAL_COLUMNS)
+    run.slots.changes = changes;
+    if (count_opcodes(&run, CTR_SQL_SCHEMA_EXPLAIN_CELLS, "Column", "Rowid") < shape->n_counters ||
+        count_opcodes(&run, CTR_SQL_SCHEMA_EXPLAIN_JOURNAL, "Column", "Rowid") < JOURNAL_COLUMNS ||
+        count_opcodes(&run, CTR_SQL_ROWS_EXPLAIN, "Variable", "Variable") <= shape->n_counters)
         ctr_stored_hidden(table, problem);
     sqlite3_free(counters);
+    sqlite3_free(changes);
     return problem->rc;
 }

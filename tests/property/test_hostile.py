@@ -2,6 +2,8 @@
 
 import contextlib
 import pathlib
+import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -248,6 +250,93 @@ def test_a_row_whose_number_an_authorizer_hides_is_not_counted_in(tmp_path):
         db.set_authorizer(None)
         assert rows(db, "SELECT * FROM t") == [("a", 100), ("b", 7)]
         db.execute("INSERT INTO t(t) VALUES ('integrity-check')")
+
+
+def make_counted(path):
+    with contextlib.closing(connect(path)) as db:
+        db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER)")
+        db.execute("INSERT INTO t VALUES ('a', 60, 5), ('d', 3, 3)")
+        db.execute("INSERT INTO t(t) VALUES ('optimize')")
+        db.execute("INSERT INTO t VALUES ('a', 40, 5)")
+        db.execute("CREATE TABLE p(id INTEGER PRIMARY KEY, s INTEGER)")
+        db.execute("INSERT INTO p VALUES (1, 60), (2, 5)")
+        db.execute("SELECT counter_track('p', 's')")
+
+
+def count_in_all_ways(path, source, ignored, warm):
+    """What the connection asked its authorizer of, and what each statement that did not fail has done."""
+    asked, model = set(), {"t": {"a": 100, "d": 3}, "p": {1: 60, 2: 5}}
+
+    def add(table, key, n):
+        model[table][key] = model[table].get(key, 0) + n
+
+    def take():
+        for table, key, n in (("t", "a", 1000), ("t", "new", 2), ("p", 1, 1000), ("p", 3, 9)):
+            add(table, key, n)
+
+    steps = [(["INSERT INTO t VALUES ('a', 1, 1)"], lambda: add("t", "a", 1)),
+             (["INSERT INTO t VALUES ('b', 7, 7)"], lambda: add("t", "b", 7)),
+             (["UPDATE t SET n = n + 1 WHERE k = 'a'"], lambda: add("t", "a", 1)),
+             (["INSERT INTO t(t) VALUES ('optimize')"], None),
+             (["BEGIN", "INSERT INTO t VALUES ('a', 1, 1)", "SAVEPOINT s", "INSERT INTO t VALUES ('a', 1, 1)", "COMMIT"],
+              lambda: add("t", "a", 2)),
+             (["INSERT INTO t(k, n, request_id) VALUES ('a', 1, 'r')"], lambda: add("t", "a", 1)),
+             (["DELETE FROM t WHERE k = 'd'"], lambda: model["t"].pop("d")),
+             (["UPDATE p SET s = s + 1 WHERE id = 1"], lambda: add("p", 1, 1)),
+             (["INSERT INTO p VALUES (7, 4)"], lambda: add("p", 7, 4)),
+             (["DELETE FROM p WHERE id = 2"], lambda: model["p"].pop(2)),
+             ([f"SELECT * FROM counter_pull('{source}')"], take),
+             (["INSERT INTO t VALUES ('a', 1, 1)"], lambda: add("t", "a", 1)),
+             (["UPDATE p SET s = s + 1 WHERE id = 1"], lambda: add("p", 1, 1)),
+             (["INSERT INTO t(t) VALUES ('optimize')"], None)]
+    with contextlib.closing(connect(path)) as db:
+        if warm:
+            rows(db, "SELECT * FROM t")
+            db.execute("INSERT INTO t VALUES ('a', 0, 0)")
+            db.execute("UPDATE p SET s = s")
+
+        def answer(action, one, other, *_):
+            asked.add((action, one, other))
+            return sqlite3.SQLITE_IGNORE if (action, one, other) == ignored else sqlite3.SQLITE_OK
+
+        db.set_authorizer(answer)
+        for statements, change in steps:
+            try:
+                for sql in statements:
+                    rows(db, sql)
+                if change:
+                    change()
+            except sqlite3.Error:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+    return asked, model
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_statement_of_which_an_authorizer_ignores_a_part_fails_or_is_whole(tmp_path, warm):
+    """Each thing that the library itself asks of SQLite is ignored once."""
+    make_counted(tmp_path / "0.db")
+    shutil.copy(tmp_path / "0.db", tmp_path / "source.db")
+    with contextlib.closing(connect(tmp_path / "source.db")) as db:
+        for sql in ("INSERT INTO t VALUES ('a', 1000, 5), ('new', 2, 2)", "UPDATE p SET s = s + 1000 WHERE id = 1",
+                    "INSERT INTO p VALUES (3, 9)"):
+            db.execute(sql)
+    shutil.copy(tmp_path / "0.db", tmp_path / "1.db")
+    asked, model = count_in_all_ways(tmp_path / "1.db", tmp_path / "source.db", None, warm)
+    assert model["t"] == {"a": 1106, "b": 7, "new": 2} and model["p"] == {1: 1062, 7: 4, 3: 9}
+    ours = [it for it in asked if it[1] and re.match("(t|p_counters)_|counter_|sqlite_master", it[1]) or it[0] == 32]
+    assert len(ours) > 80
+    for number, ignored in enumerate(sorted(ours, key=str), 2):
+        path = tmp_path / f"{number}.db"
+        shutil.copy(tmp_path / "0.db", path)
+        _, model = count_in_all_ways(path, tmp_path / "source.db", ignored, warm)
+        with contextlib.closing(connect(path)) as db, contextlib.closing(connect(":memory:")) as other:
+            pull(other, path, "path")
+            for table, columns in (("t", "k, n"), ("p", "id, s")):
+                for of in (db, other):
+                    assert dict(rows(of, f"SELECT {columns} FROM {table}")) == model[table], ignored
+            db.execute("INSERT INTO t(t) VALUES ('integrity-check')")
+            db.execute("INSERT INTO p_counters(p_counters) VALUES ('integrity-check')")
 
 
 @pytest.mark.parametrize("table, row", [
