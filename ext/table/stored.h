@@ -62,8 +62,8 @@ int ctr_stored_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const
 /* Sets the problem for a column that is not NULL and reads as NULL. */
 int ctr_stored_hidden(const char *table, ctr_problem *problem);
 
-/* Refuse to write where an authorizer of the host answers IGNORE, so that SQLite leaves something out:
- * hidden: a cell that is read or written; ignored: the entries of a journal row that is extended. */
+/* Refuse to write where an authorizer of the host answers IGNORE, so that SQLite leaves something
+ * out: the entries of a journal row that is extended; a cell that is read or written. */
 int ctr_stored_refuse_ignored(sqlite3 *db, const char *schema, const char *table,
                               ctr_problem *problem);
 int ctr_stored_refuse_hidden(const ctr_shape *shape, sqlite3 *db, const char *schema,
