@@ -399,6 +399,65 @@ static void measure_tracked_pull(const char *name)
     table_line(&found);
 }
 
+/* A pull of one row by hand: the source opened, a row of it looked up. Without our code: a transaction
+ * on the target that writes nothing; and the least that a pull promises: the source is made durable
+ * first, so that the target has no row that a power cut takes from it, and the row is written. */
+static void pull_by_hand(sqlite3 *target, const char *path, uint32_t key, side which)
+{
+    sqlite3 *db;
+    sqlite3_stmt *look;
+    sqlite3_file *log = NULL;
+    must(target, sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL));
+    must(db, sqlite3_prepare_v2(db, "SELECT n FROM plain WHERE k = ?1", -1, &look, NULL));
+    sqlite3_bind_text(look, 1, keys.at[key], keys.size[key], SQLITE_STATIC);
+    must(db, sqlite3_step(look));
+    if (which == COUNTER)
+        must(db, sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log));
+    if (log) must(db, log->pMethods->xSync(log, SQLITE_SYNC_NORMAL));
+    run(target, "BEGIN IMMEDIATE");
+    if (which == COUNTER) {
+        sqlite3_stmt *merge;
+        must(target, sqlite3_prepare_v2(target, "UPDATE plain SET n = max(n, ?2) WHERE k = ?1", -1,
+                                        &merge, NULL));
+        sqlite3_bind_text(merge, 1, keys.at[key], keys.size[key], SQLITE_STATIC);
+        sqlite3_bind_value(merge, 2, sqlite3_column_value(look, 0));
+        must(target, sqlite3_step(merge));
+        must(target, sqlite3_finalize(merge));
+    }
+    run(target, "COMMIT");
+    must(db, sqlite3_finalize(look));
+    close_db(db);
+}
+
+static void measure_delta(const char *name)
+{
+    enum { PULLS = 200 };
+    result found = {name, COST, {{0}}, 0};
+    char path[600];
+    if (!table_wants(name)) return;
+    create("third", PLAIN, SMALL, NULL);
+    create("before", PLAIN, SMALL, NULL);
+    sqlite3 *source = open_again("third", PLAIN), *target = open_again("before", PLAIN);
+    path_of("third", PLAIN, path);
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (side s = COUNTER; s <= PLAIN; s++) {
+            uint32_t *order = order_uniform(PULLS, SMALL, new_seed());
+            double sum = 0;
+            for (int i = 0; i < PULLS; i++) {
+                task_run(source, &(task){UPDATE, &keys, order + i, 1, 1, NULL});
+                double began = now();
+                pull_by_hand(target, path, order[i], s);
+                sum += now() - began;
+            }
+            found.value[s][turn] = sum * 1e9 / PULLS;
+            free(order);
+        }
+    }
+    close_db(source);
+    close_db(target);
+    table_line(&found);
+}
+
 int main(int argc, char **argv)
 {
     folder_make(argc > 1 ? argv[1] : "build/bench");
@@ -413,6 +472,7 @@ int main(int argc, char **argv)
     measure_cold("SELECT by key, cold: handed on");
     measure_sum("SELECT sum(n), 1,000,000 rows: handed on");
     measure_pull("full pull, 300,000 rows: cells joined by key");
+    measure_delta("delta pull, one row of 100,000: one row written, the source synced");
     measure("UPDATE, tracked, 1,000 per transaction: taken", TRACKED(TAKES), UPDATE, UPDATE, SMALL,
             1000, SOME);
     measure("UPDATE, tracked, one per transaction: appended", TRACKED(APPENDS), UPDATE, UPDATE,
