@@ -62,6 +62,13 @@ PRAGMA "{schema}".cache_spill;
 -- name: SYNC_SET_SPILL
 PRAGMA "{schema}".cache_spill = "{value}";
 
+-- How much of a file stays in memory: pages, or KiB if negative.
+-- name: SYNC_CACHE
+PRAGMA "{schema}".cache_size;
+
+-- name: SYNC_SET_CACHE
+PRAGMA "{schema}".cache_size = "{value}";
+
 -- name: SYNC_JOURNAL_MODE
 PRAGMA "{schema}".journal_mode;
 

@@ -6,6 +6,7 @@
 #include "identity/replacement.h"
 #include "sync/holds.h"
 #include "sync/pull_table.h"
+#include "sync/session.h"
 
 void ctr_pull_report_close(ctr_report *report)
 {
@@ -172,6 +173,7 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
     show_merged(&pull, problem);
     if (problem->rc == SQLITE_OK && catalog->n > 0) meet(&pull, &catalog->entries[0], problem);
     ctr_conflicts_heed(&pull.conflicts, pull.replica, problem);
+    if (pull.raised) ctr_session_lower_cache(db, target);
     ctr_catalog_close(&pull.here);
     ctr_objects_close(&pull.mine);
     return problem->rc;

@@ -7,6 +7,7 @@
 #include "sync/agree.h"
 #include "sync/durable.h"
 #include "sync/marks.h"
+#include "sync/session.h"
 #include "table/columns.h"
 #include "table/floors.h"
 #include "table/rows.h"
@@ -157,7 +158,10 @@ static void merge_in_order(merge_job *job, ctr_problem *problem)
 
 static void merge_rows(merge_job *job, ctr_problem *problem)
 {
-    const ctr_source *source = job->pull->source;
+    enum { MANY = 1000 }; /* rows, for which pages are kept in memory */
+    ctr_pull *pull = job->pull;
+    const ctr_source *source = pull->source;
+    int64_t n = 0;
     ctr_walk_open(&job->walk, source->db, source->schema, job->theirs->name, &job->from,
                   job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, job->mark, problem);
     job->empty = job->mark == 0 && ctr_rows_is_empty(&job->to.rows, problem);
@@ -166,6 +170,8 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
     job->last = INT64_MIN;
     next_row(job, problem);
     while (job->more && problem->rc == SQLITE_OK) {
+        if (++n == MANY && !pull->raised)
+            pull->raised = ctr_session_raise_cache(pull->db, pull->target);
         if (job->updates && job->mark == 0) merge_in_order(job, problem);
         if (!job->more || problem->rc != SQLITE_OK) break;
         merge_row(job, problem);

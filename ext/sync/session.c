@@ -7,13 +7,14 @@
 
 #include "sqlite/run.h"
 
-static int64_t user_version(ctr_run *run)
+enum { DEFAULT_CACHE = 2000, PULL_CACHE = 32000 }; /* KiB; the first is SQLite's */
+
+static int64_t ask_number(ctr_run *run, ctr_sql which)
 {
-    int64_t version = 0;
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SYNC_USER_VERSION);
-    if (ctr_run_row(run, row)) version = sqlite3_column_int64(row, 0);
+    sqlite3_stmt *row = ctr_run_prepare(run, which);
+    int64_t number = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
     sqlite3_finalize(row);
-    return version;
+    return number;
 }
 
 /* An old one, which SQLite prepares again when it is stepped, is better than none. */
@@ -59,7 +60,7 @@ static void prepare_write(ctr_session *session, ctr_problem *problem)
         return;
     }
     ctr_run run = ctr_run_on(session->db, session->sessions ? "main" : "temp", NULL, problem);
-    char *version = sqlite3_mprintf("%lld", (long long)user_version(&run));
+    char *version = sqlite3_mprintf("%lld", (long long)ask_number(&run, CTR_SQL_SYNC_USER_VERSION));
     if (!version) ctr_problem_nomem(problem);
     run.slots.value = version;
     prepare_anew(&session->write_nothing, &run, CTR_SQL_SYNC_WRITE_NOTHING);
@@ -162,6 +163,34 @@ int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem)
     sqlite3_finalize(row);
     if (session->spill > 0) set_spill(session->db, INT_MAX, problem);
     return problem->rc;
+}
+
+static void set_cache(sqlite3 *db, const char *schema, int kib, ctr_problem *problem)
+{
+    char *value = sqlite3_mprintf("-%d", kib);
+    if (!value) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    run.slots.value = value;
+    ctr_run_do(&run, CTR_SQL_SYNC_SET_CACHE, NULL);
+    sqlite3_free(value);
+}
+
+bool ctr_session_raise_cache(sqlite3 *db, const char *schema)
+{
+    ctr_problem none = {SQLITE_OK, NULL}; /* only speed is at stake */
+    ctr_run run = ctr_run_on(db, schema, NULL, &none);
+    bool raises = ask_number(&run, CTR_SQL_SYNC_CACHE) == -DEFAULT_CACHE;
+    if (raises) set_cache(db, schema, PULL_CACHE, &none);
+    raises = raises && none.rc == SQLITE_OK;
+    ctr_problem_close(&none);
+    return raises;
+}
+
+void ctr_session_lower_cache(sqlite3 *db, const char *schema)
+{
+    ctr_problem none = {SQLITE_OK, NULL};
+    set_cache(db, schema, DEFAULT_CACHE, &none);
+    ctr_problem_close(&none);
 }
 
 static int step_once(sqlite3_stmt *statement)

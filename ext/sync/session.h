@@ -43,6 +43,12 @@ int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *prob
  * them early, SQLite would wait for the snapshot each time, as long as the busy timeout. */
 int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem);
 
+/* Lets a file have 32 MB of pages in memory, while many rows are merged in any order: with SQLite's
+ * 2 MB most rows would be read from the disk. Returns false if nothing has changed, as where the
+ * host has set a size of its own. Lower sets SQLite's size again. */
+bool ctr_session_raise_cache(sqlite3 *db, const char *schema);
+void ctr_session_lower_cache(sqlite3 *db, const char *schema);
+
 /* Prepares the statements again. xCreate of a virtual table calls this. */
 int ctr_session_renew(ctr_sessions *sessions, ctr_problem *problem);
 

@@ -569,3 +569,38 @@ SELECT unicode(substr(k, 2)), n FROM v ORDER BY n;
 --= 65470|8
 --= 63487|16
 --= 65532|32
+
+-- # a-pull-of-many-rows-leaves-the-size-of-the-cache-as-it-was
+ATTACH 'other.db' AS other;
+CREATE VIRTUAL TABLE other.t USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1500) INSERT INTO other.t SELECT i, 1 FROM c;
+CREATE TABLE t(k INTEGER PRIMARY KEY, n INTEGER);
+CREATE TABLE seen(size INTEGER UNIQUE ON CONFLICT IGNORE);
+CREATE TRIGGER sees AFTER INSERT ON t BEGIN INSERT INTO seen SELECT cache_size FROM pragma_cache_size('main'); END;
+SELECT counter_track('t', 'n');
+--= 0
+PRAGMA main.cache_size = -2000;
+SELECT * FROM counter_pull('other');
+--= t|1500|1500|0|NULL
+SELECT * FROM seen;
+--= -32000
+PRAGMA main.cache_size;
+--= -2000
+-- that of the application stays
+DELETE FROM seen;
+PRAGMA main.cache_size = 100;
+INSERT INTO other.t SELECT k + 1500, 1 FROM other.t;
+SELECT * FROM counter_pull('other');
+--= t|1500|1500|0|NULL
+SELECT * FROM seen;
+--= 100
+PRAGMA main.cache_size;
+--= 100
+-- also where the pull fails
+PRAGMA main.cache_size = -2000;
+INSERT INTO other.t SELECT k + 3000, 1 FROM other.t;
+CREATE TRIGGER fails AFTER INSERT ON t WHEN NEW.k = 4500 BEGIN SELECT RAISE(ROLLBACK, 'no'); END;
+SELECT * FROM counter_pull('other');
+--!~ counter_pull: table t: a constraint or a trigger of the tracked table t has rolled the transaction back*
+PRAGMA main.cache_size;
+--= -2000
