@@ -64,7 +64,7 @@ static void open_taker(exchange *x, ctr_problem *problem)
     taker *other = &x->other;
     if (problem->rc == SQLITE_OK && !sqlite3_get_autocommit(host))
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "a path is written by a connection of its own, outside this transaction: "
+                        "a path is written by its own connection, outside this transaction: "
                         "ATTACH %Q, or COMMIT first",
                         x->peer);
     if (problem->rc != SQLITE_OK) return;
@@ -262,7 +262,7 @@ static int run_exchange(exchange *x, ctr_answer *answer, ctr_problem *problem)
         note_lock(x, x->peer, problem);
     }
     if ((problem->rc & 0xff) == SQLITE_BUSY) say_locked(x, problem);
-    if (half) ctr_problem_where(problem, "main has taken what is new, %s has not", x->peer);
+    if (half) ctr_problem_where(problem, "main has merged the changes, %s has not", x->peer);
     return problem->rc;
 }
 

@@ -134,8 +134,7 @@ static bool take_source(sqlite3_context *ctx, const char *function, sqlite3_valu
     if (text && ctr_marks_source_from_text(text, (size_t)sqlite3_value_bytes(value), source->id,
                                            &source->twist))
         return true;
-    return ctr_arg_refuse(ctx, function, "source",
-                          "what counter_changes has given for it, the UUID of a file as TEXT",
+    return ctr_arg_refuse(ctx, function, "source", "TEXT from counter_changes, the UUID of a file",
                           value);
 }
 

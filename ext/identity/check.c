@@ -217,10 +217,11 @@ static int say_refusal(const ctr_replica *replica, ctr_problem *problem)
                                "counter_fork('%s') gives it a new random id",
                                replica->schema, replica->schema);
     if (strcmp(replica->identity.refuses, CTR_REFUSES_REPLACED) == 0)
-        return ctr_problem_set(problem, SQLITE_ERROR,
-                               "%s is '%s' and does not count any more, for another file has taken "
-                               "over that name: SELECT counter_fork('%s') gives it a new random id",
-                               replica->schema, replica->identity.name, replica->schema);
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s is '%s' and does not count any more, because another file has taken over that "
+            "name: SELECT counter_fork('%s') gives it a new random id",
+            replica->schema, replica->identity.name, replica->schema);
     if (strcmp(replica->identity.refuses, CTR_REFUSES_NUMBERS) == 0)
         return ctr_problem_set(
             problem, SQLITE_ERROR,
@@ -230,7 +231,7 @@ static int say_refusal(const ctr_replica *replica, ctr_problem *problem)
             replica->schema, replica->schema, replica->schema);
     return ctr_problem_set(
         problem, SQLITE_ERROR,
-        "%s is '%s' and does not count, for another file may count under that name (%s): "
+        "%s is '%s' and does not count, because another file may count under that name (%s): "
         "SELECT counter_fork('%s') gives it a new random id",
         replica->schema, replica->identity.name, replica->identity.refuses, replica->schema);
 }

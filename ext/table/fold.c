@@ -157,7 +157,7 @@ static void fold_by_update(folding *job, int64_t id)
         if (problem->rc == SQLITE_OK)
             ctr_problem_set(
                 problem, SQLITE_CORRUPT_VTAB,
-                "%s_journal is damaged: it has amounts for row %lld, which there is not",
+                "%s_journal is damaged: it has amounts for row %lld, which does not exist",
                 job->journal->table, (long long)id);
         return;
     }

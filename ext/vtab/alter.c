@@ -23,15 +23,15 @@
 static int refuse_last(const char *name, ctr_problem *problem)
 {
     return ctr_problem_set(problem, SQLITE_ERROR,
-                           "column %s is the last counter, and a table of counters keeps one",
+                           "column %s is the last counter: a counter table needs at least one",
                            name);
 }
 
 static int refuse_generations(const char *name, ctr_problem *problem)
 {
     return ctr_problem_set(problem, SQLITE_ERROR,
-                           "column %s has been added and dropped %lld times, which is the limit",
-                           name, (long long)CTR_GENERATION_MAX);
+                           "column %s was added and dropped %lld times, which is the limit", name,
+                           (long long)CTR_GENERATION_MAX);
 }
 
 /* If the column exists neither before nor after, SQLite sees no change. */
@@ -61,7 +61,7 @@ static void add_counter(ctr_table *table, const ctr_shape *shape, const char *cl
     char *name = ctr_declare_counter(table->name, clause, problem);
     if (!name) return;
     if (ctr_shape_counter(shape, name) >= 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "there is a counter %s already", name);
+        ctr_problem_set(problem, SQLITE_ERROR, "the counter %s exists already", name);
     ctr_columns_check(shape, table->db, table->name, name, problem);
     raise_here(table, shape, name, problem);
     sqlite3_free(name);
@@ -133,10 +133,11 @@ bool ctr_alter_run(ctr_table *table, sqlite3_value **columns, const char *comman
     ctr_shape shape = {0};
     if (!to_add && !to_drop) return false;
     if (table->tracked)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "'%s' is no command for the counters of a tracked table: counter_track and "
-                        "counter_untrack add and drop its columns",
-                        command);
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "'%s' is not a command for the counters of a tracked table: counter_track and "
+            "counter_untrack add and drop its columns",
+            command);
     ctr_commands_refuse_values(table, columns, command, problem);
     if (problem->rc == SQLITE_OK) read_shape(table, &shape, problem);
     if (problem->rc == SQLITE_OK && to_add) add_counter(table, &shape, to_add, problem);

@@ -154,7 +154,7 @@ const char *ctr_commands_name(const char *command, const char *verb)
 
 void ctr_commands_refuse_name(const char *name, ctr_problem *problem)
 {
-    ctr_problem_set(problem, SQLITE_ERROR, "the command names '%s', which is no counter", name);
+    ctr_problem_set(problem, SQLITE_ERROR, "the command names '%s', which is not a counter", name);
 }
 
 static int find_counter(const ctr_table *table, const char *name, ctr_problem *problem)
@@ -170,7 +170,7 @@ static void refuse_command(sqlite3_value *value, const ctr_front *front, ctr_pro
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(
         problem, SQLITE_ERROR,
-        "unknown command %s; the commands are %s; these throw away what was counted: "
+        "unknown command %s; the commands are %s; these delete counts: "
         "'purge below', %s'reset', 'reset <counter>', 'delete <counter>'",
         shown ? shown : "",
         front ? front->commands

@@ -350,8 +350,8 @@ static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counte
     const ctr_summary *state = sum_counter(cursor, counter, &problem);
     if (problem.rc == SQLITE_OK && ctr_sum_value(&state->sum, &value) != CTR_OK) {
         ctr_problem_set(&problem, SQLITE_ERROR,
-                        "integer overflow: what the files have counted adds up to more than 64 "
-                        "bits; INSERT a number of the other sign");
+                        "integer overflow: the counts of all files add up to more than 64 bits; "
+                        "INSERT a number of the other sign");
         say_where(cursor, counter, &problem);
     }
     if (!ctr_arg_problem(ctx, table->name, &problem)) return;
