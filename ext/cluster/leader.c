@@ -31,8 +31,8 @@ static int list_attached(ctr_cluster *cluster, ctr_member **order, ctr_problem *
     return n;
 }
 
-/* Lists those that commit late after the others. If a late one led, and another failed to commit,
- * SQLite would roll the leader back after the early ones have committed its counts. */
+/* Lists those that commit late after the others. If a late one led and another failed to commit,
+ * SQLite would roll the leader back after early ones had committed its counts. */
 static int list_commits(ctr_cluster *cluster, ctr_member **order, ctr_problem *problem)
 {
     ctr_member *attached[CTR_LEVEL_SITES];

@@ -168,9 +168,9 @@ static void refuse_empty(const exchange *x, ctr_problem *problem)
                         x->way->takes ? x->peer : "main");
 }
 
-/* If main is read through the host's connection, it has the merged rows now, and is opened again.
- * Its next number stays that of before the merge. If it had no identity before, it has nothing to
- * give: returns false. */
+/* If main is read through the host's connection, it has the merged rows now, and its identity is
+ * read again. Its next number stays that from before the merge. If it had no identity before, it
+ * has nothing to give: returns false. */
 static bool look_again_at_ours(exchange *x, ctr_problem *problem)
 {
     int64_t before = x->our_identity.next;

@@ -79,7 +79,7 @@ static bool is_still_there(ctr_replica *replica, ctr_problem *problem)
 
 /* ---- the check ------------------------------------------------------------------------------- */
 
-static bool is_last_straw(ctr_replica *replica, ctr_problem *problem)
+static bool reached_day_limit(ctr_replica *replica, ctr_problem *problem)
 {
     int64_t n = 0;
     ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
@@ -94,7 +94,7 @@ static void judge(ctr_replica *replica, ctr_problem *problem)
 {
     const ctr_lineage *lineage = &replica->identity.lineage;
     ctr_verdict verdict = ctr_lineage_judge(lineage, &replica->seen, &replica->attribute);
-    if (verdict.why != CTR_WHY_NONE && verdict.alone && is_last_straw(replica, problem))
+    if (verdict.why != CTR_WHY_NONE && verdict.alone && reached_day_limit(replica, problem))
         ctr_succession_refuse(replica, CTR_REFUSES_NUMBERS, problem);
     else if (verdict.why != CTR_WHY_NONE && problem->rc == SQLITE_OK)
         ctr_succession_follow(replica, verdict, problem);

@@ -291,7 +291,7 @@ static void apply_change(ctr_apply *apply, const ctr_change *change, ctr_replica
 }
 
 /* If a statement runs out of memory, SQLite may roll the transaction back during the change and
- * call ctr_apply_release; what is open is then closed after the change. */
+ * call ctr_apply_release; the open table is then closed after the change. */
 int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     ctr_replica *replica = ctr_replica_of(apply->transaction, "main");

@@ -30,7 +30,7 @@ int ctr_events_write_ahead(ctr_transaction *transaction, ctr_problem *problem);
 /* Appends all batches to the journals (table/journal.h), in all files. */
 int ctr_events_append(ctr_transaction *transaction, ctr_problem *problem);
 
-/* What the counter tables of a file do when its identity changes. */
+/* Returns the hooks of counter tables for a change of the identity of their file. */
 const ctr_replica_tables *ctr_events_tables(void);
 
 #endif

@@ -12,7 +12,7 @@
  *
  * Memory is valid while the data version of the file is the same. After commits of other
  * connections, their rows of the journal are read: amounts are added, rows whose cells were written
- * are forgotten, and a fold makes everything forgotten.
+ * are forgotten, and after a fold all memory is dropped.
  *
  * Numbers rise across all tables of a file. They follow the time in milliseconds times 4096, so
  * that they usually rise even after a file was restored.

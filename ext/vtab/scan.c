@@ -194,7 +194,7 @@ static int64_t rowid_of(const scan_cursor *cursor)
     return cursor->single ? cursor->rowid : sqlite3_column_int64(row_of(cursor), CTR_STREAM_ID);
 }
 
-/* Returns a counter of this row; it is summed up once. */
+/* Returns a counter of this row, which is summed up once. */
 static const ctr_summary *sum_counter(scan_cursor *cursor, int counter, ctr_problem *problem)
 {
     ctr_table *table = table_of(cursor);

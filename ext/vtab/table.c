@@ -312,8 +312,8 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
 }
 
 /* A file that forgets its own shards would write them again with clocks that other files have seen.
- * A table that never had a row has no shards, and floors have removed rows already; a table whose
- * stored tables are damaged may have had rows. */
+ * A table that never had a row has no shards. Floors prove that there were rows; in damaged stored
+ * tables there may have been some. */
 static bool has_shards(ctr_table *table, ctr_problem *problem)
 {
     ctr_problem damage = {SQLITE_OK, NULL};

@@ -532,7 +532,7 @@ static void free_row_room(const handed_row *row, const row_room *few)
     if (row->before != few->states) sqlite3_free(row->before);
 }
 
-/* Writes the names once: the table is connected anew when the schema changes. But names that this
+/* Writes the names once: the table is connected again when the schema changes. But names that this
  * transaction wrote may be rolled back, so they are written again in the next one. */
 static void note_names(ctr_table *table, ctr_problem *problem)
 {
