@@ -170,7 +170,7 @@ static int refuse_pending(const ctr_cluster *cluster, ctr_problem *problem)
             ctr_problem_set(problem, SQLITE_ERROR,
                             "%s has %s in this transaction, and only committed changes go to other "
                             "replicas: COMMIT first",
-                            member->schema, counted ? "counted" : "taken counts");
+                            member->schema, counted ? "counted" : "merged counts");
     }
     return problem->rc;
 }

@@ -899,7 +899,7 @@ CREATE VIRTUAL TABLE temp.c USING counter_cluster(t, replicas='west east');
 BEGIN;
 INSERT INTO a VALUES('k', 1);
 INSERT INTO b VALUES('k', 1);
---! b: west has taken counts in this transaction, and only committed changes go to other replicas: COMMIT first
+--! b: west has merged counts in this transaction, and only committed changes go to other replicas: COMMIT first
 INSERT INTO c VALUES('k', 1);
 COMMIT;
 INSERT INTO b VALUES('k', 1);
