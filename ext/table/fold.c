@@ -10,7 +10,7 @@
 #include "table/segments.h"
 #include "table/stored.h"
 
-enum { PARTS = 32 /* a commit folds the densest of so many parts of the rows */ };
+enum { PARTS = 32 /* parts of the rows with amounts; a commit folds the densest */ };
 
 /* The fold of one table. */
 typedef struct folding {

@@ -6,7 +6,7 @@
 #include "table/batch.h"
 #include "table/catalog.h"
 
-enum { FIRST_LOOKS = 1 /* look-ups of one row before all amounts are read */ };
+enum { FIRST_LOOKS = 1 /* look-ups of one row before all amounts are kept */ };
 
 /* ---- life ------------------------------------------------------------------------------------ */
 

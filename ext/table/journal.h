@@ -103,7 +103,7 @@ void ctr_journal_release(ctr_journal *journal);
 int ctr_journal_refresh(ctr_journal *journal, ctr_problem *problem);
 
 /* The same for one row; memory then has only this row. So a fresh connection answers its first
- * look-up without reading all amounts. */
+ * look-up without a table of all amounts. */
 int ctr_journal_refresh_row(ctr_journal *journal, int64_t row, ctr_problem *problem);
 
 /* Returns the amount of a counter of a row in the journal; NULL: none. */

@@ -7,7 +7,7 @@
  *     INSERT INTO t(t, k) VALUES ('delete n', 'a')             the tombstone of one counter
  *     INSERT INTO t(t, k) VALUES ('purge below', 'b')          rows below are removed for good
  *     INSERT INTO t(t) VALUES ('add column errors')            another counter; see alter.c
- *     INSERT INTO t(t) VALUES ('forget requests 1000')         keeps the newest request ids
+ *     INSERT INTO t(t) VALUES ('forget requests 1000')         keeps the newest 1000 request ids
  *
  * Reset starts at the values given, or at 0; it works on deleted and missing rows too.
  */

@@ -241,7 +241,7 @@ void ctr_access_end(ctr_table *table);
 bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
 
 /* The first does as ctr_access_write and writes the counters into the tracked table; the second
- * deletes the rows there that a floor has purged. */
+ * clears the values there of rows that a floor has purged. */
 int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem);
 int ctr_trigger_rows_show_purged(ctr_table *table, ctr_problem *problem);
 

@@ -156,7 +156,7 @@ static ctr_showing *look_at_table(ctr_table *table, ctr_problem *problem)
     return table->looks;
 }
 
-/* Looks up whether the row is listed as apart. Called only if values and counters differ. */
+/* Looks up whether the row is listed as apart. Called only if the row is not as expected. */
 static void look_apart(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
