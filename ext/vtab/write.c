@@ -15,7 +15,7 @@
  * in one entry of the journal: inside a transaction, SQLite does not roll back the first of two
  * writes.
  *
- * Only for a row that OR IGNORE may skip they return SQLITE_CONSTRAINT: an existing row, a row
+ * They return SQLITE_CONSTRAINT only for a row that OR IGNORE may skip: an existing row, a row
  * below a floor, a request that was taken. OR IGNORE hides every error with this code.
  */
 #include <string.h>
