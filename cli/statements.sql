@@ -44,11 +44,11 @@ SELECT table_name, rows_read, rows_changed, conflicts, replace(note, ' in main',
 
 -- ---- status --------------------------------------------------------------------------------------
 
--- A copy of a file with a name is refused to count as soon as it tries; only then that is stored.
+-- A copy of a file with a name refuses to count as soon as it tries; only then that is stored.
 -- name: IDENTITY
 SELECT id, name, fingerprint, witness,
-       coalesce(refuses, CASE WHEN fingerprint LIKE '%refused to count' THEN fingerprint
-                              WHEN witness LIKE '%refused to count' THEN witness END)
+       coalesce(refuses, CASE WHEN fingerprint LIKE '%refuses to count' THEN fingerprint
+                              WHEN witness LIKE '%refuses to count' THEN witness END)
   FROM counter_identity WHERE state <> 'former' LIMIT 1;
 
 -- name: TABLES

@@ -62,8 +62,8 @@ static bool is_ours(const struct sqlite3_api_routines *api, char **message)
     if (message)
         *message = api->mprintf(
             "sqlite-counter: another SQLite library of this process, version %s, has loaded it, "
-            "and this one, version %s, cannot share it: use one SQLite library in a process, for "
-            "two do not see each other's locks on a database file",
+            "and this one, version %s, cannot share it: use one SQLite library in a process, "
+            "because two do not see each other's locks on a database file",
             expected->libversion(), api->libversion());
     return false;
 #endif

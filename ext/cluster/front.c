@@ -48,7 +48,7 @@ static int find_again(ctr_table *table, int64_t rowid, ctr_problem *problem)
     bool there = rows && ctr_rows_take_key(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
     if (!there && problem->rc == SQLITE_OK)
         return ctr_problem_set(problem, SQLITE_ERROR,
-                               "a replica went away while the statement was running");
+                               "a replica became unavailable while the statement was running");
     return problem->rc == SQLITE_OK ? ctr_access_find(table, problem) : problem->rc;
 }
 
@@ -200,15 +200,15 @@ static bool run_command(ctr_table *table, sqlite3_value **columns, const char *c
     if (set_levels(table, columns, command, problem)) return true;
     if (ctr_commands_name(command, "add column") || ctr_commands_name(command, "drop column")) {
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "'%s' is a command for the table of one replica: counter_sync brings it to "
-                        "the others",
+                        "'%s' is a command for the table of one replica; counter_sync merges it "
+                        "into the others",
                         command);
     } else if (ctr_commands_name(command, "forget requests")) {
-        ctr_problem_set(problem, SQLITE_ERROR, "a cluster remembers no requests");
+        ctr_problem_set(problem, SQLITE_ERROR, "a cluster records no requests");
     } else if (sqlite3_stricmp(command, "optimize") == 0) {
         if (ctr_commands_refuse_values(table, columns, "optimize", problem) == SQLITE_OK)
             ctr_problem_set(problem, SQLITE_ERROR,
-                            "'optimize' is a command for the table of one replica: give it there");
+                            "'optimize' is a command for the table of one replica: run it there");
     } else if (sqlite3_stricmp(command, "integrity-check") == 0) {
         if (ctr_commands_refuse_values(table, columns, "integrity-check", problem) == SQLITE_OK)
             check_replicas(table, problem);
@@ -245,9 +245,8 @@ const ctr_front *ctr_front_of_cluster(void)
         .rows = rows_of_reading,
         .command = run_command,
         .commands = "'read=', 'write=', 'read_repair=', 'integrity-check'",
-        .refuses_request =
-            "a cluster takes no request_id: repeated under another leader the request "
-            "would count twice",
+        .refuses_request = "a cluster takes no request_id: under another leader, a repeated "
+                           "request would count twice",
         .birth = birth_of_tables,
     };
     return &FRONT;

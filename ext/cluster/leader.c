@@ -31,8 +31,8 @@ static int list_attached(ctr_cluster *cluster, ctr_member **order, ctr_problem *
     return n;
 }
 
-/* Lists those that commit late after the others. If a late one led, and another failed to commit,
- * SQLite would roll the leader back after the early ones have committed its counts. */
+/* Lists those that commit late after the others. If a late one led and another failed to commit,
+ * SQLite would roll the leader back after early ones had committed its counts. */
 static int list_commits(ctr_cluster *cluster, ctr_member **order, ctr_problem *problem)
 {
     ctr_member *attached[CTR_LEVEL_SITES];
@@ -170,7 +170,7 @@ static int refuse_pending(const ctr_cluster *cluster, ctr_problem *problem)
             ctr_problem_set(problem, SQLITE_ERROR,
                             "%s has %s in this transaction, and only committed changes go to other "
                             "replicas: COMMIT first",
-                            member->schema, counted ? "counted" : "taken counts");
+                            member->schema, counted ? "counted" : "merged counts");
     }
     return problem->rc;
 }

@@ -236,7 +236,7 @@ static void open_tables(ctr_member *member, const char *birth, const ctr_shape *
     if (!there) ctr_problem_set(problem, SQLITE_ERROR, "it has no counter table %s", birth);
     if (there && member->merge.tracked)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s is a tracked table there: a cluster takes counter tables, and "
+                        "%s is a tracked table there, and a cluster takes only counter tables; "
                         "counter_sync merges tracked ones",
                         birth);
     if (problem->rc != SQLITE_OK) return;
@@ -311,7 +311,7 @@ static void refuse_late(ctr_member *member, ctr_problem *problem)
     ctr_problem trouble = {SQLITE_OK, NULL};
     if (member->locked || member->trouble.rc != SQLITE_OK || problem->rc != SQLITE_OK) return;
     ctr_problem_set(&trouble, SQLITE_ERROR,
-                    "it came after the transaction had taken its locks: COMMIT first");
+                    "it was not available when the transaction took its locks: COMMIT first");
     ctr_member_blame(member, &trouble, problem);
 }
 

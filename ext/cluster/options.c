@@ -42,7 +42,7 @@ static ctr_level read_level(const char *option, const char *value, ctr_problem *
                         value);
     else
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s=%s: there are the levels ONE, TWO, THREE, QUORUM, ALL, LOCAL_ONE, "
+                        "%s=%s: unknown level; there are ONE, TWO, THREE, QUORUM, ALL, LOCAL_ONE, "
                         "LOCAL_QUORUM and EACH_QUORUM",
                         option, value);
     return level;
@@ -52,7 +52,8 @@ static bool read_repair(const char *value, ctr_problem *problem)
 {
     bool blocking = sqlite3_stricmp(value, "blocking") == 0;
     if (!blocking && sqlite3_stricmp(value, "none") != 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "read_repair=%s: it is blocking or none", value);
+        ctr_problem_set(problem, SQLITE_ERROR, "read_repair must be blocking or none, not %s",
+                        value);
     return blocking;
 }
 
@@ -105,10 +106,10 @@ static void add_replica(ctr_options *options, ctr_span name, ctr_problem *proble
         if (sqlite3_stricmp(options->replicas[i], copy) == 0)
             ctr_problem_set(problem, SQLITE_ERROR, "replicas: %s is named twice", copy);
     if (options->n == CTR_LEVEL_SITES)
-        ctr_problem_set(problem, SQLITE_ERROR, "replicas: there can be %d at most",
+        ctr_problem_set(problem, SQLITE_ERROR, "replicas: a cluster can have %d at most",
                         CTR_LEVEL_SITES);
     if (copy && sqlite3_stricmp(copy, "temp") == 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "replicas: temp is no file that could be one");
+        ctr_problem_set(problem, SQLITE_ERROR, "replicas: temp cannot be a replica");
     if (problem->rc == SQLITE_OK)
         options->replicas[options->n++] = copy;
     else

@@ -66,7 +66,7 @@ static int find_centers(const ctr_cluster *cluster, const char *which, ctr_level
     if (ctr_level_is_local(level)) read_local(cluster, local, problem);
     if (ctr_level_is_local(level) && !*local)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s=%s means the data center of main, and main has no name", which,
+                        "%s=%s needs the data center of main, and main has no name", which,
                         ctr_level_text(level));
     number_centers(cluster, local, sites);
     return problem->rc;

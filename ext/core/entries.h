@@ -1,6 +1,6 @@
 /* core/entries.h - the rows of a journal: the changes of transactions, and their summaries.
  *
- * A transaction appends a row of level 0. Its entries stand in the order of the changes:
+ * A transaction appends a row of level 0. Its entries are in the order of the changes:
  *
  *     byte 0    0xE1: entries of a journal (high half) of format 1 (low half)
  *     row       zigzag varint: the difference to the row of the previous entry, or to 0

@@ -1,4 +1,4 @@
-/* core/lineage.h - tells whether a database file is still the one that wrote its identity.
+/* core/lineage.h - decides whether a database file is still the one that wrote its identity.
  *
  * An identity records the file that wrote it, its fingerprint, and the file's progress, its
  * witness:

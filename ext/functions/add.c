@@ -250,7 +250,7 @@ static void refuse_second_place(sqlite3_context *ctx, const target *to, const ch
         free_call(&made);
     } else if (is_made_elsewhere(all, &made, problem)) {
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: the statement makes this call in two places, as SQLite does where the "
+                        "%s: the statement makes this call in two places, as SQLite does if the "
                         "column of a subquery is used twice; the first has counted, this one has "
                         "not: write WITH x AS MATERIALIZED (SELECT counter_add(...))",
                         to->table);
@@ -263,8 +263,9 @@ static void fn_add(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     int64_t n;
     if (argc < ADD_KEYS) {
-        ctr_arg_error(ctx, "%s: it takes the table, the counter, what to add, and the key",
-                      COUNTER_ADD);
+        ctr_arg_error(
+            ctx, "%s: the arguments are the table, the counter, the number to add, and the key",
+            COUNTER_ADD);
         return;
     }
     const char *table = ctr_arg_text(ctx, COUNTER_ADD, "the table", argv[ADD_TABLE]);

@@ -70,8 +70,7 @@ static bool shards_of(sqlite3_context *ctx, const merging *all, ctr_shard *shard
     for (size_t i = 0; i < all->n; i++) {
         if (ctr_context_shard_of(&all->shards[i], &shards[i])) continue;
         ctr_id_to_text(shards[i].id, id);
-        ctr_arg_error(ctx, "%s: the local shards of %s have a sum that is an integer overflow",
-                      FROM, id);
+        ctr_arg_error(ctx, "%s: the local shards of %s add up to an integer overflow", FROM, id);
         return false;
     }
     return true;
@@ -122,8 +121,8 @@ static void fn_to(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (!ctr_arg_cell(ctx, TO, argv[0], &cell)) return;
     size_t n = count_shards(&cell);
     if (ctr_cell_is_deleted(&cell)) {
-        ctr_arg_error(ctx, "%s: a deleted cell has no context, Cassandra keeps tombstones apart",
-                      TO);
+        ctr_arg_error(
+            ctx, "%s: a deleted cell has no context: Cassandra stores tombstones separately", TO);
         return;
     }
     if (n > CTR_CONTEXT_MOST) {

@@ -64,7 +64,7 @@ static void open_taker(exchange *x, ctr_problem *problem)
     taker *other = &x->other;
     if (problem->rc == SQLITE_OK && !sqlite3_get_autocommit(host))
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "a path is written by a connection of its own, outside this transaction: "
+                        "a path is written by its own connection, outside this transaction: "
                         "ATTACH %Q, or COMMIT first",
                         x->peer);
     if (problem->rc != SQLITE_OK) return;
@@ -168,9 +168,9 @@ static void refuse_empty(const exchange *x, ctr_problem *problem)
                         x->way->takes ? x->peer : "main");
 }
 
-/* If main is read through the host's connection, it has the merged rows now, and is opened again.
- * Its next number stays that of before the merge. If it had no identity before, it has nothing to
- * give: returns false. */
+/* If main is read through the host's connection, it has the merged rows now, and its identity is
+ * read again. Its next number stays that from before the merge. If it had no identity before, it
+ * has nothing to give: returns false. */
 static bool look_again_at_ours(exchange *x, ctr_problem *problem)
 {
     int64_t before = x->our_identity.next;
@@ -262,7 +262,7 @@ static int run_exchange(exchange *x, ctr_answer *answer, ctr_problem *problem)
         note_lock(x, x->peer, problem);
     }
     if ((problem->rc & 0xff) == SQLITE_BUSY) say_locked(x, problem);
-    if (half) ctr_problem_where(problem, "main has taken what is new, %s has not", x->peer);
+    if (half) ctr_problem_where(problem, "main has merged the changes, %s has not", x->peer);
     return problem->rc;
 }
 

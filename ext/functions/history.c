@@ -25,7 +25,7 @@ static const char UNKNOWN_VFS[] = "not armed: the VFS is not a unix one";
 /* A random id is replaced by a new one; a file with a name stops counting. */
 static const char *what_follows(const ctr_identity *identity)
 {
-    return *identity->name ? "it is refused to count" : "the next count takes a new id";
+    return *identity->name ? "the file refuses to count" : "the next count takes a new id";
 }
 
 static char *fingerprint_state(const ctr_storage *storage, const ctr_identity *identity,
@@ -40,7 +40,7 @@ static char *fingerprint_state(const ctr_storage *storage, const ctr_identity *i
     else if (!ctr_lineage_same_place(seen, &lineage->fingerprint))
         return sqlite3_mprintf("this is a copy: %s", what_follows(identity));
     else if (ctr_lineage_is_weak(seen))
-        state = "weak: the file system tells the inode alone, which another file may get";
+        state = "weak: the file system gives only the inode, which another file may get";
     return sqlite3_mprintf("%s", state);
 }
 
@@ -56,7 +56,7 @@ static char *witness_state(const ctr_storage *storage, const ctr_identity *ident
         return sqlite3_mprintf("not armed: the attribute " CTR_OS_ATTRIBUTE " is not there");
     case CTR_ATTRIBUTE_FOREIGN:
         return sqlite3_mprintf(
-            "not armed: somebody else has written the attribute " CTR_OS_ATTRIBUTE);
+            "not armed: another program has written the attribute " CTR_OS_ATTRIBUTE);
     case CTR_ATTRIBUTE_READ: break;
     }
     if (ctr_lineage_judge(&identity->lineage, seen, attribute).why == CTR_WHY_NONE)

@@ -99,10 +99,10 @@ static bool find_leader(sqlite3_context *ctx, const char *function, int argc, sq
     if (argc <= 2 || schema)
         led = lead_file(shared->transaction, db, schema ? schema : "main", found, &problem);
     if (schema && led && memcmp(found->id, given, CTR_ID_SIZE) != 0)
-        ctr_problem_set(&problem, SQLITE_ERROR,
-                        "replica is the id that %s had until now: it has taken another one, "
-                        "counter_id('%s')",
-                        schema, schema);
+        ctr_problem_set(
+            &problem, SQLITE_ERROR,
+            "replica is the former id of %s, which has just taken another one: counter_id('%s')",
+            schema, schema);
     if (schema) ctr_problem_where(&problem, "under the id of %s", schema);
     sqlite3_free(schema);
     return ctr_arg_problem(ctx, function, &problem) && led;

@@ -2,8 +2,8 @@
  *
  *     counter_key(a, b, ...)               the values of a row's key, in key order, as one BLOB
  *     counter_key_json(key)                the key as JSON; a BLOB is {"hex":"00ff"}, a TEXT that
- *                                            is not valid UTF-8 {"text":"61ff"}, no floor null, the
- *                                            empty key NULL
+ *                                            is not valid UTF-8 {"text":"61ff"}, a missing floor
+ *                                            null, the empty key NULL
  *     counter_mark(source)                 the number from which to read a source's feed; 0: all
  *     counter_seen(source, since, upto)    the changes were merged: raises the mark, returns it
  */
@@ -134,8 +134,7 @@ static bool take_source(sqlite3_context *ctx, const char *function, sqlite3_valu
     if (text && ctr_marks_source_from_text(text, (size_t)sqlite3_value_bytes(value), source->id,
                                            &source->twist))
         return true;
-    return ctr_arg_refuse(ctx, function, "source",
-                          "what counter_changes has given for it, the UUID of a file as TEXT",
+    return ctr_arg_refuse(ctx, function, "source", "TEXT from counter_changes, the UUID of a file",
                           value);
 }
 

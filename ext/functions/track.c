@@ -123,8 +123,8 @@ static void take_up_counters(tracking *call, ctr_problem *problem)
     }
     if (!call->counters && born)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: the counter table %s was created under this name, and files match "
-                        "their tables by it",
+                        "%s: the counter table %s was created with this name, by which files match "
+                        "their tables",
                         call->table, born->name);
     ctr_catalog_close(&catalog);
 }
@@ -165,8 +165,8 @@ static void check_tracked_key(tracking *call, const ctr_shape *wanted, ctr_probl
     if (!now || !then) ctr_problem_nomem(problem);
     if (!same)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: the key is (%s), that of its counters, %s, is (%s)", call->table, now,
-                        call->counters, then);
+                        "%s: the key is (%s), but that of its counters, %s, is (%s)", call->table,
+                        now, call->counters, then);
     sqlite3_free(now);
     sqlite3_free(then);
 }
@@ -176,11 +176,12 @@ static void check_lost(const tracking *call, ctr_problem *problem)
 {
     for (int i = 0; i < call->shape.n_columns; i++)
         if (call->tracked.columns[i].lost)
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "%s: the column of the counter %s is gone: if it was renamed, rename "
-                            "it back, call counter_track, and rename it again; if it was dropped, "
-                            "name the remaining ones: counter_track('%s', ...)",
-                            call->table, call->shape.columns[i].name, call->table);
+            ctr_problem_set(
+                problem, SQLITE_ERROR,
+                "%s: the column of the counter %s is missing: if it was renamed, rename "
+                "it back, call counter_track, and rename it again; if it was dropped, "
+                "name the remaining ones: counter_track('%s', ...)",
+                call->table, call->shape.columns[i].name, call->table);
 }
 
 /* Adds counters for columns that have none. A counter that exists already, from other files, adopts
@@ -393,7 +394,7 @@ static void run_tracking(sqlite3_context *ctx, const char *function, int argc, s
                          int64_t (*work)(tracking *, ctr_problem *))
 {
     if (argc < 1) {
-        ctr_arg_error(ctx, "%s: it takes a table and its columns", function);
+        ctr_arg_error(ctx, "%s: the arguments are a table and its columns", function);
         return;
     }
     tracking call = {.db = sqlite3_context_db_handle(ctx), .shared = sqlite3_user_data(ctx)};

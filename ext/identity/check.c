@@ -79,7 +79,7 @@ static bool is_still_there(ctr_replica *replica, ctr_problem *problem)
 
 /* ---- the check ------------------------------------------------------------------------------- */
 
-static bool is_last_straw(ctr_replica *replica, ctr_problem *problem)
+static bool reached_day_limit(ctr_replica *replica, ctr_problem *problem)
 {
     int64_t n = 0;
     ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
@@ -94,7 +94,7 @@ static void judge(ctr_replica *replica, ctr_problem *problem)
 {
     const ctr_lineage *lineage = &replica->identity.lineage;
     ctr_verdict verdict = ctr_lineage_judge(lineage, &replica->seen, &replica->attribute);
-    if (verdict.why != CTR_WHY_NONE && verdict.alone && is_last_straw(replica, problem))
+    if (verdict.why != CTR_WHY_NONE && verdict.alone && reached_day_limit(replica, problem))
         ctr_succession_refuse(replica, CTR_REFUSES_NUMBERS, problem);
     else if (verdict.why != CTR_WHY_NONE && problem->rc == SQLITE_OK)
         ctr_succession_follow(replica, verdict, problem);
@@ -217,10 +217,11 @@ static int say_refusal(const ctr_replica *replica, ctr_problem *problem)
                                "counter_fork('%s') gives it a new random id",
                                replica->schema, replica->schema);
     if (strcmp(replica->identity.refuses, CTR_REFUSES_REPLACED) == 0)
-        return ctr_problem_set(problem, SQLITE_ERROR,
-                               "%s is '%s' and does not count any more, for another file has taken "
-                               "over that name: SELECT counter_fork('%s') gives it a new random id",
-                               replica->schema, replica->identity.name, replica->schema);
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s is '%s' and does not count any more, because another file has taken over that "
+            "name: SELECT counter_fork('%s') gives it a new random id",
+            replica->schema, replica->identity.name, replica->schema);
     if (strcmp(replica->identity.refuses, CTR_REFUSES_NUMBERS) == 0)
         return ctr_problem_set(
             problem, SQLITE_ERROR,
@@ -230,7 +231,7 @@ static int say_refusal(const ctr_replica *replica, ctr_problem *problem)
             replica->schema, replica->schema, replica->schema);
     return ctr_problem_set(
         problem, SQLITE_ERROR,
-        "%s is '%s' and does not count, for another file may count under that name (%s): "
+        "%s is '%s' and does not count, because another file may count under that name (%s): "
         "SELECT counter_fork('%s') gives it a new random id",
         replica->schema, replica->identity.name, replica->identity.refuses, replica->schema);
 }

@@ -26,7 +26,7 @@ void ctr_names_take_over(ctr_run *run, ctr_run *from);
 /* Records the holder of a name, which other files have reported. */
 void ctr_names_hear_of_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const char *name);
 
-/* Declares lost every file but this one that has written under an id; or one file, given its holder
+/* Declares lost every other file that has written under an id; or one file, given its holder
  * (counter_sources.holder). Several files may have had my own id, one after the other; of those the
  * caller must name one, unless none is known. A lost file that was to take over the same name, and
  * that no file has met, used the next epoch. */

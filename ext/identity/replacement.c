@@ -34,7 +34,7 @@ static void write_names(ctr_replica *replica, ctr_run *run)
 
 /* Stops the file from counting if another file has taken over its name, or is about to. A file that
  * waits to take it over will count under the next epoch. */
-static void heed_epoch(ctr_replica *replica, ctr_run *run)
+static void check_epoch(ctr_replica *replica, ctr_run *run)
 {
     const ctr_identity *identity = &replica->identity;
     if (!*identity->name || identity->turn == CTR_TURN_WAITS || *identity->refuses) return;
@@ -52,7 +52,7 @@ int ctr_replacement_meet(ctr_replica *replica, sqlite3 *db, const char *schema,
     ctr_schema_refuse_generated(db, schema, "counter_names", problem);
     ctr_names_take_names(&run, &from);
     write_names(replica, &run);
-    heed_epoch(replica, &run);
+    check_epoch(replica, &run);
     return ctr_transaction_leave(replica->transaction, problem);
 }
 

@@ -102,7 +102,7 @@ static int see_file(ctr_storage *storage, sqlite3 *db, const char *schema, ctr_f
     int error = ctr_os_stat(path, seen);
     if (error == ENOENT || error == ENOTDIR) return refuse_moved(problem, path);
     if (error)
-        return ctr_problem_set(problem, SQLITE_IOERR_VNODE, "the file %s cannot be looked at: %s",
+        return ctr_problem_set(problem, SQLITE_IOERR_VNODE, "the file %s cannot be examined: %s",
                                path, strerror(error));
     if (seen->inode != storage->inode) {
         int moved = 0;

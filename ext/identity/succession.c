@@ -155,7 +155,7 @@ int ctr_succession_lineage_changed(ctr_replica *replica, ctr_why why, ctr_proble
 
 /* Writes a new identity in place of a damaged one. The amounts of the journals belong to the
  * damaged id, if it can still be read; otherwise they go to a new shard. */
-static void mend_identity(ctr_replica *replica, ctr_problem *problem)
+static void repair_identity(ctr_replica *replica, ctr_problem *problem)
 {
     const ctr_identity damaged = replica->identity;
     ctr_identity mended = {.lineage.pair.number = 1, .floors = ctr_succession_random()};
@@ -181,7 +181,7 @@ static void read_for_fork(ctr_replica *replica, ctr_problem *problem)
         return;
     }
     ctr_problem_close(&damage);
-    mend_identity(replica, problem);
+    repair_identity(replica, problem);
 }
 
 static void fork_identity(ctr_replica *replica, ctr_problem *problem)
@@ -201,7 +201,7 @@ int ctr_succession_fork(ctr_replica *replica, ctr_problem *problem)
     return ctr_transaction_leave(replica->transaction, problem);
 }
 
-/* It lifts no refusal to count but that of the inode numbers. */
+/* It lifts a refusal to count only if inode numbers were the reason. */
 static int trust_witness(ctr_replica *replica, ctr_problem *problem)
 {
     ctr_identity *identity = &replica->identity;

@@ -86,7 +86,7 @@ char *ctr_number_refusal(sqlite3_value *value)
     double real = sqlite3_value_type(value) == SQLITE_FLOAT ? sqlite3_value_double(value) : 0;
     const double beyond = 9223372036854775808.0; /* SQLite's result for a sum that is too large */
     const char *why = "";
-    if (real < -most || real > most) why = ", for a REAL is exact up to 9007199254740992";
+    if (real < -most || real > most) why = ": a REAL is exact only up to 9007199254740992";
     if (real <= -beyond || real >= beyond) why = ": integer overflow";
     char *text = sqlite3_mprintf("an INTEGER, not %s%s", shown, why);
     sqlite3_free(shown);

@@ -1,7 +1,7 @@
 /* sqlite/problem.h - the error message that goes with a result code.
  *
- * The first problem stays; later ones are dropped. The text names where and what the fault is,
- * without the name of the SQL function or table: functions/ and vtab/ put that in front.
+ * The first problem stays; later ones are dropped. The text says where the fault is and what it is.
+ * functions/ and vtab/ put the name of the SQL function or table in front.
  */
 #ifndef CTR_SQLITE_PROBLEM_H
 #define CTR_SQLITE_PROBLEM_H

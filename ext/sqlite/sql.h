@@ -1,10 +1,9 @@
 /* sqlite/sql.h - every statement that we run, by name, with its identifiers filled in.
  *
- * The texts stand in sql/ and are embedded at build time; each line of the generated list makes the
- * enum and the text, so that they always agree. A placeholder stands in double quotes:
- * "{table}_cells" takes a name, quoted as SQL wants it; "{columns}" takes a list that is SQL
- * already, without the quotes. All are filled in one pass, so that a name with braces is only a
- * name.
+ * The texts are in sql/ and are embedded at build time; each line of the generated list makes the
+ * enum and the text, so that they always agree. A placeholder is in double quotes: "{table}_cells"
+ * takes a name, quoted as SQL wants it; "{columns}" takes a list that is SQL already, without the
+ * quotes. All are filled in one pass, so that a name with braces is only a name.
  */
 #ifndef CTR_SQLITE_SQL_H
 #define CTR_SQLITE_SQL_H

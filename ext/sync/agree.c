@@ -60,7 +60,7 @@ static void compare_letters(const agree_side *one, const agree_side *two, ctr_pr
     const char *name, *other;
     for (int i = 0; (name = ctr_shape_ever(one->shape, i, &generation)); i++)
         if (ctr_shape_generation(two->shape, name, &other) > 0 && strcmp(name, other) != 0)
-            say_difference(one, two, "the letters of a counter", name, other, problem);
+            say_difference(one, two, "the spelling of a counter", name, other, problem);
 }
 
 static void compare_counters(const agree_side *one, const agree_side *two, ctr_problem *problem)

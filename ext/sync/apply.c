@@ -80,9 +80,9 @@ static int open_target(ctr_apply *apply, const char *birth, ctr_replica *replica
     apply->open = true;
     if (problem->rc == SQLITE_OK && !ctr_merge_open(&apply->merge, apply->db, "main", birth,
                                                     replica, &apply->conflicts, problem))
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "no counter table was created under this name here: CREATE it first, "
-                        "as it is at the source");
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "no counter table was created with this name here: CREATE it first, as at the source");
     if (problem->rc == SQLITE_OK) open_values(apply, problem);
     if (problem->rc == SQLITE_OK) look_up_open(apply, problem);
     if (problem->rc != SQLITE_OK) close_target(apply);
@@ -197,8 +197,7 @@ static int64_t present_generation(const ctr_apply *apply, const ctr_change *chan
     const char *spelling;
     int64_t present = ctr_shape_generation(&apply->merge.shape, change->column, &spelling);
     if (present > 0 && strcmp(spelling, change->column) != 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "the counter is named %s here, in other letters: the tables differ",
+        ctr_problem_set(problem, SQLITE_ERROR, "the counter is spelled %s here: the tables differ",
                         spelling);
     return present;
 }
@@ -292,7 +291,7 @@ static void apply_change(ctr_apply *apply, const ctr_change *change, ctr_replica
 }
 
 /* If a statement runs out of memory, SQLite may roll the transaction back during the change and
- * call ctr_apply_release; what is open is then closed after the change. */
+ * call ctr_apply_release; the open table is then closed after the change. */
 int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     ctr_replica *replica = ctr_replica_of(apply->transaction, "main");

@@ -2,7 +2,8 @@
  *
  * Each row passes the checks of a pull: main must have the table, the column and the kinds of the
  * key's values, and the cell must be well-formed. A table stays open between two rows, because rows
- * of one table usually follow each other; it is opened again when its schema may have changed.
+ * of one table usually follow each other; it is opened again if its entry in counter_tables or any
+ * schema has changed.
  */
 #ifndef CTR_SYNC_APPLY_H
 #define CTR_SYNC_APPLY_H

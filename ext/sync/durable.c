@@ -49,7 +49,7 @@ static void sync_handle(const ctr_source *source, int which, const char *path, c
     if (rc == SQLITE_OK && file && file->pMethods)
         rc = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
     if (rc != SQLITE_OK && !is_synced_by_path(path, suffix, problem))
-        ctr_problem_set(problem, rc, "the file that gives cannot be synced");
+        ctr_problem_set(problem, rc, "the source cannot be synced to disk");
 }
 
 static void sync_journal(const char *path, ctr_problem *problem)
@@ -145,9 +145,9 @@ int ctr_durable_check_leader(sqlite3 *db, const char *schema, bool as_one, ctr_p
     int now = read_synchronous(db, schema, problem);
     if (problem->rc != SQLITE_OK || now >= needed) return problem->rc;
     static const char *const NAMES[] = {"OFF", "NORMAL", "FULL", "EXTRA"};
-    return ctr_problem_set(
-        problem, SQLITE_ERROR,
-        "%s leads, and what it commits must outlive a power cut, or it would use clocks again that "
-        "others have seen: with journal_mode=%s PRAGMA %s.synchronous=%s is needed, it is %s",
-        schema, mode, schema, NAMES[needed], NAMES[now >= SYNC_OFF && now <= SYNC_EXTRA ? now : 0]);
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "%s is the leader, and a power cut must not undo its commits: "
+                           "journal_mode=%s needs PRAGMA %s.synchronous=%s, not %s",
+                           schema, mode, schema, NAMES[needed],
+                           NAMES[now >= SYNC_OFF && now <= SYNC_EXTRA ? now : 0]);
 }

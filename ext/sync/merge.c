@@ -71,8 +71,8 @@ int ctr_merge_refuse_key(sqlite3 *db, ctr_problem *problem)
 {
     if (ctr_run_is_utf16(db, problem))
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "a key has U+FFFE or U+FFFF, of which SQLite makes U+FFFD in a file in "
-                        "UTF-16: two rows would be one here");
+                        "a key has U+FFFE or U+FFFF, which SQLite stores as U+FFFD in a UTF-16 "
+                        "file: two rows would become one");
     return problem->rc;
 }
 

@@ -48,12 +48,12 @@ int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ct
  * before it reads anything else of the source. */
 int ctr_source_check(ctr_source *source, ctr_problem *problem);
 
-/* Reads the news of a table whose stored tables are ordinary ones. */
+/* Reads the news of a table with ordinary stored tables. */
 int ctr_source_look(const ctr_source *source, const char *table, ctr_news *news,
                     ctr_problem *problem);
 
-/* The same for all tables. Returns the number after the highest of them. Reads no news of a table
- * with a stored table that is no ordinary one. */
+/* The same for all tables. Returns the number after the highest of them. Skips a table with a
+ * stored table that is not an ordinary one. */
 int64_t ctr_source_look_at_all(ctr_source *source, ctr_problem *problem);
 
 /* Begins the snapshot. The caller first locks the files that it will write: with a rollback journal

@@ -83,7 +83,7 @@ void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, const c
     ctr_catalog_entry holder;
     if (ctr_catalog_born(&holder, db, schema, birth, problem))
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "the table '%s' was created under this name, and sync matches tables by it",
+                        "the table '%s' was created with this name, by which sync matches tables",
                         holder.name);
     ctr_catalog_close_entry(&holder);
     ctr_run run = ctr_run_on(db, schema, NULL, problem);

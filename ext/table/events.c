@@ -64,8 +64,8 @@ int ctr_events_sync(ctr_transaction *transaction, ctr_problem *problem)
         ctr_events_write_ahead(transaction, problem); /* else a fold may find half a statement */
     if (transaction->spoiled)
         ctr_problem_set(problem, SQLITE_ABORT,
-                        "a statement of this transaction failed half-way and could not be taken "
-                        "back: the transaction is rolled back");
+                        "a statement of this transaction failed half-way and could not be undone: "
+                        "the transaction is rolled back");
     for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
         if (replica->after == CTR_AFTER_READ) read_pair(replica, problem);
     return problem->rc;

@@ -21,16 +21,16 @@ int ctr_events_savepoint(ctr_transaction *transaction, int level, ctr_problem *p
 void ctr_events_release(ctr_transaction *transaction, int level);
 void ctr_events_rollback_to(ctr_transaction *transaction, int level);
 
-/* Writes ahead what the end of the transaction would write, so that it does not fail there: after
- * an interrupted RELEASE, SQLite leaves the savepoint in a state that no statement can repair.
- * Appends the batches, and folds the tables whose journals have grown. If no table has joined the
- * transaction, the checks of identities are forgotten. */
+/* Writes ahead what the end of the transaction would write, so that it does not fail there: if a
+ * RELEASE is interrupted, SQLite leaves the savepoint in a state that no statement can repair until
+ * the interrupt ends. Appends the batches, and folds the tables whose journals have grown. If no
+ * table has joined the transaction, the checks of identities are forgotten. */
 int ctr_events_write_ahead(ctr_transaction *transaction, ctr_problem *problem);
 
 /* Appends all batches to the journals (table/journal.h), in all files. */
 int ctr_events_append(ctr_transaction *transaction, ctr_problem *problem);
 
-/* What the counter tables of a file do when its identity changes. */
+/* Returns the hooks of counter tables for a change of the identity of their file. */
 const ctr_replica_tables *ctr_events_tables(void);
 
 #endif

@@ -10,7 +10,7 @@
 #include "table/segments.h"
 #include "table/stored.h"
 
-enum { PARTS = 32 /* a commit folds the densest of so many parts of the rows */ };
+enum { PARTS = 32 /* parts of the rows with amounts; a commit folds the densest */ };
 
 /* The fold of one table. */
 typedef struct folding {
@@ -157,7 +157,7 @@ static void fold_by_update(folding *job, int64_t id)
         if (problem->rc == SQLITE_OK)
             ctr_problem_set(
                 problem, SQLITE_CORRUPT_VTAB,
-                "%s_journal is damaged: it has amounts for row %lld, which there is not",
+                "%s_journal is damaged: it has amounts for row %lld, which does not exist",
                 job->journal->table, (long long)id);
         return;
     }

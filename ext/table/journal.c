@@ -7,7 +7,7 @@
 #include "table/catalog.h"
 #include "table/stored.h"
 
-enum { FIRST_LOOKS = 1 /* look-ups of one row before all amounts are read */ };
+enum { FIRST_LOOKS = 1 /* look-ups of one row before all amounts are kept */ };
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -143,7 +143,7 @@ static void take_amount(ctr_journal *journal, const ctr_entry *entry, int64_t nu
                         ctr_problem *problem)
 {
     if (entry->counter >= journal->rows.n_counters) {
-        ctr_changes_damaged(journal->table, number, "names a counter that there is not", problem);
+        ctr_changes_damaged(journal->table, number, "names a counter that does not exist", problem);
         return;
     }
     if (ctr_amounts_expect(&journal->amounts, 1, problem)) return;

@@ -12,7 +12,7 @@
  *
  * Memory is valid while the data version of the file is the same. After commits of other
  * connections, their rows of the journal are read: amounts are added, rows whose cells were written
- * are forgotten, and a fold makes everything forgotten.
+ * are forgotten, and after a fold all memory is dropped.
  *
  * Numbers rise across all tables of a file. They follow the time in milliseconds times 4096, so
  * that they usually rise even after a file was restored.
@@ -103,7 +103,7 @@ void ctr_journal_release(ctr_journal *journal);
 int ctr_journal_refresh(ctr_journal *journal, ctr_problem *problem);
 
 /* The same for one row; memory then has only this row. So a fresh connection answers its first
- * look-up without reading all amounts. */
+ * look-up without a table of all amounts. */
 int ctr_journal_refresh_row(ctr_journal *journal, int64_t row, ctr_problem *problem);
 
 /* Returns the amount of a counter of a row in the journal; NULL: none. */

@@ -27,9 +27,8 @@ static int refuse_other(sqlite3_value *id, const char *before, const char *now,
 {
     char *shown = ctr_problem_describe_value(id);
     if (!shown) return ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_ERROR,
-                    "the request %s was taken before and asked for %s, now it asks for %s", shown,
-                    before, now);
+    ctr_problem_set(problem, SQLITE_ERROR, "the request %s was taken before for %s, not for %s",
+                    shown, before, now);
     sqlite3_free(shown);
     return problem->rc;
 }

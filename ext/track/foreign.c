@@ -33,11 +33,10 @@ bool ctr_foreign_is_broken(sqlite3 *db)
 void ctr_foreign_refuse_broken(sqlite3 *db, const char *table, ctr_problem *problem)
 {
     if (ctr_foreign_is_broken(db))
-        ctr_problem_set(
-            problem, SQLITE_ERROR,
-            "the transaction violates a deferred foreign key: nothing can be merged into the "
-            "tracked table %s until it no longer does",
-            table);
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the transaction violates a deferred foreign key: repair it before merging "
+                        "into the tracked table %s",
+                        table);
 }
 
 /* ---- children -------------------------------------------------------------------------------- */

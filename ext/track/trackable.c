@@ -31,28 +31,29 @@ static void take_column(const trackable *want, sqlite3_stmt *row, ctr_problem *p
         return;
     ctr_affinity affinity = ctr_declaration_affinity(type);
     if (ctr_declaration_reserves(name))
-        ctr_problem_set(problem, SQLITE_ERROR, "%s: a column with the reserved name %s",
-                        want->table, name);
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: the column name %s is reserved", want->table,
+                        name);
     if (key >= 0 && is_named(want, name))
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: column %s is part of the key, and cannot be tracked", want->table,
+                        "%s: column %s is part of the key and cannot be tracked", want->table,
                         name);
     if (key >= 0 && sqlite3_stricmp(type, "ANY") == 0)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: the key column %s has the type ANY, which tells '1' and 1 apart in a "
-                        "STRICT table, but not here",
+                        "%s: the key column %s has the type ANY, which distinguishes '1' from 1 in "
+                        "a STRICT table, but not here",
                         want->table, name);
     if (key >= 0 && !ctr_declaration_is_plain(type))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s: the type of the key column %s must be plain words, not %s",
                         want->table, name, type);
     if (key < 0 && sqlite3_column_int(row, 6))
-        ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is generated, and cannot be tracked",
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is generated and cannot be tracked",
                         want->table, name);
     if (key < 0 && (affinity == CTR_AFFINITY_TEXT || affinity == CTR_AFFINITY_REAL))
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: column %s holds %s, by its type %s, and a tracked column integers",
-                        want->table, name, ctr_shape_affinity_name(affinity), type);
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s: column %s holds %s by its type %s, but a tracked column must hold integers",
+            want->table, name, ctr_shape_affinity_name(affinity), type);
     ctr_problem_sqlite(problem, want->db,
                        sqlite3_table_column_metadata(want->db, want->schema, want->table, name,
                                                      NULL, &collation, NULL, NULL, NULL));
@@ -106,6 +107,7 @@ int ctr_trackable_read(ctr_shape *shape, sqlite3 *db, const char *schema, const 
     ctr_unique_each_term(db, schema, table, check_key_term, &want, problem);
     if (shape->n_keys == 0)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s has no PRIMARY KEY, which identifies its rows in other files", table);
+                        "%s has no PRIMARY KEY, which must identify its rows in other files",
+                        table);
     return problem->rc;
 }

@@ -475,9 +475,8 @@ void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ct
     ctr_tracked_column *to = &tracked->columns[tracked->shape->counters[counter]];
     if (problem->rc != SQLITE_OK) return;
     if (to->name) {
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: the counter of the name %s belongs to the column %s", tracked->table,
-                        column, to->name);
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: the counter %s belongs to the column %s",
+                        tracked->table, column, to->name);
         return;
     }
     to->name = sqlite3_mprintf("%s", column);

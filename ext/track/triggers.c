@@ -210,8 +210,8 @@ static int refuse_broken(const ctr_tracked *tracked, const char *trigger, ctr_pr
 {
     return ctr_problem_set(
         problem, SQLITE_ERROR,
-        "the trigger %s_%s of the tracked table %s is not as counter_track makes "
-        "it, so that changes may not have been counted: call counter_track('%s', "
+        "the trigger %s_%s of the tracked table %s is not as counter_track makes it, so changes "
+        "may not have been counted: call counter_track('%s', "
         "...) again, which counts them",
         tracked->counters, trigger, tracked->table, tracked->table);
 }
@@ -267,12 +267,12 @@ static int refuse_lost(sqlite3 *db, const char *schema, const char *counters, ct
         table = entry.birth;
     if (ctr_schema_object(db, schema, table, problem) == CTR_OBJECT_NONE)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "the tracked table %s is gone, and its counters are in %s: if it has "
+                        "the tracked table %s is missing, and its counters are in %s: if it has "
                         "another name now, rename it to %s, call counter_track('%s', ...), and "
                         "rename it back; if it was dropped for good, drop %s, too",
                         last, counters, last, last, counters);
     ctr_problem_set(problem, SQLITE_ERROR,
-                    "the tracked table %s has lost its triggers, so that changes may not have been "
+                    "the tracked table %s has lost its triggers, so changes may not have been "
                     "counted: call counter_track('%s', ...) again, which counts them",
                     table, table);
     ctr_catalog_close_entry(&entry);
@@ -385,11 +385,12 @@ static void refuse_orphan(sqlite3 *db, const char *schema, const ctr_catalog_ent
          *noted = ctr_tracked_noted(db, schema, entry->name, problem);
     const char *last = noted ? noted : entry->birth;
     if (!table && ctr_schema_object(db, schema, last, problem) == CTR_OBJECT_NONE)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: %s holds the counters of a tracked table %s, which is gone: if %s is "
-                        "that table, rename it to %s, call counter_track('%s', ...), and rename it "
-                        "back",
-                        called, entry->name, last, called, last, last);
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s: %s holds the counters of a tracked table %s, which is missing: if %s is "
+            "that table, rename it to %s, call counter_track('%s', ...), and rename it "
+            "back",
+            called, entry->name, last, called, last, last);
     sqlite3_free(table);
     sqlite3_free(noted);
 }

@@ -139,8 +139,7 @@ static void refuse_rolled_back(const ctr_writing *writing, ctr_problem *problem)
 {
     ctr_problem_close(problem);
     ctr_problem_set(problem, SQLITE_ABORT,
-                    "a constraint or a trigger of the tracked table %s has rolled the transaction "
-                    "back",
+                    "a constraint or a trigger of the tracked table %s rolled back the transaction",
                     writing->tracked->table);
 }
 
@@ -218,7 +217,7 @@ static bool write_in_savepoint(ctr_writing *writing, sqlite3_stmt *row, const ct
     if (!guarded && answer == TABLE_DEFERS)
         ctr_problem_set(problem, SQLITE_CONSTRAINT,
                         "a merged row of the tracked table %s would break a foreign key: "
-                        "counter_pull, which can take it back, leaves it waiting",
+                        "counter_pull, which can undo it, leaves it waiting",
                         writing->tracked->table);
     return answer == TABLE_TAKES;
 }

@@ -5,8 +5,9 @@
  *
  * A pull and counter_track also add and drop counters here, by ctr_columns_ask().
  *
- * SQLite notices that the stored table changed and connects to the table anew, in every connection.
- * Each command reads the columns itself, because one statement may give several commands.
+ * SQLite notices that the stored table changed and connects to the table again, in every
+ * connection. Each command reads the columns itself, because one statement may give several
+ * commands.
  *
  * A file that drops a counter forgets its own shards. Within the table, the generation separates
  * them from all later ones; but their cells may have been copied into other tables, so the file
@@ -23,15 +24,15 @@
 static int refuse_last(const char *name, ctr_problem *problem)
 {
     return ctr_problem_set(problem, SQLITE_ERROR,
-                           "column %s is the last counter, and a table of counters keeps one",
+                           "column %s is the last counter: a counter table needs at least one",
                            name);
 }
 
 static int refuse_generations(const char *name, ctr_problem *problem)
 {
     return ctr_problem_set(problem, SQLITE_ERROR,
-                           "column %s has been added and dropped %lld times, which is the limit",
-                           name, (long long)CTR_GENERATION_MAX);
+                           "column %s was added and dropped %lld times, which is the limit", name,
+                           (long long)CTR_GENERATION_MAX);
 }
 
 /* If the column exists neither before nor after, SQLite sees no change. */
@@ -61,7 +62,7 @@ static void add_counter(ctr_table *table, const ctr_shape *shape, const char *cl
     char *name = ctr_declare_counter(table->name, clause, problem);
     if (!name) return;
     if (ctr_shape_counter(shape, name) >= 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "there is a counter %s already", name);
+        ctr_problem_set(problem, SQLITE_ERROR, "the counter %s exists already", name);
     ctr_columns_check(shape, table->db, table->name, name, problem);
     raise_here(table, shape, name, problem);
     sqlite3_free(name);
@@ -100,7 +101,7 @@ static void read_shape(ctr_table *table, ctr_shape *shape, ctr_problem *problem)
 /* SQLite rolls a transaction back if a write returns SQLITE_INTERRUPT, but an interrupted inner
  * statement may return another code. The statements by which a pull is rolled back are renewed,
  * because the schema has changed. */
-static void heed_interrupt(ctr_table *table, ctr_problem *problem)
+static void prefer_interrupt(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc == SQLITE_OK) ctr_session_renew(table->sessions, problem);
     if (problem->rc == SQLITE_OK || problem->rc == SQLITE_INTERRUPT) return;
@@ -121,7 +122,7 @@ void ctr_alter_take(ctr_table *table, ctr_wanted *wanted, ctr_problem *problem)
     if (problem->rc == SQLITE_OK)
         wanted->emptied =
             raise_counter_of(table, &shape, wanted->name, wanted->generation, problem);
-    heed_interrupt(table, problem);
+    prefer_interrupt(table, problem);
     ctr_shape_close(&shape);
 }
 
@@ -133,15 +134,16 @@ bool ctr_alter_run(ctr_table *table, sqlite3_value **columns, const char *comman
     ctr_shape shape = {0};
     if (!to_add && !to_drop) return false;
     if (table->tracked)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "'%s' is no command for the counters of a tracked table: counter_track and "
-                        "counter_untrack add and drop its columns",
-                        command);
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "'%s' is not a command for the counters of a tracked table: counter_track and "
+            "counter_untrack add and drop its columns",
+            command);
     ctr_commands_refuse_values(table, columns, command, problem);
     if (problem->rc == SQLITE_OK) read_shape(table, &shape, problem);
     if (problem->rc == SQLITE_OK && to_add) add_counter(table, &shape, to_add, problem);
     if (problem->rc == SQLITE_OK && to_drop) drop_counter(table, &shape, to_drop, problem);
-    heed_interrupt(table, problem);
+    prefer_interrupt(table, problem);
     ctr_shape_close(&shape);
     return true;
 }

@@ -99,8 +99,9 @@ static int fail_changes(sqlite3_vtab *base, ctr_problem *problem)
 static int too_many(sqlite3_vtab *base)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_problem_set(&problem, SQLITE_ERROR,
-                    "two arguments at most, since and bucket; upto and key_columns are only shown");
+    ctr_problem_set(
+        &problem, SQLITE_ERROR,
+        "at most two arguments, since and bucket; upto and key_columns can only be read");
     return fail_changes(base, &problem);
 }
 
@@ -119,8 +120,8 @@ static int changes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     if (since < 0) {
         ctr_problem problem = {SQLITE_OK, NULL};
         ctr_problem_set(&problem, SQLITE_ERROR,
-                        "one argument is needed, the sequence number to begin at: 0, or what "
-                        "counter_mark() has given; rows of it can only be inserted");
+                        "one argument is needed, the sequence number to begin at: 0, or the result "
+                        "of counter_mark(); its rows can only be inserted");
         return fail_changes(base, &problem);
     }
     info->aConstraintUsage[since].argvIndex = 1;
@@ -262,11 +263,11 @@ static int64_t take_generation(sqlite3 *db, sqlite3_value *value, ctr_change_kin
 {
     static const char GENERATION[] = "generation";
     if (kind == CTR_CHANGE_FLOORS)
-        return take_integer(db, GENERATION, "0 where there is no column", value, 0, 0, problem);
+        return take_integer(db, GENERATION, "0 if there is no column", value, 0, 0, problem);
     int64_t generation =
         take_integer(db, GENERATION, "1 ... 4294967295", value, 1, CTR_GENERATION_MAX, problem);
     if (kind == CTR_CHANGE_CELL && generation % 2 == 0 && problem->rc == SQLITE_OK)
-        ctr_problem_mismatch(problem, GENERATION, "odd where there is a cell", value);
+        ctr_problem_mismatch(problem, GENERATION, "odd if there is a cell", value);
     return generation;
 }
 
@@ -292,8 +293,7 @@ static void check_source(ctr_change *change, sqlite3_value *value, ctr_problem *
     const char *text = ctr_text_value(value, problem);
     size_t size = (size_t)sqlite3_value_bytes(value);
     if (text && !ctr_marks_source_from_text(text, size, change->source, &twist))
-        ctr_problem_mismatch(problem, "source",
-                             "what counter_changes has given for it, the UUID of a file as TEXT",
+        ctr_problem_mismatch(problem, "source", "TEXT from counter_changes, the UUID of a file",
                              value);
 }
 

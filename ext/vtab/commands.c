@@ -7,7 +7,7 @@
  *     INSERT INTO t(t, k) VALUES ('delete n', 'a')             the tombstone of one counter
  *     INSERT INTO t(t, k) VALUES ('purge below', 'b')          rows below are removed for good
  *     INSERT INTO t(t) VALUES ('add column errors')            another counter; see alter.c
- *     INSERT INTO t(t) VALUES ('forget requests 1000')         keeps the newest request ids
+ *     INSERT INTO t(t) VALUES ('forget requests 1000')         keeps the newest 1000 request ids
  *
  * Reset starts at the values given, or at 0; it works on deleted and missing rows too.
  */
@@ -154,7 +154,7 @@ const char *ctr_commands_name(const char *command, const char *verb)
 
 void ctr_commands_refuse_name(const char *name, ctr_problem *problem)
 {
-    ctr_problem_set(problem, SQLITE_ERROR, "the command names '%s', which is no counter", name);
+    ctr_problem_set(problem, SQLITE_ERROR, "the command names '%s', which is not a counter", name);
 }
 
 static int find_counter(const ctr_table *table, const char *name, ctr_problem *problem)
@@ -170,7 +170,7 @@ static void refuse_command(sqlite3_value *value, const ctr_front *front, ctr_pro
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(
         problem, SQLITE_ERROR,
-        "unknown command %s; the commands are %s; these throw away what was counted: "
+        "unknown command %s; the commands are %s; these delete counts: "
         "'purge below', %s'reset', 'reset <counter>', 'delete <counter>'",
         shown ? shown : "",
         front ? front->commands

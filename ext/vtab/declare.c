@@ -6,28 +6,28 @@
 /* Each has a %s for the culprit and, in some, a second one for the word. */
 static const char *const SENTENCES[] = {
     [CTR_REFUSE_SYNTAX] = "cannot read the declaration '%s'",
-    [CTR_REFUSE_OPTION] = "there are no options such as '%s'; a counter cannot have a TTL either",
+    [CTR_REFUSE_OPTION] = "unknown option '%s': a counter table has no options and no TTL",
     [CTR_REFUSE_TTL] = "column %s: a counter table cannot have a TTL",
-    [CTR_REFUSE_PLAIN_COLUMN] = "column %s is neither a COUNTER nor part of the PRIMARY KEY; plain "
-                                "columns cannot stand beside counters",
+    [CTR_REFUSE_PLAIN_COLUMN] = "column %s is neither a COUNTER nor part of the PRIMARY KEY; a "
+                                "counter table has no plain columns",
     [CTR_REFUSE_COUNTER_IN_KEY] = "column %s: a COUNTER cannot be part of the PRIMARY KEY",
-    [CTR_REFUSE_COUNTER_TYPE] = "column %s: the type COUNTER stands alone, without other words",
-    [CTR_REFUSE_COUNTER_COLLATED] = "column %s: a COUNTER has no COLLATE, it is an integer",
+    [CTR_REFUSE_COUNTER_TYPE] = "column %s: the type COUNTER takes no other words",
+    [CTR_REFUSE_COUNTER_COLLATED] = "column %s: a COUNTER is an integer and has no COLLATE",
     [CTR_REFUSE_TYPE] = "column %s: its type must be plain words, such as TEXT or VARCHAR(20)",
     [CTR_REFUSE_CONSTRAINT] =
-        "column %s: %s is not possible in a counter table, which is counters and their key alone",
+        "column %s: %s is not possible in a counter table, which has only counters and their key",
     [CTR_REFUSE_DEFAULT] = "column %s: a counter begins at 0, so its DEFAULT cannot be %s",
     [CTR_REFUSE_TABLE_CONSTRAINT] =
-        "'%s' is not possible in a counter table, whose one constraint is its PRIMARY KEY",
+        "'%s' is not possible in a counter table, whose only constraint is its PRIMARY KEY",
     [CTR_REFUSE_NAME_RESERVED] =
         "column %s: the names rowid, oid, request_id and those that begin with _ are reserved",
     [CTR_REFUSE_NAME_OF_TABLE] =
-        "column %s has the name of the table, which is that of the command column",
+        "column %s has the name of the table, which is reserved for the command column",
     [CTR_REFUSE_NAME_TWICE] = "column %s is named twice",
     [CTR_REFUSE_KEY_NOT_LAST] = "PRIMARY KEY (...) must be the last clause; '%s' follows it",
     [CTR_REFUSE_KEY_TWICE] =
         "a second PRIMARY KEY at '%s'; write PRIMARY KEY (...) for several columns",
-    [CTR_REFUSE_KEY_UNKNOWN] = "the PRIMARY KEY names %s, which is no column before it",
+    [CTR_REFUSE_KEY_UNKNOWN] = "the PRIMARY KEY names %s, which is not a column",
     [CTR_REFUSE_KEY_REPEATED] = "the PRIMARY KEY names %s twice",
     [CTR_REFUSE_NO_KEY] = "a PRIMARY KEY is needed%s",
     [CTR_REFUSE_NO_COUNTER] = "at least one column must be a COUNTER%s",

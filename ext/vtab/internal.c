@@ -1,7 +1,7 @@
 /* vtab/internal.c - two empty tables of the connection, for internal use.
  *
  *     counter_witness    joins transactions and passes on SQLite's calls. Counter tables join by
- *                        themselves; counter_inc on ordinary tables needs this one, and so does a
+ *                        themselves; counter_inc on ordinary tables needs this one, as does a
  *                        table that is created or dropped within the transaction
  *     counter_guard      keeps prepared statements until the connection closes. No kept statement
  *                        may name it, or it would never be freed; so there are two tables

@@ -80,8 +80,8 @@ int ctr_joined_be_told(ctr_joined *joined, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || joined->transaction->told > 0) return problem->rc;
     tell_main(joined, problem);
-    ctr_problem_where(problem, "to count in a table that the transaction has created, without a "
-                               "SAVEPOINT between, the lock of main is needed until the COMMIT");
+    ctr_problem_where(problem, "counting in a table that this transaction has created, without a "
+                               "SAVEPOINT in between, locks main until the COMMIT");
     return problem->rc;
 }
 

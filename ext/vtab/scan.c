@@ -194,7 +194,7 @@ static int64_t rowid_of(const scan_cursor *cursor)
     return cursor->single ? cursor->rowid : sqlite3_column_int64(row_of(cursor), CTR_STREAM_ID);
 }
 
-/* Returns a counter of this row; it is summed up once. */
+/* Returns a counter of this row, which is summed up once. */
 static const ctr_summary *sum_counter(scan_cursor *cursor, int counter, ctr_problem *problem)
 {
     ctr_table *table = table_of(cursor);
@@ -350,8 +350,8 @@ static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counte
     const ctr_summary *state = sum_counter(cursor, counter, &problem);
     if (problem.rc == SQLITE_OK && ctr_sum_value(&state->sum, &value) != CTR_OK) {
         ctr_problem_set(&problem, SQLITE_ERROR,
-                        "integer overflow: what the files have counted adds up to more than 64 "
-                        "bits; INSERT a number of the other sign");
+                        "integer overflow: the counts of all files add up to more than 64 bits; "
+                        "INSERT a number of the other sign");
         say_where(cursor, counter, &problem);
     }
     if (!ctr_arg_problem(ctx, table->name, &problem)) return;

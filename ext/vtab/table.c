@@ -200,14 +200,14 @@ void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem 
         ctr_problem_set(problem, SQLITE_ERROR,
                         "names that begin with counter_ are reserved, such as %s", name);
     if (sqlite3_stricmp(name, "request_id") == 0)
-        ctr_problem_set(
-            problem, SQLITE_ERROR,
-            "the table cannot have the name %s, for it has a hidden column of that name", name);
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the table cannot have the name %s: it has a hidden column of that name",
+                        name);
     for (int i = 0; i < shape->n_columns; i++) {
         const char *column = shape->columns[i].name;
         if (sqlite3_stricmp(name, column) == 0)
             ctr_problem_set(problem, SQLITE_ERROR,
-                            "the table cannot have the name %s, for it has the column %s", name,
+                            "the table cannot have the name %s: it has the column %s", name,
                             column);
     }
 }
@@ -253,8 +253,8 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
                      (is_same_name(birth, tracked) && ctr_shape_same_columns(&stored, shape)));
         if (problem->rc == SQLITE_OK && !same)
             ctr_problem_set(problem, SQLITE_ERROR,
-                            "its stored tables are there; CREATE VIRTUAL TABLE \"%w\" USING "
-                            "counter(%s) takes them up",
+                            "its stored tables exist already: CREATE VIRTUAL TABLE \"%w\" USING "
+                            "counter(%s) uses them",
                             name, is);
         sqlite3_free(apart);
         sqlite3_free(is);
@@ -312,8 +312,8 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
 }
 
 /* A file that forgets its own shards would write them again with clocks that other files have seen.
- * A table that never had a row has no shards, and floors have removed rows already; a table whose
- * stored tables are damaged may have had rows. */
+ * A table that never had a row has no shards. Floors prove that there were rows; in damaged stored
+ * tables there may have been some. */
 static bool has_shards(ctr_table *table, ctr_problem *problem)
 {
     ctr_problem damage = {SQLITE_OK, NULL};
@@ -365,8 +365,8 @@ static void refuse_tracked(ctr_table *table, ctr_problem *problem)
     char *tracked = ctr_triggers_table(table->db, table->schema, table->name, problem);
     if (tracked)
         ctr_problem_set(problem, SQLITE_PERM,
-                        "it holds the counters of the tracked table %s, and cannot be dropped: "
-                        "counter_untrack('%s') ends that",
+                        "it holds the counters of the tracked table %s and cannot be dropped: "
+                        "counter_untrack('%s') stops tracking",
                         tracked, tracked);
     sqlite3_free(tracked);
 }
@@ -404,7 +404,7 @@ static int table_rename(sqlite3_vtab *base, const char *to)
     ctr_table_read(table, &problem);
     if (table->tracked)
         ctr_problem_set(&problem, SQLITE_ERROR,
-                        "it holds the counters of a tracked table, and keeps its name");
+                        "it holds the counters of a tracked table and cannot be renamed");
     ctr_table_check_name(&table->shape, to, &problem);
     if (ctr_batch_flush_all(table->replica, &problem) == SQLITE_OK) {
         ctr_journal_forget(table->replica, table->name);

@@ -6,7 +6,7 @@
  *     plan.c          chooses the constraints and the order that the key can serve
  *     elements.c      the elements of an IN, and one search for each
  *     scan.c          cursors: rows and values
- *     write.c         INSERT, UPDATE and DELETE: what they count
+ *     write.c         INSERT, UPDATE and DELETE
  *     trigger_rows.c  rows that the triggers of a tracked table insert
  *     request.c       requests that count once, however often they are repeated
  *     access.c        the current row: of one file, or of the front
@@ -75,7 +75,7 @@ typedef struct ctr_table {
     ctr_sessions *sessions;        /* of the connection; borrowed */
     sqlite3_value **keys;          /* room for the key of the row being written, in key order */
     ctr_given *given;              /* room for the values of an INSERT, by counter */
-    bool holds_keys;               /* `keys` are copies, to be freed */
+    bool holds_keys;               /* `keys` are copies, which ctr_access_end frees */
     const struct ctr_front *front; /* borrowed; NULL for the table of one file: vtab/front.h */
 
     /* The rows and the replica of the current row; a front sets them. */
@@ -241,7 +241,7 @@ void ctr_access_end(ctr_table *table);
 bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
 
 /* The first does as ctr_access_write and writes the counters into the tracked table; the second
- * deletes the rows there that a floor has purged. */
+ * clears the values there of rows that a floor has purged. */
 int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem);
 int ctr_trigger_rows_show_purged(ctr_table *table, ctr_problem *problem);
 

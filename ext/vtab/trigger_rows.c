@@ -156,7 +156,7 @@ static ctr_showing *look_at_table(ctr_table *table, ctr_problem *problem)
     return table->looks;
 }
 
-/* Looks up whether the row is listed as apart. Called only if values and counters differ. */
+/* Looks up whether the row is listed as apart. Called only if the row is not as expected. */
 static void look_apart(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
@@ -532,7 +532,7 @@ static void free_row_room(const handed_row *row, const row_room *few)
     if (row->before != few->states) sqlite3_free(row->before);
 }
 
-/* Writes the names once: the table is connected anew when the schema changes. But names that this
+/* Writes the names once: the table is connected again when the schema changes. But names that this
  * transaction wrote may be rolled back, so they are written again in the next one. */
 static void note_names(ctr_table *table, ctr_problem *problem)
 {

@@ -15,7 +15,7 @@
  * in one entry of the journal: inside a transaction, SQLite does not roll back the first of two
  * writes.
  *
- * Only for a row that OR IGNORE may skip they return SQLITE_CONSTRAINT: an existing row, a row
+ * They return SQLITE_CONSTRAINT only for a row that OR IGNORE may skip: an existing row, a row
  * below a floor, a request that was taken. OR IGNORE hides every error with this code.
  */
 #include <string.h>
@@ -131,11 +131,10 @@ int ctr_write_assign(ctr_table *table, int counter, int64_t n, ctr_problem *prob
     if (!id) return problem->rc;
     if (ctr_stage_assign(table->rows, counter, n, id, ctr_check_least_clock(table->replica),
                          problem))
-        return ctr_problem_set(
-            problem, SQLITE_ERROR,
-            "column %s: integer overflow: to make the counter %lld, what this file "
-            "has counted would leave the range of a 64-bit integer",
-            ctr_shape_counter_name(&table->shape, counter), (long long)n);
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "column %s: integer overflow: with the value %lld, the count of "
+                               "this file would exceed 64 bits",
+                               ctr_shape_counter_name(&table->shape, counter), (long long)n);
     note_increment(table, !state.touched);
     return problem->rc;
 }
@@ -214,9 +213,8 @@ int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
     char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
     if (!key) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_CONSTRAINT,
-                    "the key %s is below a floor of the table, where nothing is counted any more; "
-                    "SELECT * FROM counter_floors('%s')",
-                    key, table->front ? table->front->birth(table) : table->name);
+                    "the key %s is below a floor of the table; see counter_floors('%s')", key,
+                    table->front ? table->front->birth(table) : table->name);
     sqlite3_free(key);
     return problem->rc;
 }
@@ -269,7 +267,7 @@ static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *p
     if (ctr_access_find(table, problem)) return;
     row_state state = state_of(table);
     if (state == ROW_LIVE && mode == SQLITE_IGNORE) {
-        ctr_problem_set(problem, SQLITE_CONSTRAINT, "the row is there");
+        ctr_problem_set(problem, SQLITE_CONSTRAINT, "the row exists already");
         return;
     }
     if (ctr_write_check_floors(table, problem)) return;
@@ -322,7 +320,7 @@ static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *prob
     if (!sqlite3_value_nochange(argv[1]) && sqlite3_value_int64(argv[1]) != rowid)
         ctr_problem_set(problem, SQLITE_ERROR, "the row id cannot be changed");
     if (!sqlite3_value_nochange(command) && ctr_table_given(command))
-        ctr_problem_set(problem, SQLITE_ERROR, "commands are given by INSERT");
+        ctr_problem_set(problem, SQLITE_ERROR, "commands are given by INSERT, not by UPDATE");
     if (problem->rc != SQLITE_OK || check_key(table, rowid, columns, problem)) return;
     if (ctr_access_find_rowid(table, rowid, problem) || !ctr_access_found(table)) return;
 
@@ -346,9 +344,9 @@ static void delete_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem)
 {
     if (!table->altered) return problem->rc;
-    return ctr_problem_set(problem, SQLITE_ERROR,
-                           "a column was added or dropped by this statement, which can count "
-                           "nothing after that");
+    return ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "this statement has added or dropped a column and cannot count any more");
 }
 
 /* With SQLITE_CONSTRAINT and OR IGNORE, SQLite skips the row and does not count it as changed. */
@@ -361,9 +359,9 @@ static bool is_ignored(const ctr_table *table, const ctr_problem *problem)
 static int refuse_by_hand(const ctr_table *table, ctr_problem *problem)
 {
     if (!table->tracked) return problem->rc;
-    return ctr_problem_set(problem, SQLITE_ERROR,
-                           "it holds the counters of a tracked table, and cannot be written: write "
-                           "that table");
+    return ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "it holds the counters of a tracked table and cannot be written: write that table");
 }
 
 static void add_or_command(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
@@ -408,7 +406,8 @@ static void insert(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
 {
     sqlite3_value **columns = argv + 2;
     if (ctr_table_given(argv[1])) {
-        ctr_problem_set(problem, SQLITE_ERROR, "the row id cannot be given, the key names a row");
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a row id cannot be given: the key identifies a row");
         return;
     }
     if (table->tracked && ctr_trigger_rows_take(table, columns, problem)) return;

@@ -155,7 +155,7 @@ def test_status_tells_a_copy_and_why_a_file_does_not_count(place):
     make("s.db", "SELECT counter_init('home:till')", VIEWS, "INSERT INTO views VALUES ('/', 1, 1)")
     shutil.copy("s.db", "copy.db")
     told = dict(row for row in table(ok("status", "copy.db")) if len(row) == 2)
-    assert told["fingerprint"] == "this is a copy: it is refused to count"
+    assert told["fingerprint"] == "this is a copy: the file refuses to count"
     assert told["refuses"] == told["fingerprint"]
     before = pathlib.Path("copy.db").read_bytes()
     ok("status", "copy.db")

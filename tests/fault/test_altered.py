@@ -66,7 +66,7 @@ def end(db, failed):
         try:
             db.execute("COMMIT")
         except sqlite3.Error as error:
-            assert failed and "could not be taken back" in str(error)
+            assert failed and "could not be undone" in str(error)
     assert not db.in_transaction
 
 

@@ -141,7 +141,7 @@ def test_marks_rise_by_whole_batches_in_their_order(script, paths):
      "PRIMARY KEY (path, hour))", "in the key"),
     ("page_views USING counter(path, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY (path, hour))", "in the key"),
     ("page_views USING counter(path TEXT, hour INTEGER, hits COUNTER, Bytes COUNTER, PRIMARY KEY (path, hour))",
-     "in other letters"),
+     "is spelled"),
     ("views USING counter(path TEXT, hour INTEGER, hits COUNTER, PRIMARY KEY (path, hour))", "no counter table"),
 ])
 def test_a_table_that_differs_refuses_the_whole_batch(script, paths, table, said):

@@ -248,9 +248,9 @@ def test_a_leader_whose_commits_would_not_outlive_a_power_cut_is_refused(tmp_pat
         db.close()
         return
     message = refused(db, ADD, 1)
-    assert message.startswith("traffic: main leads, and what it commits must outlive a power cut")
-    assert message.endswith(f"with journal_mode={journal.lower()} PRAGMA main.synchronous={needed} "
-                            f"is needed, it is {synchronous}")
+    assert message.startswith("traffic: main is the leader, and a power cut must not undo its commits")
+    assert message.endswith(f"journal_mode={journal.lower()} needs PRAGMA main.synchronous={needed}, "
+                            f"not {synchronous}")
     db.close()
     assert everywhere(files, SELECT) == {name: [] for name in NAMES}
 
@@ -263,7 +263,7 @@ def test_a_delete_journal_that_is_written_alone_needs_extra(tmp_path, synchronou
     db.execute("DETACH west")
     db.execute(f"PRAGMA main.synchronous = {synchronous}")
     if refuses:
-        assert "PRAGMA main.synchronous=EXTRA is needed, it is FULL" in refused(db, ADD, 1)
+        assert "PRAGMA main.synchronous=EXTRA, not FULL" in refused(db, ADD, 1)
     else:
         db.execute(ADD, [1])
     db.close()
@@ -288,16 +288,16 @@ def new_cluster(clauses, schema="temp."):
     ("page_views", "replicas is needed: names of attached databases, replicas='main east'"),
     ("page_views, replicas=''", "replicas is needed: names of attached databases, replicas='main east'"),
     ("page_views, replicas='main east main'", "replicas: main is named twice"),
-    ("page_views, replicas='main temp'", "replicas: temp is no file that could be one"),
+    ("page_views, replicas='main temp'", "replicas: temp cannot be a replica"),
     ("page_views, replicas='main', replicas='east'", "replicas is given twice"),
     ("page_views, replicas='main', read=ANY",
      "read=ANY: counters have no such level, because a hint is not a replica"),
     ("page_views, replicas='main', write=serial",
      "write=serial: counters have no conditional updates and no such level"),
     ("page_views, replicas='main', write=FOUR",
-     "write=FOUR: there are the levels ONE, TWO, THREE, QUORUM, ALL, LOCAL_ONE, LOCAL_QUORUM and "
+     "write=FOUR: unknown level; there are ONE, TWO, THREE, QUORUM, ALL, LOCAL_ONE, LOCAL_QUORUM and "
      "EACH_QUORUM"),
-    ("page_views, replicas='main', read_repair=async", "read_repair=async: it is blocking or none"),
+    ("page_views, replicas='main', read_repair=async", "read_repair must be blocking or none, not async"),
     ("page_views, replicas='main', speed=high",
      "unknown option 'speed'; there are replicas, read, write and read_repair"),
     ("page_views, replicas='main', QUORUM", "cannot read the option 'QUORUM'"),
@@ -352,8 +352,7 @@ def test_a_replica_whose_columns_are_in_another_order_is_one_all_the_same(tmp_pa
 def test_a_request_id_is_refused(files):
     db = coordinator(files)
     sql = "INSERT INTO traffic(path, hour, hits, request_id) VALUES ('/', 12, 1, 'r1')"
-    assert refused(db, sql) == ("traffic: a cluster takes no request_id: repeated under another leader "
-                                "the request would count twice")
+    assert refused(db, sql) == ("traffic: a cluster takes no request_id: under another leader, a repeated request would count twice")
     db.close()
 
 
@@ -373,7 +372,7 @@ def test_a_local_level_without_a_name_of_main_is_refused(tmp_path):
     files = {name: clusters.new_file(tmp_path / f"{name}.db", name=f"dc:{name}") for name in NAMES[1:]}
     db = coordinator(files, read="LOCAL_ONE")
     assert refused(db, "SELECT * FROM traffic") == (
-        "traffic: read=LOCAL_ONE means the data center of main, and main has no name")
+        "traffic: read=LOCAL_ONE needs the data center of main, and main has no name")
     set_option(db, "read=EACH_QUORUM")
     assert hits(db) is None
     db.close()
@@ -469,8 +468,7 @@ def forbid(db, schema):
     db.set_authorizer(decide)
 
 
-HALFWAY = ("COMMIT: a statement of this transaction failed half-way and could not be taken back: the "
-           "transaction is rolled back")
+HALFWAY = ("COMMIT: a statement of this transaction failed half-way and could not be undone: the transaction is rolled back")
 
 
 @journals
@@ -674,11 +672,11 @@ def test_a_level_is_set_in_any_case_and_spacing(files, option):
 
 @pytest.mark.parametrize("option, message", [
     ("read=ANY", "read=ANY: counters have no such level, because a hint is not a replica"),
-    ("write=5", "write=5: there are the levels ONE, TWO, THREE, QUORUM, ALL, LOCAL_ONE, LOCAL_QUORUM "
+    ("write=5", "write=5: unknown level; there are ONE, TWO, THREE, QUORUM, ALL, LOCAL_ONE, LOCAL_QUORUM "
      "and EACH_QUORUM"),
-    ("read_repair=yes", "read_repair=yes: it is blocking or none"),
+    ("read_repair=yes", "read_repair must be blocking or none, not yes"),
     ("replicas=main", "unknown command TEXT 'replicas=main'; the commands are 'read=', 'write=', 'read_repair=', "
-     "'integrity-check'; these throw away what was counted: 'purge below', 'reset', 'reset <counter>', 'delete <counter>'"),
+     "'integrity-check'; these delete counts: 'purge below', 'reset', 'reset <counter>', 'delete <counter>'"),
 ])
 def test_a_setting_that_does_not_exist_is_refused_and_changes_nothing(files, option, message):
     count_alone(files, main=1, east=2, west=4)

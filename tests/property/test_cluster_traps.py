@@ -726,7 +726,7 @@ def test_a_replica_that_comes_within_a_transaction_is_not_written_in_it(tmp_path
     db.execute("INSERT INTO c VALUES ('x', 1)")
     db.execute("DETACH west")
     db.execute("BEGIN")
-    for why in ("it is not attached", "it came after the transaction had taken its locks: COMMIT first"):
+    for why in ("it is not attached", "it was not available when the transaction took its locks: COMMIT first"):
         with pytest.raises(sqlite3.Error) as refused:
             db.execute("INSERT INTO c VALUES ('x', 1)")
         assert str(refused.value) == f"c: write=ALL needs 2 of 2 replicas, 1 is available: west: {why}"

@@ -281,7 +281,7 @@ def test_a_reader_that_holds_up_the_commit_of_a_path_is_told_of_and_main_has_wha
     cursor = two.execute("SELECT * FROM t")
     assert cursor.fetchone() == ("x", 20)
     error = fails(one, f"SELECT * FROM {call}(?)", str(tmp_path / "two.db"))
-    half = f"main has taken what is new, {tmp_path}/two.db has not: " if call == "counter_sync" else ""
+    half = f"main has merged the changes, {tmp_path}/two.db has not: " if call == "counter_sync" else ""
     assert error == (f"{call}: {half}database is locked: another connection has kept {tmp_path}/two.db locked for longer than "
                      "the busy timeout, 50 ms")
     cursor.close()

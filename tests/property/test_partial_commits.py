@@ -94,7 +94,7 @@ def test_what_is_not_committed_reaches_no_earlier_file_through_a_third(tmp_path,
     db.execute("BEGIN")
     db.execute("INSERT INTO a VALUES ('a', 5)")
     if second.startswith("INSERT"):
-        with pytest.raises(Exception, match="north has taken counts in this transaction"):
+        with pytest.raises(Exception, match="north has merged counts in this transaction"):
             db.execute(second)
     else:
         assert db.execute(second).fetchall() == [("a", 6)]

@@ -93,8 +93,8 @@ def test_the_tables_of_a_clone_are_taken_up_again(tmp_path):
     two = clone(tmp_path / "one.db", tmp_path / "two.db")
     for name in "page_views", "votes":
         told = said(two, f"CREATE VIRTUAL TABLE {name} USING counter(k TEXT PRIMARY KEY, n COUNTER)")
-        assert told.startswith(f"{name}: its stored tables are there; CREATE VIRTUAL TABLE ") and told.endswith(" takes them up")
-        two.execute(told[told.index("CREATE"):-len(" takes them up")])
+        assert told.startswith(f"{name}: its stored tables exist already: CREATE VIRTUAL TABLE ") and told.endswith(" uses them")
+        two.execute(told[told.index("CREATE"):-len(" uses them")])
         two.execute(f"INSERT INTO {name}({name}) VALUES ('integrity-check')")
         state = f"SELECT * FROM {name} ORDER BY 1", f"SELECT counter_table_digest('{name}')"
         for sql in state:
@@ -115,7 +115,7 @@ def test_the_declaration_of_a_table_takes_up_its_clone_and_another_does_not(tmp_
     two = clone(tmp_path / "one.db", tmp_path / "two.db")
     for wrong in (create.replace(" COLLATE nocase", ""), create.replace("n C", "m C"), create.replace("n C", "N C"),
                   create.replace("text", "BLOB"), create.replace(")", ", TRACKED \"v\")")):
-        assert "takes them up" in said(two, wrong), wrong
+        assert "uses them" in said(two, wrong), wrong
         assert "no such table" in said(two, "SELECT * FROM v")
     two.execute(create)
     assert two.execute("SELECT * FROM v").fetchall() == [("x", 5)]
@@ -129,7 +129,7 @@ def test_the_tracked_table_of_a_clone_is_taken_up_by_counter_track(tmp_path):
     two = clone(tmp_path / "one.db", tmp_path / "two.db")
     assert "no such table: main.products_counters" in said(two, "UPDATE products SET stock = 9")
     declared = "products_counters USING counter(sku TEXT PRIMARY KEY, stock COUNTER)"
-    assert 'TRACKED "products") takes them up' in said(two, f"CREATE VIRTUAL TABLE {declared}")
+    assert 'TRACKED "products") uses them' in said(two, f"CREATE VIRTUAL TABLE {declared}")
     two.execute("UPDATE products SET sold = 1")
     assert two.execute("SELECT counter_track('products', 'stock')").fetchall() == [(0,)]
     assert "is tracked already" in said(two, "SELECT counter_track('products', 'stock')")
@@ -159,7 +159,7 @@ def test_counter_track_takes_up_the_counters_of_a_table_that_was_renamed_for_no_
         one.execute(sql).fetchall()
     two = clone(tmp_path / "one.db", tmp_path / "two.db")
     two.execute(create)
-    assert "was created under this name" in said(two, "SELECT counter_track('products', 'stock')")
+    assert "was created with this name" in said(two, "SELECT counter_track('products', 'stock')")
     assert two.execute("SELECT * FROM goods").fetchall() == [("x", 5)]
     two.execute("SELECT counter_track('goods')").fetchall()
     two.execute("UPDATE goods SET stock = stock + 20")

@@ -790,7 +790,7 @@ def test_names_that_would_be_mistaken_are_refused(tmp_path):
     one, _ = pair(tmp_path, PRODUCTS + TEA)
     one.executescript("ALTER TABLE products RENAME COLUMN stock TO pieces;"
                       "ALTER TABLE products ADD COLUMN stock INTEGER DEFAULT 4")
-    with pytest.raises(sqlite3.Error, match="the counter of the name stock belongs to the column pieces"):
+    with pytest.raises(sqlite3.Error, match="the counter stock belongs to the column pieces"):
         one.execute("SELECT counter_track('products', 'stock')")
     assert one.execute("SELECT counter_track('products')").fetchone() == (0,)  # the rename is noted, once
     with pytest.raises(sqlite3.Error, match="is tracked already, and there is nothing to count"):
@@ -800,7 +800,7 @@ def test_names_that_would_be_mistaken_are_refused(tmp_path):
         with pytest.raises(sqlite3.Error, match="key column k has the type ANY"):
             one.execute("SELECT counter_track('strict', 'n')")
     one.execute("DROP TABLE products")
-    with pytest.raises(sqlite3.Error, match="products is gone, and its counters are in products_counters: .* dropped for good, drop products_counters"):
+    with pytest.raises(sqlite3.Error, match="products is missing, and its counters are in products_counters: .* dropped for good, drop products_counters"):
         pull(one, tmp_path)
     one.execute("DROP TABLE products_counters")
 
@@ -1085,7 +1085,7 @@ def test_a_column_that_was_renamed_before_a_rebuild_is_found_or_asked_for(tmp_pa
     rebuild(db, "k TEXT PRIMARY KEY, c INT, b INT")
     db.execute("UPDATE main.t SET c = c + 10")
     if not used:
-        with pytest.raises(sqlite3.Error, match="the column of the counter a is gone: if it was renamed, rename it back"):
+        with pytest.raises(sqlite3.Error, match="the column of the counter a is missing: if it was renamed, rename it back"):
             rows(db, "SELECT counter_track('main.t')")
         db.execute("ALTER TABLE main.t RENAME COLUMN c TO a")
     rows(db, "SELECT counter_track('main.t')")
@@ -1121,7 +1121,7 @@ def test_a_table_that_was_renamed_and_back_is_found_after_a_rebuild(tmp_path):
     assert rows(db, "SELECT * FROM t_counters") == [("a", 5)]
 
 
-@pytest.mark.parametrize("column, what", [("n INT AS (1)", "is generated"), ("n TEXT", "holds TEXT, by its type TEXT")])
+@pytest.mark.parametrize("column, what", [("n INT AS (1)", "is generated"), ("n TEXT", "holds TEXT by its type TEXT")])
 def test_a_rebuild_that_makes_something_else_of_a_column_is_refused(tmp_path, column, what):
     db = connect(tmp_path / "main.db")
     db.execute("CREATE TABLE t(k TEXT PRIMARY KEY, n INT)")

@@ -159,7 +159,7 @@ INSERT INTO counter_changes VALUES('V', counter_key('x'), 'n', 1, counter_inc(NU
 SELECT n FROM w;
 --= 8
 INSERT INTO counter_changes VALUES('w', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
---! counter_changes: table w: no counter table was created under this name here: CREATE it first, as it is at the source
+--! counter_changes: table w: no counter table was created with this name here: CREATE it first, as at the source
 SELECT n FROM w;
 --= 8
 SELECT counter_table_digest('v');
@@ -186,9 +186,9 @@ CREATE TEMP TABLE good AS SELECT 'v' AS t, counter_key('x', 1) AS k, 'n' AS c, 1
 BEGIN;
 INSERT INTO counter_changes SELECT * FROM good;
 INSERT OR IGNORE INTO counter_changes SELECT 'u', k, c, g, cell, q, s FROM good;
---! counter_changes: table u: no counter table was created under this name here: CREATE it first, as it is at the source
+--! counter_changes: table u: no counter table was created with this name here: CREATE it first, as at the source
 INSERT OR IGNORE INTO counter_changes SELECT '', k, c, g, cell, q, s FROM good;
---! counter_changes: table : no counter table was created under this name here: CREATE it first, as it is at the source
+--! counter_changes: table : no counter table was created with this name here: CREATE it first, as at the source
 INSERT OR IGNORE INTO counter_changes SELECT NULL, k, c, g, cell, q, s FROM good;
 --! counter_changes: table_name must be TEXT, not NULL
 INSERT OR IGNORE INTO counter_changes SELECT x'76', k, c, g, cell, q, s FROM good;
@@ -226,7 +226,7 @@ INSERT OR IGNORE INTO counter_changes SELECT t, k, '_n', g, cell, q, s FROM good
 INSERT OR IGNORE INTO counter_changes SELECT t, k, '', g, cell, q, s FROM good;
 --! counter_changes: table v: no column can have the name ''
 INSERT OR IGNORE INTO counter_changes SELECT t, k, 'N', g, cell, q, s FROM good;
---! counter_changes: table v: the counter is named n here, in other letters: the tables differ
+--! counter_changes: table v: the counter is spelled n here: the tables differ
 INSERT OR IGNORE INTO counter_changes SELECT t, x'', 'k', 1, NULL, q, s FROM good;
 --! counter_changes: table v: column k is part of the key
 INSERT OR IGNORE INTO counter_changes SELECT t, k, NULL, g, cell, q, s FROM good;
@@ -238,9 +238,9 @@ INSERT OR IGNORE INTO counter_changes SELECT t, k, c, 0, cell, q, s FROM good;
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, 4294967297, cell, q, s FROM good;
 --! counter_changes: generation must be 1 ... 4294967295, not INTEGER 4294967297
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, 2, cell, q, s FROM good;
---! counter_changes: generation must be odd where there is a cell, not INTEGER 2
+--! counter_changes: generation must be odd if there is a cell, not INTEGER 2
 INSERT OR IGNORE INTO counter_changes SELECT t, k, NULL, 1, NULL, q, s FROM good;
---! counter_changes: generation must be 0 where there is no column, not INTEGER 1
+--! counter_changes: generation must be 0 if there is no column, not INTEGER 1
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, NULL, cell, q, s FROM good;
 --! counter_changes: generation must be 1 ... 4294967295, not NULL
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, x'c101', q, s FROM good;
@@ -266,13 +266,13 @@ INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, -1, s FROM good;
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, 'one', s FROM good;
 --! counter_changes: seq must be an INTEGER, 0 or more, not TEXT 'one'
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, 'me' FROM good;
---! counter_changes: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT 'me'
+--! counter_changes: source must be TEXT from counter_changes, the UUID of a file, not TEXT 'me'
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, s || '/000000000000001' || char(0) FROM good;
 --!~ counter_changes: source must be *
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, replace(s, '-', '_') || '/0000000000000001' FROM good;
 --!~ counter_changes: source must be *
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, s || '/0000000000000000' FROM good;
---!~ counter_changes: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT '*
+--!~ counter_changes: source must be TEXT from counter_changes, the UUID of a file, not TEXT '*
 INSERT OR IGNORE INTO counter_changes SELECT t, k, c, g, cell, q, NULL FROM good;
 --! counter_changes: source must be TEXT, not NULL
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, since) SELECT *, 0 FROM good;
@@ -299,7 +299,7 @@ UPDATE counter_changes SET seq = 1 WHERE since = 0;
 DELETE FROM counter_changes WHERE since = 0;
 --! counter_changes: its rows can only be inserted
 DELETE FROM counter_changes;
---! counter_changes: one argument is needed, the sequence number to begin at: 0, or what counter_mark() has given; rows of it can only be inserted
+--! counter_changes: one argument is needed, the sequence number to begin at: 0, or the result of counter_mark(); its rows can only be inserted
 COMMIT;
 SELECT * FROM v;
 --= x|2
@@ -368,7 +368,7 @@ SELECT * FROM phone.v;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 SELECT * FROM counter_changes;
---! counter_changes: one argument is needed, the sequence number to begin at: 0, or what counter_mark() has given; rows of it can only be inserted
+--! counter_changes: one argument is needed, the sequence number to begin at: 0, or the result of counter_mark(); its rows can only be inserted
 SELECT * FROM counter_changes(NULL);
 --! counter_changes: since must be an INTEGER, 0 or more, not NULL
 SELECT * FROM counter_changes(-1);
@@ -404,7 +404,7 @@ SELECT counter_init() IS NOT NULL;
 --= 1
 SELECT * FROM counter_changes(0);
 INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
---! counter_changes: table v: no counter table was created under this name here: CREATE it first, as it is at the source
+--! counter_changes: table v: no counter table was created with this name here: CREATE it first, as at the source
 SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
 --! counter_mark: main has no counter tables
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
@@ -412,7 +412,7 @@ SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
 
 -- # a-file-without-an-id-takes-nothing-in
 INSERT INTO counter_changes VALUES('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
---! counter_changes: table v: no counter table was created under this name here: CREATE it first, as it is at the source
+--! counter_changes: table v: no counter table was created with this name here: CREATE it first, as at the source
 SELECT count(*) FROM sqlite_master;
 --= 0
 
@@ -687,19 +687,19 @@ SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
 -- # marks-say-what-is-wrong-with-their-arguments
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 SELECT counter_mark(NULL);
---! counter_mark: source must be what counter_changes has given for it, the UUID of a file as TEXT, not NULL
+--! counter_mark: source must be TEXT from counter_changes, the UUID of a file, not NULL
 SELECT counter_mark('phone');
---! counter_mark: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT 'phone'
+--! counter_mark: source must be TEXT from counter_changes, the UUID of a file, not TEXT 'phone'
 SELECT counter_mark(x'0000000000000000000000000000000a');
---!~ counter_mark: source must be what counter_changes has given for it, the UUID of a file as TEXT, not BLOB *
+--!~ counter_mark: source must be TEXT from counter_changes, the UUID of a file, not BLOB *
 SELECT counter_mark('00000000-0000-0000-0000-00000000000a/');
---!~ counter_mark: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT *
+--!~ counter_mark: source must be TEXT from counter_changes, the UUID of a file, not TEXT *
 SELECT counter_mark('00000000-0000-0000-0000-00000000000a/000000000000000g');
---!~ counter_mark: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT *
+--!~ counter_mark: source must be TEXT from counter_changes, the UUID of a file, not TEXT *
 SELECT counter_mark('00000000-0000-0000-0000-00000000000a-0000000000000001');
---!~ counter_mark: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT *
+--!~ counter_mark: source must be TEXT from counter_changes, the UUID of a file, not TEXT *
 SELECT counter_seen('phone', 0, 1);
---! counter_seen: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT 'phone'
+--! counter_seen: source must be TEXT from counter_changes, the UUID of a file, not TEXT 'phone'
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', NULL, 1);
 --! counter_seen: since must be an INTEGER, not NULL
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', -1, 1);
@@ -846,7 +846,7 @@ INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq,
 
 -- # a-feed-takes-two-arguments
 SELECT count(*) FROM counter_changes(0, 0, 0);
---! counter_changes: two arguments at most, since and bucket; upto and key_columns are only shown
+--! counter_changes: at most two arguments, since and bucket; upto and key_columns can only be read
 
 -- # a-feed-shows-the-rows-of-the-table-that-is-asked-for
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);

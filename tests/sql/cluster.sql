@@ -203,13 +203,13 @@ CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main', read=ANY);
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main', write = SERIAL);
 --! c: write=SERIAL: counters have no conditional updates and no such level
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main', write=most);
---!~ c: write=most: there are the levels ONE, TWO*
+--!~ c: write=most: unknown level; there are ONE, TWO*
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main', read_repair=yes);
---! c: read_repair=yes: it is blocking or none
+--! c: read_repair must be blocking or none, not yes
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main', hints=1);
 --!~ c: unknown option 'hints'; *
 CREATE VIRTUAL TABLE temp.n USING counter_cluster(v, replicas='main');
---! n: the table cannot have the name n, for it has the column n
+--! n: the table cannot have the name n: it has the column n
 CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, m COUNTER);
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
 --!~ c: the tables differ: *
@@ -222,7 +222,7 @@ INSERT INTO c(c) VALUES('read=LOCAL_SERIAL');
 INSERT INTO c(c, k) VALUES('read=ALL', 'x');
 --! c: read=ALL takes no value for column k
 INSERT INTO c(c) VALUES('nonsense');
---! c: unknown command TEXT 'nonsense'; the commands are 'read=', 'write=', 'read_repair=', 'integrity-check'; these throw away what was counted: 'purge below', 'reset', 'reset <counter>', 'delete <counter>'
+--! c: unknown command TEXT 'nonsense'; the commands are 'read=', 'write=', 'read_repair=', 'integrity-check'; these delete counts: 'purge below', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO c(k, n, request_id) VALUES('x', 1, 'a');
 --!~ c: a cluster takes no request_id: *
 SELECT * FROM c;
@@ -257,7 +257,7 @@ CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
 PRAGMA main.synchronous = NORMAL;
 INSERT INTO c VALUES('x', 1);
---!~ c: main leads, and what it commits must outlive a power cut*journal_mode=wal PRAGMA main.synchronous=FULL is needed, it is NORMAL
+--!~ c: main is the leader, and a power cut must not undo its commits: journal_mode=wal needs PRAGMA main.synchronous=FULL, not NORMAL
 PRAGMA main.synchronous = FULL;
 INSERT INTO c VALUES('x', 1);
 SELECT n FROM c;
@@ -457,10 +457,10 @@ SELECT n FROM east.v WHERE k = 'a';
 -- # what-is-no-option-of-a-cluster
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, a COUNTER);
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main temp');
---! c: replicas: temp is no file that could be one
+--! c: replicas: temp cannot be a replica
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='a0 a1 a2 a3 a4 a5 a6 a7 b0 b1 b2 b3 b4 b5 b6 b7 c0 c1 c2 c3 c4 c5 c6 c7
   d0 d1 d2 d3 d4 d5 d6 d7 e0 e1 e2 e3 e4 e5 e6 e7 f0 f1 f2 f3 f4 f5 f6 f7 g0 g1 g2 g3 g4 g5 g6 g7 h0 h1 h2 h3 h4 h5 h6 h7 i0');
---! c: replicas: there can be 64 at most
+--! c: replicas: a cluster can have 64 at most
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, nothing);
 --! c: cannot read the option 'nothing'
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, =);
@@ -483,7 +483,7 @@ SELECT * FROM c;
 INSERT INTO c(c) VALUES(char(11) || 'read=ALL');
 --!~ c: unknown command TEXT '*
 INSERT INTO c(c) VALUES('read=ALL' || char(11));
---!~ c: read=ALL*: there are the levels ONE, TWO*
+--!~ c: read=ALL*: unknown level; there are ONE, TWO*
 SELECT * FROM c;
 
 -- # a-level-that-is-set-within-a-transaction-holds-from-the-next-statement-on
@@ -746,7 +746,7 @@ CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read=
 INSERT INTO main.v VALUES('x', 9223372036854775807);
 INSERT INTO east.v VALUES('x', 1);
 SELECT * FROM c;
---! c: column n of ('x'): integer overflow: what the files have counted adds up to more than 64 bits; INSERT a number of the other sign
+--! c: column n of ('x'): integer overflow: the counts of all files add up to more than 64 bits; INSERT a number of the other sign
 INSERT INTO c VALUES('x', -5);
 UPDATE c SET k = 'x', n = n + 1;
 UPDATE c SET k = 'z', n = n + 1;
@@ -899,7 +899,7 @@ CREATE VIRTUAL TABLE temp.c USING counter_cluster(t, replicas='west east');
 BEGIN;
 INSERT INTO a VALUES('k', 1);
 INSERT INTO b VALUES('k', 1);
---! b: west has taken counts in this transaction, and only committed changes go to other replicas: COMMIT first
+--! b: west has merged counts in this transaction, and only committed changes go to other replicas: COMMIT first
 INSERT INTO c VALUES('k', 1);
 COMMIT;
 INSERT INTO b VALUES('k', 1);
@@ -1017,7 +1017,7 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east');
 INSERT INTO c(c) VALUES('optimize');
---! c: 'optimize' is a command for the table of one replica: give it there
+--! c: 'optimize' is a command for the table of one replica: run it there
 INSERT INTO c(c, k) VALUES('optimize', 'x');
 --! c: optimize takes no value for column k
 INSERT INTO v(v, k) VALUES('optimize', 'x');

@@ -51,7 +51,7 @@ INSERT INTO v(k, m) VALUES('x', 1);
 --! table v has no column named m
 INSERT INTO v VALUES('x', 1);
 INSERT INTO v(v, k) VALUES('reset m', 'x');
---! v: the command names 'm', which is no counter
+--! v: the command names 'm', which is not a counter
 SELECT * FROM v;
 --= x|2
 SELECT * FROM v_columns;
@@ -175,7 +175,7 @@ INSERT INTO v VALUES(1, 1), (5, 1);
 INSERT INTO v(v, k) VALUES('purge below', 3);
 INSERT INTO v(v) VALUES('add column m');
 INSERT INTO v VALUES(2, 1, 1);
---! v: the key (2) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key (2) is below a floor of the table; see counter_floors('v')
 INSERT INTO v VALUES(3, 1, 1);
 SELECT * FROM v;
 --= 5|1|0
@@ -185,7 +185,7 @@ SELECT * FROM v;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
 INSERT INTO v VALUES('x', 1, 2);
 INSERT INTO v(v) VALUES('add column n');
---! v: there is a counter n already
+--! v: the counter n exists already
 INSERT INTO v(v) VALUES('add column N');
 --! v: the counter N is named n here: the same name in other letters
 INSERT INTO v(v) VALUES('add column k');
@@ -193,9 +193,9 @@ INSERT INTO v(v) VALUES('add column k');
 INSERT INTO v(v) VALUES('add column "K"');
 --! v: column K is part of the key
 INSERT INTO v(v) VALUES('add column v');
---! v: column v has the name of the table, which is that of the command column
+--! v: column v has the name of the table, which is reserved for the command column
 INSERT INTO v(v) VALUES('add column V');
---! v: column V has the name of the table, which is that of the command column
+--! v: column V has the name of the table, which is reserved for the command column
 INSERT INTO v(v) VALUES('add column rowid');
 --! v: column rowid: the names rowid, oid, request_id and those that begin with _ are reserved
 INSERT INTO v(v) VALUES('add column oid');
@@ -211,19 +211,19 @@ INSERT INTO v(v) VALUES('add column ""');
 INSERT INTO v(v) VALUES('add column ');
 --! v: cannot read the declaration ''
 INSERT INTO v(v) VALUES('add column');
---! v: unknown command TEXT 'add column'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'add column'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('add column e TEXT');
 --! v: column e: only a COUNTER can be added
 INSERT INTO v(v) VALUES('add column e INTEGER COUNTER');
---! v: column e: the type COUNTER stands alone, without other words
+--! v: column e: the type COUNTER takes no other words
 INSERT INTO v(v) VALUES('add column e COUNTER DEFAULT 5');
 --! v: column e: a counter begins at 0, so its DEFAULT cannot be 5
 INSERT INTO v(v) VALUES('add column e NOT');
 --! v: cannot read the declaration 'e NOT'
 INSERT INTO v(v) VALUES('add column e UNIQUE');
---! v: column e: UNIQUE is not possible in a counter table, which is counters and their key alone
+--! v: column e: UNIQUE is not possible in a counter table, which has only counters and their key
 INSERT INTO v(v) VALUES('add column e COUNTER COLLATE NOCASE');
---! v: column e: a COUNTER has no COLLATE, it is an integer
+--! v: column e: a COUNTER is an integer and has no COLLATE
 INSERT INTO v(v) VALUES('add column e COUNTER PRIMARY KEY');
 --! v: column e: a COUNTER cannot be part of the PRIMARY KEY
 INSERT INTO v(v) VALUES('add column e COUNTER, f COUNTER');
@@ -241,9 +241,9 @@ INSERT INTO v(v, n) VALUES('add column e', 1);
 INSERT INTO v(v, request_id) VALUES('add column e', 'r');
 --! v: a request_id goes with an INSERT of a row, or with 'reset'; 'add column e' counts nothing, and cannot do so twice
 INSERT OR IGNORE INTO v(v) VALUES('add column n');
---! v: there is a counter n already
+--! v: the counter n exists already
 UPDATE v SET v = 'add column e';
---! v: commands are given by INSERT
+--! v: commands are given by INSERT, not by UPDATE
 SELECT * FROM v;
 --= x|1|2
 SELECT * FROM v_columns;
@@ -257,19 +257,19 @@ INSERT INTO v(v) VALUES('integrity-check');
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
 INSERT INTO v VALUES('x', 1, 2);
 INSERT INTO v(v) VALUES('drop column k');
---! v: the command names 'k', which is no counter
+--! v: the command names 'k', which is not a counter
 INSERT INTO v(v) VALUES('drop column v');
---! v: the command names 'v', which is no counter
+--! v: the command names 'v', which is not a counter
 INSERT INTO v(v) VALUES('drop column e');
---! v: the command names 'e', which is no counter
+--! v: the command names 'e', which is not a counter
 INSERT INTO v(v) VALUES('drop column _n');
---! v: the command names '_n', which is no counter
+--! v: the command names '_n', which is not a counter
 INSERT INTO v(v) VALUES('drop column "n"');
---! v: the command names '"n"', which is no counter
+--! v: the command names '"n"', which is not a counter
 INSERT INTO v(v) VALUES('drop column ');
---! v: the command names '', which is no counter
+--! v: the command names '', which is not a counter
 INSERT INTO v(v) VALUES('drop column n, m');
---! v: the command names 'n, m', which is no counter
+--! v: the command names 'n, m', which is not a counter
 INSERT INTO v(v, k) VALUES('drop column n', 'x');
 --! v: drop column n takes no value for column k
 INSERT INTO v(v, m) VALUES('drop column n', 1);
@@ -280,11 +280,11 @@ SELECT * FROM v;
 --= x|1|2
 INSERT INTO v(v) VALUES('DROP COLUMN M');
 INSERT INTO v(v) VALUES('drop column m');
---! v: the command names 'm', which is no counter
+--! v: the command names 'm', which is not a counter
 INSERT INTO v(v) VALUES('drop column n');
---! v: column n is the last counter, and a table of counters keeps one
+--! v: column n is the last counter: a counter table needs at least one
 INSERT OR IGNORE INTO v(v) VALUES('drop column n');
---! v: column n is the last counter, and a table of counters keeps one
+--! v: column n is the last counter: a counter table needs at least one
 INSERT INTO v(v) VALUES('add column M');
 --! v: the counter M is named m here: the same name in other letters
 SELECT * FROM v;
@@ -319,12 +319,12 @@ SELECT * FROM v;
 BEGIN;
 INSERT INTO v VALUES('x', 1);
 INSERT INTO v(v) VALUES('add column a'), ('drop column n'), ('drop column c');
---! v: the command names 'c', which is no counter
+--! v: the command names 'c', which is not a counter
 INSERT INTO v VALUES('x', 1);
 INSERT INTO v(v, k, n) VALUES('add column a', NULL, NULL), (NULL, 'y', 1);
---! v: a column was added or dropped by this statement, which can count nothing after that
+--! v: this statement has added or dropped a column and cannot count any more
 INSERT INTO v(v, k, n) VALUES('add column a', NULL, NULL), ('reset', 'x', NULL);
---! v: a column was added or dropped by this statement, which can count nothing after that
+--! v: this statement has added or dropped a column and cannot count any more
 COMMIT;
 SELECT * FROM v;
 --= x|3
@@ -535,22 +535,22 @@ SELECT * FROM w_columns;
 --= e|1
 INSERT INTO w(w) VALUES('add column m');
 INSERT INTO w(w) VALUES('add column w');
---! w: column w has the name of the table, which is that of the command column
+--! w: column w has the name of the table, which is reserved for the command column
 INSERT INTO w(w) VALUES('add column v');
 INSERT INTO w VALUES('x', 1, 1, 1, 1);
 SELECT * FROM w;
 --= x|3|1|2|1
 ALTER TABLE w RENAME TO v;
---! w: the table cannot have the name v, for it has the column v
+--! w: the table cannot have the name v: it has the column v
 ALTER TABLE w RENAME TO m;
---! w: the table cannot have the name m, for it has the column m
+--! w: the table cannot have the name m: it has the column m
 INSERT INTO w(w) VALUES('drop column v');
 ALTER TABLE w RENAME TO _m;
 INSERT INTO _m(_m) VALUES('add column x');
 ALTER TABLE _m RENAME TO v;
 INSERT INTO v(v) VALUES('drop column x');
 INSERT INTO v(v) VALUES('add column v');
---! v: column v has the name of the table, which is that of the command column
+--! v: column v has the name of the table, which is reserved for the command column
 SELECT * FROM v;
 --= x|3|1|2
 INSERT INTO v(v) VALUES('integrity-check');
@@ -611,7 +611,7 @@ CREATE TRIGGER adds AFTER INSERT ON wanted BEGIN INSERT INTO v(v) VALUES('add co
 INSERT INTO wanted VALUES('a');
 INSERT INTO wanted VALUES('b'), ('c');
 INSERT INTO wanted VALUES('d'), ('a');
---! v: there is a counter a already
+--! v: the counter a exists already
 INSERT INTO v VALUES('x', 1, 2, 3, 4);
 SELECT * FROM v;
 --= x|1|2|3|4
@@ -622,9 +622,9 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main phone', write=ALL, read=ALL);
 INSERT INTO c(c) VALUES('add column m');
---! c: 'add column m' is a command for the table of one replica: counter_sync brings it to the others
+--! c: 'add column m' is a command for the table of one replica; counter_sync merges it into the others
 INSERT INTO c(c) VALUES('drop column n');
---! c: 'drop column n' is a command for the table of one replica: counter_sync brings it to the others
+--! c: 'drop column n' is a command for the table of one replica; counter_sync merges it into the others
 
 -- # old-counts-of-a-name-do-not-return
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
@@ -724,12 +724,12 @@ INSERT INTO counter_changes SELECT t, x'', 'k', 1, NULL, 0, s FROM feed LIMIT 1;
 INSERT INTO counter_changes SELECT t, x'', 'v', 1, NULL, 0, s FROM feed LIMIT 1;
 --! counter_changes: table v: column v cannot be added to a table of the same name: rename the table
 INSERT INTO counter_changes SELECT t, x'', 'M', 4, NULL, 0, s FROM feed LIMIT 1;
---! counter_changes: table v: the counter is named m here, in other letters: the tables differ
+--! counter_changes: table v: the counter is spelled m here: the tables differ
 INSERT INTO counter_changes SELECT t, x'', 'rowid', 1, NULL, 0, s FROM feed LIMIT 1;
 --! counter_changes: table v: no column can have the name 'rowid'
 INSERT INTO counter_changes SELECT t, x'', 'm', 4294967295, NULL, 0, s FROM feed LIMIT 1;
 INSERT INTO v(v) VALUES('drop column m');
---! v: column m has been added and dropped 4294967295 times, which is the limit
+--! v: column m was added and dropped 4294967295 times, which is the limit
 SELECT * FROM v_columns;
 --= later|2
 --= n|3
@@ -797,10 +797,10 @@ INSERT INTO v(k) VALUES('x');
 INSERT INTO v(v, k) VALUES('reset', 'x');
 --! v: the table has no counter left: the command 'add column <counter>' adds one
 INSERT INTO v(v, k) VALUES('reset a', 'x');
---! v: the command names 'a', which is no counter
+--! v: the command names 'a', which is not a counter
 INSERT INTO v(v, k) VALUES('purge below', 'b');
 INSERT INTO v(v) VALUES('drop column a');
---! v: the command names 'a', which is no counter
+--! v: the command names 'a', which is not a counter
 UPDATE v SET k = k;
 DELETE FROM v;
 SELECT * FROM counter_pull('phone');
@@ -911,11 +911,11 @@ INSERT INTO v(v) VALUES('add column Errors');
 INSERT INTO phone.v(v) VALUES('add column errors'), ('drop column errors');
 INSERT INTO phone.v VALUES('x', 5);
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the tables differ in the letters of a counter: the giving file has errors, the taking file has Errors
+--! counter_pull: table v: the tables differ in the spelling of a counter: the giving file has errors, the taking file has Errors
 SELECT * FROM counter_push('phone');
---! counter_push: table v: the tables differ in the letters of a counter: the giving file has Errors, the taking file has errors
+--! counter_push: table v: the tables differ in the spelling of a counter: the giving file has Errors, the taking file has errors
 SELECT * FROM counter_sync('phone');
---! counter_sync: table v: the tables differ in the letters of a counter: the giving file has errors, the taking file has Errors
+--! counter_sync: table v: the tables differ in the spelling of a counter: the giving file has errors, the taking file has Errors
 SELECT * FROM v;
 --= x|1|0
 SELECT * FROM phone.v;
@@ -1069,7 +1069,7 @@ UPDATE v_columns SET name = 'm', generation = 4294967295;
 SELECT * FROM v;
 --= x|1|2
 INSERT INTO v(v) VALUES('drop column m');
---! v: column m has been added and dropped 4294967295 times, which is the limit
+--! v: column m was added and dropped 4294967295 times, which is the limit
 SELECT * FROM v;
 --= x|1|2
 
@@ -1212,4 +1212,4 @@ SELECT * FROM c;
 -- # a-column-that-comes-has-no-collation
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v(v) VALUES ('add column e COLLATE NOCASE');
---! v: column e: a COUNTER has no COLLATE, it is an integer
+--! v: column e: a COUNTER is an integer and has no COLLATE

@@ -49,11 +49,11 @@ SELECT counter_from_cassandra(x'000180000000000000000000000000000000000100000000
 SELECT counter_from_cassandra(x'0000000000000000000000000000000000020000000000000001000000000000000A000000000000000000000000000000010000000000000001000000000000000A');
 --! counter_from_cassandra: context 1 has ids that do not ascend
 SELECT counter_from_cassandra(x'000100000000000000000000000000000000000100000000000000017FFFFFFFFFFFFFFF', x'000100000000000000000000000000000000000100000000000000010000000000000001');
---! counter_from_cassandra: the local shards of 00000000-0000-0000-0000-000000000001 have a sum that is an integer overflow
+--! counter_from_cassandra: the local shards of 00000000-0000-0000-0000-000000000001 add up to an integer overflow
 SELECT counter_from_cassandra('0000');
 --! counter_from_cassandra: a context must be a BLOB, not TEXT '0000'
 SELECT counter_to_cassandra(counter_delete(NULL));
---! counter_to_cassandra: a deleted cell has no context, Cassandra keeps tombstones apart
+--! counter_to_cassandra: a deleted cell has no context: Cassandra stores tombstones separately
 SELECT counter_to_cassandra(x'00');
 --!~ counter_to_cassandra: *is no counter cell*
 SELECT counter_to_cassandra(NULL), hex(counter_to_cassandra(counter_reset(NULL)));
@@ -81,9 +81,9 @@ SELECT counter_json(counter_from_cassandra(x'00018000000000000000000000000000000
 SELECT counter_json(counter_from_cassandra(x'00018000000000000000000000000000000000010000000000000003000000000000000B', x'00018000000000000000000000000000000000010000000000000002000000000000000A'));
 --= {"life":1,"value":11,"shards":[{"id":"00000000-0000-0000-0000-000000000001","clock":3,"value":11}]}
 SELECT counter_json(counter_from_cassandra(x'0001000000000000000000000000000000000001000000000000000100000000000000640000000000000000000000000000000200000000000000640000000000000064', x'00010000000000000000000000000000000000017FFFFFFFFFFFFFFF0000000000000001'));
---! counter_from_cassandra: the local shards of 00000000-0000-0000-0000-000000000001 have a sum that is an integer overflow
+--! counter_from_cassandra: the local shards of 00000000-0000-0000-0000-000000000001 add up to an integer overflow
 SELECT counter_json(counter_from_cassandra(x'000100000000000000000000000000000000000100000000000000017FFFFFFFFFFFFFFF', x'000100000000000000000000000000000000000100000000000000010000000000000001'));
---! counter_from_cassandra: the local shards of 00000000-0000-0000-0000-000000000001 have a sum that is an integer overflow
+--! counter_from_cassandra: the local shards of 00000000-0000-0000-0000-000000000001 add up to an integer overflow
 
 -- # local-shards-are-added-exactly-whatever-comes-between
 SELECT counter_json(counter_from_cassandra(x'000100000000000000000000000000000000000140000000000000000000000000000000', x'000100000000000000000000000000000000000140000000000000000000000000000000', x'000180000000000000000000000000000000000100000000000000010000000000000007'));

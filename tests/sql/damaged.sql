@@ -318,12 +318,12 @@ INSERT INTO v_journal VALUES(9000000000000000000, 0, x'e1140202');
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: v_journal is damaged: it has amounts for rows that are not stored
 INSERT INTO v(v) VALUES('optimize');
---! v: v_journal is damaged: it has amounts for row 10, which there is not
+--! v: v_journal is damaged: it has amounts for row 10, which does not exist
 -- of a counter that the table does not have
 UPDATE v_journal SET entries = x'e1020502' WHERE _seq = 9000000000000000000;
 --@ reopen
 SELECT * FROM v;
---! v: v_journal is damaged: row 9000000000000000000 names a counter that there is not
+--! v: v_journal is damaged: row 9000000000000000000 names a counter that does not exist
 -- beyond the range
 UPDATE v_journal SET entries = x'e10202feffffffffffffffff010002feffffffffffffffff01' WHERE _seq = 9000000000000000000;
 --@ reopen

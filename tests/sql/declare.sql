@@ -62,11 +62,11 @@ SELECT * FROM t;
 
 -- # plain-columns-are-refused
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, note TEXT, n COUNTER);
---! t: column note is neither a COUNTER nor part of the PRIMARY KEY; plain columns cannot stand beside counters
+--! t: column note is neither a COUNTER nor part of the PRIMARY KEY; a counter table has no plain columns
 CREATE VIRTUAL TABLE t USING counter(note TEXT, k TEXT PRIMARY KEY, n COUNTER);
---! t: column note is neither a COUNTER nor part of the PRIMARY KEY; plain columns cannot stand beside counters
+--! t: column note is neither a COUNTER nor part of the PRIMARY KEY; a counter table has no plain columns
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, note TEXT);
---! t: column note is neither a COUNTER nor part of the PRIMARY KEY; plain columns cannot stand beside counters
+--! t: column note is neither a COUNTER nor part of the PRIMARY KEY; a counter table has no plain columns
 
 -- # a-counter-in-the-key-is-refused
 CREATE VIRTUAL TABLE t USING counter(k TEXT, n COUNTER, PRIMARY KEY (k, n));
@@ -94,9 +94,9 @@ SELECT * FROM c;
 CREATE VIRTUAL TABLE d USING counter(k TEXT, n COUNTER, PRIMARY KEY (k DESC));
 --! d: cannot read the declaration 'PRIMARY KEY (k DESC)'
 CREATE VIRTUAL TABLE d USING counter(k TEXT, n COUNTER CONSTRAINT positive CHECK (n > 0), PRIMARY KEY (k));
---! d: column n: CHECK is not possible in a counter table, which is counters and their key alone
+--! d: column n: CHECK is not possible in a counter table, which has only counters and their key
 CREATE VIRTUAL TABLE d USING counter(k TEXT, n COUNTER, CONSTRAINT one UNIQUE (k));
---! d: 'CONSTRAINT one UNIQUE (k)' is not possible in a counter table, whose one constraint is its PRIMARY KEY
+--! d: 'CONSTRAINT one UNIQUE (k)' is not possible in a counter table, whose only constraint is its PRIMARY KEY
 SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info('a');
 --= k|TEXT|1|NULL|0
 --= n|INTEGER|0|NULL|0
@@ -117,19 +117,19 @@ PRAGMA integrity_check;
 
 -- # constraints-are-refused-by-name
 CREATE VIRTUAL TABLE t USING counter(k TEXT DEFAULT 'x' PRIMARY KEY, n COUNTER);
---! t: column k: DEFAULT is not possible in a counter table, which is counters and their key alone
+--! t: column k: DEFAULT is not possible in a counter table, which has only counters and their key
 CREATE VIRTUAL TABLE t USING counter(k TEXT UNIQUE, n COUNTER, PRIMARY KEY(k));
---! t: column k: UNIQUE is not possible in a counter table, which is counters and their key alone
+--! t: column k: UNIQUE is not possible in a counter table, which has only counters and their key
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER CHECK (n > 0));
---! t: column n: CHECK is not possible in a counter table, which is counters and their key alone
+--! t: column n: CHECK is not possible in a counter table, which has only counters and their key
 CREATE VIRTUAL TABLE t USING counter(k TEXT REFERENCES other(k), n COUNTER, PRIMARY KEY(k));
---! t: column k: REFERENCES is not possible in a counter table, which is counters and their key alone
+--! t: column k: REFERENCES is not possible in a counter table, which has only counters and their key
 CREATE VIRTUAL TABLE t USING counter(k TEXT NOT PRIMARY KEY, n COUNTER);
 --! t: cannot read the declaration 'k TEXT NOT PRIMARY KEY'
 CREATE VIRTUAL TABLE t USING counter(k TEXT NULL PRIMARY KEY, n COUNTER);
---! t: column k: NULL is not possible in a counter table, which is counters and their key alone
+--! t: column k: NULL is not possible in a counter table, which has only counters and their key
 CREATE VIRTUAL TABLE t USING counter(k TEXT DEFAULT 0 PRIMARY KEY, n COUNTER);
---! t: column k: DEFAULT is not possible in a counter table, which is counters and their key alone
+--! t: column k: DEFAULT is not possible in a counter table, which has only counters and their key
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT 5);
 --! t: column n: a counter begins at 0, so its DEFAULT cannot be 5
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT 0.5);
@@ -141,33 +141,33 @@ CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT NULL)
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER DEFAULT);
 --! t: cannot read the declaration 'n COUNTER DEFAULT'
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER NOT NULL ON CONFLICT IGNORE);
---! t: column n: ON is not possible in a counter table, which is counters and their key alone
+--! t: column n: ON is not possible in a counter table, which has only counters and their key
 CREATE VIRTUAL TABLE t USING counter(k INTEGER PRIMARY KEY AUTOINCREMENT, n COUNTER);
---! t: column k: AUTOINCREMENT is not possible in a counter table, which is counters and their key alone
+--! t: column k: AUTOINCREMENT is not possible in a counter table, which has only counters and their key
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY DESC, n COUNTER);
---! t: column k: DESC is not possible in a counter table, which is counters and their key alone
+--! t: column k: DESC is not possible in a counter table, which has only counters and their key
 CREATE VIRTUAL TABLE t USING counter(k TEXT COLLATE NOCASE COLLATE BINARY PRIMARY KEY, n COUNTER);
---! t: column k: COLLATE is not possible in a counter table, which is counters and their key alone
+--! t: column k: COLLATE is not possible in a counter table, which has only counters and their key
 CREATE VIRTUAL TABLE t USING counter(k TEXT, n COUNTER, PRIMARY KEY(k) ON CONFLICT IGNORE);
 --! t: cannot read the declaration 'PRIMARY KEY(k) ON CONFLICT IGNORE'
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER GENERATED ALWAYS AS (1));
---! t: column n: GENERATED is not possible in a counter table, which is counters and their key alone
+--! t: column n: GENERATED is not possible in a counter table, which has only counters and their key
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, UNIQUE(k));
---! t: 'UNIQUE(k)' is not possible in a counter table, whose one constraint is its PRIMARY KEY
+--! t: 'UNIQUE(k)' is not possible in a counter table, whose only constraint is its PRIMARY KEY
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, CHECK (k <> ''));
---! t: 'CHECK (k <> '')' is not possible in a counter table, whose one constraint is its PRIMARY KEY
+--! t: 'CHECK (k <> '')' is not possible in a counter table, whose only constraint is its PRIMARY KEY
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, FOREIGN KEY(k) REFERENCES o(k));
---! t: 'FOREIGN KEY(k) REFERENCES o(k)' is not possible in a counter table, whose one constraint is its PRIMARY KEY
+--! t: 'FOREIGN KEY(k) REFERENCES o(k)' is not possible in a counter table, whose only constraint is its PRIMARY KEY
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER COLLATE NOCASE);
---! t: column n: a COUNTER has no COLLATE, it is an integer
+--! t: column n: a COUNTER is an integer and has no COLLATE
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER COLLATE x);
---! t: column n: a COUNTER has no COLLATE, it is an integer
+--! t: column n: a COUNTER is an integer and has no COLLATE
 
 -- # a-ttl-is-refused
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER TTL 60);
 --! t: column n: a counter table cannot have a TTL
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, ttl=60);
---! t: there are no options such as 'ttl=60'; a counter cannot have a TTL either
+--! t: unknown option 'ttl=60': a counter table has no options and no TTL
 
 -- # types-are-plain-words
 CREATE VIRTUAL TABLE t USING counter(k TEXT HIDDEN PRIMARY KEY, n COUNTER);
@@ -175,9 +175,9 @@ CREATE VIRTUAL TABLE t USING counter(k TEXT HIDDEN PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE t USING counter(k "TEXT, x" PRIMARY KEY, n COUNTER);
 --! t: column k: its type must be plain words, such as TEXT or VARCHAR(20)
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n BIG COUNTER);
---! t: column n: the type COUNTER stands alone, without other words
+--! t: column n: the type COUNTER takes no other words
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER(8));
---! t: column n: the type COUNTER stands alone, without other words
+--! t: column n: the type COUNTER takes no other words
 
 -- # reserved-names-are-refused
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, _n COUNTER);
@@ -191,14 +191,14 @@ CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, request_id COUNTER);
 CREATE VIRTUAL TABLE t USING counter("" TEXT PRIMARY KEY, n COUNTER);
 --! t: column "": the names rowid, oid, request_id and those that begin with _ are reserved
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, T COUNTER);
---! t: column T has the name of the table, which is that of the command column
+--! t: column T has the name of the table, which is reserved for the command column
 CREATE VIRTUAL TABLE counter_x USING counter(k TEXT PRIMARY KEY, n COUNTER);
 --! counter_x: names that begin with counter_ are reserved, such as counter_x
 CREATE VIRTUAL TABLE Request_Id USING counter(k PRIMARY KEY, n COUNTER);
---! Request_Id: the table cannot have the name Request_Id, for it has a hidden column of that name
+--! Request_Id: the table cannot have the name Request_Id: it has a hidden column of that name
 CREATE VIRTUAL TABLE t USING counter(k PRIMARY KEY, n COUNTER);
 ALTER TABLE t RENAME TO request_id;
---!~ *the table cannot have the name request_id, for it has a hidden column of that name
+--!~ *the table cannot have the name request_id: it has a hidden column of that name
 DROP TABLE t;
 
 -- # columns-stand-there-once
@@ -207,7 +207,7 @@ CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, "N" COUNTER)
 CREATE VIRTUAL TABLE t USING counter(k TEXT, n COUNTER, PRIMARY KEY(k, K));
 --! t: the PRIMARY KEY names K twice
 CREATE VIRTUAL TABLE t USING counter(k TEXT, n COUNTER, PRIMARY KEY(k, x));
---! t: the PRIMARY KEY names x, which is no column before it
+--! t: the PRIMARY KEY names x, which is not a column
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, PRIMARY KEY(k));
 --! t: a second PRIMARY KEY at 'PRIMARY KEY(k)'; write PRIMARY KEY (...) for several columns
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, j TEXT PRIMARY KEY, n COUNTER);
@@ -236,7 +236,7 @@ SELECT counter_id();
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 ALTER TABLE v RENAME TO w;
 CREATE VIRTUAL TABLE V USING counter(k PRIMARY KEY, n COUNTER);
---! V: the table 'w' was created under this name, and sync matches tables by it
+--! V: the table 'w' was created with this name, by which sync matches tables
 DROP TABLE w;
 CREATE VIRTUAL TABLE V USING counter(k PRIMARY KEY, n COUNTER);
 SELECT name, birth FROM counter_tables;

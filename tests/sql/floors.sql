@@ -11,11 +11,11 @@ SELECT * FROM v ORDER BY path;
 SELECT count(*) FROM v_cells;
 --= 2
 INSERT INTO v VALUES('/', 1, 1, 1);
---! v: the key ('/', 1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key ('/', 1) is below a floor of the table; see counter_floors('v')
 INSERT INTO v(v, path, hour, hits) VALUES('reset', '/', 1, 1);
---! v: the key ('/', 1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key ('/', 1) is below a floor of the table; see counter_floors('v')
 INSERT INTO v(v, path, hour) VALUES('reset hits', '/new', -5);
---! v: the key ('/new', -5) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key ('/new', -5) is below a floor of the table; see counter_floors('v')
 INSERT INTO v(v, path, hour) VALUES('delete hits', '/', 1);
 UPDATE v SET hits = hits + 1 WHERE hour = 1;
 DELETE FROM v WHERE hour = 1;
@@ -32,9 +32,9 @@ SELECT * FROM v;
 --= b|10|1
 --= d|11|1
 INSERT INTO v VALUES('e', 12, 1), ('a', 9, 1);
---! v: the key ('a', 9) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key ('a', 9) is below a floor of the table; see counter_floors('v')
 REPLACE INTO v VALUES('a', 9, 1);
---! v: the key ('a', 9) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key ('a', 9) is below a floor of the table; see counter_floors('v')
 INSERT OR IGNORE INTO v(v, k, h) VALUES('reset', 'a', 9);
 SELECT count(*) FROM v_cells;
 --= 2
@@ -77,9 +77,9 @@ SELECT * FROM v;
 --= m|3|3.0|1
 --= n|4|4.0|1
 INSERT INTO v VALUES('z', 0, 1.9, 1);
---! v: the key (0, 'z', 1.9) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key (0, 'z', 1.9) is below a floor of the table; see counter_floors('v')
 INSERT INTO v VALUES('a', 0, 5, 1);
---! v: the key (0, 'a', 5) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key (0, 'a', 5) is below a floor of the table; see counter_floors('v')
 INSERT INTO v VALUES('z', -100, 2, 1);
 SELECT count(*) FROM v;
 --= 3
@@ -96,7 +96,7 @@ INSERT INTO v(v, k) VALUES('purge below', 'c');
 SELECT * FROM counter_floors('v');
 --= k|C
 INSERT INTO v VALUES('bz', 1);
---! v: the key ('bz') is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key ('bz') is below a floor of the table; see counter_floors('v')
 INSERT INTO v VALUES('CA', 1);
 CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO w VALUES('a', 1), ('B', 1), ('c', 1), ('D', 1);
@@ -139,14 +139,14 @@ SELECT count(*) FROM v;
 SELECT column_name, quote(floor) FROM counter_floors('v');
 --= k|''
 INSERT INTO v VALUES(9e999, 1);
---! v: the key (Inf) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key (Inf) is below a floor of the table; see counter_floors('v')
 INSERT INTO v(v, k) VALUES('purge below', x'');
 SELECT count(*), counter_table_digest('v') IS NOT NULL FROM v;
 --= 2|1
 SELECT column_name, quote(floor) FROM counter_floors('v');
 --= k|X''
 INSERT INTO v VALUES('zzz', 1);
---! v: the key ('zzz') is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key ('zzz') is below a floor of the table; see counter_floors('v')
 
 -- # a-rollback-brings-the-rows-back
 CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
@@ -155,7 +155,7 @@ CREATE TEMP TABLE was AS SELECT counter_table_digest('v') AS digest;
 BEGIN;
 INSERT INTO v(v, h) VALUES('purge below', 5);
 INSERT INTO v VALUES(1, 1);
---! v: the key (1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key (1) is below a floor of the table; see counter_floors('v')
 ROLLBACK;
 SELECT * FROM counter_floors('v');
 INSERT INTO v VALUES(2, 1);
@@ -168,7 +168,7 @@ SELECT digest = counter_table_digest('v') FROM was;
 --= 0
 INSERT INTO v(v, h) VALUES('purge below', 5);
 INSERT INTO v VALUES(2, 1);
---! v: the key (2) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key (2) is below a floor of the table; see counter_floors('v')
 
 -- # floors-in-savepoints
 CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
@@ -183,7 +183,7 @@ SELECT h FROM v;
 --= 4
 ROLLBACK TO t;
 INSERT INTO v VALUES(3, 1), (2, 1);
---! v: the key (2) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key (2) is below a floor of the table; see counter_floors('v')
 INSERT INTO v VALUES(3, 1);
 ROLLBACK TO s;
 INSERT INTO v VALUES(2, 1);
@@ -250,9 +250,9 @@ SELECT rows FROM counter_purge('v', 'phone') UNION ALL SELECT rows FROM counter_
 --= 1
 --= 1
 INSERT INTO phone.v VALUES(1, 1);
---! v: the key (1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key (1) is below a floor of the table; see counter_floors('v')
 INSERT INTO temp.w VALUES(1, 1);
---! w: the key (1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('w')
+--! w: the key (1) is below a floor of the table; see counter_floors('w')
 SELECT * FROM counter_floors('v');
 --! counter_floors: main has no counter table 'v'
 
@@ -278,7 +278,7 @@ SELECT * FROM counter_floors('v', 'phone');
 SELECT rows FROM counter_purge('v', 'phone');
 --= 2
 INSERT INTO phone.v VALUES(3, 1);
---! v: the key (3) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key (3) is below a floor of the table; see counter_floors('v')
 SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
 --= 1
 SELECT rows_changed FROM counter_sync('phone');
@@ -346,10 +346,10 @@ INSERT INTO v(v, h) VALUES('purge below', 5);
 INSERT INTO w VALUES(1, 1);
 INSERT INTO w(w, h) VALUES('purge below', 3);
 INSERT INTO w VALUES(2, 1);
---! w: the key (2) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('w')
+--! w: the key (2) is below a floor of the table; see counter_floors('w')
 INSERT INTO w VALUES(4, 1);
 INSERT INTO v VALUES(4, 1);
---! v: the key (4) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key (4) is below a floor of the table; see counter_floors('v')
 
 -- # the-feed-carries-the-floor
 CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
@@ -373,7 +373,7 @@ SELECT * FROM v;
 --= b|5|1
 --= c|5|7
 INSERT INTO v VALUES('b', 4, 1);
---! v: the key ('b', 4) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key ('b', 4) is below a floor of the table; see counter_floors('v')
 
 -- # a-row-of-floors-in-the-feed-is-checked-like-others
 CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k, h));
@@ -387,7 +387,7 @@ INSERT INTO counter_changes VALUES('v', x'd10000010a', NULL, 0, NULL, 1, '000000
 INSERT INTO counter_changes VALUES('v', x'd1010a00', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: the key has (5) for the column k TEXT, which would store another value: the tables differ
 INSERT INTO counter_changes VALUES('u', x'd100010a', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
---! counter_changes: table u: no counter table was created under this name here: CREATE it first, as it is at the source
+--! counter_changes: table u: no counter table was created with this name here: CREATE it first, as at the source
 INSERT INTO counter_changes VALUES('v', x'd10000', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
 SELECT * FROM counter_floors('v');
 SELECT * FROM v;
@@ -455,7 +455,7 @@ CREATE VIRTUAL TABLE v USING counter(h INTEGER PRIMARY KEY, n COUNTER);
 INSERT INTO v(v, h) VALUES('purge below', 5);
 ALTER TABLE v RENAME TO w;
 INSERT INTO w VALUES(1, 1);
---! w: the key (1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('w')
+--! w: the key (1) is below a floor of the table; see counter_floors('w')
 INSERT INTO w(w, h) VALUES('purge below', 6);
 SELECT * FROM counter_floors('w');
 --= h|6
@@ -468,10 +468,10 @@ INSERT INTO v VALUES(1, 1);
 INSERT INTO v(v, h) VALUES('purge below', 5);
 --@ reopen
 INSERT INTO v VALUES(1, 1);
---! v: the key (1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key (1) is below a floor of the table; see counter_floors('v')
 VACUUM;
 INSERT INTO v VALUES(4, 1);
---! v: the key (4) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key (4) is below a floor of the table; see counter_floors('v')
 
 -- # another-connection-sees-the-floor
 --@ connection two
@@ -484,11 +484,11 @@ INSERT INTO v VALUES(2, 1);
 INSERT INTO v(v, h) VALUES('purge below', 5);
 --@ connection two
 INSERT INTO v VALUES(1, 1);
---! v: the key (1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key (1) is below a floor of the table; see counter_floors('v')
 INSERT INTO v(v, h) VALUES('purge below', 7);
 --@ connection one
 INSERT INTO v VALUES(6, 1);
---! v: the key (6) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('v')
+--! v: the key (6) is below a floor of the table; see counter_floors('v')
 SELECT * FROM v;
 --= 9|1
 
@@ -547,9 +547,9 @@ INSERT INTO v(v, h) VALUES('purge below', NULL);
 INSERT INTO v(v, h, n) VALUES('purge below', 9, 1);
 --! v: the command takes no value for column n
 INSERT INTO v(v, h) VALUES('purge', 9);
---! v: unknown command TEXT 'purge'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'purge'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 UPDATE v SET v = 'purge below';
---! v: commands are given by INSERT
+--! v: commands are given by INSERT, not by UPDATE
 SELECT * FROM v;
 --= a|1|1
 SELECT * FROM counter_floors('v');
@@ -603,7 +603,7 @@ INSERT INTO v(v, k) VALUES('purge below', 5);
 --! v: FOREIGN KEY constraint failed
 INSERT INTO v VALUES(9, 1);
 COMMIT;
---!~ *a statement of this transaction failed half-way and could not be taken back*
+--!~ *a statement of this transaction failed half-way and could not be undone*
 SELECT * FROM v;
 --= 1|1
 --= 9|9
@@ -689,7 +689,7 @@ RELEASE b;
 SAVEPOINT c;
 ROLLBACK TO c;
 COMMIT;
---!~ *a statement of this transaction failed half-way and could not be taken back*
+--!~ *a statement of this transaction failed half-way and could not be undone*
 SELECT * FROM v;
 --= 1|1
 --= 9|9

@@ -242,9 +242,9 @@ INSERT INTO v VALUES ('x', 1);
 DROP TABLE v;
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES ('x', 1);
---! v: main is 'dc1:rack1' and does not count, for another file may count under that name (dropped table): SELECT counter_fork('main') gives it a new random id
+--! v: main is 'dc1:rack1' and does not count, because another file may count under that name (dropped table): SELECT counter_fork('main') gives it a new random id
 SELECT counter_inc(NULL);
---! counter_inc: main is 'dc1:rack1' and does not count, for another file may count under that name (dropped table): SELECT counter_fork('main') gives it a new random id
+--! counter_inc: main is 'dc1:rack1' and does not count, because another file may count under that name (dropped table): SELECT counter_fork('main') gives it a new random id
 SELECT refuses FROM counter_identity();
 --= dropped table
 SELECT length(counter_fork());
@@ -341,9 +341,9 @@ UPDATE counter_replica SET renewal = 0;
 CREATE TRIGGER back BEFORE UPDATE ON counter_replica BEGIN
   UPDATE page SET views = counter_inc(views); END;
 INSERT INTO v VALUES ('x', 1);
---!~ v: *a trigger on counter_replica or counter_former counts by itself
+--!~ v: *a trigger on counter_replica or counter_former tries to count
 UPDATE page SET views = counter_inc(views);
---!~ counter_inc: *a trigger on counter_replica or counter_former counts by itself
+--!~ counter_inc: *a trigger on counter_replica or counter_former tries to count
 DROP TRIGGER back;
 INSERT INTO v VALUES ('x', 1);
 SELECT * FROM v;
@@ -519,11 +519,11 @@ INSERT INTO v VALUES ('x', 1);
 UPDATE counter_replica SET inode = inode + 1;
 --@ reopen
 SELECT fingerprint, witness FROM counter_identity;
---= this is a copy: it is refused to count|this is older content, or a copy: it is refused to count
+--= this is a copy: the file refuses to count|this is older content, or a copy: the file refuses to count
 SELECT counter_trust_witness();
 --! counter_trust_witness: main is 'dc1:rack1' and looks like a copy of the file that counts under that name: SELECT counter_fork('main') gives it a new random id
 INSERT INTO v VALUES ('x', 1);
---! v: main is 'dc1:rack1' and does not count, for another file may count under that name (copy): SELECT counter_fork('main') gives it a new random id
+--! v: main is 'dc1:rack1' and does not count, because another file may count under that name (copy): SELECT counter_fork('main') gives it a new random id
 
 -- # an-ordinary-table-of-an-attached-file-counts-under-the-id-of-that-file
 ATTACH 'phone.db' AS phone;
@@ -587,9 +587,9 @@ SELECT counter_init('dc1:a', NULL);
 SELECT counter_init(NULL, 'pending');
 --! counter_init: the name must be dc:rack, both non-empty and 255 bytes at most, not NULL
 SELECT counter_mark('00000000-0000-0000-0000-00000000000a.0');
---! counter_mark: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT '00000000-0000-0000-0000-00000000000a.0'
+--! counter_mark: source must be TEXT from counter_changes, the UUID of a file, not TEXT '00000000-0000-0000-0000-00000000000a.0'
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a.', 0, 1);
---! counter_seen: source must be what counter_changes has given for it, the UUID of a file as TEXT, not TEXT '00000000-0000-0000-0000-00000000000a.'
+--! counter_seen: source must be TEXT from counter_changes, the UUID of a file, not TEXT '00000000-0000-0000-0000-00000000000a.'
 
 -- # no-statement-expires-while-its-triggers-count
 SELECT counter_init() IS NOT NULL;

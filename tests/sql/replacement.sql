@@ -110,7 +110,7 @@ UPDATE phone.counter_replica SET names = 1;
 SELECT * FROM counter_pull('phone');
 --= v|0|0|0|NULL
 INSERT INTO v VALUES('a', 1);
---! v: main is 'dc1:rack1' and does not count any more, for another file has taken over that name: SELECT counter_fork('main') gives it a new random id
+--! v: main is 'dc1:rack1' and does not count any more, because another file has taken over that name: SELECT counter_fork('main') gives it a new random id
 SELECT * FROM counter_names;
 --= dc1:rack1|1
 UPDATE phone.counter_names SET epoch = -1;
@@ -133,7 +133,7 @@ SELECT * FROM counter_pull('phone');
 SELECT * FROM v;
 --= x|6
 INSERT INTO v VALUES('x', 1);
---! v: main is 'dc1:rack1' and does not count any more, for another file has taken over that name: SELECT counter_fork('main') gives it a new random id
+--! v: main is 'dc1:rack1' and does not count any more, because another file has taken over that name: SELECT counter_fork('main') gives it a new random id
 SELECT refuses FROM counter_identity();
 --= replaced
 SELECT count(*) FROM counter_conflicts;

@@ -21,7 +21,7 @@ INSERT INTO v(k, j, a, request_id) VALUES('x', 1, 5, 'r1');
 SELECT a FROM v;
 --= 15
 INSERT INTO v(k, j, a, b, request_id) VALUES('x', 1, 5, 0, 'r1');
---! v: the request TEXT 'r1' was taken before and asked for 1, 'x': a 5, now it asks for 1, 'x': a 5, b 0
+--! v: the request TEXT 'r1' was taken before for 1, 'x': a 5, not for 1, 'x': a 5, b 0
 INSERT INTO v(k, j, a, request_id) VALUES('y', 1, 5, 'r1');
 --!~ v: the request TEXT 'r1' was taken before *
 INSERT INTO v(k, j, a, request_id) VALUES('y', 1, 5, 'r2'), ('y', 1, 5, 'r2'), ('y', 1, 5, 'r3');
@@ -78,7 +78,7 @@ SELECT * FROM v;
 --= x|7
 REPLACE INTO v(k, n, request_id) VALUES('x', 1, 'e');
 INSERT INTO v(k, n, request_id) VALUES('x', 1, 'e');
---! v: the request TEXT 'e' was taken before and asked for replace of 'x': n 1, now it asks for 'x': n 1
+--! v: the request TEXT 'e' was taken before for replace of 'x': n 1, not for 'x': n 1
 INSERT INTO v(k, n, request_id) VALUES('x', '1', 'a');
 REPLACE INTO v(k, n, request_id) VALUES('x', 1.0, 'e');
 SELECT group_concat(request) FROM (SELECT request FROM v_ops ORDER BY _id);
@@ -130,7 +130,7 @@ INSERT INTO v(v, k) VALUES('forget requests 1', 'x');
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
 INSERT INTO v VALUES('a', 1, 0);
 SELECT x, x FROM (SELECT counter_add('v', 'n', 0, k) AS x FROM v);
---! counter_add: v: the statement makes this call in two places, as SQLite does where the column of a subquery is used twice; the first has counted, this one has not: write WITH x AS MATERIALIZED (SELECT counter_add(...))
+--! counter_add: v: the statement makes this call in two places, as SQLite does if the column of a subquery is used twice; the first has counted, this one has not: write WITH x AS MATERIALIZED (SELECT counter_add(...))
 SELECT counter_add('v', 'n', 0, 'a'), counter_add('main.v', 'N', 0, 'a');
 --!~ *makes this call in two places*
 SELECT counter_add('v', 'n', 0, 'a'), counter_add('v', 'm', 0, 'a');
@@ -156,7 +156,7 @@ SELECT counter_add('v', 'k', 1, 2, 3);
 SELECT counter_add('w', 'a', 1, 2, 3);
 --! counter_add: there is no counter table 'w'
 SELECT counter_add('v', 'a');
---! counter_add: it takes the table, the counter, what to add, and the key
+--! counter_add: the arguments are the table, the counter, the number to add, and the key
 SELECT counter_add('v', 'a', 1.5, 1, 'x');
 --!~ counter_add: n must be *REAL 1.5
 SELECT counter_add('v', 'a', NULL, 1, 'x');
@@ -228,7 +228,7 @@ INSERT INTO v(v, k, request_id) VALUES('reset b', 'y', 'r2');
 INSERT INTO v(v) VALUES('drop column b');
 INSERT INTO v(k, a, request_id) VALUES('x', 5, 'r1');
 INSERT INTO v(k, a, c, request_id) VALUES('x', 5, 0, 'r1');
---! v: the request TEXT 'r1' was taken before and asked for 'x': a 5, now it asks for 'x': a 5, c 0
+--! v: the request TEXT 'r1' was taken before for 'x': a 5, not for 'x': a 5, c 0
 SELECT * FROM v;
 --= x|5|0
 
@@ -267,7 +267,7 @@ SELECT rows_changed FROM counter_sync('phone');
 SELECT counter_add('v', 'n', 1, 'o');
 --! counter_add: v: column n: integer overflow: 1 cannot be added
 SELECT counter_add('v', 'n', -1, 'o');
---! counter_add: v: column n of ('o'): integer overflow: what the files have counted adds up to more than 64 bits; INSERT a number of the other sign
+--! counter_add: v: column n of ('o'): integer overflow: the counts of all files add up to more than 64 bits; INSERT a number of the other sign
 SELECT value FROM v_cells, counter_shards(n) ORDER BY value;
 --= 1001
 --= 9223372036854775005
@@ -288,11 +288,11 @@ CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER, b COUNTER);
 INSERT INTO v(k, a, request_id) VALUES (x'6100', 1, 'r');
 INSERT INTO v(k, a, request_id) VALUES (x'6100', 1, 'r');
 INSERT INTO v(k, a, request_id) VALUES (x'6101', 1, 'r');
---! v: the request TEXT 'r' was taken before and asked for x'6100': a 1, now it asks for x'6101': a 1
+--! v: the request TEXT 'r' was taken before for x'6100': a 1, not for x'6101': a 1
 INSERT INTO v(k, b, request_id) VALUES (x'6100', 1, 'r');
---! v: the request TEXT 'r' was taken before and asked for x'6100': a 1, now it asks for x'6100': b 1
+--! v: the request TEXT 'r' was taken before for x'6100': a 1, not for x'6100': b 1
 INSERT INTO v(k, b, request_id) VALUES (1.5, 1, 'r');
---! v: the request TEXT 'r' was taken before and asked for x'6100': a 1, now it asks for 1.5: b 1
+--! v: the request TEXT 'r' was taken before for x'6100': a 1, not for 1.5: b 1
 SELECT hex(k), a, b FROM v;
 --= 6100|1|0
 
@@ -300,18 +300,18 @@ SELECT hex(k), a, b FROM v;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main');
 INSERT INTO v(v) VALUES('forget requests 1a');
---! v: unknown command TEXT 'forget requests 1a'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'forget requests 1a'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('forget requests /');
---! v: unknown command TEXT 'forget requests /'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'forget requests /'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('forget requests 99999999999999999999');
---! v: unknown command TEXT 'forget requests 99999999999999999999'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'forget requests 99999999999999999999'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('forget requests ');
---! v: unknown command TEXT 'forget requests '; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'forget requests '; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO c(c) VALUES('forget requests 1');
---! c: a cluster remembers no requests
+--! c: a cluster records no requests
 INSERT INTO v(k, n, request_id) VALUES('a' || char(0) || 'b', 1, 'r');
 INSERT INTO v(k, n, request_id) VALUES('a' || char(0) || 'c', 1, 'r');
---! v: the request TEXT 'r' was taken before and asked for CAST(x'610062' AS TEXT): n 1, now it asks for CAST(x'610063' AS TEXT): n 1
+--! v: the request TEXT 'r' was taken before for CAST(x'610062' AS TEXT): n 1, not for CAST(x'610063' AS TEXT): n 1
 INSERT INTO v(v, k, n, request_id) VALUES('reset', 'x', 1, 'q');
 INSERT INTO v(v, k, request_id) VALUES('delete n', 'x', 'w');
 --! v: a request_id goes with an INSERT of a row, or with 'reset'; 'delete n' counts nothing, and cannot do so twice

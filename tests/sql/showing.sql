@@ -99,7 +99,7 @@ ATTACH 'phone.db' AS phone;
 INSERT INTO phone.t VALUES('a', 1);
 CREATE TRIGGER no BEFORE INSERT ON t BEGIN SELECT RAISE(ROLLBACK, 'no'); END;
 SELECT table_name, rows_changed FROM counter_pull('phone');
---! counter_pull: table t: a constraint or a trigger of the tracked table t has rolled the transaction back
+--! counter_pull: table t: a constraint or a trigger of the tracked table t rolled back the transaction
 SELECT * FROM main.t_counters;
 DROP TRIGGER no;
 SELECT table_name, rows_changed FROM counter_pull('phone');
@@ -334,9 +334,9 @@ SELECT row_key, state, shown, merged FROM counter_tracked;
 --= NULL|tracked|NULL|NULL
 --= ('a')|differs|10|6
 SELECT * FROM counter_pull('phone');
---! counter_pull: table t: the transaction violates a deferred foreign key: nothing can be merged into the tracked table t until it no longer does
+--! counter_pull: table t: the transaction violates a deferred foreign key: repair it before merging into the tracked table t
 INSERT INTO t_counters(t_counters, k) VALUES('reset', 'a');
---! t_counters: the transaction violates a deferred foreign key: nothing can be merged into the tracked table t_counters until it no longer does
+--! t_counters: the transaction violates a deferred foreign key: repair it before merging into the tracked table t_counters
 INSERT INTO main.t VALUES('later', 1);
 COMMIT;
 SELECT table_name, rows_changed FROM counter_pull('phone');
@@ -502,9 +502,9 @@ VACUUM INTO 'phone.db';
 ATTACH 'phone.db' AS phone;
 INSERT INTO t_counters(t_counters, k) VALUES('purge below', 3);
 INSERT OR IGNORE INTO t VALUES(0, 8);
---! t: the key (0) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('t_counters')
+--! t: the key (0) is below a floor of the table; see counter_floors('t_counters')
 UPDATE OR IGNORE main.t SET n = 9 WHERE k = 1;
---! t: the key (1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('t_counters')
+--! t: the key (1) is below a floor of the table; see counter_floors('t_counters')
 CREATE TRIGGER below AFTER UPDATE OF n ON t WHEN NEW.k > 3 BEGIN
 UPDATE t SET n = 4 WHERE k = 1;
 INSERT OR IGNORE INTO t VALUES(0, 8);
@@ -613,7 +613,7 @@ REFERENCES parents DEFERRABLE INITIALLY DEFERRED, n INTEGER);
 SELECT counter_track('t', 'n');
 --= 0
 INSERT INTO t_counters(t_counters, k, n) VALUES('reset', 'a', 5);
---! t_counters: a merged row of the tracked table t would break a foreign key: counter_pull, which can take it back, leaves it waiting
+--! t_counters: a merged row of the tracked table t would break a foreign key: counter_pull, which can undo it, leaves it waiting
 SELECT count(*) FROM t_counters;
 --= 0
 INSERT INTO parents VALUES('none');
@@ -1068,7 +1068,7 @@ SELECT row_key, state, column_name, shown, merged FROM counter_tracked;
 CREATE TRIGGER no BEFORE UPDATE OF n ON t WHEN NEW.hour = 3 BEGIN SELECT RAISE(ROLLBACK, 'no'); END;
 INSERT INTO phone.t_counters(t_counters, hour) VALUES('purge below', 4);
 SELECT * FROM counter_pull('phone');
---! counter_pull: table t: a constraint or a trigger of the tracked table t has rolled the transaction back
+--! counter_pull: table t: a constraint or a trigger of the tracked table t rolled back the transaction
 SELECT * FROM main.t;
 --= 1|0|NULL
 --= 2|0|NULL

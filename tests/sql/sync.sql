@@ -300,7 +300,7 @@ CREATE VIRTUAL TABLE phone.a USING counter(k TEXT PRIMARY KEY, m COUNTER);
 CREATE VIRTUAL TABLE phone.b USING counter(k TEXT PRIMARY KEY, N COUNTER);
 CREATE VIRTUAL TABLE b USING counter(k TEXT PRIMARY KEY, n COUNTER);
 SELECT * FROM counter_pull('phone');
---! counter_pull: table b: the tables differ in the letters of a counter: the giving file has N, the taking file has n
+--! counter_pull: table b: the tables differ in the spelling of a counter: the giving file has N, the taking file has n
 DROP TABLE phone.b;
 DROP TABLE b;
 DROP TABLE phone.a;
@@ -455,13 +455,13 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER, M COUNTER);
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the tables differ in the letters of a counter: the giving file has M, the taking file has m
+--! counter_pull: table v: the tables differ in the spelling of a counter: the giving file has M, the taking file has m
 CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE phone.w USING counter(k TEXT PRIMARY KEY, n COUNTER, o COUNTER);
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(w, replicas='main phone');
 --! c: the tables differ: one replica has no counter o
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main phone');
---! c: the tables differ in the letters of a counter: one replica has m, phone has M
+--! c: the tables differ in the spelling of a counter: one replica has m, phone has M
 
 -- # a-source-whose-witness-went-back-and-whose-shard-went-on-is-in-conflict
 ATTACH 'phone.db' AS phone;
@@ -556,9 +556,9 @@ SELECT hex(k), n FROM phone.v ORDER BY k;
 PRAGMA encoding = 'UTF-16le';
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO counter_changes VALUES('v', x'd1030461efbfbe', 'n', 1, counter_inc(NULL, 1, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
---!~ *a key has U+FFFE or U+FFFF, of which SQLite makes U+FFFD in a file in UTF-16: two rows would be one here
+--!~ *a key has U+FFFE or U+FFFF, which SQLite stores as U+FFFD in a UTF-16 file: two rows would become one
 INSERT INTO counter_changes VALUES('v', x'd1030461efbfbf', 'n', 1, counter_inc(NULL, 2, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
---!~ *a key has U+FFFE or U+FFFF, of which SQLite makes U+FFFD in a file in UTF-16: two rows would be one here
+--!~ *a key has U+FFFE or U+FFFF, which SQLite stores as U+FFFD in a UTF-16 file: two rows would become one
 -- U+FFFD, U+FFBE, U+F7FF and U+FFFC
 INSERT INTO counter_changes VALUES('v', x'd1030461efbfbd', 'n', 1, counter_inc(NULL, 4, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
 INSERT INTO counter_changes VALUES('v', x'd1030461efbebe', 'n', 1, counter_inc(NULL, 8, x'0000000000000000000000000000000a'), 2, '00000000-0000-0000-0000-00000000000a');

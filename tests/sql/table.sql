@@ -91,12 +91,12 @@ SELECT count(*) FROM v_cells;
 -- # row-ids-and-the-command-column-are-not-for-updates
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, a COUNTER);
 INSERT INTO v(rowid, k, a) VALUES (7, 'x', 1);
---! v: the row id cannot be given, the key names a row
+--! v: a row id cannot be given: the key identifies a row
 INSERT INTO v VALUES ('x', 1);
 UPDATE v SET rowid = 5;
 --! v: the row id cannot be changed
 UPDATE v SET v = 'reset';
---! v: commands are given by INSERT
+--! v: commands are given by INSERT, not by UPDATE
 SELECT * FROM v;
 --= x|1
 
@@ -270,7 +270,7 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, a COUNTER);
 INSERT INTO v VALUES ('x', 9223372036854775807);
 UPDATE v_cells SET a = counter_inc(a, 1, x'0000000000000000000000000000000a');
 SELECT * FROM v;
---! v: column a of ('x'): integer overflow: what the files have counted adds up to more than 64 bits; INSERT a number of the other sign
+--! v: column a of ('x'): integer overflow: the counts of all files add up to more than 64 bits; INSERT a number of the other sign
 SELECT k FROM v;
 --= x
 INSERT INTO v VALUES ('x', -5);
@@ -336,16 +336,16 @@ SELECT * FROM main.v;
 INSERT INTO main.v VALUES('x', 10);
 --! v: column n: integer overflow: 10 cannot be added
 UPDATE main.v SET n = 5 WHERE k = 'x';
---! v: column n: integer overflow: to make the counter 5, what this file has counted would leave the range of a 64-bit integer
+--! v: column n: integer overflow: with the value 5, the count of this file would exceed 64 bits
 UPDATE main.v SET n = n - 10 WHERE k = 'y';
---! v: column n: integer overflow: to make the counter -10, what this file has counted would leave the range of a 64-bit integer
+--! v: column n: integer overflow: with the value -10, the count of this file would exceed 64 bits
 UPDATE main.v SET n = n - 10 WHERE k = 'x';
 INSERT INTO main.v VALUES('z', -9223372036854775807);
 INSERT INTO phone.v VALUES('z', -9223372036854775807);
 SELECT table_name, rows_changed FROM counter_pull('phone');
 --= v|1
 SELECT * FROM main.v WHERE k = 'z';
---! v: column n of ('z'): integer overflow: what the files have counted adds up to more than 64 bits; INSERT a number of the other sign
+--! v: column n of ('z'): integer overflow: the counts of all files add up to more than 64 bits; INSERT a number of the other sign
 INSERT INTO main.v VALUES('z', -1);
 --! v: column n: integer overflow: -1 cannot be added
 INSERT INTO main.v VALUES('z', 9223372036854775807);

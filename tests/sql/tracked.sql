@@ -291,11 +291,11 @@ INSERT INTO main.products VALUES('new', 'New', 1);
 SELECT * FROM counter_tracked;
 --= products|stock|broken|NULL|NULL|NULL
 SELECT * FROM counter_pull('phone');
---! counter_pull: table products: the taking file: the tracked table products has lost its triggers, so that changes may not have been counted: call counter_track('products', ...) again, which counts them
+--! counter_pull: table products: the taking file: the tracked table products has lost its triggers, so changes may not have been counted: call counter_track('products', ...) again, which counts them
 SELECT * FROM counter_push('phone');
---! counter_push: table products: the giving file: the tracked table products has lost its triggers, so that changes may not have been counted: call counter_track('products', ...) again, which counts them
+--! counter_push: table products: the giving file: the tracked table products has lost its triggers, so changes may not have been counted: call counter_track('products', ...) again, which counts them
 SELECT count(*) FROM counter_changes(0);
---! counter_changes: the tracked table products has lost its triggers, so that changes may not have been counted: call counter_track('products', ...) again, which counts them
+--! counter_changes: the tracked table products has lost its triggers, so changes may not have been counted: call counter_track('products', ...) again, which counts them
 UPDATE phone.products SET stock = stock + 1;
 SELECT counter_track('products');
 --= 3
@@ -394,29 +394,29 @@ SELECT * FROM t;
 --= 3|3|3
 SELECT * FROM counter_tracked WHERE state <> 'tracked';
 UPDATE t SET n = 1 WHERE hour = 1;
---! t: the key (1) is below a floor of the table, where nothing is counted any more; SELECT * FROM counter_floors('t_counters')
+--! t: the key (1) is below a floor of the table; see counter_floors('t_counters')
 
 -- # what-counter-track-and-untrack-refuse
 CREATE VIRTUAL TABLE taken USING counter(k TEXT PRIMARY KEY, n COUNTER);
 ALTER TABLE taken RENAME TO other;
 CREATE TABLE taken(k TEXT PRIMARY KEY, n INTEGER);
 SELECT counter_track('taken', 'n');
---! counter_track: taken: the counter table other was created under this name, and files match their tables by it
+--! counter_track: taken: the counter table other was created with this name, by which files match their tables
 CREATE TABLE odd(k TEXT PRIMARY KEY, n INTEGER, _n INTEGER, counter_x INTEGER);
 SELECT counter_track('odd', '_n');
---! counter_track: odd: a column with the reserved name _n
+--! counter_track: odd: the column name _n is reserved
 SELECT counter_track('odd', 'k');
---! counter_track: odd: column k is part of the key, and cannot be tracked
+--! counter_track: odd: column k is part of the key and cannot be tracked
 SELECT counter_track('odd', 'n', 'N');
 --! counter_track: odd: column N is named twice
 SELECT counter_track('odd', 'no');
 --! counter_track: odd: there is no column 'no'
 SELECT counter_track();
---! counter_track: it takes a table and its columns
+--! counter_track: the arguments are a table and its columns
 SELECT counter_track('odd');
 --! counter_track: odd: name the columns to be tracked
 SELECT counter_untrack();
---! counter_untrack: it takes a table and its columns
+--! counter_untrack: the arguments are a table and its columns
 SELECT counter_untrack('odd', 'n');
 --! counter_untrack: odd is not a tracked table
 CREATE TABLE folded(k TEXT COLLATE NOCASE, n INTEGER, PRIMARY KEY(k COLLATE BINARY));
@@ -432,16 +432,16 @@ SELECT counter_untrack('odd', 'k');
 DROP TABLE odd_counters;
 --! access permission denied
 ALTER TABLE odd_counters RENAME TO x;
---! odd_counters: it holds the counters of a tracked table, and keeps its name
+--! odd_counters: it holds the counters of a tracked table and cannot be renamed
 CREATE TABLE new_odd(k INTEGER PRIMARY KEY, n INTEGER, _n INTEGER);
 DROP TABLE odd;
 ALTER TABLE new_odd RENAME TO odd;
 SELECT counter_track('odd', 'n');
---! counter_track: odd: the key is (k INTEGER BINARY), that of its counters, odd_counters, is (k TEXT BINARY)
+--! counter_track: odd: the key is (k INTEGER BINARY), but that of its counters, odd_counters, is (k TEXT BINARY)
 DROP TABLE odd;
 CREATE TABLE even(k TEXT PRIMARY KEY, n INTEGER);
 SELECT counter_track('even', 'n');
---! counter_track: even: odd_counters holds the counters of a tracked table odd, which is gone: if even is that table, rename it to odd, call counter_track('odd', ...), and rename it back
+--! counter_track: even: odd_counters holds the counters of a tracked table odd, which is missing: if even is that table, rename it to odd, call counter_track('odd', ...), and rename it back
 
 -- # what-cannot-be-tracked-is-refused-by-name
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, name TEXT, price REAL, g INTEGER AS (n * 2));
@@ -455,17 +455,17 @@ SELECT counter_track('w', 'n');
 SELECT counter_track('v', 'n');
 --! counter_track: v is a virtual table: only an ordinary table has columns that can be tracked
 SELECT counter_track('keyless', 'n');
---! counter_track: keyless has no PRIMARY KEY, which identifies its rows in other files
+--! counter_track: keyless has no PRIMARY KEY, which must identify its rows in other files
 SELECT counter_track('t', 'x');
 --! counter_track: t: there is no column 'x'
 SELECT counter_track('t', 'k');
---! counter_track: t: column k is part of the key, and cannot be tracked
+--! counter_track: t: column k is part of the key and cannot be tracked
 SELECT counter_track('t', 'name');
---! counter_track: t: column name holds TEXT, by its type TEXT, and a tracked column integers
+--! counter_track: t: column name holds TEXT by its type TEXT, but a tracked column must hold integers
 SELECT counter_track('t', 'price');
---! counter_track: t: column price holds REAL, by its type REAL, and a tracked column integers
+--! counter_track: t: column price holds REAL by its type REAL, but a tracked column must hold integers
 SELECT counter_track('t', 'g');
---! counter_track: t: column g is generated, and cannot be tracked
+--! counter_track: t: column g is generated and cannot be tracked
 SELECT counter_track('t', 'n', 'N');
 --! counter_track: t: column N is named twice
 SELECT counter_track('t');
@@ -497,15 +497,15 @@ INSERT INTO t(n) VALUES(1);
 SELECT k, n FROM t;
 --= b|5
 INSERT INTO t_counters VALUES('x', 1);
---! t_counters: it holds the counters of a tracked table, and cannot be written: write that table
+--! t_counters: it holds the counters of a tracked table and cannot be written: write that table
 UPDATE t_counters SET n = 1;
---! t_counters: it holds the counters of a tracked table, and cannot be written: write that table
+--! t_counters: it holds the counters of a tracked table and cannot be written: write that table
 DELETE FROM t_counters;
---! t_counters: it holds the counters of a tracked table, and cannot be written: write that table
+--! t_counters: it holds the counters of a tracked table and cannot be written: write that table
 ALTER TABLE t_counters RENAME TO u;
---! t_counters: it holds the counters of a tracked table, and keeps its name
+--! t_counters: it holds the counters of a tracked table and cannot be renamed
 INSERT INTO t_counters(t_counters) VALUES('add column m');
---! t_counters: 'add column m' is no command for the counters of a tracked table: counter_track and counter_untrack add and drop its columns
+--! t_counters: 'add column m' is not a command for the counters of a tracked table: counter_track and counter_untrack add and drop its columns
 SELECT * FROM t_counters;
 --= b|5
 
@@ -517,7 +517,7 @@ SELECT counter_track('t', 'n');
 ALTER TABLE t RENAME COLUMN n TO pieces;
 ALTER TABLE t ADD COLUMN n INTEGER DEFAULT 4;
 SELECT counter_track('t', 'n');
---! counter_track: t: the counter of the name n belongs to the column pieces
+--! counter_track: t: the counter n belongs to the column pieces
 SELECT counter_track('t');
 --= 0
 SELECT counter_track('t');
@@ -528,7 +528,7 @@ DROP TABLE t;
 SELECT * FROM counter_tracked;
 --= t|n|broken|NULL|NULL|NULL
 SELECT count(*) FROM counter_changes(0);
---! counter_changes: the tracked table t is gone, and its counters are in t_counters: if it has another name now, rename it to t, call counter_track('t', ...), and rename it back; if it was dropped for good, drop t_counters, too
+--! counter_changes: the tracked table t is missing, and its counters are in t_counters: if it has another name now, rename it to t, call counter_track('t', ...), and rename it back; if it was dropped for good, drop t_counters, too
 DROP TABLE t_counters;
 SELECT count(*) FROM counter_changes(0);
 --= 0
@@ -545,9 +545,9 @@ DROP TABLE t;
 ALTER TABLE new RENAME TO t;
 UPDATE t SET c = 10;
 SELECT counter_track('t');
---! counter_track: t: the column of the counter a is gone: if it was renamed, rename it back, call counter_track, and rename it again; if it was dropped, name the remaining ones: counter_track('t', ...)
+--! counter_track: t: the column of the counter a is missing: if it was renamed, rename it back, call counter_track, and rename it again; if it was dropped, name the remaining ones: counter_track('t', ...)
 SELECT counter_track('t', 'c');
---! counter_track: t: the column of the counter a is gone: if it was renamed, rename it back, call counter_track, and rename it again; if it was dropped, name the remaining ones: counter_track('t', ...)
+--! counter_track: t: the column of the counter a is missing: if it was renamed, rename it back, call counter_track, and rename it again; if it was dropped, name the remaining ones: counter_track('t', ...)
 ALTER TABLE t RENAME COLUMN c TO a;
 SELECT counter_track('t');
 --= 1
@@ -558,7 +558,7 @@ INSERT INTO new SELECT k, b + 1 FROM t;
 DROP TABLE t;
 ALTER TABLE new RENAME TO t;
 SELECT counter_track('t');
---! counter_track: t: the column of the counter a is gone: if it was renamed, rename it back, call counter_track, and rename it again; if it was dropped, name the remaining ones: counter_track('t', ...)
+--! counter_track: t: the column of the counter a is missing: if it was renamed, rename it back, call counter_track, and rename it again; if it was dropped, name the remaining ones: counter_track('t', ...)
 SELECT counter_track('t', 'b');
 --= 1
 UPDATE t SET b = b + 1;
@@ -606,13 +606,13 @@ SELECT counter_track('phone.t', 'n');
 DROP TRIGGER main.t_counters_insert;
 INSERT INTO main.t VALUES('d', 4, 'D');
 SELECT * FROM counter_push('phone');
---! counter_push: table t: the giving file: the tracked table t has lost its triggers, so that changes may not have been counted: call counter_track('t', ...) again, which counts them
+--! counter_push: table t: the giving file: the tracked table t has lost its triggers, so changes may not have been counted: call counter_track('t', ...) again, which counts them
 SELECT counter_track('t');
 --= 1
 DROP TRIGGER main.t_counters_key;
 UPDATE main.t SET k = 'e' WHERE k = 'd';
 SELECT * FROM counter_push('phone');
---! counter_push: table t: the giving file: the trigger t_counters_key of the tracked table t is not as counter_track makes it, so that changes may not have been counted: call counter_track('t', ...) again, which counts them
+--! counter_push: table t: the giving file: the trigger t_counters_key of the tracked table t is not as counter_track makes it, so changes may not have been counted: call counter_track('t', ...) again, which counts them
 SELECT counter_track('t');
 --= 2
 DROP TRIGGER main.t_counters_before_insert;
@@ -686,27 +686,27 @@ SELECT counter_track('t', 'n');
 DROP TABLE t;
 CREATE TABLE t(k TEXT PRIMARY KEY, n TEXT);
 SELECT counter_track('t');
---! counter_track: t: column n holds TEXT, by its type TEXT, and a tracked column integers
+--! counter_track: t: column n holds TEXT by its type TEXT, but a tracked column must hold integers
 DROP TABLE t;
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER AS (1));
 SELECT counter_track('t');
---! counter_track: t: column n is generated, and cannot be tracked
+--! counter_track: t: column n is generated and cannot be tracked
 DROP TABLE t;
 CREATE TABLE t(k TEXT COLLATE NOCASE PRIMARY KEY, n INTEGER);
 SELECT counter_track('t');
---! counter_track: t: the key is (k TEXT NOCASE), that of its counters, t_counters, is (k TEXT BINARY)
+--! counter_track: t: the key is (k TEXT NOCASE), but that of its counters, t_counters, is (k TEXT BINARY)
 DROP TABLE t;
 CREATE TABLE t(k TEXT, l TEXT, n INTEGER, PRIMARY KEY(k, l));
 SELECT counter_track('t');
---! counter_track: t: the key is (k TEXT BINARY, l TEXT BINARY), that of its counters, t_counters, is (k TEXT BINARY)
+--! counter_track: t: the key is (k TEXT BINARY, l TEXT BINARY), but that of its counters, t_counters, is (k TEXT BINARY)
 DROP TABLE t;
 CREATE TABLE t(n INTEGER);
 SELECT counter_track('t');
---! counter_track: t has no PRIMARY KEY, which identifies its rows in other files
+--! counter_track: t has no PRIMARY KEY, which must identify its rows in other files
 DROP TABLE t;
 CREATE TABLE t(l TEXT PRIMARY KEY, n INTEGER);
 SELECT counter_track('t');
---! counter_track: t: the key is (l TEXT BINARY), that of its counters, t_counters, is (k TEXT BINARY)
+--! counter_track: t: the key is (l TEXT BINARY), but that of its counters, t_counters, is (k TEXT BINARY)
 DROP TABLE t;
 CREATE VIEW t AS SELECT 1 AS n;
 SELECT counter_track('t');
@@ -721,7 +721,7 @@ SELECT * FROM t_counters;
 --@ since 3.37
 CREATE TABLE t(k ANY PRIMARY KEY NOT NULL, n INTEGER) STRICT;
 SELECT counter_track('t', 'n');
---! counter_track: t: the key column k has the type ANY, which tells '1' and 1 apart in a STRICT table, but not here
+--! counter_track: t: the key column k has the type ANY, which distinguishes '1' from 1 in a STRICT table, but not here
 
 -- # arguments-of-counter-track-are-texts
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
@@ -771,7 +771,7 @@ SELECT counter_track('t', 'n');
 VACUUM INTO 'phone.db';
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE temp.shop USING counter_cluster(t_counters, replicas='main phone');
---! shop: the table t cannot be opened in any replica: t is a tracked table there: a cluster takes counter tables, and counter_sync merges tracked ones
+--! shop: the table t cannot be opened in any replica: t is a tracked table there, and a cluster takes only counter tables; counter_sync merges tracked ones
 SELECT * FROM shop;
 --! no such table: shop
 
@@ -785,9 +785,9 @@ INSERT INTO t_counters(t_counters, k, n) VALUES('row updated', NULL, 1);
 INSERT INTO t_counters(t_counters, k, n) VALUES('row found', 'a', 2.5);
 --! t: row ('a'): column n: a tracked column takes an INTEGER, not REAL 2.5
 INSERT INTO t_counters(t_counters, k) VALUES('row moved', 'a');
---! t_counters: unknown command TEXT 'row moved'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! t_counters: unknown command TEXT 'row moved'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO t_counters(t_counters, k, n) VALUES(x'00', 'a', 1);
---! t_counters: unknown command BLOB x'00'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these throw away what was counted: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! t_counters: unknown command BLOB x'00'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO t_counters(t_counters, k) VALUES('row missing', 'b');
 SELECT * FROM t_counters;
 --= a|1
@@ -916,7 +916,7 @@ DELETE FROM sqlite_master WHERE name = 't_counters';
 PRAGMA writable_schema = OFF;
 --@ reopen
 SELECT counter_track('t', 'n');
---! counter_track: t: the counter table t_counters was created under this name, and files match their tables by it
+--! counter_track: t: the counter table t_counters was created with this name, by which files match their tables
 SELECT counter_track('u', 'n');
 --= 0
 DROP TABLE t;
@@ -963,7 +963,7 @@ CREATE TRIGGER "t_counters_insert" AFTER INSERT ON "t" BEGIN
 INSERT INTO "t_counters"("t_counters", "k", "k", "x", "n")
 VALUES ('row inserted', NEW."k", NEW."n", NEW."u", 5); END;
 SELECT count(*) FROM counter_changes(0);
---! counter_changes: the trigger t_counters_insert of the tracked table t is not as counter_track makes it, so that changes may not have been counted: call counter_track('t', ...) again, which counts them
+--! counter_changes: the trigger t_counters_insert of the tracked table t is not as counter_track makes it, so changes may not have been counted: call counter_track('t', ...) again, which counts them
 SELECT counter_track('t', 'n');
 --= 0
 DROP TRIGGER t_counters_before_insert;
@@ -996,9 +996,9 @@ DELETE FROM t_counters_apart;
 CREATE TABLE new(k TEXT PRIMARY KEY, n INTEGER);
 DROP TABLE t;
 SELECT count(*) FROM counter_changes(0);
---! counter_changes: the tracked table t is gone, and its counters are in t_counters: if it has another name now, rename it to t, call counter_track('t', ...), and rename it back; if it was dropped for good, drop t_counters, too
+--! counter_changes: the tracked table t is missing, and its counters are in t_counters: if it has another name now, rename it to t, call counter_track('t', ...), and rename it back; if it was dropped for good, drop t_counters, too
 SELECT counter_track('new', 'n');
---! counter_track: new: t_counters holds the counters of a tracked table t, which is gone: if new is that table, rename it to t, call counter_track('t', ...), and rename it back
+--! counter_track: new: t_counters holds the counters of a tracked table t, which is missing: if new is that table, rename it to t, call counter_track('t', ...), and rename it back
 ALTER TABLE new RENAME TO t;
 SELECT counter_track('t', 'n');
 --= 1

@@ -137,7 +137,7 @@ INSERT INTO v VALUES('x', 1000);
 INSERT OR IGNORE INTO v(v) VALUES('optimize');
 --!~ v: the stored table refuses the row: CHECK constraint failed: *
 COMMIT;
---! COMMIT: a statement of this transaction failed half-way and could not be taken back: the transaction is rolled back
+--! COMMIT: a statement of this transaction failed half-way and could not be undone: the transaction is rolled back
 SELECT * FROM v;
 
 -- # a-drop-that-fails-leaves-a-table-that-works
@@ -246,7 +246,7 @@ SAVEPOINT s;
 --!~ *attempt to write a readonly database
 PRAGMA query_only = OFF;
 COMMIT;
---! COMMIT: a statement of this transaction failed half-way and could not be taken back: the transaction is rolled back
+--! COMMIT: a statement of this transaction failed half-way and could not be undone: the transaction is rolled back
 SELECT * FROM v;
 --= a|1
 --= b|111
@@ -289,7 +289,7 @@ SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1;
 --= w "x_journal
 --= w "x_ops
 ALTER TABLE "w ""x" RENAME TO N;
---!~ *w "x: the table cannot have the name N, for it has the column n
+--!~ *w "x: the table cannot have the name N: it has the column n
 ALTER TABLE "w ""x" RENAME TO counter_y;
 --!~ *w "x: names that begin with counter_ are reserved, such as counter_y
 CREATE TABLE z_cells(a);
@@ -596,7 +596,7 @@ BEGIN IMMEDIATE;
 BEGIN;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO phone.v VALUES('x', 1);
---! v: to count in a table that the transaction has created, without a SAVEPOINT between, the lock of main is needed until the COMMIT: database is locked
+--! v: counting in a table that this transaction has created, without a SAVEPOINT in between, locks main until the COMMIT: database is locked
 SAVEPOINT s;
 INSERT INTO phone.v VALUES('x', 1);
 ROLLBACK TO s;
@@ -652,7 +652,7 @@ CREATE TABLE counter_witness(x);
 BEGIN;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
---! v: to count in a table that the transaction has created, without a SAVEPOINT between, the lock of main is needed until the COMMIT: a table in main has the name counter_witness, which is reserved
+--! v: counting in a table that this transaction has created, without a SAVEPOINT in between, locks main until the COMMIT: a table in main has the name counter_witness, which is reserved
 COMMIT;
 INSERT INTO v VALUES('x', 1);
 SELECT * FROM v;

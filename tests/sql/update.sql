@@ -68,7 +68,7 @@ SELECT value FROM v_cells, counter_shards(n) ORDER BY value;
 --= -58
 --= 105
 UPDATE v SET n = 9223372036854775807;
---! v: column n: integer overflow: to make the counter 9223372036854775807, what this file has counted would leave the range of a 64-bit integer
+--! v: column n: integer overflow: with the value 9223372036854775807, the count of this file would exceed 64 bits
 UPDATE v SET n = 9223372036854775700;
 SELECT n FROM v;
 --= 9223372036854775700
@@ -248,7 +248,7 @@ INSERT INTO v VALUES('e', 1);
 UPDATE v SET n = s.x FROM src AS s WHERE s.k = v.k;
 --! v: column n: a counter takes an INTEGER, not NULL
 COMMIT;
---! COMMIT: a statement of this transaction failed half-way and could not be taken back: the transaction is rolled back
+--! COMMIT: a statement of this transaction failed half-way and could not be undone: the transaction is rolled back
 SELECT sum(n) FROM v;
 --= 4
 BEGIN;
