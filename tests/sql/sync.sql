@@ -601,6 +601,6 @@ PRAGMA main.cache_size = -2000;
 INSERT INTO other.t SELECT k + 3000, 1 FROM other.t;
 CREATE TRIGGER fails AFTER INSERT ON t WHEN NEW.k = 4500 BEGIN SELECT RAISE(ROLLBACK, 'no'); END;
 SELECT * FROM counter_pull('other');
---!~ counter_pull: table t: a constraint or a trigger of the tracked table t has rolled the transaction back*
+--!~ counter_pull: table t: a constraint or a trigger of the tracked table t rolled back the transaction*
 PRAGMA main.cache_size;
 --= -2000
