@@ -20,7 +20,8 @@ INSERT INTO dump VALUES
   ('/contact', 'e079a6fe-eb79-4bdf-97ca-c87a2c387d5c', '1', '-2');
 
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source)
-SELECT 'page_views', counter_key(path), 'hits', coalesce((SELECT generation FROM page_views_columns WHERE name = 'hits'), 1),
+SELECT 'page_views', counter_key(path), 'hits',
+       coalesce((SELECT _value FROM page_views_state WHERE _kind = 'counter' AND _name = 'hits'), 1),
        counter_collect(counter_id, CAST(clock AS INTEGER), CAST(value AS INTEGER)), 1, max(counter_id)
   FROM dump
  GROUP BY path;
@@ -40,7 +41,8 @@ CREATE TEMP TABLE export(taken TEXT, path TEXT, total INTEGER);
 INSERT INTO export VALUES ('2026-11-01 12:00:00', '/about', 1000), ('2026-11-02 12:00:00', '/about', 1005);
 
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source)
-SELECT 'page_views', counter_key(path), 'hits', coalesce((SELECT generation FROM page_views_columns WHERE name = 'hits'), 1),
+SELECT 'page_views', counter_key(path), 'hits',
+       coalesce((SELECT _value FROM page_views_state WHERE _kind = 'counter' AND _name = 'hits'), 1),
        counter_collect('776b33c8-fdc4-3199-b06b-1fc19c5bcc63', CAST(strftime('%s', taken) AS INTEGER), total), 1, '776b33c8-fdc4-3199-b06b-1fc19c5bcc63'
   FROM export
  GROUP BY path;

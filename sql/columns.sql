@@ -1,12 +1,13 @@
--- Counters that come and go. name: of a counter that was ever added or dropped by itself;
+-- Counters that come and go: the name of one that was ever added or dropped by itself, and its
 -- generation: odd while it is there, even while it is not. A counter without a row is of
 -- generation 1.
 
 -- name: COLUMNS_ALL
-SELECT name, generation FROM "{schema}"."{table}_columns" ORDER BY name;
+SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'counter' AND 'counter'
+ ORDER BY _name COLLATE NOCASE;
 
 -- name: COLUMNS_WRITE
-INSERT OR REPLACE INTO "{schema}"."{table}_columns"(name, generation) VALUES (?1, ?2);
+INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES ('counter', ?1, ?2);
 
 -- name: COLUMNS_ADD
 ALTER TABLE "{schema}"."{table}_cells" ADD COLUMN "{name}" BLOB;

@@ -3,21 +3,21 @@
 
 -- Is a key below a floor?
 -- name: FLOORS_BELOW
-SELECT 1 FROM "{schema}"."{table}_floors" WHERE "{constraint}" LIMIT 1;
+SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind = 'floors' AND _row = 0 AND _name = '' AND ("{constraint}");
 
 -- name: FLOORS_READ
-SELECT "{keys}", _seq, _rows, _bytes FROM "{schema}"."{table}_floors" ORDER BY _id LIMIT 1;
+SELECT "{keys}", _seq, _rows, _bytes FROM "{schema}"."{table}_state" WHERE _kind = 'floors' AND _row = 0 AND _name = '';
 
 -- Would a floor rise?
 -- name: FLOORS_LOWER
-SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_floors" WHERE "{constraint}"),
-       EXISTS (SELECT 1 FROM "{schema}"."{table}_floors");
+SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind = 'floors' AND _row = 0 AND _name = '' AND ("{constraint}")),
+       EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind = 'floors' AND _row = 0 AND _name = '');
 
 -- name: FLOORS_INSERT
-INSERT INTO "{schema}"."{table}_floors"("{keys}", _id, _seq, _rows, _bytes) VALUES ("{values}");
+INSERT INTO "{schema}"."{table}_state"("{keys}", _kind, _seq, _rows, _bytes) VALUES ("{values}");
 
 -- name: FLOORS_RAISE
-UPDATE "{schema}"."{table}_floors" SET "{changes}" WHERE _id = 1;
+UPDATE "{schema}"."{table}_state" SET "{changes}" WHERE _kind = 'floors' AND _row = 0 AND _name = '';
 
 -- Rows below, and the bytes of their keys and cells.
 -- name: FLOORS_COUNT

@@ -1,16 +1,17 @@
--- Who this file is: counter_replica, one row; and who it was before: counter_former.
+-- Who this file is: row 1 of counter_replica; and who it was before: its other rows.
 --
 -- since, until, renewed: milliseconds since 1970. inode, birth (nanoseconds), device, instance (of
--- a memory database; of a file without birth time its handle): where the row was written. number, random: the witness, renewed after `renewal` milliseconds.
--- witnessed: its attribute has been seen. alone: the id was taken because of the fingerprint alone.
--- trust: the fingerprint means nothing here. refuses: why a named file, or one without a steady
--- fingerprint, does not count. twist: another number each time the lineage changes without a new
--- id, and for each file that waits for a name. floors: another random number whenever a floor of any
--- table rises; 0: none has. epoch, turn, names, holder: see replacement.sql.
+-- a memory database; of a file without birth time its handle): where the row was written. number,
+-- random: the witness, renewed after `renewal` milliseconds. witnessed: its attribute has been seen.
+-- alone: the id was taken because of the fingerprint alone. trust: the fingerprint means nothing
+-- here. refuses: why a named file, or one without a steady fingerprint, does not count. twist:
+-- another number each time the lineage changes without a new id, and for each file that waits for a
+-- name. floors: another random number whenever a floor of any table rises; 0: none has. epoch, turn,
+-- names, holder: see replacement.sql.
 
 -- name: IDENTITY_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}"."counter_replica"(
-  one INTEGER PRIMARY KEY CHECK (one = 1),
+  one INTEGER PRIMARY KEY,
   format INTEGER NOT NULL,
   id BLOB NOT NULL,
   name TEXT,
@@ -33,22 +34,14 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_replica"(
   epoch INTEGER NOT NULL DEFAULT 0,
   turn INTEGER NOT NULL DEFAULT 0,
   names INTEGER NOT NULL DEFAULT 0,
-  holder BLOB NOT NULL);
+  holder BLOB NOT NULL,
+  until INTEGER);
 
--- name: IDENTITY_CREATE_FORMER
-CREATE TABLE IF NOT EXISTS "{schema}"."counter_former"(
-  id BLOB NOT NULL PRIMARY KEY,
-  name TEXT,
-  since INTEGER NOT NULL,
-  why TEXT NOT NULL,
-  alone INTEGER NOT NULL,
-  until INTEGER NOT NULL);
-
--- All rows, for there must be one.
+-- A table that is another than ours may have several.
 -- name: IDENTITY_READ
 SELECT format, id, name, inode, birth, device, instance, number, random, renewed, renewal, witnessed, trust, refuses,
        twist, floors, epoch, turn, names, holder
-  FROM "{schema}".counter_replica;
+  FROM "{schema}".counter_replica WHERE one = 1;
 
 -- Prepared again where the schema of the file has changed; reads nothing.
 -- name: IDENTITY_PROBE
@@ -61,7 +54,7 @@ INSERT OR REPLACE INTO "{schema}".counter_replica(
 VALUES (1, ?7, ?8, ?9, ?10, ?11, ?1, ?2, ?3, ?4, ?5, ?6, ?10, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20);
 
 -- name: IDENTITY_CLEAR
-DELETE FROM "{schema}".counter_replica;
+DELETE FROM "{schema}".counter_replica WHERE one = 1;
 
 -- name: IDENTITY_RENEW
 UPDATE "{schema}".counter_replica
@@ -79,9 +72,14 @@ UPDATE "{schema}".counter_replica SET floors = ?1 WHERE one = 1;
 -- name: IDENTITY_TRUST
 UPDATE "{schema}".counter_replica SET trust = 1, refuses = NULL WHERE one = 1;
 
+-- Of an id that it had twice only the last time counts.
+-- name: IDENTITY_FORGET
+DELETE FROM "{schema}".counter_replica
+ WHERE one > 1 AND id = (SELECT id FROM "{schema}".counter_replica WHERE one = 1);
+
 -- name: IDENTITY_RETIRE
-INSERT OR REPLACE INTO "{schema}".counter_former(id, name, since, why, alone, until)
-SELECT id, name, since, why, alone, ?1 FROM "{schema}".counter_replica;
+UPDATE "{schema}".counter_replica SET one = (SELECT max(one) + 1 FROM "{schema}".counter_replica), until = ?1
+ WHERE one = 1;
 
 -- name: IDENTITY_EPOCH
 UPDATE "{schema}".counter_replica SET epoch = ?1, turn = ?2 WHERE one = 1;
@@ -91,19 +89,13 @@ UPDATE "{schema}".counter_replica SET names = ?1 WHERE one = 1;
 
 -- Ids that the fingerprint alone has cost within a day.
 -- name: IDENTITY_ALONE
-SELECT count(*)
-  FROM (SELECT alone, since FROM "{schema}".counter_replica
-        UNION ALL SELECT alone, since FROM "{schema}".counter_former)
- WHERE alone AND abs(?1 - since) < 86400000;
+SELECT count(*) FROM "{schema}".counter_replica WHERE alone AND abs(?1 - since) < 86400000;
 
 -- name: IDENTITY_HISTORY
-SELECT id, name, CASE turn WHEN 0 THEN 'current' ELSE 'pending' END,
-       strftime('%Y-%m-%d %H:%M:%f', since / 1000.0, 'unixepoch'), why, refuses, since, epoch
+SELECT id, name, CASE WHEN one > 1 THEN 'former' WHEN turn = 0 THEN 'current' ELSE 'pending' END,
+       strftime('%Y-%m-%d %H:%M:%f', since / 1000.0, 'unixepoch'), why, CASE one WHEN 1 THEN refuses END
   FROM "{schema}".counter_replica
-UNION ALL
-SELECT id, name, 'former', strftime('%Y-%m-%d %H:%M:%f', since / 1000.0, 'unixepoch'), why, NULL, since, NULL
-  FROM "{schema}".counter_former
- ORDER BY 7 DESC, 3;
+ ORDER BY since DESC, 3;
 
 -- A table of the connection that joins its transactions; a write of nothing makes it do so, and
 -- takes the write lock of main.

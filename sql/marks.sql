@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_peers"(
 
 -- And whether the table has generations of counters.
 -- name: MARKS_READ
-SELECT mark, EXISTS (SELECT 1 FROM "{schema}"."{table}_columns")
+SELECT mark, EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'counter' AND 'counter')
   FROM "{schema}".counter_peers WHERE id = ?1 AND theirs = ?2 AND mine = ?3;
 
 -- name: MARKS_WRITE

@@ -1,36 +1,29 @@
 -- Names that are replaced: the epochs of names, and the files that a file knows of.
 --
--- counter_names: the highest epoch met of each name that was ever replaced.
---
--- counter_sources: files that were pulled from, and for one that is to take over a name those that
--- others have pulled from, as they were when last heard of. holder: what a file keeps when its id
--- changes; where all that is known is an id, the id itself or a random number. pending: it writes,
--- or will write, under the negated id of its name; epoch: that of the name. number, random: its
--- witness, as of the newest snapshot; NULL: known by hearsay. pulled, lost: when, as numbers that
--- rise within this file; 0: never. final: it was retired when it was pulled. holds: a digest of the
--- shards under my id that it had then, if it had them all.
+-- counter_sources has rows of two kinds. The holder is a text: a name that was ever replaced, and
+-- the highest epoch met of it. It is a BLOB: files that were pulled from, and for one that is to
+-- take over a name those that others have pulled from, as they were when last heard of. holder:
+-- what a file keeps when its id changes; where all that is known is an id, the id itself or a random
+-- number. pending: it writes, or will write, under the negated id of its name; epoch: that of the
+-- name. number, random: its witness, as of the newest snapshot; NULL: known by hearsay. pulled,
+-- lost: when, as numbers that rise within this file; 0: never. final: it was retired when it was
+-- pulled. holds: a digest of the shards under my id that it had then, if it had them all.
 --
 -- Who holds a name has dealt with all that had a lower epoch of it: those are superseded.
 
--- name: NAMES_CREATE
-CREATE TABLE IF NOT EXISTS "{schema}"."counter_names"(
-  name TEXT NOT NULL PRIMARY KEY,
-  epoch INTEGER NOT NULL);
-
 -- name: NAMES_ALL
-SELECT name, epoch FROM "{schema}".counter_names ORDER BY name;
+SELECT holder, epoch FROM "{schema}".counter_sources WHERE typeof(holder) = 'text' ORDER BY holder;
 
 -- name: NAMES_RAISE
-INSERT INTO "{schema}".counter_names(name, epoch) VALUES (?1, ?2)
-    ON CONFLICT (name) DO UPDATE SET epoch = max(epoch, excluded.epoch);
+INSERT INTO "{schema}".counter_sources(holder, id, epoch) VALUES (?1, x'', ?2)
+    ON CONFLICT (holder) DO UPDATE SET epoch = max(epoch, excluded.epoch);
 
 -- name: NAMES_READ
-SELECT epoch FROM "{schema}".counter_names WHERE name = ?1;
+SELECT epoch FROM "{schema}".counter_sources WHERE holder = ?1;
 
 -- The highest epoch met of a name, but for that of the file itself, ?2.
 -- name: NAMES_EPOCH
-SELECT max((SELECT coalesce(max(epoch), 0) FROM "{schema}".counter_names WHERE name = ?1),
-           (SELECT coalesce(max(epoch), 0) FROM "{schema}".counter_sources WHERE name = ?1 AND holder <> ?2));
+SELECT coalesce(max(epoch), 0) FROM "{schema}".counter_sources WHERE holder = ?1 OR (name = ?1 AND holder <> ?2);
 
 -- name: KNOWN_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}"."counter_sources"(
@@ -48,7 +41,7 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_sources"(
 
 -- Rows of what a source knows of others, no more than ?1.
 -- name: KNOWN_COUNT
-SELECT count(*) FROM (SELECT 1 FROM "{schema}"."{name}" LIMIT ?1);
+SELECT count(*) FROM (SELECT 1 FROM "{schema}".counter_sources LIMIT ?1);
 
 -- name: KNOWN_READ
 SELECT number, random FROM "{schema}".counter_sources WHERE holder = ?1 AND id = ?2 AND number IS NOT NULL;
@@ -74,7 +67,8 @@ VALUES (?1, ?2, ?3, ?4, ?5,
        lost = CASE WHEN lost = 0 THEN excluded.lost ELSE lost END;
 
 -- name: KNOWN_ALL
-SELECT holder, id, epoch, name, pending, lost FROM "{schema}".counter_sources ORDER BY holder;
+SELECT holder, id, epoch, name, pending, lost FROM "{schema}".counter_sources
+ WHERE typeof(holder) <> 'text' ORDER BY holder;
 
 -- It was pulled from, whole. ?2: it was retired then; ?3: what it holds.
 -- name: KNOWN_PULLED
@@ -100,7 +94,7 @@ UPDATE "{schema}".counter_sources
 SELECT CASE WHEN id = ?1 THEN holder ELSE id END, name, id = ?1
   FROM "{schema}".counter_sources AS s,
        (SELECT coalesce(max(lost), 0) AS gone FROM "{schema}".counter_sources WHERE id = ?1)
- WHERE NOT lost AND NOT final AND holder <> ?2 AND (id = ?1 OR pulled <= gone)
+ WHERE typeof(holder) = 'blob' AND NOT lost AND NOT final AND holder <> ?2 AND (id = ?1 OR pulled <= gone)
    AND NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources AS n
                     WHERE n.name = s.name AND NOT n.pending AND n.holder <> s.holder
                       AND (n.epoch > s.epoch OR s.holder = s.id AND NOT s.pending))
@@ -115,7 +109,7 @@ SELECT NULL, NULL, 2 WHERE NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources 
 SELECT CASE WHEN id = ?1 THEN holder ELSE id END, name, CASE WHEN id = ?3 THEN 1 WHEN pulled <= gone THEN 2 ELSE 3 END
   FROM "{schema}".counter_sources AS s,
        (SELECT coalesce(max(lost), 0) AS gone FROM "{schema}".counter_sources WHERE id = ?3)
- WHERE NOT lost AND NOT final AND holder <> ?2 AND (id = ?3 OR pulled <= gone OR holds IS NOT ?4)
+ WHERE typeof(holder) = 'blob' AND NOT lost AND NOT final AND holder <> ?2 AND (id = ?3 OR pulled <= gone OR holds IS NOT ?4)
    AND NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources AS n
                     WHERE n.name = s.name AND NOT n.pending AND n.holder <> s.holder
                       AND (n.epoch > s.epoch OR s.holder = s.id AND NOT s.pending))

@@ -1,12 +1,13 @@
--- Requests that a table has taken. _id rises: the newest have the highest. what: what was asked
--- for, in words.
+-- Requests that a table has taken, by their ids, and what was asked for, in words. _id rises: the
+-- newest have the highest.
 
 -- name: REQUESTS_FIND
-SELECT what FROM "{schema}"."{table}_ops" WHERE request = ?1;
+SELECT _value FROM "{schema}"."{table}_state" WHERE _kind = 'request' AND _row = 0 AND _name = ?1;
 
 -- name: REQUESTS_INSERT
-INSERT INTO "{schema}"."{table}_ops"(request, what) VALUES (?1, ?2);
+INSERT INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES ('request', ?1, ?2);
 
 -- name: REQUESTS_FORGET
-DELETE FROM "{schema}"."{table}_ops"
- WHERE _id <= (SELECT _id FROM "{schema}"."{table}_ops" ORDER BY _id DESC LIMIT 1 OFFSET ?1);
+DELETE FROM "{schema}"."{table}_state"
+ WHERE _kind = 'request' AND _id <= (SELECT _id FROM "{schema}"."{table}_state" WHERE _kind = 'request'
+                                      ORDER BY _id DESC LIMIT 1 OFFSET ?1);

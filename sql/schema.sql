@@ -9,38 +9,33 @@ CREATE TABLE "{schema}"."{table}_cells"(
 -- name: SCHEMA_CREATE_JOURNAL
 CREATE TABLE "{schema}"."{table}_journal"(_seq INTEGER PRIMARY KEY, level INTEGER NOT NULL, entries BLOB NOT NULL);
 
--- No row, or one: the floor of each key column that has one, and what has been removed below.
--- name: SCHEMA_CREATE_FLOORS
-CREATE TABLE "{schema}"."{table}_floors"(
+-- Everything else that is known of a table. _kind says what a row is:
+--   'request'   one that was taken: its id, and in words what it asked for             requests.sql
+--   'counter'   one that was ever added or dropped by itself: name, generation         columns.sql
+--   'floors'    the only one: the floor of each key column that has one; when they rose;
+--               rows and bytes that were removed below                                 floors.sql
+--   'apart'     of a tracked table: a row of the cells, a counter, what is shown       track.sql
+--   'named'     of a tracked table: a counter or key column, the name of its column    track.sql
+-- Requests may be nearly all rows, and after ANALYZE SQLite would read them all for the few of
+-- another kind; it does not for a kind BETWEEN two equal ones.
+-- name: SCHEMA_CREATE_STATE
+CREATE TABLE "{schema}"."{table}_state"(
   _id INTEGER PRIMARY KEY,
-  _seq INTEGER NOT NULL,
-  _rows INTEGER NOT NULL DEFAULT 0,
-  _bytes INTEGER NOT NULL DEFAULT 0,
-  "{definition}");
-
--- name: SCHEMA_CREATE_OPS
-CREATE TABLE "{schema}"."{table}_ops"(_id INTEGER PRIMARY KEY, request BLOB NOT NULL UNIQUE, what TEXT NOT NULL);
-
--- name: SCHEMA_CREATE_COLUMNS
-CREATE TABLE "{schema}"."{table}_columns"(name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY, generation INTEGER NOT NULL);
-
--- name: SCHEMA_DROP_COLUMNS
-DROP TABLE IF EXISTS "{schema}"."{table}_columns";
-
--- name: SCHEMA_RENAME_COLUMNS
-ALTER TABLE "{schema}"."{table}_columns" RENAME TO "{name}_columns";
-
--- name: SCHEMA_DROP_OPS
-DROP TABLE IF EXISTS "{schema}"."{table}_ops";
-
--- name: SCHEMA_RENAME_OPS
-ALTER TABLE "{schema}"."{table}_ops" RENAME TO "{name}_ops";
+  _kind TEXT NOT NULL,
+  _row INTEGER NOT NULL DEFAULT 0,
+  _name BLOB NOT NULL DEFAULT '',
+  _value,
+  _seq INTEGER,
+  _rows INTEGER,
+  _bytes INTEGER,
+  "{definition}",
+  UNIQUE(_kind, _row, _name));
 
 -- name: SCHEMA_DROP_CELLS
 DROP TABLE IF EXISTS "{schema}"."{table}_cells";
 
--- name: SCHEMA_DROP_FLOORS
-DROP TABLE IF EXISTS "{schema}"."{table}_floors";
+-- name: SCHEMA_DROP_STATE
+DROP TABLE IF EXISTS "{schema}"."{table}_state";
 
 -- name: SCHEMA_DROP_JOURNAL
 DROP TABLE IF EXISTS "{schema}"."{table}_journal";
@@ -48,8 +43,8 @@ DROP TABLE IF EXISTS "{schema}"."{table}_journal";
 -- name: SCHEMA_RENAME_JOURNAL
 ALTER TABLE "{schema}"."{table}_journal" RENAME TO "{name}_journal";
 
--- name: SCHEMA_RENAME_FLOORS
-ALTER TABLE "{schema}"."{table}_floors" RENAME TO "{name}_floors";
+-- name: SCHEMA_RENAME_STATE
+ALTER TABLE "{schema}"."{table}_state" RENAME TO "{name}_state";
 
 -- name: SCHEMA_RENAME_CELLS
 ALTER TABLE "{schema}"."{table}_cells" RENAME TO "{name}_cells";

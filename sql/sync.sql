@@ -25,8 +25,9 @@ PRAGMA "{schema}".user_version;
 -- What a table has besides its cells: the last numbers of its rows and of its floors, or NULL where
 -- there are none, and whether it has generations of counters, which have no number.
 -- name: SYNC_NEWS
-SELECT (SELECT max(_seq) FROM "{schema}"."{table}_journal"), (SELECT max(_seq) FROM "{schema}"."{table}_floors"),
-       EXISTS (SELECT 1 FROM "{schema}"."{table}_columns");
+SELECT (SELECT max(_seq) FROM "{schema}"."{table}_journal"),
+       (SELECT max(_seq) FROM "{schema}"."{table}_state" WHERE _kind = 'floors' AND _row = 0 AND _name = ''),
+       EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'counter' AND 'counter');
 
 -- A write that changes nothing; "{value}" is the version the file has. Prepared before the
 -- savepoint, stepped only when the savepoint could not be rolled back.

@@ -2,51 +2,48 @@
 -- "{table}".
 
 -- Rows in which the two differ. A row that waits, for the table does not take it, has one entry
--- without a counter; else there is one for each counter whose column shows another value. Row 0 has
--- names as they were when the table was last seen with its triggers: that of each column by that of
--- its counter or key column, and that of the table without one.
--- name: TRACK_CREATE_APART
-CREATE TABLE "{schema}"."{table}_apart"(
-  _id INTEGER PRIMARY KEY, row INTEGER NOT NULL, counter TEXT NOT NULL, shown INTEGER, UNIQUE(row, counter));
-
--- name: TRACK_DROP_APART
-DROP TABLE IF EXISTS "{schema}"."{table}_apart";
+-- without a counter; else there is one for each counter whose column shows another value.
 
 -- name: TRACK_APART
-SELECT counter, shown FROM "{schema}"."{table}_apart" WHERE row = ?1;
+SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = ?1;
 
 -- name: TRACK_APART_ROWS
-SELECT DISTINCT row FROM "{schema}"."{table}_apart" WHERE row > 0;
+SELECT DISTINCT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart';
 
 -- name: TRACK_NEXT_APART
-SELECT row FROM "{schema}"."{table}_apart" WHERE row > ?1 ORDER BY row LIMIT 1;
+SELECT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row > ?1 ORDER BY _row LIMIT 1;
 
 -- name: TRACK_PREVIOUS_APART
-SELECT row FROM "{schema}"."{table}_apart" WHERE row < ?1 AND row > 0 ORDER BY row DESC LIMIT 1;
+SELECT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row < ?1 ORDER BY _row DESC LIMIT 1;
 
 -- name: TRACK_COUNT_APART
-SELECT count(*) FROM "{schema}"."{table}_apart" WHERE row > 0;
-
--- (A name is no number, even where it looks like one.)
--- name: TRACK_NOTE
-INSERT INTO "{schema}"."{table}_apart"(row, counter, shown) VALUES (0, ?1, CAST(?2 AS BLOB));
-
--- name: TRACK_NOTED
-SELECT counter, CAST(shown AS TEXT) FROM "{schema}"."{table}_apart" WHERE row = 0;
+SELECT count(*) FROM "{schema}"."{table}_state" WHERE _kind = 'apart';
 
 -- name: TRACK_SET_APART
-INSERT INTO "{schema}"."{table}_apart"(row, counter, shown) VALUES (?1, ?2, ?3);
+INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value) VALUES ('apart', ?1, ?2, ?3);
 
 -- name: TRACK_NOT_APART
-DELETE FROM "{schema}"."{table}_apart" WHERE row = ?1;
+DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = ?1;
 
 -- Those of one counter.
 -- name: TRACK_NONE_APART
-DELETE FROM "{schema}"."{table}_apart" WHERE row > 0 AND counter = ?1 COLLATE NOCASE;
+DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _name = ?1 COLLATE NOCASE;
 
 -- Those of rows that are gone.
 -- name: TRACK_FORGET_APART
-DELETE FROM "{schema}"."{table}_apart" WHERE row > 0 AND row NOT IN (SELECT _id FROM "{schema}"."{table}_cells");
+DELETE FROM "{schema}"."{table}_state"
+ WHERE _kind = 'apart' AND _row NOT IN (SELECT _id FROM "{schema}"."{table}_cells");
+
+-- Names as they were when the table was last seen with its triggers: that of each column by that of
+-- its counter or key column, and that of the table without one.
+-- name: TRACK_NOTE
+INSERT INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES ('named', coalesce(?2, ''), ?1);
+
+-- name: TRACK_NOTED
+SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'named' AND 'named';
+
+-- name: TRACK_NOT_NOTED
+DELETE FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'named' AND 'named';
 
 -- ---- the triggers --------------------------------------------------------------------------------
 

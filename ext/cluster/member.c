@@ -182,7 +182,7 @@ static void take_shape(ctr_member *member, const ctr_shape *shape, ctr_problem *
 /* Makes sure that no view and no expression of another file is run. */
 static void check_catalogs(ctr_member *member, ctr_problem *problem)
 {
-    static const char *const TABLES[] = {"counter_replica", "counter_tables", "counter_names"};
+    static const char *const TABLES[] = {"counter_replica", "counter_tables", "counter_sources"};
     int n = 0;
     for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES && problem->rc == SQLITE_OK; i++) {
         n += ctr_schema_is_table(member->db, member->schema, TABLES[i], problem);

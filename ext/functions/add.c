@@ -13,6 +13,7 @@
 
 #include "cluster/coordinator.h"
 #include "functions/register.h"
+#include "identity/identity.h"
 #include "sqlite/args.h"
 #include "sqlite/array.h"
 #include "sqlite/text.h"
@@ -44,13 +45,17 @@ static void close_table_found(target *to)
 static bool look_in(void *with, const char *schema, const char *table, ctr_problem *problem)
 {
     target *to = with;
-    ctr_catalog_entry entry = {0};
-    if (!ctr_schema_is_table(to->db, schema, "counter_tables", problem)) return false;
+    ctr_identity identity;
+    ctr_catalog_entry entry;
     bool found = ctr_catalog_named(&entry, to->db, schema, table, problem);
     if (found) {
         to->schema = sqlite3_mprintf("%s", schema);
         to->table = sqlite3_mprintf("%s", entry.name);
         if (!to->schema || !to->table) ctr_problem_nomem(problem);
+        if (problem->rc == SQLITE_OK && ctr_identity_read(&identity, to->db, schema, problem)) {
+            ctr_identity_offer_fork(to->db, schema, problem);
+            ctr_problem_where(problem, "%s", entry.name);
+        }
         if (problem->rc == SQLITE_OK) ctr_stored_read(&to->shape, to->db, schema, table, problem);
     }
     ctr_catalog_close_entry(&entry);

@@ -219,10 +219,8 @@ int ctr_identity_check_name(const ctr_identity *identity, const char *schema, co
 int ctr_identity_create(ctr_run *run)
 {
     ctr_run_do(run, CTR_SQL_IDENTITY_CREATE, NULL);
-    ctr_run_do(run, CTR_SQL_IDENTITY_CREATE_FORMER, NULL);
     ctr_run_do(run, CTR_SQL_CONFLICTS_CREATE, NULL);
     ctr_run_do(run, CTR_SQL_KNOWN_CREATE, NULL);
-    ctr_run_do(run, CTR_SQL_NAMES_CREATE, NULL);
     ctr_run_do(run, CTR_SQL_MARKS_CREATE, NULL);
     return run->problem->rc;
 }
@@ -282,6 +280,7 @@ int ctr_identity_refuse(ctr_run *run, const ctr_identity *identity)
 
 int ctr_identity_retire(ctr_run *run, int64_t now)
 {
+    ctr_run_do(run, CTR_SQL_IDENTITY_FORGET, NULL);
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_RETIRE);
     if (row) sqlite3_bind_int64(row, 1, now);
     ctr_run_row(run, row);

@@ -1,8 +1,8 @@
 /* identity/identity.h - the identity of a database file: its replica id, kept in the file.
  *
- *     counter_replica      one row: the current id, its reason and date, the fingerprint of the
- *                          file that wrote it, and its witness; see core/lineage.h
- *     counter_former       the ids that the file had before
+ *     counter_replica      row 1: the current id, its reason and date, the fingerprint of the file
+ *                          that wrote it, and its witness; see core/lineage.h. The other rows: the
+ *                          ids that the file had before
  *
  * `format` is the format of everything we store in the file; we refuse any other. `name` is NULL
  * for a random id. A named id is the type-3 UUID of "dc:rack" in the DNS namespace, so that

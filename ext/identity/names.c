@@ -1,4 +1,4 @@
-/* identity/names.c - reads and writes counter_sources and counter_names. */
+/* identity/names.c - reads and writes counter_sources. */
 #include "identity/names.h"
 
 #include <string.h>
@@ -89,9 +89,9 @@ void ctr_names_hear_of_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const
     hear(run, &(hearsay){.holder = id, .id = id, .name = name});
 }
 
-static void say_damaged(ctr_run *run, const char *table)
+static void say_damaged(ctr_run *run)
 {
-    ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB, "%s is damaged", table);
+    ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB, "counter_sources is damaged");
 }
 
 void ctr_names_take_over(ctr_run *run, ctr_run *from)
@@ -107,7 +107,7 @@ void ctr_names_take_over(ctr_run *run, ctr_run *from)
         if (is_id(row, 0) && is_id(row, 1) && what.epoch >= 0 && what.epoch <= CTR_EPOCH_MAX)
             hear(run, &what);
         else
-            say_damaged(run, "counter_sources");
+            say_damaged(run);
     }
     sqlite3_finalize(row);
 }
@@ -200,7 +200,7 @@ void ctr_names_take_names(ctr_run *run, ctr_run *from)
             ctr_id_is_name(name, (size_t)sqlite3_column_bytes(row, 0)))
             ctr_names_raise(run, name, epoch);
         else
-            say_damaged(run, "counter_names");
+            say_damaged(run);
     }
     sqlite3_finalize(row);
 }

@@ -1,9 +1,8 @@
-/* identity/names.h - the replicas and the epochs of names that a file knows.
+/* identity/names.h - the replicas and the epochs of names that a file knows: counter_sources.
  *
- *     counter_sources    the files that this file pulled from, with their witnesses; in a file that
- *                        is about to replace another, also the files that others know, and the
- *                        work that is left
- *     counter_names      the highest known epoch of each name that was ever replaced
+ * It has the files that this file pulled from, with their witnesses; in a file that is about to
+ * replace another, also the files that others know, and the work that is left; and the highest
+ * known epoch of each name that was ever replaced.
  *
  * This module reads and writes the rows; identity/replacement.h acts on them.
  */

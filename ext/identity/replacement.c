@@ -49,7 +49,7 @@ int ctr_replacement_meet(ctr_replica *replica, sqlite3 *db, const char *schema,
     if (!identity || identity->names == other->names || other->names == 0) return problem->rc;
     ctr_run run = run_of(replica, problem), from = ctr_run_on(db, schema, NULL, problem);
     if (!ctr_transaction_enter(replica->transaction, problem)) return problem->rc;
-    ctr_schema_refuse_generated(db, schema, "counter_names", problem);
+    ctr_schema_refuse_generated(db, schema, "counter_sources", problem);
     ctr_names_take_names(&run, &from);
     write_names(replica, &run);
     check_epoch(replica, &run);

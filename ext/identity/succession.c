@@ -56,7 +56,6 @@ static void take_new_id(ctr_replica *replica, ctr_verdict verdict, ctr_problem *
     replica->transaction->tables->fold(replica, problem);
     adopt_fingerprint(replica, problem);
     ctr_identity_retire(&run, now);
-    ctr_run_do(&run, CTR_SQL_IDENTITY_CLEAR, NULL);
     ctr_uuid_random(identity->id);
     if (verdict.why == CTR_WHY_COPY) ctr_uuid_random(identity->holder);
     identity->name[0] = identity->refuses[0] = '\0';

@@ -140,8 +140,7 @@ bool ctr_transaction_enter(ctr_transaction *transaction, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return false;
     if (transaction->busy)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "a trigger on counter_replica or counter_former tries to count");
+        ctr_problem_set(problem, SQLITE_ERROR, "a trigger on counter_replica tries to count");
     else
         transaction->busy = true;
     return problem->rc == SQLITE_OK;

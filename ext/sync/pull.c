@@ -48,31 +48,23 @@ static void remember_source(const ctr_pull *pull, const ctr_identity *mine, ctr_
     ctr_replacement_note(pull->replica, problem);
 }
 
-/* It is passed on from file to file, for ever. */
-static void check_known_size(const ctr_source *source, const char *table, ctr_problem *problem)
+/* What a source knows of others is in an ordinary table, or is not read. It is passed on from file
+ * to file, for ever. */
+static int check_known(const ctr_source *source, ctr_problem *problem)
 {
     enum { MOST = 10000 };
     ctr_run run = ctr_run_on(source->db, source->schema, NULL, problem);
-    run.slots.name = table;
+    if (!ctr_schema_is_table(source->db, source->schema, "counter_sources", problem))
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "counter_sources of the giving file is missing");
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_KNOWN_COUNT);
     if (row) sqlite3_bind_int(row, 1, MOST + 1);
     if (ctr_run_row(&run, row) && sqlite3_column_int(row, 0) > MOST)
         ctr_problem_set(problem, SQLITE_TOOBIG,
-                        "%s of the giving file has more than %d rows, which nobody takes over",
-                        table, MOST);
+                        "counter_sources of the giving file has more than %d rows, which nobody "
+                        "takes over",
+                        MOST);
     sqlite3_finalize(row);
-}
-
-/* What a source knows of others is in ordinary tables, or is not read. */
-static int check_known(const ctr_source *source, ctr_problem *problem)
-{
-    static const char *const KNOWN_TABLES[] = {"counter_sources", "counter_names", NULL};
-    for (const char *const *table = KNOWN_TABLES; *table && problem->rc == SQLITE_OK; table++) {
-        if (!ctr_schema_is_table(source->db, source->schema, *table, problem))
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s of the giving file is missing",
-                            *table);
-        check_known_size(source, *table, problem);
-    }
     return problem->rc;
 }
 

@@ -185,10 +185,9 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
 static void merge_floors(merge_job *job, ctr_problem *problem)
 {
     const ctr_source *source = job->pull->source;
-    ctr_floors floors =
-        ctr_floors_on(source->db, source->schema, job->theirs->name, &job->from, NULL);
     if (job->news.floors == 0) return;
-    sqlite3_stmt *row = ctr_floors_read_there(&floors, problem);
+    sqlite3_stmt *row =
+        ctr_floors_read(source->db, source->schema, job->theirs->name, &job->from, problem);
     ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
     if (ctr_run_row(&run, row)) {
         for (int i = 0; i < job->from.n_keys; i++) job->keys[i] = sqlite3_column_value(row, i);
@@ -507,10 +506,10 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
 }
 
 /* Nothing is read of what is no ordinary table: it is refused when all are looked at. */
-static bool has_plain_columns(const ctr_pull *pull, const char *name, ctr_problem *problem)
+static bool has_plain_state(const ctr_pull *pull, const char *name, ctr_problem *problem)
 {
-    const ctr_named *columns = ctr_objects_stored(&pull->mine, name, "columns", problem);
-    return columns && columns->object == CTR_OBJECT_TABLE && !columns->may_generate;
+    const ctr_named *state = ctr_objects_stored(&pull->mine, name, "state", problem);
+    return state && state->object == CTR_OBJECT_TABLE && !state->may_generate;
 }
 
 void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
@@ -518,7 +517,7 @@ void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_p
     merge_job job = {.pull = pull, .theirs = theirs};
     const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, theirs->birth);
     bool is_there = mine != NULL;
-    if (is_there && !pull->whole && has_plain_columns(pull, mine->name, problem))
+    if (is_there && !pull->whole && has_plain_state(pull, mine->name, problem))
         job.mark =
             ctr_marks_read(pull->db, pull->target, pull->giver, theirs, mine, &job.plain, problem);
     const char *taker = is_there ? mine->name : theirs->birth;

@@ -177,9 +177,8 @@ static void open_own(ctr_source *source, sqlite3 *host, const char *path, const 
 /* ---- what is read of it ---------------------------------------------------------------------- */
 
 /* Tables of the file, and not of one counter table. */
-static const char *const OF_FILE[] = {"counter_replica", "counter_former", "counter_conflicts",
-                                      "counter_sources", "counter_names",  "counter_peers",
-                                      "counter_tables"};
+static const char *const OF_FILE[] = {"counter_replica", "counter_conflicts", "counter_sources",
+                                      "counter_peers", "counter_tables"};
 
 static void refuse_generated_in(const ctr_source *source, const ctr_named *named,
                                 ctr_problem *problem)
@@ -192,9 +191,6 @@ static void check_stored_tables(const ctr_source *source, const char *table, ctr
 {
     for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++)
         refuse_generated_in(source, ctr_objects_stored(&source->objects, table, *suffix, problem),
-                            problem);
-    if (ctr_tracked_is_among(&source->objects, table))
-        refuse_generated_in(source, ctr_objects_stored(&source->objects, table, "apart", problem),
                             problem);
 }
 
@@ -236,7 +232,7 @@ int ctr_source_look(const ctr_source *source, const char *table, ctr_news *news,
 
 static bool can_look_at(const ctr_source *source, const char *table, ctr_problem *problem)
 {
-    static const char *const LOOKED_AT[] = {"journal", "floors", "columns"};
+    static const char *const LOOKED_AT[] = {"journal", "state"};
     for (size_t i = 0; i < sizeof LOOKED_AT / sizeof *LOOKED_AT; i++) {
         const ctr_named *stored =
             ctr_objects_stored(&source->objects, table, LOOKED_AT[i], problem);

@@ -12,7 +12,7 @@
  * cells merge as ever. (Cassandra keeps a dropped counter's name for ever instead, for its shards
  * carry nothing that would tell the two apart: CASSANDRA-10063 and the like.)
  *
- * Counters that were added or dropped by themselves stand in <table>_columns, with their
+ * Counters that were added or dropped by themselves stand in <table>_state, with their
  * generations. The stored column of a dropped counter is emptied and waits as _dropped_<name>: no
  * row is written anew.
  */

@@ -77,7 +77,7 @@ static char *insert_list(const ctr_shape *shape)
     int n = shape->n_keys;
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 1; i <= n; i++) sqlite3_str_appendf(out, "?%d, ", i);
-    sqlite3_str_appendf(out, "1, ?%d, ?%d, ?%d", n + 1, n + 2, n + 3);
+    sqlite3_str_appendf(out, "'floors', ?%d, ?%d, ?%d", n + 1, n + 2, n + 3);
     return sqlite3_str_finish(out);
 }
 
@@ -179,22 +179,12 @@ bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *
     return below;
 }
 
-sqlite3_stmt *ctr_floors_read_there(ctr_floors *floors, ctr_problem *problem)
-{
-    return prepare_floors(floors, CTR_SQL_FLOORS_READ, sqlite3_mprintf(""), sqlite3_mprintf(""),
-                          problem);
-}
-
 sqlite3_stmt *ctr_floors_read(sqlite3 *db, const char *schema, const char *table,
                               const ctr_shape *shape, ctr_problem *problem)
 {
     ctr_floors floors = ctr_floors_on(db, schema, table, shape, NULL);
-    char *stored = sqlite3_mprintf("%s_floors", table);
-    if (!stored) ctr_problem_nomem(problem);
-    if (problem->rc == SQLITE_OK && !ctr_schema_is_table(db, schema, stored, problem))
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s is missing", stored);
-    sqlite3_free(stored);
-    return ctr_floors_read_there(&floors, problem);
+    return prepare_floors(&floors, CTR_SQL_FLOORS_READ, sqlite3_mprintf(""), sqlite3_mprintf(""),
+                          problem);
 }
 
 /* ---- raising --------------------------------------------------------------------------------- */

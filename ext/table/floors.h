@@ -2,7 +2,7 @@
  *
  * A tombstone can never be removed by its age: somebody may come with the counter it has deleted. A
  * floor can take the place of all tombstones below it, for it refuses whatever comes. It is a value
- * of one key column, of the time mostly, kept in <table>_floors; it only rises, and merges as the
+ * of one key column, of the time mostly, kept in <table>_state; it only rises, and merges as the
  * maximum, by the order that the column's affinity and collation give.
  */
 #ifndef CTR_TABLE_FLOORS_H
@@ -43,11 +43,9 @@ bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *
 int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem *problem);
 
 /* The floors: a statement on a row of the key columns, then _seq, rows and bytes removed so far; or
- * on no row. To be finalized by the caller; NULL on error. Works without a replica, on any file. */
+ * on no row. To be finalized by the caller; NULL on error. Works on any file of which the shape was
+ * read, for that has looked whether <table>_state is an ordinary table. */
 sqlite3_stmt *ctr_floors_read(sqlite3 *db, const char *schema, const char *table,
                               const ctr_shape *shape, ctr_problem *problem);
-
-/* The same for a stored table that is known to be an ordinary one. */
-sqlite3_stmt *ctr_floors_read_there(ctr_floors *floors, ctr_problem *problem);
 
 #endif

@@ -1,4 +1,4 @@
-/* table/requests.h - the requests that a counter table has taken: <table>_ops.
+/* table/requests.h - the requests that a counter table has taken: <table>_state.
  *
  * An application that does not know whether an increment was counted repeats it with the same
  * request id, and it counts once. The transaction of a request records its id and its content; the

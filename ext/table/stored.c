@@ -7,7 +7,7 @@
 
 const char *const *ctr_stored_suffixes(void)
 {
-    static const char *const suffixes[] = {"cells", "journal", "floors", "ops", "columns", NULL};
+    static const char *const suffixes[] = {"cells", "journal", "state", NULL};
     return suffixes;
 }
 
@@ -51,10 +51,8 @@ void ctr_stored_create(const ctr_shape *shape, sqlite3 *db, const char *schema, 
     run.slots.keys = keys;
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_CELLS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_JOURNAL, NULL);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_OPS, NULL);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_COLUMNS, NULL);
     run.slots.definition = floors;
-    ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_FLOORS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_STATE, NULL);
     sqlite3_free(definition);
     sqlite3_free(keys);
     sqlite3_free(floors);
@@ -65,9 +63,7 @@ void ctr_stored_drop(sqlite3 *db, const char *schema, const char *table, ctr_pro
     ctr_run run = ctr_run_on(db, schema, table, problem);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_CELLS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_JOURNAL, NULL);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_FLOORS, NULL);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_OPS, NULL);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_COLUMNS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_STATE, NULL);
 }
 
 void ctr_stored_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
@@ -77,9 +73,7 @@ void ctr_stored_rename(sqlite3 *db, const char *schema, const char *table, const
     run.slots.name = to;
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_CELLS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_JOURNAL, NULL);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_FLOORS, NULL);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_OPS, NULL);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_COLUMNS, NULL);
+    ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_STATE, NULL);
 }
 
 /* ---- reading: the key ------------------------------------------------------------------------ */
@@ -204,11 +198,11 @@ static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys
 static int damaged_generation(ctr_run *run, const char *what, const char *name)
 {
     return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
-                           "the stored table %s_columns is damaged: %s%s", run->slots.table, what,
+                           "the stored table %s_state is damaged: %s%s", run->slots.table, what,
                            name);
 }
 
-/* One row of <table>_columns: it must be true of the stored table. */
+/* A counter that <table>_state lists: that must be true of the stored cells. */
 static void read_generation(ctr_run *run, sqlite3_stmt *row, ctr_shape *shape)
 {
     bool plain =
@@ -246,7 +240,7 @@ static void read_all_generations(ctr_run *run, ctr_shape *shape)
 
 static void read_generations(ctr_run *run, ctr_shape *shape)
 {
-    char *stored = sqlite3_mprintf("%s_columns", run->slots.table);
+    char *stored = sqlite3_mprintf("%s_state", run->slots.table);
     if (!stored) ctr_problem_nomem(run->problem);
     if (run->problem->rc == SQLITE_OK &&
         !ctr_schema_is_table(run->db, run->slots.schema, stored, run->problem))
@@ -398,9 +392,9 @@ int ctr_stored_read_among(ctr_shape *shape, sqlite3 *db, const char *schema, con
 {
     *shape = (ctr_shape){0};
     const ctr_named *cells = ctr_objects_stored(objects, table, "cells", problem),
-                    *columns = ctr_objects_stored(objects, table, "columns", problem);
-    bool plain = cells && cells->object == CTR_OBJECT_TABLE && columns &&
-                 columns->object == CTR_OBJECT_TABLE && !columns->may_generate;
+                    *state = ctr_objects_stored(objects, table, "state", problem);
+    bool plain = cells && cells->object == CTR_OBJECT_TABLE && state &&
+                 state->object == CTR_OBJECT_TABLE && !state->may_generate;
     if (!plain || !read_declared(shape, table, cells->sql, problem))
         return ctr_stored_read(shape, db, schema, table, problem);
     ctr_run run = ctr_run_on(db, schema, table, problem);
@@ -469,9 +463,8 @@ int ctr_stored_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const
 
 /* ---- refusing -------------------------------------------------------------------------------- */
 
-static const char *const FILE_TABLES[] = {
-    "counter_tables",    "counter_replica", "counter_former", "counter_names",
-    "counter_conflicts", "counter_sources", "counter_peers",  NULL};
+static const char *const FILE_TABLES[] = {"counter_tables",  "counter_replica", "counter_conflicts",
+                                          "counter_sources", "counter_peers",   NULL};
 
 static bool is_among(const char *name, const char *const *names)
 {
@@ -484,8 +477,7 @@ static bool is_stored_of(const char *name, const char *table)
 {
     size_t size = strlen(table);
     if (sqlite3_strnicmp(name, table, (int)size) != 0 || name[size] != '_') return false;
-    return is_among(name + size + 1, ctr_stored_suffixes()) ||
-           sqlite3_stricmp(name + size + 1, "apart") == 0;
+    return is_among(name + size + 1, ctr_stored_suffixes());
 }
 
 static void refuse_trigger(const char *trigger, const char *on, const char *table, bool of_file,

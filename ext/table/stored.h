@@ -11,15 +11,17 @@
  *     CREATE TABLE page_views_journal(
  *       _seq INTEGER PRIMARY KEY, level INTEGER, entries BLOB)                 see table/journal.h
  *
- *     CREATE TABLE page_views_floors(
- *       _id INTEGER PRIMARY KEY, _seq, _rows, _bytes,         see table/floors.h
- *       path TEXT COLLATE "BINARY", hour INTEGER COLLATE "BINARY")
+ *     CREATE TABLE page_views_state(
+ *       _id INTEGER PRIMARY KEY, _kind TEXT, _row, _name, _value, _seq, _rows, _bytes,
+ *       path TEXT COLLATE "BINARY", hour INTEGER COLLATE "BINARY",
+ *       UNIQUE(_kind, _row, _name))
  *
- *     CREATE TABLE page_views_ops(
- *       _id INTEGER PRIMARY KEY, request NOT NULL UNIQUE, what TEXT NOT NULL)  see table/requests.h
- *
- *     CREATE TABLE page_views_columns(
- *       name TEXT COLLATE NOCASE PRIMARY KEY, generation INTEGER NOT NULL)     see table/columns.h
+ *     _kind       a row is
+ *     request     a request that was taken; see table/requests.h
+ *     counter     a counter that came or went; see table/columns.h
+ *     floors      the floors of the key columns; see table/floors.h
+ *     apart       of a tracked table: a value that is not shown; see track/apart.h
+ *     named       of a tracked table: the name of a column; see track/tracked.h
  *
  * The columns of the UNIQUE constraint are the key, in its order; the other columns are counters,
  * each a cell or NULL. Names that begin with an underscore are ours. A stored table that is
@@ -31,7 +33,7 @@
 #include "sqlite/objects.h"
 #include "table/shape.h"
 
-/* The stored tables of a counter table: "cells", "journal", "floors", ...; NULL at the end. */
+/* The stored tables of a counter table: "cells", "journal", "state"; NULL at the end. */
 const char *const *ctr_stored_suffixes(void);
 
 /* Creates, drops and renames the stored tables. */
@@ -47,7 +49,7 @@ int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const cha
                     ctr_problem *problem);
 
 /* The same where it is known what the schema has: of stored tables that are declared as we do it
- * the text says everything. `without_generations`: <table>_columns is empty. */
+ * the text says everything. `without_generations`: <table>_state lists no counters. */
 int ctr_stored_read_among(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                           const ctr_objects *objects, bool without_generations,
                           ctr_problem *problem);

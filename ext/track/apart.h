@@ -1,4 +1,4 @@
-/* track/apart.h - <counters>_apart: rows of a tracked table that do not show their counters.
+/* track/apart.h - rows of a tracked table that do not show their counters, in <counters>_state.
  *
  *     it waits      the counters are live, and the table has no such row
  *     it differs    a column shows a value other than that of its counter

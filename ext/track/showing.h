@@ -3,7 +3,7 @@
  *     ctr_showing_open(&showing, db, schema, "products_counters", &shape, replica, problem);
  *     ctr_showing_row(&showing, rowid, keys, NULL, before, now, problem);
  *
- * If a constraint of the table refuses a value, the row is apart, and <counters>_apart lists it
+ * If a constraint of the table refuses a value, the row is apart, and <counters>_state lists it
  * (track/apart.h).
  *
  * A row that neither shows its counters nor is listed there was changed while the triggers did not

@@ -322,15 +322,14 @@ static bool are_names_noted(const ctr_tracked *tracked, ctr_problem *problem)
 static void write_notes(const ctr_tracked *tracked, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-    sqlite3_stmt *gone = ctr_run_prepare(&run, CTR_SQL_TRACK_NOT_APART),
+    sqlite3_stmt *gone = ctr_run_prepare(&run, CTR_SQL_TRACK_NOT_NOTED),
                  *note = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTE);
-    if (gone) sqlite3_bind_int64(gone, 1, 0);
     ctr_run_row(&run, gone);
     for (int i = -1; i < tracked->shape->n_columns && problem->rc == SQLITE_OK; i++) {
         const char *name, *counter = name_to_note(tracked, i, &name);
         if (!name) continue;
-        ctr_run_bind_text(&run, note, 1, counter);
-        ctr_run_bind_text(&run, note, 2, name);
+        ctr_run_bind_text(&run, note, 1, name);
+        ctr_run_bind_text(&run, note, 2, counter);
         ctr_run_row(&run, note);
         sqlite3_reset(note);
     }

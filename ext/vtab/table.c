@@ -242,9 +242,7 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
     bool has_stored = ctr_catalog_named(&entry, db, schema, name, problem) &&
                       ctr_stored_read(&stored, db, schema, name, problem) == SQLITE_OK;
     if (has_stored) {
-        char *apart = sqlite3_mprintf("%s_apart", name);
-        bool was_tracked = apart && ctr_schema_is_table(db, schema, apart, problem);
-        if (!apart) ctr_problem_nomem(problem);
+        char *was_tracked = ctr_tracked_noted(db, schema, name, problem);
         const char *birth = was_tracked ? entry.birth : NULL;
         char *is = declaration_of(&stored, birth, problem),
              *wanted = declaration_of(shape, tracked, problem);
@@ -256,7 +254,7 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
                             "its stored tables exist already: CREATE VIRTUAL TABLE \"%w\" USING "
                             "counter(%s) uses them",
                             name, is);
-        sqlite3_free(apart);
+        sqlite3_free(was_tracked);
         sqlite3_free(is);
         sqlite3_free(wanted);
     }
@@ -279,7 +277,7 @@ static void create(sqlite3 *db, ctr_transaction *transaction, const char *schema
     ctr_catalog_add(db, schema, name, tracked ? tracked : name, problem);
     ctr_stored_create(shape, db, schema, name, problem);
     ctr_run run = ctr_run_on(db, schema, name, problem);
-    if (tracked) ctr_run_do(&run, CTR_SQL_TRACK_CREATE_APART, NULL);
+    if (tracked) ctr_run_do(&run, CTR_SQL_TRACK_NOTE, tracked);
 }
 
 /* After a failure, SQLite rolls back all writes of the CREATE statement. */
@@ -386,8 +384,6 @@ static int table_destroy(sqlite3_vtab *base)
     bool forgets = has_shards(table, &problem);
     ctr_journal_forget(table->replica, table->name);
     ctr_stored_drop(table->db, table->schema, table->name, &problem);
-    ctr_run run = ctr_run_on(table->db, table->schema, table->name, &problem);
-    if (table->tracked) ctr_run_do(&run, CTR_SQL_TRACK_DROP_APART, NULL);
     ctr_catalog_remove(table->db, table->schema, table->name, &problem);
     if (forgets && problem.rc == SQLITE_OK)
         ctr_succession_lineage_changed(table->replica, CTR_WHY_DROPPED, &problem);
@@ -419,7 +415,7 @@ static int table_shadow_name(const char *suffix)
 {
     const char *const *known = ctr_stored_suffixes();
     while (*known && sqlite3_stricmp(suffix, *known) != 0) known++;
-    return *known != NULL || sqlite3_stricmp(suffix, "apart") == 0;
+    return *known != NULL;
 }
 
 int ctr_table_register(sqlite3 *db, ctr_shared *shared)

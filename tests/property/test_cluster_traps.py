@@ -483,8 +483,8 @@ def never_run(db):
 
 
 def make_names_a_view(db):
-    db.execute("DROP TABLE east.counter_names")
-    db.execute("CREATE VIEW east.counter_names AS SELECT 'dc1:x' AS name, evil() AS epoch")
+    db.execute("DROP TABLE east.counter_sources")
+    db.execute("CREATE VIEW east.counter_sources AS SELECT 'dc1:x' AS holder, x'' AS id, evil() AS epoch")
     db.execute("UPDATE east.counter_replica SET names = 5")
 
 
@@ -499,7 +499,7 @@ def generate_the_id(db):
 
 
 @pytest.mark.parametrize("spoil, reason", [
-    (make_names_a_view, "counter_names is damaged: it is not an ordinary table but a view"),
+    (make_names_a_view, "counter_sources is damaged: it is not an ordinary table but a view"),
     (generate_the_id, "counter_replica is damaged: generated column id")])
 def test_of_a_replica_whose_catalog_computes_nothing_is_run_and_the_others_count(files, spoil, reason):
     db = clusters.open_files(files)
@@ -534,7 +534,7 @@ def test_a_pending_file_refuses_to_pull_from_a_file_whose_names_are_a_view(tmp_p
     if attached:
         new.execute("ATTACH ? AS east", [files["east"]])
     assert refused(new, "SELECT * FROM counter_pull(?)", "east" if attached else files["east"]) == (
-        "counter_pull: counter_names is damaged: it is not an ordinary table but a view")
+        "counter_pull: counter_sources is damaged: it is not an ordinary table but a view")
     assert calls == []
     new.close()
 

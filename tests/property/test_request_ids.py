@@ -87,7 +87,7 @@ def test_requests_count_once_in_any_order_of_statements_and_savepoints(todo):
         run_step(db, model, step)
     live = {key: value for key, value in model.values.items() if value is not None}
     assert dict(db.execute("SELECT k, a FROM t")) == live
-    assert {row[0] for row in db.execute("SELECT request FROM t_ops")} == set(model.asked)
+    assert {row[0] for row in db.execute("SELECT _name FROM t_state")} == set(model.asked)
     db.close()
 
 
@@ -110,7 +110,7 @@ def test_after_kill_9_every_request_is_counted_once_when_it_is_repeated(tmp_path
     for one in range(done + 1):  # the last that was acknowledged, and the one after it
         if one >= done - 1:
             db.execute("INSERT INTO t(k, a, request_id) VALUES ('k', 1, ?)", (f"r{one}",))
-    assert db.execute("SELECT a, (SELECT count(*) FROM t_ops) FROM t").fetchone() == (done + 1,) * 2
+    assert db.execute("SELECT a, (SELECT count(*) FROM t_state) FROM t").fetchone() == (done + 1,) * 2
     db.close()
 
 
@@ -127,7 +127,7 @@ def test_a_row_that_fails_after_its_request_was_written_spoils_the_transaction(t
     with pytest.raises(sqlite3.Error, match="failed half-way"):
         db.execute("COMMIT")
     assert not db.in_transaction
-    assert db.execute("SELECT count(*) FROM t_ops").fetchone() == (0,)
+    assert db.execute("SELECT count(*) FROM t_state").fetchone() == (0,)
     db.set_authorizer(None)
     db.execute("INSERT INTO t(t, k, a, request_id) VALUES ('reset', 'x', 5, 'r')")
     assert db.execute("SELECT * FROM t").fetchall() == [("x", 5, 0)]

@@ -639,7 +639,7 @@ SELECT * FROM c;
 --! c: read=QUORUM needs 2 of 2 replicas, 1 is available: east: it has no counter tables
 CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO c VALUES('x', 1);
-DROP TABLE east.counter_names;
+DROP TABLE east.counter_sources;
 SELECT * FROM c;
 --! c: read=QUORUM needs 2 of 2 replicas, 1 is available: east: one of its own tables is missing: it is damaged
 SELECT schema, available, reason FROM counter_cluster_status('c');

@@ -27,7 +27,7 @@ SELECT "5xx ""errors""" FROM v ORDER BY k;
 --= 0
 --= 0
 --= 100
-SELECT * FROM v_columns;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter' ORDER BY _id;
 --= errors|1
 --= 5xx "errors"|1
 INSERT INTO v(v) VALUES('ADD Column [third] counter');
@@ -54,7 +54,7 @@ INSERT INTO v(v, k) VALUES('reset m', 'x');
 --! v: the command names 'm', which is not a counter
 SELECT * FROM v;
 --= x|2
-SELECT * FROM v_columns;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter';
 --= m|2
 SELECT name FROM pragma_table_xinfo('v_cells');
 --= _id
@@ -82,7 +82,7 @@ INSERT INTO v(v) VALUES('drop column m'), ('add column m');
 SELECT * FROM v;
 --= x|1|0
 --= y|1|0
-SELECT * FROM v_columns;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter';
 --= m|5
 SELECT name FROM pragma_table_xinfo('v_cells');
 --= _id
@@ -246,7 +246,7 @@ UPDATE v SET v = 'add column e';
 --! v: commands are given by INSERT, not by UPDATE
 SELECT * FROM v;
 --= x|1|2
-SELECT * FROM v_columns;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter';
 INSERT INTO v(v) VALUES('add column e COUNTER NOT NULL DEFAULT 0');
 INSERT INTO v(v) VALUES('add column f DEFAULT (0)');
 SELECT * FROM v;
@@ -289,7 +289,7 @@ INSERT INTO v(v) VALUES('add column M');
 --! v: the counter M is named m here: the same name in other letters
 SELECT * FROM v;
 --= x|1
-SELECT * FROM v_columns;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter';
 --= m|2
 
 -- # a-table-with-triggers-on-what-is-stored-keeps-its-columns
@@ -301,9 +301,9 @@ INSERT INTO v(v) VALUES('add column e');
 INSERT INTO v(v) VALUES('drop column m');
 --! v: the stored table v_cells has the trigger tr: drop it first
 DROP TRIGGER tr;
-CREATE TEMP TRIGGER tr AFTER INSERT ON main.v_columns BEGIN SELECT 1; END;
+CREATE TEMP TRIGGER tr AFTER INSERT ON main.v_state BEGIN SELECT 1; END;
 INSERT INTO v(v) VALUES('add column e');
---! v: the stored table v_columns has the trigger tr: drop it first
+--! v: the stored table v_state has the trigger tr: drop it first
 DROP TRIGGER tr;
 INSERT INTO v(v) VALUES('add column e');
 SELECT * FROM v;
@@ -328,7 +328,7 @@ INSERT INTO v(v, k, n) VALUES('add column a', NULL, NULL), ('reset', 'x', NULL);
 COMMIT;
 SELECT * FROM v;
 --= x|3
-SELECT count(*) FROM v_columns;
+SELECT count(*) FROM v_state;
 --= 0
 INSERT INTO v(v) VALUES('add column a'), ('add column b'), ('drop column n'), ('add column c');
 INSERT INTO v(k, c) VALUES('x', 1);
@@ -395,7 +395,7 @@ SELECT * FROM v;
 --= x|12|28|9
 SELECT counter_id() = id FROM before;
 --= 1
-SELECT * FROM v_columns;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter';
 --= e|1
 INSERT INTO v(v) VALUES('integrity-check');
 
@@ -489,7 +489,7 @@ SELECT rows_changed FROM counter_pull('phone');
 --= 1
 SELECT * FROM v;
 --= a|3|1
-SELECT * FROM v_columns;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter';
 --= m|7
 INSERT INTO phone.v(v) VALUES('drop column m');
 SELECT rows_changed FROM counter_pull('phone');
@@ -518,7 +518,7 @@ SELECT * FROM v;
 --= x|0|7
 SELECT * FROM w;
 --= x|0
-SELECT * FROM v_columns;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter';
 --= m|9
 INSERT INTO v(v) VALUES('integrity-check');
 
@@ -530,7 +530,7 @@ INSERT INTO v VALUES('x', 1, 1);
 ALTER TABLE v RENAME TO w;
 SELECT * FROM w;
 --= x|2|1
-SELECT * FROM w_columns;
+SELECT _name, _value FROM w_state WHERE _kind = 'counter' ORDER BY _id;
 --= m|2
 --= e|1
 INSERT INTO w(w) VALUES('add column m');
@@ -588,7 +588,7 @@ SELECT * FROM counter_pull('copy');
 SELECT * FROM counter_pull('phone');
 --= v|1|1|0|NULL
 SELECT * FROM v;
-SELECT * FROM v_columns;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter';
 --= n|3
 --= p|2
 
@@ -659,7 +659,7 @@ SELECT rows_changed FROM counter_sync('phone');
 --= 1
 SELECT counter_table_digest('v') = counter_table_digest('v', 'third'), counter_table_digest('v') = counter_table_digest('v', 'phone');
 --= 1|1
-SELECT * FROM phone.v_columns UNION ALL SELECT * FROM third.v_columns;
+SELECT _name, _value FROM phone.v_state WHERE _kind = 'counter' UNION ALL SELECT _name, _value FROM third.v_state WHERE _kind = 'counter';
 --= m|3
 --= m|3
 
@@ -697,7 +697,7 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO counter_changes SELECT t, k, c, g, cell, q, s FROM feed WHERE c = 'm' AND cell IS NOT NULL;
 SELECT * FROM v;
 --= x|0|5
-SELECT * FROM v_columns;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter';
 --= m|1
 INSERT INTO counter_changes SELECT t, k, c, g, cell, q, s FROM feed ORDER BY n DESC;
 INSERT INTO counter_changes SELECT t, k, c, g, cell, q, s FROM feed;
@@ -711,7 +711,7 @@ INSERT INTO counter_changes SELECT t, k, c, g, cell, q, s FROM feed;
 SELECT * FROM v;
 --= x|5
 INSERT INTO counter_changes SELECT t, x'', 'later', 2, NULL, 0, s FROM feed LIMIT 1;
-SELECT * FROM v_columns;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter' ORDER BY _id;
 --= m|1
 --= n|2
 --= later|2
@@ -730,7 +730,7 @@ INSERT INTO counter_changes SELECT t, x'', 'rowid', 1, NULL, 0, s FROM feed LIMI
 INSERT INTO counter_changes SELECT t, x'', 'm', 4294967295, NULL, 0, s FROM feed LIMIT 1;
 INSERT INTO v(v) VALUES('drop column m');
 --! v: column m was added and dropped 4294967295 times, which is the limit
-SELECT * FROM v_columns;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter' ORDER BY _id;
 --= later|2
 --= n|3
 --= m|4294967295
@@ -759,7 +759,7 @@ INSERT INTO v VALUES('x', 1, 1);
 COMMIT;
 SELECT * FROM v;
 --= x|3|8
-SELECT * FROM v_columns;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter';
 --= m|1
 
 -- # concurrent-drops-leave-a-table-without-counters-until-one-is-added
@@ -809,7 +809,7 @@ SELECT * FROM counter_push('phone');
 --= v|0|0|0|NULL
 SELECT * FROM counter_push('third');
 --= v|1|0|0|created in third, which was empty
-SELECT * FROM third.v_columns ORDER BY name;
+SELECT _name, _value FROM third.v_state WHERE _kind = 'counter' ORDER BY _name;
 --= a|2
 --= b|2
 SELECT * FROM third.v;
@@ -987,7 +987,7 @@ SELECT * FROM counter_pull('phone');
 --= v|1|1|0|created in main
 SELECT k, e, m FROM v;
 --= x|2|1
-SELECT * FROM v_columns ORDER BY name;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter' ORDER BY _name;
 --= e|1
 --= m|3
 --= n|2
@@ -1007,7 +1007,7 @@ INSERT INTO phone.v(v) VALUES('add column e'), ('drop column n');
 INSERT INTO phone.v VALUES('x', 5);
 SELECT * FROM counter_pull('phone');
 --= v|1|1|0|created in main
-SELECT * FROM v_columns ORDER BY name;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter' ORDER BY _name;
 --= e|1
 --= n|2
 SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
@@ -1016,55 +1016,55 @@ SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
 -- # a-damaged-list-of-columns-is-refused
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
 INSERT INTO v VALUES('x', 1, 2);
-INSERT INTO v_columns VALUES('m', 2);
+INSERT INTO v_state(_kind, _name, _value) VALUES('counter', 'm', 2);
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_columns is damaged: the stored cells say something else of column m
+--! v: the stored table v_state is damaged: the stored cells say something else of column m
 INSERT INTO v VALUES('x', 1, 1);
---! v: the stored table v_columns is damaged: the stored cells say something else of column m
+--! v: the stored table v_state is damaged: the stored cells say something else of column m
 INSERT INTO v(v) VALUES('integrity-check');
---! v: the stored table v_columns is damaged: the stored cells say something else of column m
-UPDATE v_columns SET generation = 0;
+--! v: the stored table v_state is damaged: the stored cells say something else of column m
+UPDATE v_state SET _value = 0;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_columns is damaged: it has a row that is no name and its generation
-UPDATE v_columns SET generation = 4294967296;
+--! v: the stored table v_state is damaged: it has a row that is no name and its generation
+UPDATE v_state SET _value = 4294967296;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_columns is damaged: it has a row that is no name and its generation
-UPDATE v_columns SET generation = -1;
+--! v: the stored table v_state is damaged: it has a row that is no name and its generation
+UPDATE v_state SET _value = -1;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_columns is damaged: it has a row that is no name and its generation
-UPDATE v_columns SET generation = 'three';
+--! v: the stored table v_state is damaged: it has a row that is no name and its generation
+UPDATE v_state SET _value = 'three';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_columns is damaged: it has a row that is no name and its generation
-UPDATE v_columns SET generation = 3.5;
+--! v: the stored table v_state is damaged: it has a row that is no name and its generation
+UPDATE v_state SET _value = 3.5;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_columns is damaged: it has a row that is no name and its generation
-UPDATE v_columns SET generation = 3, name = x'6d';
+--! v: the stored table v_state is damaged: it has a row that is no name and its generation
+UPDATE v_state SET _value = 3, _name = x'6d';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_columns is damaged: it has a row that is no name and its generation
-UPDATE v_columns SET name = 'other';
+--! v: the stored table v_state is damaged: it has a row that is no name and its generation
+UPDATE v_state SET _name = 'other';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_columns is damaged: the stored cells say something else of column other
-UPDATE v_columns SET name = 'M';
+--! v: the stored table v_state is damaged: the stored cells say something else of column other
+UPDATE v_state SET _name = 'M';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_columns is damaged: the stored cells say something else of column M
-UPDATE v_columns SET name = 'rowid', generation = 2;
+--! v: the stored table v_state is damaged: the stored cells say something else of column M
+UPDATE v_state SET _name = 'rowid', _value = 2;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_columns is damaged: it has the name rowid
-UPDATE v_columns SET name = 'k';
+--! v: the stored table v_state is damaged: it has the name rowid
+UPDATE v_state SET _name = 'k';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_columns is damaged: it has the key column k
-UPDATE v_columns SET name = 'm', generation = 4294967295;
+--! v: the stored table v_state is damaged: it has the key column k
+UPDATE v_state SET _name = 'm', _value = 4294967295;
 --@ reopen
 SELECT * FROM v;
 --= x|1|2
@@ -1076,39 +1076,39 @@ SELECT * FROM v;
 -- # a-list-of-columns-that-is-no-table-is-refused
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
 INSERT INTO v VALUES('x', 1, 2);
-DROP TABLE v_columns;
+DROP TABLE v_state;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_columns is missing
-CREATE VIEW v_columns AS SELECT 'm' AS name, 3 AS generation;
+--! v: the stored table v_state is missing
+CREATE VIEW v_state AS SELECT 'counter' AS _kind, 'm' AS _name, 3 AS _value;
 --@ reopen
 SELECT * FROM v;
---! v: v_columns is damaged: it is not an ordinary table but a view
-DROP VIEW v_columns;
-CREATE TABLE v_columns(name, generation AS (3));
+--! v: v_state is damaged: it is not an ordinary table but a view
+DROP VIEW v_state;
+CREATE TABLE v_state(_kind, _name, _value AS (3));
 --@ reopen
 SELECT * FROM v;
---! v: v_columns is damaged: generated column generation
-DROP TABLE v_columns;
-CREATE TABLE v_columns(name);
+--! v: v_state is damaged: generated column _value
+DROP TABLE v_state;
+CREATE TABLE v_state(_kind, _name);
 --@ reopen
 SELECT * FROM v;
---! v: no such column: generation
-DROP TABLE v_columns;
-CREATE TABLE v_columns(name, generation);
-INSERT INTO v_columns VALUES('m', 3), ('m', 5);
+--! v: no such column: _value
+DROP TABLE v_state;
+CREATE TABLE v_state(_kind, _name, _value);
+INSERT INTO v_state(_kind, _name, _value) VALUES('counter', 'm', 3), ('counter', 'm', 5);
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_columns is damaged: it has twice the name m
-UPDATE v_columns SET name = 'n';
+--! v: the stored table v_state is damaged: it has twice the name m
+UPDATE v_state SET _name = 'n';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_columns is damaged: it has twice the name n
-DELETE FROM v_columns;
-INSERT INTO v_columns VALUES('z', 2), ('Z', 4);
+--! v: the stored table v_state is damaged: it has twice the name n
+DELETE FROM v_state;
+INSERT INTO v_state(_kind, _name, _value) VALUES('counter', 'z', 2), ('counter', 'Z', 4);
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_columns is damaged: the stored cells say something else of column z
+--! v: the stored table v_state is damaged: the stored cells say something else of column Z
 DROP TABLE v;
 
 -- # a-source-with-a-damaged-list-of-columns-is-refused
@@ -1117,41 +1117,41 @@ INSERT INTO v VALUES('x', 1);
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO phone.v VALUES('x', 5);
-INSERT INTO phone.v_columns VALUES('n', 2);
+INSERT INTO phone.v_state(_kind, _name, _value) VALUES('counter', 'n', 2);
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the stored table v_columns is damaged: the stored cells say something else of column n
+--! counter_pull: table v: the stored table v_state is damaged: the stored cells say something else of column n
 SELECT * FROM counter_pull('phone.db');
---! counter_pull: table v: the stored table v_columns is damaged: the stored cells say something else of column n
+--! counter_pull: table v: the stored table v_state is damaged: the stored cells say something else of column n
 SELECT * FROM counter_push('phone');
---! counter_push: table v: the stored table v_columns is damaged: the stored cells say something else of column n
-UPDATE phone.v_columns SET generation = 4294967297;
+--! counter_push: table v: the stored table v_state is damaged: the stored cells say something else of column n
+UPDATE phone.v_state SET _value = 4294967297;
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the stored table v_columns is damaged: it has a row that is no name and its generation
-UPDATE phone.v_columns SET generation = 'x';
+--! counter_pull: table v: the stored table v_state is damaged: it has a row that is no name and its generation
+UPDATE phone.v_state SET _value = 'x';
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the stored table v_columns is damaged: it has a row that is no name and its generation
-UPDATE phone.v_columns SET name = '_n', generation = 2;
+--! counter_pull: table v: the stored table v_state is damaged: it has a row that is no name and its generation
+UPDATE phone.v_state SET _name = '_n', _value = 2;
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the stored table v_columns is damaged: it has the name _n
-UPDATE phone.v_columns SET name = 'k';
+--! counter_pull: table v: the stored table v_state is damaged: it has the name _n
+UPDATE phone.v_state SET _name = 'k';
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the stored table v_columns is damaged: it has the key column k
-UPDATE phone.v_columns SET name = 'v';
+--! counter_pull: table v: the stored table v_state is damaged: it has the key column k
+UPDATE phone.v_state SET _name = 'v';
 SELECT * FROM counter_pull('phone');
 --! counter_pull: table v: column v cannot be added to a table of the same name: rename the table
-DROP TABLE phone.v_columns;
+DROP TABLE phone.v_state;
 SELECT * FROM counter_pull('phone.db');
---! counter_pull: table v: the stored table v_columns is missing
-CREATE VIEW phone.v_columns AS SELECT 'm' AS name, 3 AS generation;
+--! counter_pull: table v: the stored table v_state is missing
+CREATE VIEW phone.v_state AS SELECT 'counter' AS _kind, 'm' AS _name, 3 AS _value;
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: v_columns is damaged: it is not an ordinary table but a view
-DROP VIEW phone.v_columns;
-CREATE TABLE phone.v_columns(name, generation AS (2));
+--! counter_pull: table v: v_state is damaged: it is not an ordinary table but a view
+DROP VIEW phone.v_state;
+CREATE TABLE phone.v_state(_kind, _name, _value AS (2));
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: v_columns is damaged: generated column generation
+--! counter_pull: table v: v_state is damaged: generated column _value
 SELECT * FROM v;
 --= x|1
-SELECT * FROM v_columns;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter';
 
 -- # a-pull-takes-no-more-columns-than-sqlite-has-room-for
 CREATE TEMP TABLE list AS WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 35) SELECT i FROM i;
@@ -1179,7 +1179,7 @@ SELECT rows_changed FROM counter_pull('phone');
 INSERT INTO v VALUES('x', 1);
 SELECT *, counter_add('v', 'n', 1, 'x') FROM v;
 --= x|3|4
-SELECT * FROM v_columns;
+SELECT _name, _value FROM v_state WHERE _kind = 'counter';
 --= m|2
 
 -- # a-cluster-goes-on-without-a-replica-that-has-other-counters

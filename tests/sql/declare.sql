@@ -5,18 +5,14 @@ CREATE VIRTUAL TABLE page_views USING counter(
   path TEXT, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY (path, hour));
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name;
 --= counter_conflicts
---= counter_former
---= counter_names
 --= counter_peers
 --= counter_replica
 --= counter_sources
 --= counter_tables
 --= page_views
 --= page_views_cells
---= page_views_columns
---= page_views_floors
 --= page_views_journal
---= page_views_ops
+--= page_views_state
 SELECT name, type, "notnull" FROM pragma_table_info('page_views_cells');
 --= _id|INTEGER|0
 --= path|TEXT|1

@@ -341,9 +341,9 @@ UPDATE counter_replica SET renewal = 0;
 CREATE TRIGGER back BEFORE UPDATE ON counter_replica BEGIN
   UPDATE page SET views = counter_inc(views); END;
 INSERT INTO v VALUES ('x', 1);
---!~ v: *a trigger on counter_replica or counter_former tries to count
+--!~ v: *a trigger on counter_replica tries to count
 UPDATE page SET views = counter_inc(views);
---!~ counter_inc: *a trigger on counter_replica or counter_former tries to count
+--!~ counter_inc: *a trigger on counter_replica tries to count
 DROP TRIGGER back;
 INSERT INTO v VALUES ('x', 1);
 SELECT * FROM v;
@@ -371,7 +371,7 @@ DETACH m;
 ATTACH ':memory:' AS m;
 CREATE VIRTUAL TABLE m.v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO m.v VALUES ('x', 1);
-SELECT instance = (SELECT instance FROM first) FROM m.counter_replica;
+SELECT instance = (SELECT instance FROM first) FROM m.counter_replica WHERE one = 1;
 --= 0
 
 -- # a-fork-mends-a-damaged-identity
@@ -634,5 +634,5 @@ SELECT renewal FROM counter_replica;
 UPDATE counter_replica SET renewal = 20;
 SELECT counter_fork() IS NOT NULL;
 --= 1
-SELECT renewal FROM counter_replica;
+SELECT renewal FROM counter_replica WHERE one = 1;
 --= 20

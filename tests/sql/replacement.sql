@@ -46,7 +46,7 @@ SELECT id, clock, value FROM v_cells, counter_shards(n) WHERE id = counter_id();
 --= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93|4294967297|2
 SELECT counter_promote();
 --!~ counter_promote: main is not a pending file: *
-SELECT * FROM counter_names;
+SELECT holder, epoch FROM counter_sources WHERE typeof(holder) = 'text';
 --= dc1:rack1|1
 INSERT INTO v(v) VALUES('integrity-check');
 
@@ -105,18 +105,18 @@ SELECT length(counter_init('dc1:rack1'));
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('a', 1);
-INSERT INTO phone.counter_names VALUES('dc1:rack1', 1);
+INSERT INTO phone.counter_sources(holder, id, epoch) VALUES('dc1:rack1', x'', 1);
 UPDATE phone.counter_replica SET names = 1;
 SELECT * FROM counter_pull('phone');
 --= v|0|0|0|NULL
 INSERT INTO v VALUES('a', 1);
 --! v: main is 'dc1:rack1' and does not count any more, because another file has taken over that name: SELECT counter_fork('main') gives it a new random id
-SELECT * FROM counter_names;
+SELECT holder, epoch FROM counter_sources WHERE typeof(holder) = 'text';
 --= dc1:rack1|1
-UPDATE phone.counter_names SET epoch = -1;
+UPDATE phone.counter_sources SET epoch = -1;
 UPDATE phone.counter_replica SET names = 2;
 SELECT * FROM counter_pull('phone');
---!~ counter_pull: *counter_names is damaged
+--!~ counter_pull: *counter_sources is damaged
 
 -- # a-holder-that-meets-counts-of-a-later-epoch-counts-no-more
 ATTACH 'phone.db' AS phone;
@@ -231,7 +231,8 @@ CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v(k, n) VALUES('x', 1), ('y', 1);
 INSERT INTO w VALUES('z', 1);
 -- as if phone had been told of the new epoch by others, and of nothing else
-INSERT INTO phone.counter_names SELECT * FROM counter_names;
+INSERT INTO phone.counter_sources(holder, id, epoch)
+  SELECT holder, id, epoch FROM counter_sources WHERE typeof(holder) = 'text';
 SELECT * FROM counter_pull('phone');
 --= v|0|0|0|NULL
 SELECT counter_promote();
@@ -262,7 +263,7 @@ SELECT counter_init('dc1:rack1', 'pending');
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-INSERT INTO phone.counter_names VALUES('dc1:rack1', 2147483647);
+INSERT INTO phone.counter_sources(holder, id, epoch) VALUES('dc1:rack1', x'', 2147483647);
 UPDATE phone.counter_replica SET names = 1;
 SELECT * FROM counter_pull('phone');
 --! counter_pull: 'dc1:rack1' has no epoch left: it was replaced 2147483647 times
@@ -273,7 +274,7 @@ SELECT counter_init('dc1:rack1', 'pending');
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-INSERT INTO phone.counter_names VALUES('dc1:rack1', 2147483646);
+INSERT INTO phone.counter_sources(holder, id, epoch) VALUES('dc1:rack1', x'', 2147483646);
 UPDATE phone.counter_replica SET names = 1;
 SELECT * FROM counter_pull('phone');
 --= v|0|0|0|NULL

@@ -13,7 +13,7 @@ INSERT INTO v(k, j, a, request_id) VALUES('x', 1, 5, x'7231');
 INSERT INTO v(k, j, a, request_id) VALUES('x', 1, 5, NULL);
 SELECT *, request_id FROM v;
 --= x|1|15|0|NULL
-SELECT quote(request), what FROM v_ops ORDER BY _id;
+SELECT quote(_name), _value FROM v_state ORDER BY _id;
 --= 'r1'|1, 'x': a 5
 --= X'7231'|1, 'x': a 5
 --@ reopen
@@ -32,10 +32,10 @@ SELECT a FROM v WHERE k = 'y';
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE TABLE log(n);
 INSERT INTO v VALUES('x', 1);
-CREATE TRIGGER logs AFTER INSERT ON v_ops BEGIN INSERT INTO log SELECT count(*) FROM v; END;
+CREATE TRIGGER logs AFTER INSERT ON v_state BEGIN INSERT INTO log SELECT count(*) FROM v; END;
 BEGIN;
 INSERT INTO v(k, n, request_id) VALUES('x', 100, 'a');
---! v: the stored table v_ops has the trigger logs: drop it first
+--! v: the stored table v_state has the trigger logs: drop it first
 COMMIT;
 DROP TRIGGER logs;
 INSERT INTO v(k, n, request_id) VALUES('x', 100, 'a');
@@ -81,10 +81,10 @@ INSERT INTO v(k, n, request_id) VALUES('x', 1, 'e');
 --! v: the request TEXT 'e' was taken before for replace of 'x': n 1, not for 'x': n 1
 INSERT INTO v(k, n, request_id) VALUES('x', '1', 'a');
 REPLACE INTO v(k, n, request_id) VALUES('x', 1.0, 'e');
-SELECT group_concat(request) FROM (SELECT request FROM v_ops ORDER BY _id);
+SELECT group_concat(request) FROM (SELECT _name AS request FROM v_state ORDER BY _id);
 --= a,b,c,d,e
 INSERT INTO v(v) VALUES('forget requests 2');
-SELECT group_concat(request) FROM (SELECT request FROM v_ops ORDER BY _id);
+SELECT group_concat(request) FROM (SELECT _name AS request FROM v_state ORDER BY _id);
 --= d,e
 INSERT INTO v(v) VALUES('forget requests 0');
 INSERT INTO v(k, n, request_id) VALUES('x', 1, 'b');

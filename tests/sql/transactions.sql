@@ -276,18 +276,14 @@ SELECT name, birth FROM counter_tables;
 --= w "x|v
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_conflicts
---= counter_former
---= counter_names
 --= counter_peers
 --= counter_replica
 --= counter_sources
 --= counter_tables
 --= w "x
 --= w "x_cells
---= w "x_columns
---= w "x_floors
 --= w "x_journal
---= w "x_ops
+--= w "x_state
 ALTER TABLE "w ""x" RENAME TO N;
 --!~ *w "x: the table cannot have the name N: it has the column n
 ALTER TABLE "w ""x" RENAME TO counter_y;
@@ -313,8 +309,6 @@ INSERT INTO v VALUES('x', 1);
 DROP TABLE v;
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_conflicts
---= counter_former
---= counter_names
 --= counter_peers
 --= counter_replica
 --= counter_sources
