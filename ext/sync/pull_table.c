@@ -181,11 +181,11 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
     ctr_walk_close(&job->walk);
 }
 
-/* Before the rows, for those below need not be read. */
+/* Before the rows, for those below need not be read. Floors that the mark covers were taken. */
 static void merge_floors(merge_job *job, ctr_problem *problem)
 {
     const ctr_source *source = job->pull->source;
-    if (job->news.floors == 0) return;
+    if (job->news.floors == 0 || job->news.floors < job->mark) return;
     sqlite3_stmt *row =
         ctr_floors_read(source->db, source->schema, job->theirs->name, &job->from, problem);
     ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);

@@ -10,7 +10,6 @@
 #include "table/batch.h"
 #include "table/stored.h"
 #include "track/foreign.h"
-#include "track/tracked.h"
 
 /* The VFS through which the host has opened a schema; NULL for the default. */
 static const char *vfs_name(sqlite3 *host, const char *schema)
@@ -176,10 +175,6 @@ static void open_own(ctr_source *source, sqlite3 *host, const char *path, const 
 
 /* ---- what is read of it ---------------------------------------------------------------------- */
 
-/* Tables of the file, and not of one counter table. */
-static const char *const OF_FILE[] = {"counter_replica", "counter_conflicts", "counter_sources",
-                                      "counter_peers", "counter_tables"};
-
 static void refuse_generated_in(const ctr_source *source, const ctr_named *named,
                                 ctr_problem *problem)
 {
@@ -198,8 +193,8 @@ int ctr_source_check(ctr_source *source, ctr_problem *problem)
 {
     ctr_catalog *catalog = &source->catalog;
     if (!source->own) read_objects(source, problem);
-    for (size_t i = 0; i < sizeof OF_FILE / sizeof *OF_FILE && problem->rc == SQLITE_OK; i++)
-        refuse_generated_in(source, ctr_objects_find(&source->objects, OF_FILE[i]), problem);
+    for (const char *const *of = ctr_stored_of_file(); *of && problem->rc == SQLITE_OK; of++)
+        refuse_generated_in(source, ctr_objects_find(&source->objects, *of), problem);
     if (problem->rc == SQLITE_OK)
         ctr_catalog_list(catalog, source->db, source->schema, &source->objects, problem);
     for (int i = 0; i < catalog->n && problem->rc == SQLITE_OK; i++) {

@@ -11,6 +11,13 @@ const char *const *ctr_stored_suffixes(void)
     return suffixes;
 }
 
+const char *const *ctr_stored_of_file(void)
+{
+    static const char *const tables[] = {"counter_tables",  "counter_replica", "counter_conflicts",
+                                         "counter_sources", "counter_peers",   NULL};
+    return tables;
+}
+
 /* ---- making ---------------------------------------------------------------------------------- */
 
 static char *definition_list(const ctr_shape *shape)
@@ -463,9 +470,6 @@ int ctr_stored_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const
 
 /* ---- refusing -------------------------------------------------------------------------------- */
 
-static const char *const FILE_TABLES[] = {"counter_tables",  "counter_replica", "counter_conflicts",
-                                          "counter_sources", "counter_peers",   NULL};
-
 static bool is_among(const char *name, const char *const *names)
 {
     while (*names && sqlite3_stricmp(name, *names) != 0) names++;
@@ -484,7 +488,7 @@ static void refuse_trigger(const char *trigger, const char *on, const char *tabl
                            ctr_problem *problem)
 {
     if (!trigger || !on) return;
-    if ((table && is_stored_of(on, table)) || (of_file && is_among(on, FILE_TABLES)))
+    if ((table && is_stored_of(on, table)) || (of_file && is_among(on, ctr_stored_of_file())))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "the stored table %s has the trigger %s: drop it first", on, trigger);
 }

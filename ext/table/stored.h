@@ -36,6 +36,9 @@
 /* The stored tables of a counter table: "cells", "journal", "state"; NULL at the end. */
 const char *const *ctr_stored_suffixes(void);
 
+/* Those of a file; NULL at the end. */
+const char *const *ctr_stored_of_file(void);
+
 /* Creates, drops and renames the stored tables. */
 void ctr_stored_create(const ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                        ctr_problem *problem);

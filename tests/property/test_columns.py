@@ -116,7 +116,7 @@ class File:
         table, columns = self.replica.name, ", ".join(map(quoted, ["k", *self.replica.present()]))
         shown = {key: values for key, *values in self.run(f"SELECT {columns} FROM {table}")}
         assert {key: tuple(values) for key, values in shown.items()} == self.replica.visible()
-        listed = dict(self.run(f"SELECT name, generation FROM {table}_columns"))
+        listed = dict(self.run(f"SELECT _name, _value FROM {table}_state WHERE _kind = 'counter'"))
         known = {name: listed.get(name, 1) for name in {*listed, *self.replica.present()}}
         assert known == self.replica.generations()
 

@@ -4,6 +4,7 @@ between."""
 import os
 import pathlib
 import random
+import re
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from files import connect
 
 WORKER = str(pathlib.Path(__file__).with_name("worker.py"))
 TABLE = "CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER)"
+SQL = pathlib.Path(__file__).parents[2] / "sql"
+SLOTS = {'"{keys}"': "k", '"{constraint}"': "k > ?1", "{schema}": "main", "{table}": "t"}
 INSERT = "INSERT {}INTO t(t, k, a, request_id) VALUES (?, ?, ?, ?)"
 
 requests = st.tuples(st.sampled_from(["", "OR IGNORE "]), st.sampled_from([None, "reset"]),
@@ -111,6 +114,25 @@ def test_after_kill_9_every_request_is_counted_once_when_it_is_repeated(tmp_path
         if one >= done - 1:
             db.execute("INSERT INTO t(k, a, request_id) VALUES ('k', 1, ?)", (f"r{one}",))
     assert db.execute("SELECT a, (SELECT count(*) FROM t_state) FROM t").fetchone() == (done + 1,) * 2
+    db.close()
+
+
+def test_nothing_else_is_looked_for_among_all_requests_after_analyze():
+    """ANALYZE tells SQLite that nearly all rows of t_state are of one kind, and that to search for a kind is no use."""
+    db, plans = connect(":memory:"), {}
+    db.execute(TABLE)
+    for i in range(200):
+        db.execute("INSERT INTO t(k, a, request_id) VALUES ('k', 1, ?)", [f"{i:036}"])
+    db.execute("ANALYZE")
+    for path in SQL.glob("*.sql"):
+        for name, text in re.findall(r"^-- name: (\w+)\n(SELECT .*?;)$", path.read_text(), re.DOTALL | re.MULTILINE):
+            if "_kind" not in text or name.startswith("TRACK_"):  # a tracked table takes no requests
+                continue
+            for slot, value in SLOTS.items():
+                text = text.replace(slot, value)
+            plans[name] = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {text}", [None] * len({*re.findall(r"\?\d", text)}))]
+    assert {"REQUESTS_FIND", "COLUMNS_ALL", "FLOORS_READ", "FLOORS_BELOW", "SYNC_NEWS", "MARKS_READ"} <= {*plans}
+    assert [name for name, plan in plans.items() if any(re.search("SCAN.*t_state", step) for step in plan)] == []
     db.close()
 
 
