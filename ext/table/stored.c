@@ -387,10 +387,10 @@ static bool read_declared(ctr_shape *shape, const char *table, const char *sql,
         more = (at = behind(at, ", ")) != NULL;
     bool is = at == NULL && !more && shape->n_keys > 0 && shape->n_counters > 0;
     for (int i = 0; i < shape->n_keys; i++) is = is && shape->keys[i] >= 0;
-    is = is && would_declare(shape, table, sql, problem);
+    is = is && would_declare(shape, table, sql, problem) && problem->rc == SQLITE_OK;
     sqlite3_free(spare);
     if (!is) ctr_shape_close(shape);
-    return is && problem->rc == SQLITE_OK;
+    return is;
 }
 
 int ctr_stored_read_among(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
