@@ -34,7 +34,7 @@ void ctr_names_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_ident
 /* Returns the highest known epoch of the other files of my name. */
 int64_t ctr_names_epoch(ctr_run *run, const ctr_identity *mine);
 
-/* Returns the highest known epoch of a name in counter_names. */
+/* Returns the highest known epoch of a name that was replaced. */
 int64_t ctr_names_named_epoch(ctr_run *run, const char *name);
 
 /* Raises the epoch of a name. */

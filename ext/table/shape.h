@@ -19,7 +19,7 @@ typedef struct ctr_column {
 
     /* Of a counter: see table/columns.h. */
     int64_t generation;
-    bool listed; /* it has a row in <table>_columns */
+    bool listed; /* <table>_state lists it */
 } ctr_column;
 
 #define CTR_GENERATION_MAX INT64_C(0xffffffff)
