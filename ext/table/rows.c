@@ -40,6 +40,7 @@ void ctr_rows_release(ctr_rows *rows)
     sqlite3_finalize(rows->insert);
     sqlite3_finalize(rows->update);
     rows->find_key = rows->find_rowid = rows->follow = rows->insert = rows->update = NULL;
+    rows->key_reads_all = rows->rowid_reads_all = false;
 }
 
 int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
@@ -441,18 +442,20 @@ static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 }
 
 /* An authorizer makes a NULL of a column that it hides, which has no declared type. A statement is
- * looked at when it has been prepared, or prepared again for another authorizer. */
+ * looked at once, and again when it was prepared again, as for another authorizer. */
 static void refuse_hiding(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 {
     const ctr_shape *shape = rows->shape;
+    bool *reads_all = statement == rows->find_key ? &rows->key_reads_all : &rows->rowid_reads_all;
     bool again = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
-    if (!again && sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_RUN, 0) > 1) return;
+    if (*reads_all && !again) return;
     bool hides = false;
     for (int i = 0; i < shape->n_keys; i++) /* a key may be declared without a type */
         hides = hides || (shape->columns[shape->keys[i]].affinity != CTR_AFFINITY_BLOB &&
                           !sqlite3_column_decltype(statement, CTR_FIND_COLUMNS + shape->keys[i]));
     for (int i = 0; i < shape->n_counters; i++)
         hides = hides || !sqlite3_column_decltype(statement, CTR_FIND_COLUMNS + shape->counters[i]);
+    *reads_all = !hides;
     if (hides) ctr_stored_hidden(rows->table, problem);
 }
 
