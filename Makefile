@@ -72,6 +72,7 @@ CORE := $(wildcard ext/core/*.c)
 STATEMENTS := $(wildcard sql/*.sql)
 CORE_TESTS := $(patsubst tests/core/%.c,build/tests/core/%,$(wildcard tests/core/test_*.c))
 FAULT_TESTS := $(patsubst tests/fault/%.c,build/tests/fault/%,$(wildcard tests/fault/test_*.c))
+TABLE_TESTS := $(patsubst tests/table/%.c,build/tests/table/%,$(wildcard tests/table/test_*.c))
 CHECKED_BY := $(foreach cc,gcc clang,$(if $(shell command -v $(cc) 2>/dev/null),$(cc)))
 
 COMMAND := $(sort $(wildcard cli/*.c))
@@ -179,7 +180,7 @@ build/tests/core/%: tests/core/%.c $(CORE:%.c=build/sanitized/%.o)
 	$(TELL) LD $@
 	$(Q)gcc $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) -lcmocka -o $@
 
-build/tests/fault/%: tests/fault/%.c $(SOURCES:%.c=build/sanitized/%.o)
+$(FAULT_TESTS) $(TABLE_TESTS): build/tests/%: tests/%.c $(SOURCES:%.c=build/sanitized/%.o)
 	@mkdir -p $(@D)
 	$(TELL) LD $@
 	$(Q)gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
@@ -214,7 +215,7 @@ build/tests/powercut.so: tests/fault/powercut.c
 	$(TELL) LD $@
 	$(Q)$(CC) -D_GNU_SOURCE $(CFLAGS) $(SHARED) -MMD -MP -MF $@.d $(filter %.c,$^) -o $@
 
-tests: $(CORE_TESTS) $(FAULT_TESTS) build/tests/run_process build/tests/run_faults $(REPLAYS) build/tests/powercut.so
+tests: $(CORE_TESTS) $(TABLE_TESTS) $(FAULT_TESTS) build/tests/run_process build/tests/run_faults $(REPLAYS) build/tests/powercut.so
 	@:
 
 # No warning in either build, by gcc and by clang. Some of gcc's need its optimizer; clang's need none.

@@ -206,7 +206,7 @@ proof:
 # In a copy of the sources, without sanitizers: they cost time, and their checks are branches, too.
 # The library that property tests load is made of the same objects as the programs.
 
-MEASURED := $(CORE_TESTS) $(FAULT_TESTS) build/tests/run_process build/tests/run_faults $(REPLAYS)
+MEASURED := $(CORE_TESTS) $(TABLE_TESTS) $(FAULT_TESTS) build/tests/run_process build/tests/run_faults $(REPLAYS)
 
 coverage:
 	@tools/setup coverage
