@@ -58,6 +58,16 @@ int ctr_events_write_ahead(ctr_transaction *transaction, ctr_problem *problem)
     return problem->rc;
 }
 
+/* The data version that our own commit makes. SQLite calls xCommit when the locks are gone: another
+ * connection of a shared cache may have committed by then, and the version at that time would stand
+ * for its changes, too. */
+static unsigned version_behind_commit(const ctr_replica *replica)
+{
+    sqlite3 *db = replica->transaction->db;
+    unsigned version = ctr_run_data_version(db, replica->schema);
+    return version + (ctr_run_transaction(db, replica->schema) == CTR_TXN_WRITE);
+}
+
 int ctr_events_sync(ctr_transaction *transaction, ctr_problem *problem)
 {
     if (!transaction->spoiled)
@@ -66,8 +76,10 @@ int ctr_events_sync(ctr_transaction *transaction, ctr_problem *problem)
         ctr_problem_set(problem, SQLITE_ABORT,
                         "a statement of this transaction failed half-way and could not be undone: "
                         "the transaction is rolled back");
-    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
+    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
         if (replica->after == CTR_AFTER_READ) read_pair(replica, problem);
+        replica->version = version_behind_commit(replica);
+    }
     return problem->rc;
 }
 
@@ -88,8 +100,6 @@ static void end_transaction(ctr_transaction *transaction)
 void ctr_events_commit(ctr_transaction *transaction)
 {
     for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
-        if (replica->checked)
-            replica->version = ctr_run_data_version(transaction->db, replica->schema);
         ctr_batch_committed(replica);
         replica->known =
             replica->checked && replica->identity.present; /* an interrupt may have hidden it */

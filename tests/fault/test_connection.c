@@ -17,7 +17,9 @@
 
 static void run(sqlite3 *db, const char *sql, int expected)
 {
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), expected);
+    int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    if (rc != expected) print_error("%s: %s\n", sql, sqlite3_errmsg(db));
+    assert_int_equal(rc, expected);
 }
 
 static sqlite3 *open_fresh(void)
@@ -245,6 +247,98 @@ static int leave_folder(void **state)
     return fixture_leave_folder(state);
 }
 
+/* ---- another connection of a shared cache ----------------------------------------------------- */
+
+/* A table that takes a row and does nothing with it. When a transaction that wrote into it has
+ * committed, `other` runs a statement, before SQLite tells the tables that joined later. */
+typedef struct between {
+    sqlite3_vtab base;
+    sqlite3 *other;
+} between;
+
+static const char *between_sql; /* NULL: nothing */
+
+static int between_connect(sqlite3 *db, void *other, int argc, const char *const *argv,
+                           sqlite3_vtab **made, char **error)
+{
+    (void)argc;
+    (void)argv;
+    (void)error;
+    between *table = sqlite3_malloc(sizeof *table);
+    *table = (between){.other = other};
+    *made = &table->base;
+    return sqlite3_declare_vtab(db, "CREATE TABLE t(n)");
+}
+
+static int between_disconnect(sqlite3_vtab *base)
+{
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+static int between_plan(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    (void)base;
+    (void)info;
+    return SQLITE_OK;
+}
+
+static int between_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+{
+    (void)base;
+    (void)argc;
+    (void)argv;
+    *rowid = 1;
+    return SQLITE_OK;
+}
+
+static int between_begin(sqlite3_vtab *base)
+{
+    (void)base;
+    return SQLITE_OK;
+}
+
+static int between_commit(sqlite3_vtab *base)
+{
+    if (between_sql) run(((between *)base)->other, between_sql, SQLITE_OK);
+    return SQLITE_OK;
+}
+
+static const sqlite3_module BETWEEN = {.xCreate = between_connect,
+                                       .xConnect = between_connect,
+                                       .xBestIndex = between_plan,
+                                       .xDisconnect = between_disconnect,
+                                       .xDestroy = between_disconnect,
+                                       .xUpdate = between_update,
+                                       .xBegin = between_begin,
+                                       .xCommit = between_commit};
+
+static void a_commit_of_a_shared_cache_just_behind_ours_is_seen(void **state)
+{
+    (void)state;
+    static const char NAME[] = "file:between?mode=memory&cache=shared";
+    sqlite3 *one, *other;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
+    assert_int_equal(sqlite3_open_v2(NAME, &one, flags, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_open_v2(NAME, &other, flags, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_counter_init(one, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_counter_init(other, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_create_module(one, "follows", &BETWEEN, other), SQLITE_OK);
+    run(one, "CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)", SQLITE_OK);
+    run(one, "INSERT INTO t VALUES ('a', 1)", SQLITE_OK);
+    run(one, "CREATE VIRTUAL TABLE temp.first USING follows", SQLITE_OK);
+    for (int i = 0; i < 50; i++) {
+        between_sql = "INSERT INTO t VALUES ('a', 100)";
+        run(one, "BEGIN; INSERT INTO first VALUES (1); INSERT INTO t VALUES ('a', 1); COMMIT",
+            SQLITE_OK);
+        between_sql = NULL;
+        assert_int_equal(fixture_number(one, "SELECT n FROM t"), 102 + 101 * i);
+        assert_int_equal(fixture_number(other, "SELECT n FROM t"), 102 + 101 * i);
+    }
+    assert_int_equal(sqlite3_close(one), SQLITE_OK);
+    assert_int_equal(sqlite3_close(other), SQLITE_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +348,7 @@ int main(void)
         cmocka_unit_test(connections_open_with_the_library_as_automatic_extension),
         cmocka_unit_test(a_drop_that_is_locked_leaves_a_table_that_works),
         cmocka_unit_test(a_schema_that_never_stands_still_is_told_in_the_words_of_SQLite),
+        cmocka_unit_test(a_commit_of_a_shared_cache_just_behind_ours_is_seen),
         cmocka_unit_test(a_digest_is_of_one_moment),
         cmocka_unit_test(a_journal_that_goes_away_while_a_pull_looks_at_it_is_no_error),
     };
