@@ -84,40 +84,55 @@ static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *p
 /* ---- tracked tables -------------------------------------------------------------------------- */
 
 /* Shows rows of one tracked table: those that were merged, or, without `rows`, those that are
- * listed as apart; true if fewer are listed now. */
-static bool show_table(ctr_pull *pull, const char *birth, ctr_later *rows, bool backwards,
+ * listed as apart; returns how many values are listed of these now. */
+static int64_t show_table(ctr_pull *pull, const char *birth, ctr_later *rows, bool backwards,
                        ctr_problem *problem)
 {
     ctr_merge merge = {0};
-    bool fewer = false;
+    int64_t apart = 0;
     const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, birth);
     bool open = here && ctr_merge_open_among(&merge, pull->db, pull->target, here, &pull->mine,
                                              false, pull->replica, &pull->conflicts, problem);
     if (open && merge.tracked && rows)
         ctr_later_show(rows, &merge.showing, &merge.rows, problem);
     else if (open && merge.tracked)
-        fewer = ctr_later_show_apart(&merge.showing, &merge.rows, backwards, problem);
+        apart = ctr_later_show_apart(&merge.showing, &merge.rows, backwards, problem);
     ctr_merge_close(&merge);
     ctr_problem_where(problem, "table %s", birth);
-    return fewer;
+    return apart;
+}
+
+/* Shows the rows of all tables that are listed as apart. Returns how many values are listed now,
+ * and adds how many were to `before`. */
+static int64_t show_each_apart_again(ctr_pull *pull, bool backwards, int64_t *before,
+                                     ctr_problem *problem)
+{
+    int64_t apart = 0;
+    const ctr_catalog *here = &pull->here;
+    for (int i = 0; i < here->n && problem->rc == SQLITE_OK; i++) {
+        const ctr_catalog_entry *entry = &here->entries[i];
+        if (!ctr_tracked_is_among(&pull->mine, entry->name)) continue;
+        int64_t n = ctr_apart_count(pull->db, pull->target, entry->name, problem);
+        if (n == 0) continue;
+        *before += n;
+        if (!pull->checked) ctr_pull_table_join(pull, entry->name, problem);
+        if (problem->rc == SQLITE_OK)
+            apart += show_table(pull, entry->birth, NULL, backwards, problem);
+    }
+    return apart;
 }
 
 /* What a table refuses may depend on rows that this one or another shows later: until two turns,
- * there and back, have changed nothing. */
+ * there and back, have left no fewer values listed than ever before. Triggers of the application
+ * that change rows in turn may list them again for ever. */
 static void show_apart_again(ctr_pull *pull, ctr_problem *problem)
 {
-    const ctr_catalog *here = &pull->here;
+    int64_t least = 0;
     for (int turn = 0, idle = 0; idle < 2 && problem->rc == SQLITE_OK; turn++, idle++) {
-        for (int i = 0; i < here->n && problem->rc == SQLITE_OK; i++) {
-            const ctr_catalog_entry *entry = &here->entries[i];
-            if (!ctr_tracked_is_among(&pull->mine, entry->name) ||
-                ctr_apart_count(pull->db, pull->target, entry->name, problem) == 0)
-                continue;
-            if (!pull->checked) ctr_pull_table_join(pull, entry->name, problem);
-            if (problem->rc == SQLITE_OK &&
-                show_table(pull, entry->birth, NULL, turn % 2 == 1, problem))
-                idle = -1;
-        }
+        int64_t before = 0, apart = show_each_apart_again(pull, turn % 2 == 1, &before, problem);
+        if (turn == 0) least = before;
+        if (apart < least) idle = -1;
+        if (apart < least) least = apart;
     }
 }
 
@@ -159,13 +174,14 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
         ctr_identity_offer_fork(db, target, problem);
         ctr_problem_where(problem, "the taking file");
     }
+    pull.raised = pull.replica && pull.replica->raised;
     pull.in_empty = pull.mine.n == 0;
     for (int i = 0; i < catalog->n && problem->rc == SQLITE_OK; i++)
         ctr_pull_table_merge(&pull, &catalog->entries[i], problem);
     show_merged(&pull, problem);
     if (problem->rc == SQLITE_OK && catalog->n > 0) meet(&pull, &catalog->entries[0], problem);
     ctr_conflicts_heed(&pull.conflicts, pull.replica, problem);
-    if (pull.raised) ctr_session_lower_cache(db, target);
+    if (pull.raised) pull.replica->raised = !ctr_session_lower_cache(db, target);
     ctr_catalog_close(&pull.here);
     ctr_objects_close(&pull.mine);
     return problem->rc;

@@ -74,10 +74,31 @@ static int prepare_all(ctr_session *session, ctr_problem *problem)
     return problem->rc;
 }
 
+static void set_spill(sqlite3 *db, int pages, ctr_problem *problem)
+{
+    char *value = sqlite3_mprintf("%d", pages);
+    if (!value) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(db, "main", NULL, problem);
+    run.slots.value = value;
+    ctr_run_do(&run, CTR_SQL_SYNC_SET_SPILL, NULL);
+    sqlite3_free(value);
+}
+
+/* An interrupt keeps the PRAGMA from running; then the next session does it. */
+static void set_old_spill_back(ctr_sessions *sessions, sqlite3 *db)
+{
+    ctr_problem none = {SQLITE_OK, NULL};
+    if (!sessions || sessions->spill == 0) return;
+    set_spill(db, sessions->spill, &none);
+    if (none.rc == SQLITE_OK) sessions->spill = 0;
+    ctr_problem_close(&none);
+}
+
 int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
                       ctr_problem *problem)
 {
     *session = (ctr_session){.db = db, .sessions = sessions, .alone = sqlite3_get_autocommit(db)};
+    set_old_spill_back(sessions, db);
     if (prepare_all(session, problem)) return problem->rc;
 
     ctr_run run = ctr_run_on(db, "main", NULL, problem);
@@ -145,21 +166,14 @@ int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *prob
     return problem->rc;
 }
 
-static void set_spill(sqlite3 *db, int pages, ctr_problem *problem)
-{
-    char *value = sqlite3_mprintf("%d", pages);
-    if (!value) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(db, "main", NULL, problem);
-    run.slots.value = value;
-    ctr_run_do(&run, CTR_SQL_SYNC_SET_SPILL, NULL);
-    sqlite3_free(value);
-}
-
 int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_SPILL);
     if (ctr_run_row(&run, row)) session->spill = sqlite3_column_int(row, 0);
+    if (session->sessions && session->sessions->spill > 0)
+        session->spill = session->sessions->spill;
+    if (session->sessions) session->sessions->spill = 0;
     sqlite3_finalize(row);
     if (session->spill > 0) set_spill(session->db, INT_MAX, problem);
     return problem->rc;
@@ -186,11 +200,13 @@ bool ctr_session_raise_cache(sqlite3 *db, const char *schema)
     return raises;
 }
 
-void ctr_session_lower_cache(sqlite3 *db, const char *schema)
+bool ctr_session_lower_cache(sqlite3 *db, const char *schema)
 {
     ctr_problem none = {SQLITE_OK, NULL};
     set_cache(db, schema, DEFAULT_CACHE, &none);
+    bool lowered = none.rc == SQLITE_OK;
     ctr_problem_close(&none);
+    return lowered;
 }
 
 static int step_once(sqlite3_stmt *statement)
@@ -239,6 +255,7 @@ int ctr_session_end(ctr_session *session, ctr_problem *problem)
         if (problem->rc != SQLITE_OK && !sqlite3_get_autocommit(session->db)) take_back(session);
     }
     set_spill_back(session, &kept);
+    if (session->sessions && session->spill > 0) session->sessions->spill = session->spill;
     ctr_problem_close(&kept);
     sqlite3_finalize(session->write_nothing);
     sqlite3_finalize(session->release);

@@ -29,6 +29,7 @@ typedef struct ctr_session {
 /* The modules of one connection share this: the running session, or NULL. */
 typedef struct ctr_sessions {
     ctr_session *running;
+    int spill; /* of main, where a session could not set it back; or 0 */
 } ctr_sessions;
 
 /* Begins a session. NULL `sessions`: it creates no virtual table. */
@@ -45,9 +46,10 @@ int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem);
 
 /* Lets a file have 32 MB of pages in memory, while many rows are merged in any order: with SQLite's
  * 2 MB most rows would be read from the disk. Returns false if nothing has changed, as where the
- * host has set a size of its own. Lower sets SQLite's size again. */
+ * host has set a size of its own. Lower sets SQLite's size again, and returns false after an
+ * interrupt, which keeps every PRAGMA from running: then the next pull does it. */
 bool ctr_session_raise_cache(sqlite3 *db, const char *schema);
-void ctr_session_lower_cache(sqlite3 *db, const char *schema);
+bool ctr_session_lower_cache(sqlite3 *db, const char *schema);
 
 /* Prepares the statements again. xCreate of a virtual table calls this. */
 int ctr_session_renew(ctr_sessions *sessions, ctr_problem *problem);

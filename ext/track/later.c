@@ -134,14 +134,12 @@ static void show_each_apart(ctr_showing *showing, ctr_rows *rows, bool backwards
     sqlite3_finalize(row);
 }
 
-bool ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards,
-                          ctr_problem *problem)
+int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards,
+                             ctr_problem *problem)
 {
     sqlite3_value **keys;
     ctr_summary *now;
     const ctr_tracked *of = &showing->tracked;
-    int64_t before = ctr_apart_count(of->db, of->schema, of->counters, problem);
-    if (before == 0 || problem->rc != SQLITE_OK) return false;
     sqlite3_stmt *cells = prepare_cells(showing, problem);
     if (make_show_room(showing, &keys, &now, problem)) {
         showing->writing.keys = keys;
@@ -150,8 +148,7 @@ bool ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards,
     sqlite3_finalize(cells);
     sqlite3_free(keys);
     sqlite3_free(now);
-    return ctr_apart_count(of->db, of->schema, of->counters, problem) < before &&
-           problem->rc == SQLITE_OK;
+    return ctr_apart_count(of->db, of->schema, of->counters, problem);
 }
 
 /* ---- rows below floors ----------------------------------------------------------------------- */

@@ -31,10 +31,10 @@ int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_p
 void ctr_later_close(ctr_later *later);
 
 /* Tries again to show the rows that are listed as apart, in the order of storage or backwards:
- * parents are inserted before their children, and deleted after them. Returns true if fewer are
- * listed now. */
-bool ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards,
-                          ctr_problem *problem);
+ * parents are inserted before their children, and deleted after them. Returns how
+ * many values are listed now. */
+int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards,
+                             ctr_problem *problem);
 
 /* Call it after floors have risen: rows below them no longer show a value. */
 int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem);

@@ -165,9 +165,10 @@ static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
                                  const ctr_shown *want, ctr_problem *problem)
 {
     sqlite3 *db = writing->tracked->db;
-    const ctr_writing *outer = writing->replica->writing;
+    ctr_writing *outer = writing->replica->writing;
     sqlite3_int64 inserted = sqlite3_last_insert_rowid(db);
     writing->want = want;
+    writing->reported = false;
     writing->replica->writing = writing;
     answer_of_table answer = step_shown(writing, statement, problem);
     writing->replica->writing = outer;
@@ -182,6 +183,22 @@ static answer_of_table ask_table(ctr_writing *writing, sqlite3_stmt *statement,
     return problem->rc == SQLITE_OK ? run_shown(writing, statement, want, problem) : TABLE_REFUSES;
 }
 
+/* An authorizer that ignores the UPDATE of a column leaves its value, though SQLite counts a change.
+ * Our trigger reports each change, unless a newer trigger of the application keeps it from that. */
+static bool has_taken(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
+                      ctr_problem *problem)
+{
+    const ctr_tracked *tracked = writing->tracked;
+    if (writing->reported || ctr_tracked_same_row(tracked, from, to)) return true;
+    size_t n = (size_t)tracked->shape->n_counters;
+    ctr_shown *shown = sqlite3_malloc64(n * sizeof *shown);
+    if (!shown) ctr_problem_nomem(problem);
+    bool is = shown && ctr_writing_look(writing, writing->keys, shown, NULL, problem) &&
+              ctr_tracked_same_row(tracked, shown, to);
+    sqlite3_free(shown);
+    return is;
+}
+
 bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
                         ctr_problem *problem)
 {
@@ -192,7 +209,7 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
     answer_of_table answer = ask_table(writing, row, to, problem);
     if (answer == TABLE_DEFERS && bind_row(writing, row, from, to, problem) == SQLITE_OK)
         run_shown(writing, row, from, problem);
-    return answer == TABLE_TAKES;
+    return answer == TABLE_TAKES && has_taken(writing, from, to, problem);
 }
 
 /* Writes within a savepoint, so that the changes of triggers and cascades can be rolled back, too.
@@ -273,16 +290,19 @@ bool ctr_writing_is_at_work(const ctr_replica *replica)
 }
 
 /* Returns whether these are the values to show. */
-static bool is_wanted(const ctr_writing *writing, const ctr_shown *shown)
+static bool is_wanted(ctr_writing *writing, const ctr_shown *shown)
 {
-    if (!shown || !writing->want) return !shown && !writing->want;
-    return ctr_tracked_same_row(writing->tracked, shown, writing->want);
+    bool is = !shown && !writing->want;
+    if (shown && writing->want)
+        is = ctr_tracked_same_row(writing->tracked, shown, writing->want);
+    writing->reported = writing->reported || is;
+    return is;
 }
 
 bool ctr_writing_is_row(const ctr_replica *replica, const char *counters, sqlite3_value **keys,
                         const ctr_shown *shown)
 {
-    const ctr_writing *writing = replica->writing;
+    ctr_writing *writing = replica->writing;
     if (!writing || strcmp(writing->tracked->counters, counters) != 0) return false;
     for (int i = 0; i < writing->tracked->shape->n_keys; i++)
         if (!ctr_text_alike(keys[i], writing->keys[i])) return false;
@@ -292,7 +312,7 @@ bool ctr_writing_is_row(const ctr_replica *replica, const char *counters, sqlite
 bool ctr_writing_is_rowid(const ctr_replica *replica, const char *counters, int64_t rowid,
                           const ctr_shown *shown)
 {
-    const ctr_writing *writing = replica->writing;
+    ctr_writing *writing = replica->writing;
     return writing && strcmp(writing->tracked->counters, counters) == 0 &&
            writing->rowid == rowid && is_wanted(writing, shown);
 }

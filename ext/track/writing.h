@@ -23,6 +23,7 @@ typedef struct ctr_writing {
 
     sqlite3_stmt *update, *insert, *remove, *look;
     ctr_foreign foreign;
+    bool reported; /* our trigger has seen the values to show */
     bool strict; /* overrides constraints that say REPLACE or ROLLBACK */
 } ctr_writing;
 

@@ -185,6 +185,50 @@ def test_a_pull_that_an_authorizer_keeps_from_writing_a_cell_fails(tmp_path, ign
         db.close()
 
 
+def make_tracked(path, name):
+    with contextlib.closing(connect(path / "source.db")) as db:
+        db.execute(f"CREATE TABLE {name}(k INTEGER PRIMARY KEY, n INTEGER NOT NULL)")
+        db.execute(f"WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 2000)"
+                   f" INSERT INTO {name} SELECT i, 5 FROM c")
+        db.execute(f"SELECT counter_track('{name}', 'n')")
+        db.execute(f"VACUUM INTO '{path}/app.db'")
+        db.execute(f"UPDATE {name} SET n = n + 100")
+    return connect(path / "app.db")
+
+
+def test_a_value_that_an_authorizer_keeps_from_a_tracked_table_is_listed(tmp_path):
+    """Where it ignores the UPDATE of a column, SQLite changes the row and leaves the column."""
+    with contextlib.closing(make_tracked(tmp_path, "p")) as db:
+        db.set_authorizer(lambda action, first, second, *_: (
+            sqlite3.SQLITE_IGNORE if (action, first, second) == (sqlite3.SQLITE_UPDATE, "p", "n") else sqlite3.SQLITE_OK))
+        rows(db, f"SELECT * FROM counter_pull('{tmp_path}/source.db')")
+        db.set_authorizer(None)
+        assert rows(db, "SELECT state, shown, merged FROM counter_tracked WHERE row_key = '(1)'") == [("differs", 5, 105)]
+        db.execute("UPDATE p SET n = n + 1 WHERE k = 1")
+        assert rows(db, "SELECT n FROM p WHERE k < 3") == [(106,), (5,)], "the counts of the source are lost"
+        rows(db, f"SELECT * FROM counter_pull('{tmp_path}/source.db')")
+        assert rows(db, "SELECT sum(n) FROM p") == rows(db, "SELECT sum(n) FROM p_counters") == [(2000 * 105 + 1,)]
+
+
+@pytest.mark.parametrize("how", ["pull", "sync"])
+def test_the_cache_of_a_pull_that_was_interrupted_is_lowered_by_the_next_one(tmp_path, how):
+    """An interrupt lasts as long as the statement, and no PRAGMA runs meanwhile."""
+    def settings():
+        return [rows(db, f"PRAGMA {setting}") for setting in ("cache_size", "cache_spill")]
+
+    with contextlib.closing(make_tracked(tmp_path, "p")) as db:
+        before = settings()
+        db.execute("ATTACH ? AS source", [f"{tmp_path}/source.db"])
+        db.create_function("stop", 0, db.interrupt)
+        db.execute("CREATE TRIGGER app AFTER UPDATE OF n ON p BEGIN SELECT stop(); END")
+        with pytest.raises(sqlite3.OperationalError, match="interrupted"):
+            rows(db, f"SELECT * FROM counter_{how}('source')")
+        db.execute("DROP TRIGGER app")
+        rows(db, f"SELECT * FROM counter_{how}('source')")
+        assert settings() == before
+        assert rows(db, "SELECT sum(n) FROM p") == [(2000 * 105,)]
+
+
 @pytest.mark.skipif(not hasattr(sqlite3.Connection, "setlimit"), reason="Python 3.11")
 def test_a_path_counts_as_one_more_attached_database(tmp_path):
     make_source(tmp_path / "source.db")

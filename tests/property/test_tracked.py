@@ -754,6 +754,25 @@ def test_a_trigger_that_empties_a_row_which_is_to_be_deleted_does_no_harm(tmp_pa
     assert contents(one) == [("a", 0)] and not apart(one)
 
 
+def test_a_pull_ends_though_triggers_change_rows_in_turn(tmp_path):
+    """Forwards, showing row 2 lists row 1; backwards, showing row 1 lists the rows 2 and 3."""
+    one, two = pair(tmp_path, "CREATE TABLE products(sku INTEGER PRIMARY KEY, stock INTEGER NOT NULL);"
+                              "INSERT INTO products VALUES (1, 0), (2, 0), (3, 0)")
+    one.executescript("CREATE TRIGGER a AFTER UPDATE OF stock ON products WHEN NEW.sku = 1 AND NEW.stock % 10 = 0"
+                      " BEGIN UPDATE products SET stock = stock + 1 WHERE sku IN (2, 3); END;"
+                      "CREATE TRIGGER b AFTER UPDATE OF stock ON products WHEN NEW.sku = 2 AND NEW.stock % 10 = 0"
+                      " BEGIN UPDATE products SET stock = stock + 1 WHERE sku = 1; END")
+    two.execute("UPDATE products SET stock = 10 WHERE sku = 1")
+    calls = []
+    one.set_progress_handler(lambda: calls.append(1) or len(calls) > 1000, 1000)
+    pull(one, tmp_path)
+    one.set_progress_handler(None, 0)
+    assert counters(one) == [(1, 10), (2, 0), (3, 0)] and apart(one)
+    one.executescript("DROP TRIGGER a; DROP TRIGGER b")
+    pull(one, tmp_path)
+    assert contents(one) == counters(one) and not apart(one)
+
+
 def test_a_row_that_differs_is_changed_while_a_foreign_key_of_the_transaction_is_open(tmp_path):
     one, two = pair(tmp_path, FOREIGN_KEYS
                     + "CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL CHECK (stock >= 0));"
