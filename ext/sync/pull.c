@@ -86,7 +86,7 @@ static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *p
 /* Shows rows of one tracked table: those that were merged, or, without `rows`, those that are
  * listed as apart; returns how many values are listed of these now. */
 static int64_t show_table(ctr_pull *pull, const char *birth, ctr_later *rows, bool backwards,
-                       ctr_problem *problem)
+                          ctr_problem *problem)
 {
     ctr_merge merge = {0};
     int64_t apart = 0;

@@ -293,8 +293,7 @@ bool ctr_writing_is_at_work(const ctr_replica *replica)
 static bool is_wanted(ctr_writing *writing, const ctr_shown *shown)
 {
     bool is = !shown && !writing->want;
-    if (shown && writing->want)
-        is = ctr_tracked_same_row(writing->tracked, shown, writing->want);
+    if (shown && writing->want) is = ctr_tracked_same_row(writing->tracked, shown, writing->want);
     writing->reported = writing->reported || is;
     return is;
 }

@@ -24,7 +24,7 @@ typedef struct ctr_writing {
     sqlite3_stmt *update, *insert, *remove, *look;
     ctr_foreign foreign;
     bool reported; /* our trigger has seen the values to show */
-    bool strict; /* overrides constraints that say REPLACE or ROLLBACK */
+    bool strict;   /* overrides constraints that say REPLACE or ROLLBACK */
 } ctr_writing;
 
 ctr_writing ctr_writing_on(const ctr_tracked *tracked, ctr_replica *replica, ctr_problem *problem);
