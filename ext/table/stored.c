@@ -526,6 +526,18 @@ static int count_opcodes(ctr_run *run, ctr_sql which, const char *one, const cha
     return n;
 }
 
+/* A column that is hidden has no declared type; a key may be declared without one. */
+bool ctr_stored_hides(const ctr_shape *shape, sqlite3_stmt *row, bool keys)
+{
+    bool hides = !sqlite3_column_decltype(row, CTR_FIND_ROWID);
+    for (int i = 0; keys && i < shape->n_keys; i++)
+        hides = hides || (shape->columns[shape->keys[i]].affinity != CTR_AFFINITY_BLOB &&
+                          !sqlite3_column_decltype(row, CTR_FIND_COLUMNS + shape->keys[i]));
+    for (int i = 0; i < shape->n_counters; i++)
+        hides = hides || !sqlite3_column_decltype(row, CTR_FIND_COLUMNS + shape->counters[i]);
+    return hides;
+}
+
 int ctr_stored_hidden(const char *table, ctr_problem *problem)
 {
     return ctr_problem_set(problem, SQLITE_AUTH,

@@ -67,6 +67,10 @@ int ctr_stored_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const
 /* Sets the problem for a column that is not NULL and reads as NULL. */
 int ctr_stored_hidden(const char *table, ctr_problem *problem);
 
+/* An authorizer makes a NULL of a column that it hides. Returns whether it hides one of a statement
+ * on _id and the columns of the shape, of the key columns only if `keys`. */
+bool ctr_stored_hides(const ctr_shape *shape, sqlite3_stmt *row, bool keys);
+
 /* Refuse to write where an authorizer of the host answers IGNORE, so that SQLite leaves something
  * out: the entries of a journal row that is extended; a cell that is read or written. */
 int ctr_stored_refuse_ignored(sqlite3 *db, const char *schema, const char *table,

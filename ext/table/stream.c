@@ -5,6 +5,7 @@
 
 #include "sqlite/run.h"
 #include "sqlite/text.h"
+#include "table/stored.h"
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
@@ -107,12 +108,14 @@ void ctr_stream_close(ctr_stream *stream)
         drop_scan(&kept[CTR_STREAMS_KEPT - 1]);
         memmove(kept + 1, kept, (CTR_STREAMS_KEPT - 1) * sizeof *kept);
         *kept = (struct ctr_kept_scan){stream->plan, stream->statement};
+        if (stream->hides) drop_scan(kept); /* it would hide them without that authorizer, too */
         stream->of->out--;
     } else {
         sqlite3_free(stream->plan);
     }
     stream->statement = NULL;
     stream->plan = NULL;
+    stream->hides = false;
 }
 
 /* Takes a statement for the plan: the current one, a kept one, or a new one. */
@@ -193,7 +196,16 @@ void ctr_stream_start(ctr_stream *stream, const char *plan, sqlite3_value **argv
     if (!all && !reduced) ctr_problem_nomem(problem);
     if (problem->rc == SQLITE_OK) take_scan(stream, all ? plan : reduced, problem);
     sqlite3_free(reduced);
+    stream->looked = false;
     if (problem->rc == SQLITE_OK) bind_arguments(stream, plan, argv, all, problem);
+}
+
+static void refuse_hiding(ctr_stream *stream, ctr_problem *problem)
+{
+    bool keys = !strstr(stream->plan, CTR_STREAM_KEYLESS);
+    stream->looked = true;
+    stream->hides = ctr_stored_hides(stream->of->shape, stream->statement, keys);
+    if (stream->hides) ctr_stored_hidden(stream->of->table, problem);
 }
 
 bool ctr_stream_step(ctr_stream *stream, ctr_problem *problem)
@@ -201,5 +213,6 @@ bool ctr_stream_step(ctr_stream *stream, ctr_problem *problem)
     if (problem->rc != SQLITE_OK) return false;
     int rc = sqlite3_step(stream->statement);
     ctr_problem_sqlite(problem, stream->of->db, rc);
-    return rc == SQLITE_ROW;
+    if (!stream->looked) refuse_hiding(stream, problem);
+    return rc == SQLITE_ROW && problem->rc == SQLITE_OK;
 }

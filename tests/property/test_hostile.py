@@ -229,6 +229,25 @@ def test_the_cache_of_a_pull_that_was_interrupted_is_lowered_by_the_next_one(tmp
         assert rows(db, "SELECT sum(n) FROM p") == [(2000 * 105,)]
 
 
+@pytest.mark.parametrize("column", ["_id", "k", "n"])
+def test_a_scan_of_which_an_authorizer_hides_a_column_fails_each_time(tmp_path, column):
+    """UPDATE t SET n = n + 1 would add to what it is shown, and be counted from what there is. A statement that was
+    prepared under an authorizer goes on to hide when that is removed, so none is kept."""
+    make_source(tmp_path / "app.db")
+    with contextlib.closing(connect(tmp_path / "app.db")) as db:
+        db.execute("INSERT INTO t(t) VALUES ('optimize')")
+        db.execute("INSERT INTO t VALUES ('a', 1)")
+        db.set_authorizer(lambda action, first, second, *_: (
+            sqlite3.SQLITE_IGNORE if (action, first, second) == (sqlite3.SQLITE_READ, "t_cells", column) else sqlite3.SQLITE_OK))
+        for sql in ("SELECT * FROM t", "UPDATE t SET n = n + 1", "UPDATE t SET n = n + 1 WHERE n > 1 AND k > ''",
+                    "SELECT * FROM t WHERE k = 'a'", "SELECT * FROM counter_cells('t')", "SELECT counter_table_digest('t')"):
+            for _ in range(3):
+                with pytest.raises(sqlite3.Error, match="an authorizer of this connection hides columns of t_cells"):
+                    rows(db, sql)
+        db.set_authorizer(None)
+        assert rows(db, "SELECT * FROM t") == [("a", 101), ("b", 7)]
+
+
 @pytest.mark.skipif(not hasattr(sqlite3.Connection, "setlimit"), reason="Python 3.11")
 def test_a_path_counts_as_one_more_attached_database(tmp_path):
     make_source(tmp_path / "source.db")
