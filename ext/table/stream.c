@@ -200,7 +200,7 @@ void ctr_stream_start(ctr_stream *stream, const char *plan, sqlite3_value **argv
     if (problem->rc == SQLITE_OK) bind_arguments(stream, plan, argv, all, problem);
 }
 
-static void refuse_hiding(ctr_stream *stream, ctr_problem *problem)
+static void refuse_hiding_scan(ctr_stream *stream, ctr_problem *problem)
 {
     bool keys = !strstr(stream->plan, CTR_STREAM_KEYLESS);
     stream->looked = true;
@@ -213,6 +213,6 @@ bool ctr_stream_step(ctr_stream *stream, ctr_problem *problem)
     if (problem->rc != SQLITE_OK) return false;
     int rc = sqlite3_step(stream->statement);
     ctr_problem_sqlite(problem, stream->of->db, rc);
-    if (!stream->looked) refuse_hiding(stream, problem);
+    if (!stream->looked) refuse_hiding_scan(stream, problem);
     return rc == SQLITE_ROW && problem->rc == SQLITE_OK;
 }
