@@ -183,7 +183,7 @@ static answer_of_table ask_table(ctr_writing *writing, sqlite3_stmt *statement,
     return problem->rc == SQLITE_OK ? run_shown(writing, statement, want, problem) : TABLE_REFUSES;
 }
 
-/* An authorizer that ignores the UPDATE of a column leaves its value, though SQLite counts a change.
+/* An authorizer that ignores the UPDATE of a column leaves its value, and SQLite counts a change.
  * Our trigger reports each change, unless a newer trigger of the application keeps it from that. */
 static bool has_taken(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
                       ctr_problem *problem)
