@@ -194,8 +194,7 @@ bool ctr_session_raise_cache(sqlite3 *db, const char *schema)
     ctr_problem none = {SQLITE_OK, NULL}; /* only speed is at stake */
     ctr_run run = ctr_run_on(db, schema, NULL, &none);
     bool raises = ask_number(&run, CTR_SQL_SYNC_CACHE) == -DEFAULT_CACHE;
-    if (raises) set_cache(db, schema, PULL_CACHE, &none);
-    raises = raises && none.rc == SQLITE_OK;
+    if (raises) set_cache(db, schema, PULL_CACHE, &none); /* though an interrupt may follow */
     ctr_problem_close(&none);
     return raises;
 }
