@@ -158,10 +158,9 @@ static void merge_in_order(merge_job *job, ctr_problem *problem)
 
 static void merge_rows(merge_job *job, ctr_problem *problem)
 {
-    enum { MANY = 1000 }; /* rows, for which pages are kept in memory */
+    enum { MANY = 1000 }; /* rows to be written, for which more pages stay in memory */
     ctr_pull *pull = job->pull;
     const ctr_source *source = pull->source;
-    int64_t n = 0;
     ctr_walk_open(&job->walk, source->db, source->schema, job->theirs->name, &job->from,
                   job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, job->mark, problem);
     job->empty = job->mark == 0 && ctr_rows_is_empty(&job->to.rows, problem);
@@ -170,8 +169,10 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
     job->last = INT64_MIN;
     next_row(job, problem);
     while (job->more && problem->rc == SQLITE_OK) {
-        if (++n == MANY && !pull->raised)
-            pull->raised = ctr_session_raise_cache(pull->db, pull->target);
+        if (job->report->changed >= MANY && !pull->asked) {
+            pull->asked = true;
+            if (ctr_session_raise_cache(pull->db, pull->target)) pull->raised = true;
+        }
         if (job->updates && job->mark == 0) merge_in_order(job, problem);
         if (!job->more || problem->rc != SQLITE_OK) break;
         merge_row(job, problem);

@@ -26,7 +26,7 @@ typedef struct ctr_pull {
     bool checked;       /* the target's identity, in this transaction */
     bool durable;       /* the source has been synced */
     bool whole;         /* whatever the marks */
-    bool raised;        /* the target's cache */
+    bool asked, raised; /* for a larger cache of the target; it must be lowered */
     bool in_empty;      /* the target was empty at first */
     ctr_side side;
     ctr_report *report;

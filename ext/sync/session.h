@@ -44,7 +44,7 @@ int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *prob
  * them early, SQLite would wait for the snapshot each time, as long as the busy timeout. */
 int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem);
 
-/* Lets a file have 32 MB of pages in memory, while many rows are merged in any order: with SQLite's
+/* Lets a file have 32 MB of pages in memory, while many rows are written in any order: with SQLite's
  * 2 MB most rows would be read from the disk. Returns false if nothing has changed, as where the
  * host has set a size of its own. Lower sets SQLite's size again, and returns false after an
  * interrupt, which keeps every PRAGMA from running: then the next pull does it. */
