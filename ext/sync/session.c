@@ -17,7 +17,7 @@ static int64_t ask_number(ctr_run *run, ctr_sql which)
     return number;
 }
 
-/* An old one, which SQLite prepares again when it is stepped, is better than none. */
+/* If this fails, the old statement stays: SQLite prepares it again when it is stepped. */
 static void prepare_anew(sqlite3_stmt **slot, ctr_run *run, ctr_sql which)
 {
     sqlite3_stmt *fresh = ctr_run_prepare(run, which);
@@ -34,7 +34,8 @@ static void prepare_ends(ctr_session *session, ctr_problem *problem)
                  session->alone ? CTR_SQL_SYNC_ROLLBACK_ALL : CTR_SQL_SYNC_ROLLBACK);
 }
 
-/* The lock of a schema, if it has an identity; false: it has none, or cannot be locked. */
+/* Prepares the statement that locks a schema. Returns false if the schema has no identity, or on a
+ * problem. */
 static bool prepare_lock(sqlite3 *db, const char *schema, sqlite3_stmt **lock, ctr_problem *problem)
 {
     ctr_problem missing = {SQLITE_OK, NULL};
@@ -48,8 +49,8 @@ static bool prepare_lock(sqlite3 *db, const char *schema, sqlite3_stmt **lock, c
     return *lock != NULL;
 }
 
-/* In temp, which nobody else can have locked; a sync, which reads and locks main anyway, in main,
- * by what locks it. */
+/* A sync reads and locks main anyway, so it writes there, with the statement that locks main if
+ * there is one. Any other session writes to temp, which no other connection can lock. */
 static void prepare_write(ctr_session *session, ctr_problem *problem)
 {
     sqlite3_stmt *lock = NULL;
@@ -127,9 +128,9 @@ static bool is_under_wal(sqlite3 *db, const char *schema, ctr_problem *problem)
     return ctr_run_gives(&run, CTR_SQL_SYNC_JOURNAL_MODE, "wal");
 }
 
-/* SQLite does not wait where the transaction reads already, as it does within a SELECT. Under WAL
- * the other writer may yet end without a commit, which leaves what we read the newest; with a
- * rollback journal it would wait for us in its turn. */
+/* SQLite does not wait for the lock if the transaction reads already, as within a SELECT. We wait
+ * under WAL: if the other writer ends without a commit, our snapshot is still the newest. With a
+ * rollback journal the other writer would wait for us. */
 static int lock_or_wait(ctr_session *session, sqlite3_stmt *lock, const char *schema,
                         ctr_problem *problem)
 {
@@ -144,8 +145,10 @@ static int lock_or_wait(ctr_session *session, sqlite3_stmt *lock, const char *sc
             timeout = is_under_wal(session->db, schema, problem)
                           ? ctr_run_busy_timeout(session->db, problem)
                           : 0;
-        if (!again || waited >= timeout) ctr_problem_sqlite(problem, session->db, rc);
-        if (!again || waited >= timeout) break;
+        if (!again || waited >= timeout) {
+            ctr_problem_sqlite(problem, session->db, rc);
+            break;
+        }
         sqlite3_reset(lock);
         sqlite3_sleep(PAUSE);
     }
@@ -153,7 +156,7 @@ static int lock_or_wait(ctr_session *session, sqlite3_stmt *lock, const char *sc
     return problem->rc;
 }
 
-/* A file without counter tables is locked by what creates them. */
+/* A file without counter tables is locked by the statement that creates them. */
 int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *problem)
 {
     sqlite3_stmt *lock = NULL;
@@ -166,35 +169,33 @@ int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *prob
     return problem->rc;
 }
 
+static void set_number(ctr_run *run, ctr_sql which, int number)
+{
+    char *value = sqlite3_mprintf("%d", number);
+    if (!value) ctr_problem_nomem(run->problem);
+    run->slots.value = value;
+    ctr_run_do(run, which, NULL);
+    run->slots.value = NULL;
+    sqlite3_free(value);
+}
+
 int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_SPILL);
-    if (ctr_run_row(&run, row)) session->spill = sqlite3_column_int(row, 0);
+    session->spill = (int)ask_number(&run, CTR_SQL_SYNC_SPILL);
     if (session->sessions && session->sessions->spill > 0)
         session->spill = session->sessions->spill;
     if (session->sessions) session->sessions->spill = 0;
-    sqlite3_finalize(row);
-    if (session->spill > 0) set_spill(session->db, INT_MAX, problem);
+    if (session->spill > 0) set_number(&run, CTR_SQL_SYNC_SET_SPILL, INT_MAX);
     return problem->rc;
-}
-
-static void set_cache(sqlite3 *db, const char *schema, int kib, ctr_problem *problem)
-{
-    char *value = sqlite3_mprintf("-%d", kib);
-    if (!value) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    run.slots.value = value;
-    ctr_run_do(&run, CTR_SQL_SYNC_SET_CACHE, NULL);
-    sqlite3_free(value);
 }
 
 bool ctr_session_raise_cache(sqlite3 *db, const char *schema)
 {
-    ctr_problem none = {SQLITE_OK, NULL}; /* only speed is at stake */
+    ctr_problem none = {SQLITE_OK, NULL}; /* ignored: it costs only speed */
     ctr_run run = ctr_run_on(db, schema, NULL, &none);
     bool raises = ask_number(&run, CTR_SQL_SYNC_CACHE) == -DEFAULT_CACHE;
-    if (raises) set_cache(db, schema, PULL_CACHE, &none); /* though an interrupt may follow */
+    if (raises) set_number(&run, CTR_SQL_SYNC_SET_CACHE, -PULL_CACHE); /* an interrupt may follow */
     ctr_problem_close(&none);
     return raises;
 }
@@ -202,7 +203,8 @@ bool ctr_session_raise_cache(sqlite3 *db, const char *schema)
 bool ctr_session_lower_cache(sqlite3 *db, const char *schema)
 {
     ctr_problem none = {SQLITE_OK, NULL};
-    set_cache(db, schema, DEFAULT_CACHE, &none);
+    ctr_run run = ctr_run_on(db, schema, NULL, &none);
+    set_number(&run, CTR_SQL_SYNC_SET_CACHE, -DEFAULT_CACHE);
     bool lowered = none.rc == SQLITE_OK;
     ctr_problem_close(&none);
     return lowered;
@@ -222,10 +224,9 @@ static int roll_back(const ctr_session *session)
     return rc;
 }
 
-/* What keeps the savepoint from being rolled back, an interrupt or no memory, makes the write fail
- * too if it lasts, and a write that fails so takes everything back. If it is over by then, the
- * second attempt does it. */
-static void take_back(const ctr_session *session)
+/* An interrupt or a lack of memory can make the rollback fail. If the cause lasts, the write fails,
+ * too, and SQLite rolls back the transaction. If it is over, the second attempt succeeds. */
+static void undo_work(const ctr_session *session)
 {
     if (roll_back(session) == SQLITE_OK) return;
     step_once(session->write_nothing);
@@ -234,15 +235,16 @@ static void take_back(const ctr_session *session)
 
 static void set_spill_back(ctr_session *session, ctr_problem *problem)
 {
-    if (session->spill > 0) set_spill(session->db, session->spill, problem);
+    ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
+    if (session->spill > 0) set_number(&run, CTR_SQL_SYNC_SET_SPILL, session->spill);
     if (problem->rc == SQLITE_OK) session->spill = 0;
 }
 
-/* SQLite has rolled back by itself where it had to: then there is nothing left to be taken back.
- * Behind the commit nothing is done that needs memory and could make it look like a failure. */
+/* If SQLite has rolled back by itself, nothing is left to undo. An error after the commit is
+ * ignored, because it would make the commit look like a failure. */
 int ctr_session_end(ctr_session *session, ctr_problem *problem)
 {
-    ctr_problem kept = {SQLITE_OK, NULL}; /* it may stay: only memory is at stake */
+    ctr_problem kept = {SQLITE_OK, NULL}; /* ignored: it costs only memory */
     if (problem->rc == SQLITE_OK) set_spill_back(session, problem);
     if (session->open) {
         ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
@@ -251,7 +253,7 @@ int ctr_session_end(ctr_session *session, ctr_problem *problem)
         if (session->alone && problem->rc == SQLITE_OK && !sqlite3_get_autocommit(session->db))
             ctr_problem_set(problem, SQLITE_AUTH,
                             "an authorizer of this connection ignores RELEASE");
-        if (problem->rc != SQLITE_OK && !sqlite3_get_autocommit(session->db)) take_back(session);
+        if (problem->rc != SQLITE_OK && !sqlite3_get_autocommit(session->db)) undo_work(session);
     }
     set_spill_back(session, &kept);
     if (session->sessions && session->spill > 0) session->sessions->spill = session->spill;

@@ -23,7 +23,7 @@ typedef struct ctr_session {
     sqlite3_stmt *write_nothing, *release, *roll_back;
     bool open, alone; /* alone: in no transaction of the caller */
     bool locks;       /* its writes lock main */
-    int spill;        /* of main, to be set back; 0: nothing to set */
+    int spill;        /* cache_spill of main, to restore; 0: nothing */
 } ctr_session;
 
 /* The modules of one connection share this: the running session, or NULL. */
@@ -40,14 +40,14 @@ int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
  * the schema: SQLite does not wait for a lock once it reads. */
 int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *problem);
 
-/* Keeps the changed pages of main in memory while a snapshot of the same file is open: to write
- * them early, SQLite would wait for the snapshot each time, as long as the busy timeout. */
+/* Keeps the changed pages of main in memory while a snapshot of the same file is open. If SQLite
+ * wrote them early, it would wait for the snapshot each time, as long as the busy timeout. */
 int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem);
 
-/* Lets a file have 32 MB of pages in memory, while many rows are written in any order: with SQLite's
- * 2 MB most rows would be read from the disk. Returns false if nothing has changed, as where the
- * host has set a size of its own. Lower sets SQLite's size again, and returns false after an
- * interrupt, which keeps every PRAGMA from running: then the next pull does it. */
+/* Raises the cache of a file from SQLite's 2 MB to 32 MB, because a pull that writes many rows in any order
+ * would read most of them from the disk. Returns false if the size stays, for example because the
+ * host has set one. ctr_session_lower_cache restores SQLite's size; it returns false after an
+ * interrupt, which stops every PRAGMA, and then the next pull restores it. */
 bool ctr_session_raise_cache(sqlite3 *db, const char *schema);
 bool ctr_session_lower_cache(sqlite3 *db, const char *schema);
 
