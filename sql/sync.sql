@@ -1,4 +1,4 @@
--- Between files.
+-- Pull, push and sync between files.
 
 -- name: SYNC_SAVEPOINT
 SAVEPOINT _counter_session;
@@ -22,25 +22,27 @@ PRAGMA "{schema}".locking_mode;
 -- name: SYNC_USER_VERSION
 PRAGMA "{schema}".user_version;
 
--- What a table has besides its cells: the last numbers of its rows and of its floors, or NULL where
--- there are none, and whether it has generations of counters, which have no number.
+-- The contents of a table besides its cells: the last numbers of its rows and of its floors, NULL
+-- if it has none, and whether it has generations of counters, which have no number.
 -- name: SYNC_NEWS
 SELECT (SELECT max(_seq) FROM "{schema}"."{table}_journal"),
-       (SELECT max(_seq) FROM "{schema}"."{table}_state" WHERE _kind = 'floors' AND _row = 0 AND _name = ''),
-       EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'counter' AND 'counter');
+       (SELECT max(_seq) FROM "{schema}"."{table}_state"
+         WHERE _kind = 'floors' AND _row = 0 AND _name = ''),
+       EXISTS (SELECT 1 FROM "{schema}"."{table}_state"
+                WHERE _kind BETWEEN 'counter' AND 'counter');
 
--- A write that changes nothing; "{value}" is the version the file has. Prepared before the
--- savepoint, stepped only when the savepoint could not be rolled back.
+-- A write that changes nothing; "{value}" is the current version. Prepared before the savepoint,
+-- stepped only if the savepoint could not be rolled back.
 -- name: SYNC_WRITE_NOTHING
 PRAGMA "{schema}".user_version = "{value}";
 
--- The program of an ATTACH that is not run, for the authorizer to be asked: it may refuse, or have it
--- do nothing. Columns: addr, opcode, ...
+-- The program of an ATTACH that is not run. Asks the authorizer, which may refuse the ATTACH, or
+-- ignore it, which leaves its function out. Columns: addr, opcode, ...
 -- name: SYNC_EXPLAIN_ATTACH
 EXPLAIN ATTACH "{value}" AS _counter_source;
 
--- Some work, to be interrupted.
--- name: SYNC_HEAR
+-- Works for a moment, so that SQLite notices an interrupt.
+-- name: SYNC_WORK
 WITH RECURSIVE count(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM count WHERE n < 1000) SELECT max(n) FROM count;
 
 -- name: SYNC_BUSY_TIMEOUT
@@ -52,18 +54,19 @@ CREATE VIRTUAL TABLE "{schema}"."{table}" USING counter("{definition}");
 -- name: SYNC_ROLLBACK_ALL
 ROLLBACK;
 
--- Takes the write lock before anything is read, for then SQLite waits for it; changes nothing.
+-- Changes nothing. Takes the write lock before anything is read, because only then SQLite waits for
+-- it.
 -- name: SYNC_LOCK
 DELETE FROM "{schema}".counter_replica WHERE 0;
 
--- How many pages may be changed before SQLite writes some to make room; 0: it never does.
+-- The number of changed pages from which on SQLite writes some early; 0: never.
 -- name: SYNC_SPILL
 PRAGMA "{schema}".cache_spill;
 
 -- name: SYNC_SET_SPILL
 PRAGMA "{schema}".cache_spill = "{value}";
 
--- How much of a file stays in memory: pages, or KiB if negative.
+-- The size of the cache: pages, or KiB if negative.
 -- name: SYNC_CACHE
 PRAGMA "{schema}".cache_size;
 
@@ -73,6 +76,6 @@ PRAGMA "{schema}".cache_size = "{value}";
 -- name: SYNC_JOURNAL_MODE
 PRAGMA "{schema}".journal_mode;
 
--- Changes nothing; the counter table joins the transaction, and will be told of its end.
+-- Changes nothing. The counter table joins the transaction, and SQLite tells it of the end.
 -- name: SYNC_JOIN
 DELETE FROM "{schema}"."{table}" WHERE 0;

@@ -1,4 +1,4 @@
-/* sync/source.c - opens the snapshot of a file that gives. */
+/* sync/source.c - opens the source of a pull, and holds its snapshot. */
 #include "sync/source.h"
 
 #include <string.h>
@@ -28,9 +28,8 @@ static bool is_file(sqlite3 *host, const char *schema)
 
 enum { LOOKS = 10 }; /* at most, a millisecond apart */
 
-/* Reads the schema, from the first page on. A journal that its writer deletes while SQLite looks at
- * it counts as a hot one, which a connection that only reads cannot roll back; another look
- * tells. */
+/* Reads the schema. If a writer deletes its journal while SQLite checks it, SQLite takes it for a
+ * hot journal, which a read-only connection cannot roll back. So this tries again. */
 static void read_objects(ctr_source *source, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
@@ -44,16 +43,17 @@ static void read_objects(ctr_source *source, ctr_problem *problem)
     }
 }
 
-/* SQLite's words are of a write that nobody has asked for. */
+/* Replaces SQLite's message, which speaks of a write although the user only reads. */
 static void explain_journal(ctr_source *source, ctr_problem *problem)
 {
     if ((problem->rc & 0xff) != SQLITE_READONLY) return;
     if (sqlite3_extended_errcode(source->db) != SQLITE_READONLY_ROLLBACK) return;
     ctr_problem_close(problem);
-    ctr_problem_set(problem, SQLITE_READONLY,
-                    "its last transaction was cut off, and its journal has to be rolled back "
-                    "first, which a pull by path does not do, for it only reads: read it once "
-                    "with SQLite where it may be written, or ATTACH it and pull from that name");
+    ctr_problem_set(
+        problem, SQLITE_READONLY,
+        "its last transaction was cut off, and its journal must be rolled back first, "
+        "which a pull by path cannot do, because it only reads: read the file once with "
+        "SQLite and write access, or ATTACH it and pull from that name");
 }
 
 /* ---- may it be opened? ----------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ static int count_attached(sqlite3 *host, ctr_problem *problem)
     return n;
 }
 
-/* A path opens no more files than ATTACH would: the host may have an authorizer, and a limit. */
+/* Refuses a path that the host could not ATTACH, because of its authorizer or its limit. */
 static int ask_host(sqlite3 *host, const char *path, ctr_problem *problem)
 {
     int most = sqlite3_limit(host, SQLITE_LIMIT_ATTACHED, -1), n;
@@ -114,29 +114,30 @@ static int ask_host(sqlite3 *host, const char *path, ctr_problem *problem)
 
 /* ---- connections of our own ------------------------------------------------------------------ */
 
-enum { DEAF_FOR = 50000 }; /* instructions of the virtual machine of SQLite */
+enum { HOST_EVERY = 50000 }; /* instructions of SQLite between two calls of run_host */
 
-/* Lets the host work for a moment: it hears its interrupt, and calls its progress handler. */
-static int is_host_interrupted(void *host)
+/* Runs a short statement of the host, which fails after an interrupt and calls its progress
+ * handler. */
+static int run_host(void *host)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_run run = ctr_run_on(host, NULL, NULL, &problem);
-    ctr_run_do(&run, CTR_SQL_SYNC_HEAR, NULL);
+    ctr_run_do(&run, CTR_SQL_SYNC_WORK, NULL);
     bool is = (problem.rc & 0xff) == SQLITE_INTERRUPT;
     ctr_problem_close(&problem);
     return is;
 }
 
-/* An SQLite that was compiled without progress handlers has none to offer to what it loads. */
-static void hear_host(sqlite3 *db, sqlite3 *host)
+/* SQLite passes no such function to extensions if it was compiled without progress handlers. */
+static void set_progress_handler(sqlite3 *db, sqlite3 *host)
 {
 #ifndef SQLITE_CORE
     if (!sqlite3_progress_handler) return;
 #endif
-    sqlite3_progress_handler(db, DEAF_FOR, is_host_interrupted, host);
+    sqlite3_progress_handler(db, HOST_EVERY, run_host, host);
 }
 
-/* As long as the host would wait for a lock, we wait too; it is asked when there is one. */
+/* Waits for a lock as long as the host would. Reads its busy timeout only if there is a lock. */
 static int wait_as_host(void *host, int n)
 {
     enum { PAUSE = 5 /* milliseconds */ };
@@ -147,9 +148,9 @@ static int wait_as_host(void *host, int n)
     return waits;
 }
 
-/* What is foreign is not trusted, nor is
- * its size: a file that is cut while it is mapped into memory kills the process.
- * (Defensive mode would also keep us from writing stored tables.) */
+/* Trusts no foreign file. It is not mapped into memory, because a file that shrinks while it is
+ * mapped kills the process. Only a source is opened in defensive mode, which forbids writing stored
+ * tables. */
 static void open_connection(sqlite3 **db, sqlite3 *host, const char *path, const char *vfs,
                             int flags, ctr_problem *problem)
 {
@@ -158,13 +159,13 @@ static void open_connection(sqlite3 **db, sqlite3 *host, const char *path, const
     if (problem->rc != SQLITE_OK) return;
     sqlite3_int64 mapped = 0;
     sqlite3_busy_handler(*db, wait_as_host, host);
-    hear_host(*db, host);
+    set_progress_handler(*db, host);
     sqlite3_file_control(*db, "main", SQLITE_FCNTL_MMAP_SIZE, &mapped);
     if (flags & SQLITE_OPEN_READONLY) sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 }
 
-/* Only one thread is here with it. */
+/* Without a mutex, because only one thread uses the connection. */
 static void open_own(ctr_source *source, sqlite3 *host, const char *path, const char *vfs,
                      ctr_problem *problem)
 {
@@ -173,7 +174,7 @@ static void open_own(ctr_source *source, sqlite3 *host, const char *path, const 
                     problem);
 }
 
-/* ---- what is read of it ---------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void refuse_generated_in(const ctr_source *source, const ctr_named *named,
                                 ctr_problem *problem)
@@ -204,7 +205,7 @@ int ctr_source_check(ctr_source *source, ctr_problem *problem)
     return problem->rc;
 }
 
-/* What is no number is beyond all numbers. */
+/* A value that is not an integer counts as higher than all numbers. */
 static int64_t take_last_number(sqlite3_stmt *row, int column)
 {
     int type = sqlite3_column_type(row, column);
@@ -261,7 +262,7 @@ static int name_schema(ctr_source *source, const char *schema, ctr_problem *prob
     return source->schema ? problem->rc : ctr_problem_nomem(problem);
 }
 
-/* Errors that another try, or this connection, would meet as well. */
+/* Would the connection of the host meet this error, too? */
 static bool is_final(int rc)
 {
     rc &= 0xff;
@@ -330,7 +331,7 @@ static int refuse_path(const char *path, ctr_problem *problem)
         "'%s' is neither an attached database nor a database file that can be opened", path);
 }
 
-/* Refuses what is no file: a path that leads nowhere, or ":memory:". */
+/* Refuses a path that is not a file, such as ":memory:". */
 static int check_path(sqlite3 *db, const char *path, ctr_problem *problem)
 {
     bool opened = problem->rc == SQLITE_OK;

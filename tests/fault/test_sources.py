@@ -148,8 +148,8 @@ def cut_off(main):
 
 def test_a_path_whose_journal_has_to_be_rolled_back_first_says_so(main, cut_off):
     for _ in range(2):
-        pull_fails(main, "cut.db", "cut.db: its last transaction was cut off, and its journal has "
-                   "to be rolled back first, which a pull by path does not do")
+        pull_fails(main, "cut.db", "cut.db: its last transaction was cut off, and its journal "
+                   "must be rolled back first, which a pull by path cannot do")
     connect("cut.db").execute("SELECT count(*) FROM v").fetchall()
     assert not pathlib.Path("cut.db-journal").exists()
     main.execute("BEGIN")
