@@ -1,7 +1,7 @@
 -- The counter tables of a file: the name each has now and the name it was created with. Files match
--- their tables by the second, for a rename is local. The token is another one for a table that was
--- dropped and created again, and in a file whose lineage has changed without a new id: marks that
--- others have left are void then.
+-- their tables by the second, because a rename is local. The token changes if a table is dropped
+-- and created again, and if the lineage of the file changes without a new id: then the marks of
+-- other files are void.
 
 -- name: CATALOG_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}"."counter_tables"(

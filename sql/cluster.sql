@@ -1,6 +1,6 @@
 -- A cluster: several replicas behind one table of a connection.
 
--- Is prepared again when some schema is another one.
+-- SQLite prepares it again if the schema has changed.
 -- name: CLUSTER_SENTRY
 SELECT 1 FROM "{schema}".sqlite_master LIMIT 0;
 
@@ -9,8 +9,8 @@ SELECT 1 FROM "{schema}".sqlite_master LIMIT 0;
 SELECT t.name, t.token, r.id, r.name, r.refuses
   FROM "{schema}".counter_tables AS t, "{schema}".counter_replica AS r WHERE t.birth = ?1 AND r.one = 1;
 
--- Changes nothing. As it may write many rows and may fail, SQLite opens a savepoint for it in the
--- file, and with that the one of the statement at work, which has opened it only in temp.
+-- Changes nothing. It could write many rows and fail, so SQLite opens a savepoint for it in the
+-- file. That includes the savepoint of the running statement, which is open only in temp.
 -- name: CLUSTER_MARK
 INSERT INTO "{schema}".counter_replica SELECT * FROM "{schema}".counter_replica WHERE 0;
 

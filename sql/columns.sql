@@ -1,6 +1,6 @@
--- Counters that come and go: the name of one that was ever added or dropped by itself, and its
--- generation: odd while it is there, even while it is not. A counter without a row is of
--- generation 1.
+-- The counters that were ever added or dropped by themselves: name and generation, which is odd
+-- while the counter exists and even while it is dropped. A counter without a row is of generation
+-- 1.
 
 -- name: COLUMNS_ALL
 SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'counter' AND 'counter'
@@ -12,7 +12,7 @@ INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES (
 -- name: COLUMNS_ADD
 ALTER TABLE "{schema}"."{table}_cells" ADD COLUMN "{name}" BLOB;
 
--- A column that was dropped waits under another name, empty.
+-- A dropped column stays, empty, with another name.
 -- name: COLUMNS_PUT_AWAY
 ALTER TABLE "{schema}"."{table}_cells" RENAME COLUMN "{name}" TO "_dropped_{name}";
 
@@ -22,6 +22,6 @@ ALTER TABLE "{schema}"."{table}_cells" RENAME COLUMN "_dropped_{name}" TO "{name
 -- name: COLUMNS_EMPTY
 UPDATE "{schema}"."{table}_cells" SET "_dropped_{name}" = NULL WHERE "_dropped_{name}" IS NOT NULL;
 
--- ?1 is a pointer.
+-- ?1 is a pointer to a ctr_wanted.
 -- name: COLUMNS_ASK
 INSERT INTO "{schema}"."{table}"("{table}") VALUES (?1);

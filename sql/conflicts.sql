@@ -1,4 +1,4 @@
--- What merges have proved: that a file has forgotten something, or has a twin.
+-- Proofs, found by merges, that a file has forgotten counts or has a twin.
 
 -- name: CONFLICTS_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}"."counter_conflicts"(
@@ -13,7 +13,8 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_conflicts"(
   their_value INTEGER,
   why TEXT NOT NULL);
 
--- One that is among the newest comes again and again, until both files have what the other has.
+-- Not again if it is among the newest, because every merge finds it until both files have the same
+-- shards.
 -- name: CONFLICTS_INSERT
 INSERT INTO "{schema}".counter_conflicts
 SELECT strftime('%Y-%m-%d %H:%M:%f', 'now'), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9

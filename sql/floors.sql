@@ -1,25 +1,30 @@
--- Floors: below them a table has no rows, and never will have again. Parameters of keys come in key
--- order; NULL is no floor.
+-- Floors: a table never has rows below them again. The parameters of keys are in key order; NULL is
+-- no floor.
 
 -- Is a key below a floor?
 -- name: FLOORS_BELOW
-SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind = 'floors' AND _row = 0 AND _name = '' AND ("{constraint}");
+SELECT 1 FROM "{schema}"."{table}_state"
+ WHERE _kind = 'floors' AND _row = 0 AND _name = '' AND ("{constraint}");
 
 -- name: FLOORS_READ
-SELECT "{keys}", _seq, _rows, _bytes FROM "{schema}"."{table}_state" WHERE _kind = 'floors' AND _row = 0 AND _name = '';
+SELECT "{keys}", _seq, _rows, _bytes FROM "{schema}"."{table}_state"
+ WHERE _kind = 'floors' AND _row = 0 AND _name = '';
 
 -- Would a floor rise?
 -- name: FLOORS_LOWER
-SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind = 'floors' AND _row = 0 AND _name = '' AND ("{constraint}")),
-       EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind = 'floors' AND _row = 0 AND _name = '');
+SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state"
+                WHERE _kind = 'floors' AND _row = 0 AND _name = '' AND ("{constraint}")),
+       EXISTS (SELECT 1 FROM "{schema}"."{table}_state"
+                WHERE _kind = 'floors' AND _row = 0 AND _name = '');
 
 -- name: FLOORS_INSERT
 INSERT INTO "{schema}"."{table}_state"("{keys}", _kind, _seq, _rows, _bytes) VALUES ("{values}");
 
 -- name: FLOORS_RAISE
-UPDATE "{schema}"."{table}_state" SET "{changes}" WHERE _kind = 'floors' AND _row = 0 AND _name = '';
+UPDATE "{schema}"."{table}_state" SET "{changes}"
+ WHERE _kind = 'floors' AND _row = 0 AND _name = '';
 
--- Rows below, and the bytes of their keys and cells.
+-- The number of rows below, and the bytes of their keys and cells.
 -- name: FLOORS_COUNT
 SELECT count(*), coalesce(sum("{columns}"), 0) FROM "{schema}"."{table}_cells" WHERE "{constraint}";
 

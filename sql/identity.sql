@@ -1,13 +1,13 @@
--- Who this file is: row 1 of counter_replica; and who it was before: its other rows.
+-- counter_replica: the identity of this file is row 1; the other rows are its former ids.
 --
 -- since, until, renewed: milliseconds since 1970. inode, birth (nanoseconds), device, instance (of
--- a memory database; of a file without birth time its handle): where the row was written. number,
--- random: the witness, renewed after `renewal` milliseconds. witnessed: its attribute has been seen.
--- alone: the id was taken because of the fingerprint alone. trust: the fingerprint means nothing
--- here. refuses: why a named file, or one without a steady fingerprint, does not count. twist:
--- another number each time the lineage changes without a new id, and for each file that waits for a
--- name. floors: another random number whenever a floor of any table rises; 0: none has. epoch, turn,
--- names, holder: see replacement.sql.
+-- a memory database; the handle of a file without birth time): the fingerprint of the file that the
+-- row was written in. number, random: the witness, renewed after `renewal` milliseconds. witnessed:
+-- its attribute was read once. alone: the id was taken because of the fingerprint alone. trust:
+-- ignore the fingerprint. refuses: the reason why a named file, or a file without a steady
+-- fingerprint, does not count. twist: changes if the lineage changes without a new id; each file
+-- that waits for a name has its own. floors: a new random number whenever a floor of any table
+-- rises; 0: no floors. epoch, turn, names, holder: see replacement.sql.
 
 -- name: IDENTITY_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}"."counter_replica"(
@@ -37,13 +37,13 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_replica"(
   holder BLOB NOT NULL,
   until INTEGER);
 
--- A table that is another than ours may have several.
+-- A damaged table may have several such rows.
 -- name: IDENTITY_READ
 SELECT format, id, name, inode, birth, device, instance, number, random, renewed, renewal, witnessed, trust, refuses,
        twist, floors, epoch, turn, names, holder
   FROM "{schema}".counter_replica WHERE one = 1;
 
--- Prepared again where the schema of the file has changed; reads nothing.
+-- SQLite prepares it again if the schema of the file has changed. Reads nothing.
 -- name: IDENTITY_PROBE
 SELECT 1 FROM "{schema}".counter_replica LIMIT 0;
 
@@ -72,7 +72,7 @@ UPDATE "{schema}".counter_replica SET floors = ?1 WHERE one = 1;
 -- name: IDENTITY_TRUST
 UPDATE "{schema}".counter_replica SET trust = 1, refuses = NULL WHERE one = 1;
 
--- Of an id that it had twice only the last time counts.
+-- The current id, if the file had it before: only the last time counts.
 -- name: IDENTITY_FORGET
 DELETE FROM "{schema}".counter_replica
  WHERE one > 1 AND id = (SELECT id FROM "{schema}".counter_replica WHERE one = 1);
@@ -87,7 +87,7 @@ UPDATE "{schema}".counter_replica SET epoch = ?1, turn = ?2 WHERE one = 1;
 -- name: IDENTITY_NAMES
 UPDATE "{schema}".counter_replica SET names = ?1 WHERE one = 1;
 
--- Ids that the fingerprint alone has cost within a day.
+-- The number of ids taken within a day because of the fingerprint alone.
 -- name: IDENTITY_ALONE
 SELECT count(*) FROM "{schema}".counter_replica WHERE alone AND abs(?1 - since) < 86400000;
 
@@ -97,27 +97,26 @@ SELECT id, name, CASE WHEN one > 1 THEN 'former' WHEN turn = 0 THEN 'current' EL
   FROM "{schema}".counter_replica
  ORDER BY since DESC, 3;
 
--- A table of the connection that joins its transactions; a write of nothing makes it do so, and
--- takes the write lock of main.
+-- Changes nothing: makes a table of the connection join the transaction, and takes the write lock
+-- of main.
 -- name: TRANSACTION_JOIN
 DELETE FROM main."{table}" WHERE 0;
 
--- The modules of the connection; asks nothing of the file, which may not have been opened yet.
+-- The modules of the connection. Does not read the file, which may not be open yet.
 -- name: TRANSACTION_MODULES
 PRAGMA module_list;
 
--- Is prepared again when the schema is another one.
+-- SQLite prepares it again if the schema has changed.
 -- name: TRANSACTION_SCHEMA
 SELECT 1 FROM "{schema}".sqlite_master LIMIT 0;
 
--- A table of the connection that keeps statements until it closes; it is there from the first
--- look at it.
+-- Preparing this creates the internal table that keeps statements until the connection closes.
 -- name: TRANSACTION_KEEP
 SELECT 1 FROM main.counter_guard;
 
--- The instance and the witness of a memory database, in a memory database of the process that lives
--- as long as one of those connections which count in the first.
--- A setting of the open database that is not in its content and means nothing in memory.
+-- The instance and the witness of a memory database are in another memory database of the process,
+-- which lives as long as a connection that counts in the first. The mark is a setting of the open
+-- database that is not in its content and has no effect in memory.
 -- name: INSTANCE_MARK
 PRAGMA "{schema}".journal_size_limit;
 

@@ -1,11 +1,11 @@
--- The journal of a table: what was changed in its rows, in the order of numbers; see table/journal.h
--- and core/entries.h. level: 0 of what a transaction has appended, else that of a segment, and
--- negative in the rows behind its first.
+-- The journal of a table: the changes of its rows, in the order of numbers; see table/journal.h and
+-- core/entries.h. level: 0 in a row of a transaction, else the level of a segment, negative except
+-- in the last row of the segment.
 
 -- name: JOURNAL_SINCE
 SELECT _seq, level, entries FROM "{schema}"."{table}_journal" WHERE _seq >= ?1 ORDER BY _seq;
 
--- The same without the entries of segments, which may be long, and have no amounts.
+-- The same without the entries of segments, which may be long and have no amounts.
 -- name: JOURNAL_AMOUNTS
 SELECT _seq, level, CASE WHEN CAST(level AS INTEGER) <> 0 THEN NULL ELSE entries END
   FROM "{schema}"."{table}_journal" WHERE _seq >= ?1 ORDER BY _seq;
@@ -16,18 +16,18 @@ SELECT coalesce(max(_seq), 0) FROM "{schema}"."{table}_journal";
 -- name: JOURNAL_APPEND
 INSERT INTO "{schema}"."{table}_journal"(_seq, level, entries) VALUES (?1, ?2, ?3);
 
--- What a transaction has changed.
+-- Appends the changes of a transaction.
 -- name: JOURNAL_NOTE
 INSERT INTO "{schema}"."{table}_journal"(_seq, level, entries) VALUES (?1, 0, ?2);
 
 -- name: JOURNAL_EXTEND
 UPDATE "{schema}"."{table}_journal" SET entries = ?2 WHERE _seq = ?1;
 
--- Its program: an authorizer that ignores the column leaves out its parameter.
+-- The program of JOURNAL_EXTEND: it lacks a parameter if an authorizer ignores the column.
 -- name: JOURNAL_EXPLAIN
 EXPLAIN UPDATE "{schema}"."{table}_journal" SET entries = ?2 WHERE _seq = ?1;
 
--- All rows of the levels from ?1 to ?2, the first of their segments and those behind it.
+-- All rows of the segments of the levels from ?1 to ?2.
 -- name: JOURNAL_LEVELS
 SELECT _seq, level, entries FROM "{schema}"."{table}_journal"
  WHERE level BETWEEN ?1 AND ?2 OR level BETWEEN -?2 AND -?1 ORDER BY _seq DESC;
@@ -40,7 +40,7 @@ DELETE FROM "{schema}"."{table}_journal" WHERE level BETWEEN ?1 AND ?2 OR level 
 SELECT level FROM "{schema}"."{table}_journal"
  WHERE level BETWEEN 1 AND ?2 GROUP BY level HAVING count(*) >= ?1 ORDER BY level LIMIT 1;
 
--- How long each row of a segment is, up to the level ?1.
+-- The size of each row of the segments up to the level ?1.
 -- name: JOURNAL_SIZES
 SELECT level, length(entries) FROM "{schema}"."{table}_journal"
  WHERE level <> 0 AND level BETWEEN -?1 AND ?1 ORDER BY _seq;

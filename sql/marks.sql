@@ -1,6 +1,5 @@
--- Marks: up to which sequence number a file has been read. id: the replica id of that file; theirs:
--- the token of its table, or its twist, a number, for what came through the change feed; mine: the
--- token of the table that took.
+-- Marks: the number up to which a source was read. id: the replica id of the source; theirs: the
+-- token of its table, or for its feed its twist, a number; mine: the token of our table.
 
 -- name: MARKS_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}"."counter_peers"(
@@ -10,24 +9,25 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_peers"(
   mark INTEGER NOT NULL,
   PRIMARY KEY (id, theirs, mine));
 
--- And whether the table has generations of counters.
+-- The mark, and whether the table has generations of counters.
 -- name: MARKS_READ
-SELECT mark, EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'counter' AND 'counter')
+SELECT mark, EXISTS (SELECT 1 FROM "{schema}"."{table}_state"
+                      WHERE _kind BETWEEN 'counter' AND 'counter')
   FROM "{schema}".counter_peers WHERE id = ?1 AND theirs = ?2 AND mine = ?3;
 
 -- name: MARKS_WRITE
 INSERT OR REPLACE INTO "{schema}".counter_peers(id, theirs, mine, mark) VALUES (?1, ?2, ?3, ?4);
 
--- Those of tables that are no more.
+-- Deletes the marks of tables that do not exist any more.
 -- name: MARKS_FORGET
 DELETE FROM "{schema}".counter_peers WHERE mine NOT IN (SELECT token FROM "{schema}".counter_tables);
 
--- The least mark over all tables; NULL if there is none, 0 where one table has none.
+-- The lowest mark of all tables; NULL without tables, 0 if a table has no mark.
 -- name: MARKS_LEAST
 SELECT min(coalesce((SELECT mark FROM "{schema}".counter_peers WHERE id = ?1 AND theirs = ?2 AND mine = token), 0))
   FROM "{schema}".counter_tables;
 
--- Raises them all to ?3.
+-- Raises the marks of all tables to ?3.
 -- name: MARKS_RAISE
 INSERT OR REPLACE INTO "{schema}".counter_peers(id, theirs, mine, mark)
 SELECT ?1, ?2, token,

@@ -1,15 +1,16 @@
--- Names that are replaced: the epochs of names, and the files that a file knows of.
+-- The replacement of names: the epochs of names, and the files that a file knows.
 --
--- counter_sources has rows of two kinds. The holder is a text: a name that was ever replaced, and
--- the highest epoch met of it. It is a BLOB: files that were pulled from, and for one that is to
--- take over a name those that others have pulled from, as they were when last heard of. holder:
--- what a file keeps when its id changes; where all that is known is an id, the id itself or a random
--- number. pending: it writes, or will write, under the negated id of its name; epoch: that of the
--- name. number, random: its witness, as of the newest snapshot; NULL: known by hearsay. pulled,
--- lost: when, as numbers that rise within this file; 0: never. final: it was retired when it was
--- pulled. holds: a digest of the shards under my id that it had then, if it had them all.
+-- counter_sources has two kinds of rows. If the holder is a text, it is a name that was replaced,
+-- with its highest known epoch. If the holder is a BLOB, the row is a file that this file pulled
+-- from; a file that takes over a name also has the files that others pulled from, in their last
+-- known state. holder: the number that a file keeps when its id changes; if only an id is known,
+-- the id or a random number. pending: the file counts, or will count, under the negated id of its
+-- name; epoch: the epoch of the name. number, random: its witness in the newest snapshot; NULL if
+-- another file reported it. pulled, lost: the time, as a number that rises within this file; 0:
+-- never. final: it was retired when it was pulled. holds: a digest of the shards under my id in it
+-- then, if it had all of them.
 --
--- Who holds a name has dealt with all that had a lower epoch of it: those are superseded.
+-- The file that holds a name has replaced all files with a lower epoch of it.
 
 -- name: NAMES_ALL
 SELECT holder, epoch FROM "{schema}".counter_sources WHERE typeof(holder) = 'text' ORDER BY holder;
@@ -21,7 +22,7 @@ INSERT INTO "{schema}".counter_sources(holder, id, epoch) VALUES (?1, x'', ?2)
 -- name: NAMES_READ
 SELECT epoch FROM "{schema}".counter_sources WHERE holder = ?1;
 
--- The highest epoch met of a name, but for that of the file itself, ?2.
+-- The highest known epoch of a name, without the file itself, ?2.
 -- name: NAMES_EPOCH
 SELECT coalesce(max(epoch), 0) FROM "{schema}".counter_sources WHERE holder = ?1 OR (name = ?1 AND holder <> ?2);
 
@@ -39,7 +40,7 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_sources"(
   final INTEGER NOT NULL DEFAULT 0,
   holds BLOB);
 
--- Rows of what a source knows of others, no more than ?1.
+-- The number of rows of a source, at most ?1.
 -- name: KNOWN_COUNT
 SELECT count(*) FROM (SELECT 1 FROM "{schema}".counter_sources LIMIT ?1);
 
@@ -52,8 +53,9 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     ON CONFLICT (holder) DO UPDATE SET id = excluded.id, epoch = excluded.epoch, name = excluded.name,
                                        pending = excluded.pending, number = excluded.number, random = excluded.random;
 
--- Known by hearsay; what is known of it already stands, unless it has gone on since. ?6: declared
--- lost there; here it may have been, when no more was known of it than the id.
+-- A file that another file reports. A row that is known already stays, unless the report is newer.
+-- ?6: the file was declared lost there. Here it may be lost, too, declared when only its id was
+-- known.
 -- name: KNOWN_HEAR
 INSERT INTO "{schema}".counter_sources(holder, id, epoch, name, pending, lost)
 VALUES (?1, ?2, ?3, ?4, ?5,
@@ -70,7 +72,8 @@ VALUES (?1, ?2, ?3, ?4, ?5,
 SELECT holder, id, epoch, name, pending, lost FROM "{schema}".counter_sources
  WHERE typeof(holder) <> 'text' ORDER BY holder;
 
--- It was pulled from, whole. ?2: it was retired then; ?3: what it holds.
+-- After a complete pull from the file. ?2: it was retired then; ?3: the digest of the shards it
+-- holds.
 -- name: KNOWN_PULLED
 UPDATE "{schema}".counter_sources
    SET pulled = (SELECT max(max(pulled, lost)) + 1 FROM "{schema}".counter_sources), final = ?2, holds = ?3
@@ -86,10 +89,10 @@ UPDATE "{schema}".counter_sources
    SET lost = (SELECT max(max(pulled, lost)) + 1 FROM "{schema}".counter_sources)
  WHERE (id = ?1 OR holder = ?1) AND lost = 0 AND holder <> ?2;
 
--- What is still to be done before a pending file, ?2 with the id ?1, may count. 0: pull from that
--- one; 1: from another pending one after it was retired; or, if one was lost, from all since then.
--- 2: from anybody, for who knows of nobody does not know of whom it does not know. Those with the
--- same id as this file are told by what they keep.
+-- The steps that a pending file, ?2 with the id ?1, lacks before it may count. 0: pull from that
+-- file, again if a pending one was lost since; 1: retire that other pending file, and pull from it;
+-- 2: pull from any file, because this file has pulled from none and cannot know which others exist.
+-- A file with the same id as this file is named by its holder.
 -- name: KNOWN_MISSING_TO_COUNT
 SELECT CASE WHEN id = ?1 THEN holder ELSE id END, name, id = ?1
   FROM "{schema}".counter_sources AS s,
@@ -102,9 +105,9 @@ UNION ALL
 SELECT NULL, NULL, 2 WHERE NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources WHERE pulled)
  ORDER BY 3, 1;
 
--- What is still to be done before it takes over the name whose id is ?3; ?4 is the digest of its
--- own shards. 1: the holder is to be retired, and pulled from after that; 2: pull, for the holder
--- was lost since; 3: that file is to pull from here, and be pulled from then.
+-- The steps that it lacks before it takes over the name with the id ?3; ?4 is the digest of its own
+-- shards. 1: retire the file of that name, and pull from it; 2: pull, because that file was lost
+-- since; 3: let the file pull from here, and pull from it.
 -- name: KNOWN_MISSING_TO_PROMOTE
 SELECT CASE WHEN id = ?1 THEN holder ELSE id END, name, CASE WHEN id = ?3 THEN 1 WHEN pulled <= gone THEN 2 ELSE 3 END
   FROM "{schema}".counter_sources AS s,

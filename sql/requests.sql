@@ -1,5 +1,5 @@
--- Requests that a table has taken, by their ids, and what was asked for, in words. _id rises: the
--- newest have the highest.
+-- The requests that a table has taken: their ids and their texts. _id rises: the newest request has
+-- the highest.
 
 -- name: REQUESTS_FIND
 SELECT _value FROM "{schema}"."{table}_state" WHERE _kind = 'request' AND _row = 0 AND _name = ?1;
@@ -9,5 +9,6 @@ INSERT INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES ('request', 
 
 -- name: REQUESTS_FORGET
 DELETE FROM "{schema}"."{table}_state"
- WHERE _kind = 'request' AND _id <= (SELECT _id FROM "{schema}"."{table}_state" WHERE _kind = 'request'
-                                      ORDER BY _id DESC LIMIT 1 OFFSET ?1);
+ WHERE _kind = 'request'
+   AND _id <= (SELECT _id FROM "{schema}"."{table}_state" WHERE _kind = 'request'
+                ORDER BY _id DESC LIMIT 1 OFFSET ?1);

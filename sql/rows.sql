@@ -1,5 +1,4 @@
--- The rows of one stored table. Parameters of keys come first, in key order, then those
--- of counters.
+-- The rows of a table. The parameters of keys come first, in key order, then those of counters.
 
 -- name: ROWS_FIND_KEY
 SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}";
@@ -16,11 +15,11 @@ INSERT INTO "{schema}"."{table}_cells"("{columns}") VALUES ("{values}");
 -- name: ROWS_UPDATE
 UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE _id = ?1;
 
--- The program of such an UPDATE: an authorizer that ignores a column leaves out its parameter.
+-- The program of ROWS_UPDATE: it lacks a parameter if an authorizer ignores a column.
 -- name: ROWS_EXPLAIN
 EXPLAIN UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE _id = ?1;
 
--- The cells of a row that is folded.
+-- The cells of a row that a fold writes.
 -- name: FOLD_FIND
 SELECT "{columns}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;
 
@@ -38,7 +37,8 @@ SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}";
 -- name: ROWS_SCAN_IN_ORDER
 SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE "{constraint}" ORDER BY "{order}";
 
--- Whole, in the order of storage: no collation of a foreign file is trusted.
+-- The whole table in the order of storage, because the collations of a foreign file are not
+-- trusted.
 -- name: ROWS_ALL
 SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
 
@@ -46,18 +46,18 @@ SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
 -- name: ROWS_FOLLOW
 SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id > ?1 ORDER BY _id;
 
--- Of table/update.h. The value is the condition that merges.
+-- See table/update.h. The value is the condition that merges.
 -- name: UPDATE_KEY
 UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE "{constraint}" AND "{value}";
 
 -- name: UPDATE_BEHIND
 UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE _id > ?1 AND _id <= ?2 AND "{value}";
 
--- Parameters as the values of a row.
+-- Makes a row of parameters.
 -- name: ROWS_OF_PARAMETERS
 SELECT "{values}";
 
--- Two values of one key column.
+-- Compares two values of a key column.
 -- name: ROWS_COMPARE
 SELECT (?1 > ?2 COLLATE "{name}") - (?1 < ?2 COLLATE "{name}");
 

@@ -1,4 +1,4 @@
--- The stored table of a counter table, and what SQLite says of it.
+-- The stored tables of a counter table, and the schema as SQLite describes it.
 
 -- name: SCHEMA_CREATE_CELLS
 CREATE TABLE "{schema}"."{table}_cells"(
@@ -9,15 +9,15 @@ CREATE TABLE "{schema}"."{table}_cells"(
 -- name: SCHEMA_CREATE_JOURNAL
 CREATE TABLE "{schema}"."{table}_journal"(_seq INTEGER PRIMARY KEY, level INTEGER NOT NULL, entries BLOB NOT NULL);
 
--- Everything else that is known of a table. _kind says what a row is:
---   'request'   one that was taken: its id, and in words what it asked for             requests.sql
---   'counter'   one that was ever added or dropped by itself: name, generation         columns.sql
---   'floors'    the only one: the floor of each key column that has one; when they rose;
---               rows and bytes that were removed below                                 floors.sql
---   'apart'     of a tracked table: a row of the cells, a counter, what is shown       track.sql
+-- Everything else that a table stores. A row is, by its _kind:
+--   'request'   a request that was taken: its id and its text                          requests.sql
+--   'counter'   a counter that was ever added or dropped by itself: name, generation   columns.sql
+--   'floors'    one row: the floors of the key columns; the number when they rose;
+--               the rows and bytes that were removed below                             floors.sql
+--   'apart'     of a tracked table: a row of the cells, a counter, the shown value     track.sql
 --   'named'     of a tracked table: a counter or key column, the name of its column    track.sql
--- Requests may be nearly all rows, and after ANALYZE SQLite would read them all for the few of
--- another kind; it does not for a kind BETWEEN two equal ones.
+-- Nearly all rows may be requests. Then, after ANALYZE, SQLite would read all rows to find those of
+-- another kind, but not if the statement says BETWEEN two equal kinds.
 -- name: SCHEMA_CREATE_STATE
 CREATE TABLE "{schema}"."{table}_state"(
   _id INTEGER PRIMARY KEY,
@@ -49,7 +49,7 @@ ALTER TABLE "{schema}"."{table}_state" RENAME TO "{name}_state";
 -- name: SCHEMA_RENAME_CELLS
 ALTER TABLE "{schema}"."{table}_cells" RENAME TO "{name}_cells";
 
--- What has the name ?1: table, view, index, ...; a virtual table is one without a root page.
+-- The object with the name ?1: table, view, index, ... A virtual table has no root page.
 -- name: SCHEMA_OBJECT
 SELECT type, rootpage FROM "{schema}".sqlite_master
  WHERE name = ?1 COLLATE NOCASE AND type <> 'trigger';
@@ -63,12 +63,12 @@ SELECT name, type, rootpage, sql, tbl_name FROM "{schema}".sqlite_master
 UNION ALL
 SELECT name, type, rootpage, sql, tbl_name FROM temp.sqlite_master WHERE type = 'trigger';
 
--- Prepared for the names of its columns, and never stepped.
+-- Only prepared, for the names of the columns.
 -- name: SCHEMA_DESCRIBE
 SELECT * FROM "{schema}"."{table}_cells";
 
--- The programs that read all counters and the journal: an authorizer that hides a column makes a NULL
--- of it. Columns: addr, opcode, ...
+-- The programs that read all counters and the journal: they lack a column if an authorizer hides
+-- it. Columns: addr, opcode, ...
 -- name: SCHEMA_EXPLAIN_CELLS
 EXPLAIN SELECT "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
 
@@ -94,16 +94,16 @@ PRAGMA "{schema}".index_list("{name}");
 -- name: SCHEMA_INDEX_COLUMNS
 PRAGMA "{schema}".index_xinfo("{name}");
 
--- All triggers that may run with a write to the file, and their tables.
+-- All triggers that a write to the file may fire, and their tables.
 -- name: SCHEMA_TRIGGERS
 SELECT name, tbl_name FROM "{schema}".sqlite_master WHERE type = 'trigger'
 UNION ALL
 SELECT name, tbl_name FROM temp.sqlite_master WHERE type = 'trigger';
 
--- Pages, records and the index of one stored table against each other; since SQLite 3.33.
+-- Checks the pages, records and the index of one stored table. SQLite 3.33 or newer.
 -- name: SCHEMA_INTEGRITY
 PRAGMA "{schema}".integrity_check("{table}_cells");
 
--- While it stands on a row, everything that the connection reads of the file is of one moment.
+-- While it stands on a row, the connection reads one snapshot of the file.
 -- name: SCHEMA_HOLD
 SELECT 1 FROM "{schema}".sqlite_master;

@@ -1,8 +1,8 @@
--- Tracked columns: an ordinary table, "{name}", whose changes triggers hand to its counter table,
--- "{table}".
+-- Tracked columns: the triggers of an ordinary table, "{name}", pass its changes to its counter
+-- table, "{table}".
 
--- Rows in which the two differ. A row that waits, for the table does not take it, has one entry
--- without a counter; else there is one for each counter whose column shows another value.
+-- Rows that are apart. A row that waits, because the table refuses it, has one entry without a
+-- counter. Any other has an entry for each counter whose column shows another value.
 
 -- name: TRACK_APART
 SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = ?1;
@@ -11,10 +11,12 @@ SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _
 SELECT DISTINCT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart';
 
 -- name: TRACK_NEXT_APART
-SELECT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row > ?1 ORDER BY _row LIMIT 1;
+SELECT _row FROM "{schema}"."{table}_state"
+ WHERE _kind = 'apart' AND _row > ?1 ORDER BY _row LIMIT 1;
 
 -- name: TRACK_PREVIOUS_APART
-SELECT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row < ?1 ORDER BY _row DESC LIMIT 1;
+SELECT _row FROM "{schema}"."{table}_state"
+ WHERE _kind = 'apart' AND _row < ?1 ORDER BY _row DESC LIMIT 1;
 
 -- name: TRACK_COUNT_APART
 SELECT count(*) FROM "{schema}"."{table}_state" WHERE _kind = 'apart';
@@ -25,17 +27,17 @@ INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value) VALUES ('apar
 -- name: TRACK_NOT_APART
 DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = ?1;
 
--- Those of one counter.
+-- Deletes the entries of one counter.
 -- name: TRACK_NONE_APART
 DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _name = ?1 COLLATE NOCASE;
 
--- Those of rows that are gone.
+-- Deletes the entries of rows without cells.
 -- name: TRACK_FORGET_APART
 DELETE FROM "{schema}"."{table}_state"
  WHERE _kind = 'apart' AND _row NOT IN (SELECT _id FROM "{schema}"."{table}_cells");
 
--- Names as they were when the table was last seen with its triggers: that of each column by that of
--- its counter or key column, and that of the table without one.
+-- The names when the table last had all its triggers: of each column, by the name of its counter or
+-- key column, and of the table, without such a name.
 -- name: TRACK_NOTE
 INSERT INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES ('named', coalesce(?2, ''), ?1);
 
@@ -64,8 +66,9 @@ INSERT INTO "{table}"("{table}", "{columns}") VALUES ('row deleted', "{changes}"
 CREATE TRIGGER "{schema}"."{table}_delete" AFTER DELETE ON "{name}" BEGIN
 INSERT INTO "{table}"("{table}", "{columns}") VALUES ('row deleted', "{changes}"); END;
 
--- OR REPLACE removes rows that are equal in some UNIQUE index, and fires no trigger for them unless
--- recursive_triggers is on: they are looked up before, and looked for after.
+-- OR REPLACE removes rows that are equal in a UNIQUE index, and fires triggers for them only if
+-- recursive_triggers is on. So triggers find these rows before, and check after whether they are
+-- gone.
 -- name: TRACK_ON_REPLACE_BY_INSERT
 CREATE TRIGGER "{schema}"."{table}_before_insert" BEFORE INSERT ON "{name}" BEGIN
 INSERT INTO "{table}"("{table}", "{columns}") SELECT 'row may go{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
@@ -92,11 +95,11 @@ CREATE VIRTUAL TABLE "{schema}"."{table}" USING counter("{definition}", TRACKED 
 -- name: TRACK_DROP
 DROP TABLE "{schema}"."{table}";
 
--- All rows; those that are as the counters say change nothing.
+-- All rows. Those that show their counters change nothing.
 -- name: TRACK_COUNT_ROWS
 INSERT INTO "{schema}"."{table}"("{table}", "{columns}") SELECT 'row found{value}', "{values}" FROM "{schema}"."{name}";
 
--- Counters whose row is not there.
+-- Counters without a row in the table.
 -- name: TRACK_COUNT_GONE
 INSERT INTO "{schema}"."{table}"("{table}", "{keys}") SELECT 'row missing', "{keys}" FROM "{schema}"."{table}_cells" AS c
  WHERE NOT EXISTS (SELECT 1 FROM "{schema}"."{name}" AS t WHERE "{constraint}");
@@ -108,7 +111,7 @@ SELECT 0, "{keys}" FROM "{schema}"."{name}" AS t
 
 -- ---- showing -------------------------------------------------------------------------------------
 
--- Parameters are those of the key, then the new values, then the old ones.
+-- The parameters: the key, the new values, the old values.
 -- name: TRACK_SHOW
 UPDATE "{schema}"."{name}" SET "{changes}" WHERE "{constraint}";
 
@@ -128,7 +131,7 @@ DELETE FROM "{schema}"."{name}" WHERE "{constraint}";
 -- name: TRACK_LOOK
 SELECT "{columns}" FROM "{schema}"."{name}" WHERE "{constraint}";
 
--- Tables that may refer to others.
+-- Tables that may have foreign keys.
 -- name: TRACK_TABLES
 SELECT name FROM "{schema}".sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name;
 
@@ -139,7 +142,7 @@ PRAGMA "{schema}".foreign_key_list("{name}");
 -- name: TRACK_VALUE
 SELECT "{value}";
 
--- The table ?1 as it spells itself.
+-- The table ?1 as it is spelled in the schema.
 -- name: TRACK_TABLE
 SELECT name, type, sql FROM "{schema}".sqlite_master WHERE name = ?1 COLLATE NOCASE AND type IN ('table', 'view');
 
@@ -147,7 +150,7 @@ SELECT name, type, sql FROM "{schema}".sqlite_master WHERE name = ?1 COLLATE NOC
 -- name: TRACK_INDEX
 SELECT sql FROM "{schema}".sqlite_master WHERE type = 'index' AND name = ?1;
 
--- Around one row that is shown.
+-- A savepoint around the writing of one row.
 -- name: TRACK_SAVEPOINT
 SAVEPOINT _counter_shown;
 
