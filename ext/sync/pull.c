@@ -1,4 +1,4 @@
-/* sync/pull.c - one file: its identity, its tables, and what its tracked tables show then. */
+/* sync/pull.c - merges a file: its identity, its tables, the values that tracked tables show. */
 #include "sync/pull.h"
 
 #include "identity/check.h"
@@ -31,8 +31,8 @@ int ctr_pull_open(ctr_source *source, ctr_identity *giver, ctr_problem *problem)
     return problem->rc;
 }
 
-/* A file that is to take over a name remembers whom it has pulled from, and learns whom else there
- * is to pull from. Who does not know its epoch yet holds nothing of it. */
+/* A file that takes over a name records the source of this pull, and copies the sources that this
+ * source knows. A source that does not know our epoch yet has none of our shards. */
 static void remember_source(const ctr_pull *pull, const ctr_identity *mine, ctr_problem *problem)
 {
     const ctr_source *source = pull->source;
@@ -48,8 +48,8 @@ static void remember_source(const ctr_pull *pull, const ctr_identity *mine, ctr_
     ctr_replacement_note(pull->replica, problem);
 }
 
-/* What a source knows of others is in an ordinary table, or is not read. It is passed on from file
- * to file, for ever. */
+/* Refuses counter_sources of the source if it is not an ordinary table, or if it has too many rows,
+ * because every file passes them on for ever. */
 static int check_known(const ctr_source *source, ctr_problem *problem)
 {
     enum { MOST = 10000 };
@@ -61,14 +61,13 @@ static int check_known(const ctr_source *source, ctr_problem *problem)
     if (row) sqlite3_bind_int(row, 1, MOST + 1);
     if (ctr_run_row(&run, row) && sqlite3_column_int(row, 0) > MOST)
         ctr_problem_set(problem, SQLITE_TOOBIG,
-                        "counter_sources of the giving file has more than %d rows, which nobody "
-                        "takes over",
+                        "counter_sources of the giving file has more than %d rows, the limit",
                         MOST);
     sqlite3_finalize(row);
     return problem->rc;
 }
 
-/* Two files that meet tell each other nothing but what concerns names; mostly there is none. */
+/* Exchanges what both files know of names. Most files have no names. */
 static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
 {
     const ctr_identity *giver = pull->giver, *mine = &pull->taker;
@@ -83,8 +82,8 @@ static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *p
 
 /* ---- tracked tables -------------------------------------------------------------------------- */
 
-/* Shows rows of one tracked table: those that were merged, or, without `rows`, those that are
- * listed as apart; returns how many values are listed of these now. */
+/* Shows `rows` of one tracked table, or if NULL the rows that are listed as apart. Returns the number
+ * of values that are listed as apart now, 0 for `rows`. */
 static int64_t show_table(ctr_pull *pull, const char *birth, ctr_later *rows, bool backwards,
                           ctr_problem *problem)
 {
@@ -102,8 +101,8 @@ static int64_t show_table(ctr_pull *pull, const char *birth, ctr_later *rows, bo
     return apart;
 }
 
-/* Shows the rows of all tables that are listed as apart. Returns how many values are listed now,
- * and adds how many were to `before`. */
+/* Shows the rows of all tables that are listed as apart. Returns the number of values that are listed
+ * now, and adds the number before to *before. */
 static int64_t show_each_apart_again(ctr_pull *pull, bool backwards, int64_t *before,
                                      ctr_problem *problem)
 {
@@ -122,9 +121,9 @@ static int64_t show_each_apart_again(ctr_pull *pull, bool backwards, int64_t *be
     return apart;
 }
 
-/* What a table refuses may depend on rows that this one or another shows later: until two turns,
- * there and back, have left no fewer values listed than ever before. Triggers of the application
- * that change rows in turn may list them again for ever. */
+/* Shows the rows that are apart again, because a table may refuse a row until another row is shown.
+ * Ends after two turns, one in each direction, that leave no fewer values listed than ever before:
+ * triggers of the user that change rows in turn may list them again for ever. */
 static void show_apart_again(ctr_pull *pull, ctr_problem *problem)
 {
     int64_t least = 0;
@@ -136,7 +135,7 @@ static void show_apart_again(ctr_pull *pull, ctr_problem *problem)
     }
 }
 
-/* A row is shown when everything is merged: its triggers may look at others. */
+/* Runs after all tables are merged, because triggers of the user may read other rows. */
 static void show_merged(ctr_pull *pull, ctr_problem *problem)
 {
     for (int i = 0; i < pull->n_later && problem->rc == SQLITE_OK; i++)
@@ -168,7 +167,7 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
     if (problem->rc == SQLITE_OK && catalog->n > 0 && !giver->present)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "the giving file has counter tables but no replica id: it is damaged");
-    /* A newer format at either end may mean something else by the same columns. */
+    /* In a newer format the same columns may mean something else. */
     if (problem->rc == SQLITE_OK &&
         ctr_identity_read_among(&pull.taker, db, target, &pull.mine, problem)) {
         ctr_identity_offer_fork(db, target, problem);

@@ -1,4 +1,4 @@
-/* table/floors.c - looks at floors and raises them. */
+/* table/floors.c - reads and raises floors. */
 #include "table/floors.h"
 
 #include "identity/check.h"
@@ -27,7 +27,7 @@ static char *would_rise(const ctr_shape *shape)
     return sqlite3_str_finish(out);
 }
 
-/* Floors above a key. */
+/* The condition that a floor is above a key. */
 static char *floors_above(const ctr_shape *shape)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
@@ -41,7 +41,8 @@ static bool is_floor(sqlite3_value *value)
     return value && sqlite3_value_type(value) != SQLITE_NULL;
 }
 
-/* Rows below the values that are floors; the others are not named, so that an index can serve. */
+/* The condition for rows below `values`. It leaves out NULL values, so that SQLite can use an
+ * index. */
 static char *rows_below(const ctr_shape *shape, sqlite3_value **values)
 {
     const char *separator = "";
@@ -55,7 +56,7 @@ static char *rows_below(const ctr_shape *shape, sqlite3_value **values)
     return sqlite3_str_finish(out);
 }
 
-/* Of this and of insert_list the parameters are the values, then _seq, _rows and _bytes. */
+/* The parameters of raise_list and insert_list: the values, then _seq, _rows and _bytes. */
 static char *raise_list(const ctr_shape *shape)
 {
     int n = shape->n_keys;
@@ -105,7 +106,8 @@ void ctr_floors_release(ctr_floors *floors)
     floors->below = NULL;
 }
 
-/* Which lists a statement takes is its own affair; what is not given is made of `constraint`. */
+/* Prepares a statement with `list` as its columns, values or changes. Frees `list` and
+ * `constraint`. */
 static sqlite3_stmt *prepare_floors(ctr_floors *floors, ctr_sql which, char *list, char *constraint,
                                     ctr_problem *problem)
 {
@@ -122,11 +124,11 @@ static sqlite3_stmt *prepare_floors(ctr_floors *floors, ctr_sql which, char *lis
     return made;
 }
 
-/* A value that cannot be bound would be no floor. */
+/* Fails if a value cannot be bound, because NULL is no floor. */
 static void bind_values(sqlite3_stmt *row, const ctr_shape *shape, sqlite3_value **values,
                         ctr_problem *problem)
 {
-    int last = row ? sqlite3_bind_parameter_count(row) : 0; /* it may name fewer */
+    int last = row ? sqlite3_bind_parameter_count(row) : 0; /* a condition may name fewer */
     for (int i = 0; i < shape->n_keys && i < last; i++)
         if (values[i])
             ctr_problem_sqlite(
@@ -140,7 +142,7 @@ static bool step_floors(ctr_floors *floors, sqlite3_stmt *row, ctr_problem *prob
     return ctr_run_row(&run, row);
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool look_for_any(ctr_floors *floors, ctr_problem *problem)
 {
@@ -189,7 +191,7 @@ sqlite3_stmt *ctr_floors_read(sqlite3 *db, const char *schema, const char *table
 
 /* ---- raising --------------------------------------------------------------------------------- */
 
-/* Asks whether a floor would rise, and whether there is a row to be changed. */
+/* Returns whether a floor would rise. Sets *has_row if the table has floors already. */
 static bool rises(ctr_floors *floors, sqlite3_value **values, bool *has_row, ctr_problem *problem)
 {
     bool any = false, rises = false;
@@ -235,7 +237,7 @@ static void write_floors(ctr_floors *floors, sqlite3_value **values, bool has_ro
     sqlite3_finalize(row);
 }
 
-/* A trigger that somebody put on the stored table must not keep rows. */
+/* Fails if a trigger on the stored table keeps rows. */
 static void remove_below(ctr_floors *floors, sqlite3_value **values, int64_t n,
                          ctr_problem *problem)
 {
@@ -244,12 +246,11 @@ static void remove_below(ctr_floors *floors, sqlite3_value **values, int64_t n,
     bind_values(row, floors->shape, values, problem);
     step_floors(floors, row, problem);
     if (problem->rc == SQLITE_OK && sqlite3_changes(floors->db) != n)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                        "the stored table did not let go of all rows below");
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table kept rows below the floor");
     sqlite3_finalize(row);
 }
 
-/* Has the column values of this kind? */
+/* Is the value of the kind that the column has? */
 static bool has_kind(sqlite3 *db, const ctr_column *column, sqlite3_value *value,
                      ctr_problem *problem)
 {
@@ -320,7 +321,7 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
         ctr_journal_of(floors->replica, floors->table, floors->shape->n_counters, problem);
     if (!journal) return 0;
 
-    ctr_fold_table(journal, problem); /* a row without amounts can go */
+    ctr_fold_table(journal, problem); /* a removed row must have no amounts */
     count_below(floors, values, size, problem);
     ctr_succession_floors_rose(floors->replica, problem);
     int64_t number = ctr_batch_mark_change(journal, problem);

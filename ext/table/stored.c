@@ -1,4 +1,4 @@
-/* table/stored.c - makes the stored tables, reads them, and refuses what would spoil them. */
+/* table/stored.c - creates, reads and checks the stored tables. */
 #include "table/stored.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ const char *const *ctr_stored_of_file(void)
     return tables;
 }
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- creating -------------------------------------------------------------------------------- */
 
 static char *definition_list(const ctr_shape *shape)
 {
@@ -34,7 +34,7 @@ static char *definition_list(const ctr_shape *shape)
     return sqlite3_str_finish(out);
 }
 
-/* Key columns that may be NULL. */
+/* The key columns of <table>_state, which may be NULL. */
 static char *floor_list(const ctr_shape *shape)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
@@ -133,7 +133,7 @@ static void key_columns_add(ctr_run *run, key_columns *keys, int cid, const char
     collations[keys->n++] = copy;
 }
 
-/* Reads the columns of one UNIQUE constraint; those over bookkeeping columns are not the key. */
+/* Reads the columns of one UNIQUE constraint. One with a column of our own is not the key. */
 static void read_index(ctr_run *run, const char *index, key_columns *keys)
 {
     key_columns found = {0};
@@ -195,9 +195,9 @@ static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys
     if (*name == '_') return is_rowid;
     if (ctr_declaration_reserves(name)) damaged(run, "a column has the reserved name ", name);
     if (key < 0 && sqlite3_stricmp(type, "BLOB") != 0)
-        damaged(run, "neither a BLOB nor part of the key is column ", name);
+        damaged(run, "a column is neither a BLOB nor part of the key: ", name);
     if (key >= 0 && !ctr_declaration_is_plain(type))
-        damaged(run, "no plain type has column ", name);
+        damaged(run, "the type of a column is not plain: ", name);
     ctr_shape_add(shape, name, type, key >= 0 ? keys->collations[key] : "", key, run->problem);
     return false;
 }
@@ -209,7 +209,7 @@ static int damaged_generation(ctr_run *run, const char *what, const char *name)
                            name);
 }
 
-/* A counter that <table>_state lists: that must be true of the stored cells. */
+/* Reads a counter that <table>_state lists. It must agree with the stored cells. */
 static void read_generation(ctr_run *run, sqlite3_stmt *row, ctr_shape *shape)
 {
     bool plain =
@@ -217,20 +217,21 @@ static void read_generation(ctr_run *run, sqlite3_stmt *row, ctr_shape *shape)
     const char *name = ctr_text_column(row, 0, run->problem), *spelling;
     int64_t generation = sqlite3_column_int64(row, 1);
     if (!plain || generation < 1 || generation > CTR_GENERATION_MAX) {
-        damaged_generation(run, "it has a row that is no name and its generation", "");
+        damaged_generation(run, "it has a row that is not a name and a generation", "");
         return;
     }
     if (!name) return;
-    if (ctr_declaration_reserves(name)) damaged_generation(run, "it has the name ", name);
+    if (ctr_declaration_reserves(name))
+        damaged_generation(run, "it lists the reserved name ", name);
     for (int i = 0; i < shape->n_keys; i++)
         if (sqlite3_stricmp(shape->columns[shape->keys[i]].name, name) == 0)
-            damaged_generation(run, "it has the key column ", name);
+            damaged_generation(run, "it lists the key column ", name);
     int counter = ctr_shape_counter(shape, name);
     bool known = ctr_shape_generation(shape, name, &spelling) > 0;
     if (counter >= 0 && shape->columns[shape->counters[counter]].listed)
-        damaged_generation(run, "it has twice the name ", name);
+        damaged_generation(run, "it lists two counters named ", name);
     if (known != (counter >= 0) || (generation % 2 == 1) != (counter >= 0))
-        damaged_generation(run, "the stored cells say something else of column ", name);
+        damaged_generation(run, "it contradicts the stored cells about column ", name);
     if (run->problem->rc != SQLITE_OK) return;
     if (counter < 0) ctr_shape_add_gone(shape, name, generation, run->problem);
     if (counter < 0) return;
@@ -289,7 +290,7 @@ int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const cha
     return problem->rc;
 }
 
-/* ---- reading: what we have written ourselves ------------------------------------------------- */
+/* ---- reading: the text of CREATE TABLE ------------------------------------------------------- */
 
 static const char *behind(const char *at, const char *word)
 {
@@ -297,7 +298,8 @@ static const char *behind(const char *at, const char *word)
     return at && strncmp(at, word, size) == 0 ? at + size : NULL;
 }
 
-/* Takes the name in quotes that begins at `at` to *out, which goes on behind it. */
+/* Copies the quoted name at `at` to *out and moves *out behind it. Returns the text after the name,
+ * or NULL. */
 static const char *unquote_name(const char *at, char **out, const char **name)
 {
     if (!at || *at++ != '"') return NULL;
@@ -312,7 +314,7 @@ static const char *unquote_name(const char *at, char **out, const char **name)
     return NULL;
 }
 
-/* Where the name stands in the list of the key; -1: nowhere. */
+/* Returns the position of the name in the list of key columns, or -1. */
 static int position_in(const char *list, const char *name, char *spare)
 {
     const char *at = list, *key;
@@ -324,7 +326,7 @@ static int position_in(const char *list, const char *name, char *spare)
     return -1;
 }
 
-/* One column; returns what is behind it, NULL where it is none that we declare so. */
+/* Reads one column. Returns the text after it; NULL if we do not declare a column like this. */
 static const char *read_declared_column(const char *at, const char *keys, char *spare,
                                         ctr_shape *shape, ctr_problem *problem)
 {
@@ -365,8 +367,8 @@ static bool would_declare(const ctr_shape *shape, const char *table, const char 
     return is;
 }
 
-/* Of a table that is declared as we do it, by its text: nothing else can be meant by that. False:
- * SQLite must be asked, or there is a problem. */
+/* Reads the shape from the text of CREATE TABLE, if it is the text we write for that shape. Returns
+ * false if it is another text, which only SQLite can read, or on a problem. */
 static bool read_declared(ctr_shape *shape, const char *table, const char *sql,
                           ctr_problem *problem)
 {
@@ -418,7 +420,7 @@ static int key_in(const ctr_shape *declared, const char *name)
     return -1;
 }
 
-/* False: the stored table is none that could have been declared, or there is a problem. */
+/* Returns false if we never declare such a column, or on a problem. */
 static bool describe_column(ctr_run *run, const char *stored, const char *name,
                             const ctr_shape *declared, ctr_shape *shape)
 {
@@ -444,7 +446,7 @@ static bool describe_columns(ctr_shape *shape, ctr_run *run, const ctr_shape *de
     if (missing.rc != SQLITE_OK && missing.rc != SQLITE_ERROR)
         ctr_problem_set(run->problem, missing.rc, "%s", ctr_problem_text(&missing));
     if (!stored) ctr_problem_nomem(run->problem);
-    ctr_shape_open(shape, n > least ? n : least, run->problem); /* a damaged one has few */
+    ctr_shape_open(shape, n > least ? n : least, run->problem); /* a damaged table may have few */
     bool fits = missing.rc == SQLITE_OK && run->problem->rc == SQLITE_OK;
     for (int i = 0; i < n && fits; i++) {
         const char *name = sqlite3_column_name(columns, i);
@@ -468,7 +470,7 @@ int ctr_stored_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const
     return ctr_shape_copy(shape, declared, problem);
 }
 
-/* ---- refusing -------------------------------------------------------------------------------- */
+/* ---- triggers and authorizers ---------------------------------------------------------------- */
 
 static bool is_among(const char *name, const char *const *names)
 {
@@ -513,7 +515,7 @@ int ctr_stored_refuse_triggers(sqlite3 *db, const char *schema, const char *tabl
     return problem->rc;
 }
 
-/* Counts what a program reads: Columns and Rowids of a SELECT, Variables of an UPDATE. */
+/* Counts the columns that a program reads or writes, by the opcodes of SQLite for them. */
 static int count_opcodes(ctr_run *run, ctr_sql which, const char *one, const char *other)
 {
     int n = 0;

@@ -1,4 +1,4 @@
-/* vtab/integrity.c - looks at all that is stored of a counter table. */
+/* vtab/integrity.c - checks the stored tables of a counter table. */
 #include "vtab/integrity.h"
 
 #include <string.h>
@@ -35,10 +35,10 @@ static void check_rows(ctr_table *table, ctr_problem *problem)
 
 /* ---- the journal ----------------------------------------------------------------------------- */
 
-/* Where a check of levels has come. */
+/* The row of the journal that was checked last. */
 typedef struct level_check {
     int64_t number, level;
-    bool open; /* the first row of the segment is yet to come */
+    bool open; /* it is in a segment whose first row is still to come */
 } level_check;
 
 /* The rows of a segment stand before its first one, which has the highest number. */
@@ -70,7 +70,7 @@ static void check_levels(ctr_run *run)
         ctr_changes_damaged(run->slots.table, at.number, "is part of a segment", run->problem);
 }
 
-/* Is the row in the list? They come in ascending order. */
+/* Is the row in the list? The caller asks in ascending order. */
 static bool is_listed(const ctr_changes *list, size_t *at, int64_t row)
 {
     while (*at < list->n && list->rows[*at].row < row) (*at)++;
@@ -96,7 +96,7 @@ static void check_changed_rows(ctr_run *run, const ctr_changes *changes, const c
                         run->slots.table);
 }
 
-/* What this transaction has changed must be in the journal before it is looked at. */
+/* Appends the batches first, because the journal must have the changes of this transaction. */
 static void check_journal(ctr_table *table, ctr_problem *problem)
 {
     ctr_changes changes = {0}, amounts = {0};
@@ -104,7 +104,7 @@ static void check_journal(ctr_table *table, ctr_problem *problem)
     if (table->rows->writing)
         ctr_problem_set(
             problem, SQLITE_ERROR,
-            "a trigger on a stored table cannot check it, for its row is half-way there");
+            "a trigger on a stored table cannot check it, because its row is not complete yet");
     ctr_batch_flush_all(table->replica, problem);
     ctr_journal *journal = ctr_journal_to_read(table->db, table->schema, table->name,
                                                table->shape.n_counters, problem);
@@ -160,7 +160,7 @@ int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent, ctr_probl
     return problem->rc;
 }
 
-/* A finding is no error, it is a row. */
+/* Reports a damage in the result of the PRAGMA, not as an error. */
 int ctr_integrity_method(sqlite3_vtab *base, const char *schema, const char *name, int flags,
                          char **message)
 {

@@ -1,17 +1,16 @@
 /* vtab/request.c - request ids: INSERT INTO t(k, n, request_id) VALUES ('a', 1, 'x') counts
  * once, however often it is repeated.
  *
- * What a request asks for is written down in full, so that another one under the same id is
- * noticed. Counters that are not named are left out, for others may have come or gone when it is
- * repeated:
+ * The text of a request is stored in full, so that another request with the same id is refused. It
+ * names no counters without a value, because counters may be added or dropped before a repetition:
  *
  *     '/', 12: hits 1                          an INSERT
  *     replace of '/', 12: hits 1               a REPLACE
  *     reset hits of '/', 12: hits 5            the command
  *
- * It is looked up before anything else is, and remembered by a write before that of the row: two
- * writes in one statement, so if the second fails the transaction is spoiled
- * (sqlite/transaction.h). A row that OR IGNORE has skipped is remembered too.
+ * A statement first looks up the request, then stores it, then writes the row. If the second write
+ * fails, the transaction is spoiled (sqlite/transaction.h). A request whose row OR IGNORE skips is
+ * stored, too.
  */
 #include <string.h>
 
@@ -22,7 +21,7 @@
 
 static const char HEX[] = "0123456789abcdef";
 
-/* ---- what is asked for ----------------------------------------------------------------------- */
+/* ---- the text of a request ------------------------------------------------------------------- */
 
 static void append_blob_exactly(sqlite3_str *out, sqlite3_value *value)
 {
@@ -36,7 +35,7 @@ static void append_blob_exactly(sqlite3_str *out, sqlite3_value *value)
     sqlite3_str_appendall(out, "'");
 }
 
-/* A text may have a NUL in it, which none of SQLite's formats shows. */
+/* No format of SQLite shows a text beyond a NUL. */
 static void append_text_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
 {
     const char *text = ctr_text_value(value, problem);
@@ -62,7 +61,7 @@ static void append_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *
     }
 }
 
-/* 5, 5.0 and '5' ask for the same. */
+/* 5, 5.0 and '5' are the same request. */
 static void append_number(sqlite3 *db, sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
 {
     int64_t n;
@@ -72,7 +71,7 @@ static void append_number(sqlite3 *db, sqlite3_str *out, sqlite3_value *value, c
         append_exactly(out, value, problem);
 }
 
-/* To be freed with sqlite3_free, if there is a problem, too. */
+/* The caller frees the text with sqlite3_free, also after a failure. */
 static char *describe_request(const ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     const ctr_shape *shape = &table->shape;
@@ -124,7 +123,7 @@ static void check_command(sqlite3_value *command, ctr_problem *problem)
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
                     "a request_id goes with an INSERT of a row, or with 'reset'; %s counts "
-                    "nothing, and cannot do so twice",
+                    "nothing",
                     shown);
     sqlite3_free(shown);
 }

@@ -356,8 +356,8 @@ CHANGES = {"trigger": (STOP, "DROP TRIGGER east.stop"),
            "column": ("ALTER TABLE east.page_views_cells ADD COLUMN extra",
                       "ALTER TABLE east.page_views_cells DROP COLUMN extra")}
 REASONS = {"trigger": CHANGED, "catalog": CHANGED,
-           "column": "the stored table page_views_cells is damaged: neither a BLOB nor part of the key is "
-                     "column extra"}
+           "column": "the stored table page_views_cells is damaged: a column is neither a BLOB nor "
+                     "part of the key: extra"}
 
 
 @pytest.mark.parametrize("kind", CHANGES)

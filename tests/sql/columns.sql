@@ -239,7 +239,7 @@ INSERT INTO v(v, k) VALUES('add column e', 'x');
 INSERT INTO v(v, n) VALUES('add column e', 1);
 --! v: add column e takes no value for column n
 INSERT INTO v(v, request_id) VALUES('add column e', 'r');
---! v: a request_id goes with an INSERT of a row, or with 'reset'; 'add column e' counts nothing, and cannot do so twice
+--! v: a request_id goes with an INSERT of a row, or with 'reset'; 'add column e' counts nothing
 INSERT OR IGNORE INTO v(v) VALUES('add column n');
 --! v: the counter n exists already
 UPDATE v SET v = 'add column e';
@@ -275,7 +275,7 @@ INSERT INTO v(v, k) VALUES('drop column n', 'x');
 INSERT INTO v(v, m) VALUES('drop column n', 1);
 --! v: drop column n takes no value for column m
 INSERT INTO v(v, request_id) VALUES('drop column n', 'r');
---! v: a request_id goes with an INSERT of a row, or with 'reset'; 'drop column n' counts nothing, and cannot do so twice
+--! v: a request_id goes with an INSERT of a row, or with 'reset'; 'drop column n' counts nothing
 SELECT * FROM v;
 --= x|1|2
 INSERT INTO v(v) VALUES('DROP COLUMN M');
@@ -1019,51 +1019,51 @@ INSERT INTO v VALUES('x', 1, 2);
 INSERT INTO v_state(_kind, _name, _value) VALUES('counter', 'm', 2);
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: the stored cells say something else of column m
+--! v: the stored table v_state is damaged: it contradicts the stored cells about column m
 INSERT INTO v VALUES('x', 1, 1);
---! v: the stored table v_state is damaged: the stored cells say something else of column m
+--! v: the stored table v_state is damaged: it contradicts the stored cells about column m
 INSERT INTO v(v) VALUES('integrity-check');
---! v: the stored table v_state is damaged: the stored cells say something else of column m
+--! v: the stored table v_state is damaged: it contradicts the stored cells about column m
 UPDATE v_state SET _value = 0;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it has a row that is no name and its generation
+--! v: the stored table v_state is damaged: it has a row that is not a name and a generation
 UPDATE v_state SET _value = 4294967296;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it has a row that is no name and its generation
+--! v: the stored table v_state is damaged: it has a row that is not a name and a generation
 UPDATE v_state SET _value = -1;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it has a row that is no name and its generation
+--! v: the stored table v_state is damaged: it has a row that is not a name and a generation
 UPDATE v_state SET _value = 'three';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it has a row that is no name and its generation
+--! v: the stored table v_state is damaged: it has a row that is not a name and a generation
 UPDATE v_state SET _value = 3.5;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it has a row that is no name and its generation
+--! v: the stored table v_state is damaged: it has a row that is not a name and a generation
 UPDATE v_state SET _value = 3, _name = x'6d';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it has a row that is no name and its generation
+--! v: the stored table v_state is damaged: it has a row that is not a name and a generation
 UPDATE v_state SET _name = 'other';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: the stored cells say something else of column other
+--! v: the stored table v_state is damaged: it contradicts the stored cells about column other
 UPDATE v_state SET _name = 'M';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: the stored cells say something else of column M
+--! v: the stored table v_state is damaged: it contradicts the stored cells about column M
 UPDATE v_state SET _name = 'rowid', _value = 2;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it has the name rowid
+--! v: the stored table v_state is damaged: it lists the reserved name rowid
 UPDATE v_state SET _name = 'k';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it has the key column k
+--! v: the stored table v_state is damaged: it lists the key column k
 UPDATE v_state SET _name = 'm', _value = 4294967295;
 --@ reopen
 SELECT * FROM v;
@@ -1099,16 +1099,16 @@ CREATE TABLE v_state(_kind, _name, _value);
 INSERT INTO v_state(_kind, _name, _value) VALUES('counter', 'm', 3), ('counter', 'm', 5);
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it has twice the name m
+--! v: the stored table v_state is damaged: it lists two counters named m
 UPDATE v_state SET _name = 'n';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it has twice the name n
+--! v: the stored table v_state is damaged: it lists two counters named n
 DELETE FROM v_state;
 INSERT INTO v_state(_kind, _name, _value) VALUES('counter', 'z', 2), ('counter', 'Z', 4);
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: the stored cells say something else of column Z
+--! v: the stored table v_state is damaged: it contradicts the stored cells about column Z
 DROP TABLE v;
 
 -- # a-source-with-a-damaged-list-of-columns-is-refused
@@ -1119,23 +1119,23 @@ CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO phone.v VALUES('x', 5);
 INSERT INTO phone.v_state(_kind, _name, _value) VALUES('counter', 'n', 2);
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the stored table v_state is damaged: the stored cells say something else of column n
+--! counter_pull: table v: the stored table v_state is damaged: it contradicts the stored cells about column n
 SELECT * FROM counter_pull('phone.db');
---! counter_pull: table v: the stored table v_state is damaged: the stored cells say something else of column n
+--! counter_pull: table v: the stored table v_state is damaged: it contradicts the stored cells about column n
 SELECT * FROM counter_push('phone');
---! counter_push: table v: the stored table v_state is damaged: the stored cells say something else of column n
+--! counter_push: table v: the stored table v_state is damaged: it contradicts the stored cells about column n
 UPDATE phone.v_state SET _value = 4294967297;
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the stored table v_state is damaged: it has a row that is no name and its generation
+--! counter_pull: table v: the stored table v_state is damaged: it has a row that is not a name and a generation
 UPDATE phone.v_state SET _value = 'x';
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the stored table v_state is damaged: it has a row that is no name and its generation
+--! counter_pull: table v: the stored table v_state is damaged: it has a row that is not a name and a generation
 UPDATE phone.v_state SET _name = '_n', _value = 2;
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the stored table v_state is damaged: it has the name _n
+--! counter_pull: table v: the stored table v_state is damaged: it lists the reserved name _n
 UPDATE phone.v_state SET _name = 'k';
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the stored table v_state is damaged: it has the key column k
+--! counter_pull: table v: the stored table v_state is damaged: it lists the key column k
 UPDATE phone.v_state SET _name = 'v';
 SELECT * FROM counter_pull('phone');
 --! counter_pull: table v: column v cannot be added to a table of the same name: rename the table

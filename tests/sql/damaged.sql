@@ -77,7 +77,7 @@ SELECT * FROM v;
 DROP TABLE v_cells;
 CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, n INTEGER, UNIQUE(k));
 SELECT * FROM v;
---! v: the stored table v_cells is damaged: neither a BLOB nor part of the key is column n
+--! v: the stored table v_cells is damaged: a column is neither a BLOB nor part of the key: n
 DROP TABLE v_cells;
 CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, UNIQUE(k));
 SELECT * FROM v;
@@ -93,7 +93,7 @@ SELECT * FROM v;
 DROP TABLE v_cells;
 CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k "TEXT, x HIDDEN", n BLOB, UNIQUE(k));
 SELECT * FROM v;
---! v: the stored table v_cells is damaged: no plain type has column k
+--! v: the stored table v_cells is damaged: the type of a column is not plain: k
 DROP TABLE v_cells;
 CREATE TABLE v_cells(_id INTEGER PRIMARY KEY, k TEXT, oid BLOB, UNIQUE(k));
 SELECT * FROM v;
@@ -493,11 +493,11 @@ INSERT INTO v VALUES('x', 1, 2);
 ALTER TABLE v_cells ADD COLUMN z;
 --@ reopen
 UPDATE v SET n = n + 1 WHERE k = 'x';
---! v: the stored table v_cells is damaged: neither a BLOB nor part of the key is column z
+--! v: the stored table v_cells is damaged: a column is neither a BLOB nor part of the key: z
 DELETE FROM v WHERE k = 'x';
---! v: the stored table v_cells is damaged: neither a BLOB nor part of the key is column z
+--! v: the stored table v_cells is damaged: a column is neither a BLOB nor part of the key: z
 INSERT INTO v(k) VALUES('x');
---! v: the stored table v_cells is damaged: neither a BLOB nor part of the key is column z
+--! v: the stored table v_cells is damaged: a column is neither a BLOB nor part of the key: z
 DROP TABLE v_cells;
 --@ reopen
 UPDATE v SET n = 5 WHERE k = 'x';
