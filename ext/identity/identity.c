@@ -225,7 +225,7 @@ int ctr_identity_create(ctr_run *run)
     return run->problem->rc;
 }
 
-/* Parameters 1 ... 6; those that do not hold stay NULL. */
+/* Binds the parameters 1 to 6. A part that the lineage lacks stays NULL. */
 static void bind_lineage(sqlite3_stmt *row, const ctr_lineage *lineage)
 {
     const ctr_fingerprint *written = &lineage->fingerprint;

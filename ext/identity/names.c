@@ -62,7 +62,7 @@ void ctr_names_pulled(ctr_run *run, const ctr_identity *source, const uint8_t *h
     run_once(run, row);
 }
 
-/* What one row of counter_sources says of a file. */
+/* A row of counter_sources about a file that this one has not pulled from. */
 typedef struct hearsay {
     const uint8_t *holder, *id;
     int64_t epoch;
@@ -121,7 +121,8 @@ static sqlite3_stmt *prepare_loss(ctr_run *run, ctr_sql which, const uint8_t id[
     return row;
 }
 
-/* Is there somebody to be declared lost? Of several that have my id it must be said which. */
+/* Does the file know one to declare lost? Fails if `id` is my own, because then the caller must
+ * pass a holder. */
 static bool find_to_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], bool rival,
                          const ctr_identity *mine)
 {
@@ -235,7 +236,7 @@ static void append_replica(ctr_run *run, sqlite3_str *out, sqlite3_stmt *row)
     if (name) sqlite3_str_appendf(out, " (%s)", name);
 }
 
-/* A list in words: before each row what its third column says. */
+/* Lists the rows for a message. The third column of a row selects the words before it. */
 static char *list_missing(ctr_run *run, sqlite3_stmt *row, const char *const *words)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);

@@ -58,7 +58,7 @@ int ctr_run_busy_timeout(sqlite3 *db, ctr_problem *problem)
     return timeout;
 }
 
-/* Where an authorizer answers IGNORE, an INSERT becomes a program that does nothing. */
+/* If an authorizer answers IGNORE, SQLite makes a program that does nothing of an INSERT. */
 static bool ignores_insert(const char *text, sqlite3_stmt *statement)
 {
     static const char INSERT[] = "INSERT";

@@ -3,7 +3,7 @@
  * Tables belong together by the name they were created with, and must agree in their columns
  * (sync/agree.h). A table that only the source has is created.
  *
- * A later pull of a table reads only the rows that the source has stamped since (sync/marks.h).
+ * A later pull of a table reads only the rows that the source has changed since (sync/marks.h).
  */
 #ifndef CTR_SYNC_PULL_H
 #define CTR_SYNC_PULL_H
@@ -21,7 +21,7 @@ typedef struct ctr_report {
     struct ctr_report_row {
         char *birth, *name; /* the name it was created with, and the one it has in main */
         int64_t read, changed, conflicts;
-        bool created, in_empty; /* the table, in the taking file; that file was empty */
+        bool created, in_empty; /* the pull created the table; the taking file was empty */
         ctr_side created_by;
     } * rows;
     int n;

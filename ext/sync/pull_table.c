@@ -18,10 +18,10 @@
 typedef struct merge_job {
     ctr_pull *pull;
     const ctr_catalog_entry *theirs; /* at the source */
-    ctr_news news;                   /* what that has besides its cells */
-    int64_t mark;                    /* from where it is read; 0: whole */
+    ctr_news news;                   /* of that table */
+    int64_t mark;                    /* the first number to read; 0: the whole table is read */
     bool plain;                      /* our table has no generations of counters */
-    const char **raised;             /* owned: counters that begin anew, by names of `from` */
+    const char **raised;             /* owned; counters that begin anew: names of `from` */
     int n_raised;
     size_t room_raised;
     ctr_shape from;
@@ -30,16 +30,16 @@ typedef struct merge_job {
     int *counters;        /* for each counter of `to`, the one of `from` to be merged, or -1 */
     ctr_walk walk;        /* stands at the source's row */
     sqlite3_value **keys; /* of that row, lent by its statement */
-    bool more;            /* it stands at one */
+    bool more;            /* the walk stands at a row */
     struct ctr_report_row *report;
 
     /* How the rows of `to` are found. */
-    bool empty;   /* it had none at first: of two rows with one key the second is refused */
-    bool updates; /* by the UPDATE that writes them */
+    bool empty;   /* `to` had no rows before: the second of two rows with one key is refused */
+    bool updates; /* the UPDATE that writes a row also finds it */
     bool matched; /* the UPDATE has merged a row */
-    int64_t last; /* the row that was merged last */
-    int strays;   /* keys in a row that stood elsewhere than behind the one before */
-    int resting;  /* keys until that is looked at again */
+    int64_t last; /* the id of the row that was merged last */
+    int strays;   /* consecutive keys that were not behind the row merged last */
+    int resting;  /* keys to pass before the next attempt in order */
     ctr_update update;
 } merge_job;
 
@@ -91,8 +91,8 @@ static bool has_key(const merge_job *job, sqlite3_value **keys)
     return true;
 }
 
-/* Merges the source's row into the one that an UPDATE has found; in the order of storage only if it
- * has the same key, and goes on then. */
+/* Merges the source's row into the row that an UPDATE has found. In the order of storage both must
+ * have the same key; then the walk goes on to the next row. */
 static bool merge_found(void *with, sqlite3_value **keys, ctr_problem *problem)
 {
     merge_job *job = with;
@@ -106,8 +106,8 @@ static bool merge_found(void *with, sqlite3_value **keys, ctr_problem *problem)
     return problem->rc == SQLITE_OK;
 }
 
-/* Finds the row first. */
-static void merge_apart(merge_job *job, ctr_problem *problem)
+/* Finds and writes the row by two statements. */
+static void find_and_merge(merge_job *job, ctr_problem *problem)
 {
     if (!ctr_merge_find(&job->to, job->keys, problem)) return;
     merge_all_cells(job, problem);
@@ -134,11 +134,11 @@ static void merge_row(merge_job *job, ctr_problem *problem)
     if (job->updates && !rows->found && job->update.called)
         merge_new(job, problem);
     else
-        merge_apart(job, problem);
+        find_and_merge(job, problem);
 }
 
-/* Rows in the order of storage are merged by one statement, as long as both tables are in the same
- * order. After some strays that rests: they are in other orders, at least here. */
+/* Merges rows by one statement, as long as both tables have the same order of storage. After STRAYS
+ * keys that are in another order it leaves REST keys to merge_row. */
 static void merge_in_order(merge_job *job, ctr_problem *problem)
 {
     enum { STRAYS = 8, REST = 1000 };
@@ -158,7 +158,7 @@ static void merge_in_order(merge_job *job, ctr_problem *problem)
 
 static void merge_rows(merge_job *job, ctr_problem *problem)
 {
-    enum { MANY = 1000 }; /* rows to be written, for which more pages stay in memory */
+    enum { MANY = 1000 }; /* changed rows; after these the cache is raised */
     ctr_pull *pull = job->pull;
     const ctr_source *source = pull->source;
     ctr_walk_open(&job->walk, source->db, source->schema, job->theirs->name, &job->from,
@@ -182,7 +182,8 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
     ctr_walk_close(&job->walk);
 }
 
-/* Before the rows, for those below need not be read. Floors that the mark covers were taken. */
+/* Runs before merge_rows because it removes our rows below the floors. An earlier pull has taken
+ * floors below the mark. */
 static void merge_floors(merge_job *job, ctr_problem *problem)
 {
     const ctr_source *source = job->pull->source;
@@ -199,8 +200,8 @@ static void merge_floors(merge_job *job, ctr_problem *problem)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* The name may be taken, perhaps by a counter table that was created under another one, or by what
- * is stored of such a table. */
+/* Refuses a name that the target already uses: for a counter table that was created under another
+ * name, for a stored table, or for anything else. */
 static void refuse_taken_name(const ctr_pull *pull, const char *birth, ctr_problem *problem)
 {
     ctr_catalog_entry entry;
@@ -222,7 +223,7 @@ static void refuse_taken_name(const ctr_pull *pull, const char *birth, ctr_probl
     ctr_catalog_close_entry(&entry);
 }
 
-/* The source's shape in the words of our own declaration: nothing of its SQL is run. */
+/* Declares the source's shape in SQL of our own: no SQL of the source runs. */
 static void create_table(merge_job *job, ctr_problem *problem)
 {
     const ctr_pull *pull = job->pull;
@@ -325,7 +326,7 @@ static int read_theirs(const merge_job *job, ctr_shape *theirs, ctr_problem *pro
                                  &source->objects, !job->news.has_columns, problem);
 }
 
-/* The same, read from the two files. `name` is the table's here. */
+/* The same for the shapes that both files store. `name` is the name of our table. */
 static bool columns_are_new(const merge_job *job, const char *name, ctr_problem *problem)
 {
     ctr_shape theirs = {0}, mine = {0};
@@ -338,7 +339,7 @@ static bool columns_are_new(const merge_job *job, const char *name, ctr_problem 
     return any;
 }
 
-/* One counter of the source, as it is there. `here` is read anew after a change of the columns. */
+/* Raises one counter to its generation at the source. Reads `here` again if a column changes. */
 static void take_counter(merge_job *job, const ctr_catalog_entry *mine, ctr_shape *here,
                          const char *name, int64_t generation, ctr_problem *problem)
 {
@@ -363,7 +364,8 @@ static void take_counter(merge_job *job, const ctr_catalog_entry *mine, ctr_shap
         ctr_stored_read(here, pull->db, pull->target, mine->name, problem);
 }
 
-/* Generations first: whatever the marks say, rows are merged by them. */
+/* Takes all generations before the rows, whatever the marks say, because rows are merged by
+ * generation. */
 static void take_counters(merge_job *job, const ctr_catalog_entry *mine, ctr_problem *problem)
 {
     int64_t generation;
@@ -379,7 +381,7 @@ static void take_counters(merge_job *job, const ctr_catalog_entry *mine, ctr_pro
     ctr_shape_close(&here);
 }
 
-/* The triggers of a tracked table name its counters. */
+/* Updates the triggers of a tracked table, because they name its counters. */
 static void follow_counters(const merge_job *job, const char *mine, ctr_problem *problem)
 {
     ctr_shape here = {0};
@@ -393,7 +395,7 @@ static void follow_counters(const merge_job *job, const char *mine, ctr_problem 
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* What is new at the source; the table is created here if need be. */
+/* Merges the changes of the source. Creates our table if it is missing. */
 static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
 {
     ctr_pull *pull = job->pull;
@@ -429,7 +431,8 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
                         job->mark == 0, problem);
 }
 
-/* What the connection at hand has to give may have been appended since the source was opened. */
+/* Reads the news again if the source is read through the host's connection, because its batches
+ * may be appended after the source was opened. */
 static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
 {
     const ctr_source *source = job->pull->source;
@@ -443,7 +446,8 @@ static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
            (job->news.has_columns && columns_are_new(job, name, problem));
 }
 
-/* A source's stored tables are ordinary ones, or nothing of them is read. */
+/* Refuses a source with a stored table that is missing or not an ordinary table, before it is
+ * read. */
 static int check_stored(const merge_job *job, ctr_problem *problem)
 {
     const char *table = job->theirs->name;
@@ -461,7 +465,8 @@ static int check_stored(const merge_job *job, ctr_problem *problem)
     return problem->rc;
 }
 
-/* Whether anything is new or not: what was changed without triggers is not known to be new. */
+/* Checks the triggers also if the journal has no changes, because changes without triggers are not
+ * in the journal. */
 static void check_tracked(sqlite3 *db, const char *schema, const char *name, const char *file,
                           ctr_problem *problem)
 {
@@ -489,7 +494,8 @@ static struct ctr_report_row *report_row(ctr_report *report, const char *birth, 
     return problem->rc == SQLITE_OK ? row : NULL;
 }
 
-/* As it is called in main: a tracked table by its own name, not by that of its counter table. */
+/* The report names a table as main does: a tracked table by its own name, not by the name of its
+ * counter table. */
 static void name_in_report(merge_job *job, const char *taker, ctr_problem *problem)
 {
     const ctr_pull *pull = job->pull;
@@ -506,7 +512,7 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
     sqlite3_free(tracked);
 }
 
-/* Nothing is read of what is no ordinary table: it is refused when all are looked at. */
+/* Can the state table be read? ctr_stored_read refuses it later if it is not an ordinary table. */
 static bool has_plain_state(const ctr_pull *pull, const char *name, ctr_problem *problem)
 {
     const ctr_named *state = ctr_objects_stored(&pull->mine, name, "state", problem);

@@ -22,20 +22,21 @@ typedef struct ctr_pull {
     const char *called;   /* the target's name in messages */
     ctr_replica *replica; /* the target's */
     ctr_conflicts conflicts;
-    ctr_identity taker; /* as it was at first */
+    ctr_identity taker; /* the target's, before the pull */
     bool checked;       /* the target's identity, in this transaction */
     bool durable;       /* the source has been synced */
-    bool whole;         /* whatever the marks */
-    bool asked, raised; /* for a larger cache of the target; it must be lowered */
-    bool in_empty;      /* the target was empty at first */
+    bool whole;         /* reads everything, whatever the marks */
+    bool asked, raised; /* for a larger cache of the target; it was raised */
+    bool in_empty;      /* the target was empty before the pull */
     ctr_side side;
     ctr_report *report;
-    ctr_pull_later *later; /* owned: tracked tables in which rows are to be shown */
+    ctr_pull_later *later; /* owned: the rows to show, by tracked table */
     int n_later;
     size_t room_later;
 } ctr_pull;
 
-/* Reads the objects of the target, at first and after tables or columns were added. */
+/* Reads the objects of the target. The pull calls this when it begins, and after it has added
+ * tables or columns. */
 void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem);
 
 /* Merges the changes of a table of the source, or all of it, and adds to the report. Creates the

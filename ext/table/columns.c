@@ -1,4 +1,4 @@
-/* table/columns.c - adds, empties and puts away the columns of one stored table. */
+/* table/columns.c - adds, renames and empties the columns of a stored table. */
 #include "table/columns.h"
 
 #include <string.h>
@@ -8,9 +8,8 @@
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-/* Of the columns that SQLite sees there is one for each of ours, and two more. A new row is
- * written with a parameter for each of ours, and one more: 999 are all that an SQLite before
- * 3.32 has. */
+/* SQLite sees two columns more than ours. The INSERT of a new row has one parameter more; SQLite
+ * before 3.32 allows 999 parameters. */
 static void check_room(const ctr_shape *shape, sqlite3 *db, const char *name, ctr_problem *problem)
 {
     int most = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1) - 2;
@@ -44,7 +43,7 @@ int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, co
 
 /* ---- raising --------------------------------------------------------------------------------- */
 
-/* Is a column put away under this name? */
+/* Is there a column _dropped_<name>? */
 static bool is_put_away(ctr_run *run, const char *name)
 {
     bool found = false;
@@ -102,12 +101,12 @@ static void bring_in(ctr_run *run, const char *name, int64_t generation, bool aw
     ctr_run_do(run, away ? CTR_SQL_COLUMNS_TAKE_BACK : CTR_SQL_COLUMNS_ADD, NULL);
 }
 
-/* A generation is written before its column is renamed: SQLite looks at all views before and after
- * that, and for one on the counter table connects to it, which compares the two. Before, it must
- * be connected already.
+/* Writes a generation before it renames the column: ALTER TABLE checks all views before and after,
+ * and a view on the counter table connects to it, which compares the two. So the table must be
+ * connected before, by a statement that is only prepared.
  *
- * Also a counter that stays there begins anew: by way of the name of dropped ones, so that every
- * connection learns that the table is another one. */
+ * A counter that stays begins anew: its column gets the name of a dropped one and its own name
+ * again, so that the schema changes for every connection. */
 int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema, const char *table,
                           const ctr_shape *shape, const char *name, int64_t generation,
                           ctr_problem *problem)
@@ -122,7 +121,7 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
     ctr_journal *journal = ctr_journal_of(replica, table, shape->n_counters, problem);
     if (!journal) return 0;
 
-    ctr_fold_table(journal, problem); /* amounts go by the numbers of the counters */
+    ctr_fold_table(journal, problem); /* the journal has the numbers of counters */
     ctr_journal_drop(journal);
     bool changes = is_there || stays;
     if (changes) journal->shapes++;
@@ -131,7 +130,7 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
     if (stays) bring_in(&run, name, generation, away || is_there);
     if (!is_there && !stays) write_generation(&run, name, generation);
     if (problem->rc != SQLITE_OK) {
-        if (changes) journal->shapes--; /* the counters are those that they were */
+        if (changes) journal->shapes--; /* the counters have not changed */
         ctr_transaction_spoil(replica->transaction, nth);
     }
     return emptied;

@@ -3,18 +3,18 @@
  * A name may be dropped and added again, here and elsewhere at once. So each counter of a table has
  * a generation, and generations of one name merge as the maximum:
  *
- *     0           nobody has ever heard of it
+ *     0           no file has ever had it
  *     1, 3, 5 …   it is there; 1 is that of the declaration
  *     2, 4, 6 …   it was dropped
  *
- * The higher generation wins whole: what was counted in a lower one is gone, wherever it comes
- * from, and can never be mistaken for what is counted in a later one. In the same odd generation
- * cells merge as ever. (Cassandra keeps a dropped counter's name for ever instead, for its shards
- * carry nothing that would tell the two apart: CASSANDRA-10063 and the like.)
+ * The higher generation wins as a whole: counts of a lower one are gone, whichever file brings
+ * them, and never mix with counts of a later one. In the same odd generation cells merge.
+ * (Cassandra reserves the name of a dropped counter for ever instead, because its shards do not
+ * distinguish the two: CASSANDRA-10063 and others.)
  *
- * Counters that were added or dropped by themselves stand in <table>_state, with their
- * generations. The stored column of a dropped counter is emptied and waits as _dropped_<name>: no
- * row is written anew.
+ * <table>_state lists the counters that were added or dropped by themselves, with their
+ * generations. The stored column of a dropped counter is renamed to _dropped_<name> and emptied.
+ *
  */
 #ifndef CTR_TABLE_COLUMNS_H
 #define CTR_TABLE_COLUMNS_H
@@ -22,23 +22,22 @@
 #include "identity/replica.h"
 #include "table/shape.h"
 
-/* Fails if the table cannot have a counter of this name: if it is a key column, makes the table
- * impossible, or has other letters than a counter that was here; or beyond SQLite's
- * limits. `name` is not a reserved one. */
+/* Fails if the table cannot have a counter of this name: it is the name of a key column or of the
+ * table, differs only in case from the name of a counter that is or was here, or exceeds a limit of
+ * SQLite. The caller has refused reserved names. */
 int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, const char *name,
                       ctr_problem *problem);
 
-/* Lists the counters that `from` lists, in a new table with the same ones: its feed tells of them
- * as that of `from` does. */
+/* Lists the counters that `from` lists, in a new table with the same counters, so that its feed has
+ * the same rows for them. */
 int ctr_columns_list(sqlite3 *db, const char *schema, const char *table, const ctr_shape *from,
                      ctr_problem *problem);
 
-/* Raises a counter to `generation`, which is higher than the one that `shape`, just read from the
- * table, has; it was checked if it is new here. The shape is out of date then, and so are
- * statements on the table. Returns how many cells are gone.
+/* Raises a counter to `generation`, which is higher than its generation in `shape`. The caller has
+ * just read `shape` from the table, and has checked a new name. Afterwards the shape and statements
+ * on the table are out of date. Returns the number of emptied cells.
  *
- * Everything is checked before the first write; if one fails after that, the transaction is
- * spoiled. */
+ * A failure after the first write spoils the transaction. */
 int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema, const char *table,
                           const ctr_shape *shape, const char *name, int64_t generation,
                           ctr_problem *problem);
@@ -47,16 +46,16 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
 typedef struct ctr_wanted {
     const char *name;
     int64_t generation;
-    int64_t emptied; /* cells that are gone, when it was done */
+    int64_t emptied; /* the number of emptied cells, set when it is done */
 } ctr_wanted;
 
-/* The same as a command to the table, which an INSERT brings it as a pointer that no text can name:
- * a pull reads, and only where the statement at work writes does an interrupt take everything back.
- * Returns how many cells are gone. */
+/* The same, as a command to the table: an INSERT passes it as a pointer, which no SQL text can
+ * name. A pull needs it, because it is a statement that reads, and an interrupt undoes everything
+ * only if the running statement writes. Returns the number of emptied cells. */
 int64_t ctr_columns_ask(sqlite3 *db, const char *schema, const char *table, const char *name,
                         int64_t generation, ctr_problem *problem);
 
-/* What such an INSERT asks for by the value of its command; NULL: it is another one. */
+/* Returns the request of such an INSERT, by its command; NULL for another command. */
 #define CTR_WANTED "counter column"
 static inline ctr_wanted *ctr_columns_wanted(sqlite3_value *command)
 {

@@ -244,7 +244,11 @@ static void fold_amounts(folding *job, size_t keep)
     ctr_batch_carry(job->journal, problem);
 }
 
-typedef enum fold_extent { FOLD_SOME, FOLD_ALL, FOLD_AND_COMPACT } fold_extent;
+typedef enum fold_extent {
+    FOLD_SOME,
+    FOLD_ALL,
+    FOLD_AND_COMPACT /* compacts segments even if there is nothing to fold */
+} fold_extent;
 
 /* Returns whether there is nothing to fold, nor a second row to make a segment of. */
 static bool is_folded(const ctr_journal *journal)

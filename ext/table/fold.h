@@ -24,7 +24,7 @@
  * the id is read from the file. */
 int ctr_fold_table(ctr_journal *journal, ctr_problem *problem);
 
-/* The same, and makes fewer segments of many, whether there is anything to fold or not. */
+/* The same, and compacts segments even if there is nothing to fold. */
 int ctr_fold_optimize(ctr_journal *journal, ctr_problem *problem);
 
 /* Folds all tables of the file. Call it before the id changes: amounts belong to the shards of the

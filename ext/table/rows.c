@@ -441,8 +441,8 @@ static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
         take_stored(rows, row, problem);
 }
 
-/* An authorizer makes a NULL of a column that it hides, which has no declared type. A statement is
- * looked at once, and again when it was prepared again, as for another authorizer. */
+/* Fails if an authorizer hides a column: SQLite then reads NULL, which has no declared type. Checks
+ * a statement once, and again after SQLite has prepared it again, as for another authorizer. */
 static void refuse_hiding(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 {
     const ctr_shape *shape = rows->shape;

@@ -24,8 +24,9 @@
  *     named       of a tracked table: the name of a column; see track/tracked.h
  *
  * The columns of the UNIQUE constraint are the key, in its order; the other columns are counters,
- * each a cell or NULL. Names that begin with an underscore are ours. A stored table that is
- * anything else is damaged, and is refused before it is used.
+ * each a cell or NULL. Names that begin with an underscore are ours. A stored table of any other
+ * shape is damaged, and we refuse it before we use it.
+ *
  */
 #ifndef CTR_TABLE_STORED_H
 #define CTR_TABLE_STORED_H
@@ -51,34 +52,33 @@ void ctr_stored_rename(sqlite3 *db, const char *schema, const char *table, const
 int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                     ctr_problem *problem);
 
-/* The same where it is known what the schema has: of stored tables that are declared as we do it
- * the text says everything. `without_generations`: <table>_state lists no counters. */
+/* The same for a schema whose objects are known: it reads stored tables from the text of CREATE
+ * TABLE, if that is the text we write. `without_generations`: <table>_state lists no counters. */
 int ctr_stored_read_among(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                           const ctr_objects *objects, bool without_generations,
                           ctr_problem *problem);
 
-/* Learns the columns by preparing a SELECT, which takes no lock that lasts: what xConnect needs.
- * The key is the one of `declared`, which is copied where there is no stored table that fits:
- * whether it is whole, and its generations, are for ctr_stored_read. To be closed whatever is
- * returned. */
+/* Learns the columns by preparing a SELECT, which keeps no lock, for xConnect. The key columns are
+ * those of `declared`. Copies `declared` if no stored table fits. ctr_stored_read checks the rest
+ * and reads the generations. The caller closes the shape, also after a failure. */
 int ctr_stored_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                         const ctr_shape *declared, ctr_problem *problem);
 
 /* Sets the problem for a column that is not NULL and reads as NULL. */
 int ctr_stored_hidden(const char *table, ctr_problem *problem);
 
-/* An authorizer makes a NULL of a column that it hides. Returns whether it hides one of a statement
- * on _id and the columns of the shape, of the key columns only if `keys`. */
+/* Returns whether an authorizer hides a column, which SQLite then reads as NULL, from a statement
+ * on _id and the columns of the shape, on its key columns alone if `keys`. */
 bool ctr_stored_hides(const ctr_shape *shape, sqlite3_stmt *row, bool keys);
 
-/* Refuse to write where an authorizer of the host answers IGNORE, so that SQLite leaves something
- * out: the entries of a journal row that is extended; a cell that is read or written. */
+/* Fail if an authorizer of the host answers IGNORE, so that SQLite would leave out a column: the
+ * entries of a journal row that is extended; a cell that is read or written. */
 int ctr_stored_refuse_ignored(sqlite3 *db, const char *schema, const char *table,
                               ctr_problem *problem);
 int ctr_stored_refuse_hidden(const ctr_shape *shape, sqlite3 *db, const char *schema,
                              const char *table, ctr_problem *problem);
 
-/* Refuses triggers that would run with what we write, for a trigger is foreign code: on the stored
+/* Refuses triggers that our writes would fire, because a trigger is foreign code: on the stored
  * tables of `table`, which may be NULL, and with `of_file` on those of the file. */
 int ctr_stored_refuse_triggers(sqlite3 *db, const char *schema, const char *table, bool of_file,
                                ctr_problem *problem);

@@ -9,12 +9,12 @@
 #define UPDATE_POINTER "counter update"
 
 enum { UPDATE_ARG, ROW_ARG, COLUMN_ARGS };
-enum { ROWS_AT_ONCE = 64 }; /* by row ids; where one is strange, the rest was read for nothing */
+enum { ROWS_AT_ONCE = 64 }; /* row ids; after an unexpected row the others were read in vain */
 
 /* ---- the function ---------------------------------------------------------------------------- */
 
-/* SQLite writes no row but the one that its condition has just been true of, or, if it first
- * collects the rows, the only one. */
+/* SQLite writes each row right after its condition was true. If it collects all rows first,
+ * fn_merging takes only one. */
 static void fetch_cell(sqlite3_context *ctx, ctr_update *update, int counter)
 {
     const ctr_rows *rows = update->rows;
@@ -70,7 +70,7 @@ int ctr_update_register(sqlite3 *db)
 
 /* ---- the statements -------------------------------------------------------------------------- */
 
-/* The parameter of the pointer is behind those of the keys, or of the row ids. */
+/* The pointer is the last parameter, behind the keys or the row ids. */
 static sqlite3_stmt *prepare_update(ctr_update *update, ctr_sql which, int n_before,
                                     ctr_problem *problem)
 {
@@ -130,7 +130,8 @@ void ctr_update_close(ctr_update *update)
     *update = (ctr_update){0};
 }
 
-/* The journal is read before, for what is done within the statement is done for each row. */
+/* The callers read the journal before, because anything within the statement is done for each
+ * row. */
 static int step_update(ctr_update *update, sqlite3_stmt *statement, ctr_problem *problem)
 {
     ctr_rows *rows = update->rows;

@@ -45,7 +45,7 @@ static bool is_untouched(const ctr_showing *showing, const ctr_summary *states)
     return true;
 }
 
-/* Live in no counter, and deleted in one: the row was. */
+/* A row is deleted if one of its counters is deleted and none is live. */
 static bool is_deleted_row(const ctr_showing *showing, const ctr_summary *states)
 {
     bool deleted = false;
@@ -67,8 +67,8 @@ static int refuse_uncounted(ctr_showing *showing, const char *what, ctr_problem 
     return problem->rc;
 }
 
-/* What the row should show before it is written, into showing->from: that is known to be what its
- * counters were, except where it is listed as apart. */
+/* Corrects showing->from, which has the former values of the counters, by the values of a row that
+ * is apart. */
 static void take_listed(ctr_showing *showing, const ctr_apart_row *apart)
 {
     for (int i = 0; i < showing->tracked.shape->n_counters; i++)
@@ -78,7 +78,7 @@ static void take_listed(ctr_showing *showing, const ctr_apart_row *apart)
 static void show_in_row(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
                         const ctr_summary *now, bool complete, ctr_problem *problem)
 {
-    ctr_apart_remove(&showing->apart, rowid, problem); /* a trigger may list it anew */
+    ctr_apart_remove(&showing->apart, rowid, problem); /* a trigger may list it again */
     bool taken = is_deleted_row(showing, now) ? ctr_writing_delete(&showing->writing, problem)
                  : complete ? ctr_writing_update(&showing->writing, shown, showing->to, problem)
                             : false;

@@ -37,8 +37,8 @@ void ctr_showing_close(ctr_showing *showing);
 bool ctr_showing_look(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
                       const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem);
 
-/* The value that a counter in this state shows. Returns false if its sum does not fit in 64
- * bits. */
+/* Sets *shown to the value that a counter in this state shows. Returns false if its sum does not
+ * fit in 64 bits. */
 bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summary *state,
                        ctr_shown *shown);
 
@@ -53,9 +53,9 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
                           const ctr_summary *now, ctr_problem *problem);
 
 /* For track/later.h: the steps of ctr_showing_row. Before returns the state that the row had.
- * Take_wanted puts the values to be shown into showing->to; false: some sum cannot be shown. Write
- * writes the row at once, if `known`, where it shows showing->from; look_and_write reads it
- * first. */
+ * Take_wanted puts the new values into showing->to; it returns false if a sum does not fit. Write
+ * writes the row; if `known`, it relies on the table showing showing->from. Look_and_write reads
+ * the row first. */
 ctr_shown_before ctr_showing_before(const ctr_showing *showing, const ctr_summary *before);
 bool ctr_showing_take_wanted(ctr_showing *showing, const ctr_summary *now);
 int ctr_showing_write(ctr_showing *showing, int64_t rowid, ctr_shown_before was, bool known,
