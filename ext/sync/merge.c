@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "table/stage.h"
+#include "table/refuse.h"
 #include "table/stored.h"
 
 static void open_tracked_table(ctr_merge *merge, sqlite3 *db, const ctr_objects *objects,
@@ -47,7 +48,7 @@ bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
     const char *name = merge->entry.name;
     if (ctr_stored_read_among(&merge->shape, db, schema, name, objects, without_generations,
                               problem) ||
-        ctr_stored_refuse_triggers_among(objects, name, true, problem))
+        ctr_refuse_triggers_among(objects, name, true, problem))
         return false;
     ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, replica, problem);
     merge->rows.whole = true;

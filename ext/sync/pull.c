@@ -82,8 +82,8 @@ static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *p
 
 /* ---- tracked tables -------------------------------------------------------------------------- */
 
-/* Shows `rows` of one tracked table, or if NULL the rows that are listed as apart. Returns the number
- * of values that are listed as apart now, 0 for `rows`. */
+/* Shows `rows` of one tracked table, or if NULL the rows that are listed as apart. Returns the
+ * number of values that are listed as apart now, 0 for `rows`. */
 static int64_t show_table(ctr_pull *pull, const char *birth, ctr_later *rows, bool backwards,
                           ctr_problem *problem)
 {
@@ -101,8 +101,8 @@ static int64_t show_table(ctr_pull *pull, const char *birth, ctr_later *rows, bo
     return apart;
 }
 
-/* Shows the rows of all tables that are listed as apart. Returns the number of values that are listed
- * now, and adds the number before to *before. */
+/* Shows the rows of all tables that are listed as apart. Returns the number of values that are
+ * listed now, and adds the number before to *before. */
 static int64_t show_each_apart_again(ctr_pull *pull, bool backwards, int64_t *before,
                                      ctr_problem *problem)
 {

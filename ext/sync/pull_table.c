@@ -11,6 +11,7 @@
 #include "table/columns.h"
 #include "table/floors.h"
 #include "table/rows.h"
+#include "table/refuse.h"
 #include "table/stored.h"
 #include "table/walk.h"
 
@@ -229,7 +230,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
     const ctr_pull *pull = job->pull;
     const char *birth = job->theirs->birth;
     refuse_taken_name(pull, birth, problem);
-    ctr_stored_refuse_triggers_among(&pull->mine, NULL, true, problem);
+    ctr_refuse_triggers_among(&pull->mine, NULL, true, problem);
     char *definition = ctr_shape_declaration(&job->from);
     if (!definition) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(pull->db, pull->target, birth, problem);
@@ -253,7 +254,7 @@ void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem)
 void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
-    ctr_stored_refuse_triggers_among(&pull->mine, table, true, problem);
+    ctr_refuse_triggers_among(&pull->mine, table, true, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const ctr_identity *identity = ctr_check_identity(pull->replica, problem);
     if (identity && !pull->checked)
@@ -404,7 +405,7 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     if (!pull->durable) ctr_durable_source(source, problem);
     pull->durable = true;
     if (read_theirs(job, &job->from, problem) ||
-        ctr_stored_refuse_triggers_among(&source->objects, theirs, false, problem))
+        ctr_refuse_triggers_among(&source->objects, theirs, false, problem))
         return;
     if (!is_there) create_table(job, problem);
     if (!is_there && problem->rc == SQLITE_OK) ctr_pull_table_look(pull, problem);

@@ -3,7 +3,7 @@
 
 #include "identity/os.h"
 #include "sqlite/array.h"
-#include "table/stored.h"
+#include "table/refuse.h"
 
 enum {
     NUMBERS_IN_MS = 4096,
@@ -28,7 +28,7 @@ void ctr_batch_abandon(ctr_journal *journal)
 int ctr_batch_refuse_triggers(ctr_journal *journal, ctr_problem *problem)
 {
     if (journal->untriggered) return problem->rc;
-    ctr_stored_refuse_triggers(journal->db, journal->schema, journal->table, false, problem);
+    ctr_refuse_triggers(journal->db, journal->schema, journal->table, false, problem);
     journal->untriggered = problem->rc == SQLITE_OK;
     return problem->rc;
 }
@@ -128,7 +128,7 @@ static int64_t draw_number(ctr_journal *journal, ctr_problem *problem)
 
 static void refuse_ignored(ctr_journal *journal, ctr_problem *problem)
 {
-    ctr_stored_refuse_ignored(journal->db, journal->schema, journal->table, problem);
+    ctr_refuse_ignored_entries(journal->db, journal->schema, journal->table, problem);
 }
 
 /* If SQLite prepared the statement again, the schema changed, and there may be new triggers. */

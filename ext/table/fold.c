@@ -8,6 +8,7 @@
 #include "table/batch.h"
 #include "table/catalog.h"
 #include "table/segments.h"
+#include "table/refuse.h"
 #include "table/stored.h"
 
 enum { PARTS = 32 /* parts of the rows with amounts; a commit folds the densest */ };
@@ -45,8 +46,8 @@ static void open_folding(folding *job, ctr_problem *problem)
         return;
     }
     if (job->shape.n_counters == 0) return;
-    ctr_stored_refuse_hidden(&job->shape, journal->db, journal->schema, journal->table,
-                             job->run.problem);
+    ctr_refuse_ignored_columns(&job->shape, journal->db, journal->schema, journal->table,
+                               job->run.problem);
     size_t n = (size_t)job->shape.n_counters;
     char *columns = ctr_shape_counter_list(&job->shape), *changes = change_list(&job->shape);
     job->cells = sqlite3_malloc64(n * sizeof *job->cells);

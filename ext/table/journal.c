@@ -5,7 +5,7 @@
 
 #include "table/batch.h"
 #include "table/catalog.h"
-#include "table/stored.h"
+#include "table/refuse.h"
 
 enum { FIRST_LOOKS = 1 /* look-ups of one row before all amounts are kept */ };
 
@@ -204,7 +204,7 @@ static bool read_on(ctr_journal *journal, ctr_problem *problem)
     bool rows = ctr_run_row(&run, row);
     if (!sqlite3_column_decltype(row, CTR_JOURNAL_NUMBER) ||
         !sqlite3_column_decltype(row, CTR_JOURNAL_LEVEL))
-        ctr_stored_hidden(journal->table, problem);
+        ctr_refuse_hidden(journal->table, problem);
     for (; rows && problem->rc == SQLITE_OK; rows = ctr_run_row(&run, row)) {
         int64_t number = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
         bool segment = sqlite3_column_int64(row, CTR_JOURNAL_LEVEL) != CTR_LEVEL_TRANSACTIONS;

@@ -5,7 +5,7 @@
 
 #include "identity/check.h"
 #include "sqlite/text.h"
-#include "table/stored.h"
+#include "table/refuse.h"
 
 /* ---- statements, each prepared at its first use ---------------------------------------------- */
 
@@ -321,7 +321,7 @@ int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **c
 {
     const ctr_shape *shape = rows->shape;
     forget(rows);
-    if (sqlite3_value_type(rowid) == SQLITE_NULL) return ctr_stored_hidden(rows->table, problem);
+    if (sqlite3_value_type(rowid) == SQLITE_NULL) return ctr_refuse_hidden(rows->table, problem);
     rows->found = true;
     rows->rowid = sqlite3_value_int64(rowid);
     for (int i = 0; i < shape->n_counters; i++) rows->values[i] = columns[shape->counters[i]];
@@ -426,7 +426,7 @@ static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 {
     sqlite3_value *rowid = sqlite3_column_value(row, CTR_FIND_ROWID);
     if (sqlite3_value_type(rowid) == SQLITE_NULL) {
-        ctr_stored_hidden(rows->table, problem);
+        ctr_refuse_hidden(rows->table, problem);
         return;
     }
     rows->found = true;
@@ -456,7 +456,7 @@ static void refuse_hiding(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *
     for (int i = 0; i < shape->n_counters; i++)
         hides = hides || !sqlite3_column_decltype(statement, CTR_FIND_COLUMNS + shape->counters[i]);
     *reads_all = !hides;
-    if (hides) ctr_stored_hidden(rows->table, problem);
+    if (hides) ctr_refuse_hidden(rows->table, problem);
 }
 
 static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)

@@ -5,7 +5,7 @@
 
 #include "identity/check.h"
 #include "table/batch.h"
-#include "table/stored.h"
+#include "table/refuse.h"
 
 /* ---- staging --------------------------------------------------------------------------------- */
 
@@ -210,7 +210,7 @@ static int refuse_hidden(ctr_rows *rows, ctr_problem *problem)
 {
     unsigned nth = rows->replica->transaction->ended + 1;
     if (rows->seen_in != nth)
-        ctr_stored_refuse_hidden(rows->shape, rows->db, rows->schema, rows->table, problem);
+        ctr_refuse_ignored_columns(rows->shape, rows->db, rows->schema, rows->table, problem);
     if (problem->rc == SQLITE_OK) rows->seen_in = nth;
     return problem->rc;
 }

@@ -64,25 +64,4 @@ int ctr_stored_read_among(ctr_shape *shape, sqlite3 *db, const char *schema, con
 int ctr_stored_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                         const ctr_shape *declared, ctr_problem *problem);
 
-/* Sets the problem for a column that is not NULL and reads as NULL. */
-int ctr_stored_hidden(const char *table, ctr_problem *problem);
-
-/* Returns whether an authorizer hides a column, which SQLite then reads as NULL, from a statement
- * on _id and the columns of the shape, on its key columns alone if `keys`. */
-bool ctr_stored_hides(const ctr_shape *shape, sqlite3_stmt *row, bool keys);
-
-/* Fail if an authorizer of the host answers IGNORE, so that SQLite would leave out a column: the
- * entries of a journal row that is extended; a cell that is read or written. */
-int ctr_stored_refuse_ignored(sqlite3 *db, const char *schema, const char *table,
-                              ctr_problem *problem);
-int ctr_stored_refuse_hidden(const ctr_shape *shape, sqlite3 *db, const char *schema,
-                             const char *table, ctr_problem *problem);
-
-/* Refuses triggers that our writes would fire, because a trigger is foreign code: on the stored
- * tables of `table`, which may be NULL, and with `of_file` on those of the file. */
-int ctr_stored_refuse_triggers(sqlite3 *db, const char *schema, const char *table, bool of_file,
-                               ctr_problem *problem);
-int ctr_stored_refuse_triggers_among(const ctr_objects *objects, const char *table, bool of_file,
-                                     ctr_problem *problem);
-
 #endif

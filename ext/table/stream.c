@@ -5,7 +5,7 @@
 
 #include "sqlite/run.h"
 #include "sqlite/text.h"
-#include "table/stored.h"
+#include "table/refuse.h"
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
@@ -204,8 +204,8 @@ static void refuse_hiding_scan(ctr_stream *stream, ctr_problem *problem)
 {
     bool keys = !strstr(stream->plan, CTR_STREAM_KEYLESS);
     stream->looked = true;
-    stream->hides = ctr_stored_hides(stream->of->shape, stream->statement, keys);
-    if (stream->hides) ctr_stored_hidden(stream->of->table, problem);
+    stream->hides = ctr_refuse_is_hiding(stream->of->shape, stream->statement, keys);
+    if (stream->hides) ctr_refuse_hidden(stream->of->table, problem);
 }
 
 bool ctr_stream_step(ctr_stream *stream, ctr_problem *problem)

@@ -4,7 +4,7 @@
 #include "identity/check.h"
 #include "table/batch.h"
 #include "table/stage.h"
-#include "table/stored.h"
+#include "table/refuse.h"
 
 #define UPDATE_POINTER "counter update"
 
@@ -116,7 +116,7 @@ bool ctr_update_open(ctr_update *update, ctr_rows *rows, ctr_update_merge *merge
         return false;
     }
     if (refused.rc == SQLITE_OK)
-        ctr_stored_refuse_hidden(rows->shape, rows->db, rows->schema, rows->table, problem);
+        ctr_refuse_ignored_columns(rows->shape, rows->db, rows->schema, rows->table, problem);
     else
         *problem = refused;
     return problem->rc == SQLITE_OK;

@@ -1,7 +1,7 @@
 /* table/walk.c - steps through rows. */
 #include "table/walk.h"
 
-#include "table/stored.h"
+#include "table/refuse.h"
 
 int ctr_walk_open(ctr_walk *walk, sqlite3 *db, const char *schema, const char *table,
                   const ctr_shape *shape, ctr_walk_kind kind, int64_t since, ctr_problem *problem)
@@ -16,7 +16,8 @@ int ctr_walk_open(ctr_walk *walk, sqlite3 *db, const char *schema, const char *t
     walk->row = ctr_run_prepare(&walk->run, kind == CTR_WALK_SINCE ? CTR_SQL_ROWS_FIND_ROWID
                                                                    : CTR_SQL_ROWS_ALL);
     walk->run.slots.columns = NULL;
-    if (walk->row && ctr_stored_hides(shape, walk->row, true)) ctr_stored_hidden(table, problem);
+    if (walk->row && ctr_refuse_is_hiding(shape, walk->row, true))
+        ctr_refuse_hidden(table, problem);
     sqlite3_free(columns);
     return problem->rc;
 }

@@ -18,6 +18,7 @@
 #include "identity/check.h"
 #include "identity/succession.h"
 #include "sync/merge.h"
+#include "table/refuse.h"
 #include "table/stored.h"
 #include "vtab/table.h"
 
@@ -93,7 +94,7 @@ static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *n
 /* Refuses triggers on the stored tables, which could see them change. */
 static void read_shape(ctr_table *table, ctr_shape *shape, ctr_problem *problem)
 {
-    ctr_stored_refuse_triggers(table->db, table->schema, table->name, false, problem);
+    ctr_refuse_triggers(table->db, table->schema, table->name, false, problem);
     if (problem->rc == SQLITE_OK)
         ctr_stored_read(shape, table->db, table->schema, table->name, problem);
 }
