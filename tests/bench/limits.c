@@ -399,9 +399,9 @@ static void measure_tracked_pull(const char *name)
     table_line(&found);
 }
 
-/* A pull of one row by hand: the source opened, a row of it looked up. Without our code: a transaction
- * on the target that writes nothing; and the least that a pull promises: the source is made durable
- * first, so that the target has no row that a power cut takes from it, and the row is written. */
+/* Pulls one row by hand: opens the source, looks up the row, commits a transaction on the target.
+ * PLAIN writes nothing. COUNTER does the least that a pull promises: it first syncs the source, so
+ * that a power cut cannot take from it a row that the target has, and writes the row. */
 static void pull_by_hand(sqlite3 *target, const char *path, uint32_t key, side which)
 {
     sqlite3 *db;

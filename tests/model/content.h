@@ -1,13 +1,13 @@
 /* content.h - what a file says, read once for each volume.
  *
- * Everything that the library keeps in a file and ever reads again. Left out, for nothing that is
- * done here depends on it:
+ * Everything that the library stores in a file and reads again, except what nothing here depends
+ * on:
  *
- *     counter_former, counter_conflicts    history, for people
- *     counter_replica.since, why           the same; names, epoch, turn, trust, ...: not set
+ *     counter_conflicts, former ids        history, for people
+ *     counter_replica.since, why, until    the same; names, epoch, turn, trust, ...: not set
  *     counter_sources.pulled, holds, ...   for files that take over a name
- *     <table>_floors._rows, _bytes         for counter_purge()
- *     <table>_ops, <table>_columns         empty
+ *     <table>_state._rows, _bytes          for counter_purge()
+ *     <table>_state, any other _kind       there are only floors
  */
 #ifndef MODEL_CONTENT_H
 #define MODEL_CONTENT_H

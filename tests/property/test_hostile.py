@@ -55,7 +55,8 @@ def test_no_generated_column_of_a_source_is_evaluated(tmp_path, table, again, ho
     with contextlib.closing(connect(tmp_path / "app.db")) as db:
         if again:
             rows(db, f"SELECT * FROM counter_pull('{tmp_path}/source.db')")
-        constraint = {"t_cells": "UNIQUE(", "t_state": "UNIQUE(", "counter_peers": "PRIMARY KEY ("}.get(table)  # columns stand before it
+        before = {"t_cells": "UNIQUE(", "t_state": "UNIQUE(", "counter_peers": "PRIMARY KEY ("}
+        constraint = before.get(table)  # columns must stand before it
         at = f"wicked INT AS ({FAILS})"
         rewrite(tmp_path / "source.db", table, lambda sql: (
             sql.replace(constraint, f"{at}, {constraint}") if constraint else f"{sql[:sql.rindex(')')]}, {at})"))
@@ -326,7 +327,7 @@ def make_counted(path):
 
 
 def count_in_all_ways(path, source, ignored, warm):
-    """What the connection asked its authorizer of, and what each statement that did not fail has done."""
+    """Returns the questions to the authorizer, and the tables as the statements without an error leave them."""
     asked, model = set(), {"t": {"a": 100, "d": 3}, "p": {1: 60, 2: 5}}
 
     def add(table, key, n):
@@ -376,8 +377,7 @@ def count_in_all_ways(path, source, ignored, warm):
 
 @pytest.mark.parametrize("warm", [False, True])
 def test_a_statement_of_which_an_authorizer_ignores_a_part_fails_or_is_whole(tmp_path, warm):
-    """Each thing that the library itself asks of SQLite is ignored once. A row of p that does not show its counter is
-    listed."""
+    """The authorizer ignores each action of the library once. A row of p that does not show its counter is listed."""
     make_counted(tmp_path / "0.db")
     shutil.copy(tmp_path / "0.db", tmp_path / "source.db")
     with contextlib.closing(connect(tmp_path / "source.db")) as db:
