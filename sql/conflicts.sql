@@ -13,8 +13,8 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_conflicts"(
   their_value INTEGER,
   why TEXT NOT NULL);
 
--- Not again if it is among the newest, because every merge finds it until both files have the same
--- shards.
+-- Inserts nothing if the same proof is among the newest, because every merge finds it until both
+-- files have the same shards.
 -- name: CONFLICTS_INSERT
 INSERT INTO "{schema}".counter_conflicts
 SELECT strftime('%Y-%m-%d %H:%M:%f', 'now'), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9

@@ -1,6 +1,6 @@
 -- The journal of a table: the changes of its rows, in the order of numbers; see table/journal.h and
 -- core/entries.h. level: 0 in a row of a transaction, else the level of a segment, negative except
--- in the last row of the segment.
+-- in the first row of the segment, which has its highest number.
 
 -- name: JOURNAL_SINCE
 SELECT _seq, level, entries FROM "{schema}"."{table}_journal" WHERE _seq >= ?1 ORDER BY _seq;

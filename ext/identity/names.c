@@ -62,7 +62,7 @@ void ctr_names_pulled(ctr_run *run, const ctr_identity *source, const uint8_t *h
     run_once(run, row);
 }
 
-/* A row of counter_sources about a file that this one has not pulled from. */
+/* A row of counter_sources about a file that another file or the user reports. */
 typedef struct hearsay {
     const uint8_t *holder, *id;
     int64_t epoch;
