@@ -29,7 +29,7 @@ typedef struct ctr_session {
 /* The modules of one connection share this: the running session, or NULL. */
 typedef struct ctr_sessions {
     ctr_session *running;
-    int spill; /* of main, where a session could not set it back; or 0 */
+    int spill; /* cache_spill of main that a session could not restore, or 0 */
 } ctr_sessions;
 
 /* Begins a session. NULL `sessions`: it creates no virtual table. */

@@ -62,7 +62,7 @@ static int count_opcodes(ctr_run *run, ctr_sql which, const char *one, const cha
     return n;
 }
 
-/* A column that is hidden has no declared type; a key may be declared without one. */
+/* A hidden column is a NULL without a declared type. A key column may be declared without one. */
 bool ctr_refuse_is_hiding(const ctr_shape *shape, sqlite3_stmt *row, bool keys)
 {
     bool hides = !sqlite3_column_decltype(row, CTR_FIND_ROWID);

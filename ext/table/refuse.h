@@ -13,8 +13,8 @@
 /* Sets the problem for a column that is not NULL and reads as NULL. */
 int ctr_refuse_hidden(const char *table, ctr_problem *problem);
 
-/* Returns whether an authorizer hides a column, which SQLite then reads as NULL, from a statement
- * on _id and the columns of the shape, on its key columns alone if `keys`. */
+/* Returns whether an authorizer hides _id, a counter, or with `keys` a key column from a statement
+ * that reads _id and the columns of the shape. */
 bool ctr_refuse_is_hiding(const ctr_shape *shape, sqlite3_stmt *row, bool keys);
 
 /* Fail if an authorizer of the host answers IGNORE, so that SQLite would leave out a column: the

@@ -441,22 +441,15 @@ static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
         take_stored(rows, row, problem);
 }
 
-/* Fails if an authorizer hides a column: SQLite then reads NULL, which has no declared type. Checks
- * a statement once, and again after SQLite has prepared it again, as for another authorizer. */
+/* Fails if an authorizer hides a column. Checks a statement once, and again after SQLite has
+ * prepared it again, as for another authorizer. */
 static void refuse_hiding(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 {
-    const ctr_shape *shape = rows->shape;
     bool *reads_all = statement == rows->find_key ? &rows->key_reads_all : &rows->rowid_reads_all;
     bool again = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     if (*reads_all && !again) return;
-    bool hides = false;
-    for (int i = 0; i < shape->n_keys; i++) /* a key may be declared without a type */
-        hides = hides || (shape->columns[shape->keys[i]].affinity != CTR_AFFINITY_BLOB &&
-                          !sqlite3_column_decltype(statement, CTR_FIND_COLUMNS + shape->keys[i]));
-    for (int i = 0; i < shape->n_counters; i++)
-        hides = hides || !sqlite3_column_decltype(statement, CTR_FIND_COLUMNS + shape->counters[i]);
-    *reads_all = !hides;
-    if (hides) ctr_refuse_hidden(rows->table, problem);
+    *reads_all = !ctr_refuse_is_hiding(rows->shape, statement, true);
+    if (!*reads_all) ctr_refuse_hidden(rows->table, problem);
 }
 
 static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)

@@ -52,7 +52,7 @@ typedef struct ctr_stream {
     char *plan;              /* its plan; owned */
     int64_t exact;           /* the row that came first; a second scan skips it */
     bool has_exact;
-    bool looked, hides; /* at its columns; an authorizer hides some */
+    bool looked, hides; /* its columns were checked; an authorizer hides some */
 } ctr_stream;
 
 /* Returns whether the comparisons of the plan with these arguments mean the same on the stored
