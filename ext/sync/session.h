@@ -46,8 +46,8 @@ int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem);
 
 /* Raises the cache of a file from SQLite's 2 MB to 32 MB, because a pull that writes many rows in
  * any order would read most of them from the disk. Returns false if the size stays, for example
- * because the host has set one. ctr_session_lower_cache restores SQLite's size; it returns false after an
- * interrupt, which stops every PRAGMA, and then the next pull restores it. */
+ * because the host has set one. ctr_session_lower_cache restores SQLite's size; it returns false
+ * after an interrupt, which stops every PRAGMA, and then the next pull restores it. */
 bool ctr_session_raise_cache(sqlite3 *db, const char *schema);
 bool ctr_session_lower_cache(sqlite3 *db, const char *schema);
 

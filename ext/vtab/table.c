@@ -280,7 +280,8 @@ static void create(sqlite3 *db, ctr_transaction *transaction, const char *schema
     if (tracked) ctr_run_do(&run, CTR_SQL_TRACK_NOTE, tracked);
 }
 
-/* After a failure, SQLite rolls back all writes of the CREATE statement. */
+/* After a failure, SQLite rolls back all writes of the CREATE statement. If a statement of ours
+ * fails on the disk, SQLite drops the schema, and `argv` with it: so `argv` is read first. */
 static int table_create(sqlite3 *db, void *aux, int argc, const char *const *argv,
                         sqlite3_vtab **base, char **message)
 {
@@ -291,10 +292,10 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
     char *schema = sqlite3_mprintf("%s", argv[ARG_SCHEMA]);
     char *name = sqlite3_mprintf("%s", argv[ARG_TABLE]);
     if (!schema || !name) ctr_problem_nomem(&problem);
-    ctr_session_renew(&shared->sessions, &problem);
     int n = argc - ARG_CLAUSES;
     char *tracked = ctr_declare_tracked(&n, argv + ARG_CLAUSES, &problem);
     ctr_declare_shape(&shape, name, n, argv + ARG_CLAUSES, &problem);
+    ctr_session_renew(&shared->sessions, &problem);
     create(db, shared->transaction, schema, name, tracked, &shape, &problem);
     sqlite3_free(tracked);
     ctr_shape_close(&shape);
