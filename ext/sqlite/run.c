@@ -102,6 +102,20 @@ bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement)
     return rc == SQLITE_ROW;
 }
 
+bool ctr_run_is_hidden(sqlite3_stmt *row, int column)
+{
+#ifdef SQLITE_OMIT_DECLTYPE
+    (void)row;
+    (void)column;
+    return false;
+#else
+#ifndef SQLITE_CORE
+    if (!sqlite3_api->column_decltype) return false;
+#endif
+    return !sqlite3_column_decltype(row, column);
+#endif
+}
+
 bool ctr_run_gives(ctr_run *run, ctr_sql which, const char *text)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, which);

@@ -54,6 +54,10 @@ void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, int i, const char 
 /* Steps; returns true while there is a row. */
 bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement);
 
+/* Returns whether an authorizer makes a NULL of a result column that is declared with a type. False
+ * where SQLite was built without sqlite3_column_decltype (SQLITE_OMIT_DECLTYPE). */
+bool ctr_run_is_hidden(sqlite3_stmt *row, int column);
+
 /* Returns whether the first row of a statement is this text, in letters of either case. */
 bool ctr_run_gives(ctr_run *run, ctr_sql which, const char *text);
 

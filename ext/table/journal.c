@@ -202,8 +202,7 @@ static bool read_on(ctr_journal *journal, ctr_problem *problem)
     if (!row) return true;
     sqlite3_bind_int64(row, 1, journal->last);
     bool rows = ctr_run_row(&run, row);
-    if (!sqlite3_column_decltype(row, CTR_JOURNAL_NUMBER) ||
-        !sqlite3_column_decltype(row, CTR_JOURNAL_LEVEL))
+    if (ctr_run_is_hidden(row, CTR_JOURNAL_NUMBER) || ctr_run_is_hidden(row, CTR_JOURNAL_LEVEL))
         ctr_refuse_hidden(journal->table, problem);
     for (; rows && problem->rc == SQLITE_OK; rows = ctr_run_row(&run, row)) {
         int64_t number = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);

@@ -65,12 +65,12 @@ static int count_opcodes(ctr_run *run, ctr_sql which, const char *one, const cha
 /* A hidden column is a NULL without a declared type. A key column may be declared without one. */
 bool ctr_refuse_is_hiding(const ctr_shape *shape, sqlite3_stmt *row, bool keys)
 {
-    bool hides = !sqlite3_column_decltype(row, CTR_FIND_ROWID);
+    bool hides = ctr_run_is_hidden(row, CTR_FIND_ROWID);
     for (int i = 0; keys && i < shape->n_keys; i++)
         hides = hides || (shape->columns[shape->keys[i]].affinity != CTR_AFFINITY_BLOB &&
-                          !sqlite3_column_decltype(row, CTR_FIND_COLUMNS + shape->keys[i]));
+                          ctr_run_is_hidden(row, CTR_FIND_COLUMNS + shape->keys[i]));
     for (int i = 0; i < shape->n_counters; i++)
-        hides = hides || !sqlite3_column_decltype(row, CTR_FIND_COLUMNS + shape->counters[i]);
+        hides = hides || ctr_run_is_hidden(row, CTR_FIND_COLUMNS + shape->counters[i]);
     return hides;
 }
 
