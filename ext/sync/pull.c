@@ -130,8 +130,10 @@ static void show_apart_again(ctr_pull *pull, ctr_problem *problem)
     for (int turn = 0, idle = 0; idle < 2 && problem->rc == SQLITE_OK; turn++, idle++) {
         int64_t before = 0, apart = show_each_apart_again(pull, turn % 2 == 1, &before, problem);
         if (turn == 0) least = before;
-        if (apart < least) idle = -1;
-        if (apart < least) least = apart;
+        if (apart < least) {
+            idle = -1;
+            least = apart;
+        }
     }
 }
 

@@ -75,13 +75,13 @@ static int prepare_all(ctr_session *session, ctr_problem *problem)
     return problem->rc;
 }
 
-static void set_spill(sqlite3 *db, int pages, ctr_problem *problem)
+static void set_number(ctr_run *run, ctr_sql which, int number)
 {
-    char *value = sqlite3_mprintf("%d", pages);
-    if (!value) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(db, "main", NULL, problem);
-    run.slots.value = value;
-    ctr_run_do(&run, CTR_SQL_SYNC_SET_SPILL, NULL);
+    char *value = sqlite3_mprintf("%d", number);
+    if (!value) ctr_problem_nomem(run->problem);
+    run->slots.value = value;
+    ctr_run_do(run, which, NULL);
+    run->slots.value = NULL;
     sqlite3_free(value);
 }
 
@@ -90,7 +90,8 @@ static void set_old_spill_back(ctr_sessions *sessions, sqlite3 *db)
 {
     ctr_problem none = {SQLITE_OK, NULL};
     if (!sessions || sessions->spill == 0) return;
-    set_spill(db, sessions->spill, &none);
+    ctr_run run = ctr_run_on(db, "main", NULL, &none);
+    set_number(&run, CTR_SQL_SYNC_SET_SPILL, sessions->spill);
     if (none.rc == SQLITE_OK) sessions->spill = 0;
     ctr_problem_close(&none);
 }
@@ -167,16 +168,6 @@ int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *prob
         lock_or_wait(session, lock, schema, problem);
     sqlite3_finalize(lock);
     return problem->rc;
-}
-
-static void set_number(ctr_run *run, ctr_sql which, int number)
-{
-    char *value = sqlite3_mprintf("%d", number);
-    if (!value) ctr_problem_nomem(run->problem);
-    run->slots.value = value;
-    ctr_run_do(run, which, NULL);
-    run->slots.value = NULL;
-    sqlite3_free(value);
 }
 
 int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem)

@@ -221,6 +221,8 @@ static bool read_on(ctr_journal *journal, ctr_problem *problem)
     if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0 && journal->known)
         fits = false;
     if (journal->replica) ctr_transaction_keep_no_more(journal->replica->transaction);
+    if (problem->rc != SQLITE_OK)
+        ctr_transaction_close_kept(&journal->since); /* may hide columns */
     return fits || problem->rc != SQLITE_OK;
 }
 

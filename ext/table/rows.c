@@ -25,6 +25,7 @@ sqlite3_stmt *ctr_rows_prepare(ctr_rows *rows, sqlite3_stmt **keep, ctr_sql whic
 static sqlite3_stmt *find_statement(ctr_rows *rows, bool by_key, ctr_problem *problem)
 {
     sqlite3_stmt **keep = by_key ? &rows->find_key : &rows->find_rowid;
+    if (rows->hides) ctr_rows_release(rows); /* they would, without that authorizer, too */
     if (*keep) return *keep;
     return ctr_rows_prepare(rows, keep, by_key ? CTR_SQL_ROWS_FIND_KEY : CTR_SQL_ROWS_FIND_ROWID,
                             ctr_shape_column_list(rows->shape),
@@ -40,7 +41,7 @@ void ctr_rows_release(ctr_rows *rows)
     sqlite3_finalize(rows->insert);
     sqlite3_finalize(rows->update);
     rows->find_key = rows->find_rowid = rows->follow = rows->insert = rows->update = NULL;
-    rows->key_reads_all = rows->rowid_reads_all = false;
+    rows->key_reads_all = rows->rowid_reads_all = rows->hides = false;
 }
 
 int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
@@ -448,8 +449,9 @@ static void refuse_hiding(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *
     bool *reads_all = statement == rows->find_key ? &rows->key_reads_all : &rows->rowid_reads_all;
     bool again = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     if (*reads_all && !again) return;
-    *reads_all = !ctr_refuse_is_hiding(rows->shape, statement, true);
-    if (!*reads_all) ctr_refuse_hidden(rows->table, problem);
+    rows->hides = ctr_refuse_is_hiding(rows->shape, statement, true);
+    *reads_all = !rows->hides;
+    if (rows->hides) ctr_refuse_hidden(rows->table, problem);
 }
 
 static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)

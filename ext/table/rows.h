@@ -44,6 +44,7 @@ typedef struct ctr_rows {
     unsigned shapes; /* shape number of the journal when these were opened */
     sqlite3_stmt *find_key, *find_rowid, *follow, *insert, *update;
     bool key_reads_all, rowid_reads_all; /* find_key and find_rowid hide no column */
+    bool hides;                          /* one of them does: neither is kept */
     bool writing;
     unsigned seen_in; /* the last transaction, from 1, that checked for hidden cells */
     ctr_packed old, fresh, advanced;
