@@ -111,7 +111,7 @@ SELECT 0, "{keys}" FROM "{schema}"."{name}" AS t
 
 -- ---- showing -------------------------------------------------------------------------------------
 
--- The parameters: the key, the new values, the old values.
+-- The parameters: the key, the new values, the old values, and the rowid if the table has rowids.
 -- name: TRACK_SHOW
 UPDATE "{schema}"."{name}" SET "{changes}" WHERE "{constraint}";
 
@@ -127,6 +127,9 @@ INSERT OR ABORT INTO "{schema}"."{name}"("{columns}") VALUES ("{values}");
 
 -- name: TRACK_SHOW_DELETED
 DELETE FROM "{schema}"."{name}" WHERE "{constraint}";
+
+-- name: TRACK_FIND
+SELECT rowid FROM "{schema}"."{name}" WHERE "{constraint}";
 
 -- name: TRACK_LOOK
 SELECT "{columns}" FROM "{schema}"."{name}" WHERE "{constraint}";

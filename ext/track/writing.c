@@ -8,7 +8,7 @@
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-/* Parameters: the key, the values to show, the present values. */
+/* Parameters: the key, the values to show, the present values, the rowid. */
 static int key_parameter(int key)
 {
     return 1 + key;
@@ -24,6 +24,11 @@ static int old_parameter(const ctr_writing *writing, int counter)
     return new_parameter(writing, writing->tracked->shape->n_counters) + counter;
 }
 
+static int rowid_parameter(const ctr_writing *writing)
+{
+    return old_parameter(writing, writing->tracked->shape->n_counters);
+}
+
 static const char *counter_column_name(const ctr_writing *writing, int counter)
 {
     const ctr_tracked_column *column = ctr_tracked_column_of(writing->tracked, counter);
@@ -37,7 +42,7 @@ static bool has_columns(const ctr_writing *writing)
     return false;
 }
 
-/* "sku" = ?1 and, with `values`, AND "stock" IS ?3 */
+/* "sku" = ?1 and, with `values`, AND "stock" IS ?3 AND rowid = ?4 */
 static void match_row(const ctr_writing *writing, sqlite3_str *out, bool values)
 {
     const ctr_shape *shape = writing->tracked->shape;
@@ -48,6 +53,8 @@ static void match_row(const ctr_writing *writing, sqlite3_str *out, bool values)
         if (counter_column_name(writing, i))
             sqlite3_str_appendf(out, " AND \"%w\" IS ?%d", counter_column_name(writing, i),
                                 old_parameter(writing, i));
+    if (values && writing->by_rowid)
+        sqlite3_str_appendf(out, " AND rowid = ?%d", rowid_parameter(writing));
 }
 
 static void assign_values(const ctr_writing *writing, sqlite3_str *out)
@@ -199,6 +206,30 @@ static bool has_taken(ctr_writing *writing, const ctr_shown *from, const ctr_sho
     return is;
 }
 
+static void bind_rowid(const ctr_writing *writing, sqlite3_stmt *row)
+{
+    uint64_t rowid = (uint64_t)writing->rowid + (uint64_t)writing->distance;
+    if (writing->by_rowid) sqlite3_bind_int64(row, rowid_parameter(writing), (int64_t)rowid);
+}
+
+/* Finds the rowid by the key. Returns false if there is no other row than the one that was tried. */
+static bool find_rowid(ctr_writing *writing, ctr_problem *problem)
+{
+    if (!writing->by_rowid || problem->rc != SQLITE_OK) return false;
+    sqlite3_stmt *row = prepare_kept(writing, &writing->find, CTR_SQL_TRACK_FIND, problem);
+    if (!row || bind_row(writing, row, NULL, NULL, problem)) return false;
+    ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, problem);
+    bool there = ctr_run_row(&run, row);
+    uint64_t rowid = there ? (uint64_t)sqlite3_column_int64(row, 0) : 0;
+    sqlite3_reset(row);
+    if (!there) return false;
+    int64_t distance = (int64_t)(rowid - (uint64_t)writing->rowid);
+    bool same = distance == writing->distance, tried = writing->steady;
+    writing->distance = distance;
+    writing->steady = same;
+    return !same || !tried;
+}
+
 bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
                         ctr_problem *problem)
 {
@@ -206,7 +237,13 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
     if (!has_columns(writing)) return problem->rc == SQLITE_OK; /* there is nothing to show */
     sqlite3_stmt *row = prepare_kept(writing, &writing->update, which, problem);
     if (!row || bind_row(writing, row, to, from, problem)) return false;
-    answer_of_table answer = ask_table(writing, row, to, problem);
+    answer_of_table answer = TABLE_REFUSES;
+    bind_rowid(writing, row);
+    if (!writing->by_rowid || writing->steady) answer = ask_table(writing, row, to, problem);
+    if (answer == TABLE_REFUSES && find_rowid(writing, problem)) {
+        bind_rowid(writing, row);
+        answer = ask_table(writing, row, to, problem);
+    }
     if (answer == TABLE_DEFERS && bind_row(writing, row, from, to, problem) == SQLITE_OK)
         run_shown(writing, row, from, problem);
     return answer == TABLE_TAKES && has_taken(writing, from, to, problem);
@@ -318,11 +355,25 @@ bool ctr_writing_is_rowid(const ctr_replica *replica, const char *counters, int6
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+/* A single INTEGER key is the rowid of most tables. A column of the application may have the name
+ * rowid; no key may. */
+static bool has_rowids(const ctr_tracked *tracked)
+{
+    int is_key = 0;
+    const ctr_shape *shape = tracked->shape;
+    if (shape->n_keys == 1 && shape->columns[shape->keys[0]].affinity == CTR_AFFINITY_INTEGER)
+        return false;
+    int rc = sqlite3_table_column_metadata(tracked->db, tracked->schema, tracked->table, "rowid",
+                                           NULL, NULL, NULL, &is_key, NULL);
+    return rc == SQLITE_OK && is_key;
+}
+
 ctr_writing ctr_writing_on(const ctr_tracked *tracked, ctr_replica *replica, ctr_problem *problem)
 {
     return (ctr_writing){.tracked = tracked,
                          .replica = replica,
                          .foreign = ctr_foreign_of(tracked),
+                         .by_rowid = has_rowids(tracked),
                          .strict = ctr_tracked_resolves(tracked, "REPLACE", problem) ||
                                    ctr_tracked_resolves(tracked, "ROLLBACK", problem)};
 }
@@ -333,6 +384,7 @@ void ctr_writing_close(ctr_writing *writing)
     sqlite3_finalize(writing->insert);
     sqlite3_finalize(writing->remove);
     sqlite3_finalize(writing->look);
+    sqlite3_finalize(writing->find);
     ctr_foreign_close(&writing->foreign);
     *writing = (ctr_writing){0};
 }

@@ -22,6 +22,14 @@ typedef struct ctr_writing {
     const ctr_shown *want;
 
     sqlite3_stmt *update, *insert, *remove, *look;
+
+    /* An UPDATE by rowid saves the search of an index. Most rows are as far from the ids of their
+     * cells as the row before, because both were stored in the same order. */
+    bool by_rowid;    /* the table has rowids, and its key is not one */
+    bool steady;      /* the last two rows were equally far */
+    int64_t distance; /* from the id of the last row's cells to its rowid */
+    sqlite3_stmt *find;
+
     ctr_foreign foreign;
     bool reported; /* our trigger has seen the values to show */
     bool strict;   /* overrides constraints that say REPLACE or ROLLBACK */

@@ -623,3 +623,32 @@ def test_a_file_that_its_connection_has_locked_exclusively_gives_all_the_same(tm
     if way.startswith(("push", "sync")):
         with contextlib.closing(connect(other)) as db:
             assert db.execute("SELECT n FROM t").fetchall() == [(12,)]
+
+
+def test_a_pull_of_many_rows_leaves_the_size_of_the_cache_as_it_was(tmp_path):
+    """It raises SQLite's default until it ends, and leaves alone what the application has set."""
+    db, other = connect(tmp_path / "main.db"), connect(tmp_path / "other.db")
+    other.execute("CREATE VIRTUAL TABLE t USING counter(k INTEGER PRIMARY KEY, n COUNTER)")
+    db.executescript("""
+        CREATE TABLE t(k INTEGER PRIMARY KEY, n INTEGER);
+        CREATE TABLE seen(size INTEGER UNIQUE ON CONFLICT IGNORE);
+        CREATE TRIGGER sees AFTER INSERT ON t BEGIN
+            INSERT INTO seen SELECT cache_size FROM pragma_cache_size('main'); END;
+        SELECT counter_track('t', 'n');""")
+
+    def pull(size, first):
+        other.execute("WITH RECURSIVE c(i) AS (VALUES (?) UNION ALL SELECT i + 1 FROM c LIMIT 1500)"
+                      " INSERT INTO t SELECT i, 1 FROM c", (first,))
+        db.execute(f"PRAGMA main.cache_size = {size}")
+        db.execute("DELETE FROM seen")
+        return rows(db, "SELECT rows_changed FROM counter_pull(?)", str(tmp_path / "other.db"))
+
+    for first, size, while_pulling in [(0, -2000, -32000), (1500, 100, 100)]:
+        assert pull(size, first) == [(1500,)]
+        assert rows(db, "SELECT * FROM seen") == [(while_pulling,)]
+        assert rows(db, "PRAGMA main.cache_size") == [(size,)]
+    db.execute("CREATE TRIGGER fails AFTER INSERT ON t WHEN NEW.k = 4499 BEGIN"
+               " SELECT RAISE(ROLLBACK, 'no'); END")
+    with pytest.raises(sqlite3.OperationalError, match="rolled back the transaction"):
+        pull(-2000, 3000)
+    assert rows(db, "PRAGMA main.cache_size") == [(-2000,)]

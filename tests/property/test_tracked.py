@@ -1232,3 +1232,48 @@ def test_a_row_that_was_written_while_the_triggers_were_away_is_counted_by_track
     assert two.execute("SELECT counter_track('p', 'n')").fetchall() == [(1,)]
     two.execute(pull).fetchall()
     assert two.execute("SELECT * FROM p").fetchall() == two.execute("SELECT * FROM p_counters").fetchall() == shown
+
+
+ROWIDS = {
+    "in the same order": lambda draw, n: range(1, n + 1),
+    "with gaps": lambda draw, n: sorted(draw.sample(range(1, 3 * n), n)),
+    "in any order": lambda draw, n: draw.sample(range(-n, 9 * n), n),
+    "at the ends": lambda draw, n: [(1 << 63) - 1 - i if i % 2 else -(1 << 63) + i for i in range(n)],
+}
+
+
+@pytest.mark.parametrize("table", [
+    "k TEXT PRIMARY KEY, n INTEGER", "k TEXT PRIMARY KEY, n INTEGER, rowid TEXT",
+    "k TEXT PRIMARY KEY, n INTEGER, rowid INTEGER DEFAULT 7, oid TEXT",
+])
+@pytest.mark.parametrize("rowids", sorted(ROWIDS))
+def test_merged_values_are_shown_whatever_the_rowids(tmp_path, rowids, table):
+    n, draw = 40, random.Random(f"{SEED} {rowids}{table}")
+    one, two = connect(tmp_path / "one.db"), connect(tmp_path / "two.db")
+    for db in (one, two):
+        db.execute("BEGIN")
+        db.execute(f"CREATE TABLE t({table})")
+        db.executemany("INSERT INTO t(k, n, _rowid_) VALUES (?, 0, ?)",
+                       zip(draw.sample([f"k{i}" for i in range(n)], n), ROWIDS[rowids](draw, n)))
+        db.execute("SELECT counter_track('t', 'n')")
+        db.execute("COMMIT")
+    sums = dict.fromkeys([f"k{i}" for i in range(n)], 0)
+    for turn in range(4):
+        for db in (one, two):
+            db.execute("BEGIN")
+            for key in draw.sample(sorted(sums), n // 2):
+                amount = draw.randint(-3, 9)
+                assert db.execute("UPDATE t SET n = n + ? WHERE k = ?", (amount, key)).rowcount == 1
+                sums[key] += amount
+            db.execute("COMMIT")
+        if turn == 1:  # the row comes back under another rowid
+            one.execute("DELETE FROM t WHERE k = 'k7'")
+            two.execute("DELETE FROM t WHERE k = 'k7'")
+            pull(one, tmp_path)
+            one.execute("INSERT INTO t(k, n) VALUES ('k7', 5)")
+            sums["k7"] = 5
+        pull(two, tmp_path, "one.db")
+        pull(one, tmp_path)
+        assert dict(rows(one, "SELECT k, n FROM t")) == dict(rows(two, "SELECT k, n FROM t")) == sums
+        assert not apart(one) and not apart(two)
+        assert dict(rows(one, "SELECT k, n FROM t_counters")) == sums
