@@ -54,15 +54,6 @@ static int compare_keys(const agree_side *one, const agree_side *two, ctr_proble
     return problem->rc;
 }
 
-static void compare_letters(const agree_side *one, const agree_side *two, ctr_problem *problem)
-{
-    int64_t generation;
-    const char *name, *other;
-    for (int i = 0; (name = ctr_shape_ever(one->shape, i, &generation)); i++)
-        if (ctr_shape_generation(two->shape, name, &other) > 0 && strcmp(name, other) != 0)
-            say_difference(one, two, "the spelling of a counter", name, other, problem);
-}
-
 static void compare_counters(const agree_side *one, const agree_side *two, ctr_problem *problem)
 {
     for (int i = 0; i < one->shape->n_counters; i++) {
@@ -79,7 +70,11 @@ int ctr_agree_keys(const ctr_shape *one, const char *a, const ctr_shape *two, co
 {
     agree_side here = {one, a}, there = {two, b};
     if (problem->rc != SQLITE_OK || compare_keys(&here, &there, problem)) return problem->rc;
-    compare_letters(&here, &there, problem);
+    int64_t generation;
+    const char *name, *other;
+    for (int i = 0; (name = ctr_shape_ever(one, i, &generation)); i++)
+        if (ctr_shape_generation(two, name, &other) > 0 && strcmp(name, other) != 0)
+            say_difference(&here, &there, "the spelling of a counter", name, other, problem);
     return problem->rc;
 }
 

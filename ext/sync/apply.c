@@ -52,12 +52,6 @@ static bool look_up_open(ctr_apply *apply, ctr_problem *problem)
     return same && !changed;
 }
 
-static bool is_current(ctr_apply *apply, const char *birth, ctr_problem *problem)
-{
-    return apply->open && sqlite3_stricmp(apply->merge.entry.birth, birth) == 0 &&
-           look_up_open(apply, problem);
-}
-
 static void open_values(ctr_apply *apply, ctr_problem *problem)
 {
     int n = apply->merge.shape.n_keys;
@@ -75,7 +69,9 @@ static void open_values(ctr_apply *apply, ctr_problem *problem)
 static int open_target(ctr_apply *apply, const char *birth, ctr_replica *replica,
                        ctr_problem *problem)
 {
-    if (is_current(apply, birth, problem) || problem->rc != SQLITE_OK) return problem->rc;
+    bool current = apply->open && sqlite3_stricmp(apply->merge.entry.birth, birth) == 0 &&
+                   look_up_open(apply, problem);
+    if (current || problem->rc != SQLITE_OK) return problem->rc;
     close_target(apply);
     apply->open = true;
     if (problem->rc == SQLITE_OK && !ctr_merge_open(&apply->merge, apply->db, "main", birth,
@@ -172,24 +168,6 @@ static int take_key(ctr_apply *apply, const ctr_change *change, ctr_problem *pro
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
-static void open_change(const ctr_change *change, ctr_cell *cell, ctr_problem *problem)
-{
-    ctr_status status = ctr_cell_open(cell, change->cell, change->cell_size);
-    if (status != CTR_OK)
-        ctr_problem_set(problem, SQLITE_ERROR, "column %s: the cell %s", change->column,
-                        ctr_status_text(status));
-}
-
-/* Conflicts that the cell proves change the identity before the row is written. */
-static void merge_cell(ctr_apply *apply, const ctr_cell *cell, int counter, ctr_replica *replica,
-                       ctr_problem *problem)
-{
-    if (!ctr_merge_find(&apply->merge, apply->keys, problem)) return;
-    ctr_merge_cell(&apply->merge, counter, cell, problem);
-    ctr_conflicts_heed(&apply->conflicts, replica, problem);
-    ctr_merge_write(&apply->merge, problem);
-}
-
 /* Returns the generation of the counter here. Fails if its name is spelled differently. */
 static int64_t present_generation(const ctr_apply *apply, const ctr_change *change,
                                   ctr_problem *problem)
@@ -232,24 +210,16 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_replic
     follow_counter(apply, change->column, problem);
 }
 
-static int watch_target(ctr_apply *apply, const ctr_change *change, ctr_replica *replica,
-                        ctr_problem *problem)
+/* Opens the table and takes the key. */
+static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_replica *replica,
+                          ctr_problem *problem)
 {
+    if (open_target(apply, change->table, replica, problem)) return problem->rc;
     const ctr_identity *identity = ctr_check_identity(replica, problem);
     if (!identity) return problem->rc;
     apply->conflicts = (ctr_conflicts){.db = apply->db, .schema = "main"};
     ctr_conflicts_set_mine(&apply->conflicts, identity);
     memcpy(apply->conflicts.theirs, change->source, CTR_ID_SIZE);
-    return problem->rc;
-}
-
-/* Opens the table and takes the key. */
-static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_replica *replica,
-                          ctr_problem *problem)
-{
-    if (open_target(apply, change->table, replica, problem) ||
-        watch_target(apply, change, replica, problem))
-        return problem->rc;
     if (change->kind == CTR_CHANGE_COUNTER) return check_key_text(apply, change, problem);
     return take_key(apply, change, problem);
 }
@@ -259,7 +229,12 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_rep
                              ctr_problem *problem)
 {
     ctr_cell cell = ctr_cell_untouched();
-    if (change->kind == CTR_CHANGE_CELL) open_change(change, &cell, problem);
+    ctr_status status = CTR_OK;
+    if (change->kind == CTR_CHANGE_CELL)
+        status = ctr_cell_open(&cell, change->cell, change->cell_size);
+    if (status != CTR_OK)
+        ctr_problem_set(problem, SQLITE_ERROR, "column %s: the cell %s", change->column,
+                        ctr_status_text(status));
     int64_t present = present_generation(apply, change, problem);
     unsigned nth = apply->transaction->ended;
     if (problem->rc != SQLITE_OK) return;
@@ -273,21 +248,12 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_rep
     int counter = -1; /* none: the generation has risen since the cell was written */
     if (problem->rc == SQLITE_OK)
         counter = ctr_agree_counter(&apply->merge.shape, change->column, change->generation);
-    if (counter >= 0) merge_cell(apply, &cell, counter, replica, problem);
-    if (rises && problem->rc != SQLITE_OK) ctr_transaction_spoil(apply->transaction, nth);
-}
-
-static void apply_change(ctr_apply *apply, const ctr_change *change, ctr_replica *replica,
-                         ctr_problem *problem)
-{
-    if (prepare_change(apply, change, replica, problem) == SQLITE_OK) {
-        if (change->kind == CTR_CHANGE_FLOORS)
-            ctr_merge_floors(&apply->merge, apply->keys, problem);
-        else
-            apply_to_counter(apply, change, replica, problem);
+    if (counter >= 0 && ctr_merge_find(&apply->merge, apply->keys, problem)) {
+        ctr_merge_cell(&apply->merge, counter, &cell, problem);
+        ctr_conflicts_heed(&apply->conflicts, replica, problem); /* before the row is written */
+        ctr_merge_write(&apply->merge, problem);
     }
-    sqlite3_reset(apply->values);
-    ctr_problem_where(problem, "table %s", change->table);
+    if (rises && problem->rc != SQLITE_OK) ctr_transaction_spoil(apply->transaction, nth);
 }
 
 /* If a statement runs out of memory, SQLite may roll the transaction back during the change and
@@ -297,7 +263,14 @@ int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *pr
     ctr_replica *replica = ctr_replica_of(apply->transaction, "main");
     if (!replica) return ctr_problem_nomem(problem);
     apply->busy = true;
-    apply_change(apply, change, replica, problem);
+    if (prepare_change(apply, change, replica, problem) == SQLITE_OK) {
+        if (change->kind == CTR_CHANGE_FLOORS)
+            ctr_merge_floors(&apply->merge, apply->keys, problem);
+        else
+            apply_to_counter(apply, change, replica, problem);
+    }
+    sqlite3_reset(apply->values);
+    ctr_problem_where(problem, "table %s", change->table);
     apply->busy = false;
     if (apply->ended) ctr_apply_release(apply);
     return problem->rc;

@@ -116,15 +116,6 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
     ctr_digest_add(&digests[bucket], hash);
 }
 
-static void hash_rows(hashing *job, ctr_digest *digests, int64_t n, ctr_problem *problem)
-{
-    ctr_walk walk;
-    const ctr_rows *rows = &job->rows;
-    ctr_walk_open(&walk, rows->db, rows->schema, rows->table, job->shape, CTR_WALK_ALL, 0, problem);
-    while (ctr_walk_next(&walk, problem)) hash_row(job, digests, n, walk.row, problem);
-    ctr_walk_close(&walk);
-}
-
 int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *schema,
                     const char *table, const ctr_shape *shape, ctr_problem *problem)
 {
@@ -134,8 +125,11 @@ int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *sch
     if (!job.by_name || !job.keys) ctr_problem_nomem(problem);
     ctr_rows_open(&job.rows, db, schema, table, shape, NULL, problem);
     if (problem->rc == SQLITE_OK) {
+        ctr_walk walk;
         sort_counters(&job);
-        hash_rows(&job, digests, n, problem);
+        ctr_walk_open(&walk, db, schema, table, shape, CTR_WALK_ALL, 0, problem);
+        while (ctr_walk_next(&walk, problem)) hash_row(&job, digests, n, walk.row, problem);
+        ctr_walk_close(&walk);
     }
     ctr_rows_close(&job.rows);
     sqlite3_free(job.by_name);

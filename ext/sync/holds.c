@@ -124,16 +124,6 @@ static void walk_table(holds_job *job, ctr_problem *problem)
     ctr_walk_close(&walk);
 }
 
-static void close_table(holds_job *job)
-{
-    ctr_rows_close(&job->rows);
-    ctr_rows_close(&job->other);
-    ctr_shape_close(&job->shape);
-    ctr_shape_close(&job->other_shape);
-    sqlite3_free(job->keys);
-    sqlite3_free(job->bytes.bytes);
-}
-
 bool ctr_holds_all(const ctr_source *source, sqlite3 *db, const char *schema,
                    const uint8_t id[CTR_ID_SIZE], uint8_t digest[CTR_ID_SIZE], ctr_problem *problem)
 {
@@ -151,7 +141,12 @@ bool ctr_holds_all(const ctr_source *source, sqlite3 *db, const char *schema,
                          .digest = &sum};
         walk_table(&job, problem);
         holds = holds && job.holds;
-        close_table(&job);
+        ctr_rows_close(&job.rows);
+        ctr_rows_close(&job.other);
+        ctr_shape_close(&job.shape);
+        ctr_shape_close(&job.other_shape);
+        sqlite3_free(job.keys);
+        sqlite3_free(job.bytes.bytes);
     }
     ctr_catalog_close(&catalog);
     ctr_digest_finish(&sum, NULL, NULL, digest);

@@ -24,13 +24,6 @@ static void bind_feed(sqlite3_stmt *row, const uint8_t id[CTR_ID_SIZE], int64_t 
     sqlite3_bind_int64(row, 2, twist);
 }
 
-static int64_t take_mark(ctr_run *run, sqlite3_stmt *row)
-{
-    int64_t mark = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
-    sqlite3_finalize(row);
-    return mark > 0 ? mark : 0;
-}
-
 int64_t ctr_marks_read(sqlite3 *db, const char *schema, const ctr_identity *source,
                        const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine, bool *plain,
                        ctr_problem *problem)
@@ -107,7 +100,9 @@ int64_t ctr_marks_of_feed(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], int64_t tw
     ctr_run run = ctr_run_on(db, "main", NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_LEAST);
     bind_feed(row, id, twist);
-    return take_mark(&run, row);
+    int64_t mark = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return mark > 0 ? mark : 0;
 }
 
 int ctr_marks_raise_feed(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], int64_t twist, int64_t upto,

@@ -107,17 +107,8 @@ static bool merge_found(void *with, sqlite3_value **keys, ctr_problem *problem)
     return problem->rc == SQLITE_OK;
 }
 
-/* Finds and writes the row by two statements. */
-static void find_and_merge(merge_job *job, ctr_problem *problem)
+static void write_merged(merge_job *job, ctr_problem *problem)
 {
-    if (!ctr_merge_find(&job->to, job->keys, problem)) return;
-    merge_all_cells(job, problem);
-    if (ctr_merge_write(&job->to, problem)) job->report->changed++;
-}
-
-static void merge_new(merge_job *job, ctr_problem *problem)
-{
-    if (!ctr_merge_is_wanted(&job->to, job->keys, problem)) return;
     merge_all_cells(job, problem);
     if (ctr_merge_write(&job->to, problem)) job->report->changed++;
 }
@@ -126,16 +117,18 @@ static void merge_row(merge_job *job, ctr_problem *problem)
 {
     ctr_rows *rows = &job->to.rows;
     if (job->empty) {
-        if (ctr_rows_find_none(rows, problem) == SQLITE_OK) merge_new(job, problem);
+        if (ctr_rows_find_none(rows, problem) == SQLITE_OK &&
+            ctr_merge_is_wanted(&job->to, job->keys, problem))
+            write_merged(job, problem);
         return;
     }
     job->matched = false;
     if (job->updates && ctr_update_key(&job->update, job->keys, problem)) job->report->changed++;
     if (problem->rc != SQLITE_OK || job->matched) return;
-    if (job->updates && !rows->found && job->update.called)
-        merge_new(job, problem);
-    else
-        find_and_merge(job, problem);
+    bool is_new = job->updates && !rows->found && job->update.called;
+    if (is_new ? ctr_merge_is_wanted(&job->to, job->keys, problem)
+               : ctr_merge_find(&job->to, job->keys, problem))
+        write_merged(job, problem);
 }
 
 /* Merges rows by one statement, as long as both tables have the same order of storage. After STRAYS

@@ -26,14 +26,6 @@ static void prepare_anew(sqlite3_stmt **slot, ctr_run *run, ctr_sql which)
     *slot = fresh;
 }
 
-static void prepare_ends(ctr_session *session, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
-    prepare_anew(&session->release, &run, CTR_SQL_SYNC_RELEASE);
-    prepare_anew(&session->roll_back, &run,
-                 session->alone ? CTR_SQL_SYNC_ROLLBACK_ALL : CTR_SQL_SYNC_ROLLBACK);
-}
-
 /* Prepares the statement that locks a schema. Returns false if the schema has no identity, or on a
  * problem. */
 static bool prepare_lock(sqlite3 *db, const char *schema, sqlite3_stmt **lock, ctr_problem *problem)
@@ -70,7 +62,10 @@ static void prepare_write(ctr_session *session, ctr_problem *problem)
 
 static int prepare_all(ctr_session *session, ctr_problem *problem)
 {
-    prepare_ends(session, problem);
+    ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
+    prepare_anew(&session->release, &run, CTR_SQL_SYNC_RELEASE);
+    prepare_anew(&session->roll_back, &run,
+                 session->alone ? CTR_SQL_SYNC_ROLLBACK_ALL : CTR_SQL_SYNC_ROLLBACK);
     prepare_write(session, problem);
     return problem->rc;
 }

@@ -183,13 +183,6 @@ static void refuse_generated_in(const ctr_source *source, const ctr_named *named
         ctr_schema_refuse_generated(source->db, source->schema, named->name, problem);
 }
 
-static void check_stored_tables(const ctr_source *source, const char *table, ctr_problem *problem)
-{
-    for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++)
-        refuse_generated_in(source, ctr_objects_stored(&source->objects, table, *suffix, problem),
-                            problem);
-}
-
 int ctr_source_check(ctr_source *source, ctr_problem *problem)
 {
     ctr_catalog *catalog = &source->catalog;
@@ -199,8 +192,11 @@ int ctr_source_check(ctr_source *source, ctr_problem *problem)
     if (problem->rc == SQLITE_OK)
         ctr_catalog_list(catalog, source->db, source->schema, &source->objects, problem);
     for (int i = 0; i < catalog->n && problem->rc == SQLITE_OK; i++) {
-        check_stored_tables(source, catalog->entries[i].name, problem);
-        ctr_problem_where(problem, "table %s", catalog->entries[i].birth);
+        const ctr_catalog_entry *of = &catalog->entries[i];
+        for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++)
+            refuse_generated_in(
+                source, ctr_objects_stored(&source->objects, of->name, *suffix, problem), problem);
+        ctr_problem_where(problem, "table %s", of->birth);
     }
     return problem->rc;
 }
@@ -276,13 +272,6 @@ static int open_at_hand(ctr_source *source, sqlite3 *host, const char *schema, c
     return name_schema(source, schema, problem);
 }
 
-/* Has the host locked the file for as long as it is open? */
-static bool is_exclusive(sqlite3 *host, const char *schema, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(host, schema, NULL, problem);
-    return ctr_run_gives(&run, CTR_SQL_SYNC_LOCKING_MODE, "exclusive");
-}
-
 int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_problem *problem)
 {
     *source = (ctr_source){0};
@@ -290,7 +279,8 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
     if (!is_file(host, schema)) return open_at_hand(source, host, schema, problem);
 
     ctr_problem own = {SQLITE_OK, NULL};
-    bool exclusive = is_exclusive(host, schema, problem);
+    ctr_run run = ctr_run_on(host, schema, NULL, problem);
+    bool exclusive = ctr_run_gives(&run, CTR_SQL_SYNC_LOCKING_MODE, "exclusive");
     if (problem->rc != SQLITE_OK) return problem->rc;
     if (exclusive)
         own.rc = SQLITE_LOCKED;

@@ -5,17 +5,12 @@
 
 enum { LEAST_SLOTS = 64 };
 
-static size_t slot_of(const ctr_amounts *amounts, int64_t row, int counter)
-{
-    uint64_t hash = ((uint64_t)row + (uint64_t)counter * UINT64_C(0xC2B2AE3D27D4EB4F)) *
-                    UINT64_C(0x9E3779B97F4A7C15);
-    return (size_t)(hash >> 32) & (amounts->n_slots - 1);
-}
-
 /* Returns the slot of the amount, or an unused one for it. */
 static ctr_amount *slot_for(const ctr_amounts *amounts, int64_t row, int counter)
 {
-    size_t at = slot_of(amounts, row, counter);
+    uint64_t hash = ((uint64_t)row + (uint64_t)counter * UINT64_C(0xC2B2AE3D27D4EB4F)) *
+                    UINT64_C(0x9E3779B97F4A7C15);
+    size_t at = (size_t)(hash >> 32) & (amounts->n_slots - 1);
     const ctr_amount *slots = amounts->slots;
     while (slots[at].counter != CTR_AMOUNT_UNUSED &&
            (slots[at].row != row || slots[at].counter != (uint32_t)counter))

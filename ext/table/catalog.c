@@ -120,21 +120,18 @@ void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, cons
     sqlite3_finalize(row);
 }
 
-static int add_entry(ctr_catalog *catalog, sqlite3_stmt *row, ctr_problem *problem)
-{
-    ctr_catalog_entry *entries = ctr_array_room(catalog->entries, &catalog->room,
-                                                (size_t)catalog->n + 1, sizeof *entries, problem);
-    if (!entries) return problem->rc;
-    catalog->entries = entries;
-    entries[catalog->n] = (ctr_catalog_entry){0};
-    return take_entry(&entries[catalog->n++], row, problem);
-}
-
 static int list_all(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_LIST);
-    while (ctr_run_row(&run, row)) add_entry(catalog, row, problem);
+    while (ctr_run_row(&run, row)) {
+        ctr_catalog_entry *entries = ctr_array_room(
+            catalog->entries, &catalog->room, (size_t)catalog->n + 1, sizeof *entries, problem);
+        if (!entries) break;
+        catalog->entries = entries;
+        entries[catalog->n] = (ctr_catalog_entry){0};
+        take_entry(&entries[catalog->n++], row, problem);
+    }
     sqlite3_finalize(row);
     return problem->rc;
 }

@@ -54,14 +54,6 @@ void ctr_changes_take(ctr_changes *changes, int64_t number, int64_t level, const
         ctr_changes_damaged(table, number, ctr_entries_status_text(walk.status), problem);
 }
 
-static void keep_since(ctr_changes *changes, int64_t since)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < changes->n; i++)
-        if (changes->rows[i].number >= since) changes->rows[n++] = changes->rows[i];
-    changes->n = n;
-}
-
 int ctr_changes_read(ctr_changes *changes, sqlite3 *db, const char *schema, const char *table,
                      int64_t since, ctr_problem *problem)
 {
@@ -77,7 +69,10 @@ int ctr_changes_read(ctr_changes *changes, sqlite3 *db, const char *schema, cons
                          problem);
     }
     sqlite3_finalize(row);
-    keep_since(changes, since);
+    size_t n = 0;
+    for (size_t i = 0; i < changes->n; i++) /* a segment has older ones, too */
+        if (changes->rows[i].number >= since) changes->rows[n++] = changes->rows[i];
+    changes->n = n;
     return problem->rc;
 }
 

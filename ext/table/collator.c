@@ -24,21 +24,15 @@ void ctr_collator_close(ctr_collator *collator)
     *collator = (ctr_collator){0};
 }
 
-static sqlite3_stmt *statement_for(ctr_collator *collator, int key, ctr_problem *problem)
-{
-    sqlite3_stmt **keep = &collator->compares[key];
-    if (*keep) return *keep;
-    const ctr_shape *shape = collator->shape;
-    ctr_run run = ctr_run_on(collator->db, NULL, NULL, problem);
-    run.slots.name = shape->columns[shape->keys[key]].collation;
-    *keep = ctr_run_prepare(&run, CTR_SQL_ROWS_COMPARE);
-    return *keep;
-}
-
 static int ask(ctr_collator *collator, int key, sqlite3_value *a, sqlite3_value *b,
                ctr_problem *problem)
 {
-    sqlite3_stmt *statement = statement_for(collator, key, problem);
+    const ctr_shape *shape = collator->shape;
+    ctr_run run = ctr_run_on(collator->db, NULL, NULL, problem);
+    run.slots.name = shape->columns[shape->keys[key]].collation;
+    sqlite3_stmt **keep = &collator->compares[key];
+    if (!*keep) *keep = ctr_run_prepare(&run, CTR_SQL_ROWS_COMPARE);
+    sqlite3_stmt *statement = *keep;
     if (!statement) return 0;
     int rc = ctr_text_bind_value(statement, 1, a);
     if (rc == SQLITE_OK) rc = ctr_text_bind_value(statement, 2, b);

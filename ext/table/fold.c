@@ -220,25 +220,19 @@ static void fold_densest(folding *job, const ctr_changes *list, size_t keep)
     }
 }
 
-/* Folds until at most `keep` amounts are left. */
-static void fold_rows(folding *job, size_t keep)
-{
-    ctr_changes list = {0};
-    size_t n_counters = (size_t)job->shape.n_counters;
-    ctr_journal_list_amounts(job->journal, &list, job->run.problem);
-    if (n_counters > 0) fold_densest(job, &list, keep / n_counters);
-    if (keep == 0) ctr_amounts_clear(&job->journal->amounts);
-    sqlite3_free(list.rows);
-}
-
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 /* Folds until at most `keep` amounts are left, makes a segment of the rows of transactions, and
  * carries the other amounts over. */
 static void fold_amounts(folding *job, size_t keep)
 {
+    ctr_changes list = {0};
     ctr_problem *problem = job->run.problem;
-    fold_rows(job, keep);
+    size_t n_counters = (size_t)job->shape.n_counters;
+    ctr_journal_list_amounts(job->journal, &list, problem);
+    if (n_counters > 0) fold_densest(job, &list, keep / n_counters);
+    if (keep == 0) ctr_amounts_clear(&job->journal->amounts);
+    sqlite3_free(list.rows);
     if (problem->rc != SQLITE_OK) return;
     job->wrote = true;
     ctr_segments_add(&job->run);
@@ -305,17 +299,13 @@ int ctr_fold_optimize(ctr_journal *journal, ctr_problem *problem)
     return fold_table(journal, FOLD_AND_COMPACT, problem);
 }
 
-/* Returns whether the journal has grown beyond its limits. */
-static bool has_grown(const ctr_journal *journal)
-{
-    return journal->n_entries > CTR_JOURNAL_AMOUNTS || journal->n_rows > CTR_JOURNAL_ROWS;
-}
-
 int ctr_fold_grown(ctr_replica *replica, ctr_problem *problem)
 {
     for (ctr_journal *journal = replica->journals; journal && problem->rc == SQLITE_OK;
          journal = journal->next) {
-        if (journal->appended && has_grown(journal)) fold_table(journal, FOLD_SOME, problem);
+        bool has_grown =
+            journal->n_entries > CTR_JOURNAL_AMOUNTS || journal->n_rows > CTR_JOURNAL_ROWS;
+        if (journal->appended && has_grown) fold_table(journal, FOLD_SOME, problem);
         ctr_problem_where(problem, "%s", journal->table);
     }
     return problem->rc;

@@ -94,13 +94,6 @@ static void fold_case(uint8_t *text, size_t size)
         if (text[i] >= 'A' && text[i] <= 'Z') text[i] = (uint8_t)(text[i] + ('a' - 'A'));
 }
 
-/* Under RTRIM, trailing spaces are removed before the text is written, because its size comes
- * first. */
-static void trim_value(ctr_key_value *value)
-{
-    while (value->size > 0 && value->bytes[value->size - 1] == ' ') value->size--;
-}
-
 int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **keys,
                     ctr_problem *problem)
 {
@@ -111,7 +104,8 @@ int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **
         bool is_text = value.type == CTR_KEY_TEXT;
         if (problem->rc != SQLITE_OK) return problem->rc;
         ctr_key_unify(&value);
-        if (is_text && sqlite3_stricmp(collation, "RTRIM") == 0) trim_value(&value);
+        if (is_text && sqlite3_stricmp(collation, "RTRIM") == 0) /* before the size is written */
+            while (value.size > 0 && value.bytes[value.size - 1] == ' ') value.size--;
         uint8_t *text = put_value(packed, &value, problem);
         if (text && is_text && sqlite3_stricmp(collation, "NOCASE") == 0)
             fold_case(text, value.size);

@@ -231,15 +231,6 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
     return problem->rc;
 }
 
-static int insert_new_row(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
-{
-    if (write_cells(rows, keys, problem)) return problem->rc;
-    rows->rowid = sqlite3_last_insert_rowid(rows->db);
-    ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0);
-    if (!rows->whole) know_new_row(rows);
-    return problem->rc;
-}
-
 int ctr_stage_note_cells(ctr_rows *rows, ctr_problem *problem)
 {
     int n = rows->shape->n_counters;
@@ -259,10 +250,13 @@ int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
     if (ctr_check_before_write(rows->replica, problem) == SQLITE_OK &&
         ctr_journal_refresh(rows->journal, problem) == SQLITE_OK &&
         ctr_batch_expect(rows->journal, rows->shape->n_counters + 1, problem) == SQLITE_OK) {
-        if (rows->found)
+        if (rows->found) {
             write_found(rows, problem);
-        else
-            insert_new_row(rows, keys, problem);
+        } else if (write_cells(rows, keys, problem) == SQLITE_OK) {
+            rows->rowid = sqlite3_last_insert_rowid(rows->db);
+            ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0);
+            if (!rows->whole) know_new_row(rows);
+        }
     }
     rows->writing = false;
     return problem->rc;

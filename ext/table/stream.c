@@ -145,19 +145,14 @@ static void take_scan(ctr_stream *stream, const char *plan, ctr_problem *problem
 /* Returns whether a comparison with this value means the same on the stored column. A column of
  * NUMERIC affinity converts both sides to numbers. Otherwise a number may be compared with texts,
  * and on a column without a type, a text with numbers. */
-static bool means_the_same(ctr_affinity affinity, sqlite3_value *value)
+static bool argument_is_exact(const ctr_shape *shape, const char *plan, sqlite3_value *value)
 {
     int type = sqlite3_value_type(value);
-    switch (affinity) {
+    switch (shape->columns[shape->keys[plan[1] - '0']].affinity) {
     case CTR_AFFINITY_TEXT: return type != SQLITE_INTEGER && type != SQLITE_FLOAT;
     case CTR_AFFINITY_BLOB: return type == SQLITE_BLOB || type == SQLITE_NULL;
     default: return true;
     }
-}
-
-static bool argument_is_exact(const ctr_shape *shape, const char *plan, sqlite3_value *value)
-{
-    return means_the_same(shape->columns[shape->keys[plan[1] - '0']].affinity, value);
 }
 
 bool ctr_stream_is_exact(const ctr_shape *shape, const char *plan, sqlite3_value **argv)
@@ -200,19 +195,16 @@ void ctr_stream_start(ctr_stream *stream, const char *plan, sqlite3_value **argv
     if (problem->rc == SQLITE_OK) bind_arguments(stream, plan, argv, all, problem);
 }
 
-static void refuse_hiding_scan(ctr_stream *stream, ctr_problem *problem)
-{
-    bool keys = !strstr(stream->plan, CTR_STREAM_KEYLESS);
-    stream->looked = true;
-    stream->hides = ctr_refuse_is_hiding(stream->of->shape, stream->statement, keys);
-    if (stream->hides) ctr_refuse_hidden(stream->of->table, problem);
-}
-
 bool ctr_stream_step(ctr_stream *stream, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return false;
     int rc = sqlite3_step(stream->statement);
     ctr_problem_sqlite(problem, stream->of->db, rc);
-    if (!stream->looked) refuse_hiding_scan(stream, problem);
+    if (!stream->looked) {
+        bool keys = !strstr(stream->plan, CTR_STREAM_KEYLESS);
+        stream->looked = true;
+        stream->hides = ctr_refuse_is_hiding(stream->of->shape, stream->statement, keys);
+        if (stream->hides) ctr_refuse_hidden(stream->of->table, problem);
+    }
     return rc == SQLITE_ROW && problem->rc == SQLITE_OK;
 }

@@ -62,12 +62,6 @@ static void begin_child(const ctr_tracked *tracked, const char *child, sqlite3_s
     sqlite3_str_appendall(out, ")");
 }
 
-static bool refers_to(const ctr_tracked *tracked, const char *parent, const char *on_delete)
-{
-    return parent && on_delete && sqlite3_stricmp(parent, tracked->table) == 0 &&
-           (strcmp(on_delete, "NO ACTION") == 0 || strcmp(on_delete, "RESTRICT") == 0);
-}
-
 /* Adds the foreign keys of one table that refer to ours and forbid the deletion of a row. */
 static void add_child(const ctr_tracked *tracked, const char *child, sqlite3_str *out,
                       ctr_problem *problem)
@@ -80,7 +74,9 @@ static void add_child(const ctr_tracked *tracked, const char *child, sqlite3_str
         const char *parent = ctr_text_column(row, 2, problem),
                    *from = ctr_text_column(row, 3, problem), *to = ctr_text_column(row, 4, problem),
                    *on_delete = ctr_text_column(row, 6, problem);
-        if (!refers_to(tracked, parent, on_delete)) continue;
+        bool forbids = on_delete &&
+                       (strcmp(on_delete, "NO ACTION") == 0 || strcmp(on_delete, "RESTRICT") == 0);
+        if (!forbids || !parent || sqlite3_stricmp(parent, tracked->table) != 0) continue;
         if (!from || (!to && part >= tracked->shape->n_keys)) continue;
         if (part == 0) begin_child(tracked, child, out);
         sqlite3_str_appendf(out, " AND p.\"%w\" = c.\"%w\"",

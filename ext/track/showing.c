@@ -67,14 +67,6 @@ static int refuse_uncounted(ctr_showing *showing, const char *what, ctr_problem 
     return problem->rc;
 }
 
-/* Corrects showing->from, which has the former values of the counters, by the values of a row that
- * is apart. */
-static void take_listed(ctr_showing *showing, const ctr_apart_row *apart)
-{
-    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
-        if (apart->differs_in[i]) showing->from[i] = apart->shown[i];
-}
-
 static void show_in_row(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
                         const ctr_summary *now, bool complete, ctr_problem *problem)
 {
@@ -105,7 +97,8 @@ int ctr_showing_look_and_write(ctr_showing *showing, int64_t rowid, bool was_liv
     ctr_apart_read(&showing->apart, rowid, &apart, problem);
     bool there = shown && ctr_writing_look(&showing->writing, showing->writing.keys, shown,
                                            &is_integer, problem);
-    if (problem->rc == SQLITE_OK) take_listed(showing, &apart);
+    for (size_t i = 0; problem->rc == SQLITE_OK && i + 1 < n; i++)
+        if (apart.differs_in[i]) showing->from[i] = apart.shown[i];
     if (problem->rc == SQLITE_OK && there) {
         if (is_integer && complete && is_live(showing, now) &&
             ctr_tracked_same_row(&showing->tracked, shown, showing->to))

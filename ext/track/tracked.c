@@ -250,15 +250,6 @@ static void read_names(ctr_tracked *tracked, const char *text, ctr_problem *prob
 
 enum { NOTED_COUNTER, NOTED_NAME };
 
-static void take_noted(ctr_tracked *tracked, const char *counter, const char *name,
-                       ctr_problem *problem)
-{
-    int i = column_named(tracked->shape, counter);
-    if (i < 0 || tracked->columns[i].name) return;
-    tracked->columns[i].name = sqlite3_mprintf("%s", name);
-    if (!tracked->columns[i].name) ctr_problem_nomem(problem);
-}
-
 static void read_noted(ctr_tracked *tracked, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
@@ -266,7 +257,10 @@ static void read_noted(ctr_tracked *tracked, ctr_problem *problem)
     while (ctr_run_row(&run, row)) {
         const char *counter = ctr_text_column(row, NOTED_COUNTER, problem),
                    *name = ctr_text_column(row, NOTED_NAME, problem);
-        if (counter && *counter && name) take_noted(tracked, counter, name, problem);
+        int i = counter && *counter && name ? column_named(tracked->shape, counter) : -1;
+        if (i < 0 || tracked->columns[i].name) continue;
+        tracked->columns[i].name = sqlite3_mprintf("%s", name);
+        if (!tracked->columns[i].name) ctr_problem_nomem(problem);
     }
     sqlite3_finalize(row);
 }

@@ -8,13 +8,22 @@
 #include "table/catalog.h"
 #include "track/unique.h"
 
-static void list_counters(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
+static void list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
+{
+    ctr_tracked_list_keys(tracked, out, prefix);
+    ctr_tracked_list_values(tracked, out, prefix);
+    ctr_tracked_list_lacking(tracked, out);
+}
+
+/* Lists what the trigger on UPDATE of counters passes on beside the new values, the old ones; and
+ * the columns whose assignment fires it. */
+static void list_update(const ctr_tracked *tracked, sqlite3_str *passed, sqlite3_str *fires)
 {
     for (int i = 0; i < tracked->shape->n_counters; i++) {
         const ctr_tracked_column *column = ctr_tracked_column_of(tracked, i);
+        sqlite3_str_appendf(passed, ", \"_was_%w\"", ctr_shape_counter_name(tracked->shape, i));
         if (column)
-            sqlite3_str_appendf(out, "%s%s\"%w\"", ctr_text_separator(out, ", "), prefix,
-                                column->name);
+            sqlite3_str_appendf(fires, "%s\"%w\"", ctr_text_separator(fires, ", "), column->name);
     }
 }
 
@@ -53,43 +62,6 @@ enum { N_TRIGGERS = sizeof TRIGGERS / sizeof *TRIGGERS };
 typedef struct trigger_lists {
     char *columns, *values, *changes, *order, *constraint;
 } trigger_lists;
-
-/* Lists the columns whose assignment fires the trigger: an INTEGER PRIMARY KEY has other names,
- * too. */
-static void list_order(const ctr_tracked *tracked, ctr_sql which, sqlite3_str *out)
-{
-    if (which == CTR_SQL_TRACK_ON_UPDATE) list_counters(tracked, out, "");
-    if (which != CTR_SQL_TRACK_ON_KEY) return;
-    ctr_tracked_list_keys(tracked, out, "");
-    sqlite3_str_appendall(out, ", rowid, oid, _rowid_");
-}
-
-static void list_constraint(const ctr_tracked *tracked, ctr_sql which, sqlite3_str *out)
-{
-    if (which == CTR_SQL_TRACK_ON_KEY) compare_columns(tracked, out, true, false);
-    if (which != CTR_SQL_TRACK_ON_UPDATE) return;
-    compare_columns(tracked, out, true, true);
-    sqlite3_str_appendall(out, " AND (");
-    compare_columns(tracked, out, false, false);
-    sqlite3_str_appendall(out, ")");
-}
-
-static void list_values(const ctr_tracked *tracked, ctr_sql which, sqlite3_str *out,
-                        const char *prefix)
-{
-    ctr_tracked_list_keys(tracked, out, prefix);
-    ctr_tracked_list_values(tracked, out, prefix);
-    ctr_tracked_list_lacking(tracked, out);
-    if (which == CTR_SQL_TRACK_ON_UPDATE) ctr_tracked_list_values(tracked, out, "OLD.");
-}
-
-/* An UPDATE also passes the old values. */
-static void list_columns(const ctr_tracked *tracked, ctr_sql which, sqlite3_str *out)
-{
-    ctr_tracked_list_own_names(tracked, out, true);
-    for (int i = 0; which == CTR_SQL_TRACK_ON_UPDATE && i < tracked->shape->n_counters; i++)
-        sqlite3_str_appendf(out, ", \"_was_%w\"", ctr_shape_counter_name(tracked->shape, i));
-}
 
 /* "k" IS NEW."k" AND ... */
 static void match_key(const ctr_tracked *tracked, const char *prefix, sqlite3_str *out)
@@ -156,11 +128,21 @@ static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigg
         list_replaced(tracked, trigger->text == CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE, order,
                       constraint, problem);
     } else {
-        list_columns(tracked, trigger->text, columns);
-        list_values(tracked, trigger->text, values, "NEW.");
-        list_values(tracked, CTR_SQL_TRACK_ON_DELETE, changes, "OLD.");
-        list_order(tracked, trigger->text, order);
-        list_constraint(tracked, trigger->text, constraint);
+        ctr_tracked_list_own_names(tracked, columns, true);
+        list_values(tracked, values, "NEW.");
+        list_values(tracked, changes, "OLD.");
+    }
+    if (trigger->text == CTR_SQL_TRACK_ON_UPDATE) {
+        list_update(tracked, columns, order);
+        ctr_tracked_list_values(tracked, values, "OLD.");
+        compare_columns(tracked, constraint, true, true);
+        sqlite3_str_appendall(constraint, " AND (");
+        compare_columns(tracked, constraint, false, false);
+        sqlite3_str_appendall(constraint, ")");
+    } else if (trigger->text == CTR_SQL_TRACK_ON_KEY) {
+        ctr_tracked_list_keys(tracked, order, "");
+        sqlite3_str_appendall(order, ", rowid, oid, _rowid_"); /* an INTEGER PRIMARY KEY */
+        compare_columns(tracked, constraint, true, false);
     }
     trigger_lists lists = {ctr_text_finish(columns, problem), ctr_text_finish(values, problem),
                            ctr_text_finish(changes, problem), ctr_text_finish(order, problem),
@@ -290,17 +272,6 @@ int ctr_triggers_open(ctr_tracked *tracked, sqlite3 *db, const char *schema, con
     return problem->rc == SQLITE_OK ? check_triggers(tracked, problem) : problem->rc;
 }
 
-static void lose_column(ctr_tracked *tracked, const char *counter, ctr_problem *problem)
-{
-    int i = ctr_shape_counter_like(tracked->shape, counter);
-    if (i < 0) return;
-    ctr_tracked_column *column = &tracked->columns[tracked->shape->counters[i]];
-    sqlite3_free(column->name);
-    column->name = NULL;
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-    ctr_run_do(&run, CTR_SQL_TRACK_NONE_APART, counter);
-}
-
 int ctr_triggers_follow(sqlite3 *db, const char *schema, const char *counters,
                         const ctr_shape *shape, const char *const *raised, int n_raised,
                         ctr_problem *problem)
@@ -308,8 +279,15 @@ int ctr_triggers_follow(sqlite3 *db, const char *schema, const char *counters,
     ctr_tracked tracked;
     if (!ctr_tracked_is(db, schema, counters, problem)) return problem->rc;
     ctr_tracked_look(&tracked, db, schema, counters, shape, problem);
-    for (int i = 0; i < n_raised && problem->rc == SQLITE_OK; i++)
-        lose_column(&tracked, raised[i], problem);
+    ctr_run run = ctr_run_on(db, schema, counters, problem);
+    for (int i = 0; i < n_raised && problem->rc == SQLITE_OK; i++) {
+        int counter = ctr_shape_counter_like(shape, raised[i]);
+        if (counter < 0) continue;
+        ctr_tracked_column *column = &tracked.columns[shape->counters[counter]];
+        sqlite3_free(column->name);
+        column->name = NULL;
+        ctr_run_do(&run, CTR_SQL_TRACK_NONE_APART, raised[i]);
+    }
     if (problem->rc == SQLITE_OK && tracked.table) ctr_triggers_create(&tracked, problem);
     ctr_tracked_close(&tracked);
     return problem->rc;

@@ -92,13 +92,6 @@ static void match_expression(sqlite3 *db, const char *schema, const char *table,
     sqlite3_finalize(row);
 }
 
-static void match_column(ctr_unique *rows, const char *name, const char *collation)
-{
-    sqlite3_str_appendf(rows->match, "\"%w\" = NEW.\"%w\" COLLATE \"%w\"", name, name,
-                        collation ? collation : "BINARY");
-    sqlite3_str_appendf(rows->names, "%s\"%w\"", ctr_text_separator(rows->names, ", "), name);
-}
-
 static bool has_generated(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
 {
     bool has = false;
@@ -169,11 +162,15 @@ static void match_term(void *with, const ctr_term *term, ctr_problem *problem)
     if (term->is_primary) return;
     sqlite3_str_appendall(rows->match,
                           term->number ? " AND " : ctr_text_separator(rows->match, " OR "));
-    if (term->name)
-        match_column(rows, term->name, term->collation);
-    else
+    if (term->name) {
+        sqlite3_str_appendf(rows->match, "\"%w\" = NEW.\"%w\" COLLATE \"%w\"", term->name,
+                            term->name, term->collation ? term->collation : "BINARY");
+        sqlite3_str_appendf(rows->names, "%s\"%w\"", ctr_text_separator(rows->names, ", "),
+                            term->name);
+    } else {
         match_expression(in->db, in->schema, in->table, term->index, term->number, rows->match,
                          problem);
+    }
     if (!term->name || term->is_partial) rows->any_column = true;
 }
 

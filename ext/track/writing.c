@@ -57,15 +57,9 @@ static void match_row(const ctr_writing *writing, sqlite3_str *out, bool values)
         sqlite3_str_appendf(out, " AND rowid = ?%d", rowid_parameter(writing));
 }
 
-static void assign_values(const ctr_writing *writing, sqlite3_str *out)
-{
-    for (int i = 0; i < writing->tracked->shape->n_counters; i++)
-        if (counter_column_name(writing, i))
-            sqlite3_str_appendf(out, "%s\"%w\" = ?%d", sqlite3_str_length(out) ? ", " : "",
-                                counter_column_name(writing, i), new_parameter(writing, i));
-}
-
-static void list_row(const ctr_writing *writing, sqlite3_str *columns, sqlite3_str *values)
+/* columns: "sku", "stock"; values: ?1, ?2; changes: "stock" = ?2 */
+static void list_row(const ctr_writing *writing, sqlite3_str *columns, sqlite3_str *values,
+                     sqlite3_str *changes)
 {
     const ctr_shape *shape = writing->tracked->shape;
     for (int i = 0; i < shape->n_keys; i++) {
@@ -77,6 +71,8 @@ static void list_row(const ctr_writing *writing, sqlite3_str *columns, sqlite3_s
         if (!counter_column_name(writing, i)) continue;
         sqlite3_str_appendf(columns, ", \"%w\"", counter_column_name(writing, i));
         sqlite3_str_appendf(values, ", ?%d", new_parameter(writing, i));
+        sqlite3_str_appendf(changes, "%s\"%w\" = ?%d", sqlite3_str_length(changes) ? ", " : "",
+                            counter_column_name(writing, i), new_parameter(writing, i));
     }
 }
 
@@ -88,8 +84,7 @@ static sqlite3_stmt *prepare_kept(ctr_writing *writing, sqlite3_stmt **keep, ctr
     const ctr_tracked *tracked = writing->tracked;
     sqlite3_str *columns = sqlite3_str_new(NULL), *values = sqlite3_str_new(NULL),
                 *changes = sqlite3_str_new(NULL), *match = sqlite3_str_new(NULL);
-    list_row(writing, columns, values);
-    assign_values(writing, changes);
+    list_row(writing, columns, values, changes);
     match_row(writing, match, which == CTR_SQL_TRACK_SHOW || which == CTR_SQL_TRACK_SHOW_STRICTLY);
     char *column_list = ctr_text_finish(columns, problem),
          *value_list = ctr_text_finish(values, problem),
@@ -141,15 +136,6 @@ typedef enum answer_of_table {
     TABLE_DEFERS   /* a deferred foreign key is broken, and would fail the COMMIT */
 } answer_of_table;
 
-/* A constraint or a trigger that says ROLLBACK has rolled back the whole transaction. */
-static void refuse_rolled_back(const ctr_writing *writing, ctr_problem *problem)
-{
-    ctr_problem_close(problem);
-    ctr_problem_set(problem, SQLITE_ABORT,
-                    "a constraint or a trigger of the tracked table %s rolled back the transaction",
-                    writing->tracked->table);
-}
-
 static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement,
                                   ctr_problem *problem)
 {
@@ -163,7 +149,13 @@ static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement,
     int changes = sqlite3_changes(db);
     sqlite3_reset(statement);
     bool gone = transaction->ended != nth || (!alone && sqlite3_get_autocommit(db));
-    if (refused && gone) refuse_rolled_back(writing, problem);
+    if (refused && gone) {
+        ctr_problem_close(problem);
+        ctr_problem_set(
+            problem, SQLITE_ABORT,
+            "a constraint or a trigger of the tracked table %s rolled back the transaction",
+            writing->tracked->table);
+    }
     if (refused || changes == 0 || problem->rc != SQLITE_OK) return TABLE_REFUSES;
     return ctr_foreign_is_broken(db) ? TABLE_DEFERS : TABLE_TAKES;
 }
@@ -212,7 +204,7 @@ static void bind_rowid(const ctr_writing *writing, sqlite3_stmt *row)
     if (writing->by_rowid) sqlite3_bind_int64(row, rowid_parameter(writing), (int64_t)rowid);
 }
 
-/* Finds the rowid by the key. Returns false if there is no other row than the one that was tried. */
+/* Finds the rowid by the key. Returns false if no other row than the one that was tried has it. */
 static bool find_rowid(ctr_writing *writing, ctr_problem *problem)
 {
     if (!writing->by_rowid || problem->rc != SQLITE_OK) return false;
