@@ -7,6 +7,7 @@
 #include "sync/agree.h"
 #include "sync/durable.h"
 #include "sync/marks.h"
+#include "sync/pull_columns.h"
 #include "sync/session.h"
 #include "table/columns.h"
 #include "table/floors.h"
@@ -22,9 +23,6 @@ typedef struct merge_job {
     ctr_news news;                   /* of that table */
     int64_t mark;                    /* the first number to read; 0: the whole table is read */
     bool plain;                      /* our table has no generations of counters */
-    const char **raised;             /* owned; counters that begin anew: names of `from` */
-    int n_raised;
-    size_t room_raised;
     ctr_shape from;
     ctr_rows from_rows;
     ctr_merge to;
@@ -301,18 +299,6 @@ static void note_rows_for_later(merge_job *job, ctr_problem *problem)
     job->to.later = &later[pull->n_later++].rows;
 }
 
-/* ---- counters that come and go --------------------------------------------------------------- */
-
-/* Has some counter of the source a higher generation than in `here`? */
-static bool brings_counters(const ctr_shape *from, const ctr_shape *here)
-{
-    int64_t generation;
-    const char *name, *spelling;
-    for (int i = 0; (name = ctr_shape_ever(from, i, &generation)); i++)
-        if (ctr_shape_generation(here, name, &spelling) < generation) return true;
-    return false;
-}
-
 static int read_theirs(const merge_job *job, ctr_shape *theirs, ctr_problem *problem)
 {
     const ctr_source *source = job->pull->source;
@@ -320,71 +306,17 @@ static int read_theirs(const merge_job *job, ctr_shape *theirs, ctr_problem *pro
                                  &source->objects, !job->news.has_columns, problem);
 }
 
-/* The same for the shapes that both files store. `name` is the name of our table. */
+/* Compares the shapes that both files store. `name` is the name of our table. */
 static bool columns_are_new(const merge_job *job, const char *name, ctr_problem *problem)
 {
     ctr_shape theirs = {0}, mine = {0};
     const ctr_pull *pull = job->pull;
     if (read_theirs(job, &theirs, problem) == SQLITE_OK)
         ctr_stored_read_among(&mine, pull->db, pull->target, name, &pull->mine, false, problem);
-    bool any = problem->rc == SQLITE_OK && brings_counters(&theirs, &mine);
+    bool any = problem->rc == SQLITE_OK && ctr_pull_columns_any(&theirs, &mine);
     ctr_shape_close(&theirs);
     ctr_shape_close(&mine);
     return any;
-}
-
-/* Raises one counter to its generation at the source. Reads `here` again if a column changes. */
-static void take_counter(merge_job *job, const ctr_catalog_entry *mine, ctr_shape *here,
-                         const char *name, int64_t generation, ctr_problem *problem)
-{
-    const char *spelling;
-    const ctr_pull *pull = job->pull;
-    if (ctr_shape_generation(here, name, &spelling) >= generation) return;
-    if (ctr_columns_check(here, pull->db, mine->name, name, problem)) return;
-    if (generation % 2 == 0 && ctr_shape_counter(here, name) < 0) {
-        ctr_columns_raise(pull->replica, pull->db, pull->target, mine->name, here, name, generation,
-                          problem);
-        return;
-    }
-    const char **raised = ctr_array_room(job->raised, &job->room_raised, (size_t)job->n_raised + 1,
-                                         sizeof *raised, problem);
-    if (!raised) return;
-    job->raised = raised;
-    raised[job->n_raised++] = name;
-    job->report->changed +=
-        ctr_columns_ask(pull->db, pull->target, mine->name, name, generation, problem);
-    ctr_shape_close(here);
-    if (problem->rc == SQLITE_OK)
-        ctr_stored_read(here, pull->db, pull->target, mine->name, problem);
-}
-
-/* Takes all generations before the rows, whatever the marks say, because rows are merged by
- * generation. */
-static void take_counters(merge_job *job, const ctr_catalog_entry *mine, ctr_problem *problem)
-{
-    int64_t generation;
-    const char *name;
-    ctr_shape here = {0};
-    const ctr_shape *from = &job->from;
-    if (problem->rc == SQLITE_OK)
-        ctr_stored_read(&here, job->pull->db, job->pull->target, mine->name, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_agree_keys(from, "the giving file", &here, "the taking file", problem);
-    for (int i = 0; problem->rc == SQLITE_OK && (name = ctr_shape_ever(from, i, &generation)); i++)
-        take_counter(job, mine, &here, name, generation, problem);
-    ctr_shape_close(&here);
-}
-
-/* Updates the triggers of a tracked table, because they name its counters. */
-static void follow_counters(const merge_job *job, const char *mine, ctr_problem *problem)
-{
-    ctr_shape here = {0};
-    const ctr_pull *pull = job->pull;
-    if (problem->rc == SQLITE_OK) ctr_stored_read(&here, pull->db, pull->target, mine, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_triggers_follow(pull->db, pull->target, mine, &here, job->raised, job->n_raised,
-                            problem);
-    ctr_shape_close(&here);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -406,11 +338,10 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     if (problem->rc != SQLITE_OK || !mine) return;
     ctr_pull_table_join(pull, mine->name, problem);
     open_table_here(job, mine, problem);
-    if (problem->rc == SQLITE_OK && brings_counters(&job->from, &job->to.shape)) {
+    if (problem->rc == SQLITE_OK && ctr_pull_columns_any(&job->from, &job->to.shape)) {
         ctr_merge_close(&job->to);
         job->plain = false;
-        take_counters(job, mine, problem);
-        follow_counters(job, mine->name, problem);
+        job->report->changed += ctr_pull_columns_take(pull, &job->from, mine->name, problem);
         if (problem->rc == SQLITE_OK) ctr_pull_table_look(pull, problem);
         mine = ctr_catalog_find(&pull->here, job->theirs->birth);
         if (mine) open_table_here(job, mine, problem);
@@ -536,5 +467,4 @@ void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_p
     ctr_merge_close(&job.to);
     sqlite3_free(job.counters);
     sqlite3_free(job.keys);
-    sqlite3_free(job.raised);
 }
