@@ -84,8 +84,6 @@ int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem)
         shape->columns[i].generation = column->generation;
         shape->columns[i].listed = column->listed;
     }
-    for (int i = 0; i < of->n_gone; i++)
-        ctr_shape_add_gone(shape, of->gone[i].name, of->gone[i].generation, problem);
     return problem->rc;
 }
 
