@@ -4,8 +4,12 @@ import base64
 import csv
 import hashlib
 import io
+import json
+import pathlib
 import re
 import shutil
+import subprocess
+import tempfile
 import textwrap
 import zipfile
 
@@ -274,11 +278,37 @@ def rows(sql, *values):
 """
 
 
+class Forks:
+    """Commands of Python in processes of their own, which forks.py gives Django to begin with."""
+
+    def __init__(self):
+        modules = ["db.backends.sqlite3.base", "db.migrations.writer", "views.debug"]
+        for name in "makemigrations", "migrate", "sqlmigrate", "squashmigrations":
+            modules.append(f"core.management.commands.{name}")
+        self.server = subprocess.Popen(
+            [PYTHON, ROOT / "tests" / "packages" / "forks.py", *(f"django.{name}" for name in modules)],
+            env=CLEAN, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def run(self, *command, folder, env, ok=True, show=None):
+        with tempfile.TemporaryDirectory() as printed:
+            files = [f"{printed}/stdout", f"{printed}/stderr"]
+            asked = json.dumps([command, str(folder), env, *files, 120])
+            print(asked, file=self.server.stdin, flush=True)
+            status = int(self.server.stdout.readline())
+            out, errors = (pathlib.Path(file).read_text() for file in files)
+        assert (status == 0) == ok, f"{command}\n{out}{errors}"
+        return {"stdout": out, "stderr": errors}[show or ("stdout" if ok else "stderr")]
+
+    def close(self):
+        self.server.stdin.close()
+        assert self.server.wait() == 0
+
+
 class Project:
     """A project with one app; each command is a process of its own."""
 
-    def __init__(self, installed, folder):
-        self.installed, self.folder = installed, folder
+    def __init__(self, forks, installed, folder):
+        self.forks, self.installed, self.folder = forks, installed, folder
         self.migrations = folder / "shop" / "migrations"
         self.migrations.mkdir(parents=True)
         for name, text in {"settings.py": SETTINGS, "shop/__init__.py": "", "shop/models.py": MODELS,
@@ -286,7 +316,7 @@ class Project:
             (folder / name).write_text(text)
 
     def __call__(self, *command, **options):
-        return run(PYTHON, *command, cwd=self.folder, **options, env={
+        return self.forks.run(*command, folder=self.folder, **options, env={
             **CLEAN, "PYTHONPATH": f"{self.installed}:{self.folder}", "DJANGO_SETTINGS_MODULE": "settings", "PYTHONDONTWRITEBYTECODE": "1"})
 
     def manage(self, *command, **options):
@@ -322,11 +352,24 @@ class Migration(migrations.Migration):
         return self.rows("SELECT column_name, state FROM counter_tracked ORDER BY 1")
 
 
-@pytest.fixture
-def project(installed, tmp_path):
+@pytest.fixture(scope="module")
+def forks():
     need("django")
-    project = Project(installed, tmp_path)
+    yield (forks := Forks())
+    forks.close()
+
+
+@pytest.fixture(scope="module")
+def initial_migration(forks, installed, tmp_path_factory):
+    project = Project(forks, installed, tmp_path_factory.mktemp("initial"))
     project.manage("makemigrations", "-v0", "-n", "initial", "shop")
+    return (project.migrations / "0001_initial.py").read_text()
+
+
+@pytest.fixture
+def project(forks, installed, initial_migration, tmp_path):
+    project = Project(forks, installed, tmp_path)
+    (project.migrations / "0001_initial.py").write_text(initial_migration)
     return project
 
 

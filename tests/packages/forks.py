@@ -1,0 +1,44 @@
+#!/usr/bin/python3
+"""forks.py - runs commands of Python in processes of their own, which have modules already:
+
+    forks.py MODULE ...
+
+imports these once. Each line that it reads is a list in JSON: what comes behind `python3` (`-c` and a
+program, or `-m` and a module, and arguments), the folder, the environment, the files for what it
+prints and for its errors, and the seconds after which it is killed. Each line that it writes is the
+exit code. A child ends as an interpreter does, with its threads, exceptions and exit functions.
+"""
+import importlib
+import json
+import os
+import runpy
+import signal
+import sys
+
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+
+for line in sys.stdin:
+    command, folder, environment, out, errors, seconds = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+else:
+    sys.exit()
+
+signal.alarm(seconds)
+os.chdir(folder)
+os.environ.clear()
+os.environ.update(environment)
+for descriptor, path in (0, os.devnull), (1, out), (2, errors):
+    opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.dup2(opened, descriptor)
+    os.close(opened)
+sys.path[0:1] = ["" if command[0] == "-c" else folder, *filter(None, environment.get("PYTHONPATH", "").split(":"))]
+sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in environment
+sys.argv = [command[0], *command[2:]]
+if command[0] == "-c":
+    exec(compile(command[1], "<string>", "exec"), {"__name__": "__main__", "__builtins__": __builtins__})
+else:
+    runpy.run_module(command[1], run_name="__main__", alter_sys=True)
