@@ -3,8 +3,8 @@
 
     forks.py MODULE ...
 
-imports these once. Each line that it reads is a list in JSON: what comes behind `python3` (`-c` and a
-program, or `-m` and a module, and arguments), the folder, the environment, the files for what it
+imports these once. Each line that it reads is a list in JSON: what comes behind `python3` (`-c` and
+a program, or `-m` and a module, and arguments), the folder, the environment, the files for what it
 prints and for its errors, and the seconds after which it is killed. Each line that it writes is the
 exit code. A child ends as an interpreter does, with its threads, exceptions and exit functions.
 """
@@ -35,10 +35,11 @@ for descriptor, path in (0, os.devnull), (1, out), (2, errors):
     opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
     os.dup2(opened, descriptor)
     os.close(opened)
-sys.path[0:1] = ["" if command[0] == "-c" else folder, *filter(None, environment.get("PYTHONPATH", "").split(":"))]
+first = "" if command[0] == "-c" else folder
+sys.path[0:1] = [first, *filter(None, environment.get("PYTHONPATH", "").split(":"))]
 sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in environment
 sys.argv = [command[0], *command[2:]]
 if command[0] == "-c":
-    exec(compile(command[1], "<string>", "exec"), {"__name__": "__main__", "__builtins__": __builtins__})
+    exec(compile(command[1], "<string>", "exec"), {"__name__": "__main__"})
 else:
     runpy.run_module(command[1], run_name="__main__", alter_sys=True)

@@ -14,7 +14,7 @@ import pytest
 from conftest import ALLOW, CLEAN, ELF, HERE, LIBRARY, ROOT, VERSION, broken_tool, put_browser, run
 
 SQLPKG = {"linux-x86_64": "linux-amd64", "linux-aarch64": "linux-arm64", "linux-s390x": "linux-s390x", "windows-x86_64": "windows-amd64"}
-# Two builds are the same or not whether they are optimized or not; test_debian.py looks at what is optimized.
+# Two builds are the same or not whether they are optimized or not; that of test_debian.py is.
 ENVIRONMENT = {**CLEAN, **ALLOW, "SOURCE_DATE_EPOCH": "1700000000", "DEB_BUILD_OPTIONS": "noopt"}
 if not shutil.which("dh"):
     ENVIRONMENT["COUNTER_SKIP_DEBIAN"] = "1"
