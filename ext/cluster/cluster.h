@@ -1,13 +1,12 @@
 /* cluster/cluster.h - several replicas of one counter table, attached to one connection, used as
  * one table.
  *
- *     cluster.c    finds and locks the replicas
- *     require.c    decides whether they are enough for a level
- *     leader.c     the replica whose id counts
- *     member.c     one replica
- *     quorum.c     one row: found in all replicas, merged, written to all
- *     reading.c    the rows of as many replicas as a level demands
- *     repair.c     writes rows that a read found missing or old in a replica
+ *     cluster.c      finds and locks the replicas, decides whether they are enough for a level
+ *     leader.c       the replica whose id counts
+ *     member.c       one replica
+ *     quorum.c       one row: found in all replicas, merged, written to all; read repair
+ *     reading.c      the rows of as many replicas as a level demands
+ *     coordinator.c  the virtual table in front of them; clusters.c has their options
  *
  * Cassandra's coordinator, in one process and inside one transaction. A read contacts as many
  * replicas as its level demands. A write first takes the write locks of all replicas. Those that it
@@ -32,9 +31,6 @@ typedef struct ctr_cluster_seen {
     char *birth, *schema, *table; /* owned */
     ctr_shape shape;
 } ctr_cluster_seen;
-void ctr_cluster_copy_seen(ctr_cluster_seen *to, const ctr_cluster_seen *from,
-                           ctr_problem *problem);
-void ctr_cluster_clear_seen(ctr_cluster_seen *seen);
 
 typedef struct ctr_cluster {
     sqlite3 *db;
@@ -89,5 +85,12 @@ int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem);
 
 /* Call it at the end of a transaction. */
 void ctr_cluster_end(ctr_cluster *cluster);
+
+/* Fails unless enough replicas take part in a write, and says why not:
+ *
+ * "write=QUORUM needs 2 of 3 replicas, 1 is available: east: database is locked; west: it is not
+ * attached"; the code is SQLITE_BUSY if only locks are missing, because then it is worth trying
+ * again. The data center of a replica is that of its name; the local one is that of main. */
+int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem);
 
 #endif

@@ -1,7 +1,217 @@
-/* cluster/clusters.c - a list of clusters. */
+/* cluster/clusters.c - reads options, name = value, and keeps them with their clusters. */
 #include "cluster/clusters.h"
 
 #include <string.h>
+
+#include "core/declaration.h"
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
+}
+
+static ctr_span trim(const char *text, size_t size)
+{
+    while (size > 0 && is_blank(*text)) text++, size--;
+    while (size > 0 && is_blank(text[size - 1])) size--;
+    return (ctr_span){text, size};
+}
+
+/* Returns the text without its quotes; the caller frees it with sqlite3_free. */
+static char *unquoted(ctr_span span, ctr_problem *problem)
+{
+    char *out = sqlite3_malloc64(span.size + 1);
+    if (out)
+        ctr_declaration_unquote(span, out);
+    else
+        ctr_problem_nomem(problem);
+    return out;
+}
+
+static ctr_level read_level(const char *option, const char *value, ctr_problem *problem)
+{
+    ctr_level level = ctr_level_from_text(value);
+    if (level != CTR_LEVEL_NONE) return level;
+    if (sqlite3_stricmp(value, "ANY") == 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s=ANY: counters have no such level, because a hint is not a replica",
+                        option);
+    else if (sqlite3_stricmp(value, "SERIAL") == 0 || sqlite3_stricmp(value, "LOCAL_SERIAL") == 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s=%s: counters have no conditional updates and no such level", option,
+                        value);
+    else
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s=%s: unknown level; there are ONE, TWO, THREE, QUORUM, ALL, LOCAL_ONE, "
+                        "LOCAL_QUORUM and EACH_QUORUM",
+                        option, value);
+    return level;
+}
+
+static bool read_repair(const char *value, ctr_problem *problem)
+{
+    bool blocking = sqlite3_stricmp(value, "blocking") == 0;
+    if (!blocking && sqlite3_stricmp(value, "none") != 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "read_repair must be blocking or none, not %s",
+                        value);
+    return blocking;
+}
+
+/* ---- levels ---------------------------------------------------------------------------------- */
+
+/* Returns false if the option is none of these. */
+static bool set_level(ctr_levels *levels, const char *option, const char *value,
+                      ctr_problem *problem)
+{
+    if (sqlite3_stricmp(option, "read") == 0)
+        levels->read = read_level("read", value, problem);
+    else if (sqlite3_stricmp(option, "write") == 0)
+        levels->write = read_level("write", value, problem);
+    else if (sqlite3_stricmp(option, "read_repair") == 0)
+        levels->repairs = read_repair(value, problem);
+    else
+        return false;
+    return true;
+}
+
+/* Splits "name = value". Returns false if there is no equals sign. */
+static bool split(const char *clause, char **name, char **value, ctr_problem *problem)
+{
+    const char *equals = strchr(clause, '=');
+    if (!equals) return false;
+    *name = unquoted(trim(clause, (size_t)(equals - clause)), problem);
+    *value = unquoted(trim(equals + 1, strlen(equals + 1)), problem);
+    return true;
+}
+
+bool ctr_clusters_set_option(ctr_levels *levels, const char *command, ctr_problem *problem)
+{
+    char *name = NULL, *value = NULL;
+    ctr_levels changed = *levels;
+    bool is = split(command, &name, &value, problem);
+    is = is && problem->rc == SQLITE_OK && set_level(&changed, name, value, problem);
+    if (problem->rc == SQLITE_OK) *levels = changed;
+    sqlite3_free(name);
+    sqlite3_free(value);
+    return is;
+}
+
+/* ---- the declaration ------------------------------------------------------------------------- */
+
+static void add_replica(ctr_options *options, ctr_span name, ctr_problem *problem)
+{
+    char *copy = sqlite3_mprintf("%.*s", (int)name.size, name.text);
+    if (!copy) ctr_problem_nomem(problem);
+    for (int i = 0; copy && i < options->n; i++)
+        if (sqlite3_stricmp(options->replicas[i], copy) == 0)
+            ctr_problem_set(problem, SQLITE_ERROR, "replicas: %s is named twice", copy);
+    if (options->n == CTR_LEVEL_SITES)
+        ctr_problem_set(problem, SQLITE_ERROR, "replicas: a cluster can have %d at most",
+                        CTR_LEVEL_SITES);
+    if (copy && sqlite3_stricmp(copy, "temp") == 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "replicas: temp cannot be a replica");
+    if (problem->rc == SQLITE_OK)
+        options->replicas[options->n++] = copy;
+    else
+        sqlite3_free(copy);
+}
+
+/* Reads contact replicas in this order. */
+static void put_main_first(ctr_options *options)
+{
+    for (int i = options->n - 1; i > 0; i--) {
+        if (sqlite3_stricmp(options->replicas[i], "main") != 0) continue;
+        char *name = options->replicas[i];
+        memmove(options->replicas + 1, options->replicas, (size_t)i * sizeof *options->replicas);
+        options->replicas[0] = name;
+        return;
+    }
+}
+
+static void read_replicas(ctr_options *options, const char *list, ctr_problem *problem)
+{
+    if (options->n > 0) ctr_problem_set(problem, SQLITE_ERROR, "replicas is given twice");
+    while (*list && problem->rc == SQLITE_OK) {
+        size_t size = 0;
+        while (list[size] && !is_blank(list[size]) && list[size] != ',') size++;
+        if (size > 0) add_replica(options, (ctr_span){list, size}, problem);
+        list += size + (size == 0);
+    }
+    put_main_first(options);
+}
+
+static void read_clause(ctr_options *options, const char *clause, ctr_problem *problem)
+{
+    char *name = NULL, *value = NULL;
+    ctr_span whole = trim(clause, strlen(clause));
+    if (!split(clause, &name, &value, problem)) {
+        ctr_problem_set(problem, SQLITE_ERROR, "cannot read the option '%.*s'", (int)whole.size,
+                        whole.text);
+        return;
+    }
+    if (problem->rc == SQLITE_OK && sqlite3_stricmp(name, "replicas") == 0)
+        read_replicas(options, value, problem);
+    else if (problem->rc == SQLITE_OK && !set_level(&options->levels, name, value, problem))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "unknown option '%s'; there are replicas, read, write and read_repair",
+                        name);
+    sqlite3_free(name);
+    sqlite3_free(value);
+}
+
+int ctr_clusters_read_options(ctr_options *options, int n, const char *const *clauses,
+                              ctr_problem *problem)
+{
+    *options = (ctr_options){.levels = {CTR_LEVEL_QUORUM, CTR_LEVEL_QUORUM, false}};
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    ctr_span table = n > 0 ? trim(clauses[0], strlen(clauses[0])) : (ctr_span){"", 0};
+    options->table = unquoted(table, problem);
+    if (problem->rc == SQLITE_OK && (!*options->table || strchr(options->table, '=')))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the first argument must be the name of a counter table");
+    for (int i = 1; i < n && problem->rc == SQLITE_OK; i++)
+        read_clause(options, clauses[i], problem);
+    if (options->n == 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "replicas is needed: names of attached databases, replicas='main east'");
+    return problem->rc;
+}
+
+void ctr_clusters_close_options(ctr_options *options)
+{
+    for (int i = 0; i < options->n; i++) sqlite3_free(options->replicas[i]);
+    sqlite3_free(options->table);
+    *options = (ctr_options){0};
+}
+
+static void clear_seen(ctr_cluster_seen *seen)
+{
+    sqlite3_free(seen->birth);
+    sqlite3_free(seen->schema);
+    sqlite3_free(seen->table);
+    ctr_shape_close(&seen->shape);
+    *seen = (ctr_cluster_seen){0};
+}
+
+void ctr_clusters_fill_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
+                            const char *table, const ctr_shape *shape, ctr_problem *problem)
+{
+    ctr_cluster_seen made = {.birth = sqlite3_mprintf("%s", birth),
+                             .schema = sqlite3_mprintf("%s", schema),
+                             .table = sqlite3_mprintf("%s", table)};
+    if (!made.birth || !made.schema || !made.table) ctr_problem_nomem(problem);
+    ctr_shape_copy(&made.shape, shape, problem);
+    if (problem->rc == SQLITE_OK) {
+        clear_seen(seen);
+        *seen = made;
+    } else {
+        clear_seen(&made);
+    }
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
 
 ctr_cluster_entry *ctr_clusters_find(const ctr_clusters *clusters, const char *name)
 {
@@ -50,7 +260,7 @@ void ctr_clusters_declare(ctr_cluster_entry *entry, const char *declaration, boo
     sqlite3_free(entry->declaration);
     entry->declaration = copy;
     entry->levels = *levels;
-    ctr_cluster_clear_seen(&entry->seen);
+    clear_seen(&entry->seen);
 }
 
 void ctr_clusters_close(ctr_clusters *clusters)
@@ -60,7 +270,7 @@ void ctr_clusters_close(ctr_clusters *clusters)
         clusters->first = entry->next;
         sqlite3_free(entry->name);
         sqlite3_free(entry->declaration);
-        ctr_cluster_clear_seen(&entry->seen);
+        clear_seen(&entry->seen);
         sqlite3_free(entry);
     }
 }

@@ -1,4 +1,4 @@
-/* cluster/clusters.h - the clusters of a connection, by the names of their tables.
+/* cluster/clusters.h - the clusters of a connection, by the names of their tables, and their options.
  *
  * SQLite may disconnect a table and connect it again at any time. Options for the rest of the
  * connection, INSERT INTO traffic(traffic) VALUES ('read=ALL'), are kept here meanwhile.
@@ -7,6 +7,29 @@
 #define CTR_CLUSTER_CLUSTERS_H
 
 #include "cluster/cluster.h"
+
+/* The clauses of USING counter_cluster(...), and the commands that set levels.
+ *
+ *     page_views                      the counter table
+ *     replicas = 'main east west'     names of attached databases, 1 ... 64
+ *     read = QUORUM                   a level, see core/level.h; default QUORUM
+ *     write = QUORUM
+ *     read_repair = blocking          or none, the default
+ */
+typedef struct ctr_options {
+    char *table;                     /* owned */
+    char *replicas[CTR_LEVEL_SITES]; /* owned; main first */
+    int n;
+    ctr_levels levels;
+} ctr_options;
+
+/* The caller closes the options, also after a failure. */
+int ctr_clusters_read_options(ctr_options *options, int n, const char *const *clauses,
+                              ctr_problem *problem);
+void ctr_clusters_close_options(ctr_options *options);
+
+/* Returns whether the command sets a level, such as "read=ALL"; then sets it in *levels. */
+bool ctr_clusters_set_option(ctr_levels *levels, const char *command, ctr_problem *problem);
 
 typedef struct ctr_cluster_entry {
     char *name;        /* owned */
@@ -40,6 +63,10 @@ ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name);
  * name may be rolled back without notice. */
 void ctr_clusters_declare(ctr_cluster_entry *entry, const char *declaration, bool is_new,
                           const ctr_levels *levels, ctr_problem *problem);
+
+/* Notes the tables of a cluster as this connection has just seen them. */
+void ctr_clusters_fill_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
+                            const char *table, const ctr_shape *shape, ctr_problem *problem);
 
 void ctr_clusters_close(ctr_clusters *clusters);
 

@@ -14,13 +14,7 @@ typedef struct ctr_coordinator {
     ctr_clusters *clusters;   /* the list with that entry; borrowed */
 } ctr_coordinator;
 
-/* Returns the clusters of a connection, lent as long as `shared`. */
-ctr_clusters *ctr_coordinator_clusters(const ctr_shared *shared);
-
 /* USING counter_cluster(...) */
 int ctr_coordinator_register(sqlite3 *db, ctr_shared *shared);
-
-/* front.c */
-const ctr_front *ctr_front_of_cluster(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* cluster/leader.c - chooses the replica that commits first and may count. */
 #include "cluster/leader.h"
 
-#include "cluster/require.h"
+#include "cluster/cluster.h"
 #include "identity/check.h"
 #include "identity/replacement.h"
 #include "sqlite/text.h"
@@ -184,13 +184,14 @@ static bool still_leads(const ctr_cluster *cluster)
 
 int ctr_leader_choose(ctr_cluster *cluster, ctr_problem *problem)
 {
-    if (ctr_require_write(cluster, problem)) return problem->rc;
+    if (ctr_cluster_require_write(cluster, problem)) return problem->rc;
     if (still_leads(cluster)) return refuse_pending(cluster, problem);
     check_identities(cluster, problem);
     meet_all(cluster, problem);
-    ctr_member *leader =
-        ctr_require_write(cluster, problem) ? NULL : find_first_that_counts(cluster, problem);
-    if (ctr_require_write(cluster, problem)) return problem->rc;
+    ctr_member *leader = ctr_cluster_require_write(cluster, problem)
+                             ? NULL
+                             : find_first_that_counts(cluster, problem);
+    if (ctr_cluster_require_write(cluster, problem)) return problem->rc;
     if (leader != cluster->leader)
         ctr_durable_check_leader(cluster->db, leader->schema, commits_as_one(cluster, problem),
                                  problem);

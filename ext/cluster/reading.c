@@ -5,6 +5,151 @@
 
 #include "cluster/quorum.h"
 
+/* ---- rows gathered by key -------------------------------------------------------------------- */
+
+/* Cursors name a row of a replica by id * CTR_LEVEL_SITES + replica. */
+#define LAST_ID (INT64_MAX / CTR_LEVEL_SITES - 1)
+
+/* `of`: the tables of the n streams. The caller closes it, also after a failure. */
+static int open_gather(ctr_gather *gather, ctr_streams *const *of, int n, const ctr_shape *shape,
+                       ctr_collator *collator, ctr_problem *problem)
+{
+    size_t size = (size_t)n * sizeof *gather->streams;
+    size_t heads = (size_t)n * (size_t)shape->n_keys * sizeof *gather->heads;
+    *gather = (ctr_gather){.streams = sqlite3_malloc64(size),
+                           .n = n,
+                           .failed = -1,
+                           .collator = collator,
+                           .shape = shape,
+                           .heads = sqlite3_malloc64(heads)};
+    if (!gather->streams || !gather->heads) {
+        gather->n = 0;
+        return ctr_problem_nomem(problem);
+    }
+    for (int i = 0; i < n; i++) gather->streams[i] = (ctr_stream){.of = of[i]};
+    return problem->rc;
+}
+
+static void close_gather(ctr_gather *gather)
+{
+    for (int i = 0; i < gather->n; i++) ctr_stream_close(&gather->streams[i]);
+    sqlite3_free(gather->streams);
+    sqlite3_free(gather->heads);
+    sqlite3_free(gather->order);
+    *gather = (ctr_gather){.failed = -1};
+}
+
+static const char *order_of(const char *plan)
+{
+    while (ctr_stream_plan_has_argument(plan)) plan += 2;
+    return plan + 1; /* after the full stop */
+}
+
+static bool orders_by(const char *order, int key)
+{
+    for (; *order; order += 2)
+        if (order[1] - '0' == key) return true;
+    return false;
+}
+
+/* Returns the plan with an order by all columns of the key; NULL: no memory. The caller frees it
+ * with sqlite3_free. */
+static char *order_by_key(const ctr_shape *shape, const char *plan)
+{
+    const char *order = order_of(plan);
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(out, plan);
+    for (int i = 0; i < shape->n_keys; i++)
+        if (!orders_by(order, i)) sqlite3_str_appendf(out, "+%c", '0' + i);
+    return sqlite3_str_finish(out);
+}
+
+static sqlite3_value **head(const ctr_gather *gather, int stream)
+{
+    return gather->heads + (size_t)stream * (size_t)gather->shape->n_keys;
+}
+
+/* Another file may have stored a NULL in a key, or a row id that no cursor can name. */
+static void take_head(ctr_gather *gather, int stream, ctr_problem *problem)
+{
+    sqlite3_stmt *row = gather->streams[stream].statement;
+    const ctr_shape *shape = gather->shape;
+    int64_t id = sqlite3_column_int64(row, CTR_STREAM_ID);
+    if (id < 0 || id > LAST_ID)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "a row has the id %lld", (long long)id);
+    for (int i = 0; i < shape->n_keys; i++) {
+        sqlite3_value *key = sqlite3_column_value(row, CTR_STREAM_COLUMNS + shape->keys[i]);
+        if (sqlite3_value_type(key) == SQLITE_NULL)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "key column %s is NULL in row %lld",
+                            shape->columns[shape->keys[i]].name, (long long)id);
+        head(gather, stream)[i] = key;
+    }
+}
+
+static void step_one(ctr_gather *gather, int stream, ctr_problem *problem)
+{
+    uint64_t bit = (uint64_t)1 << stream;
+    bool row = ctr_stream_step(&gather->streams[stream], problem);
+    gather->rows = row ? gather->rows | bit : gather->rows & ~bit;
+    if (row) take_head(gather, stream, problem);
+    if (problem->rc != SQLITE_OK) gather->failed = stream;
+}
+
+static void start_gather(ctr_gather *gather, const char *plan, sqlite3_value **argv, bool all,
+                         ctr_problem *problem)
+{
+    gather->here = gather->rows = 0;
+    gather->failed = -1;
+    sqlite3_free(gather->order);
+    gather->order = sqlite3_mprintf("%s", order_of(plan));
+    if (!gather->order) ctr_problem_nomem(problem);
+    for (int i = 0; i < gather->n && problem->rc == SQLITE_OK; i++) {
+        ctr_stream_start(&gather->streams[i], plan, argv, all, problem);
+        if (problem->rc != SQLITE_OK) gather->failed = i;
+        gather->here |= (uint64_t)1 << i; /* so that the first step steps all of them */
+    }
+}
+
+/* Finds the streams that have the row that comes first. */
+static void find_first(ctr_gather *gather, ctr_problem *problem)
+{
+    gather->here = 0;
+    for (int i = 0; i < gather->n && problem->rc == SQLITE_OK; i++) {
+        uint64_t bit = (uint64_t)1 << i;
+        if (!(gather->rows & bit)) continue;
+        int order = gather->here ? ctr_collator_compare(gather->collator, head(gather, i),
+                                                        gather->keys, gather->order, problem)
+                                 : -1;
+        if (order > 0) continue;
+        if (order < 0) {
+            gather->here = 0;
+            gather->first = i;
+            gather->keys = head(gather, i);
+        }
+        gather->here |= bit;
+    }
+}
+
+/* Steps to the next key. */
+static bool step_gather(ctr_gather *gather, ctr_problem *problem)
+{
+    for (int i = 0; i < gather->n && problem->rc == SQLITE_OK; i++)
+        if (gather->here & (uint64_t)1 << i) step_one(gather, i, problem);
+    find_first(gather, problem);
+    return problem->rc == SQLITE_OK && gather->here != 0;
+}
+
+/* When the streams are started again, each skips its current row. */
+static void skip_current(ctr_gather *gather)
+{
+    for (int i = 0; i < gather->n; i++) {
+        ctr_stream *stream = &gather->streams[i];
+        if (!(gather->here & (uint64_t)1 << i)) continue;
+        stream->exact = sqlite3_column_int64(stream->statement, CTR_STREAM_ID);
+        stream->has_exact = true;
+    }
+}
+
 /* ---- copies of values ------------------------------------------------------------------------ */
 
 static void free_values(sqlite3_value **values, int n)
@@ -24,7 +169,7 @@ static sqlite3_value **copy_values(sqlite3_value **values, int n, ctr_problem *p
     return copies;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 int ctr_reading_open(ctr_reading *reading, ctr_cluster *cluster, ctr_problem *problem)
 {
@@ -37,7 +182,7 @@ int ctr_reading_open(ctr_reading *reading, ctr_cluster *cluster, ctr_problem *pr
 
 static void forget_scan(ctr_reading *reading)
 {
-    ctr_gather_close(&reading->rows);
+    close_gather(&reading->rows);
     free_values(reading->args, reading->n_args);
     free_values(reading->last, reading->cluster->shape.n_keys);
     sqlite3_free(reading->plan);
@@ -66,17 +211,15 @@ static void contact(ctr_reading *reading, ctr_problem *problem)
 {
     ctr_cluster *cluster = reading->cluster;
     ctr_streams *of[CTR_LEVEL_SITES];
-    ctr_gather_close(&reading->rows);
+    close_gather(&reading->rows);
     reading->n = ctr_cluster_contact(cluster, reading->failed, reading->contacts, problem);
     for (int i = 0; i < reading->n; i++) of[i] = &cluster->members[reading->contacts[i]].streams;
     if (problem->rc == SQLITE_OK)
-        ctr_gather_open(&reading->rows, of, reading->n, &cluster->shape, &cluster->collator,
-                        problem);
+        open_gather(&reading->rows, of, reading->n, &cluster->shape, &cluster->collator, problem);
     if (problem->rc != SQLITE_OK) return;
     bool exact = ctr_stream_is_exact(&cluster->shape, reading->plan, reading->args);
     reading->rest = reading->unique && !exact;
-    ctr_gather_start(&reading->rows, reading->plan, reading->args, exact || reading->unique,
-                     problem);
+    start_gather(&reading->rows, reading->plan, reading->args, exact || reading->unique, problem);
 }
 
 /* Contacts another replica in place of one that failed. Returns false if the problem remains. A
@@ -101,7 +244,7 @@ void ctr_reading_start(ctr_reading *reading, const char *plan, int argc, sqlite3
 {
     if (problem->rc != SQLITE_OK) return;
     forget_scan(reading);
-    reading->plan = ctr_gather_plan(&reading->cluster->shape, plan);
+    reading->plan = order_by_key(&reading->cluster->shape, plan);
     reading->args = copy_values(argv, argc, problem);
     reading->n_args = reading->args ? argc : 0;
     reading->unique = unique;
@@ -190,12 +333,12 @@ static bool is_below_floor(ctr_reading *reading, ctr_problem *problem)
 /* Steps to the next key of the first scan, or of the second one. */
 static bool advance(ctr_reading *reading, ctr_problem *problem)
 {
-    bool row = ctr_gather_step(&reading->rows, problem);
-    if (row && reading->rest) ctr_gather_except(&reading->rows);
+    bool row = step_gather(&reading->rows, problem);
+    if (row && reading->rest) skip_current(&reading->rows);
     if (row || !reading->rest || problem->rc != SQLITE_OK) return row;
     reading->rest = false;
-    ctr_gather_start(&reading->rows, reading->plan, reading->args, false, problem);
-    return ctr_gather_step(&reading->rows, problem);
+    start_gather(&reading->rows, reading->plan, reading->args, false, problem);
+    return step_gather(&reading->rows, problem);
 }
 
 static bool was_shown(ctr_reading *reading, ctr_problem *problem)
@@ -205,13 +348,6 @@ static bool was_shown(ctr_reading *reading, ctr_problem *problem)
                                      reading->rows.order, problem);
     reading->skips = order <= 0;
     return reading->skips;
-}
-
-static void remember(ctr_reading *reading, ctr_problem *problem)
-{
-    int n = reading->cluster->shape.n_keys;
-    free_values(reading->last, n);
-    reading->last = copy_values(reading->rows.keys, n, problem);
 }
 
 /* Steps to the next key to return, and merges its cells. Returns false at the end, or on a
@@ -232,6 +368,9 @@ bool ctr_reading_step(ctr_reading *reading, ctr_problem *problem)
     if (problem->rc != SQLITE_OK) return false;
     bool row = find_row(reading, problem);
     while (problem->rc != SQLITE_OK && replace(reading, problem)) row = find_row(reading, problem);
-    if (row) remember(reading, problem);
-    return row && problem->rc == SQLITE_OK;
+    if (!row) return false;
+    int n = reading->cluster->shape.n_keys;
+    free_values(reading->last, n);
+    reading->last = copy_values(reading->rows.keys, n, problem);
+    return problem->rc == SQLITE_OK;
 }

@@ -11,8 +11,26 @@
 #ifndef CTR_CLUSTER_READING_H
 #define CTR_CLUSTER_READING_H
 
+#include <stdint.h>
+
 #include "cluster/cluster.h"
-#include "cluster/gather.h"
+
+/* The rows of several replicas of a stored table, gathered by key. Each step stands on one key, and
+ * on all streams that have a row with it. */
+typedef struct ctr_gather {
+    ctr_stream *streams; /* owned */
+    int n;
+    uint64_t here;        /* a bit for each stream with a row of the current key */
+    int first;            /* the lowest of them */
+    sqlite3_value **keys; /* of that row, in key order; lent until the next step */
+    int failed;           /* the stream that failed; -1: none */
+
+    ctr_collator *collator; /* borrowed */
+    const ctr_shape *shape; /* borrowed */
+    uint64_t rows;          /* streams that stand on a row */
+    char *order;            /* owned */
+    sqlite3_value **heads;  /* the keys of the current rows, stream by stream */
+} ctr_gather;
 
 typedef struct ctr_reading {
     ctr_cluster *cluster;          /* borrowed */

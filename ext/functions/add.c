@@ -72,8 +72,7 @@ static void take_cluster(target *to, const ctr_cluster_entry *entry, ctr_problem
 
 static void find_table(target *to, ctr_shared *shared, const char *name, ctr_problem *problem)
 {
-    ctr_cluster_entry *entry =
-        ctr_clusters_connected(ctr_coordinator_clusters(shared), to->db, name, problem);
+    ctr_cluster_entry *entry = ctr_clusters_connected(shared->fronts, to->db, name, problem);
     if (entry)
         take_cluster(to, entry, problem);
     else if (problem->rc == SQLITE_OK && !ctr_schema_find(to->db, name, look_in, to, problem))

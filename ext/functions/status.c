@@ -183,7 +183,7 @@ static void answer_rows(ctr_answer *answer, const ctr_member *first, const ctr_m
 static const ctr_cluster_entry *find_cluster(ctr_answer *answer, const char *name,
                                              ctr_problem *problem)
 {
-    const ctr_clusters *clusters = ctr_coordinator_clusters(ctr_answer_shared(answer));
+    const ctr_clusters *clusters = ctr_answer_shared(answer)->fronts;
     const ctr_cluster_entry *entry =
         name ? ctr_clusters_connected(clusters, ctr_answer_db(answer), name, problem) : NULL;
     if (!entry)

@@ -10,6 +10,7 @@
 #include "table/rows.h"
 
 struct ctr_table;
+struct ctr_reading;
 
 struct ctr_front {
     /* The current row, as in vtab/access.c for one file. After `find`, table->rows holds it. */
@@ -24,15 +25,15 @@ struct ctr_front {
     ctr_rows *(*stored_row)(const struct ctr_table *table);      /* of a file; NULL: none */
 
     /* A cursor: `open` returns the `reading` of the other methods; `close` frees it. */
-    void *(*open)(struct ctr_table *table, ctr_problem *problem);
-    void (*close)(void *reading);
-    void (*start)(void *reading, struct ctr_table *table, bool unique, const char *plan, int argc,
-                  sqlite3_value **argv, ctr_problem *problem);
-    bool (*step)(void *reading, ctr_problem *problem);
-    sqlite3_stmt *(*row)(const void *reading);
-    void (*sum)(const void *reading, int counter, ctr_summary *state);
-    int64_t (*name_row)(const void *reading, int64_t id); /* for xRowid */
-    ctr_rows *(*rows)(const void *reading);               /* of the file of the current row */
+    struct ctr_reading *(*open)(struct ctr_table *table, ctr_problem *problem);
+    void (*close)(struct ctr_reading *reading);
+    void (*start)(struct ctr_reading *reading, struct ctr_table *table, bool unique,
+                  const char *plan, int argc, sqlite3_value **argv, ctr_problem *problem);
+    bool (*step)(struct ctr_reading *reading, ctr_problem *problem);
+    sqlite3_stmt *(*row)(const struct ctr_reading *reading);
+    void (*sum)(const struct ctr_reading *reading, int counter, ctr_summary *state);
+    int64_t (*name_row)(const struct ctr_reading *reading, int64_t id); /* for xRowid */
+    ctr_rows *(*rows)(const struct ctr_reading *reading); /* of the file of the current row */
 
     /* Runs a command, as ctr_commands_run. Returns false if it runs as in one file. */
     bool (*command)(struct ctr_table *table, sqlite3_value **columns, const char *command,
