@@ -1,7 +1,7 @@
 -- A cluster: several replicas behind one table of a connection.
 
 -- SQLite prepares it again if the schema has changed.
--- name: CLUSTER_SENTRY
+-- name: CLUSTER_SCHEMA
 SELECT 1 FROM "{schema}".sqlite_master LIMIT 0;
 
 -- Is a replica still the file that it was?

@@ -13,10 +13,10 @@ INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES (
 ALTER TABLE "{schema}"."{table}_cells" ADD COLUMN "{name}" BLOB;
 
 -- A dropped column stays, empty, with another name.
--- name: COLUMNS_PUT_AWAY
+-- name: COLUMNS_RETIRE
 ALTER TABLE "{schema}"."{table}_cells" RENAME COLUMN "{name}" TO "_dropped_{name}";
 
--- name: COLUMNS_TAKE_BACK
+-- name: COLUMNS_RESTORE
 ALTER TABLE "{schema}"."{table}_cells" RENAME COLUMN "_dropped_{name}" TO "{name}";
 
 -- name: COLUMNS_EMPTY

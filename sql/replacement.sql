@@ -56,7 +56,7 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 -- A file that another file reports. A row that is known already stays, unless the report is newer.
 -- ?6: the file was declared lost there. Here it may be lost, too, declared when only its id was
 -- known.
--- name: KNOWN_HEAR
+-- name: KNOWN_REPORT
 INSERT INTO "{schema}".counter_sources(holder, id, epoch, name, pending, lost)
 VALUES (?1, ?2, ?3, ?4, ?5,
         CASE WHEN ?6 OR EXISTS (SELECT 1 FROM "{schema}".counter_sources

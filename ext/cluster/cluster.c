@@ -283,7 +283,7 @@ static int find_centers(const ctr_cluster *cluster, const char *which, ctr_level
                         ctr_site *sites, ctr_problem *problem)
 {
     char local[CTR_NAME_MAX + 1] = "";
-    if (!ctr_level_needs_places(level)) return problem->rc;
+    if (!ctr_level_needs_centers(level)) return problem->rc;
     for (int i = 0; i < cluster->n; i++) {
         const ctr_member *member = &cluster->members[i];
         if (!member->met)

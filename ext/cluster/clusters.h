@@ -1,4 +1,4 @@
-/* cluster/clusters.h - the clusters of a connection, by the names of their tables, and their options.
+/* cluster/clusters.h - the clusters of a connection, by the names of their tables, with options.
  *
  * SQLite may disconnect a table and connect it again at any time. Options for the rest of the
  * connection, INSERT INTO traffic(traffic) VALUES ('read=ALL'), are kept here meanwhile.

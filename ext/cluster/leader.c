@@ -2,7 +2,7 @@
 #include "cluster/leader.h"
 
 #include "cluster/cluster.h"
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "identity/replacement.h"
 #include "sqlite/text.h"
 #include "sync/durable.h"
@@ -69,7 +69,7 @@ static void check_identities(ctr_cluster *cluster, ctr_problem *problem)
         ctr_member *member = &cluster->members[i];
         if (!ctr_member_takes_part(member)) continue;
         ctr_problem trouble = {SQLITE_OK, NULL};
-        const ctr_identity *identity = ctr_check_identity(member->merge.rows.replica, &trouble);
+        const ctr_identity *identity = ctr_replica_identity(member->merge.rows.replica, &trouble);
         if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
         ctr_member_blame(member, &trouble, problem);
     }
@@ -80,7 +80,7 @@ static void meet_other(ctr_member *member, const ctr_member *other, ctr_problem 
     ctr_identity identity;
     ctr_problem trouble = {SQLITE_OK, NULL};
     if (problem->rc != SQLITE_OK || !ctr_member_takes_part(member)) return;
-    const ctr_identity *theirs = ctr_check_identity(other->merge.rows.replica, &trouble);
+    const ctr_identity *theirs = ctr_replica_identity(other->merge.rows.replica, &trouble);
     if (theirs) identity = *theirs;
     if (theirs)
         ctr_replacement_meet(member->merge.rows.replica, other->db, other->schema, &identity,
@@ -102,7 +102,7 @@ static void meet_all(ctr_cluster *cluster, ctr_problem *problem)
 static bool may_lead(ctr_member *member, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
-    bool may = ctr_check_may_count(member->merge.rows.replica, &trouble);
+    bool may = ctr_replica_may_count(member->merge.rows.replica, &trouble);
     ctr_member_blame(member, &trouble, problem);
     return may;
 }
@@ -150,7 +150,7 @@ static bool commits_before_all(const ctr_cluster *cluster, const char *schema, c
 static bool has_taken_of_a_later_one(const ctr_cluster *cluster, const ctr_member *member,
                                      ctr_problem *problem)
 {
-    const char *from = ctr_check_taken_from(member->merge.rows.replica);
+    const char *from = ctr_replica_taken_from(member->merge.rows.replica);
     if (!from || (cluster->leader && sqlite3_stricmp(from, cluster->leader->schema) == 0))
         return false;
     return !commits_before_all(cluster, from, problem);
@@ -165,7 +165,7 @@ static int refuse_pending(const ctr_cluster *cluster, ctr_problem *problem)
         const ctr_member *member = &cluster->members[i];
         if (!ctr_member_takes_part(member)) continue;
         bool counted =
-            member != cluster->leader && ctr_check_has_counted(member->merge.rows.replica);
+            member != cluster->leader && ctr_replica_has_counted(member->merge.rows.replica);
         if (counted || has_taken_of_a_later_one(cluster, member, problem))
             ctr_problem_set(problem, SQLITE_ERROR,
                             "%s has %s in this transaction, and only committed changes go to other "
@@ -179,7 +179,7 @@ static bool still_leads(const ctr_cluster *cluster)
 {
     const ctr_member *leader = cluster->leader;
     return leader && ctr_member_takes_part(leader) &&
-           ctr_check_known_id(leader->merge.rows.replica);
+           ctr_replica_known_id(leader->merge.rows.replica);
 }
 
 int ctr_leader_choose(ctr_cluster *cluster, ctr_problem *problem)
@@ -188,9 +188,8 @@ int ctr_leader_choose(ctr_cluster *cluster, ctr_problem *problem)
     if (still_leads(cluster)) return refuse_pending(cluster, problem);
     check_identities(cluster, problem);
     meet_all(cluster, problem);
-    ctr_member *leader = ctr_cluster_require_write(cluster, problem)
-                             ? NULL
-                             : find_first_that_counts(cluster, problem);
+    ctr_cluster_require_write(cluster, problem);
+    ctr_member *leader = find_first_that_counts(cluster, problem);
     if (ctr_cluster_require_write(cluster, problem)) return problem->rc;
     if (leader != cluster->leader)
         ctr_durable_check_leader(cluster->db, leader->schema, commits_as_one(cluster, problem),
@@ -202,6 +201,6 @@ int ctr_leader_choose(ctr_cluster *cluster, ctr_problem *problem)
 bool ctr_leader_is_lost(ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_member *leader = cluster->leader;
-    if (problem->rc != SQLITE_OK || ctr_check_known_id(leader->merge.rows.replica)) return false;
+    if (problem->rc != SQLITE_OK || ctr_replica_known_id(leader->merge.rows.replica)) return false;
     return !may_lead(leader, problem) && problem->rc == SQLITE_OK;
 }

@@ -30,11 +30,11 @@ void ctr_member_forget(ctr_member *member)
     ctr_stream_release(&member->streams);
     ctr_floors_release(&member->floors);
     ctr_merge_close(&member->merge);
-    sqlite3_finalize(member->sentry);
+    sqlite3_finalize(member->schema_look);
     sqlite3_finalize(member->look);
     sqlite3_finalize(member->lock);
-    member->sentry = member->look = member->lock = NULL;
-    ctr_replica_let_go(member->replica);
+    member->schema_look = member->look = member->lock = NULL;
+    ctr_replica_release(member->replica);
     member->replica = NULL;
     member->open = member->stale = false;
 }
@@ -132,9 +132,9 @@ static void note_name(ctr_member *member, sqlite3_stmt *row, ctr_problem *proble
 static bool has_changed(ctr_member *member, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
-    ctr_run_row(&run, member->sentry);
-    sqlite3_reset(member->sentry);
-    return sqlite3_stmt_status(member->sentry, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    ctr_run_row(&run, member->schema_look);
+    sqlite3_reset(member->schema_look);
+    return sqlite3_stmt_status(member->schema_look, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
 }
 
 /* Returns whether name, token and id can be read as before. The id may have changed, and with it
@@ -208,7 +208,7 @@ static void refuse_generated(ctr_member *member, ctr_problem *problem)
 static void open_look(ctr_member *member, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
-    member->sentry = ctr_run_prepare(&run, CTR_SQL_CLUSTER_SENTRY);
+    member->schema_look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_SCHEMA);
     member->look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_LOOK);
     ctr_run_bind_text(&run, member->look, 1, member->merge.entry.birth);
     member->lock = ctr_run_prepare(&run, CTR_SQL_SYNC_LOCK);

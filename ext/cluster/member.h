@@ -28,7 +28,7 @@ typedef struct ctr_member {
     ctr_conflicts conflicts;
     ctr_floors floors; /* for reads, which write nothing */
     ctr_streams streams;
-    sqlite3_stmt *sentry, *look, *lock;
+    sqlite3_stmt *schema_look, *look, *lock;
     bool stale; /* it has changed, and a cursor still reads it */
 
     /* In this transaction. */

@@ -5,7 +5,7 @@
 
 #include "cluster/leader.h"
 #include "cluster/reading.h"
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "sync/session.h"
 #include "table/events.h"
 #include "table/stage.h"
@@ -101,8 +101,8 @@ static bool show_in_leader(ctr_cluster *cluster, ctr_problem *problem)
     ctr_member *leader = cluster->leader;
     for (int i = 0; i < cluster->n; i++)
         if (ctr_member_takes_part(&cluster->members[i]) && &cluster->members[i] != leader)
-            ctr_check_note_taken(leader->merge.rows.replica,
-                                 cluster->members[i].merge.rows.replica);
+            ctr_replica_note_taken(leader->merge.rows.replica,
+                                   cluster->members[i].merge.rows.replica);
     for (int c = 0; c < cluster->shape.n_counters && !cluster->row.below; c++)
         ctr_merge_cell(&leader->merge, c, &cluster->row.cells[c].cell, problem);
     ctr_conflicts_heed(&leader->conflicts, leader->merge.rows.replica, problem);
@@ -141,7 +141,7 @@ static bool write_member(ctr_cluster *cluster, ctr_member *member, ctr_problem *
 {
     for (int c = 0; c < cluster->shape.n_counters; c++)
         ctr_merge_cell(&member->merge, c, &cluster->row.cells[c].cell, problem);
-    ctr_check_note_taken(member->merge.rows.replica, cluster->leader->merge.rows.replica);
+    ctr_replica_note_taken(member->merge.rows.replica, cluster->leader->merge.rows.replica);
     bool wrote = ctr_merge_write(&member->merge, problem);
     ctr_conflicts_heed(&member->conflicts, member->merge.rows.replica, problem);
     return wrote;
@@ -200,7 +200,7 @@ static bool may_give(const repair_job *job, ctr_problem *problem)
 {
     for (int i = 0; i < job->reading.n; i++) {
         ctr_member *member = &job->cluster->members[job->reading.contacts[i]];
-        if (ctr_check_is_pending(member->merge.rows.replica)) return false;
+        if (ctr_replica_is_pending(member->merge.rows.replica)) return false;
         ctr_member_make_durable(member, problem);
     }
     return problem->rc == SQLITE_OK;
@@ -217,7 +217,7 @@ static void open_session(repair_job *job, ctr_problem *problem)
 
 static void write_row(repair_job *job, ctr_member *member, ctr_problem *problem)
 {
-    const ctr_identity *identity = ctr_check_identity(member->merge.rows.replica, problem);
+    const ctr_identity *identity = ctr_replica_identity(member->merge.rows.replica, problem);
     if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
     if (!identity || !ctr_merge_find(&member->merge, ctr_reading_keys(&job->reading), problem))
         return;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/varint.h"
+#include "core/bytes.h"
 
 enum { CELL_FORMAT_1 = 0xC1, CELL_KIND = 0xC0 };
 

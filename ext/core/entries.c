@@ -1,7 +1,7 @@
 /* core/entries.c - writes and reads rows of a journal. */
 #include "core/entries.h"
 
-#include "core/varint.h"
+#include "core/bytes.h"
 
 enum { ENTRIES_FORMAT_1 = 0xE1, ENTRIES_KIND = 0xE0 };
 

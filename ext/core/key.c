@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/varint.h"
+#include "core/bytes.h"
 
 enum { KEY_FORMAT_1 = 0xD1, KEY_KIND = 0xD0, REAL_SIZE = 8 };
 

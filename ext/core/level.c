@@ -39,7 +39,7 @@ bool ctr_level_is_local(ctr_level level)
     return level == CTR_LEVEL_LOCAL_ONE || level == CTR_LEVEL_LOCAL_QUORUM;
 }
 
-bool ctr_level_needs_places(ctr_level level)
+bool ctr_level_needs_centers(ctr_level level)
 {
     return ctr_level_is_local(level) || level == CTR_LEVEL_EACH_QUORUM;
 }

@@ -32,7 +32,7 @@ ctr_level ctr_level_from_text(const char *text);
 const char *ctr_level_text(ctr_level level);
 
 /* Return whether the level depends on the data center of each replica, and on the local one. */
-bool ctr_level_needs_places(ctr_level level);
+bool ctr_level_needs_centers(ctr_level level);
 bool ctr_level_is_local(ctr_level level);
 
 enum { CTR_LEVEL_SITES = 64 /* replicas of a cluster, at most */ };

@@ -19,7 +19,6 @@
 #include "core/id.h"
 #include "functions/answer.h"
 #include "sqlite/args.h"
-#include "sqlite/number.h"
 #include "sync/digest.h"
 #include "table/catalog.h"
 #include "table/events.h"
@@ -91,7 +90,7 @@ static void fn_table_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv
 static int64_t bucket_count(sqlite3 *db, sqlite3_value *value, ctr_problem *problem)
 {
     int64_t n = 0;
-    if (ctr_number_take(db, value, &n, problem) && n >= 1 && n <= CTR_BUCKETS_MAX) return n;
+    if (ctr_arg_take_integer(db, value, &n, problem) && n >= 1 && n <= CTR_BUCKETS_MAX) return n;
     char *shown = ctr_problem_describe_value(value);
     if (!shown) ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_MISMATCH, "buckets must be an INTEGER, 1 ... %d, not %s",

@@ -13,7 +13,7 @@
 
 #include "core/id.h"
 #include "functions/register.h"
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "identity/identity.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
@@ -30,7 +30,7 @@ typedef struct leader {
 static void take_leader(leader *file, const ctr_replica *replica, const uint8_t id[CTR_ID_SIZE])
 {
     memcpy(file->id, id, CTR_ID_SIZE);
-    file->least = ctr_check_least_clock(replica);
+    file->least = ctr_replica_least_clock(replica);
 }
 
 /* In a transaction, or in a writing statement, the first call checks the identity of the file, once
@@ -40,14 +40,15 @@ static bool lead_file(ctr_transaction *transaction, sqlite3 *db, const char *sch
 {
     ctr_replica *replica = ctr_replica_of(transaction, schema);
     if (!replica) return ctr_problem_nomem(problem) == SQLITE_OK;
-    const uint8_t *mine = ctr_check_known_id(replica);
-    if (!mine && ctr_transaction_join(transaction, problem)) mine = ctr_check_id(replica, problem);
+    const uint8_t *mine = ctr_replica_known_id(replica);
+    if (!mine && ctr_transaction_join(transaction, problem))
+        mine = ctr_replica_id(replica, problem);
     if (mine) take_leader(file, replica, mine);
     if (mine || problem->rc != SQLITE_OK) return mine != NULL;
 
     ctr_session session;
     ctr_session_begin(&session, db, NULL, problem);
-    if (ctr_transaction_join(transaction, problem)) mine = ctr_check_id(replica, problem);
+    if (ctr_transaction_join(transaction, problem)) mine = ctr_replica_id(replica, problem);
     if (mine) take_leader(file, replica, mine);
     if (!mine)
         ctr_problem_set(problem, SQLITE_ERROR,
@@ -155,8 +156,8 @@ static void check_if_writing(ctr_transaction *transaction, sqlite3 *db, const ch
     if (sqlite3_txn_state(db, schema) != SQLITE_TXN_WRITE) return;
     ctr_replica *replica = ctr_replica_of(transaction, schema);
     if (!replica) ctr_problem_nomem(problem);
-    if (problem->rc != SQLITE_OK || ctr_check_known_id(replica)) return;
-    if (ctr_transaction_join(transaction, problem)) ctr_check_id(replica, problem);
+    if (problem->rc != SQLITE_OK || ctr_replica_known_id(replica)) return;
+    if (ctr_transaction_join(transaction, problem)) ctr_replica_id(replica, problem);
 #else
     (void)transaction, (void)db, (void)schema, (void)problem;
 #endif

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "functions/register.h"
-#include "identity/check.h"
 #include "identity/replica.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
@@ -325,7 +324,7 @@ static void drop_tracked_column(tracking *call, const char *name, ctr_problem *p
     ctr_replica *replica = ctr_replica_of(call->shared->transaction, call->schema);
     if (!own || !replica) ctr_problem_nomem(problem);
     const ctr_identity *identity =
-        problem->rc == SQLITE_OK ? ctr_check_identity(replica, problem) : NULL;
+        problem->rc == SQLITE_OK ? ctr_replica_identity(replica, problem) : NULL;
     if (identity && !*identity->name)
         ctr_succession_lineage_changed(replica, CTR_WHY_DROPPED, problem);
     if (problem->rc == SQLITE_OK) raise_column(call, own, problem);

@@ -198,7 +198,7 @@ int ctr_identity_read_among(ctr_identity *identity, sqlite3 *db, const char *sch
                             const ctr_objects *objects, ctr_problem *problem)
 {
     *identity = (ctr_identity){0};
-    if (!ctr_objects_is_table(objects, "counter_replica", problem)) return problem->rc;
+    if (!ctr_schema_objects_is_table(objects, "counter_replica", problem)) return problem->rc;
     return read_there(identity, db, schema, problem);
 }
 

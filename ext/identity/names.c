@@ -63,16 +63,16 @@ void ctr_names_pulled(ctr_run *run, const ctr_identity *source, const uint8_t *h
 }
 
 /* A row of counter_sources about a file that another file or the user reports. */
-typedef struct hearsay {
+typedef struct reported_file {
     const uint8_t *holder, *id;
     int64_t epoch;
     const char *name; /* or NULL */
     bool pending, lost;
-} hearsay;
+} reported_file;
 
-static void hear(ctr_run *run, const hearsay *what)
+static void write_report(ctr_run *run, const reported_file *what)
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_HEAR);
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_REPORT);
     if (what->name) ctr_run_bind_text(run, row, 4, what->name);
     if (row) {
         bind_id(row, 1, what->holder);
@@ -84,9 +84,9 @@ static void hear(ctr_run *run, const hearsay *what)
     run_once(run, row);
 }
 
-void ctr_names_hear_of_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const char *name)
+void ctr_names_report_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const char *name)
 {
-    hear(run, &(hearsay){.holder = id, .id = id, .name = name});
+    write_report(run, &(reported_file){.holder = id, .id = id, .name = name});
 }
 
 static void say_damaged(ctr_run *run)
@@ -98,14 +98,14 @@ void ctr_names_take_over(ctr_run *run, ctr_run *from)
 {
     sqlite3_stmt *row = ctr_run_prepare(from, CTR_SQL_KNOWN_ALL);
     while (ctr_run_row(from, row)) {
-        hearsay what = {.epoch = sqlite3_column_int64(row, 2),
-                        .name = ctr_text_column(row, 3, from->problem),
-                        .pending = sqlite3_column_int(row, 4) != 0,
-                        .lost = sqlite3_column_int64(row, 5) != 0};
+        reported_file what = {.epoch = sqlite3_column_int64(row, 2),
+                              .name = ctr_text_column(row, 3, from->problem),
+                              .pending = sqlite3_column_int(row, 4) != 0,
+                              .lost = sqlite3_column_int64(row, 5) != 0};
         what.holder = sqlite3_column_blob(row, 0);
         what.id = sqlite3_column_blob(row, 1);
         if (is_id(row, 0) && is_id(row, 1) && what.epoch >= 0 && what.epoch <= CTR_EPOCH_MAX)
-            hear(run, &what);
+            write_report(run, &what);
         else
             say_damaged(run);
     }
@@ -144,7 +144,7 @@ void ctr_names_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_ident
 {
     uint8_t unknown[CTR_ID_SIZE];
     bool rival = mine->turn != CTR_TURN_NONE && memcmp(id, mine->id, CTR_ID_SIZE) == 0;
-    hearsay what = {.holder = unknown, .id = id, .lost = true};
+    reported_file what = {.holder = unknown, .id = id, .lost = true};
     bool known = find_to_lose(run, id, rival, mine);
     memcpy(unknown, id, CTR_ID_SIZE);
     if (rival) {
@@ -156,7 +156,7 @@ void ctr_names_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_ident
     if (known)
         run_once(run, prepare_loss(run, CTR_SQL_KNOWN_LOST, id, mine));
     else
-        hear(run, &what);
+        write_report(run, &what);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ void ctr_names_pulled(ctr_run *run, const ctr_identity *source, const uint8_t *h
 void ctr_names_take_over(ctr_run *run, ctr_run *from);
 
 /* Records the holder of a name, which other files have reported. */
-void ctr_names_hear_of_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const char *name);
+void ctr_names_report_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const char *name);
 
 /* Declares lost every other file that has written under an id; or one file, given its holder
  * (counter_sources.holder). Several files may have had my own id, one after the other; of those the

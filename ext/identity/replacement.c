@@ -3,10 +3,9 @@
 
 #include <string.h>
 
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "identity/names.h"
 #include "identity/os.h"
-#include "identity/replica.h"
 #include "identity/succession.h"
 #include "identity/uuid.h"
 #include "sqlite/schema.h"
@@ -45,7 +44,7 @@ static void check_epoch(ctr_replica *replica, ctr_run *run)
 int ctr_replacement_meet(ctr_replica *replica, sqlite3 *db, const char *schema,
                          const ctr_identity *other, ctr_problem *problem)
 {
-    const ctr_identity *identity = ctr_check_identity(replica, problem);
+    const ctr_identity *identity = ctr_replica_identity(replica, problem);
     if (!identity || identity->names == other->names || other->names == 0) return problem->rc;
     ctr_run run = run_of(replica, problem), from = ctr_run_on(db, schema, NULL, problem);
     if (!ctr_transaction_enter(replica->transaction, problem)) return problem->rc;
@@ -123,7 +122,7 @@ int ctr_replacement_create(ctr_replica *replica, const char *name, ctr_problem *
     ctr_uuid_of_name(name, id);
     ctr_run run = run_of(replica, problem);
     ctr_succession_create_pending(replica, name, problem);
-    ctr_names_hear_of_holder(&run, id, name);
+    ctr_names_report_holder(&run, id, name);
     return problem->rc;
 }
 
@@ -131,9 +130,9 @@ int ctr_replacement_create(ctr_replica *replica, const char *name, ctr_problem *
 
 static int look_again(ctr_replica *replica, ctr_problem *problem)
 {
-    if (ctr_check_read(replica, problem)) return problem->rc;
+    if (ctr_replica_read(replica, problem)) return problem->rc;
     if (!replica->identity.present) return ctr_identity_missing(replica->schema, problem);
-    return ctr_check_look(replica, problem);
+    return ctr_replica_look(replica, problem);
 }
 
 static void check_promotion(ctr_replica *replica, const uint8_t holder[CTR_ID_SIZE],
@@ -167,7 +166,7 @@ static void promote_pending(ctr_replica *replica, const uint8_t holds[CTR_ID_SIZ
                             ctr_problem *problem)
 {
     uint8_t holder[CTR_ID_SIZE];
-    const ctr_identity *identity = ctr_check_identity(replica, problem);
+    const ctr_identity *identity = ctr_replica_identity(replica, problem);
     if (!identity) return;
     if (identity->turn == CTR_TURN_NONE) {
         ctr_problem_set(problem, SQLITE_ERROR,
@@ -176,7 +175,7 @@ static void promote_pending(ctr_replica *replica, const uint8_t holds[CTR_ID_SIZ
                         replica->schema);
         return;
     }
-    if (!ctr_check_id(replica, problem) || !ctr_transaction_enter(replica->transaction, problem))
+    if (!ctr_replica_id(replica, problem) || !ctr_transaction_enter(replica->transaction, problem))
         return;
     ctr_uuid_of_name(identity->name, holder);
     check_promotion(replica, holder, holds, problem);
@@ -195,7 +194,7 @@ int ctr_replacement_promote(ctr_replica *replica, const uint8_t holds[CTR_ID_SIZ
 
 int ctr_replacement_yield(ctr_replica *replica, ctr_problem *problem)
 {
-    const ctr_identity *identity = ctr_check_identity(replica, problem);
+    const ctr_identity *identity = ctr_replica_identity(replica, problem);
     if (!identity || *identity->refuses || !ctr_transaction_enter(replica->transaction, problem))
         return problem->rc;
     ctr_succession_refuse(replica, CTR_REFUSES_REPLACED, problem);
@@ -212,7 +211,7 @@ int ctr_replacement_retire(ctr_replica *replica, ctr_problem *problem)
 
 int ctr_replacement_lose(ctr_replica *replica, const uint8_t id[CTR_ID_SIZE], ctr_problem *problem)
 {
-    const ctr_identity *identity = ctr_check_identity(replica, problem);
+    const ctr_identity *identity = ctr_replica_identity(replica, problem);
     if (!identity) return problem->rc;
     if (memcmp(identity->holder, id, CTR_ID_SIZE) == 0 ||
         (memcmp(identity->id, id, CTR_ID_SIZE) == 0 && identity->turn == CTR_TURN_NONE))

@@ -1,15 +1,15 @@
 /* identity/replica.h - the files of a connection, with the state of each in this transaction.
  *
- * The first count of a transaction compares the identity with the file (identity/check.h). If they
- * differ, it takes a new id in the same transaction, or refuses:
+ * The first count of a transaction compares the identity with the file; later ones rely on that. If
+ * they differ, it takes a new id in the same transaction, or refuses (identity/succession.h):
  *
- *     transaction begins --> ctr_check_id: read, stat, getxattr --> checked --> counts, counts
+ *     transaction begins --> ctr_replica_id: read, stat, getxattr --> checked --> counts, counts
  *                                                                         |
  *           rollback, rollback to, commit: nothing is remembered <--------'
  *
- * The caller holds the write lock of the schema. The witness in the row is renewed within the
- * transaction; its attribute is written after the commit, so a file may be ahead of its attribute,
- * never behind.
+ * The caller holds the write lock of the schema. The first write of a transaction renews the
+ * witness in the row; its attribute is written after the commit, so a file may be ahead of its
+ * attribute, never behind.
  */
 #ifndef CTR_IDENTITY_REPLICA_H
 #define CTR_IDENTITY_REPLICA_H
@@ -71,7 +71,7 @@ typedef struct ctr_replica_tables {
  * caller that needs it for longer holds it: a detached file without holders is closed. */
 ctr_replica *ctr_replica_of(ctr_transaction *transaction, const char *schema);
 ctr_replica *ctr_replica_hold(ctr_transaction *transaction, const char *schema);
-void ctr_replica_let_go(ctr_replica *replica); /* NULL is harmless */
+void ctr_replica_release(ctr_replica *replica); /* NULL is harmless */
 
 /* Closes all files of a connection. */
 void ctr_replica_close_all(ctr_transaction *transaction);
@@ -82,5 +82,47 @@ unsigned ctr_replica_version(ctr_replica *replica);
 
 /* Forgets the state of a file, if SQLite will call no table at the end of the transaction. */
 void ctr_replica_forget(ctr_replica *replica);
+
+/* ---- the check of the identity: in each transaction once, before it counts ---- */
+
+/* Reads the row into replica->identity. An absent row is not an error. */
+int ctr_replica_read(ctr_replica *replica, ctr_problem *problem);
+
+/* Reads the present fingerprint and attribute into replica->seen and replica->attribute. */
+int ctr_replica_look(ctr_replica *replica, ctr_problem *problem);
+
+/* Returns the id if this transaction has checked that the file may count, else NULL. Reads memory
+ * only. */
+const uint8_t *ctr_replica_known_id(const ctr_replica *replica);
+
+/* Returns the id to count under in this transaction; it is valid until the transaction ends. Fails,
+ * with NULL, if there is no id or the file must not count. */
+const uint8_t *ctr_replica_id(ctr_replica *replica, ctr_problem *problem);
+
+/* Returns the lowest clock to write under that id. */
+int64_t ctr_replica_least_clock(const ctr_replica *replica);
+
+/* Returns whether the file may count, without noting that it has: to choose a file to count in. */
+bool ctr_replica_may_count(ctr_replica *replica, ctr_problem *problem);
+
+/* Returns whether the file is known to have counted under its id in this transaction. */
+bool ctr_replica_has_counted(const ctr_replica *replica);
+
+/* Notes that the file takes counts from `giver` that this transaction made, there or in a file that
+ * `giver` took them from. ctr_replica_taken_from returns the schema of the last such giver, which
+ * commits last; NULL if there is none. */
+void ctr_replica_note_taken(ctr_replica *replica, const ctr_replica *giver);
+const char *ctr_replica_taken_from(const ctr_replica *replica);
+
+/* Returns whether the file has uncommitted counts, its own or those of others. */
+bool ctr_replica_is_pending(const ctr_replica *replica);
+
+/* Returns the identity, checked in this transaction, before a merge into the file. A file that
+ * refuses to count may still merge. Lent like the id. */
+const ctr_identity *ctr_replica_identity(ctr_replica *replica, ctr_problem *problem);
+
+/* The caller calls this before it writes a row, whichever replica counted in it. The first call in
+ * a transaction renews the witness. */
+int ctr_replica_before_write(ctr_replica *replica, ctr_problem *problem);
 
 #endif

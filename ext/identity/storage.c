@@ -6,7 +6,128 @@
 
 #include "identity/browser.h"
 #include "identity/os.h"
+#include "identity/uuid.h"
 #include "sqlite/run.h"
+
+/* ---- memory databases ------------------------------------------------------------------------ */
+
+/* A path may have any characters, so it is written in hex. */
+static char *name_of(const void *file, const char *path)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    if (path) {
+        sqlite3_str_appendall(out, "file:/sqlite-counter-");
+        for (; *path; path++) sqlite3_str_appendf(out, "%02x", (unsigned char)*path);
+        sqlite3_str_appendall(out, "?vfs=memdb");
+    } else {
+        sqlite3_str_appendf(out, "file:sqlite-counter-%p?mode=memory&cache=shared", file);
+    }
+    return sqlite3_str_finish(out);
+}
+
+/* Columns of CTR_SQL_INSTANCE_READ. */
+enum { READ_INSTANCE_ID, READ_INSTANCE_NUMBER, READ_INSTANCE_RANDOM };
+
+static void take_id(ctr_instance *instance, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(instance->db, "main", NULL, problem);
+    ctr_run_do(&run, CTR_SQL_INSTANCE_CREATE, NULL);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_INSTANCE_INSERT);
+    ctr_uuid_random(instance->id);
+    if (row) sqlite3_bind_blob(row, 1, instance->id, CTR_ID_SIZE, SQLITE_STATIC);
+    ctr_run_row(&run, row);
+    sqlite3_finalize(row);
+    instance->read = ctr_run_prepare(&run, CTR_SQL_INSTANCE_READ);
+    instance->write = ctr_run_prepare(&run, CTR_SQL_INSTANCE_WITNESS);
+    if (ctr_run_row(&run, instance->read) &&
+        sqlite3_column_bytes(instance->read, READ_INSTANCE_ID) == CTR_ID_SIZE)
+        memcpy(instance->id, sqlite3_column_blob(instance->read, READ_INSTANCE_ID), CTR_ID_SIZE);
+    sqlite3_reset(instance->read);
+}
+
+/* 56 bits of the id: a limit that no application sets. */
+static int64_t mark_of(const ctr_instance *instance)
+{
+    int64_t mark = 0;
+    for (int i = 0; i < 7; i++) mark = mark << 8 | instance->id[i];
+    return mark;
+}
+
+/* Marks the schema's memory database as this instance. */
+static void mark_instance(const ctr_instance *instance, sqlite3 *db, const char *schema,
+                          ctr_problem *problem)
+{
+    char *mark = sqlite3_mprintf("%lld", (long long)mark_of(instance));
+    if (!mark) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    run.slots.value = mark;
+    ctr_run_do(&run, CTR_SQL_INSTANCE_SET_MARK, NULL);
+    sqlite3_free(mark);
+}
+
+static bool is_marked(const ctr_instance *instance, sqlite3 *db, const char *schema,
+                      ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_INSTANCE_MARK);
+    bool is = ctr_run_row(&run, row) && sqlite3_column_int64(row, 0) == mark_of(instance);
+    sqlite3_finalize(row);
+    return is;
+}
+
+/* The witness replaces the attribute of a file; like that, it never falls. It counts as missing
+ * while another thread writes it. */
+static void read_instance(ctr_instance *instance, ctr_attribute *witness, ctr_problem *problem)
+{
+    *witness = (ctr_attribute){.state = CTR_ATTRIBUTE_MISSING};
+    int rc = sqlite3_step(instance->read);
+    if (rc == SQLITE_ROW &&
+        sqlite3_column_type(instance->read, READ_INSTANCE_NUMBER) != SQLITE_NULL) {
+        witness->state = CTR_ATTRIBUTE_READ;
+        witness->pair = (ctr_pair){sqlite3_column_int64(instance->read, READ_INSTANCE_NUMBER),
+                                   sqlite3_column_int64(instance->read, READ_INSTANCE_RANDOM)};
+    }
+    if ((rc & 0xff) != SQLITE_LOCKED) ctr_problem_sqlite(problem, instance->db, rc);
+    sqlite3_reset(instance->read);
+}
+
+static void write_instance(ctr_instance *instance, const ctr_pair *pair)
+{
+    sqlite3_bind_int64(instance->write, 1, pair->number);
+    sqlite3_bind_int64(instance->write, 2, pair->random);
+    sqlite3_step(instance->write);
+    sqlite3_reset(instance->write);
+}
+
+/* `file` is SQLite's object for the database, which connections of a shared cache share. `path` is
+ * the name of a database that the VFS memdb shares, or NULL. The caller closes the instance, also
+ * after a failure. */
+static void open_instance(ctr_instance *instance, const void *file, const char *path,
+                          ctr_problem *problem)
+{
+    *instance = (ctr_instance){0};
+    if (problem->rc != SQLITE_OK) return;
+    char *name = name_of(file, path);
+    if (!name) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    int rc = sqlite3_open_v2(name, &instance->db,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL);
+    ctr_problem_sqlite(problem, instance->db, rc);
+    take_id(instance, problem);
+    sqlite3_free(name);
+}
+
+static void close_instance(ctr_instance *instance)
+{
+    sqlite3_finalize(instance->read);
+    sqlite3_finalize(instance->write);
+    sqlite3_close(instance->db);
+    *instance = (ctr_instance){0};
+}
+
+/* ---- files and memory databases -------------------------------------------------------------- */
 
 /* The prefix of the names of VFSs whose files are those of the operating system. */
 #if defined(_WIN32)
@@ -39,24 +160,20 @@ static ctr_storage_kind kind_of(sqlite3 *db, const char *schema, const sqlite3_v
     return ctr_storage_is_file(db, schema, problem) ? CTR_STORAGE_FILE : CTR_STORAGE_OTHER;
 }
 
-static void open_instance(ctr_storage *storage, sqlite3 *db, const char *schema, const char *path,
-                          ctr_problem *problem)
-{
-    ctr_instance_open(&storage->instance, storage->file, path, problem);
-    ctr_instance_mark(&storage->instance, db, schema, problem);
-}
-
 /* A memory database of the VFS memdb is shared if its name begins with a slash. */
 static void open_storage(ctr_storage *storage, sqlite3 *db, const char *schema,
                          ctr_problem *problem)
 {
     const char *path = sqlite3_db_filename(db, schema);
     ctr_storage_kind kind = kind_of(db, schema, storage->vfs, problem);
-    ctr_instance_close(&storage->instance);
+    close_instance(&storage->instance);
     storage->inode = 0;
     storage->kind = CTR_STORAGE_UNASKED;
-    if (kind == CTR_STORAGE_MEMORY)
-        open_instance(storage, db, schema, path && *path == '/' ? path : NULL, problem);
+    if (kind == CTR_STORAGE_MEMORY) {
+        open_instance(&storage->instance, storage->file, path && *path == '/' ? path : NULL,
+                      problem);
+        mark_instance(&storage->instance, db, schema, problem);
+    }
     if (problem->rc == SQLITE_OK) storage->kind = kind;
     storage->path = path;
 }
@@ -79,7 +196,7 @@ static void find_storage(ctr_storage *storage, sqlite3 *db, const char *schema, 
     if (same && !anew) return;
     if (same && storage->kind == CTR_STORAGE_MEMORY &&
         kind_of(db, schema, vfs, problem) == storage->kind &&
-        ctr_instance_is_marked(&storage->instance, db, schema, problem))
+        is_marked(&storage->instance, db, schema, problem))
         return;
     storage->file = file;
     storage->vfs = vfs;
@@ -126,7 +243,7 @@ int ctr_storage_see(ctr_storage *storage, sqlite3 *db, const char *schema, bool 
     if (problem->rc == SQLITE_OK && storage->kind == CTR_STORAGE_MEMORY) {
         seen->place = CTR_PLACE_MEMORY;
         memcpy(seen->instance, storage->instance.id, CTR_ID_SIZE);
-        if (attribute) ctr_instance_read(&storage->instance, attribute, problem);
+        if (attribute) read_instance(&storage->instance, attribute, problem);
     }
     return problem->rc;
 }
@@ -143,13 +260,13 @@ static void write_attribute(const char *path, const ctr_fingerprint *seen, const
 void ctr_storage_write(ctr_storage *storage, sqlite3 *db, const char *schema,
                        const ctr_fingerprint *seen, const ctr_pair *pair)
 {
-    if (storage->kind == CTR_STORAGE_MEMORY) ctr_instance_write(&storage->instance, pair);
+    if (storage->kind == CTR_STORAGE_MEMORY) write_instance(&storage->instance, pair);
     if (storage->kind == CTR_STORAGE_FILE)
         write_attribute(sqlite3_db_filename(db, schema), seen, pair);
 }
 
 void ctr_storage_close(ctr_storage *storage)
 {
-    ctr_instance_close(&storage->instance);
+    close_instance(&storage->instance);
     *storage = (ctr_storage){.kind = CTR_STORAGE_UNASKED};
 }

@@ -2,8 +2,18 @@
  *
  *     a file on a unix VFS    by its path: fingerprint and attribute, see identity/os.h
  *     a memory database       its instance as fingerprint, and the witness kept there as attribute,
- *                             see identity/instance.h
+ *                             see below
  *     anything else           neither: CTR_PLACE_UNKNOWN, CTR_ATTRIBUTE_UNARMED
+ *
+ * A file has an inode; a memory database differs from a copy of its content only by its object in
+ * this process. So the connections that share a memory database and count in it also share a second
+ * one, named after the first. The first connection puts a random id into it. It lives until the
+ * last of these connections closes. So several connections of one memory database are one replica.
+ * Content that is loaded into another one, or after all of them have closed, is a copy.
+ *
+ * After DETACH the next memory database may have the same address. So we mark the open one by a
+ * setting that is not part of its content: its journal_size_limit, which a memory database does
+ * not use.
  *
  * A file that is open here but no longer at its path is a problem: all writes to it would be lost,
  * and under WAL SQLite keeps writing.
@@ -11,8 +21,17 @@
 #ifndef CTR_IDENTITY_STORAGE_H
 #define CTR_IDENTITY_STORAGE_H
 
+#include "core/id.h"
 #include "core/lineage.h"
-#include "identity/instance.h"
+#include "sqlite/problem.h"
+
+/* A random id for the lifetime of a memory database. */
+typedef struct ctr_instance {
+    uint8_t id[CTR_ID_SIZE];
+
+    sqlite3 *db; /* private, owned, as are the statements */
+    sqlite3_stmt *read, *write;
+} ctr_instance;
 
 typedef enum ctr_storage_kind {
     CTR_STORAGE_UNASKED,

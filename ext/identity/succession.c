@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "identity/os.h"
 #include "identity/uuid.h"
 
@@ -95,7 +95,7 @@ static int create_identity(ctr_replica *replica, const char *name, bool pending,
     sqlite3 *db = replica->transaction->db;
     if (ctr_identity_read(identity, db, replica->schema, problem)) return problem->rc;
     if (identity->present) return ctr_identity_check_name(identity, replica->schema, name, problem);
-    if (ctr_check_look(replica, problem)) return problem->rc;
+    if (ctr_replica_look(replica, problem)) return problem->rc;
     bool used = replica->attribute.state == CTR_ATTRIBUTE_READ;
     if (used && name)
         return ctr_problem_set(problem, SQLITE_ERROR,
@@ -140,8 +140,8 @@ int ctr_succession_create_pending(ctr_replica *replica, const char *name, ctr_pr
 /* If it returns SQLITE_OK and the identity is absent, there is nothing to change. */
 static int look(ctr_replica *replica, ctr_problem *problem)
 {
-    if (ctr_check_read(replica, problem) || !replica->identity.present) return problem->rc;
-    return ctr_check_look(replica, problem);
+    if (ctr_replica_read(replica, problem) || !replica->identity.present) return problem->rc;
+    return ctr_replica_look(replica, problem);
 }
 
 int ctr_succession_lineage_changed(ctr_replica *replica, ctr_why why, ctr_problem *problem)
@@ -172,7 +172,7 @@ static void repair_identity(ctr_replica *replica, ctr_problem *problem)
 static void read_for_fork(ctr_replica *replica, ctr_problem *problem)
 {
     ctr_problem damage = {SQLITE_OK, NULL};
-    ctr_check_read(replica, &damage);
+    ctr_replica_read(replica, &damage);
     if (damage.rc != SQLITE_CORRUPT_VTAB) {
         *problem = damage;
         if (problem->rc == SQLITE_OK && !replica->identity.present)
@@ -186,7 +186,7 @@ static void read_for_fork(ctr_replica *replica, ctr_problem *problem)
 static void fork_identity(ctr_replica *replica, ctr_problem *problem)
 {
     read_for_fork(replica, problem);
-    if (ctr_check_look(replica, problem)) return;
+    if (ctr_replica_look(replica, problem)) return;
     ctr_identity *identity = &replica->identity;
     identity->name[0] = '\0';
     identity->lineage.trusts_witness = false;
@@ -247,7 +247,7 @@ int ctr_succession_trust_witness(ctr_replica *replica, ctr_problem *problem)
 
 int ctr_succession_floors_rose(ctr_replica *replica, ctr_problem *problem)
 {
-    if (!ctr_check_identity(replica, problem)) return problem->rc;
+    if (!ctr_replica_identity(replica, problem)) return problem->rc;
     int64_t floors = ctr_succession_random();
     ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_FLOORS);

@@ -1,4 +1,4 @@
-/* sqlite/schema.h - looks up a name, in one schema or in all. */
+/* sqlite/schema.h - looks up a name, in one schema or in all, or all names of a schema. */
 #ifndef CTR_SQLITE_SCHEMA_H
 #define CTR_SQLITE_SCHEMA_H
 
@@ -47,5 +47,39 @@ typedef bool ctr_schema_look(void *with, const char *schema, const char *table,
  */
 bool ctr_schema_find(sqlite3 *db, const char *name, ctr_schema_look *look_there, void *with,
                      ctr_problem *problem);
+
+/* ---- all objects, read once: a query for each takes time in proportion to the schema ---- */
+
+typedef struct ctr_named {
+    char *name;           /* owned; its allocation has all texts */
+    const char *on, *sql; /* the table of a trigger; sql NULL: it has none */
+    ctr_object object;
+    bool may_generate; /* its declaration may have generated columns */
+} ctr_named;
+
+/* Sorted by name, in letters of either case. The caller zeroes it first and closes it. */
+typedef struct ctr_objects {
+    ctr_named *named; /* owned */
+    size_t n, room;
+    ctr_named *triggers; /* owned; in no order */
+    size_t n_triggers, room_triggers;
+} ctr_objects;
+
+/* Reads the objects; with `temp` also the triggers in temp, which may be on tables of any
+ * schema. */
+int ctr_schema_objects_read(ctr_objects *objects, sqlite3 *db, const char *schema, bool temp,
+                            ctr_problem *problem);
+void ctr_schema_objects_close(ctr_objects *objects);
+
+/* Return the object with this name, or with <table>_<suffix>, triggers aside; NULL if there is
+ * none, or without memory. If a damaged schema has the name twice, return the object that is no
+ * table. */
+const ctr_named *ctr_schema_objects_find(const ctr_objects *objects, const char *name);
+const ctr_named *ctr_schema_objects_stored(const ctr_objects *objects, const char *table,
+                                           const char *suffix, ctr_problem *problem);
+
+/* Like ctr_schema_is_table. */
+bool ctr_schema_objects_is_table(const ctr_objects *objects, const char *name,
+                                 ctr_problem *problem);
 
 #endif

@@ -29,7 +29,7 @@ static void release(ctr_transaction *transaction)
 }
 
 /* Preparing a statement creates counter_guard, and locks nothing. */
-static void call_keeper(ctr_transaction *transaction, ctr_run *run)
+static void create_keeper(ctr_transaction *transaction, ctr_run *run)
 {
     if (!transaction->has_keeper) sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_TRANSACTION_KEEP));
 }
@@ -40,7 +40,7 @@ sqlite3_stmt *ctr_transaction_keep(ctr_transaction *transaction, ctr_kept *kept,
     if (problem->rc != SQLITE_OK) return NULL;
     if (kept->statement) return kept->statement;
     ctr_run run = ctr_run_on(transaction->db, schema, table, problem);
-    call_keeper(transaction, &run);
+    create_keeper(transaction, &run);
     kept->statement = ctr_run_prepare(&run, which);
     if (kept->statement) link_kept(transaction, kept);
     return kept->statement;
@@ -55,7 +55,7 @@ void ctr_transaction_prepare(ctr_transaction *transaction, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
     ctr_run run = ctr_run_on(transaction->db, NULL, NULL, &trouble);
-    call_keeper(transaction, &run);
+    create_keeper(transaction, &run);
     if (ctr_problem_rolls_back(trouble.rc)) /* including the schema change that follows */
         ctr_problem_set(problem, trouble.rc, "%s", ctr_problem_text(&trouble));
     ctr_problem_close(&trouble);

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "sqlite/problem.h"
-#include "sqlite/sql.h"
+#include "sqlite/run.h"
 
 /* Figures of the work of a connection. Work that was rolled back counts, too. */
 typedef struct ctr_stats {

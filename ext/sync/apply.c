@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "identity/check.h"
-#include "sqlite/number.h"
+#include "identity/replica.h"
+#include "sqlite/args.h"
 #include "sqlite/text.h"
 #include "sync/agree.h"
 #include "table/columns.h"
@@ -95,7 +95,7 @@ static bool fits(sqlite3 *db, const ctr_column *column, sqlite3_value *value, ct
     if (type == SQLITE_NULL || column->affinity == CTR_AFFINITY_BLOB) return true;
     if (column->affinity == CTR_AFFINITY_TEXT)
         return type != SQLITE_INTEGER && type != SQLITE_FLOAT;
-    if (ctr_number_of(db, value, problem).type != type) return false;
+    if (ctr_arg_number(db, value, problem).type != type) return false;
     if (column->affinity == CTR_AFFINITY_REAL) return type != SQLITE_INTEGER;
     if (type != SQLITE_FLOAT) return true;
     ctr_key_value number = {.type = CTR_KEY_REAL, .real = sqlite3_value_double(value)};
@@ -215,7 +215,7 @@ static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_replic
                           ctr_problem *problem)
 {
     if (open_target(apply, change->table, replica, problem)) return problem->rc;
-    const ctr_identity *identity = ctr_check_identity(replica, problem);
+    const ctr_identity *identity = ctr_replica_identity(replica, problem);
     if (!identity) return problem->rc;
     apply->conflicts = (ctr_conflicts){.db = apply->db, .schema = "main"};
     ctr_conflicts_set_mine(&apply->conflicts, identity);

@@ -132,7 +132,8 @@ int ctr_conflicts_open(ctr_conflicts *conflicts, sqlite3 *db, const char *schema
     memcpy(conflicts->theirs, source->id, CTR_ID_SIZE);
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     ctr_pair last = {0, 0}, now = source->lineage.pair;
-    if (!ctr_objects_find(objects, "counter_sources")) ctr_run_do(&run, CTR_SQL_KNOWN_CREATE, NULL);
+    if (!ctr_schema_objects_find(objects, "counter_sources"))
+        ctr_run_do(&run, CTR_SQL_KNOWN_CREATE, NULL);
     if (*source->refuses) return problem->rc; /* it writes nothing under its id */
     bool known = ctr_names_witness(&run, source, &last);
     conflicts->went_back = known && (now.number < last.number ||

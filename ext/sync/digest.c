@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/bytes.h"
-#include "core/varint.h"
 #include "identity/uuid.h"
 #include "table/floors.h"
 #include "table/rows.h"

@@ -30,11 +30,11 @@ bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const cha
     ctr_catalog_entry entry;
     *merge = (ctr_merge){.conflicts = conflicts};
     bool open = ctr_catalog_born(&entry, db, schema, birth, problem) &&
-                ctr_objects_read(&objects, db, schema, true, problem) == SQLITE_OK &&
+                ctr_schema_objects_read(&objects, db, schema, true, problem) == SQLITE_OK &&
                 ctr_merge_open_among(merge, db, schema, &entry, &objects, false, replica, conflicts,
                                      problem);
     ctr_catalog_close_entry(&entry);
-    ctr_objects_close(&objects);
+    ctr_schema_objects_close(&objects);
     return open;
 }
 

@@ -1,7 +1,7 @@
 /* sync/pull.c - merges a file: its identity, its tables, the values that tracked tables show. */
 #include "sync/pull.h"
 
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "identity/names.h"
 #include "identity/replacement.h"
 #include "sync/holds.h"
@@ -76,7 +76,7 @@ static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *p
     const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, theirs->birth);
     if (!pull->checked && here) ctr_pull_table_join(pull, here->name, problem);
     ctr_replacement_meet(pull->replica, pull->source->db, pull->source->schema, giver, problem);
-    mine = ctr_check_identity(pull->replica, problem);
+    mine = ctr_replica_identity(pull->replica, problem);
     if (mine && mine->turn != CTR_TURN_NONE) remember_source(pull, mine, problem);
 }
 
@@ -184,6 +184,6 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
     ctr_conflicts_heed(&pull.conflicts, pull.replica, problem);
     if (pull.raised) pull.replica->raised = !ctr_session_lower_cache(db, target);
     ctr_catalog_close(&pull.here);
-    ctr_objects_close(&pull.mine);
+    ctr_schema_objects_close(&pull.mine);
     return problem->rc;
 }

@@ -1,7 +1,7 @@
 /* sync/pull_table.c - merges one table. */
 #include "sync/pull_table.h"
 
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "sqlite/array.h"
 #include "sqlite/text.h"
 #include "sync/agree.h"
@@ -236,8 +236,8 @@ static void create_table(merge_job *job, ctr_problem *problem)
 
 void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem)
 {
-    ctr_objects_close(&pull->mine);
-    ctr_objects_read(&pull->mine, pull->db, pull->target, true, problem);
+    ctr_schema_objects_close(&pull->mine);
+    ctr_schema_objects_read(&pull->mine, pull->db, pull->target, true, problem);
     if (problem->rc == SQLITE_OK)
         ctr_catalog_list(&pull->here, pull->db, pull->target, &pull->mine, problem);
 }
@@ -247,7 +247,7 @@ void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem
     ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
     ctr_refuse_triggers_among(&pull->mine, table, true, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
-    const ctr_identity *identity = ctr_check_identity(pull->replica, problem);
+    const ctr_identity *identity = ctr_replica_identity(pull->replica, problem);
     if (identity && !pull->checked)
         ctr_conflicts_open(&pull->conflicts, pull->db, pull->target, &pull->mine, identity,
                            pull->giver, problem);
@@ -378,7 +378,7 @@ static int check_stored(const merge_job *job, ctr_problem *problem)
     const char *table = job->theirs->name;
     for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++) {
         const ctr_named *stored =
-            ctr_objects_stored(&job->pull->source->objects, table, *suffix, problem);
+            ctr_schema_objects_stored(&job->pull->source->objects, table, *suffix, problem);
         if (!stored)
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s_%s is missing",
                             table, *suffix);
@@ -440,7 +440,7 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
 /* Can the state table be read? ctr_stored_read refuses it later if it is not an ordinary table. */
 static bool has_plain_state(const ctr_pull *pull, const char *name, ctr_problem *problem)
 {
-    const ctr_named *state = ctr_objects_stored(&pull->mine, name, "state", problem);
+    const ctr_named *state = ctr_schema_objects_stored(&pull->mine, name, "state", problem);
     return state && state->object == CTR_OBJECT_TABLE && !state->may_generate;
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "identity/os.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
@@ -34,9 +34,9 @@ static void read_objects(ctr_source *source, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
     for (int looks = 1;; looks++) {
-        ctr_objects_close(&source->objects);
-        ctr_objects_read(&source->objects, source->db, source->schema ? source->schema : "main",
-                         !source->own, problem);
+        ctr_schema_objects_close(&source->objects);
+        ctr_schema_objects_read(&source->objects, source->db,
+                                source->schema ? source->schema : "main", !source->own, problem);
         if ((problem->rc & 0xff) != SQLITE_READONLY || looks == LOOKS) return;
         ctr_problem_close(problem);
         sqlite3_sleep(1);
@@ -188,14 +188,15 @@ int ctr_source_check(ctr_source *source, ctr_problem *problem)
     ctr_catalog *catalog = &source->catalog;
     if (!source->own) read_objects(source, problem);
     for (const char *const *of = ctr_stored_of_file(); *of && problem->rc == SQLITE_OK; of++)
-        refuse_generated_in(source, ctr_objects_find(&source->objects, *of), problem);
+        refuse_generated_in(source, ctr_schema_objects_find(&source->objects, *of), problem);
     if (problem->rc == SQLITE_OK)
         ctr_catalog_list(catalog, source->db, source->schema, &source->objects, problem);
     for (int i = 0; i < catalog->n && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *of = &catalog->entries[i];
         for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++)
             refuse_generated_in(
-                source, ctr_objects_stored(&source->objects, of->name, *suffix, problem), problem);
+                source, ctr_schema_objects_stored(&source->objects, of->name, *suffix, problem),
+                problem);
         ctr_problem_where(problem, "table %s", of->birth);
     }
     return problem->rc;
@@ -227,7 +228,7 @@ static bool can_look_at(const ctr_source *source, const char *table, ctr_problem
     static const char *const LOOKED_AT[] = {"journal", "state"};
     for (size_t i = 0; i < sizeof LOOKED_AT / sizeof *LOOKED_AT; i++) {
         const ctr_named *stored =
-            ctr_objects_stored(&source->objects, table, LOOKED_AT[i], problem);
+            ctr_schema_objects_stored(&source->objects, table, LOOKED_AT[i], problem);
         if (!stored || stored->object != CTR_OBJECT_TABLE) return false;
     }
     return true;
@@ -371,7 +372,7 @@ int ctr_source_append(const ctr_source *source, ctr_transaction *transaction, ct
     if (source->own || problem->rc != SQLITE_OK) return problem->rc;
     ctr_replica *replica = ctr_replica_of(transaction, source->schema);
     if (!replica) return ctr_problem_nomem(problem);
-    if (ctr_check_is_pending(replica))
+    if (ctr_replica_is_pending(replica))
         return ctr_problem_set(problem, SQLITE_ERROR,
                                "%s has counted in this transaction, and only what is committed is "
                                "given to other files: COMMIT first",
@@ -394,7 +395,7 @@ bool ctr_source_is_file_of(sqlite3 *db, sqlite3 *host, const char *schema)
 
 void ctr_source_close(ctr_source *source)
 {
-    ctr_objects_close(&source->objects);
+    ctr_schema_objects_close(&source->objects);
     ctr_catalog_close(&source->catalog);
     sqlite3_free(source->news);
     if (source->own) sqlite3_close(source->db);

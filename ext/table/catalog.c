@@ -147,7 +147,7 @@ int ctr_catalog_list(ctr_catalog *catalog, sqlite3 *db, const char *schema,
                      const ctr_objects *objects, ctr_problem *problem)
 {
     ctr_catalog_close(catalog);
-    if (!ctr_objects_is_table(objects, "counter_tables", problem)) return problem->rc;
+    if (!ctr_schema_objects_is_table(objects, "counter_tables", problem)) return problem->rc;
     return list_all(catalog, db, schema, problem);
 }
 

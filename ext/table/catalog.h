@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "core/id.h"
-#include "sqlite/objects.h"
+#include "sqlite/schema.h"
 
 typedef struct ctr_catalog_entry {
     char *name, *birth; /* owned */

@@ -88,7 +88,7 @@ static int64_t put_away(ctr_run *run, const char *name, int64_t generation)
     if (run->problem->rc != SQLITE_OK) return 0;
     sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_SYNC_JOIN));
     write_generation(run, name, generation);
-    ctr_run_do(run, CTR_SQL_COLUMNS_PUT_AWAY, NULL);
+    ctr_run_do(run, CTR_SQL_COLUMNS_RETIRE, NULL);
     ctr_run_do(run, CTR_SQL_COLUMNS_EMPTY, NULL);
     return run->problem->rc == SQLITE_OK ? sqlite3_changes(run->db) : 0;
 }
@@ -98,7 +98,7 @@ static void bring_in(ctr_run *run, const char *name, int64_t generation, bool aw
     if (run->problem->rc != SQLITE_OK) return;
     sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_SYNC_JOIN));
     write_generation(run, name, generation);
-    ctr_run_do(run, away ? CTR_SQL_COLUMNS_TAKE_BACK : CTR_SQL_COLUMNS_ADD, NULL);
+    ctr_run_do(run, away ? CTR_SQL_COLUMNS_RESTORE : CTR_SQL_COLUMNS_ADD, NULL);
 }
 
 /* Writes a generation before it renames the column: ALTER TABLE checks all views before and after,

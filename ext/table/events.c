@@ -1,7 +1,7 @@
 /* table/events.c - commits, rollbacks and savepoints of all files of a connection. */
 #include "table/events.h"
 
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "table/batch.h"
 #include "table/catalog.h"
 #include "table/fold.h"
@@ -35,7 +35,7 @@ static void read_pair(ctr_replica *replica, ctr_problem *problem)
     if (problem->rc != SQLITE_OK) return;
     replica->identity.present = false;
     if (ctr_run_has_schema(replica->transaction->db, replica->schema))
-        ctr_check_read(replica, &trouble);
+        ctr_replica_read(replica, &trouble);
     int code = trouble.rc & 0xff;
     if (code != SQLITE_OK && code != SQLITE_CORRUPT && code != SQLITE_ERROR &&
         code != SQLITE_INTERRUPT)

@@ -1,9 +1,9 @@
 /* table/floors.c - reads and raises floors. */
 #include "table/floors.h"
 
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "identity/succession.h"
-#include "sqlite/number.h"
+#include "sqlite/args.h"
 #include "sqlite/text.h"
 #include "table/batch.h"
 #include "table/fold.h"
@@ -161,7 +161,7 @@ static void look_if_due(ctr_floors *floors, ctr_problem *problem)
         floors->looked = problem->rc == SQLITE_OK;
         return;
     }
-    const ctr_identity *identity = ctr_check_identity(floors->replica, problem);
+    const ctr_identity *identity = ctr_replica_identity(floors->replica, problem);
     if (!identity || floors->as_of == identity->floors) return;
     floors->any = identity->floors != 0 && look_for_any(floors, problem);
     floors->as_of = problem->rc == SQLITE_OK ? identity->floors : 0;
@@ -255,7 +255,7 @@ static bool has_kind(sqlite3 *db, const ctr_column *column, sqlite3_value *value
                      ctr_problem *problem)
 {
     if (!value || sqlite3_value_type(value) == SQLITE_NULL) return true;
-    int type = ctr_number_of(db, value, problem).type;
+    int type = ctr_arg_number(db, value, problem).type;
     switch (column->affinity) {
     case CTR_AFFINITY_BLOB: return true;
     case CTR_AFFINITY_TEXT: return type != SQLITE_BLOB;
@@ -315,7 +315,7 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
     if (check_kinds(floors, values, problem)) return 0;
     if (!rises(floors, values, &has_row, problem) || problem->rc != SQLITE_OK) return 0;
     if (check_order(floors, values, problem)) return 0;
-    if (ctr_check_before_write(floors->replica, problem)) return 0;
+    if (ctr_replica_before_write(floors->replica, problem)) return 0;
     unsigned nth = floors->replica->transaction->ended;
     ctr_journal *journal =
         ctr_journal_of(floors->replica, floors->table, floors->shape->n_counters, problem);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sqlite/array.h"
-#include "sqlite/number.h"
+#include "sqlite/args.h"
 #include "sqlite/text.h"
 
 uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem)
@@ -132,7 +132,7 @@ int ctr_pack_bind_stored(sqlite3_stmt *statement, int i, const ctr_column *colum
 {
     if (column->affinity == CTR_AFFINITY_REAL) {
         ctr_problem problem = {SQLITE_OK, NULL};
-        ctr_number number = ctr_number_of(sqlite3_db_handle(statement), value, &problem);
+        ctr_number number = ctr_arg_number(sqlite3_db_handle(statement), value, &problem);
         int rc = problem.rc;
         ctr_problem_close(&problem);
         if (rc != SQLITE_OK) return rc;

@@ -7,7 +7,7 @@
 #ifndef CTR_TABLE_REFUSE_H
 #define CTR_TABLE_REFUSE_H
 
-#include "sqlite/objects.h"
+#include "sqlite/schema.h"
 #include "table/shape.h"
 
 /* Sets the problem for a column that is not NULL and reads as NULL. */

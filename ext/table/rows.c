@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "sqlite/text.h"
 #include "table/refuse.h"
 
@@ -432,7 +432,7 @@ static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
     }
     rows->found = true;
     rows->rowid = sqlite3_value_int64(rowid);
-    bool writes = rows->whole || ctr_check_known_id(rows->replica);
+    bool writes = rows->whole || ctr_replica_known_id(rows->replica);
     if (writes ? ctr_journal_refresh(rows->journal, problem)
                : ctr_journal_refresh_row(rows->journal, rows->rowid, problem))
         return;
@@ -522,7 +522,7 @@ static bool find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
 static bool reads_ahead(ctr_rows *rows)
 {
     ctr_cache *cache = &rows->journal->rows;
-    return !rows->whole && rows->packed && ctr_check_known_id(rows->replica) &&
+    return !rows->whole && rows->packed && ctr_replica_known_id(rows->replica) &&
            ++cache->missed > CTR_CACHE_MISSED && cache->ahead < INT64_MAX;
 }
 

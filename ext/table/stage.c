@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "table/batch.h"
 #include "table/refuse.h"
 
@@ -234,7 +234,7 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
 int ctr_stage_note_cells(ctr_rows *rows, ctr_problem *problem)
 {
     int n = rows->shape->n_counters;
-    if (ctr_check_before_write(rows->replica, problem) ||
+    if (ctr_replica_before_write(rows->replica, problem) ||
         ctr_batch_expect(rows->journal, n + 1, problem))
         return problem->rc;
     for (int i = 0; i < n; i++)
@@ -247,7 +247,7 @@ int ctr_stage_note_cells(ctr_rows *rows, ctr_problem *problem)
 int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     rows->writing = true;
-    if (ctr_check_before_write(rows->replica, problem) == SQLITE_OK &&
+    if (ctr_replica_before_write(rows->replica, problem) == SQLITE_OK &&
         ctr_journal_refresh(rows->journal, problem) == SQLITE_OK &&
         ctr_batch_expect(rows->journal, rows->shape->n_counters + 1, problem) == SQLITE_OK) {
         if (rows->found) {

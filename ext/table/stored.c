@@ -356,7 +356,7 @@ static bool would_declare(const ctr_shape *shape, const char *table, const char 
 {
     char *definition = definition_list(shape), *keys = ctr_shape_key_list(shape);
     ctr_slots slots = {.schema = "", .table = table, .definition = definition, .keys = keys};
-    char *ours = definition && keys ? ctr_sql_text(CTR_SQL_SCHEMA_CREATE_CELLS, &slots) : NULL;
+    char *ours = definition && keys ? ctr_run_sql(CTR_SQL_SCHEMA_CREATE_CELLS, &slots) : NULL;
     if (!ours) ctr_problem_nomem(problem);
     const char *name = behind(ours, "CREATE TABLE \"\".");
     const char *theirs = behind(sql, "CREATE TABLE ");
@@ -400,8 +400,8 @@ int ctr_stored_read_among(ctr_shape *shape, sqlite3 *db, const char *schema, con
                           ctr_problem *problem)
 {
     *shape = (ctr_shape){0};
-    const ctr_named *cells = ctr_objects_stored(objects, table, "cells", problem),
-                    *state = ctr_objects_stored(objects, table, "state", problem);
+    const ctr_named *cells = ctr_schema_objects_stored(objects, table, "cells", problem),
+                    *state = ctr_schema_objects_stored(objects, table, "state", problem);
     bool plain = cells && cells->object == CTR_OBJECT_TABLE && state &&
                  state->object == CTR_OBJECT_TABLE && !state->may_generate;
     if (!plain || !read_declared(shape, table, cells->sql, problem))

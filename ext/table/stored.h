@@ -31,7 +31,7 @@
 #ifndef CTR_TABLE_STORED_H
 #define CTR_TABLE_STORED_H
 
-#include "sqlite/objects.h"
+#include "sqlite/schema.h"
 #include "table/shape.h"
 
 /* The stored tables of a counter table: "cells", "journal", "state"; NULL at the end. */

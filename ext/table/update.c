@@ -1,7 +1,7 @@
 /* table/update.c - two statements, and the function that they call. */
 #include "table/update.h"
 
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "table/batch.h"
 #include "table/stage.h"
 #include "table/refuse.h"

@@ -398,7 +398,7 @@ bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_p
 
 bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters)
 {
-    const ctr_named *table = ctr_objects_find(objects, counters);
+    const ctr_named *table = ctr_schema_objects_find(objects, counters);
     return table && table->object == CTR_OBJECT_VIRTUAL_TABLE && ctr_tracked_declares(table->sql);
 }
 

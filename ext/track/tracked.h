@@ -12,7 +12,7 @@
 #ifndef CTR_TRACK_TRACKED_H
 #define CTR_TRACK_TRACKED_H
 
-#include "sqlite/objects.h"
+#include "sqlite/schema.h"
 #include "table/shape.h"
 
 /* The value that the column of a counter shows. */

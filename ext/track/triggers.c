@@ -109,7 +109,7 @@ static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger 
                        .order = lists->order,
                        .constraint = lists->constraint,
                        .value = anyway ? " anyway" : ""};
-    char *text = problem->rc == SQLITE_OK ? ctr_sql_text(trigger->text, &slots) : NULL;
+    char *text = problem->rc == SQLITE_OK ? ctr_run_sql(trigger->text, &slots) : NULL;
     if (!text) ctr_problem_nomem(problem);
     return text;
 }

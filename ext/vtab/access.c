@@ -1,5 +1,5 @@
 /* vtab/access.c - the current row: of one file, or of the front of a table. */
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "table/batch.h"
 #include "table/stage.h"
 #include "vtab/front.h"
@@ -10,7 +10,7 @@
 static int check_identity(ctr_table *table, ctr_problem *problem)
 {
     table->rows->writing = true; /* a trigger on counter_replica must not use these rows */
-    if (ctr_check_identity(table->replica, problem) &&
+    if (ctr_replica_identity(table->replica, problem) &&
         ctr_journal_refresh(table->rows->journal, problem) == SQLITE_OK)
         ctr_batch_refuse_triggers(table->rows->journal, problem);
     table->rows->writing = false;

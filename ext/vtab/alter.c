@@ -15,7 +15,7 @@
  */
 #include "table/columns.h"
 
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "identity/succession.h"
 #include "sync/merge.h"
 #include "table/refuse.h"
@@ -71,7 +71,7 @@ static void add_counter(ctr_table *table, const ctr_shape *shape, const char *cl
 
 static void leave_id(ctr_table *table, ctr_problem *problem)
 {
-    const ctr_identity *identity = ctr_check_identity(table->replica, problem);
+    const ctr_identity *identity = ctr_replica_identity(table->replica, problem);
     if (identity && !*identity->name)
         ctr_succession_lineage_changed(table->replica, CTR_WHY_DROPPED, problem);
 }

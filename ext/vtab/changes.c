@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "sqlite/args.h"
-#include "sqlite/number.h"
 #include "sqlite/text.h"
 #include "sync/apply.h"
 #include "sync/feed.h"
@@ -151,13 +150,13 @@ static int changes_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* Returns an integer (sqlite/number.h) between `least` and `most`, or 0 and a problem. */
+/* Returns an integer (sqlite/args.h) between `least` and `most`, or 0 and a problem. */
 static int64_t take_integer(sqlite3 *db, const char *what, const char *wanted, sqlite3_value *value,
                             int64_t least, int64_t most, ctr_problem *problem)
 {
     int64_t n = 0;
     if (problem->rc != SQLITE_OK) return 0;
-    if (ctr_number_take(db, value, &n, problem) && n >= least && n <= most) return n;
+    if (ctr_arg_take_integer(db, value, &n, problem) && n >= least && n <= most) return n;
     ctr_problem_mismatch(problem, what, wanted, value);
     return 0;
 }

@@ -13,7 +13,7 @@
  */
 #include <string.h>
 
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "sqlite/text.h"
 #include "table/fold.h"
 #include "vtab/front.h"
@@ -96,7 +96,7 @@ static void optimize(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
 {
     if (ctr_commands_refuse_values(table, columns, "optimize", problem)) return;
     table->rows->writing = true;
-    if (ctr_check_before_write(table->replica, problem) == SQLITE_OK)
+    if (ctr_replica_before_write(table->replica, problem) == SQLITE_OK)
         ctr_fold_optimize(table->rows->journal, problem);
     if (problem->rc == SQLITE_OK) ctr_journal_drop(table->rows->journal); /* it is read again */
     table->rows->writing = false;

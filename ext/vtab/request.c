@@ -14,7 +14,7 @@
  */
 #include <string.h>
 
-#include "sqlite/number.h"
+#include "sqlite/args.h"
 #include "sqlite/text.h"
 #include "vtab/front.h"
 #include "vtab/table.h"
@@ -65,7 +65,7 @@ static void append_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *
 static void append_number(sqlite3 *db, sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
 {
     int64_t n;
-    if (ctr_number_take(db, value, &n, problem))
+    if (ctr_arg_take_integer(db, value, &n, problem))
         sqlite3_str_appendf(out, "%lld", (long long)n);
     else
         append_exactly(out, value, problem);

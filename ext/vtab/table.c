@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
 #include "table/batch.h"
@@ -45,7 +45,7 @@ static void free_table(ctr_table *table)
     ctr_requests_release(&table->requests);
     ctr_rows_close(&table->own_rows);
     ctr_shape_close(&table->shape);
-    ctr_replica_let_go(table->held);
+    ctr_replica_release(table->held);
     sqlite3_free(table->keys);
     sqlite3_free(table->given);
     sqlite3_free(table->may_go);
@@ -338,7 +338,7 @@ static void tell_another(ctr_table *table, ctr_problem *problem)
 {
     if (sqlite3_stricmp(table->schema, "main") == 0)
         ctr_transaction_join(table->joined.transaction, problem);
-    if (ctr_check_has_counted(table->replica)) ctr_joined_pass_on(&table->joined, problem);
+    if (ctr_replica_has_counted(table->replica)) ctr_joined_pass_on(&table->joined, problem);
 }
 
 /* When a DROP fails, SQLite shows the text of the code instead of the table's message. */

@@ -171,7 +171,7 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
 int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
 
 /* Collects the counter values of an INSERT into table->given. Fails with SQLITE_MISMATCH on a value
- * that is no integer (sqlite/number.h). */
+ * that is no integer (sqlite/args.h). */
 int ctr_write_numbers(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
 
 /* Sets the problem of a table without counters: two files have each dropped the counter that the

@@ -23,9 +23,9 @@
  */
 #include <string.h>
 
-#include "identity/check.h"
+#include "identity/replica.h"
 #include "sqlite/array.h"
-#include "sqlite/number.h"
+#include "sqlite/args.h"
 #include "sqlite/text.h"
 #include "table/stage.h"
 #include "track/later.h"
@@ -43,10 +43,10 @@ static void take_shown(ctr_table *table, int counter, sqlite3_value *value, ctr_
     *shown = (ctr_shown){.null = type == SQLITE_NULL};
     if (shown->null || problem->rc != SQLITE_OK) return;
     bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-    if (number && ctr_number_take(table->db, value, &shown->n, problem)) return;
+    if (number && ctr_arg_take_integer(table->db, value, &shown->n, problem)) return;
     shown->odd = was;
     if (was) return;
-    char *refusal = ctr_number_refusal(value);
+    char *refusal = ctr_arg_integer_refusal(value);
     if (!refusal) {
         ctr_problem_nomem(problem);
         return;

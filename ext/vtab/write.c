@@ -20,8 +20,8 @@
  */
 #include <string.h>
 
-#include "identity/check.h"
-#include "sqlite/number.h"
+#include "identity/replica.h"
+#include "sqlite/args.h"
 #include "table/stage.h"
 #include "vtab/front.h"
 #include "vtab/table.h"
@@ -41,9 +41,9 @@ static int counter_column(const ctr_table *table, int counter)
 static int take_given(const ctr_table *table, int counter, sqlite3_value *value, int64_t *n,
                       ctr_problem *problem)
 {
-    if (problem->rc != SQLITE_OK || ctr_number_take(table->db, value, n, problem))
+    if (problem->rc != SQLITE_OK || ctr_arg_take_integer(table->db, value, n, problem))
         return problem->rc;
-    char *refusal = ctr_number_refusal(value);
+    char *refusal = ctr_arg_integer_refusal(value);
     if (!refusal) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_MISMATCH, "column %s: a counter takes %s",
                     ctr_shape_counter_name(&table->shape, counter), refusal);
@@ -81,7 +81,7 @@ int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *probl
 static const uint8_t *id_to_count(ctr_table *table, ctr_problem *problem)
 {
     table->rows->writing = true;
-    const uint8_t *id = ctr_check_id(table->replica, problem);
+    const uint8_t *id = ctr_replica_id(table->replica, problem);
     table->rows->writing = false;
     return id;
 }
@@ -115,7 +115,8 @@ int ctr_write_add(ctr_table *table, int counter, int64_t n, ctr_problem *problem
     if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n, problem);
     const uint8_t *id = id_to_count(table, problem);
     if (!id) return problem->rc;
-    if (ctr_stage_add(table->rows, counter, n, id, ctr_check_least_clock(table->replica), problem))
+    if (ctr_stage_add(table->rows, counter, n, id, ctr_replica_least_clock(table->replica),
+                      problem))
         return refuse_overflow(table, counter, n, problem);
     note_increment(table, !state.touched);
     return problem->rc;
@@ -129,7 +130,7 @@ int ctr_write_assign(ctr_table *table, int counter, int64_t n, ctr_problem *prob
     if (ctr_sum_value(&state.sum, &value) == CTR_OK && value == n) return problem->rc;
     const uint8_t *id = id_to_count(table, problem);
     if (!id) return problem->rc;
-    if (ctr_stage_assign(table->rows, counter, n, id, ctr_check_least_clock(table->replica),
+    if (ctr_stage_assign(table->rows, counter, n, id, ctr_replica_least_clock(table->replica),
                          problem))
         return ctr_problem_set(problem, SQLITE_ERROR,
                                "column %s: integer overflow: with the value %lld, the count of "
@@ -175,7 +176,7 @@ int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given, c
     const uint8_t *id = given->is ? id_to_count(table, problem) : NULL;
     if (problem->rc != SQLITE_OK) return problem->rc;
     ctr_status status = ctr_stage_next_life(table->rows, counter, given->n, id,
-                                            ctr_check_least_clock(table->replica), problem);
+                                            ctr_replica_least_clock(table->replica), problem);
     if (id && status == CTR_OK) note_increment(table, false);
     return refuse_life(table, counter, status, problem);
 }

@@ -94,7 +94,7 @@ static void those_of_data_centres_need_places_and_local_ones_a_local_one(void **
         const char *text = ctr_level_text((ctr_level)level);
         bool local = strncmp(text, "LOCAL_", 6) == 0, each = strncmp(text, "EACH_", 5) == 0;
         assert_int_equal(ctr_level_is_local((ctr_level)level), local);
-        assert_int_equal(ctr_level_needs_places((ctr_level)level), local || each);
+        assert_int_equal(ctr_level_needs_centers((ctr_level)level), local || each);
     }
 }
 
