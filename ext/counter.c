@@ -14,15 +14,15 @@ SQLITE_EXTENSION_INIT1
 enum { OLDEST_SQLITE = 3031000 }; /* INNOCUOUS and DIRECTONLY came with 3.31 */
 
 static int (*const FUNCTIONS[])(sqlite3 *) = {
-    ctr_cells_register, ctr_aggregates_register, ctr_shards_register,
-    ctr_keys_register,  ctr_contexts_register,   ctr_update_register,
+    ctr_aggregates_register,
+    ctr_keys_register,
+    ctr_update_register,
 };
 
 static int (*const SHARING[])(sqlite3 *, ctr_shared *) = {
-    ctr_internal_register, ctr_table_register,   ctr_exchange_register, ctr_increment_register,
-    ctr_history_register,  ctr_changes_register, ctr_contents_register, ctr_coordinator_register,
-    ctr_status_register,   ctr_add_register,     ctr_size_register,     ctr_admin_register,
-    ctr_figures_register,  ctr_track_register,   ctr_states_register,
+    ctr_cells_register,     ctr_internal_register, ctr_table_register,    ctr_exchange_register,
+    ctr_increment_register, ctr_changes_register,  ctr_contents_register, ctr_coordinator_register,
+    ctr_status_register,    ctr_admin_register,    ctr_track_register,
 };
 
 static int register_all(sqlite3 *db, ctr_shared **lent)

@@ -148,6 +148,7 @@ static int answer_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     sqlite3_free(declaration);
     if (rc != SQLITE_OK) return rc;
     if (module->kind->works) sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+    if (module->kind->pure) sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     answer_table *table = sqlite3_malloc64(sizeof *table);
     if (!table) return SQLITE_NOMEM;
     *table = (answer_table){.db = db, .kind = module->kind, .shared = module->shared};
@@ -187,7 +188,7 @@ static int answer_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         info->aConstraintUsage[at[i]].omit = 1;
     }
     info->idxNum = given;
-    info->estimatedCost = kind->works ? 1e12 : 100;
+    info->estimatedCost = kind->works ? 1e12 : kind->pure ? 10 : 100;
     info->estimatedRows = 10;
     int needed = (1 << kind->n_needed) - 1;
     if ((given & needed) == needed) return SQLITE_OK;
@@ -263,8 +264,10 @@ static int answer_filter(sqlite3_vtab_cursor *base, int given, const char *plan_
     ctr_problem problem = {SQLITE_OK, NULL};
     forget_answer(answer);
     take_arguments(answer, args, &problem);
-    ctr_qualifier_check(table_behind(answer)->db, kind->name, &problem);
-    ctr_events_append(ctr_answer_shared(answer)->transaction, &problem);
+    if (!kind->pure) {
+        ctr_qualifier_check(table_behind(answer)->db, kind->name, &problem);
+        ctr_events_append(ctr_answer_shared(answer)->transaction, &problem);
+    }
     if (problem.rc == SQLITE_OK) kind->fill(answer, answer->args, &problem);
     answer->filled = problem.rc == SQLITE_OK;
     if (answer->filled) return SQLITE_OK;
@@ -311,7 +314,8 @@ static int answer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
 
 static int answer_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
-    *rowid = (sqlite3_int64)((ctr_answer *)base)->row;
+    const ctr_answer *answer = (ctr_answer *)base;
+    *rowid = (sqlite3_int64)answer->row + table_behind(answer)->kind->pure;
     return SQLITE_OK;
 }
 

@@ -22,6 +22,8 @@ typedef struct ctr_answer_kind {
     int n_columns, n_args, n_needed;
     const char *usage; /* the message if arguments are missing */
     bool works;        /* it changes something: expensive, and not for views and triggers */
+    bool pure;         /* its rows depend on the arguments alone: cheap, and in all schemas;
+                        row ids begin at 1 */
     void (*fill)(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem);
 } ctr_answer_kind;
 

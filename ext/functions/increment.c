@@ -3,6 +3,7 @@
  *     counter_inc(cell [, n=1 [, replica]])   cell with n added to the shard of main, or `replica`
  *     counter_dec(cell [, n=1 [, replica]])   the same with -n
  *     counter_id([schema])                    the id as text; NULL if there is none
+ *     counter_add(table, column, n, key...)   adds to a counter, and returns its new value
  *
  * `replica` may be the id of main or of an attached database: then the function counts for that
  * file, as it does for main without a third argument. For another id, it is not known whether a
@@ -11,15 +12,20 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cluster/coordinator.h"
 #include "core/id.h"
 #include "functions/register.h"
-#include "identity/replica.h"
 #include "identity/identity.h"
+#include "identity/replica.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
+#include "sqlite/array.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "sync/session.h"
+#include "table/catalog.h"
+#include "table/pack.h"
+#include "table/stored.h"
 
 /* The id to count under. */
 typedef struct leader {
@@ -178,13 +184,289 @@ static void fn_id(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         ctr_arg_result_id(ctx, identity.id);
 }
 
+/* ---- counter_add ----------------------------------------------------------------------------- */
+
+/* Runs an INSERT of the row and a SELECT of the counter, with their errors, in the caller's
+ * transaction or its own. The table is a counter table, `schema.table` one in an attached database,
+ * or a cluster. The values of the key are in key order.
+ *
+ * If a statement makes the same call in two places, the second one fails: SQLite duplicates a
+ * subquery whose column is used twice.
+ */
+
+static const char COUNTER_ADD[] = "counter_add";
+
+enum { ADD_TABLE, ADD_COLUMN, ADD_N, ADD_KEYS };
+
+/* The table that the argument names, and its columns. */
+typedef struct target {
+    sqlite3 *db;
+    char *schema, *table; /* owned */
+    ctr_shape shape;
+} target;
+
+static void close_table_found(target *to)
+{
+    sqlite3_free(to->schema);
+    sqlite3_free(to->table);
+    ctr_shape_close(&to->shape);
+}
+
+/* ---- finding the table ----------------------------------------------------------------------- */
+
+static bool look_in(void *with, const char *schema, const char *table, ctr_problem *problem)
+{
+    target *to = with;
+    ctr_identity identity;
+    ctr_catalog_entry entry;
+    bool found = ctr_catalog_named(&entry, to->db, schema, table, problem);
+    if (found) {
+        to->schema = sqlite3_mprintf("%s", schema);
+        to->table = sqlite3_mprintf("%s", entry.name);
+        if (!to->schema || !to->table) ctr_problem_nomem(problem);
+        if (problem->rc == SQLITE_OK && ctr_identity_read(&identity, to->db, schema, problem)) {
+            ctr_identity_offer_fork(to->db, schema, problem);
+            ctr_problem_where(problem, "%s", entry.name);
+        }
+        if (problem->rc == SQLITE_OK) ctr_stored_read(&to->shape, to->db, schema, table, problem);
+    }
+    ctr_catalog_close_entry(&entry);
+    return found;
+}
+
+static void take_cluster(target *to, const ctr_cluster_entry *entry, ctr_problem *problem)
+{
+    to->schema = sqlite3_mprintf("temp");
+    to->table = sqlite3_mprintf("%s", entry->name);
+    if (!to->schema || !to->table) ctr_problem_nomem(problem);
+    ctr_shape_copy(&to->shape, &entry->cluster->shape, problem);
+}
+
+static void find_table(target *to, ctr_shared *shared, const char *name, ctr_problem *problem)
+{
+    ctr_cluster_entry *entry = ctr_clusters_connected(shared->fronts, to->db, name, problem);
+    if (entry)
+        take_cluster(to, entry, problem);
+    else if (problem->rc == SQLITE_OK && !ctr_schema_find(to->db, name, look_in, to, problem))
+        ctr_problem_set(problem, SQLITE_ERROR, "there is no counter table '%s'", name);
+}
+
+/* ---- the two statements ---------------------------------------------------------------------- */
+
+static void check_arguments(const target *to, const char *column, int n_keys, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    if (ctr_shape_counter_like(&to->shape, column) < 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter '%s'", to->table, column);
+    if (n_keys == to->shape.n_keys) return;
+    char *keys = ctr_shape_key_list(&to->shape);
+    if (!keys) ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_ERROR, "the key of %s is (%s): %d value%s needed, not %d",
+                    to->table, keys, to->shape.n_keys, to->shape.n_keys == 1 ? " is" : "s are",
+                    n_keys);
+    sqlite3_free(keys);
+}
+
+/* Parameters 1 ... are the key, the next one is the number to add. */
+static sqlite3_stmt *prepare_insert(const target *to, const char *column, ctr_problem *problem)
+{
+    char *keys = ctr_shape_key_list(&to->shape);
+    sqlite3_str *values = sqlite3_str_new(NULL), *columns = sqlite3_str_new(NULL);
+    for (int i = 0; i <= to->shape.n_keys; i++)
+        sqlite3_str_appendf(values, "%s?%d", i ? ", " : "", i + 1);
+    sqlite3_str_appendf(columns, "%s, \"%w\"", keys ? keys : "", column);
+    char *value_list = sqlite3_str_finish(values), *column_list = sqlite3_str_finish(columns);
+    if (!keys || !value_list || !column_list) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
+    run.slots.columns = column_list;
+    run.slots.values = value_list;
+    sqlite3_stmt *made = ctr_run_prepare(&run, CTR_SQL_ADD_INSERT);
+    sqlite3_free(keys);
+    sqlite3_free(value_list);
+    sqlite3_free(column_list);
+    return made;
+}
+
+static sqlite3_stmt *prepare_select(const target *to, const char *column, ctr_problem *problem)
+{
+    char *constraint = ctr_shape_key_match(&to->shape);
+    if (!constraint) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
+    run.slots.name = column;
+    run.slots.constraint = constraint;
+    sqlite3_stmt *made = ctr_run_prepare(&run, CTR_SQL_ADD_SELECT);
+    sqlite3_free(constraint);
+    return made;
+}
+
+/* Binds the key as it is stored, because a REAL column does not find an integer that it rounds. */
+static bool run_with(const target *to, sqlite3_stmt *statement, sqlite3_value **keys,
+                     sqlite3_value *n, ctr_problem *problem)
+{
+    for (int i = 0; statement && i < to->shape.n_keys; i++) {
+        const ctr_column *column = &to->shape.columns[to->shape.keys[i]];
+        int rc = ctr_pack_bind_stored(statement, i + 1, column, keys[i]);
+        ctr_problem_sqlite(problem, to->db, rc);
+    }
+    if (statement && n) sqlite3_bind_value(statement, to->shape.n_keys + 1, n);
+    ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
+    return ctr_run_row(&run, statement);
+}
+
+static void add_and_read(sqlite3_context *ctx, const target *to, const char *column,
+                         sqlite3_value **argv, ctr_problem *problem)
+{
+    sqlite3_stmt *insert = prepare_insert(to, column, problem);
+    run_with(to, insert, argv + ADD_KEYS, argv[ADD_N], problem);
+    sqlite3_finalize(insert);
+    sqlite3_stmt *select = prepare_select(to, column, problem);
+    if (run_with(to, select, argv + ADD_KEYS, NULL, problem))
+        sqlite3_result_value(ctx, sqlite3_column_value(select, 0));
+    sqlite3_finalize(select);
+}
+
+/* Runs both statements or none, also if the sum cannot be read. It is refused inside writing
+ * statements, whose failure could not undo it: they allow no savepoint, and SQLite may keep the
+ * first writes of a statement that fails. */
+static void add(sqlite3_context *ctx, const target *to, const char *column, sqlite3_value **argv,
+                ctr_problem *problem)
+{
+    ctr_session session;
+    if (ctr_session_begin(&session, to->db, NULL, problem) == SQLITE_OK)
+        add_and_read(ctx, to, column, argv, problem);
+    ctr_session_end(&session, problem);
+}
+
+/* ---- the same call in two places ------------------------------------------------------------- */
+
+/* The last call from one place in the statement. Each place has its own context. */
+typedef struct add_call {
+    const sqlite3_context *place;
+    char *counter;   /* owned: schema, table, counter and n */
+    ctr_packed keys; /* owned */
+} add_call;
+
+typedef struct add_calls {
+    add_call *calls; /* owned */
+    size_t n, room;
+} add_calls;
+
+/* SQLite keeps auxiliary data with a negative number for the whole statement, until its reset. */
+enum { CALLS_OF_STATEMENT = -0x637472 };
+
+static void free_call(add_call *one)
+{
+    sqlite3_free(one->counter);
+    sqlite3_free(one->keys.bytes);
+}
+
+static void free_calls(void *all)
+{
+    add_calls *of = all;
+    for (size_t i = 0; i < of->n; i++) free_call(&of->calls[i]);
+    sqlite3_free(of->calls);
+    sqlite3_free(of);
+}
+
+static add_calls *calls_of_statement(sqlite3_context *ctx, ctr_problem *problem)
+{
+    add_calls *all = sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT);
+    if (all) return all;
+    all = sqlite3_malloc64(sizeof *all);
+    if (!all) {
+        ctr_problem_nomem(problem);
+        return NULL;
+    }
+    *all = (add_calls){0};
+    sqlite3_set_auxdata(ctx, CALLS_OF_STATEMENT, all, free_calls);
+    return sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT);
+}
+
+static bool is_same_call(const add_call *a, const add_call *b)
+{
+    return strcmp(a->counter, b->counter) == 0 && a->keys.size == b->keys.size &&
+           memcmp(a->keys.bytes, b->keys.bytes, a->keys.size) == 0;
+}
+
+/* Replaces the last call from its place. Returns whether the last call from another place is the
+ * same. */
+static bool is_made_elsewhere(add_calls *all, add_call *made, ctr_problem *problem)
+{
+    size_t own = all->n;
+    bool elsewhere = false;
+    for (size_t i = 0; i < all->n; i++) {
+        if (all->calls[i].place == made->place)
+            own = i;
+        else
+            elsewhere = elsewhere || is_same_call(&all->calls[i], made);
+    }
+    add_call *list = ctr_array_room(all->calls, &all->room, own + 1, sizeof *list, problem);
+    if (!list) {
+        free_call(made);
+        return elsewhere;
+    }
+    all->calls = list;
+    if (own < all->n)
+        free_call(&list[own]);
+    else
+        all->n++;
+    list[own] = *made;
+    return elsewhere;
+}
+
+static void refuse_second_place(sqlite3_context *ctx, const target *to, const char *column,
+                                int64_t n, sqlite3_value **keys, ctr_problem *problem)
+{
+    add_calls *all = calls_of_statement(ctx, problem);
+    add_call made = {.place = ctx};
+    made.counter = sqlite3_mprintf("%s %s %d %lld", to->schema, to->table,
+                                   ctr_shape_counter_like(&to->shape, column), (long long)n);
+    if (!made.counter) ctr_problem_nomem(problem);
+    if (!all || ctr_pack_values(&made.keys, keys, to->shape.n_keys, problem)) {
+        free_call(&made);
+    } else if (is_made_elsewhere(all, &made, problem)) {
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: the statement makes this call in two places, as SQLite does if the "
+                        "column of a subquery is used twice; the first has counted, this one has "
+                        "not: write WITH x AS MATERIALIZED (SELECT counter_add(...))",
+                        to->table);
+    }
+}
+
+/* ---- the function ---------------------------------------------------------------------------- */
+
+static void fn_add(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    int64_t n;
+    if (argc < ADD_KEYS) {
+        ctr_arg_error(
+            ctx, "%s: the arguments are the table, the counter, the number to add, and the key",
+            COUNTER_ADD);
+        return;
+    }
+    const char *table = ctr_arg_text(ctx, COUNTER_ADD, "the table", argv[ADD_TABLE]);
+    if (!table) return;
+    const char *column = ctr_arg_text(ctx, COUNTER_ADD, "the counter", argv[ADD_COLUMN]);
+    if (!column) return;
+    if (!ctr_arg_integer(ctx, COUNTER_ADD, "n", argv[ADD_N], INT64_MIN, INT64_MAX, &n)) return;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    target to = {.db = sqlite3_context_db_handle(ctx)};
+    find_table(&to, sqlite3_user_data(ctx), table, &problem);
+    check_arguments(&to, column, argc - ADD_KEYS, &problem);
+    if (problem.rc == SQLITE_OK)
+        refuse_second_place(ctx, &to, column, n, argv + ADD_KEYS, &problem);
+    if (problem.rc == SQLITE_OK) add(ctx, &to, column, argv, &problem);
+    close_table_found(&to);
+    ctr_arg_problem(ctx, COUNTER_ADD, &problem);
+}
+
 int ctr_increment_register(sqlite3 *db, ctr_shared *shared)
 {
     /* With three arguments, an increment depends on its arguments alone. */
     static const ctr_function FUNCTIONS[] = {
         {"counter_inc", 1, 2, CTR_READS, fn_inc}, {"counter_inc", 3, 3, CTR_PURE, fn_inc},
         {"counter_dec", 1, 2, CTR_READS, fn_dec}, {"counter_dec", 3, 3, CTR_PURE, fn_dec},
-        {"counter_id", 0, 1, CTR_READS, fn_id},
+        {"counter_id", 0, 1, CTR_READS, fn_id},   {COUNTER_ADD, -1, -1, CTR_ADMIN, fn_add},
     };
     return ctr_shared_functions(db, shared, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }
