@@ -20,9 +20,9 @@ static int (*const FUNCTIONS[])(sqlite3 *) = {
 };
 
 static int (*const SHARING[])(sqlite3 *, ctr_shared *) = {
-    ctr_cells_register,     ctr_internal_register, ctr_table_register,    ctr_exchange_register,
-    ctr_increment_register, ctr_changes_register,  ctr_contents_register, ctr_coordinator_register,
-    ctr_status_register,    ctr_admin_register,    ctr_track_register,
+    ctr_cells_register,     ctr_joined_register,  ctr_table_register,    ctr_exchange_register,
+    ctr_increment_register, ctr_changes_register, ctr_contents_register, ctr_coordinator_register,
+    ctr_status_register,    ctr_admin_register,   ctr_track_register,
 };
 
 static int register_all(sqlite3 *db, ctr_shared **lent)
@@ -82,7 +82,7 @@ static int start(sqlite3 *db, char **message, const struct sqlite3_api_routines 
     }
     bool is_there;
     ctr_shared *shared;
-    int rc = ctr_internal_is_registered(db, &is_there);
+    int rc = ctr_joined_is_registered(db, &is_there);
     if (rc == SQLITE_OK && !is_there) rc = register_all(db, &shared);
     if (rc != SQLITE_OK && message)
         *message = sqlite3_mprintf("sqlite-counter: %s", sqlite3_errmsg(db));

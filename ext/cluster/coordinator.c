@@ -20,7 +20,7 @@
 #include "cluster/reading.h"
 #include "core/declaration.h"
 #include "sqlite/args.h"
-#include "vtab/front.h"
+#include "vtab/table.h"
 
 static ctr_cluster *cluster_of(const ctr_table *table)
 {

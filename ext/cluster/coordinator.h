@@ -3,7 +3,6 @@
 #define CTR_CLUSTER_COORDINATOR_H
 
 #include "cluster/clusters.h"
-#include "vtab/front.h"
 #include "vtab/shared.h"
 #include "vtab/table.h"
 

@@ -7,7 +7,7 @@
 #include "sqlite/array.h"
 #include "sqlite/text.h"
 #include "table/events.h"
-#include "vtab/qualifier.h"
+#include "vtab/shared.h"
 
 enum { MOST_ARGS = 4 };
 
@@ -265,7 +265,7 @@ static int answer_filter(sqlite3_vtab_cursor *base, int given, const char *plan_
     forget_answer(answer);
     take_arguments(answer, args, &problem);
     if (!kind->pure) {
-        ctr_qualifier_check(table_behind(answer)->db, kind->name, &problem);
+        ctr_shared_check_name(table_behind(answer)->db, kind->name, &problem);
         ctr_events_append(ctr_answer_shared(answer)->transaction, &problem);
     }
     if (problem.rc == SQLITE_OK) kind->fill(answer, answer->args, &problem);

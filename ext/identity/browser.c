@@ -1,5 +1,5 @@
 /* identity/browser.c - reads facts about files from the VFS of a browser. */
-#include "identity/system.h"
+#include "identity/os.h"
 
 #ifdef __EMSCRIPTEN__
 

@@ -17,7 +17,7 @@ typedef struct ctr_browser_files {
     /* Reads the number, 16 bytes. Returns 0 or an errno. */
     int (*number)(const char *path, uint8_t number[16]);
 
-    /* Read and write the attribute, like ctr_system_get and ctr_system_set (identity/system.h). */
+    /* Read and write the attribute, like ctr_system_get and ctr_system_set (identity/os.h). */
     long (*get)(const char *path, uint8_t *value, size_t size);
     void (*set)(const char *path, const uint8_t *value, size_t size);
 } ctr_browser_files;

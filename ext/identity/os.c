@@ -18,8 +18,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "identity/system.h"
-
 #ifndef CTR_OWN_SYSTEM
 #include <fcntl.h>
 #include <sys/stat.h>

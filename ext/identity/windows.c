@@ -1,5 +1,5 @@
 /* identity/windows.c - reads facts about files from Windows. */
-#include "identity/system.h"
+#include "identity/os.h"
 
 #ifdef _WIN32
 
@@ -8,7 +8,6 @@
 #include <string.h>
 #include <windows.h>
 
-#include "identity/os.h"
 #include "sqlite/sqlite.h"
 
 /* Returns the error as ENOENT, ENOSYS or EACCES. */

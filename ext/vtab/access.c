@@ -2,7 +2,6 @@
 #include "identity/replica.h"
 #include "table/batch.h"
 #include "table/stage.h"
-#include "vtab/front.h"
 #include "vtab/table.h"
 
 /* This comes before the row is found, because a new id means another shard, and before any

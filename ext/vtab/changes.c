@@ -22,7 +22,6 @@
 #include "sync/apply.h"
 #include "sync/feed.h"
 #include "vtab/joined.h"
-#include "vtab/qualifier.h"
 #include "vtab/shared.h"
 
 enum {
@@ -179,7 +178,7 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
     ctr_bucket bucket = {0, 0};
     ctr_feed_close(&cursor->feed);
     cursor->row = 0;
-    ctr_qualifier_check(table->db, FUNCTION, &problem);
+    ctr_shared_check_name(table->db, FUNCTION, &problem);
     int64_t since =
         take_integer(table->db, "since", "an INTEGER, 0 or more", argv[0], 0, INT64_MAX, &problem);
     if (plan == 2) take_bucket(&bucket, argv[1], &problem);
@@ -337,7 +336,7 @@ static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
     ctr_change change = {0};
     if (argc == 1 || sqlite3_value_type(argv[0]) != SQLITE_NULL)
         ctr_problem_set(&problem, SQLITE_ERROR, "its rows can only be inserted");
-    ctr_qualifier_check(table->db, FUNCTION, &problem);
+    ctr_shared_check_name(table->db, FUNCTION, &problem);
     if (problem.rc == SQLITE_OK && take_change(table->db, &change, argv + 2, &problem))
         ctr_apply_change(&table->apply, &change, &problem);
     *rowid = 0;

@@ -1,4 +1,5 @@
-/* vtab/plan.c - xBestIndex: equalities on a prefix of the key, a range after it, the order.
+/* vtab/plan.c - xBestIndex: equalities on a prefix of the key, a range after it, the order; and the
+ * elements of an IN.
  *
  * A plan is a text; see table/stream.h. It serves the first CTR_STREAM_KEYS columns of a key.
  * SQLite checks all constraints again: `omit` is never set, because SQLite's comparison may differ
@@ -7,13 +8,45 @@
  * On columns of TEXT affinity or none, SQLite's comparison may differ, and the search may be unable
  * to use the argument (scan.c). So such an equality fixes no column for ORDER BY, and a whole key
  * does not promise a single row, except in an UPDATE, which runs in one pass only with that
- * promise. On these columns one IN for each plan is passed all at once (elements.h); on a column of
+ * promise. On these columns one IN for each plan is passed all at once (plan.h); on a column of
  * numbers SQLite turns an IN into equalities.
  */
-#include "vtab/elements.h"
+#include "vtab/plan.h"
+
+#include <string.h>
+
+#include "sqlite/array.h"
+#include "table/stream.h"
 #include "vtab/table.h"
 
 enum { COST_UNIQUE = 5, ROWS_ALL = 1000000, ELEMENTS = 25 };
+
+/* SQLite keeps flags of constraints and arguments in BITS bits. */
+enum { ALL_AT_ONCE = 3038000, BITS = 32 };
+
+/* Returns whether constraint i may be an IN whose elements come all at once; before SQLite 3.38
+ * none is. SQLite answers only for the first 32 constraints, so any later one may be. */
+static bool may_be_in(sqlite3_index_info *info, int i)
+{
+#if SQLITE_VERSION_NUMBER >= 3038000
+    if (sqlite3_libversion_number() >= ALL_AT_ONCE)
+        return i >= BITS || sqlite3_vtab_in(info, i, -1);
+#endif
+    (void)info, (void)i;
+    return false;
+}
+
+/* Requests all elements at once as argument number `argument`, counted from 1. Returns false if
+ * SQLite cannot pass them. */
+static bool ask_elements(sqlite3_index_info *info, int i, int argument)
+{
+#if SQLITE_VERSION_NUMBER >= 3038000
+    return argument <= BITS && sqlite3_vtab_in(info, i, 1);
+#else
+    (void)info, (void)i, (void)argument;
+    return false;
+#endif
+}
 
 /* The constraints that serve a key column: indexes into aConstraint, or -1. */
 typedef struct served {
@@ -56,7 +89,7 @@ static served find_served(const ctr_table *table, sqlite3_index_info *info, int 
         const char *collation = sqlite3_vtab_collation(info, i);
         if (!collation || sqlite3_stricmp(collation, table->shape.columns[column].collation) != 0)
             continue;
-        bool in = is_equal(op) && !is_numeric(table, key) && ctr_elements_in_constraint(info, i);
+        bool in = is_equal(op) && !is_numeric(table, key) && may_be_in(info, i);
         if (in && found.in < 0) found.in = i;
         if (is_equal(op) && !in && found.equal < 0) found.equal = i;
         if (is_lower(op) && found.lower < 0) found.lower = i;
@@ -153,7 +186,7 @@ static used use_constraints(const ctr_table *table, sqlite3_index_info *info, sq
         served key = find_served(table, info, all.equal);
         if (key.equal >= 0) {
             use(info, plan, &arguments, key.equal, all.equal);
-        } else if (key.in >= 0 && !all.in && ctr_elements_ask(info, key.in, arguments + 1)) {
+        } else if (key.in >= 0 && !all.in && ask_elements(info, key.in, arguments + 1)) {
             use_as(info, plan, &arguments, key.in, all.equal, 'I');
             all.in = true;
         } else {
@@ -213,4 +246,120 @@ int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     info->idxStr = sqlite3_str_finish(plan);
     info->needToFreeIdxStr = 1;
     return info->idxStr && !lost ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* ---- the elements of an IN ------------------------------------------------------------------- */
+
+/* Returns the number of the argument that is an IN, or -1. */
+static int place_in_plan(const char *plan)
+{
+    for (int i = 0; *plan != '.'; plan += 2, i++)
+        if (*plan == 'I') return i;
+    return -1;
+}
+
+bool ctr_plan_has_in(const char *plan)
+{
+    return place_in_plan(plan) >= 0;
+}
+
+static void forget_elements(ctr_elements *elements)
+{
+    if (elements->args && elements->place >= 0) elements->args[elements->place] = NULL; /* lent */
+    for (int i = 0; i < elements->n; i++) sqlite3_value_free(elements->elements[i]);
+    sqlite3_free(elements->elements);
+    elements->elements = NULL;
+    elements->n = 0;
+    elements->room = 0;
+}
+
+void ctr_plan_elements_close(ctr_elements *elements)
+{
+    forget_elements(elements);
+    for (int i = 0; i < elements->argc; i++) sqlite3_value_free(elements->args[i]);
+    sqlite3_free(elements->args);
+    sqlite3_free(elements->plan);
+    *elements = (ctr_elements){.place = -1};
+}
+
+static void *owned(void *memory, ctr_problem *problem)
+{
+    if (!memory) ctr_problem_nomem(problem);
+    return memory;
+}
+
+static void add_element(ctr_elements *elements, sqlite3_value *value, ctr_problem *problem)
+{
+    sqlite3_value **more = ctr_array_room(elements->elements, &elements->room,
+                                          (size_t)elements->n + 1, sizeof *more, problem);
+    if (!more) return;
+    elements->elements = more;
+    sqlite3_value *copy = owned(sqlite3_value_dup(value), problem);
+    if (copy) more[elements->n++] = copy;
+}
+
+/* Removes the IN from the plan: a single search follows. */
+static void leave_out(ctr_elements *elements)
+{
+    forget_elements(elements);
+    size_t place = (size_t)elements->place, behind = (size_t)elements->argc - place - 1;
+    char *pair = elements->plan + 2 * place;
+    memmove(pair, pair + 2, strlen(pair + 2) + 1);
+    memmove(elements->args + place, elements->args + place + 1, behind * sizeof *elements->args);
+    elements->argc--;
+    elements->place = -1;
+}
+
+static int walk_list(sqlite3_value *list, bool first, sqlite3_value **value)
+{
+#if SQLITE_VERSION_NUMBER >= 3038000
+    return first ? sqlite3_vtab_in_first(list, value) : sqlite3_vtab_in_next(list, value);
+#else
+    (void)list, (void)first, (void)value;
+    return SQLITE_DONE;
+#endif
+}
+
+/* Skips NULL: a key is never NULL. */
+static void take_elements(ctr_elements *elements, const ctr_shape *shape, sqlite3_value *list,
+                          ctr_problem *problem)
+{
+    const char pair[] = {'=', elements->plan[2 * elements->place + 1], '\0'};
+    sqlite3_value *value = NULL;
+    int rc = walk_list(list, true, &value);
+    for (; rc == SQLITE_OK && problem->rc == SQLITE_OK; rc = walk_list(list, false, &value)) {
+        if (sqlite3_value_type(value) == SQLITE_NULL) continue;
+        if (!ctr_stream_is_exact(shape, pair, &value)) {
+            leave_out(elements);
+            return;
+        }
+        add_element(elements, value, problem);
+    }
+    if (rc != SQLITE_OK && rc != SQLITE_DONE)
+        ctr_problem_set(problem, rc, "the list of an IN: %s", sqlite3_errstr(rc));
+}
+
+void ctr_plan_elements_open(ctr_elements *elements, const ctr_shape *shape, const char *plan,
+                            int argc, sqlite3_value **argv, ctr_problem *problem)
+{
+    size_t size = (size_t)argc * sizeof *elements->args;
+    elements->plan = owned(sqlite3_mprintf("%s", plan), problem);
+    elements->args = owned(sqlite3_malloc64(size), problem);
+    if (!elements->plan || !elements->args) return;
+    elements->place = place_in_plan(plan);
+    elements->plan[2 * elements->place] = '=';
+    for (int i = 0; i < argc; i++) {
+        bool is_list = i == elements->place;
+        elements->args[i] = is_list ? NULL : owned(sqlite3_value_dup(argv[i]), problem);
+        elements->argc++;
+    }
+    if (problem->rc == SQLITE_OK) take_elements(elements, shape, argv[elements->place], problem);
+}
+
+bool ctr_plan_elements_next(ctr_elements *elements)
+{
+    if (!elements->plan || elements->next >= (elements->place < 0 ? 1 : elements->n)) return false;
+    int i = elements->next++;
+    if (elements->place >= 0) elements->args[elements->place] = elements->elements[i];
+    return true;
 }

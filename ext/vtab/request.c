@@ -16,7 +16,6 @@
 
 #include "sqlite/args.h"
 #include "sqlite/text.h"
-#include "vtab/front.h"
 #include "vtab/table.h"
 
 static const char HEX[] = "0123456789abcdef";

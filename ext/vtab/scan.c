@@ -12,16 +12,15 @@
  * One row. A whole key names one row at most. It is found as an INSERT finds it, in memory if it is
  * cached (table/cache.h), and the cursor keeps copies of its key and counters.
  *
- * IN. If SQLite passes all elements of an IN at once (elements.h), there is one scan for each of
+ * IN. If SQLite passes all elements of an IN at once (plan.h), there is one scan for each of
  * them, one after the other.
  *
- * Front. If the table stands in front of others, its front reads the rows (vtab/front.h).
+ * Front. If the table stands in front of others, its front reads the rows (vtab/table.h).
  */
 #include <string.h>
 
 #include "sqlite/args.h"
-#include "vtab/elements.h"
-#include "vtab/front.h"
+#include "vtab/plan.h"
 #include "vtab/table.h"
 
 /* One counter of the row under the cursor. */
@@ -109,7 +108,7 @@ int ctr_scan_close(sqlite3_vtab_cursor *base)
     if (cursor->reading) table_of(cursor)->front->close(cursor->reading);
     ctr_stream_close(&cursor->stream);
     forget_rest(cursor);
-    ctr_elements_close(&cursor->elements);
+    ctr_plan_elements_close(&cursor->elements);
     free_cursor(table_of(cursor)->idle);
     table_of(cursor)->idle = cursor;
     return SQLITE_OK;
@@ -271,7 +270,7 @@ static bool step(scan_cursor *cursor, bool begins, ctr_problem *problem)
     bool row = begins && cursor->single;
     if (!begins) cursor->row++;
     if (!row) row = step_scan(cursor, problem);
-    while (!row && problem->rc == SQLITE_OK && ctr_elements_next(elements)) {
+    while (!row && problem->rc == SQLITE_OK && ctr_plan_elements_next(elements)) {
         cursor->row++;
         start_scan(cursor, elements->plan, elements->argc, elements->args, problem);
         row = problem->rc == SQLITE_OK && (cursor->single || step_scan(cursor, problem));
@@ -300,13 +299,14 @@ int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int
     cursor->unique = number & CTR_PLAN_UNIQUE;
     cursor->started = cursor->single = false;
     cursor->row++;
-    cursor->eof = true;                    /* until there is a row; also after an error */
-    ctr_elements_close(&cursor->elements); /* the terms of an OR share a cursor */
+    cursor->eof = true;                         /* until there is a row; also after an error */
+    ctr_plan_elements_close(&cursor->elements); /* the terms of an OR share a cursor */
     table_of(cursor)->updated = 0;
     table_of(cursor)->joined.transaction->stats.reads++;
     ctr_table_read(table_of(cursor), &problem);
-    if (ctr_elements_in_plan(plan))
-        ctr_elements_open(&cursor->elements, &table_of(cursor)->shape, plan, argc, argv, &problem);
+    if (ctr_plan_has_in(plan))
+        ctr_plan_elements_open(&cursor->elements, &table_of(cursor)->shape, plan, argc, argv,
+                               &problem);
     else
         start_scan(cursor, plan, argc, argv, &problem);
     if (problem.rc != SQLITE_OK) return ctr_table_fail(table_of(cursor), &problem);

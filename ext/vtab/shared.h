@@ -3,6 +3,7 @@
 #define CTR_VTAB_SHARED_H
 
 #include "identity/replica.h"
+#include "sqlite/problem.h"
 #include "sync/session.h"
 
 /* How an SQL function may be used. PURE: its result depends on its arguments alone. READS: it reads
@@ -49,15 +50,22 @@ typedef struct ctr_function {
 int ctr_shared_functions(sqlite3 *db, ctr_shared *shared, const ctr_function *functions, size_t n);
 
 /* The modules of this folder. */
-int ctr_table_register(sqlite3 *db, ctr_shared *shared);    /* USING counter(...) */
-int ctr_changes_register(sqlite3 *db, ctr_shared *shared);  /* counter_changes */
-int ctr_internal_register(sqlite3 *db, ctr_shared *shared); /* counter_guard, counter_witness */
+int ctr_table_register(sqlite3 *db, ctr_shared *shared);   /* USING counter(...) */
+int ctr_changes_register(sqlite3 *db, ctr_shared *shared); /* counter_changes */
+int ctr_joined_register(sqlite3 *db, ctr_shared *shared);  /* counter_guard, counter_witness */
 
 /* Sets `is` if this connection has the library already. Two copies would not see each other's
  * batches, so a second load does nothing. Returns an SQLite code. */
-int ctr_internal_is_registered(sqlite3 *db, bool *is);
+int ctr_joined_is_registered(sqlite3 *db, bool *is);
 
 /* Registers one more counter_witness, for a new schema of main. */
-int ctr_internal_renew_witness(void *shared, int number);
+int ctr_joined_renew_witness(void *shared, int number);
+
+/* Fails if a running statement names the eponymous table `name` under another schema than main.
+ *
+ * SQLite finds a table without xCreate under every schema's name: phone.counter_changes is main's.
+ * A user who writes this means another table, so it is refused. SQLite does not pass the schema to
+ * the table, so this looks for it in the texts of the running statements. */
+int ctr_shared_check_name(sqlite3 *db, const char *name, ctr_problem *problem);
 
 #endif

@@ -1,17 +1,14 @@
 /* vtab/table.h - the counter table, a virtual table over a stored one.
  *
  *     table.c         its life: create, connect, rename, drop; registration
- *     front.h         the methods of a table that stands in front of others
  *     declare.c       turns the clauses of USING counter(...) into a shape, or refuses them
- *     plan.c          chooses the constraints and the order that the key can serve
- *     elements.c      the elements of an IN, and one search for each
+ *     plan.c          chooses the constraints and the order that the key can serve; walks an IN
  *     scan.c          cursors: rows and values
  *     write.c         INSERT, UPDATE and DELETE
  *     trigger_rows.c  rows that the triggers of a tracked table insert
  *     request.c       requests that count once, however often they are repeated
  *     access.c        the current row: of one file, or of the front
  *     commands.c      commands: INSERT INTO t(t, ...) VALUES ('reset', ...)
- *     alter.c         the commands that add and drop a counter
  *
  * Columns as SQLite sees them, for page_views(path, hour, hits, bytes):
  *
@@ -76,7 +73,7 @@ typedef struct ctr_table {
     sqlite3_value **keys;          /* room for the key of the row being written, in key order */
     ctr_given *given;              /* room for the values of an INSERT, by counter */
     bool holds_keys;               /* `keys` are copies, which ctr_access_end frees */
-    const struct ctr_front *front; /* borrowed; NULL for the table of one file: vtab/front.h */
+    const struct ctr_front *front; /* borrowed; NULL for the table of one file */
 
     /* The rows and the replica of the current row; a front sets them. */
     ctr_rows *rows;
@@ -116,6 +113,41 @@ typedef struct ctr_table {
     char *asks; /* the text of the request; owned */
 } ctr_table;
 
+/* The methods of a table that stands in front of others. Its statements, plans and refusals are
+ * those of a counter table; these methods read and write its rows. A table of one file has none. */
+typedef struct ctr_front {
+    /* The current row, as in vtab/access.c for one file. After `find`, table->rows holds it. */
+    int (*find)(ctr_table *table, ctr_problem *problem);
+    int (*find_rowid)(ctr_table *table, int64_t rowid, ctr_problem *problem);
+    bool (*found)(const ctr_table *table);
+    bool (*is_below)(const ctr_table *table); /* a floor */
+    bool (*key_is)(ctr_table *table, int64_t rowid, ctr_problem *problem);
+    int (*write)(ctr_table *table, ctr_problem *problem);
+    int (*raise)(ctr_table *table, ctr_problem *problem); /* raises floors to table->keys */
+    int64_t (*rowid)(const ctr_table *table);             /* as xRowid would */
+    ctr_rows *(*stored_row)(const ctr_table *table);      /* of a file; NULL: none */
+
+    /* A cursor: `open` returns the `reading` of the other methods; `close` frees it. */
+    struct ctr_reading *(*open)(ctr_table *table, ctr_problem *problem);
+    void (*close)(struct ctr_reading *reading);
+    void (*start)(struct ctr_reading *reading, ctr_table *table, bool unique, const char *plan,
+                  int argc, sqlite3_value **argv, ctr_problem *problem);
+    bool (*step)(struct ctr_reading *reading, ctr_problem *problem);
+    sqlite3_stmt *(*row)(const struct ctr_reading *reading);
+    void (*sum)(const struct ctr_reading *reading, int counter, ctr_summary *state);
+    int64_t (*name_row)(const struct ctr_reading *reading, int64_t id); /* for xRowid */
+    ctr_rows *(*rows)(const struct ctr_reading *reading); /* of the file of the current row */
+
+    /* Runs a command, as ctr_commands_run. Returns false if it runs as in one file. */
+    bool (*command)(ctr_table *table, sqlite3_value **columns, const char *command,
+                    ctr_problem *problem);
+    const char *commands;        /* the commands that it takes, as a message lists them */
+    const char *refuses_request; /* the message: why it takes no request_id */
+
+    /* Returns the name of the tables behind it. */
+    const char *(*birth)(const ctr_table *table);
+} ctr_front;
+
 /* Makes the problem the table's message, "<table>: <text>", closes it, and returns its code. */
 int ctr_table_fail(ctr_table *table, ctr_problem *problem);
 
@@ -149,7 +181,7 @@ char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked);
  * problem. */
 char *ctr_declare_tracked(int *n, const char *const *clauses, ctr_problem *problem);
 
-/* plan.c: the plan is a text; see table/stream.h, and elements.h for an IN. */
+/* plan.c: the plan is a text; see table/stream.h, and plan.h for an IN. */
 enum { CTR_PLAN_UNIQUE = 1 };
 int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 
@@ -271,11 +303,7 @@ void ctr_commands_refuse_name(const char *name, ctr_problem *problem);
 /* If the command is `verb` and a name, returns the name, else NULL. */
 const char *ctr_commands_name(const char *command, const char *verb);
 
-/* alter.c: runs a command; returns false if it is another one. */
-bool ctr_alter_run(ctr_table *table, sqlite3_value **columns, const char *command,
-                   ctr_problem *problem);
-
 /* Adds or drops the counter that ctr_columns_ask() requests. */
-void ctr_alter_take(ctr_table *table, ctr_wanted *wanted, ctr_problem *problem);
+void ctr_commands_take(ctr_table *table, ctr_wanted *wanted, ctr_problem *problem);
 
 #endif

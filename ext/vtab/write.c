@@ -23,7 +23,6 @@
 #include "identity/replica.h"
 #include "sqlite/args.h"
 #include "table/stage.h"
-#include "vtab/front.h"
 #include "vtab/table.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -369,7 +368,7 @@ static void add_or_command(ctr_table *table, sqlite3_value **columns, ctr_proble
 {
     ctr_wanted *wanted = ctr_columns_wanted(columns[CTR_COLUMN_COMMAND]);
     if (wanted)
-        ctr_alter_take(table, wanted, problem);
+        ctr_commands_take(table, wanted, problem);
     else if (ctr_table_given(columns[CTR_COLUMN_COMMAND]))
         ctr_commands_run(table, columns, problem);
     else if (refuse_by_hand(table, problem))

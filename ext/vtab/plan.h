@@ -1,4 +1,4 @@
-/* vtab/elements.h - the elements of an IN on a key column, and one search for each.
+/* vtab/plan.h - the elements of an IN on a key column, and one search for each.
  *
  * SQLite passes the elements of an IN one by one, each as the argument of an `=`, and checks each
  * row by that `=` again. On a column of TEXT affinity or none, this differs from the IN. Since 3.38
@@ -11,19 +11,10 @@
  * place of I. If some element may match more than its exact value, they get a single plan without
  * that condition.
  */
-#ifndef CTR_VTAB_ELEMENTS_H
-#define CTR_VTAB_ELEMENTS_H
+#ifndef CTR_VTAB_PLAN_H
+#define CTR_VTAB_PLAN_H
 
 #include "table/shape.h"
-
-/* For xBestIndex: returns whether constraint i may be an IN whose elements come all at once; before
- * SQLite 3.38 none is. SQLite answers only for the first 32 constraints, so any later one may
- * be. */
-bool ctr_elements_in_constraint(sqlite3_index_info *info, int i);
-
-/* Requests all elements at once as argument number `argument`, counted from 1. Returns false if
- * SQLite cannot pass them. */
-bool ctr_elements_ask(sqlite3_index_info *info, int i, int argument);
 
 /* The searches of a plan. Zero it first. */
 typedef struct ctr_elements {
@@ -39,17 +30,17 @@ typedef struct ctr_elements {
 } ctr_elements;
 
 /* Returns whether the plan has an IN. */
-bool ctr_elements_in_plan(const char *plan);
+bool ctr_plan_has_in(const char *plan);
 
 /* Copies the elements and the other arguments. Call it only in xFilter, after
- * ctr_elements_close. */
-void ctr_elements_open(ctr_elements *elements, const ctr_shape *shape, const char *plan, int argc,
-                       sqlite3_value **argv, ctr_problem *problem);
+ * ctr_plan_elements_close. */
+void ctr_plan_elements_open(ctr_elements *elements, const ctr_shape *shape, const char *plan,
+                            int argc, sqlite3_value **argv, ctr_problem *problem);
 
 /* Moves to the next search; returns false if there is none. */
-bool ctr_elements_next(ctr_elements *elements);
+bool ctr_plan_elements_next(ctr_elements *elements);
 
 /* Frees everything; a second call does nothing. */
-void ctr_elements_close(ctr_elements *elements);
+void ctr_plan_elements_close(ctr_elements *elements);
 
 #endif
