@@ -112,7 +112,7 @@ SELECT 1 FROM "{schema}".sqlite_master LIMIT 0;
 
 -- Preparing this creates the internal table that keeps statements until the connection closes.
 -- name: TRANSACTION_KEEP
-SELECT 1 FROM main.counter_guard;
+SELECT 1 FROM main.counter_statements;
 
 -- The instance and the witness of a memory database are in another memory database of the process,
 -- which lives as long as a connection that counts in the first. The mark is a setting of the open

@@ -28,7 +28,7 @@ static void release(ctr_transaction *transaction)
     while (transaction->kept) ctr_transaction_close_kept(transaction->kept);
 }
 
-/* Preparing a statement creates counter_guard, and locks nothing. */
+/* Preparing a statement creates counter_statements, and locks nothing. */
 static void create_keeper(ctr_transaction *transaction, ctr_run *run)
 {
     if (!transaction->has_keeper) sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_TRANSACTION_KEEP));

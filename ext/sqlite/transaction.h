@@ -6,7 +6,7 @@
  * table counter_witness, for counter_inc on ordinary tables and if a transaction creates or drops a
  * table.
  *
- * The internal table counter_guard keeps statements. SQLite closes it before it checks whether the
+ * The internal table counter_statements keeps statements. SQLite closes it before it checks whether the
  * connection has open statements.
  */
 #ifndef CTR_SQLITE_TRANSACTION_H
@@ -117,11 +117,11 @@ void ctr_transaction_keep_no_more(ctr_transaction *transaction);
 /* Closes a kept statement, before its owner is freed; a second call does nothing. */
 void ctr_transaction_close_kept(ctr_kept *kept);
 
-/* Creates counter_guard while no connection locks main, so that counting in another file does not
+/* Creates counter_statements while no connection locks main, so that counting in another file does not
  * need main later. Fails only on errors for which SQLite rolls back. */
 void ctr_transaction_prepare(ctr_transaction *transaction, ctr_problem *problem);
 
-/* For the internal tables: whether counter_witness is in a transaction, and counter_guard
+/* For the internal tables: whether counter_witness is in a transaction, and counter_statements
  * exists. */
 void ctr_transaction_set_joined(ctr_transaction *transaction, bool joined);
 void ctr_transaction_set_keeper(ctr_transaction *transaction, bool there);

@@ -106,7 +106,7 @@ void ctr_joined_leave(ctr_joined *joined)
 /*     counter_witness    joins transactions and passes on SQLite's calls. Counter tables join by
  *                        themselves; counter_inc on ordinary tables needs this one, as does a
  *                        table that is created or dropped within the transaction
- *     counter_guard      keeps prepared statements until the connection closes. No kept statement
+ *     counter_statements      keeps prepared statements until the connection closes. No kept statement
  *                        may name it, or it would never be freed; so there are two tables
  */
 static int internal_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
@@ -132,15 +132,15 @@ static int internal_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-static int guard_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
-                         sqlite3_vtab **base, char **message)
+static int statements_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                              sqlite3_vtab **base, char **message)
 {
     int rc = internal_connect(db, aux, argc, argv, base, message);
     if (rc == SQLITE_OK) ctr_transaction_set_keeper(((ctr_shared *)aux)->transaction, true);
     return rc;
 }
 
-static int guard_disconnect(sqlite3_vtab *base)
+static int statements_disconnect(sqlite3_vtab *base)
 {
     ctr_transaction_set_keeper(((ctr_joined *)base)->transaction, false);
     return internal_disconnect(base);
@@ -244,7 +244,7 @@ int ctr_joined_is_registered(sqlite3 *db, bool *is)
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRANSACTION_MODULES);
     while (!found && ctr_run_row(&run, row)) {
         const char *name = ctr_text_column(row, 0, &problem);
-        found = name && strcmp(name, "counter_guard") == 0;
+        found = name && strcmp(name, "counter_statements") == 0;
     }
     sqlite3_finalize(row);
     int rc = ctr_problem_rolls_back(problem.rc) ? problem.rc : SQLITE_OK;
@@ -283,9 +283,9 @@ int ctr_joined_renew_witness(void *holder, int number)
 
 int ctr_joined_register(sqlite3 *db, ctr_shared *shared)
 {
-    static const sqlite3_module KEEPER = {.xConnect = guard_connect,
+    static const sqlite3_module KEEPER = {.xConnect = statements_connect,
                                           .xBestIndex = internal_best_index,
-                                          .xDisconnect = guard_disconnect,
+                                          .xDisconnect = statements_disconnect,
                                           .xOpen = internal_open,
                                           .xClose = internal_close,
                                           .xFilter = internal_filter,
@@ -293,7 +293,7 @@ int ctr_joined_register(sqlite3 *db, ctr_shared *shared)
                                           .xEof = internal_eof,
                                           .xColumn = internal_column,
                                           .xRowid = internal_rowid};
-    int rc = sqlite3_create_module_v2(db, "counter_guard", &KEEPER, ctr_shared_hold(shared),
+    int rc = sqlite3_create_module_v2(db, "counter_statements", &KEEPER, ctr_shared_hold(shared),
                                       ctr_shared_drop);
     if (rc != SQLITE_OK) return rc;
     return ctr_joined_renew_witness(shared, 0);

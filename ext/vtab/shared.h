@@ -52,7 +52,7 @@ int ctr_shared_functions(sqlite3 *db, ctr_shared *shared, const ctr_function *fu
 /* The modules of this folder. */
 int ctr_table_register(sqlite3 *db, ctr_shared *shared);   /* USING counter(...) */
 int ctr_changes_register(sqlite3 *db, ctr_shared *shared); /* counter_changes */
-int ctr_joined_register(sqlite3 *db, ctr_shared *shared);  /* counter_guard, counter_witness */
+int ctr_joined_register(sqlite3 *db, ctr_shared *shared);  /* counter_statements, counter_witness */
 
 /* Sets `is` if this connection has the library already. Two copies would not see each other's
  * batches, so a second load does nothing. Returns an SQLite code. */

@@ -12,7 +12,7 @@ import messages
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "build" / "counter"
 REFERENCE = (ROOT / "docs" / "reference.md").read_text()
-INTERNAL = {"counter_guard", "counter_witness"}
+INTERNAL = {"counter_statements", "counter_witness"}
 # Of pragma_function_list: deterministic, innocuous; only in direct statements.
 PURE, DIRECT = 0x200800, 0x80000
 

@@ -1404,7 +1404,7 @@ COUNTS = [*(";".join(3 * [sql]) for sql in (
               "UPDATE p SET n = counter_inc(n, 2)", "INSERT INTO t VALUES ('k', 1)",
               "INSERT INTO s(k, n) VALUES('k', 1) ON CONFLICT DO UPDATE SET n = n + 1")),
           "SELECT counter_track('s', 'm');SELECT counter_untrack('s', 'm')"]
-NAME_TAKEN = ["CREATE TABLE counter_guard(x)", "CREATE VIEW counter_guard AS SELECT 1"]
+NAME_TAKEN = ["CREATE TABLE counter_statements(x)", "CREATE VIEW counter_statements AS SELECT 1"]
 
 
 @pytest.mark.parametrize("sql", COUNTS)

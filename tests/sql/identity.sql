@@ -299,7 +299,7 @@ SELECT * FROM v;
 --= x|4
 
 -- # internal-tables-are-empty-and-stay-so
-SELECT count(*) FROM counter_guard, counter_witness;
+SELECT count(*) FROM counter_statements, counter_witness;
 --= 0
 INSERT INTO counter_witness VALUES (1);
 --! counter_witness: it has no rows
@@ -309,7 +309,7 @@ SELECT length(counter_init());
 --= 36
 CREATE TEMP TABLE counter_witness(x);
 ATTACH ':memory:' AS other;
-CREATE TABLE other.counter_guard(x);
+CREATE TABLE other.counter_statements(x);
 SELECT json_extract(counter_json(counter_inc(NULL)), '$.shards[0].id') = counter_id();
 --= 1
 CREATE TABLE main.counter_witness(x);
