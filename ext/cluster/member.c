@@ -104,12 +104,6 @@ void ctr_member_bar(ctr_member *member, ctr_problem *problem)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-static bool is_text(sqlite3_stmt *row, int column, const char *text, ctr_problem *problem)
-{
-    const char *found = ctr_text_column(row, column, problem);
-    return found && strcmp(found, text) == 0;
-}
-
 static bool take_bytes(sqlite3_stmt *row, int column, uint8_t bytes[CTR_ID_SIZE])
 {
     const void *found = sqlite3_column_blob(row, column);
@@ -144,7 +138,8 @@ static bool is_as_it_was(ctr_member *member, ctr_problem *problem)
     if (member->stale || has_changed(member, problem) || problem->rc != SQLITE_OK) return false;
     ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
     bool found = ctr_run_row(&run, member->look);
-    bool same = found && is_text(member->look, LOOK_TABLE, member->merge.entry.name, problem) &&
+    const char *name = found ? ctr_text_column(member->look, LOOK_TABLE, problem) : NULL;
+    bool same = name && strcmp(name, member->merge.entry.name) == 0 &&
                 take_bytes(member->look, LOOK_TOKEN, member->merge.entry.token) &&
                 take_bytes(member->look, LOOK_ID, member->id);
     if (same) note_name(member, member->look, problem);

@@ -56,21 +56,17 @@ static bool any_differs(const ctr_cluster *cluster)
     return false;
 }
 
-static void find_in(ctr_cluster *cluster, ctr_member *member, ctr_problem *problem)
-{
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    bool found = ctr_merge_find(&member->merge, cluster->row.keys, &trouble);
-    cluster->row.below = cluster->row.below || (!found && trouble.rc == SQLITE_OK);
-    member->left_out = trouble.rc != SQLITE_OK;
-    ctr_member_blame(member, &trouble, problem);
-}
-
 static void find_all(ctr_cluster *cluster, ctr_problem *problem)
 {
     cluster->row.found = cluster->row.below = false;
     for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
         ctr_member *member = &cluster->members[i];
-        if (ctr_member_takes_part(member)) find_in(cluster, member, problem);
+        ctr_problem trouble = {SQLITE_OK, NULL};
+        if (!ctr_member_takes_part(member)) continue;
+        bool found = ctr_merge_find(&member->merge, cluster->row.keys, &trouble);
+        cluster->row.below = cluster->row.below || (!found && trouble.rc == SQLITE_OK);
+        member->left_out = trouble.rc != SQLITE_OK;
+        ctr_member_blame(member, &trouble, problem);
     }
 }
 
@@ -85,13 +81,6 @@ static void merge_all(ctr_cluster *cluster, ctr_problem *problem)
         for (int c = 0; c < cluster->shape.n_counters; c++)
             ctr_quorum_merge(&cluster->row.cells[c], &member->merge.rows.cells[c], problem);
     }
-}
-
-static void make_all_durable(ctr_cluster *cluster, ctr_problem *problem)
-{
-    for (int i = 0; i < cluster->n; i++)
-        if (ctr_member_takes_part(&cluster->members[i]))
-            ctr_member_make_durable(&cluster->members[i], problem);
 }
 
 /* The leader merges the cells of the others, and acts on conflicts before it counts. Returns false
@@ -119,8 +108,10 @@ static void find_everywhere(ctr_cluster *cluster, ctr_problem *problem)
     find_all(cluster, problem);
     if (problem->rc == SQLITE_OK) ctr_leader_choose(cluster, problem);
     merge_all(cluster, problem);
-    if (problem->rc == SQLITE_OK && !cluster->row.below && any_differs(cluster))
-        make_all_durable(cluster, problem);
+    if (problem->rc != SQLITE_OK || cluster->row.below || !any_differs(cluster)) return;
+    for (int i = 0; i < cluster->n; i++)
+        if (ctr_member_takes_part(&cluster->members[i]))
+            ctr_member_make_durable(&cluster->members[i], problem);
 }
 
 int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *problem)
@@ -147,18 +138,12 @@ static bool write_member(ctr_cluster *cluster, ctr_member *member, ctr_problem *
     return wrote;
 }
 
-/* Puts the staged cells in place of the merged ones, for all replicas. */
-static void take_staged(ctr_cluster *cluster)
-{
-    for (int c = 0; c < cluster->shape.n_counters; c++)
-        ctr_stage_cell(&cluster->leader->merge.rows, c, &cluster->row.cells[c].cell);
-}
-
 int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_member *leader = cluster->leader;
     unsigned nth = cluster->transaction->ended;
-    take_staged(cluster);
+    for (int c = 0; c < cluster->shape.n_counters; c++)
+        ctr_stage_cell(&leader->merge.rows, c, &cluster->row.cells[c].cell);
     bool wrote = ctr_merge_write(&leader->merge, problem);
     for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
         ctr_member *member = &cluster->members[i];

@@ -86,15 +86,6 @@ static void take_head(ctr_gather *gather, int stream, ctr_problem *problem)
     }
 }
 
-static void step_one(ctr_gather *gather, int stream, ctr_problem *problem)
-{
-    uint64_t bit = (uint64_t)1 << stream;
-    bool row = ctr_stream_step(&gather->streams[stream], problem);
-    gather->rows = row ? gather->rows | bit : gather->rows & ~bit;
-    if (row) take_head(gather, stream, problem);
-    if (problem->rc != SQLITE_OK) gather->failed = stream;
-}
-
 static void start_gather(ctr_gather *gather, const char *plan, sqlite3_value **argv, bool all,
                          ctr_problem *problem)
 {
@@ -133,8 +124,14 @@ static void find_first(ctr_gather *gather, ctr_problem *problem)
 /* Steps to the next key. */
 static bool step_gather(ctr_gather *gather, ctr_problem *problem)
 {
-    for (int i = 0; i < gather->n && problem->rc == SQLITE_OK; i++)
-        if (gather->here & (uint64_t)1 << i) step_one(gather, i, problem);
+    for (int i = 0; i < gather->n && problem->rc == SQLITE_OK; i++) {
+        uint64_t bit = (uint64_t)1 << i;
+        if (!(gather->here & bit)) continue;
+        bool row = ctr_stream_step(&gather->streams[i], problem);
+        gather->rows = row ? gather->rows | bit : gather->rows & ~bit;
+        if (row) take_head(gather, i, problem);
+        if (problem->rc != SQLITE_OK) gather->failed = i;
+    }
     find_first(gather, problem);
     return problem->rc == SQLITE_OK && gather->here != 0;
 }

@@ -79,13 +79,6 @@ static bool is_pending(sqlite3_context *ctx, sqlite3_value *value, bool *pending
            ctr_arg_refuse(ctx, "counter_init", "the second argument", "'pending'", value);
 }
 
-static void check_pending(const ctr_identity *identity, bool pending, ctr_problem *problem)
-{
-    if (pending && identity->turn == CTR_TURN_NONE)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "main has an identity already; only a new file can take over a name");
-}
-
 /* A file that already has its identity is only read. */
 static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
@@ -101,7 +94,9 @@ static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ctr_identity_read(&identity, db, "main", &problem);
     if (identity.present) {
         ctr_identity_check_name(&identity, "main", name, &problem);
-        check_pending(&identity, pending, &problem);
+        if (pending && identity.turn == CTR_TURN_NONE)
+            ctr_problem_set(&problem, SQLITE_ERROR,
+                            "main has an identity already; only a new file can take over a name");
     } else {
         make_identity(shared->transaction, db, name, pending, &identity, &problem);
     }

@@ -234,21 +234,17 @@ static bool look_in(void *with, const char *schema, const char *table, ctr_probl
     return found;
 }
 
-static void take_cluster(target *to, const ctr_cluster_entry *entry, ctr_problem *problem)
-{
-    to->schema = sqlite3_mprintf("temp");
-    to->table = sqlite3_mprintf("%s", entry->name);
-    if (!to->schema || !to->table) ctr_problem_nomem(problem);
-    ctr_shape_copy(&to->shape, &entry->cluster->shape, problem);
-}
-
 static void find_table(target *to, ctr_shared *shared, const char *name, ctr_problem *problem)
 {
     ctr_cluster_entry *entry = ctr_clusters_connected(shared->fronts, to->db, name, problem);
-    if (entry)
-        take_cluster(to, entry, problem);
-    else if (problem->rc == SQLITE_OK && !ctr_schema_find(to->db, name, look_in, to, problem))
+    if (entry) {
+        to->schema = sqlite3_mprintf("temp");
+        to->table = sqlite3_mprintf("%s", entry->name);
+        if (!to->schema || !to->table) ctr_problem_nomem(problem);
+        ctr_shape_copy(&to->shape, &entry->cluster->shape, problem);
+    } else if (problem->rc == SQLITE_OK && !ctr_schema_find(to->db, name, look_in, to, problem)) {
         ctr_problem_set(problem, SQLITE_ERROR, "there is no counter table '%s'", name);
+    }
 }
 
 /* ---- the two statements ---------------------------------------------------------------------- */

@@ -17,18 +17,13 @@ static ctr_run run_of(const ctr_replica *replica, ctr_problem *problem)
 
 /* ---- epochs ---------------------------------------------------------------------------------- */
 
-static void store_number(ctr_run *run, ctr_sql which, int64_t n)
-{
-    sqlite3_stmt *row = ctr_run_prepare(run, which);
-    if (row) sqlite3_bind_int64(row, 1, n);
-    ctr_run_row(run, row);
-    sqlite3_finalize(row);
-}
-
 static void write_names(ctr_replica *replica, ctr_run *run)
 {
     replica->identity.names = ctr_names_known(run);
-    store_number(run, CTR_SQL_IDENTITY_NAMES, replica->identity.names);
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_NAMES);
+    if (row) sqlite3_bind_int64(row, 1, replica->identity.names);
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
 }
 
 /* Stops the file from counting if another file has taken over its name, or is about to. A file that
@@ -56,15 +51,6 @@ int ctr_replacement_meet(ctr_replica *replica, sqlite3 *db, const char *schema,
 }
 
 /* ---- pending --------------------------------------------------------------------------------- */
-
-static int refuse_to_start(const ctr_replica *replica, const char *missing, ctr_problem *problem)
-{
-    return ctr_problem_set(
-        problem, SQLITE_ERROR,
-        "%s is to take over '%s' and does not count yet: %s; or, if a replica is "
-        "lost for good, SELECT counter_lost(id)",
-        replica->schema, replica->identity.name, missing);
-}
 
 /* Sets the epoch after all known epochs of other files. */
 static void draw_epoch(ctr_replica *replica, ctr_run *run, ctr_turn turn)
@@ -97,7 +83,11 @@ int ctr_replacement_start(ctr_replica *replica, ctr_problem *problem)
 {
     ctr_run run = run_of(replica, problem);
     char *missing = ctr_names_missing_to_count(&run, &replica->identity);
-    if (missing && *missing) refuse_to_start(replica, missing, problem);
+    if (missing && *missing)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s is to take over '%s' and does not count yet: %s; or, if a replica is "
+                        "lost for good, SELECT counter_lost(id)",
+                        replica->schema, replica->identity.name, missing);
     sqlite3_free(missing);
     if (problem->rc == SQLITE_OK) begin_to_count(replica, &run);
     return problem->rc;
@@ -162,32 +152,24 @@ static void take_over_name(ctr_replica *replica, const uint8_t holder[CTR_ID_SIZ
     replica->after = CTR_AFTER_READ;
 }
 
-static void promote_pending(ctr_replica *replica, const uint8_t holds[CTR_ID_SIZE],
+int ctr_replacement_promote(ctr_replica *replica, const uint8_t holds[CTR_ID_SIZE],
                             ctr_problem *problem)
 {
     uint8_t holder[CTR_ID_SIZE];
     const ctr_identity *identity = ctr_replica_identity(replica, problem);
-    if (!identity) return;
-    if (identity->turn == CTR_TURN_NONE) {
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s is not a pending file: SELECT counter_init('dc:rack', 'pending') makes "
-                        "a new file one",
-                        replica->schema);
-        return;
-    }
+    if (!identity) return problem->rc;
+    if (identity->turn == CTR_TURN_NONE)
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s is not a pending file: SELECT counter_init('dc:rack', 'pending') makes "
+            "a new file one",
+            replica->schema);
     if (!ctr_replica_id(replica, problem) || !ctr_transaction_enter(replica->transaction, problem))
-        return;
+        return problem->rc;
     ctr_uuid_of_name(identity->name, holder);
     check_promotion(replica, holder, holds, problem);
     take_over_name(replica, holder, problem);
-    ctr_transaction_leave(replica->transaction, problem);
-}
-
-int ctr_replacement_promote(ctr_replica *replica, const uint8_t holds[CTR_ID_SIZE],
-                            ctr_problem *problem)
-{
-    promote_pending(replica, holds, problem);
-    return problem->rc;
+    return ctr_transaction_leave(replica->transaction, problem);
 }
 
 /* ---- stopping -------------------------------------------------------------------------------- */

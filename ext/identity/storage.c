@@ -91,14 +91,6 @@ static void read_instance(ctr_instance *instance, ctr_attribute *witness, ctr_pr
     sqlite3_reset(instance->read);
 }
 
-static void write_instance(ctr_instance *instance, const ctr_pair *pair)
-{
-    sqlite3_bind_int64(instance->write, 1, pair->number);
-    sqlite3_bind_int64(instance->write, 2, pair->random);
-    sqlite3_step(instance->write);
-    sqlite3_reset(instance->write);
-}
-
 /* `file` is SQLite's object for the database, which connections of a shared cache share. `path` is
  * the name of a database that the VFS memdb shares, or NULL. The caller closes the instance, also
  * after a failure. */
@@ -248,21 +240,23 @@ int ctr_storage_see(ctr_storage *storage, sqlite3 *db, const char *schema, bool 
     return problem->rc;
 }
 
-static void write_attribute(const char *path, const ctr_fingerprint *seen, const ctr_pair *pair)
-{
-    ctr_fingerprint now;
-    ctr_attribute attribute;
-    if (!path || ctr_os_stat(path, &now) || !ctr_lineage_same_place(&now, seen)) return;
-    ctr_os_attribute(path, &attribute);
-    if (ctr_lineage_outdates(pair, &attribute)) ctr_os_set_attribute(path, pair);
-}
-
 void ctr_storage_write(ctr_storage *storage, sqlite3 *db, const char *schema,
                        const ctr_fingerprint *seen, const ctr_pair *pair)
 {
-    if (storage->kind == CTR_STORAGE_MEMORY) write_instance(&storage->instance, pair);
-    if (storage->kind == CTR_STORAGE_FILE)
-        write_attribute(sqlite3_db_filename(db, schema), seen, pair);
+    if (storage->kind == CTR_STORAGE_MEMORY) {
+        sqlite3_stmt *write = storage->instance.write;
+        sqlite3_bind_int64(write, 1, pair->number);
+        sqlite3_bind_int64(write, 2, pair->random);
+        sqlite3_step(write);
+        sqlite3_reset(write);
+    }
+    if (storage->kind != CTR_STORAGE_FILE) return;
+    ctr_fingerprint now;
+    ctr_attribute attribute;
+    const char *path = sqlite3_db_filename(db, schema);
+    if (!path || ctr_os_stat(path, &now) || !ctr_lineage_same_place(&now, seen)) return;
+    ctr_os_attribute(path, &attribute);
+    if (ctr_lineage_outdates(pair, &attribute)) ctr_os_set_attribute(path, pair);
 }
 
 void ctr_storage_close(ctr_storage *storage)

@@ -86,13 +86,6 @@ void ctr_transaction_close(ctr_transaction *transaction)
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
-static bool is_memory_vfs(sqlite3 *db)
-{
-    sqlite3_vfs *vfs = NULL;
-    ctr_run_ask_file(db, "main", SQLITE_FCNTL_VFS_POINTER, &vfs);
-    return vfs && strcmp(vfs->zName, "memdb") == 0;
-}
-
 /* Registers a new witness table for a deserialized database: sqlite3_deserialize() frees the schema
  * of main without disconnecting eponymous tables, and preparing a write to one again would crash.
  * From then on main uses the VFS "memdb", where each new schema may be that of another file.
@@ -103,7 +96,9 @@ static bool is_memory_vfs(sqlite3 *db)
 static void renew_witness(ctr_transaction *transaction, ctr_problem *problem)
 {
     bool is_new = !transaction->is_memory;
-    transaction->is_memory = is_memory_vfs(transaction->db);
+    sqlite3_vfs *vfs = NULL;
+    ctr_run_ask_file(transaction->db, "main", SQLITE_FCNTL_VFS_POINTER, &vfs);
+    transaction->is_memory = vfs && strcmp(vfs->zName, "memdb") == 0;
     if (!transaction->is_memory || problem->rc != SQLITE_OK) return;
     bool had = transaction->schema.statement != NULL;
     sqlite3_stmt *schema = ctr_transaction_keep(transaction, &transaction->schema, "main", NULL,
@@ -127,15 +122,6 @@ const char *ctr_transaction_witness_name(int number, char name[CTR_WITNESS_NAME_
     return name;
 }
 
-static sqlite3_stmt *prepare_join(ctr_transaction *transaction, ctr_problem *problem)
-{
-    char name[CTR_WITNESS_NAME_SIZE];
-    transaction->witness_used = true;
-    return ctr_transaction_keep(transaction, &transaction->join, "main",
-                                ctr_transaction_witness_name(transaction->witnesses, name),
-                                CTR_SQL_TRANSACTION_JOIN, problem);
-}
-
 bool ctr_transaction_enter(ctr_transaction *transaction, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return false;
@@ -152,21 +138,20 @@ int ctr_transaction_leave(ctr_transaction *transaction, ctr_problem *problem)
     return problem->rc;
 }
 
-static void join_transaction(ctr_transaction *transaction, ctr_problem *problem)
+bool ctr_transaction_join(ctr_transaction *transaction, ctr_problem *problem)
 {
+    if (!ctr_transaction_enter(transaction, problem)) return false;
+    char name[CTR_WITNESS_NAME_SIZE];
     renew_witness(transaction, problem);
-    sqlite3_stmt *join = prepare_join(transaction, problem);
+    transaction->witness_used = true;
+    ctr_transaction_witness_name(transaction->witnesses, name);
+    sqlite3_stmt *join = ctr_transaction_keep(transaction, &transaction->join, "main", name,
+                                              CTR_SQL_TRANSACTION_JOIN, problem);
     if (join) {
         ctr_problem_sqlite(problem, transaction->db, sqlite3_step(join));
         sqlite3_reset(join);
     }
     ctr_transaction_keep_no_more(transaction);
-}
-
-bool ctr_transaction_join(ctr_transaction *transaction, ctr_problem *problem)
-{
-    if (!ctr_transaction_enter(transaction, problem)) return false;
-    join_transaction(transaction, problem);
     return ctr_transaction_leave(transaction, problem) == SQLITE_OK && transaction->joined;
 }
 

@@ -6,8 +6,8 @@
  * table counter_witness, for counter_inc on ordinary tables and if a transaction creates or drops a
  * table.
  *
- * The internal table counter_statements keeps statements. SQLite closes it before it checks whether the
- * connection has open statements.
+ * The internal table counter_statements keeps statements. SQLite closes it before it checks whether
+ * the connection has open statements.
  */
 #ifndef CTR_SQLITE_TRANSACTION_H
 #define CTR_SQLITE_TRANSACTION_H
@@ -111,14 +111,14 @@ sqlite3_stmt *ctr_transaction_keep(ctr_transaction *transaction, ctr_kept *kept,
                                    const char *table, ctr_sql which, ctr_problem *problem);
 
 /* The caller calls this after the statement has run: no statement can be kept if another object has
- * the name of the keeper. */
+ * the name counter_statements. */
 void ctr_transaction_keep_no_more(ctr_transaction *transaction);
 
 /* Closes a kept statement, before its owner is freed; a second call does nothing. */
 void ctr_transaction_close_kept(ctr_kept *kept);
 
-/* Creates counter_statements while no connection locks main, so that counting in another file does not
- * need main later. Fails only on errors for which SQLite rolls back. */
+/* Creates counter_statements while no connection locks main, so that counting in another file does
+ * not need main later. Fails only on errors for which SQLite rolls back. */
 void ctr_transaction_prepare(ctr_transaction *transaction, ctr_problem *problem);
 
 /* For the internal tables: whether counter_witness is in a transaction, and counter_statements

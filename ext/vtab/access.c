@@ -26,18 +26,13 @@ int ctr_access_find(ctr_table *table, ctr_problem *problem)
     return problem->rc;
 }
 
-static int find_stored(ctr_table *table, int64_t rowid, ctr_problem *problem)
+int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
+    if (table->front) return table->front->find_rowid(table, rowid, problem);
     table->joined.transaction->stats.finds++;
     if (check_identity(table, problem) == SQLITE_OK)
         ctr_rows_find_rowid(table->rows, rowid, problem);
     return problem->rc;
-}
-
-int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem)
-{
-    return table->front ? table->front->find_rowid(table, rowid, problem)
-                        : find_stored(table, rowid, problem);
 }
 
 void ctr_access_end(ctr_table *table)
@@ -66,29 +61,20 @@ bool ctr_access_is_below(ctr_table *table, ctr_problem *problem)
                         : ctr_floors_is_below(&table->floors, table->keys, problem);
 }
 
-/* A trigger on the requests must not use the current row. */
-static int remember_request(ctr_table *table, ctr_problem *problem)
-{
-    table->rows->writing = true;
-    if (table->request) ctr_request_remember(table, problem);
-    table->rows->writing = false;
-    return problem->rc;
-}
-
-/* Records the current request, if there is one, then writes the row. */
-static int write_own(ctr_table *table, ctr_problem *problem)
+/* Records the current request, if there is one, then writes the row. A trigger on the requests must
+ * not use the current row. */
+int ctr_access_write(ctr_table *table, ctr_problem *problem)
 {
     ctr_transaction *transaction = table->joined.transaction;
     unsigned nth = transaction->ended;
-    if (remember_request(table, problem)) return problem->rc;
+    if (table->front) return table->front->write(table, problem);
+    table->rows->writing = true;
+    if (table->request) ctr_request_remember(table, problem);
+    table->rows->writing = false;
+    if (problem->rc != SQLITE_OK) return problem->rc;
     ctr_stage_write(table->rows, table->keys, problem);
     if (problem->rc != SQLITE_OK && table->request) ctr_transaction_spoil(transaction, nth);
     return problem->rc;
-}
-
-int ctr_access_write(ctr_table *table, ctr_problem *problem)
-{
-    return table->front ? table->front->write(table, problem) : write_own(table, problem);
 }
 
 int ctr_access_raise(ctr_table *table, ctr_problem *problem)

@@ -39,13 +39,6 @@
  * them from all later ones; but their cells may have been copied into other tables, so the file
  * takes a new id. A file with a name keeps its id, because the name was chosen to stay.
  */
-static int refuse_last(const char *name, ctr_problem *problem)
-{
-    return ctr_problem_set(problem, SQLITE_ERROR,
-                           "column %s is the last counter: a counter table needs at least one",
-                           name);
-}
-
 static int refuse_generations(const char *name, ctr_problem *problem)
 {
     return ctr_problem_set(problem, SQLITE_ERROR,
@@ -103,7 +96,12 @@ static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *n
         return;
     }
     const char *counter = ctr_shape_counter_name(shape, found);
-    if (shape->n_counters == 1 && refuse_last(counter, problem)) return;
+    if (shape->n_counters == 1) {
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "column %s is the last counter: a counter table needs at least one",
+                        counter);
+        return;
+    }
     leave_id(table, problem);
     raise_here(table, shape, counter, problem);
 }

@@ -103,11 +103,11 @@ void ctr_joined_leave(ctr_joined *joined)
 
 /* ---- two empty tables of the connection ------------------------------------------------------ */
 
-/*     counter_witness    joins transactions and passes on SQLite's calls. Counter tables join by
- *                        themselves; counter_inc on ordinary tables needs this one, as does a
- *                        table that is created or dropped within the transaction
- *     counter_statements      keeps prepared statements until the connection closes. No kept statement
- *                        may name it, or it would never be freed; so there are two tables
+/*     counter_witness       joins transactions and passes on SQLite's calls. Counter tables join by
+ *                           themselves; counter_inc on ordinary tables needs this one, as does a
+ *                           table that is created or dropped within the transaction
+ *     counter_statements    keeps prepared statements until the connection closes. No kept
+ *                           statement may name it, or it would never be freed; so there are two
  */
 static int internal_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                             sqlite3_vtab **base, char **message)
