@@ -7,7 +7,7 @@
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
-#include "cluster/coordinator.h"
+#include "cluster/clusters.h"
 #include "functions/register.h"
 #include "table/update.h"
 

@@ -7,6 +7,7 @@
 #define CTR_CLUSTER_CLUSTERS_H
 
 #include "cluster/cluster.h"
+#include "vtab/shared.h"
 
 /* The clauses of USING counter_cluster(...), and the commands that set levels.
  *
@@ -69,5 +70,8 @@ void ctr_clusters_fill_seen(ctr_cluster_seen *seen, const char *birth, const cha
                             const char *table, const ctr_shape *shape, ctr_problem *problem);
 
 void ctr_clusters_close(ctr_clusters *clusters);
+
+/* coordinator.c: USING counter_cluster(...). `shared` has the list as its fronts. */
+int ctr_coordinator_register(sqlite3 *db, ctr_shared *shared);
 
 #endif

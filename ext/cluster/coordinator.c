@@ -11,8 +11,6 @@
  * A cursor names a row by a replica that has it and the row id there. The row is found again by its
  * key.
  */
-#include "cluster/coordinator.h"
-
 #include <string.h>
 
 #include "cluster/clusters.h"
@@ -22,9 +20,16 @@
 #include "sqlite/args.h"
 #include "vtab/table.h"
 
+typedef struct coordinator {
+    ctr_table table;
+    ctr_cluster *cluster;     /* owned */
+    ctr_cluster_entry *entry; /* of the cluster; borrowed */
+    ctr_clusters *clusters;   /* the list with that entry; borrowed */
+} coordinator;
+
 static ctr_cluster *cluster_of(const ctr_table *table)
 {
-    return ((const ctr_coordinator *)table)->cluster;
+    return ((const coordinator *)table)->cluster;
 }
 
 /* ---- the current row ------------------------------------------------------------------------- */
@@ -247,7 +252,7 @@ enum { CLUSTER_SCHEMA = 1, CLUSTER_TABLE = 2, CLUSTER_CLAUSES = 3 };
 
 static int cluster_disconnect(sqlite3_vtab *base)
 {
-    ctr_coordinator *front = (ctr_coordinator *)base;
+    coordinator *front = (coordinator *)base;
     ctr_table *table = &front->table;
     if (front->entry && front->entry->cluster == front->cluster) front->entry->cluster = NULL;
     if (front->cluster) ctr_cluster_close(front->cluster);
@@ -267,13 +272,13 @@ static int cluster_disconnect(sqlite3_vtab *base)
  * dropped. SQLite shows no message of xDestroy. */
 static int cluster_destroy(sqlite3_vtab *base)
 {
-    ctr_coordinator *front = (ctr_coordinator *)base;
+    coordinator *front = (coordinator *)base;
     if (front->cluster->locked) return SQLITE_LOCKED;
     ctr_joined_leave(&front->table.joined);
     return cluster_disconnect(base);
 }
 
-static void open_cluster(ctr_coordinator *front, const ctr_options *options, bool is_new,
+static void open_cluster(coordinator *front, const ctr_options *options, bool is_new,
                          ctr_problem *problem)
 {
     ctr_table *table = &front->table;
@@ -298,7 +303,7 @@ static void open_cluster(ctr_coordinator *front, const ctr_options *options, boo
 /* Opens the cluster before its columns are declared. If SQLite reads the changed schema of a
  * replica, it reads that of temp again, too, and frees the table that is being connected. Then this
  * fails with SQLITE_SCHEMA, and SQLite calls again. */
-static void open_unless_gone(ctr_coordinator *front, const ctr_options *options, bool is_new,
+static void open_unless_gone(coordinator *front, const ctr_options *options, bool is_new,
                              ctr_problem *problem)
 {
     if (!is_new && front->entry->seen.birth) { /* nothing is read */
@@ -316,7 +321,7 @@ static void open_unless_gone(ctr_coordinator *front, const ctr_options *options,
     sqlite3_finalize(temp);
 }
 
-static void open_front(ctr_coordinator *front, ctr_shared *shared, const char *declaration,
+static void open_front(coordinator *front, ctr_shared *shared, const char *declaration,
                        const ctr_options *options, bool is_new, ctr_problem *problem)
 {
     ctr_table *table = &front->table;
@@ -341,10 +346,10 @@ static char *list_clauses(int n, const char *const *clauses, ctr_problem *proble
     return sqlite3_str_finish(out);
 }
 
-static ctr_coordinator *make_front(sqlite3 *db, ctr_shared *shared, const char *const *argv,
-                                   ctr_problem *problem)
+static coordinator *make_front(sqlite3 *db, ctr_shared *shared, const char *const *argv,
+                               ctr_problem *problem)
 {
-    ctr_coordinator *front = sqlite3_malloc64(sizeof *front);
+    coordinator *front = sqlite3_malloc64(sizeof *front);
     if (!front) {
         ctr_problem_nomem(problem);
         return NULL;
@@ -367,7 +372,7 @@ static int start_cluster(sqlite3 *db, ctr_shared *shared, int argc, const char *
 {
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_options options;
-    ctr_coordinator *front = make_front(db, shared, argv, &problem);
+    coordinator *front = make_front(db, shared, argv, &problem);
     ctr_table *table = front ? &front->table : NULL;
     if (problem.rc == SQLITE_OK && sqlite3_stricmp(table->schema, "temp") != 0)
         ctr_problem_set(&problem, SQLITE_ERROR,
@@ -402,7 +407,7 @@ static int cluster_connect(sqlite3 *db, void *aux, int argc, const char *const *
 /* A cluster stores nothing, so the replicas stay unchanged. */
 static int cluster_rename(sqlite3_vtab *base, const char *to)
 {
-    ctr_coordinator *front = (ctr_coordinator *)base;
+    coordinator *front = (coordinator *)base;
     ctr_table *table = &front->table;
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_table_check_name(&table->shape, to, &problem);
@@ -424,25 +429,25 @@ static int cluster_rename(sqlite3_vtab *base, const char *to)
 /* A writing statement begins. It reads under the locks. */
 static int cluster_begin(sqlite3_vtab *base)
 {
-    ((ctr_coordinator *)base)->cluster->writes = true;
+    ((coordinator *)base)->cluster->writes = true;
     return ctr_joined_begin(base);
 }
 
 static int cluster_savepoint(sqlite3_vtab *base, int level)
 {
-    ((ctr_coordinator *)base)->cluster->begun = true;
+    ((coordinator *)base)->cluster->begun = true;
     return ctr_joined_savepoint(base, level);
 }
 
 static int cluster_commit(sqlite3_vtab *base)
 {
-    ctr_cluster_end(((ctr_coordinator *)base)->cluster);
+    ctr_cluster_end(((coordinator *)base)->cluster);
     return ctr_joined_commit(base);
 }
 
 static int cluster_rollback(sqlite3_vtab *base)
 {
-    ctr_cluster_end(((ctr_coordinator *)base)->cluster);
+    ctr_cluster_end(((coordinator *)base)->cluster);
     return ctr_joined_rollback(base);
 }
 

@@ -3,7 +3,7 @@
 
 #include "cluster/cluster.h"
 #include "identity/replica.h"
-#include "identity/replacement.h"
+#include "identity/succession.h"
 #include "sqlite/text.h"
 #include "sync/durable.h"
 
@@ -83,8 +83,8 @@ static void meet_other(ctr_member *member, const ctr_member *other, ctr_problem 
     const ctr_identity *theirs = ctr_replica_identity(other->merge.rows.replica, &trouble);
     if (theirs) identity = *theirs;
     if (theirs)
-        ctr_replacement_meet(member->merge.rows.replica, other->db, other->schema, &identity,
-                             &trouble);
+        ctr_succession_meet(member->merge.rows.replica, other->db, other->schema, &identity,
+                            &trouble);
     ctr_member_blame(member, &trouble, problem);
 }
 

@@ -9,7 +9,7 @@
  *     counter_lost(id [, schema])           a replica is lost for good: no file waits for it
  *     counter_identity([schema])            its present and former ids, as rows
  *
- * The others return the id of the file, as text. For 'pending' see identity/replacement.h.
+ * The others return the id of the file, as text. For 'pending' see identity/succession.h.
  */
 #include <string.h>
 
@@ -17,9 +17,8 @@
 #include "functions/answer.h"
 #include "identity/identity.h"
 #include "identity/os.h"
-#include "identity/replacement.h"
-#include "identity/storage.h"
 #include "identity/succession.h"
+#include "identity/storage.h"
 #include "sqlite/args.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
@@ -60,7 +59,7 @@ static void make_identity(ctr_transaction *transaction, sqlite3 *db, const char 
     if (ctr_session_begin(&session, db, NULL, problem) == SQLITE_OK) {
         ctr_transaction_join(transaction, problem);
         if (pending)
-            ctr_replacement_create(replica, name, problem);
+            ctr_succession_create_pending(replica, name, problem);
         else
             ctr_succession_create(replica, name, problem);
         ctr_identity_read(identity, db, "main", problem);
@@ -163,7 +162,7 @@ static void fn_trust_witness(sqlite3_context *ctx, int argc, sqlite3_value **arg
 
 static void retire(const changing *what, ctr_problem *problem)
 {
-    ctr_replacement_retire(what->replica, problem);
+    ctr_succession_retire(what->replica, problem);
 }
 
 static void fn_retire(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -177,7 +176,7 @@ static void promote(const changing *what, ctr_problem *problem)
     uint8_t digest[CTR_ID_SIZE];
     ctr_identity_read(&identity, what->db, what->schema, problem);
     ctr_holds_all(NULL, what->db, what->schema, identity.id, digest, problem);
-    if (problem->rc == SQLITE_OK) ctr_replacement_promote(what->replica, digest, problem);
+    if (problem->rc == SQLITE_OK) ctr_succession_promote(what->replica, digest, problem);
 }
 
 static void fn_promote(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -187,7 +186,7 @@ static void fn_promote(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 static void lose(const changing *what, ctr_problem *problem)
 {
-    ctr_replacement_lose(what->replica, what->id, problem);
+    ctr_succession_lose(what->replica, what->id, problem);
 }
 
 static void fn_lost(sqlite3_context *ctx, int argc, sqlite3_value **argv)

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cluster/coordinator.h"
+#include "cluster/clusters.h"
 #include "core/id.h"
 #include "functions/register.h"
 #include "identity/identity.h"

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "cluster/coordinator.h"
+#include "cluster/clusters.h"
 #include "core/id.h"
 #include "functions/answer.h"
 #include "identity/storage.h"

@@ -47,7 +47,7 @@ typedef struct ctr_identity {
     int64_t next;   /* above all numbers of the file that others have read */
     int64_t floors; /* new whenever a floor rises; 0: the file has no floors */
 
-    /* Of a name; see identity/replacement.h. */
+    /* Of a name; see identity/succession.h. */
     int64_t epoch; /* how often the name has been replaced; 0 ... CTR_EPOCH_MAX */
     ctr_turn turn;
     int64_t names;               /* equal in files that know the same epochs; 0: none */

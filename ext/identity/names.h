@@ -4,7 +4,7 @@
  * replace another, also the files that others know, and the work that is left; and the highest
  * known epoch of each name that was ever replaced.
  *
- * This module reads and writes the rows; identity/replacement.h acts on them.
+ * This module reads and writes the rows; identity/succession.h acts on them.
  */
 #ifndef CTR_IDENTITY_NAMES_H
 #define CTR_IDENTITY_NAMES_H

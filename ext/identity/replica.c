@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "identity/os.h"
-#include "identity/replacement.h"
 #include "identity/succession.h"
 #include "sqlite/run.h"
 
@@ -326,7 +325,7 @@ bool ctr_replica_may_count(ctr_replica *replica, ctr_problem *problem)
     }
     if (replica->identity.turn == CTR_TURN_WAITS &&
         ctr_transaction_enter(replica->transaction, problem)) {
-        ctr_replacement_start(replica, problem);
+        ctr_succession_start(replica, problem);
         ctr_transaction_leave(replica->transaction, problem);
     }
     return problem->rc == SQLITE_OK && renew_once(replica, problem) == SQLITE_OK;

@@ -1,4 +1,22 @@
-/* identity/succession.h - creates and replaces identities, and stops files from counting. */
+/* identity/succession.h - creates and replaces identities, stops files from counting, and lets one
+ * replace another under its name.
+ *
+ * A disk dies, a machine is replaced. The new file continues under the name of the old one, so that
+ * a cell has two ids for each name at most, however often that happens. For some time, neither file
+ * has all counts under the name. So the new one begins under the negated id, as in ScyllaDB:
+ *
+ *     pending      it has not pulled yet. It must not count: another file may have shards of the
+ *                  negated id from an earlier replacement
+ *     counting     it has pulled from every replica that is known and not lost, and continues from
+ *                  the merged shards of the negated id. The old holder may count too
+ *     promoted     it has pulled from the retired old holder; or the old holder is lost, and it has
+ *                  pulled from every replica since. Every replica has its shards of the negated
+ *                  id. It goes on from the merged shards of the name
+ *
+ * A name has an epoch. Each replacement raises it, and every contact passes it on. Clocks begin at
+ * epoch times 2^32, so no shard of an earlier holder can win, even if its disk comes back. A file
+ * that meets a higher epoch of its own name stops counting.
+ */
 #ifndef CTR_IDENTITY_SUCCESSION_H
 #define CTR_IDENTITY_SUCCESSION_H
 
@@ -6,10 +24,6 @@
 
 /* Creates a missing identity, random or with `name`; checks the name of an existing one. */
 int ctr_succession_create(ctr_replica *replica, const char *name, ctr_problem *problem);
-
-/* The same for a new file that will write under the negated id of a name; see
- * identity/replacement.h. */
-int ctr_succession_create_pending(ctr_replica *replica, const char *name, ctr_problem *problem);
 
 /* Reacts to a changed lineage: the file forgot its own shards, or has a twin. A new id replaces a
  * random one; a named file refuses to count from now on. */
@@ -33,5 +47,37 @@ void ctr_succession_refuse(ctr_replica *replica, const char *why, ctr_problem *p
 
 /* Returns a random number other than 0. */
 int64_t ctr_succession_random(void);
+
+/* ---- a name that another file takes over ---- */
+
+/* Copies the epochs that another file knows, and stops counting if its own name has a higher one.
+ * The identity was checked in this transaction. `other` was read from `schema` of `db`. */
+int ctr_succession_meet(ctr_replica *replica, sqlite3 *db, const char *schema,
+                        const ctr_identity *other, ctr_problem *problem);
+
+/* Notes that a waiting file has pulled, or that a replica was declared lost. The first call gives
+ * it the next epoch, so that if this file is lost, its successor has a higher one. If no step is
+ * missing, the file may count from now on, and its epoch is passed on. */
+int ctr_succession_note(ctr_replica *replica, ctr_problem *problem);
+
+/* Lets a pending file count from now on. Fails, naming the missing steps, if it lacks some. The
+ * caller has entered the transaction. */
+int ctr_succession_start(ctr_replica *replica, ctr_problem *problem);
+
+/* Creates the identity of a new file that is to take over a name. */
+int ctr_succession_create_pending(ctr_replica *replica, const char *name, ctr_problem *problem);
+
+/* Takes over the name. `holds` is a digest of the file's shards under the negated id. */
+int ctr_succession_promote(ctr_replica *replica, const uint8_t holds[CTR_ID_SIZE],
+                           ctr_problem *problem);
+
+/* Notes that another file has counted under the name, or its negated id, in a higher epoch. */
+int ctr_succession_yield(ctr_replica *replica, ctr_problem *problem);
+
+/* Stops the file from counting. */
+int ctr_succession_retire(ctr_replica *replica, ctr_problem *problem);
+
+/* Declares a replica lost; no file waits for it any more. */
+int ctr_succession_lose(ctr_replica *replica, const uint8_t id[CTR_ID_SIZE], ctr_problem *problem);
 
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "identity/names.h"
-#include "identity/replacement.h"
 #include "identity/succession.h"
 
 /* Returns whether their shard is ahead of mine. `own` is my shard of the same id, or NULL. In a
@@ -119,7 +118,7 @@ int ctr_conflicts_heed(ctr_conflicts *conflicts, ctr_replica *replica, ctr_probl
     if (problem->rc != SQLITE_OK) return problem->rc;
     conflicts->own = conflicts->replaced = false;
     if (own) ctr_succession_lineage_changed(replica, CTR_WHY_CONFLICT, problem);
-    if (replaced && !own) ctr_replacement_yield(replica, problem);
+    if (replaced && !own) ctr_succession_yield(replica, problem);
     return problem->rc;
 }
 

@@ -3,7 +3,7 @@
 
 #include "identity/replica.h"
 #include "identity/names.h"
-#include "identity/replacement.h"
+#include "identity/succession.h"
 #include "sync/holds.h"
 #include "sync/pull_table.h"
 #include "sync/session.h"
@@ -45,7 +45,7 @@ static void remember_source(const ctr_pull *pull, const ctr_identity *mine, ctr_
     ctr_names_take_over(&run, &from);
     ctr_names_write(&run, pull->giver);
     ctr_names_pulled(&run, pull->giver, holds ? digest : NULL);
-    ctr_replacement_note(pull->replica, problem);
+    ctr_succession_note(pull->replica, problem);
 }
 
 /* Refuses counter_sources of the source if it is not an ordinary table, or if it has too many rows,
@@ -75,7 +75,7 @@ static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *p
     if ((!names && mine->turn == CTR_TURN_NONE) || check_known(pull->source, problem)) return;
     const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, theirs->birth);
     if (!pull->checked && here) ctr_pull_table_join(pull, here->name, problem);
-    ctr_replacement_meet(pull->replica, pull->source->db, pull->source->schema, giver, problem);
+    ctr_succession_meet(pull->replica, pull->source->db, pull->source->schema, giver, problem);
     mine = ctr_replica_identity(pull->replica, problem);
     if (mine && mine->turn != CTR_TURN_NONE) remember_source(pull, mine, problem);
 }

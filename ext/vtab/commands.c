@@ -21,7 +21,6 @@
 #include "table/fold.h"
 #include "table/refuse.h"
 #include "table/stored.h"
-#include "vtab/integrity.h"
 #include "vtab/table.h"
 
 /* ---- adding and dropping a counter ----------------------------------------------------------- */

@@ -1,6 +1,15 @@
-/* vtab/integrity.c - checks the stored tables of a counter table. */
-#include "vtab/integrity.h"
-
+/* vtab/integrity.c - checks the stored content of a counter table.
+ *
+ *     INSERT INTO t(t) VALUES ('integrity-check')   an error with the first finding
+ *     PRAGMA integrity_check, PRAGMA quick_check    the same as a row, since SQLite 3.44
+ *
+ * It checks the identity and the list of tables, each key and cell, the journal, and the pages of
+ * the stored table. SQLite checks pages in a PRAGMA; quick_check skips the journal.
+ *
+ * In a journal, numbers are positive and rise; levels fall towards the newest rows, and each
+ * segment has a first row. Every stored row is in the list of changes, and every row with amounts
+ * is stored.
+ */
 #include <string.h>
 
 #include "identity/identity.h"
@@ -8,6 +17,7 @@
 #include "table/batch.h"
 #include "table/catalog.h"
 #include "table/walk.h"
+#include "vtab/table.h"
 
 static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
 {

@@ -13,7 +13,6 @@
 #include "table/stored.h"
 #include "track/showing.h"
 #include "track/triggers.h"
-#include "vtab/integrity.h"
 #include "vtab/shared.h"
 
 /* The arguments of xCreate and xConnect. */

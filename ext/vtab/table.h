@@ -8,6 +8,7 @@
  *     trigger_rows.c  rows that the triggers of a tracked table insert
  *     request.c       requests that count once, however often they are repeated
  *     access.c        the current row: of one file, or of the front
+ *     integrity.c     checks the stored content
  *     commands.c      commands: INSERT INTO t(t, ...) VALUES ('reset', ...)
  *
  * Columns as SQLite sees them, for page_views(path, hour, hits, bytes):
@@ -305,5 +306,31 @@ const char *ctr_commands_name(const char *command, const char *verb);
 
 /* Adds or drops the counter that ctr_columns_ask() requests. */
 void ctr_commands_take(ctr_table *table, ctr_wanted *wanted, ctr_problem *problem);
+
+/* integrity.c: checks the stored content. */
+typedef enum ctr_integrity_extent {
+    CTR_INTEGRITY_ALONE, /* nothing else checks the pages */
+    CTR_INTEGRITY_PRAGMA,
+    CTR_INTEGRITY_QUICK
+} ctr_integrity_extent;
+
+int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent, ctr_problem *problem);
+
+/* xIntegrity, which SQLite calls since 3.44; earlier versions ignore it. Their headers lack it, so
+ * there is a type of our own. */
+int ctr_integrity_method(sqlite3_vtab *base, const char *schema, const char *name, int flags,
+                         char **message);
+
+typedef struct ctr_integrity_module {
+    sqlite3_module module;
+#if SQLITE_VERSION_NUMBER < 3044000
+    int (*xIntegrity)(sqlite3_vtab *, const char *, const char *, int, char **);
+#define CTR_X_INTEGRITY xIntegrity
+#else
+#define CTR_X_INTEGRITY module.xIntegrity
+#endif
+} ctr_integrity_module;
+
+enum { CTR_INTEGRITY_VERSION = 4 }; /* iVersion of a module with xIntegrity */
 
 #endif
