@@ -213,7 +213,7 @@ void ctr_clusters_fill_seen(ctr_cluster_seen *seen, const char *birth, const cha
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-ctr_cluster_entry *ctr_clusters_find(const ctr_clusters *clusters, const char *name)
+static ctr_cluster_entry *find_entry(const ctr_clusters *clusters, const char *name)
 {
     ctr_cluster_entry *entry = clusters->first;
     while (entry && sqlite3_stricmp(entry->name, name) != 0) entry = entry->next;
@@ -223,7 +223,7 @@ ctr_cluster_entry *ctr_clusters_find(const ctr_clusters *clusters, const char *n
 ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
                                           const char *name, ctr_problem *problem)
 {
-    ctr_cluster_entry *entry = ctr_clusters_find(clusters, name);
+    ctr_cluster_entry *entry = find_entry(clusters, name);
     if (!entry || problem->rc != SQLITE_OK) return NULL;
     if (ctr_schema_object(db, "temp", name, problem) != CTR_OBJECT_VIRTUAL_TABLE) return NULL;
     ctr_run run = ctr_run_on(db, "temp", name, problem);
@@ -233,7 +233,7 @@ ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 
 
 ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name)
 {
-    ctr_cluster_entry *entry = ctr_clusters_find(clusters, name);
+    ctr_cluster_entry *entry = find_entry(clusters, name);
     if (entry) return entry;
     entry = sqlite3_malloc64(sizeof *entry);
     char *copy = sqlite3_mprintf("%s", name);

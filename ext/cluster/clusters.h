@@ -46,9 +46,6 @@ typedef struct ctr_clusters {
     ctr_cluster_entry *first;
 } ctr_clusters;
 
-/* Returns the entry of this name, or NULL. */
-ctr_cluster_entry *ctr_clusters_find(const ctr_clusters *clusters, const char *name);
-
 /* Returns the entry of this name with its cluster, connecting a disconnected one first. NULL: there
  * is none; or it was dropped, or its CREATE was rolled back, although a statement may still hold
  * it; or, with a problem, it could not be connected. */

@@ -14,7 +14,8 @@ const char *ctr_schema_object_text(ctr_object object)
     return TEXTS[object];
 }
 
-ctr_object ctr_schema_object_of(const char *type, int64_t rootpage)
+/* Returns the kind of object in a row of sqlite_master. */
+static ctr_object kind_of_object(const char *type, int64_t rootpage)
 {
     if (!type) return CTR_OBJECT_NAMELESS;
     if (strcmp(type, "table") == 0)
@@ -30,13 +31,13 @@ ctr_object ctr_schema_object(sqlite3 *db, const char *schema, const char *name,
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_OBJECT);
     ctr_run_bind_text(&run, row, 1, name);
     if (ctr_run_row(&run, row))
-        object =
-            ctr_schema_object_of(ctr_text_column(row, 0, problem), sqlite3_column_int64(row, 1));
+        object = kind_of_object(ctr_text_column(row, 0, problem), sqlite3_column_int64(row, 1));
     sqlite3_finalize(row);
     return problem->rc == SQLITE_OK ? object : CTR_OBJECT_NONE;
 }
 
-bool ctr_schema_refuse_other(const char *name, ctr_object object, ctr_problem *problem)
+/* Returns whether it is an ordinary table. Fails if it is another object. */
+static bool is_ordinary(const char *name, ctr_object object, ctr_problem *problem)
 {
     if (object == CTR_OBJECT_NONE || object == CTR_OBJECT_TABLE)
         return object == CTR_OBJECT_TABLE && problem->rc == SQLITE_OK;
@@ -48,7 +49,7 @@ bool ctr_schema_refuse_other(const char *name, ctr_object object, ctr_problem *p
 
 bool ctr_schema_is_table(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem)
 {
-    return ctr_schema_refuse_other(name, ctr_schema_object(db, schema, name, problem), problem);
+    return is_ordinary(name, ctr_schema_object(db, schema, name, problem), problem);
 }
 
 int ctr_schema_refuse_generated(sqlite3 *db, const char *schema, const char *stored,
@@ -152,10 +153,9 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row, ctr_problem *pro
     if (!named) return;
     *list = named;
     size_t sizes[] = {size_of(name), size_of(on), size_of(sql)};
-    named[*n] =
-        (ctr_named){.name = sqlite3_malloc64(sizes[0] + sizes[1] + sizes[2]),
-                    .object = ctr_schema_object_of(type, sqlite3_column_int64(row, OBJECT_ROOT)),
-                    .may_generate = sql && may_generate(sql)};
+    named[*n] = (ctr_named){.name = sqlite3_malloc64(sizes[0] + sizes[1] + sizes[2]),
+                            .object = kind_of_object(type, sqlite3_column_int64(row, OBJECT_ROOT)),
+                            .may_generate = sql && may_generate(sql)};
     if (!named[*n].name) {
         ctr_problem_nomem(problem);
         return;
@@ -218,5 +218,5 @@ const ctr_named *ctr_schema_objects_stored(const ctr_objects *objects, const cha
 bool ctr_schema_objects_is_table(const ctr_objects *objects, const char *name, ctr_problem *problem)
 {
     const ctr_named *found = ctr_schema_objects_find(objects, name);
-    return ctr_schema_refuse_other(name, found ? found->object : CTR_OBJECT_NONE, problem);
+    return is_ordinary(name, found ? found->object : CTR_OBJECT_NONE, problem);
 }

@@ -15,9 +15,6 @@ typedef enum ctr_object {
     CTR_OBJECT_NAMELESS /* in a damaged schema */
 } ctr_object;
 
-/* Returns the kind of object in a row of sqlite_master. */
-ctr_object ctr_schema_object_of(const char *type, int64_t rootpage);
-
 /* Returns the kind of object with this name; CTR_OBJECT_NONE, too, on a problem. */
 ctr_object ctr_schema_object(sqlite3 *db, const char *schema, const char *name,
                              ctr_problem *problem);
@@ -27,9 +24,6 @@ const char *ctr_schema_object_text(ctr_object object);
 
 /* Returns whether there is an ordinary table of this name. Fails if another object has the name. */
 bool ctr_schema_is_table(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem);
-
-/* The same for an object that was looked up. */
-bool ctr_schema_refuse_other(const char *name, ctr_object object, ctr_problem *problem);
 
 /* Refuses a table with generated columns, whose expressions would run on a read. */
 int ctr_schema_refuse_generated(sqlite3 *db, const char *schema, const char *stored,

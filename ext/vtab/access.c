@@ -92,13 +92,6 @@ bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem)
                         : ctr_rows_key_is(table->rows, rowid, table->keys, problem);
 }
 
-char *ctr_access_key_text(ctr_table *table, ctr_problem *problem)
-{
-    ctr_rows *rows = table->front ? table->front->stored_row(table) : table->rows;
-    return rows ? ctr_rows_key_text(rows, rows->rowid, problem)
-                : ctr_access_given_key_text(table, problem);
-}
-
 char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem)
 {
     char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
@@ -109,9 +102,17 @@ char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem)
     return key;
 }
 
+/* Returns the key of the row that was found as a message shows it. */
+static char *found_key_text(ctr_table *table, ctr_problem *problem)
+{
+    ctr_rows *rows = table->front ? table->front->stored_row(table) : table->rows;
+    return rows ? ctr_rows_key_text(rows, rows->rowid, problem)
+                : ctr_access_given_key_text(table, problem);
+}
+
 void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem)
 {
-    char *key = ctr_access_key_text(table, problem);
+    char *key = found_key_text(table, problem);
     const char *name = table->shape.columns[table->shape.counters[counter]].name;
     if (key) ctr_problem_where(problem, "column %s of %s", name, key);
     sqlite3_free(key);

@@ -85,15 +85,21 @@ static void leave_id(ctr_table *table, ctr_problem *problem)
         ctr_succession_lineage_changed(table->replica, CTR_WHY_DROPPED, problem);
 }
 
+static int find_counter(const ctr_shape *shape, const char *name, ctr_problem *problem)
+{
+    int found = ctr_shape_counter_like(shape, name);
+    if (found < 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "the command names '%s', which is not a counter",
+                        name);
+    return found;
+}
+
 /* The id is changed first: a new id does no harm if the drop fails. */
 static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *name,
                          ctr_problem *problem)
 {
-    int found = ctr_shape_counter_like(shape, name);
-    if (found < 0) {
-        ctr_commands_refuse_name(name, problem);
-        return;
-    }
+    int found = find_counter(shape, name, problem);
+    if (found < 0) return;
     const char *counter = ctr_shape_counter_name(shape, found);
     if (shape->n_counters == 1) {
         ctr_problem_set(problem, SQLITE_ERROR,
@@ -296,18 +302,6 @@ const char *ctr_commands_name(const char *command, const char *verb)
                                                                              : NULL;
 }
 
-void ctr_commands_refuse_name(const char *name, ctr_problem *problem)
-{
-    ctr_problem_set(problem, SQLITE_ERROR, "the command names '%s', which is not a counter", name);
-}
-
-static int find_counter(const ctr_table *table, const char *name, ctr_problem *problem)
-{
-    int found = ctr_shape_counter_like(&table->shape, name);
-    if (found < 0) ctr_commands_refuse_name(name, problem);
-    return found;
-}
-
 static void refuse_command(sqlite3_value *value, const ctr_front *front, ctr_problem *problem)
 {
     char *shown = ctr_problem_describe_value(value);
@@ -335,7 +329,7 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
     if (alter_table(table, columns, command, problem)) return problem->rc;
     if (ctr_write_check_altered(table, problem)) return problem->rc;
     if (to_reset || to_delete)
-        named = find_counter(table, to_reset ? to_reset : to_delete, problem);
+        named = find_counter(&table->shape, to_reset ? to_reset : to_delete, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;
 
     if (sqlite3_stricmp(command, "integrity-check") == 0)

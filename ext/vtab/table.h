@@ -257,10 +257,7 @@ int ctr_access_raise(ctr_table *table, ctr_problem *problem);
 /* Returns whether the row has the values of table->keys, apart from those that are NULL. */
 bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem);
 
-/* Returns the key of the row that was found as a message shows it; as ctr_rows_key_text. */
-char *ctr_access_key_text(ctr_table *table, ctr_problem *problem);
-
-/* Returns the same for table->keys. */
+/* Returns table->keys as a message shows them; as ctr_rows_key_text. */
 char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem);
 
 /* Adds "column hits of ('/', 12)" to the problem. */
@@ -297,9 +294,6 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
 /* Fails if any column has a value. */
 int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
                                ctr_problem *problem);
-
-/* Sets the problem that a command names no counter. */
-void ctr_commands_refuse_name(const char *name, ctr_problem *problem);
 
 /* If the command is `verb` and a name, returns the name, else NULL. */
 const char *ctr_commands_name(const char *command, const char *verb);
