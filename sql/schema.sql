@@ -51,7 +51,7 @@ ALTER TABLE "{schema}"."{table}_cells" RENAME TO "{name}_cells";
 
 -- The object with the name ?1: table, view, index, ... A virtual table has no root page.
 -- name: SCHEMA_OBJECT
-SELECT type, rootpage FROM "{schema}".sqlite_master
+SELECT type, rootpage, name FROM "{schema}".sqlite_master
  WHERE name = ?1 COLLATE NOCASE AND type <> 'trigger';
 
 -- All names, of triggers too.

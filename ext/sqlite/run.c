@@ -182,6 +182,14 @@ bool ctr_run_is_hidden(sqlite3_stmt *row, int column)
 #endif
 }
 
+void ctr_run_refuse_hidden(ctr_run *run, sqlite3_stmt *row, int n, const char *table)
+{
+    for (int i = 0; i < n && run->problem->rc == SQLITE_OK; i++)
+        if (ctr_run_is_hidden(row, i))
+            ctr_problem_set(run->problem, SQLITE_AUTH,
+                            "an authorizer of this connection hides columns of %s", table);
+}
+
 bool ctr_run_gives(ctr_run *run, ctr_sql which, const char *text)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, which);

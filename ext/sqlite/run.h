@@ -81,6 +81,10 @@ bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement);
  * where SQLite was built without sqlite3_column_decltype (SQLITE_OMIT_DECLTYPE). */
 bool ctr_run_is_hidden(sqlite3_stmt *row, int column);
 
+/* Fails if an authorizer hides one of the first n columns of `table`: then a row that was not found
+ * may be there. */
+void ctr_run_refuse_hidden(ctr_run *run, sqlite3_stmt *row, int n, const char *table);
+
 /* Returns whether the first row of a statement is this text, in letters of either case. */
 bool ctr_run_gives(ctr_run *run, ctr_sql which, const char *text);
 

@@ -32,6 +32,8 @@ ctr_object ctr_schema_object(sqlite3 *db, const char *schema, const char *name,
     ctr_run_bind_text(&run, row, 1, name);
     if (ctr_run_row(&run, row))
         object = kind_of_object(ctr_text_column(row, 0, problem), sqlite3_column_int64(row, 1));
+    else
+        ctr_run_refuse_hidden(&run, row, 3, "sqlite_master");
     sqlite3_finalize(row);
     return problem->rc == SQLITE_OK ? object : CTR_OBJECT_NONE;
 }
@@ -146,7 +148,7 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row, ctr_problem *pro
     size_t *n = trigger ? &objects->n_triggers : &objects->n;
     if (type && strcmp(type, "table") == 0 && !sql)
         ctr_problem_set(problem, SQLITE_AUTH,
-                        "an authorizer of this connection hides columns of the schema table");
+                        "an authorizer of this connection hides columns of %s", "sqlite_master");
     if (!name || problem->rc != SQLITE_OK) return;
     ctr_named *named = ctr_array_room(*list, trigger ? &objects->room_triggers : &objects->room,
                                       *n + 1, sizeof *named, problem);

@@ -49,6 +49,7 @@ static bool look_up(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, c
     sqlite3_stmt *row = ctr_run_prepare(&run, which);
     ctr_run_bind_text(&run, row, 1, name);
     bool found = ctr_run_row(&run, row) && take_entry(entry, row, problem) == SQLITE_OK;
+    if (!found) ctr_run_refuse_hidden(&run, row, 3, "counter_tables");
     sqlite3_finalize(row);
     return found;
 }

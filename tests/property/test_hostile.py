@@ -410,6 +410,24 @@ def test_a_statement_of_which_an_authorizer_ignores_a_part_fails_or_is_whole(tmp
             db.execute("INSERT INTO p_counters(p_counters) VALUES ('integrity-check')")
 
 
+@pytest.mark.parametrize("ignored", [("counter_tables", "name"), ("sqlite_master", "name"), ("sqlite_master", "type")])
+def test_a_count_does_not_go_to_an_attached_table_because_an_authorizer_hides_that_of_main(tmp_path, ignored):
+    make_counted(tmp_path / "main.db")
+    shutil.copy(tmp_path / "main.db", tmp_path / "other.db")
+    with contextlib.closing(connect(tmp_path / "main.db")) as db:
+        db.execute("ATTACH ? AS other", [str(tmp_path / "other.db")])
+        before = rows(db, "SELECT k, n FROM other.t")
+        db.set_authorizer(lambda action, first, second, *_: (
+            sqlite3.SQLITE_IGNORE if (action, first, second) == (sqlite3.SQLITE_READ, *ignored) and _[0] == "main"
+            else sqlite3.SQLITE_OK))
+        with pytest.raises(sqlite3.Error, match=f"hides columns of {ignored[0]}"):
+            rows(db, "SELECT counter_add('t', 'n', 5, 'a')")
+        db.set_authorizer(None)
+        assert rows(db, "SELECT k, n FROM other.t") == before
+        assert rows(db, "SELECT counter_add('t', 'n', 5, 'a')") == [(before[0][1] + 5,)]
+        assert rows(db, "SELECT k, n FROM other.t") == before
+
+
 @pytest.mark.parametrize("row", ["'name' || i, x'', 1, NULL", "randomblob(16), randomblob(16), 1, 'name' || i"])
 def test_what_a_source_knows_of_others_is_bounded(tmp_path, row):
     make_source(tmp_path / "source.db")
