@@ -8,15 +8,7 @@
 SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = ?1;
 
 -- name: TRACK_APART_ROWS
-SELECT DISTINCT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart';
-
--- name: TRACK_NEXT_APART
-SELECT _row FROM "{schema}"."{table}_state"
- WHERE _kind = 'apart' AND _row > ?1 ORDER BY _row LIMIT 1;
-
--- name: TRACK_PREVIOUS_APART
-SELECT _row FROM "{schema}"."{table}_state"
- WHERE _kind = 'apart' AND _row < ?1 ORDER BY _row DESC LIMIT 1;
+SELECT DISTINCT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart' ORDER BY _row;
 
 -- name: TRACK_COUNT_APART
 SELECT count(*) FROM "{schema}"."{table}_state" WHERE _kind = 'apart';

@@ -109,45 +109,169 @@ int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_p
     return problem->rc;
 }
 
-static void show_each_apart(ctr_showing *showing, ctr_rows *rows, bool backwards,
-                            sqlite3_stmt *cells, ctr_summary *now, ctr_problem *problem)
+/* ---- rows that are apart --------------------------------------------------------------------- */
+
+/* A listed row has an entry for each counter whose column shows another value, or one for itself if
+ * it waits. In a UNIQUE index, a row may have to wait until another one no longer shows the value
+ * that it wants. */
+typedef struct listed {
+    int64_t rowid;
+    int counter; /* -1: the row waits */
+    ctr_shown shows, wants;
+    int tries; /* because another row no longer showed the wanted value */
+} listed;
+
+typedef struct wanted_value {
+    int counter;
+    int64_t n;
+    size_t entry;
+} wanted_value;
+
+typedef struct apart_job {
+    ctr_showing *showing;
+    ctr_rows *rows;
+    sqlite3_stmt *cells;
+    ctr_summary *now;
+    listed *entries; /* owned; by row, ascending */
+    size_t n, room;
+    wanted_value *wanted; /* owned: values that are wanted, ascending */
+    size_t n_wanted;
+    size_t *due; /* owned: a stack of entries whose rows are to be tried; as long as all tries */
+    size_t n_due;
+} apart_job;
+
+enum { TRIES = 4 /* for the sake of one entry, besides the first */ };
+
+static int by_wanted(const void *a, const void *b)
 {
-    const ctr_tracked *tracked = &showing->tracked;
-    int64_t after = backwards ? INT64_MAX : 0;
+    const wanted_value *x = a, *y = b;
+    if (x->counter != y->counter) return x->counter < y->counter ? -1 : 1;
+    return x->n < y->n ? -1 : x->n > y->n;
+}
+
+static void list_value(apart_job *job, int64_t rowid, int counter, const ctr_shown *shows,
+                       ctr_problem *problem)
+{
+    listed *entries =
+        ctr_array_room(job->entries, &job->room, job->n + 1, sizeof *entries, problem);
+    if (!entries) return;
+    job->entries = entries;
+    entries[job->n++] =
+        (listed){.rowid = rowid, .counter = counter, .shows = *shows, .wants = {.null = true}};
+    if (counter >= 0) entries[job->n - 1].wants = job->showing->to[counter];
+}
+
+/* Reads the list, and the values that the rows should show. */
+static void read_listed(apart_job *job, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &job->showing->tracked;
+    const ctr_shown nothing = {.null = true};
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-    sqlite3_stmt *row =
-        ctr_run_prepare(&run, backwards ? CTR_SQL_TRACK_PREVIOUS_APART : CTR_SQL_TRACK_NEXT_APART);
-    for (;;) {
-        if (row) sqlite3_bind_int64(row, 1, after);
-        bool more = ctr_run_row(&run, row);
-        if (more) after = sqlite3_column_int64(row, 0);
-        sqlite3_reset(row);
-        if (!more || problem->rc != SQLITE_OK) break;
-        if (step_to_cells(showing, cells, after, rows, now, problem)) {
-            bool complete = ctr_showing_take_wanted(showing, now);
-            memcpy(showing->from, showing->to,
-                   (size_t)tracked->shape->n_counters * sizeof *showing->from);
-            showing->writing.rowid = after;
-            ctr_showing_look_and_write(showing, after, true, now, complete, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_APART_ROWS);
+    while (ctr_run_row(&run, row)) {
+        ctr_apart_row apart;
+        int64_t rowid = sqlite3_column_int64(row, 0);
+        ctr_apart_read(&job->showing->apart, rowid, &apart, problem);
+        if (problem->rc == SQLITE_OK && apart.waits) list_value(job, rowid, -1, &nothing, problem);
+        if (apart.differs &&
+            step_to_cells(job->showing, job->cells, rowid, job->rows, job->now, problem)) {
+            ctr_showing_take_wanted(job->showing, job->now);
+            for (int i = 0; i < tracked->shape->n_counters; i++)
+                if (apart.differs_in[i]) list_value(job, rowid, i, &apart.shown[i], problem);
         }
+        ctr_apart_close_row(&apart);
     }
     sqlite3_finalize(row);
+}
+
+static void sort_wanted(apart_job *job, ctr_problem *problem)
+{
+    job->wanted = sqlite3_malloc64((job->n + 1) * sizeof *job->wanted);
+    job->due = sqlite3_malloc64(((TRIES + 1) * job->n + 1) * sizeof *job->due);
+    if (!job->wanted || !job->due) ctr_problem_nomem(problem);
+    for (size_t i = 0; i < job->n && problem->rc == SQLITE_OK; i++)
+        if (!job->entries[i].wants.null)
+            job->wanted[job->n_wanted++] =
+                (wanted_value){job->entries[i].counter, job->entries[i].wants.n, i};
+    if (problem->rc == SQLITE_OK) qsort(job->wanted, job->n_wanted, sizeof *job->wanted, by_wanted);
+}
+
+/* Adds the rows that want a value of a counter to those that are to be tried. */
+static void try_wanting(apart_job *job, int counter, int64_t n)
+{
+    size_t from = 0;
+    const wanted_value value = {counter, n, 0};
+    for (size_t to = job->n_wanted; from < to;) {
+        size_t middle = from + (to - from) / 2;
+        if (by_wanted(&job->wanted[middle], &value) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    for (; from < job->n_wanted && by_wanted(&job->wanted[from], &value) == 0; from++)
+        if (job->entries[job->wanted[from].entry].tries++ < TRIES)
+            job->due[job->n_due++] = job->wanted[from].entry;
+}
+
+/* Tries to show a listed row. Returns whether it is on the list no more. */
+static bool show_listed(apart_job *job, int64_t rowid, ctr_problem *problem)
+{
+    ctr_apart_row apart;
+    ctr_showing *showing = job->showing;
+    ctr_apart_read(&showing->apart, rowid, &apart, problem);
+    bool is_listed = apart.waits || apart.differs;
+    ctr_apart_close_row(&apart);
+    if (!is_listed || !step_to_cells(showing, job->cells, rowid, job->rows, job->now, problem))
+        return false;
+    bool complete = ctr_showing_take_wanted(showing, job->now);
+    size_t n = (size_t)showing->tracked.shape->n_counters;
+    memcpy(showing->from, showing->to, n * sizeof *showing->from);
+    showing->writing.rowid = rowid;
+    ctr_showing_look_and_write(showing, rowid, true, job->now, complete, problem);
+    ctr_apart_read(&showing->apart, rowid, &apart, problem);
+    is_listed = apart.waits || apart.differs;
+    ctr_apart_close_row(&apart);
+    return !is_listed && problem->rc == SQLITE_OK;
+}
+
+/* Tries the row of an entry and, each time a row no longer shows a value, those that want it. */
+static void show_from(apart_job *job, size_t entry, ctr_problem *problem)
+{
+    job->n_due = 0;
+    job->due[job->n_due++] = entry;
+    while (job->n_due > 0 && problem->rc == SQLITE_OK) {
+        size_t at = job->due[--job->n_due];
+        int64_t rowid = job->entries[at].rowid;
+        if (!show_listed(job, rowid, problem)) continue;
+        while (at > 0 && job->entries[at - 1].rowid == rowid) at--;
+        for (; at < job->n && job->entries[at].rowid == rowid; at++)
+            if (!job->entries[at].shows.null)
+                try_wanting(job, job->entries[at].counter, job->entries[at].shows.n);
+    }
 }
 
 int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards,
                              ctr_problem *problem)
 {
     sqlite3_value **keys;
-    ctr_summary *now;
     const ctr_tracked *of = &showing->tracked;
-    sqlite3_stmt *cells = prepare_cells(showing, problem);
-    if (make_show_room(showing, &keys, &now, problem)) {
+    apart_job job = {.showing = showing, .rows = rows, .cells = prepare_cells(showing, problem)};
+    if (make_show_room(showing, &keys, &job.now, problem)) {
         showing->writing.keys = keys;
-        show_each_apart(showing, rows, backwards, cells, now, problem);
+        read_listed(&job, problem);
+        sort_wanted(&job, problem);
+        for (size_t i = 0; i < job.n && problem->rc == SQLITE_OK; i++) {
+            size_t at = backwards ? job.n - 1 - i : i;
+            bool again = at > 0 && job.entries[at - 1].rowid == job.entries[at].rowid;
+            if (!again) show_from(&job, at, problem);
+        }
     }
-    sqlite3_finalize(cells);
+    sqlite3_finalize(job.cells);
+    sqlite3_free(job.entries);
+    sqlite3_free(job.wanted);
+    sqlite3_free(job.due);
     sqlite3_free(keys);
-    sqlite3_free(now);
+    sqlite3_free(job.now);
     return ctr_apart_count(of->db, of->schema, of->counters, problem);
 }
 

@@ -51,6 +51,13 @@ WORK = {
     "a tracked table": ("UPDATE p SET n = n + 1; SELECT count(*) FROM counter_tracked; DELETE FROM p",
                         f"CREATE TABLE p(k INTEGER PRIMARY KEY, n INT); INSERT INTO p SELECT i, 1 FROM ({NUMBERS} SELECT i FROM c);"
                         " SELECT counter_track('p', 'n');", ""),
+    "a pull of values that make room for each other in a UNIQUE index": (
+        "SELECT rows_changed FROM counter_pull('source.db')",
+        "CREATE TABLE p(k TEXT PRIMARY KEY, n INT UNIQUE); SELECT counter_track('p', 'n');"
+        f" SELECT count(*) FROM counter_pull('source.db'); {SOURCE} UPDATE source.p SET n = n + 1;",
+        "CREATE TABLE p(k TEXT PRIMARY KEY, n INT);"
+        f" INSERT INTO p SELECT 'k' || i, i FROM ({NUMBERS} SELECT i FROM c) ORDER BY i * 7919 % 1000003;"
+        " SELECT counter_track('p', 'n');"),
 }
 
 pytestmark = pytest.mark.skipif(not shutil.which("valgrind"), reason="no valgrind")

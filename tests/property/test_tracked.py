@@ -1277,3 +1277,29 @@ def test_merged_values_are_shown_whatever_the_rowids(tmp_path, rowids, table):
         assert dict(rows(one, "SELECT k, n FROM t")) == dict(rows(two, "SELECT k, n FROM t")) == sums
         assert not apart(one) and not apart(two)
         assert dict(rows(one, "SELECT k, n FROM t_counters")) == sums
+
+
+def test_values_that_make_room_for_each_other_in_a_unique_index_are_all_shown(tmp_path):
+    """In whichever order the rows are stored; values that are exchanged are listed, for each waits for the other."""
+    draw = random.Random(SEED)
+    one = connect(tmp_path / "one.db")
+    one.execute("CREATE TABLE t(k INTEGER PRIMARY KEY, n INTEGER, m INTEGER)")
+    one.executemany("INSERT INTO t VALUES (?, ?, ?)", zip(draw.sample(range(99), 40), range(40), range(40)))
+    one.execute("SELECT counter_track('t', 'n', 'm')")
+    one.execute("VACUUM INTO ?", (str(tmp_path / "two.db"),))
+    two = connect(tmp_path / "two.db")
+    two.executescript("CREATE UNIQUE INDEX by_n ON t(n); CREATE UNIQUE INDEX by_m ON t(m); SELECT counter_track('t')")
+    for step in ("n = n + 1, m = m + 1", "n = n - 3", "m = m + 2", "n = n + (n % 2) * 100",
+                 "n = CASE WHEN n > 20 THEN NULL ELSE n + 5 END, m = 7 * m % 41 + 1000"):
+        one.execute(f"UPDATE t SET {step}")
+        pull(two, tmp_path, "one.db")
+        assert rows(two, "SELECT * FROM t") == rows(one, "SELECT * FROM t"), step
+        assert not apart(two)
+    first, second = (key for key, in rows(one, "SELECT k FROM t LIMIT 2"))
+    one.execute("UPDATE t SET m = (SELECT sum(m) FROM t WHERE k IN (?1, ?2)) - m WHERE k IN (?1, ?2)", (first, second))
+    pull(two, tmp_path, "one.db")
+    assert {(state, key) for state, key, _, _ in apart(two)} == {("differs", f"({first})"), ("differs", f"({second})")}
+    two.execute("UPDATE t SET m = m + 5000 WHERE k = ?", (first,))
+    pull(two, tmp_path, "one.db")
+    one.execute("UPDATE t SET m = m + 5000 WHERE k = ?", (first,))
+    assert not apart(two)
