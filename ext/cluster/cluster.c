@@ -7,7 +7,7 @@
 #include "cluster/clusters.h"
 #include "identity/os.h"
 #include "sqlite/text.h"
-#include "sync/agree.h"
+#include "table/shape.h"
 #include "sync/source.h"
 #include "table/stored.h"
 
@@ -162,8 +162,8 @@ static void find_shape(ctr_cluster *cluster, bool is_new, ctr_problem *problem)
         if (first && problem->rc == SQLITE_OK)
             ctr_clusters_fill_seen(cluster->seen, cluster->birth, member->schema,
                                    member->merge.entry.name, shape, problem);
-        ctr_agree_check(&cluster->shape, first ? "the cluster" : "one replica", shape,
-                        member->schema, problem);
+        ctr_shape_check_same(&cluster->shape, first ? "the cluster" : "one replica", shape,
+                             member->schema, problem);
         first = false;
     }
     wait_again(cluster, timeout);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sqlite/text.h"
-#include "sync/agree.h"
+#include "table/shape.h"
 #include "sync/durable.h"
 #include "table/events.h"
 #include "table/stored.h"
@@ -169,7 +169,7 @@ static void read_identity(ctr_member *member, ctr_problem *problem)
 static void take_shape(ctr_member *member, const ctr_shape *shape, ctr_problem *problem)
 {
     ctr_shape *mine = &member->merge.shape;
-    if (!shape || ctr_agree_check(shape, "the cluster", mine, member->schema, problem)) return;
+    if (!shape || ctr_shape_check_same(shape, "the cluster", mine, member->schema, problem)) return;
     ctr_shape_close(mine);
     ctr_shape_copy(mine, shape, problem);
 }

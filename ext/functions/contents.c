@@ -35,7 +35,7 @@
 #include "table/floors.h"
 #include "table/rows.h"
 #include "table/stored.h"
-#include "table/walk.h"
+#include "table/stream.h"
 
 /* The table that the arguments name. */
 typedef struct subject {
@@ -201,9 +201,9 @@ static void show_contents(ctr_answer *answer, const subject *asked, ctr_rows *ro
 {
     ctr_walk walk;
     ctr_packed packed = {0};
-    ctr_walk_open(&walk, asked->db, asked->schema, asked->table, &asked->shape, CTR_WALK_ALL, 0,
-                  problem);
-    while (ctr_walk_next(&walk, problem)) {
+    ctr_stream_walk(&walk, asked->db, asked->schema, asked->table, &asked->shape, CTR_WALK_ALL, 0,
+                    problem);
+    while (ctr_stream_walk_next(&walk, problem)) {
         for (int i = 0; i < asked->shape.n_keys; i++)
             keys[i] = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + asked->shape.keys[i]);
         if (ctr_pack_values(&packed, keys, asked->shape.n_keys, problem)) break;
@@ -212,7 +212,7 @@ static void show_contents(ctr_answer *answer, const subject *asked, ctr_rows *ro
         show_touched(answer, rows, walk.row, key, problem);
         sqlite3_free(key);
     }
-    ctr_walk_close(&walk);
+    ctr_stream_walk_close(&walk);
     sqlite3_free(packed.bytes);
 }
 
@@ -355,10 +355,10 @@ static void take_census(census *all, ctr_answer *answer, sqlite3_value **args, c
     ctr_rows rows = {0};
     if (open_asked(&asked, answer, args[0], args[1], problem) == SQLITE_OK) {
         ctr_rows_open(&rows, asked.db, asked.schema, asked.table, &asked.shape, NULL, problem);
-        ctr_walk_open(&walk, asked.db, asked.schema, asked.table, &asked.shape, CTR_WALK_ALL, 0,
-                      problem);
-        while (ctr_walk_next(&walk, problem)) count_row(all, &rows, walk.row, problem);
-        ctr_walk_close(&walk);
+        ctr_stream_walk(&walk, asked.db, asked.schema, asked.table, &asked.shape, CTR_WALK_ALL, 0,
+                        problem);
+        while (ctr_stream_walk_next(&walk, problem)) count_row(all, &rows, walk.row, problem);
+        ctr_stream_walk_close(&walk);
         ctr_rows_close(&rows);
     }
     gather_ids(all);

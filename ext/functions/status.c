@@ -16,7 +16,7 @@
 #include "table/catalog.h"
 #include "table/rows.h"
 #include "table/stored.h"
-#include "table/walk.h"
+#include "table/stream.h"
 #include "track/showing.h"
 
 /* ---- counter_cluster_status ------------------------------------------------------------------ */
@@ -140,10 +140,10 @@ static int64_t count_different(const ctr_member *one, const ctr_member *other, c
     ctr_rows_open(&job.rows, one->db, one->schema, one->merge.entry.name, shape, NULL, problem);
     ctr_rows_open(&job.other, other->db, other->schema, other->merge.entry.name,
                   &other->merge.shape, NULL, problem);
-    ctr_walk_open(&walk, one->db, one->schema, one->merge.entry.name, shape, CTR_WALK_ALL, 0,
-                  problem);
-    while (ctr_walk_next(&walk, problem)) compare_row(&job, walk.row, problem);
-    ctr_walk_close(&walk);
+    ctr_stream_walk(&walk, one->db, one->schema, one->merge.entry.name, shape, CTR_WALK_ALL, 0,
+                    problem);
+    while (ctr_stream_walk_next(&walk, problem)) compare_row(&job, walk.row, problem);
+    ctr_stream_walk_close(&walk);
     ctr_rows_close(&job.rows);
     ctr_rows_close(&job.other);
     sqlite3_free(job.keys);

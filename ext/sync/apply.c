@@ -6,7 +6,7 @@
 #include "identity/replica.h"
 #include "sqlite/args.h"
 #include "sqlite/text.h"
-#include "sync/agree.h"
+#include "table/shape.h"
 #include "table/columns.h"
 #include "table/pack.h"
 #include "table/stored.h"
@@ -247,7 +247,7 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_rep
     if (rises) prepare_change(apply, change, replica, problem);
     int counter = -1; /* none: the generation has risen since the cell was written */
     if (problem->rc == SQLITE_OK)
-        counter = ctr_agree_counter(&apply->merge.shape, change->column, change->generation);
+        counter = ctr_shape_counter_of(&apply->merge.shape, change->column, change->generation);
     if (counter >= 0 && ctr_merge_find(&apply->merge, apply->keys, problem)) {
         ctr_merge_cell(&apply->merge, counter, &cell, problem);
         ctr_conflicts_heed(&apply->conflicts, replica, problem); /* before the row is written */

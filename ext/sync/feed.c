@@ -12,7 +12,7 @@
 
 static void leave_table(ctr_feed *feed)
 {
-    ctr_walk_close(&feed->walk);
+    ctr_stream_walk_close(&feed->walk);
     ctr_rows_close(&feed->rows);
     ctr_shape_close(&feed->shape);
     sqlite3_free(feed->keys);
@@ -61,8 +61,8 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     ctr_rows_open(&feed->rows, source->db, source->schema, name, &feed->shape, feed->replica,
                   problem);
     feed->rows.whole = true;
-    ctr_walk_open(&feed->walk, source->db, source->schema, name, &feed->shape,
-                  feed->since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED, feed->since, problem);
+    ctr_stream_walk(&feed->walk, source->db, source->schema, name, &feed->shape,
+                    feed->since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED, feed->since, problem);
     feed->named = 0;
     feed->counter = feed->shape.n_counters; /* before the first row */
     return problem->rc == SQLITE_OK && take_floors(feed, problem);
@@ -109,7 +109,7 @@ static bool is_in_bucket(ctr_feed *feed, ctr_problem *problem)
 static bool step_row(ctr_feed *feed, ctr_problem *problem)
 {
     sqlite3_stmt *row = feed->walk.row;
-    while (ctr_walk_next(&feed->walk, problem)) {
+    while (ctr_stream_walk_next(&feed->walk, problem)) {
         for (int i = 0; i < feed->shape.n_keys; i++)
             feed->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + feed->shape.keys[i]);
         if (!is_in_bucket(feed, problem)) continue;

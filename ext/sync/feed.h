@@ -24,7 +24,7 @@
 #include "sync/source.h"
 #include "table/catalog.h"
 #include "table/rows.h"
-#include "table/walk.h"
+#include "table/stream.h"
 
 typedef struct ctr_feed {
     /* The current row; lent until the next one. */

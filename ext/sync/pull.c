@@ -4,7 +4,7 @@
 #include "identity/replica.h"
 #include "identity/names.h"
 #include "identity/succession.h"
-#include "sync/holds.h"
+#include "sync/digest.h"
 #include "sync/pull_table.h"
 #include "sync/session.h"
 
@@ -41,7 +41,7 @@ static void remember_source(const ctr_pull *pull, const ctr_identity *mine, ctr_
     uint8_t digest[CTR_ID_SIZE];
     bool holds = mine->turn == CTR_TURN_COUNTS &&
                  ctr_names_named_epoch(&from, mine->name) >= mine->epoch &&
-                 ctr_holds_all(source, pull->db, pull->target, mine->id, digest, problem);
+                 ctr_digest_shards(source, pull->db, pull->target, mine->id, digest, problem);
     ctr_names_take_over(&run, &from);
     ctr_names_write(&run, pull->giver);
     ctr_names_pulled(&run, pull->giver, holds ? digest : NULL);

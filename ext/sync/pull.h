@@ -1,7 +1,7 @@
 /* sync/pull.h - merges all counter tables of one file into another.
  *
  * Tables belong together by the name they were created with, and must agree in their columns
- * (sync/agree.h). A table that only the source has is created.
+ * (table/shape.h). A table that only the source has is created.
  *
  * A later pull of a table reads only the rows that the source has changed since (sync/marks.h).
  */

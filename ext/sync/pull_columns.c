@@ -2,7 +2,7 @@
 #include "sync/pull_columns.h"
 
 #include "sqlite/array.h"
-#include "sync/agree.h"
+#include "table/shape.h"
 #include "table/columns.h"
 #include "table/stored.h"
 
@@ -62,7 +62,7 @@ int64_t ctr_pull_columns_take(const ctr_pull *pull, const ctr_shape *from, const
     take_job job = {.pull = pull, .table = table};
     read_here(&job, problem);
     if (problem->rc == SQLITE_OK)
-        ctr_agree_keys(from, "the giving file", &job.here, "the taking file", problem);
+        ctr_shape_check_keys(from, "the giving file", &job.here, "the taking file", problem);
     for (int i = 0; problem->rc == SQLITE_OK && (name = ctr_shape_ever(from, i, &generation)); i++)
         take_counter(&job, name, generation, problem);
     read_here(&job, problem);

@@ -4,7 +4,7 @@
 #include "identity/replica.h"
 #include "sqlite/array.h"
 #include "sqlite/text.h"
-#include "sync/agree.h"
+#include "table/shape.h"
 #include "sync/durable.h"
 #include "sync/marks.h"
 #include "sync/pull_columns.h"
@@ -14,7 +14,7 @@
 #include "table/rows.h"
 #include "table/refuse.h"
 #include "table/stored.h"
-#include "table/walk.h"
+#include "table/stream.h"
 
 /* One table on both sides while it is merged. */
 typedef struct merge_job {
@@ -59,7 +59,7 @@ static int take_keys(merge_job *job, ctr_problem *problem)
 
 static void next_row(merge_job *job, ctr_problem *problem)
 {
-    job->more = ctr_walk_next(&job->walk, problem) && take_keys(job, problem) == SQLITE_OK &&
+    job->more = ctr_stream_walk_next(&job->walk, problem) && take_keys(job, problem) == SQLITE_OK &&
                 ctr_merge_check_key(&job->to, job->keys, problem) == SQLITE_OK;
     if (job->more) job->report->read++;
 }
@@ -153,8 +153,8 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
     enum { MANY = 1000 }; /* changed rows; after these the cache is raised */
     ctr_pull *pull = job->pull;
     const ctr_source *source = pull->source;
-    ctr_walk_open(&job->walk, source->db, source->schema, job->theirs->name, &job->from,
-                  job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, job->mark, problem);
+    ctr_stream_walk(&job->walk, source->db, source->schema, job->theirs->name, &job->from,
+                    job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, job->mark, problem);
     job->empty = job->mark == 0 && ctr_rows_is_empty(&job->to.rows, problem);
     job->updates =
         !job->empty && ctr_update_open(&job->update, &job->to.rows, merge_found, job, problem);
@@ -171,7 +171,7 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
         next_row(job, problem);
     }
     ctr_update_close(&job->update);
-    ctr_walk_close(&job->walk);
+    ctr_stream_walk_close(&job->walk);
 }
 
 /* Runs before merge_rows because it removes our rows below the floors. An earlier pull has taken
@@ -271,11 +271,12 @@ static void open_sides(merge_job *job, ctr_problem *problem)
     job->keys = sqlite3_malloc64((size_t)job->to.shape.n_keys * sizeof *job->keys);
     if (!job->counters || !job->keys) ctr_problem_nomem(problem);
     if (problem->rc != SQLITE_OK ||
-        ctr_agree_keys(&job->from, "the giving file", &job->to.shape, "the taking file", problem))
+        ctr_shape_check_keys(&job->from, "the giving file", &job->to.shape, "the taking file",
+                             problem))
         return;
     for (int i = 0; i < job->to.shape.n_counters; i++) {
         const ctr_column *column = &job->to.shape.columns[job->to.shape.counters[i]];
-        job->counters[i] = ctr_agree_counter(&job->from, column->name, column->generation);
+        job->counters[i] = ctr_shape_counter_of(&job->from, column->name, column->generation);
     }
     if (ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem))
         return;

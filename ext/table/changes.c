@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sqlite/array.h"
+#include "table/pack.h"
 
 int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr_problem *problem)
 {
@@ -137,4 +138,215 @@ int ctr_changes_latest(ctr_changes *changes, ctr_problem *problem)
         if (n == 0 || rows[i].row != rows[n - 1].row) rows[n++] = rows[i];
     changes->n = n;
     return problem->rc;
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+/* Turns rows of a journal into segments.
+ *
+ * The numbers of two rows of a journal never overlap. So rows are read from the highest number
+ * down, and the first change seen of a row of the table is its last one.
+ */
+
+enum {
+    SEGMENTS_OF_LEVEL = 8,   /* this many become one of the next level */
+    TIMES_THE_LONGEST = 4,   /* the limit for all segments together */
+    SEGMENT_CHANGES = 32768, /* in one row of the journal, or more if they have one number */
+    LEVELS = 20              /* more than eight to the power of any number of rows */
+};
+
+/* ---- sets of rows ---------------------------------------------------------------------------- */
+
+/* 64 neighbouring row ids. If no bit is set, the slot is not used. */
+typedef struct row_bits {
+    int64_t block;
+    uint64_t bits;
+} row_bits;
+
+/* A set of row ids, by open addressing. */
+typedef struct row_set {
+    row_bits *slots;
+    size_t n_slots, n; /* a power of two, or 0; slots in use: less than half */
+} row_set;
+
+static row_bits *bits_for(const row_set *set, int64_t block)
+{
+    size_t at = (size_t)((uint64_t)block * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+    for (at &= set->n_slots - 1; set->slots[at].bits && set->slots[at].block != block;)
+        at = (at + 1) & (set->n_slots - 1);
+    return &set->slots[at];
+}
+
+static void grow_set(row_set *set, ctr_problem *problem)
+{
+    enum { LEAST = 64 };
+    size_t n = set->n_slots ? 2 * set->n_slots : LEAST;
+    row_set made = {sqlite3_malloc64(n * sizeof *made.slots), n, set->n};
+    if (!made.slots) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    memset(made.slots, 0, n * sizeof *made.slots);
+    for (size_t i = 0; i < set->n_slots; i++)
+        if (set->slots[i].bits) *bits_for(&made, set->slots[i].block) = set->slots[i];
+    sqlite3_free(set->slots);
+    *set = made;
+}
+
+/* Adds a row. Returns whether it is new in the set. */
+static bool add_row(row_set *set, int64_t row, ctr_problem *problem)
+{
+    uint64_t bit = UINT64_C(1) << ((uint64_t)row & 63);
+    if (2 * (set->n + 1) > set->n_slots) grow_set(set, problem);
+    if (problem->rc != SQLITE_OK) return false;
+    row_bits *slot = bits_for(set, row >> 6);
+    bool is_new = !(slot->bits & bit);
+    if (!slot->bits) set->n++;
+    *slot = (row_bits){row >> 6, slot->bits | bit};
+    return is_new;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Returns a statement on the rows of the levels from `from` to `to`, with the continuation rows of
+ * segments. */
+static sqlite3_stmt *on_levels(ctr_run *run, ctr_sql which, int64_t from, int64_t to)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, which);
+    if (row) sqlite3_bind_int64(row, 1, from);
+    if (row) sqlite3_bind_int64(row, 2, to);
+    return row;
+}
+
+/* Appends the changes of rows that were not seen yet, in descending order of numbers. */
+static void take_unseen(ctr_changes *changes, ctr_changes *of_row, row_set *seen, ctr_run *run)
+{
+    ctr_problem *problem = run->problem;
+    for (size_t i = 0; i < of_row->n && problem->rc == SQLITE_OK; i++) {
+        const ctr_change_of_row *change = &of_row->rows[i];
+        if (changes->n > 0 && change->number > changes->rows[changes->n - 1].number)
+            ctr_changes_damaged(run->slots.table, change->number, "has a number that does not rise",
+                                problem);
+        if (add_row(seen, change->row, problem))
+            ctr_changes_append(changes, change->row, change->number, problem);
+    }
+    of_row->n = 0;
+}
+
+/* Reads the last change of each row, in the order of a segment. */
+static void read_levels(ctr_run *run, int64_t from, int64_t to, ctr_changes *changes)
+{
+    row_set seen = {0};
+    ctr_changes of_row = {0};
+    sqlite3_stmt *row = on_levels(run, CTR_SQL_JOURNAL_LEVELS, from, to);
+    while (ctr_run_row(run, row)) {
+        const uint8_t *bytes = sqlite3_column_blob(row, CTR_JOURNAL_ENTRIES);
+        int64_t level = sqlite3_column_int64(row, CTR_JOURNAL_LEVEL);
+        ctr_changes_take(&of_row, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER), level, bytes,
+                         bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0,
+                         run->slots.table, run->problem);
+        if (level == CTR_LEVEL_TRANSACTIONS) ctr_changes_latest(&of_row, run->problem);
+        take_unseen(changes, &of_row, &seen, run);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(of_row.rows);
+    sqlite3_free(seen.slots);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* Returns the end of a row of a segment that begins at `from`. Changes with one number stay
+ * together. */
+static size_t end_of_row(const ctr_changes *changes, size_t from, size_t most)
+{
+    size_t end = from;
+    while (end < changes->n) {
+        size_t next = end;
+        while (next < changes->n && changes->rows[next].number == changes->rows[end].number) next++;
+        if (end > from && next - from > most) break;
+        end = next;
+    }
+    return end;
+}
+
+static void write_segment(ctr_run *run, int64_t level, const ctr_changes *changes)
+{
+    ctr_packed out = {0};
+    size_t most = (size_t)sqlite3_limit(run->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
+    if (most > SEGMENT_CHANGES) most = SEGMENT_CHANGES;
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_APPEND);
+    for (size_t i = 0, end; i < changes->n && run->problem->rc == SQLITE_OK; i = end) {
+        end = end_of_row(changes, i, most);
+        out.size = 0;
+        uint8_t *bytes =
+            ctr_pack_room(&out, CTR_ENTRIES_HEADER + (end - i) * CTR_ENTRY_MAX, run->problem);
+        if (!bytes) break;
+        out.size = ctr_entries_segment_write(&changes->rows[i], end - i, bytes);
+        sqlite3_bind_int64(row, 1, changes->rows[i].number);
+        sqlite3_bind_int64(row, 2, i == 0 ? level : -level);
+        sqlite3_bind_blob64(row, 3, out.bytes, out.size, SQLITE_STATIC);
+        ctr_run_row(run, row);
+        sqlite3_reset(row);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(out.bytes);
+}
+
+/* Turns all rows of these levels into one segment of level `as`. */
+static void make_segment(ctr_run *run, int64_t from, int64_t to, int64_t as)
+{
+    ctr_changes changes = {0};
+    read_levels(run, from, to, &changes);
+    sqlite3_stmt *row = on_levels(run, CTR_SQL_JOURNAL_REMOVE, from, to);
+    ctr_run_row(run, row);
+    sqlite3_finalize(row);
+    if (run->problem->rc == SQLITE_OK) write_segment(run, as, &changes);
+    sqlite3_free(changes.rows);
+}
+
+void ctr_changes_make_segment(ctr_run *run)
+{
+    make_segment(run, CTR_LEVEL_TRANSACTIONS, CTR_LEVEL_TRANSACTIONS, 1);
+}
+
+/* ---- compaction ------------------------------------------------------------------------------ */
+
+/* Returns the highest level if all segments should become one, else 0: if the same rows change
+ * again and again, each segment has all of them. The numbers of two segments never overlap, and the
+ * first row of a segment has its highest number. */
+static int64_t level_of_all(ctr_run *run)
+{
+    int64_t highest = 0, segment = 0, longest = 0, all = 0;
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SIZES);
+    if (row) sqlite3_bind_int64(row, 1, LEVELS);
+    while (ctr_run_row(run, row)) {
+        int64_t level = sqlite3_column_int64(row, 0), bytes = sqlite3_column_int64(row, 1);
+        all += bytes;
+        segment += bytes;
+        if (level < 0) continue;
+        if (segment > longest) longest = segment;
+        if (level > highest) highest = level;
+        segment = 0;
+    }
+    sqlite3_finalize(row);
+    return all / TIMES_THE_LONGEST > longest ? highest : 0;
+}
+
+/* Returns the lowest level with eight segments, or 0. */
+static int64_t full_level(ctr_run *run)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_FULL_LEVEL);
+    if (row) sqlite3_bind_int64(row, 1, SEGMENTS_OF_LEVEL);
+    if (row) sqlite3_bind_int64(row, 2, LEVELS - 1);
+    int64_t level = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return level;
+}
+
+bool ctr_changes_compact(ctr_run *run)
+{
+    int64_t level = full_level(run), highest = level > 0 ? 0 : level_of_all(run);
+    if (level > 0) make_segment(run, level, level, level + 1);
+    if (highest > 0) make_segment(run, 1, highest, highest);
+    return run->problem->rc == SQLITE_OK && (level > 0 || highest > 0);
 }

@@ -7,7 +7,7 @@
 #include "sqlite/text.h"
 #include "table/batch.h"
 #include "table/catalog.h"
-#include "table/segments.h"
+#include "table/changes.h"
 #include "table/refuse.h"
 #include "table/stored.h"
 
@@ -235,7 +235,7 @@ static void fold_amounts(folding *job, size_t keep)
     sqlite3_free(list.rows);
     if (problem->rc != SQLITE_OK) return;
     job->wrote = true;
-    ctr_segments_add(&job->run);
+    ctr_changes_make_segment(&job->run);
     ctr_batch_carry(job->journal, problem);
 }
 
@@ -259,9 +259,9 @@ static void fold(folding *job, fold_extent extent)
     size_t keep = CTR_JOURNAL_AMOUNTS / 4 * 3;
     if (extent != FOLD_SOME) {
         if (!is_folded(job->journal)) fold_amounts(job, 0);
-        while (job->run.problem->rc == SQLITE_OK && ctr_segments_compact(&job->run))
+        while (job->run.problem->rc == SQLITE_OK && ctr_changes_compact(&job->run))
             job->wrote = true;
-    } else if (ctr_segments_compact(&job->run)) {
+    } else if (ctr_changes_compact(&job->run)) {
         job->wrote = true;
     } else {
         fold_amounts(job, keep < fit ? keep : fit);

@@ -10,7 +10,7 @@
  *
  * Here row 9 was folded into its cell; a few rows that change often stay in the journal.
  *
- * A commit folds, or compacts segments (table/segments.h), never both.
+ * A commit folds, or compacts segments (table/changes.h), never both.
  *
  * A fold runs in the current transaction. If it fails half-way, with amounts both in the cells and
  * in the journal, it spoils the transaction (ctr_transaction_spoil).

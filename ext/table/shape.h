@@ -114,4 +114,25 @@ char *ctr_shape_update_changes(const ctr_shape *shape);
 /* Frees everything; a second call does nothing. */
 void ctr_shape_close(ctr_shape *shape);
 
+/* ---- two shapes ------------------------------------------------------------------------------ */
+
+/* Compares the keys and the counters of two tables.
+ *
+ * Keys must agree in name, order, affinity and collation. Otherwise two keys here could be one key
+ * there, and a merge would mix their shards. Counters may be added and dropped (table/columns.h),
+ * but a name must be spelled the same everywhere.
+ */
+
+/* Fails unless the keys agree, as a merge requires. `a` and `b` are the names of the two files in
+ * messages. */
+int ctr_shape_check_keys(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
+                         ctr_problem *problem);
+
+/* The same; fails also unless both sides have each counter, in the same generation. */
+int ctr_shape_check_same(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
+                         ctr_problem *problem);
+
+/* Returns the counter of this name and this generation, or -1. */
+int ctr_shape_counter_of(const ctr_shape *shape, const char *name, int64_t generation);
+
 #endif

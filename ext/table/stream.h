@@ -24,6 +24,7 @@
 
 #include <stdint.h>
 
+#include "table/changes.h"
 #include "table/shape.h"
 
 /* Columns of a row; those of the shape follow. */
@@ -72,5 +73,44 @@ void ctr_stream_close(ctr_stream *stream);
 
 /* Returns whether the plan begins with an operator and its key position. */
 bool ctr_stream_plan_has_argument(const char *plan);
+
+/* ---- all rows, or those that have changed ---------------------------------------------------- */
+
+/* The rows of a stored table: all, or those changed since a number.
+ *
+ *     ctr_stream_walk(&walk, db, schema, table, shape, CTR_WALK_SINCE, since, problem);
+ *     while (ctr_stream_walk_next(&walk, problem))
+ *         value = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + i);
+ *     ctr_stream_walk_close(&walk);
+ *
+ * Rows come in the order of storage, because no collation of another file is trusted. The journal
+ * of the table lists the changed rows and their numbers. A cell is complete only after
+ * ctr_rows_open_cell (table/rows.h).
+ */
+
+/* Columns of a row; those of the shape follow. */
+enum { CTR_WALK_ID, CTR_WALK_COLUMNS };
+
+typedef enum ctr_walk_kind {
+    CTR_WALK_ALL,
+    CTR_WALK_ALL_NUMBERED, /* all, with their numbers */
+    CTR_WALK_SINCE         /* rows changed with this number or a higher one, with numbers */
+} ctr_walk_kind;
+
+typedef struct ctr_walk {
+    sqlite3_stmt *row; /* its current row */
+    int64_t number;    /* of its last change; 0 if unknown */
+    ctr_run run;
+    ctr_walk_kind kind;
+    ctr_changes changes;
+    size_t at;
+} ctr_walk;
+
+/* The caller closes the walk, also after a failure. The names are borrowed until then. */
+int ctr_stream_walk(ctr_walk *walk, sqlite3 *db, const char *schema, const char *table,
+                    const ctr_shape *shape, ctr_walk_kind kind, int64_t since,
+                    ctr_problem *problem);
+bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem);
+void ctr_stream_walk_close(ctr_walk *walk);
 
 #endif

@@ -16,7 +16,7 @@
 #include "sqlite/text.h"
 #include "table/batch.h"
 #include "table/catalog.h"
-#include "table/walk.h"
+#include "table/stream.h"
 #include "vtab/table.h"
 
 static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
@@ -37,10 +37,10 @@ static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
 static void check_rows(ctr_table *table, ctr_problem *problem)
 {
     ctr_walk walk;
-    ctr_walk_open(&walk, table->db, table->schema, table->name, &table->shape, CTR_WALK_ALL, 0,
-                  problem);
-    while (ctr_walk_next(&walk, problem)) check_row(table, walk.row, problem);
-    ctr_walk_close(&walk);
+    ctr_stream_walk(&walk, table->db, table->schema, table->name, &table->shape, CTR_WALK_ALL, 0,
+                    problem);
+    while (ctr_stream_walk_next(&walk, problem)) check_row(table, walk.row, problem);
+    ctr_stream_walk_close(&walk);
 }
 
 /* ---- the journal ----------------------------------------------------------------------------- */
