@@ -9,14 +9,14 @@ SQLITE_EXTENSION_INIT1
 
 #include "cluster/clusters.h"
 #include "functions/register.h"
-#include "table/update.h"
+#include "table/stage.h"
 
 enum { OLDEST_SQLITE = 3031000 }; /* INNOCUOUS and DIRECTONLY came with 3.31 */
 
 static int (*const FUNCTIONS[])(sqlite3 *) = {
     ctr_aggregates_register,
     ctr_keys_register,
-    ctr_update_register,
+    ctr_stage_register,
 };
 
 static int (*const SHARING[])(sqlite3 *, ctr_shared *) = {

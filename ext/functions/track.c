@@ -27,7 +27,7 @@
 #include "table/events.h"
 #include "table/stored.h"
 #include "track/apart.h"
-#include "track/trackable.h"
+#include "track/constraints.h"
 #include "track/triggers.h"
 
 static const char COUNTER_TRACK[] = "counter_track", COUNTER_UNTRACK[] = "counter_untrack";
@@ -95,8 +95,8 @@ static void create_counters(tracking *call, ctr_problem *problem)
 {
     if (call->n == 0)
         ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked", call->table);
-    ctr_trackable_read(&call->shape, call->db, call->schema, call->table, call->names, call->n,
-                       &call->tracked, problem);
+    ctr_constraints_read_shape(&call->shape, call->db, call->schema, call->table, call->names,
+                               call->n, &call->tracked, problem);
     call->counters = sqlite3_mprintf("%s_counters", call->table);
     create_counter_table(call, call->table, problem);
 }
@@ -189,8 +189,8 @@ static bool add_columns(tracking *call, bool whole, ctr_problem *problem)
 {
     bool added = false;
     ctr_shape wanted = {0};
-    ctr_trackable_read(&wanted, call->db, call->schema, call->table, call->names, call->n,
-                       &call->tracked, problem);
+    ctr_constraints_read_shape(&wanted, call->db, call->schema, call->table, call->names, call->n,
+                               &call->tracked, problem);
     if (problem->rc == SQLITE_OK) check_tracked_key(call, &wanted, problem);
     for (int i = 0; i < wanted.n_counters && problem->rc == SQLITE_OK; i++) {
         const char *name = ctr_shape_counter_name(&wanted, i);

@@ -12,7 +12,7 @@
 #include "sync/conflicts.h"
 #include "table/catalog.h"
 #include "table/floors.h"
-#include "table/update.h"
+#include "table/stage.h"
 #include "track/later.h"
 
 typedef struct ctr_merge {
@@ -60,7 +60,7 @@ bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem);
 /* The second half of ctr_merge_find, for a row that was not found. */
 bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
 
-/* Begin and end a merge within an UPDATE, which writes the staged cells (table/update.h). The end
+/* Begin and end a merge within an UPDATE, which writes the staged cells (table/stage.h). The end
  * returns false if there is something to record: then nothing was merged, and the caller merges
  * with the three functions above. */
 void ctr_merge_begin(ctr_merge *merge);

@@ -5,7 +5,6 @@
 #include "identity/names.h"
 #include "identity/succession.h"
 #include "sync/digest.h"
-#include "sync/pull_table.h"
 #include "sync/session.h"
 
 void ctr_pull_report_close(ctr_report *report)

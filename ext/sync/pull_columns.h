@@ -2,7 +2,7 @@
 #ifndef CTR_SYNC_PULL_COLUMNS_H
 #define CTR_SYNC_PULL_COLUMNS_H
 
-#include "sync/pull_table.h"
+#include "sync/pull.h"
 
 /* Returns whether some counter of the source has a higher generation than in `here`. */
 bool ctr_pull_columns_any(const ctr_shape *from, const ctr_shape *here);

@@ -40,7 +40,7 @@ int ctr_batch_expect(ctr_journal *journal, int n, ctr_problem *problem)
     ctr_batch_refuse_triggers(journal, problem);
     size_t pending = ctr_batch_pending(journal);
     if (pending >= BATCH_ENTRIES || pending >= most) ctr_batch_flush(journal, problem);
-    if (ctr_amounts_expect(&journal->amounts, (size_t)n, problem)) return problem->rc;
+    if (ctr_cache_expect_amounts(&journal->amounts, (size_t)n, problem)) return problem->rc;
     ctr_entry *batch = ctr_array_room(journal->batch, &journal->room, journal->n + (size_t)n,
                                       sizeof *batch, problem);
     if (batch) journal->batch = batch;
@@ -85,7 +85,7 @@ static void note_amount(ctr_journal *journal, ctr_amount *amount, int64_t n)
 
 void ctr_batch_add(ctr_journal *journal, int64_t row, int counter, int64_t n)
 {
-    ctr_amount *amount = ctr_amounts_add(&journal->amounts, row, counter);
+    ctr_amount *amount = ctr_cache_add_amount(&journal->amounts, row, counter);
     ctr_row *known = ctr_cache_row(&journal->rows, row);
     const ctr_amount tick = {.n = n, .ticks = 1};
     amount->n += n;
@@ -99,7 +99,7 @@ void ctr_batch_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int 
 {
     journal->batch[journal->n++] = (ctr_entry){.row = row, .kind = kind, .counter = counter};
     if (kind != CTR_ENTRY_WRITTEN) return;
-    ctr_amounts_drop(&journal->amounts, row, counter);
+    ctr_cache_drop_amount(&journal->amounts, row, counter);
     ctr_cache_forget(&journal->rows, row);
 }
 

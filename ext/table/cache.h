@@ -1,17 +1,60 @@
-/* table/cache.h - the rows of one table that are cached in memory: the key, and the state of each
- * counter, with the journal's amounts.
+/* table/cache.h - what is known of one table in memory: the amounts of its journal, and rows.
  *
- *     by id, by key    -> the same rows; a key as the row stores it
- *
- * A cached row can be read and counted in without a statement. Any row may be dropped at any time;
- * rows that were not used recently are dropped to stay within CTR_CACHE_BYTES. Nothing here runs
- * SQL.
+ * Nothing here runs SQL.
  */
 #ifndef CTR_TABLE_CACHE_H
 #define CTR_TABLE_CACHE_H
 
+#include <stdint.h>
+
 #include "counter_cell.h"
+#include "sqlite/problem.h"
 #include "sqlite/sqlite.h"
+
+/* ---- amounts --------------------------------------------------------------------------------- */
+
+/* A hash table by row and counter. A journal may have many amounts, and a fresh connection reads
+ * them all. So they are in one array, without an allocation for each. */
+
+typedef struct ctr_amount {
+    int64_t row;
+    int64_t n, ticks; /* added to value and clock; 0 ticks: nothing */
+    uint32_t counter;
+    uint32_t batch; /* perhaps its entry in the batch; see table/batch.c */
+} ctr_amount;
+
+/* The counter of a slot that is not used. */
+#define CTR_AMOUNT_UNUSED UINT32_MAX
+
+typedef struct ctr_amounts {
+    ctr_amount *slots; /* owned */
+    size_t n_slots;    /* a power of two, or 0; a quarter of them stay unused */
+    size_t n;
+} ctr_amounts;
+
+/* Returns the amount of a counter of a row, or NULL. */
+ctr_amount *ctr_cache_find_amount(const ctr_amounts *amounts, int64_t row, int counter);
+
+/* Makes room for n more; the next n calls of ctr_cache_add_amount cannot fail. */
+int ctr_cache_expect_amounts(ctr_amounts *amounts, size_t n, ctr_problem *problem);
+
+/* Finds or creates an amount. It is lent until the next call of ctr_cache_expect_amounts. */
+ctr_amount *ctr_cache_add_amount(ctr_amounts *amounts, int64_t row, int counter);
+
+/* Drops an amount, because its cell was written with it. */
+void ctr_cache_drop_amount(ctr_amounts *amounts, int64_t row, int counter);
+
+/* Drops all amounts, and frees the memory. */
+void ctr_cache_clear_amounts(ctr_amounts *amounts);
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Rows of the table: the key, and the state of each counter, with the journal's amounts.
+ *
+ *     by id, by key    -> the same rows; a key as the row stores it
+ *
+ * A cached row can be read and counted in without a statement. Any row may be dropped at any time;
+ * rows that were not used recently are dropped to stay within CTR_CACHE_BYTES. */
 
 /* The most bytes for the rows of one table in one connection. */
 #ifndef CTR_CACHE_BYTES

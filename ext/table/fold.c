@@ -171,7 +171,8 @@ static void fold_by_update(folding *job, int64_t id)
     ctr_run_write(&job->run, job->update);
     sqlite3_reset(job->update);
     job->wrote = true;
-    for (int i = 0; i < job->shape.n_counters; i++) ctr_amounts_drop(&job->journal->amounts, id, i);
+    for (int i = 0; i < job->shape.n_counters; i++)
+        ctr_cache_drop_amount(&job->journal->amounts, id, i);
 }
 
 /* An amount that was folded in place becomes 0, so that the UPDATE of the rest does not add it
@@ -180,7 +181,7 @@ static void fold_row(folding *job, int64_t id)
 {
     bool in_place = true;
     for (int i = 0; i < job->shape.n_counters && in_place; i++) {
-        ctr_amount *amount = ctr_amounts_find(&job->journal->amounts, id, i);
+        ctr_amount *amount = ctr_cache_find_amount(&job->journal->amounts, id, i);
         if (!amount || amount->ticks == 0) continue;
         in_place = fold_in_place(job, id, i, amount);
         if (in_place) amount->n = amount->ticks = 0;
@@ -231,7 +232,7 @@ static void fold_amounts(folding *job, size_t keep)
     size_t n_counters = (size_t)job->shape.n_counters;
     ctr_journal_list_amounts(job->journal, &list, problem);
     if (n_counters > 0) fold_densest(job, &list, keep / n_counters);
-    if (keep == 0) ctr_amounts_clear(&job->journal->amounts);
+    if (keep == 0) ctr_cache_clear_amounts(&job->journal->amounts);
     sqlite3_free(list.rows);
     if (problem->rc != SQLITE_OK) return;
     job->wrote = true;

@@ -33,7 +33,7 @@ static ctr_journal *make_journal(ctr_replica *replica, sqlite3 *db, const char *
 void ctr_journal_drop(ctr_journal *journal)
 {
     ctr_cache_clear(&journal->rows);
-    ctr_amounts_clear(&journal->amounts);
+    ctr_cache_clear_amounts(&journal->amounts);
     journal->known = journal->untriggered = journal->appended = false;
     journal->n_rows = journal->n_entries = journal->last = journal->open_number = 0;
 }
@@ -57,7 +57,7 @@ void ctr_journal_free(ctr_journal *journal)
     if (!journal) return;
     ctr_journal_release(journal);
     ctr_cache_clear(&journal->rows);
-    ctr_amounts_clear(&journal->amounts);
+    ctr_cache_clear_amounts(&journal->amounts);
     sqlite3_free(journal->batch);
     sqlite3_free(journal->marks);
     sqlite3_free(journal->open.bytes);
@@ -146,8 +146,8 @@ static void take_amount(ctr_journal *journal, const ctr_entry *entry, int64_t nu
         ctr_changes_damaged(journal->table, number, "names a counter that does not exist", problem);
         return;
     }
-    if (ctr_amounts_expect(&journal->amounts, 1, problem)) return;
-    ctr_amount *amount = ctr_amounts_add(&journal->amounts, entry->row, entry->counter);
+    if (ctr_cache_expect_amounts(&journal->amounts, 1, problem)) return;
+    ctr_amount *amount = ctr_cache_add_amount(&journal->amounts, entry->row, entry->counter);
     ctr_sum sum = {0, 0};
     int64_t n;
     ctr_sum_add(&sum, amount->n);
@@ -172,20 +172,21 @@ static void take_entries(ctr_journal *journal, sqlite3_stmt *stands, ctr_problem
     journal->n_rows++;
     size_t most = (size_t)(walk.end - walk.at) / BYTES_OF_AMOUNT; /* too many: a forged row */
     if (!journal->only)
-        ctr_amounts_expect(&journal->amounts, most <= CTR_JOURNAL_AMOUNTS ? most : 0, problem);
+        ctr_cache_expect_amounts(&journal->amounts, most <= CTR_JOURNAL_AMOUNTS ? most : 0,
+                                 problem);
     while (problem->rc == SQLITE_OK && ctr_entries_next(&walk, &entry)) {
         journal->n_entries++;
         if (journal->only && entry.row != *journal->only && entry.kind != CTR_ENTRY_FOLDED)
             continue;
         if (entry.kind == CTR_ENTRY_FOLDED) {
             ctr_cache_clear(&journal->rows);
-            ctr_amounts_clear(&journal->amounts);
+            ctr_cache_clear_amounts(&journal->amounts);
             journal->n_entries = 1;
             continue;
         }
         if (entry.kind == CTR_ENTRY_ADDED) take_amount(journal, &entry, number, problem);
         if (entry.kind == CTR_ENTRY_WRITTEN)
-            ctr_amounts_drop(&journal->amounts, entry.row, entry.counter);
+            ctr_cache_drop_amount(&journal->amounts, entry.row, entry.counter);
         ctr_cache_forget(&journal->rows, entry.row);
     }
     if (walk.status != CTR_OK)
@@ -233,10 +234,10 @@ static void take_batch(ctr_journal *journal, ctr_problem *problem)
         const ctr_entry *entry = &journal->batch[i];
         if (journal->only && entry->row != *journal->only) continue;
         if (entry->kind == CTR_ENTRY_WRITTEN)
-            ctr_amounts_drop(&journal->amounts, entry->row, entry->counter);
+            ctr_cache_drop_amount(&journal->amounts, entry->row, entry->counter);
         if (entry->kind != CTR_ENTRY_ADDED) continue;
         take_amount(journal, entry, journal->last, problem);
-        ctr_amount *amount = ctr_amounts_find(&journal->amounts, entry->row, entry->counter);
+        ctr_amount *amount = ctr_cache_find_amount(&journal->amounts, entry->row, entry->counter);
         if (amount) amount->batch = (uint32_t)i;
     }
 }

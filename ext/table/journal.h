@@ -21,7 +21,6 @@
 #define CTR_TABLE_JOURNAL_H
 
 #include "identity/replica.h"
-#include "table/amounts.h"
 #include "table/cache.h"
 #include "table/changes.h"
 #include "table/pack.h"
@@ -110,7 +109,7 @@ int ctr_journal_refresh_row(ctr_journal *journal, int64_t row, ctr_problem *prob
 static inline const ctr_amount *ctr_journal_amount(const ctr_journal *journal, int64_t row,
                                                    int counter)
 {
-    const ctr_amount *amount = ctr_amounts_find(&journal->amounts, row, counter);
+    const ctr_amount *amount = ctr_cache_find_amount(&journal->amounts, row, counter);
     return amount && amount->ticks > 0 ? amount : NULL;
 }
 

@@ -6,7 +6,7 @@
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "table/catalog.h"
-#include "track/unique.h"
+#include "track/constraints.h"
 
 static void list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
 {
@@ -78,7 +78,7 @@ static void list_replaced(const ctr_tracked *tracked, bool updates, sqlite3_str 
                           sqlite3_str *constraint, ctr_problem *problem)
 {
     ctr_unique rows = {sqlite3_str_new(NULL), sqlite3_str_new(NULL), false};
-    ctr_unique_list(&rows, tracked->db, tracked->schema, tracked->table, problem);
+    ctr_constraints_list_unique(&rows, tracked->db, tracked->schema, tracked->table, problem);
     char *match = ctr_text_finish(rows.match, problem),
          *names = ctr_text_finish(rows.names, problem);
     if (names && !rows.any_column) sqlite3_str_appendf(order, "OF %s", names);

@@ -220,7 +220,7 @@ static void show_again(handed_row *row, ctr_problem *problem)
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
     ctr_showing *looks = look_at_table(table, problem);
-    if (looks && ctr_foreign_is_broken(table->db)) { /* shown later */
+    if (looks && ctr_constraints_foreign_broken(table->db)) { /* shown later */
         ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);
     } else if (looks) {
         ctr_apart_remove(&looks->apart, rowid, problem);
@@ -587,7 +587,7 @@ int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem)
     handed_row row = {.table = table};
     if (!table->tracked) return ctr_access_write(table, problem);
     unsigned nth = table->joined.transaction->ended;
-    ctr_foreign_refuse_broken(table->db, table->name, problem);
+    ctr_constraints_refuse_broken(table->db, table->name, problem);
     if (make_row_room(&row, &few, problem)) write_counted(&row, problem);
     if (problem->rc == SQLITE_OK) {
         show_row_found(table, false, NULL, row.before, row.after, problem);

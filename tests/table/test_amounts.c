@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-#include "table/amounts.h"
+#include "table/cache.h"
 
 enum { ROWS = 3000, COUNTERS = 3, ROUNDS = 400, MOST = 97 };
 
@@ -26,7 +26,7 @@ static uint32_t draw(uint64_t *state, uint32_t below)
 
 static void add(ctr_amounts *amounts, model *expected, int row, int counter)
 {
-    ctr_amount *amount = ctr_amounts_add(amounts, row, counter);
+    ctr_amount *amount = ctr_cache_add_amount(amounts, row, counter);
     amount->n++;
     amount->ticks++;
     expected->n[row][counter]++;
@@ -36,7 +36,7 @@ static void add(ctr_amounts *amounts, model *expected, int row, int counter)
 
 static void drop(ctr_amounts *amounts, model *expected, int row, int counter)
 {
-    ctr_amounts_drop(amounts, row, counter);
+    ctr_cache_drop_amount(amounts, row, counter);
     expected->live -= expected->there[row][counter];
     expected->there[row][counter] = false;
     expected->n[row][counter] = 0;
@@ -47,7 +47,7 @@ static void assert_as_expected(const ctr_amounts *amounts, const model *expected
     size_t live = 0;
     for (int row = 0; row < ROWS; row++) {
         for (int counter = 0; counter < COUNTERS; counter++) {
-            const ctr_amount *amount = ctr_amounts_find(amounts, row, counter);
+            const ctr_amount *amount = ctr_cache_find_amount(amounts, row, counter);
             bool adds = amount && amount->ticks > 0;
             assert_int_equal(adds, expected->there[row][counter]);
             if (adds) assert_int_equal(amount->n, expected->n[row][counter]);
@@ -69,7 +69,7 @@ static void amounts_are_those_of_an_array(void **state)
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         int n = 1 + (int)draw(&seed, MOST), rows = round % 2 ? ROWS : ROWS / 20;
-        assert_int_equal(ctr_amounts_expect(&amounts, (size_t)n, &problem), SQLITE_OK);
+        assert_int_equal(ctr_cache_expect_amounts(&amounts, (size_t)n, &problem), SQLITE_OK);
         for (int i = 0; i < n; i++)
             add(&amounts, &expected, (int)draw(&seed, (uint32_t)rows), (int)draw(&seed, COUNTERS));
         uint32_t share = 2 + draw(&seed, 8);
@@ -79,8 +79,8 @@ static void amounts_are_those_of_an_array(void **state)
                     drop(&amounts, &expected, row, counter);
         assert_as_expected(&amounts, &expected);
     }
-    ctr_amounts_clear(&amounts);
-    assert_null(ctr_amounts_find(&amounts, 1, 0));
+    ctr_cache_clear_amounts(&amounts);
+    assert_null(ctr_cache_find_amount(&amounts, 1, 0));
 }
 
 /* Where nearly all amounts add, the table grows; else it is made anew in its size. */
@@ -91,15 +91,15 @@ static void the_table_grows_only_where_most_of_it_is_used(void **state)
     (void)state;
     for (int dropped = 0; dropped <= FULL; dropped++) {
         ctr_amounts amounts = {0};
-        assert_int_equal(ctr_amounts_expect(&amounts, FULL, &problem), SQLITE_OK);
-        for (int row = 0; row < FULL; row++) ctr_amounts_add(&amounts, row, 0)->ticks = 1;
-        for (int row = 0; row < dropped; row++) ctr_amounts_drop(&amounts, row, 0);
-        assert_int_equal(ctr_amounts_expect(&amounts, 1, &problem), SQLITE_OK);
+        assert_int_equal(ctr_cache_expect_amounts(&amounts, FULL, &problem), SQLITE_OK);
+        for (int row = 0; row < FULL; row++) ctr_cache_add_amount(&amounts, row, 0)->ticks = 1;
+        for (int row = 0; row < dropped; row++) ctr_cache_drop_amount(&amounts, row, 0);
+        assert_int_equal(ctr_cache_expect_amounts(&amounts, 1, &problem), SQLITE_OK);
         assert_int_equal(amounts.n_slots, dropped < FULL / 4 ? 128 : 64);
         assert_int_equal(amounts.n, FULL - dropped);
         for (int row = 0; row < FULL; row++)
-            assert_int_equal(ctr_amounts_find(&amounts, row, 0) != NULL, row >= dropped);
-        ctr_amounts_clear(&amounts);
+            assert_int_equal(ctr_cache_find_amount(&amounts, row, 0) != NULL, row >= dropped);
+        ctr_cache_clear_amounts(&amounts);
     }
 }
 

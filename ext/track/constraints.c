@@ -1,0 +1,420 @@
+/* track/constraints.c - reads columns, UNIQUE indexes and foreign keys of a table. */
+#include "track/constraints.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "sqlite/run.h"
+#include "sqlite/text.h"
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* A request to track columns, and the resulting shape. */
+typedef struct trackable {
+    sqlite3 *db;
+    const char *schema, *table, *const *names;
+    int n;
+    const ctr_tracked *tracked;
+    ctr_shape *shape;
+} trackable;
+
+static bool is_named(const trackable *want, const char *name)
+{
+    for (int i = 0; i < want->n; i++)
+        if (sqlite3_stricmp(want->names[i], name) == 0) return true;
+    return false;
+}
+
+/* Adds a column of the table to the shape of its counter table. */
+static void take_column(const trackable *want, sqlite3_stmt *row, ctr_problem *problem)
+{
+    const char *name = ctr_text_column(row, 1, problem), *type = ctr_text_column(row, 2, problem),
+               *collation = NULL;
+    int key = sqlite3_column_int(row, 5) - 1;
+    if (!name || !type ||
+        (key < 0 && !is_named(want, name) && ctr_tracked_counter(want->tracked, name) < 0))
+        return;
+    ctr_affinity affinity = ctr_declaration_affinity(type);
+    if (ctr_declaration_reserves(name))
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: the column name %s is reserved", want->table,
+                        name);
+    if (key >= 0 && is_named(want, name))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: column %s is part of the key and cannot be tracked", want->table,
+                        name);
+    if (key >= 0 && sqlite3_stricmp(type, "ANY") == 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: the key column %s has the type ANY, which distinguishes '1' from 1 in "
+                        "a STRICT table, but not here",
+                        want->table, name);
+    if (key >= 0 && !ctr_declaration_is_plain(type))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: the type of the key column %s must be plain words, not %s",
+                        want->table, name, type);
+    if (key < 0 && sqlite3_column_int(row, 6))
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is generated and cannot be tracked",
+                        want->table, name);
+    if (key < 0 && (affinity == CTR_AFFINITY_TEXT || affinity == CTR_AFFINITY_REAL))
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s: column %s holds %s by its type %s, but a tracked column must hold integers",
+            want->table, name, ctr_shape_affinity_name(affinity), type);
+    ctr_problem_sqlite(problem, want->db,
+                       sqlite3_table_column_metadata(want->db, want->schema, want->table, name,
+                                                     NULL, &collation, NULL, NULL, NULL));
+    if (problem->rc == SQLITE_OK)
+        ctr_shape_add(want->shape, name, key >= 0 ? type : "", key >= 0 ? collation : "", key,
+                      problem);
+}
+
+static void refuse_unknown(const trackable *want, ctr_problem *problem)
+{
+    for (int i = 0; i < want->n; i++) {
+        if (ctr_shape_counter_like(want->shape, want->names[i]) < 0)
+            ctr_problem_set(problem, SQLITE_ERROR, "%s: there is no column '%s'", want->table,
+                            want->names[i]);
+        for (int k = 0; k < i; k++)
+            if (sqlite3_stricmp(want->names[i], want->names[k]) == 0)
+                ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is named twice", want->table,
+                                want->names[i]);
+    }
+}
+
+/* Fails unless the key compares as its columns do; otherwise two rows of the table could have one
+ * key here. */
+static void check_key_term(void *with, const ctr_term *term, ctr_problem *problem)
+{
+    const trackable *want = with;
+    if (!term->is_primary || !term->name || !term->collation) return;
+    for (int i = 0; i < want->shape->n_keys; i++) {
+        const ctr_column *column = &want->shape->columns[want->shape->keys[i]];
+        if (sqlite3_stricmp(column->name, term->name) == 0 &&
+            sqlite3_stricmp(column->collation, term->collation) != 0)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s: the PRIMARY KEY compares column %s by %s, the column itself by %s",
+                            want->table, term->name, term->collation, column->collation);
+    }
+}
+
+int ctr_constraints_read_shape(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
+                               const char *const *names, int n, const ctr_tracked *tracked,
+                               ctr_problem *problem)
+{
+    enum { COLUMNS_MAX = 32767 };
+    trackable want = {db, schema, table, names, n, tracked, shape};
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    run.slots.name = table;
+    ctr_shape_open(shape, COLUMNS_MAX, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) take_column(&want, row, problem);
+    sqlite3_finalize(row);
+    refuse_unknown(&want, problem);
+    ctr_constraints_each_term(db, schema, table, check_key_term, &want, problem);
+    if (shape->n_keys == 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s has no PRIMARY KEY, which must identify its rows in other files",
+                        table);
+    return problem->rc;
+}
+
+/* ---- UNIQUE ---------------------------------------------------------------------------------- */
+
+/* Copies a term without ASC or DESC. */
+static char *copy_term(const char *from, const char *to)
+{
+    static const char *const ORDERS[] = {"ASC", "DESC"};
+    while (to > from && strchr(" \t\r\n", to[-1])) to--;
+    for (size_t i = 0; i < 2; i++) {
+        const size_t n = strlen(ORDERS[i]);
+        if ((size_t)(to - from) > n && sqlite3_strnicmp(to - n, ORDERS[i], (int)n) == 0 &&
+            strchr(" \t\r\n)", to[-(ptrdiff_t)n - 1]))
+            to -= n;
+    }
+    return sqlite3_mprintf("%.*s", (int)(to - from), from);
+}
+
+/* Returns the text of term `n` in the first parentheses of a CREATE INDEX. */
+static char *term_of(const char *sql, int n)
+{
+    const char *from = NULL;
+    int depth = 0, term = 0;
+    for (const char *at = sql; *at; at++) {
+        const char *behind = ctr_text_behind(at);
+        if (behind) {
+            at = behind - 1;
+            continue;
+        }
+        if (*at == '(' && depth++ == 0) from = at + 1;
+        bool ends = depth == 1 && (*at == ',' || *at == ')');
+        if (*at == ')') depth--;
+        if (!ends) continue;
+        if (term++ == n) return copy_term(from, at);
+        if (depth == 0) return NULL;
+        from = at + 1;
+    }
+    return NULL;
+}
+
+/* Returns whether an expression may name a column. */
+static bool may_name(const char *term, const char *column, ctr_problem *problem)
+{
+    char *quoted = sqlite3_mprintf("%w", column);
+    if (!quoted) ctr_problem_nomem(problem);
+    bool may = ctr_text_contains(term, column) || (quoted && ctr_text_contains(term, quoted));
+    sqlite3_free(quoted);
+    return may;
+}
+
+/* Lists the columns of NEW that an expression names, under their own names, so that it can be
+ * evaluated for the new row. */
+static void list_new_row(sqlite3 *db, const char *schema, const char *table, const char *term,
+                         sqlite3_str *out, ctr_problem *problem)
+{
+    int n = 0;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    run.slots.name = table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) {
+        const char *name = ctr_text_column(row, 1, problem);
+        if (name && may_name(term, name, problem))
+            sqlite3_str_appendf(out, "%sNEW.\"%w\" AS \"%w\"", n++ ? ", " : "", name, name);
+    }
+    sqlite3_finalize(row);
+    if (n == 0) sqlite3_str_appendall(out, "NULL");
+}
+
+/* (expression) = (SELECT expression FROM (SELECT NEW."a" AS "a", ...)) */
+static void match_expression(sqlite3 *db, const char *schema, const char *table, const char *index,
+                             int n, sqlite3_str *out, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX);
+    ctr_run_bind_text(&run, row, 1, index);
+    const char *sql = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
+    char *term = sql ? term_of(sql, n) : NULL;
+    if (sql && !term) ctr_problem_nomem(problem);
+    if (term) {
+        sqlite3_str_appendf(out, "(%s\n) = (SELECT %s\n FROM (SELECT ", term, term);
+        list_new_row(db, schema, table, term, out, problem);
+        sqlite3_str_appendall(out, "))");
+    } else {
+        sqlite3_str_appendall(out, "1");
+    }
+    sqlite3_free(term);
+    sqlite3_finalize(row);
+}
+
+static bool has_generated(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+{
+    bool has = false;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    run.slots.name = table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) has = has || sqlite3_column_int(row, 6) != 0;
+    sqlite3_finalize(row);
+    return has;
+}
+
+/* ---- all terms ------------------------------------------------------------------------------- */
+
+typedef struct terms_of_index {
+    ctr_term term;
+    void (*visit)(void *with, const ctr_term *term, ctr_problem *problem);
+    void *with; /* borrowed */
+} terms_of_index;
+
+static void take_index(terms_of_index *of, ctr_run *run)
+{
+    run->slots.name = of->term.index;
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEX_COLUMNS);
+    while (ctr_run_row(run, row)) {
+        if (!sqlite3_column_int(row, 5)) continue; /* not a part of the key */
+        of->term.number = sqlite3_column_int(row, 0);
+        of->term.name = ctr_text_column(row, 2, run->problem);
+        of->term.collation = ctr_text_column(row, 4, run->problem);
+        if (run->problem->rc == SQLITE_OK) of->visit(of->with, &of->term, run->problem);
+    }
+    sqlite3_finalize(row);
+}
+
+/* Uses PRAGMAs instead of their table-valued functions: SQLite frees the schema of those functions
+ * when the host calls sqlite3_deserialize(), and uses it afterwards. */
+void ctr_constraints_each_term(sqlite3 *db, const char *schema, const char *table,
+                               void (*visit)(void *with, const ctr_term *term,
+                                             ctr_problem *problem),
+                               void *with, ctr_problem *problem)
+{
+    terms_of_index of = {.visit = visit, .with = with};
+    ctr_run run = ctr_run_on(db, schema, NULL, problem), of_index = run;
+    run.slots.name = table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_INDEXES);
+    while (ctr_run_row(&run, row)) {
+        const char *index = ctr_text_column(row, 1, problem),
+                   *origin = ctr_text_column(row, 3, problem);
+        if (!index || !origin || !sqlite3_column_int(row, 2)) continue;
+        of.term.index = index;
+        of.term.is_primary = strcmp(origin, "pk") == 0;
+        of.term.is_partial = sqlite3_column_int(row, 4) != 0;
+        take_index(&of, &of_index);
+    }
+    sqlite3_finalize(row);
+}
+
+/* ---- the condition --------------------------------------------------------------------------- */
+
+typedef struct unique_in {
+    sqlite3 *db; /* borrowed, as are the names */
+    const char *schema, *table;
+    ctr_unique *rows;
+} unique_in;
+
+static void match_term(void *with, const ctr_term *term, ctr_problem *problem)
+{
+    const unique_in *in = with;
+    ctr_unique *rows = in->rows;
+    if (term->is_primary) return;
+    sqlite3_str_appendall(rows->match,
+                          term->number ? " AND " : ctr_text_separator(rows->match, " OR "));
+    if (term->name) {
+        sqlite3_str_appendf(rows->match, "\"%w\" = NEW.\"%w\" COLLATE \"%w\"", term->name,
+                            term->name, term->collation ? term->collation : "BINARY");
+        sqlite3_str_appendf(rows->names, "%s\"%w\"", ctr_text_separator(rows->names, ", "),
+                            term->name);
+    } else {
+        match_expression(in->db, in->schema, in->table, term->index, term->number, rows->match,
+                         problem);
+    }
+    if (!term->name || term->is_partial) rows->any_column = true;
+}
+
+void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *schema,
+                                 const char *table, ctr_problem *problem)
+{
+    unique_in in = {db, schema, table, rows};
+    ctr_constraints_each_term(db, schema, table, match_term, &in, problem);
+    rows->any_column = rows->any_column || has_generated(db, schema, table, problem);
+}
+
+/* ---- foreign keys ---------------------------------------------------------------------------- */
+
+ctr_foreign ctr_constraints_foreign_of(const ctr_tracked *tracked)
+{
+    return (ctr_foreign){.tracked = tracked};
+}
+
+void ctr_constraints_close_foreign(ctr_foreign *foreign)
+{
+    sqlite3_finalize(foreign->children);
+    *foreign = (ctr_foreign){0};
+}
+
+bool ctr_constraints_foreign_enforced(sqlite3 *db)
+{
+    int enforced = 0;
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_FKEY, -1, &enforced);
+    return enforced != 0;
+}
+
+bool ctr_constraints_foreign_broken(sqlite3 *db)
+{
+    int is = 0, high;
+    sqlite3_db_status(db, SQLITE_DBSTATUS_DEFERRED_FKS, &is, &high, 0);
+    return is != 0;
+}
+
+void ctr_constraints_refuse_broken(sqlite3 *db, const char *table, ctr_problem *problem)
+{
+    if (ctr_constraints_foreign_broken(db))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the transaction violates a deferred foreign key: repair it before merging "
+                        "into the tracked table %s",
+                        table);
+}
+
+/* ---- children -------------------------------------------------------------------------------- */
+
+/* p."sku" = ?1 AND ... */
+static void match_key_of(const ctr_tracked *tracked, const char *alias, sqlite3_str *out)
+{
+    for (int i = 0; i < tracked->shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s%s.\"%w\" = ?%d", i ? " AND " : "", alias,
+                            ctr_tracked_key(tracked, i)->name, 1 + i);
+}
+
+/* Begins EXISTS (child rows whose parent is the row). */
+static void begin_child(const ctr_tracked *tracked, const char *child, sqlite3_str *out)
+{
+    sqlite3_str_appendf(
+        out, "%sEXISTS (SELECT 1 FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ",
+        ctr_text_separator(out, ") OR "), tracked->schema, tracked->table, tracked->schema, child);
+    match_key_of(tracked, "p", out);
+    if (sqlite3_stricmp(child, tracked->table) != 0) return;
+    sqlite3_str_appendall(out, " AND NOT (");
+    match_key_of(tracked, "c", out);
+    sqlite3_str_appendall(out, ")");
+}
+
+/* Adds the foreign keys of one table that refer to ours and forbid the deletion of a row. */
+static void add_child(const ctr_tracked *tracked, const char *child, sqlite3_str *out,
+                      ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    run.slots.name = child;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_FOREIGN_KEYS);
+    while (ctr_run_row(&run, row)) {
+        int part = sqlite3_column_int(row, 1);
+        const char *parent = ctr_text_column(row, 2, problem),
+                   *from = ctr_text_column(row, 3, problem), *to = ctr_text_column(row, 4, problem),
+                   *on_delete = ctr_text_column(row, 6, problem);
+        bool forbids = on_delete &&
+                       (strcmp(on_delete, "NO ACTION") == 0 || strcmp(on_delete, "RESTRICT") == 0);
+        if (!forbids || !parent || sqlite3_stricmp(parent, tracked->table) != 0) continue;
+        if (!from || (!to && part >= tracked->shape->n_keys)) continue;
+        if (part == 0) begin_child(tracked, child, out);
+        sqlite3_str_appendf(out, " AND p.\"%w\" = c.\"%w\"",
+                            to ? to : ctr_tracked_key(tracked, part)->name, from);
+    }
+    sqlite3_finalize(row);
+}
+
+/* Returns one EXISTS for each foreign key that refers to the table; NULL: there is none, or no
+ * memory. */
+static char *list_children(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLES);
+    while (ctr_run_row(&run, row)) {
+        const char *child = ctr_text_column(row, 0, problem);
+        if (child) add_child(tracked, child, out, problem);
+    }
+    sqlite3_finalize(row);
+    if (sqlite3_str_length(out)) sqlite3_str_appendall(out, ")");
+    if (sqlite3_str_errcode(out) != SQLITE_OK) ctr_problem_nomem(problem);
+    return sqlite3_str_finish(out);
+}
+
+static sqlite3_stmt *prepare_children(ctr_foreign *foreign, ctr_problem *problem)
+{
+    if (foreign->children || foreign->childless || problem->rc != SQLITE_OK)
+        return foreign->children;
+    char *children = list_children(foreign->tracked, problem);
+    ctr_run run = ctr_run_on(foreign->tracked->db, foreign->tracked->schema, NULL, problem);
+    run.slots.value = children;
+    if (children) foreign->children = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
+    foreign->childless = !children && problem->rc == SQLITE_OK;
+    sqlite3_free(children);
+    return foreign->children;
+}
+
+bool ctr_constraints_has_children(ctr_foreign *foreign, sqlite3_value **keys, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = foreign->tracked;
+    if (!ctr_constraints_foreign_enforced(tracked->db)) return false;
+    sqlite3_stmt *row = prepare_children(foreign, problem);
+    if (!row || ctr_tracked_bind_key(tracked, row, keys, problem)) return false;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    bool has = ctr_run_row(&run, row) && sqlite3_column_int(row, 0);
+    sqlite3_reset(row);
+    return has;
+}

@@ -1,0 +1,81 @@
+/* track/constraints.h - what the constraints of an ordinary table mean for its counters: which
+ * columns can be tracked, which rows OR REPLACE removes, and which rows foreign keys protect.
+ */
+#ifndef CTR_TRACK_CONSTRAINTS_H
+#define CTR_TRACK_CONSTRAINTS_H
+
+#include "sqlite/problem.h"
+#include "track/tracked.h"
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* Reads the shape of the counter table of a table: counters for the n named columns and for those
+ * of `tracked`, which may be closed. Returns SQLITE_ERROR, and names the column, if it cannot be
+ * tracked. The caller closes the shape, even if this fails.
+ *
+ * The key is the PRIMARY KEY. Its types are plain, and it compares as its columns do; otherwise two
+ * rows of the table could have one key in the counter table. A tracked column has no type that
+ * turns integers into texts or reals, and is not generated. */
+int ctr_constraints_read_shape(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
+                               const char *const *names, int n, const ctr_tracked *tracked,
+                               ctr_problem *problem);
+
+/* ---- UNIQUE ---------------------------------------------------------------------------------- */
+
+/* Which rows OR REPLACE removes for a new row: the UNIQUE indexes of a table, except for
+ * the PRIMARY KEY, as a condition within a trigger on the table. */
+
+typedef struct ctr_unique {
+    sqlite3_str *match; /* "code" = NEW."code" AND ... OR ... */
+    sqlite3_str *names; /* of the columns in these indexes */
+    bool any_column;    /* other columns count, too: in expressions or conditions */
+} ctr_unique;
+
+/* Appends to `match` and `names`, which the caller makes and finishes. */
+void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *schema,
+                                 const char *table, ctr_problem *problem);
+
+/* One term of a UNIQUE index, or of the index of a PRIMARY KEY. All is borrowed. */
+typedef struct ctr_term {
+    const char *index;
+    const char *name, *collation; /* of the column; no name: an expression */
+    int number;                   /* within the index, from 0 */
+    bool is_primary, is_partial;  /* the index */
+} ctr_term;
+
+/* Calls `visit` for each term of each UNIQUE index of the table. */
+void ctr_constraints_each_term(sqlite3 *db, const char *schema, const char *table,
+                               void (*visit)(void *with, const ctr_term *term,
+                                             ctr_problem *problem),
+                               void *with, ctr_problem *problem);
+
+/* ---- foreign keys ---------------------------------------------------------------------------- */
+
+/* Foreign keys that refer to a tracked table.
+ *
+ * A merge may break one. SQLite then reports only that some foreign key of the connection is
+ * broken, or, for a deferred one, nothing before the COMMIT. So this file looks for children before
+ * a row is deleted.
+ */
+
+/* The caller closes it. */
+typedef struct ctr_foreign {
+    const ctr_tracked *tracked; /* borrowed */
+    sqlite3_stmt *children;
+    bool childless; /* no foreign key refers to the table */
+} ctr_foreign;
+
+ctr_foreign ctr_constraints_foreign_of(const ctr_tracked *tracked);
+void ctr_constraints_close_foreign(ctr_foreign *foreign);
+
+/* Returns whether other rows refer to the row with this key and forbid its deletion. */
+bool ctr_constraints_has_children(ctr_foreign *foreign, sqlite3_value **keys, ctr_problem *problem);
+
+/* Return whether SQLite enforces foreign keys, and whether a deferred one is broken, which must be
+ * repaired before the COMMIT. While one is broken, `refuse` sets the problem that `table` cannot be
+ * written, because a second broken key could not be noticed. */
+bool ctr_constraints_foreign_enforced(sqlite3 *db);
+bool ctr_constraints_foreign_broken(sqlite3 *db);
+void ctr_constraints_refuse_broken(sqlite3 *db, const char *table, ctr_problem *problem);
+
+#endif
