@@ -200,7 +200,6 @@ int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_transaction *transac
     }
     check_shape(cluster, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;
-    ctr_collator_open(&cluster->collator, db, &cluster->shape, problem);
     size_t size = ((size_t)cluster->shape.n_counters + 1) * sizeof *cluster->row.cells;
     cluster->row.cells = sqlite3_malloc64(size);
     if (!cluster->row.cells) return ctr_problem_nomem(problem);
@@ -225,7 +224,7 @@ void ctr_cluster_close(ctr_cluster *cluster)
     sqlite3_free(cluster->row.cells);
     sqlite3_free(cluster->members);
     sqlite3_free(cluster->birth);
-    ctr_collator_close(&cluster->collator);
+    for (int i = 0; i < CTR_STREAM_KEYS; i++) sqlite3_finalize(cluster->compares[i]);
     ctr_shape_close(&cluster->shape);
     *cluster = (ctr_cluster){0};
 }

@@ -17,7 +17,6 @@
 
 #include "cluster/member.h"
 #include "core/level.h"
-#include "table/collator.h"
 
 typedef struct ctr_levels {
     ctr_level read, write;
@@ -40,8 +39,8 @@ typedef struct ctr_cluster {
     char *birth;                  /* the name with which the tables were created; owned */
     ctr_shape shape;              /* the columns of all of them */
     bool read;                    /* false: `shape` has only the columns, and no generations */
-    ctr_collator collator;
-    ctr_member *members; /* main first, then in the given order */
+    sqlite3_stmt *compares[CTR_STREAM_KEYS]; /* values of a key column; prepared when needed */
+    ctr_member *members;                     /* main first, then in the given order */
     int n;
     ctr_member *leader; /* of this transaction; NULL: not chosen */
     bool writes;        /* this transaction has begun a writing statement */

@@ -4,22 +4,61 @@
 #include <string.h>
 
 #include "cluster/quorum.h"
+#include "sqlite/text.h"
 
 /* ---- rows gathered by key -------------------------------------------------------------------- */
 
 /* Cursors name a row of a replica by id * CTR_LEVEL_SITES + replica. */
 #define LAST_ID (INT64_MAX / CTR_LEVEL_SITES - 1)
 
-/* `of`: the tables of the n streams. The caller closes it, also after a failure. */
-static int open_gather(ctr_gather *gather, ctr_streams *const *of, int n, const ctr_shape *shape,
-                       ctr_collator *collator, ctr_problem *problem)
+/* Only SQLite knows the collations, and the encoding in which BINARY compares. Values are those of
+ * stored rows, so they have the affinity of their column already. */
+static int order_values(ctr_cluster *cluster, int key, sqlite3_value *a, sqlite3_value *b,
+                        ctr_problem *problem)
 {
+    const ctr_shape *shape = &cluster->shape;
+    ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
+    run.slots.name = shape->columns[shape->keys[key]].collation;
+    sqlite3_stmt **keep = &cluster->compares[key];
+    if (!*keep) *keep = ctr_run_prepare(&run, CTR_SQL_ROWS_COMPARE);
+    sqlite3_stmt *statement = *keep;
+    if (!statement) return 0;
+    int rc = ctr_text_bind_value(statement, 1, a);
+    if (rc == SQLITE_OK) rc = ctr_text_bind_value(statement, 2, b);
+    if (rc == SQLITE_OK) rc = sqlite3_step(statement);
+    int result = rc == SQLITE_ROW ? sqlite3_column_int(statement, 0) : 0;
+    ctr_problem_sqlite(problem, cluster->db, rc);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return result;
+}
+
+/* Returns -1, 0 or 1: a before, equal to, after b, which have the key values in key order. `order`
+ * has, for each key column, + or - and the character '0' + its position in the key. Equal bytes
+ * need no SQL. */
+static int order_keys(ctr_cluster *cluster, sqlite3_value **a, sqlite3_value **b, const char *order,
+                      ctr_problem *problem)
+{
+    for (; *order == '+' || *order == '-'; order += 2) {
+        int key = order[1] - '0';
+        if (ctr_text_alike(a[key], b[key])) continue;
+        int result = order_values(cluster, key, a[key], b[key], problem);
+        if (result != 0) return *order == '-' ? -result : result;
+    }
+    return 0;
+}
+
+/* `of`: the tables of the n streams. The caller closes it, also after a failure. */
+static int open_gather(ctr_gather *gather, ctr_streams *const *of, int n, ctr_cluster *cluster,
+                       ctr_problem *problem)
+{
+    const ctr_shape *shape = &cluster->shape;
     size_t size = (size_t)n * sizeof *gather->streams;
     size_t heads = (size_t)n * (size_t)shape->n_keys * sizeof *gather->heads;
     *gather = (ctr_gather){.streams = sqlite3_malloc64(size),
                            .n = n,
                            .failed = -1,
-                           .collator = collator,
+                           .cluster = cluster,
                            .shape = shape,
                            .heads = sqlite3_malloc64(heads)};
     if (!gather->streams || !gather->heads) {
@@ -108,8 +147,8 @@ static void find_first(ctr_gather *gather, ctr_problem *problem)
     for (int i = 0; i < gather->n && problem->rc == SQLITE_OK; i++) {
         uint64_t bit = (uint64_t)1 << i;
         if (!(gather->rows & bit)) continue;
-        int order = gather->here ? ctr_collator_compare(gather->collator, head(gather, i),
-                                                        gather->keys, gather->order, problem)
+        int order = gather->here ? order_keys(gather->cluster, head(gather, i), gather->keys,
+                                              gather->order, problem)
                                  : -1;
         if (order > 0) continue;
         if (order < 0) {
@@ -211,8 +250,7 @@ static void contact(ctr_reading *reading, ctr_problem *problem)
     close_gather(&reading->rows);
     reading->n = ctr_cluster_contact(cluster, reading->failed, reading->contacts, problem);
     for (int i = 0; i < reading->n; i++) of[i] = &cluster->members[reading->contacts[i]].streams;
-    if (problem->rc == SQLITE_OK)
-        open_gather(&reading->rows, of, reading->n, &cluster->shape, &cluster->collator, problem);
+    if (problem->rc == SQLITE_OK) open_gather(&reading->rows, of, reading->n, cluster, problem);
     if (problem->rc != SQLITE_OK) return;
     bool exact = ctr_stream_is_exact(&cluster->shape, reading->plan, reading->args);
     reading->rest = reading->unique && !exact;
@@ -341,8 +379,8 @@ static bool advance(ctr_reading *reading, ctr_problem *problem)
 static bool was_shown(ctr_reading *reading, ctr_problem *problem)
 {
     if (!reading->skips) return false;
-    int order = ctr_collator_compare(&reading->cluster->collator, reading->rows.keys, reading->last,
-                                     reading->rows.order, problem);
+    int order = order_keys(reading->cluster, reading->rows.keys, reading->last, reading->rows.order,
+                           problem);
     reading->skips = order <= 0;
     return reading->skips;
 }

@@ -25,8 +25,8 @@ typedef struct ctr_gather {
     sqlite3_value **keys; /* of that row, in key order; lent until the next step */
     int failed;           /* the stream that failed; -1: none */
 
-    ctr_collator *collator; /* borrowed */
-    const ctr_shape *shape; /* borrowed */
+    ctr_cluster *cluster;   /* borrowed */
+    const ctr_shape *shape; /* of the cluster */
     uint64_t rows;          /* streams that stand on a row */
     char *order;            /* owned */
     sqlite3_value **heads;  /* the keys of the current rows, stream by stream */

@@ -17,7 +17,7 @@
  *       UNIQUE(_kind, _row, _name))
  *
  *     _kind       a row is
- *     request     a request that was taken; see table/requests.h
+ *     request     a request that was taken; see vtab/request.c
  *     counter     a counter that came or went; see table/columns.h
  *     floors      the floors of the key columns; see table/floors.h
  *     apart       of a tracked table: a value that is not shown; see track/apart.h

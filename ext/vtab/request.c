@@ -8,6 +8,10 @@
  *     replace of '/', 12: hits 1               a REPLACE
  *     reset hits of '/', 12: hits 5            the command
  *
+ * An application that does not know whether an increment was counted repeats it with the same
+ * request id. <table>_state records the requests that were taken. Ids belong to one file: no merge
+ * copies them.
+ *
  * A statement first looks up the request, then stores it, then writes the row. If the second write
  * fails, the transaction is spoiled (sqlite/transaction.h). A request whose row OR IGNORE skips is
  * stored, too.
@@ -17,6 +21,8 @@
 #include "sqlite/args.h"
 #include "sqlite/text.h"
 #include "vtab/table.h"
+
+enum { REQUEST_MAX = 255 /* bytes of an id */ };
 
 static const char HEX[] = "0123456789abcdef";
 
@@ -101,15 +107,14 @@ static char *describe_request(const ctr_table *table, sqlite3_value **columns, c
 static void check_id(sqlite3_value *id, ctr_problem *problem)
 {
     int type = sqlite3_value_type(id), size = sqlite3_value_bytes(id);
-    if ((type == SQLITE_TEXT || type == SQLITE_BLOB) && size >= 1 && size <= CTR_REQUEST_MAX)
-        return;
+    if ((type == SQLITE_TEXT || type == SQLITE_BLOB) && size >= 1 && size <= REQUEST_MAX) return;
     char bytes[32] = "", *shown = ctr_problem_describe_value(id);
     if (!shown) ctr_problem_nomem(problem);
     if (type == SQLITE_TEXT || type == SQLITE_BLOB)
         sqlite3_snprintf(sizeof bytes, bytes, " of %d bytes", size);
     ctr_problem_set(problem, SQLITE_MISMATCH,
-                    "a request_id must be TEXT or a BLOB of 1 to %d bytes, not %s%s",
-                    CTR_REQUEST_MAX, shown ? shown : "", bytes);
+                    "a request_id must be TEXT or a BLOB of 1 to %d bytes, not %s%s", REQUEST_MAX,
+                    shown ? shown : "", bytes);
     sqlite3_free(shown);
 }
 
@@ -138,6 +143,29 @@ void ctr_request_refuse(const ctr_table *table, ctr_problem *problem)
 
 /* ---- one statement --------------------------------------------------------------------------- */
 
+/* Returns whether this request was taken before. Fails if its text was another one. */
+static bool is_done(ctr_table *table, sqlite3_value *id, const char *text, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
+    sqlite3_stmt **keep = &table->find_request;
+    if (!*keep) *keep = ctr_run_prepare(&run, CTR_SQL_REQUESTS_FIND);
+    sqlite3_stmt *row = *keep;
+    if (!row) return false;
+    ctr_problem_sqlite(problem, table->db, ctr_text_bind_value(row, 1, id));
+    bool done = ctr_run_row(&run, row);
+    const char *before = done ? ctr_text_column(row, 0, problem) : NULL;
+    if (before && strcmp(before, text) != 0) {
+        char *shown = ctr_problem_describe_value(id);
+        if (!shown) ctr_problem_nomem(problem);
+        ctr_problem_set(problem, SQLITE_ERROR, "the request %s was taken before for %s, not for %s",
+                        shown, before, text);
+        sqlite3_free(shown);
+    }
+    sqlite3_reset(row);
+    sqlite3_clear_bindings(row);
+    return done && problem->rc == SQLITE_OK;
+}
+
 bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     sqlite3_value *id = columns[ctr_table_column(table->shape.n_columns)];
@@ -147,12 +175,22 @@ bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *p
     table->request = id;
     table->asks = describe_request(table, columns, problem);
     if (problem->rc != SQLITE_OK) return false;
-    return ctr_requests_is_done(&table->requests, id, table->asks, problem);
+    return is_done(table, id, table->asks, problem);
 }
 
 int ctr_request_remember(ctr_table *table, ctr_problem *problem)
 {
-    return ctr_requests_add(&table->requests, table->request, table->asks, problem);
+    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
+    sqlite3_stmt **keep = &table->add_request;
+    if (!*keep) *keep = ctr_run_prepare(&run, CTR_SQL_REQUESTS_INSERT);
+    sqlite3_stmt *row = *keep;
+    if (!row) return problem->rc;
+    ctr_problem_sqlite(problem, table->db, ctr_text_bind_value(row, 1, table->request));
+    ctr_run_bind_text(&run, row, 2, table->asks);
+    ctr_run_row(&run, row);
+    sqlite3_reset(row);
+    sqlite3_clear_bindings(row);
+    return problem->rc;
 }
 
 void ctr_request_end(ctr_table *table)
@@ -160,4 +198,11 @@ void ctr_request_end(ctr_table *table)
     sqlite3_free(table->asks);
     table->asks = NULL;
     table->request = NULL;
+}
+
+void ctr_request_release(ctr_table *table)
+{
+    sqlite3_finalize(table->find_request);
+    sqlite3_finalize(table->add_request);
+    table->find_request = table->add_request = NULL;
 }

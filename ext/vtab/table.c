@@ -41,7 +41,7 @@ static void free_table(ctr_table *table)
     sqlite3_free(table->looks);
     ctr_stream_release(&table->streams);
     ctr_floors_release(&table->floors);
-    ctr_requests_release(&table->requests);
+    ctr_request_release(table);
     ctr_rows_close(&table->own_rows);
     ctr_shape_close(&table->shape);
     ctr_replica_release(table->held);
@@ -93,8 +93,6 @@ static void open_table(ctr_table *table, ctr_problem *problem)
     ctr_journal_forget(table->replica, table->name); /* it may be the journal of another table */
     table->streams = (ctr_streams){
         .db = table->db, .schema = table->schema, .table = table->name, .shape = &table->shape};
-    table->requests =
-        (ctr_requests){.db = table->db, .schema = table->schema, .table = table->name};
     table->floors =
         ctr_floors_on(table->db, table->schema, table->name, &table->shape, table->replica);
 }
@@ -379,7 +377,7 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_stream_release(&table->streams);
     ctr_rows_release(table->rows);
     ctr_floors_release(&table->floors);
-    ctr_requests_release(&table->requests);
+    ctr_request_release(table);
     tell_another(table, &problem);
     bool forgets = has_shards(table, &problem);
     ctr_journal_forget(table->replica, table->name);
