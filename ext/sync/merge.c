@@ -1,12 +1,13 @@
 /* sync/merge.c - merges cells into one table, row by row. */
 #include "sync/merge.h"
 
-#include "sqlite/text.h"
-
 #include <string.h>
 
-#include "table/stage.h"
+#include "sqlite/array.h"
+#include "sqlite/text.h"
+#include "table/columns.h"
 #include "table/refuse.h"
+#include "table/stage.h"
 #include "table/stored.h"
 
 static void open_tracked_table(ctr_merge *merge, sqlite3 *db, const ctr_objects *objects,
@@ -189,4 +190,41 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *
         ctr_later_show_purged(&merge->showing, &merge->floors, problem))
         ctr_transaction_spoil(transaction, nth);
     return gone;
+}
+
+/* ---- counters that come and go --------------------------------------------------------------- */
+
+/* Reads the shape again after each change of a column. The triggers of a tracked table name its
+ * counters, so they are made anew. */
+int64_t ctr_merge_generations(ctr_replica *replica, sqlite3 *db, const char *schema,
+                              const char *table, const ctr_shape *from, ctr_problem *problem)
+{
+    int64_t generation, changed = 0;
+    const char *name, *spelling, **raised = NULL; /* counters that begin anew */
+    size_t n_raised = 0, room = 0;
+    ctr_shape here = {0};
+    ctr_stored_read(&here, db, schema, table, problem);
+    ctr_shape_check_keys(from, "the giving file", &here, "the taking file", problem);
+    for (int i = 0; problem->rc == SQLITE_OK && (name = ctr_shape_ever(from, i, &generation));
+         i++) {
+        if (ctr_shape_generation(&here, name, &spelling) >= generation) continue;
+        if (ctr_columns_check(&here, db, table, name, problem)) break;
+        if (generation % 2 == 0 && ctr_shape_counter(&here, name) < 0) {
+            ctr_columns_raise(replica, db, schema, table, &here, name, generation, problem);
+            continue;
+        }
+        const char **more = ctr_array_room(raised, &room, n_raised + 1, sizeof *raised, problem);
+        if (!more) break;
+        raised = more;
+        raised[n_raised++] = name;
+        changed += ctr_columns_ask(db, schema, table, name, generation, problem);
+        ctr_shape_close(&here);
+        ctr_stored_read(&here, db, schema, table, problem);
+    }
+    ctr_shape_close(&here);
+    ctr_stored_read(&here, db, schema, table, problem);
+    ctr_triggers_follow(db, schema, table, &here, raised, (int)n_raised, problem);
+    ctr_shape_close(&here);
+    sqlite3_free(raised);
+    return changed;
 }

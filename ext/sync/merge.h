@@ -66,6 +66,12 @@ bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys, ctr_problem *pr
 void ctr_merge_begin(ctr_merge *merge);
 bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem);
 
+/* Raises each counter of `table` to its generation in `from`, the shape at the source. A pull takes
+ * all generations before the rows, whatever the marks say, because rows are merged by generation.
+ * Returns the number of emptied cells. */
+int64_t ctr_merge_generations(ctr_replica *replica, sqlite3 *db, const char *schema,
+                              const char *table, const ctr_shape *from, ctr_problem *problem);
+
 /* Raises floors; returns the number of rows removed. */
 int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem);
 

@@ -7,7 +7,6 @@
 #include "table/shape.h"
 #include "sync/durable.h"
 #include "sync/marks.h"
-#include "sync/pull_columns.h"
 #include "sync/session.h"
 #include "table/columns.h"
 #include "table/floors.h"
@@ -44,9 +43,10 @@ typedef struct merge_job {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static int take_keys(merge_job *job, ctr_problem *problem)
+static void next_row(merge_job *job, ctr_problem *problem)
 {
-    for (int i = 0; i < job->from.n_keys; i++) {
+    job->more = ctr_stream_walk_next(&job->walk, problem);
+    for (int i = 0; job->more && i < job->from.n_keys; i++) {
         int column = job->from.keys[i];
         job->keys[i] = sqlite3_column_value(job->walk.row, CTR_WALK_COLUMNS + column);
         if (sqlite3_value_type(job->keys[i]) == SQLITE_NULL)
@@ -54,13 +54,7 @@ static int take_keys(merge_job *job, ctr_problem *problem)
                             "key column %s of the giving file is NULL",
                             job->from.columns[column].name);
     }
-    return problem->rc;
-}
-
-static void next_row(merge_job *job, ctr_problem *problem)
-{
-    job->more = ctr_stream_walk_next(&job->walk, problem) && take_keys(job, problem) == SQLITE_OK &&
-                ctr_merge_check_key(&job->to, job->keys, problem) == SQLITE_OK;
+    job->more = job->more && ctr_merge_check_key(&job->to, job->keys, problem) == SQLITE_OK;
     if (job->more) job->report->read++;
 }
 
@@ -315,7 +309,7 @@ static bool columns_are_new(const merge_job *job, const char *name, ctr_problem 
     const ctr_pull *pull = job->pull;
     if (read_theirs(job, &theirs, problem) == SQLITE_OK)
         ctr_stored_read_among(&mine, pull->db, pull->target, name, &pull->mine, false, problem);
-    bool any = problem->rc == SQLITE_OK && ctr_pull_columns_any(&theirs, &mine);
+    bool any = problem->rc == SQLITE_OK && ctr_shape_is_behind(&mine, &theirs);
     ctr_shape_close(&theirs);
     ctr_shape_close(&mine);
     return any;
@@ -335,27 +329,27 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
         ctr_refuse_triggers_among(&source->objects, theirs, false, problem))
         return;
     if (!is_there) create_table(job, problem);
-    if (!is_there && problem->rc == SQLITE_OK) ctr_pull_table_look(pull, problem);
+    if (!is_there) ctr_pull_table_look(pull, problem);
     const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, job->theirs->birth);
     if (problem->rc != SQLITE_OK || !mine) return;
     ctr_pull_table_join(pull, mine->name, problem);
     open_table_here(job, mine, problem);
-    if (problem->rc == SQLITE_OK && ctr_pull_columns_any(&job->from, &job->to.shape)) {
+    if (problem->rc == SQLITE_OK && ctr_shape_is_behind(&job->to.shape, &job->from)) {
         ctr_merge_close(&job->to);
         job->plain = false;
-        job->report->changed += ctr_pull_columns_take(pull, &job->from, mine->name, problem);
-        if (problem->rc == SQLITE_OK) ctr_pull_table_look(pull, problem);
+        job->report->changed += ctr_merge_generations(pull->replica, pull->db, pull->target,
+                                                      mine->name, &job->from, problem);
+        ctr_pull_table_look(pull, problem);
         mine = ctr_catalog_find(&pull->here, job->theirs->birth);
         if (mine) open_table_here(job, mine, problem);
     }
-    if (problem->rc == SQLITE_OK) open_sides(job, problem);
-    if (problem->rc == SQLITE_OK) note_rows_for_later(job, problem);
-    if (problem->rc == SQLITE_OK) merge_floors(job, problem);
-    if (problem->rc == SQLITE_OK) merge_rows(job, problem);
-    if (problem->rc == SQLITE_OK) job->report->conflicts += job->to.n_conflicts;
-    if (problem->rc == SQLITE_OK)
-        ctr_marks_write(pull->db, pull->target, pull->giver, job->theirs, &job->to.entry,
-                        job->mark == 0, problem);
+    open_sides(job, problem);
+    note_rows_for_later(job, problem);
+    merge_floors(job, problem);
+    merge_rows(job, problem);
+    job->report->conflicts += job->to.n_conflicts;
+    ctr_marks_write(pull->db, pull->target, pull->giver, job->theirs, &job->to.entry,
+                    job->mark == 0, problem);
 }
 
 /* Reads the news again if the source is read through the host's connection, because its batches
@@ -433,17 +427,8 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
     char *tracked = NULL;
     if (ctr_tracked_is_among(objects, name))
         tracked = ctr_triggers_table(takes ? pull->db : pull->source->db, schema, name, problem);
-    if (problem->rc == SQLITE_OK)
-        job->report =
-            report_row(pull->report, job->theirs->birth, tracked ? tracked : name, problem);
+    job->report = report_row(pull->report, job->theirs->birth, tracked ? tracked : name, problem);
     sqlite3_free(tracked);
-}
-
-/* Can the state table be read? ctr_stored_read refuses it later if it is not an ordinary table. */
-static bool has_plain_state(const ctr_pull *pull, const char *name, ctr_problem *problem)
-{
-    const ctr_named *state = ctr_schema_objects_stored(&pull->mine, name, "state", problem);
-    return state && state->object == CTR_OBJECT_TABLE && !state->may_generate;
 }
 
 void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
@@ -451,11 +436,14 @@ void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_p
     merge_job job = {.pull = pull, .theirs = theirs};
     const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, theirs->birth);
     bool is_there = mine != NULL;
-    if (is_there && !pull->whole && has_plain_state(pull, mine->name, problem))
+    const ctr_named *state =
+        is_there ? ctr_schema_objects_stored(&pull->mine, mine->name, "state", problem) : NULL;
+    bool is_plain = state && state->object == CTR_OBJECT_TABLE && !state->may_generate;
+    if (is_plain && !pull->whole) /* else ctr_stored_read refuses it later */
         job.mark =
             ctr_marks_read(pull->db, pull->target, pull->giver, theirs, mine, &job.plain, problem);
     const char *taker = is_there ? mine->name : theirs->birth;
-    if (problem->rc == SQLITE_OK) name_in_report(&job, taker, problem);
+    name_in_report(&job, taker, problem);
     check_stored(&job, problem);
     const ctr_source *source = pull->source;
     if (ctr_tracked_is_among(&source->objects, theirs->name))

@@ -370,3 +370,12 @@ int ctr_shape_check_same(const ctr_shape *one, const char *a, const ctr_shape *t
     compare_counters(&here, &there, problem);
     return problem->rc;
 }
+
+bool ctr_shape_is_behind(const ctr_shape *shape, const ctr_shape *from)
+{
+    int64_t generation;
+    const char *name, *spelling;
+    for (int i = 0; (name = ctr_shape_ever(from, i, &generation)); i++)
+        if (ctr_shape_generation(shape, name, &spelling) < generation) return true;
+    return false;
+}

@@ -132,6 +132,9 @@ int ctr_shape_check_keys(const ctr_shape *one, const char *a, const ctr_shape *t
 int ctr_shape_check_same(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
                          ctr_problem *problem);
 
+/* Returns whether some counter of `from` has a higher generation than in `shape`. */
+bool ctr_shape_is_behind(const ctr_shape *shape, const ctr_shape *from);
+
 /* Returns the counter of this name and this generation, or -1. */
 int ctr_shape_counter_of(const ctr_shape *shape, const char *name, int64_t generation);
 

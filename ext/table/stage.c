@@ -362,10 +362,10 @@ static sqlite3_stmt *prepare_update(ctr_update *update, ctr_sql which, int n_bef
 bool ctr_stage_open_update(ctr_update *update, ctr_rows *rows, ctr_update_merge *merge, void *with,
                            ctr_problem *problem)
 {
-    int n_keys = rows->shape->n_keys;
     ctr_problem refused = {SQLITE_OK, NULL};
     *update = (ctr_update){.rows = rows, .merge = merge, .with = with};
     if (problem->rc != SQLITE_OK || rows->shape->n_counters == 0) return false;
+    int n_keys = rows->shape->n_keys;
     update->keys = sqlite3_malloc64((size_t)n_keys * sizeof *update->keys);
     if (!update->keys) ctr_problem_nomem(&refused);
     update->by_key = prepare_update(update, CTR_SQL_UPDATE_KEY, n_keys, &refused);
