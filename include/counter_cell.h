@@ -173,7 +173,7 @@ size_t ctr_cell_merge(const ctr_cell *a, const ctr_cell *b, uint8_t *out);
 
 /* Returns the number of shards of `merged` that `mine` lacks, or has with other numbers, in the
  * same life. */
-size_t ctr_cell_news(const ctr_cell *merged, const ctr_cell *mine);
+size_t ctr_cell_changed_shards(const ctr_cell *merged, const ctr_cell *mine);
 
 /* Returns the number of ids with the same clock and two values in a and b; 0 unless both are in the
  * same odd life. */

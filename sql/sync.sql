@@ -24,7 +24,7 @@ PRAGMA "{schema}".user_version;
 
 -- The contents of a table besides its cells: the last numbers of its rows and of its floors, NULL
 -- if it has none, and whether it has generations of counters, which have no number.
--- name: SYNC_NEWS
+-- name: SYNC_NEWEST
 SELECT (SELECT max(_seq) FROM "{schema}"."{table}_journal"),
        (SELECT max(_seq) FROM "{schema}"."{table}_state"
          WHERE _kind = 'floors' AND _row = 0 AND _name = ''),

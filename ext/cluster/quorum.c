@@ -94,7 +94,7 @@ static bool show_in_leader(ctr_cluster *cluster, ctr_problem *problem)
                                    cluster->members[i].merge.rows.replica);
     for (int c = 0; c < cluster->shape.n_counters && !cluster->row.below; c++)
         ctr_merge_cell(&leader->merge, c, &cluster->row.cells[c].cell, problem);
-    ctr_conflicts_heed(&leader->conflicts, leader->merge.rows.replica, problem);
+    ctr_conflicts_change_identity(&leader->conflicts, leader->merge.rows.replica, problem);
     if (ctr_leader_is_lost(cluster, problem)) return false;
     for (int c = 0; c < cluster->shape.n_counters; c++)
         leader->merge.rows.cells[c] = cluster->row.cells[c].cell;
@@ -134,7 +134,7 @@ static bool write_member(ctr_cluster *cluster, ctr_member *member, ctr_problem *
         ctr_merge_cell(&member->merge, c, &cluster->row.cells[c].cell, problem);
     ctr_replica_note_taken(member->merge.rows.replica, cluster->leader->merge.rows.replica);
     bool wrote = ctr_merge_write(&member->merge, problem);
-    ctr_conflicts_heed(&member->conflicts, member->merge.rows.replica, problem);
+    ctr_conflicts_change_identity(&member->conflicts, member->merge.rows.replica, problem);
     return wrote;
 }
 
@@ -209,7 +209,7 @@ static void write_row(repair_job *job, ctr_member *member, ctr_problem *problem)
     for (int c = 0; c < job->cluster->shape.n_counters; c++)
         ctr_merge_cell(&member->merge, c, &job->reading.cells[c].cell, problem);
     ctr_merge_write(&member->merge, problem);
-    ctr_conflicts_heed(&member->conflicts, member->merge.rows.replica, problem);
+    ctr_conflicts_change_identity(&member->conflicts, member->merge.rows.replica, problem);
 }
 
 static void repair_row(repair_job *job, ctr_problem *problem)

@@ -306,7 +306,7 @@ size_t ctr_cell_merge(const ctr_cell *a, const ctr_cell *b, uint8_t *out)
     return (size_t)(end - out);
 }
 
-size_t ctr_cell_news(const ctr_cell *merged, const ctr_cell *mine)
+size_t ctr_cell_changed_shards(const ctr_cell *merged, const ctr_cell *mine)
 {
     size_t n = 0;
     const ctr_cell none = ctr_cell_untouched();

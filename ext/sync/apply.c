@@ -250,7 +250,8 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_rep
         counter = ctr_shape_counter_of(&apply->merge.shape, change->column, change->generation);
     if (counter >= 0 && ctr_merge_find(&apply->merge, apply->keys, problem)) {
         ctr_merge_cell(&apply->merge, counter, &cell, problem);
-        ctr_conflicts_heed(&apply->conflicts, replica, problem); /* before the row is written */
+        ctr_conflicts_change_identity(&apply->conflicts, replica,
+                                      problem); /* before the row is written */
         ctr_merge_write(&apply->merge, problem);
     }
     if (rises && problem->rc != SQLITE_OK) ctr_transaction_spoil(apply->transaction, nth);

@@ -34,7 +34,7 @@ static const char *fault(const ctr_conflicts *conflicts, const ctr_cell *mine,
 }
 
 /* Returns whether their shard of this id is ahead of mine. */
-static bool is_shard_news(const ctr_cell *mine, const ctr_cell *theirs, const ctr_shard *shard)
+static bool is_shard_ahead(const ctr_cell *mine, const ctr_cell *theirs, const ctr_shard *shard)
 {
     ctr_shard own;
     return is_ahead(mine, theirs, ctr_cell_shard(mine, shard->id, &own) ? &own : NULL, shard);
@@ -46,10 +46,10 @@ bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
     ctr_shard shard;
     if (ctr_cell_conflicts(mine, theirs) > 0) return false;
     if (ctr_cell_shard(theirs, conflicts->mine, &shard) && is_under_mine(conflicts, &shard) &&
-        is_shard_news(mine, theirs, &shard))
+        is_shard_ahead(mine, theirs, &shard))
         return false;
     if (!conflicts->went_back || !ctr_cell_shard(theirs, conflicts->theirs, &shard)) return true;
-    return !is_shard_news(mine, theirs, &shard);
+    return !is_shard_ahead(mine, theirs, &shard);
 }
 
 static void bind_shard(sqlite3_stmt *row, int first, const ctr_shard *shard)
@@ -112,7 +112,8 @@ void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine)
     conflicts->beyond = ctr_identity_beyond(mine);
 }
 
-int ctr_conflicts_heed(ctr_conflicts *conflicts, ctr_replica *replica, ctr_problem *problem)
+int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_replica *replica,
+                                  ctr_problem *problem)
 {
     bool own = conflicts->own, replaced = conflicts->replaced;
     if (problem->rc != SQLITE_OK) return problem->rc;

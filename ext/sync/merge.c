@@ -140,7 +140,7 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
     if (same) return problem->rc;
     ctr_cell merged = ctr_cell_written(out, size);
     stats->cells_changed++;
-    stats->shards_written += (int64_t)ctr_cell_news(&merged, mine);
+    stats->shards_written += (int64_t)ctr_cell_changed_shards(&merged, mine);
     ctr_stage_set(rows, counter, size);
     return problem->rc;
 }

@@ -180,7 +180,7 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
         ctr_pull_table_merge(&pull, &catalog->entries[i], problem);
     show_merged(&pull, problem);
     if (problem->rc == SQLITE_OK && catalog->n > 0) meet(&pull, &catalog->entries[0], problem);
-    ctr_conflicts_heed(&pull.conflicts, pull.replica, problem);
+    ctr_conflicts_change_identity(&pull.conflicts, pull.replica, problem);
     if (pull.raised) pull.replica->raised = !ctr_session_lower_cache(db, target);
     ctr_catalog_close(&pull.here);
     ctr_schema_objects_close(&pull.mine);

@@ -19,7 +19,7 @@
 typedef struct merge_job {
     ctr_pull *pull;
     const ctr_catalog_entry *theirs; /* at the source */
-    ctr_news news;                   /* of that table */
+    ctr_newest newest;               /* of that table */
     int64_t mark;                    /* the first number to read; 0: the whole table is read */
     bool plain;                      /* our table has no generations of counters */
     ctr_shape from;
@@ -174,7 +174,7 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
 static void merge_floors(merge_job *job, ctr_problem *problem)
 {
     const ctr_source *source = job->pull->source;
-    if (job->news.floors == 0 || job->news.floors < job->mark) return;
+    if (job->newest.floors == 0 || job->newest.floors < job->mark) return;
     sqlite3_stmt *row =
         ctr_floors_read(source->db, source->schema, job->theirs->name, &job->from, problem);
     ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
@@ -299,7 +299,7 @@ static int read_theirs(const merge_job *job, ctr_shape *theirs, ctr_problem *pro
 {
     const ctr_source *source = job->pull->source;
     return ctr_stored_read_among(theirs, source->db, source->schema, job->theirs->name,
-                                 &source->objects, !job->news.has_columns, problem);
+                                 &source->objects, !job->newest.has_columns, problem);
 }
 
 /* Compares the shapes that both files store. `name` is the name of our table. */
@@ -352,19 +352,19 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
                     job->mark == 0, problem);
 }
 
-/* Reads the news again if the source is read through the host's connection, because its batches
+/* Reads the numbers again if the source is read through the host's connection, because its batches
  * may be appended after the source was opened. */
 static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
 {
     const ctr_source *source = job->pull->source;
     if (problem->rc != SQLITE_OK) return false;
     if (source->own)
-        job->news = source->news[job->theirs - source->catalog.entries];
+        job->newest = source->newest[job->theirs - source->catalog.entries];
     else
-        ctr_source_look(source, job->theirs->name, &job->news, problem);
+        ctr_source_look(source, job->theirs->name, &job->newest, problem);
     if (problem->rc != SQLITE_OK) return false;
-    return job->news.last >= job->mark || job->news.floors >= job->mark ||
-           (job->news.has_columns && columns_are_new(job, name, problem));
+    return job->newest.last >= job->mark || job->newest.floors >= job->mark ||
+           (job->newest.has_columns && columns_are_new(job, name, problem));
 }
 
 /* Refuses a source with a stored table that is missing or not an ordinary table, before it is

@@ -210,15 +210,15 @@ static int64_t take_last_number(sqlite3_stmt *row, int column)
     return type == SQLITE_INTEGER ? sqlite3_column_int64(row, column) : INT64_MAX;
 }
 
-int ctr_source_look(const ctr_source *source, const char *table, ctr_news *news,
+int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *newest,
                     ctr_problem *problem)
 {
-    *news = (ctr_news){0};
+    *newest = (ctr_newest){0};
     ctr_run run = ctr_run_on(source->db, source->schema, table, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_NEWS);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_NEWEST);
     if (ctr_run_row(&run, row))
-        *news = (ctr_news){take_last_number(row, 0), take_last_number(row, 1),
-                           sqlite3_column_int(row, 2)};
+        *newest = (ctr_newest){take_last_number(row, 0), take_last_number(row, 1),
+                               sqlite3_column_int(row, 2)};
     sqlite3_finalize(row);
     return problem->rc;
 }
@@ -238,15 +238,15 @@ int64_t ctr_source_look_at_all(ctr_source *source, ctr_problem *problem)
 {
     int64_t next = 1;
     const ctr_catalog *catalog = &source->catalog;
-    sqlite3_free(source->news);
-    source->news = sqlite3_malloc64(((size_t)catalog->n + 1) * sizeof *source->news);
-    if (!source->news) ctr_problem_nomem(problem);
+    sqlite3_free(source->newest);
+    source->newest = sqlite3_malloc64(((size_t)catalog->n + 1) * sizeof *source->newest);
+    if (!source->newest) ctr_problem_nomem(problem);
     for (int i = 0; i < catalog->n && problem->rc == SQLITE_OK; i++) {
-        ctr_news *news = &source->news[i];
-        *news = (ctr_news){0};
+        ctr_newest *newest = &source->newest[i];
+        *newest = (ctr_newest){0};
         if (can_look_at(source, catalog->entries[i].name, problem))
-            ctr_source_look(source, catalog->entries[i].name, news, problem);
-        if (news->last >= next && news->last < INT64_MAX) next = news->last + 1;
+            ctr_source_look(source, catalog->entries[i].name, newest, problem);
+        if (newest->last >= next && newest->last < INT64_MAX) next = newest->last + 1;
     }
     return next;
 }
@@ -397,7 +397,7 @@ void ctr_source_close(ctr_source *source)
 {
     ctr_schema_objects_close(&source->objects);
     ctr_catalog_close(&source->catalog);
-    sqlite3_free(source->news);
+    sqlite3_free(source->newest);
     if (source->own) sqlite3_close(source->db);
     sqlite3_free(source->schema);
     *source = (ctr_source){0};

@@ -20,11 +20,11 @@
 #include "identity/replica.h"
 #include "table/catalog.h"
 
-/* The contents of a table besides its cells. */
-typedef struct ctr_news {
+/* The newest numbers of a table. */
+typedef struct ctr_newest {
     int64_t last, floors; /* the last number of its rows, and of its floors; 0: it has none */
     bool has_columns;     /* it has generations of counters */
-} ctr_news;
+} ctr_newest;
 
 typedef struct ctr_source {
     sqlite3 *db;  /* its own, or the host's */
@@ -33,7 +33,7 @@ typedef struct ctr_source {
     const char *path;    /* the path that opened it, borrowed; or NULL */
     ctr_objects objects; /* of the snapshot */
     ctr_catalog catalog; /* after ctr_source_check */
-    ctr_news *news;      /* owned; of the tables in the catalog, after ctr_source_look_at_all */
+    ctr_newest *newest;  /* owned; of the tables in the catalog, after ctr_source_look_at_all */
 } ctr_source;
 
 /* Opens `schema`, attached to `host`. The caller closes the source, also after a failure. */
@@ -48,8 +48,8 @@ int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ct
  * before it reads anything else of the source. */
 int ctr_source_check(ctr_source *source, ctr_problem *problem);
 
-/* Reads the news of a table with ordinary stored tables. */
-int ctr_source_look(const ctr_source *source, const char *table, ctr_news *news,
+/* Reads the newest numbers of a table with ordinary stored tables. */
+int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *newest,
                     ctr_problem *problem);
 
 /* The same for all tables. Returns the number after the highest of them. Skips a table with a

@@ -189,10 +189,10 @@ static void news_are_shards_that_the_other_has_not_or_has_otherwise(void **state
     ctr_cell c = opened(live("1:(1,1) 3:(3,3) 5:(5,5) 7:(7,7)")),
              mine = opened(live("0:(9,9) 1:(1,1) 2:(9,9) 3:(2,3) 5:(5,4)")),
              other_life = opened(cell(3, "1:(1,1) 3:(3,3) 5:(5,5) 7:(7,7)"));
-    assert_int_equal(ctr_cell_news(&c, &mine), 3);
-    assert_int_equal(ctr_cell_news(&mine, &c), 4);
-    assert_int_equal(ctr_cell_news(&c, &c), 0);
-    assert_int_equal(ctr_cell_news(&c, &other_life), 4);
+    assert_int_equal(ctr_cell_changed_shards(&c, &mine), 3);
+    assert_int_equal(ctr_cell_changed_shards(&mine, &c), 4);
+    assert_int_equal(ctr_cell_changed_shards(&c, &c), 0);
+    assert_int_equal(ctr_cell_changed_shards(&c, &other_life), 4);
 }
 
 static void conflicts_count_only_within_one_live_life(void **state)

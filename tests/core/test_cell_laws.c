@@ -278,8 +278,8 @@ static void a_merge_changes_as_many_shards_as_the_other_side_has_to_send(void **
         model m = random_model(), known = random_model();
         blob a = encoded(&m), k = encoded(&known);
         ctr_cell merged = opened(merge(k, a)), mine = opened(k);
-        assert_int_equal(ctr_cell_news(&merged, &mine), count_shards(diff(a, k)));
-        assert_int_equal(ctr_cell_news(&mine, &mine), 0);
+        assert_int_equal(ctr_cell_changed_shards(&merged, &mine), count_shards(diff(a, k)));
+        assert_int_equal(ctr_cell_changed_shards(&mine, &mine), 0);
         release_all();
     }
 }

@@ -131,7 +131,7 @@ def test_nothing_else_is_looked_for_among_all_requests_after_analyze():
             for slot, value in SLOTS.items():
                 text = text.replace(slot, value)
             plans[name] = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {text}", [None] * len({*re.findall(r"\?\d", text)}))]
-    assert {"REQUESTS_FIND", "COLUMNS_ALL", "FLOORS_READ", "FLOORS_BELOW", "SYNC_NEWS", "MARKS_READ"} <= {*plans}
+    assert {"REQUESTS_FIND", "COLUMNS_ALL", "FLOORS_READ", "FLOORS_BELOW", "SYNC_NEWEST", "MARKS_READ"} <= {*plans}
     assert [name for name, plan in plans.items() if any(re.search("SCAN.*t_state", step) for step in plan)] == []
     db.close()
 
