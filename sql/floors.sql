@@ -17,11 +17,13 @@ SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state"
        EXISTS (SELECT 1 FROM "{schema}"."{table}_state"
                 WHERE _kind = 'floors' AND _row = 0 AND _name = '');
 
+-- The parameters behind the keys: the number, the rows and the bytes that are removed.
 -- name: FLOORS_INSERT
-INSERT INTO "{schema}"."{table}_state"("{keys}", _kind, _seq, _rows, _bytes) VALUES ("{values}");
+INSERT INTO "{schema}"."{table}_state"("{keys}", _kind, _seq, _rows, _bytes) 
+VALUES ("{values}", 'floors', ?, ?, ?);
 
 -- name: FLOORS_RAISE
-UPDATE "{schema}"."{table}_state" SET "{changes}"
+UPDATE "{schema}"."{table}_state" SET "{changes}", _seq = ?, _rows = _rows + ?, _bytes = _bytes + ?
  WHERE _kind = 'floors' AND _row = 0 AND _name = '';
 
 -- The number of rows below, and the bytes of their keys and cells.

@@ -55,9 +55,7 @@ static bool look_up_open(ctr_apply *apply, ctr_problem *problem)
 static void open_values(ctr_apply *apply, ctr_problem *problem)
 {
     int n = apply->merge.shape.n_keys;
-    sqlite3_str *list = sqlite3_str_new(NULL);
-    for (int i = 1; i <= n; i++) sqlite3_str_appendf(list, i > 1 ? ", ?%d" : "?%d", i);
-    char *values = sqlite3_str_finish(list);
+    char *values = ctr_shape_list(&apply->merge.shape, CTR_KEYS, "#", ", ", 1);
     apply->keys = sqlite3_malloc64((size_t)n * sizeof *apply->keys);
     if (!values || !apply->keys) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(apply->db, "main", NULL, problem);

@@ -11,31 +11,6 @@
 
 /* ---- lists of SQL ---------------------------------------------------------------------------- */
 
-static const char *key_column(const ctr_shape *shape, int key)
-{
-    return shape->columns[shape->keys[key]].name;
-}
-
-static char *would_rise(const ctr_shape *shape)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_keys; i++) {
-        const char *name = key_column(shape, i);
-        sqlite3_str_appendf(out, "%s(\"%w\" < ?%d OR (\"%w\" IS NULL AND ?%d IS NOT NULL))",
-                            i ? " OR " : "", name, i + 1, name, i + 1);
-    }
-    return sqlite3_str_finish(out);
-}
-
-/* The condition that a floor is above a key. */
-static char *floors_above(const ctr_shape *shape)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s\"%w\" > ?%d", i ? " OR " : "", key_column(shape, i), i + 1);
-    return sqlite3_str_finish(out);
-}
-
 static bool is_floor(sqlite3_value *value)
 {
     return value && sqlite3_value_type(value) != SQLITE_NULL;
@@ -49,45 +24,11 @@ static char *rows_below(const ctr_shape *shape, sqlite3_value **values)
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; i < shape->n_keys; i++) {
         if (!is_floor(values[i])) continue;
-        sqlite3_str_appendf(out, "%s\"%w\" < ?%d", separator, key_column(shape, i), i + 1);
+        sqlite3_str_appendf(out, "%s\"%w\" < ?%d", separator, shape->columns[shape->keys[i]].name,
+                            i + 1);
         separator = " OR ";
     }
     if (!*separator) sqlite3_str_appendall(out, "0");
-    return sqlite3_str_finish(out);
-}
-
-/* The parameters of raise_list and insert_list: the values, then _seq, _rows and _bytes. */
-static char *raise_list(const ctr_shape *shape)
-{
-    int n = shape->n_keys;
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < n; i++) {
-        const char *name = key_column(shape, i);
-        sqlite3_str_appendf(out,
-                            "\"%w\" = CASE WHEN \"%w\" >= ?%d THEN \"%w\" "
-                            "ELSE coalesce(?%d, \"%w\") END, ",
-                            name, name, i + 1, name, i + 1, name);
-    }
-    sqlite3_str_appendf(out, "_seq = ?%d, _rows = _rows + ?%d, _bytes = _bytes + ?%d", n + 1, n + 2,
-                        n + 3);
-    return sqlite3_str_finish(out);
-}
-
-static char *insert_list(const ctr_shape *shape)
-{
-    int n = shape->n_keys;
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 1; i <= n; i++) sqlite3_str_appendf(out, "?%d, ", i);
-    sqlite3_str_appendf(out, "'floors', ?%d, ?%d, ?%d", n + 1, n + 2, n + 3);
-    return sqlite3_str_finish(out);
-}
-
-static char *size_list(const ctr_shape *shape)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_columns; i++)
-        sqlite3_str_appendf(out, "%scoalesce(length(CAST(\"%w\" AS BLOB)), 0)", i ? " + " : "",
-                            shape->columns[i].name);
     return sqlite3_str_finish(out);
 }
 
@@ -173,8 +114,9 @@ bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *
     if (problem->rc != SQLITE_OK) return false;
     if (!floors->any) return false;
     if (!floors->below)
-        floors->below = prepare_floors(floors, CTR_SQL_FLOORS_BELOW, sqlite3_mprintf(""),
-                                       floors_above(floors->shape), problem);
+        floors->below =
+            prepare_floors(floors, CTR_SQL_FLOORS_BELOW, sqlite3_mprintf(""),
+                           ctr_shape_list(floors->shape, CTR_KEYS, "@ > #", " OR ", 1), problem);
     bind_values(floors->below, floors->shape, keys, problem);
     bool below = step_floors(floors, floors->below, problem);
     sqlite3_reset(floors->below);
@@ -195,8 +137,11 @@ sqlite3_stmt *ctr_floors_read(sqlite3 *db, const char *schema, const char *table
 static bool rises(ctr_floors *floors, sqlite3_value **values, bool *has_row, ctr_problem *problem)
 {
     bool any = false, rises = false;
-    sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_LOWER, sqlite3_mprintf(""),
-                                       would_rise(floors->shape), problem);
+    sqlite3_stmt *row =
+        prepare_floors(floors, CTR_SQL_FLOORS_LOWER, sqlite3_mprintf(""),
+                       ctr_shape_list(floors->shape, CTR_KEYS,
+                                      "(@ < # OR (@ IS NULL AND # IS NOT NULL))", " OR ", 1),
+                       problem);
     bind_values(row, floors->shape, values, problem);
     if (step_floors(floors, row, problem)) {
         rises = sqlite3_column_int(row, 0) != 0;
@@ -210,7 +155,9 @@ static bool rises(ctr_floors *floors, sqlite3_value **values, bool *has_row, ctr
 static void count_below(ctr_floors *floors, sqlite3_value **values, int64_t size[2],
                         ctr_problem *problem)
 {
-    sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_COUNT, size_list(floors->shape),
+    char *bytes = ctr_shape_list(floors->shape, CTR_AS_DECLARED,
+                                 "coalesce(length(CAST(@ AS BLOB)), 0)", " + ", 1);
+    sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_COUNT, bytes,
                                        rows_below(floors->shape, values), problem);
     bind_values(row, floors->shape, values, problem);
     if (step_floors(floors, row, problem)) {
@@ -224,11 +171,10 @@ static void write_floors(ctr_floors *floors, sqlite3_value **values, bool has_ro
                          const int64_t size[2], ctr_problem *problem)
 {
     int n = floors->shape->n_keys;
-    sqlite3_stmt *row =
-        has_row ? prepare_floors(floors, CTR_SQL_FLOORS_RAISE, raise_list(floors->shape),
-                                 sqlite3_mprintf(""), problem)
-                : prepare_floors(floors, CTR_SQL_FLOORS_INSERT, insert_list(floors->shape),
-                                 sqlite3_mprintf(""), problem);
+    const char *item = has_row ? "@ = CASE WHEN @ >= # THEN @ ELSE coalesce(#, @) END" : "#";
+    ctr_sql which = has_row ? CTR_SQL_FLOORS_RAISE : CTR_SQL_FLOORS_INSERT;
+    char *list = ctr_shape_list(floors->shape, CTR_KEYS, item, ", ", 1);
+    sqlite3_stmt *row = prepare_floors(floors, which, list, sqlite3_mprintf(""), problem);
     bind_values(row, floors->shape, values, problem);
     if (row) sqlite3_bind_int64(row, n + 1, number);
     if (row) sqlite3_bind_int64(row, n + 2, size[0]);
@@ -250,59 +196,52 @@ static void remove_below(ctr_floors *floors, sqlite3_value **values, int64_t n,
     sqlite3_finalize(row);
 }
 
-/* Is the value of the kind that the column has? */
-static bool has_kind(sqlite3 *db, const ctr_column *column, sqlite3_value *value,
-                     ctr_problem *problem)
+/* Returns whether a floor would be of another kind than its column has. */
+static bool is_of_other_kind(sqlite3 *db, const ctr_column *column, sqlite3_value *value,
+                             ctr_problem *problem)
 {
-    if (!value || sqlite3_value_type(value) == SQLITE_NULL) return true;
+    if (!is_floor(value)) return false;
     int type = ctr_arg_number(db, value, problem).type;
     switch (column->affinity) {
-    case CTR_AFFINITY_BLOB: return true;
-    case CTR_AFFINITY_TEXT: return type != SQLITE_BLOB;
-    default: return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+    case CTR_AFFINITY_BLOB: return false;
+    case CTR_AFFINITY_TEXT: return type == SQLITE_BLOB;
+    default: return type != SQLITE_INTEGER && type != SQLITE_FLOAT;
     }
-}
-
-static int check_kinds(const ctr_floors *floors, sqlite3_value **values, ctr_problem *problem)
-{
-    const ctr_shape *shape = floors->shape;
-    for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
-        const ctr_column *column = &shape->columns[shape->keys[i]];
-        if (has_kind(floors->db, column, values[i], problem)) continue;
-        char *shown = ctr_problem_describe_key(&values[i], 1);
-        if (!shown) ctr_problem_nomem(problem);
-        ctr_problem_set(problem, SQLITE_MISMATCH,
-                        "a floor of column %s %s must be a value of that kind, not %s",
-                        column->name, column->type, shown ? shown : "");
-        sqlite3_free(shown);
-    }
-    return problem->rc;
 }
 
 /* BINARY compares bytes, and puts texts in UTF-16 into another order than the same texts in UTF-8:
  * another file would remove other rows. NOCASE and RTRIM make UTF-8 of both. */
-static bool has_other_order(const ctr_floors *floors, const ctr_column *column,
-                            sqlite3_value *value, ctr_problem *problem)
+static bool has_other_order(sqlite3 *db, const ctr_column *column, sqlite3_value *value,
+                            ctr_problem *problem)
 {
     if (!is_floor(value) || sqlite3_stricmp(column->collation, "BINARY") != 0) return false;
     bool is_text =
         column->affinity == CTR_AFFINITY_TEXT ||
         (column->affinity == CTR_AFFINITY_BLOB && sqlite3_value_type(value) == SQLITE_TEXT);
-    return is_text && ctr_run_is_utf16(floors->db, problem);
+    return is_text && ctr_run_is_utf16(db, problem);
 }
 
-static int check_order(const ctr_floors *floors, sqlite3_value **values, ctr_problem *problem)
+/* Refuses values of another kind than their column has, or else those in another order. */
+static int check_floors(const ctr_floors *floors, sqlite3_value **values, bool kinds,
+                        ctr_problem *problem)
 {
     const ctr_shape *shape = floors->shape;
     for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
         const ctr_column *column = &shape->columns[shape->keys[i]];
-        if (!has_other_order(floors, column, values[i], problem)) continue;
+        if (kinds ? !is_of_other_kind(floors->db, column, values[i], problem)
+                  : !has_other_order(floors->db, column, values[i], problem))
+            continue;
         char *shown = ctr_problem_describe_key(&values[i], 1);
         if (!shown) ctr_problem_nomem(problem);
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "a floor of column %s must not be a text, as %s, in a file in UTF-16: "
-                        "files in UTF-8 have texts in another order",
-                        column->name, shown ? shown : "");
+        if (kinds)
+            ctr_problem_set(problem, SQLITE_MISMATCH,
+                            "a floor of column %s %s must be a value of that kind, not %s",
+                            column->name, column->type, shown);
+        else
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "a floor of column %s must not be a text, as %s, in a file in UTF-16: "
+                            "files in UTF-8 have texts in another order",
+                            column->name, shown);
         sqlite3_free(shown);
     }
     return problem->rc;
@@ -312,9 +251,9 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
 {
     bool has_row = false;
     int64_t size[2] = {0, 0};
-    if (check_kinds(floors, values, problem)) return 0;
+    if (check_floors(floors, values, true, problem)) return 0;
     if (!rises(floors, values, &has_row, problem) || problem->rc != SQLITE_OK) return 0;
-    if (check_order(floors, values, problem)) return 0;
+    if (check_floors(floors, values, false, problem)) return 0;
     if (ctr_replica_before_write(floors->replica, problem)) return 0;
     unsigned nth = floors->replica->transaction->ended;
     ctr_journal *journal =

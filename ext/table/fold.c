@@ -26,16 +26,6 @@ typedef struct folding {
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-/* UPDATE ... SET "hits" = ?2, "bytes" = ?3 */
-static char *change_list(const ctr_shape *shape)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_counters; i++)
-        sqlite3_str_appendf(out, "%s\"%w\" = ?%d", i ? ", " : "", ctr_shape_counter_name(shape, i),
-                            i + 2);
-    return sqlite3_str_finish(out);
-}
-
 static void open_folding(folding *job, ctr_problem *problem)
 {
     ctr_journal *journal = job->journal;
@@ -49,7 +39,8 @@ static void open_folding(folding *job, ctr_problem *problem)
     ctr_refuse_ignored_columns(&job->shape, journal->db, journal->schema, journal->table,
                                job->run.problem);
     size_t n = (size_t)job->shape.n_counters;
-    char *columns = ctr_shape_counter_list(&job->shape), *changes = change_list(&job->shape);
+    char *columns = ctr_shape_counter_list(&job->shape),
+         *changes = ctr_shape_list(&job->shape, CTR_COUNTERS, "@ = #", ", ", CTR_UPDATE_COUNTERS);
     job->cells = sqlite3_malloc64(n * sizeof *job->cells);
     if (!columns || !changes || !job->cells) ctr_problem_nomem(problem);
     if (job->cells) memset(job->cells, 0, n * sizeof *job->cells);

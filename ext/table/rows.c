@@ -142,8 +142,10 @@ bool ctr_rows_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_
 bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem)
 {
     sqlite3_stmt *row = NULL;
-    ctr_rows_prepare(rows, &row, CTR_SQL_ROWS_KEY_IS, sqlite3_mprintf(""),
-                     ctr_shape_exact_match(rows->shape), problem);
+    ctr_rows_prepare(
+        rows, &row, CTR_SQL_ROWS_KEY_IS, sqlite3_mprintf(""),
+        ctr_shape_list(rows->shape, CTR_KEYS, "(# IS NULL OR @ = # COLLATE BINARY)", " AND ", 2),
+        problem);
     if (!row) return false;
     sqlite3_bind_int64(row, 1, rowid);
     int rc = SQLITE_OK;

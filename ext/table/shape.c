@@ -173,75 +173,51 @@ void ctr_shape_close(ctr_shape *shape)
 
 /* ---- lists of SQL ---------------------------------------------------------------------------- */
 
+char *ctr_shape_list(const ctr_shape *shape, ctr_part part, const char *item, const char *separator,
+                     int first)
+{
+    int n = shape->n_keys, from = part == CTR_COUNTERS ? n : 0;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = from; i < (part == CTR_KEYS ? n : shape->n_columns); i++) {
+        int column = i < n ? shape->keys[i] : shape->counters[i - n];
+        if (part == CTR_AS_DECLARED) column = i;
+        if (i > from) sqlite3_str_appendall(out, separator);
+        for (const char *c = item; *c; c++) {
+            if (*c == '@')
+                sqlite3_str_appendf(out, "\"%w\"", shape->columns[column].name);
+            else if (*c == '#')
+                sqlite3_str_appendf(out, "?%d", first + i - from);
+            else
+                sqlite3_str_appendchar(out, 1, *c);
+        }
+    }
+    return sqlite3_str_finish(out);
+}
+
 char *ctr_shape_key_list(const ctr_shape *shape)
 {
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s\"%w\"", i ? ", " : "", shape->columns[shape->keys[i]].name);
-    return sqlite3_str_finish(out);
+    return ctr_shape_list(shape, CTR_KEYS, "@", ", ", 1);
 }
 
 char *ctr_shape_column_list(const ctr_shape *shape)
 {
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_columns; i++)
-        sqlite3_str_appendf(out, "%s\"%w\"", i ? ", " : "", shape->columns[i].name);
-    return sqlite3_str_finish(out);
+    return ctr_shape_list(shape, CTR_AS_DECLARED, "@", ", ", 1);
 }
 
 char *ctr_shape_counter_list(const ctr_shape *shape)
 {
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    if (shape->n_counters == 0) sqlite3_str_appendall(out, "NULL");
-    for (int i = 0; i < shape->n_counters; i++)
-        sqlite3_str_appendf(out, "%s\"%w\"", i ? ", " : "", ctr_shape_counter_name(shape, i));
-    return sqlite3_str_finish(out);
+    if (shape->n_counters == 0) return sqlite3_mprintf("NULL");
+    return ctr_shape_list(shape, CTR_COUNTERS, "@", ", ", 1);
 }
 
 char *ctr_shape_key_match(const ctr_shape *shape)
 {
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s\"%w\" = ?%d", i ? " AND " : "",
-                            shape->columns[shape->keys[i]].name, i + 1);
-    return sqlite3_str_finish(out);
-}
-
-char *ctr_shape_exact_match(const ctr_shape *shape)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s(?%d IS NULL OR \"%w\" = ?%d COLLATE BINARY)", i ? " AND " : "",
-                            i + 2, shape->columns[shape->keys[i]].name, i + 2);
-    return sqlite3_str_finish(out);
-}
-
-char *ctr_shape_insert_columns(const ctr_shape *shape)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s\"%w\"", i ? ", " : "", shape->columns[shape->keys[i]].name);
-    for (int i = 0; i < shape->n_counters; i++)
-        sqlite3_str_appendf(out, ", \"%w\"", ctr_shape_counter_name(shape, i));
-    return sqlite3_str_finish(out);
-}
-
-char *ctr_shape_insert_values(const ctr_shape *shape)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_columns; i++)
-        sqlite3_str_appendf(out, "%s?%d", i ? ", " : "", CTR_INSERT_KEYS + i);
-    return sqlite3_str_finish(out);
+    return ctr_shape_list(shape, CTR_KEYS, "@ = #", " AND ", 1);
 }
 
 char *ctr_shape_update_changes(const ctr_shape *shape)
 {
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_counters; i++)
-        sqlite3_str_appendf(out, "%s\"%w\" = coalesce(?%d, \"%w\")", i ? ", " : "",
-                            ctr_shape_counter_name(shape, i), CTR_UPDATE_COUNTERS + i,
-                            ctr_shape_counter_name(shape, i));
-    return sqlite3_str_finish(out);
+    return ctr_shape_list(shape, CTR_COUNTERS, "@ = coalesce(#, @)", ", ", CTR_UPDATE_COUNTERS);
 }
 
 const char *ctr_shape_affinity_name(ctr_affinity affinity)

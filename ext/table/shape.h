@@ -94,6 +94,14 @@ char *ctr_shape_key_list(const ctr_shape *shape);
 char *ctr_shape_counter_list(const ctr_shape *shape);
 char *ctr_shape_column_list(const ctr_shape *shape);
 
+/* Returns a list of SQL with an item for each column of a part of the shape: the keys in key order,
+ * the counters, first these and then those, or all in declared order. In `item`, @ stands for
+ * the quoted name of the column and # for its parameter: ?first, ?first+1, ... The caller frees it
+ * with sqlite3_free. NULL: no memory, or there is no such column. */
+typedef enum ctr_part { CTR_KEYS, CTR_COUNTERS, CTR_KEYS_FIRST, CTR_AS_DECLARED } ctr_part;
+char *ctr_shape_list(const ctr_shape *shape, ctr_part part, const char *item, const char *separator,
+                     int first);
+
 /* ---- lists for sql/rows.sql; the caller frees them with sqlite3_free; NULL: no memory -------- */
 
 /* Columns of a find: _id, then those of the shape. */
@@ -104,11 +112,6 @@ enum { CTR_FIND_ROWID, CTR_FIND_COLUMNS };
 enum { CTR_INSERT_KEYS = 1, CTR_UPDATE_ROWID = 1, CTR_UPDATE_COUNTERS };
 
 char *ctr_shape_key_match(const ctr_shape *shape);
-
-/* Compares byte for byte, whatever the collation; a NULL parameter matches any value. */
-char *ctr_shape_exact_match(const ctr_shape *shape);
-char *ctr_shape_insert_columns(const ctr_shape *shape);
-char *ctr_shape_insert_values(const ctr_shape *shape);
 char *ctr_shape_update_changes(const ctr_shape *shape);
 
 /* Frees everything; a second call does nothing. */

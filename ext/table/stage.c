@@ -150,8 +150,9 @@ static sqlite3_stmt *write_statement(ctr_rows *rows, ctr_problem *problem)
         return ctr_rows_prepare(rows, keep, CTR_SQL_ROWS_UPDATE,
                                 ctr_shape_update_changes(rows->shape), sqlite3_mprintf(""),
                                 problem);
-    return ctr_rows_prepare(rows, keep, CTR_SQL_ROWS_INSERT, ctr_shape_insert_columns(rows->shape),
-                            ctr_shape_insert_values(rows->shape), problem);
+    return ctr_rows_prepare(
+        rows, keep, CTR_SQL_ROWS_INSERT, ctr_shape_list(rows->shape, CTR_KEYS_FIRST, "@", ", ", 1),
+        ctr_shape_list(rows->shape, CTR_KEYS_FIRST, "#", ", ", CTR_INSERT_KEYS), problem);
 }
 
 static int bind_changes(ctr_rows *rows, sqlite3_stmt *statement, int first)
