@@ -211,20 +211,6 @@ int ctr_batch_flush(ctr_journal *journal, ctr_problem *problem)
     return problem->rc;
 }
 
-/* Notes the amounts of a row. */
-static void note_carried(ctr_journal *journal, int64_t row)
-{
-    for (int i = 0; i < journal->rows.n_counters; i++) {
-        const ctr_amount *amount = ctr_journal_amount(journal, row, i);
-        if (amount)
-            journal->batch[journal->n++] = (ctr_entry){.row = row,
-                                                       .kind = CTR_ENTRY_ADDED,
-                                                       .counter = i,
-                                                       .n = amount->n,
-                                                       .ticks = amount->ticks};
-    }
-}
-
 /* In the order of rows, entries take the fewest bytes. The memory of such a long batch is freed. */
 void ctr_batch_carry(ctr_journal *journal, ctr_problem *problem)
 {
@@ -238,7 +224,16 @@ void ctr_batch_carry(ctr_journal *journal, ctr_problem *problem)
         journal->batch = batch;
         journal->replica->transaction->noted = true;
         ctr_batch_note(journal, 0, CTR_ENTRY_FOLDED, 0);
-        for (size_t i = 0; i < list.n; i++) note_carried(journal, list.rows[i].row);
+        for (size_t i = 0; i < list.n; i++)
+            for (int c = 0; c < journal->rows.n_counters; c++) {
+                const ctr_amount *amount = ctr_journal_amount(journal, list.rows[i].row, c);
+                if (amount)
+                    journal->batch[journal->n++] = (ctr_entry){.row = amount->row,
+                                                               .kind = CTR_ENTRY_ADDED,
+                                                               .counter = c,
+                                                               .n = amount->n,
+                                                               .ticks = amount->ticks};
+            }
         ctr_batch_flush(journal, problem);
     }
     sqlite3_free(list.rows);
@@ -313,21 +308,18 @@ void ctr_batch_rolled_back(ctr_replica *replica)
 /* ---- savepoints ------------------------------------------------------------------------------ */
 
 /* A level that SQLite did not report needs no mark: nothing had been counted then. */
-static void mark_batch(ctr_journal *journal, size_t level, ctr_problem *problem)
-{
-    if (level < journal->n_marks || problem->rc != SQLITE_OK) return;
-    ctr_journal_mark *marks =
-        ctr_array_room(journal->marks, &journal->room_for_marks, level + 1, sizeof *marks, problem);
-    if (!marks) return;
-    journal->marks = marks;
-    while (journal->n_marks < level) marks[journal->n_marks++] = (ctr_journal_mark){0, 0};
-    marks[journal->n_marks++] = (ctr_journal_mark){journal->n, journal->n_appended};
-}
-
 int ctr_batch_begin_savepoint(ctr_replica *replica, int level, ctr_problem *problem)
 {
-    for (ctr_journal *journal = replica->journals; journal; journal = journal->next)
-        mark_batch(journal, (size_t)level, problem);
+    const size_t n = (size_t)level;
+    for (ctr_journal *journal = replica->journals; journal; journal = journal->next) {
+        if (n < journal->n_marks || problem->rc != SQLITE_OK) continue;
+        ctr_journal_mark *marks =
+            ctr_array_room(journal->marks, &journal->room_for_marks, n + 1, sizeof *marks, problem);
+        if (!marks) continue;
+        journal->marks = marks;
+        while (journal->n_marks < n) marks[journal->n_marks++] = (ctr_journal_mark){0, 0};
+        marks[journal->n_marks++] = (ctr_journal_mark){journal->n, journal->n_appended};
+    }
     return problem->rc;
 }
 

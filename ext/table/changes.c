@@ -84,44 +84,31 @@ static uint64_t sort_key_of(const ctr_change_of_row *change, bool by_number)
     return by_number ? ~(uint64_t)change->number : (uint64_t)change->row ^ UINT64_C(1) << 63;
 }
 
-static bool is_sorted(const ctr_changes *changes, bool by_number)
-{
-    size_t i = 1;
-    while (i < changes->n && sort_key_of(&changes->rows[i - 1], by_number) <=
-                                 sort_key_of(&changes->rows[i], by_number))
-        i++;
-    return i >= changes->n;
-}
-
-/* One pass of a radix sort, by one byte of the key. Equal keys keep their order. */
-static void sort_pass(const ctr_change_of_row *from, ctr_change_of_row *to, size_t n, int shift,
-                      bool by_number, const size_t counts[256])
-{
-    size_t at[256], sum = 0;
-    for (int i = 0; i < 256; i++) {
-        at[i] = sum;
-        sum += counts[i];
-    }
-    for (size_t i = 0; i < n; i++)
-        to[at[sort_key_of(&from[i], by_number) >> shift & 0xff]++] = from[i];
-}
-
-/* Skips a pass if all keys have the same byte. */
+/* A radix sort: one pass for each byte of the key, in which equal keys keep their order. Skips a
+ * pass if all keys have the same byte. */
 static int sort_changes(ctr_changes *changes, bool by_number, ctr_problem *problem)
 {
-    size_t n = changes->n;
-    if (is_sorted(changes, by_number) || problem->rc != SQLITE_OK) return problem->rc;
+    size_t n = changes->n, sorted = 1;
+    while (sorted < n && sort_key_of(&changes->rows[sorted - 1], by_number) <=
+                             sort_key_of(&changes->rows[sorted], by_number))
+        sorted++;
+    if (sorted >= n || problem->rc != SQLITE_OK) return problem->rc;
     ctr_change_of_row *spare = sqlite3_malloc64(changes->room * sizeof *spare);
     if (!spare) return ctr_problem_nomem(problem);
     for (int shift = 0; shift < 64; shift += 8) {
-        size_t counts[256] = {0};
+        size_t counts[256] = {0}, at[256], sum = 0;
         for (size_t i = 0; i < n; i++)
             counts[sort_key_of(&changes->rows[i], by_number) >> shift & 0xff]++;
         if (counts[sort_key_of(&changes->rows[0], by_number) >> shift & 0xff] == n) continue;
-        sort_pass(changes->rows, spare, n, shift, by_number, counts);
-        ctr_change_of_row *sorted = spare;
-        spare = changes->rows;
-        changes->rows = sorted;
+        for (int i = 0; i < 256; i++) {
+            at[i] = sum;
+            sum += counts[i];
+        }
+        ctr_change_of_row *from = changes->rows, *to = spare;
+        for (size_t i = 0; i < n; i++)
+            to[at[sort_key_of(&from[i], by_number) >> shift & 0xff]++] = from[i];
+        changes->rows = to;
+        spare = from;
     }
     sqlite3_free(spare);
     return problem->rc;
@@ -218,35 +205,29 @@ static sqlite3_stmt *on_levels(ctr_run *run, ctr_sql which, int64_t from, int64_
     return row;
 }
 
-/* Appends the changes of rows that were not seen yet, in descending order of numbers. */
-static void take_unseen(ctr_changes *changes, ctr_changes *of_row, row_set *seen, ctr_run *run)
-{
-    ctr_problem *problem = run->problem;
-    for (size_t i = 0; i < of_row->n && problem->rc == SQLITE_OK; i++) {
-        const ctr_change_of_row *change = &of_row->rows[i];
-        if (changes->n > 0 && change->number > changes->rows[changes->n - 1].number)
-            ctr_changes_damaged(run->slots.table, change->number, "has a number that does not rise",
-                                problem);
-        if (add_row(seen, change->row, problem))
-            ctr_changes_append(changes, change->row, change->number, problem);
-    }
-    of_row->n = 0;
-}
-
 /* Reads the last change of each row, in the order of a segment. */
 static void read_levels(ctr_run *run, int64_t from, int64_t to, ctr_changes *changes)
 {
     row_set seen = {0};
     ctr_changes of_row = {0};
+    ctr_problem *problem = run->problem;
     sqlite3_stmt *row = on_levels(run, CTR_SQL_JOURNAL_LEVELS, from, to);
     while (ctr_run_row(run, row)) {
         const uint8_t *bytes = sqlite3_column_blob(row, CTR_JOURNAL_ENTRIES);
         int64_t level = sqlite3_column_int64(row, CTR_JOURNAL_LEVEL);
         ctr_changes_take(&of_row, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER), level, bytes,
                          bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0,
-                         run->slots.table, run->problem);
-        if (level == CTR_LEVEL_TRANSACTIONS) ctr_changes_latest(&of_row, run->problem);
-        take_unseen(changes, &of_row, &seen, run);
+                         run->slots.table, problem);
+        if (level == CTR_LEVEL_TRANSACTIONS) ctr_changes_latest(&of_row, problem);
+        for (size_t i = 0; i < of_row.n && problem->rc == SQLITE_OK; i++) {
+            const ctr_change_of_row *change = &of_row.rows[i];
+            if (changes->n > 0 && change->number > changes->rows[changes->n - 1].number)
+                ctr_changes_damaged(run->slots.table, change->number,
+                                    "has a number that does not rise", problem);
+            if (add_row(&seen, change->row, problem))
+                ctr_changes_append(changes, change->row, change->number, problem);
+        }
+        of_row.n = 0;
     }
     sqlite3_finalize(row);
     sqlite3_free(of_row.rows);
@@ -332,20 +313,14 @@ static int64_t level_of_all(ctr_run *run)
     return all / TIMES_THE_LONGEST > longest ? highest : 0;
 }
 
-/* Returns the lowest level with eight segments, or 0. */
-static int64_t full_level(ctr_run *run)
+bool ctr_changes_compact(ctr_run *run)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_FULL_LEVEL);
     if (row) sqlite3_bind_int64(row, 1, SEGMENTS_OF_LEVEL);
     if (row) sqlite3_bind_int64(row, 2, LEVELS - 1);
-    int64_t level = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
+    int64_t level = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0; /* the lowest such */
     sqlite3_finalize(row);
-    return level;
-}
-
-bool ctr_changes_compact(ctr_run *run)
-{
-    int64_t level = full_level(run), highest = level > 0 ? 0 : level_of_all(run);
+    int64_t highest = level > 0 ? 0 : level_of_all(run);
     if (level > 0) make_segment(run, level, level, level + 1);
     if (highest > 0) make_segment(run, 1, highest, highest);
     return run->problem->rc == SQLITE_OK && (level > 0 || highest > 0);

@@ -10,22 +10,13 @@
 
 /* SQLite sees two columns more than ours. The INSERT of a new row has one parameter more; SQLite
  * before 3.32 allows 999 parameters. */
-static void check_room(const ctr_shape *shape, sqlite3 *db, const char *name, ctr_problem *problem)
-{
-    int most = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1) - 2;
-    int parameters = sqlite3_limit(db, SQLITE_LIMIT_VARIABLE_NUMBER, -1);
-    if (most > parameters - 1) most = parameters - 1;
-    if (shape->n_columns >= most)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "column %s cannot be added: the table has %d columns, and more than %d are "
-                        "too many for SQLite",
-                        name, shape->n_columns, most);
-}
-
 int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, const char *name,
                       ctr_problem *problem)
 {
     const char *spelling;
+    int most = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1) - 2;
+    int parameters = sqlite3_limit(db, SQLITE_LIMIT_VARIABLE_NUMBER, -1);
+    if (most > parameters - 1) most = parameters - 1;
     for (int i = 0; i < shape->n_keys; i++)
         if (sqlite3_stricmp(shape->columns[shape->keys[i]].name, name) == 0)
             ctr_problem_set(problem, SQLITE_ERROR, "column %s is part of the key", name);
@@ -37,7 +28,11 @@ int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, co
         ctr_problem_set(problem, SQLITE_ERROR,
                         "column %s cannot be added to a table of the same name: rename the table",
                         name);
-    if (ctr_shape_counter(shape, name) < 0) check_room(shape, db, name, problem);
+    if (ctr_shape_counter(shape, name) < 0 && shape->n_columns >= most)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "column %s cannot be added: the table has %d columns, and more than %d are "
+                        "too many for SQLite",
+                        name, shape->n_columns, most);
     return problem->rc;
 }
 
@@ -83,24 +78,6 @@ int ctr_columns_list(sqlite3 *db, const char *schema, const char *table, const c
     return problem->rc;
 }
 
-static int64_t put_away(ctr_run *run, const char *name, int64_t generation)
-{
-    if (run->problem->rc != SQLITE_OK) return 0;
-    sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_SYNC_JOIN));
-    write_generation(run, name, generation);
-    ctr_run_do(run, CTR_SQL_COLUMNS_RETIRE, NULL);
-    ctr_run_do(run, CTR_SQL_COLUMNS_EMPTY, NULL);
-    return run->problem->rc == SQLITE_OK ? sqlite3_changes(run->db) : 0;
-}
-
-static void bring_in(ctr_run *run, const char *name, int64_t generation, bool away)
-{
-    if (run->problem->rc != SQLITE_OK) return;
-    sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_SYNC_JOIN));
-    write_generation(run, name, generation);
-    ctr_run_do(run, away ? CTR_SQL_COLUMNS_RESTORE : CTR_SQL_COLUMNS_ADD, NULL);
-}
-
 /* Writes a generation before it renames the column: ALTER TABLE checks all views before and after,
  * and a view on the counter table connects to it, which compares the two. So the table must be
  * connected before, by a statement that is only prepared.
@@ -126,9 +103,17 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
     bool changes = is_there || stays;
     if (changes) journal->shapes++;
 
-    if (is_there) emptied = put_away(&run, name, stays ? generation - 1 : generation);
-    if (stays) bring_in(&run, name, generation, away || is_there);
-    if (!is_there && !stays) write_generation(&run, name, generation);
+    if (changes) sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
+    if (is_there) {
+        write_generation(&run, name, stays ? generation - 1 : generation);
+        ctr_run_do(&run, CTR_SQL_COLUMNS_RETIRE, NULL);
+        ctr_run_do(&run, CTR_SQL_COLUMNS_EMPTY, NULL);
+        if (problem->rc == SQLITE_OK) emptied = sqlite3_changes(db);
+    }
+    if (is_there && stays) sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
+    if (stays || !is_there) write_generation(&run, name, generation);
+    if (stays)
+        ctr_run_do(&run, away || is_there ? CTR_SQL_COLUMNS_RESTORE : CTR_SQL_COLUMNS_ADD, NULL);
     if (problem->rc != SQLITE_OK) {
         if (changes) journal->shapes--; /* the counters have not changed */
         ctr_transaction_spoil(replica->transaction, nth);

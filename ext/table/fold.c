@@ -52,17 +52,6 @@ static void open_folding(folding *job, ctr_problem *problem)
     sqlite3_free(changes);
 }
 
-static void close_folding(folding *job)
-{
-    sqlite3_finalize(job->find);
-    sqlite3_finalize(job->update);
-    for (int i = 0; job->cells && i < job->shape.n_counters; i++) sqlite3_blob_close(job->cells[i]);
-    sqlite3_free(job->cells);
-    sqlite3_free(job->old.bytes);
-    sqlite3_free(job->out.bytes);
-    ctr_shape_close(&job->shape);
-}
-
 /* Binds the cell of a counter with the amount of the journal added. */
 static void bind_folded(folding *job, int64_t id, int counter)
 {
@@ -272,7 +261,13 @@ static int fold_table(ctr_journal *journal, fold_extent extent, ctr_problem *pro
     if (is_folded(journal) && extent != FOLD_AND_COMPACT) return problem->rc;
     open_folding(&job, problem);
     if (problem->rc == SQLITE_OK) fold(&job, extent);
-    close_folding(&job);
+    sqlite3_finalize(job.find);
+    sqlite3_finalize(job.update);
+    for (int i = 0; job.cells && i < job.shape.n_counters; i++) sqlite3_blob_close(job.cells[i]);
+    sqlite3_free(job.cells);
+    sqlite3_free(job.old.bytes);
+    sqlite3_free(job.out.bytes);
+    ctr_shape_close(&job.shape);
     if (problem->rc != SQLITE_OK) {
         if (job.wrote) ctr_transaction_spoil(transaction, nth);
         ctr_batch_abandon(journal);
@@ -303,26 +298,21 @@ int ctr_fold_grown(ctr_replica *replica, ctr_problem *problem)
     return problem->rc;
 }
 
-static void fold_entry(ctr_replica *replica, const ctr_catalog_entry *entry, ctr_problem *problem)
-{
-    ctr_shape shape = {0};
-    if (ctr_stored_read(&shape, replica->transaction->db, replica->schema, entry->name, problem) ==
-        SQLITE_OK) {
-        ctr_journal *journal = ctr_journal_of(replica, entry->name, shape.n_counters, problem);
-        if (journal) ctr_fold_table(journal, problem);
-        if (journal) ctr_journal_drop(journal);
-    }
-    ctr_problem_where(problem, "%s", entry->name);
-    ctr_shape_close(&shape);
-}
-
 int ctr_fold_file(ctr_replica *replica, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
-    if (problem->rc == SQLITE_OK)
-        ctr_catalog_read(&catalog, replica->transaction->db, replica->schema, problem);
-    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
-        fold_entry(replica, &catalog.entries[i], problem);
+    sqlite3 *db = replica->transaction->db;
+    ctr_catalog_read(&catalog, db, replica->schema, problem);
+    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
+        ctr_shape shape = {0};
+        const char *name = catalog.entries[i].name;
+        ctr_stored_read(&shape, db, replica->schema, name, problem);
+        ctr_journal *journal = ctr_journal_of(replica, name, shape.n_counters, problem);
+        if (journal) ctr_fold_table(journal, problem);
+        if (journal) ctr_journal_drop(journal);
+        ctr_problem_where(problem, "%s", name);
+        ctr_shape_close(&shape);
+    }
     ctr_catalog_close(&catalog);
     return problem->rc;
 }

@@ -112,17 +112,6 @@ void ctr_journal_close(ctr_replica *replica)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static sqlite3_stmt *keep_journal(ctr_journal *journal, ctr_kept *kept, ctr_sql which,
-                                  ctr_problem *problem)
-{
-    if (journal->replica)
-        return ctr_transaction_keep(journal->replica->transaction, kept, journal->schema,
-                                    journal->table, which, problem);
-    ctr_run run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
-    if (!kept->statement) kept->statement = ctr_run_prepare(&run, which);
-    return problem->rc == SQLITE_OK ? kept->statement : NULL;
-}
-
 /* Reads the id to which the amounts belong. */
 static void read_id(ctr_journal *journal, ctr_problem *problem)
 {
@@ -199,8 +188,13 @@ static bool read_on(ctr_journal *journal, ctr_problem *problem)
 {
     bool fits = journal->last == 0, first = true;
     ctr_run run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
-    sqlite3_stmt *row = keep_journal(journal, &journal->since, CTR_SQL_JOURNAL_AMOUNTS, problem);
-    if (!row) return true;
+    if (journal->replica)
+        ctr_transaction_keep(journal->replica->transaction, &journal->since, journal->schema,
+                             journal->table, CTR_SQL_JOURNAL_AMOUNTS, problem);
+    else if (!journal->since.statement)
+        journal->since.statement = ctr_run_prepare(&run, CTR_SQL_JOURNAL_AMOUNTS);
+    sqlite3_stmt *row = journal->since.statement;
+    if (!row || problem->rc != SQLITE_OK) return true;
     sqlite3_bind_int64(row, 1, journal->last);
     bool rows = ctr_run_row(&run, row);
     if (ctr_run_is_hidden(row, CTR_JOURNAL_NUMBER) || ctr_run_is_hidden(row, CTR_JOURNAL_LEVEL))

@@ -16,17 +16,9 @@ uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem)
     return bytes + packed->size;
 }
 
-/* sqlite3_value_bytes converts a text to UTF-8, and sqlite3_value_blob then returns its bytes;
- * sqlite3_value_text would copy most texts, to add a NUL. A size of 0 may mean that there was no
- * memory for the conversion. */
-static void lend_text(ctr_key_value *text, sqlite3_value *value)
-{
-    text->size = (size_t)sqlite3_value_bytes(value);
-    text->bytes = text->size > 0 ? sqlite3_value_blob(value) : sqlite3_value_text(value);
-    if (text->size == 0) text->size = (size_t)sqlite3_value_bytes(value);
-}
-
-/* The result borrows the bytes of the value. */
+/* The result borrows the bytes of the value. sqlite3_value_bytes converts a text to UTF-8, and
+ * sqlite3_value_blob then returns its bytes; sqlite3_value_text would copy most texts, to add a
+ * NUL. A size of 0 may mean that there was no memory for the conversion. */
 static ctr_key_value to_key_value(sqlite3_value *value, ctr_problem *problem)
 {
     ctr_key_value made = {.type = CTR_KEY_NOTHING};
@@ -41,7 +33,9 @@ static ctr_key_value to_key_value(sqlite3_value *value, ctr_problem *problem)
         break;
     case SQLITE_TEXT:
         made.type = CTR_KEY_TEXT;
-        lend_text(&made, value);
+        made.size = (size_t)sqlite3_value_bytes(value);
+        made.bytes = made.size > 0 ? sqlite3_value_blob(value) : sqlite3_value_text(value);
+        if (made.size == 0) made.size = (size_t)sqlite3_value_bytes(value);
         break;
     case SQLITE_BLOB:
         made.type = CTR_KEY_BLOB;
