@@ -52,18 +52,6 @@ static bool look_up_open(ctr_apply *apply, ctr_problem *problem)
     return same && !changed;
 }
 
-static void open_values(ctr_apply *apply, ctr_problem *problem)
-{
-    int n = apply->merge.shape.n_keys;
-    char *values = ctr_shape_list(&apply->merge.shape, CTR_KEYS, "#", ", ", 1);
-    apply->keys = sqlite3_malloc64((size_t)n * sizeof *apply->keys);
-    if (!values || !apply->keys) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(apply->db, "main", NULL, problem);
-    run.slots.values = values;
-    apply->values = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
-    sqlite3_free(values);
-}
-
 static int open_target(ctr_apply *apply, const char *birth, ctr_replica *replica,
                        ctr_problem *problem)
 {
@@ -77,8 +65,17 @@ static int open_target(ctr_apply *apply, const char *birth, ctr_replica *replica
         ctr_problem_set(
             problem, SQLITE_ERROR,
             "no counter table was created with this name here: CREATE it first, as at the source");
-    if (problem->rc == SQLITE_OK) open_values(apply, problem);
-    if (problem->rc == SQLITE_OK) look_up_open(apply, problem);
+    if (problem->rc == SQLITE_OK) {
+        const ctr_shape *shape = &apply->merge.shape;
+        char *values = ctr_shape_list(shape, CTR_KEYS, "#", ", ", 1);
+        apply->keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *apply->keys);
+        if (!values || !apply->keys) ctr_problem_nomem(problem);
+        ctr_run run = ctr_run_on(apply->db, "main", NULL, problem);
+        run.slots.values = values;
+        apply->values = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
+        sqlite3_free(values);
+        look_up_open(apply, problem);
+    }
     if (problem->rc != SQLITE_OK) close_target(apply);
     return problem->rc;
 }
@@ -166,31 +163,8 @@ static int take_key(ctr_apply *apply, const ctr_change *change, ctr_problem *pro
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
-/* Returns the generation of the counter here. Fails if its name is spelled differently. */
-static int64_t present_generation(const ctr_apply *apply, const ctr_change *change,
-                                  ctr_problem *problem)
-{
-    const char *spelling;
-    int64_t present = ctr_shape_generation(&apply->merge.shape, change->column, &spelling);
-    if (present > 0 && strcmp(spelling, change->column) != 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "the counter is spelled %s here: the tables differ",
-                        spelling);
-    return present;
-}
-
-/* Renews the triggers of a tracked table, which name its counters. */
-static void follow_counter(ctr_apply *apply, const char *counter, ctr_problem *problem)
-{
-    ctr_shape shape = {0};
-    const char *table = apply->merge.entry.name;
-    if (problem->rc != SQLITE_OK || !ctr_tracked_is(apply->db, "main", table, problem)) return;
-    if (ctr_stored_read(&shape, apply->db, "main", table, problem) == SQLITE_OK)
-        ctr_triggers_follow(apply->db, "main", table, &shape, &counter, 1, problem);
-    ctr_shape_close(&shape);
-}
-
-/* Raises a counter to the generation of the change. The shape is read again, because the open one
- * may be out of date. */
+/* Raises a counter to the generation of the change, and renews the triggers of a tracked table,
+ * which name its counters. The shape is read again, because the open one may be out of date. */
 static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_replica *replica,
                           ctr_problem *problem)
 {
@@ -198,14 +172,17 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_replic
     const char *spelling, *table = apply->merge.entry.name;
     if (ctr_declaration_reserves(change->column))
         ctr_problem_set(problem, SQLITE_ERROR, "no column can have the name '%s'", change->column);
-    if (problem->rc == SQLITE_OK) ctr_stored_read(&shape, apply->db, "main", table, problem);
+    ctr_stored_read(&shape, apply->db, "main", table, problem);
     if (problem->rc == SQLITE_OK &&
         ctr_shape_generation(&shape, change->column, &spelling) < change->generation &&
         ctr_columns_check(&shape, apply->db, table, change->column, problem) == SQLITE_OK)
         ctr_columns_raise(replica, apply->db, "main", table, &shape, change->column,
                           change->generation, problem);
     ctr_shape_close(&shape);
-    follow_counter(apply, change->column, problem);
+    if (!ctr_tracked_is(apply->db, "main", table, problem)) return;
+    ctr_stored_read(&shape, apply->db, "main", table, problem);
+    ctr_triggers_follow(apply->db, "main", table, &shape, &change->column, 1, problem);
+    ctr_shape_close(&shape);
 }
 
 /* Opens the table and takes the key. */
@@ -233,7 +210,11 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_rep
     if (status != CTR_OK)
         ctr_problem_set(problem, SQLITE_ERROR, "column %s: the cell %s", change->column,
                         ctr_status_text(status));
-    int64_t present = present_generation(apply, change, problem);
+    const char *spelling;
+    int64_t present = ctr_shape_generation(&apply->merge.shape, change->column, &spelling);
+    if (present > 0 && strcmp(spelling, change->column) != 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "the counter is spelled %s here: the tables differ",
+                        spelling);
     unsigned nth = apply->transaction->ended;
     if (problem->rc != SQLITE_OK) return;
     bool rises = present < change->generation;

@@ -53,23 +53,6 @@ typedef struct hashing {
     ctr_packed bytes;
 } hashing;
 
-static const char *sorted_name(const hashing *job, int counter)
-{
-    return ctr_shape_counter_name(job->shape, counter);
-}
-
-static void sort_counters(hashing *job)
-{
-    for (int i = 0; i < job->shape->n_counters; i++) {
-        int at = i;
-        while (at > 0 && strcmp(sorted_name(job, job->by_name[at - 1]), sorted_name(job, i)) > 0) {
-            job->by_name[at] = job->by_name[at - 1];
-            at--;
-        }
-        job->by_name[at] = i;
-    }
-}
-
 static void append_bytes(ctr_packed *packed, const void *bytes, size_t size, ctr_problem *problem)
 {
     uint8_t *out = ctr_pack_room(packed, CTR_VARINT_MAX + size, problem);
@@ -77,25 +60,6 @@ static void append_bytes(ctr_packed *packed, const void *bytes, size_t size, ctr
     uint8_t *at = ctr_varint_put(out, size);
     memcpy(at, bytes, size);
     packed->size += (size_t)(at - out) + size;
-}
-
-/* Returns whether some counter was touched. */
-static bool append_cells(hashing *job, sqlite3_stmt *row, ctr_problem *problem)
-{
-    bool any = false;
-    for (int i = 0; i < job->shape->n_counters && problem->rc == SQLITE_OK; i++) {
-        int counter = job->by_name[i];
-        ctr_cell cell;
-        if (ctr_rows_open_cell(&job->rows, row, CTR_WALK_COLUMNS + job->shape->counters[counter],
-                               counter, &cell, problem))
-            return false;
-        if (ctr_cell_is_untouched(&cell)) continue;
-        const char *name = sorted_name(job, counter);
-        append_bytes(&job->bytes, name, strlen(name), problem);
-        append_bytes(&job->bytes, cell.bytes, cell.size, problem);
-        any = true;
-    }
-    return any && problem->rc == SQLITE_OK;
 }
 
 void ctr_digest_add(ctr_digest *digest, const uint8_t hash[CTR_ID_SIZE])
@@ -114,7 +78,19 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
         job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + job->shape->keys[i]);
     if (ctr_pack_folded(&job->bytes, job->shape, job->keys, problem)) return;
     int64_t bucket = bucket_of(&job->bytes, n);
-    if (!append_cells(job, row, problem)) return;
+    bool any = false; /* touched counter */
+    for (int i = 0; i < job->shape->n_counters && problem->rc == SQLITE_OK; i++) {
+        ctr_cell cell;
+        int counter = job->by_name[i], column = job->shape->counters[counter];
+        if (ctr_rows_open_cell(&job->rows, row, CTR_WALK_COLUMNS + column, counter, &cell, problem))
+            return;
+        if (ctr_cell_is_untouched(&cell)) continue;
+        const char *name = ctr_shape_counter_name(job->shape, counter);
+        append_bytes(&job->bytes, name, strlen(name), problem);
+        append_bytes(&job->bytes, cell.bytes, cell.size, problem);
+        any = true;
+    }
+    if (!any || problem->rc != SQLITE_OK) return;
     ctr_uuid_of_bytes(job->bytes.bytes, job->bytes.size, hash);
     ctr_digest_add(&digests[bucket], hash);
 }
@@ -129,7 +105,15 @@ int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *sch
     ctr_rows_open(&job.rows, db, schema, table, shape, NULL, problem);
     if (problem->rc == SQLITE_OK) {
         ctr_walk walk;
-        sort_counters(&job);
+        for (int i = 0, at; i < shape->n_counters; i++) { /* an insertion sort */
+            const char *name = ctr_shape_counter_name(shape, i);
+            for (at = i; at > 0; at--) {
+                const char *other = ctr_shape_counter_name(shape, job.by_name[at - 1]);
+                if (strcmp(other, name) <= 0) break;
+                job.by_name[at] = job.by_name[at - 1];
+            }
+            job.by_name[at] = i;
+        }
         ctr_stream_walk(&walk, db, schema, table, shape, CTR_WALK_ALL, 0, problem);
         while (ctr_stream_walk_next(&walk, problem)) hash_row(&job, digests, n, walk.row, problem);
         ctr_stream_walk_close(&walk);

@@ -8,38 +8,6 @@
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 
-/* For a read-only connection with a snapshot: it may have opened a WAL, but never a rollback
- * journal. */
-static bool has_log(sqlite3 *db)
-{
-    sqlite3_file *file = NULL;
-    int rc = sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
-    return rc == SQLITE_OK && file && file->pMethods;
-}
-
-/* A connection that has not read since another one changed the mode would report the old mode, so
- * it reads first. */
-static bool is_wal(const ctr_source *source, ctr_problem *problem)
-{
-    if (source->own) return has_log(source->db);
-    ctr_run run = ctr_run_on(source->db, source->schema, NULL, problem);
-    ctr_run_do(&run, CTR_SQL_SYNC_TOUCH, NULL);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_JOURNAL_MODE);
-    const char *mode = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
-    bool is = mode && strcmp(mode, "wal") == 0;
-    sqlite3_finalize(row);
-    return is;
-}
-
-static bool is_synced_by_path(const char *path, const char *suffix, ctr_problem *problem)
-{
-    char *whole = sqlite3_mprintf("%s%s", path, suffix);
-    if (!whole) ctr_problem_nomem(problem);
-    int error = whole ? ctr_os_sync_read(whole) : 0;
-    sqlite3_free(whole);
-    return error == 0;
-}
-
 /* A file that SQLite has not opened has no methods, and needs no sync. */
 static void sync_handle(const ctr_source *source, int which, const char *path, const char *suffix,
                         ctr_problem *problem)
@@ -48,8 +16,13 @@ static void sync_handle(const ctr_source *source, int which, const char *path, c
     int rc = sqlite3_file_control(source->db, source->schema, which, &file);
     if (rc == SQLITE_OK && file && file->pMethods)
         rc = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
-    if (rc != SQLITE_OK && !is_synced_by_path(path, suffix, problem))
+    if (rc == SQLITE_OK) return;
+    char *whole = sqlite3_mprintf("%s%s", path, suffix);
+    if (!whole)
+        ctr_problem_nomem(problem);
+    else if (ctr_os_sync_read(whole) != 0)
         ctr_problem_set(problem, rc, "the source cannot be synced to disk");
+    sqlite3_free(whole);
 }
 
 static void sync_journal(const char *path, ctr_problem *problem)
@@ -67,12 +40,25 @@ static void sync_journal(const char *path, ctr_problem *problem)
     sqlite3_free(journal);
 }
 
+/* A read-only connection with a snapshot may have opened a WAL, but never a rollback journal. A
+ * connection of the host that has not read since another one changed the mode would report the old
+ * mode, so it reads first. */
 int ctr_durable_source(const ctr_source *source, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return problem->rc;
     const char *path = sqlite3_db_filename(source->db, source->schema);
     if (!path || !*path) return SQLITE_OK;
-    if (is_wal(source, problem)) {
+    sqlite3_file *log = NULL;
+    bool is_wal = false;
+    ctr_run run = ctr_run_on(source->db, source->schema, NULL, problem);
+    if (source->own) {
+        int rc = sqlite3_file_control(source->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+        is_wal = rc == SQLITE_OK && log && log->pMethods;
+    } else {
+        ctr_run_do(&run, CTR_SQL_SYNC_TOUCH, NULL);
+        is_wal = ctr_run_gives(&run, CTR_SQL_SYNC_JOURNAL_MODE, "wal");
+    }
+    if (is_wal) {
         sync_handle(source, SQLITE_FCNTL_JOURNAL_POINTER, path, "-wal", problem);
     } else {
         sync_handle(source, SQLITE_FCNTL_FILE_POINTER, path, "", problem);

@@ -97,13 +97,6 @@ static bool step_name(ctr_feed *feed)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static bool is_in_bucket(ctr_feed *feed, ctr_problem *problem)
-{
-    return feed->bucket.of == 0 ||
-           (ctr_pack_folded(&feed->key, &feed->shape, feed->keys, problem) == SQLITE_OK &&
-            ctr_digest_bucket_has(&feed->bucket, &feed->key));
-}
-
 /* Steps to the next row in the bucket: packs its key and copies its cells. Copies are needed
  * because the host may count while the feed reads through its connection. */
 static bool step_row(ctr_feed *feed, ctr_problem *problem)
@@ -112,7 +105,11 @@ static bool step_row(ctr_feed *feed, ctr_problem *problem)
     while (ctr_stream_walk_next(&feed->walk, problem)) {
         for (int i = 0; i < feed->shape.n_keys; i++)
             feed->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + feed->shape.keys[i]);
-        if (!is_in_bucket(feed, problem)) continue;
+        bool in_bucket = feed->bucket.of == 0;
+        if (!in_bucket &&
+            ctr_pack_folded(&feed->key, &feed->shape, feed->keys, problem) == SQLITE_OK)
+            in_bucket = ctr_digest_bucket_has(&feed->bucket, &feed->key);
+        if (!in_bucket) continue;
         feed->number = feed->walk.number;
         feed->counter = 0;
         ctr_source_append(&feed->source, feed->transaction, problem);

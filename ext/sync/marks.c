@@ -70,25 +70,19 @@ void ctr_marks_source_to_text(const uint8_t id[CTR_ID_SIZE], int64_t twist,
                  (unsigned long long)twist);
 }
 
-static int hex_digit(char c)
-{
-    static const char DIGITS[] = "0123456789abcdef";
-    const char *at = c ? strchr(DIGITS, c) : NULL;
-    return at ? (int)(at - DIGITS) : -1;
-}
-
 bool ctr_marks_source_from_text(const char *text, size_t size, uint8_t id[CTR_ID_SIZE],
                                 int64_t *twist)
 {
+    static const char DIGITS[] = "0123456789abcdef";
     const size_t id_size = CTR_ID_TEXT_SIZE - 1;
     uint64_t bits = 0;
     *twist = 0;
     if (size == id_size) return ctr_id_from_text(text, size, id);
     if (size != id_size + 1 + TWIST_DIGITS || text[id_size] != '/') return false;
     for (size_t i = id_size + 1; i < size; i++) {
-        int digit = hex_digit(text[i]);
-        if (digit < 0) return false;
-        bits = bits << 4 | (uint64_t)digit;
+        const char *digit = text[i] ? strchr(DIGITS, text[i]) : NULL;
+        if (!digit) return false;
+        bits = bits << 4 | (uint64_t)(digit - DIGITS);
     }
     memcpy(twist, &bits, sizeof bits);
     return *twist != 0 && ctr_id_from_text(text, id_size, id);

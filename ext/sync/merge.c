@@ -10,20 +10,6 @@
 #include "table/stage.h"
 #include "table/stored.h"
 
-static void open_tracked_table(ctr_merge *merge, sqlite3 *db, const ctr_objects *objects,
-                               ctr_replica *replica, ctr_problem *problem)
-{
-    const char *schema = merge->rows.schema, *name = merge->entry.name;
-    size_t size = ((size_t)merge->shape.n_counters + 1) * sizeof *merge->before;
-    if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, name)) return;
-    merge->tracked = true;
-    merge->before = sqlite3_malloc64(size);
-    merge->now = sqlite3_malloc64(size);
-    if (!merge->before || !merge->now) ctr_problem_nomem(problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_showing_open(&merge->showing, db, schema, name, &merge->shape, replica, problem);
-}
-
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
                     ctr_replica *replica, ctr_conflicts *conflicts, ctr_problem *problem)
 {
@@ -54,7 +40,16 @@ bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
     ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, replica, problem);
     merge->rows.whole = true;
     merge->floors = ctr_floors_on(db, merge->rows.schema, name, &merge->shape, replica);
-    open_tracked_table(merge, db, objects, replica, problem);
+    if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, name))
+        return problem->rc == SQLITE_OK;
+    merge->tracked = true;
+    size_t size = ((size_t)merge->shape.n_counters + 1) * sizeof *merge->before;
+    merge->before = sqlite3_malloc64(size);
+    merge->now = sqlite3_malloc64(size);
+    if (!merge->before || !merge->now) ctr_problem_nomem(problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_showing_open(&merge->showing, db, merge->rows.schema, name, &merge->shape, replica,
+                         problem);
     return problem->rc == SQLITE_OK;
 }
 
@@ -78,18 +73,15 @@ int ctr_merge_refuse_key(sqlite3 *db, ctr_problem *problem)
     return problem->rc;
 }
 
-static bool has_noncharacter(sqlite3_value *key)
-{
-    if (sqlite3_value_type(key) != SQLITE_TEXT) return false;
-    const unsigned char *text = sqlite3_value_text(key);
-    return text && ctr_text_has_noncharacter(text, (size_t)sqlite3_value_bytes(key));
-}
-
 int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem)
 {
     merge->keys = keys;
-    for (int i = 0; i < merge->shape.n_keys && problem->rc == SQLITE_OK; i++)
-        if (has_noncharacter(keys[i])) ctr_merge_refuse_key(merge->rows.db, problem);
+    for (int i = 0; i < merge->shape.n_keys && problem->rc == SQLITE_OK; i++) {
+        if (sqlite3_value_type(keys[i]) != SQLITE_TEXT) continue;
+        const unsigned char *text = sqlite3_value_text(keys[i]);
+        if (text && ctr_text_has_noncharacter(text, (size_t)sqlite3_value_bytes(keys[i])))
+            ctr_merge_refuse_key(merge->rows.db, problem);
+    }
     return problem->rc;
 }
 

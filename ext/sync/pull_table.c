@@ -302,19 +302,6 @@ static int read_theirs(const merge_job *job, ctr_shape *theirs, ctr_problem *pro
                                  &source->objects, !job->newest.has_columns, problem);
 }
 
-/* Compares the shapes that both files store. `name` is the name of our table. */
-static bool columns_are_new(const merge_job *job, const char *name, ctr_problem *problem)
-{
-    ctr_shape theirs = {0}, mine = {0};
-    const ctr_pull *pull = job->pull;
-    if (read_theirs(job, &theirs, problem) == SQLITE_OK)
-        ctr_stored_read_among(&mine, pull->db, pull->target, name, &pull->mine, false, problem);
-    bool any = problem->rc == SQLITE_OK && ctr_shape_is_behind(&mine, &theirs);
-    ctr_shape_close(&theirs);
-    ctr_shape_close(&mine);
-    return any;
-}
-
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Merges the changes of the source. Creates our table if it is missing. */
@@ -352,8 +339,8 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
                     job->mark == 0, problem);
 }
 
-/* Reads the numbers again if the source is read through the host's connection, because its batches
- * may be appended after the source was opened. */
+/* `name` is the name of our table. Reads the numbers again if the source is read through the host's
+ * connection, because its batches may be appended after the source was opened. */
 static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
 {
     const ctr_source *source = job->pull->source;
@@ -363,8 +350,16 @@ static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
     else
         ctr_source_look(source, job->theirs->name, &job->newest, problem);
     if (problem->rc != SQLITE_OK) return false;
-    return job->newest.last >= job->mark || job->newest.floors >= job->mark ||
-           (job->newest.has_columns && columns_are_new(job, name, problem));
+    if (job->newest.last >= job->mark || job->newest.floors >= job->mark) return true;
+    if (!job->newest.has_columns) return false;
+    ctr_shape theirs = {0}, mine = {0}; /* the shapes that both files store */
+    const ctr_pull *pull = job->pull;
+    read_theirs(job, &theirs, problem);
+    ctr_stored_read_among(&mine, pull->db, pull->target, name, &pull->mine, false, problem);
+    bool any = problem->rc == SQLITE_OK && ctr_shape_is_behind(&mine, &theirs);
+    ctr_shape_close(&theirs);
+    ctr_shape_close(&mine);
+    return any;
 }
 
 /* Refuses a source with a stored table that is missing or not an ordinary table, before it is
@@ -399,22 +394,6 @@ static void check_tracked(sqlite3 *db, const char *schema, const char *name, con
     ctr_shape_close(&shape);
 }
 
-static struct ctr_report_row *report_row(ctr_report *report, const char *birth, const char *name,
-                                         ctr_problem *problem)
-{
-    for (int i = 0; i < report->n; i++)
-        if (sqlite3_stricmp(report->rows[i].birth, birth) == 0) return &report->rows[i];
-    struct ctr_report_row *rows =
-        ctr_array_room(report->rows, &report->room, (size_t)report->n + 1, sizeof *rows, problem);
-    if (!rows) return NULL;
-    report->rows = rows;
-    struct ctr_report_row *row = &rows[report->n++];
-    *row = (struct ctr_report_row){.birth = sqlite3_mprintf("%s", birth),
-                                   .name = sqlite3_mprintf("%s", name)};
-    if (!row->birth || !row->name) ctr_problem_nomem(problem);
-    return problem->rc == SQLITE_OK ? row : NULL;
-}
-
 /* The report names a table as main does: a tracked table by its own name, not by the name of its
  * counter table. */
 static void name_in_report(merge_job *job, const char *taker, ctr_problem *problem)
@@ -427,7 +406,19 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
     char *tracked = NULL;
     if (ctr_tracked_is_among(objects, name))
         tracked = ctr_triggers_table(takes ? pull->db : pull->source->db, schema, name, problem);
-    job->report = report_row(pull->report, job->theirs->birth, tracked ? tracked : name, problem);
+    ctr_report *report = pull->report;
+    const char *birth = job->theirs->birth;
+    int i = 0;
+    while (i < report->n && sqlite3_stricmp(report->rows[i].birth, birth) != 0) i++;
+    struct ctr_report_row *rows =
+        ctr_array_room(report->rows, &report->room, (size_t)i + 1, sizeof *rows, problem);
+    if (rows && i == report->n)
+        rows[report->n++] =
+            (struct ctr_report_row){.birth = sqlite3_mprintf("%s", birth),
+                                    .name = sqlite3_mprintf("%s", tracked ? tracked : name)};
+    if (rows && (!rows[i].birth || !rows[i].name)) ctr_problem_nomem(problem);
+    if (rows) report->rows = rows;
+    if (rows && problem->rc == SQLITE_OK) job->report = &rows[i];
     sqlite3_free(tracked);
 }
 

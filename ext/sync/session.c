@@ -80,22 +80,17 @@ static void set_number(ctr_run *run, ctr_sql which, int number)
     sqlite3_free(value);
 }
 
-/* An interrupt keeps the PRAGMA from running; then the next session does it. */
-static void set_old_spill_back(ctr_sessions *sessions, sqlite3 *db)
-{
-    ctr_problem none = {SQLITE_OK, NULL};
-    if (!sessions || sessions->spill == 0) return;
-    ctr_run run = ctr_run_on(db, "main", NULL, &none);
-    set_number(&run, CTR_SQL_SYNC_SET_SPILL, sessions->spill);
-    if (none.rc == SQLITE_OK) sessions->spill = 0;
-    ctr_problem_close(&none);
-}
-
 int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
                       ctr_problem *problem)
 {
     *session = (ctr_session){.db = db, .sessions = sessions, .alone = sqlite3_get_autocommit(db)};
-    set_old_spill_back(sessions, db);
+    if (sessions && sessions->spill != 0) { /* an interrupt leaves it to the next session */
+        ctr_problem none = {SQLITE_OK, NULL};
+        ctr_run restore = ctr_run_on(db, "main", NULL, &none);
+        set_number(&restore, CTR_SQL_SYNC_SET_SPILL, sessions->spill);
+        if (none.rc == SQLITE_OK) sessions->spill = 0;
+        ctr_problem_close(&none);
+    }
     if (prepare_all(session, problem)) return problem->rc;
 
     ctr_run run = ctr_run_on(db, "main", NULL, problem);
@@ -118,12 +113,6 @@ int ctr_session_renew(ctr_sessions *sessions, ctr_problem *problem)
     return prepare_all(sessions->running, problem);
 }
 
-static bool is_under_wal(sqlite3 *db, const char *schema, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    return ctr_run_gives(&run, CTR_SQL_SYNC_JOURNAL_MODE, "wal");
-}
-
 /* SQLite does not wait for the lock if the transaction reads already, as within a SELECT. We wait
  * under WAL: if the other writer ends without a commit, our snapshot is still the newest. With a
  * rollback journal the other writer would wait for us. */
@@ -131,6 +120,7 @@ static int lock_or_wait(ctr_session *session, sqlite3_stmt *lock, const char *sc
                         ctr_problem *problem)
 {
     enum { PAUSE = 5 /* milliseconds */ };
+    ctr_run run = ctr_run_on(session->db, schema, NULL, problem);
     bool reads = ctr_run_transaction(session->db, schema) == CTR_TXN_READ;
     int timeout = -1; /* not asked yet */
     for (int waited = 0; problem->rc == SQLITE_OK; waited += PAUSE) {
@@ -138,7 +128,7 @@ static int lock_or_wait(ctr_session *session, sqlite3_stmt *lock, const char *sc
         bool again = (rc & 0xff) == SQLITE_BUSY && reads &&
                      sqlite3_extended_errcode(session->db) != SQLITE_BUSY_SNAPSHOT;
         if (again && timeout < 0)
-            timeout = is_under_wal(session->db, schema, problem)
+            timeout = ctr_run_gives(&run, CTR_SQL_SYNC_JOURNAL_MODE, "wal")
                           ? ctr_run_busy_timeout(session->db, problem)
                           : 0;
         if (!again || waited >= timeout) {
@@ -210,15 +200,6 @@ static int roll_back(const ctr_session *session)
     return rc;
 }
 
-/* An interrupt or a lack of memory can make the rollback fail. If the cause lasts, the write fails,
- * too, and SQLite rolls back the transaction. If it is over, the second attempt succeeds. */
-static void undo_work(const ctr_session *session)
-{
-    if (roll_back(session) == SQLITE_OK) return;
-    step_once(session->write_nothing);
-    if (!sqlite3_get_autocommit(session->db)) roll_back(session);
-}
-
 static void set_spill_back(ctr_session *session, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
@@ -226,7 +207,9 @@ static void set_spill_back(ctr_session *session, ctr_problem *problem)
     if (problem->rc == SQLITE_OK) session->spill = 0;
 }
 
-/* If SQLite has rolled back by itself, nothing is left to undo. An error after the commit is
+/* If SQLite has rolled back by itself, nothing is left to undo. An interrupt or a lack of memory
+ * can make the rollback fail. If the cause lasts, the write fails, too, and SQLite rolls back the
+ * transaction. If it is over, the second attempt succeeds. An error after the commit is
  * ignored, because it would make the commit look like a failure. */
 int ctr_session_end(ctr_session *session, ctr_problem *problem)
 {
@@ -239,7 +222,11 @@ int ctr_session_end(ctr_session *session, ctr_problem *problem)
         if (session->alone && problem->rc == SQLITE_OK && !sqlite3_get_autocommit(session->db))
             ctr_problem_set(problem, SQLITE_AUTH,
                             "an authorizer of this connection ignores RELEASE");
-        if (problem->rc != SQLITE_OK && !sqlite3_get_autocommit(session->db)) undo_work(session);
+        if (problem->rc != SQLITE_OK && !sqlite3_get_autocommit(session->db) &&
+            roll_back(session) != SQLITE_OK) {
+            step_once(session->write_nothing);
+            if (!sqlite3_get_autocommit(session->db)) roll_back(session);
+        }
     }
     set_spill_back(session, &kept);
     if (session->sessions && session->spill > 0) session->sessions->spill = session->spill;

@@ -223,17 +223,6 @@ int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *new
     return problem->rc;
 }
 
-static bool can_look_at(const ctr_source *source, const char *table, ctr_problem *problem)
-{
-    static const char *const LOOKED_AT[] = {"journal", "state"};
-    for (size_t i = 0; i < sizeof LOOKED_AT / sizeof *LOOKED_AT; i++) {
-        const ctr_named *stored =
-            ctr_schema_objects_stored(&source->objects, table, LOOKED_AT[i], problem);
-        if (!stored || stored->object != CTR_OBJECT_TABLE) return false;
-    }
-    return true;
-}
-
 int64_t ctr_source_look_at_all(ctr_source *source, ctr_problem *problem)
 {
     int64_t next = 1;
@@ -244,8 +233,13 @@ int64_t ctr_source_look_at_all(ctr_source *source, ctr_problem *problem)
     for (int i = 0; i < catalog->n && problem->rc == SQLITE_OK; i++) {
         ctr_newest *newest = &source->newest[i];
         *newest = (ctr_newest){0};
-        if (can_look_at(source, catalog->entries[i].name, problem))
-            ctr_source_look(source, catalog->entries[i].name, newest, problem);
+        const char *table = catalog->entries[i].name;
+        const ctr_objects *of = &source->objects;
+        const ctr_named *journal = ctr_schema_objects_stored(of, table, "journal", problem),
+                        *state = ctr_schema_objects_stored(of, table, "state", problem);
+        if (journal && journal->object == CTR_OBJECT_TABLE && state &&
+            state->object == CTR_OBJECT_TABLE)
+            ctr_source_look(source, table, newest, problem);
         if (newest->last >= next && newest->last < INT64_MAX) next = newest->last + 1;
     }
     return next;
@@ -306,14 +300,6 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
     return open_at_hand(source, host, schema, problem);
 }
 
-/* A folder can be opened, but not be read. */
-static bool is_no_file(sqlite3 *db, int rc)
-{
-    bool is_folder =
-        (rc & 0xff) == SQLITE_IOERR && sqlite3_extended_errcode(db) == SQLITE_IOERR_READ;
-    return (rc & 0xff) == SQLITE_CANTOPEN || is_folder;
-}
-
 static int refuse_path(const char *path, ctr_problem *problem)
 {
     ctr_problem_close(problem);
@@ -322,11 +308,13 @@ static int refuse_path(const char *path, ctr_problem *problem)
         "'%s' is neither an attached database nor a database file that can be opened", path);
 }
 
-/* Refuses a path that is not a file, such as ":memory:". */
+/* Refuses a path that is not a file, such as ":memory:". A folder can be opened, but not be
+ * read. */
 static int check_path(sqlite3 *db, const char *path, ctr_problem *problem)
 {
-    bool opened = problem->rc == SQLITE_OK;
-    if (is_no_file(db, problem->rc) || (opened && !is_file(db, "main")))
+    int code = problem->rc & 0xff;
+    bool is_folder = code == SQLITE_IOERR && sqlite3_extended_errcode(db) == SQLITE_IOERR_READ;
+    if (code == SQLITE_CANTOPEN || is_folder || (problem->rc == SQLITE_OK && !is_file(db, "main")))
         return refuse_path(path, problem);
     ctr_problem_where(problem, "%s", path);
     return problem->rc;

@@ -34,24 +34,18 @@ static char *definition_list(const ctr_shape *shape)
     return sqlite3_str_finish(out);
 }
 
-/* The key columns of <table>_state, which may be NULL. */
-static char *floor_list(const ctr_shape *shape)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_keys; i++) {
-        const ctr_column *column = &shape->columns[shape->keys[i]];
-        sqlite3_str_appendf(out, "%s\"%w\" %s COLLATE \"%w\"", i ? ", " : "", column->name,
-                            column->type, column->collation);
-    }
-    return sqlite3_str_finish(out);
-}
-
 void ctr_stored_create(const ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                        ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    char *definition = definition_list(shape), *keys = ctr_shape_key_list(shape),
-         *floors = floor_list(shape);
+    char *definition = definition_list(shape), *keys = ctr_shape_key_list(shape);
+    sqlite3_str *list = sqlite3_str_new(NULL); /* the key columns of <table>_state may be NULL */
+    for (int i = 0; i < shape->n_keys; i++) {
+        const ctr_column *column = &shape->columns[shape->keys[i]];
+        sqlite3_str_appendf(list, "%s\"%w\" %s COLLATE \"%w\"", i ? ", " : "", column->name,
+                            column->type, column->collation);
+    }
+    char *floors = sqlite3_str_finish(list);
     if (!definition || !keys || !floors) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(db, schema, table, problem);
     run.slots.definition = definition;
@@ -92,16 +86,6 @@ static int damaged(ctr_run *run, const char *what, const char *name)
                            name);
 }
 
-static void check_is_table(ctr_run *run, const char *stored)
-{
-    if (run->problem->rc != SQLITE_OK) return;
-    ctr_object object = ctr_schema_object(run->db, run->slots.schema, stored, run->problem);
-    if (object == CTR_OBJECT_NONE)
-        damaged(run, "it is missing", "");
-    else if (object != CTR_OBJECT_TABLE)
-        damaged(run, "it is not an ordinary table but ", ctr_schema_object_text(object));
-}
-
 /* The key columns as one index sees them: for each the column id and the collation. */
 typedef struct key_columns {
     int *cids;
@@ -115,22 +99,6 @@ static void key_columns_close(key_columns *keys)
     sqlite3_free(keys->cids);
     sqlite3_free(keys->collations);
     *keys = (key_columns){0};
-}
-
-static void key_columns_add(ctr_run *run, key_columns *keys, int cid, const char *collation)
-{
-    size_t n = (size_t)keys->n + 1;
-    int *cids = sqlite3_realloc64(keys->cids, n * sizeof *cids);
-    if (cids) keys->cids = cids;
-    char **collations = sqlite3_realloc64(keys->collations, n * sizeof *collations);
-    if (collations) keys->collations = collations;
-    char *copy = cids && collations ? sqlite3_mprintf("%s", collation ? collation : "") : NULL;
-    if (!copy) {
-        ctr_problem_nomem(run->problem);
-        return;
-    }
-    cids[keys->n] = cid;
-    collations[keys->n++] = copy;
 }
 
 /* Reads the columns of one UNIQUE constraint. One with a column of our own is not the key. */
@@ -147,8 +115,17 @@ static void read_index(ctr_run *run, const char *index, key_columns *keys)
         if (!name) damaged(run, "its UNIQUE constraint is over an expression", "");
         if (name && *name == '_') ours = true;
         if (sqlite3_column_int(row, 3)) damaged(run, "its UNIQUE constraint descends", "");
-        key_columns_add(run, &found, sqlite3_column_int(row, 1),
-                        ctr_text_column(row, 4, run->problem));
+        const char *collation = ctr_text_column(row, 4, run->problem);
+        size_t n = (size_t)found.n + 1;
+        int *cids = sqlite3_realloc64(found.cids, n * sizeof *cids);
+        if (cids) found.cids = cids;
+        char **collations = sqlite3_realloc64(found.collations, n * sizeof *collations);
+        if (collations) found.collations = collations;
+        char *copy = cids && collations ? sqlite3_mprintf("%s", collation ? collation : "") : NULL;
+        if (!copy) ctr_problem_nomem(run->problem);
+        if (!copy) break;
+        cids[found.n] = sqlite3_column_int(row, 1);
+        collations[found.n++] = copy;
     }
     sqlite3_finalize(row);
     if (!ours && keys->n > 0) damaged(run, "it has two UNIQUE constraints", "");
@@ -172,13 +149,6 @@ static void read_key(ctr_run *run, key_columns *keys)
     if (keys->n == 0) damaged(run, "it has no UNIQUE constraint over the key", "");
 }
 
-static int key_position(const key_columns *keys, int cid)
-{
-    for (int i = 0; i < keys->n; i++)
-        if (keys->cids[i] == cid) return i;
-    return -1;
-}
-
 /* ---- reading: the columns -------------------------------------------------------------------- */
 
 /* One row of SCHEMA_COLUMNS. Is it the row id? */
@@ -191,7 +161,8 @@ static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys
     bool is_rowid = sqlite3_column_int(row, 5) > 0;
     if (is_rowid && (strcmp(name, "_id") != 0 || sqlite3_stricmp(type, "INTEGER") != 0))
         damaged(run, "its row id is not _id but ", name);
-    int key = key_position(keys, sqlite3_column_int(row, 0));
+    int key = keys->n - 1;
+    while (key >= 0 && keys->cids[key] != sqlite3_column_int(row, 0)) key--;
     if (*name == '_') return is_rowid;
     if (ctr_declaration_reserves(name)) damaged(run, "a column has the reserved name ", name);
     if (key < 0 && sqlite3_stricmp(type, "BLOB") != 0)
@@ -268,8 +239,13 @@ int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const cha
     key_columns keys = {0};
     char *stored = sqlite3_mprintf("%s_cells", table);
     if (!stored) ctr_problem_nomem(problem);
-    check_is_table(&run, stored);
     run.slots.name = stored;
+    ctr_object object = CTR_OBJECT_TABLE;
+    if (problem->rc == SQLITE_OK) object = ctr_schema_object(db, schema, stored, problem);
+    if (object == CTR_OBJECT_NONE)
+        damaged(&run, "it is missing", "");
+    else if (object != CTR_OBJECT_TABLE)
+        damaged(&run, "it is not an ordinary table but ", ctr_schema_object_text(object));
     read_key(&run, &keys);
     sqlite3_stmt *columns = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DESCRIBE);
     int n = sqlite3_column_count(columns);
@@ -413,19 +389,13 @@ int ctr_stored_read_among(ctr_shape *shape, sqlite3 *db, const char *schema, con
 
 /* ---- without a lock -------------------------------------------------------------------------- */
 
-static int key_in(const ctr_shape *declared, const char *name)
-{
-    for (int i = 0; i < declared->n_keys; i++)
-        if (strcmp(declared->columns[declared->keys[i]].name, name) == 0) return i;
-    return -1;
-}
-
 /* Returns false if we never declare such a column, or on a problem. */
 static bool describe_column(ctr_run *run, const char *stored, const char *name,
                             const ctr_shape *declared, ctr_shape *shape)
 {
     const char *type = NULL, *collation = NULL;
-    int key = key_in(declared, name);
+    int key = declared->n_keys - 1;
+    while (key >= 0 && strcmp(declared->columns[declared->keys[key]].name, name) != 0) key--;
     if (*name == '_') return true;
     int rc = sqlite3_table_column_metadata(run->db, run->slots.schema, stored, name, &type,
                                            &collation, NULL, NULL, NULL);

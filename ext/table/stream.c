@@ -14,25 +14,15 @@ bool ctr_stream_plan_has_argument(const char *plan)
     return *plan && strchr("=><GL", *plan);
 }
 
-static const char *operator_text(char letter)
-{
-    switch (letter) {
-    case 'G': return ">=";
-    case 'L': return "<=";
-    case '>': return ">";
-    case '<': return "<";
-    default: return "=";
-    }
-}
-
 static char *constraint_list(const ctr_shape *shape, const char *plan)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     int argument = 1;
     for (; ctr_stream_plan_has_argument(plan); plan += 2) {
-        int column = shape->keys[plan[1] - '0'];
-        sqlite3_str_appendf(out, "\"%w\" %s ?%d AND ", shape->columns[column].name,
-                            operator_text(plan[0]), argument++);
+        const char letter[] = {plan[0], '\0'};
+        const char *text = plan[0] == 'G' ? ">=" : plan[0] == 'L' ? "<=" : letter;
+        sqlite3_str_appendf(out, "\"%w\" %s ?%d AND ",
+                            shape->columns[shape->keys[plan[1] - '0']].name, text, argument++);
     }
     if (strchr(plan, 'x')) sqlite3_str_appendf(out, "_id <> ?%d AND ", argument);
     sqlite3_str_appendall(out, "1");
@@ -162,37 +152,29 @@ bool ctr_stream_is_exact(const ctr_shape *shape, const char *plan, sqlite3_value
     return true;
 }
 
-/* Returns the plan without the arguments that are not exact. */
-static char *reduce(const ctr_stream *stream, const char *plan, sqlite3_value **argv)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; ctr_stream_plan_has_argument(plan); plan += 2, i++)
-        if (argument_is_exact(stream->of->shape, plan, argv[i])) sqlite3_str_append(out, plan, 2);
-    sqlite3_str_appendf(out, "%s%s", plan, stream->has_exact ? "x" : "");
-    return sqlite3_str_finish(out);
-}
-
-static void bind_arguments(ctr_stream *stream, const char *plan, sqlite3_value **argv, bool all,
-                           ctr_problem *problem)
+/* If only the exact arguments are used, the plan lacks the others. */
+void ctr_stream_start(ctr_stream *stream, const char *plan, sqlite3_value **argv, bool all,
+                      ctr_problem *problem)
 {
     int bound = 0;
+    const char *rest = plan, *used = plan;
+    const ctr_shape *shape = stream->of->shape;
+    sqlite3_str *out = all ? NULL : sqlite3_str_new(NULL);
+    for (int i = 0; !all && ctr_stream_plan_has_argument(rest); rest += 2, i++)
+        if (argument_is_exact(shape, rest, argv[i])) sqlite3_str_append(out, rest, 2);
+    if (!all) sqlite3_str_appendf(out, "%s%s", rest, stream->has_exact ? "x" : "");
+    char *reduced = all ? NULL : sqlite3_str_finish(out);
+    if (!all) used = reduced;
+    if (!used) ctr_problem_nomem(problem);
+    if (problem->rc == SQLITE_OK) take_scan(stream, used, problem);
+    sqlite3_free(reduced);
+    stream->looked = false;
     for (int i = 0; ctr_stream_plan_has_argument(plan) && problem->rc == SQLITE_OK; plan += 2, i++)
-        if (all || argument_is_exact(stream->of->shape, plan, argv[i]))
+        if (all || argument_is_exact(shape, plan, argv[i]))
             ctr_problem_sqlite(problem, stream->of->db,
                                ctr_text_bind_value(stream->statement, ++bound, argv[i]));
     if (problem->rc == SQLITE_OK && !all && stream->has_exact)
         sqlite3_bind_int64(stream->statement, bound + 1, stream->exact);
-}
-
-void ctr_stream_start(ctr_stream *stream, const char *plan, sqlite3_value **argv, bool all,
-                      ctr_problem *problem)
-{
-    char *reduced = all ? NULL : reduce(stream, plan, argv);
-    if (!all && !reduced) ctr_problem_nomem(problem);
-    if (problem->rc == SQLITE_OK) take_scan(stream, all ? plan : reduced, problem);
-    sqlite3_free(reduced);
-    stream->looked = false;
-    if (problem->rc == SQLITE_OK) bind_arguments(stream, plan, argv, all, problem);
 }
 
 bool ctr_stream_step(ctr_stream *stream, ctr_problem *problem)
@@ -231,25 +213,22 @@ int ctr_stream_walk(ctr_walk *walk, sqlite3 *db, const char *schema, const char 
 }
 
 /* Skips changed rows that no longer exist. */
-static bool next_changed(ctr_walk *walk)
-{
-    while (walk->at < walk->changes.n && walk->run.problem->rc == SQLITE_OK) {
-        const ctr_change_of_row *change = &walk->changes.rows[walk->at++];
-        walk->number = change->number;
-        sqlite3_reset(walk->row);
-        sqlite3_bind_int64(walk->row, 1, change->row);
-        if (ctr_run_row(&walk->run, walk->row)) return true;
-    }
-    return false;
-}
-
 bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem)
 {
     walk->run.problem = problem;
-    if (walk->kind == CTR_WALK_SINCE) return next_changed(walk);
+    const ctr_changes *changes = &walk->changes;
+    if (walk->kind == CTR_WALK_SINCE) {
+        while (walk->at < changes->n && problem->rc == SQLITE_OK) {
+            const ctr_change_of_row *change = &changes->rows[walk->at++];
+            walk->number = change->number;
+            sqlite3_reset(walk->row);
+            sqlite3_bind_int64(walk->row, 1, change->row);
+            if (ctr_run_row(&walk->run, walk->row)) return true;
+        }
+        return false;
+    }
     if (!ctr_run_row(&walk->run, walk->row)) return false;
     if (walk->kind == CTR_WALK_ALL) return true;
-    const ctr_changes *changes = &walk->changes;
     int64_t id = sqlite3_column_int64(walk->row, CTR_WALK_ID);
     while (walk->at < changes->n && changes->rows[walk->at].row < id) walk->at++;
     bool listed = walk->at < changes->n && changes->rows[walk->at].row == id;
