@@ -136,6 +136,15 @@ int ctr_pack_bind_stored(sqlite3_stmt *statement, int i, const ctr_column *colum
     return ctr_text_bind_value(statement, i, value);
 }
 
+int ctr_pack_bind_keys(sqlite3_stmt *statement, int first, const ctr_shape *shape,
+                       sqlite3_value **keys)
+{
+    int rc = SQLITE_OK;
+    for (int i = 0; i < shape->n_keys && rc == SQLITE_OK; i++)
+        rc = ctr_pack_bind_stored(statement, first + i, &shape->columns[shape->keys[i]], keys[i]);
+    return rc;
+}
+
 int ctr_pack_bind(sqlite3_stmt *statement, const uint8_t *bytes, size_t size)
 {
     ctr_key_value value;

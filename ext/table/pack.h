@@ -37,6 +37,10 @@ int ctr_pack_bind_stored(sqlite3_stmt *statement, int i, const ctr_column *colum
 int ctr_pack_lend_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
                          sqlite3_value *value);
 
+/* Binds the key columns of a row, beginning at the parameter `first`. Returns an SQLite code. */
+int ctr_pack_bind_keys(sqlite3_stmt *statement, int first, const ctr_shape *shape,
+                       sqlite3_value **keys);
+
 /* Binds the values of a checked key to the parameters of a statement, from the first on. */
 int ctr_pack_bind(sqlite3_stmt *statement, const uint8_t *bytes, size_t size);
 

@@ -86,15 +86,6 @@ void ctr_rows_close(ctr_rows *rows)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-int ctr_rows_bind_keys(ctr_rows *rows, sqlite3_stmt *statement, int first, sqlite3_value **keys)
-{
-    int rc = SQLITE_OK;
-    for (int i = 0; i < rows->shape->n_keys && rc == SQLITE_OK; i++)
-        rc = ctr_pack_bind_stored(statement, first + i, &rows->shape->columns[rows->shape->keys[i]],
-                                  keys[i]);
-    return rc;
-}
-
 int ctr_rows_lend_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **keys,
                        ctr_problem *problem)
 {

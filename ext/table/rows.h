@@ -121,10 +121,8 @@ int ctr_rows_load_cells(ctr_rows *rows, ctr_problem *problem);
 sqlite3_stmt *ctr_rows_prepare(ctr_rows *rows, sqlite3_stmt **keep, ctr_sql which, char *columns,
                                char *constraint, ctr_problem *problem);
 
-/* Binds the values of a key, beginning at the parameter `first`. Returns an SQLite code. */
-int ctr_rows_bind_keys(ctr_rows *rows, sqlite3_stmt *statement, int first, sqlite3_value **keys);
-
-/* The same from the first parameter on; it borrows the caller's texts instead of copying them. */
+/* Binds the values of a key, from the first parameter on. It borrows the caller's texts instead of
+ * copying them. */
 int ctr_rows_lend_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **keys,
                        ctr_problem *problem);
 

@@ -179,7 +179,7 @@ static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
     if (rows->found) {
         sqlite3_bind_int64(statement, CTR_UPDATE_ROWID, rows->rowid);
     } else {
-        rc = ctr_rows_bind_keys(rows, statement, CTR_INSERT_KEYS, keys);
+        rc = ctr_pack_bind_keys(statement, CTR_INSERT_KEYS, rows->shape, keys);
         first = CTR_INSERT_KEYS + rows->shape->n_keys;
     }
     if (rc == SQLITE_OK) rc = bind_changes(rows, statement, first);

@@ -7,6 +7,48 @@
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 
+/* ---- indexes --------------------------------------------------------------------------------- */
+
+/* One term of a UNIQUE index, or of the index of a PRIMARY KEY. All is borrowed. */
+typedef struct index_term {
+    const char *index;
+    const char *name, *collation; /* of the column; no name: an expression */
+    int number;                   /* within the index, from 0 */
+    bool is_primary, is_partial;  /* the index */
+} index_term;
+
+typedef void visit_term(void *with, const index_term *term, ctr_problem *problem);
+
+/* Calls `visit` for each term of each UNIQUE index of the table. Uses PRAGMAs instead of their
+ * table-valued functions: SQLite frees the schema of those functions when the host calls
+ * sqlite3_deserialize(), and uses it afterwards. */
+static void each_term(sqlite3 *db, const char *schema, const char *table, visit_term *visit,
+                      void *with, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem), of_index = run;
+    run.slots.name = table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_INDEXES);
+    while (ctr_run_row(&run, row)) {
+        const char *index = ctr_text_column(row, 1, problem),
+                   *origin = ctr_text_column(row, 3, problem);
+        if (!index || !origin || !sqlite3_column_int(row, 2)) continue;
+        index_term term = {.index = index,
+                           .is_primary = strcmp(origin, "pk") == 0,
+                           .is_partial = sqlite3_column_int(row, 4) != 0};
+        of_index.slots.name = index;
+        sqlite3_stmt *part = ctr_run_prepare(&of_index, CTR_SQL_SCHEMA_INDEX_COLUMNS);
+        while (ctr_run_row(&of_index, part)) {
+            if (!sqlite3_column_int(part, 5)) continue; /* not a part of the key */
+            term.number = sqlite3_column_int(part, 0);
+            term.name = ctr_text_column(part, 2, problem);
+            term.collation = ctr_text_column(part, 4, problem);
+            if (problem->rc == SQLITE_OK) visit(with, &term, problem);
+        }
+        sqlite3_finalize(part);
+    }
+    sqlite3_finalize(row);
+}
+
 /* ---- columns --------------------------------------------------------------------------------- */
 
 /* A request to track columns, and the resulting shape. */
@@ -82,7 +124,7 @@ static void refuse_unknown(const trackable *want, ctr_problem *problem)
 
 /* Fails unless the key compares as its columns do; otherwise two rows of the table could have one
  * key here. */
-static void check_key_term(void *with, const ctr_term *term, ctr_problem *problem)
+static void check_key_term(void *with, const index_term *term, ctr_problem *problem)
 {
     const trackable *want = with;
     if (!term->is_primary || !term->name || !term->collation) return;
@@ -109,7 +151,7 @@ int ctr_constraints_read_shape(ctr_shape *shape, sqlite3 *db, const char *schema
     while (ctr_run_row(&run, row)) take_column(&want, row, problem);
     sqlite3_finalize(row);
     refuse_unknown(&want, problem);
-    ctr_constraints_each_term(db, schema, table, check_key_term, &want, problem);
+    each_term(db, schema, table, check_key_term, &want, problem);
     if (shape->n_keys == 0)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s has no PRIMARY KEY, which must identify its rows in other files",
@@ -155,17 +197,7 @@ static char *term_of(const char *sql, int n)
     return NULL;
 }
 
-/* Returns whether an expression may name a column. */
-static bool may_name(const char *term, const char *column, ctr_problem *problem)
-{
-    char *quoted = sqlite3_mprintf("%w", column);
-    if (!quoted) ctr_problem_nomem(problem);
-    bool may = ctr_text_contains(term, column) || (quoted && ctr_text_contains(term, quoted));
-    sqlite3_free(quoted);
-    return may;
-}
-
-/* Lists the columns of NEW that an expression names, under their own names, so that it can be
+/* Lists the columns of NEW that an expression may name, under their own names, so that it can be
  * evaluated for the new row. */
 static void list_new_row(sqlite3 *db, const char *schema, const char *table, const char *term,
                          sqlite3_str *out, ctr_problem *problem)
@@ -176,8 +208,11 @@ static void list_new_row(sqlite3 *db, const char *schema, const char *table, con
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
     while (ctr_run_row(&run, row)) {
         const char *name = ctr_text_column(row, 1, problem);
-        if (name && may_name(term, name, problem))
-            sqlite3_str_appendf(out, "%sNEW.\"%w\" AS \"%w\"", n++ ? ", " : "", name, name);
+        char *quoted = name ? sqlite3_mprintf("%w", name) : NULL;
+        if (name && !quoted) ctr_problem_nomem(problem);
+        bool may = quoted && (ctr_text_contains(term, name) || ctr_text_contains(term, quoted));
+        sqlite3_free(quoted);
+        if (may) sqlite3_str_appendf(out, "%sNEW.\"%w\" AS \"%w\"", n++ ? ", " : "", name, name);
     }
     sqlite3_finalize(row);
     if (n == 0) sqlite3_str_appendall(out, "NULL");
@@ -204,62 +239,6 @@ static void match_expression(sqlite3 *db, const char *schema, const char *table,
     sqlite3_finalize(row);
 }
 
-static bool has_generated(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
-{
-    bool has = false;
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    run.slots.name = table;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
-    while (ctr_run_row(&run, row)) has = has || sqlite3_column_int(row, 6) != 0;
-    sqlite3_finalize(row);
-    return has;
-}
-
-/* ---- all terms ------------------------------------------------------------------------------- */
-
-typedef struct terms_of_index {
-    ctr_term term;
-    void (*visit)(void *with, const ctr_term *term, ctr_problem *problem);
-    void *with; /* borrowed */
-} terms_of_index;
-
-static void take_index(terms_of_index *of, ctr_run *run)
-{
-    run->slots.name = of->term.index;
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEX_COLUMNS);
-    while (ctr_run_row(run, row)) {
-        if (!sqlite3_column_int(row, 5)) continue; /* not a part of the key */
-        of->term.number = sqlite3_column_int(row, 0);
-        of->term.name = ctr_text_column(row, 2, run->problem);
-        of->term.collation = ctr_text_column(row, 4, run->problem);
-        if (run->problem->rc == SQLITE_OK) of->visit(of->with, &of->term, run->problem);
-    }
-    sqlite3_finalize(row);
-}
-
-/* Uses PRAGMAs instead of their table-valued functions: SQLite frees the schema of those functions
- * when the host calls sqlite3_deserialize(), and uses it afterwards. */
-void ctr_constraints_each_term(sqlite3 *db, const char *schema, const char *table,
-                               void (*visit)(void *with, const ctr_term *term,
-                                             ctr_problem *problem),
-                               void *with, ctr_problem *problem)
-{
-    terms_of_index of = {.visit = visit, .with = with};
-    ctr_run run = ctr_run_on(db, schema, NULL, problem), of_index = run;
-    run.slots.name = table;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_INDEXES);
-    while (ctr_run_row(&run, row)) {
-        const char *index = ctr_text_column(row, 1, problem),
-                   *origin = ctr_text_column(row, 3, problem);
-        if (!index || !origin || !sqlite3_column_int(row, 2)) continue;
-        of.term.index = index;
-        of.term.is_primary = strcmp(origin, "pk") == 0;
-        of.term.is_partial = sqlite3_column_int(row, 4) != 0;
-        take_index(&of, &of_index);
-    }
-    sqlite3_finalize(row);
-}
-
 /* ---- the condition --------------------------------------------------------------------------- */
 
 typedef struct unique_in {
@@ -268,7 +247,7 @@ typedef struct unique_in {
     ctr_unique *rows;
 } unique_in;
 
-static void match_term(void *with, const ctr_term *term, ctr_problem *problem)
+static void match_term(void *with, const index_term *term, ctr_problem *problem)
 {
     const unique_in *in = with;
     ctr_unique *rows = in->rows;
@@ -291,8 +270,13 @@ void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *sche
                                  const char *table, ctr_problem *problem)
 {
     unique_in in = {db, schema, table, rows};
-    ctr_constraints_each_term(db, schema, table, match_term, &in, problem);
-    rows->any_column = rows->any_column || has_generated(db, schema, table, problem);
+    each_term(db, schema, table, match_term, &in, problem);
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    run.slots.name = table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) /* or is there a generated column? */
+        rows->any_column = rows->any_column || sqlite3_column_int(row, 6) != 0;
+    sqlite3_finalize(row);
 }
 
 /* ---- foreign keys ---------------------------------------------------------------------------- */
@@ -377,11 +361,12 @@ static void add_child(const ctr_tracked *tracked, const char *child, sqlite3_str
     sqlite3_finalize(row);
 }
 
-/* Returns one EXISTS for each foreign key that refers to the table; NULL: there is none, or no
- * memory. */
-static char *list_children(const ctr_tracked *tracked, ctr_problem *problem)
+static sqlite3_stmt *prepare_children(ctr_foreign *foreign, ctr_problem *problem)
 {
-    sqlite3_str *out = sqlite3_str_new(NULL);
+    if (foreign->children || foreign->childless || problem->rc != SQLITE_OK)
+        return foreign->children;
+    const ctr_tracked *tracked = foreign->tracked;
+    sqlite3_str *out = sqlite3_str_new(NULL); /* an EXISTS for each foreign key */
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLES);
     while (ctr_run_row(&run, row)) {
@@ -391,15 +376,7 @@ static char *list_children(const ctr_tracked *tracked, ctr_problem *problem)
     sqlite3_finalize(row);
     if (sqlite3_str_length(out)) sqlite3_str_appendall(out, ")");
     if (sqlite3_str_errcode(out) != SQLITE_OK) ctr_problem_nomem(problem);
-    return sqlite3_str_finish(out);
-}
-
-static sqlite3_stmt *prepare_children(ctr_foreign *foreign, ctr_problem *problem)
-{
-    if (foreign->children || foreign->childless || problem->rc != SQLITE_OK)
-        return foreign->children;
-    char *children = list_children(foreign->tracked, problem);
-    ctr_run run = ctr_run_on(foreign->tracked->db, foreign->tracked->schema, NULL, problem);
+    char *children = sqlite3_str_finish(out); /* NULL: there is none, or no memory */
     run.slots.value = children;
     if (children) foreign->children = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
     foreign->childless = !children && problem->rc == SQLITE_OK;

@@ -35,20 +35,6 @@ typedef struct ctr_unique {
 void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *schema,
                                  const char *table, ctr_problem *problem);
 
-/* One term of a UNIQUE index, or of the index of a PRIMARY KEY. All is borrowed. */
-typedef struct ctr_term {
-    const char *index;
-    const char *name, *collation; /* of the column; no name: an expression */
-    int number;                   /* within the index, from 0 */
-    bool is_primary, is_partial;  /* the index */
-} ctr_term;
-
-/* Calls `visit` for each term of each UNIQUE index of the table. */
-void ctr_constraints_each_term(sqlite3 *db, const char *schema, const char *table,
-                               void (*visit)(void *with, const ctr_term *term,
-                                             ctr_problem *problem),
-                               void *with, ctr_problem *problem);
-
 /* ---- foreign keys ---------------------------------------------------------------------------- */
 
 /* Foreign keys that refer to a tracked table.

@@ -109,12 +109,8 @@ char *ctr_tracked_key_match(const ctr_tracked *tracked)
 int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys,
                          ctr_problem *problem)
 {
-    const ctr_shape *shape = tracked->shape;
-    for (int i = 0; i < shape->n_keys; i++)
-        ctr_problem_sqlite(
-            problem, tracked->db,
-            ctr_pack_bind_stored(statement, 1 + i, &shape->columns[shape->keys[i]], keys[i]));
-    return problem->rc;
+    int rc = ctr_pack_bind_keys(statement, 1, tracked->shape, keys);
+    return ctr_problem_sqlite(problem, tracked->db, rc);
 }
 
 bool ctr_tracked_same_shown(const ctr_shown *a, const ctr_shown *b)
@@ -331,9 +327,15 @@ static void write_notes(const ctr_tracked *tracked, ctr_problem *problem)
     sqlite3_finalize(note);
 }
 
-/* Looks up each column in the table; sets `there` for those that exist. */
-static void read_columns(ctr_tracked *tracked, bool *there, ctr_problem *problem)
+/* Looks up each column in the table. A name that the table lacks is lost. */
+static void look_up_columns(ctr_tracked *tracked, ctr_problem *problem)
 {
+    bool *there = sqlite3_malloc64((size_t)tracked->shape->n_columns + 1);
+    if (!there) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    memset(there, 0, (size_t)tracked->shape->n_columns + 1);
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
     run.slots.name = tracked->table;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
@@ -347,17 +349,6 @@ static void read_columns(ctr_tracked *tracked, bool *there, ctr_problem *problem
         }
     }
     sqlite3_finalize(row);
-}
-
-static void look_up_columns(ctr_tracked *tracked, ctr_problem *problem)
-{
-    bool *there = sqlite3_malloc64((size_t)tracked->shape->n_columns + 1);
-    if (!there) {
-        ctr_problem_nomem(problem);
-        return;
-    }
-    memset(there, 0, (size_t)tracked->shape->n_columns + 1);
-    read_columns(tracked, there, problem);
     for (int i = 0; i < tracked->shape->n_columns; i++) {
         if (there[i]) continue;
         tracked->columns[i].lost = tracked->columns[i].name != NULL;

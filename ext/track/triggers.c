@@ -171,23 +171,6 @@ char *ctr_triggers_table(sqlite3 *db, const char *schema, const char *counters,
     return table;
 }
 
-/* Compares the texts; SQLite stores a text without the schema. */
-static bool is_trigger_text(const ctr_tracked *tracked, const char *wanted, const char *stored,
-                            ctr_problem *problem)
-{
-    static const char CREATE[] = "CREATE TRIGGER ";
-    const size_t n = sizeof CREATE - 1;
-    char *schema = sqlite3_mprintf("\"%w\".", tracked->schema);
-    if (!schema) {
-        ctr_problem_nomem(problem);
-        return false;
-    }
-    bool same =
-        strncmp(stored, CREATE, n) == 0 && strcmp(stored + n, wanted + n + strlen(schema)) == 0;
-    sqlite3_free(schema);
-    return same;
-}
-
 static int refuse_broken(const ctr_tracked *tracked, const char *trigger, ctr_problem *problem)
 {
     return ctr_problem_set(
@@ -200,17 +183,24 @@ static int refuse_broken(const ctr_tracked *tracked, const char *trigger, ctr_pr
 
 static int check_triggers(const ctr_tracked *tracked, ctr_problem *problem)
 {
+    static const char CREATE[] = "CREATE TRIGGER ";
+    const size_t n = sizeof CREATE - 1;
+    char *schema = sqlite3_mprintf("\"%w\".", tracked->schema);
+    if (!schema) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
     for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
         char *wanted = trigger_text(tracked, &TRIGGERS[i], problem);
         ctr_stored_trigger stored =
             ctr_tracked_read_trigger(&run, tracked->counters, TRIGGERS[i].suffix);
-        bool is = wanted && stored.text ? is_trigger_text(tracked, wanted, stored.text, problem)
-                                        : !wanted && !stored.text;
+        bool is = !wanted && !stored.text;
+        if (wanted && stored.text && schema) /* SQLite stores a text without the schema */
+            is = strncmp(stored.text, CREATE, n) == 0 &&
+                 strcmp(stored.text + n, wanted + n + strlen(schema)) == 0;
         if (!is && problem->rc == SQLITE_OK) refuse_broken(tracked, TRIGGERS[i].suffix, problem);
         sqlite3_free(wanted);
         ctr_tracked_free_trigger(&stored);
     }
+    sqlite3_free(schema);
     return problem->rc;
 }
 
@@ -314,12 +304,6 @@ bool ctr_triggers_stand_on(sqlite3 *db, const char *schema, const char *counters
     return is;
 }
 
-static bool has_triggers_on(sqlite3 *db, const char *schema, const ctr_catalog_entry *entry,
-                            const char *table, ctr_problem *problem)
-{
-    return ctr_triggers_stand_on(db, schema, entry->name, table, problem);
-}
-
 /* Compares with the table's name when its triggers were last seen or, if no such table exists, when
  * tracking began. */
 static bool is_noted_for(sqlite3 *db, const char *schema, const ctr_catalog_entry *entry,
@@ -335,20 +319,18 @@ static bool is_noted_for(sqlite3 *db, const char *schema, const ctr_catalog_entr
     return is;
 }
 
-typedef bool counts_table(sqlite3 *, const char *, const ctr_catalog_entry *, const char *,
-                          ctr_problem *);
-
 char *ctr_triggers_counters(sqlite3 *db, const char *schema, const char *table,
                             ctr_problem *problem)
 {
-    static counts_table *const WAYS[] = {has_triggers_on, is_noted_for};
     char *counters = NULL;
     ctr_catalog catalog = {0};
     ctr_catalog_read(&catalog, db, schema, problem);
     for (int i = 0; i < 2 * catalog.n && !counters && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &catalog.entries[i % catalog.n];
         if (!ctr_tracked_is(db, schema, entry->name, problem)) continue;
-        if (!WAYS[i / catalog.n](db, schema, entry, table, problem)) continue;
+        if (i < catalog.n ? !ctr_triggers_stand_on(db, schema, entry->name, table, problem)
+                          : !is_noted_for(db, schema, entry, table, problem))
+            continue;
         counters = sqlite3_mprintf("%s", entry->name);
         if (!counters) ctr_problem_nomem(problem);
     }
@@ -356,30 +338,26 @@ char *ctr_triggers_counters(sqlite3 *db, const char *schema, const char *table,
     return counters;
 }
 
-static void refuse_orphan(sqlite3 *db, const char *schema, const ctr_catalog_entry *entry,
-                          const char *called, ctr_problem *problem)
-{
-    char *table = ctr_triggers_table(db, schema, entry->name, problem),
-         *noted = ctr_tracked_noted(db, schema, entry->name, problem);
-    const char *last = noted ? noted : entry->birth;
-    if (!table && ctr_schema_object(db, schema, last, problem) == CTR_OBJECT_NONE)
-        ctr_problem_set(
-            problem, SQLITE_ERROR,
-            "%s: %s holds the counters of a tracked table %s, which is missing: if %s is "
-            "that table, rename it to %s, call counter_track('%s', ...), and rename it "
-            "back",
-            called, entry->name, last, called, last, last);
-    sqlite3_free(table);
-    sqlite3_free(noted);
-}
-
 void ctr_triggers_refuse_orphans(sqlite3 *db, const char *schema, const char *table,
                                  ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
     ctr_catalog_read(&catalog, db, schema, problem);
-    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
-        if (ctr_tracked_is(db, schema, catalog.entries[i].name, problem))
-            refuse_orphan(db, schema, &catalog.entries[i], table, problem);
+    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
+        const ctr_catalog_entry *entry = &catalog.entries[i];
+        if (!ctr_tracked_is(db, schema, entry->name, problem)) continue;
+        char *there = ctr_triggers_table(db, schema, entry->name, problem),
+             *noted = ctr_tracked_noted(db, schema, entry->name, problem);
+        const char *last = noted ? noted : entry->birth;
+        if (!there && ctr_schema_object(db, schema, last, problem) == CTR_OBJECT_NONE)
+            ctr_problem_set(
+                problem, SQLITE_ERROR,
+                "%s: %s holds the counters of a tracked table %s, which is missing: if %s is "
+                "that table, rename it to %s, call counter_track('%s', ...), and rename it "
+                "back",
+                table, entry->name, last, table, last, last);
+        sqlite3_free(there);
+        sqlite3_free(noted);
+    }
     ctr_catalog_close(&catalog);
 }
