@@ -18,6 +18,7 @@
 #include "cluster/reading.h"
 #include "core/declaration.h"
 #include "sqlite/args.h"
+#include "table/values.h"
 #include "vtab/table.h"
 
 typedef struct coordinator {
@@ -55,7 +56,7 @@ static int find_again(ctr_table *table, int64_t rowid, ctr_problem *problem)
     ctr_rows *rows = rows_by_rowid(table, rowid);
     ctr_access_end(table);
     table->holds_keys = rows != NULL; /* copies to free, also after a failure */
-    bool there = rows && ctr_rows_take_key(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
+    bool there = rows && ctr_values_take_key(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
     if (!there && problem->rc == SQLITE_OK)
         return ctr_problem_set(problem, SQLITE_ERROR,
                                "a replica became unavailable while the statement was running");
@@ -75,7 +76,7 @@ static bool is_below_floors(const ctr_table *table)
 static bool key_is_of(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
     ctr_rows *rows = rows_by_rowid(table, rowid);
-    return rows && ctr_rows_key_is(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
+    return rows && ctr_values_key_is(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
 }
 
 static int write_to_replicas(ctr_table *table, ctr_problem *problem)

@@ -5,6 +5,7 @@
 
 #include "cluster/quorum.h"
 #include "sqlite/text.h"
+#include "table/values.h"
 
 /* ---- rows gathered by key -------------------------------------------------------------------- */
 
@@ -322,8 +323,8 @@ static void open_cell(ctr_reading *reading, int contact, int counter, ctr_cell *
 {
     sqlite3_stmt *row = reading->rows.streams[contact].statement;
     int column = CTR_STREAM_COLUMNS + reading->cluster->shape.counters[counter];
-    ctr_rows_open_cell(&member_at(reading, contact)->merge.rows, row, column, counter, cell,
-                       problem);
+    ctr_values_open_cell(&member_at(reading, contact)->merge.rows, row, column, counter, cell,
+                         problem);
     if (problem->rc != SQLITE_OK) reading->rows.failed = contact;
 }
 

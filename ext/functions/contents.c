@@ -36,6 +36,7 @@
 #include "table/rows.h"
 #include "table/stored.h"
 #include "table/stream.h"
+#include "table/values.h"
 
 /* The table that the arguments name. */
 typedef struct subject {
@@ -188,7 +189,7 @@ static void show_touched(ctr_answer *answer, ctr_rows *rows, sqlite3_stmt *row, 
     for (int i = 0; i < rows->shape->n_counters && problem->rc == SQLITE_OK; i++) {
         ctr_cell cell;
         int column = CTR_WALK_COLUMNS + rows->shape->counters[i];
-        if (ctr_rows_open_cell(rows, row, column, i, &cell, problem)) return;
+        if (ctr_values_open_cell(rows, row, column, i, &cell, problem)) return;
         if (ctr_cell_is_untouched(&cell)) continue;
         ctr_answer_text(answer, key, problem);
         ctr_answer_text(answer, ctr_shape_counter_name(rows->shape, i), problem);
@@ -335,8 +336,8 @@ static void count_row(census *all, ctr_rows *rows, sqlite3_stmt *row, ctr_proble
             count_key_bytes(all, row, CTR_WALK_COLUMNS + i);
             continue;
         }
-        if (ctr_rows_open_cell(rows, row, CTR_WALK_COLUMNS + i, shape->columns[i].counter, &cell,
-                               problem))
+        if (ctr_values_open_cell(rows, row, CTR_WALK_COLUMNS + i, shape->columns[i].counter, &cell,
+                                 problem))
             return;
         count_cell(all, &cell, problem);
         live = live || ctr_cell_is_live(&cell);

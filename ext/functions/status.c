@@ -17,6 +17,7 @@
 #include "table/rows.h"
 #include "table/stored.h"
 #include "table/stream.h"
+#include "table/values.h"
 #include "track/showing.h"
 
 /* ---- counter_cluster_status ------------------------------------------------------------------ */
@@ -112,8 +113,8 @@ static void compare_row(row_comparison *job, sqlite3_stmt *row, ctr_problem *pro
     }
     for (int i = 0; i < shape->n_counters && trouble.rc == SQLITE_OK; i++) {
         ctr_cell cell;
-        ctr_rows_open_cell(&job->rows, row, CTR_WALK_COLUMNS + shape->counters[i], i, &cell,
-                           &trouble);
+        ctr_values_open_cell(&job->rows, row, CTR_WALK_COLUMNS + shape->counters[i], i, &cell,
+                             &trouble);
         same = same && ctr_cell_same(&cell, &job->other.cells[i]);
     }
     same = !is_damage(&trouble, problem) && same;
@@ -319,7 +320,7 @@ static void show_apart_value(ctr_answer *answer, ctr_showing *showing, ctr_rows 
     if (!column || (!apart->waits && !apart->differs_in[counter])) return;
     bool counts = ctr_summary_counts(&state);
     bool is = ctr_showing_value(showing, counter, &state, &merged);
-    char *key = ctr_rows_key_text(rows, rows->rowid, problem);
+    char *key = ctr_values_key_text(rows, rows->rowid, problem);
     ctr_answer_text(answer, showing->tracked.table, problem);
     ctr_answer_text(answer, column->name, problem);
     ctr_answer_text(answer, apart->waits ? "waits" : "differs", problem);

@@ -6,9 +6,9 @@
 #include "identity/replica.h"
 #include "sqlite/args.h"
 #include "sqlite/text.h"
-#include "table/shape.h"
 #include "table/columns.h"
 #include "table/pack.h"
+#include "table/shape.h"
 #include "table/stored.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */

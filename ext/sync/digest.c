@@ -13,6 +13,7 @@
 #include "table/shape.h"
 #include "table/stored.h"
 #include "table/stream.h"
+#include "table/values.h"
 
 /* ---- buckets --------------------------------------------------------------------------------- */
 
@@ -82,7 +83,8 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
     for (int i = 0; i < job->shape->n_counters && problem->rc == SQLITE_OK; i++) {
         ctr_cell cell;
         int counter = job->by_name[i], column = job->shape->counters[counter];
-        if (ctr_rows_open_cell(&job->rows, row, CTR_WALK_COLUMNS + column, counter, &cell, problem))
+        if (ctr_values_open_cell(&job->rows, row, CTR_WALK_COLUMNS + column, counter, &cell,
+                                 problem))
             return;
         if (ctr_cell_is_untouched(&cell)) continue;
         const char *name = ctr_shape_counter_name(job->shape, counter);
@@ -265,8 +267,8 @@ static void walk_row(holds_job *job, sqlite3_stmt *row, ctr_problem *problem)
     for (int c = 0; c < job->shape.n_counters && problem->rc == SQLITE_OK; c++) {
         ctr_cell cell;
         ctr_shard shard;
-        if (ctr_rows_open_cell(&job->rows, row, CTR_WALK_COLUMNS + job->shape.counters[c], c, &cell,
-                               problem) ||
+        if (ctr_values_open_cell(&job->rows, row, CTR_WALK_COLUMNS + job->shape.counters[c], c,
+                                 &cell, problem) ||
             !ctr_cell_shard(&cell, job->id, &shard))
             continue;
         add_shard(job, c, &cell, &shard, problem);

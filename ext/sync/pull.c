@@ -1,8 +1,8 @@
 /* sync/pull.c - merges a file: its identity, its tables, the values that tracked tables show. */
 #include "sync/pull.h"
 
-#include "identity/replica.h"
 #include "identity/names.h"
+#include "identity/replica.h"
 #include "identity/succession.h"
 #include "sync/digest.h"
 #include "sync/session.h"

@@ -1,19 +1,19 @@
 /* sync/pull_table.c - merges one table. */
-#include "sync/pull.h"
-
 #include "identity/replica.h"
 #include "sqlite/array.h"
 #include "sqlite/text.h"
-#include "table/shape.h"
 #include "sync/durable.h"
 #include "sync/marks.h"
+#include "sync/pull.h"
 #include "sync/session.h"
 #include "table/columns.h"
 #include "table/floors.h"
-#include "table/rows.h"
 #include "table/refuse.h"
+#include "table/rows.h"
+#include "table/shape.h"
 #include "table/stored.h"
 #include "table/stream.h"
+#include "table/values.h"
 
 /* One table on both sides while it is merged. */
 typedef struct merge_job {
@@ -64,9 +64,9 @@ static void merge_all_cells(merge_job *job, ctr_problem *problem)
         int theirs = job->counters[i];
         ctr_cell cell;
         if (theirs < 0) continue;
-        if (ctr_rows_open_cell(&job->from_rows, job->walk.row,
-                               CTR_WALK_COLUMNS + job->from.counters[theirs], theirs, &cell,
-                               problem) ||
+        if (ctr_values_open_cell(&job->from_rows, job->walk.row,
+                                 CTR_WALK_COLUMNS + job->from.counters[theirs], theirs, &cell,
+                                 problem) ||
             ctr_merge_cell(&job->to, i, &cell, problem))
             return;
     }

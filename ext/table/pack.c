@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "sqlite/array.h"
 #include "sqlite/args.h"
+#include "sqlite/array.h"
 #include "sqlite/text.h"
 
 uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem)

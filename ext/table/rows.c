@@ -6,6 +6,7 @@
 #include "identity/replica.h"
 #include "sqlite/text.h"
 #include "table/refuse.h"
+#include "table/values.h"
 
 /* ---- statements, each prepared at its first use ---------------------------------------------- */
 
@@ -97,178 +98,14 @@ int ctr_rows_lend_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **
     return problem->rc;
 }
 
-static char *describe_row(sqlite3_stmt *row, int n_keys)
+int ctr_rows_refuse_other_shape(const ctr_rows *rows, ctr_problem *problem)
 {
-    sqlite3_value **keys = sqlite3_malloc64(((size_t)n_keys + 1) * sizeof *keys);
-    if (!keys) return NULL;
-    for (int i = 0; i < n_keys; i++) keys[i] = sqlite3_column_value(row, i);
-    char *text = ctr_problem_describe_key(keys, n_keys);
-    sqlite3_free(keys);
-    return text;
-}
-
-static sqlite3_stmt *key_statement(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
-{
-    sqlite3_stmt *row = NULL;
-    ctr_rows_prepare(rows, &row, CTR_SQL_ROWS_KEY, ctr_shape_key_list(rows->shape),
-                     sqlite3_mprintf(""), problem);
-    if (row) sqlite3_bind_int64(row, 1, rowid);
-    return row;
-}
-
-bool ctr_rows_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem)
-{
-    for (int i = 0; i < rows->shape->n_keys; i++) keys[i] = NULL;
-    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
-    sqlite3_stmt *row = key_statement(rows, rowid, problem);
-    bool there = ctr_run_row(&run, row);
-    for (int i = 0; there && i < rows->shape->n_keys; i++) {
-        keys[i] = sqlite3_value_dup(sqlite3_column_value(row, i));
-        if (!keys[i]) ctr_problem_nomem(problem);
-    }
-    sqlite3_finalize(row);
-    return there && problem->rc == SQLITE_OK;
-}
-
-bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem)
-{
-    sqlite3_stmt *row = NULL;
-    ctr_rows_prepare(
-        rows, &row, CTR_SQL_ROWS_KEY_IS, sqlite3_mprintf(""),
-        ctr_shape_list(rows->shape, CTR_KEYS, "(# IS NULL OR @ = # COLLATE BINARY)", " AND ", 2),
-        problem);
-    if (!row) return false;
-    sqlite3_bind_int64(row, 1, rowid);
-    int rc = SQLITE_OK;
-    for (int i = 0; i < rows->shape->n_keys && rc == SQLITE_OK; i++)
-        if (keys[i]) rc = ctr_text_bind_value(row, i + 2, keys[i]);
-    if (rc == SQLITE_OK) rc = sqlite3_step(row);
-    ctr_problem_sqlite(problem, rows->db, rc);
-    sqlite3_finalize(row);
-    return rc == SQLITE_ROW;
-}
-
-/* If the row cannot be read, the text has no values. */
-char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
-{
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, &trouble);
-    sqlite3_stmt *row = key_statement(rows, rowid, &trouble);
-    int n = ctr_run_row(&run, row) ? rows->shape->n_keys : 0;
-    char *text = ctr_problem_rolls_back(trouble.rc) ? NULL : describe_row(row, n);
-    sqlite3_finalize(row);
-    if (!text) {
-        ctr_problem_close(problem);
-        ctr_problem_nomem(&trouble);
-        *problem = trouble;
-    } else {
-        ctr_problem_close(&trouble);
-    }
-    return text;
-}
-
-void ctr_rows_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem *problem)
-{
-    char *key = ctr_rows_key_text(rows, rowid, problem);
-    if (key)
-        ctr_problem_where(problem, "column %s of %s", ctr_shape_counter_name(rows->shape, counter),
-                          key);
-    sqlite3_free(key);
-}
-
-/* Returns whether counters were added or dropped since `rows` was opened. */
-static bool is_of_another_shape(const ctr_rows *rows)
-{
-    return rows->shapes != rows->journal->shapes;
-}
-
-static int refuse_other_shape(ctr_problem *problem)
-{
+    if (rows->shapes == rows->journal->shapes) return problem->rc;
     return ctr_problem_set(problem, SQLITE_ERROR,
                            "a column was added or dropped while this statement ran");
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
-
-static int malformed(ctr_rows *rows, int64_t rowid, int counter, ctr_status status,
-                     ctr_problem *problem)
-{
-    ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the cell %s", ctr_status_text(status));
-    ctr_rows_problem_at(rows, rowid, counter, problem);
-    return problem->rc;
-}
-
-/* Sets the bytes of a value; NULL and 0 for an untouched counter. Returns CTR_NOT_A_CELL for a
- * value that is neither NULL nor a BLOB. */
-static ctr_status bytes_of(sqlite3 *db, sqlite3_value *value, const uint8_t **bytes, size_t *size,
-                           ctr_problem *problem)
-{
-    int type = sqlite3_value_type(value);
-    *bytes = type == SQLITE_BLOB ? sqlite3_value_blob(value) : NULL;
-    *size = *bytes ? (size_t)sqlite3_value_bytes(value) : 0;
-    if (type == SQLITE_NULL) return CTR_OK;
-    bool lost = !*bytes && type == SQLITE_BLOB && sqlite3_errcode(db) == SQLITE_NOMEM;
-    if (lost) ctr_problem_nomem(problem);
-    return *bytes || lost ? CTR_OK : CTR_NOT_A_CELL;
-}
-
-static ctr_status advance_cell(ctr_rows *rows, const ctr_amount *by, ctr_cell *cell,
-                               ctr_problem *problem)
-{
-    ctr_sum n = {0, 0};
-    size_t size;
-    rows->advanced.size = 0;
-    uint8_t *out =
-        ctr_pack_room(&rows->advanced, cell->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
-    if (!out) return CTR_OK;
-    ctr_sum_add(&n, by->n);
-    ctr_status status =
-        ctr_cell_add(cell, rows->journal->id, &n, by->ticks, rows->journal->least, out, &size);
-    if (status == CTR_OK) *cell = ctr_cell_written(out, size);
-    return status;
-}
-
-static int open_cell_of(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int counter,
-                        ctr_cell *cell, ctr_problem *problem)
-{
-    size_t size;
-    const uint8_t *bytes;
-    *cell = ctr_cell_untouched();
-    ctr_status status = bytes_of(rows->db, value, &bytes, &size, problem);
-    if (status == CTR_OK && bytes) status = ctr_cell_open(cell, bytes, size);
-    const ctr_amount *amount = ctr_journal_amount(rows->journal, rowid, counter);
-    if (status == CTR_OK && amount) status = advance_cell(rows, amount, cell, problem);
-    return status == CTR_OK ? problem->rc : malformed(rows, rowid, counter, status, problem);
-}
-
-int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_cell *cell,
-                       ctr_problem *problem)
-{
-    *cell = ctr_cell_untouched();
-    if (ctr_journal_refresh(rows->journal, problem)) return problem->rc;
-    sqlite3_value *value = sqlite3_column_value(row, i); /* read once: each read locks */
-    return open_cell_of(rows, value, sqlite3_column_int64(row, 0), counter, cell, problem);
-}
-
-int ctr_rows_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_summary *summary,
-                      ctr_problem *problem)
-{
-    size_t size;
-    const uint8_t *bytes;
-    *summary = (ctr_summary){.life = 1};
-    ctr_status status = bytes_of(rows->db, sqlite3_column_value(row, i), &bytes, &size, problem);
-    if (status == CTR_OK && bytes) status = ctr_cell_summarize(summary, NULL, bytes, size);
-    const ctr_amount *amount = NULL;
-    if (rows->journal->amounts.n > 0) {
-        if (is_of_another_shape(rows)) return refuse_other_shape(problem);
-        amount = ctr_journal_amount(rows->journal, sqlite3_column_int64(row, 0), counter);
-    }
-    if (amount) ctr_sum_add(&summary->sum, amount->n);
-    if (amount) summary->touched = true;
-    return status == CTR_OK
-               ? problem->rc
-               : malformed(rows, sqlite3_column_int64(row, 0), counter, status, problem);
-}
 
 static void forget(ctr_rows *rows)
 {
@@ -292,7 +129,7 @@ static void take_cells(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
     if (!ctr_pack_room(&rows->old, total, problem)) return;
     for (int i = 0; i < shape->n_counters; i++) {
         ctr_cell *cell = &rows->cells[i];
-        if (open_cell_of(rows, rows->values[i], rowid, i, cell, problem)) return;
+        if (ctr_values_cell(rows, rows->values[i], rowid, i, cell, problem)) return;
         if (ctr_cell_is_untouched(cell)) continue;
         uint8_t *copy = rows->old.bytes + rows->old.size;
         memcpy(copy, cell->bytes, cell->size);
@@ -361,22 +198,6 @@ static void pack_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *probl
     if (keys != few) sqlite3_free(keys);
 }
 
-/* Takes the state of a counter: its cell plus the amount of the journal. */
-static void take_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_problem *problem)
-{
-    size_t size;
-    const uint8_t *bytes;
-    ctr_summary *state = &rows->states[counter];
-    int column = CTR_FIND_COLUMNS + rows->shape->counters[counter];
-    const ctr_amount *amount = ctr_journal_amount(rows->journal, rows->rowid, counter);
-    ctr_status status =
-        bytes_of(rows->db, sqlite3_column_value(stands, column), &bytes, &size, problem);
-    if (status == CTR_OK && bytes)
-        status = ctr_cell_summarize(state, rows->journal->id, bytes, size);
-    if (status == CTR_OK && amount) status = ctr_journal_advance(rows->journal, amount, state);
-    if (status != CTR_OK) malformed(rows, rows->rowid, counter, status, problem);
-}
-
 /* Takes the row, and adds it to the cache if there is room. */
 static void take_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *problem)
 {
@@ -389,7 +210,7 @@ static void take_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *probl
         return;
     }
     for (int i = 0; i < rows->shape->n_counters && problem->rc == SQLITE_OK; i++)
-        take_state(rows, stands, i, problem);
+        ctr_values_state(rows, stands, i, problem);
     if (problem->rc == SQLITE_OK && rows->journal->known)
         ctr_cache_add(cache, rows->rowid, rows->hash, rows->key.bytes, rows->key.size,
                       rows->states);
@@ -409,7 +230,7 @@ ctr_summary ctr_rows_state(const ctr_rows *rows, int counter)
 
 static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
 {
-    if (is_of_another_shape(rows)) return refuse_other_shape(problem);
+    if (ctr_rows_refuse_other_shape(rows, problem)) return problem->rc;
     if (!rows->writing) return problem->rc;
     return ctr_problem_set(problem, SQLITE_ERROR,
                            "a trigger on a stored table of %s writes to the table itself",

@@ -2,7 +2,8 @@
  *
  *     ctr_rows_find_key(rows, keys, problem);            rows->found, rows->states
  *
- * table/stage.h stages and writes changes of the counters of that row.
+ * table/stage.h stages and writes changes of the counters of that row, table/values.h reads the
+ * values of rows without finding them.
  *
  * A merge needs the cells themselves, complete with the journal's amounts: `whole`.
  *
@@ -86,32 +87,10 @@ int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **c
 /* Returns the state of a counter of the row found last. */
 ctr_summary ctr_rows_state(const ctr_rows *rows, int counter);
 
-/* Returns whether the row has exactly these key values; NULL matches any. */
-bool ctr_rows_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem);
+/* ---- for table/stage.h and table/values.h ---------------------------------------------------- */
 
-/* Copies the key values of a row; the caller frees them with sqlite3_value_free, also after a
- * failure. Returns false if there is no such row, or on a problem. */
-bool ctr_rows_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem);
-
-/* Returns the key of a row as a message shows it, ('/', 12); the caller frees it with sqlite3_free.
- * Returns NULL without memory, or if an error of reading the row made SQLite roll back; that error
- * replaces the problem. */
-char *ctr_rows_key_text(ctr_rows *rows, int64_t rowid, ctr_problem *problem);
-
-/* Opens the cell in column i of a statement's current row, whose id is in column 0, with the
- * journal's amount added. It lives until the next one is opened. On a malformed cell, sets a
- * problem that names counter and key. */
-int ctr_rows_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_cell *cell,
-                       ctr_problem *problem);
-
-/* The same, but returns only life and sum, without any shard. */
-int ctr_rows_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_summary *summary,
-                      ctr_problem *problem);
-
-/* Adds "column hits of ('/', 12)" to the problem. */
-void ctr_rows_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem *problem);
-
-/* ---- for table/stage.h ---- */
+/* Fails if counters were added or dropped since `rows` was opened. */
+int ctr_rows_refuse_other_shape(const ctr_rows *rows, ctr_problem *problem);
 
 /* Reads the cells of the row found last, of which only the states are known. */
 int ctr_rows_load_cells(ctr_rows *rows, ctr_problem *problem);

@@ -85,7 +85,7 @@ bool ctr_stream_plan_has_argument(const char *plan);
  *
  * Rows come in the order of storage, because no collation of another file is trusted. The journal
  * of the table lists the changed rows and their numbers. A cell is complete only after
- * ctr_rows_open_cell (table/rows.h).
+ * ctr_values_open_cell (table/rows.h).
  */
 
 /* Columns of a row; those of the shape follow. */

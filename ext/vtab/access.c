@@ -2,6 +2,7 @@
 #include "identity/replica.h"
 #include "table/batch.h"
 #include "table/stage.h"
+#include "table/values.h"
 #include "vtab/table.h"
 
 /* This comes before the row is found, because a new id means another shard, and before any
@@ -89,7 +90,7 @@ int ctr_access_raise(ctr_table *table, ctr_problem *problem)
 bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
     return table->front ? table->front->key_is(table, rowid, problem)
-                        : ctr_rows_key_is(table->rows, rowid, table->keys, problem);
+                        : ctr_values_key_is(table->rows, rowid, table->keys, problem);
 }
 
 char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem)
@@ -106,7 +107,7 @@ char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem)
 static char *found_key_text(ctr_table *table, ctr_problem *problem)
 {
     ctr_rows *rows = table->front ? table->front->stored_row(table) : table->rows;
-    return rows ? ctr_rows_key_text(rows, rows->rowid, problem)
+    return rows ? ctr_values_key_text(rows, rows->rowid, problem)
                 : ctr_access_given_key_text(table, problem);
 }
 

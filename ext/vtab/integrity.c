@@ -17,6 +17,7 @@
 #include "table/batch.h"
 #include "table/catalog.h"
 #include "table/stream.h"
+#include "table/values.h"
 #include "vtab/table.h"
 
 static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
@@ -26,8 +27,8 @@ static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
         const ctr_column *column = &table->shape.columns[i];
         ctr_cell cell;
         if (column->counter >= 0)
-            ctr_rows_open_cell(table->rows, row, CTR_WALK_COLUMNS + i, column->counter, &cell,
-                               problem);
+            ctr_values_open_cell(table->rows, row, CTR_WALK_COLUMNS + i, column->counter, &cell,
+                                 problem);
         else if (sqlite3_column_type(row, CTR_WALK_COLUMNS + i) == SQLITE_NULL)
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "key column %s is NULL in row %lld",
                             column->name, (long long)rowid);

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "sqlite/args.h"
+#include "table/values.h"
 #include "vtab/plan.h"
 #include "vtab/table.h"
 
@@ -204,7 +205,8 @@ static const ctr_summary *sum_counter(scan_cursor *cursor, int counter, ctr_prob
     if (table->front)
         table->front->sum(cursor->reading, counter, &one->state);
     else
-        ctr_rows_sum_cell(table->rows, cursor->stream.statement, i, counter, &one->state, problem);
+        ctr_values_sum_cell(table->rows, cursor->stream.statement, i, counter, &one->state,
+                            problem);
     return &one->state;
 }
 
@@ -338,7 +340,7 @@ static void say_where(const scan_cursor *cursor, int counter, ctr_problem *probl
     const ctr_table *table = table_of(cursor);
     int64_t rowid = rowid_of(cursor);
     ctr_rows *rows = cursor->reading ? table->front->rows(cursor->reading) : table->rows;
-    ctr_rows_problem_at(rows, rowid, counter, problem);
+    ctr_values_problem_at(rows, rowid, counter, problem);
 }
 
 /* The result is NULL if the counter was deleted alone. */

@@ -256,7 +256,7 @@ int ctr_access_raise(ctr_table *table, ctr_problem *problem);
 /* Returns whether the row has the values of table->keys, apart from those that are NULL. */
 bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem);
 
-/* Returns table->keys as a message shows them; as ctr_rows_key_text. */
+/* Returns table->keys as a message shows them; as ctr_values_key_text. */
 char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem);
 
 /* Adds "column hits of ('/', 12)" to the problem. */

@@ -24,10 +24,11 @@
 #include <string.h>
 
 #include "identity/replica.h"
-#include "sqlite/array.h"
 #include "sqlite/args.h"
+#include "sqlite/array.h"
 #include "sqlite/text.h"
 #include "table/stage.h"
+#include "table/values.h"
 #include "track/later.h"
 #include "vtab/table.h"
 
@@ -452,7 +453,7 @@ static bool look_for_row(handed_row *row, int64_t rowid, ctr_problem *problem)
     ctr_access_end(table);
     ctr_showing *looks = look_at_table(table, problem);
     table->holds_keys = looks != NULL; /* copies to free, also after a failure */
-    bool taken = looks && ctr_rows_take_key(table->rows, rowid, table->keys, problem);
+    bool taken = looks && ctr_values_take_key(table->rows, rowid, table->keys, problem);
     bool gone = taken && !is_there(row, NULL, true, problem) && problem->rc == SQLITE_OK;
     if (gone && ctr_access_find_rowid(table, rowid, problem) == SQLITE_OK && is_live_row(table)) {
         ctr_apart_row apart;
