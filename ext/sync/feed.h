@@ -21,6 +21,7 @@
 
 #include "sync/digest.h"
 #include "sync/marks.h"
+#include "sync/merge.h"
 #include "sync/source.h"
 #include "table/catalog.h"
 #include "table/rows.h"
@@ -59,5 +60,53 @@ int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_transaction *transaction, i
                   const ctr_bucket *bucket, ctr_problem *problem);
 int ctr_feed_next(ctr_feed *feed, ctr_problem *problem);
 void ctr_feed_close(ctr_feed *feed);
+
+/* ---- taking changes -------------------------------------------------------------------------- */
+
+/* Merges rows of a change feed into main, one at a time, in any order.
+ *
+ * Each row passes the checks of a pull: main must have the table, the column and the kinds of the
+ * key's values, and the cell must be well-formed. A table stays open between two rows, because rows
+ * of one table usually follow each other; it is opened again if its entry in counter_tables or any
+ * schema has changed.
+ */
+
+/* A cell; or no cell: floors in the key, or the generation of a counter. */
+typedef enum ctr_change_kind {
+    CTR_CHANGE_CELL,
+    CTR_CHANGE_FLOORS,
+    CTR_CHANGE_COUNTER
+} ctr_change_kind;
+
+typedef struct ctr_change {
+    ctr_change_kind kind;
+    const char *table;  /* the name the table was created with */
+    const char *column; /* NULL for floors */
+    int64_t generation; /* of the counter, in range; odd for a cell */
+    const uint8_t *key; /* packed, unchecked; empty for a counter */
+    size_t key_size;
+    const uint8_t *cell; /* unchecked; NULL unless it is a cell */
+    size_t cell_size;
+    const char *key_text; /* the key columns at the source; NULL: not given */
+    uint8_t source[CTR_ID_SIZE];
+} ctr_change;
+
+typedef struct ctr_apply {
+    sqlite3 *db;
+    ctr_transaction *transaction;
+    ctr_conflicts conflicts;
+    bool open;        /* `merge` has a table */
+    bool busy, ended; /* a change is being merged; the transaction ended meanwhile */
+    ctr_merge merge;
+    sqlite3_stmt *born; /* looks the table up again at each row */
+    sqlite3_stmt *values;
+    sqlite3_value **keys;
+} ctr_apply;
+
+/* Merges one change. The caller has joined the transaction. */
+int ctr_feed_take(ctr_apply *apply, const ctr_change *change, ctr_problem *problem);
+
+/* Closes the open table. The caller calls this at the end of a transaction, too. */
+void ctr_feed_release(ctr_apply *apply);
 
 #endif

@@ -13,13 +13,12 @@
  *
  * There is one row for each cell, one for floors, one for each counter that was added or dropped
  * (sync/feed.h). Rows may arrive twice, in any order, in part, from many files; each is merged as
- * in a pull, in the caller's transaction (sync/apply.h).
+ * in a pull, in the caller's transaction (sync/feed.h).
  */
 #include <string.h>
 
 #include "sqlite/args.h"
 #include "sqlite/text.h"
-#include "sync/apply.h"
 #include "sync/feed.h"
 #include "vtab/joined.h"
 #include "vtab/shared.h"
@@ -80,7 +79,7 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
 
 static int changes_disconnect(sqlite3_vtab *base)
 {
-    ctr_apply_release(&((changes_table *)base)->apply);
+    ctr_feed_release(&((changes_table *)base)->apply);
     sqlite3_free(base->zErrMsg);
     sqlite3_free(base);
     return SQLITE_OK;
@@ -338,7 +337,7 @@ static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
         ctr_problem_set(&problem, SQLITE_ERROR, "its rows can only be inserted");
     ctr_shared_check_name(table->db, FUNCTION, &problem);
     if (problem.rc == SQLITE_OK && take_change(table->db, &change, argv + 2, &problem))
-        ctr_apply_change(&table->apply, &change, &problem);
+        ctr_feed_take(&table->apply, &change, &problem);
     *rowid = 0;
     return fail_changes(base, &problem);
 }
@@ -348,19 +347,19 @@ static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
 /* Everything is closed at the end of a transaction. */
 static int changes_commit(sqlite3_vtab *base)
 {
-    ctr_apply_release(&((changes_table *)base)->apply);
+    ctr_feed_release(&((changes_table *)base)->apply);
     return ctr_joined_commit(base);
 }
 
 static int changes_rollback(sqlite3_vtab *base)
 {
-    ctr_apply_release(&((changes_table *)base)->apply);
+    ctr_feed_release(&((changes_table *)base)->apply);
     return ctr_joined_rollback(base);
 }
 
 static int changes_rollback_to(sqlite3_vtab *base, int level)
 {
-    ctr_apply_release(&((changes_table *)base)->apply);
+    ctr_feed_release(&((changes_table *)base)->apply);
     return ctr_joined_rollback_to(base, level);
 }
 
