@@ -58,16 +58,9 @@ int ctr_events_write_ahead(ctr_transaction *transaction, ctr_problem *problem)
     return problem->rc;
 }
 
-/* The data version that our own commit makes. SQLite calls xCommit when the locks are gone: another
- * connection of a shared cache may have committed by then, and the version at that time would stand
- * for its changes, too. */
-static unsigned version_behind_commit(const ctr_replica *replica)
-{
-    sqlite3 *db = replica->transaction->db;
-    unsigned version = ctr_run_data_version(db, replica->schema);
-    return version + (ctr_run_transaction(db, replica->schema) == CTR_TXN_WRITE);
-}
-
+/* `version` is the data version that our own commit makes. SQLite calls xCommit when the locks are
+ * gone: another connection of a shared cache may have committed by then, and the version at that
+ * time would stand for its changes, too. */
 int ctr_events_sync(ctr_transaction *transaction, ctr_problem *problem)
 {
     if (!transaction->spoiled)
@@ -78,7 +71,9 @@ int ctr_events_sync(ctr_transaction *transaction, ctr_problem *problem)
                         "the transaction is rolled back");
     for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
         if (replica->after == CTR_AFTER_READ) read_pair(replica, problem);
-        replica->version = version_behind_commit(replica);
+        sqlite3 *db = transaction->db;
+        replica->version = ctr_run_data_version(db, replica->schema) +
+                           (ctr_run_transaction(db, replica->schema) == CTR_TXN_WRITE);
     }
     return problem->rc;
 }

@@ -95,24 +95,18 @@ static bool look_for_any(ctr_floors *floors, ctr_problem *problem)
 }
 
 /* A file that has never had floors says so in its identity. */
-static void look_if_due(ctr_floors *floors, ctr_problem *problem)
+bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *problem)
 {
+    const ctr_identity *identity =
+        floors->replica ? ctr_replica_identity(floors->replica, problem) : NULL;
     if (!floors->replica) {
         if (!floors->looked) floors->any = look_for_any(floors, problem);
         floors->looked = problem->rc == SQLITE_OK;
-        return;
+    } else if (identity && floors->as_of != identity->floors) {
+        floors->any = identity->floors != 0 && look_for_any(floors, problem);
+        floors->as_of = problem->rc == SQLITE_OK ? identity->floors : 0;
     }
-    const ctr_identity *identity = ctr_replica_identity(floors->replica, problem);
-    if (!identity || floors->as_of == identity->floors) return;
-    floors->any = identity->floors != 0 && look_for_any(floors, problem);
-    floors->as_of = problem->rc == SQLITE_OK ? identity->floors : 0;
-}
-
-bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *problem)
-{
-    look_if_due(floors, problem);
-    if (problem->rc != SQLITE_OK) return false;
-    if (!floors->any) return false;
+    if (problem->rc != SQLITE_OK || !floors->any) return false;
     if (!floors->below)
         floors->below =
             prepare_floors(floors, CTR_SQL_FLOORS_BELOW, sqlite3_mprintf(""),

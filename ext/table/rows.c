@@ -258,20 +258,16 @@ static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 
 /* Fails if an authorizer hides a column. Checks a statement once, and again after SQLite has
  * prepared it again, as for another authorizer. */
-static void refuse_hiding(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
-{
-    bool *reads_all = statement == rows->find_key ? &rows->key_reads_all : &rows->rowid_reads_all;
-    bool again = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
-    if (*reads_all && !again) return;
-    rows->hides = ctr_refuse_is_hiding(rows->shape, statement, true);
-    *reads_all = !rows->hides;
-    if (rows->hides) ctr_refuse_hidden(rows->table, problem);
-}
-
 static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 {
     int rc = sqlite3_step(statement);
-    refuse_hiding(rows, statement, problem);
+    bool *reads_all = statement == rows->find_key ? &rows->key_reads_all : &rows->rowid_reads_all;
+    bool again = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    if (!*reads_all || again) {
+        rows->hides = ctr_refuse_is_hiding(rows->shape, statement, true);
+        *reads_all = !rows->hides;
+        if (rows->hides) ctr_refuse_hidden(rows->table, problem);
+    }
     if (rc == SQLITE_ROW)
         take_row(rows, statement, problem);
     else
@@ -332,14 +328,6 @@ static bool find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
     return row != NULL;
 }
 
-/* Returns whether a transaction that counts has missed many rows in the cache. */
-static bool reads_ahead(ctr_rows *rows)
-{
-    ctr_cache *cache = &rows->journal->rows;
-    return !rows->whole && rows->packed && ctr_replica_known_id(rows->replica) &&
-           ++cache->missed > CTR_CACHE_MISSED && cache->ahead < INT64_MAX;
-}
-
 /* A connection that has counted in many rows one by one will count in others. So with each row that
  * the cache lacks, this reads some more rows, in the order of storage, while there is room. This
  * costs about as much as finding the one. Errors in the other rows are ignored, unless SQLite rolls
@@ -371,7 +359,9 @@ static void read_ahead(ctr_rows *rows, ctr_problem *problem)
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     if (find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;
-    if (reads_ahead(rows)) {
+    ctr_cache *cache = &rows->journal->rows;
+    bool counts = !rows->whole && rows->packed && ctr_replica_known_id(rows->replica);
+    if (counts && ++cache->missed > CTR_CACHE_MISSED && cache->ahead < INT64_MAX) {
         read_ahead(rows, problem);
         if (find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;
     }

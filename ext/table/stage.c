@@ -61,16 +61,6 @@ static ctr_status stage_cell(ctr_rows *rows, int counter, const ctr_cell *base,
     return status;
 }
 
-/* Returns whether the journal can hold the difference: its amount for a counter has 64 bits. */
-static bool is_amount(const ctr_rows *rows, int counter, const ctr_sum *difference, int64_t *n)
-{
-    int64_t sum_of_all;
-    ctr_sum sum = *difference;
-    const ctr_amount *amount = ctr_journal_amount(rows->journal, rows->rowid, counter);
-    if (amount) ctr_sum_add(&sum, amount->n);
-    return ctr_sum_value(difference, n) == CTR_OK && ctr_sum_value(&sum, &sum_of_all) == CTR_OK;
-}
-
 /* Stages an amount for an existing row, or else a new cell. */
 static ctr_status stage_difference(ctr_rows *rows, int counter, const ctr_sum *difference,
                                    const uint8_t *id, int64_t least, ctr_problem *problem)
@@ -86,8 +76,14 @@ static ctr_status stage_difference(ctr_rows *rows, int counter, const ctr_sum *d
     ctr_sum_add(&sum, state->value);
     if (state->life % 2 == 0) return CTR_DELETED;
     if (state->clock == INT64_MAX || ctr_sum_value(&sum, &value) != CTR_OK) return CTR_OVERFLOW;
+    /* Can the journal hold it? Its amount for a counter has 64 bits. */
+    const ctr_amount *amount = ctr_journal_amount(rows->journal, rows->rowid, counter);
+    ctr_sum amounts = *difference;
+    if (amount) ctr_sum_add(&amounts, amount->n);
     *staged = (ctr_staged){.kind = CTR_STAGED_AMOUNT};
-    if (is_amount(rows, counter, difference, &staged->n)) return CTR_OK;
+    if (ctr_sum_value(difference, &staged->n) == CTR_OK &&
+        ctr_sum_value(&amounts, &value) == CTR_OK)
+        return CTR_OK;
     staged->kind = CTR_STAGED_NOTHING;
     if (ctr_rows_load_cells(rows, problem)) return CTR_OK;
     return stage_cell(rows, counter, cell, difference, id, least, problem);
@@ -142,23 +138,29 @@ ctr_status ctr_stage_delete(ctr_rows *rows, int counter, ctr_problem *problem)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static sqlite3_stmt *write_statement(ctr_rows *rows, ctr_problem *problem)
+/* Writes new cells, and clears the statement's bindings in any case. */
+static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
+    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    const ctr_shape *shape = rows->shape;
     sqlite3_stmt **keep = rows->found ? &rows->update : &rows->insert;
-    if (*keep) return *keep;
-    if (rows->found)
-        return ctr_rows_prepare(rows, keep, CTR_SQL_ROWS_UPDATE,
-                                ctr_shape_update_changes(rows->shape), sqlite3_mprintf(""),
-                                problem);
-    return ctr_rows_prepare(
-        rows, keep, CTR_SQL_ROWS_INSERT, ctr_shape_list(rows->shape, CTR_KEYS_FIRST, "@", ", ", 1),
-        ctr_shape_list(rows->shape, CTR_KEYS_FIRST, "#", ", ", CTR_INSERT_KEYS), problem);
-}
-
-static int bind_changes(ctr_rows *rows, sqlite3_stmt *statement, int first)
-{
-    int rc = SQLITE_OK;
-    for (int i = 0; i < rows->shape->n_counters && rc == SQLITE_OK; i++) {
+    if (!*keep && rows->found)
+        ctr_rows_prepare(rows, keep, CTR_SQL_ROWS_UPDATE, ctr_shape_update_changes(shape),
+                         sqlite3_mprintf(""), problem);
+    else if (!*keep)
+        ctr_rows_prepare(
+            rows, keep, CTR_SQL_ROWS_INSERT, ctr_shape_list(shape, CTR_KEYS_FIRST, "@", ", ", 1),
+            ctr_shape_list(shape, CTR_KEYS_FIRST, "#", ", ", CTR_INSERT_KEYS), problem);
+    sqlite3_stmt *statement = *keep;
+    if (!statement) return problem->rc;
+    int rc = SQLITE_OK, first = CTR_UPDATE_COUNTERS;
+    if (rows->found) {
+        sqlite3_bind_int64(statement, CTR_UPDATE_ROWID, rows->rowid);
+    } else {
+        rc = ctr_pack_bind_keys(statement, CTR_INSERT_KEYS, shape, keys);
+        first = CTR_INSERT_KEYS + shape->n_keys;
+    }
+    for (int i = 0; i < shape->n_counters && rc == SQLITE_OK; i++) {
         const ctr_staged *cell = &rows->staged[i];
         if (cell->kind != CTR_STAGED_CELL)
             rc = sqlite3_bind_null(statement, first + i);
@@ -166,23 +168,6 @@ static int bind_changes(ctr_rows *rows, sqlite3_stmt *statement, int first)
             rc = sqlite3_bind_blob64(statement, first + i, rows->fresh.bytes + cell->offset,
                                      cell->size, SQLITE_STATIC);
     }
-    return rc;
-}
-
-/* Writes new cells, and clears the statement's bindings in any case. */
-static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
-    sqlite3_stmt *statement = write_statement(rows, problem);
-    if (!statement) return problem->rc;
-    int rc = SQLITE_OK, first = CTR_UPDATE_COUNTERS;
-    if (rows->found) {
-        sqlite3_bind_int64(statement, CTR_UPDATE_ROWID, rows->rowid);
-    } else {
-        rc = ctr_pack_bind_keys(statement, CTR_INSERT_KEYS, rows->shape, keys);
-        first = CTR_INSERT_KEYS + rows->shape->n_keys;
-    }
-    if (rc == SQLITE_OK) rc = bind_changes(rows, statement, first);
     ctr_problem_sqlite(problem, rows->db, rc);
     ctr_run_write(&run, statement);
     sqlite3_reset(statement);
@@ -207,20 +192,16 @@ static void know_new_row(ctr_rows *rows)
 
 /* A new cell replaces the one that was read, so no cell may be hidden. Checked once in each
  * transaction. */
-static int refuse_hidden(ctr_rows *rows, ctr_problem *problem)
-{
-    unsigned nth = rows->replica->transaction->ended + 1;
-    if (rows->seen_in != nth)
-        ctr_refuse_ignored_columns(rows->shape, rows->db, rows->schema, rows->table, problem);
-    if (problem->rc == SQLITE_OK) rows->seen_in = nth;
-    return problem->rc;
-}
-
 static int write_found(ctr_rows *rows, ctr_problem *problem)
 {
     int n = rows->shape->n_counters, n_cells = 0;
+    unsigned nth = rows->replica->transaction->ended + 1;
     for (int i = 0; i < n; i++) n_cells += rows->staged[i].kind == CTR_STAGED_CELL;
-    if (n_cells > 0 && (refuse_hidden(rows, problem) || write_cells(rows, NULL, problem)))
+    if (n_cells > 0 && rows->seen_in != nth) {
+        ctr_refuse_ignored_columns(rows->shape, rows->db, rows->schema, rows->table, problem);
+        if (problem->rc == SQLITE_OK) rows->seen_in = nth;
+    }
+    if (problem->rc != SQLITE_OK || (n_cells > 0 && write_cells(rows, NULL, problem)))
         return problem->rc;
     for (int i = 0; i < n; i++) {
         const ctr_staged *staged = &rows->staged[i];
@@ -272,18 +253,6 @@ enum { ROWS_AT_ONCE = 64 }; /* row ids; after an unexpected row the others were 
 
 /* ---- the function ---------------------------------------------------------------------------- */
 
-/* SQLite writes each row right after its condition was true. If it collects all rows first,
- * fn_merging takes only one. */
-static void fetch_cell(sqlite3_context *ctx, ctr_update *update, int counter)
-{
-    const ctr_rows *rows = update->rows;
-    const ctr_staged *staged = &rows->staged[counter];
-    update->pending = false;
-    update->n_fetched++;
-    if (staged->kind == CTR_STAGED_CELL)
-        sqlite3_result_blob64(ctx, rows->fresh.bytes + staged->offset, staged->size, SQLITE_STATIC);
-}
-
 static bool merge_row_at_hand(ctr_update *update, sqlite3_value **argv, ctr_problem *problem)
 {
     ctr_rows *rows = update->rows;
@@ -298,6 +267,8 @@ static bool merge_row_at_hand(ctr_update *update, sqlite3_value **argv, ctr_prob
     return ctr_stage_any(rows) && ctr_stage_note_cells(rows, problem) == SQLITE_OK;
 }
 
+/* With a counter, fetches its staged cell; with a row, merges it. SQLite writes each row right
+ * after its condition was true. If it collects all rows first, this takes only one. */
 static void fn_merging(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     ctr_update *update =
@@ -307,7 +278,13 @@ static void fn_merging(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         return;
     }
     if (argc == COLUMN_ARGS) {
-        fetch_cell(ctx, update, sqlite3_value_int(argv[ROW_ARG]));
+        const ctr_rows *rows = update->rows;
+        const ctr_staged *staged = &rows->staged[sqlite3_value_int(argv[ROW_ARG])];
+        update->pending = false;
+        update->n_fetched++;
+        if (staged->kind == CTR_STAGED_CELL)
+            sqlite3_result_blob64(ctx, rows->fresh.bytes + staged->offset, staged->size,
+                                  SQLITE_STATIC);
         return;
     }
     update->called = true;

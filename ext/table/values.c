@@ -5,16 +5,6 @@
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-static char *describe_row(sqlite3_stmt *row, int n_keys)
-{
-    sqlite3_value **keys = sqlite3_malloc64(((size_t)n_keys + 1) * sizeof *keys);
-    if (!keys) return NULL;
-    for (int i = 0; i < n_keys; i++) keys[i] = sqlite3_column_value(row, i);
-    char *text = ctr_problem_describe_key(keys, n_keys);
-    sqlite3_free(keys);
-    return text;
-}
-
 static sqlite3_stmt *key_statement(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
 {
     sqlite3_stmt *row = NULL;
@@ -63,7 +53,11 @@ char *ctr_values_key_text(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
     ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, &trouble);
     sqlite3_stmt *row = key_statement(rows, rowid, &trouble);
     int n = ctr_run_row(&run, row) ? rows->shape->n_keys : 0;
-    char *text = ctr_problem_rolls_back(trouble.rc) ? NULL : describe_row(row, n);
+    sqlite3_value **keys = sqlite3_malloc64(((size_t)n + 1) * sizeof *keys);
+    for (int i = 0; keys && i < n; i++) keys[i] = sqlite3_column_value(row, i);
+    char *text =
+        keys && !ctr_problem_rolls_back(trouble.rc) ? ctr_problem_describe_key(keys, n) : NULL;
+    sqlite3_free(keys);
     sqlite3_finalize(row);
     if (!text) {
         ctr_problem_close(problem);
@@ -108,22 +102,6 @@ static ctr_status bytes_of(sqlite3 *db, sqlite3_value *value, const uint8_t **by
     return *bytes || lost ? CTR_OK : CTR_NOT_A_CELL;
 }
 
-static ctr_status advance_cell(ctr_rows *rows, const ctr_amount *by, ctr_cell *cell,
-                               ctr_problem *problem)
-{
-    ctr_sum n = {0, 0};
-    size_t size;
-    rows->advanced.size = 0;
-    uint8_t *out =
-        ctr_pack_room(&rows->advanced, cell->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
-    if (!out) return CTR_OK;
-    ctr_sum_add(&n, by->n);
-    ctr_status status =
-        ctr_cell_add(cell, rows->journal->id, &n, by->ticks, rows->journal->least, out, &size);
-    if (status == CTR_OK) *cell = ctr_cell_written(out, size);
-    return status;
-}
-
 int ctr_values_cell(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int counter,
                     ctr_cell *cell, ctr_problem *problem)
 {
@@ -133,7 +111,18 @@ int ctr_values_cell(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int cou
     ctr_status status = bytes_of(rows->db, value, &bytes, &size, problem);
     if (status == CTR_OK && bytes) status = ctr_cell_open(cell, bytes, size);
     const ctr_amount *amount = ctr_journal_amount(rows->journal, rowid, counter);
-    if (status == CTR_OK && amount) status = advance_cell(rows, amount, cell, problem);
+    if (status == CTR_OK && amount) {
+        ctr_packed *room = &rows->advanced;
+        room->size = 0;
+        uint8_t *out =
+            ctr_pack_room(room, cell->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
+        if (!out) return problem->rc;
+        ctr_sum n = {0, 0};
+        ctr_sum_add(&n, amount->n);
+        status = ctr_cell_add(cell, rows->journal->id, &n, amount->ticks, rows->journal->least, out,
+                              &size);
+        if (status == CTR_OK) *cell = ctr_cell_written(out, size);
+    }
     return status == CTR_OK ? problem->rc : malformed(rows, rowid, counter, status, problem);
 }
 
