@@ -261,8 +261,7 @@ int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, 
     sqlite3_bind_int64(row, 18, identity->names);
     sqlite3_bind_blob(row, 19, identity->holder, CTR_ID_SIZE, SQLITE_STATIC);
     sqlite3_bind_int64(row, 20, identity->twist);
-    ctr_run_row(run, row);
-    sqlite3_finalize(row);
+    ctr_run_once(run, row);
     return run->problem->rc;
 }
 
@@ -273,8 +272,7 @@ int ctr_identity_refuse(ctr_run *run, const ctr_identity *identity)
     bind_lineage(row, &identity->lineage);
     sqlite3_bind_text(row, 7, identity->refuses, -1, SQLITE_STATIC);
     sqlite3_bind_int64(row, 8, identity->twist);
-    ctr_run_row(run, row);
-    sqlite3_finalize(row);
+    ctr_run_once(run, row);
     return run->problem->rc;
 }
 
@@ -283,7 +281,6 @@ int ctr_identity_retire(ctr_run *run, int64_t now)
     ctr_run_do(run, CTR_SQL_IDENTITY_FORGET, NULL);
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_RETIRE);
     if (row) sqlite3_bind_int64(row, 1, now);
-    ctr_run_row(run, row);
-    sqlite3_finalize(row);
+    ctr_run_once(run, row);
     return run->problem->rc;
 }

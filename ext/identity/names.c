@@ -15,8 +15,7 @@ static void bind_id(sqlite3_stmt *row, int i, const uint8_t id[CTR_ID_SIZE])
 
 static void run_once(ctr_run *run, sqlite3_stmt *row)
 {
-    ctr_run_row(run, row);
-    sqlite3_finalize(row);
+    ctr_run_once(run, row);
 }
 
 static bool is_id(sqlite3_stmt *row, int column)

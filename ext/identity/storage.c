@@ -35,8 +35,7 @@ static void take_id(ctr_instance *instance, ctr_problem *problem)
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_INSTANCE_INSERT);
     ctr_uuid_random(instance->id);
     if (row) sqlite3_bind_blob(row, 1, instance->id, CTR_ID_SIZE, SQLITE_STATIC);
-    ctr_run_row(&run, row);
-    sqlite3_finalize(row);
+    ctr_run_once(&run, row);
     instance->read = ctr_run_prepare(&run, CTR_SQL_INSTANCE_READ);
     instance->write = ctr_run_prepare(&run, CTR_SQL_INSTANCE_WITNESS);
     if (ctr_run_row(&run, instance->read) &&

@@ -252,8 +252,7 @@ int ctr_succession_floors_rose(ctr_replica *replica, ctr_problem *problem)
     ctr_run run = run_of(replica, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_FLOORS);
     if (row) sqlite3_bind_int64(row, 1, floors);
-    ctr_run_row(&run, row);
-    sqlite3_finalize(row);
+    ctr_run_once(&run, row);
     replica->identity.floors = floors;
     return problem->rc;
 }
@@ -265,8 +264,7 @@ static void write_names(ctr_replica *replica, ctr_run *run)
     replica->identity.names = ctr_names_known(run);
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_NAMES);
     if (row) sqlite3_bind_int64(row, 1, replica->identity.names);
-    ctr_run_row(run, row);
-    sqlite3_finalize(row);
+    ctr_run_once(run, row);
 }
 
 /* Stops the file from counting if another file has taken over its name, or is about to. A file that
@@ -308,8 +306,7 @@ static void draw_epoch(ctr_replica *replica, ctr_run *run, ctr_turn turn)
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_EPOCH);
     if (row) sqlite3_bind_int64(row, 1, epoch);
     if (row) sqlite3_bind_int(row, 2, (int)turn);
-    ctr_run_row(run, row);
-    sqlite3_finalize(row);
+    ctr_run_once(run, row);
     if (run->problem->rc != SQLITE_OK) return;
     identity->epoch = epoch;
     identity->turn = turn;

@@ -116,12 +116,8 @@ bool ctr_run_is_utf16(sqlite3 *db, ctr_problem *problem)
 
 int ctr_run_busy_timeout(sqlite3 *db, ctr_problem *problem)
 {
-    int timeout = 0;
     ctr_run run = ctr_run_on(db, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_BUSY_TIMEOUT);
-    if (ctr_run_row(&run, row)) timeout = sqlite3_column_int(row, 0);
-    sqlite3_finalize(row);
-    return timeout;
+    return (int)ctr_run_number(&run, CTR_SQL_SYNC_BUSY_TIMEOUT);
 }
 
 /* If an authorizer answers IGNORE, SQLite makes a program that does nothing of an INSERT. */
@@ -166,6 +162,21 @@ bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement)
     int rc = sqlite3_step(statement);
     ctr_problem_sqlite(run->problem, run->db, rc);
     return rc == SQLITE_ROW;
+}
+
+bool ctr_run_once(ctr_run *run, sqlite3_stmt *statement)
+{
+    bool row = ctr_run_row(run, statement);
+    sqlite3_finalize(statement);
+    return row;
+}
+
+int64_t ctr_run_number(ctr_run *run, ctr_sql which)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, which);
+    int64_t number = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return number;
 }
 
 bool ctr_run_is_hidden(sqlite3_stmt *row, int column)

@@ -11,6 +11,7 @@
 #define CTR_SQLITE_RUN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "sqlite/problem.h"
 
@@ -74,8 +75,12 @@ sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which);
 
 void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, int i, const char *text);
 
-/* Steps; returns true while there is a row. */
+/* Steps; returns true while there is a row. ctr_run_once also finalizes the statement. */
 bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement);
+bool ctr_run_once(ctr_run *run, sqlite3_stmt *statement);
+
+/* Returns the integer in the first column of the first row; 0 if there is none. */
+int64_t ctr_run_number(ctr_run *run, ctr_sql which);
 
 /* Returns whether an authorizer makes a NULL of a result column that is declared with a type. False
  * where SQLite was built without sqlite3_column_decltype (SQLITE_OMIT_DECLTYPE). */

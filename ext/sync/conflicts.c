@@ -70,8 +70,7 @@ static void insert_conflict(ctr_run *run, const char *const texts[3], const ctr_
     ctr_run_bind_text(run, row, 9, why);
     if (row && mine) bind_shard(row, 5, mine);
     if (row) bind_shard(row, 7, theirs);
-    ctr_run_row(run, row);
-    sqlite3_finalize(row);
+    ctr_run_once(run, row);
 }
 
 int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const char *key,

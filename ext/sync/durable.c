@@ -82,12 +82,8 @@ static void read_mode(sqlite3 *db, const char *schema, char mode[MODE_SIZE], ctr
 
 static int read_synchronous(sqlite3 *db, const char *schema, ctr_problem *problem)
 {
-    int synchronous = SYNC_OFF;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_DURABLE_SYNCHRONOUS);
-    if (ctr_run_row(&run, row)) synchronous = sqlite3_column_int(row, 0);
-    sqlite3_finalize(row);
-    return synchronous;
+    return (int)ctr_run_number(&run, CTR_SQL_DURABLE_SYNCHRONOUS);
 }
 
 static bool is_one_of(const char *mode, const char *const *modes)

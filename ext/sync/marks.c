@@ -54,8 +54,7 @@ int ctr_marks_write(sqlite3 *db, const char *schema, const ctr_identity *source,
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_WRITE);
     bind_tables(row, source, theirs, mine);
     if (row) sqlite3_bind_int64(row, 4, source->next);
-    ctr_run_row(&run, row);
-    sqlite3_finalize(row);
+    ctr_run_once(&run, row);
     return problem->rc;
 }
 
@@ -107,7 +106,6 @@ int ctr_marks_raise_feed(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], int64_t twi
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_RAISE);
     bind_feed(row, id, twist);
     if (row) sqlite3_bind_int64(row, 3, upto);
-    ctr_run_row(&run, row);
-    sqlite3_finalize(row);
+    ctr_run_once(&run, row);
     return problem->rc;
 }

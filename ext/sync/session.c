@@ -9,14 +9,6 @@
 
 enum { DEFAULT_CACHE = 2000, PULL_CACHE = 32000 }; /* KiB; the first is SQLite's */
 
-static int64_t ask_number(ctr_run *run, ctr_sql which)
-{
-    sqlite3_stmt *row = ctr_run_prepare(run, which);
-    int64_t number = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
-    sqlite3_finalize(row);
-    return number;
-}
-
 /* If this fails, the old statement stays: SQLite prepares it again when it is stepped. */
 static void prepare_anew(sqlite3_stmt **slot, ctr_run *run, ctr_sql which)
 {
@@ -53,7 +45,8 @@ static void prepare_write(ctr_session *session, ctr_problem *problem)
         return;
     }
     ctr_run run = ctr_run_on(session->db, session->sessions ? "main" : "temp", NULL, problem);
-    char *version = sqlite3_mprintf("%lld", (long long)ask_number(&run, CTR_SQL_SYNC_USER_VERSION));
+    char *version =
+        sqlite3_mprintf("%lld", (long long)ctr_run_number(&run, CTR_SQL_SYNC_USER_VERSION));
     if (!version) ctr_problem_nomem(problem);
     run.slots.value = version;
     prepare_anew(&session->write_nothing, &run, CTR_SQL_SYNC_WRITE_NOTHING);
@@ -158,7 +151,7 @@ int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *prob
 int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
-    session->spill = (int)ask_number(&run, CTR_SQL_SYNC_SPILL);
+    session->spill = (int)ctr_run_number(&run, CTR_SQL_SYNC_SPILL);
     if (session->sessions && session->sessions->spill > 0)
         session->spill = session->sessions->spill;
     if (session->sessions) session->sessions->spill = 0;
@@ -170,7 +163,7 @@ bool ctr_session_raise_cache(sqlite3 *db, const char *schema)
 {
     ctr_problem none = {SQLITE_OK, NULL}; /* ignored: it costs only speed */
     ctr_run run = ctr_run_on(db, schema, NULL, &none);
-    bool raises = ask_number(&run, CTR_SQL_SYNC_CACHE) == -DEFAULT_CACHE;
+    bool raises = ctr_run_number(&run, CTR_SQL_SYNC_CACHE) == -DEFAULT_CACHE;
     if (raises) set_number(&run, CTR_SQL_SYNC_SET_CACHE, -PULL_CACHE); /* an interrupt may follow */
     ctr_problem_close(&none);
     return raises;

@@ -92,8 +92,7 @@ void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, const c
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_INSERT);
     ctr_run_bind_text(&run, row, 1, table);
     ctr_run_bind_text(&run, row, 2, birth);
-    ctr_run_row(&run, row);
-    sqlite3_finalize(row);
+    ctr_run_once(&run, row);
 }
 
 void ctr_catalog_redraw(sqlite3 *db, const char *schema, ctr_problem *problem)
@@ -117,8 +116,7 @@ void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, cons
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_RENAME);
     ctr_run_bind_text(&run, row, 1, table);
     ctr_run_bind_text(&run, row, 2, to);
-    ctr_run_row(&run, row);
-    sqlite3_finalize(row);
+    ctr_run_once(&run, row);
 }
 
 static int list_all(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_problem *problem)

@@ -279,8 +279,7 @@ static void make_segment(ctr_run *run, int64_t from, int64_t to, int64_t as)
     ctr_changes changes = {0};
     read_levels(run, from, to, &changes);
     sqlite3_stmt *row = on_levels(run, CTR_SQL_JOURNAL_REMOVE, from, to);
-    ctr_run_row(run, row);
-    sqlite3_finalize(row);
+    ctr_run_once(run, row);
     if (run->problem->rc == SQLITE_OK) write_segment(run, as, &changes);
     sqlite3_free(changes.rows);
 }

@@ -63,8 +63,7 @@ static void write_generation(ctr_run *run, const char *name, int64_t generation)
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_WRITE);
     ctr_run_bind_text(run, row, 1, name);
     if (row) sqlite3_bind_int64(row, 2, generation);
-    ctr_run_row(run, row);
-    sqlite3_finalize(row);
+    ctr_run_once(run, row);
 }
 
 int ctr_columns_list(sqlite3 *db, const char *schema, const char *table, const ctr_shape *from,
@@ -130,7 +129,6 @@ int64_t ctr_columns_ask(sqlite3 *db, const char *schema, const char *table, cons
     ctr_run run = ctr_run_on(db, schema, table, problem);
     sqlite3_stmt *command = ctr_run_prepare(&run, CTR_SQL_COLUMNS_ASK);
     if (command) sqlite3_bind_pointer(command, 1, &wanted, CTR_WANTED, NULL);
-    ctr_run_row(&run, command);
-    sqlite3_finalize(command);
+    ctr_run_once(&run, command);
     return wanted.emptied;
 }

@@ -326,9 +326,7 @@ int64_t ctr_journal_next(sqlite3 *db, const char *schema, ctr_problem *problem)
     if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, db, schema, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
         run.slots.table = catalog.entries[i].name;
-        sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_LAST);
-        int64_t last = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
-        sqlite3_finalize(row);
+        int64_t last = ctr_run_number(&run, CTR_SQL_JOURNAL_LAST);
         if (last >= next && last < INT64_MAX) next = last + 1;
     }
     ctr_catalog_close(&catalog);

@@ -394,8 +394,7 @@ bool ctr_rows_is_empty(ctr_rows *rows, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY);
-    bool any = ctr_run_row(&run, row);
-    sqlite3_finalize(row);
+    bool any = ctr_run_once(&run, row);
     return !any && problem->rc == SQLITE_OK;
 }
 

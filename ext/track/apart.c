@@ -89,10 +89,7 @@ void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const c
 int64_t ctr_apart_count(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(db, schema, counters, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_COUNT_APART);
-    int64_t n = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
-    sqlite3_finalize(row);
-    return n;
+    return ctr_run_number(&run, CTR_SQL_TRACK_COUNT_APART);
 }
 
 bool ctr_apart_any(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)

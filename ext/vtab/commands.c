@@ -293,8 +293,7 @@ static void forget_requests(ctr_table *table, sqlite3_value **columns, const cha
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REQUESTS_FORGET);
     if (row) sqlite3_bind_int64(row, 1, requests_to_keep(command));
-    ctr_run_row(&run, row);
-    sqlite3_finalize(row);
+    ctr_run_once(&run, row);
 }
 
 /* ---- reading the command --------------------------------------------------------------------- */

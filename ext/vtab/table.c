@@ -316,8 +316,7 @@ static bool has_shards(ctr_table *table, ctr_problem *problem)
     if (problem->rc != SQLITE_OK) return false;
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, &damage);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY);
-    bool any = ctr_run_row(&run, row);
-    sqlite3_finalize(row);
+    bool any = ctr_run_once(&run, row);
     row = ctr_floors_read(table->db, table->schema, table->name, &table->shape, &damage);
     any = ctr_run_row(&run, row) || any || damage.rc != SQLITE_OK;
     sqlite3_finalize(row);
