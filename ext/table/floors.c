@@ -47,24 +47,6 @@ void ctr_floors_release(ctr_floors *floors)
     floors->below = NULL;
 }
 
-/* Prepares a statement with `list` as its columns, values or changes. Frees `list` and
- * `constraint`. */
-static sqlite3_stmt *prepare_floors(ctr_floors *floors, ctr_sql which, char *list, char *constraint,
-                                    ctr_problem *problem)
-{
-    char *keys = ctr_shape_key_list(floors->shape);
-    if (!list || !constraint || !keys) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(floors->db, floors->schema, floors->table, problem);
-    run.slots.keys = keys;
-    run.slots.columns = run.slots.values = run.slots.changes = list;
-    run.slots.constraint = constraint;
-    sqlite3_stmt *made = ctr_run_prepare(&run, which);
-    sqlite3_free(keys);
-    sqlite3_free(list);
-    sqlite3_free(constraint);
-    return made;
-}
-
 /* Fails if a value cannot be bound, because NULL is no floor. */
 static void bind_values(sqlite3_stmt *row, const ctr_shape *shape, sqlite3_value **values,
                         ctr_problem *problem)
@@ -75,6 +57,25 @@ static void bind_values(sqlite3_stmt *row, const ctr_shape *shape, sqlite3_value
             ctr_problem_sqlite(
                 problem, sqlite3_db_handle(row),
                 ctr_pack_bind_stored(row, i + 1, &shape->columns[shape->keys[i]], values[i]));
+}
+
+/* Prepares a statement with `list` as its columns, values or changes, and binds the values unless
+ * they are NULL. Frees `list` and `constraint`. */
+static sqlite3_stmt *prepare_floors(ctr_floors *floors, ctr_sql which, char *list, char *constraint,
+                                    sqlite3_value **values, ctr_problem *problem)
+{
+    char *keys = ctr_shape_key_list(floors->shape);
+    if (!list || !constraint || !keys) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(floors->db, floors->schema, floors->table, problem);
+    run.slots.keys = keys;
+    run.slots.columns = run.slots.values = run.slots.changes = list;
+    run.slots.constraint = constraint;
+    sqlite3_stmt *made = ctr_run_prepare(&run, which);
+    if (values) bind_values(made, floors->shape, values, problem);
+    sqlite3_free(keys);
+    sqlite3_free(list);
+    sqlite3_free(constraint);
+    return made;
 }
 
 static bool step_floors(ctr_floors *floors, sqlite3_stmt *row, ctr_problem *problem)
@@ -108,9 +109,9 @@ bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *
     }
     if (problem->rc != SQLITE_OK || !floors->any) return false;
     if (!floors->below)
-        floors->below =
-            prepare_floors(floors, CTR_SQL_FLOORS_BELOW, sqlite3_mprintf(""),
-                           ctr_shape_list(floors->shape, CTR_KEYS, "@ > #", " OR ", 1), problem);
+        floors->below = prepare_floors(floors, CTR_SQL_FLOORS_BELOW, sqlite3_mprintf(""),
+                                       ctr_shape_list(floors->shape, CTR_KEYS, "@ > #", " OR ", 1),
+                                       NULL, problem);
     bind_values(floors->below, floors->shape, keys, problem);
     bool below = step_floors(floors, floors->below, problem);
     sqlite3_reset(floors->below);
@@ -122,7 +123,7 @@ sqlite3_stmt *ctr_floors_read(sqlite3 *db, const char *schema, const char *table
 {
     ctr_floors floors = ctr_floors_on(db, schema, table, shape, NULL);
     return prepare_floors(&floors, CTR_SQL_FLOORS_READ, sqlite3_mprintf(""), sqlite3_mprintf(""),
-                          problem);
+                          NULL, problem);
 }
 
 /* ---- raising --------------------------------------------------------------------------------- */
@@ -135,8 +136,7 @@ static bool rises(ctr_floors *floors, sqlite3_value **values, bool *has_row, ctr
         prepare_floors(floors, CTR_SQL_FLOORS_LOWER, sqlite3_mprintf(""),
                        ctr_shape_list(floors->shape, CTR_KEYS,
                                       "(@ < # OR (@ IS NULL AND # IS NOT NULL))", " OR ", 1),
-                       problem);
-    bind_values(row, floors->shape, values, problem);
+                       values, problem);
     if (step_floors(floors, row, problem)) {
         rises = sqlite3_column_int(row, 0) != 0;
         *has_row = sqlite3_column_int(row, 1) != 0;
@@ -152,8 +152,7 @@ static void count_below(ctr_floors *floors, sqlite3_value **values, int64_t size
     char *bytes = ctr_shape_list(floors->shape, CTR_AS_DECLARED,
                                  "coalesce(length(CAST(@ AS BLOB)), 0)", " + ", 1);
     sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_COUNT, bytes,
-                                       rows_below(floors->shape, values), problem);
-    bind_values(row, floors->shape, values, problem);
+                                       rows_below(floors->shape, values), values, problem);
     if (step_floors(floors, row, problem)) {
         size[0] = sqlite3_column_int64(row, 0);
         size[1] = sqlite3_column_int64(row, 1);
@@ -168,25 +167,11 @@ static void write_floors(ctr_floors *floors, sqlite3_value **values, bool has_ro
     const char *item = has_row ? "@ = CASE WHEN @ >= # THEN @ ELSE coalesce(#, @) END" : "#";
     ctr_sql which = has_row ? CTR_SQL_FLOORS_RAISE : CTR_SQL_FLOORS_INSERT;
     char *list = ctr_shape_list(floors->shape, CTR_KEYS, item, ", ", 1);
-    sqlite3_stmt *row = prepare_floors(floors, which, list, sqlite3_mprintf(""), problem);
-    bind_values(row, floors->shape, values, problem);
+    sqlite3_stmt *row = prepare_floors(floors, which, list, sqlite3_mprintf(""), values, problem);
     if (row) sqlite3_bind_int64(row, n + 1, number);
     if (row) sqlite3_bind_int64(row, n + 2, size[0]);
     if (row) sqlite3_bind_int64(row, n + 3, size[1]);
     step_floors(floors, row, problem);
-    sqlite3_finalize(row);
-}
-
-/* Fails if a trigger on the stored table keeps rows. */
-static void remove_below(ctr_floors *floors, sqlite3_value **values, int64_t n,
-                         ctr_problem *problem)
-{
-    sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_REMOVE, sqlite3_mprintf(""),
-                                       rows_below(floors->shape, values), problem);
-    bind_values(row, floors->shape, values, problem);
-    step_floors(floors, row, problem);
-    if (problem->rc == SQLITE_OK && sqlite3_changes(floors->db) != n)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table kept rows below the floor");
     sqlite3_finalize(row);
 }
 
@@ -259,7 +244,12 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
     ctr_succession_floors_rose(floors->replica, problem);
     int64_t number = ctr_batch_mark_change(journal, problem);
     write_floors(floors, values, has_row, number, size, problem);
-    remove_below(floors, values, size[0], problem);
+    sqlite3_stmt *remove = prepare_floors(floors, CTR_SQL_FLOORS_REMOVE, sqlite3_mprintf(""),
+                                          rows_below(floors->shape, values), values, problem);
+    step_floors(floors, remove, problem);
+    if (problem->rc == SQLITE_OK && sqlite3_changes(floors->db) != size[0]) /* a trigger */
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table kept rows below the floor");
+    sqlite3_finalize(remove);
     if (problem->rc != SQLITE_OK) ctr_transaction_spoil(floors->replica->transaction, nth);
     return size[0];
 }
