@@ -157,41 +157,32 @@ static const char *next_name(const ctr_shape *shape, const char *last, int64_t *
     return least;
 }
 
-static void pack_generations(ctr_packed *columns, const ctr_shape *shape, ctr_problem *problem)
-{
-    const char *name = NULL;
-    int64_t generation;
-    while (problem->rc == SQLITE_OK && (name = next_name(shape, name, &generation))) {
-        uint8_t bytes[8];
-        ctr_bytes_put(bytes, (uint64_t)generation);
-        append_bytes(columns, name, strlen(name), problem);
-        append_bytes(columns, bytes, sizeof bytes, problem);
-    }
-}
-
-static void pack_floors(ctr_packed *floors, sqlite3 *db, const char *schema, const char *table,
-                        const ctr_shape *shape, ctr_problem *problem)
-{
-    sqlite3_value **values = sqlite3_malloc64((size_t)shape->n_keys * sizeof *values);
-    if (!values) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(db, schema, table, problem);
-    sqlite3_stmt *row = ctr_floors_read(db, schema, table, shape, problem);
-    if (ctr_run_row(&run, row)) {
-        for (int i = 0; i < shape->n_keys; i++) values[i] = sqlite3_column_value(row, i);
-        ctr_pack_folded(floors, shape, values, problem);
-    }
-    sqlite3_finalize(row);
-    sqlite3_free(values);
-}
-
 int ctr_digest_table(uint8_t out[CTR_ID_SIZE], sqlite3 *db, const char *schema, const char *table,
                      const ctr_shape *shape, ctr_problem *problem)
 {
     ctr_digest digest = {0, 0, 0};
     ctr_packed floors = {NULL, 0, 0}, columns = {NULL, 0, 0};
     ctr_digest_rows(&digest, 1, db, schema, table, shape, problem);
-    pack_floors(&floors, db, schema, table, shape, problem);
-    pack_generations(&columns, shape, problem);
+
+    sqlite3_value **values = sqlite3_malloc64((size_t)shape->n_keys * sizeof *values);
+    if (!values) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(db, schema, table, problem);
+    sqlite3_stmt *row = ctr_floors_read(db, schema, table, shape, problem);
+    if (ctr_run_row(&run, row)) {
+        for (int i = 0; i < shape->n_keys; i++) values[i] = sqlite3_column_value(row, i);
+        ctr_pack_folded(&floors, shape, values, problem);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(values);
+
+    const char *name = NULL;
+    int64_t generation;
+    while (problem->rc == SQLITE_OK && (name = next_name(shape, name, &generation))) {
+        uint8_t bytes[8];
+        ctr_bytes_put(bytes, (uint64_t)generation);
+        append_bytes(&columns, name, strlen(name), problem);
+        append_bytes(&columns, bytes, sizeof bytes, problem);
+    }
     ctr_digest_finish(&digest, &floors, &columns, out);
     sqlite3_free(floors.bytes);
     sqlite3_free(columns.bytes);
@@ -280,23 +271,6 @@ static void walk_row(holds_job *job, sqlite3_stmt *row, ctr_problem *problem)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static void open_other(holds_job *job, ctr_problem *problem)
-{
-    ctr_catalog_entry theirs = {0};
-    const ctr_source *source = job->source;
-    if (!source || problem->rc != SQLITE_OK) return;
-    job->there = ctr_catalog_born(&theirs, source->db, source->schema, job->entry->birth, problem);
-    if (job->there)
-        ctr_stored_read(&job->other_shape, source->db, source->schema, theirs.name, problem);
-    if (job->there && problem->rc == SQLITE_OK)
-        ctr_shape_check_keys(&job->other_shape, "the giving file", &job->shape, "the taking file",
-                             problem);
-    if (job->there && problem->rc == SQLITE_OK)
-        ctr_rows_open(&job->other, source->db, source->schema, theirs.name, &job->other_shape, NULL,
-                      problem);
-    ctr_catalog_close_entry(&theirs);
-}
-
 static void walk_table(holds_job *job, ctr_problem *problem)
 {
     ctr_walk walk;
@@ -306,7 +280,21 @@ static void walk_table(holds_job *job, ctr_problem *problem)
     job->keys = sqlite3_malloc64((size_t)job->shape.n_keys * sizeof *job->keys);
     if (!job->keys) ctr_problem_nomem(problem);
     ctr_rows_open(&job->rows, job->db, job->schema, name, &job->shape, NULL, problem);
-    open_other(job, problem);
+    const ctr_source *source = job->source;
+    if (source && problem->rc == SQLITE_OK) {
+        ctr_catalog_entry theirs = {0};
+        const char *birth = job->entry->birth;
+        job->there = ctr_catalog_born(&theirs, source->db, source->schema, birth, problem);
+        if (job->there)
+            ctr_stored_read(&job->other_shape, source->db, source->schema, theirs.name, problem);
+        if (job->there)
+            ctr_shape_check_keys(&job->other_shape, "the giving file", &job->shape,
+                                 "the taking file", problem);
+        if (job->there && problem->rc == SQLITE_OK)
+            ctr_rows_open(&job->other, source->db, source->schema, theirs.name, &job->other_shape,
+                          NULL, problem);
+        ctr_catalog_close_entry(&theirs);
+    }
     ctr_stream_walk(&walk, job->db, job->schema, name, &job->shape, CTR_WALK_ALL, 0, problem);
     while (ctr_stream_walk_next(&walk, problem)) walk_row(job, walk.row, problem);
     ctr_stream_walk_close(&walk);

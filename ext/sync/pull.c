@@ -47,11 +47,16 @@ static void remember_source(const ctr_pull *pull, const ctr_identity *mine, ctr_
     ctr_succession_note(pull->replica, problem);
 }
 
-/* Refuses counter_sources of the source if it is not an ordinary table, or if it has too many rows,
- * because every file passes them on for ever. */
-static int check_known(const ctr_source *source, ctr_problem *problem)
+/* Exchanges what both files know of names. Most files have no names. Refuses counter_sources of the
+ * source if it is not an ordinary table, or if it has too many rows, because every file passes them
+ * on for ever. */
+static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
 {
     enum { MOST = 10000 };
+    const ctr_source *source = pull->source;
+    const ctr_identity *giver = pull->giver, *mine = &pull->taker;
+    bool names = giver->names != 0 && giver->names != mine->names;
+    if (!names && mine->turn == CTR_TURN_NONE) return;
     ctr_run run = ctr_run_on(source->db, source->schema, NULL, problem);
     if (!ctr_schema_is_table(source->db, source->schema, "counter_sources", problem))
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
@@ -63,18 +68,10 @@ static int check_known(const ctr_source *source, ctr_problem *problem)
                         "counter_sources of the giving file has more than %d rows, the limit",
                         MOST);
     sqlite3_finalize(row);
-    return problem->rc;
-}
-
-/* Exchanges what both files know of names. Most files have no names. */
-static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
-{
-    const ctr_identity *giver = pull->giver, *mine = &pull->taker;
-    bool names = giver->names != 0 && giver->names != mine->names;
-    if ((!names && mine->turn == CTR_TURN_NONE) || check_known(pull->source, problem)) return;
+    if (problem->rc != SQLITE_OK) return;
     const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, theirs->birth);
     if (!pull->checked && here) ctr_pull_table_join(pull, here->name, problem);
-    ctr_succession_meet(pull->replica, pull->source->db, pull->source->schema, giver, problem);
+    ctr_succession_meet(pull->replica, source->db, source->schema, giver, problem);
     mine = ctr_replica_identity(pull->replica, problem);
     if (mine && mine->turn != CTR_TURN_NONE) remember_source(pull, mine, problem);
 }

@@ -164,27 +164,22 @@ static row_bits *bits_for(const row_set *set, int64_t block)
     return &set->slots[at];
 }
 
-static void grow_set(row_set *set, ctr_problem *problem)
-{
-    enum { LEAST = 64 };
-    size_t n = set->n_slots ? 2 * set->n_slots : LEAST;
-    row_set made = {sqlite3_malloc64(n * sizeof *made.slots), n, set->n};
-    if (!made.slots) {
-        ctr_problem_nomem(problem);
-        return;
-    }
-    memset(made.slots, 0, n * sizeof *made.slots);
-    for (size_t i = 0; i < set->n_slots; i++)
-        if (set->slots[i].bits) *bits_for(&made, set->slots[i].block) = set->slots[i];
-    sqlite3_free(set->slots);
-    *set = made;
-}
-
-/* Adds a row. Returns whether it is new in the set. */
+/* Adds a row. Returns whether it is new in the set; false without memory. */
 static bool add_row(row_set *set, int64_t row, ctr_problem *problem)
 {
+    enum { LEAST = 64 };
     uint64_t bit = UINT64_C(1) << ((uint64_t)row & 63);
-    if (2 * (set->n + 1) > set->n_slots) grow_set(set, problem);
+    if (2 * (set->n + 1) > set->n_slots) {
+        size_t n = set->n_slots ? 2 * set->n_slots : LEAST;
+        row_set made = {sqlite3_malloc64(n * sizeof *made.slots), n, set->n};
+        if (!made.slots) ctr_problem_nomem(problem);
+        if (!made.slots) return false;
+        memset(made.slots, 0, n * sizeof *made.slots);
+        for (size_t i = 0; i < set->n_slots; i++)
+            if (set->slots[i].bits) *bits_for(&made, set->slots[i].block) = set->slots[i];
+        sqlite3_free(set->slots);
+        *set = made;
+    }
     if (problem->rc != SQLITE_OK) return false;
     row_bits *slot = bits_for(set, row >> 6);
     bool is_new = !(slot->bits & bit);
