@@ -19,7 +19,7 @@ SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state"
 
 -- The parameters behind the keys: the number, the rows and the bytes that are removed.
 -- name: FLOORS_INSERT
-INSERT INTO "{schema}"."{table}_state"("{keys}", _kind, _seq, _rows, _bytes) 
+INSERT INTO "{schema}"."{table}_state"("{keys}", _kind, _seq, _rows, _bytes)
 VALUES ("{values}", 'floors', ?, ?, ?);
 
 -- name: FLOORS_RAISE

@@ -160,7 +160,7 @@ static void find_shape(ctr_cluster *cluster, bool is_new, ctr_problem *problem)
         else if (first)
             ctr_shape_take_generations(&cluster->shape, shape, problem);
         if (first && problem->rc == SQLITE_OK)
-            ctr_clusters_fill_seen(cluster->seen, cluster->birth, member->schema,
+            ctr_clusters_note_seen(cluster->seen, cluster->birth, member->schema,
                                    member->merge.entry.name, shape, problem);
         ctr_shape_check_same(&cluster->shape, first ? "the cluster" : "one replica", shape,
                              member->schema, problem);

@@ -195,7 +195,7 @@ static void clear_seen(ctr_cluster_seen *seen)
     *seen = (ctr_cluster_seen){0};
 }
 
-void ctr_clusters_fill_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
+void ctr_clusters_note_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
                             const char *table, const ctr_shape *shape, ctr_problem *problem)
 {
     ctr_cluster_seen made = {.birth = sqlite3_mprintf("%s", birth),

@@ -63,7 +63,7 @@ void ctr_clusters_declare(ctr_cluster_entry *entry, const char *declaration, boo
                           const ctr_levels *levels, ctr_problem *problem);
 
 /* Notes the tables of a cluster as this connection has just seen them. */
-void ctr_clusters_fill_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
+void ctr_clusters_note_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
                             const char *table, const ctr_shape *shape, ctr_problem *problem);
 
 void ctr_clusters_close(ctr_clusters *clusters);

@@ -16,8 +16,6 @@
 #include "cluster/clusters.h"
 #include "cluster/quorum.h"
 #include "cluster/reading.h"
-#include "core/declaration.h"
-#include "sqlite/args.h"
 #include "table/values.h"
 #include "vtab/table.h"
 
@@ -419,7 +417,7 @@ static int cluster_rename(sqlite3_vtab *base, const char *to)
         ctr_clusters_declare(entry, from->declaration, true, &from->levels, &problem);
         const ctr_cluster_seen *seen = &from->seen;
         if (seen->birth)
-            ctr_clusters_fill_seen(&entry->seen, seen->birth, seen->schema, seen->table,
+            ctr_clusters_note_seen(&entry->seen, seen->birth, seen->schema, seen->table,
                                    &seen->shape, &problem);
     }
     return ctr_table_fail(table, &problem);

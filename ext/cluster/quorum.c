@@ -1,4 +1,4 @@
-/* cluster/quorum.c - finds, merges and writes one row. */
+/* cluster/quorum.c - finds, merges and writes one row; read repair. */
 #include "cluster/quorum.h"
 
 #include <string.h>

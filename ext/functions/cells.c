@@ -15,11 +15,12 @@
  *                                             or ScyllaDB, versions of one counter: of nodes or
  *                                             SSTables
  *     counter_to_cassandra(cell)              the context, with global shards
- *     counter_shards(cell)                    id, clock, value: one row for each shard, ascending
- *                                             by id, which is text; none for NULL or a deleted cell
  *
  * NULL contexts are skipped; without any context the result is NULL, as it is for a NULL cell. A
  * context has no life: a deleted cell cannot be converted, and the life of a live one is lost.
+ *
+ *     counter_shards(cell)                    id, clock, value: one row for each shard, ascending
+ *                                             by id, which is text; none for NULL or a deleted cell
  */
 #include <string.h>
 
@@ -346,7 +347,7 @@ static void show_shards(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
     size_t size = (size_t)sqlite3_value_bytes(args[0]);
     ctr_status status = CTR_OK;
     if (type != SQLITE_BLOB)
-        ctr_problem_set(problem, SQLITE_ERROR, "the cell must be a BLOB or NULL");
+        ctr_problem_mismatch(problem, "the cell", "a BLOB or NULL", args[0]);
     else if (!bytes && size > 0)
         ctr_problem_nomem(problem);
     else if ((status = ctr_cell_open(&cell, bytes, size)) != CTR_OK)

@@ -202,8 +202,8 @@ static void show_contents(ctr_answer *answer, const subject *asked, ctr_rows *ro
 {
     ctr_walk walk;
     ctr_packed packed = {0};
-    ctr_stream_walk(&walk, asked->db, asked->schema, asked->table, &asked->shape, CTR_WALK_ALL, 0,
-                    problem);
+    ctr_stream_walk_open(&walk, asked->db, asked->schema, asked->table, &asked->shape, CTR_WALK_ALL,
+                         0, problem);
     while (ctr_stream_walk_next(&walk, problem)) {
         for (int i = 0; i < asked->shape.n_keys; i++)
             keys[i] = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + asked->shape.keys[i]);
@@ -356,8 +356,8 @@ static void take_census(census *all, ctr_answer *answer, sqlite3_value **args, c
     ctr_rows rows = {0};
     if (open_asked(&asked, answer, args[0], args[1], problem) == SQLITE_OK) {
         ctr_rows_open(&rows, asked.db, asked.schema, asked.table, &asked.shape, NULL, problem);
-        ctr_stream_walk(&walk, asked.db, asked.schema, asked.table, &asked.shape, CTR_WALK_ALL, 0,
-                        problem);
+        ctr_stream_walk_open(&walk, asked.db, asked.schema, asked.table, &asked.shape, CTR_WALK_ALL,
+                             0, problem);
         while (ctr_stream_walk_next(&walk, problem)) count_row(all, &rows, walk.row, problem);
         ctr_stream_walk_close(&walk);
         ctr_rows_close(&rows);

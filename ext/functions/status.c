@@ -10,7 +10,6 @@
 #include "core/id.h"
 #include "functions/answer.h"
 #include "identity/storage.h"
-#include "sqlite/text.h"
 #include "sync/digest.h"
 #include "sync/session.h"
 #include "table/catalog.h"
@@ -141,8 +140,8 @@ static int64_t count_different(const ctr_member *one, const ctr_member *other, c
     ctr_rows_open(&job.rows, one->db, one->schema, one->merge.entry.name, shape, NULL, problem);
     ctr_rows_open(&job.other, other->db, other->schema, other->merge.entry.name,
                   &other->merge.shape, NULL, problem);
-    ctr_stream_walk(&walk, one->db, one->schema, one->merge.entry.name, shape, CTR_WALK_ALL, 0,
-                    problem);
+    ctr_stream_walk_open(&walk, one->db, one->schema, one->merge.entry.name, shape, CTR_WALK_ALL, 0,
+                         problem);
     while (ctr_stream_walk_next(&walk, problem)) compare_row(&job, walk.row, problem);
     ctr_stream_walk_close(&walk);
     ctr_rows_close(&job.rows);

@@ -195,10 +195,15 @@ bool ctr_run_is_hidden(sqlite3_stmt *row, int column)
 
 void ctr_run_refuse_hidden(ctr_run *run, sqlite3_stmt *row, int n, const char *table)
 {
-    for (int i = 0; i < n && run->problem->rc == SQLITE_OK; i++)
-        if (ctr_run_is_hidden(row, i))
+    for (int i = 0; i < n && run->problem->rc == SQLITE_OK; i++) {
+        const char *type = NULL;
+        int rc = sqlite3_table_column_metadata(run->db, run->slots.schema, table,
+                                               sqlite3_column_name(row, i), &type, NULL, NULL, NULL,
+                                               NULL);
+        if (rc == SQLITE_OK && type && *type && ctr_run_is_hidden(row, i))
             ctr_problem_set(run->problem, SQLITE_AUTH,
                             "an authorizer of this connection hides columns of %s", table);
+    }
 }
 
 bool ctr_run_gives(ctr_run *run, ctr_sql which, const char *text)

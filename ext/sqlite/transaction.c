@@ -29,9 +29,10 @@ static void release(ctr_transaction *transaction)
 }
 
 /* Preparing a statement creates counter_statements, and locks nothing. */
-static void create_keeper(ctr_transaction *transaction, ctr_run *run)
+static void create_statements(ctr_transaction *transaction, ctr_run *run)
 {
-    if (!transaction->has_keeper) sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_TRANSACTION_KEEP));
+    if (!transaction->has_statements)
+        sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_TRANSACTION_KEEP));
 }
 
 sqlite3_stmt *ctr_transaction_keep(ctr_transaction *transaction, ctr_kept *kept, const char *schema,
@@ -40,7 +41,7 @@ sqlite3_stmt *ctr_transaction_keep(ctr_transaction *transaction, ctr_kept *kept,
     if (problem->rc != SQLITE_OK) return NULL;
     if (kept->statement) return kept->statement;
     ctr_run run = ctr_run_on(transaction->db, schema, table, problem);
-    create_keeper(transaction, &run);
+    create_statements(transaction, &run);
     kept->statement = ctr_run_prepare(&run, which);
     if (kept->statement) link_kept(transaction, kept);
     return kept->statement;
@@ -48,22 +49,22 @@ sqlite3_stmt *ctr_transaction_keep(ctr_transaction *transaction, ctr_kept *kept,
 
 void ctr_transaction_keep_no_more(ctr_transaction *transaction)
 {
-    if (!transaction->has_keeper) release(transaction);
+    if (!transaction->has_statements) release(transaction);
 }
 
 void ctr_transaction_prepare(ctr_transaction *transaction, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
     ctr_run run = ctr_run_on(transaction->db, NULL, NULL, &trouble);
-    create_keeper(transaction, &run);
+    create_statements(transaction, &run);
     if (ctr_problem_rolls_back(trouble.rc)) /* including the schema change that follows */
         ctr_problem_set(problem, trouble.rc, "%s", ctr_problem_text(&trouble));
     ctr_problem_close(&trouble);
 }
 
-void ctr_transaction_set_keeper(ctr_transaction *transaction, bool there)
+void ctr_transaction_set_statements(ctr_transaction *transaction, bool there)
 {
-    transaction->has_keeper = there;
+    transaction->has_statements = there;
     if (!there) release(transaction);
 }
 

@@ -49,7 +49,7 @@ typedef struct ctr_transaction {
     int witnesses;     /* the number of the last one */
     bool is_memory;    /* main used the VFS "memdb" when the last transaction was joined */
     bool witness_used; /* a statement was prepared on it, and may be finalized since */
-    bool has_keeper, joined;
+    bool has_statements, joined;
     int told;  /* the number of tables that SQLite calls in this transaction */
     bool busy; /* with an identity; a trigger on its table must not use it again */
 
@@ -124,6 +124,6 @@ void ctr_transaction_prepare(ctr_transaction *transaction, ctr_problem *problem)
 /* For the internal tables: whether counter_witness is in a transaction, and counter_statements
  * exists. */
 void ctr_transaction_set_joined(ctr_transaction *transaction, bool joined);
-void ctr_transaction_set_keeper(ctr_transaction *transaction, bool there);
+void ctr_transaction_set_statements(ctr_transaction *transaction, bool there);
 
 #endif

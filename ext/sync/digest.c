@@ -1,4 +1,4 @@
-/* sync/digest.c - hashes rows and adds them up. */
+/* sync/digest.c - hashes rows and adds them up; looks shards up in another file. */
 #include "sync/digest.h"
 
 #include <stdlib.h>
@@ -116,7 +116,7 @@ int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *sch
             }
             job.by_name[at] = i;
         }
-        ctr_stream_walk(&walk, db, schema, table, shape, CTR_WALK_ALL, 0, problem);
+        ctr_stream_walk_open(&walk, db, schema, table, shape, CTR_WALK_ALL, 0, problem);
         while (ctr_stream_walk_next(&walk, problem)) hash_row(&job, digests, n, walk.row, problem);
         ctr_stream_walk_close(&walk);
     }
@@ -295,7 +295,7 @@ static void walk_table(holds_job *job, ctr_problem *problem)
                           NULL, problem);
         ctr_catalog_close_entry(&theirs);
     }
-    ctr_stream_walk(&walk, job->db, job->schema, name, &job->shape, CTR_WALK_ALL, 0, problem);
+    ctr_stream_walk_open(&walk, job->db, job->schema, name, &job->shape, CTR_WALK_ALL, 0, problem);
     while (ctr_stream_walk_next(&walk, problem)) walk_row(job, walk.row, problem);
     ctr_stream_walk_close(&walk);
 }

@@ -69,8 +69,9 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     ctr_rows_open(&feed->rows, source->db, source->schema, name, &feed->shape, feed->replica,
                   problem);
     feed->rows.whole = true;
-    ctr_stream_walk(&feed->walk, source->db, source->schema, name, &feed->shape,
-                    feed->since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED, feed->since, problem);
+    ctr_stream_walk_open(&feed->walk, source->db, source->schema, name, &feed->shape,
+                         feed->since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED, feed->since,
+                         problem);
     feed->named = 0;
     feed->counter = feed->shape.n_counters; /* before the first row */
     return problem->rc == SQLITE_OK && take_floors(feed, problem);

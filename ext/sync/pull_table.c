@@ -148,8 +148,8 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
     enum { MANY = 1000 }; /* changed rows; after these the cache is raised */
     ctr_pull *pull = job->pull;
     const ctr_source *source = pull->source;
-    ctr_stream_walk(&job->walk, source->db, source->schema, job->theirs->name, &job->from,
-                    job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, job->mark, problem);
+    ctr_stream_walk_open(&job->walk, source->db, source->schema, job->theirs->name, &job->from,
+                         job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, job->mark, problem);
     job->empty = job->mark == 0 && ctr_rows_is_empty(&job->to.rows, problem);
     job->updates = !job->empty &&
                    ctr_stage_open_update(&job->update, &job->to.rows, merge_found, job, problem);

@@ -7,7 +7,6 @@
 #include "sqlite/array.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
-#include "table/shape.h"
 
 int ctr_catalog_copy(ctr_catalog_entry *entry, const ctr_catalog_entry *of, ctr_problem *problem)
 {

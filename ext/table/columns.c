@@ -39,22 +39,22 @@ int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, co
 /* ---- raising --------------------------------------------------------------------------------- */
 
 /* Is there a column _dropped_<name>? */
-static bool is_put_away(ctr_run *run, const char *name)
+static bool is_retired(ctr_run *run, const char *name)
 {
     bool found = false;
     ctr_run columns = *run;
     char *stored = sqlite3_mprintf("%s_cells", run->slots.table);
-    char *away = sqlite3_mprintf("_dropped_%s", name);
-    if (!stored || !away) ctr_problem_nomem(run->problem);
+    char *retired = sqlite3_mprintf("_dropped_%s", name);
+    if (!stored || !retired) ctr_problem_nomem(run->problem);
     columns.slots.name = stored;
     sqlite3_stmt *row = ctr_run_prepare(&columns, CTR_SQL_SCHEMA_COLUMNS);
     while (ctr_run_row(&columns, row)) {
         const char *column = ctr_text_column(row, 1, run->problem);
-        found = found || (column && away && sqlite3_stricmp(column, away) == 0);
+        found = found || (column && retired && sqlite3_stricmp(column, retired) == 0);
     }
     sqlite3_finalize(row);
     sqlite3_free(stored);
-    sqlite3_free(away);
+    sqlite3_free(retired);
     return found;
 }
 
@@ -92,7 +92,7 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
     ctr_run run = ctr_run_on(db, schema, table, problem);
     run.slots.name = name;
     bool is_there = ctr_shape_counter(shape, name) >= 0, stays = generation % 2 == 1;
-    bool away = stays && is_put_away(&run, name);
+    bool retired = stays && is_retired(&run, name);
     unsigned nth = replica->transaction->ended;
     ctr_journal *journal = ctr_journal_of(replica, table, shape->n_counters, problem);
     if (!journal) return 0;
@@ -112,7 +112,7 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
     if (is_there && stays) sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
     if (stays || !is_there) write_generation(&run, name, generation);
     if (stays)
-        ctr_run_do(&run, away || is_there ? CTR_SQL_COLUMNS_RESTORE : CTR_SQL_COLUMNS_ADD, NULL);
+        ctr_run_do(&run, retired || is_there ? CTR_SQL_COLUMNS_RESTORE : CTR_SQL_COLUMNS_ADD, NULL);
     if (problem->rc != SQLITE_OK) {
         if (changes) journal->shapes--; /* the counters have not changed */
         ctr_transaction_spoil(replica->transaction, nth);

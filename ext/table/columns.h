@@ -14,7 +14,6 @@
  *
  * <table>_state lists the counters that were added or dropped by themselves, with their
  * generations. The stored column of a dropped counter is renamed to _dropped_<name> and emptied.
- *
  */
 #ifndef CTR_TABLE_COLUMNS_H
 #define CTR_TABLE_COLUMNS_H

@@ -4,7 +4,6 @@
 #include "identity/replica.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
-#include "sqlite/text.h"
 #include "table/batch.h"
 #include "table/fold.h"
 #include "table/pack.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "identity/replica.h"
-#include "sqlite/text.h"
 #include "table/refuse.h"
 #include "table/values.h"
 

@@ -84,6 +84,8 @@ int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem)
         shape->columns[i].generation = column->generation;
         shape->columns[i].listed = column->listed;
     }
+    for (int i = 0; i < of->n_gone; i++)
+        ctr_shape_add_gone(shape, of->gone[i].name, of->gone[i].generation, problem);
     return problem->rc;
 }
 
@@ -263,10 +265,10 @@ char *ctr_shape_declaration(const ctr_shape *shape)
 /* ---- two shapes ------------------------------------------------------------------------------ */
 
 /* A table, and the name of its file in messages. */
-typedef struct agree_side {
+typedef struct named_shape {
     const ctr_shape *shape;
     const char *file;
-} agree_side;
+} named_shape;
 
 int ctr_shape_counter_of(const ctr_shape *shape, const char *name, int64_t generation)
 {
@@ -275,24 +277,24 @@ int ctr_shape_counter_of(const ctr_shape *shape, const char *name, int64_t gener
     return shape->columns[shape->counters[found]].generation == generation ? found : -1;
 }
 
-static int say_difference(const agree_side *one, const agree_side *two, const char *what,
+static int say_difference(const named_shape *one, const named_shape *two, const char *what,
                           const char *a, const char *b, ctr_problem *problem)
 {
     return ctr_problem_set(problem, SQLITE_ERROR, "the tables differ in %s: %s has %s, %s has %s",
                            what, one->file, a, two->file, b);
 }
 
-static const ctr_column *column_of_key(const agree_side *table, int key)
+static const ctr_column *column_of_key(const named_shape *table, int key)
 {
     return &table->shape->columns[table->shape->keys[key]];
 }
 
-static const char *name_of_key(const agree_side *table, int key)
+static const char *name_of_key(const named_shape *table, int key)
 {
     return key < table->shape->n_keys ? column_of_key(table, key)->name : "none";
 }
 
-static int compare_keys(const agree_side *one, const agree_side *two, ctr_problem *problem)
+static int compare_keys(const named_shape *one, const named_shape *two, ctr_problem *problem)
 {
     int n = one->shape->n_keys, m = two->shape->n_keys, least = n < m ? n : m;
     for (int i = 0; i < least; i++) {
@@ -313,7 +315,7 @@ static int compare_keys(const agree_side *one, const agree_side *two, ctr_proble
     return problem->rc;
 }
 
-static void compare_counters(const agree_side *one, const agree_side *two, ctr_problem *problem)
+static void compare_counters(const named_shape *one, const named_shape *two, ctr_problem *problem)
 {
     for (int i = 0; i < one->shape->n_counters; i++) {
         const ctr_column *counter = &one->shape->columns[one->shape->counters[i]];
@@ -327,7 +329,7 @@ static void compare_counters(const agree_side *one, const agree_side *two, ctr_p
 int ctr_shape_check_keys(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
                          ctr_problem *problem)
 {
-    agree_side here = {one, a}, there = {two, b};
+    named_shape here = {one, a}, there = {two, b};
     if (problem->rc != SQLITE_OK || compare_keys(&here, &there, problem)) return problem->rc;
     int64_t generation;
     const char *name, *other;
@@ -340,7 +342,7 @@ int ctr_shape_check_keys(const ctr_shape *one, const char *a, const ctr_shape *t
 int ctr_shape_check_same(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
                          ctr_problem *problem)
 {
-    agree_side here = {one, a}, there = {two, b};
+    named_shape here = {one, a}, there = {two, b};
     if (ctr_shape_check_keys(one, a, two, b, problem)) return problem->rc;
     compare_counters(&there, &here, problem);
     compare_counters(&here, &there, problem);

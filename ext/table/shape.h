@@ -53,8 +53,7 @@ int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const ch
 void ctr_shape_add_gone(ctr_shape *shape, const char *name, int64_t generation,
                         ctr_problem *problem);
 
-/* Copies the columns of a shape, without the counters that were dropped. The caller closes the
- * copy, also after a failure. */
+/* Copies a shape, with its dropped counters. The caller closes the copy, also after a failure. */
 int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem);
 
 /* Returns whether the two have the same columns. Does not compare generations. */

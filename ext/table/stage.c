@@ -1,4 +1,4 @@
-/* table/stage.c - stages changes of a row, and writes them. */
+/* table/stage.c - stages changes of a row, and writes them; an UPDATE that merges. */
 #include "table/stage.h"
 
 #include <string.h>

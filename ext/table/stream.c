@@ -193,8 +193,9 @@ bool ctr_stream_step(ctr_stream *stream, ctr_problem *problem)
 
 /* ---- all rows, or those that have changed ---------------------------------------------------- */
 
-int ctr_stream_walk(ctr_walk *walk, sqlite3 *db, const char *schema, const char *table,
-                    const ctr_shape *shape, ctr_walk_kind kind, int64_t since, ctr_problem *problem)
+int ctr_stream_walk_open(ctr_walk *walk, sqlite3 *db, const char *schema, const char *table,
+                         const ctr_shape *shape, ctr_walk_kind kind, int64_t since,
+                         ctr_problem *problem)
 {
     *walk = (ctr_walk){.run = ctr_run_on(db, schema, table, problem), .kind = kind};
     if (kind != CTR_WALK_ALL && problem->rc == SQLITE_OK)

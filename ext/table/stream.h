@@ -78,14 +78,14 @@ bool ctr_stream_plan_has_argument(const char *plan);
 
 /* The rows of a stored table: all, or those changed since a number.
  *
- *     ctr_stream_walk(&walk, db, schema, table, shape, CTR_WALK_SINCE, since, problem);
+ *     ctr_stream_walk_open(&walk, db, schema, table, shape, CTR_WALK_SINCE, since, problem);
  *     while (ctr_stream_walk_next(&walk, problem))
  *         value = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + i);
  *     ctr_stream_walk_close(&walk);
  *
  * Rows come in the order of storage, because no collation of another file is trusted. The journal
  * of the table lists the changed rows and their numbers. A cell is complete only after
- * ctr_values_open_cell (table/rows.h).
+ * ctr_values_open_cell (table/values.h).
  */
 
 /* Columns of a row; those of the shape follow. */
@@ -107,9 +107,9 @@ typedef struct ctr_walk {
 } ctr_walk;
 
 /* The caller closes the walk, also after a failure. The names are borrowed until then. */
-int ctr_stream_walk(ctr_walk *walk, sqlite3 *db, const char *schema, const char *table,
-                    const ctr_shape *shape, ctr_walk_kind kind, int64_t since,
-                    ctr_problem *problem);
+int ctr_stream_walk_open(ctr_walk *walk, sqlite3 *db, const char *schema, const char *table,
+                         const ctr_shape *shape, ctr_walk_kind kind, int64_t since,
+                         ctr_problem *problem);
 bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem);
 void ctr_stream_walk_close(ctr_walk *walk);
 

@@ -1,4 +1,5 @@
-/* track/later.c - collects merged rows of a tracked table and shows them. */
+/* track/later.c - shows merged rows at the end, tries rows that are apart
+ * again, and clears rows below floors. */
 #include "track/later.h"
 
 #include <stdlib.h>

@@ -16,7 +16,6 @@
 #include "identity/replica.h"
 #include "identity/succession.h"
 #include "sqlite/text.h"
-#include "sync/merge.h"
 #include "table/columns.h"
 #include "table/fold.h"
 #include "table/refuse.h"
@@ -38,6 +37,7 @@
  * them from all later ones; but their cells may have been copied into other tables, so the file
  * takes a new id. A file with a name keeps its id, because the name was chosen to stay.
  */
+
 static int refuse_generations(const char *name, ctr_problem *problem)
 {
     return ctr_problem_set(problem, SQLITE_ERROR,

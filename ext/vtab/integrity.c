@@ -38,8 +38,8 @@ static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
 static void check_rows(ctr_table *table, ctr_problem *problem)
 {
     ctr_walk walk;
-    ctr_stream_walk(&walk, table->db, table->schema, table->name, &table->shape, CTR_WALK_ALL, 0,
-                    problem);
+    ctr_stream_walk_open(&walk, table->db, table->schema, table->name, &table->shape, CTR_WALK_ALL,
+                         0, problem);
     while (ctr_stream_walk_next(&walk, problem)) check_row(table, walk.row, problem);
     ctr_stream_walk_close(&walk);
 }

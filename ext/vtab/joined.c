@@ -1,5 +1,5 @@
-/* vtab/joined.c - passes on SQLite's calls to a table that has joined a transaction; the two tables
- * that do nothing else. */
+/* vtab/joined.c - passes on SQLite's calls to a table that has joined a transaction; the two
+ * internal tables, counter_witness and counter_statements. */
 #include "vtab/joined.h"
 
 #include <string.h>
@@ -109,6 +109,7 @@ void ctr_joined_leave(ctr_joined *joined)
  *     counter_statements    keeps prepared statements until the connection closes. No kept
  *                           statement may name it, or it would never be freed; so there are two
  */
+
 static int internal_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                             sqlite3_vtab **base, char **message)
 {
@@ -136,13 +137,13 @@ static int statements_connect(sqlite3 *db, void *aux, int argc, const char *cons
                               sqlite3_vtab **base, char **message)
 {
     int rc = internal_connect(db, aux, argc, argv, base, message);
-    if (rc == SQLITE_OK) ctr_transaction_set_keeper(((ctr_shared *)aux)->transaction, true);
+    if (rc == SQLITE_OK) ctr_transaction_set_statements(((ctr_shared *)aux)->transaction, true);
     return rc;
 }
 
 static int statements_disconnect(sqlite3_vtab *base)
 {
-    ctr_transaction_set_keeper(((ctr_joined *)base)->transaction, false);
+    ctr_transaction_set_statements(((ctr_joined *)base)->transaction, false);
     return internal_disconnect(base);
 }
 
@@ -283,18 +284,18 @@ int ctr_joined_renew_witness(void *holder, int number)
 
 int ctr_joined_register(sqlite3 *db, ctr_shared *shared)
 {
-    static const sqlite3_module KEEPER = {.xConnect = statements_connect,
-                                          .xBestIndex = internal_best_index,
-                                          .xDisconnect = statements_disconnect,
-                                          .xOpen = internal_open,
-                                          .xClose = internal_close,
-                                          .xFilter = internal_filter,
-                                          .xNext = internal_next,
-                                          .xEof = internal_eof,
-                                          .xColumn = internal_column,
-                                          .xRowid = internal_rowid};
-    int rc = sqlite3_create_module_v2(db, "counter_statements", &KEEPER, ctr_shared_hold(shared),
-                                      ctr_shared_drop);
+    static const sqlite3_module STATEMENTS_MODULE = {.xConnect = statements_connect,
+                                                     .xBestIndex = internal_best_index,
+                                                     .xDisconnect = statements_disconnect,
+                                                     .xOpen = internal_open,
+                                                     .xClose = internal_close,
+                                                     .xFilter = internal_filter,
+                                                     .xNext = internal_next,
+                                                     .xEof = internal_eof,
+                                                     .xColumn = internal_column,
+                                                     .xRowid = internal_rowid};
+    int rc = sqlite3_create_module_v2(db, "counter_statements", &STATEMENTS_MODULE,
+                                      ctr_shared_hold(shared), ctr_shared_drop);
     if (rc != SQLITE_OK) return rc;
     return ctr_joined_renew_witness(shared, 0);
 }

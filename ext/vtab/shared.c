@@ -1,4 +1,5 @@
-/* vtab/shared.c - what the modules and functions of one connection share. */
+/* vtab/shared.c - what the modules and functions of one connection share; refuses their
+ * names under another schema. */
 #include "vtab/shared.h"
 
 #include <ctype.h>

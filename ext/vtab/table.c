@@ -8,8 +8,6 @@
 #include "sqlite/args.h"
 #include "table/batch.h"
 #include "table/catalog.h"
-#include "table/columns.h"
-#include "table/fold.h"
 #include "table/stored.h"
 #include "track/showing.h"
 #include "track/triggers.h"

@@ -23,7 +23,6 @@
  */
 #include <string.h>
 
-#include "identity/replica.h"
 #include "sqlite/args.h"
 #include "sqlite/array.h"
 #include "sqlite/text.h"

@@ -54,7 +54,7 @@ SELECT count(*) FROM counter_shards(x'c102');
 SELECT * FROM counter_shards(x'c1');
 --! counter_shards: the cell is truncated
 SELECT * FROM counter_shards('text');
---! counter_shards: the cell must be a BLOB or NULL
+--! counter_shards: the cell must be a BLOB or NULL, not TEXT 'text'
 SELECT * FROM counter_shards;
 --! counter_shards: one argument is needed, a cell
 CREATE TABLE c(k, v BLOB);

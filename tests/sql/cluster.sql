@@ -718,6 +718,19 @@ CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read=
 INSERT INTO c VALUES('x', 1);
 SELECT * FROM c;
 --= x|1
+SELECT count(DISTINCT digest), digest = counter_table_digest('v') FROM counter_cluster_status('c');
+--= 1|1
+
+-- # dropped-counters-with-other-spellings-are-other-columns-for-a-cluster-too
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER, M COUNTER);
+INSERT INTO v(v) VALUES('drop column m');
+INSERT INTO east.v(v) VALUES('drop column M');
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read=ALL);
+--! c: the tables differ in the spelling of a counter: one replica has m, east has M
+SELECT * FROM counter_pull('east');
+--! counter_pull: table v: the tables differ in the spelling of a counter: the giving file has M, the taking file has m
 
 -- # a-replica-that-another-connection-writes-is-locked
 ATTACH 'east.db' AS east;

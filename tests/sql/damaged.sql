@@ -550,3 +550,14 @@ SELECT counter_untrack('t', 'n');
 UPDATE counter_replica SET format = 2;
 SELECT counter_untrack('t');
 --= 1
+
+-- # a-catalogue-whose-columns-have-no-types-is-not-taken-for-a-hidden-one
+CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE other(name, birth, token);
+INSERT INTO other SELECT * FROM counter_tables;
+DROP TABLE counter_tables;
+ALTER TABLE other RENAME TO counter_tables;
+SELECT counter_add('zz', 'n', 1, 'a');
+--! counter_add: there is no counter table 'zz'
+SELECT counter_add('t', 'n', 1, 'a');
+--= 1
