@@ -67,22 +67,53 @@ static int refuse_uncounted(ctr_showing *showing, const char *what, ctr_problem 
     return problem->rc;
 }
 
+/* Lists what the row shows now, if a trigger changed it while it was written. If a trigger deleted
+ * it, its counters were deleted, too, and `now` is no longer their state. */
+static void list_again(ctr_showing *showing, int64_t rowid, const ctr_summary *now,
+                       ctr_problem *problem)
+{
+    const ctr_writing *written = &showing->writing;
+    if (!written->aside || written->ended || problem->rc != SQLITE_OK) return;
+    size_t n = (size_t)showing->tracked.shape->n_counters + 1;
+    ctr_shown *shown = sqlite3_malloc64(n * sizeof *shown);
+    if (!shown) ctr_problem_nomem(problem);
+    if (shown && ctr_writing_look(&showing->writing, showing->writing.keys, shown, NULL, problem))
+        ctr_showing_set_apart(showing, rowid, shown, now, problem);
+    sqlite3_free(shown);
+}
+
+static bool update_row_shown(ctr_showing *showing, int64_t rowid, const ctr_shown *from,
+                             const ctr_summary *now, ctr_problem *problem)
+{
+    bool taken = ctr_writing_update(&showing->writing, from, showing->to, problem);
+    list_again(showing, rowid, now, problem);
+    return taken;
+}
+
+static bool insert_row_shown(ctr_showing *showing, int64_t rowid, const ctr_summary *now,
+                             ctr_problem *problem)
+{
+    bool taken = ctr_writing_insert(&showing->writing, showing->to, problem);
+    list_again(showing, rowid, now, problem);
+    return taken;
+}
+
 static void show_in_row(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
                         const ctr_summary *now, bool complete, ctr_problem *problem)
 {
     ctr_apart_remove(&showing->apart, rowid, problem); /* a trigger may list it again */
     bool taken = is_deleted_row(showing, now) ? ctr_writing_delete(&showing->writing, problem)
-                 : complete ? ctr_writing_update(&showing->writing, shown, showing->to, problem)
+                 : complete ? update_row_shown(showing, rowid, shown, now, problem)
                             : false;
-    if (!taken) ctr_showing_set_apart(showing, rowid, shown, now, problem);
+    if (!taken && !showing->writing.ended && !showing->writing.aside)
+        ctr_showing_set_apart(showing, rowid, shown, now, problem);
 }
 
 static void show_new_row(ctr_showing *showing, int64_t rowid, const ctr_summary *now, bool complete,
                          ctr_problem *problem)
 {
     ctr_apart_remove(&showing->apart, rowid, problem);
-    if (is_live(showing, now) &&
-        !(complete && ctr_writing_insert(&showing->writing, showing->to, problem)))
+    if (is_live(showing, now) && !(complete && insert_row_shown(showing, rowid, now, problem)))
         ctr_showing_set_apart(showing, rowid, NULL, now, problem);
 }
 
@@ -131,15 +162,15 @@ int ctr_showing_write(ctr_showing *showing, int64_t rowid, ctr_shown_before was,
                       const ctr_summary *now, ctr_problem *problem)
 {
     showing->writing.rowid = rowid;
+    showing->writing.aside = showing->writing.ended = false;
     bool complete = ctr_showing_take_wanted(showing, now);
     if (complete && known && is_live(showing, now) && problem->rc == SQLITE_OK) {
-        if (was == CTR_SHOWN_NEW && ctr_writing_insert(&showing->writing, showing->to, problem))
+        if (was == CTR_SHOWN_NEW && insert_row_shown(showing, rowid, now, problem))
             return problem->rc;
-        if (was == CTR_SHOWN_LIVE &&
-            ctr_writing_update(&showing->writing, showing->from, showing->to, problem))
+        if (was == CTR_SHOWN_LIVE && update_row_shown(showing, rowid, showing->from, now, problem))
             return problem->rc;
     }
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (showing->writing.ended || problem->rc != SQLITE_OK) return problem->rc;
     return ctr_showing_look_and_write(showing, rowid, was == CTR_SHOWN_LIVE, now, complete,
                                       problem);
 }

@@ -156,6 +156,7 @@ static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement,
             "a constraint or a trigger of the tracked table %s rolled back the transaction",
             writing->tracked->table);
     }
+    if (refused) writing->aside = writing->ended = false; /* rolled back with the statement */
     if (refused || changes == 0 || problem->rc != SQLITE_OK) return TABLE_REFUSES;
     return ctr_constraints_foreign_broken(db) ? TABLE_DEFERS : TABLE_TAKES;
 }
@@ -163,11 +164,19 @@ static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement,
 static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
                                  const ctr_shown *want, ctr_problem *problem)
 {
+    enum { MOST_LEVELS = 20 };
     sqlite3 *db = writing->tracked->db;
     ctr_writing *outer = writing->replica->writing;
+    writing->level = outer ? outer->level + 1 : 1;
+    if (writing->level > MOST_LEVELS) {
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the triggers of the tracked table %s come back to it more than %d times",
+                        writing->tracked->table, MOST_LEVELS);
+        return TABLE_REFUSES;
+    }
     sqlite3_int64 inserted = sqlite3_last_insert_rowid(db);
     writing->want = want;
-    writing->reported = false;
+    writing->reported = writing->aside = writing->ended = false;
     writing->replica->writing = writing;
     answer_of_table answer = step_shown(writing, statement, problem);
     writing->replica->writing = outer;
@@ -275,7 +284,11 @@ bool ctr_writing_delete(ctr_writing *writing, ctr_problem *problem)
     sqlite3_stmt *row =
         prepare_kept(writing, &writing->remove, CTR_SQL_TRACK_SHOW_DELETED, problem);
     if (!row || bind_row(writing, row, NULL, NULL, problem)) return false;
-    return write_in_savepoint(writing, row, NULL, problem);
+    if (write_in_savepoint(writing, row, NULL, problem)) return true;
+    /* A trigger may have deleted it before the statement did. */
+    return problem->rc == SQLITE_OK &&
+           !ctr_writing_look(writing, writing->keys, NULL, NULL, problem) &&
+           problem->rc == SQLITE_OK;
 }
 
 bool ctr_writing_insert(ctr_writing *writing, const ctr_shown *to, ctr_problem *problem)
@@ -338,12 +351,26 @@ bool ctr_writing_is_row(const ctr_replica *replica, const char *counters, sqlite
     return is_wanted(writing, shown);
 }
 
+static bool is_writing_rowid(const ctr_replica *replica, const char *counters, int64_t rowid)
+{
+    const ctr_writing *writing = replica->writing;
+    return writing && strcmp(writing->tracked->counters, counters) == 0 && writing->rowid == rowid;
+}
+
 bool ctr_writing_is_rowid(const ctr_replica *replica, const char *counters, int64_t rowid,
                           const ctr_shown *shown)
 {
-    ctr_writing *writing = replica->writing;
-    return writing && strcmp(writing->tracked->counters, counters) == 0 &&
-           writing->rowid == rowid && is_wanted(writing, shown);
+    return is_writing_rowid(replica, counters, rowid) && is_wanted(replica->writing, shown);
+}
+
+void ctr_writing_note_aside(const ctr_replica *replica, const char *counters, int64_t rowid)
+{
+    if (is_writing_rowid(replica, counters, rowid)) replica->writing->aside = true;
+}
+
+void ctr_writing_note_ended(const ctr_replica *replica, const char *counters, int64_t rowid)
+{
+    if (is_writing_rowid(replica, counters, rowid)) replica->writing->ended = true;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -31,7 +31,10 @@ typedef struct ctr_writing {
     sqlite3_stmt *find;
 
     ctr_foreign foreign;
+    int level;     /* of the statement: triggers may write rows again, by a command */
     bool reported; /* our trigger has seen the values to show */
+    bool aside;    /* a trigger changed the row, which listed it as apart */
+    bool ended;    /* a trigger deleted the row, and with it the life of its counters */
     bool strict;   /* overrides constraints that say REPLACE or ROLLBACK */
 } ctr_writing;
 
@@ -58,5 +61,9 @@ bool ctr_writing_is_rowid(const ctr_replica *replica, const char *counters, int6
                           const ctr_shown *shown);
 bool ctr_writing_is_row(const ctr_replica *replica, const char *counters, sqlite3_value **keys,
                         const ctr_shown *shown);
+
+/* Note that a trigger changed or deleted a row, if it is the one that the library is writing. */
+void ctr_writing_note_aside(const ctr_replica *replica, const char *counters, int64_t rowid);
+void ctr_writing_note_ended(const ctr_replica *replica, const char *counters, int64_t rowid);
 
 #endif

@@ -214,13 +214,15 @@ static void show_row_found(ctr_table *table, bool is_trigger, const ctr_shown *f
     sqlite3_free(keys);
 }
 
-/* Shows the counters in a row that was apart, or lists it again to be shown later. */
+/* Shows the counters in a row that was apart, or lists it again to be shown later. While a row is
+ * being written, its triggers may come back here for each row that is shown, without an end. */
 static void show_again(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
     ctr_showing *looks = look_at_table(table, problem);
-    if (looks && ctr_constraints_foreign_broken(table->db)) { /* shown later */
+    bool later = ctr_writing_is_at_work(table->replica) || ctr_constraints_foreign_broken(table->db);
+    if (looks && later) {
         ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);
     } else if (looks) {
         ctr_apart_remove(&looks->apart, rowid, problem);
@@ -248,6 +250,7 @@ static void set_aside(handed_row *row, ctr_problem *problem)
         row->after[i] = ctr_rows_state(table->rows, i);
     ctr_showing *looks = look_at_table(table, problem);
     if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after, problem);
+    ctr_writing_note_aside(table->replica, table->name, table->rows->rowid);
 }
 
 /* Returns whether the library is writing this row; then there is nothing to count. */
@@ -398,7 +401,9 @@ static void row_deleted(handed_row *row, ctr_problem *problem)
     if (!table->rows->found || is_being_shown(row, NULL)) return;
     if (is_disorder(table) && is_there(row, NULL, false, problem)) return; /* inserted again */
     forget_may_go(table, table->rows->rowid);
-    if (!is_as_counted(row)) look_apart(row, problem);
+    bool at_work = ctr_writing_is_at_work(table->replica);
+    if (at_work || !is_as_counted(row)) look_apart(row, problem);
+    ctr_writing_note_ended(table->replica, table->name, table->rows->rowid);
     delete_counters(row, problem);
     if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
 }

@@ -1303,3 +1303,63 @@ def test_values_that_make_room_for_each_other_in_a_unique_index_are_all_shown(tm
     pull(two, tmp_path, "one.db")
     one.execute("UPDATE t SET m = m + 5000 WHERE k = ?", (first,))
     assert not apart(two)
+
+
+@pytest.mark.parametrize("recursive", [False, True])
+@pytest.mark.parametrize("key", ["TEXT", "INTEGER"])
+def test_a_trigger_that_replaces_the_row_that_is_shown_does_not_come_back_for_ever(tmp_path, key, recursive):
+    one, two = pair(tmp_path, f"CREATE TABLE t(k {key} PRIMARY KEY, n INTEGER, m INTEGER); INSERT INTO t VALUES (1, 1, 1)",
+                    ("t", "n", "m"))
+    one.executescript(f"PRAGMA recursive_triggers = {recursive:d};"
+                      "CREATE TRIGGER a BEFORE UPDATE OF n ON t BEGIN UPDATE t SET m = coalesce(m, 0) + 1 WHERE k = NEW.k; END;"
+                      "CREATE TRIGGER b AFTER UPDATE OF n ON t BEGIN REPLACE INTO t VALUES (NEW.k, NEW.n, NEW.m); END")
+    two.execute("INSERT INTO t_counters(t_counters, k, n) VALUES ('reset', 1, 5)")
+    pull(one, tmp_path)
+    assert rows(one, "SELECT n FROM t") == rows(one, "SELECT n FROM t_counters") == [(5,)]
+
+
+@pytest.mark.parametrize("temp", ["", "TEMP"])
+def test_a_command_of_a_trigger_that_fires_it_again_ends_in_an_error(tmp_path, temp):
+    one, two = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL); INSERT INTO t VALUES ('b', 1)", ("t", "n"))
+    two.execute("UPDATE t SET n = 5")
+    one.execute(f"CREATE {temp} TRIGGER a AFTER UPDATE OF n ON t BEGIN"
+                " INSERT INTO t_counters(t_counters, k, n) VALUES ('reset', NEW.k, NEW.n + 1); END")
+    before = rows(one, "SELECT * FROM t")
+    with pytest.raises(sqlite3.Error, match="the triggers of the tracked table t come back to it more than 20 times"):
+        pull(one, tmp_path)
+    assert rows(one, "SELECT * FROM t") == rows(one, "SELECT * FROM t_counters") == before
+
+
+@pytest.mark.parametrize("rowids", ["", "WITHOUT ROWID"])
+@pytest.mark.parametrize("trigger, left", [
+    ("BEFORE UPDATE OF n ON t BEGIN DELETE FROM t WHERE k = NEW.k", []),
+    ("BEFORE UPDATE OF n ON t BEGIN UPDATE t SET k = k || 'x' WHERE k = NEW.k", ["ax"]),
+    ("AFTER UPDATE OF n ON t BEGIN DELETE FROM t WHERE k = NEW.k", []),
+    ("AFTER UPDATE OF n ON t BEGIN UPDATE t SET k = k || 'x' WHERE k = NEW.k", ["ax"]),
+])
+def test_a_row_that_a_trigger_takes_away_while_it_is_shown_is_counted_as_taken_away(tmp_path, rowids, trigger, left):
+    one, two = pair(tmp_path, f"CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER) {rowids}; INSERT INTO t VALUES ('a', 1)", ("t", "n"))
+    one.execute(f"CREATE TRIGGER a {trigger}; END")
+    two.execute("UPDATE t SET n = 5")
+    pull(one, tmp_path)
+    assert [key for key, _ in rows(one, "SELECT * FROM t")] == [key for key, _ in rows(one, "SELECT * FROM t_counters")] == left
+    pull(two, tmp_path, "one.db")
+    assert rows(two, "SELECT * FROM t") == rows(one, "SELECT * FROM t_counters")
+    listed = [row_key for _, row_key, _, _ in apart(one)]
+    assert all(row_key == f"('{key}')" for row_key in listed for key in left), listed
+
+
+def test_a_value_that_replaces_that_of_a_trigger_is_not_listed(tmp_path):
+    one, _ = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER); INSERT INTO t VALUES ('a', 1, 1)",
+                  ("t", "n", "m"))
+    one.execute("CREATE TRIGGER a BEFORE UPDATE OF n ON t BEGIN UPDATE t SET m = m + 1 WHERE k = NEW.k; END")
+    one.execute("INSERT INTO t_counters(t_counters, k, n, m) VALUES ('reset', 'a', 5, 6)")
+    assert rows(one, "SELECT * FROM t") == rows(one, "SELECT * FROM t_counters") == [("a", 5, 6)]
+    assert apart(one) == []
+
+
+def test_a_row_that_its_own_trigger_deletes_before_a_command_does_is_not_listed(tmp_path):
+    one, _ = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER); INSERT INTO t VALUES ('a', 1)", ("t", "n"))
+    one.execute("CREATE TRIGGER a BEFORE DELETE ON t BEGIN DELETE FROM t WHERE k = OLD.k; END")
+    one.execute("INSERT INTO t_counters(t_counters, k) VALUES ('delete n', 'a')")
+    assert rows(one, "SELECT * FROM t") == apart(one) == []
