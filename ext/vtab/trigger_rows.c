@@ -240,19 +240,6 @@ static void write_and_show(handed_row *row, ctr_problem *problem)
     }
 }
 
-/* While the library writes a merged value, a trigger of the application wrote another row or
- * another value. This is not counted: the file that counted the merged value has counted the
- * trigger's change, too. The row is listed as apart, and the next merge of it shows it again. */
-static void set_aside(handed_row *row, ctr_problem *problem)
-{
-    ctr_table *table = row->table;
-    for (int i = 0; i < table->shape.n_counters; i++)
-        row->after[i] = ctr_rows_state(table->rows, i);
-    ctr_showing *looks = look_at_table(table, problem);
-    if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after, problem);
-    ctr_writing_note_aside(table->replica, table->name, table->rows->rowid);
-}
-
 /* Returns whether the library is writing this row; then there is nothing to count. */
 static bool is_being_shown(const handed_row *row, const ctr_shown *shown)
 {
@@ -284,6 +271,21 @@ static bool is_there(handed_row *row, ctr_shown *shown, bool said, ctr_problem *
     ctr_showing *looks = look_at_table(table, problem);
     if (!looks) return said && problem->rc == SQLITE_OK;
     return ctr_writing_look(&looks->writing, table->keys, shown, NULL, problem);
+}
+
+/* While the library writes a merged value, a trigger of the application wrote another row or
+ * another value. This is not counted: the file that counted the merged value has counted the
+ * trigger's change, too. The row is listed as apart, and the next merge of it shows it again. Its
+ * values are read: other triggers may have changed it since. */
+static void set_aside(handed_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (!is_there(row, row->now, true, problem)) return;
+    for (int i = 0; i < table->shape.n_counters; i++)
+        row->after[i] = ctr_rows_state(table->rows, i);
+    ctr_showing *looks = look_at_table(table, problem);
+    if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after, problem);
+    ctr_writing_note_aside(table->replica, table->name, table->rows->rowid);
 }
 
 /* Refuses a row below a floor. OR IGNORE must not hide this error, because the row is in the

@@ -1363,3 +1363,23 @@ def test_a_row_that_its_own_trigger_deletes_before_a_command_does_is_not_listed(
     one.execute("CREATE TRIGGER a BEFORE DELETE ON t BEGIN DELETE FROM t WHERE k = OLD.k; END")
     one.execute("INSERT INTO t_counters(t_counters, k) VALUES ('delete n', 'a')")
     assert rows(one, "SELECT * FROM t") == apart(one) == []
+
+
+def test_what_two_triggers_make_of_another_row_while_one_is_shown_is_listed(tmp_path):
+    one, _ = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER); INSERT INTO t VALUES ('a', 1, 1)",
+                  ("t", "n", "m"))
+    one.executescript("CREATE TRIGGER a AFTER INSERT ON t BEGIN UPDATE t SET n = n + 1 WHERE k <> NEW.k; END;"
+                      "CREATE TRIGGER b AFTER UPDATE OF n ON t BEGIN UPDATE t SET m = m + 1 WHERE k = NEW.k; END")
+    one.execute("INSERT INTO t_counters(t_counters, k, n) VALUES ('reset', 'b', 5)")
+    assert rows(one, "SELECT n, m FROM t WHERE k = 'a'") == [(2, 2)]
+    assert apart(one) == [("differs", "('a')", 2, 1), ("differs", "('a')", 2, 1)]
+
+
+def test_a_trigger_may_write_a_part_of_a_row_that_the_same_pull_shows_later(tmp_path):
+    one, two = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);"
+                              "INSERT INTO t VALUES ('a', 1, 1), ('b', 1, 1)", ("t", "n", "m"))
+    one.execute("CREATE TRIGGER a AFTER UPDATE OF n ON t WHEN NEW.k = 'a' BEGIN UPDATE t SET m = 12 WHERE k = 'b'; END")
+    two.executescript("UPDATE t SET n = 5 WHERE k = 'a'; UPDATE t SET n = -4, m = 12 WHERE k = 'b'")
+    pull(one, tmp_path)
+    assert rows(one, "SELECT * FROM t") == rows(one, "SELECT * FROM t_counters") == [("a", 5, 1), ("b", -4, 12)]
+    assert apart(one) == []
