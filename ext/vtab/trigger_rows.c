@@ -401,9 +401,10 @@ static void row_deleted(handed_row *row, ctr_problem *problem)
     if (ctr_access_find(table, problem)) return;
     if (!table->rows->found || !is_live_row(table)) note_disorder(table);
     if (!table->rows->found || is_being_shown(row, NULL)) return;
-    if (is_disorder(table) && is_there(row, NULL, false, problem)) return; /* inserted again */
-    forget_may_go(table, table->rows->rowid);
     bool at_work = ctr_writing_is_at_work(table->replica);
+    if ((at_work || is_disorder(table)) && is_there(row, NULL, false, problem))
+        return; /* inserted again */
+    forget_may_go(table, table->rows->rowid);
     if (at_work || !is_as_counted(row)) look_apart(row, problem);
     ctr_writing_note_ended(table->replica, table->name, table->rows->rowid);
     delete_counters(row, problem);

@@ -1383,3 +1383,17 @@ def test_a_trigger_may_write_a_part_of_a_row_that_the_same_pull_shows_later(tmp_
     pull(one, tmp_path)
     assert rows(one, "SELECT * FROM t") == rows(one, "SELECT * FROM t_counters") == [("a", 5, 1), ("b", -4, 12)]
     assert apart(one) == []
+
+
+@pytest.mark.parametrize("temp", ["", "TEMP"])
+def test_a_row_that_a_newer_trigger_inserts_again_while_it_is_shown_keeps_its_counters(tmp_path, temp):
+    one, two = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);"
+                              "CREATE TRIGGER a AFTER UPDATE OF n ON t BEGIN DELETE FROM t WHERE k = NEW.k; END;"
+                              "INSERT INTO t VALUES ('a', 1)", ("t", "n"))
+    one.execute(f"CREATE {temp} TRIGGER b AFTER DELETE ON t BEGIN INSERT INTO t VALUES (OLD.k, OLD.n); END")
+    two.execute("INSERT INTO t_counters(t_counters, k, n) VALUES ('reset', 'a', 5)")
+    assert rows(two, "SELECT * FROM t") == []
+    two.execute("INSERT INTO t VALUES ('a', 6)")
+    pull(one, tmp_path)
+    assert rows(one, "SELECT * FROM t") == rows(one, "SELECT * FROM t_counters") == [("a", 6)]
+    assert apart(one) == []
