@@ -131,7 +131,8 @@ int ctr_showing_look_and_write(ctr_showing *showing, int64_t rowid, bool was_liv
     for (size_t i = 0; problem->rc == SQLITE_OK && i + 1 < n; i++)
         if (apart.differs_in[i])
             showing->from[i] = apart.shown[i];
-        else if (apart.differs && there && ctr_tracked_same_shown(&shown[i], &showing->to[i]))
+        else if (apart.differs && there && ctr_tracked_column_of(&showing->tracked, (int)i) &&
+                 ctr_tracked_same_shown(&shown[i], &showing->to[i]))
             showing->from[i] = shown[i]; /* listed by a trigger, after the merge */
     if (problem->rc == SQLITE_OK && there) {
         if (is_integer && complete && is_live(showing, now) &&

@@ -186,6 +186,20 @@ def test_a_pull_that_an_authorizer_keeps_from_writing_a_cell_fails(tmp_path, ign
         db.close()
 
 
+def test_a_pull_merges_all_the_same_where_an_authorizer_denies_the_function_that_merges_in_an_update(tmp_path):
+    dbs = [connect(tmp_path / name) for name in ("app.db", "source.db")]
+    for db in dbs:
+        db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+        db.execute("INSERT INTO t VALUES ('a', 5), ('b', 1)")
+    denied = []
+    dbs[0].set_authorizer(lambda action, _, name, *__: (
+        denied.append(name) or sqlite3.SQLITE_DENY if (action, name) == (31, "counter_merging") else sqlite3.SQLITE_OK))
+    assert rows(dbs[0], f"SELECT rows_changed FROM counter_pull('{tmp_path}/source.db')") == [(2,)]
+    assert denied and rows(dbs[0], "SELECT * FROM t") == [("a", 10), ("b", 2)]
+    for db in dbs:
+        db.close()
+
+
 def make_tracked(path, name):
     with contextlib.closing(connect(path / "source.db")) as db:
         db.execute(f"CREATE TABLE {name}(k INTEGER PRIMARY KEY, n INTEGER NOT NULL)")

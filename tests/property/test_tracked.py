@@ -1397,3 +1397,15 @@ def test_a_row_that_a_newer_trigger_inserts_again_while_it_is_shown_keeps_its_co
     pull(one, tmp_path)
     assert rows(one, "SELECT * FROM t") == rows(one, "SELECT * FROM t_counters") == [("a", 6)]
     assert apart(one) == []
+
+
+def test_a_real_number_that_is_whole_is_the_value_that_a_row_shows(tmp_path):
+    one, two = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, n CHECK (n < 9)); INSERT INTO t VALUES ('a', 5.0)", ("t", "n"))
+    two.execute("UPDATE t SET n = 8")
+    one.execute("UPDATE t SET n = n + 1.0")
+    pull(one, tmp_path)
+    assert rows(one, "SELECT n, typeof(n) FROM t") == [(6.0, "real")]
+    assert apart(one) == [("differs", "('a')", 6, 9)]
+    two.execute("UPDATE t SET n = 7")
+    pull(one, tmp_path)
+    assert rows(one, "SELECT n FROM t") == [(8,)] and apart(one) == []

@@ -561,3 +561,70 @@ SELECT counter_add('zz', 'n', 1, 'a');
 --! counter_add: there is no counter table 'zz'
 SELECT counter_add('t', 'n', 1, 'a');
 --= 1
+
+-- # segments-that-overlap-are-found-when-they-become-one
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1), ('y', 1);
+INSERT INTO v(v) VALUES('optimize');
+-- the last of eight has the number 103, too
+WITH RECURSIVE c(i) AS (VALUES(101) UNION ALL SELECT i + 1 FROM c WHERE i < 108)
+INSERT INTO v_journal SELECT i, 1, CASE i WHEN 108 THEN x'e1000102050104' ELSE x'e1000102' END FROM c;
+--@ reopen
+INSERT INTO v(v) VALUES('optimize');
+--! v: v_journal is damaged: row 107 has a number that does not rise
+SELECT count(*) FROM v_journal WHERE _seq > 100 AND level = 1;
+--= 8
+
+-- # a-stored-table-that-refuses-a-merged-cell
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+ATTACH 'other.db' AS other;
+CREATE VIRTUAL TABLE other.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO other.v VALUES('a', 1), ('b', 2);
+SELECT rows_changed FROM counter_pull('other');
+--= 2
+INSERT INTO v(v) VALUES('optimize');
+CREATE UNIQUE INDEX by_cell ON v_cells(n);
+INSERT INTO other.v VALUES('a', 4), ('b', 3);
+SELECT rows_changed FROM counter_pull('other');
+--! counter_pull: table v: the stored table refuses the row: UNIQUE constraint failed: v_cells.n
+SELECT * FROM v;
+--= a|1
+--= b|2
+DROP INDEX by_cell;
+SELECT rows_changed FROM counter_pull('other');
+--= 2
+SELECT * FROM v;
+--= a|5
+--= b|5
+
+-- # a-stored-table-that-is-declared-in-other-words-is-read-by-sqlite
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+PRAGMA writable_schema = ON;
+UPDATE sqlite_master SET sql = replace(sql, 'UNIQUE("k")', 'UNIQUE(k)') WHERE name = 'v_cells';
+--@ reopen
+SELECT * FROM v;
+--= x|1
+ATTACH 'other.db' AS other;
+SELECT rows_changed FROM counter_push('other');
+--= 1
+
+-- # a-table-of-a-file-whose-identity-is-damaged-is-dropped-if-nobody-counted-in-it
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE w USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO w VALUES('x', 1);
+UPDATE counter_replica SET id = x'00';
+--@ reopen
+INSERT INTO w VALUES('x', 1);
+--!~ w: *damaged*
+DROP TABLE v;
+DROP TABLE w;
+--! database disk image is malformed
+SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB '[vw]*' ORDER BY name;
+--= w
+--= w_cells
+--= w_journal
+--= w_state
+SELECT length(counter_fork());
+--= 36
+DROP TABLE w;

@@ -291,3 +291,11 @@ SELECT counter_value(x'');
 --! counter_value: the cell is no counter cell: BLOB x''
 SELECT counter_inc(NULL, zeroblob(3));
 --! counter_inc: n must be an INTEGER, not BLOB x'000000'
+
+-- # what-the-library-calls-while-it-merges-is-for-it-alone
+SELECT counter_merging();
+--! counter_merging is for the library alone
+SELECT counter_merging(x'00', 0, 1);
+--! counter_merging is for the library alone
+SELECT counter_merging(1, 0, 1, 2);
+--! counter_merging is for the library alone

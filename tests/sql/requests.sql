@@ -376,3 +376,16 @@ SELECT counter_add('v', 'n', 1, 'a');
 SELECT k = 9007199254740992, n FROM v ORDER BY k;
 --= 1|2
 --= 0|1
+
+-- # a-request-that-changes-nothing-is-taken-all-the-same
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 5);
+INSERT INTO v(k, n, request_id) VALUES('x', 0, 'first');
+INSERT INTO v(k, n, request_id) VALUES('x', 0, 'first');
+INSERT INTO v(k, n, request_id) VALUES('x', 3, 'first');
+--! v: the request TEXT 'first' was taken before for 'x': n 0, not for 'x': n 3
+INSERT INTO v(k, request_id) VALUES('x', 'second');
+INSERT INTO v(k, n, request_id) VALUES('x', 3, 'second');
+--! v: the request TEXT 'second' was taken before for 'x', not for 'x': n 3
+SELECT * FROM v;
+--= x|5
