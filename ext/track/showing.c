@@ -125,6 +125,7 @@ int ctr_showing_look_and_write(ctr_showing *showing, int64_t rowid, bool was_liv
     size_t n = (size_t)showing->tracked.shape->n_counters + 1;
     ctr_shown *shown = sqlite3_malloc64(n * sizeof *shown);
     if (!shown) ctr_problem_nomem(problem);
+    showing->writing.aside = showing->writing.ended = false;
     ctr_apart_read(&showing->apart, rowid, &apart, problem);
     bool there = shown && ctr_writing_look(&showing->writing, showing->writing.keys, shown,
                                            &is_integer, problem);

@@ -221,7 +221,8 @@ static void show_again(handed_row *row, ctr_problem *problem)
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
     ctr_showing *looks = look_at_table(table, problem);
-    bool later = ctr_writing_is_at_work(table->replica) || ctr_constraints_foreign_broken(table->db);
+    bool later =
+        ctr_writing_is_at_work(table->replica) || ctr_constraints_foreign_broken(table->db);
     if (looks && later) {
         ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);
     } else if (looks) {

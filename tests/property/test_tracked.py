@@ -1409,3 +1409,18 @@ def test_a_real_number_that_is_whole_is_the_value_that_a_row_shows(tmp_path):
     two.execute("UPDATE t SET n = 7")
     pull(one, tmp_path)
     assert rows(one, "SELECT n FROM t") == [(8,)] and apart(one) == []
+
+
+def test_a_pull_ends_though_a_trigger_gives_each_row_that_is_shown_another_key(tmp_path):
+    """Each time a row is listed under a new key, behind those that were listed before."""
+    one, two = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER); INSERT INTO t VALUES ('a', 5, 1)",
+                    ("t", "n", "m"))
+    one.executescript("CREATE TRIGGER a AFTER INSERT ON t BEGIN UPDATE t SET m = m + 1 WHERE k <> NEW.k; END;"
+                      "CREATE TRIGGER b AFTER UPDATE OF n ON t BEGIN"
+                      " UPDATE t SET k = k || 'x' WHERE k = NEW.k; UPDATE t SET m = m + 1 WHERE k = NEW.k || 'x'; END")
+    two.executescript("INSERT INTO t VALUES ('b', 1, 1); UPDATE t SET n = 6")
+    calls = []
+    one.set_progress_handler(lambda: calls.append(1) or len(calls) > 1000, 1000)
+    pull(one, tmp_path)
+    one.set_progress_handler(None, 0)
+    assert rows(one, "SELECT k, n FROM t ORDER BY k") == rows(one, "SELECT k, n FROM t_counters ORDER BY k")
