@@ -222,6 +222,8 @@ static bool find_rowid(ctr_writing *writing, ctr_problem *problem)
     ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, problem);
     bool there = ctr_run_row(&run, row);
     uint64_t rowid = there ? (uint64_t)sqlite3_column_int64(row, 0) : 0;
+    if (there && sqlite3_column_type(row, 0) == SQLITE_NULL)
+        ctr_run_refuse_hidden(&run, row, 1, writing->tracked->table);
     sqlite3_reset(row);
     if (!there) return false;
     int64_t distance = (int64_t)(rowid - (uint64_t)writing->rowid);

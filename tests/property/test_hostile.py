@@ -225,6 +225,21 @@ def test_a_value_that_an_authorizer_keeps_from_a_tracked_table_is_listed(tmp_pat
         assert rows(db, "SELECT sum(n) FROM p") == rows(db, "SELECT sum(n) FROM p_counters") == [(2000 * 105 + 1,)]
 
 
+def test_a_pull_fails_where_an_authorizer_hides_the_rowids_of_a_tracked_table(tmp_path):
+    with contextlib.closing(connect(tmp_path / "app.db")) as db:
+        db.executescript("CREATE TABLE p(k TEXT PRIMARY KEY, n INTEGER); INSERT INTO p VALUES ('a', 1); SELECT counter_track('p', 'n')")
+        db.execute("VACUUM INTO ?", (str(tmp_path / "source.db"),))
+        with contextlib.closing(connect(tmp_path / "source.db")) as source:
+            source.execute("UPDATE p SET n = 6")
+        db.set_authorizer(lambda action, first, second, *_: (
+            sqlite3.SQLITE_IGNORE if (action, first, second) == (sqlite3.SQLITE_READ, "p", "ROWID") else sqlite3.SQLITE_OK))
+        with pytest.raises(sqlite3.Error, match="hides columns of p"):
+            pull(db, tmp_path / "source.db", "path")
+        db.set_authorizer(None)
+        pull(db, tmp_path / "source.db", "path")
+        assert rows(db, "SELECT k, n FROM p") == [("a", 6)]
+
+
 @pytest.mark.parametrize("how", ["pull", "sync"])
 def test_the_cache_of_a_pull_that_was_interrupted_is_lowered_by_the_next_one(tmp_path, how):
     """An interrupt lasts as long as the statement, and no PRAGMA runs meanwhile."""
