@@ -63,7 +63,8 @@ static void append_bytes(ctr_packed *packed, const void *bytes, size_t size, ctr
     packed->size += (size_t)(at - out) + size;
 }
 
-void ctr_digest_add(ctr_digest *digest, const uint8_t hash[CTR_ID_SIZE])
+/* Adds the hash of one row. */
+static void add_hash(ctr_digest *digest, const uint8_t hash[CTR_ID_SIZE])
 {
     uint64_t low = ctr_bytes_get(hash + CTR_ID_SIZE / 2);
     digest->low += low;
@@ -94,7 +95,7 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
     }
     if (!any || problem->rc != SQLITE_OK) return;
     ctr_uuid_of_bytes(job->bytes.bytes, job->bytes.size, hash);
-    ctr_digest_add(&digests[bucket], hash);
+    add_hash(&digests[bucket], hash);
 }
 
 int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *schema,
@@ -229,7 +230,7 @@ static void add_shard(holds_job *job, int counter, const ctr_cell *cell, const c
     append_word(&job->bytes, numbers, problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_uuid_of_bytes(job->bytes.bytes, job->bytes.size, hash);
-    ctr_digest_add(job->digest, hash);
+    add_hash(job->digest, hash);
 }
 
 /* ---- the other side -------------------------------------------------------------------------- */

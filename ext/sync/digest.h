@@ -1,4 +1,5 @@
-/* sync/digest.h - equal digests for equal contents, whatever the order of the rows.
+/* sync/digest.h - equal digests for equal contents, whatever the order of the rows; and
+ * whether another file has all shards under an id.
  *
  * A row hashes its folded key (table/pack.h), then name and cell of each touched counter, in the
  * order of the names; SHA-1 as in counter_digest, 122 bits. The hashes are added up modulo 2^128. A
@@ -37,9 +38,6 @@ typedef struct ctr_digest {
 /* Adds up the rows of a table, each in the digest of its bucket. Zeroes the n digests first. */
 int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *schema,
                     const char *table, const ctr_shape *shape, ctr_problem *problem);
-
-/* Adds the hash of one thing. */
-void ctr_digest_add(ctr_digest *digest, const uint8_t hash[CTR_ID_SIZE]);
 
 /* Writes the digest as users see it, with the floors and the generations of a table unless they are
  * NULL or empty. */

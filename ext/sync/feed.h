@@ -1,4 +1,5 @@
-/* sync/feed.h - the changes of main, cell by cell, for any transport to carry.
+/* sync/feed.h - gives the changes of main, cell by cell, for any transport to carry; takes those of
+ * other files.
  *
  *     table      the name the table was created with
  *     key        packed (core/key.h)

@@ -14,7 +14,7 @@ int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-int ctr_changes_append(ctr_changes *changes, int64_t row, int64_t number, ctr_problem *problem)
+static int append_change(ctr_changes *changes, int64_t row, int64_t number, ctr_problem *problem)
 {
     ctr_change_of_row *rows = ctr_array_room(changes->rows, &changes->room, changes->n + 1,
                                              sizeof *changes->rows, problem);
@@ -29,11 +29,13 @@ int ctr_changes_add(ctr_changes *changes, int64_t row, int64_t number, ctr_probl
     enum { LONG = 1 << 16 };
     bool is_full = changes->n == changes->room && changes->n >= LONG;
     if (is_full && ctr_changes_latest(changes, problem)) return problem->rc;
-    return ctr_changes_append(changes, row, number, problem);
+    return append_change(changes, row, number, problem);
 }
 
-void ctr_changes_take(ctr_changes *changes, int64_t number, int64_t level, const uint8_t *bytes,
-                      size_t size, const char *table, ctr_problem *problem)
+/* Appends the changes in one row of a journal, given its number, level and entries. Fails with
+ * SQLITE_CORRUPT_VTAB if it is damaged. */
+static void take_changes(ctr_changes *changes, int64_t number, int64_t level, const uint8_t *bytes,
+                         size_t size, const char *table, ctr_problem *problem)
 {
     ctr_entries walk;
     ctr_entry entry;
@@ -64,10 +66,10 @@ int ctr_changes_read(ctr_changes *changes, sqlite3 *db, const char *schema, cons
     if (row) sqlite3_bind_int64(row, 1, since);
     while (ctr_run_row(&run, row)) {
         const uint8_t *bytes = sqlite3_column_blob(row, CTR_JOURNAL_ENTRIES);
-        ctr_changes_take(changes, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER),
-                         sqlite3_column_int64(row, CTR_JOURNAL_LEVEL), bytes,
-                         bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0, table,
-                         problem);
+        take_changes(changes, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER),
+                     sqlite3_column_int64(row, CTR_JOURNAL_LEVEL), bytes,
+                     bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0, table,
+                     problem);
     }
     sqlite3_finalize(row);
     size_t n = 0;
@@ -210,9 +212,9 @@ static void read_levels(ctr_run *run, int64_t from, int64_t to, ctr_changes *cha
     while (ctr_run_row(run, row)) {
         const uint8_t *bytes = sqlite3_column_blob(row, CTR_JOURNAL_ENTRIES);
         int64_t level = sqlite3_column_int64(row, CTR_JOURNAL_LEVEL);
-        ctr_changes_take(&of_row, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER), level, bytes,
-                         bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0,
-                         run->slots.table, problem);
+        take_changes(&of_row, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER), level, bytes,
+                     bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0,
+                     run->slots.table, problem);
         if (level == CTR_LEVEL_TRANSACTIONS) ctr_changes_latest(&of_row, problem);
         for (size_t i = 0; i < of_row.n && problem->rc == SQLITE_OK; i++) {
             const ctr_change_of_row *change = &of_row.rows[i];
@@ -220,7 +222,7 @@ static void read_levels(ctr_run *run, int64_t from, int64_t to, ctr_changes *cha
                 ctr_changes_damaged(run->slots.table, change->number,
                                     "has a number that does not rise", problem);
             if (add_row(&seen, change->row, problem))
-                ctr_changes_append(changes, change->row, change->number, problem);
+                append_change(changes, change->row, change->number, problem);
         }
         of_row.n = 0;
     }

@@ -21,15 +21,8 @@ typedef struct ctr_changes {
     size_t n, room;
 } ctr_changes;
 
-int ctr_changes_append(ctr_changes *changes, int64_t row, int64_t number, ctr_problem *problem);
-
-/* The same; a list that has become long is first reduced to the last change of each row. */
+/* Appends a change; a list that has become long is first reduced to the last change of each row. */
 int ctr_changes_add(ctr_changes *changes, int64_t row, int64_t number, ctr_problem *problem);
-
-/* Appends the changes in one row of a journal, given its number, level and entries. Fails with
- * SQLITE_CORRUPT_VTAB if it is damaged. */
-void ctr_changes_take(ctr_changes *changes, int64_t number, int64_t level, const uint8_t *bytes,
-                      size_t size, const char *table, ctr_problem *problem);
 
 /* Reads all changes with `since` or a higher number, in no order. */
 int ctr_changes_read(ctr_changes *changes, sqlite3 *db, const char *schema, const char *table,

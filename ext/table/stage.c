@@ -213,7 +213,8 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
     return problem->rc;
 }
 
-int ctr_stage_note_cells(ctr_rows *rows, ctr_problem *problem)
+/* Notes the staged cells of a row in the batch, before the UPDATE writes them. */
+static int note_staged_cells(ctr_rows *rows, ctr_problem *problem)
 {
     int n = rows->shape->n_counters;
     if (ctr_replica_before_write(rows->replica, problem) ||
@@ -264,7 +265,7 @@ static bool merge_row_at_hand(ctr_update *update, sqlite3_value **argv, ctr_prob
         update->stopped = true;
         return false;
     }
-    return ctr_stage_any(rows) && ctr_stage_note_cells(rows, problem) == SQLITE_OK;
+    return ctr_stage_any(rows) && note_staged_cells(rows, problem) == SQLITE_OK;
 }
 
 /* With a counter, fetches its staged cell; with a row, merges it. SQLite writes each row right

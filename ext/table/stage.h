@@ -1,4 +1,5 @@
-/* table/stage.h - changes of the counters of a found or missing row: staged, then written.
+/* table/stage.h - changes of the counters of a found or missing row: staged, then written; and
+ * an UPDATE that merges.
  *
  *     ctr_rows_find_key(rows, keys, problem);
  *     ctr_stage_add(rows, counter, n, id, least, problem);     for each counter that changes
@@ -43,9 +44,6 @@ bool ctr_stage_any(const ctr_rows *rows);
 /* Inserts the row with `keys` if none was found, or changes the row that was found; then keys may
  * be NULL. */
 int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
-
-/* Notes the staged cells of a row in the batch; the caller writes them, as below. */
-int ctr_stage_note_cells(ctr_rows *rows, ctr_problem *problem);
 
 /* ---- an UPDATE that merges ------------------------------------------------------------------- */
 

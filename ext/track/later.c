@@ -214,25 +214,28 @@ static void try_wanting(apart_job *job, int counter, int64_t n)
             job->due[job->n_due++] = job->wanted[from].entry;
 }
 
+static bool is_row_apart(apart_job *job, int64_t rowid, ctr_problem *problem)
+{
+    ctr_apart_row apart;
+    ctr_apart_read(&job->showing->apart, rowid, &apart, problem);
+    bool is = apart.waits || apart.differs;
+    ctr_apart_close_row(&apart);
+    return is;
+}
+
 /* Tries to show a listed row. Returns whether it is on the list no more. */
 static bool show_listed(apart_job *job, int64_t rowid, ctr_problem *problem)
 {
-    ctr_apart_row apart;
     ctr_showing *showing = job->showing;
-    ctr_apart_read(&showing->apart, rowid, &apart, problem);
-    bool is_listed = apart.waits || apart.differs;
-    ctr_apart_close_row(&apart);
-    if (!is_listed || !step_to_cells(showing, job->cells, rowid, job->rows, job->now, problem))
+    if (!is_row_apart(job, rowid, problem) ||
+        !step_to_cells(showing, job->cells, rowid, job->rows, job->now, problem))
         return false;
     bool complete = ctr_showing_take_wanted(showing, job->now);
     size_t n = (size_t)showing->tracked.shape->n_counters;
     memcpy(showing->from, showing->to, n * sizeof *showing->from);
     showing->writing.rowid = rowid;
     ctr_showing_look_and_write(showing, rowid, true, job->now, complete, problem);
-    ctr_apart_read(&showing->apart, rowid, &apart, problem);
-    is_listed = apart.waits || apart.differs;
-    ctr_apart_close_row(&apart);
-    return !is_listed && problem->rc == SQLITE_OK;
+    return !is_row_apart(job, rowid, problem) && problem->rc == SQLITE_OK;
 }
 
 /* Tries the row of an entry and, each time a row no longer shows a value, those that want it. */

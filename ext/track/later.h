@@ -1,4 +1,5 @@
-/* track/later.h - collects merged rows of a tracked table, to show them at the end.
+/* track/later.h - shows merged rows of a tracked table at the end of a pull, tries rows that are
+ * apart again, and clears rows below floors.
  *
  * The triggers of the table may read other rows. So nothing is shown while rows are being merged;
  * when everything is merged, all rows are shown in the order of storage.
@@ -31,8 +32,9 @@ int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_p
 void ctr_later_close(ctr_later *later);
 
 /* Tries again to show the rows that are listed as apart, in the order of storage or backwards:
- * parents are inserted before their children, and deleted after them. Returns how
- * many values are listed now. */
+ * parents are inserted before their children, and deleted after them. When a row no longer shows a
+ * value, the rows that want it are tried at once, wherever they are stored: a UNIQUE index may have
+ * refused it. Returns how many values are listed now. */
 int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards,
                              ctr_problem *problem);
 

@@ -372,7 +372,9 @@ bool ctr_tracked_resolves(const ctr_tracked *tracked, const char *how, ctr_probl
 /* ---- life ------------------------------------------------------------------------------------ */
 
 /* counter_track writes it as the last clause. */
-bool ctr_tracked_declares(const char *sql)
+/* Returns whether the declaration, which may be NULL, is that of the counter table of a tracked
+ * table. */
+static bool declares_tracked(const char *sql)
 {
     return sql && ctr_text_contains(sql, ", TRACKED \"");
 }
@@ -382,7 +384,7 @@ bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_p
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
     ctr_run_bind_text(&run, row, 1, counters);
-    bool is = ctr_run_row(&run, row) && ctr_tracked_declares(ctr_text_column(row, 2, problem));
+    bool is = ctr_run_row(&run, row) && declares_tracked(ctr_text_column(row, 2, problem));
     sqlite3_finalize(row);
     return is && problem->rc == SQLITE_OK;
 }
@@ -390,7 +392,7 @@ bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_p
 bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters)
 {
     const ctr_named *table = ctr_schema_objects_find(objects, counters);
-    return table && table->object == CTR_OBJECT_VIRTUAL_TABLE && ctr_tracked_declares(table->sql);
+    return table && table->object == CTR_OBJECT_VIRTUAL_TABLE && declares_tracked(table->sql);
 }
 
 /* If `table` is NULL, it is the table with the triggers. */

@@ -44,10 +44,6 @@ typedef struct ctr_stored_trigger {
     char *table, *text; /* owned */
 } ctr_stored_trigger;
 
-/* Returns whether the declaration, which may be NULL, is that of the counter table of a tracked
- * table. */
-bool ctr_tracked_declares(const char *sql);
-
 /* Return whether `counters` is the counter table of a tracked table. */
 bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
 bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters);

@@ -262,17 +262,17 @@ static bool write_in_savepoint(ctr_writing *writing, sqlite3_stmt *row, const ct
     ctr_run run = ctr_run_on(db, writing->tracked->schema, NULL, problem);
     ctr_problem none = {SQLITE_OK, NULL};
     ctr_run begin = ctr_run_on(db, writing->tracked->schema, NULL, &none);
-    bool guarded =
+    bool in_savepoint =
         ctr_constraints_foreign_enforced(writing->tracked->db) && problem->rc == SQLITE_OK;
-    if (guarded) ctr_run_do(&begin, CTR_SQL_TRACK_SAVEPOINT, NULL);
-    guarded = guarded && none.rc == SQLITE_OK;
+    if (in_savepoint) ctr_run_do(&begin, CTR_SQL_TRACK_SAVEPOINT, NULL);
+    in_savepoint = in_savepoint && none.rc == SQLITE_OK;
     if (none.rc != SQLITE_OK && (none.rc & 0xff) != SQLITE_BUSY)
         ctr_problem_set(problem, none.rc, "%s", ctr_problem_text(&none));
     ctr_problem_close(&none);
     answer_of_table answer = ask_table(writing, row, want, problem);
-    if (guarded && answer == TABLE_DEFERS) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
-    if (guarded && problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
-    if (!guarded && answer == TABLE_DEFERS)
+    if (in_savepoint && answer == TABLE_DEFERS) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
+    if (in_savepoint && problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
+    if (!in_savepoint && answer == TABLE_DEFERS)
         ctr_problem_set(problem, SQLITE_CONSTRAINT,
                         "a merged row of the tracked table %s would break a foreign key: "
                         "counter_pull, which can undo it, leaves it waiting",
