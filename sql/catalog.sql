@@ -10,19 +10,19 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_tables"(
   token BLOB NOT NULL);
 
 -- name: CATALOG_INSERT
-INSERT INTO "{schema}".counter_tables(name, birth, token) VALUES (?1, ?2, randomblob(16));
+INSERT INTO "{schema}".counter_tables(name, birth, token) VALUES (:name, :birth, randomblob(16));
 
 -- name: CATALOG_DELETE
-DELETE FROM "{schema}".counter_tables WHERE name = ?1;
+DELETE FROM "{schema}".counter_tables WHERE name = :name;
 
 -- name: CATALOG_RENAME
-UPDATE "{schema}".counter_tables SET name = ?2 WHERE name = ?1;
+UPDATE "{schema}".counter_tables SET name = :to WHERE name = :name;
 
 -- name: CATALOG_BORN
-SELECT name, birth, token FROM "{schema}".counter_tables WHERE birth = ?1;
+SELECT name, birth, token FROM "{schema}".counter_tables WHERE birth = :name;
 
 -- name: CATALOG_NAMED
-SELECT name, birth, token FROM "{schema}".counter_tables WHERE name = ?1;
+SELECT name, birth, token FROM "{schema}".counter_tables WHERE name = :name;
 
 -- name: CATALOG_LIST
 SELECT name, birth, token FROM "{schema}".counter_tables NOT INDEXED ORDER BY birth;

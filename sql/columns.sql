@@ -7,7 +7,7 @@ SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'counte
  ORDER BY _name COLLATE NOCASE;
 
 -- name: COLUMNS_WRITE
-INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES ('counter', ?1, ?2);
+INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES ('counter', :name, :generation);
 
 -- name: COLUMNS_ADD
 ALTER TABLE "{schema}"."{table}_cells" ADD COLUMN "{name}" BLOB;
@@ -22,6 +22,6 @@ ALTER TABLE "{schema}"."{table}_cells" RENAME COLUMN "_dropped_{name}" TO "{name
 -- name: COLUMNS_EMPTY
 UPDATE "{schema}"."{table}_cells" SET "_dropped_{name}" = NULL WHERE "_dropped_{name}" IS NOT NULL;
 
--- ?1 is a pointer to a ctr_wanted.
+-- wanted: a pointer to a ctr_wanted.
 -- name: COLUMNS_ASK
-INSERT INTO "{schema}"."{table}"("{table}") VALUES (?1);
+INSERT INTO "{schema}"."{table}"("{table}") VALUES (:wanted);

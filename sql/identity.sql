@@ -51,23 +51,23 @@ SELECT 1 FROM "{schema}".counter_replica LIMIT 0;
 INSERT OR REPLACE INTO "{schema}".counter_replica(
   one, format, id, name, since, why, inode, birth, device, instance, number, random, renewed, renewal, alone,
   trust, floors, epoch, turn, names, holder, twist)
-VALUES (1, ?7, ?8, ?9, ?10, ?11, ?1, ?2, ?3, ?4, ?5, ?6, ?10, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20);
+VALUES (1, :format, :id, :name, :now, :why, :inode, :birth, :device, :instance, :number, :random, :now, :renewal, :alone, :trust, :floors, :epoch, :turn, :names, :holder, :twist);
 
 -- name: IDENTITY_CLEAR
 DELETE FROM "{schema}".counter_replica WHERE one = 1;
 
 -- name: IDENTITY_RENEW
 UPDATE "{schema}".counter_replica
-   SET number = ?1, random = ?2, renewed = ?3, witnessed = ?4
+   SET number = :number, random = :random, renewed = :renewed, witnessed = :witnessed
  WHERE one = 1;
 
 -- name: IDENTITY_REFUSE
 UPDATE "{schema}".counter_replica
-   SET inode = ?1, birth = ?2, device = ?3, instance = ?4, number = ?5, random = ?6, refuses = ?7, twist = ?8
+   SET inode = :inode, birth = :birth, device = :device, instance = :instance, number = :number, random = :random, refuses = :refuses, twist = :twist
  WHERE one = 1;
 
 -- name: IDENTITY_FLOORS
-UPDATE "{schema}".counter_replica SET floors = ?1 WHERE one = 1;
+UPDATE "{schema}".counter_replica SET floors = :floors WHERE one = 1;
 
 -- name: IDENTITY_TRUST
 UPDATE "{schema}".counter_replica SET trust = 1, refuses = NULL WHERE one = 1;
@@ -78,18 +78,18 @@ DELETE FROM "{schema}".counter_replica
  WHERE one > 1 AND id = (SELECT id FROM "{schema}".counter_replica WHERE one = 1);
 
 -- name: IDENTITY_RETIRE
-UPDATE "{schema}".counter_replica SET one = (SELECT max(one) + 1 FROM "{schema}".counter_replica), until = ?1
+UPDATE "{schema}".counter_replica SET one = (SELECT max(one) + 1 FROM "{schema}".counter_replica), until = :now
  WHERE one = 1;
 
 -- name: IDENTITY_EPOCH
-UPDATE "{schema}".counter_replica SET epoch = ?1, turn = ?2 WHERE one = 1;
+UPDATE "{schema}".counter_replica SET epoch = :epoch, turn = :turn WHERE one = 1;
 
 -- name: IDENTITY_NAMES
-UPDATE "{schema}".counter_replica SET names = ?1 WHERE one = 1;
+UPDATE "{schema}".counter_replica SET names = :names WHERE one = 1;
 
 -- The number of ids taken within a day because of the fingerprint alone.
 -- name: IDENTITY_ALONE
-SELECT count(*) FROM "{schema}".counter_replica WHERE alone AND abs(?1 - since) < 86400000;
+SELECT count(*) FROM "{schema}".counter_replica WHERE alone AND abs(:now - since) < 86400000;
 
 -- name: IDENTITY_HISTORY
 SELECT id, name, CASE WHEN one > 1 THEN 'former' WHEN turn = 0 THEN 'current' ELSE 'pending' END,
@@ -127,10 +127,10 @@ PRAGMA "{schema}".journal_size_limit = "{value}";
 CREATE TABLE IF NOT EXISTS instance(one INTEGER PRIMARY KEY, id BLOB NOT NULL, number INTEGER, random INTEGER);
 
 -- name: INSTANCE_INSERT
-INSERT OR IGNORE INTO instance(one, id) VALUES (1, ?1);
+INSERT OR IGNORE INTO instance(one, id) VALUES (1, :id);
 
 -- name: INSTANCE_READ
 SELECT id, number, random FROM instance;
 
 -- name: INSTANCE_WITNESS
-UPDATE instance SET number = ?1, random = ?2 WHERE number IS NULL OR number < ?1;
+UPDATE instance SET number = :number, random = :random WHERE number IS NULL OR number < :number;

@@ -3,47 +3,47 @@
 -- in the first row of the segment, which has its highest number.
 
 -- name: JOURNAL_SINCE
-SELECT _seq, level, entries FROM "{schema}"."{table}_journal" WHERE _seq >= ?1 ORDER BY _seq;
+SELECT _seq, level, entries FROM "{schema}"."{table}_journal" WHERE _seq >= :number ORDER BY _seq;
 
 -- The same without the entries of segments, which may be long and have no amounts.
 -- name: JOURNAL_AMOUNTS
 SELECT _seq, level, CASE WHEN CAST(level AS INTEGER) <> 0 THEN NULL ELSE entries END
-  FROM "{schema}"."{table}_journal" WHERE _seq >= ?1 ORDER BY _seq;
+  FROM "{schema}"."{table}_journal" WHERE _seq >= :number ORDER BY _seq;
 
 -- name: JOURNAL_LAST
 SELECT coalesce(max(_seq), 0) FROM "{schema}"."{table}_journal";
 
 -- name: JOURNAL_APPEND
-INSERT INTO "{schema}"."{table}_journal"(_seq, level, entries) VALUES (?1, ?2, ?3);
+INSERT INTO "{schema}"."{table}_journal"(_seq, level, entries) VALUES (:number, :level, :entries);
 
 -- Appends the changes of a transaction.
 -- name: JOURNAL_NOTE
-INSERT INTO "{schema}"."{table}_journal"(_seq, level, entries) VALUES (?1, 0, ?2);
+INSERT INTO "{schema}"."{table}_journal"(_seq, level, entries) VALUES (:number, 0, :entries);
 
 -- name: JOURNAL_EXTEND
-UPDATE "{schema}"."{table}_journal" SET entries = ?2 WHERE _seq = ?1;
+UPDATE "{schema}"."{table}_journal" SET entries = :entries WHERE _seq = :number;
 
 -- The program of JOURNAL_EXTEND: it lacks a parameter if an authorizer ignores the column.
 -- name: JOURNAL_EXPLAIN
-EXPLAIN UPDATE "{schema}"."{table}_journal" SET entries = ?2 WHERE _seq = ?1;
+EXPLAIN UPDATE "{schema}"."{table}_journal" SET entries = :entries WHERE _seq = :number;
 
--- All rows of the segments of the levels from ?1 to ?2.
+-- All rows of the segments of the levels from :from to :to.
 -- name: JOURNAL_LEVELS
 SELECT _seq, level, entries FROM "{schema}"."{table}_journal"
- WHERE level BETWEEN ?1 AND ?2 OR level BETWEEN -?2 AND -?1 ORDER BY _seq DESC;
+ WHERE level BETWEEN :from AND :to OR level BETWEEN -:to AND -:from ORDER BY _seq DESC;
 
 -- name: JOURNAL_REMOVE
-DELETE FROM "{schema}"."{table}_journal" WHERE level BETWEEN ?1 AND ?2 OR level BETWEEN -?2 AND -?1;
+DELETE FROM "{schema}"."{table}_journal" WHERE level BETWEEN :from AND :to OR level BETWEEN -:to AND -:from;
 
--- The lowest level, up to ?2, that has ?1 segments.
+-- The lowest level, up to the highest, that has so many segments.
 -- name: JOURNAL_FULL_LEVEL
 SELECT level FROM "{schema}"."{table}_journal"
- WHERE level BETWEEN 1 AND ?2 GROUP BY level HAVING count(*) >= ?1 ORDER BY level LIMIT 1;
+ WHERE level BETWEEN 1 AND :highest GROUP BY level HAVING count(*) >= :segments ORDER BY level LIMIT 1;
 
--- The size of each row of the segments up to the level ?1.
+-- The size of each row of the segments up to a level.
 -- name: JOURNAL_SIZES
 SELECT level, length(entries) FROM "{schema}"."{table}_journal"
- WHERE level <> 0 AND level BETWEEN -?1 AND ?1 ORDER BY _seq;
+ WHERE level <> 0 AND level BETWEEN -:highest AND :highest ORDER BY _seq;
 
 -- name: JOURNAL_ROWS
 SELECT _id FROM "{schema}"."{table}_cells" ORDER BY _id;

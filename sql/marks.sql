@@ -13,10 +13,10 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_peers"(
 -- name: MARKS_READ
 SELECT mark, EXISTS (SELECT 1 FROM "{schema}"."{table}_state"
                       WHERE _kind BETWEEN 'counter' AND 'counter')
-  FROM "{schema}".counter_peers WHERE id = ?1 AND theirs = ?2 AND mine = ?3;
+  FROM "{schema}".counter_peers WHERE id = :id AND theirs = :theirs AND mine = :mine;
 
 -- name: MARKS_WRITE
-INSERT OR REPLACE INTO "{schema}".counter_peers(id, theirs, mine, mark) VALUES (?1, ?2, ?3, ?4);
+INSERT OR REPLACE INTO "{schema}".counter_peers(id, theirs, mine, mark) VALUES (:id, :theirs, :mine, :mark);
 
 -- Deletes the marks of tables that do not exist any more.
 -- name: MARKS_FORGET
@@ -24,12 +24,12 @@ DELETE FROM "{schema}".counter_peers WHERE mine NOT IN (SELECT token FROM "{sche
 
 -- The lowest mark of all tables; NULL without tables, 0 if a table has no mark.
 -- name: MARKS_LEAST
-SELECT min(coalesce((SELECT mark FROM "{schema}".counter_peers WHERE id = ?1 AND theirs = ?2 AND mine = token), 0))
+SELECT min(coalesce((SELECT mark FROM "{schema}".counter_peers WHERE id = :id AND theirs = :theirs AND mine = token), 0))
   FROM "{schema}".counter_tables;
 
--- Raises the marks of all tables to ?3.
+-- Raises the marks of all tables to :mark.
 -- name: MARKS_RAISE
 INSERT OR REPLACE INTO "{schema}".counter_peers(id, theirs, mine, mark)
-SELECT ?1, ?2, token,
-       max(?3, coalesce((SELECT mark FROM "{schema}".counter_peers WHERE id = ?1 AND theirs = ?2 AND mine = token), 0))
+SELECT :id, :theirs, token,
+       max(:mark, coalesce((SELECT mark FROM "{schema}".counter_peers WHERE id = :id AND theirs = :theirs AND mine = token), 0))
   FROM "{schema}".counter_tables;

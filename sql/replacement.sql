@@ -16,15 +16,15 @@
 SELECT holder, epoch FROM "{schema}".counter_sources WHERE typeof(holder) = 'text' ORDER BY holder;
 
 -- name: NAMES_RAISE
-INSERT INTO "{schema}".counter_sources(holder, id, epoch) VALUES (?1, x'', ?2)
+INSERT INTO "{schema}".counter_sources(holder, id, epoch) VALUES (:name, x'', :epoch)
     ON CONFLICT (holder) DO UPDATE SET epoch = max(epoch, excluded.epoch);
 
 -- name: NAMES_READ
-SELECT epoch FROM "{schema}".counter_sources WHERE holder = ?1;
+SELECT epoch FROM "{schema}".counter_sources WHERE holder = :name;
 
--- The highest known epoch of a name, without the file itself, ?2.
+-- The highest known epoch of a name, without the file itself.
 -- name: NAMES_EPOCH
-SELECT coalesce(max(epoch), 0) FROM "{schema}".counter_sources WHERE holder = ?1 OR (name = ?1 AND holder <> ?2);
+SELECT coalesce(max(epoch), 0) FROM "{schema}".counter_sources WHERE holder = :name OR (name = :name AND holder <> :holder);
 
 -- name: KNOWN_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}"."counter_sources"(
@@ -40,27 +40,27 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_sources"(
   final INTEGER NOT NULL DEFAULT 0,
   holds BLOB);
 
--- The number of rows of a source, at most ?1.
+-- The number of rows of a source, at most :most.
 -- name: KNOWN_COUNT
-SELECT count(*) FROM (SELECT 1 FROM "{schema}".counter_sources LIMIT ?1);
+SELECT count(*) FROM (SELECT 1 FROM "{schema}".counter_sources LIMIT :most);
 
 -- name: KNOWN_READ
-SELECT number, random FROM "{schema}".counter_sources WHERE holder = ?1 AND id = ?2 AND number IS NOT NULL;
+SELECT number, random FROM "{schema}".counter_sources WHERE holder = :holder AND id = :id AND number IS NOT NULL;
 
 -- name: KNOWN_WRITE
 INSERT INTO "{schema}".counter_sources(holder, id, epoch, name, pending, number, random)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+VALUES (:holder, :id, :epoch, :name, :pending, :number, :random)
     ON CONFLICT (holder) DO UPDATE SET id = excluded.id, epoch = excluded.epoch, name = excluded.name,
                                        pending = excluded.pending, number = excluded.number, random = excluded.random;
 
 -- A file that another file reports. A row that is known already stays, unless the report is newer.
--- ?6: the file was declared lost there. Here it may be lost, too, declared when only its id was
+-- lost: the file was declared lost there. Here it may be lost, too, declared when only its id was
 -- known.
 -- name: KNOWN_REPORT
 INSERT INTO "{schema}".counter_sources(holder, id, epoch, name, pending, lost)
-VALUES (?1, ?2, ?3, ?4, ?5,
-        CASE WHEN ?6 OR EXISTS (SELECT 1 FROM "{schema}".counter_sources
-                                 WHERE holder = ?2 AND lost AND epoch >= ?3) THEN (SELECT coalesce(max(max(pulled, lost)), 0) + 1 FROM "{schema}".counter_sources) ELSE 0 END)
+VALUES (:holder, :id, :epoch, :name, :pending,
+        CASE WHEN :lost OR EXISTS (SELECT 1 FROM "{schema}".counter_sources
+                                 WHERE holder = :id AND lost AND epoch >= :epoch) THEN (SELECT coalesce(max(max(pulled, lost)), 0) + 1 FROM "{schema}".counter_sources) ELSE 0 END)
     ON CONFLICT (holder) DO UPDATE
    SET id = CASE WHEN excluded.epoch > epoch OR excluded.pending < pending THEN excluded.id ELSE id END,
        pending = CASE WHEN excluded.epoch > epoch OR excluded.pending < pending THEN excluded.pending ELSE pending END,
@@ -72,32 +72,32 @@ VALUES (?1, ?2, ?3, ?4, ?5,
 SELECT holder, id, epoch, name, pending, lost FROM "{schema}".counter_sources
  WHERE typeof(holder) <> 'text' ORDER BY holder;
 
--- After a complete pull from the file. ?2: it was retired then; ?3: the digest of the shards it
--- holds.
+-- After a complete pull from the file. final: it was retired then; holds: the digest of the
+-- shards it holds.
 -- name: KNOWN_PULLED
 UPDATE "{schema}".counter_sources
-   SET pulled = (SELECT max(max(pulled, lost)) + 1 FROM "{schema}".counter_sources), final = ?2, holds = ?3
- WHERE holder = ?1;
+   SET pulled = (SELECT max(max(pulled, lost)) + 1 FROM "{schema}".counter_sources), final = :final, holds = :holds
+ WHERE holder = :holder;
 
 -- name: KNOWN_ANY_TO_LOSE
-SELECT holder = ?1, holder, name FROM "{schema}".counter_sources
- WHERE (id = ?1 OR holder = ?1) AND lost = 0 AND holder <> ?2
+SELECT holder = :id, holder, name FROM "{schema}".counter_sources
+ WHERE (id = :id OR holder = :id) AND lost = 0 AND holder <> :mine
  ORDER BY 1 DESC, 2;
 
 -- name: KNOWN_LOST
 UPDATE "{schema}".counter_sources
    SET lost = (SELECT max(max(pulled, lost)) + 1 FROM "{schema}".counter_sources)
- WHERE (id = ?1 OR holder = ?1) AND lost = 0 AND holder <> ?2;
+ WHERE (id = :id OR holder = :id) AND lost = 0 AND holder <> :mine;
 
--- The steps that a pending file, ?2 with the id ?1, lacks before it may count. 0: pull from that
+-- The steps that a pending file lacks before it may count. 0: pull from that
 -- file, again if a pending one was lost since; 1: retire that other pending file, and pull from it;
 -- 2: pull from any file, because this file has pulled from none and cannot know which others exist.
 -- A file with the same id as this file is named by its holder.
 -- name: KNOWN_MISSING_TO_COUNT
-SELECT CASE WHEN id = ?1 THEN holder ELSE id END, name, id = ?1
+SELECT CASE WHEN id = :id THEN holder ELSE id END, name, id = :id
   FROM "{schema}".counter_sources AS s,
-       (SELECT coalesce(max(lost), 0) AS gone FROM "{schema}".counter_sources WHERE id = ?1)
- WHERE typeof(holder) = 'blob' AND NOT lost AND NOT final AND holder <> ?2 AND (id = ?1 OR pulled <= gone)
+       (SELECT coalesce(max(lost), 0) AS gone FROM "{schema}".counter_sources WHERE id = :id)
+ WHERE typeof(holder) = 'blob' AND NOT lost AND NOT final AND holder <> :holder AND (id = :id OR pulled <= gone)
    AND NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources AS n
                     WHERE n.name = s.name AND NOT n.pending AND n.holder <> s.holder
                       AND (n.epoch > s.epoch OR s.holder = s.id AND NOT s.pending))
@@ -105,14 +105,14 @@ UNION ALL
 SELECT NULL, NULL, 2 WHERE NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources WHERE pulled)
  ORDER BY 3, 1;
 
--- The steps that it lacks before it takes over the name with the id ?3; ?4 is the digest of its own
--- shards. 1: retire the file of that name, and pull from it; 2: pull, because that file was lost
+-- The steps that it lacks before it takes over the name with the id :name_id. shards: the digest
+-- of its own shards. 1: retire the file of that name, and pull from it; 2: pull, because that file was lost
 -- since; 3: let the file pull from here, and pull from it.
 -- name: KNOWN_MISSING_TO_PROMOTE
-SELECT CASE WHEN id = ?1 THEN holder ELSE id END, name, CASE WHEN id = ?3 THEN 1 WHEN pulled <= gone THEN 2 ELSE 3 END
+SELECT CASE WHEN id = :id THEN holder ELSE id END, name, CASE WHEN id = :name_id THEN 1 WHEN pulled <= gone THEN 2 ELSE 3 END
   FROM "{schema}".counter_sources AS s,
-       (SELECT coalesce(max(lost), 0) AS gone FROM "{schema}".counter_sources WHERE id = ?3)
- WHERE typeof(holder) = 'blob' AND NOT lost AND NOT final AND holder <> ?2 AND (id = ?3 OR pulled <= gone OR holds IS NOT ?4)
+       (SELECT coalesce(max(lost), 0) AS gone FROM "{schema}".counter_sources WHERE id = :name_id)
+ WHERE typeof(holder) = 'blob' AND NOT lost AND NOT final AND holder <> :holder AND (id = :name_id OR pulled <= gone OR holds IS NOT :shards)
    AND NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources AS n
                     WHERE n.name = s.name AND NOT n.pending AND n.holder <> s.holder
                       AND (n.epoch > s.epoch OR s.holder = s.id AND NOT s.pending))

@@ -2,13 +2,13 @@
 -- the highest.
 
 -- name: REQUESTS_FIND
-SELECT _value FROM "{schema}"."{table}_state" WHERE _kind = 'request' AND _row = 0 AND _name = ?1;
+SELECT _value FROM "{schema}"."{table}_state" WHERE _kind = 'request' AND _row = 0 AND _name = :request;
 
 -- name: REQUESTS_INSERT
-INSERT INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES ('request', ?1, ?2);
+INSERT INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES ('request', :request, :text);
 
 -- name: REQUESTS_FORGET
 DELETE FROM "{schema}"."{table}_state"
  WHERE _kind = 'request'
    AND _id <= (SELECT _id FROM "{schema}"."{table}_state" WHERE _kind = 'request'
-                ORDER BY _id DESC LIMIT 1 OFFSET ?1);
+                ORDER BY _id DESC LIMIT 1 OFFSET :kept);

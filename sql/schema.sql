@@ -49,10 +49,10 @@ ALTER TABLE "{schema}"."{table}_state" RENAME TO "{name}_state";
 -- name: SCHEMA_RENAME_CELLS
 ALTER TABLE "{schema}"."{table}_cells" RENAME TO "{name}_cells";
 
--- The object with the name ?1: table, view, index, ... A virtual table has no root page.
+-- The object with this name: table, view, index, ... A virtual table has no root page.
 -- name: SCHEMA_OBJECT
 SELECT type, rootpage, name FROM "{schema}".sqlite_master
- WHERE name = ?1 COLLATE NOCASE AND type <> 'trigger';
+ WHERE name = :name COLLATE NOCASE AND type <> 'trigger';
 
 -- All names, of triggers too.
 -- name: SCHEMA_OBJECTS

@@ -5,7 +5,7 @@
 -- counter. Any other has an entry for each counter whose column shows another value.
 
 -- name: TRACK_APART
-SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = ?1;
+SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = :row;
 
 -- name: TRACK_APART_ROWS
 SELECT DISTINCT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart' ORDER BY _row;
@@ -14,14 +14,14 @@ SELECT DISTINCT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart' ORDER
 SELECT count(*) FROM "{schema}"."{table}_state" WHERE _kind = 'apart';
 
 -- name: TRACK_SET_APART
-INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value) VALUES ('apart', ?1, ?2, ?3);
+INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value) VALUES ('apart', :row, :counter, :shown);
 
 -- name: TRACK_NOT_APART
-DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = ?1;
+DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = :row;
 
 -- Deletes the entries of one counter.
 -- name: TRACK_NONE_APART
-DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _name = ?1 COLLATE NOCASE;
+DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _name = :counter COLLATE NOCASE;
 
 -- Deletes the entries of rows without cells.
 -- name: TRACK_FORGET_APART
@@ -31,7 +31,7 @@ DELETE FROM "{schema}"."{table}_state"
 -- The names when the table last had all its triggers: of each column, by the name of its counter or
 -- key column, and of the table, without such a name.
 -- name: TRACK_NOTE
-INSERT INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES ('named', coalesce(?2, ''), ?1);
+INSERT INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES ('named', coalesce(:counter, ''), :name);
 
 -- name: TRACK_NOTED
 SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'named' AND 'named';
@@ -74,7 +74,7 @@ CREATE TRIGGER "{schema}"."{table}_replaced" AFTER UPDATE "{order}" ON "{name}" 
 INSERT INTO "{table}"("{table}") VALUES ('rows gone'); END;
 
 -- name: TRACK_TRIGGERS
-SELECT name, tbl_name, sql FROM "{schema}".sqlite_master WHERE type = 'trigger' AND name = ?1;
+SELECT name, tbl_name, sql FROM "{schema}".sqlite_master WHERE type = 'trigger' AND name = :name;
 
 -- name: TRACK_DROP_TRIGGER
 DROP TRIGGER IF EXISTS "{schema}"."{name}";
@@ -137,13 +137,13 @@ PRAGMA "{schema}".foreign_key_list("{name}");
 -- name: TRACK_VALUE
 SELECT "{value}";
 
--- The table ?1 as it is spelled in the schema.
+-- The table as it is spelled in the schema.
 -- name: TRACK_TABLE
-SELECT name, type, sql FROM "{schema}".sqlite_master WHERE name = ?1 COLLATE NOCASE AND type IN ('table', 'view');
+SELECT name, type, sql FROM "{schema}".sqlite_master WHERE name = :name COLLATE NOCASE AND type IN ('table', 'view');
 
--- The text of the index ?1.
+-- The text of an index.
 -- name: TRACK_INDEX
-SELECT sql FROM "{schema}".sqlite_master WHERE type = 'index' AND name = ?1;
+SELECT sql FROM "{schema}".sqlite_master WHERE type = 'index' AND name = :name;
 
 -- A savepoint around the writing of one row.
 -- name: TRACK_SAVEPOINT

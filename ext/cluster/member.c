@@ -205,7 +205,7 @@ static void open_look(ctr_member *member, ctr_problem *problem)
     ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
     member->schema_look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_SCHEMA);
     member->look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_LOOK);
-    ctr_run_bind_text(&run, member->look, 1, member->merge.entry.birth);
+    ctr_run_bind_text(&run, member->look, ":birth", member->merge.entry.birth);
     member->lock = ctr_run_prepare(&run, CTR_SQL_SYNC_LOCK);
     if (problem->rc == SQLITE_OK) is_as_it_was(member, problem);
 }

@@ -52,7 +52,7 @@ static bool look_for_table(void *with, const char *schema, const char *table, ct
     tracking *call = with;
     ctr_run run = ctr_run_on(call->db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
-    ctr_run_bind_text(&run, row, 1, table);
+    ctr_run_bind_text(&run, row, ":name", table);
     const char *name = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
     if (name) {
         call->schema = sqlite3_mprintf("%s", schema);

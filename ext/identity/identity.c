@@ -225,42 +225,41 @@ int ctr_identity_create(ctr_run *run)
     return run->problem->rc;
 }
 
-/* Binds the parameters 1 to 6. A part that the lineage lacks stays NULL. */
-static void bind_lineage(sqlite3_stmt *row, const ctr_lineage *lineage)
+/* A part that the lineage lacks stays NULL. */
+static void bind_lineage(ctr_run *run, sqlite3_stmt *row, const ctr_lineage *lineage)
 {
     const ctr_fingerprint *written = &lineage->fingerprint;
     bool is_file = written->place == CTR_PLACE_FILE;
-    if (is_file) sqlite3_bind_int64(row, 1, written->inode);
-    if (is_file && written->has_birth) sqlite3_bind_int64(row, 2, written->birth);
-    if (is_file && !written->has_birth) sqlite3_bind_int64(row, 3, written->device);
+    if (is_file) ctr_run_bind_int(run, row, ":inode", written->inode);
+    if (is_file && written->has_birth) ctr_run_bind_int(run, row, ":birth", written->birth);
+    if (is_file && !written->has_birth) ctr_run_bind_int(run, row, ":device", written->device);
     if (is_file && written->handle_size > 0)
-        sqlite3_bind_blob(row, 4, written->handle, written->handle_size, SQLITE_TRANSIENT);
+        ctr_run_bind_blob(run, row, ":instance", written->handle, (size_t)written->handle_size);
     if (written->place == CTR_PLACE_MEMORY)
-        sqlite3_bind_blob(row, 4, written->instance, CTR_ID_SIZE, SQLITE_TRANSIENT);
-    sqlite3_bind_int64(row, 5, lineage->pair.number);
-    sqlite3_bind_int64(row, 6, lineage->pair.random);
+        ctr_run_bind_id(run, row, ":instance", written->instance);
+    ctr_run_bind_int(run, row, ":number", lineage->pair.number);
+    ctr_run_bind_int(run, row, ":random", lineage->pair.random);
 }
 
 int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, bool alone,
                        int64_t now)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_WRITE);
-    if (!row) return run->problem->rc;
-    bind_lineage(row, &identity->lineage);
-    sqlite3_bind_int(row, 7, CTR_FILE_FORMAT);
-    sqlite3_bind_blob(row, 8, identity->id, CTR_ID_SIZE, SQLITE_STATIC);
-    if (*identity->name) sqlite3_bind_text(row, 9, identity->name, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(row, 10, now);
-    sqlite3_bind_text(row, 11, ctr_lineage_why(why), -1, SQLITE_STATIC);
-    sqlite3_bind_int64(row, 12, identity->renewal);
-    sqlite3_bind_int(row, 13, alone);
-    sqlite3_bind_int(row, 14, identity->lineage.trusts_witness);
-    sqlite3_bind_int64(row, 15, identity->floors);
-    sqlite3_bind_int64(row, 16, identity->epoch);
-    sqlite3_bind_int(row, 17, (int)identity->turn);
-    sqlite3_bind_int64(row, 18, identity->names);
-    sqlite3_bind_blob(row, 19, identity->holder, CTR_ID_SIZE, SQLITE_STATIC);
-    sqlite3_bind_int64(row, 20, identity->twist);
+    bind_lineage(run, row, &identity->lineage);
+    ctr_run_bind_int(run, row, ":format", CTR_FILE_FORMAT);
+    ctr_run_bind_id(run, row, ":id", identity->id);
+    ctr_run_bind_text(run, row, ":name", *identity->name ? identity->name : NULL);
+    ctr_run_bind_int(run, row, ":now", now);
+    ctr_run_bind_text(run, row, ":why", ctr_lineage_why(why));
+    ctr_run_bind_int(run, row, ":renewal", identity->renewal);
+    ctr_run_bind_int(run, row, ":alone", alone);
+    ctr_run_bind_int(run, row, ":trust", identity->lineage.trusts_witness);
+    ctr_run_bind_int(run, row, ":floors", identity->floors);
+    ctr_run_bind_int(run, row, ":epoch", identity->epoch);
+    ctr_run_bind_int(run, row, ":turn", identity->turn);
+    ctr_run_bind_int(run, row, ":names", identity->names);
+    ctr_run_bind_id(run, row, ":holder", identity->holder);
+    ctr_run_bind_int(run, row, ":twist", identity->twist);
     ctr_run_once(run, row);
     return run->problem->rc;
 }
@@ -268,10 +267,9 @@ int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, 
 int ctr_identity_refuse(ctr_run *run, const ctr_identity *identity)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_REFUSE);
-    if (!row) return run->problem->rc;
-    bind_lineage(row, &identity->lineage);
-    sqlite3_bind_text(row, 7, identity->refuses, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(row, 8, identity->twist);
+    bind_lineage(run, row, &identity->lineage);
+    ctr_run_bind_text(run, row, ":refuses", identity->refuses);
+    ctr_run_bind_int(run, row, ":twist", identity->twist);
     ctr_run_once(run, row);
     return run->problem->rc;
 }
@@ -280,7 +278,7 @@ int ctr_identity_retire(ctr_run *run, int64_t now)
 {
     ctr_run_do(run, CTR_SQL_IDENTITY_FORGET, NULL);
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_RETIRE);
-    if (row) sqlite3_bind_int64(row, 1, now);
+    ctr_run_bind_int(run, row, ":now", now);
     ctr_run_once(run, row);
     return run->problem->rc;
 }

@@ -6,18 +6,6 @@
 #include "identity/uuid.h"
 #include "sqlite/text.h"
 
-/* ---- binding --------------------------------------------------------------------------------- */
-
-static void bind_id(sqlite3_stmt *row, int i, const uint8_t id[CTR_ID_SIZE])
-{
-    sqlite3_bind_blob(row, i, id, CTR_ID_SIZE, SQLITE_TRANSIENT);
-}
-
-static void run_once(ctr_run *run, sqlite3_stmt *row)
-{
-    ctr_run_once(run, row);
-}
-
 static bool is_id(sqlite3_stmt *row, int column)
 {
     return sqlite3_column_type(row, column) == SQLITE_BLOB &&
@@ -29,8 +17,8 @@ static bool is_id(sqlite3_stmt *row, int column)
 bool ctr_names_witness(ctr_run *run, const ctr_identity *source, ctr_pair *pair)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_READ);
-    if (row) bind_id(row, 1, source->holder);
-    if (row) bind_id(row, 2, source->id);
+    ctr_run_bind_id(run, row, ":holder", source->holder);
+    ctr_run_bind_id(run, row, ":id", source->id);
     bool known = ctr_run_row(run, row);
     if (known) *pair = (ctr_pair){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)};
     sqlite3_finalize(row);
@@ -40,25 +28,23 @@ bool ctr_names_witness(ctr_run *run, const ctr_identity *source, ctr_pair *pair)
 void ctr_names_write(ctr_run *run, const ctr_identity *source)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_WRITE);
-    if (*source->name) ctr_run_bind_text(run, row, 4, source->name);
-    if (row) {
-        bind_id(row, 1, source->holder);
-        bind_id(row, 2, source->id);
-        sqlite3_bind_int64(row, 3, source->epoch);
-        sqlite3_bind_int(row, 5, source->turn != CTR_TURN_NONE);
-        sqlite3_bind_int64(row, 6, source->lineage.pair.number);
-        sqlite3_bind_int64(row, 7, source->lineage.pair.random);
-    }
-    run_once(run, row);
+    ctr_run_bind_id(run, row, ":holder", source->holder);
+    ctr_run_bind_id(run, row, ":id", source->id);
+    ctr_run_bind_int(run, row, ":epoch", source->epoch);
+    ctr_run_bind_text(run, row, ":name", *source->name ? source->name : NULL);
+    ctr_run_bind_int(run, row, ":pending", source->turn != CTR_TURN_NONE);
+    ctr_run_bind_int(run, row, ":number", source->lineage.pair.number);
+    ctr_run_bind_int(run, row, ":random", source->lineage.pair.random);
+    ctr_run_once(run, row);
 }
 
 void ctr_names_pulled(ctr_run *run, const ctr_identity *source, const uint8_t *holds)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_PULLED);
-    if (row) bind_id(row, 1, source->holder);
-    if (row) sqlite3_bind_int(row, 2, strcmp(source->refuses, CTR_REFUSES_RETIRED) == 0);
-    if (row && holds) bind_id(row, 3, holds);
-    run_once(run, row);
+    ctr_run_bind_id(run, row, ":holder", source->holder);
+    ctr_run_bind_int(run, row, ":final", strcmp(source->refuses, CTR_REFUSES_RETIRED) == 0);
+    ctr_run_bind_id(run, row, ":holds", holds);
+    ctr_run_once(run, row);
 }
 
 /* A row of counter_sources about a file that another file or the user reports. */
@@ -72,15 +58,13 @@ typedef struct reported_file {
 static void write_report(ctr_run *run, const reported_file *what)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_REPORT);
-    if (what->name) ctr_run_bind_text(run, row, 4, what->name);
-    if (row) {
-        bind_id(row, 1, what->holder);
-        bind_id(row, 2, what->id);
-        sqlite3_bind_int64(row, 3, what->epoch);
-        sqlite3_bind_int(row, 5, what->pending);
-        sqlite3_bind_int(row, 6, what->lost);
-    }
-    run_once(run, row);
+    ctr_run_bind_id(run, row, ":holder", what->holder);
+    ctr_run_bind_id(run, row, ":id", what->id);
+    ctr_run_bind_int(run, row, ":epoch", what->epoch);
+    ctr_run_bind_text(run, row, ":name", what->name);
+    ctr_run_bind_int(run, row, ":pending", what->pending);
+    ctr_run_bind_int(run, row, ":lost", what->lost);
+    ctr_run_once(run, row);
 }
 
 void ctr_names_report_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const char *name)
@@ -115,8 +99,8 @@ static sqlite3_stmt *prepare_loss(ctr_run *run, ctr_sql which, const uint8_t id[
                                   const ctr_identity *mine)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, which);
-    if (row) bind_id(row, 1, id);
-    if (row) bind_id(row, 2, mine->holder);
+    ctr_run_bind_id(run, row, ":id", id);
+    ctr_run_bind_id(run, row, ":mine", mine->holder);
     return row;
 }
 
@@ -153,7 +137,7 @@ void ctr_names_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_ident
         what.epoch = ctr_names_epoch(run, mine) + 1;
     }
     if (known)
-        run_once(run, prepare_loss(run, CTR_SQL_KNOWN_LOST, id, mine));
+        ctr_run_once(run, prepare_loss(run, CTR_SQL_KNOWN_LOST, id, mine));
     else
         write_report(run, &what);
 }
@@ -170,24 +154,24 @@ static int64_t take_epoch(ctr_run *run, sqlite3_stmt *row)
 int64_t ctr_names_epoch(ctr_run *run, const ctr_identity *mine)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_EPOCH);
-    ctr_run_bind_text(run, row, 1, mine->name);
-    if (row) bind_id(row, 2, mine->holder);
+    ctr_run_bind_text(run, row, ":name", mine->name);
+    ctr_run_bind_id(run, row, ":holder", mine->holder);
     return take_epoch(run, row);
 }
 
 int64_t ctr_names_named_epoch(ctr_run *run, const char *name)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_READ);
-    ctr_run_bind_text(run, row, 1, name);
+    ctr_run_bind_text(run, row, ":name", name);
     return take_epoch(run, row);
 }
 
 void ctr_names_raise(ctr_run *run, const char *name, int64_t epoch)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_RAISE);
-    ctr_run_bind_text(run, row, 1, name);
-    if (row) sqlite3_bind_int64(row, 2, epoch);
-    run_once(run, row);
+    ctr_run_bind_text(run, row, ":name", name);
+    ctr_run_bind_int(run, row, ":epoch", epoch);
+    ctr_run_once(run, row);
 }
 
 void ctr_names_take_names(ctr_run *run, ctr_run *from)
@@ -258,8 +242,8 @@ char *ctr_names_missing_to_count(ctr_run *run, const ctr_identity *mine)
                                         "retire the one that was pending before, and pull from",
                                         "pull from one replica at least"};
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_MISSING_TO_COUNT);
-    if (row) bind_id(row, 1, mine->id);
-    if (row) bind_id(row, 2, mine->holder);
+    ctr_run_bind_id(run, row, ":id", mine->id);
+    ctr_run_bind_id(run, row, ":holder", mine->holder);
     return list_missing(run, row, WORDS);
 }
 
@@ -271,9 +255,9 @@ char *ctr_names_missing_to_promote(ctr_run *run, const ctr_identity *mine,
                                         "pull, since the holder was lost, from",
                                         "let it pull from here, then pull from it:"};
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_MISSING_TO_PROMOTE);
-    if (row) bind_id(row, 1, mine->id);
-    if (row) bind_id(row, 2, mine->holder);
-    if (row) bind_id(row, 3, holder);
-    if (row) bind_id(row, 4, holds);
+    ctr_run_bind_id(run, row, ":id", mine->id);
+    ctr_run_bind_id(run, row, ":holder", mine->holder);
+    ctr_run_bind_id(run, row, ":name_id", holder);
+    ctr_run_bind_id(run, row, ":shards", holds);
     return list_missing(run, row, WORDS);
 }

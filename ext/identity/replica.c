@@ -164,7 +164,7 @@ static bool reached_day_limit(ctr_replica *replica, ctr_problem *problem)
     int64_t n = 0;
     ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_ALONE);
-    if (row) sqlite3_bind_int64(row, 1, ctr_os_now());
+    ctr_run_bind_int(&run, row, ":now", ctr_os_now());
     if (ctr_run_row(&run, row)) n = sqlite3_column_int64(row, 0);
     sqlite3_finalize(row);
     return n >= DAY_LIMIT;
@@ -252,13 +252,13 @@ static void write_renewal(ctr_replica *replica, ctr_problem *problem)
     const ctr_identity *identity = &replica->identity;
     sqlite3_stmt *row = ctr_transaction_keep(replica->transaction, &replica->renew, replica->schema,
                                              NULL, CTR_SQL_IDENTITY_RENEW, problem);
-    if (!row) return;
-    sqlite3_bind_int64(row, 1, identity->lineage.pair.number);
-    sqlite3_bind_int64(row, 2, identity->lineage.pair.random);
-    sqlite3_bind_int64(row, 3, identity->renewed);
-    sqlite3_bind_int(row, 4,
-                     replica->attribute.state == CTR_ATTRIBUTE_READ || identity->lineage.witnessed);
-    ctr_problem_sqlite(problem, replica->transaction->db, sqlite3_step(row));
+    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
+    bool witnessed = replica->attribute.state == CTR_ATTRIBUTE_READ || identity->lineage.witnessed;
+    ctr_run_bind_int(&run, row, ":number", identity->lineage.pair.number);
+    ctr_run_bind_int(&run, row, ":random", identity->lineage.pair.random);
+    ctr_run_bind_int(&run, row, ":renewed", identity->renewed);
+    ctr_run_bind_int(&run, row, ":witnessed", witnessed);
+    ctr_run_row(&run, row);
     sqlite3_reset(row);
     ctr_transaction_keep_no_more(replica->transaction);
 }

@@ -34,7 +34,7 @@ static void take_id(ctr_instance *instance, ctr_problem *problem)
     ctr_run_do(&run, CTR_SQL_INSTANCE_CREATE, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_INSTANCE_INSERT);
     ctr_uuid_random(instance->id);
-    if (row) sqlite3_bind_blob(row, 1, instance->id, CTR_ID_SIZE, SQLITE_STATIC);
+    ctr_run_bind_id(&run, row, ":id", instance->id);
     ctr_run_once(&run, row);
     instance->read = ctr_run_prepare(&run, CTR_SQL_INSTANCE_READ);
     instance->write = ctr_run_prepare(&run, CTR_SQL_INSTANCE_WITNESS);
@@ -244,10 +244,13 @@ void ctr_storage_write(ctr_storage *storage, sqlite3 *db, const char *schema,
 {
     if (storage->kind == CTR_STORAGE_MEMORY) {
         sqlite3_stmt *write = storage->instance.write;
-        sqlite3_bind_int64(write, 1, pair->number);
-        sqlite3_bind_int64(write, 2, pair->random);
-        sqlite3_step(write);
+        ctr_problem ignored = {SQLITE_OK, NULL};
+        ctr_run run = ctr_run_on(storage->instance.db, "main", NULL, &ignored);
+        ctr_run_bind_int(&run, write, ":number", pair->number);
+        ctr_run_bind_int(&run, write, ":random", pair->random);
+        ctr_run_row(&run, write);
         sqlite3_reset(write);
+        ctr_problem_close(&ignored);
     }
     if (storage->kind != CTR_STORAGE_FILE) return;
     ctr_fingerprint now;

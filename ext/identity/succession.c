@@ -251,7 +251,7 @@ int ctr_succession_floors_rose(ctr_replica *replica, ctr_problem *problem)
     int64_t floors = ctr_succession_random();
     ctr_run run = run_of(replica, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_FLOORS);
-    if (row) sqlite3_bind_int64(row, 1, floors);
+    ctr_run_bind_int(&run, row, ":floors", floors);
     ctr_run_once(&run, row);
     replica->identity.floors = floors;
     return problem->rc;
@@ -263,7 +263,7 @@ static void write_names(ctr_replica *replica, ctr_run *run)
 {
     replica->identity.names = ctr_names_known(run);
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_NAMES);
-    if (row) sqlite3_bind_int64(row, 1, replica->identity.names);
+    ctr_run_bind_int(run, row, ":names", replica->identity.names);
     ctr_run_once(run, row);
 }
 
@@ -304,8 +304,8 @@ static void draw_epoch(ctr_replica *replica, ctr_run *run, ctr_turn turn)
                         "'%s' has no epoch left: it was replaced %d times", identity->name,
                         CTR_EPOCH_MAX);
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_EPOCH);
-    if (row) sqlite3_bind_int64(row, 1, epoch);
-    if (row) sqlite3_bind_int(row, 2, (int)turn);
+    ctr_run_bind_int(run, row, ":epoch", epoch);
+    ctr_run_bind_int(run, row, ":turn", turn);
     ctr_run_once(run, row);
     if (run->problem->rc != SQLITE_OK) return;
     identity->epoch = epoch;

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/id.h"
 #include "sqlite/text.h"
 
 /* ---- statements by name ---------------------------------------------------------------------- */
@@ -149,11 +150,46 @@ sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which)
     return statement;
 }
 
-void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, int i, const char *text)
+void ctr_run_bind_int(ctr_run *run, sqlite3_stmt *statement, const char *parameter, int64_t n)
 {
     if (run->problem->rc != SQLITE_OK) return;
+    int i = sqlite3_bind_parameter_index(statement, parameter);
+    ctr_problem_sqlite(run->problem, run->db, sqlite3_bind_int64(statement, i, n));
+}
+
+void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
+                       const char *text)
+{
+    if (run->problem->rc != SQLITE_OK) return;
+    int i = sqlite3_bind_parameter_index(statement, parameter);
     int rc = sqlite3_bind_text(statement, i, text, -1, SQLITE_TRANSIENT);
     ctr_problem_sqlite(run->problem, run->db, rc);
+}
+
+void ctr_run_bind_id(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
+                     const uint8_t *id)
+{
+    if (run->problem->rc != SQLITE_OK) return;
+    int i = sqlite3_bind_parameter_index(statement, parameter);
+    int rc = sqlite3_bind_blob(statement, i, id, CTR_ID_SIZE, SQLITE_TRANSIENT);
+    ctr_problem_sqlite(run->problem, run->db, rc);
+}
+
+void ctr_run_bind_blob(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
+                       const void *bytes, size_t size)
+{
+    if (run->problem->rc != SQLITE_OK) return;
+    int i = sqlite3_bind_parameter_index(statement, parameter);
+    int rc = sqlite3_bind_blob64(statement, i, bytes, size, SQLITE_STATIC);
+    ctr_problem_sqlite(run->problem, run->db, rc);
+}
+
+void ctr_run_bind_value(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
+                        sqlite3_value *value)
+{
+    if (run->problem->rc != SQLITE_OK) return;
+    int i = sqlite3_bind_parameter_index(statement, parameter);
+    ctr_problem_sqlite(run->problem, run->db, ctr_text_bind_value(statement, i, value));
 }
 
 bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement)
@@ -239,7 +275,7 @@ sqlite3_stmt *ctr_run_hold(ctr_run *run)
 void ctr_run_do(ctr_run *run, ctr_sql which, const char *text)
 {
     sqlite3_stmt *statement = ctr_run_prepare(run, which);
-    if (text) ctr_run_bind_text(run, statement, 1, text);
+    if (text) ctr_run_bind_text(run, statement, sqlite3_bind_parameter_name(statement, 1), text);
     while (ctr_run_row(run, statement)) continue;
     sqlite3_finalize(statement);
 }

@@ -3,7 +3,7 @@
  *     ctr_run run = ctr_run_on(db, schema, table, problem);
  *     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_CELLS, NULL);
  *     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_BORN);
- *     ctr_run_bind_text(&run, row, 1, name);
+ *     ctr_run_bind_text(&run, row, ":name", name);
  *     while (ctr_run_row(&run, row)) ...
  *     sqlite3_finalize(row);
  */
@@ -73,7 +73,18 @@ int ctr_run_busy_timeout(sqlite3 *db, ctr_problem *problem);
 /* Returns a statement that the caller finalizes; NULL on error. */
 sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which);
 
-void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, int i, const char *text);
+/* Bind a parameter by its name, as in ":epoch". They copy a text or an id, and borrow
+ * bytes until the statement is reset. NULL binds NULL. Numbered
+ * parameters are those of a row of the table at hand: its rowid, its keys, its counters. */
+void ctr_run_bind_int(ctr_run *run, sqlite3_stmt *statement, const char *parameter, int64_t n);
+void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
+                       const char *text);
+void ctr_run_bind_blob(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
+                       const void *bytes, size_t size);
+void ctr_run_bind_value(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
+                        sqlite3_value *value);
+void ctr_run_bind_id(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
+                     const uint8_t *id);
 
 /* Steps; returns true while there is a row. ctr_run_once also finalizes the statement. */
 bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement);
@@ -101,7 +112,7 @@ int ctr_run_write(ctr_run *run, sqlite3_stmt *statement);
  * error. Without it, in autocommit, each statement sees the latest commits of others. */
 sqlite3_stmt *ctr_run_hold(ctr_run *run);
 
-/* Prepares a statement, runs it to the end, and frees it. `text` is ?1, or NULL. */
+/* Prepares a statement, runs it to the end, and frees it. `text` is its only parameter, or NULL. */
 void ctr_run_do(ctr_run *run, ctr_sql which, const char *text);
 
 #endif

@@ -29,7 +29,7 @@ ctr_object ctr_schema_object(sqlite3 *db, const char *schema, const char *name,
     ctr_object object = CTR_OBJECT_NONE;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_OBJECT);
-    ctr_run_bind_text(&run, row, 1, name);
+    ctr_run_bind_text(&run, row, ":name", name);
     if (ctr_run_row(&run, row))
         object = kind_of_object(ctr_text_column(row, 0, problem), sqlite3_column_int64(row, 1));
     else

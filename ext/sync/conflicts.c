@@ -52,12 +52,6 @@ bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
     return !is_shard_ahead(mine, theirs, &shard);
 }
 
-static void bind_shard(sqlite3_stmt *row, int first, const ctr_shard *shard)
-{
-    sqlite3_bind_int64(row, first, shard->clock);
-    sqlite3_bind_int64(row, first + 1, shard->value);
-}
-
 static void insert_conflict(ctr_run *run, const char *const texts[3], const ctr_shard *mine,
                             const ctr_shard *theirs, const char *why)
 {
@@ -65,11 +59,15 @@ static void insert_conflict(ctr_run *run, const char *const texts[3], const ctr_
     ctr_id_to_text(theirs->id, id);
     ctr_run_do(run, CTR_SQL_CONFLICTS_CREATE, NULL);
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_CONFLICTS_INSERT);
-    for (int i = 0; i < 3; i++) ctr_run_bind_text(run, row, i + 1, texts[i]);
-    ctr_run_bind_text(run, row, 4, id);
-    ctr_run_bind_text(run, row, 9, why);
-    if (row && mine) bind_shard(row, 5, mine);
-    if (row) bind_shard(row, 7, theirs);
+    ctr_run_bind_text(run, row, ":table", texts[0]);
+    ctr_run_bind_text(run, row, ":key", texts[1]);
+    ctr_run_bind_text(run, row, ":column", texts[2]);
+    ctr_run_bind_text(run, row, ":id", id);
+    if (mine) ctr_run_bind_int(run, row, ":clock", mine->clock);
+    if (mine) ctr_run_bind_int(run, row, ":value", mine->value);
+    ctr_run_bind_int(run, row, ":their_clock", theirs->clock);
+    ctr_run_bind_int(run, row, ":their_value", theirs->value);
+    ctr_run_bind_text(run, row, ":why", why);
     ctr_run_once(run, row);
 }
 

@@ -226,7 +226,7 @@ static bool look_up_open(ctr_apply *apply, ctr_problem *problem)
     const ctr_catalog_entry *entry = &apply->merge.entry;
     ctr_run run = ctr_run_on(apply->db, "main", NULL, problem);
     if (!apply->born) apply->born = ctr_run_prepare(&run, CTR_SQL_CATALOG_BORN);
-    ctr_run_bind_text(&run, apply->born, 1, entry->birth);
+    ctr_run_bind_text(&run, apply->born, ":name", entry->birth);
     bool found = ctr_run_row(&run, apply->born);
     const char *name = found ? ctr_text_column(apply->born, 0, problem) : NULL;
     const void *token = found ? sqlite3_column_blob(apply->born, 2) : NULL;

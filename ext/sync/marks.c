@@ -8,20 +8,12 @@
 
 enum { TWIST_DIGITS = 16 };
 
-static void bind_tables(sqlite3_stmt *row, const ctr_identity *source,
+static void bind_tables(ctr_run *run, sqlite3_stmt *row, const ctr_identity *source,
                         const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine)
 {
-    if (!row) return;
-    sqlite3_bind_blob(row, 1, source->id, CTR_ID_SIZE, SQLITE_STATIC);
-    sqlite3_bind_blob(row, 2, theirs->token, CTR_ID_SIZE, SQLITE_STATIC);
-    sqlite3_bind_blob(row, 3, mine->token, CTR_ID_SIZE, SQLITE_STATIC);
-}
-
-static void bind_feed(sqlite3_stmt *row, const uint8_t id[CTR_ID_SIZE], int64_t twist)
-{
-    if (!row) return;
-    sqlite3_bind_blob(row, 1, id, CTR_ID_SIZE, SQLITE_STATIC);
-    sqlite3_bind_int64(row, 2, twist);
+    ctr_run_bind_id(run, row, ":id", source->id);
+    ctr_run_bind_id(run, row, ":theirs", theirs->token);
+    ctr_run_bind_id(run, row, ":mine", mine->token);
 }
 
 int64_t ctr_marks_read(sqlite3 *db, const char *schema, const ctr_identity *source,
@@ -32,7 +24,7 @@ int64_t ctr_marks_read(sqlite3 *db, const char *schema, const ctr_identity *sour
     ctr_run run = ctr_run_on(db, schema, mine->name, &missing);
     if (problem->rc != SQLITE_OK) return 0;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_READ);
-    bind_tables(row, source, theirs, mine);
+    bind_tables(&run, row, source, theirs, mine);
     bool there = ctr_run_row(&run, row);
     int64_t mark = there ? sqlite3_column_int64(row, 0) : 0;
     *plain = there && !sqlite3_column_int(row, 1);
@@ -52,8 +44,8 @@ int ctr_marks_write(sqlite3 *db, const char *schema, const ctr_identity *source,
     if (first) ctr_run_do(&run, CTR_SQL_MARKS_CREATE, NULL);
     if (first) ctr_run_do(&run, CTR_SQL_MARKS_FORGET, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_WRITE);
-    bind_tables(row, source, theirs, mine);
-    if (row) sqlite3_bind_int64(row, 4, source->next);
+    bind_tables(&run, row, source, theirs, mine);
+    ctr_run_bind_int(&run, row, ":mark", source->next);
     ctr_run_once(&run, row);
     return problem->rc;
 }
@@ -92,7 +84,8 @@ int64_t ctr_marks_of_feed(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], int64_t tw
 {
     ctr_run run = ctr_run_on(db, "main", NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_LEAST);
-    bind_feed(row, id, twist);
+    ctr_run_bind_id(&run, row, ":id", id);
+    ctr_run_bind_int(&run, row, ":theirs", twist);
     int64_t mark = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
     sqlite3_finalize(row);
     return mark > 0 ? mark : 0;
@@ -104,8 +97,9 @@ int ctr_marks_raise_feed(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], int64_t twi
     ctr_run run = ctr_run_on(db, "main", NULL, problem);
     ctr_run_do(&run, CTR_SQL_MARKS_FORGET, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_RAISE);
-    bind_feed(row, id, twist);
-    if (row) sqlite3_bind_int64(row, 3, upto);
+    ctr_run_bind_id(&run, row, ":id", id);
+    ctr_run_bind_int(&run, row, ":theirs", twist);
+    ctr_run_bind_int(&run, row, ":mark", upto);
     ctr_run_once(&run, row);
     return problem->rc;
 }

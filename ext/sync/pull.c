@@ -62,7 +62,7 @@ static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *p
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "counter_sources of the giving file is missing");
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_KNOWN_COUNT);
-    if (row) sqlite3_bind_int(row, 1, MOST + 1);
+    ctr_run_bind_int(&run, row, ":most", MOST + 1);
     if (ctr_run_row(&run, row) && sqlite3_column_int(row, 0) > MOST)
         ctr_problem_set(problem, SQLITE_TOOBIG,
                         "counter_sources of the giving file has more than %d rows, the limit",

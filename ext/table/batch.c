@@ -161,8 +161,9 @@ static void write_open_row(ctr_journal *journal, bool extends, ctr_problem *prob
         replica->transaction, extends ? &journal->extend : &journal->append, journal->schema,
         journal->table, extends ? CTR_SQL_JOURNAL_EXTEND : CTR_SQL_JOURNAL_NOTE, problem);
     if (!row) return;
-    sqlite3_bind_int64(row, 1, number);
-    sqlite3_bind_blob64(row, 2, journal->open.bytes, journal->open.size, SQLITE_STATIC);
+    ctr_run run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
+    ctr_run_bind_int(&run, row, ":number", number);
+    ctr_run_bind_blob(&run, row, ":entries", journal->open.bytes, journal->open.size);
     step_write(journal, row, extends, problem);
     if (problem->rc != SQLITE_OK || extends) return;
     replica->next_number = number + 1;

@@ -46,7 +46,7 @@ static bool look_up(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, c
     if (!ctr_schema_is_table(db, schema, "counter_tables", problem)) return false;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, which);
-    ctr_run_bind_text(&run, row, 1, name);
+    ctr_run_bind_text(&run, row, ":name", name);
     bool found = ctr_run_row(&run, row) && take_entry(entry, row, problem) == SQLITE_OK;
     if (!found) ctr_run_refuse_hidden(&run, row, 3, "counter_tables");
     sqlite3_finalize(row);
@@ -89,8 +89,8 @@ void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, const c
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     ctr_run_do(&run, CTR_SQL_CATALOG_CREATE, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_INSERT);
-    ctr_run_bind_text(&run, row, 1, table);
-    ctr_run_bind_text(&run, row, 2, birth);
+    ctr_run_bind_text(&run, row, ":name", table);
+    ctr_run_bind_text(&run, row, ":birth", birth);
     ctr_run_once(&run, row);
 }
 
@@ -113,8 +113,8 @@ void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, cons
 {
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_RENAME);
-    ctr_run_bind_text(&run, row, 1, table);
-    ctr_run_bind_text(&run, row, 2, to);
+    ctr_run_bind_text(&run, row, ":name", table);
+    ctr_run_bind_text(&run, row, ":to", to);
     ctr_run_once(&run, row);
 }
 

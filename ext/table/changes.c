@@ -63,7 +63,7 @@ int ctr_changes_read(ctr_changes *changes, sqlite3 *db, const char *schema, cons
     *changes = (ctr_changes){0};
     ctr_run run = ctr_run_on(db, schema, table, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_SINCE);
-    if (row) sqlite3_bind_int64(row, 1, since);
+    ctr_run_bind_int(&run, row, ":number", since);
     while (ctr_run_row(&run, row)) {
         const uint8_t *bytes = sqlite3_column_blob(row, CTR_JOURNAL_ENTRIES);
         take_changes(changes, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER),
@@ -197,8 +197,8 @@ static bool add_row(row_set *set, int64_t row, ctr_problem *problem)
 static sqlite3_stmt *on_levels(ctr_run *run, ctr_sql which, int64_t from, int64_t to)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, which);
-    if (row) sqlite3_bind_int64(row, 1, from);
-    if (row) sqlite3_bind_int64(row, 2, to);
+    ctr_run_bind_int(run, row, ":from", from);
+    ctr_run_bind_int(run, row, ":to", to);
     return row;
 }
 
@@ -260,9 +260,9 @@ static void write_segment(ctr_run *run, int64_t level, const ctr_changes *change
             ctr_pack_room(&out, CTR_ENTRIES_HEADER + (end - i) * CTR_ENTRY_MAX, run->problem);
         if (!bytes) break;
         out.size = ctr_entries_segment_write(&changes->rows[i], end - i, bytes);
-        sqlite3_bind_int64(row, 1, changes->rows[i].number);
-        sqlite3_bind_int64(row, 2, i == 0 ? level : -level);
-        sqlite3_bind_blob64(row, 3, out.bytes, out.size, SQLITE_STATIC);
+        ctr_run_bind_int(run, row, ":number", changes->rows[i].number);
+        ctr_run_bind_int(run, row, ":level", i == 0 ? level : -level);
+        ctr_run_bind_blob(run, row, ":entries", out.bytes, out.size);
         ctr_run_row(run, row);
         sqlite3_reset(row);
     }
@@ -295,7 +295,7 @@ static int64_t level_of_all(ctr_run *run)
 {
     int64_t highest = 0, segment = 0, longest = 0, all = 0;
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SIZES);
-    if (row) sqlite3_bind_int64(row, 1, LEVELS);
+    ctr_run_bind_int(run, row, ":highest", LEVELS);
     while (ctr_run_row(run, row)) {
         int64_t level = sqlite3_column_int64(row, 0), bytes = sqlite3_column_int64(row, 1);
         all += bytes;
@@ -312,8 +312,8 @@ static int64_t level_of_all(ctr_run *run)
 bool ctr_changes_compact(ctr_run *run)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_FULL_LEVEL);
-    if (row) sqlite3_bind_int64(row, 1, SEGMENTS_OF_LEVEL);
-    if (row) sqlite3_bind_int64(row, 2, LEVELS - 1);
+    ctr_run_bind_int(run, row, ":segments", SEGMENTS_OF_LEVEL);
+    ctr_run_bind_int(run, row, ":highest", LEVELS - 1);
     int64_t level = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0; /* the lowest such */
     sqlite3_finalize(row);
     int64_t highest = level > 0 ? 0 : level_of_all(run);

@@ -61,8 +61,8 @@ static bool is_retired(ctr_run *run, const char *name)
 static void write_generation(ctr_run *run, const char *name, int64_t generation)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_WRITE);
-    ctr_run_bind_text(run, row, 1, name);
-    if (row) sqlite3_bind_int64(row, 2, generation);
+    ctr_run_bind_text(run, row, ":name", name);
+    ctr_run_bind_int(run, row, ":generation", generation);
     ctr_run_once(run, row);
 }
 

@@ -195,7 +195,7 @@ static bool read_on(ctr_journal *journal, ctr_problem *problem)
         journal->since.statement = ctr_run_prepare(&run, CTR_SQL_JOURNAL_AMOUNTS);
     sqlite3_stmt *row = journal->since.statement;
     if (!row || problem->rc != SQLITE_OK) return true;
-    sqlite3_bind_int64(row, 1, journal->last);
+    ctr_run_bind_int(&run, row, ":number", journal->last);
     bool rows = ctr_run_row(&run, row);
     if (ctr_run_is_hidden(row, CTR_JOURNAL_NUMBER) || ctr_run_is_hidden(row, CTR_JOURNAL_LEVEL))
         ctr_refuse_hidden(journal->table, problem);

@@ -28,7 +28,7 @@ static ctr_run run_apart(const ctr_apart *apart, ctr_problem *problem)
 static sqlite3_stmt *prepare_apart(ctr_run *run, sqlite3_stmt **keep, ctr_sql which, int64_t rowid)
 {
     if (!*keep) *keep = ctr_run_prepare(run, which);
-    if (*keep && run->problem->rc == SQLITE_OK) sqlite3_bind_int64(*keep, 1, rowid);
+    ctr_run_bind_int(run, *keep, ":row", rowid);
     return *keep;
 }
 
@@ -76,12 +76,11 @@ void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const c
 {
     ctr_run run = run_apart(apart, problem);
     sqlite3_stmt *entry = prepare_apart(&run, &apart->add, CTR_SQL_TRACK_SET_APART, rowid);
-    ctr_run_bind_text(&run, entry, 2, counter ? counter : "");
-    if (!entry) return;
+    ctr_run_bind_text(&run, entry, ":counter", counter ? counter : "");
     if (!shown || shown->null)
-        sqlite3_bind_null(entry, 3);
+        ctr_run_bind_text(&run, entry, ":shown", NULL);
     else
-        sqlite3_bind_int64(entry, 3, shown->n);
+        ctr_run_bind_int(&run, entry, ":shown", shown->n);
     ctr_run_row(&run, entry);
     sqlite3_reset(entry);
 }

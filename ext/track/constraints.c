@@ -224,7 +224,7 @@ static void match_expression(sqlite3 *db, const char *schema, const char *table,
 {
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX);
-    ctr_run_bind_text(&run, row, 1, index);
+    ctr_run_bind_text(&run, row, ":name", index);
     const char *sql = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
     char *term = sql ? term_of(sql, n) : NULL;
     if (sql && !term) ctr_problem_nomem(problem);

@@ -134,7 +134,7 @@ ctr_stored_trigger ctr_tracked_read_trigger(ctr_run *run, const char *counters, 
     char *name = sqlite3_mprintf("%s_%s", counters, suffix);
     if (!name) ctr_problem_nomem(run->problem);
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_TRACK_TRIGGERS);
-    ctr_run_bind_text(run, row, 1, name);
+    ctr_run_bind_text(run, row, ":name", name);
     if (ctr_run_row(run, row)) {
         const char *table = ctr_text_column(row, 1, run->problem);
         const char *text = ctr_text_column(row, 2, run->problem);
@@ -318,8 +318,8 @@ static void write_notes(const ctr_tracked *tracked, ctr_problem *problem)
     for (int i = -1; i < tracked->shape->n_columns && problem->rc == SQLITE_OK; i++) {
         const char *name, *counter = name_to_note(tracked, i, &name);
         if (!name) continue;
-        ctr_run_bind_text(&run, note, 1, name);
-        ctr_run_bind_text(&run, note, 2, counter);
+        ctr_run_bind_text(&run, note, ":name", name);
+        ctr_run_bind_text(&run, note, ":counter", counter);
         ctr_run_row(&run, note);
         sqlite3_reset(note);
     }
@@ -362,7 +362,7 @@ bool ctr_tracked_resolves(const ctr_tracked *tracked, const char *how, ctr_probl
 {
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
-    ctr_run_bind_text(&run, row, 1, tracked->table);
+    ctr_run_bind_text(&run, row, ":name", tracked->table);
     const char *text = ctr_run_row(&run, row) ? ctr_text_column(row, 2, problem) : NULL;
     bool resolves = text && ctr_text_has_words(text, "CONFLICT", how);
     sqlite3_finalize(row);
@@ -383,7 +383,7 @@ bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_p
 {
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
-    ctr_run_bind_text(&run, row, 1, counters);
+    ctr_run_bind_text(&run, row, ":name", counters);
     bool is = ctr_run_row(&run, row) && declares_tracked(ctr_text_column(row, 2, problem));
     sqlite3_finalize(row);
     return is && problem->rc == SQLITE_OK;

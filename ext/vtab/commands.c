@@ -292,7 +292,7 @@ static void forget_requests(ctr_table *table, sqlite3_value **columns, const cha
     if (ctr_commands_refuse_values(table, columns, command, problem)) return;
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REQUESTS_FORGET);
-    if (row) sqlite3_bind_int64(row, 1, requests_to_keep(command));
+    ctr_run_bind_int(&run, row, ":kept", requests_to_keep(command));
     ctr_run_once(&run, row);
 }
 

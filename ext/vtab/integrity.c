@@ -68,7 +68,7 @@ static void check_levels(ctr_run *run)
 {
     level_check at = {0, INT64_MAX, false};
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SINCE);
-    if (row) sqlite3_bind_int64(row, 1, INT64_MIN);
+    ctr_run_bind_int(run, row, ":number", INT64_MIN);
     while (ctr_run_row(run, row)) {
         int64_t number = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
         if (sqlite3_column_type(row, CTR_JOURNAL_LEVEL) != SQLITE_INTEGER)

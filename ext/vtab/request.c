@@ -151,7 +151,7 @@ static bool is_done(ctr_table *table, sqlite3_value *id, const char *text, ctr_p
     if (!*keep) *keep = ctr_run_prepare(&run, CTR_SQL_REQUESTS_FIND);
     sqlite3_stmt *row = *keep;
     if (!row) return false;
-    ctr_problem_sqlite(problem, table->db, ctr_text_bind_value(row, 1, id));
+    ctr_run_bind_value(&run, row, ":request", id);
     bool done = ctr_run_row(&run, row);
     const char *before = done ? ctr_text_column(row, 0, problem) : NULL;
     if (before && strcmp(before, text) != 0) {
@@ -185,8 +185,8 @@ int ctr_request_remember(ctr_table *table, ctr_problem *problem)
     if (!*keep) *keep = ctr_run_prepare(&run, CTR_SQL_REQUESTS_INSERT);
     sqlite3_stmt *row = *keep;
     if (!row) return problem->rc;
-    ctr_problem_sqlite(problem, table->db, ctr_text_bind_value(row, 1, table->request));
-    ctr_run_bind_text(&run, row, 2, table->asks);
+    ctr_run_bind_value(&run, row, ":request", table->request);
+    ctr_run_bind_text(&run, row, ":text", table->asks);
     ctr_run_row(&run, row);
     sqlite3_reset(row);
     sqlite3_clear_bindings(row);
