@@ -19,7 +19,7 @@ from files import connect
 WORKER = str(pathlib.Path(__file__).with_name("worker.py"))
 TABLE = "CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER)"
 SQL = pathlib.Path(__file__).parents[2] / "sql"
-SLOTS = {'"{keys}"': "k", '"{constraint}"': "k > ?1", "{schema}": "main", "{table}": "t"}
+SLOTS = {'"{keys}"': "k", '"{constraint}"': "k > :key", "{schema}": "main", "{table}": "t"}
 INSERT = "INSERT {}INTO t(t, k, a, request_id) VALUES (?, ?, ?, ?)"
 
 requests = st.tuples(st.sampled_from(["", "OR IGNORE "]), st.sampled_from([None, "reset"]),
@@ -130,7 +130,8 @@ def test_nothing_else_is_looked_for_among_all_requests_after_analyze():
                 continue
             for slot, value in SLOTS.items():
                 text = text.replace(slot, value)
-            plans[name] = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {text}", [None] * len({*re.findall(r"\?\d", text)}))]
+            parameters = re.findall(r":\w+", text)
+            plans[name] = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {text}", {each[1:]: None for each in parameters})]
     assert {"REQUESTS_FIND", "COLUMNS_ALL", "FLOORS_READ", "FLOORS_BELOW", "SYNC_NEWEST", "MARKS_READ"} <= {*plans}
     assert [name for name, plan in plans.items() if any(re.search("SCAN.*t_state", step) for step in plan)] == []
     db.close()
