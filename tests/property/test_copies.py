@@ -1346,6 +1346,29 @@ def test_a_serialised_file_has_its_own_id(fleet):
     assert len(fleet.see("peer")) == 2
 
 
+def test_content_that_replaces_an_open_file_has_its_own_id(fleet):
+    """A few writes give it the version of the data that the connection knew of the file."""
+    fleet.new("peer", "one")
+    whole = fleet.open("one")
+    if fleet.journal == "WAL":
+        rows(whole, "PRAGMA journal_mode = DELETE")
+    whole.execute("CREATE TABLE plain(x)")
+    content = whole.serialize()
+    for writes in range(8):
+        db = connect(fleet.path("one"))
+        db.execute(ADD, [fleet.amount()])
+        db.deserialize(content)
+        for _ in range(writes):
+            db.execute("INSERT INTO plain VALUES (1)")
+        for _ in range(2):
+            db.execute(ADD, [fleet.amount()])
+        assert whys(db)[0] == "copy"
+        push(db, fleet.path("peer"))
+        db.close()
+    fleet.pull("peer", "one")
+    fleet.see("peer")
+
+
 def deserialize_own(db, older):
     db.deserialize(older)
 
