@@ -48,46 +48,22 @@ static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
     return NULL;
 }
 
-/* Creates the tables and the row in one savepoint. */
-static void make_identity(ctr_transaction *transaction, sqlite3 *db, const char *name, bool pending,
-                          ctr_identity *identity, ctr_problem *problem)
-{
-    ctr_session session;
-    ctr_replica *replica = ctr_replica_of(transaction, "main");
-    if (!replica) ctr_problem_nomem(problem);
-    if (problem->rc != SQLITE_OK) return;
-    if (ctr_session_begin(&session, db, NULL, problem) == SQLITE_OK) {
-        ctr_transaction_join(transaction, problem);
-        if (pending)
-            ctr_succession_create_pending(replica, name, problem);
-        else
-            ctr_succession_create(replica, name, problem);
-        ctr_identity_read(identity, db, "main", problem);
-    }
-    ctr_session_end(&session, problem);
-}
-
-/* Reads the second argument, if there is one. */
-static bool is_pending(sqlite3_context *ctx, sqlite3_value *value, bool *pending)
-{
-    ctr_problem problem = {SQLITE_OK, NULL};
-    const char *text = value ? ctr_text_value(value, &problem) : NULL;
-    *pending = text && sqlite3_stricmp(text, "pending") == 0;
-    if (!ctr_arg_problem(ctx, "counter_init", &problem)) return false;
-    return !value || *pending ||
-           ctr_arg_refuse(ctx, "counter_init", "the second argument", "'pending'", value);
-}
-
-/* A file that already has its identity is only read. */
+/* A file that already has its identity is only read; another one gets the tables and the row in one
+ * savepoint. */
 static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     const char *name = argc > 0 ? replica_name(ctx, argv[0]) : NULL;
-    bool pending;
     if (argc > 0 && !name) return;
-    if (!is_pending(ctx, argc > 1 ? argv[1] : NULL, &pending)) return;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    const char *how = argc > 1 ? ctr_text_value(argv[1], &problem) : NULL;
+    bool pending = how && sqlite3_stricmp(how, "pending") == 0;
+    if (!ctr_arg_problem(ctx, "counter_init", &problem)) return;
+    if (argc > 1 && !pending) {
+        ctr_arg_refuse(ctx, "counter_init", "the second argument", "'pending'", argv[1]);
+        return;
+    }
 
     ctr_identity identity;
-    ctr_problem problem = {SQLITE_OK, NULL};
     sqlite3 *db = sqlite3_context_db_handle(ctx);
     ctr_shared *shared = sqlite3_user_data(ctx);
     ctr_identity_read(&identity, db, "main", &problem);
@@ -97,7 +73,19 @@ static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
             ctr_problem_set(&problem, SQLITE_ERROR,
                             "main has an identity already; only a new file can take over a name");
     } else {
-        make_identity(shared->transaction, db, name, pending, &identity, &problem);
+        ctr_session session = {0};
+        ctr_replica *replica = ctr_replica_of(shared->transaction, "main");
+        if (!replica) ctr_problem_nomem(&problem);
+        if (problem.rc == SQLITE_OK &&
+            ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
+            ctr_transaction_join(shared->transaction, &problem);
+            if (pending)
+                ctr_succession_create_pending(replica, name, &problem);
+            else
+                ctr_succession_create(replica, name, &problem);
+            ctr_identity_read(&identity, db, "main", &problem);
+        }
+        ctr_session_end(&session, &problem);
     }
     if (ctr_arg_problem(ctx, "counter_init", &problem)) ctr_arg_result_id(ctx, identity.id);
 }
@@ -255,64 +243,46 @@ static char *witness_state(const ctr_storage *storage, const ctr_identity *ident
     return sqlite3_mprintf("this is older content, or a copy: %s", what_follows(identity));
 }
 
-/* The present state of the file. */
-typedef struct states {
-    char *fingerprint, *witness; /* owned */
-} states;
-
-static void take_states(states *now, sqlite3 *db, const char *schema, const ctr_identity *identity,
-                        ctr_problem *problem)
-{
-    ctr_storage storage = {.kind = CTR_STORAGE_UNASKED};
-    ctr_fingerprint seen;
-    ctr_attribute attribute;
-    if (ctr_storage_see(&storage, db, schema, true, &seen, &attribute, problem) == SQLITE_OK) {
-        now->fingerprint = fingerprint_state(&storage, identity, &seen);
-        now->witness = witness_state(&storage, identity, &seen, &attribute);
-        if (!now->fingerprint || !now->witness) ctr_problem_nomem(problem);
-    }
-    ctr_storage_close(&storage);
-}
-
 /* Columns of CTR_SQL_IDENTITY_HISTORY. */
 enum { HISTORY_ID, HISTORY_NAME, HISTORY_STATE, HISTORY_SINCE, HISTORY_WHY, HISTORY_REFUSES };
-
-static void show_id(ctr_answer *answer, sqlite3_stmt *row, ctr_problem *problem)
-{
-    char text[CTR_ID_TEXT_SIZE];
-    const void *id = sqlite3_column_blob(row, HISTORY_ID);
-    bool whole = id && sqlite3_column_bytes(row, HISTORY_ID) == CTR_ID_SIZE;
-    if (whole) ctr_id_to_text(id, text);
-    ctr_answer_text(answer, whole ? text : NULL, problem);
-}
-
-static void show_row(ctr_answer *answer, sqlite3_stmt *row, const states *now, ctr_problem *problem)
-{
-    const char *state = ctr_text_column(row, HISTORY_STATE, problem);
-    bool current = state && strcmp(state, "former") != 0;
-    show_id(answer, row, problem);
-    for (int i = HISTORY_NAME; i <= HISTORY_WHY; i++)
-        ctr_answer_value(answer, sqlite3_column_value(row, i), problem);
-    ctr_answer_text(answer, current ? now->fingerprint : NULL, problem);
-    ctr_answer_text(answer, current ? now->witness : NULL, problem);
-    ctr_answer_value(answer, sqlite3_column_value(row, HISTORY_REFUSES), problem);
-}
 
 /* A file without an identity has no rows. */
 static void show_history(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     ctr_identity identity;
-    states now = {NULL, NULL};
     sqlite3 *db = ctr_answer_db(answer);
     const char *schema = ctr_answer_schema(answer, args[0], problem);
     if (!schema || ctr_identity_read(&identity, db, schema, problem) || !identity.present) return;
-    take_states(&now, db, schema, &identity, problem);
+    ctr_storage storage = {.kind = CTR_STORAGE_UNASKED};
+    ctr_fingerprint seen;
+    ctr_attribute attribute;
+    char *fingerprint = NULL, *witness = NULL;
+    if (ctr_storage_see(&storage, db, schema, true, &seen, &attribute, problem) == SQLITE_OK) {
+        fingerprint = fingerprint_state(&storage, &identity, &seen);
+        witness = witness_state(&storage, &identity, &seen, &attribute);
+        if (!fingerprint || !witness) ctr_problem_nomem(problem);
+    }
+    ctr_storage_close(&storage);
+
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_HISTORY);
-    while (ctr_run_row(&run, row)) show_row(answer, row, &now, problem);
+    while (ctr_run_row(&run, row)) {
+        char text[CTR_ID_TEXT_SIZE];
+        const char *state = ctr_text_column(row, HISTORY_STATE, problem);
+        bool current = state && strcmp(state, "former") != 0;
+        const void *id = sqlite3_column_blob(row, HISTORY_ID);
+        bool whole = id && sqlite3_column_bytes(row, HISTORY_ID) == CTR_ID_SIZE;
+        if (whole) ctr_id_to_text(id, text);
+        ctr_answer_text(answer, whole ? text : NULL, problem);
+        for (int i = HISTORY_NAME; i <= HISTORY_WHY; i++)
+            ctr_answer_value(answer, sqlite3_column_value(row, i), problem);
+        ctr_answer_text(answer, current ? fingerprint : NULL, problem);
+        ctr_answer_text(answer, current ? witness : NULL, problem);
+        ctr_answer_value(answer, sqlite3_column_value(row, HISTORY_REFUSES), problem);
+    }
     sqlite3_finalize(row);
-    sqlite3_free(now.fingerprint);
-    sqlite3_free(now.witness);
+    sqlite3_free(fingerprint);
+    sqlite3_free(witness);
 }
 
 int ctr_admin_register(sqlite3 *db, ctr_shared *shared)

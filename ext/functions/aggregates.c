@@ -41,19 +41,6 @@ static bool merge_pair(merged_cell *one, merged_cell *other)
     return true;
 }
 
-/* Takes over the cell; frees it if there is no memory to merge it. */
-static bool add_merged(merge_levels *state, merged_cell cell)
-{
-    int level = 0;
-    while (level < MERGE_LEVELS - 1 && state->levels[level].bytes)
-        if (!merge_pair(&state->levels[level++], &cell)) {
-            sqlite3_free(cell.bytes);
-            return false;
-        }
-    state->levels[level] = cell;
-    return true;
-}
-
 static void merge_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
@@ -64,10 +51,18 @@ static void merge_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         return;
     }
     if (!ctr_arg_cell(ctx, "counter_merge", argv[0], &cell) || ctr_cell_is_untouched(&cell)) return;
-    uint8_t *copy = sqlite3_malloc64(cell.size);
-    if (copy) memcpy(copy, cell.bytes, cell.size);
-    if (!copy || !add_merged(state, (merged_cell){copy, cell.size}))
-        sqlite3_result_error_nomem(ctx);
+    merged_cell merged = {sqlite3_malloc64(cell.size), cell.size};
+    bool whole = merged.bytes != NULL;
+    if (whole) memcpy(merged.bytes, cell.bytes, cell.size);
+    int level = 0;
+    while (whole && level < MERGE_LEVELS - 1 && state->levels[level].bytes)
+        whole = merge_pair(&state->levels[level++], &merged);
+    if (whole) {
+        state->levels[level] = merged;
+        return;
+    }
+    sqlite3_free(merged.bytes);
+    sqlite3_result_error_nomem(ctx);
 }
 
 static void merge_final(sqlite3_context *ctx)
@@ -150,31 +145,7 @@ typedef struct collection {
     int64_t life; /* 0: no row yet */
 } collection;
 
-static collected_shard *collection_add(collection *state)
-{
-    if (state->n == state->capacity) {
-        size_t capacity = state->capacity ? state->capacity * 2 : 8;
-        collected_shard *shards = sqlite3_realloc64(state->shards, capacity * sizeof *shards);
-        if (!shards) return NULL;
-        state->shards = shards;
-        state->capacity = capacity;
-    }
-    return &state->shards[state->n++];
-}
-
 /* All rows of one cell must have the same life. */
-static bool collect_life(sqlite3_context *ctx, collection *state, int64_t life)
-{
-    if (state->life != 0 && state->life != life) {
-        ctr_arg_error(ctx,
-                      "counter_collect: rows of one cell must have one life, not %lld and %lld",
-                      (long long)state->life, (long long)life);
-        return false;
-    }
-    state->life = life;
-    return true;
-}
-
 static void collect_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     static const char SELF[] = "counter_collect";
@@ -186,7 +157,13 @@ static void collect_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         return;
     }
     if (argc > 3 && !ctr_arg_integer(ctx, SELF, "life", argv[3], 1, CTR_LIFE_MAX, &life)) return;
-    if (!collect_life(ctx, state, life)) return;
+    if (state->life != 0 && state->life != life) {
+        ctr_arg_error(ctx,
+                      "counter_collect: rows of one cell must have one life, not %lld and %lld",
+                      (long long)state->life, (long long)life);
+        return;
+    }
+    state->life = life;
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL) return;
 
     if (life % 2 == 0) {
@@ -197,11 +174,17 @@ static void collect_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (!ctr_arg_id(ctx, SELF, "id", argv[0], row.id)) return;
     if (!ctr_arg_integer(ctx, SELF, "clock", argv[1], 1, INT64_MAX, &row.clock)) return;
     if (!ctr_arg_integer(ctx, SELF, "value", argv[2], INT64_MIN, INT64_MAX, &row.value)) return;
-    collected_shard *place = collection_add(state);
-    if (place)
-        *place = row;
-    else
-        sqlite3_result_error_nomem(ctx);
+    if (state->n == state->capacity) {
+        size_t capacity = state->capacity ? state->capacity * 2 : 8;
+        collected_shard *shards = sqlite3_realloc64(state->shards, capacity * sizeof *shards);
+        if (!shards) {
+            sqlite3_result_error_nomem(ctx);
+            return;
+        }
+        state->shards = shards;
+        state->capacity = capacity;
+    }
+    state->shards[state->n++] = row;
 }
 
 /* Ascending by id; for one id, the shard that a merge would keep comes first. */
@@ -214,17 +197,6 @@ static int collected_order(const void *left, const void *right)
     return ctr_shard_beats(&x, &y) ? -1 : ctr_shard_beats(&y, &x);
 }
 
-static size_t write_collection(const collection *state, ctr_shard *shards, uint8_t *out)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < state->n; i++) {
-        const collected_shard *shard = &state->shards[i];
-        if (i > 0 && memcmp(shard->id, shard[-1].id, CTR_ID_SIZE) == 0) continue;
-        shards[n++] = (ctr_shard){shard->id, shard->clock, shard->value};
-    }
-    return ctr_cell_write((uint32_t)state->life, shards, n, out);
-}
-
 static void collect_final(sqlite3_context *ctx)
 {
     collection *state = sqlite3_aggregate_context(ctx, 0);
@@ -233,8 +205,17 @@ static void collect_final(sqlite3_context *ctx)
 
     ctr_shard *shards = sqlite3_malloc64((state->n + 1) * sizeof *shards);
     uint8_t *out = sqlite3_malloc64(CTR_CELL_HEADER_MAX + state->n * CTR_SHARD_MAX);
-    size_t size = shards && out ? write_collection(state, shards, out) : 0;
-    if (!shards || !out) sqlite3_result_error_nomem(ctx);
+    size_t n = 0, size = 0;
+    if (!shards || !out) {
+        sqlite3_result_error_nomem(ctx);
+    } else {
+        for (size_t i = 0; i < state->n; i++) {
+            const collected_shard *shard = &state->shards[i];
+            if (i > 0 && memcmp(shard->id, shard[-1].id, CTR_ID_SIZE) == 0) continue;
+            shards[n++] = (ctr_shard){shard->id, shard->clock, shard->value};
+        }
+        size = ctr_cell_write((uint32_t)state->life, shards, n, out);
+    }
     if (size > 0)
         sqlite3_result_blob64(ctx, out, size, sqlite3_free);
     else

@@ -230,24 +230,6 @@ static int answer_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static bool is_answered(const ctr_answer *answer, sqlite3_value **args)
-{
-    bool same = answer->filled;
-    for (int i = 0; i < MOST_ARGS && same; i++)
-        same = answer->args[i] && args[i] ? ctr_text_alike(answer->args[i], args[i])
-                                          : !answer->args[i] && !args[i];
-    return same;
-}
-
-static void take_arguments(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
-{
-    for (int i = 0; i < MOST_ARGS; i++) {
-        if (!args[i]) continue;
-        answer->args[i] = sqlite3_value_dup(args[i]);
-        if (!answer->args[i]) ctr_problem_nomem(problem);
-    }
-}
-
 static int answer_filter(sqlite3_vtab_cursor *base, int given, const char *plan_text, int argc,
                          sqlite3_value **argv)
 {
@@ -259,11 +241,19 @@ static int answer_filter(sqlite3_vtab_cursor *base, int given, const char *plan_
     for (int i = 0; i < kind->n_args; i++)
         if (given & 1 << i) args[i] = *argv++;
     answer->row = 0;
-    if (kind->works && is_answered(answer, args)) return SQLITE_OK;
+    bool answered = kind->works && answer->filled;
+    for (int i = 0; i < MOST_ARGS && answered; i++)
+        answered = answer->args[i] && args[i] ? ctr_text_alike(answer->args[i], args[i])
+                                              : !answer->args[i] && !args[i];
+    if (answered) return SQLITE_OK;
 
     ctr_problem problem = {SQLITE_OK, NULL};
     forget_answer(answer);
-    take_arguments(answer, args, &problem);
+    for (int i = 0; i < MOST_ARGS; i++) {
+        if (!args[i]) continue;
+        answer->args[i] = sqlite3_value_dup(args[i]);
+        if (!answer->args[i]) ctr_problem_nomem(&problem);
+    }
     if (!kind->pure) {
         ctr_shared_check_name(table_behind(answer)->db, kind->name, &problem);
         ctr_events_append(ctr_answer_shared(answer)->transaction, &problem);
@@ -287,8 +277,15 @@ static int answer_eof(sqlite3_vtab_cursor *base)
     return answer->row * (size_t)table_behind(answer)->kind->n_columns >= answer->n;
 }
 
-static void show(sqlite3_context *ctx, const item *shown)
+static int answer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
+    const ctr_answer *answer = (ctr_answer *)base;
+    int n = table_behind(answer)->kind->n_columns;
+    if (column >= n) {
+        if (answer->args[column - n]) sqlite3_result_value(ctx, answer->args[column - n]);
+        return SQLITE_OK;
+    }
+    const item *shown = &answer->items[answer->row * (size_t)n + (size_t)column];
     switch (shown->type) {
     case ITEM_NULL: sqlite3_result_null(ctx); break;
     case ITEM_INTEGER: sqlite3_result_int64(ctx, shown->integer); break;
@@ -299,16 +296,6 @@ static void show(sqlite3_context *ctx, const item *shown)
         break;
     case ITEM_VALUE: sqlite3_result_value(ctx, shown->value); break;
     }
-}
-
-static int answer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
-{
-    const ctr_answer *answer = (ctr_answer *)base;
-    int n = table_behind(answer)->kind->n_columns;
-    if (column < n)
-        show(ctx, &answer->items[answer->row * (size_t)n + (size_t)column]);
-    else if (answer->args[column - n])
-        sqlite3_result_value(ctx, answer->args[column - n]);
     return SQLITE_OK;
 }
 

@@ -160,18 +160,6 @@ static void fn_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
-static void json_shards(sqlite3_str *out, const ctr_cell *cell)
-{
-    ctr_shard shard;
-    const char *comma = "";
-    for (size_t at = 0; ctr_cell_next(cell, &at, &shard); comma = ",") {
-        char id[CTR_ID_TEXT_SIZE];
-        ctr_id_to_text(shard.id, id);
-        sqlite3_str_appendf(out, "%s{\"id\":\"%s\",\"clock\":%lld,\"value\":%lld}", comma, id,
-                            (long long)shard.clock, (long long)shard.value);
-    }
-}
-
 static void fn_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
@@ -188,7 +176,14 @@ static void fn_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
             sqlite3_str_appendf(out, ",\"value\":%lld,\"shards\":[", (long long)value);
         else
             sqlite3_str_appendall(out, ",\"value\":null,\"shards\":[");
-        json_shards(out, &cell);
+        ctr_shard shard;
+        const char *comma = "";
+        for (size_t at = 0; ctr_cell_next(&cell, &at, &shard); comma = ",") {
+            char id[CTR_ID_TEXT_SIZE];
+            ctr_id_to_text(shard.id, id);
+            sqlite3_str_appendf(out, "%s{\"id\":\"%s\",\"clock\":%lld,\"value\":%lld}", comma, id,
+                                (long long)shard.clock, (long long)shard.value);
+        }
         sqlite3_str_appendchar(out, 1, ']');
     }
     sqlite3_str_appendchar(out, 1, '}');
@@ -219,25 +214,6 @@ typedef struct merging {
     size_t n, room;
 } merging;
 
-static bool make_shard_room(sqlite3_context *ctx, merging *all, size_t more)
-{
-    size_t room = all->n + more + 1;
-    if (room <= all->room) return true;
-    ctr_context_shard *shards = sqlite3_realloc64(all->shards, 2 * room * sizeof *shards);
-    if (shards) all->shards = shards;
-    ctr_context_shard *spare = sqlite3_realloc64(all->spare, 2 * room * sizeof *spare);
-    if (spare) all->spare = spare;
-    if (shards && spare) all->room = 2 * room;
-    if (!shards || !spare) sqlite3_result_error_nomem(ctx);
-    return shards && spare;
-}
-
-static bool refuse_context(sqlite3_context *ctx, int i, ctr_context_status status)
-{
-    ctr_arg_error(ctx, "%s: context %d %s", FROM, i + 1, ctr_context_text(status));
-    return false;
-}
-
 /* Merges one argument into `all`. */
 static bool take_context(sqlite3_context *ctx, merging *all, sqlite3_value *value, int i)
 {
@@ -246,8 +222,15 @@ static bool take_context(sqlite3_context *ctx, merging *all, sqlite3_value *valu
         return ctr_arg_refuse(ctx, FROM, "a context", "a BLOB", value);
     const uint8_t *bytes = sqlite3_value_blob(value);
     size_t size = (size_t)sqlite3_value_bytes(value), found = 0;
-    if (!make_shard_room(ctx, all, ctr_context_room(size))) return false;
-    ctr_context_shard *read = sqlite3_malloc64((ctr_context_room(size) + 1) * sizeof *read);
+    size_t more = ctr_context_room(size) + 1, room = all->n + more;
+    if (room > all->room) {
+        ctr_context_shard *shards = sqlite3_realloc64(all->shards, 2 * room * sizeof *shards);
+        if (shards) all->shards = shards;
+        ctr_context_shard *spare = sqlite3_realloc64(all->spare, 2 * room * sizeof *spare);
+        if (spare) all->spare = spare;
+        if (shards && spare) all->room = 2 * room;
+    }
+    ctr_context_shard *read = room <= all->room ? sqlite3_malloc64(more * sizeof *read) : NULL;
     if (!read) {
         sqlite3_result_error_nomem(ctx);
         return false;
@@ -258,19 +241,9 @@ static bool take_context(sqlite3_context *ctx, merging *all, sqlite3_value *valu
     ctr_context_shard *merged = all->spare;
     all->spare = all->shards;
     all->shards = merged;
-    return status == CTR_CONTEXT_OK || refuse_context(ctx, i, status);
-}
-
-static bool shards_of(sqlite3_context *ctx, const merging *all, ctr_shard *shards)
-{
-    char id[CTR_ID_TEXT_SIZE];
-    for (size_t i = 0; i < all->n; i++) {
-        if (ctr_context_shard_of(&all->shards[i], &shards[i])) continue;
-        ctr_id_to_text(shards[i].id, id);
-        ctr_arg_error(ctx, "%s: the local shards of %s add up to an integer overflow", FROM, id);
-        return false;
-    }
-    return true;
+    if (status != CTR_CONTEXT_OK)
+        ctr_arg_error(ctx, "%s: context %d %s", FROM, i + 1, ctr_context_text(status));
+    return status == CTR_CONTEXT_OK;
 }
 
 static void result_shards(sqlite3_context *ctx, const merging *all)
@@ -278,13 +251,19 @@ static void result_shards(sqlite3_context *ctx, const merging *all)
     if (all->n == 0) return;
     ctr_shard *shards = sqlite3_malloc64(all->n * sizeof *shards);
     uint8_t *out = sqlite3_malloc64(CTR_CELL_HEADER_MAX + all->n * CTR_SHARD_MAX);
-    if (!shards || !out) {
-        sqlite3_result_error_nomem(ctx);
-    } else if (shards_of(ctx, all, shards)) {
-        sqlite3_result_blob64(ctx, out, ctr_cell_write(1, shards, all->n, out), sqlite3_free);
-        out = NULL;
+    bool fine = shards && out;
+    if (!fine) sqlite3_result_error_nomem(ctx);
+    for (size_t i = 0; i < all->n && fine; i++) {
+        char id[CTR_ID_TEXT_SIZE];
+        fine = ctr_context_shard_of(&all->shards[i], &shards[i]);
+        if (fine) continue;
+        ctr_id_to_text(shards[i].id, id);
+        ctr_arg_error(ctx, "%s: the local shards of %s add up to an integer overflow", FROM, id);
     }
-    sqlite3_free(out);
+    if (fine)
+        sqlite3_result_blob64(ctx, out, ctr_cell_write(1, shards, all->n, out), sqlite3_free);
+    else
+        sqlite3_free(out);
     sqlite3_free(shards);
 }
 
@@ -302,21 +281,15 @@ static void fn_from(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     sqlite3_free(all.spare);
 }
 
-static size_t count_shards(const ctr_cell *cell)
-{
-    ctr_shard shard;
-    size_t n = 0;
-    for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) n++;
-    return n;
-}
-
 static void fn_to(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     ctr_cell cell;
     (void)argc;
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL) return;
     if (!ctr_arg_cell(ctx, TO, argv[0], &cell)) return;
-    size_t n = count_shards(&cell);
+    ctr_shard shard;
+    size_t n = 0;
+    for (size_t at = 0; ctr_cell_next(&cell, &at, &shard);) n++;
     if (ctr_cell_is_deleted(&cell)) {
         ctr_arg_error(
             ctx, "%s: a deleted cell has no context: Cassandra stores tombstones separately", TO);

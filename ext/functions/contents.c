@@ -98,44 +98,36 @@ static void fn_table_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv
     sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
-static int64_t bucket_count(sqlite3 *db, sqlite3_value *value, ctr_problem *problem)
-{
-    int64_t n = 0;
-    if (ctr_arg_take_integer(db, value, &n, problem) && n >= 1 && n <= CTR_BUCKETS_MAX) return n;
-    char *shown = ctr_problem_describe_value(value);
-    if (!shown) ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_MISMATCH, "buckets must be an INTEGER, 1 ... %d, not %s",
-                    CTR_BUCKETS_MAX, shown ? shown : "");
-    sqlite3_free(shown);
-    return 0;
-}
-
-static void show_digest(ctr_answer *answer, int64_t number, int64_t of, const ctr_digest *digest,
-                        ctr_problem *problem)
-{
-    uint8_t out[CTR_ID_SIZE];
-    char text[CTR_ID_TEXT_SIZE], bucket[48];
-    sqlite3_snprintf(sizeof bucket, bucket, "%lld/%lld", (long long)number, (long long)of);
-    ctr_digest_finish(digest, NULL, NULL, out);
-    ctr_id_to_text(out, text);
-    ctr_answer_text(answer, bucket, problem);
-    ctr_answer_integer(answer, digest->rows, problem);
-    ctr_answer_text(answer, text, problem);
-}
-
 static void show_digests(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
+    int64_t n = 0;
+    if (!ctr_arg_take_integer(ctr_answer_db(answer), args[1], &n, problem) || n < 1 ||
+        n > CTR_BUCKETS_MAX) {
+        char *shown = ctr_problem_describe_value(args[1]);
+        if (!shown) ctr_problem_nomem(problem);
+        ctr_problem_set(problem, SQLITE_MISMATCH, "buckets must be an INTEGER, 1 ... %d, not %s",
+                        CTR_BUCKETS_MAX, shown ? shown : "");
+        sqlite3_free(shown);
+    }
     subject asked;
-    int64_t n = bucket_count(ctr_answer_db(answer), args[1], problem);
     open_asked(&asked, answer, args[0], args[2], problem);
     size_t size = (size_t)n * sizeof(ctr_digest);
     ctr_digest *digests = problem->rc == SQLITE_OK ? sqlite3_malloc64(size) : NULL;
     if (digests) {
         memset(digests, 0, size);
         ctr_digest_rows(digests, n, asked.db, asked.schema, asked.table, &asked.shape, problem);
-        for (int64_t i = 0; i < n; i++) show_digest(answer, i, n, &digests[i], problem);
     } else {
         ctr_problem_nomem(problem);
+    }
+    for (int64_t i = 0; digests && i < n; i++) {
+        uint8_t digest[CTR_ID_SIZE];
+        char text[CTR_ID_TEXT_SIZE], bucket[48];
+        sqlite3_snprintf(sizeof bucket, bucket, "%lld/%lld", (long long)i, (long long)n);
+        ctr_digest_finish(&digests[i], NULL, NULL, digest);
+        ctr_id_to_text(digest, text);
+        ctr_answer_text(answer, bucket, problem);
+        ctr_answer_integer(answer, digests[i].rows, problem);
+        ctr_answer_text(answer, text, problem);
     }
     sqlite3_free(digests);
     close_subject(&asked);
@@ -182,52 +174,40 @@ static void show_purged(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-/* Shows the touched counters of a row. */
-static void show_touched(ctr_answer *answer, ctr_rows *rows, sqlite3_stmt *row, const char *key,
-                         ctr_problem *problem)
-{
-    for (int i = 0; i < rows->shape->n_counters && problem->rc == SQLITE_OK; i++) {
-        ctr_cell cell;
-        int column = CTR_WALK_COLUMNS + rows->shape->counters[i];
-        if (ctr_values_open_cell(rows, row, column, i, &cell, problem)) return;
-        if (ctr_cell_is_untouched(&cell)) continue;
-        ctr_answer_text(answer, key, problem);
-        ctr_answer_text(answer, ctr_shape_counter_name(rows->shape, i), problem);
-        ctr_answer_blob(answer, cell.bytes, cell.size, problem);
-    }
-}
-
-static void show_contents(ctr_answer *answer, const subject *asked, ctr_rows *rows,
-                          sqlite3_value **keys, ctr_problem *problem)
-{
-    ctr_walk walk;
-    ctr_packed packed = {0};
-    ctr_stream_walk_open(&walk, asked->db, asked->schema, asked->table, &asked->shape, CTR_WALK_ALL,
-                         0, problem);
-    while (ctr_stream_walk_next(&walk, problem)) {
-        for (int i = 0; i < asked->shape.n_keys; i++)
-            keys[i] = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + asked->shape.keys[i]);
-        if (ctr_pack_values(&packed, keys, asked->shape.n_keys, problem)) break;
-        char *key = ctr_keys_json(packed.bytes, packed.size);
-        if (!key) ctr_problem_nomem(problem);
-        show_touched(answer, rows, walk.row, key, problem);
-        sqlite3_free(key);
-    }
-    ctr_stream_walk_close(&walk);
-    sqlite3_free(packed.bytes);
-}
-
 static void show_cells(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     subject asked;
     ctr_rows rows = {0};
+    ctr_walk walk = {0};
+    ctr_packed packed = {0};
     open_asked(&asked, answer, args[0], args[1], problem);
-    sqlite3_value **keys =
-        sqlite3_malloc64(((size_t)asked.shape.n_keys + 1) * sizeof(sqlite3_value *));
+    const ctr_shape *shape = &asked.shape;
+    sqlite3_value **keys = sqlite3_malloc64(((size_t)shape->n_keys + 1) * sizeof(sqlite3_value *));
     if (!keys) ctr_problem_nomem(problem);
     if (problem->rc == SQLITE_OK)
-        ctr_rows_open(&rows, asked.db, asked.schema, asked.table, &asked.shape, NULL, problem);
-    if (problem->rc == SQLITE_OK) show_contents(answer, &asked, &rows, keys, problem);
+        ctr_rows_open(&rows, asked.db, asked.schema, asked.table, shape, NULL, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_stream_walk_open(&walk, asked.db, asked.schema, asked.table, shape, CTR_WALK_ALL, 0,
+                             problem);
+    while (ctr_stream_walk_next(&walk, problem)) {
+        for (int i = 0; i < shape->n_keys; i++)
+            keys[i] = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + shape->keys[i]);
+        if (ctr_pack_values(&packed, keys, shape->n_keys, problem)) break;
+        char *key = ctr_keys_json(packed.bytes, packed.size);
+        if (!key) ctr_problem_nomem(problem);
+        for (int i = 0; i < shape->n_counters && problem->rc == SQLITE_OK; i++) {
+            ctr_cell cell;
+            int column = CTR_WALK_COLUMNS + shape->counters[i];
+            if (ctr_values_open_cell(&rows, walk.row, column, i, &cell, problem)) break;
+            if (ctr_cell_is_untouched(&cell)) continue;
+            ctr_answer_text(answer, key, problem);
+            ctr_answer_text(answer, ctr_shape_counter_name(shape, i), problem);
+            ctr_answer_blob(answer, cell.bytes, cell.size, problem);
+        }
+        sqlite3_free(key);
+    }
+    ctr_stream_walk_close(&walk);
+    sqlite3_free(packed.bytes);
     ctr_rows_close(&rows);
     sqlite3_free(keys);
     close_subject(&asked);
@@ -289,8 +269,16 @@ static void count_id(census *all, const uint8_t id[CTR_ID_SIZE], ctr_problem *pr
     memcpy(ids[all->n_ids++].id, id, CTR_ID_SIZE);
 }
 
-static void count_shards_of(census *all, size_t n, ctr_problem *problem)
+static void count_cell(census *all, const ctr_cell *cell, ctr_problem *problem)
 {
+    ctr_shard shard;
+    size_t n = 0;
+    if (ctr_cell_is_untouched(cell)) return;
+    all->cells++;
+    all->bytes += (int64_t)cell->size;
+    for (size_t at = 0; ctr_cell_next(cell, &at, &shard) && problem->rc == SQLITE_OK; n++)
+        count_id(all, shard.id, problem);
+    if (!ctr_cell_is_live(cell) || problem->rc != SQLITE_OK) return;
     if (n >= all->n_by_shards) {
         size_t size = 2 * n + 16;
         int64_t *grown = sqlite3_realloc64(all->by_shards, size * sizeof *grown);
@@ -307,38 +295,20 @@ static void count_shards_of(census *all, size_t n, ctr_problem *problem)
     all->shards += (int64_t)n;
 }
 
-static void count_cell(census *all, const ctr_cell *cell, ctr_problem *problem)
-{
-    ctr_shard shard;
-    size_t n = 0;
-    if (ctr_cell_is_untouched(cell)) return;
-    all->cells++;
-    all->bytes += (int64_t)cell->size;
-    for (size_t at = 0; ctr_cell_next(cell, &at, &shard) && problem->rc == SQLITE_OK; n++)
-        count_id(all, shard.id, problem);
-    if (ctr_cell_is_live(cell) && problem->rc == SQLITE_OK) count_shards_of(all, n, problem);
-}
-
-static void count_key_bytes(census *all, sqlite3_stmt *row, int column)
-{
-    int type = sqlite3_column_type(row, column);
-    bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-    all->bytes += number ? 8 : sqlite3_column_bytes(row, column);
-}
-
 static void count_row(census *all, ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 {
     const ctr_shape *shape = rows->shape;
     bool live = false, deleted = false;
     for (int i = 0; i < shape->n_columns && problem->rc == SQLITE_OK; i++) {
         ctr_cell cell;
-        if (shape->columns[i].counter < 0) {
-            count_key_bytes(all, row, CTR_WALK_COLUMNS + i);
+        int column = CTR_WALK_COLUMNS + i, counter = shape->columns[i].counter;
+        if (counter < 0) {
+            int type = sqlite3_column_type(row, column);
+            bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+            all->bytes += number ? 8 : sqlite3_column_bytes(row, column);
             continue;
         }
-        if (ctr_values_open_cell(rows, row, CTR_WALK_COLUMNS + i, shape->columns[i].counter, &cell,
-                                 problem))
-            return;
+        if (ctr_values_open_cell(rows, row, column, counter, &cell, problem)) return;
         count_cell(all, &cell, problem);
         live = live || ctr_cell_is_live(&cell);
         deleted = deleted || ctr_cell_is_deleted(&cell);

@@ -86,11 +86,20 @@ static void note_lock(exchange *x, const char *name, const ctr_problem *problem)
     if (busy && !x->locked_out) x->locked_out = name;
 }
 
-/* Opens the sources: the peer for a pull and a sync, main for a push and a sync. */
-static int open_sources(exchange *x, bool attached, ctr_problem *problem)
+/* Opens the peer to be written, if it has its own connection, and the sources: the peer for a pull
+ * and a sync, main for a push and a sync. */
+static void open_files(exchange *x, ctr_problem *problem)
 {
     sqlite3 *db = x->main.db;
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    bool attached = ctr_run_has_schema(db, x->peer);
+    if (sqlite3_stricmp(x->peer, "main") == 0 ||
+        (attached && ctr_source_same_file(db, x->peer, "main"))) {
+        refuse_main(problem);
+        return;
+    }
+    if (!attached && x->way->gives) open_taker(x, problem);
+    note_lock(x, x->peer, problem);
+    if (problem->rc != SQLITE_OK) return;
     if (!attached && x->way->takes) ctr_source_open_path(&x->theirs, db, x->peer, problem);
     if (attached && x->way->takes) ctr_source_open(&x->theirs, db, x->peer, problem);
     note_lock(x, x->peer, problem);
@@ -99,18 +108,6 @@ static int open_sources(exchange *x, bool attached, ctr_problem *problem)
     if (problem->rc == SQLITE_OK && x->theirs.own &&
         ctr_source_is_file_of(x->theirs.db, db, "main"))
         refuse_main(problem);
-    return problem->rc;
-}
-
-static int open_files(exchange *x, ctr_problem *problem)
-{
-    sqlite3 *db = x->main.db;
-    bool attached = ctr_run_has_schema(db, x->peer);
-    if (sqlite3_stricmp(x->peer, "main") == 0) return refuse_main(problem);
-    if (attached && ctr_source_same_file(db, x->peer, "main")) return refuse_main(problem);
-    if (!attached && x->way->gives) open_taker(x, problem);
-    note_lock(x, x->peer, problem);
-    return open_sources(x, attached, problem);
 }
 
 static void lock_taker(exchange *x, const taker *to, ctr_session *session, ctr_problem *problem)
@@ -121,30 +118,25 @@ static void lock_taker(exchange *x, const taker *to, ctr_session *session, ctr_p
     x->reads_it = !to->own && ctr_run_transaction(to->db, to->schema) != CTR_TXN_NONE;
 }
 
-/* Begins the snapshots, before anything is written. */
-static void hold_sources(exchange *x, ctr_problem *problem)
-{
-    if (x->way->takes && ctr_source_hold(&x->theirs, problem) == SQLITE_OK)
-        ctr_pull_open(&x->theirs, &x->their_identity, problem);
-    note_lock(x, x->peer, problem);
-    if (x->way->gives && ctr_source_hold(&x->ours, problem) == SQLITE_OK)
-        ctr_pull_open(&x->ours, &x->our_identity, problem);
-    note_lock(x, "main", problem);
-}
-
-/* Takes all locks before the first read, main before the peer. */
-static int begin_work(exchange *x, ctr_problem *problem)
+/* Takes all locks before the first read, main before the peer, and begins the snapshots before
+ * anything is written. */
+static void begin_work(exchange *x, ctr_problem *problem)
 {
     taker *main = &x->main, *other = &x->other;
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    ctr_session_begin(&main->session, main->db, &main->shared->sessions, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_session_begin(&main->session, main->db, &main->shared->sessions, problem);
     if (problem->rc == SQLITE_OK && other->own)
         ctr_session_begin(&other->session, other->db, &other->shared->sessions, problem);
     if (x->way->takes) lock_taker(x, main, &main->session, problem);
     if (x->way->gives) lock_taker(x, other, other->own ? &other->session : &main->session, problem);
     if (x->way->takes && x->way->gives && problem->rc == SQLITE_OK)
         ctr_session_keep_pages(&main->session, problem);
-    return problem->rc;
+    if (x->way->takes && ctr_source_hold(&x->theirs, problem) == SQLITE_OK)
+        ctr_pull_open(&x->theirs, &x->their_identity, problem);
+    note_lock(x, x->peer, problem);
+    if (x->way->gives && ctr_source_hold(&x->ours, problem) == SQLITE_OK)
+        ctr_pull_open(&x->ours, &x->our_identity, problem);
+    note_lock(x, "main", problem);
 }
 
 static void merge_into(const exchange *x, const taker *to, const ctr_source *from,
@@ -157,15 +149,6 @@ static void merge_into(const exchange *x, const taker *to, const ctr_source *fro
     ctr_pull_all(from, giver, to->db, transaction, to->schema, to->own ? x->peer : to->schema, side,
                  x->whole, report, problem);
     ctr_events_write_ahead(transaction, problem);
-}
-
-static void refuse_empty(const exchange *x, ctr_problem *problem)
-{
-    if (x->way->takes && x->way->gives)
-        ctr_problem_set(problem, SQLITE_ERROR, "neither %s nor main has counter tables", x->peer);
-    else
-        ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter tables",
-                        x->way->takes ? x->peer : "main");
 }
 
 /* If main is read through the host's connection, it has the merged rows now, and its identity is
@@ -207,30 +190,24 @@ static void say_locked(const exchange *x, ctr_problem *problem)
     ctr_problem_close(&ignored);
 }
 
-/* "created in phone, which was empty": its name may be misspelled. */
-static void note_creation(ctr_answer *answer, const exchange *x, const struct ctr_report_row *row,
-                          ctr_problem *problem)
-{
-    char *note = NULL;
-    if (row->created) {
-        note =
-            sqlite3_mprintf("created in %s%s", row->created_by == CTR_MAIN_TAKES ? "main" : x->peer,
-                            row->in_empty ? ", which was empty" : "");
-        if (!note) ctr_problem_nomem(problem);
-    }
-    ctr_answer_text(answer, note, problem);
-    sqlite3_free(note);
-}
-
 static void fill_answer(ctr_answer *answer, const exchange *x, const ctr_report *report,
                         ctr_problem *problem)
 {
     for (int i = 0; i < report->n && problem->rc == SQLITE_OK; i++) {
-        ctr_answer_text(answer, report->rows[i].name, problem);
-        ctr_answer_integer(answer, report->rows[i].read, problem);
-        ctr_answer_integer(answer, report->rows[i].changed, problem);
-        ctr_answer_integer(answer, report->rows[i].conflicts, problem);
-        note_creation(answer, x, &report->rows[i], problem);
+        const struct ctr_report_row *row = &report->rows[i];
+        char *note = NULL;
+        if (row->created) { /* "created in phone, which was empty": its name may be misspelled */
+            note = sqlite3_mprintf("created in %s%s",
+                                   row->created_by == CTR_MAIN_TAKES ? "main" : x->peer,
+                                   row->in_empty ? ", which was empty" : "");
+            if (!note) ctr_problem_nomem(problem);
+        }
+        ctr_answer_text(answer, row->name, problem);
+        ctr_answer_integer(answer, row->read, problem);
+        ctr_answer_integer(answer, row->changed, problem);
+        ctr_answer_integer(answer, row->conflicts, problem);
+        ctr_answer_text(answer, note, problem);
+        sqlite3_free(note);
     }
 }
 
@@ -238,18 +215,21 @@ static void fill_answer(ctr_answer *answer, const exchange *x, const ctr_report 
  * closes before its file is written, except for that of main in a sync, and all close before the
  * commits, which would wait for them. Of two transactions, that of main commits first; if the other
  * fails, the next call merges what that file lacks. */
-static int run_exchange(exchange *x, ctr_answer *answer, ctr_problem *problem)
+static void run_exchange(exchange *x, ctr_answer *answer, ctr_problem *problem)
 {
     ctr_report report = {0};
     open_files(x, problem);
     begin_work(x, problem);
-    hold_sources(x, problem);
     if (x->way->takes)
         merge_into(x, &x->main, &x->theirs, &x->their_identity, CTR_MAIN_TAKES, &report, problem);
     ctr_source_close(&x->theirs);
     if (x->way->gives && look_again_at_ours(x, problem))
         merge_into(x, &x->other, &x->ours, &x->our_identity, CTR_MAIN_GIVES, &report, problem);
-    if (report.n == 0) refuse_empty(x, problem);
+    if (report.n == 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        x->way->takes && x->way->gives ? "neither %s nor main has counter tables"
+                                                       : "%s has no counter tables",
+                        x->way->takes ? x->peer : "main");
     ctr_source_close(&x->ours);
     fill_answer(answer, x, &report, problem);
     ctr_pull_report_close(&report);
@@ -263,35 +243,22 @@ static int run_exchange(exchange *x, ctr_answer *answer, ctr_problem *problem)
     }
     if ((problem->rc & 0xff) == SQLITE_BUSY) say_locked(x, problem);
     if (half) ctr_problem_where(problem, "main has merged the changes, %s has not", x->peer);
-    return problem->rc;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
-
-static const exchange_direction *direction_of(const char *function)
-{
-    const exchange_direction *way = directions;
-    while (strcmp(way->function, function) != 0) way++;
-    return way;
-}
-
-static bool is_whole(sqlite3_value *value, ctr_problem *problem)
-{
-    const char *how = ctr_answer_arg(value, "the second argument", "", problem);
-    bool whole = how && sqlite3_stricmp(how, "full") == 0;
-    if (how && *how && !whole)
-        ctr_problem_set(problem, SQLITE_ERROR, "the second argument can only be 'full', not '%s'",
-                        how);
-    return whole;
-}
 
 static void report_exchange(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     sqlite3 *db = ctr_answer_db(answer);
     ctr_shared *shared = ctr_answer_shared(answer);
-    exchange x = {.way = direction_of(ctr_answer_kind_of(answer)->name)};
+    exchange x = {.way = directions};
+    while (strcmp(x.way->function, ctr_answer_kind_of(answer)->name) != 0) x.way++;
     x.peer = ctr_answer_arg(args[0], "the argument", NULL, problem);
-    x.whole = is_whole(args[1], problem);
+    const char *how = ctr_answer_arg(args[1], "the second argument", "", problem);
+    x.whole = how && sqlite3_stricmp(how, "full") == 0;
+    if (how && *how && !x.whole)
+        ctr_problem_set(problem, SQLITE_ERROR, "the second argument can only be 'full', not '%s'",
+                        how);
     x.alone = sqlite3_get_autocommit(db);
     x.main = (taker){.db = db, .shared = shared, .schema = "main"};
     x.other = (taker){.db = db, .shared = shared, .schema = x.peer};

@@ -205,15 +205,6 @@ typedef struct target {
     ctr_shape shape;
 } target;
 
-static void close_table_found(target *to)
-{
-    sqlite3_free(to->schema);
-    sqlite3_free(to->table);
-    ctr_shape_close(&to->shape);
-}
-
-/* ---- finding the table ----------------------------------------------------------------------- */
-
 static bool look_in(void *with, const char *schema, const char *table, ctr_problem *problem)
 {
     target *to = with;
@@ -234,7 +225,9 @@ static bool look_in(void *with, const char *schema, const char *table, ctr_probl
     return found;
 }
 
-static void find_table(target *to, ctr_shared *shared, const char *name, ctr_problem *problem)
+/* Finds the table, and checks that it has this counter and so many key columns. */
+static void find_table(target *to, ctr_shared *shared, const char *name, const char *column,
+                       int n_keys, ctr_problem *problem)
 {
     ctr_cluster_entry *entry = ctr_clusters_connected(shared->fronts, to->db, name, problem);
     if (entry) {
@@ -245,12 +238,6 @@ static void find_table(target *to, ctr_shared *shared, const char *name, ctr_pro
     } else if (problem->rc == SQLITE_OK && !ctr_schema_find(to->db, name, look_in, to, problem)) {
         ctr_problem_set(problem, SQLITE_ERROR, "there is no counter table '%s'", name);
     }
-}
-
-/* ---- the two statements ---------------------------------------------------------------------- */
-
-static void check_arguments(const target *to, const char *column, int n_keys, ctr_problem *problem)
-{
     if (problem->rc != SQLITE_OK) return;
     if (ctr_shape_counter_like(&to->shape, column) < 0)
         ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter '%s'", to->table, column);
@@ -262,6 +249,8 @@ static void check_arguments(const target *to, const char *column, int n_keys, ct
                     n_keys);
     sqlite3_free(keys);
 }
+
+/* ---- the two statements ---------------------------------------------------------------------- */
 
 /* Parameters 1 ... are the key, the next one is the number to add. */
 static sqlite3_stmt *prepare_insert(const target *to, const char *column, ctr_problem *problem)
@@ -283,18 +272,6 @@ static sqlite3_stmt *prepare_insert(const target *to, const char *column, ctr_pr
     return made;
 }
 
-static sqlite3_stmt *prepare_select(const target *to, const char *column, ctr_problem *problem)
-{
-    char *constraint = ctr_shape_key_match(&to->shape);
-    if (!constraint) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
-    run.slots.name = column;
-    run.slots.constraint = constraint;
-    sqlite3_stmt *made = ctr_run_prepare(&run, CTR_SQL_ADD_SELECT);
-    sqlite3_free(constraint);
-    return made;
-}
-
 /* Binds the key as it is stored, because a REAL column does not find an integer that it rounds. */
 static bool run_with(const target *to, sqlite3_stmt *statement, sqlite3_value **keys,
                      sqlite3_value *n, ctr_problem *problem)
@@ -309,18 +286,6 @@ static bool run_with(const target *to, sqlite3_stmt *statement, sqlite3_value **
     return ctr_run_row(&run, statement);
 }
 
-static void add_and_read(sqlite3_context *ctx, const target *to, const char *column,
-                         sqlite3_value **argv, ctr_problem *problem)
-{
-    sqlite3_stmt *insert = prepare_insert(to, column, problem);
-    run_with(to, insert, argv + ADD_KEYS, argv[ADD_N], problem);
-    sqlite3_finalize(insert);
-    sqlite3_stmt *select = prepare_select(to, column, problem);
-    if (run_with(to, select, argv + ADD_KEYS, NULL, problem))
-        sqlite3_result_value(ctx, sqlite3_column_value(select, 0));
-    sqlite3_finalize(select);
-}
-
 /* Runs both statements or none, also if the sum cannot be read. It is refused inside writing
  * statements, whose failure could not undo it: they allow no savepoint, and SQLite may keep the
  * first writes of a statement that fails. */
@@ -328,8 +293,21 @@ static void add(sqlite3_context *ctx, const target *to, const char *column, sqli
                 ctr_problem *problem)
 {
     ctr_session session;
-    if (ctr_session_begin(&session, to->db, NULL, problem) == SQLITE_OK)
-        add_and_read(ctx, to, column, argv, problem);
+    if (ctr_session_begin(&session, to->db, NULL, problem) == SQLITE_OK) {
+        sqlite3_stmt *insert = prepare_insert(to, column, problem);
+        run_with(to, insert, argv + ADD_KEYS, argv[ADD_N], problem);
+        sqlite3_finalize(insert);
+        char *constraint = ctr_shape_key_match(&to->shape);
+        if (!constraint) ctr_problem_nomem(problem);
+        ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
+        run.slots.name = column;
+        run.slots.constraint = constraint;
+        sqlite3_stmt *select = ctr_run_prepare(&run, CTR_SQL_ADD_SELECT);
+        if (run_with(to, select, argv + ADD_KEYS, NULL, problem))
+            sqlite3_result_value(ctx, sqlite3_column_value(select, 0));
+        sqlite3_finalize(select);
+        sqlite3_free(constraint);
+    }
     ctr_session_end(&session, problem);
 }
 
@@ -362,20 +340,6 @@ static void free_calls(void *all)
     for (size_t i = 0; i < of->n; i++) free_call(&of->calls[i]);
     sqlite3_free(of->calls);
     sqlite3_free(of);
-}
-
-static add_calls *calls_of_statement(sqlite3_context *ctx, ctr_problem *problem)
-{
-    add_calls *all = sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT);
-    if (all) return all;
-    all = sqlite3_malloc64(sizeof *all);
-    if (!all) {
-        ctr_problem_nomem(problem);
-        return NULL;
-    }
-    *all = (add_calls){0};
-    sqlite3_set_auxdata(ctx, CALLS_OF_STATEMENT, all, free_calls);
-    return sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT);
 }
 
 static bool is_same_call(const add_call *a, const add_call *b)
@@ -413,7 +377,13 @@ static bool is_made_elsewhere(add_calls *all, add_call *made, ctr_problem *probl
 static void refuse_second_place(sqlite3_context *ctx, const target *to, const char *column,
                                 int64_t n, sqlite3_value **keys, ctr_problem *problem)
 {
-    add_calls *all = calls_of_statement(ctx, problem);
+    add_calls *all = sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT);
+    if (!all && (all = sqlite3_malloc64(sizeof *all))) {
+        *all = (add_calls){0};
+        sqlite3_set_auxdata(ctx, CALLS_OF_STATEMENT, all, free_calls);
+        all = sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT);
+    }
+    if (!all) ctr_problem_nomem(problem);
     add_call made = {.place = ctx};
     made.counter = sqlite3_mprintf("%s %s %d %lld", to->schema, to->table,
                                    ctr_shape_counter_like(&to->shape, column), (long long)n);
@@ -447,12 +417,13 @@ static void fn_add(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (!ctr_arg_integer(ctx, COUNTER_ADD, "n", argv[ADD_N], INT64_MIN, INT64_MAX, &n)) return;
     ctr_problem problem = {SQLITE_OK, NULL};
     target to = {.db = sqlite3_context_db_handle(ctx)};
-    find_table(&to, sqlite3_user_data(ctx), table, &problem);
-    check_arguments(&to, column, argc - ADD_KEYS, &problem);
+    find_table(&to, sqlite3_user_data(ctx), table, column, argc - ADD_KEYS, &problem);
     if (problem.rc == SQLITE_OK)
         refuse_second_place(ctx, &to, column, n, argv + ADD_KEYS, &problem);
     if (problem.rc == SQLITE_OK) add(ctx, &to, column, argv, &problem);
-    close_table_found(&to);
+    sqlite3_free(to.schema);
+    sqlite3_free(to.table);
+    ctr_shape_close(&to.shape);
     ctr_arg_problem(ctx, COUNTER_ADD, &problem);
 }
 

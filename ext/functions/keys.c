@@ -59,26 +59,6 @@ static void append_text_key(sqlite3_str *out, const uint8_t *text, size_t size)
     sqlite3_str_appendchar(out, 1, '"');
 }
 
-/* JSON has no infinity: 9e999 is read as one. */
-static void append_real(sqlite3_str *out, double real)
-{
-    if (isinf(real))
-        sqlite3_str_appendall(out, real > 0 ? "9e999" : "-9e999");
-    else
-        sqlite3_str_appendf(out, "%!.17g", real);
-}
-
-static void append_value(sqlite3_str *out, const ctr_key_value *value)
-{
-    switch (value->type) {
-    case CTR_KEY_NOTHING: sqlite3_str_appendall(out, "null"); break;
-    case CTR_KEY_INTEGER: sqlite3_str_appendf(out, "%lld", (long long)value->integer); break;
-    case CTR_KEY_REAL: append_real(out, value->real); break;
-    case CTR_KEY_TEXT: append_text_key(out, value->bytes, value->size); break;
-    case CTR_KEY_BLOB: append_hex(out, "hex", value->bytes, value->size); break;
-    }
-}
-
 char *ctr_keys_json(const uint8_t *key, size_t size)
 {
     ctr_key_value value;
@@ -87,7 +67,18 @@ char *ctr_keys_json(const uint8_t *key, size_t size)
     sqlite3_str_appendchar(out, 1, '[');
     for (int i = 0; ctr_key_next(key, size, &at, &value); i++) {
         if (i) sqlite3_str_appendchar(out, 1, ',');
-        append_value(out, &value);
+        switch (value.type) {
+        case CTR_KEY_NOTHING: sqlite3_str_appendall(out, "null"); break;
+        case CTR_KEY_INTEGER: sqlite3_str_appendf(out, "%lld", (long long)value.integer); break;
+        case CTR_KEY_REAL:
+            if (isinf(value.real)) /* JSON has no infinity: 9e999 is read as one */
+                sqlite3_str_appendall(out, value.real > 0 ? "9e999" : "-9e999");
+            else
+                sqlite3_str_appendf(out, "%!.17g", value.real);
+            break;
+        case CTR_KEY_TEXT: append_text_key(out, value.bytes, value.size); break;
+        case CTR_KEY_BLOB: append_hex(out, "hex", value.bytes, value.size); break;
+        }
     }
     sqlite3_str_appendchar(out, 1, ']');
     return sqlite3_str_finish(out);
@@ -160,35 +151,28 @@ static void fn_mark(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (ctr_arg_problem(ctx, "counter_mark", &problem)) sqlite3_result_int64(ctx, mark);
 }
 
-static int64_t raise_mark(sqlite3 *db, const feed_source *source, int64_t since, int64_t upto,
-                          ctr_problem *problem)
-{
-    int64_t mark = 0;
-    ctr_session session = {0};
-    if (!check_tables(db, problem)) return 0;
-    if (ctr_session_begin(&session, db, NULL, problem) == SQLITE_OK) {
-        ctr_session_lock(&session, "main", problem);
-        mark = ctr_marks_of_feed(db, source->id, source->twist, problem);
-        if (mark >= since && mark < upto) {
-            ctr_marks_raise_feed(db, source->id, source->twist, upto, problem);
-            mark = upto;
-        }
-    }
-    ctr_session_end(&session, problem);
-    return mark;
-}
-
 static void fn_seen(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     static const char NAME[] = "counter_seen";
     (void)argc;
     feed_source source;
-    int64_t since, upto;
+    int64_t since, upto, mark = 0;
     if (!take_source(ctx, NAME, argv[0], &source)) return;
     if (!ctr_arg_integer(ctx, NAME, "since", argv[1], 0, INT64_MAX, &since)) return;
     if (!ctr_arg_integer(ctx, NAME, "upto", argv[2], since, INT64_MAX, &upto)) return;
     ctr_problem problem = {SQLITE_OK, NULL};
-    int64_t mark = raise_mark(sqlite3_context_db_handle(ctx), &source, since, upto, &problem);
+    ctr_session session = {0};
+    sqlite3 *db = sqlite3_context_db_handle(ctx);
+    if (check_tables(db, &problem) &&
+        ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
+        ctr_session_lock(&session, "main", &problem);
+        mark = ctr_marks_of_feed(db, source.id, source.twist, &problem);
+        if (mark >= since && mark < upto) {
+            ctr_marks_raise_feed(db, source.id, source.twist, upto, &problem);
+            mark = upto;
+        }
+    }
+    ctr_session_end(&session, &problem);
     if (ctr_arg_problem(ctx, NAME, &problem)) sqlite3_result_int64(ctx, mark);
 }
 

@@ -39,23 +39,95 @@
  * until its end.
  */
 
-/* Finds out whether the file is still at its path: SQLite reads and locks a file that was moved
- * away. A write notices this when it checks the identity; but the check may take a new id, which
- * this function must not. */
-static void find_file(ctr_member *member, ctr_problem *problem)
+static int64_t count_all(const ctr_member *member, ctr_problem *problem)
 {
-    if (problem->rc != SQLITE_OK || !ctr_member_takes_part(member)) return;
-    ctr_fingerprint seen;
-    ctr_attribute attribute;
-    ctr_storage storage = {.kind = CTR_STORAGE_UNASKED};
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    ctr_storage_see(&storage, member->db, member->schema, true, &seen, &attribute, &trouble);
-    ctr_storage_close(&storage);
-    ctr_member_blame(member, &trouble, problem);
+    ctr_run run = ctr_run_on(member->db, member->schema, member->merge.entry.name, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_ROWS);
+    int64_t n = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return n;
 }
 
-static void answer_name(ctr_answer *answer, const ctr_member *member, ctr_problem *problem)
+/* Returns the number of rows that differ, or that only one of the two has. A row that is damaged in
+ * one of them counts as different. */
+static int64_t count_different(const ctr_member *one, const ctr_member *two, ctr_problem *problem)
 {
+    ctr_walk walk;
+    ctr_rows rows = {0}, other = {0};
+    int64_t met = 0, different = 0; /* rows that both have; that differ, or that only one has */
+    const ctr_shape *shape = &one->merge.shape;
+    sqlite3_value **keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *keys);
+    if (!keys) ctr_problem_nomem(problem);
+    ctr_rows_open(&rows, one->db, one->schema, one->merge.entry.name, shape, NULL, problem);
+    ctr_rows_open(&other, two->db, two->schema, two->merge.entry.name, &two->merge.shape, NULL,
+                  problem);
+    ctr_stream_walk_open(&walk, one->db, one->schema, one->merge.entry.name, shape, CTR_WALK_ALL, 0,
+                         problem);
+    while (ctr_stream_walk_next(&walk, problem)) {
+        ctr_problem trouble = {SQLITE_OK, NULL};
+        for (int i = 0; i < shape->n_keys; i++)
+            keys[i] = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + shape->keys[i]);
+        ctr_rows_find_key(&other, keys, &trouble);
+        bool found = other.found || trouble.rc != SQLITE_OK, same = found;
+        for (int i = 0; i < shape->n_counters && found && trouble.rc == SQLITE_OK; i++) {
+            ctr_cell cell;
+            ctr_values_open_cell(&rows, walk.row, CTR_WALK_COLUMNS + shape->counters[i], i, &cell,
+                                 &trouble);
+            same = same && ctr_cell_same(&cell, &other.cells[i]);
+        }
+        met += found;
+        different += !same || trouble.rc != SQLITE_OK;
+        if (trouble.rc == SQLITE_CORRUPT_VTAB)
+            ctr_problem_close(&trouble);
+        else if (trouble.rc != SQLITE_OK)
+            *problem = trouble;
+    }
+    ctr_stream_walk_close(&walk);
+    ctr_rows_close(&rows);
+    ctr_rows_close(&other);
+    sqlite3_free(keys);
+    return different + count_all(two, problem) - met;
+}
+
+/* A damaged row has no digest, which is no problem. */
+static void answer_rows(ctr_answer *answer, const ctr_member *first, const ctr_member *member,
+                        ctr_problem *problem)
+{
+    if (!member->open) {
+        for (int i = 0; i < 3; i++) ctr_answer_text(answer, NULL, problem);
+        return;
+    }
+    uint8_t digest[CTR_ID_SIZE];
+    char text[CTR_ID_TEXT_SIZE];
+    ctr_problem damage = {SQLITE_OK, NULL};
+    int rc = ctr_digest_table(digest, member->db, member->schema, member->merge.entry.name,
+                              &member->merge.shape, &damage);
+    if (ctr_member_ends_statement(rc))
+        ctr_problem_set(problem, rc, "%s", ctr_problem_text(&damage));
+    ctr_problem_close(&damage);
+    if (rc == SQLITE_OK) ctr_id_to_text(digest, text);
+    ctr_answer_integer(answer, count_all(member, problem), problem);
+    ctr_answer_text(answer, rc == SQLITE_OK ? text : NULL, problem);
+    if (first->open)
+        ctr_answer_integer(answer, count_different(member, first, problem), problem);
+    else
+        ctr_answer_text(answer, NULL, problem);
+}
+
+/* Shows who a replica is, and whether it is available. SQLite reads and locks a file that was moved
+ * away, so this looks whether the file is still at its path. A write notices this when it checks
+ * the identity; but the check may take a new id, which this function must not. */
+static void answer_member(ctr_answer *answer, ctr_member *member, ctr_problem *problem)
+{
+    if (ctr_member_takes_part(member)) {
+        ctr_fingerprint seen;
+        ctr_attribute attribute;
+        ctr_storage storage = {.kind = CTR_STORAGE_UNASKED};
+        ctr_problem trouble = {SQLITE_OK, NULL};
+        ctr_storage_see(&storage, member->db, member->schema, true, &seen, &attribute, &trouble);
+        ctr_storage_close(&storage);
+        ctr_member_blame(member, &trouble, problem);
+    }
     char id[CTR_ID_TEXT_SIZE];
     ctr_id_to_text(member->id, id);
     const char *colon = strchr(member->name, ':');
@@ -66,143 +138,23 @@ static void answer_name(ctr_answer *answer, const ctr_member *member, ctr_proble
     ctr_answer_text(answer, dc, problem);
     ctr_answer_text(answer, colon ? colon + 1 : NULL, problem);
     sqlite3_free(dc);
-}
 
-static void answer_state(ctr_answer *answer, const ctr_member *member, ctr_problem *problem)
-{
-    const ctr_problem *reason = member->trouble.rc ? &member->trouble : &member->unlocked;
-    if (reason->rc == SQLITE_OK && *member->refuses) {
-        ctr_answer_integer(answer, 1, problem);
-        ctr_answer_text(answer, member->refuses, problem);
-        return;
-    }
-    ctr_answer_integer(answer, reason->rc == SQLITE_OK, problem);
-    ctr_answer_text(answer, reason->rc ? ctr_problem_text(reason) : NULL, problem);
-}
-
-/* The rows of two replicas. */
-typedef struct row_comparison {
-    ctr_rows rows, other;
-    sqlite3_value **keys;
-    int64_t met, different; /* rows that both have; rows that differ, or that only the first has */
-} row_comparison;
-
-/* A row that is damaged in one replica counts as different; any other error is a problem. */
-static bool is_damage(ctr_problem *trouble, ctr_problem *problem)
-{
-    if (trouble->rc == SQLITE_OK) return false;
-    if (trouble->rc == SQLITE_CORRUPT_VTAB)
-        ctr_problem_close(trouble);
-    else
-        *problem = *trouble;
-    return true;
-}
-
-static void compare_row(row_comparison *job, sqlite3_stmt *row, ctr_problem *problem)
-{
-    const ctr_shape *shape = job->rows.shape;
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    bool same = true;
-    for (int i = 0; i < shape->n_keys; i++)
-        job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + shape->keys[i]);
-    ctr_rows_find_key(&job->other, job->keys, &trouble);
-    if (trouble.rc == SQLITE_OK && !job->other.found) {
-        job->different++;
-        return;
-    }
-    for (int i = 0; i < shape->n_counters && trouble.rc == SQLITE_OK; i++) {
-        ctr_cell cell;
-        ctr_values_open_cell(&job->rows, row, CTR_WALK_COLUMNS + shape->counters[i], i, &cell,
-                             &trouble);
-        same = same && ctr_cell_same(&cell, &job->other.cells[i]);
-    }
-    same = !is_damage(&trouble, problem) && same;
-    job->met++;
-    job->different += !same;
-}
-
-static int64_t count_all(const ctr_member *member, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(member->db, member->schema, member->merge.entry.name, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_ROWS);
-    int64_t n = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
-    sqlite3_finalize(row);
-    return n;
-}
-
-/* Returns the number of rows that differ, or that only one of the two has. */
-static int64_t count_different(const ctr_member *one, const ctr_member *other, ctr_problem *problem)
-{
-    ctr_walk walk;
-    const ctr_shape *shape = &one->merge.shape;
-    row_comparison job = {.keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *job.keys)};
-    if (!job.keys) ctr_problem_nomem(problem);
-    ctr_rows_open(&job.rows, one->db, one->schema, one->merge.entry.name, shape, NULL, problem);
-    ctr_rows_open(&job.other, other->db, other->schema, other->merge.entry.name,
-                  &other->merge.shape, NULL, problem);
-    ctr_stream_walk_open(&walk, one->db, one->schema, one->merge.entry.name, shape, CTR_WALK_ALL, 0,
-                         problem);
-    while (ctr_stream_walk_next(&walk, problem)) compare_row(&job, walk.row, problem);
-    ctr_stream_walk_close(&walk);
-    ctr_rows_close(&job.rows);
-    ctr_rows_close(&job.other);
-    sqlite3_free(job.keys);
-    return job.different + count_all(other, problem) - job.met;
-}
-
-/* Returns the digest as text; the caller frees it with sqlite3_free. NULL: a row is damaged, which
- * is no problem, or there is a problem. */
-static char *digest_of(const ctr_member *member, ctr_problem *problem)
-{
-    uint8_t digest[CTR_ID_SIZE];
-    char text[CTR_ID_TEXT_SIZE];
-    ctr_problem damage = {SQLITE_OK, NULL};
-    int rc = ctr_digest_table(digest, member->db, member->schema, member->merge.entry.name,
-                              &member->merge.shape, &damage);
-    if (ctr_member_ends_statement(rc))
-        ctr_problem_set(problem, rc, "%s", ctr_problem_text(&damage));
-    ctr_problem_close(&damage);
-    if (rc != SQLITE_OK) return NULL;
-    ctr_id_to_text(digest, text);
-    char *shown = sqlite3_mprintf("%s", text);
-    if (!shown) ctr_problem_nomem(problem);
-    return shown;
-}
-
-static void answer_rows(ctr_answer *answer, const ctr_member *first, const ctr_member *member,
-                        ctr_problem *problem)
-{
-    if (!member->open) {
-        for (int i = 0; i < 3; i++) ctr_answer_text(answer, NULL, problem);
-        return;
-    }
-    char *digest = digest_of(member, problem);
-    ctr_answer_integer(answer, count_all(member, problem), problem);
-    ctr_answer_text(answer, digest, problem);
-    sqlite3_free(digest);
-    if (!first->open) {
-        ctr_answer_text(answer, NULL, problem);
-        return;
-    }
-    ctr_answer_integer(answer, count_different(member, first, problem), problem);
-}
-
-static const ctr_cluster_entry *find_cluster(ctr_answer *answer, const char *name,
-                                             ctr_problem *problem)
-{
-    const ctr_clusters *clusters = ctr_answer_shared(answer)->fronts;
-    const ctr_cluster_entry *entry =
-        name ? ctr_clusters_connected(clusters, ctr_answer_db(answer), name, problem) : NULL;
-    if (!entry)
-        ctr_problem_set(problem, SQLITE_ERROR, "no cluster has the name '%s'", name ? name : "");
-    return entry;
+    const ctr_problem *trouble = member->trouble.rc ? &member->trouble : &member->unlocked;
+    const char *refuses = *member->refuses ? member->refuses : NULL;
+    ctr_answer_integer(answer, trouble->rc == SQLITE_OK, problem);
+    ctr_answer_text(answer, trouble->rc ? ctr_problem_text(trouble) : refuses, problem);
 }
 
 static void fill_status(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     const char *name = ctr_answer_arg(args[0], "the name of the cluster", NULL, problem);
-    const ctr_cluster_entry *entry = find_cluster(answer, name, problem);
-    if (!entry) return;
+    const ctr_clusters *clusters = ctr_answer_shared(answer)->fronts;
+    const ctr_cluster_entry *entry =
+        name ? ctr_clusters_connected(clusters, ctr_answer_db(answer), name, problem) : NULL;
+    if (!entry) {
+        ctr_problem_set(problem, SQLITE_ERROR, "no cluster has the name '%s'", name ? name : "");
+        return;
+    }
     ctr_session session = {0};
     ctr_run run = ctr_run_on(ctr_answer_db(answer), "temp", name, problem);
     ctr_session_begin(&session, ctr_answer_db(answer), NULL, problem);
@@ -212,9 +164,7 @@ static void fill_status(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
     if (problem->rc == SQLITE_OK)
         ctr_cluster_look(cluster, problem); /* a replica locked by another connection can be read */
     for (int i = 0; problem->rc == SQLITE_OK && i < cluster->n; i++) {
-        find_file(&cluster->members[i], problem);
-        answer_name(answer, &cluster->members[i], problem);
-        answer_state(answer, &cluster->members[i], problem);
+        answer_member(answer, &cluster->members[i], problem);
         answer_rows(answer, &cluster->members[0], &cluster->members[i], problem);
     }
     ctr_session_end(&session, problem);
@@ -240,27 +190,30 @@ static void fill_status(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
  * Work that was rolled back counts, too.
  */
 
-static void show_count(ctr_answer *answer, const char *figure, int64_t count, ctr_problem *problem)
-{
-    ctr_answer_text(answer, figure, problem);
-    ctr_answer_integer(answer, count, problem);
-}
-
 static void show_figures(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     (void)args;
     const ctr_stats *stats = &ctr_answer_shared(answer)->transaction->stats;
-    show_count(answer, "increments", stats->increments, problem);
-    show_count(answer, "cells created", stats->cells_created, problem);
-    show_count(answer, "shards written", stats->shards_written, problem);
-    show_count(answer, "merges", stats->merges, problem);
-    show_count(answer, "cells changed", stats->cells_changed, problem);
-    show_count(answer, "conflicts", stats->conflicts, problem);
-    show_count(answer, "identity renewals", stats->renewals, problem);
-    show_count(answer, "identity changes", stats->changes, problem);
-    show_count(answer, "write", stats->writes, problem);
-    show_count(answer, "read before write", stats->finds, problem);
-    show_count(answer, "read", stats->reads, problem);
+    const struct {
+        const char *name;
+        int64_t count;
+    } figures[] = {
+        {"increments", stats->increments},
+        {"cells created", stats->cells_created},
+        {"shards written", stats->shards_written},
+        {"merges", stats->merges},
+        {"cells changed", stats->cells_changed},
+        {"conflicts", stats->conflicts},
+        {"identity renewals", stats->renewals},
+        {"identity changes", stats->changes},
+        {"write", stats->writes},
+        {"read before write", stats->finds},
+        {"read", stats->reads},
+    };
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        ctr_answer_text(answer, figures[i].name, problem);
+        ctr_answer_integer(answer, figures[i].count, problem);
+    }
 }
 
 static void fn_stats_reset(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -329,45 +282,30 @@ static void show_apart_value(ctr_answer *answer, ctr_showing *showing, ctr_rows 
     sqlite3_free(key);
 }
 
-static void show_apart_rows(ctr_answer *answer, ctr_showing *showing, ctr_rows *rows,
-                            ctr_problem *problem)
+static void show_whole(ctr_answer *answer, ctr_showing *showing, ctr_problem *problem)
 {
+    ctr_rows rows = {0};
     const ctr_tracked *tracked = &showing->tracked;
+    const ctr_shape *shape = tracked->shape;
+    for (int i = 0; i < shape->n_counters; i++)
+        if (ctr_tracked_column_of(tracked, i))
+            show_state(answer, tracked->table, ctr_tracked_column_of(tracked, i)->name, "tracked",
+                       problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_rows_open(&rows, tracked->db, tracked->schema, tracked->counters, shape, NULL, problem);
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_APART_ROWS);
     while (ctr_run_row(&run, row)) {
         ctr_apart_row apart;
         int64_t rowid = sqlite3_column_int64(row, 0);
         ctr_apart_read(&showing->apart, rowid, &apart, problem);
-        if (problem->rc == SQLITE_OK) ctr_rows_find_rowid(rows, rowid, problem);
-        for (int i = 0; i < tracked->shape->n_counters && problem->rc == SQLITE_OK; i++)
-            if (rows->found) show_apart_value(answer, showing, rows, i, &apart, problem);
+        if (problem->rc == SQLITE_OK) ctr_rows_find_rowid(&rows, rowid, problem);
+        for (int i = 0; i < shape->n_counters && problem->rc == SQLITE_OK; i++)
+            if (rows.found) show_apart_value(answer, showing, &rows, i, &apart, problem);
         ctr_apart_close_row(&apart);
     }
     sqlite3_finalize(row);
-}
-
-static void show_whole(ctr_answer *answer, ctr_showing *showing, ctr_problem *problem)
-{
-    ctr_rows rows = {0};
-    const ctr_tracked *tracked = &showing->tracked;
-    for (int i = 0; i < tracked->shape->n_counters; i++)
-        if (ctr_tracked_column_of(tracked, i))
-            show_state(answer, tracked->table, ctr_tracked_column_of(tracked, i)->name, "tracked",
-                       problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_rows_open(&rows, tracked->db, tracked->schema, tracked->counters, tracked->shape, NULL,
-                      problem);
-    if (problem->rc == SQLITE_OK) show_apart_rows(answer, showing, &rows, problem);
     ctr_rows_close(&rows);
-}
-
-static void show_broken(ctr_answer *answer, const char *birth, const ctr_showing *showing,
-                        const ctr_shape *shape, ctr_problem *problem)
-{
-    const char *table = showing->tracked.table ? showing->tracked.table : birth;
-    for (int i = 0; i < shape->n_counters; i++)
-        show_state(answer, table, ctr_shape_counter_name(shape, i), "broken", problem);
 }
 
 static void show_tracked(ctr_answer *answer, const char *schema, const ctr_catalog_entry *entry,
@@ -383,7 +321,9 @@ static void show_tracked(ctr_answer *answer, const char *schema, const ctr_catal
     if (problem->rc == SQLITE_OK && broken.rc == SQLITE_OK)
         show_whole(answer, &showing, problem);
     else if (problem->rc == SQLITE_OK && broken.rc == SQLITE_ERROR)
-        show_broken(answer, entry->birth, &showing, &shape, problem);
+        for (int i = 0; i < shape.n_counters; i++)
+            show_state(answer, showing.tracked.table ? showing.tracked.table : entry->birth,
+                       ctr_shape_counter_name(&shape, i), "broken", problem);
     else if (problem->rc == SQLITE_OK)
         ctr_problem_set(problem, broken.rc, "%s", ctr_problem_text(&broken));
     ctr_problem_close(&broken);

@@ -63,18 +63,6 @@ static bool look_for_table(void *with, const char *schema, const char *table, ct
     return name != NULL;
 }
 
-static void find_tracked_table(tracking *call, const char *name, ctr_problem *problem)
-{
-    if (!ctr_schema_find(call->db, name, look_for_table, call, problem))
-        ctr_problem_set(problem, SQLITE_ERROR, "there is no table '%s'", name);
-    if (problem->rc != SQLITE_OK) return;
-    ctr_object object = ctr_schema_object(call->db, call->schema, call->table, problem);
-    if (object != CTR_OBJECT_TABLE)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s is %s: only an ordinary table has columns that can be tracked",
-                        call->table, ctr_schema_object_text(object));
-}
-
 /* ---- tracking -------------------------------------------------------------------------------- */
 
 /* Creates the counter table with the columns of call->shape, for a table that had the name `birth`
@@ -89,16 +77,6 @@ static void create_counter_table(tracking *call, const char *birth, ctr_problem 
     ctr_run_do(&run, CTR_SQL_TRACK_CREATE, NULL);
     sqlite3_free(definition);
     ctr_shape_close(&call->shape);
-}
-
-static void create_counters(tracking *call, ctr_problem *problem)
-{
-    if (call->n == 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked", call->table);
-    ctr_constraints_read_shape(&call->shape, call->db, call->schema, call->table, call->names,
-                               call->n, &call->tracked, problem);
-    call->counters = sqlite3_mprintf("%s_counters", call->table);
-    create_counter_table(call, call->table, problem);
 }
 
 /* `.clone` of the shell copies the stored tables of the counters without the virtual table. They
@@ -223,19 +201,6 @@ static void refuse_columnless(const tracking *call, ctr_problem *problem)
                     call->table);
 }
 
-static bool triggers_are_whole(const tracking *call, ctr_problem *problem)
-{
-    ctr_problem broken = {SQLITE_OK, NULL};
-    if (problem->rc != SQLITE_OK) return false;
-    ctr_triggers_check(call->db, call->schema, call->counters, &call->shape, &broken);
-    bool whole = broken.rc == SQLITE_OK;
-    if (whole || broken.rc == SQLITE_ERROR)
-        ctr_problem_close(&broken);
-    else
-        *problem = broken;
-    return whole;
-}
-
 /* Compares every row with its counters, and every counter with the rows. */
 static int64_t count_table(tracking *call, ctr_problem *problem)
 {
@@ -267,7 +232,15 @@ static int64_t begin_tracking(tracking *call, ctr_problem *problem)
 {
     if (problem->rc == SQLITE_OK)
         ctr_triggers_refuse_orphans(call->db, call->schema, call->table, problem);
-    if (problem->rc == SQLITE_OK) create_counters(call, problem);
+    if (problem->rc == SQLITE_OK) {
+        if (call->n == 0)
+            ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked",
+                            call->table);
+        ctr_constraints_read_shape(&call->shape, call->db, call->schema, call->table, call->names,
+                                   call->n, &call->tracked, problem);
+        call->counters = sqlite3_mprintf("%s_counters", call->table);
+        create_counter_table(call, call->table, problem);
+    }
     open_counters(call, problem);
     if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
     if (problem->rc == SQLITE_OK)
@@ -278,8 +251,15 @@ static int64_t begin_tracking(tracking *call, ctr_problem *problem)
 /* Adds columns to a tracked table, or repairs its triggers and counters. */
 static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
 {
+    ctr_problem broken = {SQLITE_OK, NULL};
     open_counters(call, problem);
-    bool whole = triggers_are_whole(call, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_triggers_check(call->db, call->schema, call->counters, &call->shape, &broken);
+    bool whole = broken.rc == SQLITE_OK;
+    if (whole || broken.rc == SQLITE_ERROR)
+        ctr_problem_close(&broken);
+    else
+        *problem = broken;
     int n_before = problem->rc == SQLITE_OK ? call->shape.n_columns : 0;
     bool added = add_columns(call, whole, problem);
     if (problem->rc == SQLITE_OK) refuse_columnless(call, problem);
@@ -356,28 +336,21 @@ static int64_t untrack(tracking *call, ctr_problem *problem)
 
 /* ---- the functions --------------------------------------------------------------------------- */
 
-static bool take_names(sqlite3_context *ctx, tracking *call, const char *function, int argc,
-                       sqlite3_value **argv)
-{
-    call->names = sqlite3_malloc64(((size_t)argc + 1) * sizeof *call->names);
-    if (!call->names) {
-        sqlite3_result_error_nomem(ctx);
-        return false;
-    }
-    for (int i = 1; i < argc; i++) {
-        call->names[call->n] = ctr_arg_text(ctx, function, "the name of a column", argv[i]);
-        if (!call->names[call->n++]) return false;
-    }
-    return true;
-}
-
 static int64_t in_session(tracking *call, const char *table,
                           int64_t (*work)(tracking *, ctr_problem *), ctr_problem *problem)
 {
     int64_t result = 0, inserted = sqlite3_last_insert_rowid(call->db);
     ctr_session session;
     if (ctr_session_begin(&session, call->db, &call->shared->sessions, problem) == SQLITE_OK) {
-        find_tracked_table(call, table, problem);
+        if (!ctr_schema_find(call->db, table, look_for_table, call, problem))
+            ctr_problem_set(problem, SQLITE_ERROR, "there is no table '%s'", table);
+        ctr_object object = CTR_OBJECT_NONE;
+        if (problem->rc == SQLITE_OK)
+            object = ctr_schema_object(call->db, call->schema, call->table, problem);
+        if (object != CTR_OBJECT_TABLE)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s is %s: only an ordinary table has columns that can be tracked",
+                            call->table, ctr_schema_object_text(object));
         if (problem->rc == SQLITE_OK) ctr_events_append(call->shared->transaction, problem);
         if (problem->rc == SQLITE_OK)
             call->counters = ctr_triggers_counters(call->db, call->schema, call->table, problem);
@@ -399,7 +372,14 @@ static void run_tracking(sqlite3_context *ctx, const char *function, int argc, s
     tracking call = {.db = sqlite3_context_db_handle(ctx), .shared = sqlite3_user_data(ctx)};
     ctr_problem problem = {SQLITE_OK, NULL};
     const char *table = ctr_arg_text(ctx, function, "the table", argv[0]);
-    if (table && take_names(ctx, &call, function, argc, argv)) {
+    call.names = table ? sqlite3_malloc64(((size_t)argc + 1) * sizeof *call.names) : NULL;
+    if (table && !call.names) sqlite3_result_error_nomem(ctx);
+    bool named = call.names != NULL;
+    for (int i = 1; i < argc && named; i++) {
+        call.names[call.n] = ctr_arg_text(ctx, function, "the name of a column", argv[i]);
+        named = call.names[call.n++] != NULL;
+    }
+    if (named) {
         int64_t n = in_session(&call, table, work, &problem);
         if (ctr_arg_problem(ctx, function, &problem)) sqlite3_result_int64(ctx, n);
     }
