@@ -56,6 +56,15 @@ bool ctr_access_found(const ctr_table *table)
     return table->front ? table->front->found(table) : table->rows->found;
 }
 
+bool ctr_access_is_live(const ctr_table *table)
+{
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        ctr_summary state = ctr_rows_state(table->rows, i);
+        if (ctr_summary_is_live(&state)) return true;
+    }
+    return false;
+}
+
 bool ctr_access_is_below(ctr_table *table, ctr_problem *problem)
 {
     return table->front ? table->front->is_below(table)

@@ -6,6 +6,7 @@
  *     scan.c          cursors: rows and values
  *     write.c         INSERT, UPDATE and DELETE
  *     trigger_rows.c  rows that the triggers of a tracked table insert
+ *     replaced.c      rows of a tracked table that OR REPLACE removes
  *     request.c       requests that count once, however often they are repeated
  *     access.c        the current row: of one file, or of the front
  *     integrity.c     checks the stored content
@@ -244,6 +245,9 @@ int64_t ctr_access_rowid(const ctr_table *table);
 /* Returns whether the row was found, in any file. */
 bool ctr_access_found(const ctr_table *table);
 
+/* Returns whether the row that was found in one file has a live counter. */
+bool ctr_access_is_live(const ctr_table *table);
+
 /* Returns whether the key of the row is below a floor, in any file. */
 bool ctr_access_is_below(ctr_table *table, ctr_problem *problem);
 
@@ -273,6 +277,20 @@ bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_proble
  * clears the values there of rows that a floor has purged. */
 int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem);
 int ctr_trigger_rows_show_purged(ctr_table *table, ctr_problem *problem);
+
+/* Deletes the counters of the row that was found. */
+void ctr_trigger_rows_delete(ctr_table *table, ctr_problem *problem);
+
+/* Returns a view of the tracked table, for reading only, or NULL if that table is not known or on a
+ * problem. */
+struct ctr_showing *ctr_trigger_rows_look(ctr_table *table, ctr_problem *problem);
+
+/* replaced.c: remembers the row with table->keys, which a statement may remove; forgets it. */
+void ctr_replaced_note(ctr_table *table, ctr_problem *problem);
+void ctr_replaced_forget(ctr_table *table, int64_t rowid);
+
+/* Looks up the remembered rows, and deletes the counters of those that are gone. */
+void ctr_replaced_look_up(ctr_table *table, ctr_problem *problem);
 
 /* request.c: `columns` are the columns of the INSERT, by number. */
 

@@ -24,10 +24,8 @@
 #include <string.h>
 
 #include "sqlite/args.h"
-#include "sqlite/array.h"
 #include "sqlite/text.h"
 #include "table/stage.h"
-#include "table/values.h"
 #include "track/later.h"
 #include "vtab/table.h"
 
@@ -108,15 +106,6 @@ typedef struct handed_row {
     bool looks; /* some row is apart; it may be this one */
 } handed_row;
 
-static bool is_live_row(const ctr_table *table)
-{
-    for (int i = 0; i < table->shape.n_counters; i++) {
-        ctr_summary state = ctr_rows_state(table->rows, i);
-        if (ctr_summary_is_live(&state)) return true;
-    }
-    return false;
-}
-
 /* Returns whether the counters have the values that the row showed. */
 static bool is_as_counted(const handed_row *row)
 {
@@ -133,9 +122,8 @@ static bool is_as_counted(const handed_row *row)
     return true;
 }
 
-/* Returns a view of the tracked table, for reading only, or NULL if that table is not known or on a
- * problem. It is kept: when the schema changes, SQLite makes a new object of this table. */
-static ctr_showing *look_at_table(ctr_table *table, ctr_problem *problem)
+/* The view is kept: when the schema changes, SQLite makes a new object of this table. */
+ctr_showing *ctr_trigger_rows_look(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return NULL;
     if (table->looked) return table->looks;
@@ -160,7 +148,7 @@ static ctr_showing *look_at_table(ctr_table *table, ctr_problem *problem)
 static void look_apart(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    ctr_showing *looks = table->rows->found ? look_at_table(table, problem) : NULL;
+    ctr_showing *looks = table->rows->found ? ctr_trigger_rows_look(table, problem) : NULL;
     if (!looks) return;
     ctr_apart_close_row(&row->apart);
     ctr_apart_read(&looks->apart, table->rows->rowid, &row->apart, problem);
@@ -220,7 +208,7 @@ static void show_again(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
-    ctr_showing *looks = look_at_table(table, problem);
+    ctr_showing *looks = ctr_trigger_rows_look(table, problem);
     bool later =
         ctr_writing_is_at_work(table->replica) || ctr_constraints_foreign_broken(table->db);
     if (looks && later) {
@@ -269,7 +257,7 @@ static bool is_disorder(const ctr_table *table)
 static bool is_there(handed_row *row, ctr_shown *shown, bool said, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    ctr_showing *looks = look_at_table(table, problem);
+    ctr_showing *looks = ctr_trigger_rows_look(table, problem);
     if (!looks) return said && problem->rc == SQLITE_OK;
     return ctr_writing_look(&looks->writing, table->keys, shown, NULL, problem);
 }
@@ -284,7 +272,7 @@ static void set_aside(handed_row *row, ctr_problem *problem)
     if (!is_there(row, row->now, true, problem)) return;
     for (int i = 0; i < table->shape.n_counters; i++)
         row->after[i] = ctr_rows_state(table->rows, i);
-    ctr_showing *looks = look_at_table(table, problem);
+    ctr_showing *looks = ctr_trigger_rows_look(table, problem);
     if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after, problem);
     ctr_writing_note_aside(table->replica, table->name, table->rows->rowid);
 }
@@ -301,28 +289,9 @@ static bool is_below(handed_row *row, ctr_problem *problem)
     return problem->rc != SQLITE_OK;
 }
 
-/* ---- rows that OR REPLACE removes ------------------------------------------------------------ */
-
-/* Remembers a row, to look it up later. The statement may still keep it, or remove it later, after
- * triggers of the application have written other rows. So it is remembered until it is gone or the
- * transaction ends. */
 static void row_may_go_anyway(handed_row *row, ctr_problem *problem)
 {
-    ctr_table *table = row->table;
-    unsigned nth = table->joined.transaction->ended;
-    if (table->may_go_in != nth) table->n_may_go = 0;
-    table->may_go_in = nth;
-    if (ctr_access_find(table, problem)) return;
-    if (!table->rows->found) note_disorder(table); /* its insertion was not reported */
-    if (!table->rows->found) return;
-    ctr_may_go it = {table->rows->rowid, ctr_writing_is_at_work(table->replica)};
-    for (int i = 0; i < table->n_may_go; i++)
-        if (table->may_go[i].rowid == it.rowid && table->may_go[i].at_work == it.at_work) return;
-    ctr_may_go *may_go = ctr_array_room(table->may_go, &table->room_may_go,
-                                        (size_t)table->n_may_go + 1, sizeof *may_go, problem);
-    if (!may_go) return;
-    table->may_go = may_go;
-    may_go[table->n_may_go++] = it;
+    ctr_replaced_note(row->table, problem);
 }
 
 static void row_may_go(handed_row *row, ctr_problem *problem)
@@ -330,12 +299,9 @@ static void row_may_go(handed_row *row, ctr_problem *problem)
     if (sqlite3_vtab_on_conflict(row->table->db) == SQLITE_REPLACE) row_may_go_anyway(row, problem);
 }
 
-static void forget_may_go(ctr_table *table, int64_t rowid)
+static void rows_gone(handed_row *row, ctr_problem *problem)
 {
-    int n = 0;
-    for (int i = 0; i < table->n_may_go; i++)
-        if (table->may_go[i].rowid != rowid) table->may_go[n++] = table->may_go[i];
-    table->n_may_go = n;
+    ctr_replaced_look_up(row->table, problem);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -352,7 +318,7 @@ static void row_updated(handed_row *row, ctr_problem *problem)
     if (is_below(row, problem)) return;
     bool counted = is_as_counted(row);
     if (!counted) look_apart(row, problem);
-    bool is_gone = table->rows->found && !is_live_row(table);
+    bool is_gone = table->rows->found && !ctr_access_is_live(table);
     if ((!counted || is_gone) && !row->is_apart) note_disorder(table);
     counted = counted && !is_disorder(table);
     if (!counted && !is_there(row, row->now, true, problem)) return;
@@ -372,7 +338,7 @@ static void row_inserted(handed_row *row, ctr_problem *problem)
     ctr_table *table = row->table;
     if (ctr_access_find(table, problem)) return;
     if (ctr_writing_is_at_work(table->replica) && table->rows->found) {
-        bool is_live = is_live_row(table), is_shown = is_being_shown(row, row->now);
+        bool is_live = ctr_access_is_live(table), is_shown = is_being_shown(row, row->now);
         if (is_live && !is_shown) set_aside(row, problem);
         if (is_live) return; /* else a trigger deleted it and inserts it again */
     }
@@ -387,12 +353,11 @@ static void row_inserted(handed_row *row, ctr_problem *problem)
     write_and_show(row, problem);
 }
 
-static void delete_counters(handed_row *row, ctr_problem *problem)
+void ctr_trigger_rows_delete(ctr_table *table, ctr_problem *problem)
 {
-    ctr_table *table = row->table;
     for (int i = 0; i < table->shape.n_counters; i++)
         if (ctr_rows_state(table->rows, i).touched) ctr_write_tombstone(table, i, problem);
-    write_counted(row, problem);
+    write_staged(table, problem);
 }
 
 static void row_deleted(handed_row *row, ctr_problem *problem)
@@ -400,15 +365,15 @@ static void row_deleted(handed_row *row, ctr_problem *problem)
     ctr_table *table = row->table;
     memcpy(row->was, row->now, (size_t)table->shape.n_counters * sizeof *row->was);
     if (ctr_access_find(table, problem)) return;
-    if (!table->rows->found || !is_live_row(table)) note_disorder(table);
+    if (!table->rows->found || !ctr_access_is_live(table)) note_disorder(table);
     if (!table->rows->found || is_being_shown(row, NULL)) return;
     bool at_work = ctr_writing_is_at_work(table->replica);
     if ((at_work || is_disorder(table)) && is_there(row, NULL, false, problem))
         return; /* inserted again */
-    forget_may_go(table, table->rows->rowid);
+    ctr_replaced_forget(table, table->rows->rowid);
     if (at_work || !is_as_counted(row)) look_apart(row, problem);
     ctr_writing_note_ended(table->replica, table->name, table->rows->rowid);
-    delete_counters(row, problem);
+    ctr_trigger_rows_delete(table, problem);
     if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
 }
 
@@ -435,7 +400,8 @@ static void row_found(handed_row *row, ctr_problem *problem)
     write_counted(row, problem);
     table->joined.transaction->stats.tracked += counts;
     /* A newly tracked column also shows the counts that its counter has from other files. */
-    bool shows = row->is_apart || (adopts && table->rows->found && look_at_table(table, problem));
+    bool shows =
+        row->is_apart || (adopts && table->rows->found && ctr_trigger_rows_look(table, problem));
     if (shows) show_again(row, problem);
 }
 
@@ -444,48 +410,12 @@ static void row_found(handed_row *row, ctr_problem *problem)
 static void row_missing(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    if (ctr_access_find(table, problem) || !is_live_row(table)) return;
+    if (ctr_access_find(table, problem) || !ctr_access_is_live(table)) return;
     look_apart(row, problem);
     if (row->is_apart && row->apart.waits) return;
-    delete_counters(row, problem);
+    ctr_trigger_rows_delete(table, problem);
     table->joined.transaction->stats.tracked++;
     if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
-}
-
-/* ---- rows that may have been replaced -------------------------------------------------------- */
-
-/* Returns whether the row is gone; then its counters are deleted, unless it waits. */
-static bool look_for_row(handed_row *row, int64_t rowid, ctr_problem *problem)
-{
-    ctr_table *table = row->table;
-    ctr_access_end(table);
-    ctr_showing *looks = look_at_table(table, problem);
-    table->holds_keys = looks != NULL; /* copies to free, also after a failure */
-    bool taken = looks && ctr_values_take_key(table->rows, rowid, table->keys, problem);
-    bool gone = taken && !is_there(row, NULL, true, problem) && problem->rc == SQLITE_OK;
-    if (gone && ctr_access_find_rowid(table, rowid, problem) == SQLITE_OK && is_live_row(table)) {
-        ctr_apart_row apart;
-        ctr_apart_read(&looks->apart, rowid, &apart, problem);
-        if (!apart.waits) delete_counters(row, problem);
-        if (apart.differs) ctr_apart_remove(&looks->apart, rowid, problem);
-        ctr_apart_close_row(&apart);
-    }
-    ctr_access_end(table);
-    return gone;
-}
-
-/* Looks up the remembered rows: those noted while the library wrote a merged row, or the others. */
-static void rows_gone(handed_row *row, ctr_problem *problem)
-{
-    ctr_table *table = row->table;
-    bool at_work = ctr_writing_is_at_work(table->replica);
-    if (table->may_go_in != table->joined.transaction->ended) table->n_may_go = 0;
-    for (int i = table->n_may_go - 1; i >= 0 && problem->rc == SQLITE_OK; i--) {
-        if (i >= table->n_may_go) continue; /* a row was remembered twice */
-        int64_t rowid = table->may_go[i].rowid;
-        if (table->may_go[i].at_work == at_work && look_for_row(row, rowid, problem))
-            forget_may_go(table, rowid);
-    }
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -571,7 +501,7 @@ static void hand_over(ctr_table *table, const struct event *event, sqlite3_value
     if (problem->rc == SQLITE_OK && !shown) event->call(&row, problem);
     ctr_apart_close_row(&row.apart);
     if (problem->rc == SQLITE_OK && event->replaces && table->n_may_go > 0)
-        rows_gone(&row, problem);
+        ctr_replaced_look_up(table, problem);
     free_row_room(&row, &few);
 }
 
