@@ -159,13 +159,6 @@ static int64_t take_integer(sqlite3 *db, const char *what, const char *wanted, s
     return 0;
 }
 
-static void take_bucket(ctr_bucket *bucket, sqlite3_value *value, ctr_problem *problem)
-{
-    const char *text = ctr_text_value(value, problem);
-    if (problem->rc == SQLITE_OK && (!text || !ctr_digest_bucket_from_text(bucket, text)))
-        ctr_problem_mismatch(problem, "bucket", "TEXT such as '3/64', from counter_digests", value);
-}
-
 static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
                           sqlite3_value **argv)
 {
@@ -180,7 +173,11 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
     ctr_shared_check_name(table->db, FUNCTION, &problem);
     int64_t since =
         take_integer(table->db, "since", "an INTEGER, 0 or more", argv[0], 0, INT64_MAX, &problem);
-    if (plan == 2) take_bucket(&bucket, argv[1], &problem);
+    const char *part = plan == 2 ? ctr_text_value(argv[1], &problem) : NULL;
+    if (plan == 2 && problem.rc == SQLITE_OK &&
+        (!part || !ctr_digest_bucket_from_text(&bucket, part)))
+        ctr_problem_mismatch(&problem, "bucket", "TEXT such as '3/64', from counter_digests",
+                             argv[1]);
     if (problem.rc == SQLITE_OK)
         ctr_feed_open(&cursor->feed, table->db, table->joined.transaction, since, &bucket,
                       &problem);
@@ -201,19 +198,11 @@ static int changes_eof(sqlite3_vtab_cursor *base)
     return ((changes_cursor *)base)->feed.eof;
 }
 
-static void show_bucket(sqlite3_context *ctx, const ctr_bucket *bucket)
-{
-    char text[48];
-    if (bucket->of == 0) return;
-    sqlite3_snprintf(sizeof text, text, "%lld/%lld", (long long)bucket->number,
-                     (long long)bucket->of);
-    sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
-}
-
 static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
     const ctr_feed *feed = &((changes_cursor *)base)->feed;
     const ctr_cell *cell = &feed->cell;
+    char part[48];
     switch (column) {
     case COLUMN_TABLE: sqlite3_result_text(ctx, feed->table, -1, SQLITE_TRANSIENT); break;
     case COLUMN_KEY:
@@ -230,7 +219,12 @@ static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int c
     case COLUMN_SEQ: sqlite3_result_int64(ctx, feed->number); break;
     case COLUMN_SOURCE: sqlite3_result_text(ctx, feed->name, -1, SQLITE_TRANSIENT); break;
     case COLUMN_SINCE: sqlite3_result_int64(ctx, feed->since); break;
-    case COLUMN_BUCKET: show_bucket(ctx, &feed->bucket); break;
+    case COLUMN_BUCKET:
+        if (feed->bucket.of == 0) break;
+        sqlite3_snprintf(sizeof part, part, "%lld/%lld", (long long)feed->bucket.number,
+                         (long long)feed->bucket.of);
+        sqlite3_result_text(ctx, part, -1, SQLITE_TRANSIENT);
+        break;
     case COLUMN_UPTO:
         if (feed->bucket.of == 0) sqlite3_result_int64(ctx, feed->giver.next);
         break;
@@ -284,16 +278,6 @@ static void check_types(sqlite3 *db, sqlite3_value **columns, ctr_change_kind ki
             ctr_problem_set(problem, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
 }
 
-static void check_source(ctr_change *change, sqlite3_value *value, ctr_problem *problem)
-{
-    int64_t twist;
-    const char *text = ctr_text_value(value, problem);
-    size_t size = (size_t)sqlite3_value_bytes(value);
-    if (text && !ctr_marks_source_from_text(text, size, change->source, &twist))
-        ctr_problem_mismatch(problem, "source", "TEXT from counter_changes, the UUID of a file",
-                             value);
-}
-
 /* A row without a cell has floors, or, with the name of a counter and no key, that counter's
  * generation. */
 static ctr_change_kind kind_of_change(sqlite3_value **columns)
@@ -323,7 +307,13 @@ static bool take_change(sqlite3 *db, ctr_change *change, sqlite3_value **columns
     change->key_text = ctr_text_value(columns[COLUMN_KEY_COLUMNS], problem);
     if ((change->key_size && !change->key) || (change->cell_size && !change->cell))
         ctr_problem_nomem(problem);
-    check_source(change, columns[COLUMN_SOURCE], problem);
+    int64_t twist;
+    sqlite3_value *source = columns[COLUMN_SOURCE];
+    const char *text = ctr_text_value(source, problem);
+    size_t size = (size_t)sqlite3_value_bytes(source);
+    if (text && !ctr_marks_source_from_text(text, size, change->source, &twist))
+        ctr_problem_mismatch(problem, "source", "TEXT from counter_changes, the UUID of a file",
+                             source);
     return problem->rc == SQLITE_OK;
 }
 

@@ -20,6 +20,7 @@
 #include "table/fold.h"
 #include "table/refuse.h"
 #include "table/stored.h"
+#include "track/later.h"
 #include "vtab/table.h"
 
 /* ---- adding and dropping a counter ----------------------------------------------------------- */
@@ -38,13 +39,6 @@
  * takes a new id. A file with a name keeps its id, because the name was chosen to stay.
  */
 
-static int refuse_generations(const char *name, ctr_problem *problem)
-{
-    return ctr_problem_set(problem, SQLITE_ERROR,
-                           "column %s was added and dropped %lld times, which is the limit", name,
-                           (long long)CTR_GENERATION_MAX);
-}
-
 /* If the column exists neither before nor after, SQLite sees no change. */
 static int64_t raise_counter_of(ctr_table *table, const ctr_shape *shape, const char *name,
                                 int64_t generation, ctr_problem *problem)
@@ -61,9 +55,11 @@ static void raise_here(ctr_table *table, const ctr_shape *shape, const char *nam
 {
     const char *spelling;
     int64_t generation = ctr_shape_generation(shape, name, &spelling) + 1;
-    if (generation > CTR_GENERATION_MAX) refuse_generations(name, problem);
-    if (problem->rc != SQLITE_OK) return;
-    raise_counter_of(table, shape, name, generation, problem);
+    if (generation > CTR_GENERATION_MAX)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "column %s was added and dropped %lld times, which is the limit", name,
+                        (long long)CTR_GENERATION_MAX);
+    if (problem->rc == SQLITE_OK) raise_counter_of(table, shape, name, generation, problem);
 }
 
 static void add_counter(ctr_table *table, const ctr_shape *shape, const char *clause,
@@ -76,13 +72,6 @@ static void add_counter(ctr_table *table, const ctr_shape *shape, const char *cl
     ctr_columns_check(shape, table->db, table->name, name, problem);
     raise_here(table, shape, name, problem);
     sqlite3_free(name);
-}
-
-static void leave_id(ctr_table *table, ctr_problem *problem)
-{
-    const ctr_identity *identity = ctr_replica_identity(table->replica, problem);
-    if (identity && !*identity->name)
-        ctr_succession_lineage_changed(table->replica, CTR_WHY_DROPPED, problem);
 }
 
 static int find_counter(const ctr_shape *shape, const char *name, ctr_problem *problem)
@@ -107,7 +96,9 @@ static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *n
                         counter);
         return;
     }
-    leave_id(table, problem);
+    const ctr_identity *identity = ctr_replica_identity(table->replica, problem);
+    if (identity && !*identity->name)
+        ctr_succession_lineage_changed(table->replica, CTR_WHY_DROPPED, problem);
     raise_here(table, shape, counter, problem);
 }
 
@@ -170,11 +161,6 @@ static bool alter_table(ctr_table *table, sqlite3_value **columns, const char *c
     return true;
 }
 
-static sqlite3_value *counter_value(const ctr_table *table, sqlite3_value **columns, int counter)
-{
-    return columns[ctr_table_column(table->shape.counters[counter])];
-}
-
 /* ---- reset and delete ------------------------------------------------------------------------ */
 
 /* Fails if a counter that the command does not name has a value, or if a value is no integer.
@@ -183,22 +169,16 @@ static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_val
                        ctr_problem *problem)
 {
     for (int i = 0; i < table->shape.n_counters; i++) {
-        sqlite3_value *value = counter_value(table, columns, i);
-        if (!ctr_table_given(value)) continue;
+        int column = table->shape.counters[i];
+        if (!ctr_table_given(columns[ctr_table_column(column)])) continue;
         if (!takes_values || (named >= 0 && i != named))
             ctr_problem_set(problem, SQLITE_ERROR, "the command takes no value for column %s",
-                            table->shape.columns[table->shape.counters[i]].name);
+                            table->shape.columns[column].name);
     }
     return ctr_write_numbers(table, columns, problem);
 }
 
 /* In a tracked table, a counter without counts reads NULL, so 0 is counted. */
-static const ctr_given *reset_value(ctr_table *table, int counter)
-{
-    if (table->tracked) table->given[counter].is = true;
-    return &table->given[counter];
-}
-
 static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
 {
     if (table->shape.n_counters == 0) ctr_write_refuse_no_counter(problem);
@@ -206,9 +186,11 @@ static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_prob
     if (ctr_write_keys(table, columns, problem)) return;
     if (ctr_access_find(table, problem)) return;
     if (ctr_write_check_floors(table, problem)) return;
-    for (int i = 0; i < table->shape.n_counters; i++)
-        if (named < 0 || i == named)
-            if (ctr_write_next_life(table, i, reset_value(table, i), problem)) return;
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        if (named >= 0 && i != named) continue;
+        if (table->tracked) table->given[i].is = true;
+        if (ctr_write_next_life(table, i, &table->given[i], problem)) return;
+    }
     ctr_trigger_rows_write(table, problem);
 }
 
@@ -267,7 +249,14 @@ static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *proble
                         "'purge below' takes the value of one key column, not of %d", given);
         return;
     }
-    if (ctr_access_raise(table, problem) == SQLITE_OK) ctr_trigger_rows_show_purged(table, problem);
+    if (ctr_access_raise(table, problem) != SQLITE_OK || !table->tracked) return;
+    ctr_showing showing; /* the values of the rows that the floor has purged are cleared */
+    unsigned nth = table->joined.transaction->ended;
+    if (ctr_showing_open(&showing, table->db, table->schema, table->name, &table->shape,
+                         table->replica, problem) == SQLITE_OK)
+        ctr_later_show_purged(&showing, &table->floors, problem);
+    ctr_showing_close(&showing);
+    if (problem->rc != SQLITE_OK) ctr_transaction_spoil(table->joined.transaction, nth);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */

@@ -20,65 +20,53 @@
 #include "table/values.h"
 #include "vtab/table.h"
 
-static void check_row(ctr_table *table, sqlite3_stmt *row, ctr_problem *problem)
-{
-    int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
-    for (int i = 0; i < table->shape.n_columns; i++) {
-        const ctr_column *column = &table->shape.columns[i];
-        ctr_cell cell;
-        if (column->counter >= 0)
-            ctr_values_open_cell(table->rows, row, CTR_WALK_COLUMNS + i, column->counter, &cell,
-                                 problem);
-        else if (sqlite3_column_type(row, CTR_WALK_COLUMNS + i) == SQLITE_NULL)
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "key column %s is NULL in row %lld",
-                            column->name, (long long)rowid);
-    }
-}
-
 static void check_rows(ctr_table *table, ctr_problem *problem)
 {
     ctr_walk walk;
     ctr_stream_walk_open(&walk, table->db, table->schema, table->name, &table->shape, CTR_WALK_ALL,
                          0, problem);
-    while (ctr_stream_walk_next(&walk, problem)) check_row(table, walk.row, problem);
+    while (ctr_stream_walk_next(&walk, problem)) {
+        int64_t rowid = sqlite3_column_int64(walk.row, CTR_WALK_ID);
+        for (int i = 0; i < table->shape.n_columns; i++) {
+            const ctr_column *column = &table->shape.columns[i];
+            ctr_cell cell;
+            if (column->counter >= 0)
+                ctr_values_open_cell(table->rows, walk.row, CTR_WALK_COLUMNS + i, column->counter,
+                                     &cell, problem);
+            else if (sqlite3_column_type(walk.row, CTR_WALK_COLUMNS + i) == SQLITE_NULL)
+                ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "key column %s is NULL in row %lld",
+                                column->name, (long long)rowid);
+        }
+    }
     ctr_stream_walk_close(&walk);
 }
 
 /* ---- the journal ----------------------------------------------------------------------------- */
 
-/* The row of the journal that was checked last. */
-typedef struct level_check {
-    int64_t number, level;
-    bool open; /* it is in a segment whose first row is still to come */
-} level_check;
-
 /* The rows of a segment stand before its first one, which has the highest number. */
-static void check_level(level_check *at, int64_t number, int64_t level, const char *table,
-                        ctr_problem *problem)
-{
-    int64_t height = level >= 0 ? level : level > -INT64_MAX ? -level : INT64_MAX;
-    if (number <= at->number)
-        ctr_changes_damaged(table, number, "has a number that does not rise", problem);
-    if (height > at->level || (at->open && height != at->level))
-        ctr_changes_damaged(table, number, "has a level that is not in order", problem);
-    *at = (level_check){number, height, level < 0};
-}
-
 static void check_levels(ctr_run *run)
 {
-    level_check at = {0, INT64_MAX, false};
+    const char *table = run->slots.table;
+    int64_t last = 0, height = INT64_MAX; /* of the row before */
+    bool open = false;                    /* its segment has its first row still to come */
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SINCE);
     ctr_run_bind_int(run, row, ":number", INT64_MIN);
     while (ctr_run_row(run, row)) {
         int64_t number = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
+        int64_t level = sqlite3_column_int64(row, CTR_JOURNAL_LEVEL);
         if (sqlite3_column_type(row, CTR_JOURNAL_LEVEL) != SQLITE_INTEGER)
-            ctr_changes_damaged(run->slots.table, number, "has no level", run->problem);
-        check_level(&at, number, sqlite3_column_int64(row, CTR_JOURNAL_LEVEL), run->slots.table,
-                    run->problem);
+            ctr_changes_damaged(table, number, "has no level", run->problem);
+        int64_t now = level >= 0 ? level : level > -INT64_MAX ? -level : INT64_MAX;
+        if (number <= last)
+            ctr_changes_damaged(table, number, "has a number that does not rise", run->problem);
+        if (now > height || (open && now != height))
+            ctr_changes_damaged(table, number, "has a level that is not in order", run->problem);
+        last = number;
+        height = now;
+        open = level < 0;
     }
     sqlite3_finalize(row);
-    if (at.open)
-        ctr_changes_damaged(run->slots.table, at.number, "is part of a segment", run->problem);
+    if (open) ctr_changes_damaged(table, last, "is part of a segment", run->problem);
 }
 
 /* Is the row in the list? The caller asks in ascending order. */
@@ -150,21 +138,16 @@ static void check_pages(ctr_table *table, ctr_problem *problem)
     sqlite3_finalize(row);
 }
 
-static void check_file(ctr_table *table, ctr_problem *problem)
+int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent, ctr_problem *problem)
 {
     ctr_identity identity;
+    ctr_catalog_entry entry;
+    ctr_table_read(table, problem);
     ctr_identity_read(&identity, table->db, table->schema, problem);
     if (problem->rc == SQLITE_OK && !identity.present) ctr_identity_missing(table->schema, problem);
-    ctr_catalog_entry entry;
     if (!ctr_catalog_named(&entry, table->db, table->schema, table->name, problem))
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the table is missing in counter_tables");
     ctr_catalog_close_entry(&entry);
-}
-
-int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent, ctr_problem *problem)
-{
-    ctr_table_read(table, problem);
-    check_file(table, problem);
     check_rows(table, problem);
     if (extent != CTR_INTEGRITY_QUICK) check_journal(table, problem);
     if (extent == CTR_INTEGRITY_ALONE) check_pages(table, problem);

@@ -125,14 +125,6 @@ static void use(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int
     use_as(info, plan, arguments, constraint, key, letter);
 }
 
-/* Returns the position in the key of a column of the declaration, or -1. */
-static int key_of_column(const ctr_table *table, int column)
-{
-    for (int i = 0; i < table->shape.n_keys; i++)
-        if (ctr_table_column(table->shape.keys[i]) == column) return i;
-    return -1;
-}
-
 /* Plans the ORDER BY if the index over the key can serve it: fixed columns may stand anywhere; the
  * others must be in the order of the key, all in one direction. Terms after the whole key are
  * ignored. `fixed` is the number of columns with an equality; `order` receives the text. */
@@ -143,8 +135,10 @@ static bool plan_order(const ctr_table *table, const sqlite3_index_info *info, i
     int unsettled = table->shape.n_keys, next = fixed, direction = -1;
     for (int i = 0; i < fixed; i++) unsettled -= settled[i] = is_numeric(table, i);
     for (int i = 0; i < info->nOrderBy && unsettled > 0; i++) {
-        int key = key_of_column(table, info->aOrderBy[i].iColumn), desc = info->aOrderBy[i].desc;
-        if (key < 0 || key > next || key >= CTR_STREAM_KEYS) return false;
+        int key = 0, n = table->shape.n_keys, desc = info->aOrderBy[i].desc;
+        while (key < n && ctr_table_column(table->shape.keys[key]) != info->aOrderBy[i].iColumn)
+            key++;
+        if (key == n || key > next || key >= CTR_STREAM_KEYS) return false;
         if (key == next) {
             if (direction >= 0 && direction != desc) return false;
             direction = desc;
@@ -155,19 +149,6 @@ static bool plan_order(const ctr_table *table, const sqlite3_index_info *info, i
         char pair[3] = {desc ? '-' : '+', (char)('0' + key), '\0'};
         sqlite3_str_appendall(order, pair);
     }
-    return true;
-}
-
-/* An UPDATE reads all columns, including hidden ones; other statements rarely do. */
-static bool is_update(const sqlite3_index_info *info)
-{
-    return info->colUsed == ~(sqlite3_uint64)0;
-}
-
-static bool all_numeric(const ctr_table *table)
-{
-    for (int i = 0; i < table->shape.n_keys; i++)
-        if (!is_numeric(table, i)) return false;
     return true;
 }
 
@@ -230,7 +211,10 @@ int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     sqlite3_str *plan = sqlite3_str_new(NULL), *order = sqlite3_str_new(NULL);
     used all = use_constraints(table, info, plan);
     bool whole = all.equal == table->shape.n_keys;
-    bool unique = whole && !all.in && (is_update(info) || all_numeric(table));
+    /* An UPDATE reads all columns, including hidden ones; other statements rarely do. */
+    bool unique = whole && !all.in, updates = info->colUsed == ~(sqlite3_uint64)0;
+    for (int i = 0; i < table->shape.n_keys && !updates; i++)
+        unique = unique && is_numeric(table, i);
     estimate(info, all, whole);
     if (unique) info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
     info->idxNum = unique ? CTR_PLAN_UNIQUE : 0;
@@ -288,16 +272,6 @@ static void *owned(void *memory, ctr_problem *problem)
     return memory;
 }
 
-static void add_element(ctr_elements *elements, sqlite3_value *value, ctr_problem *problem)
-{
-    sqlite3_value **more = ctr_array_room(elements->elements, &elements->room,
-                                          (size_t)elements->n + 1, sizeof *more, problem);
-    if (!more) return;
-    elements->elements = more;
-    sqlite3_value *copy = owned(sqlite3_value_dup(value), problem);
-    if (copy) more[elements->n++] = copy;
-}
-
 /* Removes the IN from the plan: a single search follows. */
 static void leave_out(ctr_elements *elements)
 {
@@ -333,7 +307,12 @@ static void take_elements(ctr_elements *elements, const ctr_shape *shape, sqlite
             leave_out(elements);
             return;
         }
-        add_element(elements, value, problem);
+        sqlite3_value **more = ctr_array_room(elements->elements, &elements->room,
+                                              (size_t)elements->n + 1, sizeof *more, problem);
+        if (!more) return;
+        elements->elements = more;
+        more[elements->n] = owned(sqlite3_value_dup(value), problem);
+        if (more[elements->n]) elements->n++;
     }
     if (rc != SQLITE_OK && rc != SQLITE_DONE)
         ctr_problem_set(problem, rc, "the list of an IN: %s", sqlite3_errstr(rc));

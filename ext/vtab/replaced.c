@@ -41,7 +41,7 @@ void ctr_replaced_forget(ctr_table *table, int64_t rowid)
 static bool look_for_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
     ctr_access_end(table);
-    ctr_showing *looks = ctr_trigger_rows_look(table, problem);
+    ctr_showing *looks = ctr_table_look(table, problem);
     table->holds_keys = looks != NULL; /* copies to free, also after a failure */
     bool taken = looks && ctr_values_take_key(table->rows, rowid, table->keys, problem);
     bool gone = taken && !ctr_writing_look(&looks->writing, table->keys, NULL, NULL, problem) &&

@@ -41,39 +41,27 @@ static void append_blob_exactly(sqlite3_str *out, sqlite3_value *value)
 }
 
 /* No format of SQLite shows a text beyond a NUL. */
-static void append_text_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
-{
-    const char *text = ctr_text_value(value, problem);
-    if (text && strlen(text) == (size_t)sqlite3_value_bytes(value)) {
-        sqlite3_str_appendf(out, "%Q", text);
-        return;
-    }
-    sqlite3_str_appendall(out, "CAST(");
-    append_blob_exactly(out, value);
-    sqlite3_str_appendall(out, " AS TEXT)");
-}
-
 static void append_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
 {
+    const char *text;
     switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER:
         sqlite3_str_appendf(out, "%lld", (long long)sqlite3_value_int64(value));
         break;
     case SQLITE_FLOAT: sqlite3_str_appendf(out, "%!.17g", sqlite3_value_double(value)); break;
-    case SQLITE_TEXT: append_text_exactly(out, value, problem); break;
+    case SQLITE_TEXT:
+        text = ctr_text_value(value, problem);
+        if (text && strlen(text) == (size_t)sqlite3_value_bytes(value)) {
+            sqlite3_str_appendf(out, "%Q", text);
+            break;
+        }
+        sqlite3_str_appendall(out, "CAST(");
+        append_blob_exactly(out, value);
+        sqlite3_str_appendall(out, " AS TEXT)");
+        break;
     case SQLITE_BLOB: append_blob_exactly(out, value); break;
     default: sqlite3_str_appendall(out, "NULL"); break;
     }
-}
-
-/* 5, 5.0 and '5' are the same request. */
-static void append_number(sqlite3 *db, sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
-{
-    int64_t n;
-    if (ctr_arg_take_integer(db, value, &n, problem))
-        sqlite3_str_appendf(out, "%lld", (long long)n);
-    else
-        append_exactly(out, value, problem);
 }
 
 /* The caller frees the text with sqlite3_free, also after a failure. */
@@ -95,7 +83,11 @@ static char *describe_request(const ctr_table *table, sqlite3_value **columns, c
         sqlite3_value *value = columns[ctr_table_column(column)];
         if (sqlite3_value_type(value) == SQLITE_NULL) continue;
         sqlite3_str_appendf(out, "%s%s ", n++ ? ", " : ": ", shape->columns[column].name);
-        append_number(table->db, out, value, problem);
+        int64_t number; /* 5, 5.0 and '5' are the same request */
+        if (ctr_arg_take_integer(table->db, value, &number, problem))
+            sqlite3_str_appendf(out, "%lld", (long long)number);
+        else
+            append_exactly(out, value, problem);
     }
     char *text = sqlite3_str_finish(out);
     if (!text) ctr_problem_nomem(problem);

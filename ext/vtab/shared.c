@@ -91,16 +91,6 @@ static bool says(const word *candidate, const char *text)
     return candidate->size == size && sqlite3_strnicmp(candidate->text, text, (int)size) == 0;
 }
 
-/* Returns whether the word names a schema. A table may have a column with any name. */
-static bool is_schema(sqlite3 *db, const word *candidate, ctr_problem *problem)
-{
-    char *name = sqlite3_mprintf("%.*s", (int)candidate->size, candidate->text);
-    if (!name) ctr_problem_nomem(problem);
-    bool is = name && ctr_run_has_schema(db, name);
-    sqlite3_free(name);
-    return is;
-}
-
 /* Returns whether `sql` names `name` in another schema than main, and sets that schema. */
 static bool names_other_schema(sqlite3 *db, const char *sql, const char *name, word *schema,
                                ctr_problem *problem)
@@ -112,7 +102,11 @@ static bool names_other_schema(sqlite3 *db, const char *sql, const char *name, w
         sql = next_word(sql, &words[2]);
         if (!words[0].is_name || !says(&words[1], ".") || !words[2].is_name) continue;
         if (!says(&words[2], name) || says(&words[0], "main")) continue;
-        if (!is_schema(db, &words[0], problem)) continue;
+        char *text = sqlite3_mprintf("%.*s", (int)words[0].size, words[0].text);
+        if (!text) ctr_problem_nomem(problem);
+        bool is_schema = text && ctr_run_has_schema(db, text); /* else it may be a table */
+        sqlite3_free(text);
+        if (!is_schema) continue;
         *schema = words[0];
         return true;
     }

@@ -32,8 +32,10 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem)
     return rc;
 }
 
-static void free_table(ctr_table *table)
+static int table_disconnect(sqlite3_vtab *base)
 {
+    ctr_table *table = (ctr_table *)base;
+    if (table->replica) ctr_journal_forget(table->replica, table->name);
     ctr_scan_release(table);
     if (table->looks) ctr_showing_close(table->looks);
     sqlite3_free(table->looks);
@@ -48,31 +50,9 @@ static void free_table(ctr_table *table)
     sqlite3_free(table->may_go);
     sqlite3_free(table->schema);
     sqlite3_free(table->name);
-    sqlite3_free(table->joined.base.zErrMsg); /* after a DROP that failed SQLite leaves it */
+    sqlite3_free(base->zErrMsg); /* after a DROP that failed SQLite leaves it */
     sqlite3_free(table);
-}
-
-static int table_disconnect(sqlite3_vtab *base)
-{
-    ctr_table *table = (ctr_table *)base;
-    if (table->replica) ctr_journal_forget(table->replica, table->name);
-    free_table(table);
     return SQLITE_OK;
-}
-
-/* Takes the columns from the stored table, and their order in the key from the declaration. */
-static void describe(ctr_table *table, int n, const char *const *clauses, ctr_problem *problem)
-{
-    ctr_shape declared = {0};
-    char *tracked = ctr_declare_tracked(&n, clauses, problem);
-    table->tracked = tracked != NULL;
-    sqlite3_free(tracked);
-    if (!table->schema || !table->name) ctr_problem_nomem(problem);
-    ctr_declare_shape(&declared, table->name, n, clauses, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_stored_describe(&table->shape, table->db, table->schema, table->name, &declared,
-                            problem);
-    ctr_shape_close(&declared);
 }
 
 static void open_table(ctr_table *table, ctr_problem *problem)
@@ -134,7 +114,8 @@ void ctr_table_declare(ctr_table *table, ctr_problem *problem)
 }
 
 /* Returns a table over the stored one, or NULL and a problem. Takes over the names; `clauses` are
- * the n clauses of the declaration. */
+ * the n clauses of the declaration. The columns are those of the stored table, and their order in
+ * the key is that of the declaration. */
 static ctr_table *connect(sqlite3 *db, ctr_shared *shared, char *schema, char *name, int n,
                           const char *const *clauses, ctr_problem *problem)
 {
@@ -152,13 +133,43 @@ static ctr_table *connect(sqlite3 *db, ctr_shared *shared, char *schema, char *n
     table->rows = &table->own_rows;
     table->schema = schema;
     table->name = name;
-    describe(table, n, clauses, problem);
+    char *tracked = ctr_declare_tracked(&n, clauses, problem);
+    table->tracked = tracked != NULL;
+    sqlite3_free(tracked);
+    if (!table->schema || !table->name) ctr_problem_nomem(problem);
+    ctr_shape declared = {0};
+    ctr_declare_shape(&declared, table->name, n, clauses, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_stored_describe(&table->shape, table->db, table->schema, table->name, &declared,
+                            problem);
+    ctr_shape_close(&declared);
     open_table(table, problem);
     ctr_table_declare(table, problem);
     if (problem->rc == SQLITE_OK) return table;
     ctr_problem_where(problem, "%s", name);
     table_disconnect(&table->joined.base);
     return NULL;
+}
+
+/* The view is kept: when the schema changes, SQLite makes a new object of this table. */
+ctr_showing *ctr_table_look(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return NULL;
+    if (table->looked) return table->looks;
+    ctr_showing *looks = sqlite3_malloc64(sizeof *looks);
+    if (!looks) {
+        ctr_problem_nomem(problem);
+        return NULL;
+    }
+    if (ctr_showing_look(looks, table->db, table->schema, table->name, &table->shape,
+                         table->replica, problem)) {
+        table->looks = looks;
+    } else {
+        ctr_showing_close(looks);
+        sqlite3_free(looks);
+    }
+    table->looked = problem->rc == SQLITE_OK;
+    return table->looks;
 }
 
 /* SQLITE_SCHEMA is passed on unchanged: SQLite reads the schema again and repeats the call, once.
@@ -219,11 +230,6 @@ static char *declaration_of(const ctr_shape *shape, const char *tracked, ctr_pro
     return whole;
 }
 
-static bool is_same_name(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : !a && !b;
-}
-
 /* `.clone` of the shell copies the stored tables without the counter table. Returns whether there
  * are stored tables of this name: the new table uses them as they are. Fails if they have other
  * columns, or belong to another tracked table. */
@@ -243,7 +249,8 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
              *wanted = declaration_of(shape, tracked, problem);
         bool same = problem->rc == SQLITE_OK && /* the texts alone count if no counter is left */
                     (strcmp(is, wanted) == 0 ||
-                     (is_same_name(birth, tracked) && ctr_shape_same_columns(&stored, shape)));
+                     ((birth && tracked ? strcmp(birth, tracked) == 0 : !birth && !tracked) &&
+                      ctr_shape_same_columns(&stored, shape)));
         if (problem->rc == SQLITE_OK && !same)
             ctr_problem_set(problem, SQLITE_ERROR,
                             "its stored tables exist already: CREATE VIRTUAL TABLE \"%w\" USING "
@@ -256,23 +263,6 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
     ctr_shape_close(&stored);
     ctr_catalog_close_entry(&entry);
     return has_stored;
-}
-
-/* `tracked` is the name of the tracked table, or NULL. */
-static void create(sqlite3 *db, ctr_transaction *transaction, const char *schema, const char *name,
-                   const char *tracked, const ctr_shape *shape, ctr_problem *problem)
-{
-    ctr_table_check_name(shape, name, problem);
-    if (take_up(db, schema, name, tracked, shape, problem)) return;
-    ctr_replica *replica = problem->rc == SQLITE_OK ? ctr_replica_of(transaction, schema) : NULL;
-    if (replica)
-        ctr_succession_create(replica, NULL, problem);
-    else
-        ctr_problem_nomem(problem);
-    ctr_catalog_add(db, schema, name, tracked ? tracked : name, problem);
-    ctr_stored_create(shape, db, schema, name, problem);
-    ctr_run run = ctr_run_on(db, schema, name, problem);
-    if (tracked) ctr_run_do(&run, CTR_SQL_TRACK_NOTE, tracked);
 }
 
 /* After a failure, SQLite rolls back all writes of the CREATE statement. If a statement of ours
@@ -291,7 +281,19 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
     char *tracked = ctr_declare_tracked(&n, argv + ARG_CLAUSES, &problem);
     ctr_declare_shape(&shape, name, n, argv + ARG_CLAUSES, &problem);
     ctr_session_renew(&shared->sessions, &problem);
-    create(db, shared->transaction, schema, name, tracked, &shape, &problem);
+    ctr_table_check_name(&shape, name, &problem);
+    if (!take_up(db, schema, name, tracked, &shape, &problem)) {
+        ctr_replica *replica =
+            problem.rc == SQLITE_OK ? ctr_replica_of(shared->transaction, schema) : NULL;
+        if (replica)
+            ctr_succession_create(replica, NULL, &problem);
+        else
+            ctr_problem_nomem(&problem);
+        ctr_catalog_add(db, schema, name, tracked ? tracked : name, &problem);
+        ctr_stored_create(&shape, db, schema, name, &problem);
+        ctr_run run = ctr_run_on(db, schema, name, &problem);
+        if (tracked) ctr_run_do(&run, CTR_SQL_TRACK_NOTE, tracked);
+    }
     sqlite3_free(tracked);
     ctr_shape_close(&shape);
     if (problem.rc == SQLITE_OK) {
@@ -351,25 +353,20 @@ static void refuse_newer(ctr_table *table, ctr_problem *problem)
     if (problem->rc == SQLITE_ERROR) problem->rc = SQLITE_READONLY;
 }
 
-/* The triggers of the tracked table name it. */
-static void refuse_tracked(ctr_table *table, ctr_problem *problem)
-{
-    if (!table->tracked || problem->rc != SQLITE_OK) return;
-    char *tracked = ctr_triggers_table(table->db, table->schema, table->name, problem);
-    if (tracked)
-        ctr_problem_set(problem, SQLITE_PERM,
-                        "it holds the counters of the tracked table %s and cannot be dropped: "
-                        "counter_untrack('%s') stops tracking",
-                        tracked, tracked);
-    sqlite3_free(tracked);
-}
-
 static int table_destroy(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     refuse_newer(table, &problem);
-    refuse_tracked(table, &problem);
+    char *tracked = table->tracked && problem.rc == SQLITE_OK
+                        ? ctr_triggers_table(table->db, table->schema, table->name, &problem)
+                        : NULL;
+    if (tracked) /* its triggers name this table */
+        ctr_problem_set(&problem, SQLITE_PERM,
+                        "it holds the counters of the tracked table %s and cannot be dropped: "
+                        "counter_untrack('%s') stops tracking",
+                        tracked, tracked);
+    sqlite3_free(tracked);
     ctr_batch_flush_all(table->replica, &problem);
     ctr_stream_release(&table->streams);
     ctr_rows_release(table->rows);

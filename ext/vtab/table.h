@@ -168,6 +168,10 @@ void ctr_table_declare(ctr_table *table, ctr_problem *problem);
 /* Makes the problem the message of xCreate or xConnect, closes it, and returns its code. */
 int ctr_table_report(ctr_problem *problem, char **message);
 
+/* Returns a view of the tracked table, for reading only, or NULL if that table is not known or on a
+ * problem. */
+struct ctr_showing *ctr_table_look(ctr_table *table, ctr_problem *problem);
+
 /* declare.c */
 int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *const *clauses,
                       ctr_problem *problem);
@@ -273,17 +277,11 @@ void ctr_access_end(ctr_table *table);
  * INSERT is another one. */
 bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
 
-/* The first does as ctr_access_write and writes the counters into the tracked table; the second
- * clears the values there of rows that a floor has purged. */
+/* Does as ctr_access_write and writes the counters into the tracked table. */
 int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem);
-int ctr_trigger_rows_show_purged(ctr_table *table, ctr_problem *problem);
 
 /* Deletes the counters of the row that was found. */
 void ctr_trigger_rows_delete(ctr_table *table, ctr_problem *problem);
-
-/* Returns a view of the tracked table, for reading only, or NULL if that table is not known or on a
- * problem. */
-struct ctr_showing *ctr_trigger_rows_look(ctr_table *table, ctr_problem *problem);
 
 /* replaced.c: remembers the row with table->keys, which a statement may remove; forgets it. */
 void ctr_replaced_note(ctr_table *table, ctr_problem *problem);

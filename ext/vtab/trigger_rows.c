@@ -26,47 +26,37 @@
 #include "sqlite/args.h"
 #include "sqlite/text.h"
 #include "table/stage.h"
-#include "track/later.h"
+#include "track/showing.h"
 #include "vtab/table.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /* A tracked column takes a whole number or NULL. Text that looks like a number is refused: in a
  * column without affinity it stays text. An old value (`was`) may be anything; otherwise a wrong
- * one could never be corrected. */
-static void take_shown(ctr_table *table, int counter, sqlite3_value *value, ctr_shown *shown,
-                       bool was, ctr_problem *problem)
-{
-    int type = sqlite3_value_type(value);
-    *shown = (ctr_shown){.null = type == SQLITE_NULL};
-    if (shown->null || problem->rc != SQLITE_OK) return;
-    bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-    if (number && ctr_arg_take_integer(table->db, value, &shown->n, problem)) return;
-    shown->odd = was;
-    if (was) return;
-    char *refusal = ctr_arg_integer_refusal(value);
-    if (!refusal) {
-        ctr_problem_nomem(problem);
-        return;
-    }
-    ctr_problem_set(problem, SQLITE_MISMATCH, "column %s: a tracked column takes %s",
-                    ctr_shape_counter_name(&table->shape, counter), refusal);
-    sqlite3_free(refusal);
-}
-
-/* The OLD values follow the NEW values in an UPDATE; in a DELETE they are the only ones. */
+ * one could never be corrected. The OLD values follow the NEW values in an UPDATE; in a DELETE they
+ * are the only ones. */
 static int take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *shown, bool behind,
                        bool was, ctr_problem *problem)
 {
     sqlite3_value *marks = columns[ctr_table_column(table->shape.n_columns)];
     const char *lacking = ctr_text_value(marks, problem); /* '101': see track/tracked.c */
     for (int i = 0; i < table->shape.n_counters; i++) {
-        int column =
-            behind ? ctr_table_was(&table->shape, i) : ctr_table_column(table->shape.counters[i]);
-        take_shown(table, i, columns[column], &shown[i], was, problem);
+        sqlite3_value *value = columns[behind ? ctr_table_was(&table->shape, i)
+                                              : ctr_table_column(table->shape.counters[i])];
         char mark = lacking && i < sqlite3_value_bytes(marks) ? lacking[i] : '1';
-        shown[i].none = mark == '0';
-        shown[i].adopted = mark == '2';
+        int type = sqlite3_value_type(value);
+        shown[i] =
+            (ctr_shown){.null = type == SQLITE_NULL, .none = mark == '0', .adopted = mark == '2'};
+        if (shown[i].null || problem->rc != SQLITE_OK) continue;
+        bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+        if (number && ctr_arg_take_integer(table->db, value, &shown[i].n, problem)) continue;
+        shown[i].odd = was;
+        if (was) continue;
+        char *refusal = ctr_arg_integer_refusal(value);
+        if (!refusal) ctr_problem_nomem(problem);
+        ctr_problem_set(problem, SQLITE_MISMATCH, "column %s: a tracked column takes %s",
+                        ctr_shape_counter_name(&table->shape, i), refusal);
+        sqlite3_free(refusal);
     }
     return problem->rc;
 }
@@ -122,33 +112,11 @@ static bool is_as_counted(const handed_row *row)
     return true;
 }
 
-/* The view is kept: when the schema changes, SQLite makes a new object of this table. */
-ctr_showing *ctr_trigger_rows_look(ctr_table *table, ctr_problem *problem)
-{
-    if (problem->rc != SQLITE_OK) return NULL;
-    if (table->looked) return table->looks;
-    ctr_showing *looks = sqlite3_malloc64(sizeof *looks);
-    if (!looks) {
-        ctr_problem_nomem(problem);
-        return NULL;
-    }
-    bool known = ctr_showing_look(looks, table->db, table->schema, table->name, &table->shape,
-                                  table->replica, problem);
-    if (known) {
-        table->looks = looks;
-    } else {
-        ctr_showing_close(looks);
-        sqlite3_free(looks);
-    }
-    table->looked = problem->rc == SQLITE_OK;
-    return table->looks;
-}
-
 /* Looks up whether the row is listed as apart. Called only if the row is not as expected. */
 static void look_apart(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    ctr_showing *looks = table->rows->found ? ctr_trigger_rows_look(table, problem) : NULL;
+    ctr_showing *looks = table->rows->found ? ctr_table_look(table, problem) : NULL;
     if (!looks) return;
     ctr_apart_close_row(&row->apart);
     ctr_apart_read(&looks->apart, table->rows->rowid, &row->apart, problem);
@@ -208,7 +176,7 @@ static void show_again(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
-    ctr_showing *looks = ctr_trigger_rows_look(table, problem);
+    ctr_showing *looks = ctr_table_look(table, problem);
     bool later =
         ctr_writing_is_at_work(table->replica) || ctr_constraints_foreign_broken(table->db);
     if (looks && later) {
@@ -257,7 +225,7 @@ static bool is_disorder(const ctr_table *table)
 static bool is_there(handed_row *row, ctr_shown *shown, bool said, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    ctr_showing *looks = ctr_trigger_rows_look(table, problem);
+    ctr_showing *looks = ctr_table_look(table, problem);
     if (!looks) return said && problem->rc == SQLITE_OK;
     return ctr_writing_look(&looks->writing, table->keys, shown, NULL, problem);
 }
@@ -272,7 +240,7 @@ static void set_aside(handed_row *row, ctr_problem *problem)
     if (!is_there(row, row->now, true, problem)) return;
     for (int i = 0; i < table->shape.n_counters; i++)
         row->after[i] = ctr_rows_state(table->rows, i);
-    ctr_showing *looks = ctr_trigger_rows_look(table, problem);
+    ctr_showing *looks = ctr_table_look(table, problem);
     if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after, problem);
     ctr_writing_note_aside(table->replica, table->name, table->rows->rowid);
 }
@@ -400,8 +368,7 @@ static void row_found(handed_row *row, ctr_problem *problem)
     write_counted(row, problem);
     table->joined.transaction->stats.tracked += counts;
     /* A newly tracked column also shows the counts that its counter has from other files. */
-    bool shows =
-        row->is_apart || (adopts && table->rows->found && ctr_trigger_rows_look(table, problem));
+    bool shows = row->is_apart || (adopts && table->rows->found && ctr_table_look(table, problem));
     if (shows) show_again(row, problem);
 }
 
@@ -471,22 +438,27 @@ static void free_row_room(const handed_row *row, const row_room *few)
     if (row->before != few->states) sqlite3_free(row->before);
 }
 
-/* Writes the names once: the table is connected again when the schema changes. But names that this
- * transaction wrote may be rolled back, so they are written again in the next one. */
-static void note_names(ctr_table *table, ctr_problem *problem)
+/* The names are written once: the table is connected again when the schema changes. But names that
+ * this transaction wrote may be rolled back, so they are written again in the next one. */
+bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
-    unsigned nth = table->joined.transaction->ended + 1;
-    if (ctr_tracked_note(table->db, table->schema, table->name, &table->shape, problem))
-        table->noted_in = nth;
-    table->noted = problem->rc == SQLITE_OK && table->noted_in != nth;
-}
+    sqlite3_value *value = columns[CTR_COLUMN_COMMAND];
+    if (sqlite3_value_type(value) != SQLITE_TEXT) return false;
+    const char *what = ctr_text_value(value, problem);
+    const struct event *event = NULL;
+    for (size_t i = 0; what && !event && i < sizeof EVENTS / sizeof *EVENTS; i++)
+        if (strcmp(EVENTS[i].what, what) == 0) event = &EVENTS[i];
+    table->handed = event != NULL;
+    if (!event) return false;
 
-static void hand_over(ctr_table *table, const struct event *event, sqlite3_value **columns,
-                      ctr_problem *problem)
-{
+    if (!table->noted) {
+        unsigned nth = table->joined.transaction->ended + 1;
+        if (ctr_tracked_note(table->db, table->schema, table->name, &table->shape, problem))
+            table->noted_in = nth;
+        table->noted = problem->rc == SQLITE_OK && table->noted_in != nth;
+    }
     row_room few;
     handed_row row = {.table = table, .columns = columns, .looks = event->looks};
-    if (!table->noted) note_names(table, problem);
     if (make_row_room(&row, &few, problem) && event->has_key)
         ctr_write_keys(table, columns, problem);
     if (problem->rc == SQLITE_OK && event->has_values)
@@ -503,19 +475,7 @@ static void hand_over(ctr_table *table, const struct event *event, sqlite3_value
     if (problem->rc == SQLITE_OK && event->replaces && table->n_may_go > 0)
         ctr_replaced_look_up(table, problem);
     free_row_room(&row, &few);
-}
-
-bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
-{
-    sqlite3_value *value = columns[CTR_COLUMN_COMMAND];
-    if (sqlite3_value_type(value) != SQLITE_TEXT) return false;
-    const char *what = ctr_text_value(value, problem);
-    const struct event *event = NULL;
-    for (size_t i = 0; what && !event && i < sizeof EVENTS / sizeof *EVENTS; i++)
-        if (strcmp(EVENTS[i].what, what) == 0) event = &EVENTS[i];
-    table->handed = event != NULL;
-    if (event) hand_over(table, event, columns, problem);
-    return event != NULL;
+    return true;
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
@@ -533,18 +493,5 @@ int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem)
         if (problem->rc != SQLITE_OK) ctr_transaction_spoil(table->joined.transaction, nth);
     }
     free_row_room(&row, &few);
-    return problem->rc;
-}
-
-int ctr_trigger_rows_show_purged(ctr_table *table, ctr_problem *problem)
-{
-    ctr_showing showing;
-    unsigned nth = table->joined.transaction->ended;
-    if (!table->tracked || problem->rc != SQLITE_OK) return problem->rc;
-    if (ctr_showing_open(&showing, table->db, table->schema, table->name, &table->shape,
-                         table->replica, problem) == SQLITE_OK)
-        ctr_later_show_purged(&showing, &table->floors, problem);
-    ctr_showing_close(&showing);
-    if (problem->rc != SQLITE_OK) ctr_transaction_spoil(table->joined.transaction, nth);
     return problem->rc;
 }

@@ -233,28 +233,8 @@ static void write_once(ctr_table *table, ctr_problem *problem)
 
 /* ---- INSERT ---------------------------------------------------------------------------------- */
 
-static bool gives_any(const ctr_table *table)
-{
-    for (int i = 0; i < table->shape.n_counters; i++)
-        if (table->given[i].is) return true;
-    return false;
-}
-
 /* An INSERT of a key alone makes the row by adding 0. In a deleted row all counters begin their
  * next life; in a live row, a counter that was deleted alone does so if it is given a value. */
-static void insert_counter(ctr_table *table, int i, row_state state, bool replaces, bool key_alone,
-                           ctr_problem *problem)
-{
-    const ctr_given *given = &table->given[i];
-    bool revives = given->is || replaces || state == ROW_DELETED;
-    if (is_deleted(table, i) && revives)
-        ctr_write_next_life(table, i, given, problem);
-    else if (state == ROW_LIVE && replaces)
-        ctr_write_assign(table, i, given->n, problem);
-    else if (given->is || (key_alone && state == ROW_MISSING))
-        ctr_write_add(table, i, given->n, problem);
-}
-
 static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     int mode = sqlite3_vtab_on_conflict(table->db);
@@ -272,9 +252,18 @@ static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *p
     }
     if (ctr_write_check_floors(table, problem)) return;
 
-    bool key_alone = !gives_any(table);
-    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++)
-        insert_counter(table, i, state, mode == SQLITE_REPLACE, key_alone, problem);
+    bool replaces = mode == SQLITE_REPLACE, key_alone = true;
+    for (int i = 0; i < table->shape.n_counters && key_alone; i++) key_alone = !table->given[i].is;
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+        const ctr_given *given = &table->given[i];
+        bool revives = given->is || replaces || state == ROW_DELETED;
+        if (is_deleted(table, i) && revives)
+            ctr_write_next_life(table, i, given, problem);
+        else if (state == ROW_LIVE && replaces)
+            ctr_write_assign(table, i, given->n, problem);
+        else if (given->is || (key_alone && state == ROW_MISSING))
+            ctr_write_add(table, i, given->n, problem);
+    }
     write_once(table, problem);
 }
 
@@ -301,18 +290,6 @@ static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, c
 
 /* NULL is refused, except for a counter that was deleted alone and so reads NULL: in an UPDATE ...
  * FROM, SQLite before 3.41 passes unassigned counters with the values that it read. */
-static void update_counter(ctr_table *table, int i, sqlite3_value *value, ctr_problem *problem)
-{
-    ctr_given given = {.is = true};
-    bool deleted = is_deleted(table, i);
-    if (sqlite3_value_nochange(value) || (deleted && !ctr_table_given(value))) return;
-    if (take_given(table, i, value, &given.n, problem)) return;
-    if (deleted)
-        ctr_write_next_life(table, i, &given, problem);
-    else
-        ctr_write_assign(table, i, given.n, problem);
-}
-
 static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
 {
     sqlite3_value **columns = argv + 2, *command = columns[CTR_COLUMN_COMMAND];
@@ -324,19 +301,18 @@ static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *prob
     if (problem->rc != SQLITE_OK || check_key(table, rowid, columns, problem)) return;
     if (ctr_access_find_rowid(table, rowid, problem) || !ctr_access_found(table)) return;
 
-    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++)
-        update_counter(table, i, columns[ctr_table_column(counter_column(table, i))], problem);
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+        sqlite3_value *value = columns[ctr_table_column(counter_column(table, i))];
+        ctr_given given = {.is = true};
+        bool deleted = is_deleted(table, i);
+        if (sqlite3_value_nochange(value) || (deleted && !ctr_table_given(value))) continue;
+        if (take_given(table, i, value, &given.n, problem)) return;
+        if (deleted)
+            ctr_write_next_life(table, i, &given, problem);
+        else
+            ctr_write_assign(table, i, given.n, problem);
+    }
     write_once(table, problem);
-}
-
-/* ---- DELETE ---------------------------------------------------------------------------------- */
-
-static void delete_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
-{
-    if (ctr_access_find_rowid(table, rowid, problem) || state_of(table) != ROW_LIVE) return;
-    for (int i = 0; i < table->shape.n_counters; i++)
-        if (ctr_write_tombstone(table, i, problem)) return;
-    ctr_access_write(table, problem);
 }
 
 /* ---- xUpdate --------------------------------------------------------------------------------- */
@@ -377,9 +353,26 @@ static void add_or_command(ctr_table *table, sqlite3_value **columns, ctr_proble
         insert_row(table, columns, problem);
 }
 
-/* A request whose row OR IGNORE skips counts as taken. */
-static void insert_once(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+static bool is_request_given(const ctr_table *table, sqlite3_value **columns)
 {
+    sqlite3_value *id = columns[ctr_table_column(table->shape.n_columns)];
+    return !sqlite3_value_nochange(id) && ctr_table_given(id);
+}
+
+/* A request whose row OR IGNORE skips counts as taken. */
+static void insert(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
+{
+    sqlite3_value **columns = argv + 2;
+    if (ctr_table_given(argv[1])) {
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a row id cannot be given: the key identifies a row");
+        return;
+    }
+    if (table->tracked && ctr_trigger_rows_take(table, columns, problem)) return;
+    if (!is_request_given(table, columns)) {
+        add_or_command(table, columns, problem);
+        return;
+    }
     if (table->front) {
         ctr_request_refuse(table, problem);
     } else if (ctr_request_begin(table, columns, problem)) {
@@ -396,25 +389,12 @@ static void insert_once(ctr_table *table, sqlite3_value **columns, ctr_problem *
     ctr_request_end(table);
 }
 
-static bool is_request_given(const ctr_table *table, sqlite3_value **columns)
+static void delete_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
-    sqlite3_value *id = columns[ctr_table_column(table->shape.n_columns)];
-    return !sqlite3_value_nochange(id) && ctr_table_given(id);
-}
-
-static void insert(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
-{
-    sqlite3_value **columns = argv + 2;
-    if (ctr_table_given(argv[1])) {
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "a row id cannot be given: the key identifies a row");
-        return;
-    }
-    if (table->tracked && ctr_trigger_rows_take(table, columns, problem)) return;
-    if (is_request_given(table, columns))
-        insert_once(table, columns, problem);
-    else
-        add_or_command(table, columns, problem);
+    if (ctr_access_find_rowid(table, rowid, problem) || state_of(table) != ROW_LIVE) return;
+    for (int i = 0; i < table->shape.n_counters; i++)
+        if (ctr_write_tombstone(table, i, problem)) return;
+    ctr_access_write(table, problem);
 }
 
 static void change_row(ctr_table *table, int argc, sqlite3_value **argv, bool inserts,
@@ -434,14 +414,6 @@ static void change_row(ctr_table *table, int argc, sqlite3_value **argv, bool in
 /* SQLite opens no savepoint for an UPDATE ... FROM of a virtual table, and keeps the rows before
  * the one that fails; so the transaction is marked as spoiled. For other statements it rolls back
  * to a savepoint, which clears the mark. */
-static void note_update(ctr_table *table, unsigned nth, const ctr_problem *problem)
-{
-    if (problem->rc == SQLITE_OK)
-        table->updated++;
-    else if (table->updated > 0)
-        ctr_transaction_spoil(table->joined.transaction, nth);
-}
-
 int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     ctr_table *table = (ctr_table *)base;
@@ -452,7 +424,10 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     if (!table->read) ctr_table_read(table, &problem);
     if (ctr_joined_be_told(&table->joined, &problem) == SQLITE_OK)
         change_row(table, argc, argv, inserts, &problem);
-    if (argc > 1 && !inserts) note_update(table, nth, &problem);
+    if (argc > 1 && !inserts && problem.rc == SQLITE_OK)
+        table->updated++;
+    else if (argc > 1 && !inserts && table->updated > 0)
+        ctr_transaction_spoil(table->joined.transaction, nth);
     if (inserts) *rowid = ctr_access_rowid(table);
     ctr_access_end(table);
 
