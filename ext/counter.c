@@ -10,6 +10,7 @@ SQLITE_EXTENSION_INIT1
 #include "cluster/clusters.h"
 #include "functions/register.h"
 #include "table/stage.h"
+#include "vtab/joined.h"
 
 enum { OLDEST_SQLITE = 3031000 }; /* INNOCUOUS and DIRECTONLY came with 3.31 */
 

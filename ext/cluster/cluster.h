@@ -10,7 +10,8 @@
  *
  * Cassandra's coordinator, in one process and inside one transaction. A read contacts as many
  * replicas as its level demands. A write first takes the write locks of all replicas. Those that it
- * can lock are available, and it writes all of them.
+ * can lock are available, and it writes all of them. This header declares the functions of
+ * cluster.c and leader.c.
  */
 #ifndef CTR_CLUSTER_CLUSTER_H
 #define CTR_CLUSTER_CLUSTER_H
@@ -91,5 +92,17 @@ void ctr_cluster_end(ctr_cluster *cluster);
  * attached"; the code is SQLITE_BUSY if only locks are missing, because then it is worth trying
  * again. The data center of a replica is that of its name; the local one is that of main. */
 int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem);
+
+/* leader.c */
+
+/* Chooses the leader, after locking. A leader that still takes part stays. Fails if too few
+ * replicas are available for the level of writes; if a power cut could undo the leader's commits;
+ * or if some replica has counted in this transaction outside the cluster, or has merged from one
+ * that did and commits later. */
+int ctr_leader_choose(ctr_cluster *cluster, ctr_problem *problem);
+
+/* Returns whether conflicts in the row have made the leader stop counting. Then the caller chooses
+ * another one. */
+bool ctr_leader_is_lost(ctr_cluster *cluster, ctr_problem *problem);
 
 #endif

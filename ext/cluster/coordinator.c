@@ -17,6 +17,7 @@
 #include "cluster/quorum.h"
 #include "cluster/reading.h"
 #include "table/values.h"
+#include "vtab/plan.h"
 #include "vtab/table.h"
 
 typedef struct coordinator {

@@ -1,7 +1,13 @@
-/* cluster/leader.c - chooses the replica that commits first and may count. */
-#include "cluster/leader.h"
-
+/* cluster/leader.c - chooses the replica under whose id a cluster counts.
+ *
+ * The leader is the replica that commits first. SQLite commits files under WAL one by one, in the
+ * order in which they were attached, main first; then those with a rollback journal, one by one or
+ * as one, and databases in memory. After a crash or an error in between, a leader that commits
+ * later would reuse clocks that others have seen. So a replica that commits before the leader takes
+ * no part for the rest of the transaction, and the leader's commits must survive a power cut.
+ */
 #include "cluster/cluster.h"
+
 #include "identity/replica.h"
 #include "identity/succession.h"
 #include "sqlite/text.h"

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "cluster/leader.h"
 #include "cluster/reading.h"
 #include "identity/replica.h"
 #include "sync/session.h"

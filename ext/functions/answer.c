@@ -7,7 +7,6 @@
 #include "sqlite/array.h"
 #include "sqlite/text.h"
 #include "table/events.h"
-#include "vtab/shared.h"
 
 enum { MOST_ARGS = 4 };
 

@@ -21,7 +21,6 @@
 #include "sqlite/text.h"
 #include "sync/feed.h"
 #include "vtab/joined.h"
-#include "vtab/shared.h"
 
 enum {
     COLUMN_TABLE,

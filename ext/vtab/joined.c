@@ -6,7 +6,6 @@
 
 #include "sqlite/args.h"
 #include "sqlite/text.h"
-#include "vtab/shared.h"
 
 static ctr_transaction *transaction_of(sqlite3_vtab *base)
 {

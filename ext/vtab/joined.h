@@ -1,4 +1,5 @@
-/* vtab/joined.h - passes on SQLite's calls to a table that has joined a transaction.
+/* vtab/joined.h - passes on SQLite's calls to a table that has joined a transaction; the two
+ * internal tables, counter_witness and counter_statements.
  *
  * A table whose struct begins with a ctr_joined can use these as methods of its module.
  */
@@ -6,6 +7,7 @@
 #define CTR_VTAB_JOINED_H
 
 #include "table/events.h"
+#include "vtab/shared.h"
 
 typedef struct ctr_joined {
     sqlite3_vtab base;
@@ -33,5 +35,15 @@ int ctr_joined_pass_on(ctr_joined *joined, ctr_problem *problem);
 
 /* Notes that the table was dropped; SQLite no longer calls it. */
 void ctr_joined_leave(ctr_joined *joined);
+
+/* Registers the two internal tables. */
+int ctr_joined_register(sqlite3 *db, ctr_shared *shared);
+
+/* Sets `is` if this connection has the library already. Two copies would not see each other's
+ * batches, so a second load does nothing. Returns an SQLite code. */
+int ctr_joined_is_registered(sqlite3 *db, bool *is);
+
+/* Registers one more counter_witness, for a new schema of main. */
+int ctr_joined_renew_witness(void *shared, int number);
 
 #endif

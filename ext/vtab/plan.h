@@ -1,4 +1,6 @@
-/* vtab/plan.h - the elements of an IN on a key column, and one search for each.
+/* vtab/plan.h - xBestIndex; the elements of an IN on a key column, and one search for each.
+ *
+ * A plan is a text; see table/stream.h.
  *
  * SQLite passes the elements of an IN one by one, each as the argument of an `=`, and checks each
  * row by that `=` again. On a column of TEXT affinity or none, this differs from the IN. Since 3.38
@@ -15,6 +17,10 @@
 #define CTR_VTAB_PLAN_H
 
 #include "table/shape.h"
+
+/* xBestIndex. The number of the plan is CTR_PLAN_UNIQUE if it finds one row at most. */
+enum { CTR_PLAN_UNIQUE = 1 };
+int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 
 /* The searches of a plan. Zero it first. */
 typedef struct ctr_elements {

@@ -8,7 +8,7 @@
 
 #include "sqlite/run.h"
 #include "sqlite/text.h"
-#include "table/events.h"
+#include "vtab/joined.h"
 
 ctr_shared *ctr_shared_new(sqlite3 *db, ctr_register_all *register_all)
 {

@@ -1,4 +1,5 @@
-/* vtab/shared.h - the objects that the modules and functions of one connection share. */
+/* vtab/shared.h - the objects that the modules and functions of one connection share; the
+ * registration of the modules table.c and changes.c. joined.h has that of the internal ones. */
 #ifndef CTR_VTAB_SHARED_H
 #define CTR_VTAB_SHARED_H
 
@@ -49,17 +50,8 @@ typedef struct ctr_function {
 /* Registers n functions. Their user data is `shared`, which may be NULL. */
 int ctr_shared_functions(sqlite3 *db, ctr_shared *shared, const ctr_function *functions, size_t n);
 
-/* The modules of this folder. */
 int ctr_table_register(sqlite3 *db, ctr_shared *shared);   /* USING counter(...) */
 int ctr_changes_register(sqlite3 *db, ctr_shared *shared); /* counter_changes */
-int ctr_joined_register(sqlite3 *db, ctr_shared *shared);  /* counter_statements, counter_witness */
-
-/* Sets `is` if this connection has the library already. Two copies would not see each other's
- * batches, so a second load does nothing. Returns an SQLite code. */
-int ctr_joined_is_registered(sqlite3 *db, bool *is);
-
-/* Registers one more counter_witness, for a new schema of main. */
-int ctr_joined_renew_witness(void *shared, int number);
 
 /* Fails if a running statement names the eponymous table `name` under another schema than main.
  *

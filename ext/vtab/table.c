@@ -11,6 +11,7 @@
 #include "table/stored.h"
 #include "track/showing.h"
 #include "track/triggers.h"
+#include "vtab/plan.h"
 #include "vtab/shared.h"
 
 /* The arguments of xCreate and xConnect. */

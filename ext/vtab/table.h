@@ -12,6 +12,8 @@
  *     integrity.c     checks the stored content
  *     commands.c      commands: INSERT INTO t(t, ...) VALUES ('reset', ...)
  *
+ * This header declares the functions of all but plan.c, which has plan.h.
+ *
  * Columns as SQLite sees them, for page_views(path, hour, hits, bytes):
  *
  *     0  page_views    hidden   the command
@@ -185,10 +187,6 @@ char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked);
  * table; the caller frees it with sqlite3_free. Returns NULL if there is no such clause, or on a
  * problem. */
 char *ctr_declare_tracked(int *n, const char *const *clauses, ctr_problem *problem);
-
-/* plan.c: the plan is a text; see table/stream.h, and plan.h for an IN. */
-enum { CTR_PLAN_UNIQUE = 1 };
-int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 
 /* scan.c */
 int ctr_scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor);
