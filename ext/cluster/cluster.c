@@ -87,23 +87,20 @@ static const char *same_file(const ctr_cluster *cluster, int i)
     return NULL;
 }
 
-/* Returns whether two replicas share a file by different paths, as hard links do. */
-static bool is_same_inode(const ctr_cluster *cluster, int i, int j)
-{
-    const char *one = sqlite3_db_filename(cluster->db, cluster->members[i].schema);
-    const char *two = sqlite3_db_filename(cluster->db, cluster->members[j].schema);
-    return one && *one && two && *two && ctr_os_is_same(one, two);
-}
-
+/* Refuses two replicas that are one file, also by different paths, as hard links are. */
 static void refuse_same_files(const ctr_cluster *cluster, ctr_problem *problem)
 {
     for (int i = 0; i < cluster->n; i++) {
-        const char *other = same_file(cluster, i);
-        for (int j = 0; j < i && !other; j++)
-            if (is_same_inode(cluster, i, j)) other = cluster->members[j].schema;
+        const char *other = same_file(cluster, i), *schema = cluster->members[i].schema;
+        for (int j = 0; j < i && !other; j++) {
+            const char *one = sqlite3_db_filename(cluster->db, schema);
+            const char *two = sqlite3_db_filename(cluster->db, cluster->members[j].schema);
+            if (one && *one && two && *two && ctr_os_is_same(one, two))
+                other = cluster->members[j].schema;
+        }
         if (other)
             ctr_problem_set(problem, SQLITE_ERROR, "replicas: %s and %s are one file", other,
-                            cluster->members[i].schema);
+                            schema);
     }
 }
 
@@ -171,16 +168,6 @@ static void find_shape(ctr_cluster *cluster, bool is_new, ctr_problem *problem)
     cluster->read = !first && problem->rc == SQLITE_OK;
 }
 
-static void check_shape(const ctr_cluster *cluster, ctr_problem *problem)
-{
-    if (problem->rc == SQLITE_OK && cluster->shape.n_columns == 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "the table %s cannot be opened in any replica: %s",
-                        cluster->birth, ctr_problem_text(&cluster->members[0].trouble));
-    if (cluster->shape.n_keys > CTR_STREAM_KEYS)
-        ctr_problem_set(problem, SQLITE_ERROR, "a key of %d columns; a cluster can have %d at most",
-                        cluster->shape.n_keys, CTR_STREAM_KEYS);
-}
-
 int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_transaction *transaction,
                      ctr_levels *levels, ctr_cluster_seen *seen, const char *table,
                      char *const *schemas, int n, bool is_new, ctr_problem *problem)
@@ -198,7 +185,12 @@ int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_transaction *transac
         if (problem->rc == SQLITE_OK) find_birth(cluster, table, problem);
         if (problem->rc == SQLITE_OK) find_shape(cluster, is_new, problem);
     }
-    check_shape(cluster, problem);
+    if (problem->rc == SQLITE_OK && cluster->shape.n_columns == 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "the table %s cannot be opened in any replica: %s",
+                        cluster->birth, ctr_problem_text(&cluster->members[0].trouble));
+    if (cluster->shape.n_keys > CTR_STREAM_KEYS)
+        ctr_problem_set(problem, SQLITE_ERROR, "a key of %d columns; a cluster can have %d at most",
+                        cluster->shape.n_keys, CTR_STREAM_KEYS);
     if (problem->rc != SQLITE_OK) return problem->rc;
     size_t size = ((size_t)cluster->shape.n_counters + 1) * sizeof *cluster->row.cells;
     cluster->row.cells = sqlite3_malloc64(size);
@@ -265,23 +257,12 @@ static void number_centers(const ctr_cluster *cluster, const char *local, ctr_si
     }
 }
 
-/* Reads the name of main, whose data center is the local one; main is the first replica, or
- * none. */
-static void read_local(const ctr_cluster *cluster, char name[CTR_NAME_MAX + 1],
-                       ctr_problem *problem)
-{
-    ctr_identity identity = {0};
-    if (sqlite3_stricmp(cluster->members[0].schema, "main") == 0)
-        memcpy(identity.name, cluster->members[0].name, sizeof identity.name);
-    else
-        ctr_identity_read(&identity, cluster->db, "main", problem);
-    memcpy(name, identity.name, sizeof identity.name);
-}
-
+/* The local data center is that of main, which is the first replica, or none. */
 static int find_centers(const ctr_cluster *cluster, const char *which, ctr_level level,
                         ctr_site *sites, ctr_problem *problem)
 {
-    char local[CTR_NAME_MAX + 1] = "";
+    ctr_identity identity = {0};
+    const char *local = identity.name;
     if (!ctr_level_needs_centers(level)) return problem->rc;
     for (int i = 0; i < cluster->n; i++) {
         const ctr_member *member = &cluster->members[i];
@@ -296,25 +277,16 @@ static int find_centers(const ctr_cluster *cluster, const char *which, ctr_level
                             "SELECT counter_init('dc:rack') before its first counter table",
                             which, ctr_level_text(level), member->schema);
     }
-    if (ctr_level_is_local(level)) read_local(cluster, local, problem);
+    if (ctr_level_is_local(level) && sqlite3_stricmp(cluster->members[0].schema, "main") == 0)
+        local = cluster->members[0].name;
+    else if (ctr_level_is_local(level))
+        ctr_identity_read(&identity, cluster->db, "main", problem);
     if (ctr_level_is_local(level) && !*local)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s=%s needs the data center of main, and main has no name", which,
                         ctr_level_text(level));
     number_centers(cluster, local, sites);
     return problem->rc;
-}
-
-static void append_reasons(const ctr_cluster *cluster, sqlite3_str *out)
-{
-    const char *colon = ": ";
-    for (int i = 0; i < cluster->n; i++) {
-        const ctr_member *member = &cluster->members[i];
-        if (member->trouble.rc == SQLITE_OK) continue;
-        sqlite3_str_appendf(out, "%s%s: %s", colon, member->schema,
-                            ctr_problem_text(&member->trouble));
-        colon = "; ";
-    }
 }
 
 static void append_center(const ctr_cluster *cluster, const ctr_shortage *shortage, ctr_level level,
@@ -331,19 +303,6 @@ static void append_center(const ctr_cluster *cluster, const ctr_shortage *shorta
         sqlite3_str_appendall(out, " in the data center of main");
 }
 
-/* Returns whether only locks are missing. */
-static bool only_locks(const ctr_cluster *cluster)
-{
-    bool any = false;
-    for (int i = 0; i < cluster->n; i++) {
-        int code = cluster->members[i].trouble.rc & 0xff;
-        if (code == SQLITE_OK) continue;
-        if (code != SQLITE_BUSY && code != SQLITE_LOCKED) return false;
-        any = true;
-    }
-    return any;
-}
-
 static int refuse_level(const ctr_cluster *cluster, const char *which, ctr_level level,
                         const ctr_shortage *shortage, ctr_problem *problem)
 {
@@ -353,28 +312,21 @@ static int refuse_level(const ctr_cluster *cluster, const char *which, ctr_level
     append_center(cluster, shortage, level, out, problem);
     sqlite3_str_appendf(out, ", %d %s available", shortage->available,
                         shortage->available == 1 ? "is" : "are");
-    append_reasons(cluster, out);
+    bool any = false, locks = true; /* are only locks missing? */
+    for (int i = 0; i < cluster->n; i++) {
+        const ctr_problem *trouble = &cluster->members[i].trouble;
+        int code = trouble->rc & 0xff;
+        if (trouble->rc == SQLITE_OK) continue;
+        sqlite3_str_appendf(out, "%s%s: %s", any ? "; " : ": ", cluster->members[i].schema,
+                            ctr_problem_text(trouble));
+        locks = locks && (code == SQLITE_BUSY || code == SQLITE_LOCKED);
+        any = true;
+    }
     char *text = sqlite3_str_finish(out);
     if (!text) return ctr_problem_nomem(problem);
-    ctr_problem_set(problem, only_locks(cluster) ? SQLITE_BUSY : SQLITE_ERROR, "%s", text);
+    ctr_problem_set(problem, any && locks ? SQLITE_BUSY : SQLITE_ERROR, "%s", text);
     sqlite3_free(text);
     return problem->rc;
-}
-
-/* Chooses the replicas that a read contacts, by number, into `contacts`, which has room for all.
- * `available` has a bit for each replica that can be read. Returns their number; 0 and a problem if
- * they are too few. */
-static int require_read(const ctr_cluster *cluster, uint64_t available, int *contacts,
-                        ctr_problem *problem)
-{
-    ctr_site sites[CTR_LEVEL_SITES] = {{0, false}};
-    ctr_shortage shortage;
-    ctr_level level = cluster->levels->read;
-    for (int i = 0; i < cluster->n; i++) sites[i].available = available & (uint64_t)1 << i;
-    if (problem->rc != SQLITE_OK || find_centers(cluster, "read", level, sites, problem)) return 0;
-    int n = ctr_level_contacts(level, sites, cluster->n, contacts, &shortage);
-    if (n < 0) refuse_level(cluster, "read", level, &shortage, problem);
-    return n < 0 ? 0 : n;
 }
 
 int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem)
@@ -406,19 +358,22 @@ int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem)
 
 int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ctr_problem *problem)
 {
-    uint64_t available = 0;
+    ctr_site sites[CTR_LEVEL_SITES] = {{0, false}};
+    ctr_shortage shortage;
+    ctr_level level = cluster->levels->read;
     int timeout = 0;
     cluster->within = !sqlite3_get_autocommit(cluster->db);
     read_unread(cluster, problem);
     for (int i = 0; i < cluster->n; i++) {
-        uint64_t bit = (uint64_t)1 << i;
-        bool asked = !(failed & bit);
-        if (asked && !is_doubled(cluster, i, problem) &&
-            look_briefly(cluster, i, &cluster->shape, &timeout, problem))
-            available |= bit;
+        bool asked = !(failed & (uint64_t)1 << i);
+        sites[i].available = asked && !is_doubled(cluster, i, problem) &&
+                             look_briefly(cluster, i, &cluster->shape, &timeout, problem);
     }
     wait_again(cluster, timeout);
-    return require_read(cluster, available, contacts, problem);
+    if (problem->rc != SQLITE_OK || find_centers(cluster, "read", level, sites, problem)) return 0;
+    int n = ctr_level_contacts(level, sites, cluster->n, contacts, &shortage);
+    if (n < 0) refuse_level(cluster, "read", level, &shortage, problem);
+    return n < 0 ? 0 : n;
 }
 
 /* ---- locks ----------------------------------------------------------------------------------- */
@@ -445,17 +400,6 @@ static const char *path_of(const ctr_member *member)
     return path ? path : "";
 }
 
-static void sort_by_path(const ctr_cluster *cluster, int *order)
-{
-    for (int i = 0; i < cluster->n; i++) {
-        int at = i;
-        const char *path = path_of(&cluster->members[i]);
-        for (; at > 0 && strcmp(path_of(&cluster->members[order[at - 1]]), path) > 0; at--)
-            order[at] = order[at - 1];
-        order[at] = i;
-    }
-}
-
 /* A connection that holds a lock does not wait for another, whose owner may be waiting for it. A
  * busy handler of the host, which has no timeout, stays in place. */
 static void lock_all(ctr_cluster *cluster, ctr_problem *problem)
@@ -463,7 +407,13 @@ static void lock_all(ctr_cluster *cluster, ctr_problem *problem)
     int order[CTR_LEVEL_SITES];
     int timeout = holds_lock(cluster->db, problem) ? ctr_run_busy_timeout(cluster->db, problem) : 0;
     if (timeout > 0) sqlite3_busy_timeout(cluster->db, 0);
-    sort_by_path(cluster, order);
+    for (int i = 0; i < cluster->n; i++) { /* by path */
+        int at = i;
+        const char *path = path_of(&cluster->members[i]);
+        for (; at > 0 && strcmp(path_of(&cluster->members[order[at - 1]]), path) > 0; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
     for (int i = 0; i < cluster->n; i++) {
         ctr_member *member = &cluster->members[order[i]];
         if (ctr_run_has_schema(cluster->db, member->schema) && !same_file(cluster, order[i]))
@@ -472,19 +422,9 @@ static void lock_all(ctr_cluster *cluster, ctr_problem *problem)
     if (timeout > 0) sqlite3_busy_timeout(cluster->db, timeout);
 }
 
-/* SQLite opens the savepoint of a statement only in temp, where the cluster is; this opens it in
- * the replicas, too. */
-static void mark_all(ctr_cluster *cluster, ctr_problem *problem)
-{
-    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
-        const ctr_member *member = &cluster->members[i];
-        ctr_run run = ctr_run_on(cluster->db, member->schema, NULL, problem);
-        if (ctr_member_takes_part(member)) ctr_run_do(&run, CTR_SQL_CLUSTER_MARK, NULL);
-    }
-    cluster->begun = problem->rc != SQLITE_OK;
-}
-
-/* Locks before it looks, because SQLite does not wait for a lock once it reads. */
+/* Locks before it looks, because SQLite does not wait for a lock once it reads. SQLite opens the
+ * savepoint of a statement only in temp, where the cluster is; this opens it in the replicas,
+ * too. */
 int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem)
 {
     cluster->within = !sqlite3_get_autocommit(cluster->db);
@@ -496,6 +436,12 @@ int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem)
             ctr_member_look_to_write(&cluster->members[i], cluster->birth, &cluster->shape,
                                      problem);
     }
-    if (cluster->begun) mark_all(cluster, problem);
+    if (!cluster->begun) return problem->rc;
+    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+        const ctr_member *member = &cluster->members[i];
+        ctr_run run = ctr_run_on(cluster->db, member->schema, NULL, problem);
+        if (ctr_member_takes_part(member)) ctr_run_do(&run, CTR_SQL_CLUSTER_MARK, NULL);
+    }
+    cluster->begun = problem->rc != SQLITE_OK;
     return problem->rc;
 }

@@ -118,18 +118,7 @@ static void add_replica(ctr_options *options, ctr_span name, ctr_problem *proble
         sqlite3_free(copy);
 }
 
-/* Reads contact replicas in this order. */
-static void put_main_first(ctr_options *options)
-{
-    for (int i = options->n - 1; i > 0; i--) {
-        if (sqlite3_stricmp(options->replicas[i], "main") != 0) continue;
-        char *name = options->replicas[i];
-        memmove(options->replicas + 1, options->replicas, (size_t)i * sizeof *options->replicas);
-        options->replicas[0] = name;
-        return;
-    }
-}
-
+/* Main comes first, because reads contact replicas in this order. */
 static void read_replicas(ctr_options *options, const char *list, ctr_problem *problem)
 {
     if (options->n > 0) ctr_problem_set(problem, SQLITE_ERROR, "replicas is given twice");
@@ -139,7 +128,12 @@ static void read_replicas(ctr_options *options, const char *list, ctr_problem *p
         if (size > 0) add_replica(options, (ctr_span){list, size}, problem);
         list += size + (size == 0);
     }
-    put_main_first(options);
+    int main = options->n - 1;
+    while (main > 0 && sqlite3_stricmp(options->replicas[main], "main") != 0) main--;
+    if (main <= 0) return;
+    char *name = options->replicas[main];
+    memmove(options->replicas + 1, options->replicas, (size_t)main * sizeof *options->replicas);
+    options->replicas[0] = name;
 }
 
 static void read_clause(ctr_options *options, const char *clause, ctr_problem *problem)

@@ -179,23 +179,17 @@ static void check_replicas(ctr_table *table, ctr_problem *problem)
     }
 }
 
-/* Setting levels writes nothing, so it takes no lock. */
-static bool set_levels(ctr_table *table, sqlite3_value **columns, const char *command,
-                       ctr_problem *problem)
-{
-    ctr_cluster *cluster = cluster_of(table);
-    ctr_levels levels = *cluster->levels;
-    if (!ctr_clusters_set_option(&levels, command, problem)) return false;
-    if (ctr_commands_refuse_values(table, columns, command, problem) == SQLITE_OK)
-        *cluster->levels = levels;
-    if (!cluster->locked) cluster->writes = false;
-    return true;
-}
-
 static bool run_command(ctr_table *table, sqlite3_value **columns, const char *command,
                         ctr_problem *problem)
 {
-    if (set_levels(table, columns, command, problem)) return true;
+    ctr_cluster *cluster = cluster_of(table);
+    ctr_levels levels = *cluster->levels;
+    if (ctr_clusters_set_option(&levels, command, problem)) {
+        if (ctr_commands_refuse_values(table, columns, command, problem) == SQLITE_OK)
+            *cluster->levels = levels;
+        if (!cluster->locked) cluster->writes = false; /* this writes nothing, and takes no lock */
+        return true;
+    }
     if (ctr_commands_name(command, "add column") || ctr_commands_name(command, "drop column")) {
         ctr_problem_set(problem, SQLITE_ERROR,
                         "'%s' is a command for the table of one replica; counter_sync merges it "
@@ -337,15 +331,6 @@ static void open_front(coordinator *front, ctr_shared *shared, const char *decla
     ctr_table_declare(table, problem);
 }
 
-/* Returns all clauses as one text; the caller frees it with sqlite3_free. */
-static char *list_clauses(int n, const char *const *clauses, ctr_problem *problem)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < n; i++) sqlite3_str_appendf(out, "%s,", clauses[i]);
-    if (sqlite3_str_errcode(out) != SQLITE_OK) ctr_problem_nomem(problem);
-    return sqlite3_str_finish(out);
-}
-
 static coordinator *make_front(sqlite3 *db, ctr_shared *shared, const char *const *argv,
                                ctr_problem *problem)
 {
@@ -378,7 +363,10 @@ static int start_cluster(sqlite3 *db, ctr_shared *shared, int argc, const char *
         ctr_problem_set(&problem, SQLITE_ERROR,
                         "a cluster belongs to a connection: CREATE VIRTUAL TABLE temp.%s",
                         table->name);
-    char *declaration = list_clauses(argc - CLUSTER_CLAUSES, argv + CLUSTER_CLAUSES, &problem);
+    sqlite3_str *clauses = sqlite3_str_new(NULL);
+    for (int i = CLUSTER_CLAUSES; i < argc; i++) sqlite3_str_appendf(clauses, "%s,", argv[i]);
+    if (sqlite3_str_errcode(clauses) != SQLITE_OK) ctr_problem_nomem(&problem);
+    char *declaration = sqlite3_str_finish(clauses);
     ctr_clusters_read_options(&options, argc - CLUSTER_CLAUSES, argv + CLUSTER_CLAUSES, &problem);
     if (problem.rc == SQLITE_OK) open_front(front, shared, declaration, &options, is_new, &problem);
     ctr_clusters_close_options(&options);

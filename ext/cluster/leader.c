@@ -15,35 +15,25 @@
 
 /* ---- the order of commits -------------------------------------------------------------------- */
 
-static ctr_member *member_named(ctr_cluster *cluster, const char *schema)
-{
-    for (int i = 0; i < cluster->n; i++)
-        if (sqlite3_stricmp(cluster->members[i].schema, schema) == 0) return &cluster->members[i];
-    return NULL;
-}
-
-/* Lists the members that take part, in the order in which they were attached. */
-static int list_attached(ctr_cluster *cluster, ctr_member **order, ctr_problem *problem)
-{
-    int n = 0;
-    ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
-    while (ctr_run_row(&run, row)) {
-        const char *schema = ctr_text_column(row, 1, problem);
-        ctr_member *member = schema ? member_named(cluster, schema) : NULL;
-        if (member && ctr_member_takes_part(member)) order[n++] = member;
-    }
-    sqlite3_finalize(row);
-    return n;
-}
-
-/* Lists those that commit late after the others. If a late one led and another failed to commit,
- * SQLite would roll the leader back after early ones had committed its counts. */
+/* Lists the members that take part, in the order in which they were attached, but those that commit
+ * late after the others. If a late one led and another failed to commit, SQLite would roll the
+ * leader back after early ones had committed its counts. */
 static int list_commits(ctr_cluster *cluster, ctr_member **order, ctr_problem *problem)
 {
     ctr_member *attached[CTR_LEVEL_SITES];
     ctr_commit kinds[CTR_LEVEL_SITES];
-    int n = list_attached(cluster, attached, problem), at = 0;
+    int n = 0, at = 0;
+    ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
+    while (ctr_run_row(&run, row)) {
+        const char *schema = ctr_text_column(row, 1, problem);
+        int i = 0;
+        while (schema && i < cluster->n && sqlite3_stricmp(cluster->members[i].schema, schema) != 0)
+            i++;
+        if (schema && i < cluster->n && ctr_member_takes_part(&cluster->members[i]))
+            attached[n++] = &cluster->members[i];
+    }
+    sqlite3_finalize(row);
     for (int i = 0; i < n; i++)
         kinds[i] = ctr_durable_commit(cluster->db, attached[i]->schema, problem);
     for (ctr_commit kind = CTR_COMMIT_EARLY; kind <= CTR_COMMIT_LATE; kind++)
@@ -81,26 +71,25 @@ static void check_identities(ctr_cluster *cluster, ctr_problem *problem)
     }
 }
 
-static void meet_other(ctr_member *member, const ctr_member *other, ctr_problem *problem)
-{
-    ctr_identity identity;
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    if (problem->rc != SQLITE_OK || !ctr_member_takes_part(member)) return;
-    const ctr_identity *theirs = ctr_replica_identity(other->merge.rows.replica, &trouble);
-    if (theirs) identity = *theirs;
-    if (theirs)
-        ctr_succession_meet(member->merge.rows.replica, other->db, other->schema, &identity,
-                            &trouble);
-    ctr_member_blame(member, &trouble, problem);
-}
-
 /* Each replica takes the replaced names from the others; usually there is none. */
 static void meet_all(ctr_cluster *cluster, ctr_problem *problem)
 {
-    for (int i = 0; i < cluster->n; i++)
-        for (int j = 0; j < cluster->n; j++)
-            if (i != j && ctr_member_takes_part(&cluster->members[j]))
-                meet_other(&cluster->members[i], &cluster->members[j], problem);
+    for (int i = 0; i < cluster->n; i++) {
+        ctr_member *member = &cluster->members[i];
+        for (int j = 0; j < cluster->n; j++) {
+            const ctr_member *other = &cluster->members[j];
+            if (i == j || !ctr_member_takes_part(other)) continue;
+            if (problem->rc != SQLITE_OK || !ctr_member_takes_part(member)) continue;
+            ctr_identity identity;
+            ctr_problem trouble = {SQLITE_OK, NULL};
+            const ctr_identity *theirs = ctr_replica_identity(other->merge.rows.replica, &trouble);
+            if (theirs) identity = *theirs;
+            if (theirs)
+                ctr_succession_meet(member->merge.rows.replica, other->db, other->schema, &identity,
+                                    &trouble);
+            ctr_member_blame(member, &trouble, problem);
+        }
+    }
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -141,25 +130,19 @@ static int commit_rank(sqlite3 *db, const char *schema, ctr_problem *problem)
     return rank + at * (int)ctr_durable_commit(db, schema, problem);
 }
 
-static bool commits_before_all(const ctr_cluster *cluster, const char *schema, ctr_problem *problem)
-{
-    bool first = true;
-    int rank = commit_rank(cluster->db, schema, problem);
-    for (int i = 0; i < cluster->n && first; i++) {
-        const ctr_member *member = &cluster->members[i];
-        if (ctr_member_takes_part(member))
-            first = rank <= commit_rank(cluster->db, member->schema, problem);
-    }
-    return first;
-}
-
+/* Returns whether the member has merged counts from a replica that does not commit first. */
 static bool has_taken_of_a_later_one(const ctr_cluster *cluster, const ctr_member *member,
                                      ctr_problem *problem)
 {
     const char *from = ctr_replica_taken_from(member->merge.rows.replica);
     if (!from || (cluster->leader && sqlite3_stricmp(from, cluster->leader->schema) == 0))
         return false;
-    return !commits_before_all(cluster, from, problem);
+    bool first = true;
+    int rank = commit_rank(cluster->db, from, problem);
+    for (int i = 0; i < cluster->n && first; i++)
+        if (ctr_member_takes_part(&cluster->members[i]))
+            first = rank <= commit_rank(cluster->db, cluster->members[i].schema, problem);
+    return !first;
 }
 
 /* Counts that a replica has made in this transaction outside the cluster are in no file yet. If
@@ -181,21 +164,17 @@ static int refuse_pending(const ctr_cluster *cluster, ctr_problem *problem)
     return problem->rc;
 }
 
-static bool still_leads(const ctr_cluster *cluster)
-{
-    const ctr_member *leader = cluster->leader;
-    return leader && ctr_member_takes_part(leader) &&
-           ctr_replica_known_id(leader->merge.rows.replica);
-}
-
 int ctr_leader_choose(ctr_cluster *cluster, ctr_problem *problem)
 {
     if (ctr_cluster_require_write(cluster, problem)) return problem->rc;
-    if (still_leads(cluster)) return refuse_pending(cluster, problem);
+    ctr_member *leader = cluster->leader;
+    bool still_leads =
+        leader && ctr_member_takes_part(leader) && ctr_replica_known_id(leader->merge.rows.replica);
+    if (still_leads) return refuse_pending(cluster, problem);
     check_identities(cluster, problem);
     meet_all(cluster, problem);
     ctr_cluster_require_write(cluster, problem);
-    ctr_member *leader = find_first_that_counts(cluster, problem);
+    leader = find_first_that_counts(cluster, problem);
     if (ctr_cluster_require_write(cluster, problem)) return problem->rc;
     if (leader != cluster->leader)
         ctr_durable_check_leader(cluster->db, leader->schema, commits_as_one(cluster, problem),

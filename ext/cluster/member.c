@@ -112,37 +112,29 @@ static bool take_bytes(sqlite3_stmt *row, int column, uint8_t bytes[CTR_ID_SIZE]
     return true;
 }
 
-static void note_name(ctr_member *member, sqlite3_stmt *row, ctr_problem *problem)
+/* Returns whether name, token and id can be read as before. The id may have changed, and with it
+ * the token of the table. If some schema has changed, SQLite has prepared the statement again; this
+ * is checked before anything is read, because a column may be an expression now. */
+static bool is_as_it_was(ctr_member *member, ctr_problem *problem)
 {
-    const char *name = ctr_text_column(row, LOOK_NAME, problem);
-    const char *refuses = ctr_text_column(row, LOOK_REFUSES, problem);
-    sqlite3_snprintf(sizeof member->name, member->name, "%s", name ? name : "");
-    sqlite3_snprintf(sizeof member->refuses, member->refuses, "%s", refuses ? refuses : "");
-    member->met = true;
-}
-
-/* Returns whether some schema has changed: then SQLite prepared the statement again. Checked before
- * anything is read, because a column may be an expression now. */
-static bool has_changed(ctr_member *member, ctr_problem *problem)
-{
+    if (member->stale) return false;
     ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
     ctr_run_row(&run, member->schema_look);
     sqlite3_reset(member->schema_look);
-    return sqlite3_stmt_status(member->schema_look, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
-}
-
-/* Returns whether name, token and id can be read as before. The id may have changed, and with it
- * the token of the table. */
-static bool is_as_it_was(ctr_member *member, ctr_problem *problem)
-{
-    if (member->stale || has_changed(member, problem) || problem->rc != SQLITE_OK) return false;
-    ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
+    bool changed = sqlite3_stmt_status(member->schema_look, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    if (changed || problem->rc != SQLITE_OK) return false;
     bool found = ctr_run_row(&run, member->look);
     const char *name = found ? ctr_text_column(member->look, LOOK_TABLE, problem) : NULL;
     bool same = name && strcmp(name, member->merge.entry.name) == 0 &&
                 take_bytes(member->look, LOOK_TOKEN, member->merge.entry.token) &&
                 take_bytes(member->look, LOOK_ID, member->id);
-    if (same) note_name(member, member->look, problem);
+    if (same) {
+        name = ctr_text_column(member->look, LOOK_NAME, problem);
+        const char *refuses = ctr_text_column(member->look, LOOK_REFUSES, problem);
+        sqlite3_snprintf(sizeof member->name, member->name, "%s", name ? name : "");
+        sqlite3_snprintf(sizeof member->refuses, member->refuses, "%s", refuses ? refuses : "");
+        member->met = true;
+    }
     sqlite3_reset(member->look);
     return same;
 }
@@ -163,15 +155,6 @@ static void read_identity(ctr_member *member, ctr_problem *problem)
     ctr_conflicts_set_mine(&member->conflicts, &identity);
     memcpy(member->name, identity.name, sizeof member->name);
     member->met = true;
-}
-
-/* The two shapes agree in names, not in order; the member takes the order of the cluster. */
-static void take_shape(ctr_member *member, const ctr_shape *shape, ctr_problem *problem)
-{
-    ctr_shape *mine = &member->merge.shape;
-    if (!shape || ctr_shape_check_same(shape, "the cluster", mine, member->schema, problem)) return;
-    ctr_shape_close(mine);
-    ctr_shape_copy(mine, shape, problem);
 }
 
 /* Makes sure that no view and no expression of another file is run. */
@@ -200,16 +183,6 @@ static void refuse_generated(ctr_member *member, ctr_problem *problem)
     }
 }
 
-static void open_look(ctr_member *member, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
-    member->schema_look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_SCHEMA);
-    member->look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_LOOK);
-    ctr_run_bind_text(&run, member->look, ":birth", member->merge.entry.birth);
-    member->lock = ctr_run_prepare(&run, CTR_SQL_SYNC_LOCK);
-    if (problem->rc == SQLITE_OK) is_as_it_was(member, problem);
-}
-
 static void open_tables(ctr_member *member, const char *birth, const ctr_shape *shape,
                         ctr_problem *problem)
 {
@@ -236,12 +209,21 @@ static void open_tables(ctr_member *member, const char *birth, const ctr_shape *
                         birth);
     if (problem->rc != SQLITE_OK) return;
     refuse_generated(member, problem);
-    take_shape(member, shape, problem);
+    ctr_shape *mine = &member->merge.shape; /* it takes the order of the cluster's columns */
+    if (shape && !ctr_shape_check_same(shape, "the cluster", mine, member->schema, problem)) {
+        ctr_shape_close(mine);
+        ctr_shape_copy(mine, shape, problem);
+    }
     const char *table = member->merge.rows.table;
-    member->streams = (ctr_streams){
-        .db = member->db, .schema = member->schema, .table = table, .shape = &member->merge.shape};
-    member->floors = ctr_floors_on(member->db, member->schema, table, &member->merge.shape, NULL);
-    open_look(member, problem);
+    member->streams =
+        (ctr_streams){.db = member->db, .schema = member->schema, .table = table, .shape = mine};
+    member->floors = ctr_floors_on(member->db, member->schema, table, mine, NULL);
+    ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
+    member->schema_look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_SCHEMA);
+    member->look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_LOOK);
+    ctr_run_bind_text(&run, member->look, ":birth", member->merge.entry.birth);
+    member->lock = ctr_run_prepare(&run, CTR_SQL_SYNC_LOCK);
+    if (problem->rc == SQLITE_OK) is_as_it_was(member, problem);
 }
 
 bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *shape,
@@ -300,25 +282,20 @@ bool ctr_member_lock(ctr_member *member, ctr_problem *problem)
     return member->locked;
 }
 
-/* A member that was attached after the transaction took its locks has none. */
-static void refuse_late(ctr_member *member, ctr_problem *problem)
-{
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    if (member->locked || member->trouble.rc != SQLITE_OK || problem->rc != SQLITE_OK) return;
-    ctr_problem_set(&trouble, SQLITE_ERROR,
-                    "it was not available when the transaction took its locks: COMMIT first");
-    ctr_member_blame(member, &trouble, problem);
-}
-
 int ctr_member_look_to_write(ctr_member *member, const char *birth, const ctr_shape *shape,
                              ctr_problem *problem)
 {
     member->left_out = false;
-    if (member->locked || member->unlocked.rc == SQLITE_OK) {
-        ctr_member_look(member, birth, shape, problem);
-        refuse_late(member, problem);
-    } else {
+    if (!member->locked && member->unlocked.rc != SQLITE_OK) {
         copy_problem(&member->trouble, &member->unlocked, problem);
+        return problem->rc;
+    }
+    ctr_member_look(member, birth, shape, problem);
+    if (!member->locked && member->trouble.rc == SQLITE_OK && problem->rc == SQLITE_OK) {
+        ctr_problem trouble = {SQLITE_OK, NULL}; /* it was attached after the locks were taken */
+        ctr_problem_set(&trouble, SQLITE_ERROR,
+                        "it was not available when the transaction took its locks: COMMIT first");
+        ctr_member_blame(member, &trouble, problem);
     }
     return problem->rc;
 }

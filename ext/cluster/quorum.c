@@ -11,29 +11,25 @@
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-static int make_merged_room(struct ctr_merged_cell *merged, size_t size, ctr_problem *problem)
-{
-    if (merged->room >= size) return problem->rc;
-    uint8_t *bytes = sqlite3_malloc64(2 * size), *spare = sqlite3_malloc64(2 * size);
-    if (!bytes || !spare) {
-        sqlite3_free(bytes);
-        sqlite3_free(spare);
-        return ctr_problem_nomem(problem);
-    }
-    if (merged->cell.size > 0) memcpy(bytes, merged->cell.bytes, merged->cell.size);
-    if (merged->cell.size > 0) merged->cell.bytes = bytes;
-    sqlite3_free(merged->bytes);
-    sqlite3_free(merged->spare);
-    merged->bytes = bytes;
-    merged->spare = spare;
-    merged->room = 2 * size;
-    return problem->rc;
-}
-
 int ctr_quorum_merge(struct ctr_merged_cell *merged, const ctr_cell *with, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || ctr_cell_same(&merged->cell, with)) return problem->rc;
-    if (make_merged_room(merged, merged->cell.size + with->size, problem)) return problem->rc;
+    size_t room = merged->cell.size + with->size;
+    if (merged->room < room) {
+        uint8_t *bytes = sqlite3_malloc64(2 * room), *spare = sqlite3_malloc64(2 * room);
+        if (!bytes || !spare) {
+            sqlite3_free(bytes);
+            sqlite3_free(spare);
+            return ctr_problem_nomem(problem);
+        }
+        if (merged->cell.size > 0) memcpy(bytes, merged->cell.bytes, merged->cell.size);
+        if (merged->cell.size > 0) merged->cell.bytes = bytes;
+        sqlite3_free(merged->bytes);
+        sqlite3_free(merged->spare);
+        merged->bytes = bytes;
+        merged->spare = spare;
+        merged->room = 2 * room;
+    }
     uint8_t *out = merged->cell.bytes == merged->spare ? merged->bytes : merged->spare;
     size_t size = ctr_cell_merge(&merged->cell, with, out);
     if (size > 0) ctr_cell_open(&merged->cell, out, size);
@@ -55,33 +51,6 @@ static bool any_differs(const ctr_cluster *cluster)
     return false;
 }
 
-static void find_all(ctr_cluster *cluster, ctr_problem *problem)
-{
-    cluster->row.found = cluster->row.below = false;
-    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
-        ctr_member *member = &cluster->members[i];
-        ctr_problem trouble = {SQLITE_OK, NULL};
-        if (!ctr_member_takes_part(member)) continue;
-        bool found = ctr_merge_find(&member->merge, cluster->row.keys, &trouble);
-        cluster->row.below = cluster->row.below || (!found && trouble.rc == SQLITE_OK);
-        member->left_out = trouble.rc != SQLITE_OK;
-        ctr_member_blame(member, &trouble, problem);
-    }
-}
-
-static void merge_all(ctr_cluster *cluster, ctr_problem *problem)
-{
-    for (int c = 0; c < cluster->shape.n_counters; c++)
-        cluster->row.cells[c].cell = ctr_cell_untouched();
-    for (int i = 0; i < cluster->n && !cluster->row.below; i++) {
-        const ctr_member *member = &cluster->members[i];
-        if (!ctr_member_takes_part(member) || !member->merge.rows.found) continue;
-        cluster->row.found = true;
-        for (int c = 0; c < cluster->shape.n_counters; c++)
-            ctr_quorum_merge(&cluster->row.cells[c], &member->merge.rows.cells[c], problem);
-    }
-}
-
 /* The leader merges the cells of the others, and acts on conflicts before it counts. Returns false
  * if it must not count. Otherwise its rows have the merged cells. */
 static bool show_in_leader(ctr_cluster *cluster, ctr_problem *problem)
@@ -100,14 +69,33 @@ static bool show_in_leader(ctr_cluster *cluster, ctr_problem *problem)
     return true;
 }
 
-/* A replica whose row cannot be read is left out, so the leader is chosen again. */
+/* Finds the row in all replicas, and merges their cells. A replica whose row cannot be read is left
+ * out, so the leader is chosen again. */
 static void find_everywhere(ctr_cluster *cluster, ctr_problem *problem)
 {
+    struct ctr_quorum *row = &cluster->row;
     if (ctr_leader_choose(cluster, problem)) return;
-    find_all(cluster, problem);
+    row->found = row->below = false;
+    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+        ctr_member *member = &cluster->members[i];
+        ctr_problem trouble = {SQLITE_OK, NULL};
+        if (!ctr_member_takes_part(member)) continue;
+        bool found = ctr_merge_find(&member->merge, row->keys, &trouble);
+        row->below = row->below || (!found && trouble.rc == SQLITE_OK);
+        member->left_out = trouble.rc != SQLITE_OK;
+        ctr_member_blame(member, &trouble, problem);
+    }
     if (problem->rc == SQLITE_OK) ctr_leader_choose(cluster, problem);
-    merge_all(cluster, problem);
-    if (problem->rc != SQLITE_OK || cluster->row.below || !any_differs(cluster)) return;
+
+    for (int c = 0; c < cluster->shape.n_counters; c++) row->cells[c].cell = ctr_cell_untouched();
+    for (int i = 0; i < cluster->n && !row->below; i++) {
+        const ctr_member *member = &cluster->members[i];
+        if (!ctr_member_takes_part(member) || !member->merge.rows.found) continue;
+        row->found = true;
+        for (int c = 0; c < cluster->shape.n_counters; c++)
+            ctr_quorum_merge(&row->cells[c], &member->merge.rows.cells[c], problem);
+    }
+    if (problem->rc != SQLITE_OK || row->below || !any_differs(cluster)) return;
     for (int i = 0; i < cluster->n; i++)
         if (ctr_member_takes_part(&cluster->members[i]))
             ctr_member_make_durable(&cluster->members[i], problem);
@@ -127,16 +115,6 @@ int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *pro
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static bool write_member(ctr_cluster *cluster, ctr_member *member, ctr_problem *problem)
-{
-    for (int c = 0; c < cluster->shape.n_counters; c++)
-        ctr_merge_cell(&member->merge, c, &cluster->row.cells[c].cell, problem);
-    ctr_replica_note_taken(member->merge.rows.replica, cluster->leader->merge.rows.replica);
-    bool wrote = ctr_merge_write(&member->merge, problem);
-    ctr_conflicts_change_identity(&member->conflicts, member->merge.rows.replica, problem);
-    return wrote;
-}
-
 int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_member *leader = cluster->leader;
@@ -146,8 +124,12 @@ int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem)
     bool wrote = ctr_merge_write(&leader->merge, problem);
     for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
         ctr_member *member = &cluster->members[i];
-        if (member != leader && ctr_member_takes_part(member))
-            wrote = write_member(cluster, member, problem) || wrote;
+        if (member == leader || !ctr_member_takes_part(member)) continue;
+        for (int c = 0; c < cluster->shape.n_counters; c++)
+            ctr_merge_cell(&member->merge, c, &cluster->row.cells[c].cell, problem);
+        ctr_replica_note_taken(member->merge.rows.replica, leader->merge.rows.replica);
+        wrote = ctr_merge_write(&member->merge, problem) || wrote;
+        ctr_conflicts_change_identity(&member->conflicts, member->merge.rows.replica, problem);
     }
     if (problem->rc != SQLITE_OK && wrote) ctr_transaction_spoil(cluster->transaction, nth);
     return problem->rc;
@@ -190,15 +172,6 @@ static bool may_give(const repair_job *job, ctr_problem *problem)
     return problem->rc == SQLITE_OK;
 }
 
-static void open_session(repair_job *job, ctr_problem *problem)
-{
-    ctr_session_begin(&job->session, job->cluster->db, NULL, problem);
-    ctr_run run = ctr_run_on(job->cluster->db, "temp", job->name, problem);
-    ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
-    if (problem->rc == SQLITE_OK) ctr_cluster_lock(job->cluster, problem);
-    job->open = true;
-}
-
 static void write_row(repair_job *job, ctr_member *member, ctr_problem *problem)
 {
     const ctr_identity *identity = ctr_replica_identity(member->merge.rows.replica, problem);
@@ -213,21 +186,19 @@ static void write_row(repair_job *job, ctr_member *member, ctr_problem *problem)
 
 static void repair_row(repair_job *job, ctr_problem *problem)
 {
-    if (!job->open) open_session(job, problem);
+    ctr_cluster *cluster = job->cluster;
+    if (!job->open) {
+        ctr_session_begin(&job->session, cluster->db, NULL, problem);
+        ctr_run run = ctr_run_on(cluster->db, "temp", job->name, problem);
+        ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
+        if (problem->rc == SQLITE_OK) ctr_cluster_lock(cluster, problem);
+        job->open = true;
+    }
     for (int i = 0; i < job->reading.n && problem->rc == SQLITE_OK; i++) {
-        ctr_member *member = &job->cluster->members[job->reading.contacts[i]];
+        ctr_member *member = &cluster->members[job->reading.contacts[i]];
         bool lacks = job->reading.lack & (uint64_t)1 << i;
         if (lacks && ctr_member_takes_part(member)) write_row(job, member, problem);
     }
-}
-
-/* Returns whether the error ends the statement, or SQLite has rolled back the caller's
- * transaction. */
-static bool is_serious(const repair_job *job, int rc)
-{
-    bool gone = job->cluster->within && sqlite3_get_autocommit(job->cluster->db);
-    rc &= 0xff;
-    return rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT || (rc != SQLITE_OK && gone);
 }
 
 void ctr_quorum_repair(ctr_cluster *cluster, const char *name, const char *plan, int argc,
@@ -245,7 +216,10 @@ void ctr_quorum_repair(ctr_cluster *cluster, const char *name, const char *plan,
     ctr_reading_close(&job.reading);
     if (job.open) ctr_events_write_ahead(cluster->transaction, &trouble);
     if (job.open) ctr_session_end(&job.session, &trouble);
-    if (is_serious(&job, trouble.rc))
+    /* What ends the statement, or has rolled back the transaction of the caller, is a problem. */
+    int code = trouble.rc & 0xff;
+    bool gone = cluster->within && sqlite3_get_autocommit(cluster->db);
+    if (code == SQLITE_NOMEM || code == SQLITE_INTERRUPT || (code != SQLITE_OK && gone))
         *problem = trouble;
     else
         ctr_problem_close(&trouble);

@@ -49,27 +49,6 @@ static int order_keys(ctr_cluster *cluster, sqlite3_value **a, sqlite3_value **b
     return 0;
 }
 
-/* `of`: the tables of the n streams. The caller closes it, also after a failure. */
-static int open_gather(ctr_gather *gather, ctr_streams *const *of, int n, ctr_cluster *cluster,
-                       ctr_problem *problem)
-{
-    const ctr_shape *shape = &cluster->shape;
-    size_t size = (size_t)n * sizeof *gather->streams;
-    size_t heads = (size_t)n * (size_t)shape->n_keys * sizeof *gather->heads;
-    *gather = (ctr_gather){.streams = sqlite3_malloc64(size),
-                           .n = n,
-                           .failed = -1,
-                           .cluster = cluster,
-                           .shape = shape,
-                           .heads = sqlite3_malloc64(heads)};
-    if (!gather->streams || !gather->heads) {
-        gather->n = 0;
-        return ctr_problem_nomem(problem);
-    }
-    for (int i = 0; i < n; i++) gather->streams[i] = (ctr_stream){.of = of[i]};
-    return problem->rc;
-}
-
 static void close_gather(ctr_gather *gather)
 {
     for (int i = 0; i < gather->n; i++) ctr_stream_close(&gather->streams[i]);
@@ -85,13 +64,6 @@ static const char *order_of(const char *plan)
     return plan + 1; /* after the full stop */
 }
 
-static bool orders_by(const char *order, int key)
-{
-    for (; *order; order += 2)
-        if (order[1] - '0' == key) return true;
-    return false;
-}
-
 /* Returns the plan with an order by all columns of the key; NULL: no memory. The caller frees it
  * with sqlite3_free. */
 static char *order_by_key(const ctr_shape *shape, const char *plan)
@@ -99,8 +71,11 @@ static char *order_by_key(const ctr_shape *shape, const char *plan)
     const char *order = order_of(plan);
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendall(out, plan);
-    for (int i = 0; i < shape->n_keys; i++)
-        if (!orders_by(order, i)) sqlite3_str_appendf(out, "+%c", '0' + i);
+    for (int i = 0; i < shape->n_keys; i++) {
+        const char *at = order;
+        while (*at && at[1] - '0' != i) at += 2;
+        if (!*at) sqlite3_str_appendf(out, "+%c", '0' + i);
+    }
     return sqlite3_str_finish(out);
 }
 
@@ -176,17 +151,6 @@ static bool step_gather(ctr_gather *gather, ctr_problem *problem)
     return problem->rc == SQLITE_OK && gather->here != 0;
 }
 
-/* When the streams are started again, each skips its current row. */
-static void skip_current(ctr_gather *gather)
-{
-    for (int i = 0; i < gather->n; i++) {
-        ctr_stream *stream = &gather->streams[i];
-        if (!(gather->here & (uint64_t)1 << i)) continue;
-        stream->exact = sqlite3_column_int64(stream->statement, CTR_STREAM_ID);
-        stream->has_exact = true;
-    }
-}
-
 /* ---- copies of values ------------------------------------------------------------------------ */
 
 static void free_values(sqlite3_value **values, int n)
@@ -247,15 +211,26 @@ void ctr_reading_close(ctr_reading *reading)
 static void contact(ctr_reading *reading, ctr_problem *problem)
 {
     ctr_cluster *cluster = reading->cluster;
-    ctr_streams *of[CTR_LEVEL_SITES];
-    close_gather(&reading->rows);
+    const ctr_shape *shape = &cluster->shape;
+    ctr_gather *gather = &reading->rows;
+    close_gather(gather);
     reading->n = ctr_cluster_contact(cluster, reading->failed, reading->contacts, problem);
-    for (int i = 0; i < reading->n; i++) of[i] = &cluster->members[reading->contacts[i]].streams;
-    if (problem->rc == SQLITE_OK) open_gather(&reading->rows, of, reading->n, cluster, problem);
     if (problem->rc != SQLITE_OK) return;
-    bool exact = ctr_stream_is_exact(&cluster->shape, reading->plan, reading->args);
+    size_t n = (size_t)reading->n;
+    gather->cluster = cluster;
+    gather->shape = shape;
+    gather->streams = sqlite3_malloc64(n * sizeof *gather->streams);
+    gather->heads = sqlite3_malloc64(n * (size_t)shape->n_keys * sizeof *gather->heads);
+    if (!gather->streams || !gather->heads) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    for (; gather->n < reading->n; gather->n++)
+        gather->streams[gather->n] =
+            (ctr_stream){.of = &cluster->members[reading->contacts[gather->n]].streams};
+    bool exact = ctr_stream_is_exact(shape, reading->plan, reading->args);
     reading->rest = reading->unique && !exact;
-    start_gather(&reading->rows, reading->plan, reading->args, exact || reading->unique, problem);
+    start_gather(gather, reading->plan, reading->args, exact || reading->unique, problem);
 }
 
 /* Contacts another replica in place of one that failed. Returns false if the problem remains. A
@@ -366,24 +341,22 @@ static bool is_below_floor(ctr_reading *reading, ctr_problem *problem)
     return below;
 }
 
-/* Steps to the next key of the first scan, or of the second one. */
+/* Steps to the next key of the first scan, or of the second one, in which each stream skips the
+ * rows on which it stood. */
 static bool advance(ctr_reading *reading, ctr_problem *problem)
 {
-    bool row = step_gather(&reading->rows, problem);
-    if (row && reading->rest) skip_current(&reading->rows);
+    ctr_gather *gather = &reading->rows;
+    bool row = step_gather(gather, problem);
+    for (int i = 0; row && reading->rest && i < gather->n; i++) {
+        ctr_stream *stream = &gather->streams[i];
+        if (!(gather->here & (uint64_t)1 << i)) continue;
+        stream->exact = sqlite3_column_int64(stream->statement, CTR_STREAM_ID);
+        stream->has_exact = true;
+    }
     if (row || !reading->rest || problem->rc != SQLITE_OK) return row;
     reading->rest = false;
-    start_gather(&reading->rows, reading->plan, reading->args, false, problem);
-    return step_gather(&reading->rows, problem);
-}
-
-static bool was_shown(ctr_reading *reading, ctr_problem *problem)
-{
-    if (!reading->skips) return false;
-    int order = order_keys(reading->cluster, reading->rows.keys, reading->last, reading->rows.order,
-                           problem);
-    reading->skips = order <= 0;
-    return reading->skips;
+    start_gather(gather, reading->plan, reading->args, false, problem);
+    return step_gather(gather, problem);
 }
 
 /* Steps to the next key to return, and merges its cells. Returns false at the end, or on a
@@ -391,7 +364,10 @@ static bool was_shown(ctr_reading *reading, ctr_problem *problem)
 static bool find_row(ctr_reading *reading, ctr_problem *problem)
 {
     while (advance(reading, problem)) {
-        if (was_shown(reading, problem) || is_below_floor(reading, problem)) continue;
+        if (reading->skips) /* until after the key that was returned last */
+            reading->skips = order_keys(reading->cluster, reading->rows.keys, reading->last,
+                                        reading->rows.order, problem) <= 0;
+        if (reading->skips || is_below_floor(reading, problem)) continue;
         merge_cells(reading, problem);
         if (reading->compares) compare(reading, problem);
         return problem->rc == SQLITE_OK;
