@@ -4,8 +4,8 @@
  *     cluster.c      finds and locks the replicas, decides whether they are enough for a level
  *     leader.c       the replica whose id counts
  *     member.c       one replica
- *     quorum.c       one row: found in all replicas, merged, written to all; read repair
- *     reading.c      the rows of as many replicas as a level demands
+ *     quorum.c       one row: found in all replicas, merged, written to all
+ *     reading.c      the rows of as many replicas as a level demands; read repair
  *     coordinator.c  the virtual table in front of them; clusters.c has their options
  *
  * Cassandra's coordinator, in one process and inside one transaction. A read contacts as many

@@ -139,7 +139,7 @@ static void start_reading(ctr_reading *reading, ctr_table *table, bool unique, c
     if (cluster->writes)
         ctr_cluster_lock(cluster, problem);
     else if (cluster->levels->repairs)
-        ctr_quorum_repair(cluster, table->name, plan, argc, argv, problem);
+        ctr_reading_repair(cluster, table->name, plan, argc, argv, problem);
     ctr_reading_start(reading, plan, argc, argv, unique, problem);
 }
 

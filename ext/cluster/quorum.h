@@ -26,11 +26,4 @@ int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values, ctr_problem *
 /* Makes *cell the merge of both; the bytes live until the next row. `merged` holds *cell. */
 int ctr_quorum_merge(struct ctr_merged_cell *merged, const ctr_cell *with, ctr_problem *problem);
 
-/* Blocking read repair: before a read with this plan returns a row, as in Cassandra, writes the
- * merged row to the contacted replicas that lack it. Others, and those that cannot be written now,
- * stay unchanged. `name` is that of the cluster's table in temp, which joins the transaction. A
- * failed repair is no problem, unless the statement must end. */
-void ctr_quorum_repair(ctr_cluster *cluster, const char *name, const char *plan, int argc,
-                       sqlite3_value **argv, ctr_problem *problem);
-
 #endif

@@ -1,10 +1,13 @@
-/* cluster/reading.c - contacts replicas, gathers their rows, and merges them. */
+/* cluster/reading.c - contacts replicas, gathers their rows, and merges them; read repair. */
 #include "cluster/reading.h"
 
 #include <string.h>
 
 #include "cluster/quorum.h"
+#include "identity/replica.h"
 #include "sqlite/text.h"
+#include "sync/session.h"
+#include "table/events.h"
 #include "table/values.h"
 
 /* ---- rows gathered by key -------------------------------------------------------------------- */
@@ -385,4 +388,78 @@ bool ctr_reading_step(ctr_reading *reading, ctr_problem *problem)
     free_values(reading->last, n);
     reading->last = copy_values(reading->rows.keys, n, problem);
     return problem->rc == SQLITE_OK;
+}
+
+/* ---- read repair ----------------------------------------------------------------------------- */
+
+typedef struct repair_job {
+    ctr_cluster *cluster;
+    const char *name;
+    ctr_reading reading;
+    ctr_session session;
+    bool open; /* the session is open, and the locks are taken */
+} repair_job;
+
+/* Only committed cells may go to others. */
+static bool may_give(const repair_job *job, ctr_problem *problem)
+{
+    for (int i = 0; i < job->reading.n; i++) {
+        ctr_member *member = &job->cluster->members[job->reading.contacts[i]];
+        if (ctr_replica_is_pending(member->merge.rows.replica)) return false;
+        ctr_member_make_durable(member, problem);
+    }
+    return problem->rc == SQLITE_OK;
+}
+
+static void write_row(repair_job *job, ctr_member *member, ctr_problem *problem)
+{
+    const ctr_identity *identity = ctr_replica_identity(member->merge.rows.replica, problem);
+    if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
+    if (!identity || !ctr_merge_find(&member->merge, ctr_reading_keys(&job->reading), problem))
+        return;
+    for (int c = 0; c < job->cluster->shape.n_counters; c++)
+        ctr_merge_cell(&member->merge, c, &job->reading.cells[c].cell, problem);
+    ctr_merge_write(&member->merge, problem);
+    ctr_conflicts_change_identity(&member->conflicts, member->merge.rows.replica, problem);
+}
+
+static void repair_row(repair_job *job, ctr_problem *problem)
+{
+    ctr_cluster *cluster = job->cluster;
+    if (!job->open) {
+        ctr_session_begin(&job->session, cluster->db, NULL, problem);
+        ctr_run run = ctr_run_on(cluster->db, "temp", job->name, problem);
+        ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
+        if (problem->rc == SQLITE_OK) ctr_cluster_lock(cluster, problem);
+        job->open = true;
+    }
+    for (int i = 0; i < job->reading.n && problem->rc == SQLITE_OK; i++) {
+        ctr_member *member = &cluster->members[job->reading.contacts[i]];
+        bool lacks = job->reading.lack & (uint64_t)1 << i;
+        if (lacks && ctr_member_takes_part(member)) write_row(job, member, problem);
+    }
+}
+
+void ctr_reading_repair(ctr_cluster *cluster, const char *name, const char *plan, int argc,
+                        sqlite3_value **argv, ctr_problem *problem)
+{
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    repair_job job = {.cluster = cluster, .name = name};
+    if (ctr_reading_open(&job.reading, cluster, &trouble) == SQLITE_OK) {
+        job.reading.compares = true;
+        ctr_reading_start(&job.reading, plan, argc, argv, false, &trouble);
+        while (ctr_reading_step(&job.reading, &trouble))
+            if (job.reading.lack && (job.open || may_give(&job, &trouble)))
+                repair_row(&job, &trouble);
+    }
+    ctr_reading_close(&job.reading);
+    if (job.open) ctr_events_write_ahead(cluster->transaction, &trouble);
+    if (job.open) ctr_session_end(&job.session, &trouble);
+    /* What ends the statement, or has rolled back the transaction of the caller, is a problem. */
+    int code = trouble.rc & 0xff;
+    bool gone = cluster->within && sqlite3_get_autocommit(cluster->db);
+    if (code == SQLITE_NOMEM || code == SQLITE_INTERRUPT || (code != SQLITE_OK && gone))
+        *problem = trouble;
+    else
+        ctr_problem_close(&trouble);
 }

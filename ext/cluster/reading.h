@@ -69,4 +69,11 @@ sqlite3_value **ctr_reading_keys(const ctr_reading *reading);
 /* Returns the number of the replica of this row. */
 int ctr_reading_replica(const ctr_reading *reading);
 
+/* Blocking read repair: before a read with this plan returns a row, as in Cassandra, writes the
+ * merged row to the contacted replicas that lack it. Others, and those that cannot be written now,
+ * stay unchanged. `name` is that of the cluster's table in temp, which joins the transaction. A
+ * failed repair is no problem, unless the statement must end. */
+void ctr_reading_repair(ctr_cluster *cluster, const char *name, const char *plan, int argc,
+                        sqlite3_value **argv, ctr_problem *problem);
+
 #endif
