@@ -98,31 +98,21 @@ static served find_served(const ctr_table *table, sqlite3_index_info *info, int 
     return found;
 }
 
-static char operator_letter(unsigned char op)
+static void use(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int constraint,
+                int key, bool in)
 {
-    switch (op) {
-    case SQLITE_INDEX_CONSTRAINT_GT: return '>';
-    case SQLITE_INDEX_CONSTRAINT_GE: return 'G';
-    case SQLITE_INDEX_CONSTRAINT_LT: return '<';
-    case SQLITE_INDEX_CONSTRAINT_LE: return 'L';
-    default: return '=';
+    if (constraint < 0) return;
+    char letter = in ? 'I' : '=';
+    switch (info->aConstraint[constraint].op) {
+    case SQLITE_INDEX_CONSTRAINT_GT: letter = '>'; break;
+    case SQLITE_INDEX_CONSTRAINT_GE: letter = 'G'; break;
+    case SQLITE_INDEX_CONSTRAINT_LT: letter = '<'; break;
+    case SQLITE_INDEX_CONSTRAINT_LE: letter = 'L'; break;
+    default: break;
     }
-}
-
-static void use_as(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int constraint,
-                   int key, char letter)
-{
     info->aConstraintUsage[constraint].argvIndex = ++*arguments;
     char pair[3] = {letter, (char)('0' + key), '\0'};
     sqlite3_str_appendall(plan, pair);
-}
-
-static void use(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int constraint,
-                int key)
-{
-    if (constraint < 0) return;
-    char letter = operator_letter(info->aConstraint[constraint].op);
-    use_as(info, plan, arguments, constraint, key, letter);
 }
 
 /* Plans the ORDER BY if the index over the key can serve it: fixed columns may stand anywhere; the
@@ -166,13 +156,13 @@ static used use_constraints(const ctr_table *table, sqlite3_index_info *info, sq
     for (; all.equal < keys; all.equal++) {
         served key = find_served(table, info, all.equal);
         if (key.equal >= 0) {
-            use(info, plan, &arguments, key.equal, all.equal);
+            use(info, plan, &arguments, key.equal, all.equal, false);
         } else if (key.in >= 0 && !all.in && ask_elements(info, key.in, arguments + 1)) {
-            use_as(info, plan, &arguments, key.in, all.equal, 'I');
+            use(info, plan, &arguments, key.in, all.equal, true);
             all.in = true;
         } else {
-            use(info, plan, &arguments, key.lower, all.equal);
-            use(info, plan, &arguments, key.upper, all.equal);
+            use(info, plan, &arguments, key.lower, all.equal, false);
+            use(info, plan, &arguments, key.upper, all.equal, false);
             all.ends = (key.lower >= 0) + (key.upper >= 0);
             break;
         }

@@ -54,21 +54,6 @@ static ctr_table *table_of(const scan_cursor *cursor)
 
 /* ---- opening and filtering ------------------------------------------------------------------- */
 
-/* Returns the cursor that was closed last, with its memory for a key, or a new one. */
-static scan_cursor *make_cursor(ctr_table *table)
-{
-    size_t counters = (size_t)table->shape.n_counters * sizeof(seen_counter);
-    scan_cursor *made = table->idle;
-    if (!made) {
-        made = sqlite3_malloc64(sizeof *made + counters);
-        if (!made) return NULL;
-        memset(made, 0, sizeof *made + counters);
-    }
-    table->idle = NULL;
-    *made = (scan_cursor){.stream.of = &table->streams, .key = made->key, .row = made->row};
-    return made;
-}
-
 static void free_cursor(scan_cursor *cursor)
 {
     if (cursor) sqlite3_free(cursor->key.bytes);
@@ -81,12 +66,20 @@ void ctr_scan_release(ctr_table *table)
     table->idle = NULL;
 }
 
+/* The cursor that was closed last is used again, with its memory for a key. */
 int ctr_scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
 {
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
-    scan_cursor *made = make_cursor(table);
-    if (!made) return SQLITE_NOMEM;
+    size_t counters = (size_t)table->shape.n_counters * sizeof(seen_counter);
+    scan_cursor *made = table->idle;
+    if (!made) {
+        made = sqlite3_malloc64(sizeof *made + counters);
+        if (!made) return SQLITE_NOMEM;
+        memset(made, 0, sizeof *made + counters);
+    }
+    table->idle = NULL;
+    *made = (scan_cursor){.stream.of = &table->streams, .key = made->key, .row = made->row};
     if (table->front) made->reading = table->front->open(table, &problem);
     *cursor = &made->base;
     if (problem.rc != SQLITE_OK) free_cursor(made);
@@ -115,29 +108,22 @@ int ctr_scan_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static void keep_rest(scan_cursor *cursor, const char *plan, int argc, sqlite3_value **argv,
-                      ctr_problem *problem)
-{
-    cursor->rest_plan = sqlite3_mprintf("%s", plan);
-    cursor->rest = sqlite3_malloc64((size_t)argc * sizeof *cursor->rest);
-    if (!cursor->rest_plan || !cursor->rest) {
-        ctr_problem_nomem(problem);
-        return;
-    }
-    for (int i = 0; i < argc; i++) {
-        sqlite3_value *copy = sqlite3_value_dup(argv[i]);
-        if (!copy) ctr_problem_nomem(problem);
-        cursor->rest[cursor->n_rest++] = copy;
-    }
-}
-
 static void start_stream(scan_cursor *cursor, bool unique, const char *plan, int argc,
                          sqlite3_value **argv, ctr_problem *problem)
 {
     bool exact = ctr_stream_is_exact(&table_of(cursor)->shape, plan, argv);
     forget_rest(cursor);
     cursor->stream.has_exact = false;
-    if (unique && !exact) keep_rest(cursor, plan, argc, argv, problem);
+    if (unique && !exact) {
+        cursor->rest_plan = sqlite3_mprintf("%s", plan);
+        cursor->rest = sqlite3_malloc64((size_t)argc * sizeof *cursor->rest);
+        if (!cursor->rest_plan || !cursor->rest) ctr_problem_nomem(problem);
+        for (int i = 0; cursor->rest && i < argc; i++) {
+            sqlite3_value *copy = sqlite3_value_dup(argv[i]);
+            if (!copy) ctr_problem_nomem(problem);
+            cursor->rest[cursor->n_rest++] = copy;
+        }
+    }
     ctr_stream_start(&cursor->stream, plan, argv, exact || unique, problem);
 }
 
@@ -242,10 +228,13 @@ static bool is_visible(scan_cursor *cursor, ctr_problem *problem)
     return visible;
 }
 
-/* Steps to the next stored row of the first scan or of the second one. */
-static bool step_stream(scan_cursor *cursor, ctr_problem *problem)
+/* Steps to the next stored row of the current scan: of its first stream or of the second one. */
+static bool step_scan(scan_cursor *cursor, ctr_problem *problem)
 {
     ctr_stream *stream = &cursor->stream;
+    if (!cursor->started) return false;
+    if (cursor->reading) return table_of(cursor)->front->step(cursor->reading, problem);
+    if (!stream->statement) return false;
     bool row = ctr_stream_step(stream, problem);
     if (row && cursor->rest) {
         stream->exact = sqlite3_column_int64(stream->statement, CTR_STREAM_ID);
@@ -255,14 +244,6 @@ static bool step_stream(scan_cursor *cursor, ctr_problem *problem)
     ctr_stream_start(stream, cursor->rest_plan, cursor->rest, false, problem);
     forget_rest(cursor);
     return ctr_stream_step(stream, problem);
-}
-
-/* Steps to the next row of the current scan. */
-static bool step_scan(scan_cursor *cursor, ctr_problem *problem)
-{
-    if (!cursor->started) return false;
-    if (cursor->reading) return table_of(cursor)->front->step(cursor->reading, problem);
-    return cursor->stream.statement && step_stream(cursor, problem);
 }
 
 /* Steps to the first row, if the scan has just begun, or to the next one. */
@@ -335,14 +316,6 @@ int ctr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static void say_where(const scan_cursor *cursor, int counter, ctr_problem *problem)
-{
-    const ctr_table *table = table_of(cursor);
-    int64_t rowid = rowid_of(cursor);
-    ctr_rows *rows = cursor->reading ? table->front->rows(cursor->reading) : table->rows;
-    ctr_values_problem_at(rows, rowid, counter, problem);
-}
-
 /* The result is NULL if the counter was deleted alone. */
 static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counter)
 {
@@ -354,7 +327,8 @@ static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counte
         ctr_problem_set(&problem, SQLITE_ERROR,
                         "integer overflow: the counts of all files add up to more than 64 bits; "
                         "INSERT a number of the other sign");
-        say_where(cursor, counter, &problem);
+        ctr_rows *rows = cursor->reading ? table->front->rows(cursor->reading) : table->rows;
+        ctr_values_problem_at(rows, rowid_of(cursor), counter, &problem);
     }
     if (!ctr_arg_problem(ctx, table->name, &problem)) return;
     if (state->life % 2 == 1) sqlite3_result_int64(ctx, value);

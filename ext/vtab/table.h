@@ -247,7 +247,7 @@ int64_t ctr_access_rowid(const ctr_table *table);
 /* Returns whether the row was found, in any file. */
 bool ctr_access_found(const ctr_table *table);
 
-/* Returns whether the row that was found in one file has a live counter. */
+/* Returns whether the row that was found has a live counter. */
 bool ctr_access_is_live(const ctr_table *table);
 
 /* Returns whether the key of the row is below a floor, in any file. */
