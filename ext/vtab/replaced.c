@@ -17,8 +17,10 @@ void ctr_replaced_note(ctr_table *table, ctr_problem *problem)
     if (table->may_go_in != nth) table->n_may_go = 0;
     table->may_go_in = nth;
     if (ctr_access_find(table, problem)) return;
-    if (!table->rows->found) table->disorder_in = nth; /* its insertion was not reported */
-    if (!table->rows->found) return;
+    if (!table->rows->found) { /* its insertion was not reported: triggers came in disorder */
+        table->disorder_in = table->joined.transaction->ended;
+        return;
+    }
     ctr_may_go it = {table->rows->rowid, ctr_writing_is_at_work(table->replica)};
     for (int i = 0; i < table->n_may_go; i++)
         if (table->may_go[i].rowid == it.rowid && table->may_go[i].at_work == it.at_work) return;
