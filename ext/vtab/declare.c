@@ -50,24 +50,6 @@ static void refuse_declaration(const ctr_declaration *declaration, ctr_problem *
     sqlite3_free(word);
 }
 
-static void add_column(ctr_shape *shape, const ctr_declared *column, ctr_problem *problem)
-{
-    char *name = sqlite3_malloc64(column->name.size + 1);
-    char *type = sqlite3_malloc64(column->type.size + 1);
-    char *collation = sqlite3_malloc64(column->collation.size + 1);
-    if (name && type && collation) {
-        ctr_declaration_unquote(column->name, name);
-        ctr_declaration_type(column->type, type);
-        ctr_declaration_unquote(column->collation, collation);
-        ctr_shape_add(shape, name, type, collation, column->key, problem);
-    } else {
-        ctr_problem_nomem(problem);
-    }
-    sqlite3_free(name);
-    sqlite3_free(type);
-    sqlite3_free(collation);
-}
-
 int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *const *clauses,
                       ctr_problem *problem)
 {
@@ -75,12 +57,27 @@ int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *co
     ctr_declaration declaration;
     ctr_declared *room = sqlite3_malloc64(((size_t)n + 1) * sizeof *room);
     if (!room) return ctr_problem_nomem(problem);
-    if (!ctr_declaration_parse(&declaration, room, table, clauses, n)) {
-        refuse_declaration(&declaration, problem);
-    } else {
+    bool whole = ctr_declaration_parse(&declaration, room, table, clauses, n);
+    if (whole)
         ctr_shape_open(shape, declaration.n_columns, problem);
-        for (int i = 0; i < declaration.n_columns; i++)
-            add_column(shape, &declaration.columns[i], problem);
+    else
+        refuse_declaration(&declaration, problem);
+    for (int i = 0; whole && i < declaration.n_columns; i++) {
+        const ctr_declared *column = &declaration.columns[i];
+        char *name = sqlite3_malloc64(column->name.size + 1);
+        char *type = sqlite3_malloc64(column->type.size + 1);
+        char *collation = sqlite3_malloc64(column->collation.size + 1);
+        if (name && type && collation) {
+            ctr_declaration_unquote(column->name, name);
+            ctr_declaration_type(column->type, type);
+            ctr_declaration_unquote(column->collation, collation);
+            ctr_shape_add(shape, name, type, collation, column->key, problem);
+        } else {
+            ctr_problem_nomem(problem);
+        }
+        sqlite3_free(name);
+        sqlite3_free(type);
+        sqlite3_free(collation);
     }
     sqlite3_free(room);
     return problem->rc;

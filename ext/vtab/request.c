@@ -135,29 +135,7 @@ void ctr_request_refuse(const ctr_table *table, ctr_problem *problem)
 
 /* ---- one statement --------------------------------------------------------------------------- */
 
-/* Returns whether this request was taken before. Fails if its text was another one. */
-static bool is_done(ctr_table *table, sqlite3_value *id, const char *text, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
-    sqlite3_stmt **keep = &table->find_request;
-    if (!*keep) *keep = ctr_run_prepare(&run, CTR_SQL_REQUESTS_FIND);
-    sqlite3_stmt *row = *keep;
-    if (!row) return false;
-    ctr_run_bind_value(&run, row, ":request", id);
-    bool done = ctr_run_row(&run, row);
-    const char *before = done ? ctr_text_column(row, 0, problem) : NULL;
-    if (before && strcmp(before, text) != 0) {
-        char *shown = ctr_problem_describe_value(id);
-        if (!shown) ctr_problem_nomem(problem);
-        ctr_problem_set(problem, SQLITE_ERROR, "the request %s was taken before for %s, not for %s",
-                        shown, before, text);
-        sqlite3_free(shown);
-    }
-    sqlite3_reset(row);
-    sqlite3_clear_bindings(row);
-    return done && problem->rc == SQLITE_OK;
-}
-
+/* Fails if the text of a request that was taken before was another one. */
 bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     sqlite3_value *id = columns[ctr_table_column(table->shape.n_columns)];
@@ -167,7 +145,25 @@ bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *p
     table->request = id;
     table->asks = describe_request(table, columns, problem);
     if (problem->rc != SQLITE_OK) return false;
-    return is_done(table, id, table->asks, problem);
+
+    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
+    sqlite3_stmt **keep = &table->find_request;
+    if (!*keep) *keep = ctr_run_prepare(&run, CTR_SQL_REQUESTS_FIND);
+    sqlite3_stmt *row = *keep;
+    if (!row) return false;
+    ctr_run_bind_value(&run, row, ":request", id);
+    bool done = ctr_run_row(&run, row);
+    const char *before = done ? ctr_text_column(row, 0, problem) : NULL;
+    if (before && strcmp(before, table->asks) != 0) {
+        char *shown = ctr_problem_describe_value(id);
+        if (!shown) ctr_problem_nomem(problem);
+        ctr_problem_set(problem, SQLITE_ERROR, "the request %s was taken before for %s, not for %s",
+                        shown, before, table->asks);
+        sqlite3_free(shown);
+    }
+    sqlite3_reset(row);
+    sqlite3_clear_bindings(row);
+    return done && problem->rc == SQLITE_OK;
 }
 
 int ctr_request_remember(ctr_table *table, ctr_problem *problem)
