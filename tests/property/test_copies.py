@@ -4,6 +4,7 @@ once, a copy takes an id of its own, and what is no copy keeps the id it has."""
 import contextlib
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import struct
@@ -1344,6 +1345,20 @@ def test_a_serialised_file_has_its_own_id(fleet):
     push(memory, fleet.path("peer"))
     fleet.pull("peer", "one")
     assert len(fleet.see("peer")) == 2
+
+
+def test_an_increment_under_the_id_of_a_copy_that_takes_its_own_is_refused(fleet, tmp_path):
+    fleet.new("one")
+    fleet.count("one")
+    shutil.copyfile(fleet.path("one"), tmp_path / "copy.db")
+    with contextlib.closing(new_memory()) as db:
+        db.execute("ATTACH ? AS twin", [f"file:{tmp_path}/copy.db?vfs=unix"])
+        (before,), = rows(db, "SELECT id FROM twin.counter_replica WHERE one = 1")
+        increment = "SELECT counter_value(counter_inc(NULL, 1, ?))"
+        with pytest.raises(sqlite3.Error, match="former id of twin, which has just taken another one"):
+            rows(db, increment, before)
+        (after,), = rows(db, "SELECT counter_id('twin')")
+        assert rows(db, increment, after) == [(1,)]
 
 
 def test_content_that_replaces_an_open_file_has_its_own_id(fleet):

@@ -1037,3 +1037,34 @@ INSERT INTO v(v, k) VALUES('optimize', 'x');
 --! v: optimize takes no value for column k
 INSERT INTO v(v, n) VALUES('optimize', 1);
 --! v: optimize takes no value for column n
+
+-- # a-cluster-that-is-opened-again-keeps-what-its-replicas-have-dropped
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read=ALL);
+INSERT INTO v(v) VALUES('drop column m');
+INSERT INTO east.v(v) VALUES('drop column m');
+CREATE TABLE other(x);
+INSERT INTO c VALUES ('a', 1);
+SELECT * FROM c;
+--= a|1
+SELECT count(DISTINCT digest), digest = counter_table_digest('v') FROM counter_cluster_status('c');
+--= 1|1
+
+-- # a-cluster-whose-table-is-gone-in-one-replica-is-opened-again-with-its-columns
+ATTACH 'east.db' AS east;
+PRAGMA east.synchronous = EXTRA;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main east', read=ONE, write=ONE);
+INSERT INTO c VALUES ('a', 1);
+DROP TABLE v;
+BEGIN;
+CREATE TEMP TABLE other(x);
+ROLLBACK;
+SELECT * FROM c;
+--= a|1
+INSERT INTO c VALUES ('a', 1);
+SELECT * FROM c;
+--= a|2

@@ -569,3 +569,14 @@ SELECT unicode(substr(k, 2)), n FROM v ORDER BY n;
 --= 65470|8
 --= 63487|16
 --= 65532|32
+
+-- # a-pull-makes-a-list-of-sources-that-was-dropped
+ATTACH 'east.db' AS east;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE east.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO east.v VALUES('a', 1);
+DROP TABLE counter_sources;
+SELECT rows_changed FROM counter_pull('east');
+--= 1
+SELECT count(*) FROM counter_sources;
+--= 1
