@@ -1113,3 +1113,31 @@ SELECT * FROM t;
 SELECT * FROM t_counters;
 --= a|108
 --= b|2
+
+-- # a-key-column-that-was-renamed-to-rowid-is-no-rowid
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+CREATE TABLE u(k TEXT, v TEXT, n INTEGER, PRIMARY KEY(k, v)) WITHOUT ROWID;
+INSERT INTO t VALUES('a', 1), ('b', 2);
+INSERT INTO u VALUES('a', 'a', 1), ('b', 'b', 2);
+SELECT counter_track('t', 'n'), counter_track('u', 'n');
+--= 2|2
+ALTER TABLE t RENAME COLUMN k TO rowid;
+ALTER TABLE u RENAME COLUMN k TO RowId;
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+UPDATE main.t SET n = n + 10;
+UPDATE phone.t SET n = n + 20;
+UPDATE main.u SET n = n + 10;
+UPDATE phone.u SET n = n + 20;
+SELECT table_name, rows_changed FROM counter_sync('phone');
+--= t|4
+--= u|4
+SELECT * FROM main.t;
+--= a|31
+--= b|32
+SELECT * FROM phone.u;
+--= a|a|31
+--= b|b|32
+SELECT table_name, state, row_key FROM counter_tracked;
+--= t|tracked|NULL
+--= u|tracked|NULL
