@@ -9,6 +9,7 @@
 #include "table/refuse.h"
 #include "table/stage.h"
 #include "table/stored.h"
+#include "track/constraints.h"
 
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
                     ctr_replica *replica, ctr_conflicts *conflicts, ctr_problem *problem)
@@ -155,6 +156,15 @@ bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem)
     return true;
 }
 
+/* A row of a feed is shown at once, and fails while a deferred foreign key is broken. So it fails
+ * before anything is written. A pull, which shows its rows later, undoes what it has written. */
+static void refuse_broken_keys(const ctr_merge *merge, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = &merge->showing.tracked;
+    if (merge->tracked && !merge->later)
+        ctr_constraints_refuse_broken(tracked->db, tracked->table, problem);
+}
+
 bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || !ctr_stage_any(&merge->rows)) return false;
@@ -164,6 +174,8 @@ bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
     }
     ctr_transaction *transaction = merge->rows.replica->transaction;
     unsigned nth = transaction->ended;
+    refuse_broken_keys(merge, problem);
+    if (problem->rc != SQLITE_OK) return false;
     if (ctr_stage_write(&merge->rows, merge->keys, problem)) return false;
     if (merge->tracked && merge->later)
         ctr_later_add(merge->later, &merge->showing, merge->rows.rowid, merge->before, problem);
@@ -177,6 +189,7 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *
 {
     ctr_transaction *transaction = merge->rows.replica->transaction;
     unsigned nth = transaction->ended;
+    refuse_broken_keys(merge, problem);
     int64_t gone = ctr_floors_raise(&merge->floors, values, problem);
     if (problem->rc == SQLITE_OK && merge->tracked &&
         ctr_later_show_purged(&merge->showing, &merge->floors, problem))

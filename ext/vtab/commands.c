@@ -20,6 +20,7 @@
 #include "table/fold.h"
 #include "table/refuse.h"
 #include "table/stored.h"
+#include "track/constraints.h"
 #include "track/later.h"
 #include "vtab/table.h"
 
@@ -249,6 +250,8 @@ static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *proble
                         "'purge below' takes the value of one key column, not of %d", given);
         return;
     }
+    if (table->tracked) ctr_constraints_refuse_broken(table->db, table->name, problem);
+    if (problem->rc != SQLITE_OK) return;
     if (ctr_access_raise(table, problem) != SQLITE_OK || !table->tracked) return;
     ctr_showing showing; /* the values of the rows that the floor has purged are cleared */
     unsigned nth = table->joined.transaction->ended;
