@@ -200,6 +200,19 @@ static void set_spill_back(ctr_session *session, ctr_problem *problem)
     if (problem->rc == SQLITE_OK) session->spill = 0;
 }
 
+/* A statement that an interrupt ends because the schema has changed, before it is prepared again,
+ * rolls nothing back. */
+static void prepare_again(sqlite3_stmt **statement)
+{
+    sqlite3_stmt *fresh = NULL;
+    const char *sql = *statement ? sqlite3_sql(*statement) : NULL;
+    if (!sql) return;
+    sqlite3_prepare_v2(sqlite3_db_handle(*statement), sql, -1, &fresh, NULL);
+    if (!fresh) return;
+    sqlite3_finalize(*statement);
+    *statement = fresh;
+}
+
 /* If SQLite has rolled back by itself, nothing is left to undo. An interrupt or a lack of memory
  * can make the rollback fail. If the cause lasts, the write fails, too, and SQLite rolls back the
  * transaction. If it is over, the second attempt succeeds. An error after the commit is
@@ -217,6 +230,7 @@ int ctr_session_end(ctr_session *session, ctr_problem *problem)
                             "an authorizer of this connection ignores RELEASE");
         if (problem->rc != SQLITE_OK && !sqlite3_get_autocommit(session->db) &&
             roll_back(session) != SQLITE_OK) {
+            prepare_again(&session->write_nothing);
             step_once(session->write_nothing);
             if (!sqlite3_get_autocommit(session->db)) roll_back(session);
         }

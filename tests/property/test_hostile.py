@@ -259,6 +259,35 @@ def test_the_cache_of_a_pull_that_was_interrupted_is_lowered_by_the_next_one(tmp
         assert rows(db, "SELECT sum(n) FROM p") == [(2000 * 105,)]
 
 
+@pytest.mark.parametrize("begins", [False, True])
+def test_a_progress_handler_that_goes_on_interrupting_leaves_no_half_of_counter_untrack(begins):
+    """As with a deadline: the savepoint is rolled back although ROLLBACK is interrupted, too."""
+    for steps in range(1, 20000, 4):
+        with contextlib.closing(connect(":memory:")) as db:
+            db.execute("CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER)")
+            db.execute("INSERT INTO t VALUES('a', 1)")
+            rows(db, "SELECT counter_track('t', 'n')")
+            if begins:
+                db.execute("BEGIN")
+            left = [steps]
+
+            def is_late():
+                left[0] -= 1
+                return left[0] < 0
+
+            db.set_progress_handler(is_late, 1)
+            with contextlib.suppress(sqlite3.OperationalError):
+                rows(db, "SELECT counter_untrack('t')")
+            db.set_progress_handler(None, 1)
+            done = rows(db, "SELECT name FROM sqlite_master WHERE name GLOB 't_counters*'") == []
+            assert done or rows(db, "SELECT state FROM counter_tracked") == [("tracked",)], steps
+            assert begins or not db.in_transaction, steps
+            if left[0] >= 0:
+                assert done
+                return
+    raise AssertionError("it never ends")
+
+
 @pytest.mark.parametrize("column", ["_id", "k", "n"])
 def test_a_scan_of_which_an_authorizer_hides_a_column_fails_each_time(tmp_path, column):
     """UPDATE t SET n = n + 1 would add to what it is shown, and be counted from what there is. A statement that was
