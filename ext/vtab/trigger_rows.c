@@ -19,7 +19,8 @@
  *
  *                  untouched     live                                deleted
  *     a value      its value     the difference                      next life, its value
- *     NULL                       next life, without a count         the same: the row is there
+ *     NULL                       next life, without a count         the same, unless another
+ *                                                                   counter of the row is live
  */
 #include <string.h>
 
@@ -72,7 +73,7 @@ static void count_value(ctr_table *table, int counter, const ctr_shown *was, con
     bool counts = ctr_summary_counts(&state);
     if (problem->rc != SQLITE_OK || now->none) return;
     if (now->null) {
-        if (!adds && (counts || state.life % 2 == 0))
+        if (!adds && (counts || (state.life % 2 == 0 && !ctr_access_is_live(table))))
             ctr_write_next_life(table, counter, &(ctr_given){.is = false}, problem);
     } else if (state.life % 2 == 0) {
         ctr_write_next_life(table, counter, &(ctr_given){.is = true, .n = now->n}, problem);
@@ -96,17 +97,32 @@ typedef struct handed_row {
     bool looks; /* some row is apart; it may be this one */
 } handed_row;
 
+/* Returns whether a column of a live row shows the value of a counter that has none: NULL, or 0 if
+ * NULL is not allowed. */
+static bool shows_nothing(const handed_row *row, int counter, const ctr_shown *shown,
+                          ctr_problem *problem)
+{
+    ctr_shown nothing;
+    ctr_summary state = ctr_rows_state(row->table->rows, counter);
+    if (ctr_summary_counts(&state) || !ctr_access_is_live(row->table)) return false;
+    if (shown->null) return true;
+    ctr_showing *looks = ctr_table_look(row->table, problem);
+    return looks && ctr_showing_value(looks, counter, &state, &nothing) &&
+           ctr_tracked_same_shown(shown, &nothing);
+}
+
 /* Returns whether the counters have the values that the row showed. */
-static bool is_as_counted(const handed_row *row)
+static bool is_as_counted(const handed_row *row, ctr_problem *problem)
 {
     for (int i = 0; i < row->table->shape.n_counters; i++) {
         int64_t value = 0;
+        const ctr_shown *was = &row->was[i];
         ctr_summary state = ctr_rows_state(row->table->rows, i);
         bool counts = ctr_summary_counts(&state);
-        if (row->was[i].none) continue;
-        if (row->was[i].odd) return false;
-        if (row->was[i].null ? counts : !counts) return false;
-        if (counts && (ctr_sum_value(&state.sum, &value) != CTR_OK || value != row->was[i].n))
+        if (was->none) continue;
+        if (was->odd) return false;
+        if (!counts && !was->null && !shows_nothing(row, i, was, problem)) return false;
+        if (counts && (was->null || ctr_sum_value(&state.sum, &value) != CTR_OK || value != was->n))
             return false;
     }
     return true;
@@ -284,7 +300,7 @@ static void row_updated(handed_row *row, ctr_problem *problem)
         return;
     }
     if (is_below(row, problem)) return;
-    bool counted = is_as_counted(row);
+    bool counted = is_as_counted(row, problem);
     if (!counted) look_apart(row, problem);
     bool is_gone = table->rows->found && !ctr_access_is_live(table);
     if ((!counted || is_gone) && !row->is_apart) note_disorder(table);
@@ -293,7 +309,8 @@ static void row_updated(handed_row *row, ctr_problem *problem)
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
         bool same = ctr_tracked_same_shown(&row->was[i], &row->now[i]);
         const ctr_shown *shown = shown_apart(row, i);
-        if (!counted) same = shown && ctr_tracked_same_shown(shown, &row->now[i]);
+        if (!counted && shown) same = ctr_tracked_same_shown(shown, &row->now[i]);
+        if (!counted && !shown) same = shows_nothing(row, i, &row->now[i], problem);
         if (!same)
             count_value(table, i, shown, &row->now[i], row->is_apart && row->apart.waits, problem);
     }
@@ -339,7 +356,7 @@ static void row_deleted(handed_row *row, ctr_problem *problem)
     if ((at_work || is_disorder(table)) && is_there(row, NULL, false, problem))
         return; /* inserted again */
     ctr_replaced_forget(table, table->rows->rowid);
-    if (at_work || !is_as_counted(row)) look_apart(row, problem);
+    if (at_work || !is_as_counted(row, problem)) look_apart(row, problem);
     ctr_writing_note_ended(table->replica, table->name, table->rows->rowid);
     ctr_trigger_rows_delete(table, problem);
     if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
@@ -353,7 +370,7 @@ static void row_found(handed_row *row, ctr_problem *problem)
     memcpy(row->was, row->now, (size_t)table->shape.n_counters * sizeof *row->was);
     bool adopts = false;
     for (int i = 0; i < table->shape.n_counters; i++) adopts = adopts || row->now[i].adopted;
-    bool counted = table->rows->found && is_as_counted(row) && !adopts;
+    bool counted = table->rows->found && is_as_counted(row, problem) && !adopts;
     if (counted && !row->looks) return;
     if (!table->rows->found && ctr_access_is_below(table, problem)) return;
     look_apart(row, problem);

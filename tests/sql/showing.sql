@@ -1148,3 +1148,27 @@ SELECT * FROM phone.u;
 SELECT table_name, state, row_key FROM counter_tracked;
 --= t|tracked|NULL
 --= u|tracked|NULL
+
+-- # a-counter-that-was-deleted-alone-does-not-keep-a-row-that-another-file-deletes
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER, z INTEGER NOT NULL DEFAULT 0);
+INSERT INTO t VALUES('a', 1, 2, 3), ('b', 1, 2, 3);
+SELECT counter_track('t', 'n', 'm', 'z');
+--= 2
+INSERT INTO t_counters(t_counters, k) VALUES('delete m', 'a'), ('delete z', 'a'), ('delete m', 'b');
+SELECT * FROM t;
+--= a|1|NULL|0
+--= b|1|NULL|3
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+UPDATE main.t SET n = n + 1;
+REPLACE INTO main.t VALUES('b', 9, NULL, 9);
+DELETE FROM phone.t;
+SELECT table_name, rows_changed FROM counter_sync('phone');
+--= t|2
+SELECT * FROM main.t;
+SELECT * FROM phone.t;
+SELECT count(*) FROM main.t_counters;
+--= 0
+INSERT INTO main.t VALUES('a', 5, NULL, 0);
+SELECT * FROM main.t_counters;
+--= a|5|0|0
