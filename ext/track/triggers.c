@@ -72,6 +72,17 @@ static void match_key(const ctr_tracked *tracked, const char *prefix, sqlite3_st
     }
 }
 
+/* In a trigger that reads a table named NEW, NEW."sku" is a column of that table. */
+static void refuse_row_name(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    const char *name = tracked->table;
+    if (sqlite3_stricmp(name, "NEW") == 0 || sqlite3_stricmp(name, "OLD") == 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: a tracked table with a UNIQUE index must not be named NEW or OLD, "
+                        "which mean rows in its triggers: rename the table",
+                        name);
+}
+
 /* Lists the rows with another key that OR REPLACE removes. The other triggers report rows with the
  * same key. */
 static void list_replaced(const ctr_tracked *tracked, bool updates, sqlite3_str *order,
@@ -83,6 +94,7 @@ static void list_replaced(const ctr_tracked *tracked, bool updates, sqlite3_str 
          *names = ctr_text_finish(rows.names, problem);
     if (names && !rows.any_column) sqlite3_str_appendf(order, "OF %s", names);
     if (match && *match) {
+        refuse_row_name(tracked, problem);
         sqlite3_str_appendf(constraint, "(%s) AND NOT (", match);
         match_key(tracked, "NEW.", constraint);
         if (updates) sqlite3_str_appendall(constraint, ") AND NOT (");

@@ -1158,3 +1158,25 @@ SELECT counter_track('t', 'n');
 INSERT INTO t VALUES('a', 1);
 SELECT * FROM t_counters;
 --= a|1
+
+-- # a-table-named-new-is-tracked-unless-triggers-must-find-rows-of-it
+CREATE TABLE new(k TEXT PRIMARY KEY, n INTEGER, u TEXT);
+INSERT INTO new VALUES('a', 1, 'A'), ('b', 2, 'B');
+SELECT counter_track('new', 'n');
+--= 2
+CREATE UNIQUE INDEX by_u ON new(u);
+SELECT counter_track('new');
+--! counter_track: new: a tracked table with a UNIQUE index must not be named NEW or OLD, which mean rows in its triggers: rename the table
+ALTER TABLE new RENAME TO items;
+SELECT counter_track('items');
+--= 0
+REPLACE INTO items VALUES('c', 3, 'A');
+SELECT * FROM items_counters;
+--! no such table: items_counters
+SELECT * FROM new_counters;
+--= b|2
+--= c|3
+VACUUM INTO 'phone.db';
+ALTER TABLE items RENAME TO Old;
+SELECT * FROM counter_pull('phone.db');
+--! counter_pull: table new: the taking file: Old: a tracked table with a UNIQUE index must not be named NEW or OLD, which mean rows in its triggers: rename the table
