@@ -251,10 +251,17 @@ bool ctr_run_gives(ctr_run *run, ctr_sql which, const char *text)
     return is;
 }
 
+int ctr_run_to_end(sqlite3_stmt *statement)
+{
+    int rc = sqlite3_step(statement);
+    while (rc == SQLITE_ROW) rc = sqlite3_step(statement);
+    return rc;
+}
+
 int ctr_run_write(ctr_run *run, sqlite3_stmt *statement)
 {
     if (run->problem->rc != SQLITE_OK) return run->problem->rc;
-    int before = sqlite3_total_changes(run->db), rc = sqlite3_step(statement);
+    int before = sqlite3_total_changes(run->db), rc = ctr_run_to_end(statement);
     if ((rc & 0xff) == SQLITE_CONSTRAINT)
         return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
                                "the stored table refuses the row: %s", sqlite3_errmsg(run->db));

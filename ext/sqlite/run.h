@@ -104,6 +104,9 @@ void ctr_run_refuse_hidden(ctr_run *run, sqlite3_stmt *row, int n, const char *t
 /* Returns whether the first row of a statement is this text, in letters of either case. */
 bool ctr_run_gives(ctr_run *run, ctr_sql which, const char *text);
 
+/* Steps a statement that writes to its end. PRAGMA count_changes lets it return a row before. */
+int ctr_run_to_end(sqlite3_stmt *statement);
+
 /* Steps a statement that writes one row. Fails with SQLITE_CORRUPT_VTAB if no row was written, or
  * if a constraint failed: it is none of ours, and OR IGNORE must not hide the error. */
 int ctr_run_write(ctr_run *run, sqlite3_stmt *statement);

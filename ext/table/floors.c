@@ -246,6 +246,7 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
     sqlite3_stmt *remove = prepare_floors(floors, CTR_SQL_FLOORS_REMOVE, sqlite3_mprintf(""),
                                           rows_below(floors->shape, values), values, problem);
     step_floors(floors, remove, problem);
+    sqlite3_reset(remove); /* sets the number of changes */
     if (problem->rc == SQLITE_OK && sqlite3_changes(floors->db) != size[0]) /* a trigger */
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table kept rows below the floor");
     sqlite3_finalize(remove);

@@ -376,7 +376,7 @@ static int step_update(ctr_update *update, sqlite3_stmt *statement, ctr_problem 
     update->stopped = update->pending = false;
     update->n_written = update->n_fetched = 0;
     rows->writing = true;
-    int rc = sqlite3_step(statement);
+    int rc = ctr_run_to_end(statement);
     rows->writing = false;
     if ((rc & 0xff) == SQLITE_CONSTRAINT && problem->rc == SQLITE_OK)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table refuses the row: %s",

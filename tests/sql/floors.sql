@@ -726,3 +726,17 @@ UPDATE v_state SET k = 'b';
 INSERT INTO v(v, k) VALUES('purge below', 'b');
 INSERT INTO counter_changes VALUES('v', x'd1030163000000', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
 --!~ *table v: a floor of column k must not be a text, as ('c'), in a file in UTF-16: files in UTF-8 have texts in another order
+
+-- # a-floor-rises-and-rows-are-merged-under-count-changes
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+INSERT INTO main.v VALUES(1, 1), (2, 2), (3, 3);
+INSERT INTO phone.v VALUES(3, 30);
+PRAGMA count_changes = ON;
+INSERT INTO main.v(v, k) VALUES('purge below', 3);
+--= 1
+SELECT table_name, rows_changed FROM counter_sync('phone');
+--= v|2
+SELECT * FROM main.v;
+--= 3|33

@@ -1172,3 +1172,20 @@ SELECT count(*) FROM main.t_counters;
 INSERT INTO main.t VALUES('a', 5, NULL, 0);
 SELECT * FROM main.t_counters;
 --= a|5|0|0
+
+-- # a-pull-does-not-mistake-the-row-of-count-changes-for-an-answer
+PRAGMA foreign_keys = ON;
+CREATE TABLE parents(k TEXT PRIMARY KEY);
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, parent TEXT DEFAULT 'none' REFERENCES parents DEFERRABLE INITIALLY DEFERRED);
+SELECT counter_track('t', 'n');
+--= 0
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+INSERT INTO phone.parents VALUES('none');
+INSERT INTO phone.t(k, n) VALUES('a', 1);
+PRAGMA count_changes = ON;
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|1
+SELECT * FROM main.t;
+SELECT row_key, state, shown, merged FROM counter_tracked WHERE state <> 'tracked';
+--= ('a')|waits|NULL|1
