@@ -309,10 +309,11 @@ bool ctr_constraints_foreign_broken(sqlite3 *db)
 void ctr_constraints_refuse_broken(sqlite3 *db, const char *table, ctr_problem *problem)
 {
     if (ctr_constraints_foreign_broken(db))
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "the transaction violates a deferred foreign key: repair it before merging "
-                        "into the tracked table %s",
-                        table);
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "the transaction violates a deferred foreign key: repair it before values are "
+            "written into the tracked table %s",
+            table);
 }
 
 /* ---- children -------------------------------------------------------------------------------- */

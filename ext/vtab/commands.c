@@ -250,16 +250,19 @@ static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *proble
                         "'purge below' takes the value of one key column, not of %d", given);
         return;
     }
-    if (table->tracked) ctr_constraints_refuse_broken(table->db, table->name, problem);
-    if (problem->rc != SQLITE_OK) return;
-    if (ctr_access_raise(table, problem) != SQLITE_OK || !table->tracked) return;
-    ctr_showing showing; /* the values of the rows that the floor has purged are cleared */
+    if (!table->tracked) {
+        ctr_access_raise(table, problem);
+        return;
+    }
+    ctr_showing showing; /* the values of the rows that the floor purges are cleared */
     unsigned nth = table->joined.transaction->ended;
     if (ctr_showing_open(&showing, table->db, table->schema, table->name, &table->shape,
                          table->replica, problem) == SQLITE_OK)
-        ctr_later_show_purged(&showing, &table->floors, problem);
+        ctr_constraints_refuse_broken(table->db, showing.tracked.table, problem);
+    if (problem->rc == SQLITE_OK && ctr_access_raise(table, problem) == SQLITE_OK &&
+        ctr_later_show_purged(&showing, &table->floors, problem))
+        ctr_transaction_spoil(table->joined.transaction, nth);
     ctr_showing_close(&showing);
-    if (problem->rc != SQLITE_OK) ctr_transaction_spoil(table->joined.transaction, nth);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */

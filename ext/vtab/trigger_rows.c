@@ -503,7 +503,8 @@ int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem)
     handed_row row = {.table = table};
     if (!table->tracked) return ctr_access_write(table, problem);
     unsigned nth = table->joined.transaction->ended;
-    ctr_constraints_refuse_broken(table->db, table->name, problem);
+    const ctr_showing *looks = ctr_table_look(table, problem);
+    if (looks) ctr_constraints_refuse_broken(table->db, looks->tracked.table, problem);
     if (make_row_room(&row, &few, problem)) write_counted(&row, problem);
     if (problem->rc == SQLITE_OK) {
         show_row_found(table, false, NULL, row.before, row.after, problem);

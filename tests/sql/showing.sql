@@ -334,16 +334,16 @@ SELECT row_key, state, shown, merged FROM counter_tracked;
 --= NULL|tracked|NULL|NULL
 --= ('a')|differs|10|6
 SELECT * FROM counter_pull('phone');
---! counter_pull: table t: the transaction violates a deferred foreign key: repair it before merging into the tracked table t
+--! counter_pull: table t: the transaction violates a deferred foreign key: repair it before values are written into the tracked table t
 INSERT INTO t_counters(t_counters, k) VALUES('reset', 'a');
---! t_counters: the transaction violates a deferred foreign key: repair it before merging into the tracked table t_counters
+--! t_counters: the transaction violates a deferred foreign key: repair it before values are written into the tracked table t
 INSERT INTO counter_changes VALUES('t', counter_key('a'), 'n', 1,
 counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
---! counter_changes: table t: the transaction violates a deferred foreign key: repair it before merging into the tracked table t
+--! counter_changes: table t: the transaction violates a deferred foreign key: repair it before values are written into the tracked table t
 INSERT INTO counter_changes VALUES('t', counter_key('b'), NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
---! counter_changes: table t: the transaction violates a deferred foreign key: repair it before merging into the tracked table t
+--! counter_changes: table t: the transaction violates a deferred foreign key: repair it before values are written into the tracked table t
 INSERT INTO t_counters(t_counters, k) VALUES('purge below', 'b');
---! t_counters: the transaction violates a deferred foreign key: repair it before merging into the tracked table t_counters
+--! t_counters: the transaction violates a deferred foreign key: repair it before values are written into the tracked table t
 INSERT INTO main.t VALUES('later', 1);
 COMMIT;
 SELECT table_name, rows_changed FROM counter_pull('phone');
