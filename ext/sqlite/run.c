@@ -282,7 +282,9 @@ sqlite3_stmt *ctr_run_hold(ctr_run *run)
 void ctr_run_do(ctr_run *run, ctr_sql which, const char *text)
 {
     sqlite3_stmt *statement = ctr_run_prepare(run, which);
-    if (text) ctr_run_bind_text(run, statement, sqlite3_bind_parameter_name(statement, 1), text);
+    bool one = sqlite3_bind_parameter_count(statement) == 1; /* of several, text has no place */
+    const char *parameter = one ? sqlite3_bind_parameter_name(statement, 1) : NULL;
+    if (text) ctr_run_bind_text(run, statement, parameter, text);
     while (ctr_run_row(run, statement)) continue;
     sqlite3_finalize(statement);
 }

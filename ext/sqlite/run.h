@@ -115,7 +115,8 @@ int ctr_run_write(ctr_run *run, sqlite3_stmt *statement);
  * error. Without it, in autocommit, each statement sees the latest commits of others. */
 sqlite3_stmt *ctr_run_hold(ctr_run *run);
 
-/* Prepares a statement, runs it to the end, and frees it. `text` is its only parameter, or NULL. */
+/* Prepares a statement, runs it to the end, and frees it. `text` is its only parameter, or NULL.
+ * Fails if there are several. */
 void ctr_run_do(ctr_run *run, ctr_sql which, const char *text);
 
 #endif

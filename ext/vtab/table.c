@@ -293,7 +293,7 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
         ctr_catalog_add(db, schema, name, tracked ? tracked : name, &problem);
         ctr_stored_create(&shape, db, schema, name, &problem);
         ctr_run run = ctr_run_on(db, schema, name, &problem);
-        if (tracked) ctr_run_do(&run, CTR_SQL_TRACK_NOTE, tracked);
+        if (tracked) ctr_run_do(&run, CTR_SQL_TRACK_NOTE_TABLE, tracked);
     }
     sqlite3_free(tracked);
     ctr_shape_close(&shape);

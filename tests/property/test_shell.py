@@ -141,6 +141,20 @@ def test_the_tracked_table_of_a_clone_is_taken_up_by_counter_track(tmp_path):
         assert db.execute("SELECT stock FROM products").fetchall() == [(1107,)]
 
 
+def test_the_declaration_of_a_tracked_table_takes_up_its_clone(tmp_path):
+    """The table is noted by name when its counters are declared, before counter_track notes the columns."""
+    one = connect(tmp_path / "one.db")
+    one.execute("CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER)")
+    create = "CREATE VIRTUAL TABLE products_counters USING counter(sku TEXT PRIMARY KEY, stock COUNTER, TRACKED \"products\")"
+    one.execute(create)
+    noted = "SELECT _name, _value FROM products_counters_state WHERE _kind = 'named'"
+    assert one.execute(noted).fetchall() == [("", "products")]
+    two = clone(tmp_path / "one.db", tmp_path / "two.db")
+    assert 'TRACKED "products") uses them' in said(two, create.replace(', TRACKED "products"', ""))
+    two.execute(create)
+    assert two.execute(noted).fetchall() == [("", "products")]
+
+
 def test_a_pull_does_not_take_up_what_a_clone_has_stored_of_another_table(tmp_path):
     one, source = connect(tmp_path / "one.db"), connect(tmp_path / "source.db")
     for db, name in (one, "u"), (source, "v"):
