@@ -129,9 +129,9 @@ static bool is_as_it_was(ctr_member *member, ctr_problem *problem)
                 take_bytes(member->look, LOOK_TOKEN, member->merge.entry.token) &&
                 take_bytes(member->look, LOOK_ID, member->id);
     if (same) {
-        name = ctr_text_column(member->look, LOOK_NAME, problem);
+        const char *of_file = ctr_text_column(member->look, LOOK_NAME, problem);
         const char *refuses = ctr_text_column(member->look, LOOK_REFUSES, problem);
-        sqlite3_snprintf(sizeof member->name, member->name, "%s", name ? name : "");
+        sqlite3_snprintf(sizeof member->name, member->name, "%s", of_file ? of_file : "");
         sqlite3_snprintf(sizeof member->refuses, member->refuses, "%s", refuses ? refuses : "");
         member->met = true;
     }

@@ -139,10 +139,10 @@ static void answer_member(ctr_answer *answer, ctr_member *member, ctr_problem *p
     ctr_answer_text(answer, colon ? colon + 1 : NULL, problem);
     sqlite3_free(dc);
 
-    const ctr_problem *trouble = member->trouble.rc ? &member->trouble : &member->unlocked;
+    const ctr_problem *reason = member->trouble.rc ? &member->trouble : &member->unlocked;
     const char *refuses = *member->refuses ? member->refuses : NULL;
-    ctr_answer_integer(answer, trouble->rc == SQLITE_OK, problem);
-    ctr_answer_text(answer, trouble->rc ? ctr_problem_text(trouble) : refuses, problem);
+    ctr_answer_integer(answer, reason->rc == SQLITE_OK, problem);
+    ctr_answer_text(answer, reason->rc ? ctr_problem_text(reason) : refuses, problem);
 }
 
 static void fill_status(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)

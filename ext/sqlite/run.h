@@ -73,9 +73,10 @@ int ctr_run_busy_timeout(sqlite3 *db, ctr_problem *problem);
 /* Returns a statement that the caller finalizes; NULL on error. */
 sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which);
 
-/* Bind a parameter by its name, as in ":epoch". They copy a text or an id, and borrow
- * bytes until the statement is reset. NULL binds NULL. Numbered
- * parameters are those of a row of the table at hand: its rowid, its keys, its counters. */
+/* Bind a parameter by its name, as in ":epoch"; fail if the statement has none of that name. They
+ * copy a text or an id, and borrow bytes until the statement is reset; before it is stepped again,
+ * bytes are bound anew. NULL binds NULL. Numbered parameters are those of a row of the table at
+ * hand: its rowid, its keys, its counters. */
 void ctr_run_bind_int(ctr_run *run, sqlite3_stmt *statement, const char *parameter, int64_t n);
 void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
                        const char *text);

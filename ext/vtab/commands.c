@@ -179,7 +179,6 @@ static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_val
     return ctr_write_numbers(table, columns, problem);
 }
 
-/* In a tracked table, a counter without counts reads NULL, so 0 is counted. */
 static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
 {
     if (table->shape.n_counters == 0) ctr_write_refuse_no_counter(problem);
@@ -189,7 +188,7 @@ static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_prob
     if (ctr_write_check_floors(table, problem)) return;
     for (int i = 0; i < table->shape.n_counters; i++) {
         if (named >= 0 && i != named) continue;
-        if (table->tracked) table->given[i].is = true;
+        if (table->tracked) table->given[i].is = true; /* without counts it would read NULL */
         if (ctr_write_next_life(table, i, &table->given[i], problem)) return;
     }
     ctr_trigger_rows_write(table, problem);

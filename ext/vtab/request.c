@@ -40,7 +40,6 @@ static void append_blob_exactly(sqlite3_str *out, sqlite3_value *value)
     sqlite3_str_appendall(out, "'");
 }
 
-/* No format of SQLite shows a text beyond a NUL. */
 static void append_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
 {
     const char *text;
@@ -55,7 +54,7 @@ static void append_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *
             sqlite3_str_appendf(out, "%Q", text);
             break;
         }
-        sqlite3_str_appendall(out, "CAST(");
+        sqlite3_str_appendall(out, "CAST("); /* no format of SQLite shows a text beyond a NUL */
         append_blob_exactly(out, value);
         sqlite3_str_appendall(out, " AS TEXT)");
         break;
