@@ -48,6 +48,30 @@ static int64_t count_all(const ctr_member *member, ctr_problem *problem)
     return n;
 }
 
+/* Returns whether the other table has the row, too, and sets *same. A damaged row differs. */
+static bool compare_row(ctr_rows *rows, sqlite3_stmt *row, ctr_rows *other, sqlite3_value **keys,
+                        bool *same, ctr_problem *problem)
+{
+    const ctr_shape *shape = rows->shape;
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    for (int i = 0; i < shape->n_keys; i++)
+        keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + shape->keys[i]);
+    ctr_rows_find_key(other, keys, &trouble);
+    if (trouble.rc == SQLITE_OK && !other->found) return false;
+    *same = true;
+    for (int i = 0; i < shape->n_counters && trouble.rc == SQLITE_OK; i++) {
+        ctr_cell cell;
+        ctr_values_open_cell(rows, row, CTR_WALK_COLUMNS + shape->counters[i], i, &cell, &trouble);
+        *same = *same && ctr_cell_same(&cell, &other->cells[i]);
+    }
+    *same = *same && trouble.rc == SQLITE_OK;
+    if (trouble.rc == SQLITE_CORRUPT_VTAB)
+        ctr_problem_close(&trouble);
+    else if (trouble.rc != SQLITE_OK)
+        *problem = trouble;
+    return true;
+}
+
 /* Returns the number of rows that differ, or that only one of the two has. A row that is damaged in
  * one of them counts as different. */
 static int64_t count_different(const ctr_member *one, const ctr_member *two, ctr_problem *problem)
@@ -64,23 +88,9 @@ static int64_t count_different(const ctr_member *one, const ctr_member *two, ctr
     ctr_stream_walk_open(&walk, one->db, one->schema, one->merge.entry.name, shape, CTR_WALK_ALL, 0,
                          problem);
     while (ctr_stream_walk_next(&walk, problem)) {
-        ctr_problem trouble = {SQLITE_OK, NULL};
-        for (int i = 0; i < shape->n_keys; i++)
-            keys[i] = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + shape->keys[i]);
-        ctr_rows_find_key(&other, keys, &trouble);
-        bool found = other.found || trouble.rc != SQLITE_OK, same = found;
-        for (int i = 0; i < shape->n_counters && found && trouble.rc == SQLITE_OK; i++) {
-            ctr_cell cell;
-            ctr_values_open_cell(&rows, walk.row, CTR_WALK_COLUMNS + shape->counters[i], i, &cell,
-                                 &trouble);
-            same = same && ctr_cell_same(&cell, &other.cells[i]);
-        }
-        met += found;
-        different += !same || trouble.rc != SQLITE_OK;
-        if (trouble.rc == SQLITE_CORRUPT_VTAB)
-            ctr_problem_close(&trouble);
-        else if (trouble.rc != SQLITE_OK)
-            *problem = trouble;
+        bool same = false;
+        met += compare_row(&rows, walk.row, &other, keys, &same, problem);
+        different += !same;
     }
     ctr_stream_walk_close(&walk);
     ctr_rows_close(&rows);

@@ -173,6 +173,36 @@ ctr_showing *ctr_table_look(ctr_table *table, ctr_problem *problem)
     return table->looks;
 }
 
+/* The write fires triggers, which may insert another key here, so the key is copied. */
+void ctr_table_show(ctr_table *table, bool is_trigger, const ctr_shown *from,
+                    const ctr_summary *before, const ctr_summary *after, ctr_problem *problem)
+{
+    ctr_showing showing;
+    int64_t rowid = table->rows->rowid;
+    size_t size = (size_t)table->shape.n_keys * sizeof *table->keys;
+    sqlite3_value **keys = sqlite3_malloc64(size);
+    if (keys)
+        memcpy(keys, table->keys, size);
+    else
+        ctr_problem_nomem(problem);
+    bool open = is_trigger ? ctr_showing_look(&showing, table->db, table->schema, table->name,
+                                              &table->shape, table->replica, problem)
+                           : ctr_showing_open(&showing, table->db, table->schema, table->name,
+                                              &table->shape, table->replica, problem) == SQLITE_OK;
+    if (open) ctr_showing_row(&showing, rowid, keys, from, before, after, problem);
+    ctr_showing_close(&showing);
+    sqlite3_free(keys);
+}
+
+void ctr_table_note_names(ctr_table *table, ctr_problem *problem)
+{
+    unsigned nth = table->joined.transaction->ended + 1;
+    if (table->noted) return;
+    if (ctr_tracked_note(table->db, table->schema, table->name, &table->shape, problem))
+        table->noted_in = nth;
+    table->noted = problem->rc == SQLITE_OK && table->noted_in != nth;
+}
+
 /* SQLITE_SCHEMA is passed on unchanged: SQLite reads the schema again and repeats the call, once.
  * If the schema has changed again, the host sees SQLite's own message. */
 int ctr_table_report(ctr_problem *problem, char **message)

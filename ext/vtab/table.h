@@ -32,6 +32,7 @@
 #include "table/floors.h"
 #include "table/rows.h"
 #include "table/stream.h"
+#include "track/tracked.h"
 #include "vtab/joined.h"
 
 enum { CTR_COLUMN_COMMAND = 0 };
@@ -173,6 +174,17 @@ int ctr_table_report(ctr_problem *problem, char **message);
 /* Returns a view of the tracked table, for reading only, or NULL if that table is not known or on a
  * problem. */
 struct ctr_showing *ctr_table_look(ctr_table *table, ctr_problem *problem);
+
+/* Writes the counters of the row that was found into the tracked table, if the table accepts them.
+ * All of our triggers must exist, unless one of them is the caller. The other arguments are those
+ * of ctr_showing_row. */
+void ctr_table_show(ctr_table *table, bool is_trigger, const ctr_shown *from,
+                    const ctr_summary *before, const ctr_summary *after, ctr_problem *problem);
+
+/* Notes the names of the tracked table and its columns, once: the table is connected again when the
+ * schema changes. But names that this transaction wrote may be rolled back, so they are written
+ * again in the next one. */
+void ctr_table_note_names(ctr_table *table, ctr_problem *problem);
 
 /* declare.c */
 int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *const *clauses,

@@ -162,30 +162,6 @@ static void write_counted(handed_row *row, ctr_problem *problem)
     write_staged(table, problem);
 }
 
-/* Writes the counters of the row that was found into the tracked table, if the table accepts them.
- * All of our triggers must exist, unless one of them is the caller. The write fires triggers, which
- * may insert another key here, so the key is copied. */
-static void show_row_found(ctr_table *table, bool is_trigger, const ctr_shown *from,
-                           const ctr_summary *before, const ctr_summary *after,
-                           ctr_problem *problem)
-{
-    ctr_showing showing;
-    int64_t rowid = table->rows->rowid;
-    size_t size = (size_t)table->shape.n_keys * sizeof *table->keys;
-    sqlite3_value **keys = sqlite3_malloc64(size);
-    if (keys)
-        memcpy(keys, table->keys, size);
-    else
-        ctr_problem_nomem(problem);
-    bool open = is_trigger ? ctr_showing_look(&showing, table->db, table->schema, table->name,
-                                              &table->shape, table->replica, problem)
-                           : ctr_showing_open(&showing, table->db, table->schema, table->name,
-                                              &table->shape, table->replica, problem) == SQLITE_OK;
-    if (open) ctr_showing_row(&showing, rowid, keys, from, before, after, problem);
-    ctr_showing_close(&showing);
-    sqlite3_free(keys);
-}
-
 /* Shows the counters in a row that was apart, or lists it again to be shown later. While a row is
  * being written, its triggers may come back here for each row that is shown, without an end. */
 static void show_again(handed_row *row, ctr_problem *problem)
@@ -199,7 +175,7 @@ static void show_again(handed_row *row, ctr_problem *problem)
         ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);
     } else if (looks) {
         ctr_apart_remove(&looks->apart, rowid, problem);
-        show_row_found(table, true, row->now, row->before, row->after, problem);
+        ctr_table_show(table, true, row->now, row->before, row->after, problem);
     }
 }
 
@@ -281,11 +257,6 @@ static void row_may_go_anyway(handed_row *row, ctr_problem *problem)
 static void row_may_go(handed_row *row, ctr_problem *problem)
 {
     if (sqlite3_vtab_on_conflict(row->table->db) == SQLITE_REPLACE) row_may_go_anyway(row, problem);
-}
-
-static void rows_gone(handed_row *row, ctr_problem *problem)
-{
-    ctr_replaced_look_up(row->table, problem);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -408,7 +379,7 @@ typedef void event_call(handed_row *row, ctr_problem *problem);
 
 static const struct event {
     const char *what;
-    event_call *call;
+    event_call *call; /* or NULL */
     bool has_key, has_values;
     bool is_update; /* of a row that the library may be writing */
     bool is_delete; /* its values are OLD values */
@@ -421,7 +392,7 @@ static const struct event {
     {"row may go", row_may_go, .has_key = true},
     {"row found", row_found, .has_key = true, .has_values = true},
     {"row missing", row_missing, .has_key = true},
-    {"rows gone", rows_gone, .has_key = false},
+    {"rows gone", NULL, .replaces = true},
     {"row may go anyway", row_may_go_anyway, .has_key = true},
     {"row found or apart", row_found, .has_key = true, .has_values = true, .looks = true},
 };
@@ -455,8 +426,19 @@ static void free_row_room(const handed_row *row, const row_room *few)
     if (row->before != few->states) sqlite3_free(row->before);
 }
 
-/* The names are written once: the table is connected again when the schema changes. But names that
- * this transaction wrote may be rolled back, so they are written again in the next one. */
+/* Takes the key and the values. A value that is no integer is reported with its row. */
+static void take_handed(handed_row *row, const struct event *event, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (event->has_key) ctr_write_keys(table, row->columns, problem);
+    if (problem->rc == SQLITE_OK && event->has_values)
+        take_values(table, row->columns, row->now, false, event->is_delete, problem);
+    if (problem->rc != SQLITE_MISMATCH || !event->has_values) return;
+    char *key = ctr_access_given_key_text(table, problem);
+    if (key) ctr_problem_where(problem, "row %s", key);
+    sqlite3_free(key);
+}
+
 bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     sqlite3_value *value = columns[CTR_COLUMN_COMMAND];
@@ -468,26 +450,13 @@ bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_proble
     table->handed = event != NULL;
     if (!event) return false;
 
-    if (!table->noted) {
-        unsigned nth = table->joined.transaction->ended + 1;
-        if (ctr_tracked_note(table->db, table->schema, table->name, &table->shape, problem))
-            table->noted_in = nth;
-        table->noted = problem->rc == SQLITE_OK && table->noted_in != nth;
-    }
     row_room few;
     handed_row row = {.table = table, .columns = columns, .looks = event->looks};
-    if (make_row_room(&row, &few, problem) && event->has_key)
-        ctr_write_keys(table, columns, problem);
-    if (problem->rc == SQLITE_OK && event->has_values)
-        take_values(table, columns, row.now, false, event->is_delete, problem);
-    if (problem->rc == SQLITE_MISMATCH && event->has_values) { /* name the row */
-        char *key = ctr_access_given_key_text(table, problem);
-        if (key) ctr_problem_where(problem, "row %s", key);
-        sqlite3_free(key);
-    }
+    ctr_table_note_names(table, problem);
+    if (make_row_room(&row, &few, problem)) take_handed(&row, event, problem);
     bool shown = problem->rc == SQLITE_OK && event->is_update &&
                  ctr_writing_is_row(table->replica, table->name, table->keys, row.now);
-    if (problem->rc == SQLITE_OK && !shown) event->call(&row, problem);
+    if (problem->rc == SQLITE_OK && event->call && !shown) event->call(&row, problem);
     ctr_apart_close_row(&row.apart);
     if (problem->rc == SQLITE_OK && event->replaces && table->n_may_go > 0)
         ctr_replaced_look_up(table, problem);
@@ -507,7 +476,7 @@ int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem)
     if (looks) ctr_constraints_refuse_broken(table->db, looks->tracked.table, problem);
     if (make_row_room(&row, &few, problem)) write_counted(&row, problem);
     if (problem->rc == SQLITE_OK) {
-        show_row_found(table, false, NULL, row.before, row.after, problem);
+        ctr_table_show(table, false, NULL, row.before, row.after, problem);
         if (problem->rc != SQLITE_OK) ctr_transaction_spoil(table->joined.transaction, nth);
     }
     free_row_room(&row, &few);
