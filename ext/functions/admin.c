@@ -50,6 +50,24 @@ static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
 
 /* A file that already has its identity is only read; another one gets the tables and the row in one
  * savepoint. */
+/* Gives main its identity, and reads it. */
+static void create_main(ctr_shared *shared, sqlite3 *db, const char *name, bool pending,
+                        ctr_identity *identity, ctr_problem *problem)
+{
+    ctr_session session = {0};
+    ctr_replica *replica = ctr_replica_of(shared->transaction, "main");
+    if (!replica) ctr_problem_nomem(problem);
+    if (problem->rc == SQLITE_OK && ctr_session_begin(&session, db, NULL, problem) == SQLITE_OK) {
+        ctr_transaction_join(shared->transaction, problem);
+        if (pending)
+            ctr_succession_create_pending(replica, name, problem);
+        else
+            ctr_succession_create(replica, name, problem);
+        ctr_identity_read(identity, db, "main", problem);
+    }
+    ctr_session_end(&session, problem);
+}
+
 static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     const char *name = argc > 0 ? replica_name(ctx, argv[0]) : NULL;
@@ -65,7 +83,6 @@ static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
     ctr_identity identity;
     sqlite3 *db = sqlite3_context_db_handle(ctx);
-    ctr_shared *shared = sqlite3_user_data(ctx);
     ctr_identity_read(&identity, db, "main", &problem);
     if (identity.present) {
         ctr_identity_check_name(&identity, "main", name, &problem);
@@ -73,19 +90,7 @@ static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
             ctr_problem_set(&problem, SQLITE_ERROR,
                             "main has an identity already; only a new file can take over a name");
     } else {
-        ctr_session session = {0};
-        ctr_replica *replica = ctr_replica_of(shared->transaction, "main");
-        if (!replica) ctr_problem_nomem(&problem);
-        if (problem.rc == SQLITE_OK &&
-            ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
-            ctr_transaction_join(shared->transaction, &problem);
-            if (pending)
-                ctr_succession_create_pending(replica, name, &problem);
-            else
-                ctr_succession_create(replica, name, &problem);
-            ctr_identity_read(&identity, db, "main", &problem);
-        }
-        ctr_session_end(&session, &problem);
+        create_main(sqlite3_user_data(ctx), db, name, pending, &identity, &problem);
     }
     if (ctr_arg_problem(ctx, "counter_init", &problem)) ctr_arg_result_id(ctx, identity.id);
 }

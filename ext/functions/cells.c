@@ -251,19 +251,21 @@ static void result_shards(sqlite3_context *ctx, const merging *all)
     if (all->n == 0) return;
     ctr_shard *shards = sqlite3_malloc64(all->n * sizeof *shards);
     uint8_t *out = sqlite3_malloc64(CTR_CELL_HEADER_MAX + all->n * CTR_SHARD_MAX);
-    bool fine = shards && out;
-    if (!fine) sqlite3_result_error_nomem(ctx);
-    for (size_t i = 0; i < all->n && fine; i++) {
+    size_t fits = 0; /* the number of shards without an overflow */
+    while (shards && out && fits < all->n &&
+           ctr_context_shard_of(&all->shards[fits], &shards[fits]))
+        fits++;
+    if (!shards || !out) {
+        sqlite3_result_error_nomem(ctx);
+    } else if (fits < all->n) {
         char id[CTR_ID_TEXT_SIZE];
-        fine = ctr_context_shard_of(&all->shards[i], &shards[i]);
-        if (fine) continue;
-        ctr_id_to_text(shards[i].id, id);
+        ctr_id_to_text(shards[fits].id, id);
         ctr_arg_error(ctx, "%s: the local shards of %s add up to an integer overflow", FROM, id);
-    }
-    if (fine)
+    } else {
         sqlite3_result_blob64(ctx, out, ctr_cell_write(1, shards, all->n, out), sqlite3_free);
-    else
-        sqlite3_free(out);
+        out = NULL;
+    }
+    sqlite3_free(out);
     sqlite3_free(shards);
 }
 

@@ -174,6 +174,22 @@ static void show_purged(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
+/* Answers with the touched counters of a row. */
+static void show_touched(ctr_answer *answer, ctr_rows *rows, sqlite3_stmt *row, const char *key,
+                         ctr_problem *problem)
+{
+    const ctr_shape *shape = rows->shape;
+    for (int i = 0; i < shape->n_counters && problem->rc == SQLITE_OK; i++) {
+        ctr_cell cell;
+        int column = CTR_WALK_COLUMNS + shape->counters[i];
+        if (ctr_values_open_cell(rows, row, column, i, &cell, problem)) break;
+        if (ctr_cell_is_untouched(&cell)) continue;
+        ctr_answer_text(answer, key, problem);
+        ctr_answer_text(answer, ctr_shape_counter_name(shape, i), problem);
+        ctr_answer_blob(answer, cell.bytes, cell.size, problem);
+    }
+}
+
 static void show_cells(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     subject asked;
@@ -195,15 +211,7 @@ static void show_cells(ctr_answer *answer, sqlite3_value **args, ctr_problem *pr
         if (ctr_pack_values(&packed, keys, shape->n_keys, problem)) break;
         char *key = ctr_keys_json(packed.bytes, packed.size);
         if (!key) ctr_problem_nomem(problem);
-        for (int i = 0; i < shape->n_counters && problem->rc == SQLITE_OK; i++) {
-            ctr_cell cell;
-            int column = CTR_WALK_COLUMNS + shape->counters[i];
-            if (ctr_values_open_cell(&rows, walk.row, column, i, &cell, problem)) break;
-            if (ctr_cell_is_untouched(&cell)) continue;
-            ctr_answer_text(answer, key, problem);
-            ctr_answer_text(answer, ctr_shape_counter_name(shape, i), problem);
-            ctr_answer_blob(answer, cell.bytes, cell.size, problem);
-        }
+        show_touched(answer, &rows, walk.row, key, problem);
         sqlite3_free(key);
     }
     ctr_stream_walk_close(&walk);

@@ -374,15 +374,23 @@ static bool is_made_elsewhere(add_calls *all, add_call *made, ctr_problem *probl
     return elsewhere;
 }
 
+/* Returns the calls that the running statement has made; NULL without memory: then SQLite frees the
+ * list at once. */
+static add_calls *calls_of_statement(sqlite3_context *ctx)
+{
+    add_calls *all = sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT);
+    if (all) return all;
+    all = sqlite3_malloc64(sizeof *all);
+    if (!all) return NULL;
+    *all = (add_calls){0};
+    sqlite3_set_auxdata(ctx, CALLS_OF_STATEMENT, all, free_calls);
+    return sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT);
+}
+
 static void refuse_second_place(sqlite3_context *ctx, const target *to, const char *column,
                                 int64_t n, sqlite3_value **keys, ctr_problem *problem)
 {
-    add_calls *all = sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT);
-    if (!all && (all = sqlite3_malloc64(sizeof *all))) {
-        *all = (add_calls){0};
-        sqlite3_set_auxdata(ctx, CALLS_OF_STATEMENT, all, free_calls);
-        all = sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT);
-    }
+    add_calls *all = calls_of_statement(ctx);
     if (!all) ctr_problem_nomem(problem);
     add_call made = {.place = ctx};
     made.counter = sqlite3_mprintf("%s %s %d %lld", to->schema, to->table,

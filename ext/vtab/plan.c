@@ -98,21 +98,27 @@ static served find_served(const ctr_table *table, sqlite3_index_info *info, int 
     return found;
 }
 
+/* Makes the constraint the next argument, and appends its pair to the plan. */
 static void use(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int constraint,
-                int key, bool in)
+                char letter, int key)
 {
-    if (constraint < 0) return;
-    char letter = in ? 'I' : '=';
-    switch (info->aConstraint[constraint].op) {
-    case SQLITE_INDEX_CONSTRAINT_GT: letter = '>'; break;
-    case SQLITE_INDEX_CONSTRAINT_GE: letter = 'G'; break;
-    case SQLITE_INDEX_CONSTRAINT_LT: letter = '<'; break;
-    case SQLITE_INDEX_CONSTRAINT_LE: letter = 'L'; break;
-    default: break;
-    }
     info->aConstraintUsage[constraint].argvIndex = ++*arguments;
     char pair[3] = {letter, (char)('0' + key), '\0'};
     sqlite3_str_appendall(plan, pair);
+}
+
+/* Uses an end of a range, if there is one. */
+static void use_end(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int constraint,
+                    int key)
+{
+    if (constraint < 0) return;
+    switch (info->aConstraint[constraint].op) {
+    case SQLITE_INDEX_CONSTRAINT_GT: use(info, plan, arguments, constraint, '>', key); break;
+    case SQLITE_INDEX_CONSTRAINT_GE: use(info, plan, arguments, constraint, 'G', key); break;
+    case SQLITE_INDEX_CONSTRAINT_LT: use(info, plan, arguments, constraint, '<', key); break;
+    case SQLITE_INDEX_CONSTRAINT_LE: use(info, plan, arguments, constraint, 'L', key); break;
+    default: break;
+    }
 }
 
 /* Plans the ORDER BY if the index over the key can serve it: fixed columns may stand anywhere; the
@@ -121,10 +127,10 @@ static void use(sqlite3_index_info *info, sqlite3_str *plan, int *arguments, int
 static bool plan_order(const ctr_table *table, const sqlite3_index_info *info, int fixed,
                        sqlite3_str *order)
 {
-    bool settled[CTR_STREAM_KEYS] = {false};
-    int unsettled = table->shape.n_keys, next = fixed, direction = -1;
-    for (int i = 0; i < fixed; i++) unsettled -= settled[i] = is_numeric(table, i);
-    for (int i = 0; i < info->nOrderBy && unsettled > 0; i++) {
+    bool planned[CTR_STREAM_KEYS] = {false};
+    int unplanned = table->shape.n_keys, next = fixed, direction = -1;
+    for (int i = 0; i < fixed; i++) unplanned -= planned[i] = is_numeric(table, i);
+    for (int i = 0; i < info->nOrderBy && unplanned > 0; i++) {
         int key = 0, n = table->shape.n_keys, desc = info->aOrderBy[i].desc;
         while (key < n && ctr_table_column(table->shape.keys[key]) != info->aOrderBy[i].iColumn)
             key++;
@@ -134,8 +140,8 @@ static bool plan_order(const ctr_table *table, const sqlite3_index_info *info, i
             direction = desc;
             next++;
         }
-        unsettled -= !settled[key];
-        settled[key] = true;
+        unplanned -= !planned[key];
+        planned[key] = true;
         char pair[3] = {desc ? '-' : '+', (char)('0' + key), '\0'};
         sqlite3_str_appendall(order, pair);
     }
@@ -156,13 +162,13 @@ static used use_constraints(const ctr_table *table, sqlite3_index_info *info, sq
     for (; all.equal < keys; all.equal++) {
         served key = find_served(table, info, all.equal);
         if (key.equal >= 0) {
-            use(info, plan, &arguments, key.equal, all.equal, false);
+            use(info, plan, &arguments, key.equal, '=', all.equal);
         } else if (key.in >= 0 && !all.in && ask_elements(info, key.in, arguments + 1)) {
-            use(info, plan, &arguments, key.in, all.equal, true);
+            use(info, plan, &arguments, key.in, 'I', all.equal);
             all.in = true;
         } else {
-            use(info, plan, &arguments, key.lower, all.equal, false);
-            use(info, plan, &arguments, key.upper, all.equal, false);
+            use_end(info, plan, &arguments, key.lower, all.equal);
+            use_end(info, plan, &arguments, key.upper, all.equal);
             all.ends = (key.lower >= 0) + (key.upper >= 0);
             break;
         }

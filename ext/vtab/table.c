@@ -261,6 +261,11 @@ static char *declaration_of(const ctr_shape *shape, const char *tracked, ctr_pro
     return whole;
 }
 
+static bool are_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : !a && !b;
+}
+
 /* `.clone` of the shell copies the stored tables without the counter table. Returns whether there
  * are stored tables of this name: the new table uses them as they are. Fails if they have other
  * columns, or belong to another tracked table. */
@@ -280,8 +285,7 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
              *wanted = declaration_of(shape, tracked, problem);
         bool same = problem->rc == SQLITE_OK && /* the texts alone count if no counter is left */
                     (strcmp(is, wanted) == 0 ||
-                     ((birth && tracked ? strcmp(birth, tracked) == 0 : !birth && !tracked) &&
-                      ctr_shape_same_columns(&stored, shape)));
+                     (are_same(birth, tracked) && ctr_shape_same_columns(&stored, shape)));
         if (problem->rc == SQLITE_OK && !same)
             ctr_problem_set(problem, SQLITE_ERROR,
                             "its stored tables exist already: CREATE VIRTUAL TABLE \"%w\" USING "
@@ -298,6 +302,22 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
 
 /* After a failure, SQLite rolls back all writes of the CREATE statement. If a statement of ours
  * fails on the disk, SQLite drops the schema, and `argv` with it: so `argv` is read first. */
+/* Makes the stored tables, and those of the file. */
+static void make_stored(ctr_shared *shared, sqlite3 *db, const char *schema, const char *name,
+                        const char *tracked, const ctr_shape *shape, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    ctr_replica *replica = ctr_replica_of(shared->transaction, schema);
+    if (replica)
+        ctr_succession_create(replica, NULL, problem);
+    else
+        ctr_problem_nomem(problem);
+    ctr_catalog_add(db, schema, name, tracked ? tracked : name, problem);
+    ctr_stored_create(shape, db, schema, name, problem);
+    ctr_run run = ctr_run_on(db, schema, name, problem);
+    if (tracked) ctr_run_do(&run, CTR_SQL_TRACK_NOTE_TABLE, tracked);
+}
+
 static int table_create(sqlite3 *db, void *aux, int argc, const char *const *argv,
                         sqlite3_vtab **base, char **message)
 {
@@ -313,18 +333,8 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
     ctr_declare_shape(&shape, name, n, argv + ARG_CLAUSES, &problem);
     ctr_session_renew(&shared->sessions, &problem);
     ctr_table_check_name(&shape, name, &problem);
-    if (!take_up(db, schema, name, tracked, &shape, &problem)) {
-        ctr_replica *replica =
-            problem.rc == SQLITE_OK ? ctr_replica_of(shared->transaction, schema) : NULL;
-        if (replica)
-            ctr_succession_create(replica, NULL, &problem);
-        else
-            ctr_problem_nomem(&problem);
-        ctr_catalog_add(db, schema, name, tracked ? tracked : name, &problem);
-        ctr_stored_create(&shape, db, schema, name, &problem);
-        ctr_run run = ctr_run_on(db, schema, name, &problem);
-        if (tracked) ctr_run_do(&run, CTR_SQL_TRACK_NOTE_TABLE, tracked);
-    }
+    if (!take_up(db, schema, name, tracked, &shape, &problem))
+        make_stored(shared, db, schema, name, tracked, &shape, &problem);
     sqlite3_free(tracked);
     ctr_shape_close(&shape);
     if (problem.rc == SQLITE_OK) {
