@@ -126,12 +126,13 @@ bool ctr_arg_status(sqlite3_context *ctx, const char *function, ctr_status statu
 
 bool ctr_arg_problem(sqlite3_context *ctx, const char *function, ctr_problem *problem)
 {
+    ctr_problem_where(problem, "%s", function);
     int rc = problem->rc;
     if (rc == SQLITE_OK) return true;
     if (rc == SQLITE_NOMEM) {
         sqlite3_result_error_nomem(ctx);
     } else {
-        ctr_arg_error(ctx, "%s: %s", function, ctr_problem_text(problem));
+        ctr_arg_error(ctx, "%s", ctr_problem_text(problem));
         sqlite3_result_error_code(ctx, rc);
     }
     ctr_problem_close(problem);
@@ -140,12 +141,13 @@ bool ctr_arg_problem(sqlite3_context *ctx, const char *function, ctr_problem *pr
 
 int ctr_arg_table_problem(sqlite3_vtab *table, const char *name, ctr_problem *problem)
 {
+    ctr_problem_where(problem, "%s", name);
     int rc = problem->rc;
     if (rc == SQLITE_OK) return SQLITE_OK;
     sqlite3_free(table->zErrMsg);
     table->zErrMsg = NULL;
     if (rc != SQLITE_NOMEM) {
-        table->zErrMsg = sqlite3_mprintf("%s: %s", name, ctr_problem_text(problem));
+        table->zErrMsg = sqlite3_mprintf("%s", ctr_problem_text(problem));
         if (!table->zErrMsg) rc = SQLITE_NOMEM;
     }
     ctr_problem_close(problem);

@@ -2,6 +2,7 @@
 #include "sqlite/problem.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 int ctr_problem_set(ctr_problem *problem, int rc, const char *format, ...)
 {
@@ -34,8 +35,12 @@ void ctr_problem_where(ctr_problem *problem, const char *format, ...)
     va_start(args, format);
     char *where = sqlite3_vmprintf(format, args);
     va_end(args);
-    char *text = where ? sqlite3_mprintf("%s: %s", where, ctr_problem_text(problem)) : NULL;
+    const char *what = ctr_problem_text(problem);
+    size_t n = where ? strlen(where) : 0;
+    bool is_said = where && strncmp(what, where, n) == 0 && what[n] == ':'; /* as in a trigger */
+    char *text = where && !is_said ? sqlite3_mprintf("%s: %s", where, what) : NULL;
     sqlite3_free(where);
+    if (is_said) return;
     sqlite3_free(problem->text);
     problem->text = text;
     if (!text) problem->rc = SQLITE_NOMEM;

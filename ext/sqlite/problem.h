@@ -23,7 +23,8 @@ int ctr_problem_sqlite(ctr_problem *problem, sqlite3 *db, int rc);
 
 int ctr_problem_nomem(ctr_problem *problem);
 
-/* Puts "<format>: " in front of the text. Does nothing if there is no problem. */
+/* Puts "<format>: " in front of the text, unless it stands there. Does nothing if there is no
+ * problem. */
 void ctr_problem_where(ctr_problem *problem, const char *format, ...);
 
 /* Returns whether SQLite itself rolls back the statement, or the transaction, on this error. */

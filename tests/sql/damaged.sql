@@ -403,7 +403,7 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 UPDATE counter_replica SET renewal = 0;
 CREATE TRIGGER t AFTER UPDATE ON counter_replica BEGIN INSERT INTO v(v) VALUES('integrity-check'); END;
 INSERT INTO v VALUES('x', 1);
---! v: v: integrity-check: a trigger on a stored table cannot check it, because its row is not complete yet
+--! v: integrity-check: a trigger on a stored table cannot check it, because its row is not complete yet
 DROP TRIGGER t;
 INSERT INTO v VALUES('x', 1);
 INSERT INTO v(v) VALUES('integrity-check');
