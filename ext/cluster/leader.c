@@ -97,7 +97,7 @@ static void meet_all(ctr_cluster *cluster, ctr_problem *problem)
 static bool may_lead(ctr_member *member, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
-    bool may = ctr_replica_may_count(member->merge.rows.replica, &trouble);
+    bool may = ctr_replica_prepare_to_count(member->merge.rows.replica, &trouble);
     ctr_member_blame(member, &trouble, problem);
     return may;
 }

@@ -316,7 +316,7 @@ static int say_refusal(const ctr_replica *replica, ctr_problem *problem)
         replica->schema, replica->identity.name, replica->identity.refuses, replica->schema);
 }
 
-bool ctr_replica_may_count(ctr_replica *replica, ctr_problem *problem)
+bool ctr_replica_prepare_to_count(ctr_replica *replica, ctr_problem *problem)
 {
     if (!ctr_replica_identity(replica, problem)) return false;
     if (*replica->identity.refuses) {
@@ -333,7 +333,7 @@ bool ctr_replica_may_count(ctr_replica *replica, ctr_problem *problem)
 
 const uint8_t *ctr_replica_id(ctr_replica *replica, ctr_problem *problem)
 {
-    if (!ctr_replica_may_count(replica, problem)) return NULL;
+    if (!ctr_replica_prepare_to_count(replica, problem)) return NULL;
     replica->counted = true;
     return replica->identity.id;
 }

@@ -1,7 +1,8 @@
 /* identity/replica.h - the files of a connection, with the state of each in this transaction.
  *
  * The first count of a transaction compares the identity with the file; later ones rely on that. If
- * they differ, it takes a new id in the same transaction, or refuses (identity/succession.h):
+ * they differ, it takes a new id in the same transaction, or refuses (identity/succession.h). While
+ * nobody else has committed, the stat is enough until the witness is due:
  *
  *     transaction begins --> ctr_replica_id: read, stat, getxattr --> checked --> counts, counts
  *                                                                         |
@@ -95,15 +96,16 @@ int ctr_replica_look(ctr_replica *replica, ctr_problem *problem);
  * only. */
 const uint8_t *ctr_replica_known_id(const ctr_replica *replica);
 
-/* Returns the id to count under in this transaction; it is valid until the transaction ends. Fails,
- * with NULL, if there is no id or the file must not count. */
+/* Returns the id to count under in this transaction; it is valid until the transaction ends. Renews
+ * the witness if it is due. Fails, with NULL, if there is no id or the file must not count. */
 const uint8_t *ctr_replica_id(ctr_replica *replica, ctr_problem *problem);
 
 /* Returns the lowest clock to write under that id. */
 int64_t ctr_replica_least_clock(const ctr_replica *replica);
 
-/* Returns whether the file may count, without noting that it has: to choose a file to count in. */
-bool ctr_replica_may_count(ctr_replica *replica, ctr_problem *problem);
+/* Does the same without noting that the file has counted: to choose a file to count in. Returns
+ * whether it may. */
+bool ctr_replica_prepare_to_count(ctr_replica *replica, ctr_problem *problem);
 
 /* Returns whether the file is known to have counted under its id in this transaction. */
 bool ctr_replica_has_counted(const ctr_replica *replica);

@@ -86,13 +86,13 @@ static void note_amount(ctr_journal *journal, ctr_amount *amount, int64_t n)
 void ctr_batch_add(ctr_journal *journal, int64_t row, int counter, int64_t n)
 {
     ctr_amount *amount = ctr_cache_add_amount(&journal->amounts, row, counter);
-    ctr_row *known = ctr_cache_row(&journal->rows, row);
+    ctr_row *known = ctr_cache_row(&journal->cache, row);
     const ctr_amount tick = {.n = n, .ticks = 1};
     amount->n += n;
     amount->ticks++;
     note_amount(journal, amount, n);
     if (known && ctr_journal_advance(journal, &tick, &known->states[counter]) != CTR_OK)
-        ctr_cache_forget(&journal->rows, row);
+        ctr_cache_forget(&journal->cache, row);
 }
 
 void ctr_batch_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int counter)
@@ -100,7 +100,7 @@ void ctr_batch_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int 
     journal->batch[journal->n++] = (ctr_entry){.row = row, .kind = kind, .counter = counter};
     if (kind != CTR_ENTRY_WRITTEN) return;
     ctr_cache_drop_amount(&journal->amounts, row, counter);
-    ctr_cache_forget(&journal->rows, row);
+    ctr_cache_forget(&journal->cache, row);
 }
 
 /* ---- appending ------------------------------------------------------------------------------- */
@@ -226,7 +226,7 @@ void ctr_batch_carry(ctr_journal *journal, ctr_problem *problem)
         journal->replica->transaction->noted = true;
         ctr_batch_note(journal, 0, CTR_ENTRY_FOLDED, 0);
         for (size_t i = 0; i < list.n; i++)
-            for (int c = 0; c < journal->rows.n_counters; c++) {
+            for (int c = 0; c < journal->cache.n_counters; c++) {
                 const ctr_amount *amount = ctr_journal_amount(journal, list.rows[i].row, c);
                 if (amount)
                     journal->batch[journal->n++] = (ctr_entry){.row = amount->row,

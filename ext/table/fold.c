@@ -30,7 +30,7 @@ static void open_folding(folding *job, ctr_problem *problem)
     ctr_journal *journal = job->journal;
     job->run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
     if (ctr_stored_read(&job->shape, journal->db, journal->schema, journal->table, problem)) return;
-    if (job->shape.n_counters != journal->rows.n_counters) {
+    if (job->shape.n_counters != journal->cache.n_counters) {
         ctr_problem_set(problem, SQLITE_SCHEMA, "the stored table has changed");
         return;
     }

@@ -23,7 +23,7 @@ static ctr_journal *make_journal(ctr_replica *replica, sqlite3 *db, const char *
                              .db = db,
                              .schema = sqlite3_mprintf("%s", schema),
                              .table = sqlite3_mprintf("%s", table),
-                             .rows.n_counters = n_counters};
+                             .cache.n_counters = n_counters};
     if (journal->schema && journal->table) return journal;
     ctr_problem_nomem(problem);
     ctr_journal_free(journal);
@@ -32,7 +32,7 @@ static ctr_journal *make_journal(ctr_replica *replica, sqlite3 *db, const char *
 
 void ctr_journal_drop(ctr_journal *journal)
 {
-    ctr_cache_clear(&journal->rows);
+    ctr_cache_clear(&journal->cache);
     ctr_cache_clear_amounts(&journal->amounts);
     journal->known = journal->untriggered = journal->appended = false;
     journal->n_rows = journal->n_entries = journal->last = journal->open_number = 0;
@@ -56,7 +56,7 @@ void ctr_journal_free(ctr_journal *journal)
 {
     if (!journal) return;
     ctr_journal_release(journal);
-    ctr_cache_clear(&journal->rows);
+    ctr_cache_clear(&journal->cache);
     ctr_cache_clear_amounts(&journal->amounts);
     sqlite3_free(journal->batch);
     sqlite3_free(journal->marks);
@@ -86,9 +86,9 @@ ctr_journal *ctr_journal_of(ctr_replica *replica, const char *table, int n_count
         replica->journals = journal;
         replica->transaction->marked_least = 0;
     }
-    if (journal->rows.n_counters != n_counters) {
+    if (journal->cache.n_counters != n_counters) {
         ctr_journal_drop(journal);
-        journal->rows.n_counters = n_counters;
+        journal->cache.n_counters = n_counters;
         journal->shapes++;
     }
     journal->doubtful = true;
@@ -131,7 +131,7 @@ static void read_id(ctr_journal *journal, ctr_problem *problem)
 static void take_amount(ctr_journal *journal, const ctr_entry *entry, int64_t number,
                         ctr_problem *problem)
 {
-    if (entry->counter >= journal->rows.n_counters) {
+    if (entry->counter >= journal->cache.n_counters) {
         ctr_changes_damaged(journal->table, number, "names a counter that does not exist", problem);
         return;
     }
@@ -168,7 +168,7 @@ static void take_entries(ctr_journal *journal, sqlite3_stmt *stands, ctr_problem
         if (journal->only && entry.row != *journal->only && entry.kind != CTR_ENTRY_FOLDED)
             continue;
         if (entry.kind == CTR_ENTRY_FOLDED) {
-            ctr_cache_clear(&journal->rows);
+            ctr_cache_clear(&journal->cache);
             ctr_cache_clear_amounts(&journal->amounts);
             journal->n_entries = 1;
             continue;
@@ -176,7 +176,7 @@ static void take_entries(ctr_journal *journal, sqlite3_stmt *stands, ctr_problem
         if (entry.kind == CTR_ENTRY_ADDED) take_amount(journal, &entry, number, problem);
         if (entry.kind == CTR_ENTRY_WRITTEN)
             ctr_cache_drop_amount(&journal->amounts, entry.row, entry.counter);
-        ctr_cache_forget(&journal->rows, entry.row);
+        ctr_cache_forget(&journal->cache, entry.row);
     }
     if (walk.status != CTR_OK)
         ctr_changes_damaged(journal->table, number, ctr_entries_status_text(walk.status), problem);

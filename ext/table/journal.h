@@ -53,7 +53,7 @@ typedef struct ctr_journal {
 
     /* Memory. */
     ctr_amounts amounts; /* amounts that the cells lack, with those of the batch */
-    ctr_cache rows;
+    ctr_cache cache;
     bool known;                /* memory is valid */
     bool untriggered;          /* the stored tables have no triggers */
     const int64_t *only;       /* the only row to be read, or NULL */

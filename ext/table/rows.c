@@ -200,7 +200,7 @@ static void pack_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *probl
 /* Takes the row, and adds it to the cache if there is room. */
 static void take_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *problem)
 {
-    ctr_cache *cache = &rows->journal->rows;
+    ctr_cache *cache = &rows->journal->cache;
     bool looked = rows->packed && rows->exact; /* the cache was searched for this key */
     const ctr_row *row = looked ? NULL : ctr_cache_row(cache, rows->rowid);
     if (!looked) pack_stored(rows, stands, problem);
@@ -322,7 +322,7 @@ static bool find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
     if (rows->whole || !pack_key(rows, keys, problem)) return false;
     if (!rows->journal->known || ctr_journal_refresh(rows->journal, problem)) return false;
     const ctr_row *row =
-        ctr_cache_key(&rows->journal->rows, rows->hash, rows->key.bytes, rows->key.size);
+        ctr_cache_key(&rows->journal->cache, rows->hash, rows->key.bytes, rows->key.size);
     if (row) take_known(rows, row);
     return row != NULL;
 }
@@ -334,7 +334,7 @@ static bool find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
 static void read_ahead(ctr_rows *rows, ctr_problem *problem)
 {
     enum { AT_ONCE = 16 };
-    ctr_cache *cache = &rows->journal->rows;
+    ctr_cache *cache = &rows->journal->cache;
     ctr_problem trouble = {SQLITE_OK, NULL};
     ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, &trouble);
     if (!rows->follow)
@@ -358,7 +358,7 @@ static void read_ahead(ctr_rows *rows, ctr_problem *problem)
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     if (find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;
-    ctr_cache *cache = &rows->journal->rows;
+    ctr_cache *cache = &rows->journal->cache;
     bool counts = !rows->whole && rows->packed && ctr_replica_known_id(rows->replica);
     if (counts && ++cache->missed > CTR_CACHE_MISSED && cache->ahead < INT64_MAX) {
         read_ahead(rows, problem);
@@ -378,7 +378,7 @@ int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
     forget(rows);
     bool known = !rows->whole && rows->journal->known;
     if (known && ctr_journal_refresh(rows->journal, problem)) return problem->rc;
-    const ctr_row *row = !known ? NULL : ctr_cache_row(&rows->journal->rows, rowid);
+    const ctr_row *row = !known ? NULL : ctr_cache_row(&rows->journal->cache, rowid);
     if (row) {
         take_known(rows, row);
         return problem->rc;

@@ -186,7 +186,7 @@ static void know_new_row(ctr_rows *rows)
             ctr_cell_summarize(&rows->states[i], rows->journal->id,
                                rows->fresh.bytes + staged->offset, staged->size);
     }
-    ctr_cache_add(&rows->journal->rows, rows->rowid, rows->hash, rows->key.bytes, rows->key.size,
+    ctr_cache_add(&rows->journal->cache, rows->rowid, rows->hash, rows->key.bytes, rows->key.size,
                   rows->states);
 }
 

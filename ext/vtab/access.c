@@ -7,7 +7,7 @@
 
 /* This comes before the row is found, because a new id means another shard, and before any
  * write. */
-static int check_identity(ctr_table *table, ctr_problem *problem)
+static int make_ready(ctr_table *table, ctr_problem *problem)
 {
     table->rows->writing = true; /* a trigger on counter_replica must not use these rows */
     if (ctr_replica_identity(table->replica, problem) &&
@@ -22,7 +22,7 @@ int ctr_access_find(ctr_table *table, ctr_problem *problem)
     table->joined.transaction->stats.finds++;
     if (table->front)
         table->front->find(table, problem);
-    else if (check_identity(table, problem) == SQLITE_OK)
+    else if (make_ready(table, problem) == SQLITE_OK)
         ctr_rows_find_key(table->rows, table->keys, problem);
     return problem->rc;
 }
@@ -31,8 +31,7 @@ int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
     if (table->front) return table->front->find_rowid(table, rowid, problem);
     table->joined.transaction->stats.finds++;
-    if (check_identity(table, problem) == SQLITE_OK)
-        ctr_rows_find_rowid(table->rows, rowid, problem);
+    if (make_ready(table, problem) == SQLITE_OK) ctr_rows_find_rowid(table->rows, rowid, problem);
     return problem->rc;
 }
 

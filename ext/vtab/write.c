@@ -15,6 +15,9 @@
  * in one entry of the journal: inside a transaction, SQLite does not roll back the first of two
  * writes.
  *
+ * ctr_write_update, the last function, comes first: it calls change_row, which calls take_insert (a
+ * trigger's row, a request), add_or_command and insert_row, or update_row, or delete_row.
+ *
  * They return SQLITE_CONSTRAINT only for a row that OR IGNORE may skip: an existing row, a row
  * below a floor, a request that was taken. OR IGNORE hides every error with this code.
  */
@@ -360,7 +363,7 @@ static bool is_request_given(const ctr_table *table, sqlite3_value **columns)
 }
 
 /* A request whose row OR IGNORE skips counts as taken. */
-static void insert(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
+static void take_insert(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
 {
     sqlite3_value **columns = argv + 2;
     if (ctr_table_given(argv[1])) {
@@ -404,7 +407,7 @@ static void change_row(ctr_table *table, int argc, sqlite3_value **argv, bool in
     if (argc == 1)
         delete_row(table, sqlite3_value_int64(argv[0]), problem);
     else if (inserts)
-        insert(table, argv, problem);
+        take_insert(table, argv, problem);
     else if (is_request_given(table, argv + 2))
         ctr_request_refuse(table, problem);
     else
