@@ -7,7 +7,8 @@ SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'counte
  ORDER BY _name COLLATE NOCASE;
 
 -- name: COLUMNS_WRITE
-INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES ('counter', :name, :generation);
+INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _name, _value)
+VALUES ('counter', :name, :generation);
 
 -- name: COLUMNS_ADD
 ALTER TABLE "{schema}"."{table}_cells" ADD COLUMN "{name}" BLOB;

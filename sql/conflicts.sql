@@ -17,9 +17,11 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_conflicts"(
 -- files have the same shards.
 -- name: CONFLICTS_INSERT
 INSERT INTO "{schema}".counter_conflicts
-SELECT strftime('%Y-%m-%d %H:%M:%f', 'now'), :table, :key, :column, :id, :clock, :value, :their_clock, :their_value, :why
+SELECT strftime('%Y-%m-%d %H:%M:%f', 'now'), :table, :key, :column, :id,
+       :clock, :value, :their_clock, :their_value, :why
  WHERE NOT EXISTS (
    SELECT 1 FROM "{schema}".counter_conflicts
     WHERE rowid > (SELECT max(rowid) FROM "{schema}".counter_conflicts) - 100
       AND ("table", "key", "column", id, why) = (:table, :key, :column, :id, :why)
-      AND clock IS :clock AND value IS :value AND their_clock IS :their_clock AND their_value IS :their_value);
+      AND clock IS :clock AND value IS :value
+      AND their_clock IS :their_clock AND their_value IS :their_value);

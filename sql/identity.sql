@@ -51,7 +51,8 @@ SELECT 1 FROM "{schema}".counter_replica LIMIT 0;
 INSERT OR REPLACE INTO "{schema}".counter_replica(
   one, format, id, name, since, why, inode, birth, device, instance, number, random, renewed, renewal, alone,
   trust, floors, epoch, turn, names, holder, twist)
-VALUES (1, :format, :id, :name, :now, :why, :inode, :birth, :device, :instance, :number, :random, :now, :renewal, :alone, :trust, :floors, :epoch, :turn, :names, :holder, :twist);
+VALUES (1, :format, :id, :name, :now, :why, :inode, :birth, :device, :instance, :number, :random,
+  :now, :renewal, :alone, :trust, :floors, :epoch, :turn, :names, :holder, :twist);
 
 -- name: IDENTITY_CLEAR
 DELETE FROM "{schema}".counter_replica WHERE one = 1;
@@ -63,7 +64,8 @@ UPDATE "{schema}".counter_replica
 
 -- name: IDENTITY_REFUSE
 UPDATE "{schema}".counter_replica
-   SET inode = :inode, birth = :birth, device = :device, instance = :instance, number = :number, random = :random, refuses = :refuses, twist = :twist
+   SET inode = :inode, birth = :birth, device = :device, instance = :instance, number = :number,
+       random = :random, refuses = :refuses, twist = :twist
  WHERE one = 1;
 
 -- name: IDENTITY_FLOORS
@@ -78,7 +80,8 @@ DELETE FROM "{schema}".counter_replica
  WHERE one > 1 AND id = (SELECT id FROM "{schema}".counter_replica WHERE one = 1);
 
 -- name: IDENTITY_RETIRE
-UPDATE "{schema}".counter_replica SET one = (SELECT max(one) + 1 FROM "{schema}".counter_replica), until = :now
+UPDATE "{schema}".counter_replica
+   SET one = (SELECT max(one) + 1 FROM "{schema}".counter_replica), until = :now
  WHERE one = 1;
 
 -- name: IDENTITY_EPOCH

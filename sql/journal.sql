@@ -33,12 +33,14 @@ SELECT _seq, level, entries FROM "{schema}"."{table}_journal"
  WHERE level BETWEEN :from AND :to OR level BETWEEN -:to AND -:from ORDER BY _seq DESC;
 
 -- name: JOURNAL_REMOVE
-DELETE FROM "{schema}"."{table}_journal" WHERE level BETWEEN :from AND :to OR level BETWEEN -:to AND -:from;
+DELETE FROM "{schema}"."{table}_journal"
+ WHERE level BETWEEN :from AND :to OR level BETWEEN -:to AND -:from;
 
 -- The lowest level, up to the highest, that has so many segments.
 -- name: JOURNAL_FULL_LEVEL
 SELECT level FROM "{schema}"."{table}_journal"
- WHERE level BETWEEN 1 AND :highest GROUP BY level HAVING count(*) >= :segments ORDER BY level LIMIT 1;
+ WHERE level BETWEEN 1 AND :highest
+ GROUP BY level HAVING count(*) >= :segments ORDER BY level LIMIT 1;
 
 -- The size of each row of the segments up to a level.
 -- name: JOURNAL_SIZES

@@ -16,7 +16,8 @@ SELECT mark, EXISTS (SELECT 1 FROM "{schema}"."{table}_state"
   FROM "{schema}".counter_peers WHERE id = :id AND theirs = :theirs AND mine = :mine;
 
 -- name: MARKS_WRITE
-INSERT OR REPLACE INTO "{schema}".counter_peers(id, theirs, mine, mark) VALUES (:id, :theirs, :mine, :mark);
+INSERT OR REPLACE INTO "{schema}".counter_peers(id, theirs, mine, mark)
+VALUES (:id, :theirs, :mine, :mark);
 
 -- Deletes the marks of tables that do not exist any more.
 -- name: MARKS_FORGET
@@ -24,12 +25,14 @@ DELETE FROM "{schema}".counter_peers WHERE mine NOT IN (SELECT token FROM "{sche
 
 -- The lowest mark of all tables; NULL without tables, 0 if a table has no mark.
 -- name: MARKS_LEAST
-SELECT min(coalesce((SELECT mark FROM "{schema}".counter_peers WHERE id = :id AND theirs = :theirs AND mine = token), 0))
+SELECT min(coalesce((SELECT mark FROM "{schema}".counter_peers
+                      WHERE id = :id AND theirs = :theirs AND mine = token), 0))
   FROM "{schema}".counter_tables;
 
 -- Raises the marks of all tables to :mark.
 -- name: MARKS_RAISE
 INSERT OR REPLACE INTO "{schema}".counter_peers(id, theirs, mine, mark)
 SELECT :id, :theirs, token,
-       max(:mark, coalesce((SELECT mark FROM "{schema}".counter_peers WHERE id = :id AND theirs = :theirs AND mine = token), 0))
+       max(:mark, coalesce((SELECT mark FROM "{schema}".counter_peers
+                             WHERE id = :id AND theirs = :theirs AND mine = token), 0))
   FROM "{schema}".counter_tables;

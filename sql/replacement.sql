@@ -24,7 +24,8 @@ SELECT epoch FROM "{schema}".counter_sources WHERE holder = :name;
 
 -- The highest known epoch of a name, without the file itself.
 -- name: NAMES_EPOCH
-SELECT coalesce(max(epoch), 0) FROM "{schema}".counter_sources WHERE holder = :name OR (name = :name AND holder <> :holder);
+SELECT coalesce(max(epoch), 0) FROM "{schema}".counter_sources
+ WHERE holder = :name OR (name = :name AND holder <> :holder);
 
 -- name: KNOWN_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}"."counter_sources"(
@@ -45,7 +46,8 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_sources"(
 SELECT count(*) FROM (SELECT 1 FROM "{schema}".counter_sources LIMIT :most);
 
 -- name: KNOWN_READ
-SELECT number, random FROM "{schema}".counter_sources WHERE holder = :holder AND id = :id AND number IS NOT NULL;
+SELECT number, random FROM "{schema}".counter_sources
+ WHERE holder = :holder AND id = :id AND number IS NOT NULL;
 
 -- name: KNOWN_WRITE
 INSERT INTO "{schema}".counter_sources(holder, id, epoch, name, pending, number, random)
@@ -60,7 +62,9 @@ VALUES (:holder, :id, :epoch, :name, :pending, :number, :random)
 INSERT INTO "{schema}".counter_sources(holder, id, epoch, name, pending, lost)
 VALUES (:holder, :id, :epoch, :name, :pending,
         CASE WHEN :lost OR EXISTS (SELECT 1 FROM "{schema}".counter_sources
-                                 WHERE holder = :id AND lost AND epoch >= :epoch) THEN (SELECT coalesce(max(max(pulled, lost)), 0) + 1 FROM "{schema}".counter_sources) ELSE 0 END)
+                              WHERE holder = :id AND lost AND epoch >= :epoch)
+             THEN (SELECT coalesce(max(max(pulled, lost)), 0) + 1 FROM "{schema}".counter_sources)
+             ELSE 0 END)
     ON CONFLICT (holder) DO UPDATE
    SET id = CASE WHEN excluded.epoch > epoch OR excluded.pending < pending THEN excluded.id ELSE id END,
        pending = CASE WHEN excluded.epoch > epoch OR excluded.pending < pending THEN excluded.pending ELSE pending END,
@@ -76,7 +80,8 @@ SELECT holder, id, epoch, name, pending, lost FROM "{schema}".counter_sources
 -- shards it holds.
 -- name: KNOWN_PULLED
 UPDATE "{schema}".counter_sources
-   SET pulled = (SELECT max(max(pulled, lost)) + 1 FROM "{schema}".counter_sources), final = :final, holds = :holds
+   SET pulled = (SELECT max(max(pulled, lost)) + 1 FROM "{schema}".counter_sources),
+       final = :final, holds = :holds
  WHERE holder = :holder;
 
 -- name: KNOWN_ANY_TO_LOSE
@@ -89,15 +94,16 @@ UPDATE "{schema}".counter_sources
    SET lost = (SELECT max(max(pulled, lost)) + 1 FROM "{schema}".counter_sources)
  WHERE (id = :id OR holder = :id) AND lost = 0 AND holder <> :mine;
 
--- The steps that a pending file lacks before it may count. 0: pull from that
--- file, again if a pending one was lost since; 1: retire that other pending file, and pull from it;
--- 2: pull from any file, because this file has pulled from none and cannot know which others exist.
+-- The steps that a pending file lacks before it may count. 0: pull from that file, again if a
+-- pending one was lost since; 1: retire that other pending file, and pull from it; 2: pull from any
+-- file, because this file has pulled from none and cannot know which others exist.
 -- A file with the same id as this file is named by its holder.
 -- name: KNOWN_MISSING_TO_COUNT
 SELECT CASE WHEN id = :id THEN holder ELSE id END, name, id = :id
   FROM "{schema}".counter_sources AS s,
        (SELECT coalesce(max(lost), 0) AS gone FROM "{schema}".counter_sources WHERE id = :id)
- WHERE typeof(holder) = 'blob' AND NOT lost AND NOT final AND holder <> :holder AND (id = :id OR pulled <= gone)
+ WHERE typeof(holder) = 'blob' AND NOT lost AND NOT final AND holder <> :holder
+   AND (id = :id OR pulled <= gone)
    AND NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources AS n
                     WHERE n.name = s.name AND NOT n.pending AND n.holder <> s.holder
                       AND (n.epoch > s.epoch OR s.holder = s.id AND NOT s.pending))
@@ -105,14 +111,16 @@ UNION ALL
 SELECT NULL, NULL, 2 WHERE NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources WHERE pulled)
  ORDER BY 3, 1;
 
--- The steps that it lacks before it takes over the name with the id :name_id. shards: the digest
--- of its own shards. 1: retire the file of that name, and pull from it; 2: pull, because that file was lost
--- since; 3: let the file pull from here, and pull from it.
+-- The steps that it lacks before it takes over the name with the id :name_id. shards: the digest of
+-- its own shards. 1: retire the file of that name, and pull from it; 2: pull, because that file was
+-- lost since; 3: let the file pull from here, and pull from it.
 -- name: KNOWN_MISSING_TO_PROMOTE
-SELECT CASE WHEN id = :id THEN holder ELSE id END, name, CASE WHEN id = :name_id THEN 1 WHEN pulled <= gone THEN 2 ELSE 3 END
+SELECT CASE WHEN id = :id THEN holder ELSE id END, name,
+       CASE WHEN id = :name_id THEN 1 WHEN pulled <= gone THEN 2 ELSE 3 END
   FROM "{schema}".counter_sources AS s,
        (SELECT coalesce(max(lost), 0) AS gone FROM "{schema}".counter_sources WHERE id = :name_id)
- WHERE typeof(holder) = 'blob' AND NOT lost AND NOT final AND holder <> :holder AND (id = :name_id OR pulled <= gone OR holds IS NOT :shards)
+ WHERE typeof(holder) = 'blob' AND NOT lost AND NOT final AND holder <> :holder
+   AND (id = :name_id OR pulled <= gone OR holds IS NOT :shards)
    AND NOT EXISTS (SELECT 1 FROM "{schema}".counter_sources AS n
                     WHERE n.name = s.name AND NOT n.pending AND n.holder <> s.holder
                       AND (n.epoch > s.epoch OR s.holder = s.id AND NOT s.pending))

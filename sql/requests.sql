@@ -2,7 +2,8 @@
 -- the highest.
 
 -- name: REQUESTS_FIND
-SELECT _value FROM "{schema}"."{table}_state" WHERE _kind = 'request' AND _row = 0 AND _name = :request;
+SELECT _value FROM "{schema}"."{table}_state"
+ WHERE _kind = 'request' AND _row = 0 AND _name = :request;
 
 -- name: REQUESTS_INSERT
 INSERT INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES ('request', :request, :text);

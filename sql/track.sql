@@ -14,7 +14,8 @@ SELECT DISTINCT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart' ORDER
 SELECT count(*) FROM "{schema}"."{table}_state" WHERE _kind = 'apart';
 
 -- name: TRACK_SET_APART
-INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value) VALUES ('apart', :row, :counter, :shown);
+INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value)
+VALUES ('apart', :row, :counter, :shown);
 
 -- name: TRACK_NOT_APART
 DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = :row;
@@ -142,7 +143,8 @@ SELECT "{value}";
 
 -- The table as it is spelled in the schema.
 -- name: TRACK_TABLE
-SELECT name, type, sql FROM "{schema}".sqlite_master WHERE name = :name COLLATE NOCASE AND type IN ('table', 'view');
+SELECT name, type, sql FROM "{schema}".sqlite_master
+ WHERE name = :name COLLATE NOCASE AND type IN ('table', 'view');
 
 -- The text of an index.
 -- name: TRACK_INDEX

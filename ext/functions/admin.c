@@ -48,9 +48,7 @@ static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
     return NULL;
 }
 
-/* A file that already has its identity is only read; another one gets the tables and the row in one
- * savepoint. */
-/* Gives main its identity, and reads it. */
+/* Gives main its identity: the tables of the file and their row, in one savepoint. Reads it. */
 static void create_main(ctr_shared *shared, sqlite3 *db, const char *name, bool pending,
                         ctr_identity *identity, ctr_problem *problem)
 {
@@ -68,6 +66,7 @@ static void create_main(ctr_shared *shared, sqlite3 *db, const char *name, bool 
     ctr_session_end(&session, problem);
 }
 
+/* A file that already has its identity is only read. */
 static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     const char *name = argc > 0 ? replica_name(ctx, argv[0]) : NULL;

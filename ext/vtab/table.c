@@ -300,8 +300,6 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
     return has_stored;
 }
 
-/* After a failure, SQLite rolls back all writes of the CREATE statement. If a statement of ours
- * fails on the disk, SQLite drops the schema, and `argv` with it: so `argv` is read first. */
 /* Makes the stored tables, and those of the file. */
 static void make_stored(ctr_shared *shared, sqlite3 *db, const char *schema, const char *name,
                         const char *tracked, const ctr_shape *shape, ctr_problem *problem)
@@ -318,6 +316,8 @@ static void make_stored(ctr_shared *shared, sqlite3 *db, const char *schema, con
     if (tracked) ctr_run_do(&run, CTR_SQL_TRACK_NOTE_TABLE, tracked);
 }
 
+/* After a failure, SQLite rolls back all writes of the CREATE statement. If a statement of ours
+ * fails on the disk, SQLite drops the schema, and `argv` with it: so `argv` is read first. */
 static int table_create(sqlite3 *db, void *aux, int argc, const char *const *argv,
                         sqlite3_vtab **base, char **message)
 {

@@ -12,7 +12,8 @@
  *     integrity.c     checks the stored content
  *     commands.c      commands: INSERT INTO t(t, ...) VALUES ('reset', ...)
  *
- * This header declares the functions of all but plan.c, which has plan.h.
+ * This header declares the functions of all but plan.c, which has plan.h. joined.h and shared.h
+ * have what the virtual tables of a connection share.
  *
  * Columns as SQLite sees them, for page_views(path, hour, hits, bytes):
  *

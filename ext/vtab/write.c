@@ -15,8 +15,9 @@
  * in one entry of the journal: inside a transaction, SQLite does not roll back the first of two
  * writes.
  *
- * ctr_write_update, the last function, comes first: it calls change_row, which calls take_insert (a
- * trigger's row, a request), add_or_command and insert_row, or update_row, or delete_row.
+ * Read it from the end: ctr_write_update calls change_row, which calls take_insert, update_row or
+ * delete_row. take_insert hands on the rows of triggers, requests and commands, the rest goes to
+ * insert_row.
  *
  * They return SQLITE_CONSTRAINT only for a row that OR IGNORE may skip: an existing row, a row
  * below a floor, a request that was taken. OR IGNORE hides every error with this code.
