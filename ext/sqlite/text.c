@@ -78,6 +78,13 @@ static bool is_word_char(char c)
            (c & 0x80);
 }
 
+bool ctr_text_is_word(const char *text)
+{
+    bool is = *text && !(*text >= '0' && *text <= '9');
+    for (; *text; text++) is = is && is_word_char(*text);
+    return is;
+}
+
 const char *ctr_text_behind_blanks(const char *at)
 {
     for (;;) {

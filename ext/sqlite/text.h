@@ -29,6 +29,9 @@ bool ctr_text_contains(const char *text, const char *word);
  * none begins there. */
 const char *ctr_text_behind(const char *at);
 
+/* Returns whether a text is one word of SQL: a keyword or a name without quotes. */
+bool ctr_text_is_word(const char *text);
+
 /* Returns the end of spaces and comments in SQL. */
 const char *ctr_text_behind_blanks(const char *at);
 

@@ -197,6 +197,58 @@ static char *term_of(const char *sql, int n)
     return NULL;
 }
 
+/* Returns whether a DEFAULT is one word or name in quotes, which means its text. */
+static bool is_default_text(const char *value)
+{
+    static const char *const VALUES[] = {"NULL",         "TRUE",         "FALSE",
+                                         "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP"};
+    for (size_t i = 0; i < sizeof VALUES / sizeof *VALUES; i++)
+        if (sqlite3_stricmp(value, VALUES[i]) == 0) return false;
+    const char *end = *value == '\'' ? NULL : ctr_text_behind(value);
+    if (end) return !*end;
+    return ctr_text_is_word(value);
+}
+
+/* A function of the application may be missing, or not permitted in triggers. */
+static bool calls_function(const char *value)
+{
+    return !ctr_text_behind(value) && strchr(value, '(') != NULL;
+}
+
+/* Appends the value that a row of the table gets for a column: NEW."u", or the DEFAULT, with which
+ * OR REPLACE replaces a NULL after the BEFORE triggers. `column` is a row of SCHEMA_COLUMNS. */
+static void append_new(sqlite3_stmt *column, sqlite3_str *out, ctr_problem *problem)
+{
+    const char *name = ctr_text_column(column, 1, problem),
+               *value = ctr_text_column(column, 4, problem);
+    bool replaced = value && sqlite3_column_int(column, 3) != 0 && !calls_function(value);
+    char *text = replaced ? sqlite3_mprintf("%s", value) : NULL;
+    if (replaced && !text) ctr_problem_nomem(problem);
+    if (!name || (replaced && !text)) return;
+    if (!replaced) {
+        sqlite3_str_appendf(out, "NEW.\"%w\"", name);
+    } else if (is_default_text(value)) {
+        ctr_declaration_unquote((ctr_span){value, strlen(value)}, text);
+        sqlite3_str_appendf(out, "ifnull(NEW.\"%w\", %Q)", name, text);
+    } else {
+        sqlite3_str_appendf(out, "ifnull(NEW.\"%w\", (%s\n))", name, value);
+    }
+    sqlite3_free(text);
+}
+
+void ctr_constraints_append_new(sqlite3_str *out, sqlite3 *db, const char *schema,
+                                const char *table, const char *name, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    run.slots.name = table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) {
+        const char *column = ctr_text_column(row, 1, problem);
+        if (column && sqlite3_stricmp(column, name) == 0) append_new(row, out, problem);
+    }
+    sqlite3_finalize(row);
+}
+
 /* Lists the columns of NEW that an expression may name, under their own names, so that it can be
  * evaluated for the new row. */
 static void list_new_row(sqlite3 *db, const char *schema, const char *table, const char *term,
@@ -212,7 +264,10 @@ static void list_new_row(sqlite3 *db, const char *schema, const char *table, con
         if (name && !quoted) ctr_problem_nomem(problem);
         bool may = quoted && (ctr_text_contains(term, name) || ctr_text_contains(term, quoted));
         sqlite3_free(quoted);
-        if (may) sqlite3_str_appendf(out, "%sNEW.\"%w\" AS \"%w\"", n++ ? ", " : "", name, name);
+        if (!may) continue;
+        sqlite3_str_appendall(out, n++ ? ", " : "");
+        append_new(row, out, problem);
+        sqlite3_str_appendf(out, " AS \"%w\"", name);
     }
     sqlite3_finalize(row);
     if (n == 0) sqlite3_str_appendall(out, "NULL");
@@ -255,8 +310,10 @@ static void match_term(void *with, const index_term *term, ctr_problem *problem)
     sqlite3_str_appendall(rows->match,
                           term->number ? " AND " : ctr_text_separator(rows->match, " OR "));
     if (term->name) {
-        sqlite3_str_appendf(rows->match, "\"%w\" = NEW.\"%w\" COLLATE \"%w\"", term->name,
-                            term->name, term->collation ? term->collation : "BINARY");
+        sqlite3_str_appendf(rows->match, "\"%w\" = ", term->name);
+        ctr_constraints_append_new(rows->match, in->db, in->schema, in->table, term->name, problem);
+        sqlite3_str_appendf(rows->match, " COLLATE \"%w\"",
+                            term->collation ? term->collation : "BINARY");
         sqlite3_str_appendf(rows->names, "%s\"%w\"", ctr_text_separator(rows->names, ", "),
                             term->name);
     } else {

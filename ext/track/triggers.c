@@ -63,15 +63,6 @@ typedef struct trigger_lists {
     char *columns, *values, *changes, *order, *constraint;
 } trigger_lists;
 
-/* "k" IS NEW."k" AND ... */
-static void match_key(const ctr_tracked *tracked, const char *prefix, sqlite3_str *out)
-{
-    for (int i = 0; i < tracked->shape->n_keys; i++) {
-        const char *name = ctr_tracked_key(tracked, i)->name;
-        sqlite3_str_appendf(out, "%s\"%w\" IS %s\"%w\"", i ? " AND " : "", name, prefix, name);
-    }
-}
-
 /* In a trigger that reads a table named NEW, NEW."sku" is a column of that table. */
 static void refuse_row_name(const ctr_tracked *tracked, ctr_problem *problem)
 {
@@ -81,6 +72,20 @@ static void refuse_row_name(const ctr_tracked *tracked, ctr_problem *problem)
                         "%s: a tracked table with a UNIQUE index must not be named NEW or OLD, "
                         "which mean rows in its triggers: rename the table",
                         name);
+}
+
+/* "k" IS NEW."k" AND ..., or the same with OLD. */
+static void match_key(const ctr_tracked *tracked, bool old, sqlite3_str *out, ctr_problem *problem)
+{
+    for (int i = 0; i < tracked->shape->n_keys; i++) {
+        const char *name = ctr_tracked_key(tracked, i)->name;
+        sqlite3_str_appendf(out, "%s\"%w\" IS ", i ? " AND " : "", name);
+        if (old)
+            sqlite3_str_appendf(out, "OLD.\"%w\"", name);
+        else
+            ctr_constraints_append_new(out, tracked->db, tracked->schema, tracked->table, name,
+                                       problem);
+    }
 }
 
 /* Lists the rows with another key that OR REPLACE removes. The other triggers report rows with the
@@ -96,9 +101,9 @@ static void list_replaced(const ctr_tracked *tracked, bool updates, sqlite3_str 
     if (match && *match) {
         refuse_row_name(tracked, problem);
         sqlite3_str_appendf(constraint, "(%s) AND NOT (", match);
-        match_key(tracked, "NEW.", constraint);
+        match_key(tracked, false, constraint, problem);
         if (updates) sqlite3_str_appendall(constraint, ") AND NOT (");
-        if (updates) match_key(tracked, "OLD.", constraint);
+        if (updates) match_key(tracked, true, constraint, problem);
         sqlite3_str_appendall(constraint, ")");
     }
     sqlite3_free(match);

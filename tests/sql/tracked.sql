@@ -649,6 +649,49 @@ SELECT * FROM t_counters;
 --= 2|2
 --= 3|1
 
+-- # a-default-in-place-of-null-replaces-the-row-that-has-it
+CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL DEFAULT 'key', n INTEGER, u TEXT NOT NULL DEFAULT 'x' UNIQUE COLLATE NOCASE,
+  v NOT NULL DEFAULT red UNIQUE, w NOT NULL DEFAULT "a (""b" UNIQUE, f INTEGER NOT NULL DEFAULT TRUE,
+  e INTEGER NOT NULL DEFAULT (1 + 1 /* ) */), b NOT NULL DEFAULT x'01');
+CREATE UNIQUE INDEX i ON t(e + f, b);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES('a', 1, 'X', 0, 0, 0, 0, 0), ('b', 2, 0, 'red', 1, 0, 1, 0), ('c', 3, 1, 1, 'a ("b', 0, 2, 0),
+  ('d', 4, 2, 2, 2, 2, 1, x'01'), ('e', 5, 3, 3, 3, 3, 3, 3), ('f', 6, 4, 4, 4, 4, 4, 4);
+SELECT count(*) FROM t_counters;
+--= 6
+REPLACE INTO t VALUES('g', 7, NULL, 10, 10, 10, 10, 10);
+REPLACE INTO t VALUES('h', 8, 11, NULL, 11, 11, 11, 11);
+REPLACE INTO t VALUES('i', 9, 12, 12, NULL, 12, 12, 12);
+REPLACE INTO t VALUES('j', 10, 13, 13, 13, NULL, NULL, NULL);
+UPDATE OR REPLACE t SET u = NULL WHERE k = 'e';
+REPLACE INTO t VALUES(NULL, 11, 14, 14, 14, 14, 14, 14);
+REPLACE INTO t VALUES(NULL, 12, 15, 15, 14, 15, 15, 15);
+SELECT k, n FROM t ORDER BY k;
+--= e|5
+--= f|6
+--= h|8
+--= i|9
+--= j|10
+--= key|12
+SELECT * FROM t_counters ORDER BY k;
+--= e|5
+--= f|6
+--= h|8
+--= i|9
+--= j|10
+--= key|12
+
+-- # a-default-that-calls-a-function-is-not-called-for-other-values
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, u TEXT NOT NULL DEFAULT (missing('x')) UNIQUE);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES('a', 1, 'x'), ('b', 2, 'y');
+UPDATE t SET u = 'z' WHERE k = 'b';
+SELECT * FROM t_counters;
+--= a|1
+--= b|2
+
 -- # tables-of-temp-and-of-attached-files-are-tracked
 ATTACH 'other.db' AS "o""t'h]er";
 CREATE TABLE "o""t'h]er"."my ""table"(k INTEGER PRIMARY KEY, "the ""number" INTEGER);
