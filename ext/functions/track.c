@@ -248,18 +248,25 @@ static int64_t begin_tracking(tracking *call, ctr_problem *problem)
     return count_table(call, problem);
 }
 
-/* Adds columns to a tracked table, or repairs its triggers and counters. */
-static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
+/* Returns whether the triggers are those that counter_track makes. */
+static bool are_triggers_whole(const tracking *call, ctr_problem *problem)
 {
+    if (problem->rc != SQLITE_OK) return false;
     ctr_problem broken = {SQLITE_OK, NULL};
-    open_counters(call, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_triggers_check(call->db, call->schema, call->counters, &call->shape, &broken);
-    bool whole = broken.rc == SQLITE_OK;
-    if (whole || broken.rc == SQLITE_ERROR)
+    ctr_triggers_check(call->db, call->schema, call->counters, &call->shape, &broken);
+    if (broken.rc == SQLITE_OK) return true;
+    if (broken.rc == SQLITE_ERROR)
         ctr_problem_close(&broken);
     else
         *problem = broken;
+    return false;
+}
+
+/* Adds columns to a tracked table, or repairs its triggers and counters. */
+static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
+{
+    open_counters(call, problem);
+    bool whole = are_triggers_whole(call, problem);
     int n_before = problem->rc == SQLITE_OK ? call->shape.n_columns : 0;
     bool added = add_columns(call, whole, problem);
     if (problem->rc == SQLITE_OK) refuse_columnless(call, problem);
@@ -289,9 +296,18 @@ static int64_t track(tracking *call, ctr_problem *problem)
 
 /* ---- untracking ------------------------------------------------------------------------------ */
 
-static void drop_tracked_column(tracking *call, const char *name, ctr_problem *problem)
+/* Returns the counter of a column, also of one that was dropped from the table unnoticed; or -1. */
+static int counter_to_drop(const tracking *call, const char *name)
 {
     int counter = ctr_tracked_counter(&call->tracked, name);
+    if (counter >= 0) return counter;
+    counter = ctr_shape_counter_like(&call->shape, name);
+    return counter >= 0 && call->tracked.columns[call->shape.counters[counter]].lost ? counter : -1;
+}
+
+static void drop_tracked_column(tracking *call, const char *name, ctr_problem *problem)
+{
+    int counter = counter_to_drop(call, name);
     if (counter < 0)
         ctr_problem_set(problem, SQLITE_ERROR, "%s: column '%s' is not tracked", call->table, name);
     else if (call->shape.n_counters == 1)
@@ -312,6 +328,15 @@ static void drop_tracked_column(tracking *call, const char *name, ctr_problem *p
     open_counters(call, problem);
 }
 
+/* SQLite changes no table while a trigger names a missing column. The names in the triggers are
+ * noted, for they may be newer than the notes. */
+static void drop_broken_triggers(tracking *call, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
+    ctr_triggers_drop(call->db, call->schema, call->counters, problem);
+}
+
 static int64_t untrack(tracking *call, ctr_problem *problem)
 {
     int64_t n = call->n;
@@ -327,10 +352,14 @@ static int64_t untrack(tracking *call, ctr_problem *problem)
         ctr_run_do(&run, CTR_SQL_TRACK_DROP, NULL);
         return n;
     }
+    bool whole = are_triggers_whole(call, problem);
+    if (!whole) drop_broken_triggers(call, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     for (int i = 0; i < call->n && problem->rc == SQLITE_OK; i++)
         drop_tracked_column(call, call->names[i], problem);
+    if (problem->rc == SQLITE_OK) check_lost(call, problem);
     if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
+    if (!whole) count_table(call, problem);
     return n;
 }
 

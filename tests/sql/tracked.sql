@@ -807,6 +807,61 @@ SELECT counter_untrack('t');
 --= 1
 SELECT name FROM sqlite_master WHERE name LIKE '%counters%';
 
+-- # untracking-a-column-counts-what-missing-triggers-have-not-counted
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
+INSERT INTO t VALUES('a', 1, 2), ('b', 3, 4);
+SELECT counter_track('t', 'n', 'm');
+--= 2
+CREATE TABLE new(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
+INSERT INTO new SELECT * FROM t;
+DROP TABLE t;
+ALTER TABLE new RENAME TO t;
+UPDATE t SET n = n + 10, m = m + 10 WHERE k = 'a';
+DELETE FROM t WHERE k = 'b';
+INSERT INTO t VALUES('c', 5, 6);
+SELECT counter_untrack('t', 'm');
+--= 1
+SELECT state FROM counter_tracked;
+--= tracked
+SELECT * FROM t_counters;
+--= a|11
+--= c|5
+
+-- # a-column-that-was-dropped-without-its-triggers-is-untracked
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER, o INTEGER);
+SELECT counter_track('t', 'n', 'm', 'o');
+--= 0
+INSERT INTO t VALUES('a', 1, 2, 3);
+CREATE TABLE new(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO new SELECT k, n FROM t;
+DROP TABLE t;
+ALTER TABLE new RENAME TO t;
+UPDATE t SET n = 5;
+SELECT counter_untrack('t', 'm');
+--! counter_untrack: t: the column of the counter o is missing: if it was renamed, rename it back, call counter_track, and rename it again; if it was dropped, name the remaining ones: counter_track('t', ...)
+SELECT counter_untrack('t', 'M', 'o');
+--= 2
+SELECT counter_untrack('t', 'm');
+--! counter_untrack: t: column 'm' is not tracked
+UPDATE t SET n = n + 1;
+SELECT * FROM t_counters;
+--= a|6
+
+-- # a-column-that-was-dropped-while-triggers-still-name-it-is-untracked
+--@ since 3.35
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
+SELECT counter_track('t', 'n', 'm');
+--= 0
+INSERT INTO t VALUES('a', 1, 2);
+ALTER TABLE t RENAME COLUMN n TO stock;
+PRAGMA legacy_alter_table = ON;
+ALTER TABLE t DROP COLUMN m;
+SELECT counter_untrack('t', 'm');
+--= 1
+UPDATE t SET stock = 5;
+SELECT * FROM t_counters;
+--= a|5
+
 -- # a-cluster-takes-no-tracked-table
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
 SELECT counter_track('t', 'n');
