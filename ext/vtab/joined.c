@@ -80,9 +80,8 @@ static int tell_main(ctr_joined *joined, ctr_problem *problem)
     return problem->rc;
 }
 
-int ctr_joined_be_told(ctr_joined *joined, ctr_problem *problem)
+int ctr_joined_witness(ctr_joined *joined, ctr_problem *problem)
 {
-    if (problem->rc != SQLITE_OK || joined->transaction->told > 0) return problem->rc;
     tell_main(joined, problem);
     ctr_problem_where(problem, "counting in a table that this transaction has created, without a "
                                "SAVEPOINT in between, locks main until the COMMIT");

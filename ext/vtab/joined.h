@@ -23,10 +23,10 @@ int ctr_joined_savepoint(sqlite3_vtab *base, int level);
 int ctr_joined_release(sqlite3_vtab *base, int level);
 int ctr_joined_rollback_to(sqlite3_vtab *base, int level);
 
-/* Call it before a row is written. SQLite adds a table that the transaction creates to its list
- * without xBegin: it calls the table at the end, but for savepoints only after a new one has begun.
- * So if SQLite calls no other table, counter_witness joins the transaction, which locks main. */
-int ctr_joined_be_told(ctr_joined *joined, ctr_problem *problem);
+/* Call it before a row is written while SQLite calls no table in this transaction: it adds a table
+ * that the transaction creates to its list without xBegin, calls it at the end, but for savepoints
+ * only after a new one has begun. counter_witness joins instead, which locks main. */
+int ctr_joined_witness(ctr_joined *joined, ctr_problem *problem);
 
 /* Call it before the table is dropped, if the transaction has counted in it: if SQLite calls no
  * other table, counter_witness joins, as above. The table itself stays joined until the DROP is

@@ -426,8 +426,9 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     unsigned nth = table->joined.transaction->ended;
     table->joined.transaction->stats.writes++;
     if (!table->read) ctr_table_read(table, &problem);
-    if (ctr_joined_be_told(&table->joined, &problem) == SQLITE_OK)
-        change_row(table, argc, argv, inserts, &problem);
+    if (problem.rc == SQLITE_OK && table->joined.transaction->told == 0)
+        ctr_joined_witness(&table->joined, &problem);
+    if (problem.rc == SQLITE_OK) change_row(table, argc, argv, inserts, &problem);
     if (argc > 1 && !inserts && problem.rc == SQLITE_OK)
         table->updated++;
     else if (argc > 1 && !inserts && table->updated > 0)
