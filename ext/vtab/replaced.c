@@ -11,24 +11,21 @@
 
 /* The statement may still keep the row, or remove it later, after triggers of the application have
  * written other rows. So it is remembered until it is gone or the transaction ends. */
-void ctr_replaced_note(ctr_table *table, ctr_problem *problem)
+bool ctr_replaced_note(ctr_table *table, ctr_problem *problem)
 {
     unsigned nth = table->joined.transaction->ended;
     if (table->may_go_in != nth) table->n_may_go = 0;
     table->may_go_in = nth;
-    if (ctr_access_find(table, problem)) return;
-    if (!table->rows->found) { /* its insertion was not reported: triggers came in disorder */
-        table->disorder_in = table->joined.transaction->ended;
-        return;
-    }
+    if (ctr_access_find(table, problem) || !table->rows->found) return false;
     ctr_may_go it = {table->rows->rowid, ctr_writing_is_at_work(table->replica)};
     for (int i = 0; i < table->n_may_go; i++)
-        if (table->may_go[i].rowid == it.rowid && table->may_go[i].at_work == it.at_work) return;
+        if (table->may_go[i].rowid == it.rowid && table->may_go[i].at_work == it.at_work) return true;
     ctr_may_go *may_go = ctr_array_room(table->may_go, &table->room_may_go,
                                         (size_t)table->n_may_go + 1, sizeof *may_go, problem);
-    if (!may_go) return;
+    if (!may_go) return true;
     table->may_go = may_go;
     may_go[table->n_may_go++] = it;
+    return true;
 }
 
 void ctr_replaced_forget(ctr_table *table, int64_t rowid)

@@ -294,8 +294,9 @@ int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem);
 /* Deletes the counters of the row that was found. */
 void ctr_trigger_rows_delete(ctr_table *table, ctr_problem *problem);
 
-/* replaced.c: remembers the row with table->keys, which a statement may remove; forgets it. */
-void ctr_replaced_note(ctr_table *table, ctr_problem *problem);
+/* replaced.c: remembers the row with table->keys, which a statement may remove; returns false if
+ * there is no such row. The second forgets a row. */
+bool ctr_replaced_note(ctr_table *table, ctr_problem *problem);
 void ctr_replaced_forget(ctr_table *table, int64_t rowid);
 
 /* Looks up the remembered rows, and deletes the counters of those that are gone. */

@@ -251,7 +251,8 @@ static bool is_below(handed_row *row, ctr_problem *problem)
 
 static void row_may_go_anyway(handed_row *row, ctr_problem *problem)
 {
-    ctr_replaced_note(row->table, problem);
+    if (!ctr_replaced_note(row->table, problem) && problem->rc == SQLITE_OK)
+        note_disorder(row->table); /* the insertion of the row was not reported */
 }
 
 static void row_may_go(handed_row *row, ctr_problem *problem)
