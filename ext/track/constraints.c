@@ -209,10 +209,16 @@ static bool is_default_text(const char *value)
     return ctr_text_is_word(value);
 }
 
-/* A function of the application may be missing, or not permitted in triggers. */
-static bool calls_function(const char *value)
+/* Returns whether an expression calls no function, which may be missing, or not be permitted in
+ * triggers, and has no name in quotes, which could mean a column there. */
+static bool is_constant(const char *expression)
 {
-    return !ctr_text_behind(value) && strchr(value, '(') != NULL;
+    for (const char *at = expression; *at;) {
+        if (strchr("([\"`", *at)) return false;
+        const char *behind = ctr_text_behind(at);
+        at = behind ? behind : at + 1;
+    }
+    return true;
 }
 
 /* Appends the value that a row of the table gets for a column: NEW."u", or the DEFAULT, with which
@@ -221,18 +227,14 @@ static void append_new(sqlite3_stmt *column, sqlite3_str *out, ctr_problem *prob
 {
     const char *name = ctr_text_column(column, 1, problem),
                *value = ctr_text_column(column, 4, problem);
-    bool replaced = value && sqlite3_column_int(column, 3) != 0 && !calls_function(value);
+    bool is_text = value && is_default_text(value);
+    bool replaced = value && sqlite3_column_int(column, 3) && (is_text || is_constant(value));
     char *text = replaced ? sqlite3_mprintf("%s", value) : NULL;
     if (replaced && !text) ctr_problem_nomem(problem);
     if (!name || (replaced && !text)) return;
-    if (!replaced) {
-        sqlite3_str_appendf(out, "NEW.\"%w\"", name);
-    } else if (is_default_text(value)) {
-        ctr_declaration_unquote((ctr_span){value, strlen(value)}, text);
-        sqlite3_str_appendf(out, "ifnull(NEW.\"%w\", %Q)", name, text);
-    } else {
-        sqlite3_str_appendf(out, "ifnull(NEW.\"%w\", (%s\n))", name, value);
-    }
+    if (is_text && replaced) ctr_declaration_unquote((ctr_span){value, strlen(value)}, text);
+    const char *format = is_text ? "ifnull(NEW.\"%w\", %Q)" : "ifnull(NEW.\"%w\", (%s\n))";
+    sqlite3_str_appendf(out, replaced ? format : "NEW.\"%w\"", name, text);
     sqlite3_free(text);
 }
 

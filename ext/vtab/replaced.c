@@ -19,7 +19,8 @@ bool ctr_replaced_note(ctr_table *table, ctr_problem *problem)
     if (ctr_access_find(table, problem) || !table->rows->found) return false;
     ctr_may_go it = {table->rows->rowid, ctr_writing_is_at_work(table->replica)};
     for (int i = 0; i < table->n_may_go; i++)
-        if (table->may_go[i].rowid == it.rowid && table->may_go[i].at_work == it.at_work) return true;
+        if (table->may_go[i].rowid == it.rowid && table->may_go[i].at_work == it.at_work)
+            return true;
     ctr_may_go *may_go = ctr_array_room(table->may_go, &table->room_may_go,
                                         (size_t)table->n_may_go + 1, sizeof *may_go, problem);
     if (!may_go) return true;
