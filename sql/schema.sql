@@ -24,7 +24,7 @@ CREATE TABLE "{schema}"."{table}_state"(
   _kind TEXT NOT NULL,
   _row INTEGER NOT NULL DEFAULT 0,
   _name BLOB NOT NULL DEFAULT '',
-  _value,
+  _value BLOB,
   _seq INTEGER,
   _rows INTEGER,
   _bytes INTEGER,

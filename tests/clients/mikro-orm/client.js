@@ -1,11 +1,11 @@
 // client.js - MikroORM, on better-sqlite3. Each step has a fresh unit of work.
-const { lib, load, versionOf, create, undone, main, BULK } = require("../node/steps");
+const { lib, load, versionOf, packageOf, create, undone, main, BULK } = require("../node/steps");
 const better = require("../node/better");
 const { MikroORM, EntitySchema, raw } = load("@mikro-orm/core");
 const { BetterSqliteDriver } = load("@mikro-orm/better-sqlite");
 const { DatabaseSchema } = load("@mikro-orm/knex");
 
-const DRIVER = "./@mikro-orm/better-sqlite/node_modules/better-sqlite3"; // it has a version of its own
+const DRIVER = packageOf("@mikro-orm/better-sqlite", "better-sqlite3");
 
 const text = { type: "string", columnType: "text" };
 const number = { type: "integer", default: 0 };

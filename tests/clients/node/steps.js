@@ -39,7 +39,11 @@ const installed = path.join(
   path.dirname(process.env.CLIENT_BUILD ?? path.join(__dirname, "../../../build/clients/any")), "node", "node_modules");
 
 const load = (name) => require(require.resolve(name, { paths: [installed] }));
-const versionOf = (name) => JSON.parse(fs.readFileSync(path.join(installed, name, "package.json"))).version;
+const versionOf = (name) => JSON.parse(fs.readFileSync(path.resolve(installed, name, "package.json"))).version;
+
+// The folder of the package that another one loads, which may have a version of its own.
+const packageOf = (owner, name) =>
+  path.dirname(require.resolve(`${name}/package.json`, { paths: [path.join(installed, owner)] }));
 
 // Makes the table; `sync` makes it as the client's users do, if they do not write DDL.
 async function create(sql, sync) {
@@ -156,4 +160,4 @@ async function main(client) {
   else throw new Error("unknown action " + action);
 }
 
-module.exports = { mode, lib, load, versionOf, create, undone, main, BULK, PAGES };
+module.exports = { mode, lib, load, versionOf, packageOf, create, undone, main, BULK, PAGES };
