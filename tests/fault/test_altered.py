@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 LIBRARY = pathlib.Path(__file__).parents[2] / "build" / "counter"
-EVERY, STEP = 20, 7
+EVERY, STEP = 20, 5
 
 COMMANDS = ["INSERT INTO v(v) VALUES('add column f')", "INSERT INTO v(v) VALUES('drop column m')",
             "INSERT INTO v(v) VALUES('drop column m'), ('add column f'), ('add column m')"]

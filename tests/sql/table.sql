@@ -365,3 +365,13 @@ INSERT INTO v VALUES(1, 2, 3, 4, 5, 6, 7, 8, 1);
 INSERT INTO w VALUES(1, 2, 3, 4, 5, 6, 7, 8, 9, 1);
 SELECT v.*, w.* FROM v, w;
 --= 1|2|3|4|5|6|7|8|3|1|2|3|4|5|6|7|8|9|3
+
+-- # every-column-has-a-type-which-schema-tools-need
+CREATE VIRTUAL TABLE v USING counter(k TEXT, j INTEGER, n COUNTER, m COUNTER, PRIMARY KEY(k, j));
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO v(k, j, n, request_id) VALUES('a', 1, 2, 'r');
+SELECT count(DISTINCT m.name) > 8, group_concat(CASE c.type WHEN '' THEN m.name || '.' || c.name END)
+  FROM sqlite_master AS m, pragma_table_xinfo(m.name) AS c WHERE m.type = 'table';
+--= 1|NULL
