@@ -7,18 +7,19 @@ import contextlib
 import copy
 import sqlite3
 
-from hypothesis import given, strategies as st
-
 from files import connect
+from randomly import given, just, lists, one_of, sampled_from, tuples
 
 NAMES = "c", "d", "e"
 CHANGED = "it has changed while another statement reads it"  # the schema, of temp for one
 TABLES = "u", "v", "w"
-names, tables = st.sampled_from(NAMES), st.sampled_from(TABLES)
-steps = st.one_of(
-    st.tuples(st.just("create"), names, tables), st.tuples(st.just("drop"), names), st.tuples(st.just("rename"), names, names),
-    st.tuples(st.just("insert"), names), st.tuples(st.just("add"), names), st.tuples(st.just("hold"), names),
-    st.tuples(st.sampled_from(["let go", "vacuum", "begin", "commit", "rollback", "savepoint", "release", "back"])))
+names, tables = sampled_from(NAMES), sampled_from(TABLES)
+steps = one_of(
+    tuples(just("create"), names, tables), tuples(just("drop"), names),
+    tuples(just("rename"), names, names), tuples(just("insert"), names),
+    tuples(just("add"), names), tuples(just("hold"), names),
+    tuples(sampled_from(["let go", "vacuum", "begin", "commit", "rollback", "savepoint",
+                         "release", "back"])))
 
 
 class Clusters:
@@ -143,7 +144,7 @@ class Clusters:
                 assert self.run(status, ["no cluster has the name"]) is None
 
 
-@given(st.lists(steps, max_size=30))
+@given(plan=lists(steps, max_size=30))
 def test_a_name_counts_where_its_cluster_was_declared_to(plan):
     with contextlib.closing(connect(":memory:")) as db:
         clusters = Clusters(db)

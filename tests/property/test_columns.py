@@ -19,13 +19,12 @@ import sys
 import tempfile
 
 import pytest
-from hypothesis import seed, settings, strategies as st
-from hypothesis.stateful import (RuleBasedStateMachine, initialize, precondition, rule,
-                                 run_state_machine_as_test)
 
-from conftest import EXAMPLES, SEED
+from conftest import EXAMPLES
 from files import connect
 from oracle import UNTOUCHED, Increments, delete, is_deleted, is_live, merge, reset
+from randomly import (Machine, booleans, initialize, integers, lists, precondition, rule,
+                      run_machine, sampled_from, tuples)
 
 WORKER = str(pathlib.Path(__file__).with_name("worker.py"))
 MOST_FILES = 5
@@ -123,23 +122,23 @@ class File:
 
 Batch = collections.namedtuple("Batch", "rows changes source since upto held")
 
-numbers = st.integers(0, MOST_FILES - 1)
-names = st.sampled_from(["a", "a", "b", "c", "d e"])
-keys = st.sampled_from(["x", "y", "z"])
-verbs = st.sampled_from(["insert"] * 5 + ["update", "assign", "delete", "reset", "reset one", "delete one"]
-                        + ["add"] * 2 + ["drop"] * 2)
-steps = st.tuples(verbs, keys, names, st.integers(-3, 9))
+numbers = integers(0, MOST_FILES - 1)
+names = sampled_from(["a", "a", "b", "c", "d e"])
+keys = sampled_from(["x", "y", "z"])
+verbs = sampled_from(["insert"] * 5 + ["update", "assign", "delete", "reset"]
+                     + ["reset one", "delete one"] + ["add"] * 2 + ["drop"] * 2)
+steps = tuples(verbs, keys, names, integers(-3, 9))
 
 
 def quoted(name):
     return '"' + name + '"'
 
 
-class Columns(RuleBasedStateMachine):
+class Columns(Machine):
     files = ()
 
-    @initialize(named=st.lists(st.sampled_from([False, False, True]), min_size=3, max_size=3),
-                chance=st.integers(0, 2**32), first=st.lists(st.tuples(numbers, steps), max_size=8))
+    @initialize(named=lists(sampled_from([False, False, True]), min_size=3, max_size=3),
+                chance=integers(0, 2**32), first=lists(tuples(numbers, steps), max_size=8))
     def start(self, named, chance, first):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="counter-"))
         self.random, self.increments = random.Random(chance), Increments()
@@ -271,8 +270,9 @@ class Columns(RuleBasedStateMachine):
         present = one.replica.present()
         self.alter(one, f"drop column {name}", name, name in present and len(present) > 1)
 
-    @rule(number=numbers, before=st.lists(steps, max_size=3), inside=st.lists(steps, min_size=1, max_size=4),
-          end=st.sampled_from(["COMMIT", "ROLLBACK", "ROLLBACK TO s"]))
+    @rule(number=numbers, before=lists(steps, max_size=3),
+          inside=lists(steps, min_size=1, max_size=4),
+          end=sampled_from(["COMMIT", "ROLLBACK", "ROLLBACK TO s"]))
     def transaction(self, number, before, inside, end):
         one = self.pick(number)
         first = one.replica.copy()
@@ -299,7 +299,7 @@ class Columns(RuleBasedStateMachine):
         one.replica.name = name
         one.look()
 
-    @rule(number=numbers, how=st.sampled_from(["VACUUM", "cp", "pull"]))
+    @rule(number=numbers, how=sampled_from(["VACUUM", "cp", "pull"]))
     def copy(self, number, how):
         """Another file with the same content: a fork, or one that never had the table."""
         if len(self.files) == MOST_FILES:
@@ -324,7 +324,7 @@ class Columns(RuleBasedStateMachine):
 
     # Exchange.
 
-    @rule(number=numbers, other=numbers, full=st.booleans())
+    @rule(number=numbers, other=numbers, full=booleans())
     def pull(self, number, other, full):
         one, other = self.two(number, other)
         call = "counter_pull(?, 'full')" if full else "counter_pull(?)"
@@ -335,7 +335,7 @@ class Columns(RuleBasedStateMachine):
         assert one.run("SELECT sum(rows_changed), sum(conflicts) FROM counter_pull(?)",
                        [other.path]) == [(0, 0)]
 
-    @rule(number=numbers, other=numbers, both=st.booleans())
+    @rule(number=numbers, other=numbers, both=booleans())
     def push(self, number, other, both):
         one, other = self.two(number, other)
         one.run("ATTACH ? AS guest", [other.path])
@@ -394,7 +394,7 @@ class Columns(RuleBasedStateMachine):
             self.batches.append(batch)
 
     @precondition(lambda self: self.batches)
-    @rule(number=numbers, which=numbers, how=st.sampled_from(["whole", "part", "twice", "disorder"]))
+    @rule(number=numbers, which=numbers, how=sampled_from(["whole", "part", "twice", "disorder"]))
     def apply_batch(self, number, which, how):
         """Late, to any file, with rows missing, repeated or in disorder."""
         one, batch = self.pick(number), self.batches[which % len(self.batches)]
@@ -419,17 +419,16 @@ class Columns(RuleBasedStateMachine):
 
     # The end.
 
+    def finish(self):
+        self.bring_all_to_everyone()
+        self.all_are_the_same()
+
     def teardown(self):
-        try:
-            if self.files and not sys.exc_info()[0]:  # else a step has failed, which is the news
-                self.bring_all_to_everyone()
-                self.all_are_the_same()
-        finally:
-            for one in self.files:
-                with contextlib.suppress(sqlite3.Error):
-                    one.db.close()
-            if self.files:
-                shutil.rmtree(self.folder)
+        for one in self.files:
+            with contextlib.suppress(sqlite3.Error):
+                one.db.close()
+        if self.files:
+            shutil.rmtree(self.folder)
 
     def bring_all_to_everyone(self):
         pairs = [(a, b) for a in range(len(self.files)) for b in range(len(self.files) - 1)]
@@ -448,8 +447,7 @@ class Columns(RuleBasedStateMachine):
 
 
 def test_files_agree_on_the_columns_and_on_what_was_counted_in_them():
-    run_state_machine_as_test(seed(SEED)(Columns), settings=settings(
-        max_examples=max(20, EXAMPLES // 8), stateful_step_count=30))
+    run_machine(Columns, max(20, EXAMPLES // 8), steps=30)
 
 
 # ---- several connections and processes -----------------------------------------------------------

@@ -3,15 +3,15 @@
 import struct
 
 import pytest
-from hypothesis import given, strategies as st
 
 from files import connect
+from randomly import binary, dictionaries, given, integers, lists, sampled_from, tuples
 
 GLOBAL, LOCAL, REMOTE = "global", "local", "remote"
-small_ids = st.integers(0, 7).map(lambda i: bytes(15) + bytes([i]))
-any_ids = small_ids | st.binary(min_size=16, max_size=16)
-clocks = st.integers(1, 9) | st.integers(1, 2**62)
-counts = st.integers(-9, 9) | st.integers(-2**61, 2**61)
+small_ids = integers(0, 7).map(lambda i: bytes(15) + bytes([i]))
+any_ids = small_ids | binary(min_size=16, max_size=16)
+clocks = integers(1, 9) | integers(1, 2**62)
+counts = integers(-9, 9) | integers(-2**61, 2**61)
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def db():
 
 def shards(kinds):
     """A dict from id to (kind, clock, count)."""
-    return st.dictionaries(any_ids, st.tuples(st.sampled_from(kinds), clocks, counts), max_size=6)
+    return dictionaries(any_ids, tuples(sampled_from(kinds), clocks, counts), max_size=6)
 
 
 def context(one):
@@ -67,7 +67,7 @@ def text(key):
     return "-".join([digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]])
 
 
-@given(contexts=st.lists(shards([GLOBAL, LOCAL, REMOTE]), min_size=1, max_size=4))
+@given(contexts=lists(shards([GLOBAL, LOCAL, REMOTE]), min_size=1, max_size=4))
 def test_versions_merge_by_the_kinds_of_their_shards(db, contexts):
     merged = merge_all(contexts)
     sql = f"SELECT counter_from_cassandra({', '.join('?' * len(contexts))})"
@@ -88,7 +88,7 @@ def test_a_cell_comes_back_from_its_context_as_it_was(db, one):
     assert back == (raw if one else None)
 
 
-@given(raw=st.binary(max_size=140) | shards([GLOBAL, LOCAL]).map(context))
+@given(raw=binary(max_size=140) | shards([GLOBAL, LOCAL]).map(context))
 def test_bytes_are_a_cell_or_an_error(db, raw):
     try:
         cell = db.execute("SELECT counter_from_cassandra(?)", [raw]).fetchone()[0]

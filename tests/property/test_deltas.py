@@ -16,17 +16,15 @@ import pathlib
 import random
 import shutil
 import sqlite3
-import sys
 import tempfile
 
 import pytest
-from hypothesis import seed, settings, strategies as st
-from hypothesis.stateful import (RuleBasedStateMachine, initialize, precondition, rule,
-                                 run_state_machine_as_test)
 
-from conftest import EXAMPLES, SEED
+from conftest import EXAMPLES
 from files import connect
 from oracle import Increments, Refused, Table
+from randomly import (Machine, booleans, initialize, integers, lists, precondition, rule,
+                      run_machine, sampled_from, tuples)
 
 MOST_FILES = 4
 
@@ -128,20 +126,20 @@ def shown(db, birth, held):
 Batch = collections.namedtuple("Batch", "rows changes source since upto held whole")
 
 FEED = "table_name, key, column_name, generation, cell, seq, source"
-numbers = st.integers(0, MOST_FILES - 1)
-births = st.sampled_from(["views", "views", "votes"])
-amounts = st.integers(-3, 5) | st.sampled_from([10**12])
-places = st.integers(0, 5)
+numbers = integers(0, MOST_FILES - 1)
+births = sampled_from(["views", "views", "votes"])
+amounts = integers(-3, 5) | sampled_from([10**12])
+places = integers(0, 5)
 
 
-class Deltas(RuleBasedStateMachine):
+class Deltas(Machine):
     files = ()
 
-    @initialize(journals=st.lists(st.sampled_from(["WAL", "DELETE"]), min_size=3, max_size=3),
-                names=st.lists(st.sampled_from([False, False, True]), min_size=3, max_size=3),
-                chance=st.integers(0, 2**32),
-                rows=st.lists(st.tuples(numbers, births, places, amounts), max_size=8),
-                acquainted=st.booleans())
+    @initialize(journals=lists(sampled_from(["WAL", "DELETE"]), min_size=3, max_size=3),
+                names=lists(sampled_from([False, False, True]), min_size=3, max_size=3),
+                chance=integers(0, 2**32),
+                rows=lists(tuples(numbers, births, places, amounts), max_size=8),
+                acquainted=booleans())
     def start(self, journals, names, chance, rows, acquainted):
         """Three files with some rows; they may know each other, by marks of some time ago."""
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="counter-"))
@@ -223,8 +221,8 @@ class Deltas(RuleBasedStateMachine):
 
     # What an application does.
 
-    @rule(number=numbers, birth=births, conflict=st.sampled_from(["ABORT"] * 3 + ["IGNORE"]),
-          rows=st.lists(st.tuples(places, amounts), min_size=1, max_size=3))
+    @rule(number=numbers, birth=births, conflict=sampled_from(["ABORT"] * 3 + ["IGNORE"]),
+          rows=lists(tuples(places, amounts), min_size=1, max_size=3))
     def insert(self, number, birth, conflict, rows):
         one, kind = self.pick(number), KINDS[birth]
         if birth not in one.tables:
@@ -344,7 +342,7 @@ class Deltas(RuleBasedStateMachine):
         tables[birth] = Held(birth, Table(self.increments, len(KINDS[birth].counters)))
         one.keep(tables)
 
-    @rule(number=numbers, birth=births, again=st.booleans())
+    @rule(number=numbers, birth=births, again=booleans())
     def drop(self, number, birth, again):
         one = self.pick(number)
         if birth not in one.tables:
@@ -380,7 +378,7 @@ class Deltas(RuleBasedStateMachine):
             one.pending, one.savepoint = copied(one.committed), None
 
     @precondition(lambda self: any(one.pending is not None for one in self.files))
-    @rule(number=numbers, how=st.sampled_from(["COMMIT", "ROLLBACK", "SAVEPOINT s", "ROLLBACK TO s"]))
+    @rule(number=numbers, how=sampled_from(["COMMIT", "ROLLBACK", "SAVEPOINT s", "ROLLBACK TO s"]))
     def go_on(self, number, how):
         inside = [one for one in self.files if one.pending is not None]
         one = inside[number % len(inside)]
@@ -436,8 +434,8 @@ class Deltas(RuleBasedStateMachine):
         self.look(one)
         return {name: read for name, _, read in rows}
 
-    @rule(number=numbers, other=numbers, how=st.sampled_from(["path"] * 3 + ["schema", "full"]),
-          again=st.booleans())
+    @rule(number=numbers, other=numbers, how=sampled_from(["path"] * 3 + ["schema", "full"]),
+          again=booleans())
     def pull(self, number, other, how, again):
         one, other = self.two(number, other)
         if how == "schema" and one.pending is None:
@@ -462,7 +460,7 @@ class Deltas(RuleBasedStateMachine):
         read = self.exchange(one, "counter_pull(?)", [other.path], other.committed)
         assert read == {one.tables[birth].name: 0 for birth in other.committed}
 
-    @rule(number=numbers, other=numbers, both=st.booleans())
+    @rule(number=numbers, other=numbers, both=booleans())
     def push(self, number, other, both):
         one, other = self.two(number, other)
         if one.pending is not None or other.pending is not None or not one.committed:
@@ -563,7 +561,7 @@ class Deltas(RuleBasedStateMachine):
         if one.tables:
             self.has_all_of(one, other.committed)
 
-    @rule(number=numbers, other=numbers, all_of_it=st.booleans())
+    @rule(number=numbers, other=numbers, all_of_it=booleans())
     def take_batch(self, number, other, all_of_it):
         taker, giver = self.two(number, other)
         batch = self.take(giver, 0 if all_of_it else self.mark_of(taker, giver))
@@ -571,8 +569,8 @@ class Deltas(RuleBasedStateMachine):
             self.batches.append((taker, batch))
 
     @precondition(lambda self: self.batches)
-    @rule(number=numbers, which=st.integers(0, 9),
-          how=st.sampled_from(["whole", "whole", "cut", "doubled", "shuffled"]), forget=st.booleans())
+    @rule(number=numbers, which=integers(0, 9),
+          how=sampled_from(["whole", "whole", "cut", "doubled", "shuffled"]), forget=booleans())
     def apply_batch(self, number, which, how, forget):
         """Late, perhaps to another file, perhaps in disorder."""
         which %= len(self.batches)
@@ -591,7 +589,7 @@ class Deltas(RuleBasedStateMachine):
             self.random.shuffle(changes)
         self.apply(one, changes)
 
-    @rule(number=numbers, other=numbers, birth=births, n=st.sampled_from([1, 2, 5, 64]))
+    @rule(number=numbers, other=numbers, birth=births, n=sampled_from([1, 2, 5, 64]))
     def repair(self, number, other, birth, n):
         """The parts whose digests differ go both ways: then the tables are equal."""
         one, other = self.two(number, other)
@@ -639,7 +637,7 @@ class Deltas(RuleBasedStateMachine):
             os.replace(path + ".new", path)
 
     @precondition(lambda self: self.backups)
-    @rule(which=st.integers(0, 9), by=st.sampled_from(["cp", "rename"]))
+    @rule(which=integers(0, 9), by=sampled_from(["cp", "rename"]))
     def restore(self, which, by):
         """What only the lost content had is lost."""
         one, path, held = self.backups[which % len(self.backups)]
@@ -653,7 +651,7 @@ class Deltas(RuleBasedStateMachine):
         one.open()
         self.look(one)
 
-    @rule(number=numbers, other=numbers, by=st.sampled_from(["cp", "rename"]))
+    @rule(number=numbers, other=numbers, by=sampled_from(["cp", "rename"]))
     def copy(self, number, other, by):
         """A new file, or where there are too many, in the place of another."""
         one, target = self.two(number, other)
@@ -703,20 +701,19 @@ class Deltas(RuleBasedStateMachine):
 
     # The end.
 
+    def finish(self):
+        self.settle()
+        self.bring_what_is_new_to_everyone(2)
+        self.all_are_the_same()
+        for one in self.files:
+            one.db.close()
+
     def teardown(self):
-        try:
-            if self.files and not sys.exc_info()[0]:  # else a step has failed, which is the news
-                self.settle()
-                self.bring_what_is_new_to_everyone(2)
-                self.all_are_the_same()
-                for one in self.files:
-                    one.db.close()
-        finally:
-            for one in self.files:
-                with contextlib.suppress(sqlite3.Error):
-                    one.close()
-            if self.files:
-                shutil.rmtree(self.folder)
+        for one in self.files:
+            with contextlib.suppress(sqlite3.Error):
+                one.close()
+        if self.files:
+            shutil.rmtree(self.folder)
 
     def settle(self):
         for number, one in enumerate(self.files):
@@ -882,5 +879,4 @@ def test_a_second_look_reads_little(tmp_path, way):
 
 
 def test_what_is_new_is_all_that_is_needed():
-    run_state_machine_as_test(seed(SEED)(Deltas), settings=settings(
-        max_examples=max(20, EXAMPLES // 2), stateful_step_count=40))
+    run_machine(Deltas, max(20, EXAMPLES // 2), steps=40)

@@ -4,35 +4,37 @@ import contextlib
 import functools
 import hashlib
 import json
+import random
 import sqlite3
 import uuid
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
 
 import cells
 from cells import Cell
+from conftest import EXAMPLES
 from files import connect
+from randomly import (binary, booleans, composite, dictionaries, example, given, integers, just,
+                      lists, one_of, sampled_from, tuples)
 
 # The first bytes 7f and 80 are in the wrong order for one who compares signed bytes.
 IDS = [bytes([first]) + bytes(range(14)) + b"\x01" for first in (0x00, 0x7F, 0x80, 0xFF)]
 
-ids = st.sampled_from(IDS)
-small = st.integers(-3, 3)
-int64 = small | st.integers(cells.INT_MIN, cells.INT_MAX) | st.sampled_from(
-    [cells.INT_MIN, cells.INT_MIN + 1, cells.INT_MAX - 1, cells.INT_MAX, 63, 64, -64, -65])
-clocks = st.integers(1, 3) | st.integers(1, cells.INT_MAX) | st.sampled_from(
-    [127, 128, cells.INT_MAX])
-lives = st.integers(1, 4) | st.integers(1, cells.LIFE_MAX) | st.sampled_from(
-    [127, 128, cells.LIFE_MAX - 1, cells.LIFE_MAX])
+ids = sampled_from(IDS)
+small = integers(-3, 3)
+int64 = one_of(small, integers(cells.INT_MIN, cells.INT_MAX), sampled_from(
+    [cells.INT_MIN, cells.INT_MIN + 1, cells.INT_MAX - 1, cells.INT_MAX, 63, 64, -64, -65]))
+clocks = one_of(integers(1, 3), integers(1, cells.INT_MAX), sampled_from([127, 128, cells.INT_MAX]))
+lives = one_of(integers(1, 4), integers(1, cells.LIFE_MAX),
+               sampled_from([127, 128, cells.LIFE_MAX - 1, cells.LIFE_MAX]))
 
 
-@st.composite
+@composite
 def some_cells(draw, values=int64):
     life = draw(lives)
     if life % 2 == 0:
         return Cell(life, {})
-    shards = draw(st.dictionaries(ids, st.tuples(clocks, values)))
+    shards = draw(dictionaries(ids, tuples(clocks, values)))
     return None if life == 1 and not shards else Cell(life, shards)
 
 
@@ -73,7 +75,7 @@ def collect(rows):
     return sql, *[x for row in rows for x in row]
 
 
-@given(cell=some_cells(), order=st.randoms(use_true_random=False))
+@given(cell=some_cells(), order=integers(0, 2**32).map(random.Random))
 def test_collect_writes_the_one_encoding_whatever_the_order_of_rows(db, cell, order):
     rows = rows_of(cell)
     order.shuffle(rows)
@@ -102,7 +104,7 @@ def test_collect_undoes_shards(db, cell):
                    cell, cell.life) == cells.encode(cell)
 
 
-@given(several=st.lists(some_cells(), min_size=2, max_size=4))
+@given(several=lists(some_cells(), min_size=2, max_size=4))
 def test_merge_is_the_join_as_function_and_as_aggregate(db, several):
     joined = cells.encode(functools.reduce(cells.merge, several))
     marks = ",".join("?" * len(several))
@@ -169,7 +171,7 @@ def test_digest_is_the_name_based_uuid_of_the_bytes(db, cell):
     assert ask(db, "SELECT counter_digest(?)", cell) == expected
 
 
-@given(cell=some_cells(), replica=ids, n=int64, as_text=st.booleans())
+@given(cell=some_cells(), replica=ids, n=int64, as_text=booleans())
 def test_inc_and_dec_touch_one_shard_or_nothing(db, cell, replica, n, as_text):
     named = str(uuid.UUID(bytes=replica)) if as_text else replica
     for sql, added in (("SELECT counter_inc(?, ?, ?)", n), ("SELECT counter_dec(?, ?, ?)", -n)):
@@ -246,13 +248,13 @@ def test_a_replica_is_16_bytes_or_the_text_of_a_uuid(db, replica):
 
 
 # What one may do to a row of an ordinary table, and what it does to the cell.
-changes = st.one_of(
-    st.tuples(st.just("counter_inc(c, ?, ?)"), st.tuples(int64, ids)),
-    st.tuples(st.just("counter_dec(c, ?, ?)"), st.tuples(int64, ids)),
-    st.tuples(st.just("counter_delete(c)"), st.just(())),
-    st.tuples(st.just("counter_reset(c)"), st.just(())),
-    st.tuples(st.just("counter_merge(c, ?)"), st.tuples(some_cells(values=small))),
-    st.tuples(st.just("counter_merge(c, counter_diff(?, c))"), st.tuples(some_cells(values=small))))
+changes = one_of(
+    tuples(just("counter_inc(c, ?, ?)"), tuples(int64, ids)),
+    tuples(just("counter_dec(c, ?, ?)"), tuples(int64, ids)),
+    tuples(just("counter_delete(c)"), just(())),
+    tuples(just("counter_reset(c)"), just(())),
+    tuples(just("counter_merge(c, ?)"), tuples(some_cells(values=small))),
+    tuples(just("counter_merge(c, counter_diff(?, c))"), tuples(some_cells(values=small))))
 
 
 def changed(cell, expression, arguments):
@@ -269,7 +271,7 @@ def changed(cell, expression, arguments):
     return after if after.life <= cells.LIFE_MAX else None
 
 
-@given(script=st.lists(st.tuples(st.integers(0, 2), changes), max_size=20))
+@given(script=lists(tuples(integers(0, 2), changes), max_size=20))
 def test_rows_of_an_ordinary_table_go_through_the_same_states_as_the_oracle(db, script):
     db.execute("CREATE TEMP TABLE t(k INTEGER PRIMARY KEY, c BLOB)")
     try:
@@ -297,8 +299,9 @@ def exact_sum(several):
     return sum(live) if live else None
 
 
-@given(several=st.lists(some_cells(), max_size=6))
-@example([Cell(1, {IDS[0]: (1, cells.INT_MAX)})] * 3 + [Cell(1, {IDS[0]: (1, cells.INT_MIN)})] * 2)
+@given(several=lists(some_cells(), max_size=6))
+@example(several=[Cell(1, {IDS[0]: (1, cells.INT_MAX)})] * 3
+         + [Cell(1, {IDS[0]: (1, cells.INT_MIN)})] * 2)
 def test_sum_is_exact_though_it_passes_beyond_int64_on_the_way(db, several):
     expected = exact_sum(several)
     rows = ",".join(f"({i}, ?)" for i in range(len(several))) or "(0, NULL)"
@@ -309,8 +312,8 @@ def test_sum_is_exact_though_it_passes_beyond_int64_on_the_way(db, several):
         assert refuses(db, sql, *several, reason="integer overflow")
 
 
-@given(several=st.lists(some_cells(), min_size=1, max_size=8), before=st.integers(0, 3),
-       after=st.integers(0, 3))
+@given(several=lists(some_cells(), min_size=1, max_size=8), before=integers(0, 3),
+       after=integers(0, 3))
 def test_sum_over_a_moving_window_forgets_exactly_what_leaves(db, several, before, after):
     frames = [several[max(0, i - before):i + after + 1] for i in range(len(several))]
     expected = [exact_sum(frame) for frame in frames]
@@ -325,33 +328,32 @@ def test_sum_over_a_moving_window_forgets_exactly_what_leaves(db, several, befor
             db.execute(sql, plain).fetchall()
 
 
-@st.composite
+@composite
 def nearly_cells(draw):
     """The bytes of a cell with one thing done to them, and anything that begins like a cell."""
     data = cells.encode(draw(some_cells())) or b"\xc1\x01"
-    at = draw(st.integers(0, len(data)))
-    return draw(st.sampled_from([
-        data, data[:at], data[at:], data + draw(st.binary(min_size=1, max_size=20)),
-        data[:at] + draw(st.binary(min_size=1, max_size=3)) + data[at + 1:],
-        data[:at] + draw(st.binary(min_size=1, max_size=3)) + data[at:],
-        data + data[2:], b"\xc1" + draw(st.binary(max_size=60))]))
+    at = draw(integers(0, len(data)))
+    return draw(sampled_from([
+        data, data[:at], data[at:], data + draw(binary(min_size=1, max_size=20)),
+        data[:at] + draw(binary(min_size=1, max_size=3)) + data[at + 1:],
+        data[:at] + draw(binary(min_size=1, max_size=3)) + data[at:],
+        data + data[2:], b"\xc1" + draw(binary(max_size=60))]))
 
 
-@settings(max_examples=5 * settings.default.max_examples)
-@given(data=nearly_cells())
-@example(b"\xc1\x01")                                # untouched, which is NULL and nothing else
-@example(b"\xc1\x00")                                # no such life
-@example(b"\xc1\x83\x00")                            # a life longer than it need be
-@example(b"\xc1\xff\xff\xff\xff\x0f" + IDS[0] + b"\x01\x01")   # the last life
-@example(b"\xc1\x80\x80\x80\x80\x10")                # beyond the last life
-@example(b"\xc1\x01" + IDS[0] + b"\x00\x00")         # clock 0
-@example(b"\xc1\x01" + IDS[0] + b"\xff" * 8 + b"\x7f\x00")     # the last clock
-@example(b"\xc1\x01" + IDS[0] + b"\x80" * 9 + b"\x01\x00")     # beyond the last clock
-@example(b"\xc1\x01" + IDS[0] + b"\x01" + b"\xff" * 9 + b"\x01")   # the least value
-@example(b"\xc1\x01" + IDS[0] + b"\x01" + b"\xff" * 9 + b"\x02")   # beyond the least value
-@example(b"\xc1\x01" + IDS[2] + b"\x01\x00" + IDS[1] + b"\x01\x00")    # signed order
-@example(b"\xc1\x01" + IDS[0] + b"\x01\x00" + IDS[0] + b"\x02\x00")    # one id twice
-@example(b"\xc1\x02" + IDS[0] + b"\x01\x00")         # shards of a deleted cell
+@given(5 * EXAMPLES, data=nearly_cells())
+@example(data=b"\xc1\x01")                           # untouched, which is NULL and nothing else
+@example(data=b"\xc1\x00")                           # no such life
+@example(data=b"\xc1\x83\x00")                       # a life longer than it need be
+@example(data=b"\xc1\xff\xff\xff\xff\x0f" + IDS[0] + b"\x01\x01")   # the last life
+@example(data=b"\xc1\x80\x80\x80\x80\x10")           # beyond the last life
+@example(data=b"\xc1\x01" + IDS[0] + b"\x00\x00")    # clock 0
+@example(data=b"\xc1\x01" + IDS[0] + b"\xff" * 8 + b"\x7f\x00")   # the last clock
+@example(data=b"\xc1\x01" + IDS[0] + b"\x80" * 9 + b"\x01\x00")   # beyond the last clock
+@example(data=b"\xc1\x01" + IDS[0] + b"\x01" + b"\xff" * 9 + b"\x01")   # the least value
+@example(data=b"\xc1\x01" + IDS[0] + b"\x01" + b"\xff" * 9 + b"\x02")   # beyond the least value
+@example(data=b"\xc1\x01" + IDS[2] + b"\x01\x00" + IDS[1] + b"\x01\x00")   # signed order
+@example(data=b"\xc1\x01" + IDS[0] + b"\x01\x00" + IDS[0] + b"\x02\x00")   # one id twice
+@example(data=b"\xc1\x02" + IDS[0] + b"\x01\x00")    # shards of a deleted cell
 def test_what_is_no_cell_is_refused_and_nothing_else(db, data):
     try:
         cell = cells.decode(data)

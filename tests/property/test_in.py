@@ -6,9 +6,9 @@ The ordinary table has no key and no index, so that SQLite looks at each of its 
 import sqlite3
 
 import pytest
-from hypothesis import given, strategies as st
 
 from files import connect
+from randomly import composite, given, lists, none, sampled_from, tuples
 
 KEYS = {
     "text": ["TEXT"],
@@ -23,35 +23,35 @@ KEYS = {
 }
 NAMES = ["a", "b"]
 
-values = st.sampled_from(["1", "01", "1.0", "2", "x", "X", "", " 1", "1e0", 1, 2, 1.0, 1.5, 10,
-                          b"1", b"x", b""])
-elements = st.lists(st.none() | values, max_size=6)
-affinities = st.sampled_from(["", "TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB"])
+values = sampled_from(["1", "01", "1.0", "2", "x", "X", "", " 1", "1e0", 1, 2, 1.0, 1.5, 10,
+                       b"1", b"x", b""])
+elements = lists(none() | values, max_size=6)
+affinities = sampled_from(["", "TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB"])
 
 
-@st.composite
-def conditions(draw, column):
-    """SQL, and its arguments."""
-    negation = draw(st.sampled_from(["", "", "", "NOT "]))
-    kind = draw(st.sampled_from(["list", "select", "select", "select", "correlated", "compare"]))
+@composite
+def conditions(draw):
+    """SQL, and its arguments; {0} and {1} stand for columns of the key."""
+    column = draw(sampled_from(["{0}", "{1}"]))
+    negation = draw(sampled_from(["", "", "", "NOT "]))
+    kind = draw(sampled_from(["list", "select", "select", "select", "correlated", "compare"]))
     if kind == "list":
         several = draw(elements)
         return f"{column} {negation}IN ({', '.join('?' * len(several))})", several
     if kind == "compare":
-        operator = draw(st.sampled_from(["=", "<", ">=", "IS"]))
+        operator = draw(sampled_from(["=", "<", ">=", "IS"]))
         return f"{column} {operator} ?", [draw(values)]
-    table = draw(st.sampled_from(["i", "j"]))
+    table = draw(sampled_from(["i", "j"]))
     if kind == "correlated":
         return f"{column} {negation}IN (SELECT x FROM {table} WHERE g = outside.g)", []
-    wanted = draw(st.sampled_from(["", " WHERE x IS NOT NULL", " WHERE g > 1", " WHERE g = 9"]))
+    wanted = draw(sampled_from(["", " WHERE x IS NOT NULL", " WHERE g > 1", " WHERE g = 9"]))
     return f"{column} {negation}IN (SELECT x FROM {table}{wanted})", []
 
 
-@st.composite
-def wheres(draw, columns):
-    parts = [draw(conditions(column)) for column in draw(
-        st.lists(st.sampled_from(columns), min_size=1, max_size=3))]
-    glue = draw(st.sampled_from([" AND ", " AND ", " OR "]))
+@composite
+def wheres(draw):
+    parts = draw(lists(conditions(), min_size=1, max_size=3))
+    glue = draw(sampled_from([" AND ", " AND ", " OR "]))
     return glue.join(sql for sql, _ in parts), [one for _, several in parts for one in several]
 
 
@@ -62,7 +62,7 @@ def db():
     db.close()
 
 
-def fill(db, columns, rows, lists):
+def fill(db, columns, rows, selected):
     """The tables anew: `t` that counts, the ordinary `o`, and those that an IN selects from."""
     declared = ", ".join(f"{name} {kind}" for name, kind in columns.items())
     db.execute(f"CREATE VIRTUAL TABLE t USING counter({declared}, n COUNTER, "
@@ -72,7 +72,7 @@ def fill(db, columns, rows, lists):
     for i, row in enumerate(rows):
         db.execute(f"INSERT INTO t VALUES({places}, ?)", [*row[:len(columns)], 1 << i])
     db.execute("INSERT INTO o SELECT * FROM t")
-    for name, (affinity, several) in zip(["i", "j"], lists):
+    for name, (affinity, several) in zip(["i", "j"], selected):
         db.execute(f"CREATE TABLE {name}(g INTEGER, x {affinity})")
         db.executemany(f"INSERT INTO {name} VALUES(?, ?)",
                        [(1 + i % 3, value) for i, value in enumerate(several)])
@@ -86,15 +86,16 @@ def same(db, sql, arguments=()):
 
 @pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 38), reason="an IN is not told apart")
 @pytest.mark.parametrize("key", KEYS)
-@given(data=st.data())
-def test_an_in_means_what_it_means_on_an_ordinary_table(db, key, data):
+@given(rows=lists(tuples(values, values), max_size=12),
+       selected=tuples(*[tuples(affinities, elements)] * 2),
+       queries=lists(wheres(), min_size=4, max_size=4))
+def test_an_in_means_what_it_means_on_an_ordinary_table(db, key, rows, selected, queries):
     columns = dict(zip(NAMES, KEYS[key]))
-    rows = data.draw(st.lists(st.tuples(values, values), max_size=12), label="rows")
-    lists = data.draw(st.tuples(*[st.tuples(affinities, elements)] * 2), label="lists")
-    queries = [data.draw(wheres(list(columns)), label="where") for _ in range(4)]
+    first, last = list(columns)[0], list(columns)[-1]
+    queries = [(where.format(first, last), arguments) for where, arguments in queries]
     db.execute("BEGIN")
     try:
-        fill(db, columns, rows, lists)
+        fill(db, columns, rows, selected)
         for where, arguments in queries:
             once = where.replace("outside.g", "1")
             same(db, f"SELECT * FROM {{0}} WHERE {once}", arguments)

@@ -19,16 +19,14 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from multiprocessing.connection import Client, Listener
 
 import pytest
-from hypothesis import seed, settings, strategies as st
-from hypothesis.stateful import (RuleBasedStateMachine, initialize, invariant, precondition, rule,
-                                 run_state_machine_as_test)
 
 import powercut
-from conftest import EXAMPLES, SEED
+from conftest import EXAMPLES
+from randomly import (Machine, booleans, initialize, integers, invariant, lists, none, precondition,
+                      rule, run_machine, sampled_from, tuples)
 
 KEYS = "a", "b"
 TABLE = "CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)"
@@ -219,20 +217,20 @@ def remove_side_files(path):
         pathlib.Path(name).unlink(missing_ok=True)
 
 
-numbers = st.integers(0, 3)
-workers = st.integers(0, 1)
-scripts = st.lists(st.sampled_from(["add"] * 4 + ["fail", "savepoint", "rollback to"]), min_size=1,
-                   max_size=6)
+numbers = integers(0, 3)
+workers = integers(0, 1)
+scripts = lists(sampled_from(["add"] * 4 + ["fail", "savepoint", "rollback to"]), min_size=1,
+                max_size=6)
 
 
-class Innocent(RuleBasedStateMachine):
+class Innocent(Machine):
     """Nothing that happens here costs an id."""
 
     server = None
     files, processes = (), ()
 
-    @initialize(journals=st.lists(st.sampled_from(["WAL", "DELETE"]), min_size=2, max_size=3),
-                renewal=st.sampled_from([0, RENEWAL]), chance=st.integers(0, 2**32))
+    @initialize(journals=lists(sampled_from(["WAL", "DELETE"]), min_size=2, max_size=3),
+                renewal=sampled_from([0, RENEWAL]), chance=integers(0, 2**32))
     def start(self, journals, renewal, chance):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="counter-"))
         self.random, self.renewal = random.Random(chance), renewal
@@ -294,9 +292,9 @@ class Innocent(RuleBasedStateMachine):
 
     # Counting.
 
-    @rule(worker=workers, number=numbers, script=scripts, meanwhile=st.sampled_from(
+    @rule(worker=workers, number=numbers, script=scripts, meanwhile=sampled_from(
         [None] * 4 + ["merge", "copy"]), other=numbers,
-          end=st.sampled_from(["COMMIT"] * 5 + ["ROLLBACK", "kill"]))
+          end=sampled_from(["COMMIT"] * 5 + ["ROLLBACK", "kill"]))
     def transact(self, worker, number, script, meanwhile, other, end):
         file = self.pick(number)
         operations, savepoint = set(file.operations), None
@@ -336,11 +334,11 @@ class Innocent(RuleBasedStateMachine):
             self.run(worker, file.path, ADD, row(one))
             file.commits(file.operations | {one}, counted=True)
 
-    @rule(worker=workers, number=numbers, n=st.integers(1, 3))
+    @rule(worker=workers, number=numbers, n=integers(1, 3))
     def count_alone(self, worker, number, n):
         self.count(worker, self.pick(number), n)
 
-    @rule(number=numbers, n=st.tuples(st.integers(1, 5), st.integers(1, 5)))
+    @rule(number=numbers, n=tuples(integers(1, 5), integers(1, 5)))
     def both_count(self, number, n):
         file = self.pick(number)
         shares = [self.new_operations(one) for one in n]
@@ -365,7 +363,7 @@ class Innocent(RuleBasedStateMachine):
         file.attributes = file.attributes[-1:] + [file.attribute()]
         file.shaky = False
 
-    @rule(worker=workers, number=numbers, after=st.integers(1, 20), all_die=st.booleans())
+    @rule(worker=workers, number=numbers, after=integers(1, 20), all_die=booleans())
     def count_until_killed(self, worker, number, after, all_die):
         """One commit may have come to pass without a word. Under WAL it may even be a thing that
         the other process does not see and a recovery would: a death or a commit there decides."""
@@ -396,8 +394,8 @@ class Innocent(RuleBasedStateMachine):
 
     # Between files.
 
-    @rule(worker=workers, number=numbers, other=numbers, copy=st.none() | st.integers(0, 5),
-          how=st.sampled_from(["path", "path", "pull", "push", "sync"]))
+    @rule(worker=workers, number=numbers, other=numbers, copy=none() | integers(0, 5),
+          how=sampled_from(["path", "path", "pull", "push", "sync"]))
     def exchange(self, worker, number, other, copy, how):
         if copy is not None and self.copies and how == "path":
             self.merge(worker, self.pick(number), self.copies[copy % len(self.copies)], how)
@@ -430,9 +428,9 @@ class Innocent(RuleBasedStateMachine):
 
     # What changes the file and not what it has counted.
 
-    @rule(worker=workers, number=numbers, what=st.sampled_from(
+    @rule(worker=workers, number=numbers, what=sampled_from(
         ["close", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)", "WAL", "DELETE", "clock", "kill",
-         "move"]), hours=st.sampled_from([-10, 10]))
+         "move"]), hours=sampled_from([-10, 10]))
     def tend(self, worker, number, what, hours):
         file = self.pick(number)
         if what == "kill":
@@ -469,18 +467,15 @@ class Innocent(RuleBasedStateMachine):
         for file in self.files:
             assert self.shown(file.path) == shown_by(file.operations), file.path
 
+    def finish(self):
+        self.bring_everything_to_everyone()
+        self.all_are_the_same()
+
     def teardown(self):
-        try:
-            if self.files and not sys.exc_info()[0]:  # else a step has failed, which is the news
-                self.bring_everything_to_everyone()
-                self.all_are_the_same()
-        finally:
-            if isinstance(sys.exc_info()[1], (AssertionError, sqlite3.Error)):
-                traceback.print_exc(file=sys.stdout)  # with other timing it may pass next time
-            for worker in self.processes:
-                worker.die()
-            if self.processes:
-                shutil.rmtree(self.folder)
+        for worker in self.processes:
+            worker.die()
+        if self.processes:
+            shutil.rmtree(self.folder)
 
     def bring_everything_to_everyone(self):
         pairs = [(a, b) for a in self.files for b in self.files if a is not b]
@@ -514,7 +509,7 @@ class InnocentAlone(Innocent):
 class Eventful(Innocent):
     # Copies.
 
-    @rule(worker=workers, number=numbers, how=st.sampled_from(
+    @rule(worker=workers, number=numbers, how=sampled_from(
         ["closed", "attributes too", "live", "without WAL", "VACUUM INTO", "backup"]))
     def copy(self, worker, number, how):
         self.take_copy(worker, self.pick(number), how)
@@ -559,7 +554,7 @@ class Eventful(Innocent):
         return next((one for one in file.history if shown_by(one) == shown), None)
 
     @precondition(lambda self: self.copies and len(self.files) < MOST_FILES)
-    @rule(which=st.integers(0, 5), attributes=st.booleans())
+    @rule(which=integers(0, 5), attributes=booleans())
     def copy_becomes_a_file(self, which, attributes):
         copy = self.copies[which % len(self.copies)]
         path = self.new_path()
@@ -571,9 +566,9 @@ class Eventful(Innocent):
     # crash has lost.
 
     @precondition(lambda self: self.copies)
-    @rule(worker=workers, number=numbers, which=st.integers(0, 5), how=st.sampled_from(
+    @rule(worker=workers, number=numbers, which=integers(0, 5), how=sampled_from(
         ["cp", "cp", "backup", "backup", "rename", "rm, cp", "rm, cp -a"]),
-          witness=st.none() | numbers, n=st.integers(0, 3), own=st.sampled_from([True, True, False]))
+          witness=none() | numbers, n=integers(0, 3), own=sampled_from([True, True, False]))
     def restore(self, worker, number, which, how, witness, n, own):
         """A witness is another file that has seen what is forgotten."""
         file = self.pick(number)
@@ -631,7 +626,7 @@ class Eventful(Innocent):
 
     # Power cuts.
 
-    @rule(worker=workers, number=numbers, lost=st.none() | st.integers(0, 20))
+    @rule(worker=workers, number=numbers, lost=none() | integers(0, 20))
     def cut(self, worker, number, lost):
         """`lost`: the attribute as well goes back to one since the last sync."""
         file = self.pick(number)
@@ -685,7 +680,7 @@ class Eventful(Innocent):
     # A clone that cannot be seen: a machine was copied whole. The first merge proves it.
 
     @precondition(lambda self: len(self.files) < MOST_FILES)
-    @rule(worker=workers, number=numbers, n=st.integers(1, 3), push=st.booleans())
+    @rule(worker=workers, number=numbers, n=integers(1, 3), push=booleans())
     def clone_machine(self, worker, number, n, push):
         file = self.pick(number)
         self.count(worker, file)  # so that its id is its own
@@ -719,8 +714,7 @@ def server(tmp_path_factory):
 
 def run_model(model, server):
     model.server = server
-    run_state_machine_as_test(seed(SEED)(model), settings=settings(
-        max_examples=max(20, EXAMPLES // 10), stateful_step_count=30))
+    run_machine(model, max(20, EXAMPLES // 10), steps=30)
 
 
 def test_no_copy_restore_or_power_cut_loses_or_doubles_an_increment(server):

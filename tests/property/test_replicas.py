@@ -9,17 +9,14 @@ import pathlib
 import random
 import shutil
 import sqlite3
-import sys
 import tempfile
 
 import pytest
-from hypothesis import seed, settings, strategies as st
-from hypothesis.stateful import (RuleBasedStateMachine, initialize, invariant, precondition, rule,
-                                 run_state_machine_as_test)
 
-from conftest import SEED
 from files import connect, copy_live, is_locked
 from oracle import Increments, Refused, Table, is_live
+from randomly import (Machine, booleans, initialize, integers, invariant, lists, none, precondition,
+                      rule, run_machine, sampled_from, tuples)
 
 COUNTERS = ["hits", "bytes"]
 
@@ -78,18 +75,18 @@ def spelled(chance, n):
     return chance.choice([n, n, n, float(n), str(n), f" {n} ", f"{n}.0", f"{n}e0"])
 
 
-numbers = st.integers(0, 4)
-amounts = st.integers(-3, 5) | st.sampled_from([10**12, -10**12])
-perhaps = st.tuples(*[st.none() | amounts] * len(COUNTERS))
+numbers = integers(0, 4)
+amounts = integers(-3, 5) | sampled_from([10**12, -10**12])
+perhaps = tuples(*[none() | amounts] * len(COUNTERS))
 
 
-class Replicas(RuleBasedStateMachine):
+class Replicas(Machine):
     replicas = ()
 
-    @initialize(key=st.sampled_from(sorted(KEYS)), chance=st.integers(0, 2**32),
-                journals=st.lists(st.sampled_from(["WAL", "DELETE"]), min_size=2, max_size=5),
-                bare=st.booleans(),
-                rows=st.lists(st.tuples(numbers, st.integers(0, 2), perhaps), max_size=12))
+    @initialize(key=sampled_from(sorted(KEYS)), chance=integers(0, 2**32),
+                journals=lists(sampled_from(["WAL", "DELETE"]), min_size=2, max_size=5),
+                bare=booleans(),
+                rows=lists(tuples(numbers, integers(0, 2), perhaps), max_size=12))
     def start(self, key, chance, journals, bare, rows):
         """All replicas but perhaps the last begin with the table, and with some rows."""
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="counter-"))
@@ -166,7 +163,7 @@ class Replicas(RuleBasedStateMachine):
 
     # What an application does.
 
-    wheres = st.sampled_from([0, 1, 2, 0, 1, 2, "all", "first"])
+    wheres = sampled_from([0, 1, 2, 0, 1, 2, "all", "first"])
 
     def where(self, where):
         """A condition on the key, and the keys that satisfy it."""
@@ -178,8 +175,8 @@ class Replicas(RuleBasedStateMachine):
         condition = " AND ".join(f"{column} = ?" for column in columns)
         return condition, list(key), [k for k in self.keys if k[:len(key)] == key]
 
-    @rule(number=numbers, conflict=st.sampled_from(["ABORT"] * 3 + ["IGNORE", "REPLACE"]),
-          rows=st.lists(st.tuples(st.integers(0, 2), perhaps), min_size=1, max_size=3))
+    @rule(number=numbers, conflict=sampled_from(["ABORT"] * 3 + ["IGNORE", "REPLACE"]),
+          rows=lists(tuples(integers(0, 2), perhaps), min_size=1, max_size=3))
     def insert(self, number, conflict, rows):
         self.insert_rows(self.pick(number), conflict, rows)
 
@@ -196,8 +193,8 @@ class Replicas(RuleBasedStateMachine):
                     lambda table: sum(table.insert(self.keys[key], amounts, conflict)
                                       for key, amounts in rows))
 
-    @rule(number=numbers, where=wheres, amounts=st.tuples(amounts, amounts),
-          columns=st.sampled_from([[0], [1], [0, 1]]))
+    @rule(number=numbers, where=wheres, amounts=tuples(amounts, amounts),
+          columns=sampled_from([[0], [1], [0, 1]]))
     def update(self, number, where, amounts, columns):
         one = self.pick(number)
         if one.table is None:
@@ -213,8 +210,8 @@ class Replicas(RuleBasedStateMachine):
         self.change(one, f"UPDATE main.page_views SET {sets} WHERE {condition}",
                     [*(amounts[i] for i in columns), *arguments], foresee)
 
-    @rule(number=numbers, where=wheres, values=st.tuples(amounts, amounts),
-          columns=st.sampled_from([[0], [1], [0, 1]]))
+    @rule(number=numbers, where=wheres, values=tuples(amounts, amounts),
+          columns=sampled_from([[0], [1], [0, 1]]))
     def assign(self, number, where, values, columns):
         one = self.pick(number)
         if one.table is None:
@@ -244,9 +241,9 @@ class Replicas(RuleBasedStateMachine):
             return len(hit)
         self.change(one, f"DELETE FROM main.page_views WHERE {condition}", arguments, foresee)
 
-    @rule(number=numbers, key=st.integers(0, 2), amounts=perhaps,
-          verb=st.sampled_from(["reset", "reset hits", "reset bytes", "delete hits", "delete bytes"]),
-          careless=st.sampled_from([False] * 4 + [True]))
+    @rule(number=numbers, key=integers(0, 2), amounts=perhaps,
+          verb=sampled_from(["reset", "reset hits", "reset bytes", "delete hits", "delete bytes"]),
+          careless=sampled_from([False] * 4 + [True]))
     def command(self, number, key, verb, amounts, careless):
         """Only the careless give values for counters that the command does not name: refused."""
         one = self.pick(number)
@@ -266,7 +263,7 @@ class Replicas(RuleBasedStateMachine):
 
     # Transactions. They lock their file from the start, so that what they see stands still.
 
-    @rule(number=numbers, begin=st.sampled_from(["BEGIN", "SAVEPOINT begin"]))
+    @rule(number=numbers, begin=sampled_from(["BEGIN", "SAVEPOINT begin"]))
     def begin(self, number, begin):
         one = self.pick(number)
         if one.in_transaction:
@@ -278,7 +275,7 @@ class Replicas(RuleBasedStateMachine):
             one.pending, one.savepoints = {one.number: one.committed}, []
 
     @precondition(lambda self: any(one.in_transaction for one in self.replicas))
-    @rule(number=numbers, depth=st.integers(0, 2), go_on=st.sampled_from(
+    @rule(number=numbers, depth=integers(0, 2), go_on=sampled_from(
         ["savepoint", "rollback to", "commit"] * 2 + ["release", "rollback", "reopen"]))
     def go_on(self, number, go_on, depth):
         inside = [one for one in self.replicas if one.in_transaction]
@@ -345,7 +342,7 @@ class Replicas(RuleBasedStateMachine):
                 self.keep(one, self.replicas[number], table)
 
     @rule(number=numbers, other=numbers,
-          how=st.sampled_from(["schema", "path", "new schema", "push", "sync"]))
+          how=sampled_from(["schema", "path", "new schema", "push", "sync"]))
     def exchange(self, number, other, how):
         one, other = self.pick(number), self.pick(other)
         if one is other:
@@ -373,7 +370,7 @@ class Replicas(RuleBasedStateMachine):
 
     # Stale copies of a file: sources of pulls, never counted in.
 
-    @rule(number=numbers, by=st.sampled_from(["cp", "VACUUM INTO", "backup"]))
+    @rule(number=numbers, by=sampled_from(["cp", "VACUUM INTO", "backup"]))
     def take_snapshot(self, number, by):
         one = self.pick(number)
         if one.committed is None:
@@ -389,7 +386,7 @@ class Replicas(RuleBasedStateMachine):
         self.snapshots.append((path, one.committed.copy()))
 
     @precondition(lambda self: self.snapshots)
-    @rule(number=numbers, which=st.integers(0, 9))
+    @rule(number=numbers, which=integers(0, 9))
     def pull_from_snapshot(self, number, which):
         path, table = self.snapshots[which % len(self.snapshots)]
         one = self.pick(number)
@@ -409,18 +406,17 @@ class Replicas(RuleBasedStateMachine):
             if one.table is not None:
                 assert self.shown(one) == one.table.visible(), f"replica {one.number}"
 
+    def finish(self):
+        self.bring_everything_to_everyone()
+        self.all_are_the_same()
+        self.pulling_again_changes_nothing()
+        self.everything_closes()
+
     def teardown(self):
-        try:
-            if self.replicas and not sys.exc_info()[0]:  # else a step has failed, which is the news
-                self.bring_everything_to_everyone()
-                self.all_are_the_same()
-                self.pulling_again_changes_nothing()
-                self.everything_closes()
-        finally:
-            for one in self.replicas:
-                one.db.close()
-            if self.replicas:
-                shutil.rmtree(self.folder)
+        for one in self.replicas:
+            one.db.close()
+        if self.replicas:
+            shutil.rmtree(self.folder)
 
     def bring_everything_to_everyone(self):
         for one in self.replicas:
@@ -475,4 +471,4 @@ class Replicas(RuleBasedStateMachine):
 
 
 def test_replicas_show_every_increment_once_and_agree_in_the_end():
-    run_state_machine_as_test(seed(SEED)(Replicas), settings=settings(stateful_step_count=50))
+    run_machine(Replicas, steps=50)

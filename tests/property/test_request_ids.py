@@ -11,10 +11,10 @@ import sys
 import time
 
 import pytest
-from hypothesis import given, strategies as st
 
 from conftest import SEED
 from files import connect
+from randomly import given, integers, lists, sampled_from, tuples
 
 WORKER = str(pathlib.Path(__file__).with_name("worker.py"))
 TABLE = "CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER)"
@@ -22,11 +22,11 @@ SQL = pathlib.Path(__file__).parents[2] / "sql"
 SLOTS = {'"{keys}"': "k", '"{constraint}"': "k > :key", "{schema}": "main", "{table}": "t"}
 INSERT = "INSERT {}INTO t(t, k, a, request_id) VALUES (?, ?, ?, ?)"
 
-requests = st.tuples(st.sampled_from(["", "OR IGNORE "]), st.sampled_from([None, "reset"]),
-                     st.sampled_from("xy"), st.integers(-3, 3),
-                     st.sampled_from([None, "1", "2", "3", "4", b"1"]))
-steps = st.lists(requests | st.sampled_from(["delete x", "delete y", "save", "back", "release"]),
-                 max_size=25)
+requests = tuples(sampled_from(["", "OR IGNORE "]), sampled_from([None, "reset"]),
+                  sampled_from("xy"), integers(-3, 3),
+                  sampled_from([None, "1", "2", "3", "4", b"1"]))
+steps = lists(requests | sampled_from(["delete x", "delete y", "save", "back", "release"]),
+              max_size=25)
 
 
 class Model:

@@ -16,11 +16,11 @@ import tempfile
 import types
 
 import pytest
-from hypothesis import given, settings, strategies as st
 
 from conftest import EXAMPLES
 from files import connect, optimize
 from oracle import Increments
+from randomly import booleans, given, integers, just, lists, none, one_of, sampled_from, tuples
 from test_columns import DECLARATION, Columns, Replica, keys, steps as statements
 from test_deltas import follow_new
 from test_processes import WORKER
@@ -361,19 +361,20 @@ def renamed(held, name):
 
 
 def step(what, *arguments):
-    return st.tuples(st.just(what), *arguments)
+    return tuples(just(what), *arguments)
 
 
 def mixed(steps):
     """One of some steps, the more often the higher its number. The first is what an example shrinks to."""
-    return st.sampled_from([one for one, times in steps.items() for _ in range(times)]).flatmap(lambda one: one)
+    return one_of(*(one for one, times in steps.items() for _ in range(times)))
 
 
-births, depths = st.sampled_from(BIRTHS), st.integers(0, DEEPEST - 1)
-INNERMOST = st.just(-1)
+births, depths = sampled_from(BIRTHS), integers(0, DEEPEST - 1)
+INNERMOST = just(-1)
 CHANGES = {step("nothing"): 1, step("statement", births, statements): 8, step("floor", births, keys): 1,
-           step("create", births): 2, step("drop", births): 5, step("rename", births, st.sampled_from(NAMES)): 6,
-           step("pull", st.sampled_from(["path", "schema"]), st.booleans()): 4, step("push"): 1}
+           step("create", births): 2, step("drop", births): 5,
+           step("rename", births, sampled_from(NAMES)): 6,
+           step("pull", sampled_from(["path", "schema"]), booleans()): 4, step("push"): 1}
 LOOKS = {step("look"): 1, step("check_integrity"): 1, step("digest", births): 1, step("follow"): 1}
 OTHERS = {step("second_counts", births, statements): 2, step("other_counts", births, statements): 2,
           step("other_pulls"): 1, step("optimize", births): 1}
@@ -383,13 +384,15 @@ LEAVE = mixed({step("rollback_to", INNERMOST): 6, step("release", INNERMOST): 3,
 single = mixed({**CHANGES, **LOOKS, **OTHERS})
 nested = single
 for _ in range(DEEPEST):
-    nested = mixed({single: 3, st.tuples(step("savepoint"), st.lists(nested, min_size=1, max_size=4), LEAVE): 1})
-begins = mixed({step("savepoint"): 1, step("begin", st.sampled_from(["BEGIN", "BEGIN IMMEDIATE"]), births,
-                                          st.none() | statements): 3})
+    nested = mixed({
+        single: 3, tuples(step("savepoint"), lists(nested, min_size=1, max_size=4), LEAVE): 1})
+begins = mixed({step("savepoint"): 1, step(
+    "begin", sampled_from(["BEGIN", "BEGIN IMMEDIATE"]), births, none() | statements): 3})
 ends = mixed({step("commit"): 6, step("rollback"): 1})
-transactions = st.tuples(
-    st.tuples(*(step("create", st.just(birth)) for birth in BIRTHS)), begins, step("statement", births, statements),
-    st.lists(nested, min_size=1, max_size=4), ends, st.lists(single, max_size=2))
+transactions = tuples(
+    tuples(*(step("create", just(birth)) for birth in BIRTHS)), begins,
+    step("statement", births, statements), lists(nested, min_size=1, max_size=4), ends,
+    lists(single, max_size=2))
 
 
 def flat(steps):
@@ -401,10 +404,11 @@ def flat(steps):
             yield from flat(one)
 
 
-@settings(max_examples=max(20, EXAMPLES // 6))
-@given(journal=st.sampled_from(["WAL", "DELETE"]), place=st.sampled_from(["main", "main and other", "attached"]),
-       by_feed=st.booleans(), first=st.lists(st.tuples(births, statements), min_size=1, max_size=4),
-       taken=st.lists(transactions, min_size=2, max_size=6))
+@given(max(20, EXAMPLES // 6),
+       journal=sampled_from(["WAL", "DELETE"]),
+       place=sampled_from(["main", "main and other", "attached"]), by_feed=booleans(),
+       first=lists(tuples(births, statements), min_size=1, max_size=4),
+       taken=lists(transactions, min_size=2, max_size=6))
 def test_a_delta_brings_what_a_full_pull_brings_whatever_was_changed_and_taken_back(
         journal, place, by_feed, first, taken):
     with tempfile.TemporaryDirectory(prefix="counter-") as folder:
