@@ -53,6 +53,7 @@ class Source:
     def __init__(self, chance=None, given=()):
         self.chance, self.given = chance, list(reversed(given))
         self.choices, self.groups, self.calls, self.drawn = [], [], [], {}
+        self.again = chance.choice([0.05, 0.1, 0.4]) if chance else 0
 
     @property
     def is_fresh(self):
@@ -72,13 +73,13 @@ class Source:
         return choice
 
     def draw(self, values):
-        """Sometimes what was drawn from these values before, or nearly that."""
+        """Sometimes what was drawn from these values before, or nearly that; in some runs often."""
         begin, earlier = len(self.choices), self.drawn.setdefault(values.kind, [])
-        is_again = earlier and self.is_fresh and self.chance.randrange(12) == 0
+        is_again = earlier and self.is_fresh and self.chance.random() < self.again
         if is_again:
             first, last = self.chance.choice(earlier)
             self.given = self.choices[first:last][::-1]
-            if self.given and self.chance.randrange(2):
+            if len(self.given) > 1 and self.chance.randrange(2):
                 self.given[self.chance.randrange(len(self.given))] = self.chance.randrange(8)
         value = values.make(self)
         if is_again:

@@ -180,7 +180,8 @@ def steps_shown(capsys):
 def test_a_fault_behind_three_steps_is_found_and_no_other_step_is_shown(capsys):
     with pytest.raises(AssertionError):
         run_machine(Stack, 400, steps=30)
-    assert steps_shown(capsys) == ["start(first=0)", "push(n=3, noise=[])", "push(n=5, noise=[])", "drop()"]
+    assert steps_shown(capsys) == [
+        "start(first=0)", "push(n=3, noise=[])", "push(n=5, noise=[])", "drop()"]
 
 
 class Sound(Stack):
