@@ -49,10 +49,10 @@ SELECT 1 FROM "{schema}".counter_replica LIMIT 0;
 
 -- name: IDENTITY_WRITE
 INSERT OR REPLACE INTO "{schema}".counter_replica(
-  one, format, id, name, since, why, inode, birth, device, instance, number, random, renewed, renewal, alone,
-  trust, floors, epoch, turn, names, holder, twist)
+  one, format, id, name, since, why, inode, birth, device, instance, number, random, renewed,
+  renewal, witnessed, alone, trust, floors, epoch, turn, names, holder, twist)
 VALUES (1, :format, :id, :name, :now, :why, :inode, :birth, :device, :instance, :number, :random,
-  :now, :renewal, :alone, :trust, :floors, :epoch, :turn, :names, :holder, :twist);
+  :now, :renewal, :witnessed, :alone, :trust, :floors, :epoch, :turn, :names, :holder, :twist);
 
 -- name: IDENTITY_CLEAR
 DELETE FROM "{schema}".counter_replica WHERE one = 1;

@@ -35,7 +35,8 @@ typedef struct ctr_fingerprint {
     uint8_t instance[CTR_ID_SIZE];  /* of a memory database */
 } ctr_fingerprint;
 
-/* Numbers are 1 ... 2^62. After each event they leap, so that no older lineage overtakes them. */
+/* Numbers are 1 ... 2^62; 0 in an attribute is older than any content. After each event they leap,
+ * so that no older lineage overtakes them. `random` is not 0. */
 typedef struct ctr_pair {
     int64_t number, random;
 } ctr_pair;

@@ -253,6 +253,7 @@ int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, 
     ctr_run_bind_text(run, row, ":why", ctr_lineage_why(why));
     ctr_run_bind_int(run, row, ":renewal", identity->renewal);
     ctr_run_bind_int(run, row, ":alone", alone);
+    ctr_run_bind_int(run, row, ":witnessed", identity->lineage.witnessed);
     ctr_run_bind_int(run, row, ":trust", identity->lineage.trusts_witness);
     ctr_run_bind_int(run, row, ":floors", identity->floors);
     ctr_run_bind_int(run, row, ":epoch", identity->epoch);

@@ -195,7 +195,7 @@ static bool open_pair(const uint8_t *bytes, long size, ctr_pair *pair)
 {
     if (size != ATTRIBUTE_SIZE || bytes[0] != ATTRIBUTE_FORMAT) return false;
     *pair = (ctr_pair){ctr_bytes_get_signed(bytes + 1), ctr_bytes_get_signed(bytes + 9)};
-    return pair->number > 0 && pair->number <= CTR_PAIR_MAX;
+    return pair->number >= 0 && pair->number <= CTR_PAIR_MAX && pair->random != 0;
 }
 
 static bool is_missing(int error)

@@ -25,6 +25,19 @@ int64_t ctr_succession_random(void)
 
 /* ---- a changed lineage ----------------------------------------------------------------------- */
 
+/* Gives a file without an attribute one that is older than any content. If it can be read, the new
+ * identity records that attributes work here, so that a backup of this very content, restored into
+ * the file after the attribute was lost, is noticed. Not for a restored file: it must still lack
+ * its attribute after a rollback. */
+static void arm(ctr_replica *replica, ctr_problem *problem)
+{
+    if (replica->attribute.state != CTR_ATTRIBUTE_MISSING || problem->rc != SQLITE_OK) return;
+    const ctr_pair oldest = {0, ctr_succession_random()};
+    ctr_storage_write(&replica->storage, replica->transaction->db, replica->schema, &replica->seen,
+                      &oldest);
+    ctr_replica_look(replica, problem);
+}
+
 /* Records the present fingerprint, and a witness number beyond all earlier ones. */
 static void adopt_fingerprint(ctr_replica *replica, ctr_problem *problem)
 {
@@ -36,7 +49,8 @@ static void adopt_fingerprint(ctr_replica *replica, ctr_problem *problem)
                         "attribute " CTR_OS_ATTRIBUTE " of the file, then "
                         "SELECT counter_fork('%s')",
                         replica->schema, replica->schema);
-    if (replica->attribute.state != CTR_ATTRIBUTE_READ) lineage->trusts_witness = false;
+    lineage->witnessed = replica->attribute.state == CTR_ATTRIBUTE_READ;
+    if (!lineage->witnessed) lineage->trusts_witness = false;
     lineage->fingerprint = replica->seen;
     lineage->pair = (ctr_pair){number, ctr_succession_random()};
     replica->checked = false;
@@ -61,6 +75,7 @@ static void take_new_id(ctr_replica *replica, ctr_verdict verdict, ctr_problem *
     ctr_run run = run_of(replica, problem);
     int64_t now = ctr_os_now();
     replica->transaction->tables->fold(replica, problem);
+    if (verdict.why == CTR_WHY_COPY) arm(replica, problem);
     adopt_fingerprint(replica, problem);
     ctr_identity_retire(&run, now);
     ctr_uuid_random(identity->id);
@@ -103,7 +118,8 @@ static int create_identity(ctr_replica *replica, const char *name, bool pending,
     if (ctr_identity_read(identity, db, replica->schema, problem)) return problem->rc;
     if (identity->present) return ctr_identity_check_name(identity, replica->schema, name, problem);
     if (ctr_replica_look(replica, problem)) return problem->rc;
-    bool used = replica->attribute.state == CTR_ATTRIBUTE_READ;
+    bool used =
+        replica->attribute.state == CTR_ATTRIBUTE_READ && replica->attribute.pair.number > 0;
     if (used && name)
         return ctr_problem_set(problem, SQLITE_ERROR,
                                "this file has counted under an identity that it has lost, perhaps "
@@ -116,6 +132,8 @@ static int create_identity(ctr_replica *replica, const char *name, bool pending,
         ctr_uuid_random(identity->id);
     int64_t now = ctr_os_now();
     ctr_uuid_random(identity->holder);
+    arm(replica, problem);
+    identity->lineage.witnessed = replica->attribute.state == CTR_ATTRIBUTE_READ;
     identity->lineage.fingerprint = replica->seen;
     identity->lineage.pair =
         (ctr_pair){used ? ctr_lineage_leap(0, &replica->attribute) : 1, ctr_succession_random()};

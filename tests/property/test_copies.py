@@ -809,6 +809,45 @@ def test_a_lost_attribute_is_a_restore_and_is_written_anew(fleet):
     fleet.check(files=2, events=1)
 
 
+@pytest.mark.parametrize("what", ["created", "copy", "restore", "fork"])
+def test_a_backup_that_is_older_than_the_first_renewal_is_a_restore_without_the_attribute(tmp_path, what):
+    """The content of the backup was written before anybody had read the attribute of the file."""
+    path, at_hand = tmp_path / "one.db", tmp_path / "backup.db"
+    with contextlib.closing(connect(path)) as db:
+        rows(db, TABLE)
+        if what != "created":
+            rows(db, ADD, 1)
+    if what == "copy":
+        shutil.copy(path, tmp_path / "copy.db")
+        path = tmp_path / "copy.db"
+    elif what == "restore":
+        shutil.copy(path, tmp_path / "older.db")
+        with contextlib.closing(connect(path)) as db:
+            time.sleep(0.02)
+            rows(db, ADD, 1)
+        sh('cat "$1" > "$2"', tmp_path / "older.db", path)
+    with contextlib.closing(connect(path)) as db, contextlib.closing(connect(at_hand)) as backup:
+        if what == "fork":
+            rows(db, "SELECT counter_fork()")
+        if what != "created":
+            rows(db, ADD, 10)
+        db.backup(backup)
+        time.sleep(0.02)
+        rows(db, ADD, 100)
+        total = rows(db, VALUE)[0][0]
+        with contextlib.closing(connect(tmp_path / "peer.db")) as peer:
+            rows(peer, TABLE)
+            rows(peer, "SELECT * FROM counter_pull(?)", str(path))
+        os.removexattr(path, ATTRIBUTE)
+        backup.backup(db)
+        rows(db, ADD, 1000)
+        whys = [why for why, in rows(db, "SELECT why FROM counter_identity()")]
+        assert whys == ["restore"] + [what] * (what != "created") + ["created"]
+    with contextlib.closing(connect(tmp_path / "peer.db")) as peer:
+        rows(peer, "SELECT * FROM counter_pull(?)", str(path))
+        assert rows(peer, VALUE) == [(total + 1000,)]
+
+
 def test_an_attribute_that_was_never_seen_is_not_missed(fleet):
     fleet.new("one")
     fleet.count("one")
