@@ -111,30 +111,6 @@ static ctr_fingerprint fingerprint_of(sqlite3_stmt *row)
     return written;
 }
 
-static void check_numbers(const ctr_identity *identity, ctr_problem *problem)
-{
-    int64_t number = identity->lineage.pair.number;
-    if ((int)identity->turn < CTR_TURN_NONE || identity->turn > CTR_TURN_COUNTS)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: turn %d",
-                        (int)identity->turn);
-    if (identity->epoch < 0 || identity->epoch > CTR_EPOCH_MAX)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: epoch %lld",
-                        (long long)identity->epoch);
-    if (number < 1 || number > CTR_PAIR_MAX)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                        "counter_replica is damaged: the witness has the number %lld",
-                        (long long)number);
-}
-
-static void take_holder(ctr_identity *identity, sqlite3_stmt *row, ctr_problem *problem)
-{
-    const void *holder = sqlite3_column_blob(row, READ_HOLDER);
-    if (holder && sqlite3_column_bytes(row, READ_HOLDER) == CTR_ID_SIZE)
-        memcpy(identity->holder, holder, CTR_ID_SIZE);
-    else
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: its holder");
-}
-
 static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem *problem)
 {
     const void *id = sqlite3_column_blob(row, READ_ID);
@@ -156,9 +132,24 @@ static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem
     identity->epoch = sqlite3_column_int64(row, READ_EPOCH);
     identity->turn = (ctr_turn)sqlite3_column_int(row, READ_TURN);
     identity->names = sqlite3_column_int64(row, READ_NAMES);
-    take_holder(identity, row, problem);
-    check_numbers(identity, problem);
     identity->present = true;
+
+    const void *holder = sqlite3_column_blob(row, READ_HOLDER);
+    if (holder && sqlite3_column_bytes(row, READ_HOLDER) == CTR_ID_SIZE)
+        memcpy(identity->holder, holder, CTR_ID_SIZE);
+    else
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: its holder");
+    if ((int)identity->turn < CTR_TURN_NONE || identity->turn > CTR_TURN_COUNTS)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: turn %d",
+                        (int)identity->turn);
+    if (identity->epoch < 0 || identity->epoch > CTR_EPOCH_MAX)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: epoch %lld",
+                        (long long)identity->epoch);
+    int64_t number = identity->lineage.pair.number;
+    if (number < 1 || number > CTR_PAIR_MAX)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "counter_replica is damaged: the witness has the number %lld",
+                        (long long)number);
 }
 
 int ctr_identity_take(ctr_identity *identity, sqlite3_stmt *rows, ctr_problem *problem)

@@ -104,11 +104,9 @@ static sqlite3_stmt *prepare_loss(ctr_run *run, ctr_sql which, const uint8_t id[
     return row;
 }
 
-/* Does the file know one to declare lost? Fails if `id` is my own, because then the caller must
- * pass a holder. */
-static bool find_to_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], bool rival,
-                         const ctr_identity *mine)
+void ctr_names_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_identity *mine)
 {
+    bool rival = mine->turn != CTR_TURN_NONE && memcmp(id, mine->id, CTR_ID_SIZE) == 0;
     sqlite3_stmt *row = prepare_loss(run, CTR_SQL_KNOWN_ANY_TO_LOSE, id, mine);
     bool known = ctr_run_row(run, row);
     bool told = known && sqlite3_column_int(row, 0);
@@ -120,15 +118,9 @@ static bool find_to_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], bool rival
                         "every file that is to take over '%s' has this id: pass the holder of the "
                         "lost one, from counter_sources, such as counter_lost('%s')",
                         mine->name, holder);
-    return known;
-}
 
-void ctr_names_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_identity *mine)
-{
     uint8_t unknown[CTR_ID_SIZE];
-    bool rival = mine->turn != CTR_TURN_NONE && memcmp(id, mine->id, CTR_ID_SIZE) == 0;
     reported_file what = {.holder = unknown, .id = id, .lost = true};
-    bool known = find_to_lose(run, id, rival, mine);
     memcpy(unknown, id, CTR_ID_SIZE);
     if (rival) {
         ctr_uuid_random(unknown);
@@ -209,16 +201,6 @@ int64_t ctr_names_known(ctr_run *run)
 
 /* ---- what is missing ------------------------------------------------------------------------- */
 
-static void append_replica(ctr_run *run, sqlite3_str *out, sqlite3_stmt *row)
-{
-    char id[CTR_ID_TEXT_SIZE] = "a damaged id";
-    if (sqlite3_column_type(row, 0) == SQLITE_NULL) return;
-    if (is_id(row, 0)) ctr_id_to_text(sqlite3_column_blob(row, 0), id);
-    sqlite3_str_appendf(out, " %s", id);
-    const char *name = ctr_text_column(row, 1, run->problem);
-    if (name) sqlite3_str_appendf(out, " (%s)", name);
-}
-
 /* Lists the rows for a message. The third column of a row selects the words before it. */
 static char *list_missing(ctr_run *run, sqlite3_stmt *row, const char *const *words)
 {
@@ -226,7 +208,12 @@ static char *list_missing(ctr_run *run, sqlite3_stmt *row, const char *const *wo
     while (ctr_run_row(run, row)) {
         sqlite3_str_appendf(out, "%s%s", sqlite3_str_length(out) ? "; " : "",
                             words[sqlite3_column_int(row, 2)]);
-        append_replica(run, out, row);
+        if (sqlite3_column_type(row, 0) == SQLITE_NULL) continue;
+        char id[CTR_ID_TEXT_SIZE] = "a damaged id";
+        if (is_id(row, 0)) ctr_id_to_text(sqlite3_column_blob(row, 0), id);
+        sqlite3_str_appendf(out, " %s", id);
+        const char *name = ctr_text_column(row, 1, run->problem);
+        if (name) sqlite3_str_appendf(out, " (%s)", name);
     }
     sqlite3_finalize(row);
     bool whole = sqlite3_str_errcode(out) == SQLITE_OK && run->problem->rc == SQLITE_OK;

@@ -78,22 +78,8 @@ static int statx(int folder, const char *path, int flags, unsigned mask, struct 
 
 #endif
 
-/* Returns whether the handle has the inode and another number, its generation. Otherwise the handle
- * belongs to the mount, as in many file systems in user space. */
-static bool has_generation(const uint8_t *handle, size_t size, uint64_t inode)
-{
-    bool names = false, more = false;
-    for (size_t i = 0; i + sizeof(uint32_t) <= size; i += sizeof(uint32_t)) {
-        uint32_t word;
-        memcpy(&word, handle + i, sizeof word);
-        if (!names && word == (uint32_t)inode)
-            names = true;
-        else if (word != 0 && word != (uint32_t)(inode >> 32))
-            more = true;
-    }
-    return names && more;
-}
-
+/* Takes a handle that has the inode and another number, its generation. Otherwise the handle belongs
+ * to the mount, as in many file systems in user space. */
 static void take_handle(const char *path, ctr_fingerprint *fingerprint)
 {
     union {
@@ -105,7 +91,17 @@ static void take_handle(const char *path, ctr_fingerprint *fingerprint)
     size_t size = handle.head.handle_bytes;
     if (size > CTR_HANDLE_MAX) return;
     const uint8_t *bytes = handle.room + offsetof(struct file_handle, f_handle);
-    if (!has_generation(bytes, size, (uint64_t)fingerprint->inode)) return;
+    uint64_t inode = (uint64_t)fingerprint->inode;
+    bool has_inode = false, has_more = false;
+    for (size_t i = 0; i + sizeof(uint32_t) <= size; i += sizeof(uint32_t)) {
+        uint32_t word;
+        memcpy(&word, bytes + i, sizeof word);
+        if (!has_inode && word == (uint32_t)inode)
+            has_inode = true;
+        else if (word != 0 && word != (uint32_t)(inode >> 32))
+            has_more = true;
+    }
+    if (!has_inode || !has_more) return;
     fingerprint->handle_size = (int)size;
     memcpy(fingerprint->handle, bytes, size);
 }
@@ -191,23 +187,13 @@ static void set(const char *path, const uint8_t *value, size_t size)
 #endif
 }
 
-static bool open_pair(const uint8_t *bytes, long size, ctr_pair *pair)
-{
-    if (size != ATTRIBUTE_SIZE || bytes[0] != ATTRIBUTE_FORMAT) return false;
-    *pair = (ctr_pair){ctr_bytes_get_signed(bytes + 1), ctr_bytes_get_signed(bytes + 9)};
-    return pair->number >= 0 && pair->number <= CTR_PAIR_MAX && pair->random != 0;
-}
-
-static bool is_missing(int error)
-{
 #if defined(__APPLE__)
-    return error == ENOATTR;
+enum { NO_ATTRIBUTE = ENOATTR };
 #elif defined(CTR_OWN_SYSTEM)
-    return error == ENOENT;
+enum { NO_ATTRIBUTE = ENOENT };
 #else
-    return error == ENODATA;
+enum { NO_ATTRIBUTE = ENODATA };
 #endif
-}
 
 int ctr_os_attribute(const char *path, ctr_attribute *attribute)
 {
@@ -215,11 +201,14 @@ int ctr_os_attribute(const char *path, ctr_attribute *attribute)
     *attribute = (ctr_attribute){.state = CTR_ATTRIBUTE_UNARMED};
     long size = get(path, bytes, sizeof bytes);
     int error = size < 0 ? errno : 0;
-    if (size >= 0 && open_pair(bytes, size, &attribute->pair))
+    ctr_pair *pair = &attribute->pair;
+    if (size == ATTRIBUTE_SIZE && bytes[0] == ATTRIBUTE_FORMAT)
+        *pair = (ctr_pair){ctr_bytes_get_signed(bytes + 1), ctr_bytes_get_signed(bytes + 9)};
+    if (pair->number >= 0 && pair->number <= CTR_PAIR_MAX && pair->random != 0)
         attribute->state = CTR_ATTRIBUTE_READ;
     else if (size >= 0 || error == ERANGE)
         attribute->state = CTR_ATTRIBUTE_FOREIGN;
-    else if (is_missing(error))
+    else if (error == NO_ATTRIBUTE)
         attribute->state = CTR_ATTRIBUTE_MISSING;
     return attribute->state == CTR_ATTRIBUTE_UNARMED ? error : 0;
 }

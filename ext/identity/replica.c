@@ -28,12 +28,14 @@ void ctr_replica_close_all(ctr_transaction *transaction)
     }
 }
 
-/* Frees detached files: an application may attach thousands of files, one after the other, each
- * under its own name. */
-static void free_detached(ctr_transaction *transaction)
+/* A new one frees detached files: an application may attach thousands of files, one after the
+ * other, each under its own name. */
+ctr_replica *ctr_replica_of(ctr_transaction *transaction, const char *schema)
 {
-    ctr_replica **at = &transaction->replicas;
-    while (*at) {
+    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
+        if (sqlite3_stricmp(replica->schema, schema) == 0) return replica;
+
+    for (ctr_replica **at = &transaction->replicas; *at;) {
         ctr_replica *replica = *at;
         if (replica->holders > 0 || ctr_run_has_schema(transaction->db, replica->schema)) {
             at = &replica->next;
@@ -42,13 +44,7 @@ static void free_detached(ctr_transaction *transaction)
             free_replica(replica);
         }
     }
-}
 
-ctr_replica *ctr_replica_of(ctr_transaction *transaction, const char *schema)
-{
-    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
-        if (sqlite3_stricmp(replica->schema, schema) == 0) return replica;
-    free_detached(transaction);
     ctr_replica *replica = sqlite3_malloc64(sizeof *replica);
     char *name = sqlite3_mprintf("%s", schema);
     if (!replica || !name) {
@@ -56,10 +52,8 @@ ctr_replica *ctr_replica_of(ctr_transaction *transaction, const char *schema)
         sqlite3_free(name);
         return NULL;
     }
-    memset(replica, 0, sizeof *replica);
-    replica->transaction = transaction;
-    replica->schema = name;
-    replica->next = transaction->replicas;
+    *replica =
+        (ctr_replica){.transaction = transaction, .schema = name, .next = transaction->replicas};
     transaction->replicas = replica;
     return replica;
 }
@@ -92,25 +86,21 @@ enum { DAY_LIMIT = 2 }; /* the limit of new ids in a day because of the fingerpr
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Reads with the kept statement. Returns false if there is none, or if its table is missing,
- * perhaps because its creation was rolled back to a savepoint. */
-static bool read_by_kept(ctr_replica *replica, ctr_problem *problem)
-{
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    if (!replica->read.statement) return false;
-    ctr_identity_take(&replica->identity, replica->read.statement, &trouble);
-    bool gone = trouble.rc == SQLITE_ERROR;
-    if (gone)
-        ctr_problem_close(&trouble);
-    else
-        *problem = trouble;
-    return !gone;
-}
-
+/* Its table may be missing to a kept statement, because its creation was rolled back to a
+ * savepoint. */
 int ctr_replica_read(ctr_replica *replica, ctr_problem *problem)
 {
     replica->identity = (ctr_identity){0};
-    if (problem->rc != SQLITE_OK || read_by_kept(replica, problem)) return problem->rc;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (replica->read.statement) {
+        ctr_problem trouble = {SQLITE_OK, NULL};
+        ctr_identity_take(&replica->identity, replica->read.statement, &trouble);
+        if (trouble.rc != SQLITE_ERROR) {
+            *problem = trouble;
+            return problem->rc;
+        }
+        ctr_problem_close(&trouble);
+    }
     sqlite3 *db = replica->transaction->db;
     if (ctr_identity_read(&replica->identity, db, replica->schema, problem)) return problem->rc;
     if (!replica->identity.present) return SQLITE_OK;
@@ -159,22 +149,19 @@ static bool is_still_there(ctr_replica *replica, ctr_problem *problem)
 
 /* ---- the check ------------------------------------------------------------------------------- */
 
-static bool reached_day_limit(ctr_replica *replica, ctr_problem *problem)
-{
-    int64_t n = 0;
-    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_ALONE);
-    ctr_run_bind_int(&run, row, ":now", ctr_os_now());
-    if (ctr_run_row(&run, row)) n = sqlite3_column_int64(row, 0);
-    sqlite3_finalize(row);
-    return n >= DAY_LIMIT;
-}
-
 static void judge(ctr_replica *replica, ctr_problem *problem)
 {
     const ctr_lineage *lineage = &replica->identity.lineage;
     ctr_verdict verdict = ctr_lineage_judge(lineage, &replica->seen, &replica->attribute);
-    if (verdict.why != CTR_WHY_NONE && verdict.alone && reached_day_limit(replica, problem))
+    int64_t today = 0;
+    if (verdict.why != CTR_WHY_NONE && verdict.alone) {
+        ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
+        sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_ALONE);
+        ctr_run_bind_int(&run, row, ":now", ctr_os_now());
+        if (ctr_run_row(&run, row)) today = sqlite3_column_int64(row, 0);
+        sqlite3_finalize(row);
+    }
+    if (today >= DAY_LIMIT)
         ctr_succession_refuse(replica, CTR_REFUSES_NUMBERS, problem);
     else if (verdict.why != CTR_WHY_NONE && problem->rc == SQLITE_OK)
         ctr_succession_follow(replica, verdict, problem);
@@ -247,9 +234,17 @@ const ctr_identity *ctr_replica_identity(ctr_replica *replica, ctr_problem *prob
 
 /* ---- renewal --------------------------------------------------------------------------------- */
 
-static void write_renewal(ctr_replica *replica, ctr_problem *problem)
+static void renew(ctr_replica *replica, ctr_problem *problem)
 {
-    const ctr_identity *identity = &replica->identity;
+    ctr_identity *identity = &replica->identity;
+    int64_t now = ctr_os_now();
+    if (!is_due(identity, now)) return;
+    identity->lineage.pair.number++;
+    identity->lineage.pair.random = ctr_succession_random();
+    identity->renewed = now;
+    replica->after = CTR_AFTER_READ;
+    replica->transaction->stats.renewals++;
+
     sqlite3_stmt *row = ctr_transaction_keep(replica->transaction, &replica->renew, replica->schema,
                                              NULL, CTR_SQL_IDENTITY_RENEW, problem);
     ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
@@ -261,19 +256,6 @@ static void write_renewal(ctr_replica *replica, ctr_problem *problem)
     ctr_run_row(&run, row);
     sqlite3_reset(row);
     ctr_transaction_keep_no_more(replica->transaction);
-}
-
-static void renew(ctr_replica *replica, ctr_problem *problem)
-{
-    ctr_identity *identity = &replica->identity;
-    int64_t now = ctr_os_now();
-    if (!is_due(identity, now)) return;
-    identity->lineage.pair.number++;
-    identity->lineage.pair.random = ctr_succession_random();
-    identity->renewed = now;
-    replica->after = CTR_AFTER_READ;
-    replica->transaction->stats.renewals++;
-    write_renewal(replica, problem);
 }
 
 static int renew_once(ctr_replica *replica, ctr_problem *problem)

@@ -11,38 +11,8 @@
 
 /* ---- memory databases ------------------------------------------------------------------------ */
 
-/* A path may have any characters, so it is written in hex. */
-static char *name_of(const void *file, const char *path)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    if (path) {
-        sqlite3_str_appendall(out, "file:/sqlite-counter-");
-        for (; *path; path++) sqlite3_str_appendf(out, "%02x", (unsigned char)*path);
-        sqlite3_str_appendall(out, "?vfs=memdb");
-    } else {
-        sqlite3_str_appendf(out, "file:sqlite-counter-%p?mode=memory&cache=shared", file);
-    }
-    return sqlite3_str_finish(out);
-}
-
 /* Columns of CTR_SQL_INSTANCE_READ. */
 enum { READ_INSTANCE_ID, READ_INSTANCE_NUMBER, READ_INSTANCE_RANDOM };
-
-static void take_id(ctr_instance *instance, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(instance->db, "main", NULL, problem);
-    ctr_run_do(&run, CTR_SQL_INSTANCE_CREATE, NULL);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_INSTANCE_INSERT);
-    ctr_uuid_random(instance->id);
-    ctr_run_bind_id(&run, row, ":id", instance->id);
-    ctr_run_once(&run, row);
-    instance->read = ctr_run_prepare(&run, CTR_SQL_INSTANCE_READ);
-    instance->write = ctr_run_prepare(&run, CTR_SQL_INSTANCE_WITNESS);
-    if (ctr_run_row(&run, instance->read) &&
-        sqlite3_column_bytes(instance->read, READ_INSTANCE_ID) == CTR_ID_SIZE)
-        memcpy(instance->id, sqlite3_column_blob(instance->read, READ_INSTANCE_ID), CTR_ID_SIZE);
-    sqlite3_reset(instance->read);
-}
 
 /* 56 bits of the id: a limit that no application sets. */
 static int64_t mark_of(const ctr_instance *instance)
@@ -50,18 +20,6 @@ static int64_t mark_of(const ctr_instance *instance)
     int64_t mark = 0;
     for (int i = 0; i < 7; i++) mark = mark << 8 | instance->id[i];
     return mark;
-}
-
-/* Marks the schema's memory database as this instance. */
-static void mark_instance(const ctr_instance *instance, sqlite3 *db, const char *schema,
-                          ctr_problem *problem)
-{
-    char *mark = sqlite3_mprintf("%lld", (long long)mark_of(instance));
-    if (!mark) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    run.slots.value = mark;
-    ctr_run_do(&run, CTR_SQL_INSTANCE_SET_MARK, NULL);
-    sqlite3_free(mark);
 }
 
 static bool is_marked(const ctr_instance *instance, sqlite3 *db, const char *schema,
@@ -91,14 +49,22 @@ static void read_instance(ctr_instance *instance, ctr_attribute *witness, ctr_pr
 }
 
 /* `file` is SQLite's object for the database, which connections of a shared cache share. `path` is
- * the name of a database that the VFS memdb shares, or NULL. The caller closes the instance, also
- * after a failure. */
+ * the name of a database that the VFS memdb shares, or NULL. A path may have any characters, so it
+ * is written in hex. The caller closes the instance, also after a failure. */
 static void open_instance(ctr_instance *instance, const void *file, const char *path,
                           ctr_problem *problem)
 {
     *instance = (ctr_instance){0};
     if (problem->rc != SQLITE_OK) return;
-    char *name = name_of(file, path);
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    if (path) {
+        sqlite3_str_appendall(out, "file:/sqlite-counter-");
+        for (; *path; path++) sqlite3_str_appendf(out, "%02x", (unsigned char)*path);
+        sqlite3_str_appendall(out, "?vfs=memdb");
+    } else {
+        sqlite3_str_appendf(out, "file:sqlite-counter-%p?mode=memory&cache=shared", file);
+    }
+    char *name = sqlite3_str_finish(out);
     if (!name) {
         ctr_problem_nomem(problem);
         return;
@@ -106,8 +72,20 @@ static void open_instance(ctr_instance *instance, const void *file, const char *
     int rc = sqlite3_open_v2(name, &instance->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL);
     ctr_problem_sqlite(problem, instance->db, rc);
-    take_id(instance, problem);
     sqlite3_free(name);
+
+    ctr_run run = ctr_run_on(instance->db, "main", NULL, problem);
+    ctr_run_do(&run, CTR_SQL_INSTANCE_CREATE, NULL);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_INSTANCE_INSERT);
+    ctr_uuid_random(instance->id);
+    ctr_run_bind_id(&run, row, ":id", instance->id);
+    ctr_run_once(&run, row);
+    instance->read = ctr_run_prepare(&run, CTR_SQL_INSTANCE_READ);
+    instance->write = ctr_run_prepare(&run, CTR_SQL_INSTANCE_WITNESS);
+    if (ctr_run_row(&run, instance->read) &&
+        sqlite3_column_bytes(instance->read, READ_INSTANCE_ID) == CTR_ID_SIZE)
+        memcpy(instance->id, sqlite3_column_blob(instance->read, READ_INSTANCE_ID), CTR_ID_SIZE);
+    sqlite3_reset(instance->read);
 }
 
 static void close_instance(ctr_instance *instance)
@@ -143,30 +121,11 @@ bool ctr_storage_is_file(sqlite3 *db, const char *schema, ctr_problem *problem)
 }
 
 /* A memory database has no path, but that of the VFS memdb has a name that looks like one. */
-static ctr_storage_kind kind_of(sqlite3 *db, const char *schema, const sqlite3_vfs *vfs,
-                                ctr_problem *problem)
+static ctr_storage_kind kind_of(const char *path, sqlite3 *db, const char *schema,
+                                const sqlite3_vfs *vfs, ctr_problem *problem)
 {
-    const char *path = sqlite3_db_filename(db, schema);
     if (!path || !*path || (vfs && strcmp(vfs->zName, "memdb") == 0)) return CTR_STORAGE_MEMORY;
     return ctr_storage_is_file(db, schema, problem) ? CTR_STORAGE_FILE : CTR_STORAGE_OTHER;
-}
-
-/* A memory database of the VFS memdb is shared if its name begins with a slash. */
-static void open_storage(ctr_storage *storage, sqlite3 *db, const char *schema,
-                         ctr_problem *problem)
-{
-    const char *path = sqlite3_db_filename(db, schema);
-    ctr_storage_kind kind = kind_of(db, schema, storage->vfs, problem);
-    close_instance(&storage->instance);
-    storage->inode = 0;
-    storage->kind = CTR_STORAGE_UNASKED;
-    if (kind == CTR_STORAGE_MEMORY) {
-        open_instance(&storage->instance, storage->file, path && *path == '/' ? path : NULL,
-                      problem);
-        mark_instance(&storage->instance, db, schema, problem);
-    }
-    if (problem->rc == SQLITE_OK) storage->kind = kind;
-    storage->path = path;
 }
 
 bool ctr_storage_stays(const ctr_storage *storage, const char *schema)
@@ -174,6 +133,8 @@ bool ctr_storage_stays(const ctr_storage *storage, const char *schema)
     return storage->kind == CTR_STORAGE_FILE && strcmp(schema, "main") == 0;
 }
 
+/* Opens the storage, unless the schema still has the one that is open. A memory database of the VFS
+ * memdb is shared if its name begins with a slash. */
 static void find_storage(ctr_storage *storage, sqlite3 *db, const char *schema, bool anew,
                          ctr_problem *problem)
 {
@@ -185,13 +146,26 @@ static void find_storage(ctr_storage *storage, sqlite3 *db, const char *schema, 
     bool same =
         storage->kind != CTR_STORAGE_UNASKED && file == storage->file && vfs == storage->vfs;
     if (same && !anew) return;
-    if (same && storage->kind == CTR_STORAGE_MEMORY &&
-        kind_of(db, schema, vfs, problem) == storage->kind &&
+    const char *path = sqlite3_db_filename(db, schema);
+    ctr_storage_kind kind = kind_of(path, db, schema, vfs, problem);
+    if (same && storage->kind == CTR_STORAGE_MEMORY && kind == CTR_STORAGE_MEMORY &&
         is_marked(&storage->instance, db, schema, problem))
         return;
-    storage->file = file;
-    storage->vfs = vfs;
-    open_storage(storage, db, schema, problem);
+
+    close_instance(&storage->instance);
+    *storage = (ctr_storage){
+        .kind = CTR_STORAGE_UNASKED, .error = storage->error, .file = file, .vfs = vfs};
+    storage->path = path;
+    if (kind == CTR_STORAGE_MEMORY) {
+        open_instance(&storage->instance, file, path && *path == '/' ? path : NULL, problem);
+        char *mark = sqlite3_mprintf("%lld", (long long)mark_of(&storage->instance));
+        if (!mark) ctr_problem_nomem(problem);
+        ctr_run run = ctr_run_on(db, schema, NULL, problem);
+        run.slots.value = mark;
+        ctr_run_do(&run, CTR_SQL_INSTANCE_SET_MARK, NULL);
+        sqlite3_free(mark);
+    }
+    if (problem->rc == SQLITE_OK) storage->kind = kind;
 }
 
 static int refuse_moved(ctr_problem *problem, const char *path)
@@ -202,9 +176,21 @@ static int refuse_moved(ctr_problem *problem, const char *path)
                            path);
 }
 
-static int see_file(ctr_storage *storage, sqlite3 *db, const char *schema, ctr_fingerprint *seen,
-                    ctr_attribute *attribute, ctr_problem *problem)
+int ctr_storage_see(ctr_storage *storage, sqlite3 *db, const char *schema, bool anew,
+                    ctr_fingerprint *seen, ctr_attribute *attribute, ctr_problem *problem)
 {
+    *seen = (ctr_fingerprint){.place = CTR_PLACE_UNKNOWN};
+    if (attribute) *attribute = (ctr_attribute){.state = CTR_ATTRIBUTE_UNARMED};
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    find_storage(storage, db, schema, anew, problem);
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (storage->kind == CTR_STORAGE_MEMORY) {
+        seen->place = CTR_PLACE_MEMORY;
+        memcpy(seen->instance, storage->instance.id, CTR_ID_SIZE);
+        if (attribute) read_instance(&storage->instance, attribute, problem);
+    }
+    if (storage->kind != CTR_STORAGE_FILE) return problem->rc;
+
     bool stays = ctr_storage_stays(storage, schema);
     const char *path = stays ? storage->path : sqlite3_db_filename(db, schema);
     int error = ctr_os_stat(path, seen);
@@ -219,24 +205,7 @@ static int see_file(ctr_storage *storage, sqlite3 *db, const char *schema, ctr_f
         storage->inode = seen->inode;
     }
     if (attribute) storage->error = ctr_os_attribute(path, attribute);
-    return problem->rc;
-}
-
-int ctr_storage_see(ctr_storage *storage, sqlite3 *db, const char *schema, bool anew,
-                    ctr_fingerprint *seen, ctr_attribute *attribute, ctr_problem *problem)
-{
-    *seen = (ctr_fingerprint){.place = CTR_PLACE_UNKNOWN};
-    if (attribute) *attribute = (ctr_attribute){.state = CTR_ATTRIBUTE_UNARMED};
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    find_storage(storage, db, schema, anew, problem);
-    if (problem->rc == SQLITE_OK && storage->kind == CTR_STORAGE_FILE)
-        return see_file(storage, db, schema, seen, attribute, problem);
-    if (problem->rc == SQLITE_OK && storage->kind == CTR_STORAGE_MEMORY) {
-        seen->place = CTR_PLACE_MEMORY;
-        memcpy(seen->instance, storage->instance.id, CTR_ID_SIZE);
-        if (attribute) read_instance(&storage->instance, attribute, problem);
-    }
-    return problem->rc;
+    return SQLITE_OK;
 }
 
 void ctr_storage_write(ctr_storage *storage, sqlite3 *db, const char *schema,

@@ -69,8 +69,13 @@ void ctr_succession_refuse(ctr_replica *replica, const char *why, ctr_problem *p
     replica->transaction->tables->void_marks(replica, problem);
 }
 
-static void take_new_id(ctr_replica *replica, ctr_verdict verdict, ctr_problem *problem)
+void ctr_succession_follow(ctr_replica *replica, ctr_verdict verdict, ctr_problem *problem)
 {
+    replica->transaction->stats.changes++;
+    if (*replica->identity.name) {
+        ctr_succession_refuse(replica, ctr_lineage_why(verdict.why), problem);
+        return;
+    }
     ctr_identity *identity = &replica->identity;
     ctr_run run = run_of(replica, problem);
     int64_t now = ctr_os_now();
@@ -84,15 +89,6 @@ static void take_new_id(ctr_replica *replica, ctr_verdict verdict, ctr_problem *
     identity->turn = CTR_TURN_NONE;
     identity->epoch = identity->twist = 0;
     ctr_identity_write(&run, identity, verdict.why, verdict.alone, now);
-}
-
-void ctr_succession_follow(ctr_replica *replica, ctr_verdict verdict, ctr_problem *problem)
-{
-    replica->transaction->stats.changes++;
-    if (*replica->identity.name)
-        ctr_succession_refuse(replica, ctr_lineage_why(verdict.why), problem);
-    else
-        take_new_id(replica, verdict, problem);
 }
 
 /* ---- the first identity ---------------------------------------------------------------------- */
@@ -187,34 +183,24 @@ static void repair_identity(ctr_replica *replica, ctr_problem *problem)
 }
 
 /* Repairs only damage: an identity of a newer format must not be overwritten. */
-static void read_for_fork(ctr_replica *replica, ctr_problem *problem)
-{
-    ctr_problem damage = {SQLITE_OK, NULL};
-    ctr_replica_read(replica, &damage);
-    if (damage.rc != SQLITE_CORRUPT_VTAB) {
-        *problem = damage;
-        if (problem->rc == SQLITE_OK && !replica->identity.present)
-            ctr_identity_missing(replica->schema, problem);
-        return;
-    }
-    ctr_problem_close(&damage);
-    repair_identity(replica, problem);
-}
-
-static void fork_identity(ctr_replica *replica, ctr_problem *problem)
-{
-    read_for_fork(replica, problem);
-    if (ctr_replica_look(replica, problem)) return;
-    ctr_identity *identity = &replica->identity;
-    identity->name[0] = '\0';
-    identity->lineage.trusts_witness = false;
-    ctr_succession_follow(replica, (ctr_verdict){CTR_WHY_FORK, false}, problem);
-}
-
 int ctr_succession_fork(ctr_replica *replica, ctr_problem *problem)
 {
     if (!ctr_transaction_enter(replica->transaction, problem)) return problem->rc;
-    fork_identity(replica, problem);
+    ctr_problem damage = {SQLITE_OK, NULL};
+    ctr_replica_read(replica, &damage);
+    if (damage.rc == SQLITE_CORRUPT_VTAB) {
+        ctr_problem_close(&damage);
+        repair_identity(replica, problem);
+    } else {
+        *problem = damage;
+        if (problem->rc == SQLITE_OK && !replica->identity.present)
+            ctr_identity_missing(replica->schema, problem);
+    }
+    if (ctr_replica_look(replica, problem) == SQLITE_OK) {
+        replica->identity.name[0] = '\0';
+        replica->identity.lineage.trusts_witness = false;
+        ctr_succession_follow(replica, (ctr_verdict){CTR_WHY_FORK, false}, problem);
+    }
     return ctr_transaction_leave(replica->transaction, problem);
 }
 
@@ -287,14 +273,6 @@ static void write_names(ctr_replica *replica, ctr_run *run)
 
 /* Stops the file from counting if another file has taken over its name, or is about to. A file that
  * waits to take it over will count under the next epoch. */
-static void check_epoch(ctr_replica *replica, ctr_run *run)
-{
-    const ctr_identity *identity = &replica->identity;
-    if (!*identity->name || identity->turn == CTR_TURN_WAITS || *identity->refuses) return;
-    if (ctr_names_named_epoch(run, identity->name) > identity->epoch)
-        ctr_succession_refuse(replica, CTR_REFUSES_REPLACED, run->problem);
-}
-
 int ctr_succession_meet(ctr_replica *replica, sqlite3 *db, const char *schema,
                         const ctr_identity *other, ctr_problem *problem)
 {
@@ -305,7 +283,9 @@ int ctr_succession_meet(ctr_replica *replica, sqlite3 *db, const char *schema,
     ctr_schema_refuse_generated(db, schema, "counter_sources", problem);
     ctr_names_take_names(&run, &from);
     write_names(replica, &run);
-    check_epoch(replica, &run);
+    bool counts = *identity->name && identity->turn != CTR_TURN_WAITS && !*identity->refuses;
+    if (counts && ctr_names_named_epoch(&run, identity->name) > identity->epoch)
+        ctr_succession_refuse(replica, CTR_REFUSES_REPLACED, problem);
     return ctr_transaction_leave(replica->transaction, problem);
 }
 
@@ -378,46 +358,11 @@ int ctr_succession_create_pending(ctr_replica *replica, const char *name, ctr_pr
 
 /* ---- promotion ------------------------------------------------------------------------------- */
 
-static int look_again(ctr_replica *replica, ctr_problem *problem)
-{
-    if (ctr_replica_read(replica, problem)) return problem->rc;
-    if (!replica->identity.present) return ctr_identity_missing(replica->schema, problem);
-    return ctr_replica_look(replica, problem);
-}
-
-static void check_promotion(ctr_replica *replica, const uint8_t holder[CTR_ID_SIZE],
-                            const uint8_t holds[CTR_ID_SIZE], ctr_problem *problem)
-{
-    ctr_run run = run_of(replica, problem);
-    char *missing = ctr_names_missing_to_promote(&run, &replica->identity, holder, holds);
-    if (missing && *missing)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s cannot take over '%s' yet: %s", replica->schema,
-                        replica->identity.name, missing);
-    sqlite3_free(missing);
-}
-
-static void take_over_name(ctr_replica *replica, const uint8_t holder[CTR_ID_SIZE],
-                           ctr_problem *problem)
-{
-    ctr_identity *identity = &replica->identity;
-    ctr_run run = run_of(replica, problem);
-    int64_t now = ctr_os_now();
-    if (replica->transaction->tables->fold(replica, problem)) return;
-    ctr_identity_retire(&run, now);
-    memcpy(identity->id, holder, CTR_ID_SIZE);
-    identity->turn = CTR_TURN_NONE;
-    identity->twist = ctr_succession_random(); /* voids marks of the feed for the holder */
-    ctr_identity_write(&run, identity, CTR_WHY_PROMOTED, false, now);
-    replica->checked = false;
-    replica->after = CTR_AFTER_READ;
-}
-
 int ctr_succession_promote(ctr_replica *replica, const uint8_t holds[CTR_ID_SIZE],
                            ctr_problem *problem)
 {
-    uint8_t holder[CTR_ID_SIZE];
-    const ctr_identity *identity = ctr_replica_identity(replica, problem);
-    if (!identity) return problem->rc;
+    if (!ctr_replica_identity(replica, problem)) return problem->rc;
+    ctr_identity *identity = &replica->identity;
     if (identity->turn == CTR_TURN_NONE)
         return ctr_problem_set(
             problem, SQLITE_ERROR,
@@ -426,9 +371,26 @@ int ctr_succession_promote(ctr_replica *replica, const uint8_t holds[CTR_ID_SIZE
             replica->schema);
     if (!ctr_replica_id(replica, problem) || !ctr_transaction_enter(replica->transaction, problem))
         return problem->rc;
+
+    uint8_t holder[CTR_ID_SIZE];
     ctr_uuid_of_name(identity->name, holder);
-    check_promotion(replica, holder, holds, problem);
-    take_over_name(replica, holder, problem);
+    ctr_run run = run_of(replica, problem);
+    char *missing = ctr_names_missing_to_promote(&run, identity, holder, holds);
+    if (missing && *missing)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s cannot take over '%s' yet: %s", replica->schema,
+                        identity->name, missing);
+    sqlite3_free(missing);
+
+    int64_t now = ctr_os_now();
+    if (replica->transaction->tables->fold(replica, problem) == SQLITE_OK) {
+        ctr_identity_retire(&run, now);
+        memcpy(identity->id, holder, CTR_ID_SIZE);
+        identity->turn = CTR_TURN_NONE;
+        identity->twist = ctr_succession_random(); /* voids marks of the feed for the holder */
+        ctr_identity_write(&run, identity, CTR_WHY_PROMOTED, false, now);
+        replica->checked = false;
+        replica->after = CTR_AFTER_READ;
+    }
     return ctr_transaction_leave(replica->transaction, problem);
 }
 
@@ -446,7 +408,9 @@ int ctr_succession_yield(ctr_replica *replica, ctr_problem *problem)
 int ctr_succession_retire(ctr_replica *replica, ctr_problem *problem)
 {
     if (!ctr_transaction_enter(replica->transaction, problem)) return problem->rc;
-    if (look_again(replica, problem) == SQLITE_OK)
+    if (ctr_replica_read(replica, problem) == SQLITE_OK && !replica->identity.present)
+        ctr_identity_missing(replica->schema, problem);
+    if (problem->rc == SQLITE_OK && ctr_replica_look(replica, problem) == SQLITE_OK)
         ctr_succession_refuse(replica, CTR_REFUSES_RETIRED, problem);
     return ctr_transaction_leave(replica->transaction, problem);
 }
