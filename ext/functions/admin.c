@@ -22,7 +22,7 @@
 #include "sqlite/args.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
-#include "sync/digest.h"
+#include "sync/shards.h"
 #include "sync/session.h"
 
 /* ---- counter_init ---------------------------------------------------------------------------- */
@@ -167,7 +167,7 @@ static void promote(const changing *what, ctr_problem *problem)
     ctr_identity identity;
     uint8_t digest[CTR_ID_SIZE];
     ctr_identity_read(&identity, what->db, what->schema, problem);
-    ctr_digest_shards(NULL, what->db, what->schema, identity.id, digest, problem);
+    ctr_shards_digest(NULL, what->db, what->schema, identity.id, digest, problem);
     if (problem->rc == SQLITE_OK) ctr_succession_promote(what->replica, digest, problem);
 }
 

@@ -52,30 +52,10 @@ bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
     return !is_shard_ahead(mine, theirs, &shard);
 }
 
-static void insert_conflict(ctr_run *run, const char *const texts[3], const ctr_shard *mine,
-                            const ctr_shard *theirs, const char *why)
-{
-    char id[CTR_ID_TEXT_SIZE];
-    ctr_id_to_text(theirs->id, id);
-    ctr_run_do(run, CTR_SQL_CONFLICTS_CREATE, NULL);
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_CONFLICTS_INSERT);
-    ctr_run_bind_text(run, row, ":table", texts[0]);
-    ctr_run_bind_text(run, row, ":key", texts[1]);
-    ctr_run_bind_text(run, row, ":column", texts[2]);
-    ctr_run_bind_text(run, row, ":id", id);
-    if (mine) ctr_run_bind_int(run, row, ":clock", mine->clock);
-    if (mine) ctr_run_bind_int(run, row, ":value", mine->value);
-    ctr_run_bind_int(run, row, ":their_clock", theirs->clock);
-    ctr_run_bind_int(run, row, ":their_value", theirs->value);
-    ctr_run_bind_text(run, row, ":why", why);
-    ctr_run_once(run, row);
-}
-
 int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const char *key,
                              const char *column, const ctr_cell *mine, const ctr_cell *theirs,
                              ctr_problem *problem)
 {
-    const char *const texts[] = {table, key, column};
     ctr_run run = ctr_run_on(conflicts->db, conflicts->schema, NULL, problem);
     ctr_shard shard, left;
     size_t at = 0, mine_at = 0;
@@ -91,7 +71,22 @@ int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const 
             is_ahead(mine, theirs, own, &shard))
             conflicts->replaced = true;
         if (!why) continue;
-        insert_conflict(&run, texts, mine->life == theirs->life ? own : NULL, &shard, why);
+
+        char id[CTR_ID_TEXT_SIZE];
+        ctr_id_to_text(shard.id, id);
+        ctr_run_do(&run, CTR_SQL_CONFLICTS_CREATE, NULL);
+        sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CONFLICTS_INSERT);
+        ctr_run_bind_text(&run, row, ":table", table);
+        ctr_run_bind_text(&run, row, ":key", key);
+        ctr_run_bind_text(&run, row, ":column", column);
+        ctr_run_bind_text(&run, row, ":id", id);
+        bool same_life = mine->life == theirs->life;
+        if (own && same_life) ctr_run_bind_int(&run, row, ":clock", own->clock);
+        if (own && same_life) ctr_run_bind_int(&run, row, ":value", own->value);
+        ctr_run_bind_int(&run, row, ":their_clock", shard.clock);
+        ctr_run_bind_int(&run, row, ":their_value", shard.value);
+        ctr_run_bind_text(&run, row, ":why", why);
+        ctr_run_once(&run, row);
         if (problem->rc == SQLITE_OK && strcmp(why, "own") == 0) conflicts->own = true;
         n++;
     }

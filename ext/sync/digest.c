@@ -1,4 +1,4 @@
-/* sync/digest.c - hashes rows and adds them up; looks shards up in another file. */
+/* sync/digest.c - hashes rows and adds them up. */
 #include "sync/digest.h"
 
 #include <stdlib.h>
@@ -6,12 +6,10 @@
 
 #include "core/bytes.h"
 #include "identity/uuid.h"
-#include "table/catalog.h"
 #include "table/floors.h"
 #include "table/pack.h"
 #include "table/rows.h"
 #include "table/shape.h"
-#include "table/stored.h"
 #include "table/stream.h"
 #include "table/values.h"
 
@@ -63,9 +61,10 @@ static void append_bytes(ctr_packed *packed, const void *bytes, size_t size, ctr
     packed->size += (size_t)(at - out) + size;
 }
 
-/* Adds the hash of one row. */
-static void add_hash(ctr_digest *digest, const uint8_t hash[CTR_ID_SIZE])
+void ctr_digest_add(ctr_digest *digest, const ctr_packed *row)
 {
+    uint8_t hash[CTR_ID_SIZE];
+    ctr_uuid_of_bytes(row->bytes, row->size, hash);
     uint64_t low = ctr_bytes_get(hash + CTR_ID_SIZE / 2);
     digest->low += low;
     digest->high += ctr_bytes_get(hash) + (digest->low < low);
@@ -75,7 +74,6 @@ static void add_hash(ctr_digest *digest, const uint8_t hash[CTR_ID_SIZE])
 static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt *row,
                      ctr_problem *problem)
 {
-    uint8_t hash[CTR_ID_SIZE];
     for (int i = 0; i < job->shape->n_keys; i++)
         job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + job->shape->keys[i]);
     if (ctr_pack_folded(&job->bytes, job->shape, job->keys, problem)) return;
@@ -93,9 +91,7 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
         append_bytes(&job->bytes, cell.bytes, cell.size, problem);
         any = true;
     }
-    if (!any || problem->rc != SQLITE_OK) return;
-    ctr_uuid_of_bytes(job->bytes.bytes, job->bytes.size, hash);
-    add_hash(&digests[bucket], hash);
+    if (any && problem->rc == SQLITE_OK) ctr_digest_add(&digests[bucket], &job->bytes);
 }
 
 int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *schema,
@@ -188,145 +184,4 @@ int ctr_digest_table(uint8_t out[CTR_ID_SIZE], sqlite3 *db, const char *schema, 
     sqlite3_free(floors.bytes);
     sqlite3_free(columns.bytes);
     return problem->rc;
-}
-
-/* ---- shards under one id --------------------------------------------------------------------- */
-
-/* One table on both sides. */
-typedef struct holds_job {
-    const ctr_source *source; /* NULL: there is no other side */
-    sqlite3 *db;
-    const char *schema;
-    const uint8_t *id;
-    const ctr_catalog_entry *entry;
-    ctr_shape shape, other_shape;
-    ctr_rows rows, other;
-    sqlite3_value **keys;
-    ctr_packed bytes;
-    bool there, holds; /* the source has the table; everything seen so far */
-    ctr_digest *digest;
-} holds_job;
-
-/* ---- the digest ------------------------------------------------------------------------------ */
-
-static void append_word(ctr_packed *bytes, const char *text, ctr_problem *problem)
-{
-    size_t size = strlen(text) + 1;
-    uint8_t *out = ctr_pack_room(bytes, size, problem);
-    if (!out) return;
-    memcpy(out, text, size);
-    bytes->size += size;
-}
-
-static void add_shard(holds_job *job, int counter, const ctr_cell *cell, const ctr_shard *shard,
-                      ctr_problem *problem)
-{
-    char numbers[64];
-    uint8_t hash[CTR_ID_SIZE];
-    sqlite3_snprintf(sizeof numbers, numbers, "%u %lld", cell->life, (long long)shard->clock);
-    ctr_pack_folded(&job->bytes, &job->shape, job->keys, problem);
-    append_word(&job->bytes, job->entry->birth, problem);
-    append_word(&job->bytes, job->shape.columns[job->shape.counters[counter]].name, problem);
-    append_word(&job->bytes, numbers, problem);
-    if (problem->rc != SQLITE_OK) return;
-    ctr_uuid_of_bytes(job->bytes.bytes, job->bytes.size, hash);
-    add_hash(job->digest, hash);
-}
-
-/* ---- the other side -------------------------------------------------------------------------- */
-
-static void look_up_shard(holds_job *job, int counter, const ctr_cell *cell, const ctr_shard *shard)
-{
-    const ctr_column *column = &job->shape.columns[job->shape.counters[counter]];
-    int theirs =
-        job->there ? ctr_shape_counter_of(&job->other_shape, column->name, column->generation) : -1;
-    ctr_shard found;
-    bool holds = theirs >= 0;
-    if (holds) {
-        const ctr_cell *other = &job->other.cells[theirs];
-        holds = other->life > cell->life ||
-                (other->life == cell->life && ctr_cell_shard(other, job->id, &found) &&
-                 found.clock >= shard->clock);
-    }
-    job->holds = job->holds && holds;
-}
-
-static void walk_row(holds_job *job, sqlite3_stmt *row, ctr_problem *problem)
-{
-    bool looked = false;
-    for (int i = 0; i < job->shape.n_keys; i++)
-        job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + job->shape.keys[i]);
-    for (int c = 0; c < job->shape.n_counters && problem->rc == SQLITE_OK; c++) {
-        ctr_cell cell;
-        ctr_shard shard;
-        if (ctr_values_open_cell(&job->rows, row, CTR_WALK_COLUMNS + job->shape.counters[c], c,
-                                 &cell, problem) ||
-            !ctr_cell_shard(&cell, job->id, &shard))
-            continue;
-        add_shard(job, c, &cell, &shard, problem);
-        if (job->there && !looked) ctr_rows_find_key(&job->other, job->keys, problem);
-        looked = true;
-        if (job->source && problem->rc == SQLITE_OK) look_up_shard(job, c, &cell, &shard);
-    }
-}
-
-/* ---- tables ---------------------------------------------------------------------------------- */
-
-static void walk_table(holds_job *job, ctr_problem *problem)
-{
-    ctr_walk walk;
-    const char *name = job->entry->name;
-    ctr_stored_read(&job->shape, job->db, job->schema, name, problem);
-    if (problem->rc != SQLITE_OK) return;
-    job->keys = sqlite3_malloc64((size_t)job->shape.n_keys * sizeof *job->keys);
-    if (!job->keys) ctr_problem_nomem(problem);
-    ctr_rows_open(&job->rows, job->db, job->schema, name, &job->shape, NULL, problem);
-    const ctr_source *source = job->source;
-    if (source && problem->rc == SQLITE_OK) {
-        ctr_catalog_entry theirs = {0};
-        const char *birth = job->entry->birth;
-        job->there = ctr_catalog_born(&theirs, source->db, source->schema, birth, problem);
-        if (job->there)
-            ctr_stored_read(&job->other_shape, source->db, source->schema, theirs.name, problem);
-        if (job->there)
-            ctr_shape_check_keys(&job->other_shape, "the giving file", &job->shape,
-                                 "the taking file", problem);
-        if (job->there && problem->rc == SQLITE_OK)
-            ctr_rows_open(&job->other, source->db, source->schema, theirs.name, &job->other_shape,
-                          NULL, problem);
-        ctr_catalog_close_entry(&theirs);
-    }
-    ctr_stream_walk_open(&walk, job->db, job->schema, name, &job->shape, CTR_WALK_ALL, 0, problem);
-    while (ctr_stream_walk_next(&walk, problem)) walk_row(job, walk.row, problem);
-    ctr_stream_walk_close(&walk);
-}
-
-bool ctr_digest_shards(const ctr_source *source, sqlite3 *db, const char *schema,
-                       const uint8_t id[CTR_ID_SIZE], uint8_t digest[CTR_ID_SIZE],
-                       ctr_problem *problem)
-{
-    ctr_catalog catalog = {0};
-    ctr_digest sum = {0, 0, 0};
-    bool holds = true;
-    if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, db, schema, problem);
-    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
-        holds_job job = {.source = source,
-                         .db = db,
-                         .schema = schema,
-                         .id = id,
-                         .entry = &catalog.entries[i],
-                         .holds = true,
-                         .digest = &sum};
-        walk_table(&job, problem);
-        holds = holds && job.holds;
-        ctr_rows_close(&job.rows);
-        ctr_rows_close(&job.other);
-        ctr_shape_close(&job.shape);
-        ctr_shape_close(&job.other_shape);
-        sqlite3_free(job.keys);
-        sqlite3_free(job.bytes.bytes);
-    }
-    ctr_catalog_close(&catalog);
-    ctr_digest_finish(&sum, NULL, NULL, digest);
-    return holds && problem->rc == SQLITE_OK;
 }

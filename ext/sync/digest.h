@@ -1,5 +1,4 @@
-/* sync/digest.h - equal digests for equal contents, whatever the order of the rows; and
- * whether another file has all shards under an id.
+/* sync/digest.h - equal digests for equal contents, whatever the order of the rows.
  *
  * A row hashes its folded key (table/pack.h), then name and cell of each touched counter, in the
  * order of the names; SHA-1 as in counter_digest, 122 bits. The hashes are added up modulo 2^128. A
@@ -14,7 +13,6 @@
 #ifndef CTR_SYNC_DIGEST_H
 #define CTR_SYNC_DIGEST_H
 
-#include "sync/source.h"
 #include "table/pack.h"
 
 enum { CTR_BUCKETS_MAX = 65536 };
@@ -35,6 +33,9 @@ typedef struct ctr_digest {
     int64_t rows;
 } ctr_digest;
 
+/* Adds one row, given its bytes. */
+void ctr_digest_add(ctr_digest *digest, const ctr_packed *row);
+
 /* Adds up the rows of a table, each in the digest of its bucket. Zeroes the n digests first. */
 int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *schema,
                     const char *table, const ctr_shape *shape, ctr_problem *problem);
@@ -47,20 +48,5 @@ void ctr_digest_finish(const ctr_digest *digest, const ctr_packed *floors,
 /* Writes the digest of a whole table, with its floors and generations. */
 int ctr_digest_table(uint8_t out[CTR_ID_SIZE], sqlite3 *db, const char *schema, const char *table,
                      const ctr_shape *shape, ctr_problem *problem);
-
-/* ---- shards under one id --------------------------------------------------------------------- */
-
-/* Tests whether another file has all shards that this one has under an id.
- *
- * Before a file takes over a name, every replica must have its shards under the negated id, because
- * no file writes them again. Each pull from a replica checks that it has them. The digest proves
- * that none was added since.
- */
-
-/* Computes the digest of all shards under `id` in the schema. Unless `source` is NULL, returns
- * whether the source has them all too, or later lives. */
-bool ctr_digest_shards(const ctr_source *source, sqlite3 *db, const char *schema,
-                       const uint8_t id[CTR_ID_SIZE], uint8_t digest[CTR_ID_SIZE],
-                       ctr_problem *problem);
 
 #endif

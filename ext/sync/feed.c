@@ -77,33 +77,6 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     return problem->rc == SQLITE_OK && take_floors(feed, problem);
 }
 
-/* Makes the generation of a counter the current row. */
-static bool stand_at_name(ctr_feed *feed, const char *name, int64_t generation)
-{
-    feed->column = name;
-    feed->generation = generation;
-    feed->number = 0;
-    feed->key.size = 0;
-    feed->has_cell = false;
-    return true;
-}
-
-/* Steps to the next counter that was added or dropped. */
-static bool step_name(ctr_feed *feed)
-{
-    const ctr_shape *shape = &feed->shape;
-    while (feed->named < shape->n_counters + shape->n_gone) {
-        int i = feed->named++;
-        if (i >= shape->n_counters) {
-            const ctr_gone *gone = &shape->gone[i - shape->n_counters];
-            return stand_at_name(feed, gone->name, gone->generation);
-        }
-        const ctr_column *counter = &shape->columns[shape->counters[i]];
-        if (counter->listed) return stand_at_name(feed, counter->name, counter->generation);
-    }
-    return false;
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Steps to the next row in the bucket: packs its key and copies its cells. Copies are needed
@@ -128,29 +101,35 @@ static bool step_row(ctr_feed *feed, ctr_problem *problem)
     return false;
 }
 
-/* Steps to the next touched counter of the row. */
-static bool step_counter(ctr_feed *feed, ctr_problem *problem)
-{
-    const ctr_shape *shape = &feed->shape;
-    for (; feed->counter < shape->n_counters && problem->rc == SQLITE_OK; feed->counter++) {
-        int column = shape->counters[feed->counter];
-        feed->cell = feed->rows.cells[feed->counter];
-        if (ctr_cell_is_untouched(&feed->cell)) continue;
-        feed->column = shape->columns[column].name;
-        feed->generation = shape->columns[column].generation;
-        feed->has_cell = true;
-        feed->counter++;
-        return true;
-    }
-    return false;
-}
-
+/* Steps to the next row of the feed: to each counter that was added or dropped, then to each touched
+ * counter of each row. */
 static bool step_in_table(ctr_feed *feed, ctr_problem *problem)
 {
-    if (step_name(feed)) return true;
-    do
-        if (step_counter(feed, problem)) return true;
-    while (problem->rc == SQLITE_OK && step_row(feed, problem));
+    const ctr_shape *shape = &feed->shape;
+    const char *name;
+    int64_t generation;
+    while ((name = ctr_shape_ever(shape, feed->named, &generation))) {
+        int i = feed->named++;
+        if (i < shape->n_counters && !shape->columns[shape->counters[i]].listed) continue;
+        feed->column = name;
+        feed->generation = generation;
+        feed->number = 0;
+        feed->key.size = 0;
+        feed->has_cell = false;
+        return true;
+    }
+    while (problem->rc == SQLITE_OK) {
+        while (feed->counter < shape->n_counters) {
+            const ctr_column *column = &shape->columns[shape->counters[feed->counter]];
+            feed->cell = feed->rows.cells[feed->counter++];
+            if (ctr_cell_is_untouched(&feed->cell)) continue;
+            feed->column = column->name;
+            feed->generation = column->generation;
+            feed->has_cell = true;
+            return true;
+        }
+        if (!step_row(feed, problem)) return false;
+    }
     return false;
 }
 
@@ -285,18 +264,6 @@ static bool fits(sqlite3 *db, const ctr_column *column, sqlite3_value *value, ct
     return number.type == CTR_KEY_REAL || number.integer == INT64_MIN;
 }
 
-static int refuse_kind(const ctr_column *column, sqlite3_value *value, ctr_problem *problem)
-{
-    char *key = ctr_problem_describe_key(&value, 1);
-    if (!key) return ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_ERROR,
-                    "the key has %s for the column %s %s, which would store another value: the "
-                    "tables differ",
-                    key, column->name, column->type);
-    sqlite3_free(key);
-    return problem->rc;
-}
-
 /* Fails if the key columns differ: two keys there might be one here, or values belong to other
  * columns. */
 static int check_key_text(const ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
@@ -312,29 +279,25 @@ static int check_key_text(const ctr_apply *apply, const ctr_change *change, ctr_
     return problem->rc;
 }
 
-static int check_key_size(const ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
-{
-    int n, wanted = apply->merge.shape.n_keys;
-    ctr_status status =
-        ctr_key_check(change->key, change->key_size, change->kind == CTR_CHANGE_FLOORS, &n);
-    if (status != CTR_OK)
-        return ctr_problem_set(problem, SQLITE_ERROR, "the key %s", ctr_key_status_text(status));
-    if (n != wanted)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "the key has %d value%s and the key of the table %d: the tables differ", n,
-                        n == 1 ? "" : "s", wanted);
-    return problem->rc;
-}
-
 /* Takes the key as values of a row. */
 static int take_key(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     const ctr_shape *shape = &apply->merge.shape;
-    if (check_key_text(apply, change, problem) || check_key_size(apply, change, problem))
-        return problem->rc;
+    if (check_key_text(apply, change, problem)) return problem->rc;
+    int n;
+    ctr_status status =
+        ctr_key_check(change->key, change->key_size, change->kind == CTR_CHANGE_FLOORS, &n);
+    if (status != CTR_OK)
+        return ctr_problem_set(problem, SQLITE_ERROR, "the key %s", ctr_key_status_text(status));
+    if (n != shape->n_keys)
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "the key has %d value%s and the key of the table %d: the tables differ", n,
+            n == 1 ? "" : "s", shape->n_keys);
     if (ctr_text_has_noncharacter(change->key, change->key_size) &&
         ctr_merge_refuse_key(apply->db, problem))
         return problem->rc;
+
     ctr_problem_sqlite(problem, apply->db,
                        ctr_pack_bind(apply->values, change->key, change->key_size));
     ctr_run run = ctr_run_on(apply->db, "main", NULL, problem);
@@ -342,8 +305,14 @@ static int take_key(ctr_apply *apply, const ctr_change *change, ctr_problem *pro
     for (int i = 0; i < shape->n_keys; i++) {
         const ctr_column *column = &shape->columns[shape->keys[i]];
         apply->keys[i] = sqlite3_column_value(apply->values, i);
-        if (!fits(apply->db, column, apply->keys[i], problem))
-            refuse_kind(column, apply->keys[i], problem);
+        if (fits(apply->db, column, apply->keys[i], problem)) continue;
+        char *key = ctr_problem_describe_key(&apply->keys[i], 1);
+        if (!key) ctr_problem_nomem(problem);
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the key has %s for the column %s %s, which would store another value: the "
+                        "tables differ",
+                        key, column->name, column->type);
+        sqlite3_free(key);
     }
     return problem->rc;
 }

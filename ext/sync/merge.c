@@ -98,21 +98,6 @@ bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem
     return merge->rows.found || ctr_merge_is_wanted(merge, keys, problem);
 }
 
-static void record(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem)
-{
-    const char *column = merge->shape.columns[merge->shape.counters[counter]].name;
-    char *key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
-    int64_t n = 0;
-    if (key)
-        n = ctr_conflicts_record(merge->conflicts, merge->entry.birth, key, column,
-                                 &merge->rows.cells[counter], theirs, problem);
-    else
-        ctr_problem_nomem(problem);
-    merge->n_conflicts += n;
-    merge->rows.replica->transaction->stats.conflicts += n;
-    sqlite3_free(key);
-}
-
 int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem)
 {
     ctr_rows *rows = &merge->rows;
@@ -123,7 +108,14 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
     if (!ctr_conflicts_none(merge->conflicts, mine, theirs)) {
         merge->deferred = merge->within;
         if (merge->within) return problem->rc;
-        record(merge, counter, theirs, problem);
+        const char *column = merge->shape.columns[merge->shape.counters[counter]].name;
+        char *key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
+        if (!key) ctr_problem_nomem(problem);
+        int64_t n = ctr_conflicts_record(merge->conflicts, merge->entry.birth, key, column, mine,
+                                         theirs, problem);
+        merge->n_conflicts += n;
+        stats->conflicts += n;
+        sqlite3_free(key);
     }
 
     uint8_t *out = ctr_stage_room(rows, mine->size + theirs->size, problem);

@@ -4,7 +4,7 @@
 #include "identity/names.h"
 #include "identity/replica.h"
 #include "identity/succession.h"
-#include "sync/digest.h"
+#include "sync/shards.h"
 #include "sync/session.h"
 
 void ctr_pull_report_close(ctr_report *report)
@@ -40,7 +40,7 @@ static void remember_source(const ctr_pull *pull, const ctr_identity *mine, ctr_
     uint8_t digest[CTR_ID_SIZE];
     bool holds = mine->turn == CTR_TURN_COUNTS &&
                  ctr_names_named_epoch(&from, mine->name) >= mine->epoch &&
-                 ctr_digest_shards(source, pull->db, pull->target, mine->id, digest, problem);
+                 ctr_shards_digest(source, pull->db, pull->target, mine->id, digest, problem);
     ctr_names_take_over(&run, &from);
     ctr_names_write(&run, pull->giver);
     ctr_names_pulled(&run, pull->giver, holds ? digest : NULL);
@@ -117,11 +117,15 @@ static int64_t show_each_apart_again(ctr_pull *pull, bool backwards, int64_t *be
     return apart;
 }
 
-/* Shows the rows that are apart again, because a table may refuse a row until another row is shown.
- * Ends after two turns, one in each direction, that leave no fewer values listed than ever before:
- * triggers of the user that change rows in turn may list them again for ever. */
-static void show_apart_again(ctr_pull *pull, ctr_problem *problem)
+/* Runs after all tables are merged, because triggers of the user may read other rows. Shows the rows
+ * that are apart again, because a table may refuse a row until another row is shown. That ends after
+ * two turns, one in each direction, that leave no fewer values listed than ever before: triggers of
+ * the user that change rows in turn may list them again for ever. */
+static void show_merged(ctr_pull *pull, ctr_problem *problem)
 {
+    for (int i = 0; i < pull->n_later && problem->rc == SQLITE_OK; i++)
+        show_table(pull, pull->later[i].birth, &pull->later[i].rows, false, problem);
+
     int64_t least = 0;
     for (int turn = 0, idle = 0; idle < 2 && problem->rc == SQLITE_OK; turn++, idle++) {
         int64_t before = 0, apart = show_each_apart_again(pull, turn % 2 == 1, &before, problem);
@@ -131,14 +135,7 @@ static void show_apart_again(ctr_pull *pull, ctr_problem *problem)
             least = apart;
         }
     }
-}
 
-/* Runs after all tables are merged, because triggers of the user may read other rows. */
-static void show_merged(ctr_pull *pull, ctr_problem *problem)
-{
-    for (int i = 0; i < pull->n_later && problem->rc == SQLITE_OK; i++)
-        show_table(pull, pull->later[i].birth, &pull->later[i].rows, false, problem);
-    if (problem->rc == SQLITE_OK) show_apart_again(pull, problem);
     for (int i = 0; i < pull->n_later; i++) {
         sqlite3_free(pull->later[i].birth);
         ctr_later_close(&pull->later[i].rows);

@@ -187,10 +187,13 @@ static void merge_floors(merge_job *job, ctr_problem *problem)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Refuses a name that the target already uses: for a counter table that was created under another
- * name, for a stored table, or for anything else. */
-static void refuse_taken_name(const ctr_pull *pull, const char *birth, ctr_problem *problem)
+/* Declares the source's shape in SQL of our own: no SQL of the source runs. Refuses a name that the
+ * target already uses: for a counter table that was created under another name, for a stored table,
+ * or for anything else. */
+static void create_table(merge_job *job, ctr_problem *problem)
 {
+    const ctr_pull *pull = job->pull;
+    const char *birth = job->theirs->birth;
     ctr_catalog_entry entry;
     ctr_object object = ctr_schema_object(pull->db, pull->target, birth, problem);
     if (ctr_catalog_named(&entry, pull->db, pull->target, birth, problem))
@@ -208,14 +211,7 @@ static void refuse_taken_name(const ctr_pull *pull, const char *birth, ctr_probl
                         "%s in %s has the name of the counter table that would be created",
                         ctr_schema_object_text(object), pull->called);
     ctr_catalog_close_entry(&entry);
-}
 
-/* Declares the source's shape in SQL of our own: no SQL of the source runs. */
-static void create_table(merge_job *job, ctr_problem *problem)
-{
-    const ctr_pull *pull = job->pull;
-    const char *birth = job->theirs->birth;
-    refuse_taken_name(pull, birth, problem);
     ctr_refuse_triggers_among(&pull->mine, NULL, true, problem);
     char *definition = ctr_shape_declaration(&job->from);
     if (!definition) ctr_problem_nomem(problem);

@@ -35,31 +35,27 @@ static bool prepare_lock(sqlite3 *db, const char *schema, sqlite3_stmt **lock, c
 
 /* A sync reads and locks main anyway, so it writes there, with the statement that locks main if
  * there is one. Any other session writes to temp, which no other connection can lock. */
-static void prepare_write(ctr_session *session, ctr_problem *problem)
-{
-    sqlite3_stmt *lock = NULL;
-    session->locks = session->sessions && prepare_lock(session->db, "main", &lock, problem);
-    if (session->locks) {
-        sqlite3_finalize(session->write_nothing);
-        session->write_nothing = lock;
-        return;
-    }
-    ctr_run run = ctr_run_on(session->db, session->sessions ? "main" : "temp", NULL, problem);
-    char *version =
-        sqlite3_mprintf("%lld", (long long)ctr_run_number(&run, CTR_SQL_SYNC_USER_VERSION));
-    if (!version) ctr_problem_nomem(problem);
-    run.slots.value = version;
-    prepare_anew(&session->write_nothing, &run, CTR_SQL_SYNC_WRITE_NOTHING);
-    sqlite3_free(version);
-}
-
 static int prepare_all(ctr_session *session, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
     prepare_anew(&session->release, &run, CTR_SQL_SYNC_RELEASE);
     prepare_anew(&session->roll_back, &run,
                  session->alone ? CTR_SQL_SYNC_ROLLBACK_ALL : CTR_SQL_SYNC_ROLLBACK);
-    prepare_write(session, problem);
+
+    sqlite3_stmt *lock = NULL;
+    session->locks = session->sessions && prepare_lock(session->db, "main", &lock, problem);
+    if (session->locks) {
+        sqlite3_finalize(session->write_nothing);
+        session->write_nothing = lock;
+        return problem->rc;
+    }
+    run.slots.schema = session->sessions ? "main" : "temp";
+    char *version =
+        sqlite3_mprintf("%lld", (long long)ctr_run_number(&run, CTR_SQL_SYNC_USER_VERSION));
+    if (!version) ctr_problem_nomem(problem);
+    run.slots.value = version;
+    prepare_anew(&session->write_nothing, &run, CTR_SQL_SYNC_WRITE_NOTHING);
+    sqlite3_free(version);
     return problem->rc;
 }
 

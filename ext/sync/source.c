@@ -253,14 +253,6 @@ static int name_schema(ctr_source *source, const char *schema, ctr_problem *prob
     return source->schema ? problem->rc : ctr_problem_nomem(problem);
 }
 
-/* Would the connection of the host meet this error, too? */
-static bool is_final(int rc)
-{
-    rc &= 0xff;
-    return rc == SQLITE_BUSY || rc == SQLITE_LOCKED || rc == SQLITE_NOMEM ||
-           rc == SQLITE_INTERRUPT || rc == SQLITE_IOERR;
-}
-
 static int open_at_hand(ctr_source *source, sqlite3 *host, const char *schema, ctr_problem *problem)
 {
     source->db = host;
@@ -284,7 +276,10 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
     read_objects(source, &own);
     explain_journal(source, &own);
     if (own.rc == SQLITE_OK) return name_schema(source, "main", problem);
-    if (!exclusive && is_final(own.rc)) {
+    int code = own.rc & 0xff;
+    bool is_final = code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_NOMEM ||
+                    code == SQLITE_INTERRUPT || code == SQLITE_IOERR;
+    if (!exclusive && is_final) { /* the connection of the host would meet this error, too */
         *problem = own;
         return problem->rc;
     }
