@@ -289,27 +289,22 @@ static int find_centers(const ctr_cluster *cluster, const char *which, ctr_level
     return problem->rc;
 }
 
-static void append_center(const ctr_cluster *cluster, const ctr_shortage *shortage, ctr_level level,
-                          sqlite3_str *out, ctr_problem *problem)
-{
-    ctr_site sites[CTR_LEVEL_SITES] = {{0, false}};
-    if (shortage->dc < 0 || find_centers(cluster, "", level, sites, problem) != SQLITE_OK) return;
-    int at = 0;
-    while (at < cluster->n && sites[at].dc != shortage->dc) at++;
-    if (at < cluster->n)
-        sqlite3_str_appendf(out, " in %.*s", (int)dc_size(cluster->members[at].name),
-                            cluster->members[at].name);
-    else
-        sqlite3_str_appendall(out, " in the data center of main");
-}
-
 static int refuse_level(const ctr_cluster *cluster, const char *which, ctr_level level,
                         const ctr_shortage *shortage, ctr_problem *problem)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendf(out, "%s=%s needs %d of %d replica%s", which, ctr_level_text(level),
                         shortage->needed, shortage->n, shortage->n == 1 ? "" : "s");
-    append_center(cluster, shortage, level, out, problem);
+    ctr_site sites[CTR_LEVEL_SITES] = {{0, false}};
+    if (shortage->dc >= 0 && find_centers(cluster, "", level, sites, problem) == SQLITE_OK) {
+        int at = 0;
+        while (at < cluster->n && sites[at].dc != shortage->dc) at++;
+        if (at < cluster->n)
+            sqlite3_str_appendf(out, " in %.*s", (int)dc_size(cluster->members[at].name),
+                                cluster->members[at].name);
+        else
+            sqlite3_str_appendall(out, " in the data center of main");
+    }
     sqlite3_str_appendf(out, ", %d %s available", shortage->available,
                         shortage->available == 1 ? "is" : "are");
     bool any = false, locks = true; /* are only locks missing? */
@@ -378,22 +373,6 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
 
 /* ---- locks ----------------------------------------------------------------------------------- */
 
-/* Returns whether this connection holds a lock of some file already. The running statement always
- * has that of temp. */
-static bool holds_lock(sqlite3 *db, ctr_problem *problem)
-{
-    bool holds = false;
-    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
-    while (!holds && ctr_run_row(&run, row)) {
-        const char *schema = ctr_text_column(row, 1, problem);
-        holds =
-            schema && sqlite3_stricmp(schema, "temp") != 0 && ctr_run_transaction(db, schema) != 0;
-    }
-    sqlite3_finalize(row);
-    return holds;
-}
-
 static const char *path_of(const ctr_member *member)
 {
     const char *path = sqlite3_db_filename(member->db, member->schema);
@@ -404,9 +383,19 @@ static const char *path_of(const ctr_member *member)
  * busy handler of the host, which has no timeout, stays in place. */
 static void lock_all(ctr_cluster *cluster, ctr_problem *problem)
 {
-    int order[CTR_LEVEL_SITES];
-    int timeout = holds_lock(cluster->db, problem) ? ctr_run_busy_timeout(cluster->db, problem) : 0;
+    bool holds = false; /* the running statement always has that of temp */
+    ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
+    while (!holds && ctr_run_row(&run, row)) {
+        const char *schema = ctr_text_column(row, 1, problem);
+        holds = schema && sqlite3_stricmp(schema, "temp") != 0 &&
+                ctr_run_transaction(cluster->db, schema) != 0;
+    }
+    sqlite3_finalize(row);
+    int timeout = holds ? ctr_run_busy_timeout(cluster->db, problem) : 0;
     if (timeout > 0) sqlite3_busy_timeout(cluster->db, 0);
+
+    int order[CTR_LEVEL_SITES];
     for (int i = 0; i < cluster->n; i++) { /* by path */
         int at = i;
         const char *path = path_of(&cluster->members[i]);

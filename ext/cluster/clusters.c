@@ -50,29 +50,24 @@ static ctr_level read_level(const char *option, const char *value, ctr_problem *
     return level;
 }
 
-static bool read_repair(const char *value, ctr_problem *problem)
-{
-    bool blocking = sqlite3_stricmp(value, "blocking") == 0;
-    if (!blocking && sqlite3_stricmp(value, "none") != 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "read_repair must be blocking or none, not %s",
-                        value);
-    return blocking;
-}
-
 /* ---- levels ---------------------------------------------------------------------------------- */
 
 /* Returns false if the option is none of these. */
 static bool set_level(ctr_levels *levels, const char *option, const char *value,
                       ctr_problem *problem)
 {
-    if (sqlite3_stricmp(option, "read") == 0)
+    if (sqlite3_stricmp(option, "read") == 0) {
         levels->read = read_level("read", value, problem);
-    else if (sqlite3_stricmp(option, "write") == 0)
+    } else if (sqlite3_stricmp(option, "write") == 0) {
         levels->write = read_level("write", value, problem);
-    else if (sqlite3_stricmp(option, "read_repair") == 0)
-        levels->repairs = read_repair(value, problem);
-    else
+    } else if (sqlite3_stricmp(option, "read_repair") == 0) {
+        levels->repairs = sqlite3_stricmp(value, "blocking") == 0;
+        if (!levels->repairs && sqlite3_stricmp(value, "none") != 0)
+            ctr_problem_set(problem, SQLITE_ERROR, "read_repair must be blocking or none, not %s",
+                            value);
+    } else {
         return false;
+    }
     return true;
 }
 
@@ -100,24 +95,6 @@ bool ctr_clusters_set_option(ctr_levels *levels, const char *command, ctr_proble
 
 /* ---- the declaration ------------------------------------------------------------------------- */
 
-static void add_replica(ctr_options *options, ctr_span name, ctr_problem *problem)
-{
-    char *copy = sqlite3_mprintf("%.*s", (int)name.size, name.text);
-    if (!copy) ctr_problem_nomem(problem);
-    for (int i = 0; copy && i < options->n; i++)
-        if (sqlite3_stricmp(options->replicas[i], copy) == 0)
-            ctr_problem_set(problem, SQLITE_ERROR, "replicas: %s is named twice", copy);
-    if (options->n == CTR_LEVEL_SITES)
-        ctr_problem_set(problem, SQLITE_ERROR, "replicas: a cluster can have %d at most",
-                        CTR_LEVEL_SITES);
-    if (copy && sqlite3_stricmp(copy, "temp") == 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "replicas: temp cannot be a replica");
-    if (problem->rc == SQLITE_OK)
-        options->replicas[options->n++] = copy;
-    else
-        sqlite3_free(copy);
-}
-
 /* Main comes first, because reads contact replicas in this order. */
 static void read_replicas(ctr_options *options, const char *list, ctr_problem *problem)
 {
@@ -125,9 +102,27 @@ static void read_replicas(ctr_options *options, const char *list, ctr_problem *p
     while (*list && problem->rc == SQLITE_OK) {
         size_t size = 0;
         while (list[size] && !is_blank(list[size]) && list[size] != ',') size++;
-        if (size > 0) add_replica(options, (ctr_span){list, size}, problem);
-        list += size + (size == 0);
+        if (size == 0) {
+            list++;
+            continue;
+        }
+        char *name = sqlite3_mprintf("%.*s", (int)size, list);
+        list += size;
+        if (!name) ctr_problem_nomem(problem);
+        for (int i = 0; name && i < options->n; i++)
+            if (sqlite3_stricmp(options->replicas[i], name) == 0)
+                ctr_problem_set(problem, SQLITE_ERROR, "replicas: %s is named twice", name);
+        if (options->n == CTR_LEVEL_SITES)
+            ctr_problem_set(problem, SQLITE_ERROR, "replicas: a cluster can have %d at most",
+                            CTR_LEVEL_SITES);
+        if (name && sqlite3_stricmp(name, "temp") == 0)
+            ctr_problem_set(problem, SQLITE_ERROR, "replicas: temp cannot be a replica");
+        if (problem->rc == SQLITE_OK)
+            options->replicas[options->n++] = name;
+        else
+            sqlite3_free(name);
     }
+
     int main = options->n - 1;
     while (main > 0 && sqlite3_stricmp(options->replicas[main], "main") != 0) main--;
     if (main <= 0) return;

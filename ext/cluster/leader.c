@@ -15,33 +15,6 @@
 
 /* ---- the order of commits -------------------------------------------------------------------- */
 
-/* Lists the members that take part, in the order in which they were attached, but those that commit
- * late after the others. If a late one led and another failed to commit, SQLite would roll the
- * leader back after early ones had committed its counts. */
-static int list_commits(ctr_cluster *cluster, ctr_member **order, ctr_problem *problem)
-{
-    ctr_member *attached[CTR_LEVEL_SITES];
-    ctr_commit kinds[CTR_LEVEL_SITES];
-    int n = 0, at = 0;
-    ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
-    while (ctr_run_row(&run, row)) {
-        const char *schema = ctr_text_column(row, 1, problem);
-        int i = 0;
-        while (schema && i < cluster->n && sqlite3_stricmp(cluster->members[i].schema, schema) != 0)
-            i++;
-        if (schema && i < cluster->n && ctr_member_takes_part(&cluster->members[i]))
-            attached[n++] = &cluster->members[i];
-    }
-    sqlite3_finalize(row);
-    for (int i = 0; i < n; i++)
-        kinds[i] = ctr_durable_commit(cluster->db, attached[i]->schema, problem);
-    for (ctr_commit kind = CTR_COMMIT_EARLY; kind <= CTR_COMMIT_LATE; kind++)
-        for (int i = 0; i < n; i++)
-            if (kinds[i] == kind) order[at++] = attached[i];
-    return n;
-}
-
 /* Returns whether the files with a rollback journal commit as one: SQLite does this if there are
  * several and main is a file. */
 static bool commits_as_one(const ctr_cluster *cluster, ctr_problem *problem)
@@ -58,8 +31,9 @@ static bool commits_as_one(const ctr_cluster *cluster, ctr_problem *problem)
 
 /* ---- identities ------------------------------------------------------------------------------ */
 
-/* A copy takes its new id here. */
-static void check_identities(ctr_cluster *cluster, ctr_problem *problem)
+/* A copy takes its new id first. Then each replica takes the replaced names from the others;
+ * usually there is none. */
+static void meet_all(ctr_cluster *cluster, ctr_problem *problem)
 {
     for (int i = 0; i < cluster->n; i++) {
         ctr_member *member = &cluster->members[i];
@@ -69,21 +43,15 @@ static void check_identities(ctr_cluster *cluster, ctr_problem *problem)
         if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
         ctr_member_blame(member, &trouble, problem);
     }
-}
-
-/* Each replica takes the replaced names from the others; usually there is none. */
-static void meet_all(ctr_cluster *cluster, ctr_problem *problem)
-{
     for (int i = 0; i < cluster->n; i++) {
         ctr_member *member = &cluster->members[i];
         for (int j = 0; j < cluster->n; j++) {
             const ctr_member *other = &cluster->members[j];
             if (i == j || !ctr_member_takes_part(other)) continue;
             if (problem->rc != SQLITE_OK || !ctr_member_takes_part(member)) continue;
-            ctr_identity identity;
             ctr_problem trouble = {SQLITE_OK, NULL};
             const ctr_identity *theirs = ctr_replica_identity(other->merge.rows.replica, &trouble);
-            if (theirs) identity = *theirs;
+            ctr_identity identity = theirs ? *theirs : (ctr_identity){0};
             if (theirs)
                 ctr_succession_meet(member->merge.rows.replica, other->db, other->schema, &identity,
                                     &trouble);
@@ -102,14 +70,33 @@ static bool may_lead(ctr_member *member, ctr_problem *problem)
     return may;
 }
 
-/* Replicas that would commit before the leader are excluded, and also those that take no part now,
- * because they might be available again later. */
+/* Asks the members in the order in which they commit: as they were attached, but those that commit
+ * late after the others. If a late one led and another failed to commit, SQLite would roll the
+ * leader back after early ones had committed its counts. Replicas that would commit before the
+ * leader are excluded, and also those that take no part now, because they might be available again
+ * later. */
 static ctr_member *find_first_that_counts(ctr_cluster *cluster, ctr_problem *problem)
 {
-    ctr_member *order[CTR_LEVEL_SITES], *leader = NULL;
-    int n = list_commits(cluster, order, problem);
-    for (int i = 0; i < n && !leader && problem->rc == SQLITE_OK; i++)
-        if (may_lead(order[i], problem)) leader = order[i];
+    ctr_member *attached[CTR_LEVEL_SITES], *leader = NULL;
+    ctr_commit kinds[CTR_LEVEL_SITES];
+    int n = 0;
+    ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
+    while (ctr_run_row(&run, row)) {
+        const char *schema = ctr_text_column(row, 1, problem);
+        int i = 0;
+        while (schema && i < cluster->n && sqlite3_stricmp(cluster->members[i].schema, schema) != 0)
+            i++;
+        if (schema && i < cluster->n && ctr_member_takes_part(&cluster->members[i]))
+            attached[n++] = &cluster->members[i];
+    }
+    sqlite3_finalize(row);
+    for (int i = 0; i < n; i++)
+        kinds[i] = ctr_durable_commit(cluster->db, attached[i]->schema, problem);
+
+    for (ctr_commit kind = CTR_COMMIT_EARLY; kind <= CTR_COMMIT_LATE; kind++)
+        for (int i = 0; i < n && !leader && problem->rc == SQLITE_OK; i++)
+            if (kinds[i] == kind && may_lead(attached[i], problem)) leader = attached[i];
     for (int i = 0; i < cluster->n && leader; i++)
         if (!ctr_member_takes_part(&cluster->members[i]))
             ctr_member_bar(&cluster->members[i], problem);
@@ -171,7 +158,6 @@ int ctr_leader_choose(ctr_cluster *cluster, ctr_problem *problem)
     bool still_leads =
         leader && ctr_member_takes_part(leader) && ctr_replica_known_id(leader->merge.rows.replica);
     if (still_leads) return refuse_pending(cluster, problem);
-    check_identities(cluster, problem);
     meet_all(cluster, problem);
     ctr_cluster_require_write(cluster, problem);
     leader = find_first_that_counts(cluster, problem);

@@ -139,8 +139,21 @@ static bool is_as_it_was(ctr_member *member, ctr_problem *problem)
     return same;
 }
 
+/* Makes sure first that no view and no expression of another file is run. */
 static void read_identity(ctr_member *member, ctr_problem *problem)
 {
+    static const char *const TABLES[] = {"counter_replica", "counter_tables", "counter_sources"};
+    int n = 0;
+    for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES && problem->rc == SQLITE_OK; i++) {
+        n += ctr_schema_is_table(member->db, member->schema, TABLES[i], problem);
+        if (problem->rc == SQLITE_OK)
+            ctr_schema_refuse_generated(member->db, member->schema, TABLES[i], problem);
+    }
+    if (problem->rc == SQLITE_OK && n == 2)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "one of its own tables is missing: it is damaged");
+    if (problem->rc != SQLITE_OK) return;
+
     ctr_identity identity;
     if (ctr_identity_read(&identity, member->db, member->schema, problem)) {
         ctr_identity_offer_fork(member->db, member->schema, problem);
@@ -157,49 +170,14 @@ static void read_identity(ctr_member *member, ctr_problem *problem)
     member->met = true;
 }
 
-/* Makes sure that no view and no expression of another file is run. */
-static void check_catalogs(ctr_member *member, ctr_problem *problem)
+/* Opens the table with the birth name. Refuses one that does not fit the cluster. */
+static void open_merge(ctr_member *member, const char *birth, const ctr_shape *shape,
+                       ctr_problem *problem)
 {
-    static const char *const TABLES[] = {"counter_replica", "counter_tables", "counter_sources"};
-    int n = 0;
-    for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES && problem->rc == SQLITE_OK; i++) {
-        n += ctr_schema_is_table(member->db, member->schema, TABLES[i], problem);
-        if (problem->rc == SQLITE_OK)
-            ctr_schema_refuse_generated(member->db, member->schema, TABLES[i], problem);
-    }
-    if (problem->rc == SQLITE_OK && n == 2)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                        "one of its own tables is missing: it is damaged");
-}
-
-static void refuse_generated(ctr_member *member, ctr_problem *problem)
-{
-    for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++) {
-        char *stored = sqlite3_mprintf("%s_%s", member->merge.entry.name, *suffix);
-        if (!stored) ctr_problem_nomem(problem);
-        if (problem->rc == SQLITE_OK)
-            ctr_schema_refuse_generated(member->db, member->schema, stored, problem);
-        sqlite3_free(stored);
-    }
-}
-
-static void open_tables(ctr_member *member, const char *birth, const ctr_shape *shape,
-                        ctr_problem *problem)
-{
-    if (problem->rc != SQLITE_OK) return;
-    ctr_replica *replica = ctr_replica_hold(member->transaction, member->schema);
-    if (!replica) {
-        ctr_problem_nomem(problem);
-        return;
-    }
-    member->replica = replica;
-    member->open = true;
-    member->conflicts = (ctr_conflicts){.db = member->db, .schema = member->schema};
-    member->streams = (ctr_streams){.db = member->db};
-    member->floors = (ctr_floors){0};
-    check_catalogs(member, problem);
-    if (problem->rc == SQLITE_OK) read_identity(member, problem);
-    bool there = ctr_merge_open(&member->merge, member->db, member->schema, birth, replica,
+    sqlite3 *db = member->db;
+    const char *schema = member->schema;
+    read_identity(member, problem);
+    bool there = ctr_merge_open(&member->merge, db, schema, birth, member->replica,
                                 &member->conflicts, problem);
     if (!there) ctr_problem_set(problem, SQLITE_ERROR, "it has no counter table %s", birth);
     if (there && member->merge.tracked)
@@ -208,12 +186,35 @@ static void open_tables(ctr_member *member, const char *birth, const ctr_shape *
                         "counter_sync merges tracked ones",
                         birth);
     if (problem->rc != SQLITE_OK) return;
-    refuse_generated(member, problem);
+    for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++) {
+        char *stored = sqlite3_mprintf("%s_%s", member->merge.entry.name, *suffix);
+        if (!stored) ctr_problem_nomem(problem);
+        if (problem->rc == SQLITE_OK) ctr_schema_refuse_generated(db, schema, stored, problem);
+        sqlite3_free(stored);
+    }
     ctr_shape *mine = &member->merge.shape; /* it takes the order of the cluster's columns */
-    if (shape && !ctr_shape_check_same(shape, "the cluster", mine, member->schema, problem)) {
+    if (shape && !ctr_shape_check_same(shape, "the cluster", mine, schema, problem)) {
         ctr_shape_close(mine);
         ctr_shape_copy(mine, shape, problem);
     }
+}
+
+static void open_tables(ctr_member *member, const char *birth, const ctr_shape *shape,
+                        ctr_problem *problem)
+{
+    member->replica = ctr_replica_hold(member->transaction, member->schema);
+    if (!member->replica) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    member->open = true;
+    member->conflicts = (ctr_conflicts){.db = member->db, .schema = member->schema};
+    member->streams = (ctr_streams){.db = member->db};
+    member->floors = (ctr_floors){0};
+    open_merge(member, birth, shape, problem);
+    if (problem->rc != SQLITE_OK) return;
+
+    const ctr_shape *mine = &member->merge.shape;
     const char *table = member->merge.rows.table;
     member->streams =
         (ctr_streams){.db = member->db, .schema = member->schema, .table = table, .shape = mine};

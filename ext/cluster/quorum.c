@@ -48,24 +48,6 @@ static bool any_differs(const ctr_cluster *cluster)
     return false;
 }
 
-/* The leader merges the cells of the others, and acts on conflicts before it counts. Returns false
- * if it must not count. Otherwise its rows have the merged cells. */
-static bool show_in_leader(ctr_cluster *cluster, ctr_problem *problem)
-{
-    ctr_member *leader = cluster->leader;
-    for (int i = 0; i < cluster->n; i++)
-        if (ctr_member_takes_part(&cluster->members[i]) && &cluster->members[i] != leader)
-            ctr_replica_note_taken(leader->merge.rows.replica,
-                                   cluster->members[i].merge.rows.replica);
-    for (int c = 0; c < cluster->shape.n_counters && !cluster->row.below; c++)
-        ctr_merge_cell(&leader->merge, c, &cluster->row.cells[c].cell, problem);
-    ctr_conflicts_change_identity(&leader->conflicts, leader->merge.rows.replica, problem);
-    if (ctr_leader_is_lost(cluster, problem)) return false;
-    for (int c = 0; c < cluster->shape.n_counters; c++)
-        leader->merge.rows.cells[c] = cluster->row.cells[c].cell;
-    return true;
-}
-
 /* Finds the row in all replicas, and merges their cells. A replica whose row cannot be read is left
  * out, so the leader is chosen again. */
 static void find_everywhere(ctr_cluster *cluster, ctr_problem *problem)
@@ -98,14 +80,28 @@ static void find_everywhere(ctr_cluster *cluster, ctr_problem *problem)
             ctr_member_make_durable(&cluster->members[i], problem);
 }
 
+/* The leader merges the cells of the others, and acts on conflicts before it counts. If it must not
+ * count then, another one is chosen. */
 int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *problem)
 {
-    bool led = false;
     cluster->row.keys = keys;
     ctr_cluster_lock(cluster, problem);
-    while (!led && problem->rc == SQLITE_OK) {
+    for (bool led = false; !led && problem->rc == SQLITE_OK;) {
         find_everywhere(cluster, problem);
-        if (problem->rc == SQLITE_OK) led = show_in_leader(cluster, problem);
+        if (problem->rc != SQLITE_OK) return problem->rc;
+        ctr_member *leader = cluster->leader;
+        ctr_replica *replica = leader->merge.rows.replica;
+        for (int i = 0; i < cluster->n; i++) {
+            const ctr_member *member = &cluster->members[i];
+            if (ctr_member_takes_part(member) && member != leader)
+                ctr_replica_note_taken(replica, member->merge.rows.replica);
+        }
+        for (int c = 0; c < cluster->shape.n_counters && !cluster->row.below; c++)
+            ctr_merge_cell(&leader->merge, c, &cluster->row.cells[c].cell, problem);
+        ctr_conflicts_change_identity(&leader->conflicts, replica, problem);
+        led = !ctr_leader_is_lost(cluster, problem);
+        for (int c = 0; led && c < cluster->shape.n_counters; c++)
+            leader->merge.rows.cells[c] = cluster->row.cells[c].cell;
     }
     return problem->rc;
 }

@@ -119,9 +119,18 @@ static void start_gather(ctr_gather *gather, const char *plan, sqlite3_value **a
     }
 }
 
-/* Finds the streams that have the row that comes first. */
-static void find_first(ctr_gather *gather, ctr_problem *problem)
+/* Steps to the next key, and finds the streams that have its row. */
+static bool step_gather(ctr_gather *gather, ctr_problem *problem)
 {
+    for (int i = 0; i < gather->n && problem->rc == SQLITE_OK; i++) {
+        uint64_t bit = (uint64_t)1 << i;
+        if (!(gather->here & bit)) continue;
+        bool row = ctr_stream_step(&gather->streams[i], problem);
+        gather->rows = row ? gather->rows | bit : gather->rows & ~bit;
+        if (row) take_head(gather, i, problem);
+        if (problem->rc != SQLITE_OK) gather->failed = i;
+    }
+
     gather->here = 0;
     for (int i = 0; i < gather->n && problem->rc == SQLITE_OK; i++) {
         uint64_t bit = (uint64_t)1 << i;
@@ -137,20 +146,6 @@ static void find_first(ctr_gather *gather, ctr_problem *problem)
         }
         gather->here |= bit;
     }
-}
-
-/* Steps to the next key. */
-static bool step_gather(ctr_gather *gather, ctr_problem *problem)
-{
-    for (int i = 0; i < gather->n && problem->rc == SQLITE_OK; i++) {
-        uint64_t bit = (uint64_t)1 << i;
-        if (!(gather->here & bit)) continue;
-        bool row = ctr_stream_step(&gather->streams[i], problem);
-        gather->rows = row ? gather->rows | bit : gather->rows & ~bit;
-        if (row) take_head(gather, i, problem);
-        if (problem->rc != SQLITE_OK) gather->failed = i;
-    }
-    find_first(gather, problem);
     return problem->rc == SQLITE_OK && gather->here != 0;
 }
 
@@ -306,9 +301,11 @@ static void open_cell(ctr_reading *reading, int contact, int counter, ctr_cell *
     if (problem->rc != SQLITE_OK) reading->rows.failed = contact;
 }
 
+/* Merges the cells of the row; with `compares`, notes the replicas that lack something of it. */
 static void merge_cells(ctr_reading *reading, ctr_problem *problem)
 {
-    for (int c = 0; c < reading->cluster->shape.n_counters; c++) {
+    int n_counters = reading->cluster->shape.n_counters;
+    for (int c = 0; c < n_counters; c++) {
         reading->cells[c].cell = ctr_cell_untouched();
         for (int i = 0; i < reading->n && problem->rc == SQLITE_OK; i++) {
             ctr_cell cell;
@@ -317,13 +314,10 @@ static void merge_cells(ctr_reading *reading, ctr_problem *problem)
             if (problem->rc == SQLITE_OK) ctr_quorum_merge(&reading->cells[c], &cell, problem);
         }
     }
-}
-
-static void compare(ctr_reading *reading, ctr_problem *problem)
-{
+    if (!reading->compares) return;
     reading->lack = 0;
     for (int i = 0; i < reading->n; i++) {
-        for (int c = 0; c < reading->cluster->shape.n_counters && problem->rc == SQLITE_OK; c++) {
+        for (int c = 0; c < n_counters && problem->rc == SQLITE_OK; c++) {
             ctr_cell cell = ctr_cell_untouched();
             if (is_here(reading, i)) open_cell(reading, i, c, &cell, problem);
             if (!ctr_cell_same(&cell, &reading->cells[c].cell)) reading->lack |= (uint64_t)1 << i;
@@ -372,7 +366,7 @@ static bool find_row(ctr_reading *reading, ctr_problem *problem)
                                         reading->rows.order, problem) <= 0;
         if (reading->skips || is_below_floor(reading, problem)) continue;
         merge_cells(reading, problem);
-        if (reading->compares) compare(reading, problem);
+
         return problem->rc == SQLITE_OK;
     }
     return false;
@@ -411,18 +405,6 @@ static bool may_give(const repair_job *job, ctr_problem *problem)
     return problem->rc == SQLITE_OK;
 }
 
-static void write_row(repair_job *job, ctr_member *member, ctr_problem *problem)
-{
-    const ctr_identity *identity = ctr_replica_identity(member->merge.rows.replica, problem);
-    if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
-    if (!identity || !ctr_merge_find(&member->merge, ctr_reading_keys(&job->reading), problem))
-        return;
-    for (int c = 0; c < job->cluster->shape.n_counters; c++)
-        ctr_merge_cell(&member->merge, c, &job->reading.cells[c].cell, problem);
-    ctr_merge_write(&member->merge, problem);
-    ctr_conflicts_change_identity(&member->conflicts, member->merge.rows.replica, problem);
-}
-
 static void repair_row(repair_job *job, ctr_problem *problem)
 {
     ctr_cluster *cluster = job->cluster;
@@ -436,7 +418,15 @@ static void repair_row(repair_job *job, ctr_problem *problem)
     for (int i = 0; i < job->reading.n && problem->rc == SQLITE_OK; i++) {
         ctr_member *member = &cluster->members[job->reading.contacts[i]];
         bool lacks = job->reading.lack & (uint64_t)1 << i;
-        if (lacks && ctr_member_takes_part(member)) write_row(job, member, problem);
+        if (!lacks || !ctr_member_takes_part(member)) continue;
+        ctr_merge *merge = &member->merge;
+        const ctr_identity *identity = ctr_replica_identity(merge->rows.replica, problem);
+        if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
+        if (!identity || !ctr_merge_find(merge, ctr_reading_keys(&job->reading), problem)) continue;
+        for (int c = 0; c < cluster->shape.n_counters; c++)
+            ctr_merge_cell(merge, c, &job->reading.cells[c].cell, problem);
+        ctr_merge_write(merge, problem);
+        ctr_conflicts_change_identity(&member->conflicts, merge->rows.replica, problem);
     }
 }
 

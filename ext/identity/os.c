@@ -78,8 +78,8 @@ static int statx(int folder, const char *path, int flags, unsigned mask, struct 
 
 #endif
 
-/* Takes a handle that has the inode and another number, its generation. Otherwise the handle belongs
- * to the mount, as in many file systems in user space. */
+/* Takes a handle that has the inode and another number, its generation. Otherwise the handle
+ * belongs to the mount, as in many file systems in user space. */
 static void take_handle(const char *path, ctr_fingerprint *fingerprint)
 {
     union {

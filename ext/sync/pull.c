@@ -117,10 +117,10 @@ static int64_t show_each_apart_again(ctr_pull *pull, bool backwards, int64_t *be
     return apart;
 }
 
-/* Runs after all tables are merged, because triggers of the user may read other rows. Shows the rows
- * that are apart again, because a table may refuse a row until another row is shown. That ends after
- * two turns, one in each direction, that leave no fewer values listed than ever before: triggers of
- * the user that change rows in turn may list them again for ever. */
+/* Runs after all tables are merged, because triggers of the user may read other rows. Then shows
+ * the rows that are apart again, because a table may refuse a row until another row is shown. That
+ * ends after two turns, one in each direction, that leave no fewer values listed than ever before:
+ * triggers of the user that change rows in turn may list them again for ever. */
 static void show_merged(ctr_pull *pull, ctr_problem *problem)
 {
     for (int i = 0; i < pull->n_later && problem->rc == SQLITE_OK; i++)
