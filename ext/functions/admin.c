@@ -48,24 +48,6 @@ static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
     return NULL;
 }
 
-/* Gives main its identity: the tables of the file and their row, in one savepoint. Reads it. */
-static void create_main(ctr_shared *shared, sqlite3 *db, const char *name, bool pending,
-                        ctr_identity *identity, ctr_problem *problem)
-{
-    ctr_session session = {0};
-    ctr_replica *replica = ctr_replica_of(shared->transaction, "main");
-    if (!replica) ctr_problem_nomem(problem);
-    if (problem->rc == SQLITE_OK && ctr_session_begin(&session, db, NULL, problem) == SQLITE_OK) {
-        ctr_transaction_join(shared->transaction, problem);
-        if (pending)
-            ctr_succession_create_pending(replica, name, problem);
-        else
-            ctr_succession_create(replica, name, problem);
-        ctr_identity_read(identity, db, "main", problem);
-    }
-    ctr_session_end(&session, problem);
-}
-
 /* A file that already has its identity is only read. */
 static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
@@ -81,6 +63,7 @@ static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     }
 
     ctr_identity identity;
+    ctr_shared *shared = sqlite3_user_data(ctx);
     sqlite3 *db = sqlite3_context_db_handle(ctx);
     ctr_identity_read(&identity, db, "main", &problem);
     if (identity.present) {
@@ -89,26 +72,31 @@ static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
             ctr_problem_set(&problem, SQLITE_ERROR,
                             "main has an identity already; only a new file can take over a name");
     } else {
-        create_main(sqlite3_user_data(ctx), db, name, pending, &identity, &problem);
+        /* The tables of the file and their row, in one savepoint. */
+        ctr_session session = {0};
+        ctr_replica *replica = ctr_replica_of(shared->transaction, "main");
+        if (!replica) ctr_problem_nomem(&problem);
+        if (problem.rc == SQLITE_OK &&
+            ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
+            ctr_transaction_join(shared->transaction, &problem);
+            if (pending)
+                ctr_succession_create_pending(replica, name, &problem);
+            else
+                ctr_succession_create(replica, name, &problem);
+            ctr_identity_read(&identity, db, "main", &problem);
+        }
+        ctr_session_end(&session, &problem);
     }
     if (ctr_arg_problem(ctx, "counter_init", &problem)) ctr_arg_result_id(ctx, identity.id);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-typedef struct changing {
-    sqlite3 *db;
-    const char *schema;
-    ctr_replica *replica;
-    const uint8_t *id; /* an argument, or NULL */
-} changing;
-
-typedef void (*change_call)(const changing *what, ctr_problem *problem);
-
-/* Changes the identity of a schema in a transaction, which counter_witness joins for main. The
- * result is set before the end: if there is no memory for it, the change is rolled back. */
+/* Changes the identity of a schema in a transaction, which counter_witness joins for main; with
+ * `lost`, declares that replica lost. The result is set before the end: if there is no memory for
+ * it, the change is rolled back. */
 static void change(sqlite3_context *ctx, const char *function, sqlite3_value *schema_value,
-                   change_call how, const uint8_t *id)
+                   int (*how)(ctr_replica *, ctr_problem *), const uint8_t *lost)
 {
     ctr_shared *shared = sqlite3_user_data(ctx);
     sqlite3 *db = sqlite3_context_db_handle(ctx);
@@ -123,7 +111,8 @@ static void change(sqlite3_context *ctx, const char *function, sqlite3_value *sc
         ctr_session_lock(&session, schema, &problem);
         if (sqlite3_stricmp(schema, "main") == 0)
             ctr_transaction_join(shared->transaction, &problem);
-        if (problem.rc == SQLITE_OK) how(&(changing){db, schema, replica, id}, &problem);
+        if (problem.rc == SQLITE_OK && lost) ctr_succession_lose(replica, lost, &problem);
+        if (problem.rc == SQLITE_OK && how) how(replica, &problem);
         if (sqlite3_stricmp(schema, "main") != 0) ctr_replica_forget(replica);
         ctr_identity_read(&identity, db, schema, &problem);
         if (problem.rc == SQLITE_OK) ctr_arg_result_id(ctx, identity.id);
@@ -132,43 +121,31 @@ static void change(sqlite3_context *ctx, const char *function, sqlite3_value *sc
     ctr_arg_problem(ctx, function, &problem);
 }
 
-static void fork_id(const changing *what, ctr_problem *problem)
-{
-    ctr_succession_fork(what->replica, problem);
-}
-
 static void fn_fork(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    change(ctx, "counter_fork", argc > 0 ? argv[0] : NULL, fork_id, NULL);
-}
-
-static void trust(const changing *what, ctr_problem *problem)
-{
-    ctr_succession_trust_witness(what->replica, problem);
+    change(ctx, "counter_fork", argc > 0 ? argv[0] : NULL, ctr_succession_fork, NULL);
 }
 
 static void fn_trust_witness(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    change(ctx, "counter_trust_witness", argc > 0 ? argv[0] : NULL, trust, NULL);
-}
-
-static void retire(const changing *what, ctr_problem *problem)
-{
-    ctr_succession_retire(what->replica, problem);
+    change(ctx, "counter_trust_witness", argc > 0 ? argv[0] : NULL, ctr_succession_trust_witness,
+           NULL);
 }
 
 static void fn_retire(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    change(ctx, "counter_retire", argc > 0 ? argv[0] : NULL, retire, NULL);
+    change(ctx, "counter_retire", argc > 0 ? argv[0] : NULL, ctr_succession_retire, NULL);
 }
 
-static void promote(const changing *what, ctr_problem *problem)
+static int promote(ctr_replica *replica, ctr_problem *problem)
 {
     ctr_identity identity;
     uint8_t digest[CTR_ID_SIZE];
-    ctr_identity_read(&identity, what->db, what->schema, problem);
-    ctr_shards_digest(NULL, what->db, what->schema, identity.id, digest, problem);
-    if (problem->rc == SQLITE_OK) ctr_succession_promote(what->replica, digest, problem);
+    sqlite3 *db = replica->transaction->db;
+    ctr_identity_read(&identity, db, replica->schema, problem);
+    ctr_shards_digest(NULL, db, replica->schema, identity.id, digest, problem);
+    if (problem->rc == SQLITE_OK) ctr_succession_promote(replica, digest, problem);
+    return problem->rc;
 }
 
 static void fn_promote(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -176,16 +153,11 @@ static void fn_promote(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     change(ctx, "counter_promote", argc > 0 ? argv[0] : NULL, promote, NULL);
 }
 
-static void lose(const changing *what, ctr_problem *problem)
-{
-    ctr_succession_lose(what->replica, what->id, problem);
-}
-
 static void fn_lost(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     uint8_t id[CTR_ID_SIZE];
     if (ctr_arg_id(ctx, "counter_lost", "id", argv[0], id))
-        change(ctx, "counter_lost", argc > 1 ? argv[1] : NULL, lose, id);
+        change(ctx, "counter_lost", argc > 1 ? argv[1] : NULL, NULL, id);
 }
 
 /* ---- counter_identity ------------------------------------------------------------------------ */
@@ -257,10 +229,11 @@ static void show_history(ctr_answer *answer, sqlite3_value **args, ctr_problem *
     sqlite3 *db = ctr_answer_db(answer);
     const char *schema = ctr_answer_schema(answer, args[0], problem);
     if (!schema || ctr_identity_read(&identity, db, schema, problem) || !identity.present) return;
+
     ctr_storage storage = {.kind = CTR_STORAGE_UNASKED};
     ctr_fingerprint seen;
     ctr_attribute attribute;
-    char *fingerprint = NULL, *witness = NULL;
+    char *fingerprint = NULL, *witness = NULL; /* what is said of the current id */
     if (ctr_storage_see(&storage, db, schema, true, &seen, &attribute, problem) == SQLITE_OK) {
         fingerprint = fingerprint_state(&storage, &identity, &seen);
         witness = witness_state(&storage, &identity, &seen, &attribute);
@@ -272,11 +245,12 @@ static void show_history(ctr_answer *answer, sqlite3_value **args, ctr_problem *
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_HISTORY);
     while (ctr_run_row(&run, row)) {
         char text[CTR_ID_TEXT_SIZE];
-        const char *state = ctr_text_column(row, HISTORY_STATE, problem);
-        bool current = state && strcmp(state, "former") != 0;
         const void *id = sqlite3_column_blob(row, HISTORY_ID);
         bool whole = id && sqlite3_column_bytes(row, HISTORY_ID) == CTR_ID_SIZE;
         if (whole) ctr_id_to_text(id, text);
+        const char *state = ctr_text_column(row, HISTORY_STATE, problem);
+        bool current = state && strcmp(state, "former") != 0;
+
         ctr_answer_text(answer, whole ? text : NULL, problem);
         for (int i = HISTORY_NAME; i <= HISTORY_WHY; i++)
             ctr_answer_value(answer, sqlite3_column_value(row, i), problem);

@@ -252,26 +252,6 @@ static void find_table(target *to, ctr_shared *shared, const char *name, const c
 
 /* ---- the two statements ---------------------------------------------------------------------- */
 
-/* Parameters 1 ... are the key, the next one is the number to add. */
-static sqlite3_stmt *prepare_insert(const target *to, const char *column, ctr_problem *problem)
-{
-    char *keys = ctr_shape_key_list(&to->shape);
-    sqlite3_str *values = sqlite3_str_new(NULL), *columns = sqlite3_str_new(NULL);
-    for (int i = 0; i <= to->shape.n_keys; i++)
-        sqlite3_str_appendf(values, "%s?%d", i ? ", " : "", i + 1);
-    sqlite3_str_appendf(columns, "%s, \"%w\"", keys ? keys : "", column);
-    char *value_list = sqlite3_str_finish(values), *column_list = sqlite3_str_finish(columns);
-    if (!keys || !value_list || !column_list) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
-    run.slots.columns = column_list;
-    run.slots.values = value_list;
-    sqlite3_stmt *made = ctr_run_prepare(&run, CTR_SQL_ADD_INSERT);
-    sqlite3_free(keys);
-    sqlite3_free(value_list);
-    sqlite3_free(column_list);
-    return made;
-}
-
 /* Binds the key as it is stored, because a REAL column does not find an integer that it rounds. */
 static bool run_with(const target *to, sqlite3_stmt *statement, sqlite3_value **keys,
                      sqlite3_value *n, ctr_problem *problem)
@@ -294,18 +274,31 @@ static void add(sqlite3_context *ctx, const target *to, const char *column, sqli
 {
     ctr_session session;
     if (ctr_session_begin(&session, to->db, NULL, problem) == SQLITE_OK) {
-        sqlite3_stmt *insert = prepare_insert(to, column, problem);
+        char *keys = ctr_shape_key_list(&to->shape);
+        sqlite3_str *list = sqlite3_str_new(NULL); /* the parameters 1 ...: the key, then n */
+        for (int i = 0; i <= to->shape.n_keys; i++)
+            sqlite3_str_appendf(list, "%s?%d", i ? ", " : "", i + 1);
+        char *values = sqlite3_str_finish(list);
+        char *columns = sqlite3_mprintf("%s, \"%w\"", keys ? keys : "", column);
+        if (!keys || !values || !columns) ctr_problem_nomem(problem);
+        ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
+        run.slots.columns = columns;
+        run.slots.values = values;
+        sqlite3_stmt *insert = ctr_run_prepare(&run, CTR_SQL_ADD_INSERT);
         run_with(to, insert, argv + ADD_KEYS, argv[ADD_N], problem);
         sqlite3_finalize(insert);
+
         char *constraint = ctr_shape_key_match(&to->shape);
         if (!constraint) ctr_problem_nomem(problem);
-        ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
         run.slots.name = column;
         run.slots.constraint = constraint;
         sqlite3_stmt *select = ctr_run_prepare(&run, CTR_SQL_ADD_SELECT);
         if (run_with(to, select, argv + ADD_KEYS, NULL, problem))
             sqlite3_result_value(ctx, sqlite3_column_value(select, 0));
         sqlite3_finalize(select);
+        sqlite3_free(keys);
+        sqlite3_free(values);
+        sqlite3_free(columns);
         sqlite3_free(constraint);
     }
     ctr_session_end(&session, problem);
@@ -342,12 +335,6 @@ static void free_calls(void *all)
     sqlite3_free(of);
 }
 
-static bool is_same_call(const add_call *a, const add_call *b)
-{
-    return strcmp(a->counter, b->counter) == 0 && a->keys.size == b->keys.size &&
-           memcmp(a->keys.bytes, b->keys.bytes, a->keys.size) == 0;
-}
-
 /* Replaces the last call from its place. Returns whether the last call from another place is the
  * same. */
 static bool is_made_elsewhere(add_calls *all, add_call *made, ctr_problem *problem)
@@ -355,10 +342,14 @@ static bool is_made_elsewhere(add_calls *all, add_call *made, ctr_problem *probl
     size_t own = all->n;
     bool elsewhere = false;
     for (size_t i = 0; i < all->n; i++) {
-        if (all->calls[i].place == made->place)
+        const add_call *call = &all->calls[i];
+        if (call->place == made->place)
             own = i;
         else
-            elsewhere = elsewhere || is_same_call(&all->calls[i], made);
+            elsewhere =
+                elsewhere ||
+                (strcmp(call->counter, made->counter) == 0 && call->keys.size == made->keys.size &&
+                 memcmp(call->keys.bytes, made->keys.bytes, made->keys.size) == 0);
     }
     add_call *list = ctr_array_room(all->calls, &all->room, own + 1, sizeof *list, problem);
     if (!list) {
@@ -374,23 +365,16 @@ static bool is_made_elsewhere(add_calls *all, add_call *made, ctr_problem *probl
     return elsewhere;
 }
 
-/* Returns the calls that the running statement has made; NULL without memory: then SQLite frees the
- * list at once. */
-static add_calls *calls_of_statement(sqlite3_context *ctx)
-{
-    add_calls *all = sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT);
-    if (all) return all;
-    all = sqlite3_malloc64(sizeof *all);
-    if (!all) return NULL;
-    *all = (add_calls){0};
-    sqlite3_set_auxdata(ctx, CALLS_OF_STATEMENT, all, free_calls);
-    return sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT);
-}
-
 static void refuse_second_place(sqlite3_context *ctx, const target *to, const char *column,
                                 int64_t n, sqlite3_value **keys, ctr_problem *problem)
 {
-    add_calls *all = calls_of_statement(ctx);
+    add_calls *all = sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT);
+    add_calls *first = all ? NULL : sqlite3_malloc64(sizeof *first);
+    if (first) {
+        *first = (add_calls){0};
+        sqlite3_set_auxdata(ctx, CALLS_OF_STATEMENT, first, free_calls);
+        all = sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT); /* NULL without memory: it is freed */
+    }
     if (!all) ctr_problem_nomem(problem);
     add_call made = {.place = ctx};
     made.counter = sqlite3_mprintf("%s %s %d %lld", to->schema, to->table,

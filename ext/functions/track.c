@@ -191,16 +191,6 @@ static bool add_columns(tracking *call, bool whole, ctr_problem *problem)
     return added;
 }
 
-static void refuse_columnless(const tracking *call, ctr_problem *problem)
-{
-    for (int i = 0; i < call->shape.n_counters; i++)
-        if (ctr_tracked_column_of(&call->tracked, i)) return;
-    ctr_problem_set(problem, SQLITE_ERROR,
-                    "%s: none of its counters has a column of its name here: if columns were "
-                    "renamed, rename them back, call counter_track, and rename them again",
-                    call->table);
-}
-
 /* Compares every row with its counters, and every counter with the rows. */
 static int64_t count_table(tracking *call, ctr_problem *problem)
 {
@@ -267,13 +257,20 @@ static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
 {
     open_counters(call, problem);
     bool whole = are_triggers_whole(call, problem);
-    int n_before = problem->rc == SQLITE_OK ? call->shape.n_columns : 0;
-    bool added = add_columns(call, whole, problem);
-    if (problem->rc == SQLITE_OK) refuse_columnless(call, problem);
+    int n_before = call->shape.n_columns;
+    bool added = add_columns(call, whole, problem), any = false;
+    for (int i = 0; i < call->shape.n_counters && !any && problem->rc == SQLITE_OK; i++)
+        any = ctr_tracked_column_of(&call->tracked, i) != NULL;
+    if (!any)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: none of its counters has a column of its name here: if columns were "
+                        "renamed, rename them back, call counter_track, and rename them again",
+                        call->table);
     if (problem->rc == SQLITE_OK && call->n == 0) check_lost(call, problem);
     if (problem->rc == SQLITE_OK && (added || !whole)) ctr_triggers_create(&call->tracked, problem);
-    bool renamed = problem->rc == SQLITE_OK &&
-                   ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
+    if (problem->rc != SQLITE_OK) return 0;
+
+    bool renamed = ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
     /* Adopted columns: those that this call has given to counters that existed before. */
     for (int i = 0; i < n_before && problem->rc == SQLITE_OK; i++)
         call->tracked.columns[i].adopted = call->tracked.columns[i].given;
@@ -296,18 +293,12 @@ static int64_t track(tracking *call, ctr_problem *problem)
 
 /* ---- untracking ------------------------------------------------------------------------------ */
 
-/* Returns the counter of a column, also of one that was dropped from the table unnoticed; or -1. */
-static int counter_to_drop(const tracking *call, const char *name)
-{
-    int counter = ctr_tracked_counter(&call->tracked, name);
-    if (counter >= 0) return counter;
-    counter = ctr_shape_counter_like(&call->shape, name);
-    return counter >= 0 && call->tracked.columns[call->shape.counters[counter]].lost ? counter : -1;
-}
-
 static void drop_tracked_column(tracking *call, const char *name, ctr_problem *problem)
 {
-    int counter = counter_to_drop(call, name);
+    int counter = ctr_tracked_counter(&call->tracked, name);
+    int like = counter < 0 ? ctr_shape_counter_like(&call->shape, name) : -1;
+    bool lost = like >= 0 && call->tracked.columns[call->shape.counters[like]].lost;
+    if (lost) counter = like; /* its column was dropped from the table unnoticed */
     if (counter < 0)
         ctr_problem_set(problem, SQLITE_ERROR, "%s: column '%s' is not tracked", call->table, name);
     else if (call->shape.n_counters == 1)
@@ -328,15 +319,6 @@ static void drop_tracked_column(tracking *call, const char *name, ctr_problem *p
     open_counters(call, problem);
 }
 
-/* SQLite changes no table while a trigger names a missing column. The names in the triggers are
- * noted, for they may be newer than the notes. */
-static void drop_broken_triggers(tracking *call, ctr_problem *problem)
-{
-    if (problem->rc != SQLITE_OK) return;
-    ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
-    ctr_triggers_drop(call->db, call->schema, call->counters, problem);
-}
-
 static int64_t untrack(tracking *call, ctr_problem *problem)
 {
     int64_t n = call->n;
@@ -353,7 +335,12 @@ static int64_t untrack(tracking *call, ctr_problem *problem)
         return n;
     }
     bool whole = are_triggers_whole(call, problem);
-    if (!whole) drop_broken_triggers(call, problem);
+    if (!whole && problem->rc == SQLITE_OK) {
+        /* SQLite changes no table while a trigger names a missing column. The names in the triggers
+         * are noted, for they may be newer than the notes. */
+        ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
+        ctr_triggers_drop(call->db, call->schema, call->counters, problem);
+    }
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     for (int i = 0; i < call->n && problem->rc == SQLITE_OK; i++)
         drop_tracked_column(call, call->names[i], problem);

@@ -371,9 +371,8 @@ bool ctr_tracked_resolves(const ctr_tracked *tracked, const char *how, ctr_probl
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* counter_track writes it as the last clause. */
 /* Returns whether the declaration, which may be NULL, is that of the counter table of a tracked
- * table. */
+ * table: counter_track writes the word as the last clause. */
 static bool declares_tracked(const char *sql)
 {
     return sql && ctr_text_contains(sql, ", TRACKED \"");
