@@ -109,19 +109,6 @@ static void take_column(const trackable *want, sqlite3_stmt *row, ctr_problem *p
                       problem);
 }
 
-static void refuse_unknown(const trackable *want, ctr_problem *problem)
-{
-    for (int i = 0; i < want->n; i++) {
-        if (ctr_shape_counter_like(want->shape, want->names[i]) < 0)
-            ctr_problem_set(problem, SQLITE_ERROR, "%s: there is no column '%s'", want->table,
-                            want->names[i]);
-        for (int k = 0; k < i; k++)
-            if (sqlite3_stricmp(want->names[i], want->names[k]) == 0)
-                ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is named twice", want->table,
-                                want->names[i]);
-    }
-}
-
 /* Fails unless the key compares as its columns do; otherwise two rows of the table could have one
  * key here. */
 static void check_key_term(void *with, const index_term *term, ctr_problem *problem)
@@ -150,7 +137,14 @@ int ctr_constraints_read_shape(ctr_shape *shape, sqlite3 *db, const char *schema
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
     while (ctr_run_row(&run, row)) take_column(&want, row, problem);
     sqlite3_finalize(row);
-    refuse_unknown(&want, problem);
+    for (int i = 0; i < n; i++) {
+        if (ctr_shape_counter_like(shape, names[i]) < 0)
+            ctr_problem_set(problem, SQLITE_ERROR, "%s: there is no column '%s'", table, names[i]);
+        for (int k = 0; k < i; k++)
+            if (sqlite3_stricmp(names[i], names[k]) == 0)
+                ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is named twice", table,
+                                names[i]);
+    }
     each_term(db, schema, table, check_key_term, &want, problem);
     if (shape->n_keys == 0)
         ctr_problem_set(problem, SQLITE_ERROR,
@@ -275,27 +269,6 @@ static void list_new_row(sqlite3 *db, const char *schema, const char *table, con
     if (n == 0) sqlite3_str_appendall(out, "NULL");
 }
 
-/* (expression) = (SELECT expression FROM (SELECT NEW."a" AS "a", ...)) */
-static void match_expression(sqlite3 *db, const char *schema, const char *table, const char *index,
-                             int n, sqlite3_str *out, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX);
-    ctr_run_bind_text(&run, row, ":name", index);
-    const char *sql = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
-    char *term = sql ? term_of(sql, n) : NULL;
-    if (sql && !term) ctr_problem_nomem(problem);
-    if (term) {
-        sqlite3_str_appendf(out, "(%s\n) = (SELECT %s\n FROM (SELECT ", term, term);
-        list_new_row(db, schema, table, term, out, problem);
-        sqlite3_str_appendall(out, "))");
-    } else {
-        sqlite3_str_appendall(out, "1");
-    }
-    sqlite3_free(term);
-    sqlite3_finalize(row);
-}
-
 /* ---- the condition --------------------------------------------------------------------------- */
 
 typedef struct unique_in {
@@ -304,25 +277,36 @@ typedef struct unique_in {
     ctr_unique *rows;
 } unique_in;
 
+/* Of an expression: (expression) = (SELECT expression FROM (SELECT NEW."a" AS "a", ...)) */
 static void match_term(void *with, const index_term *term, ctr_problem *problem)
 {
     const unique_in *in = with;
-    ctr_unique *rows = in->rows;
+    sqlite3_str *match = in->rows->match, *names = in->rows->names;
     if (term->is_primary) return;
-    sqlite3_str_appendall(rows->match,
-                          term->number ? " AND " : ctr_text_separator(rows->match, " OR "));
+    if (!term->name || term->is_partial) in->rows->any_column = true;
+    sqlite3_str_appendall(match, term->number ? " AND " : ctr_text_separator(match, " OR "));
     if (term->name) {
-        sqlite3_str_appendf(rows->match, "\"%w\" = ", term->name);
-        ctr_constraints_append_new(rows->match, in->db, in->schema, in->table, term->name, problem);
-        sqlite3_str_appendf(rows->match, " COLLATE \"%w\"",
-                            term->collation ? term->collation : "BINARY");
-        sqlite3_str_appendf(rows->names, "%s\"%w\"", ctr_text_separator(rows->names, ", "),
-                            term->name);
-    } else {
-        match_expression(in->db, in->schema, in->table, term->index, term->number, rows->match,
-                         problem);
+        sqlite3_str_appendf(match, "\"%w\" = ", term->name);
+        ctr_constraints_append_new(match, in->db, in->schema, in->table, term->name, problem);
+        sqlite3_str_appendf(match, " COLLATE \"%w\"", term->collation ? term->collation : "BINARY");
+        sqlite3_str_appendf(names, "%s\"%w\"", ctr_text_separator(names, ", "), term->name);
+        return;
     }
-    if (!term->name || term->is_partial) rows->any_column = true;
+    ctr_run run = ctr_run_on(in->db, in->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX);
+    ctr_run_bind_text(&run, row, ":name", term->index);
+    const char *sql = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
+    char *text = sql ? term_of(sql, term->number) : NULL;
+    if (sql && !text) ctr_problem_nomem(problem);
+    if (text) {
+        sqlite3_str_appendf(match, "(%s\n) = (SELECT %s\n FROM (SELECT ", text, text);
+        list_new_row(in->db, in->schema, in->table, text, match, problem);
+        sqlite3_str_appendall(match, "))");
+    } else {
+        sqlite3_str_appendall(match, "1");
+    }
+    sqlite3_free(text);
+    sqlite3_finalize(row);
 }
 
 void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *schema,
@@ -339,11 +323,6 @@ void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *sche
 }
 
 /* ---- foreign keys ---------------------------------------------------------------------------- */
-
-ctr_foreign ctr_constraints_foreign_of(const ctr_tracked *tracked)
-{
-    return (ctr_foreign){.tracked = tracked};
-}
 
 void ctr_constraints_close_foreign(ctr_foreign *foreign)
 {
@@ -385,24 +364,13 @@ static void match_key_of(const ctr_tracked *tracked, const char *alias, sqlite3_
                             ctr_tracked_key(tracked, i)->name, 1 + i);
 }
 
-/* Begins EXISTS (child rows whose parent is the row). */
-static void begin_child(const ctr_tracked *tracked, const char *child, sqlite3_str *out)
-{
-    sqlite3_str_appendf(
-        out, "%sEXISTS (SELECT 1 FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ",
-        ctr_text_separator(out, ") OR "), tracked->schema, tracked->table, tracked->schema, child);
-    match_key_of(tracked, "p", out);
-    if (sqlite3_stricmp(child, tracked->table) != 0) return;
-    sqlite3_str_appendall(out, " AND NOT (");
-    match_key_of(tracked, "c", out);
-    sqlite3_str_appendall(out, ")");
-}
-
-/* Adds the foreign keys of one table that refer to ours and forbid the deletion of a row. */
+/* Adds the foreign keys of one table that refer to ours and forbid the deletion of a row: EXISTS
+ * (child rows whose parent is the row). */
 static void add_child(const ctr_tracked *tracked, const char *child, sqlite3_str *out,
                       ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    const char *schema = tracked->schema, *table = tracked->table;
+    ctr_run run = ctr_run_on(tracked->db, schema, NULL, problem);
     run.slots.name = child;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_FOREIGN_KEYS);
     while (ctr_run_row(&run, row)) {
@@ -412,9 +380,19 @@ static void add_child(const ctr_tracked *tracked, const char *child, sqlite3_str
                    *on_delete = ctr_text_column(row, 6, problem);
         bool forbids = on_delete &&
                        (strcmp(on_delete, "NO ACTION") == 0 || strcmp(on_delete, "RESTRICT") == 0);
-        if (!forbids || !parent || sqlite3_stricmp(parent, tracked->table) != 0) continue;
+        if (!forbids || !parent || sqlite3_stricmp(parent, table) != 0) continue;
         if (!from || (!to && part >= tracked->shape->n_keys)) continue;
-        if (part == 0) begin_child(tracked, child, out);
+        if (part == 0) {
+            sqlite3_str_appendf(
+                out, "%sEXISTS (SELECT 1 FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ",
+                ctr_text_separator(out, ") OR "), schema, table, schema, child);
+            match_key_of(tracked, "p", out);
+        }
+        if (part == 0 && sqlite3_stricmp(child, table) == 0) {
+            sqlite3_str_appendall(out, " AND NOT (");
+            match_key_of(tracked, "c", out);
+            sqlite3_str_appendall(out, ")");
+        }
         sqlite3_str_appendf(out, " AND p.\"%w\" = c.\"%w\"",
                             to ? to : ctr_tracked_key(tracked, part)->name, from);
     }

@@ -281,25 +281,8 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backward
 
 /* ---- rows below floors ----------------------------------------------------------------------- */
 
-/* Returns a statement on the id of each row among the cells, 0 if it has none, and its key. */
-static sqlite3_stmt *prepare_rows(const ctr_showing *showing, ctr_problem *problem)
-{
-    const ctr_tracked *tracked = &showing->tracked;
-    sqlite3_str *list = sqlite3_str_new(NULL);
-    ctr_tracked_list_keys(tracked, list, "t.");
-    char *keys = sqlite3_str_finish(list), *match = ctr_tracked_key_match(tracked);
-    if (!keys || !match) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-    run.slots.name = tracked->table;
-    run.slots.keys = keys;
-    run.slots.constraint = match;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_WITHOUT_COUNTERS);
-    sqlite3_free(keys);
-    sqlite3_free(match);
-    return row;
-}
-
-/* Clears the values of the statement's current row, if it is below a floor. */
+/* Clears the values of the statement's current row, if it is below a floor. The row has the id
+ * among the cells, 0 if there is none, and the key. */
 static void show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floors *floors,
                                ctr_problem *problem)
 {
@@ -324,12 +307,22 @@ int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem 
     const ctr_tracked *tracked = &showing->tracked;
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
     ctr_run_do(&run, CTR_SQL_TRACK_FORGET_APART, NULL);
-    sqlite3_stmt *row = prepare_rows(showing, problem);
+
+    sqlite3_str *list = sqlite3_str_new(NULL);
+    ctr_tracked_list_keys(tracked, list, "t.");
+    char *key_list = sqlite3_str_finish(list), *match = ctr_tracked_key_match(tracked);
+    if (!key_list || !match) ctr_problem_nomem(problem);
+    run.slots.name = tracked->table;
+    run.slots.keys = key_list;
+    run.slots.constraint = match;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_WITHOUT_COUNTERS);
     sqlite3_value **keys = sqlite3_malloc64(((size_t)tracked->shape->n_keys + 1) * sizeof *keys);
     if (!keys) ctr_problem_nomem(problem);
     showing->writing.keys = keys;
     while (ctr_run_row(&run, row)) show_nothing_below(showing, row, floors, problem);
     sqlite3_finalize(row);
+    sqlite3_free(key_list);
+    sqlite3_free(match);
     sqlite3_free(keys);
     showing->writing.keys = NULL;
     return problem->rc;

@@ -38,22 +38,6 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
     return problem->rc;
 }
 
-static bool is_untouched(const ctr_showing *showing, const ctr_summary *states)
-{
-    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
-        if (states[i].touched) return false;
-    return true;
-}
-
-/* A row is deleted if one of its counters is deleted and none is live. */
-static bool is_deleted_row(const ctr_showing *showing, const ctr_summary *states)
-{
-    bool deleted = false;
-    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
-        deleted = deleted || states[i].life % 2 == 0;
-    return deleted && !is_live(showing, states);
-}
-
 static int refuse_uncounted(ctr_showing *showing, const char *what, ctr_problem *problem)
 {
     const ctr_tracked *tracked = &showing->tracked;
@@ -98,13 +82,18 @@ static bool insert_row_shown(ctr_showing *showing, int64_t rowid, const ctr_summ
     return taken;
 }
 
+/* A row is deleted if one of its counters is deleted and none is live. */
 static void show_in_row(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
                         const ctr_summary *now, bool complete, ctr_problem *problem)
 {
+    bool deleted = false, taken = false;
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+        deleted = deleted || now[i].life % 2 == 0;
     ctr_apart_remove(&showing->apart, rowid, problem); /* a trigger may list it again */
-    bool taken = is_deleted_row(showing, now) ? ctr_writing_delete(&showing->writing, problem)
-                 : complete ? update_row_shown(showing, rowid, shown, now, problem)
-                            : false;
+    if (deleted && !is_live(showing, now))
+        taken = ctr_writing_delete(&showing->writing, problem);
+    else if (complete)
+        taken = update_row_shown(showing, rowid, shown, now, problem);
     if (!taken && !showing->writing.ended && !showing->writing.aside)
         ctr_showing_set_apart(showing, rowid, shown, now, problem);
 }
@@ -183,7 +172,10 @@ int ctr_showing_write(ctr_showing *showing, int64_t rowid, ctr_shown_before was,
 ctr_shown_before ctr_showing_before(const ctr_showing *showing, const ctr_summary *before)
 {
     if (is_live(showing, before)) return CTR_SHOWN_LIVE;
-    return is_untouched(showing, before) ? CTR_SHOWN_NEW : CTR_SHOWN_DELETED;
+    bool touched = false;
+    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+        touched = touched || before[i].touched;
+    return touched ? CTR_SHOWN_DELETED : CTR_SHOWN_NEW;
 }
 
 int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,

@@ -63,17 +63,6 @@ typedef struct trigger_lists {
     char *columns, *values, *changes, *order, *constraint;
 } trigger_lists;
 
-/* In a trigger that reads a table named NEW, NEW."sku" is a column of that table. */
-static void refuse_row_name(const ctr_tracked *tracked, ctr_problem *problem)
-{
-    const char *name = tracked->table;
-    if (sqlite3_stricmp(name, "NEW") == 0 || sqlite3_stricmp(name, "OLD") == 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: a tracked table with a UNIQUE index must not be named NEW or OLD, "
-                        "which mean rows in its triggers: rename the table",
-                        name);
-}
-
 /* "k" IS NEW."k" AND ..., or the same with OLD. */
 static void match_key(const ctr_tracked *tracked, bool old, sqlite3_str *out, ctr_problem *problem)
 {
@@ -99,7 +88,13 @@ static void list_replaced(const ctr_tracked *tracked, bool updates, sqlite3_str 
          *names = ctr_text_finish(rows.names, problem);
     if (names && !rows.any_column) sqlite3_str_appendf(order, "OF %s", names);
     if (match && *match) {
-        refuse_row_name(tracked, problem);
+        /* In a trigger that reads a table named NEW, NEW."sku" is a column of that table. */
+        const char *table = tracked->table;
+        if (sqlite3_stricmp(table, "NEW") == 0 || sqlite3_stricmp(table, "OLD") == 0)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s: a tracked table with a UNIQUE index must not be named NEW or OLD, "
+                            "which mean rows in its triggers: rename the table",
+                            table);
         sqlite3_str_appendf(constraint, "(%s) AND NOT (", match);
         match_key(tracked, false, constraint, problem);
         if (updates) sqlite3_str_appendall(constraint, ") AND NOT (");
@@ -198,29 +193,6 @@ static int refuse_broken(const ctr_tracked *tracked, const char *trigger, ctr_pr
         tracked->counters, trigger, tracked->table, tracked->table);
 }
 
-static int check_triggers(const ctr_tracked *tracked, ctr_problem *problem)
-{
-    static const char CREATE[] = "CREATE TRIGGER ";
-    const size_t n = sizeof CREATE - 1;
-    char *schema = sqlite3_mprintf("\"%w\".", tracked->schema);
-    if (!schema) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
-    for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
-        char *wanted = trigger_text(tracked, &TRIGGERS[i], problem);
-        ctr_stored_trigger stored =
-            ctr_tracked_read_trigger(&run, tracked->counters, TRIGGERS[i].suffix);
-        bool is = !wanted && !stored.text;
-        if (wanted && stored.text && schema) /* SQLite stores a text without the schema */
-            is = strncmp(stored.text, CREATE, n) == 0 &&
-                 strcmp(stored.text + n, wanted + n + strlen(schema)) == 0;
-        if (!is && problem->rc == SQLITE_OK) refuse_broken(tracked, TRIGGERS[i].suffix, problem);
-        sqlite3_free(wanted);
-        ctr_tracked_free_trigger(&stored);
-    }
-    sqlite3_free(schema);
-    return problem->rc;
-}
-
 void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
 {
     for (int i = 0; i < N_TRIGGERS; i++) {
@@ -272,11 +244,30 @@ static int refuse_lost(sqlite3 *db, const char *schema, const char *counters, ct
 int ctr_triggers_open(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
                       const ctr_shape *shape, ctr_problem *problem)
 {
+    static const char CREATE[] = "CREATE TRIGGER ";
+    const size_t n = sizeof CREATE - 1;
     if (ctr_tracked_look(tracked, db, schema, counters, shape, problem)) return problem->rc;
     if (!tracked->table) return refuse_lost(db, schema, counters, problem);
     for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++)
         if (!ctr_tracked_key(tracked, i)->name) refuse_broken(tracked, "insert", problem);
-    return problem->rc == SQLITE_OK ? check_triggers(tracked, problem) : problem->rc;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+
+    char *quoted = sqlite3_mprintf("\"%w\".", tracked->schema);
+    if (!quoted) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(db, tracked->schema, NULL, problem);
+    for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
+        char *wanted = trigger_text(tracked, &TRIGGERS[i], problem);
+        ctr_stored_trigger stored = ctr_tracked_read_trigger(&run, counters, TRIGGERS[i].suffix);
+        bool is = !wanted && !stored.text;
+        if (wanted && stored.text) /* SQLite stores a text without the schema */
+            is = strncmp(stored.text, CREATE, n) == 0 &&
+                 strcmp(stored.text + n, wanted + n + strlen(quoted)) == 0;
+        if (!is && problem->rc == SQLITE_OK) refuse_broken(tracked, TRIGGERS[i].suffix, problem);
+        sqlite3_free(wanted);
+        ctr_tracked_free_trigger(&stored);
+    }
+    sqlite3_free(quoted);
+    return problem->rc;
 }
 
 int ctr_triggers_follow(sqlite3 *db, const char *schema, const char *counters,
