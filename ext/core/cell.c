@@ -194,15 +194,6 @@ bool ctr_cell_shard(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], ctr_sha
     return false;
 }
 
-/* Advances the clock of a shard by `ticks` increments; `clock` is 0 if there is no shard. */
-static ctr_status advance_clock(int64_t *clock, int64_t ticks, int64_t least)
-{
-    if (*clock < least) *clock = least - 1;
-    if (*clock > INT64_MAX - ticks) return CTR_OVERFLOW;
-    *clock += ticks;
-    return CTR_OK;
-}
-
 ctr_status ctr_cell_add(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE],
                         const ctr_sum *difference, int64_t ticks, int64_t least, uint8_t *out,
                         size_t *size)
@@ -224,7 +215,9 @@ ctr_status ctr_cell_add(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE],
         ctr_sum_add(&sum, found.value);
         after = next;
     }
-    if (advance_clock(&mine.clock, ticks, least) != CTR_OK) return CTR_OVERFLOW;
+    if (mine.clock < least) mine.clock = least - 1;
+    if (mine.clock > INT64_MAX - ticks) return CTR_OVERFLOW;
+    mine.clock += ticks;
     if (ctr_sum_value(&sum, &mine.value) != CTR_OK) return CTR_OVERFLOW;
     uint8_t *end = cell->size == 0 ? put_header(out, 1) : put_bytes(out, cell->bytes, before);
     end = put_shard(end, &mine);

@@ -46,38 +46,7 @@ size_t ctr_context_room(size_t size)
     return size / CTR_CONTEXT_SHARD;
 }
 
-/* Sets the kinds of the shards from the elements. */
-static ctr_context_status read_elements(const uint8_t *bytes, int n_elements,
-                                        ctr_context_shard *shards, size_t n)
-{
-    int last = -1;
-    for (int i = 0; i < n_elements; i++) {
-        int element = get_int16(bytes + CTR_CONTEXT_HEAD + CTR_CONTEXT_ELEMENT * i);
-        int index = element < 0 ? element + GLOBAL_MARK : element;
-        if ((size_t)index >= n) return CTR_CONTEXT_ELEMENT_BEYOND;
-        if (index <= last) return CTR_CONTEXT_ELEMENT_DOUBLED;
-        shards[index].kind = element < 0 ? CTR_CONTEXT_GLOBAL : CTR_CONTEXT_LOCAL;
-        last = index;
-    }
-    return CTR_CONTEXT_OK;
-}
-
-static ctr_context_status read_shards(const uint8_t *body, ctr_context_shard *shards, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const uint8_t *at = body + i * CTR_CONTEXT_SHARD;
-        shards[i] = (ctr_context_shard){
-            .shard = {at + ID, ctr_bytes_get_signed(at + CLOCK), ctr_bytes_get_signed(at + COUNT)},
-            .kind = CTR_CONTEXT_REMOTE};
-        ctr_sum_add(&shards[i].clock, shards[i].shard.clock);
-        ctr_sum_add(&shards[i].count, shards[i].shard.value);
-        if (shards[i].shard.clock < 1) return CTR_CONTEXT_CLOCK;
-        if (i > 0 && memcmp(shards[i - 1].shard.id, shards[i].shard.id, CTR_ID_SIZE) >= 0)
-            return CTR_CONTEXT_UNSORTED;
-    }
-    return CTR_CONTEXT_OK;
-}
-
+/* The header elements set the kinds of the shards. */
 ctr_context_status ctr_context_open(const uint8_t *bytes, size_t size, ctr_context_shard *shards,
                                     size_t *n)
 {
@@ -88,11 +57,29 @@ ctr_context_status ctr_context_open(const uint8_t *bytes, size_t size, ctr_conte
     size_t head = CTR_CONTEXT_HEAD + CTR_CONTEXT_ELEMENT * (size_t)n_elements;
     if (size < head) return CTR_CONTEXT_SHORT;
     if ((size - head) % CTR_CONTEXT_SHARD != 0) return CTR_CONTEXT_UNEVEN;
+
     size_t found = (size - head) / CTR_CONTEXT_SHARD;
-    ctr_context_status status = read_shards(bytes + head, shards, found);
-    if (status == CTR_CONTEXT_OK) status = read_elements(bytes, n_elements, shards, found);
-    if (status == CTR_CONTEXT_OK) *n = found;
-    return status;
+    for (size_t i = 0; i < found; i++) {
+        const uint8_t *at = bytes + head + i * CTR_CONTEXT_SHARD;
+        shards[i] = (ctr_context_shard){
+            .shard = {at + ID, ctr_bytes_get_signed(at + CLOCK), ctr_bytes_get_signed(at + COUNT)},
+            .kind = CTR_CONTEXT_REMOTE};
+        ctr_sum_add(&shards[i].clock, shards[i].shard.clock);
+        ctr_sum_add(&shards[i].count, shards[i].shard.value);
+        if (shards[i].shard.clock < 1) return CTR_CONTEXT_CLOCK;
+        if (i > 0 && memcmp(shards[i - 1].shard.id, shards[i].shard.id, CTR_ID_SIZE) >= 0)
+            return CTR_CONTEXT_UNSORTED;
+    }
+    for (int i = 0, last = -1; i < n_elements; i++) {
+        int element = get_int16(bytes + CTR_CONTEXT_HEAD + CTR_CONTEXT_ELEMENT * i);
+        int index = element < 0 ? element + GLOBAL_MARK : element;
+        if ((size_t)index >= found) return CTR_CONTEXT_ELEMENT_BEYOND;
+        if (index <= last) return CTR_CONTEXT_ELEMENT_DOUBLED;
+        shards[index].kind = element < 0 ? CTR_CONTEXT_GLOBAL : CTR_CONTEXT_LOCAL;
+        last = index;
+    }
+    *n = found;
+    return CTR_CONTEXT_OK;
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */

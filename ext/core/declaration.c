@@ -10,11 +10,6 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -61,7 +56,7 @@ typedef struct scanner {
 static const char *skip_blank(const char *at)
 {
     for (;;) {
-        while (is_space(*at)) at++;
+        while (*at == ' ' || (*at >= '\t' && *at <= '\r')) at++;
         if (at[0] == '-' && at[1] == '-') {
             while (*at && *at != '\n') at++;
         } else if (at[0] == '/' && at[1] == '*') {

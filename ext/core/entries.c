@@ -30,21 +30,17 @@ uint8_t *ctr_entries_begin(uint8_t *out)
     return out + CTR_ENTRIES_HEADER;
 }
 
-static uint64_t code_of(const ctr_entry *entry)
-{
-    uint64_t first = CODE_FIRST + CODES * (uint64_t)entry->counter;
-    switch (entry->kind) {
-    case CTR_ENTRY_ADDED: return first + (entry->ticks == 1 ? ONE_TICK : SEVERAL_TICKS);
-    case CTR_ENTRY_WRITTEN: return first + CELL_WRITTEN;
-    case CTR_ENTRY_FOLDED: return CODE_FOLDED;
-    default: return CODE_CHANGED;
-    }
-}
-
 uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry)
 {
+    uint64_t code = CODE_CHANGED, first = CODE_FIRST + CODES * (uint64_t)entry->counter;
+    if (entry->kind == CTR_ENTRY_ADDED)
+        code = first + (entry->ticks == 1 ? ONE_TICK : SEVERAL_TICKS);
+    else if (entry->kind == CTR_ENTRY_WRITTEN)
+        code = first + CELL_WRITTEN;
+    else if (entry->kind == CTR_ENTRY_FOLDED)
+        code = CODE_FOLDED;
     out = ctr_varint_put(out, ctr_varint_zigzag(moved_by(0, less_between(entry->row, *last))));
-    out = ctr_varint_put(out, code_of(entry));
+    out = ctr_varint_put(out, code);
     if (entry->kind == CTR_ENTRY_ADDED) {
         out = ctr_varint_put(out, ctr_varint_zigzag(entry->n));
         if (entry->ticks != 1) out = ctr_varint_put(out, (uint64_t)entry->ticks);
@@ -95,17 +91,6 @@ static bool refuse_entries(ctr_entries *entries, ctr_status status)
     return false;
 }
 
-static bool take_ticks(ctr_entries *entries, bool more, ctr_entry *entry)
-{
-    uint64_t n, ticks = 1;
-    if (!take_number(entries, &n) || (more && !take_number(entries, &ticks))) return false;
-    if (ticks > INT64_MAX) return refuse_entries(entries, CTR_OUT_OF_RANGE);
-    if (more && ticks < 2) return refuse_entries(entries, CTR_OUT_OF_RANGE);
-    entry->n = ctr_varint_unzigzag(n);
-    entry->ticks = (int64_t)ticks;
-    return true;
-}
-
 bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
 {
     uint64_t row, code;
@@ -121,8 +106,15 @@ bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
     if (code / CODES >= CTR_ENTRY_COUNTERS) return refuse_entries(entries, CTR_OUT_OF_RANGE);
     entry->counter = (int)(code / CODES);
     entry->kind = code % CODES == CELL_WRITTEN ? CTR_ENTRY_WRITTEN : CTR_ENTRY_ADDED;
-    return entry->kind == CTR_ENTRY_WRITTEN ||
-           take_ticks(entries, code % CODES == SEVERAL_TICKS, entry);
+    if (entry->kind == CTR_ENTRY_WRITTEN) return true;
+    uint64_t n, ticks = 1;
+    bool several = code % CODES == SEVERAL_TICKS;
+    if (!take_number(entries, &n) || (several && !take_number(entries, &ticks))) return false;
+    if (ticks > INT64_MAX || (several && ticks < 2))
+        return refuse_entries(entries, CTR_OUT_OF_RANGE);
+    entry->n = ctr_varint_unzigzag(n);
+    entry->ticks = (int64_t)ticks;
+    return true;
 }
 
 ctr_status ctr_entries_segment_open(ctr_entries *entries, const uint8_t *bytes, size_t size,
@@ -133,28 +125,22 @@ ctr_status ctr_entries_segment_open(ctr_entries *entries, const uint8_t *bytes, 
     return status;
 }
 
-static bool enter_group(ctr_entries *entries)
-{
-    uint64_t less, row;
-    if (!take_number(entries, &less) || !take_number(entries, &entries->left) ||
-        !take_number(entries, &row))
-        return false;
-    bool falls = entries->begun == (less > 0);
-    if (entries->left == 0 || !falls || less > (uint64_t)entries->number)
-        return refuse_entries(entries, CTR_OUT_OF_RANGE);
-    entries->begun = true;
-    entries->number -= (int64_t)less;
-    entries->row = ctr_varint_unzigzag(row);
-    return true;
-}
-
 bool ctr_entries_segment_next(ctr_entries *entries, ctr_change_of_row *change)
 {
     uint64_t more;
     if (entries->status != CTR_OK) return false;
     if (entries->left == 0 && entries->at == entries->end) return false;
-    if (entries->left == 0) {
-        if (!enter_group(entries)) return false;
+    if (entries->left == 0) { /* the first row of a group */
+        uint64_t less, row;
+        if (!take_number(entries, &less) || !take_number(entries, &entries->left) ||
+            !take_number(entries, &row))
+            return false;
+        bool falls = entries->begun == (less > 0);
+        if (entries->left == 0 || !falls || less > (uint64_t)entries->number)
+            return refuse_entries(entries, CTR_OUT_OF_RANGE);
+        entries->begun = true;
+        entries->number -= (int64_t)less;
+        entries->row = ctr_varint_unzigzag(row);
     } else {
         if (!take_number(entries, &more)) return false;
         if (more == 0) return refuse_entries(entries, CTR_DOUBLED);

@@ -13,30 +13,22 @@ uint8_t *ctr_key_begin(uint8_t *out)
     return out;
 }
 
-static uint8_t *put_real(uint8_t *out, double real)
-{
-    uint64_t bits;
-    memcpy(&bits, &real, sizeof bits);
-    for (int shift = 56; shift >= 0; shift -= 8) *out++ = (uint8_t)(bits >> shift);
-    return out;
-}
-
 static double read_real(const uint8_t *at)
 {
-    uint64_t bits = 0;
+    uint64_t bits = ctr_bytes_get(at);
     double real;
-    for (int i = 0; i < REAL_SIZE; i++) bits = bits << 8 | at[i];
     memcpy(&real, &bits, sizeof real);
     return real;
 }
 
 uint8_t *ctr_key_put(uint8_t *out, const ctr_key_value *value)
 {
+    uint64_t bits;
     *out++ = (uint8_t)value->type;
     switch (value->type) {
     case CTR_KEY_NOTHING: return out;
     case CTR_KEY_INTEGER: return ctr_varint_put(out, ctr_varint_zigzag(value->integer));
-    case CTR_KEY_REAL: return put_real(out, value->real);
+    case CTR_KEY_REAL: memcpy(&bits, &value->real, sizeof bits); return ctr_bytes_put(out, bits);
     default: break;
     }
     out = ctr_varint_put(out, value->size);

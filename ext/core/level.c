@@ -77,14 +77,6 @@ static bool take(ctr_level level, const ctr_site *sites, int n, int dc, int *con
     return shortage->available >= shortage->needed;
 }
 
-static int highest_dc(const ctr_site *sites, int n)
-{
-    int highest = 0;
-    for (int i = 0; i < n; i++)
-        if (sites[i].dc > highest) highest = sites[i].dc;
-    return highest;
-}
-
 static bool has_replicas(const ctr_site *sites, int n, int dc)
 {
     for (int i = 0; i < n; i++)
@@ -100,7 +92,10 @@ int ctr_level_contacts(ctr_level level, const ctr_site *sites, int n, int *conta
         int dc = ctr_level_is_local(level) ? 0 : -1;
         return take(level, sites, n, dc, contacts, &taken, shortage) ? taken : -1;
     }
-    for (int dc = 0, last = highest_dc(sites, n); dc <= last; dc++)
+    int highest = 0;
+    for (int i = 0; i < n; i++)
+        if (sites[i].dc > highest) highest = sites[i].dc;
+    for (int dc = 0; dc <= highest; dc++)
         if (has_replicas(sites, n, dc) && !take(level, sites, n, dc, contacts, &taken, shortage))
             return -1;
     return taken;

@@ -38,11 +38,6 @@ static bool same_pair(const ctr_pair *a, const ctr_pair *b)
     return a->number == b->number && a->random == b->random;
 }
 
-static bool is_born_later(const ctr_fingerprint *seen, const ctr_fingerprint *written)
-{
-    return seen->has_birth && written->has_birth && seen->birth > written->birth;
-}
-
 /* Decides by the witness whether the content is the newest. The fingerprint matches, or is
  * ignored. */
 static ctr_why judge_witness(const ctr_lineage *lineage, const ctr_attribute *attribute)
@@ -66,7 +61,8 @@ ctr_verdict ctr_lineage_judge(const ctr_lineage *lineage, const ctr_fingerprint 
         return (ctr_verdict){judge_witness(lineage, attribute), false};
     bool came_along =
         attribute->state == CTR_ATTRIBUTE_READ && same_pair(&attribute->pair, &lineage->pair);
-    return (ctr_verdict){CTR_WHY_COPY, came_along && !is_born_later(seen, written)};
+    bool is_born_later = seen->has_birth && written->has_birth && seen->birth > written->birth;
+    return (ctr_verdict){CTR_WHY_COPY, came_along && !is_born_later};
 }
 
 bool ctr_lineage_outdates(const ctr_pair *pair, const ctr_attribute *attribute)
