@@ -314,8 +314,3 @@ int ctr_member_make_durable(ctr_member *member, ctr_problem *problem)
     member->durable = problem->rc == SQLITE_OK;
     return problem->rc;
 }
-
-bool ctr_member_is_below(ctr_member *member, sqlite3_value **keys, ctr_problem *problem)
-{
-    return ctr_floors_is_below(&member->floors, keys, problem);
-}

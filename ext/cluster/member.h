@@ -80,9 +80,6 @@ void ctr_member_bar(ctr_member *member, ctr_problem *problem);
 /* Makes the file durable before others take its cells; once in a transaction. */
 int ctr_member_make_durable(ctr_member *member, ctr_problem *problem);
 
-/* Returns whether this key, which the member does not have, is below one of its floors. */
-bool ctr_member_is_below(ctr_member *member, sqlite3_value **keys, ctr_problem *problem);
-
 /* Call it at the end of a transaction. */
 void ctr_member_end(ctr_member *member);
 

@@ -67,21 +67,6 @@ static const char *order_of(const char *plan)
     return plan + 1; /* after the full stop */
 }
 
-/* Returns the plan with an order by all columns of the key; NULL: no memory. The caller frees it
- * with sqlite3_free. */
-static char *order_by_key(const ctr_shape *shape, const char *plan)
-{
-    const char *order = order_of(plan);
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    sqlite3_str_appendall(out, plan);
-    for (int i = 0; i < shape->n_keys; i++) {
-        const char *at = order;
-        while (*at && at[1] - '0' != i) at += 2;
-        if (!*at) sqlite3_str_appendf(out, "+%c", '0' + i);
-    }
-    return sqlite3_str_finish(out);
-}
-
 static sqlite3_value **head(const ctr_gather *gather, int stream)
 {
     return gather->heads + (size_t)stream * (size_t)gather->shape->n_keys;
@@ -248,12 +233,20 @@ static bool replace(ctr_reading *reading, ctr_problem *problem)
     return problem->rc == SQLITE_OK;
 }
 
+/* The plan gets an order by all columns of the key. */
 void ctr_reading_start(ctr_reading *reading, const char *plan, int argc, sqlite3_value **argv,
                        bool unique, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
     forget_scan(reading);
-    reading->plan = order_by_key(&reading->cluster->shape, plan);
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(out, plan);
+    for (int i = 0; i < reading->cluster->shape.n_keys; i++) {
+        const char *at = order_of(plan);
+        while (*at && at[1] - '0' != i) at += 2;
+        if (!*at) sqlite3_str_appendf(out, "+%c", '0' + i);
+    }
+    reading->plan = sqlite3_str_finish(out);
     reading->args = copy_values(argv, argc, problem);
     reading->n_args = reading->args ? argc : 0;
     reading->unique = unique;
@@ -332,7 +325,7 @@ static bool is_below_floor(ctr_reading *reading, ctr_problem *problem)
     bool below = false;
     for (int i = 0; i < reading->n && !below && problem->rc == SQLITE_OK; i++) {
         if (is_here(reading, i)) continue;
-        below = ctr_member_is_below(member_at(reading, i), reading->rows.keys, problem);
+        below = ctr_floors_is_below(&member_at(reading, i)->floors, reading->rows.keys, problem);
         if (problem->rc != SQLITE_OK) reading->rows.failed = i;
     }
     return below;

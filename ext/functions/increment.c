@@ -33,12 +33,6 @@ typedef struct leader {
     int64_t least; /* clock */
 } leader;
 
-static void take_leader(leader *file, const ctr_replica *replica, const uint8_t id[CTR_ID_SIZE])
-{
-    memcpy(file->id, id, CTR_ID_SIZE);
-    file->least = ctr_replica_least_clock(replica);
-}
-
 /* In a transaction, or in a writing statement, the first call checks the identity of the file, once
  * for all calls. A SELECT alone gets its own transaction, because the check writes. */
 static bool lead_file(ctr_transaction *transaction, sqlite3 *db, const char *schema, leader *file,
@@ -49,17 +43,21 @@ static bool lead_file(ctr_transaction *transaction, sqlite3 *db, const char *sch
     const uint8_t *mine = ctr_replica_known_id(replica);
     if (!mine && ctr_transaction_join(transaction, problem))
         mine = ctr_replica_id(replica, problem);
-    if (mine) take_leader(file, replica, mine);
-    if (mine || problem->rc != SQLITE_OK) return mine != NULL;
-
     ctr_session session;
-    ctr_session_begin(&session, db, NULL, problem);
-    if (ctr_transaction_join(transaction, problem)) mine = ctr_replica_id(replica, problem);
-    if (mine) take_leader(file, replica, mine);
-    if (!mine)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "a table in main has the name counter_witness, which is reserved");
-    return ctr_session_end(&session, problem) == SQLITE_OK && mine;
+    bool alone = !mine && problem->rc == SQLITE_OK;
+    if (alone) {
+        ctr_session_begin(&session, db, NULL, problem);
+        if (ctr_transaction_join(transaction, problem)) mine = ctr_replica_id(replica, problem);
+        if (!mine)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "a table in main has the name counter_witness, which is reserved");
+    }
+    if (mine) {
+        memcpy(file->id, mine, CTR_ID_SIZE);
+        file->least = ctr_replica_least_clock(replica);
+    }
+    if (alone) ctr_session_end(&session, problem);
+    return mine && problem->rc == SQLITE_OK;
 }
 
 /* Returns the database of the connection with this id; the caller frees it with sqlite3_free. NULL:

@@ -218,26 +218,6 @@ static int64_t count_table(tracking *call, ctr_problem *problem)
     return stats->tracked - before;
 }
 
-static int64_t begin_tracking(tracking *call, ctr_problem *problem)
-{
-    if (problem->rc == SQLITE_OK)
-        ctr_triggers_refuse_orphans(call->db, call->schema, call->table, problem);
-    if (problem->rc == SQLITE_OK) {
-        if (call->n == 0)
-            ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked",
-                            call->table);
-        ctr_constraints_read_shape(&call->shape, call->db, call->schema, call->table, call->names,
-                                   call->n, &call->tracked, problem);
-        call->counters = sqlite3_mprintf("%s_counters", call->table);
-        create_counter_table(call, call->table, problem);
-    }
-    open_counters(call, problem);
-    if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
-    return count_table(call, problem);
-}
-
 /* Returns whether the triggers are those that counter_track makes. */
 static bool are_triggers_whole(const tracking *call, ctr_problem *problem)
 {
@@ -288,7 +268,23 @@ static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
 static int64_t track(tracking *call, ctr_problem *problem)
 {
     if (!call->counters) take_up_counters(call, problem);
-    return call->counters ? go_on_tracking(call, problem) : begin_tracking(call, problem);
+    if (call->counters) return go_on_tracking(call, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_triggers_refuse_orphans(call->db, call->schema, call->table, problem);
+    if (problem->rc == SQLITE_OK) {
+        if (call->n == 0)
+            ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked",
+                            call->table);
+        ctr_constraints_read_shape(&call->shape, call->db, call->schema, call->table, call->names,
+                                   call->n, &call->tracked, problem);
+        call->counters = sqlite3_mprintf("%s_counters", call->table);
+        create_counter_table(call, call->table, problem);
+    }
+    open_counters(call, problem);
+    if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
+    return count_table(call, problem);
 }
 
 /* ---- untracking ------------------------------------------------------------------------------ */

@@ -49,14 +49,13 @@ void ctr_constraints_append_new(sqlite3_str *out, sqlite3 *db, const char *schem
  * a row is deleted.
  */
 
-/* The caller closes it. */
+/* {.tracked = ...} at first; the caller closes it. */
 typedef struct ctr_foreign {
     const ctr_tracked *tracked; /* borrowed */
     sqlite3_stmt *children;
     bool childless; /* no foreign key refers to the table */
 } ctr_foreign;
 
-ctr_foreign ctr_constraints_foreign_of(const ctr_tracked *tracked);
 void ctr_constraints_close_foreign(ctr_foreign *foreign);
 
 /* Returns whether other rows refer to the row with this key and forbid its deletion. */

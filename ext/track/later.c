@@ -162,7 +162,7 @@ static void list_value(apart_job *job, int64_t rowid, int counter, const ctr_sho
     if (counter >= 0) entries[job->n - 1].wants = job->showing->to[counter];
 }
 
-/* Reads the list, and the values that the rows should show. */
+/* Reads the list, and sorts the values that the rows should show. */
 static void read_listed(apart_job *job, ctr_problem *problem)
 {
     const ctr_tracked *tracked = &job->showing->tracked;
@@ -183,10 +183,7 @@ static void read_listed(apart_job *job, ctr_problem *problem)
         ctr_apart_close_row(&apart);
     }
     sqlite3_finalize(row);
-}
 
-static void sort_wanted(apart_job *job, ctr_problem *problem)
-{
     job->wanted = sqlite3_malloc64((job->n + 1) * sizeof *job->wanted);
     job->due = sqlite3_malloc64(((TRIES + 1) * job->n + 1) * sizeof *job->due);
     if (!job->wanted || !job->due) ctr_problem_nomem(problem);
@@ -223,30 +220,25 @@ static bool is_row_apart(apart_job *job, int64_t rowid, ctr_problem *problem)
     return is;
 }
 
-/* Tries to show a listed row. Returns whether it is on the list no more. */
-static bool show_listed(apart_job *job, int64_t rowid, ctr_problem *problem)
-{
-    ctr_showing *showing = job->showing;
-    if (!is_row_apart(job, rowid, problem) ||
-        !step_to_cells(showing, job->cells, rowid, job->rows, job->now, problem))
-        return false;
-    bool complete = ctr_showing_take_wanted(showing, job->now);
-    size_t n = (size_t)showing->tracked.shape->n_counters;
-    memcpy(showing->from, showing->to, n * sizeof *showing->from);
-    showing->writing.rowid = rowid;
-    ctr_showing_look_and_write(showing, rowid, true, job->now, complete, problem);
-    return !is_row_apart(job, rowid, problem) && problem->rc == SQLITE_OK;
-}
-
-/* Tries the row of an entry and, each time a row no longer shows a value, those that want it. */
+/* Tries to show the row of an entry and, each time a row has come off the list and no longer shows
+ * a value, those that want it. */
 static void show_from(apart_job *job, size_t entry, ctr_problem *problem)
 {
+    ctr_showing *showing = job->showing;
+    size_t n = (size_t)showing->tracked.shape->n_counters;
     job->n_due = 0;
     job->due[job->n_due++] = entry;
     while (job->n_due > 0 && problem->rc == SQLITE_OK) {
         size_t at = job->due[--job->n_due];
         int64_t rowid = job->entries[at].rowid;
-        if (!show_listed(job, rowid, problem)) continue;
+        if (!is_row_apart(job, rowid, problem) ||
+            !step_to_cells(showing, job->cells, rowid, job->rows, job->now, problem))
+            continue;
+        bool complete = ctr_showing_take_wanted(showing, job->now);
+        memcpy(showing->from, showing->to, n * sizeof *showing->from);
+        showing->writing.rowid = rowid;
+        ctr_showing_look_and_write(showing, rowid, true, job->now, complete, problem);
+        if (is_row_apart(job, rowid, problem) || problem->rc != SQLITE_OK) continue;
         while (at > 0 && job->entries[at - 1].rowid == rowid) at--;
         for (; at < job->n && job->entries[at].rowid == rowid; at++)
             if (!job->entries[at].shows.null)
@@ -263,7 +255,7 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backward
     if (make_show_room(showing, &keys, &job.now, problem)) {
         showing->writing.keys = keys;
         read_listed(&job, problem);
-        sort_wanted(&job, problem);
+
         for (size_t i = 0; i < job.n && problem->rc == SQLITE_OK; i++) {
             size_t at = backwards ? job.n - 1 - i : i;
             bool again = at > 0 && job.entries[at - 1].rowid == job.entries[at].rowid;

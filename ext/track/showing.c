@@ -98,14 +98,6 @@ static void show_in_row(ctr_showing *showing, int64_t rowid, const ctr_shown *sh
         ctr_showing_set_apart(showing, rowid, shown, now, problem);
 }
 
-static void show_new_row(ctr_showing *showing, int64_t rowid, const ctr_summary *now, bool complete,
-                         ctr_problem *problem)
-{
-    ctr_apart_remove(&showing->apart, rowid, problem);
-    if (is_live(showing, now) && !(complete && insert_row_shown(showing, rowid, now, problem)))
-        ctr_showing_set_apart(showing, rowid, NULL, now, problem);
-}
-
 int ctr_showing_look_and_write(ctr_showing *showing, int64_t rowid, bool was_live,
                                const ctr_summary *now, bool complete, ctr_problem *problem)
 {
@@ -134,10 +126,14 @@ int ctr_showing_look_and_write(ctr_showing *showing, int64_t rowid, bool was_liv
         else
             show_in_row(showing, rowid, shown, now, complete, problem);
     } else if (problem->rc == SQLITE_OK) {
-        if (was_live && !apart.waits && is_live(showing, now))
+        bool live = is_live(showing, now);
+        bool lost = was_live && !apart.waits && live;
+        if (lost)
             refuse_uncounted(showing, "was deleted", problem);
         else
-            show_new_row(showing, rowid, now, complete, problem);
+            ctr_apart_remove(&showing->apart, rowid, problem);
+        if (!lost && live && !(complete && insert_row_shown(showing, rowid, now, problem)))
+            ctr_showing_set_apart(showing, rowid, NULL, now, problem);
     }
     ctr_apart_close_row(&apart);
     sqlite3_free(shown);

@@ -396,7 +396,7 @@ ctr_writing ctr_writing_on(const ctr_tracked *tracked, ctr_replica *replica, ctr
 {
     return (ctr_writing){.tracked = tracked,
                          .replica = replica,
-                         .foreign = ctr_constraints_foreign_of(tracked),
+                         .foreign = {.tracked = tracked},
                          .by_rowid = has_rowids(tracked),
                          .strict = ctr_tracked_resolves(tracked, "REPLACE", problem) ||
                                    ctr_tracked_resolves(tracked, "ROLLBACK", problem)};
