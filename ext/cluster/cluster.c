@@ -289,14 +289,14 @@ static int find_centers(const ctr_cluster *cluster, const char *which, ctr_level
     return problem->rc;
 }
 
+/* `sites` are numbered by find_centers. */
 static int refuse_level(const ctr_cluster *cluster, const char *which, ctr_level level,
-                        const ctr_shortage *shortage, ctr_problem *problem)
+                        const ctr_site *sites, const ctr_shortage *shortage, ctr_problem *problem)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendf(out, "%s=%s needs %d of %d replica%s", which, ctr_level_text(level),
                         shortage->needed, shortage->n, shortage->n == 1 ? "" : "s");
-    ctr_site sites[CTR_LEVEL_SITES] = {{0, false}};
-    if (shortage->dc >= 0 && find_centers(cluster, "", level, sites, problem) == SQLITE_OK) {
+    if (shortage->dc >= 0) {
         int at = 0;
         while (at < cluster->n && sites[at].dc != shortage->dc) at++;
         if (at < cluster->n)
@@ -334,7 +334,7 @@ int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem)
     if (problem->rc != SQLITE_OK || find_centers(cluster, "write", level, sites, problem))
         return problem->rc;
     if (!ctr_level_is_met(level, sites, cluster->n, &shortage))
-        refuse_level(cluster, "write", level, &shortage, problem);
+        refuse_level(cluster, "write", level, sites, &shortage, problem);
     return problem->rc;
 }
 
@@ -367,7 +367,7 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
     wait_again(cluster, timeout);
     if (problem->rc != SQLITE_OK || find_centers(cluster, "read", level, sites, problem)) return 0;
     int n = ctr_level_contacts(level, sites, cluster->n, contacts, &shortage);
-    if (n < 0) refuse_level(cluster, "read", level, &shortage, problem);
+    if (n < 0) refuse_level(cluster, "read", level, sites, &shortage, problem);
     return n < 0 ? 0 : n;
 }
 

@@ -15,38 +15,30 @@
 /* Cursors name a row of a replica by id * CTR_LEVEL_SITES + replica. */
 #define LAST_ID (INT64_MAX / CTR_LEVEL_SITES - 1)
 
-/* Only SQLite knows the collations, and the encoding in which BINARY compares. Values are those of
- * stored rows, so they have the affinity of their column already. */
-static int order_values(ctr_cluster *cluster, int key, sqlite3_value *a, sqlite3_value *b,
-                        ctr_problem *problem)
-{
-    const ctr_shape *shape = &cluster->shape;
-    ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
-    run.slots.name = shape->columns[shape->keys[key]].collation;
-    sqlite3_stmt **keep = &cluster->compares[key];
-    if (!*keep) *keep = ctr_run_prepare(&run, CTR_SQL_ROWS_COMPARE);
-    sqlite3_stmt *statement = *keep;
-    if (!statement) return 0;
-    int rc = ctr_text_bind_value(statement, 1, a);
-    if (rc == SQLITE_OK) rc = ctr_text_bind_value(statement, 2, b);
-    if (rc == SQLITE_OK) rc = sqlite3_step(statement);
-    int result = rc == SQLITE_ROW ? sqlite3_column_int(statement, 0) : 0;
-    ctr_problem_sqlite(problem, cluster->db, rc);
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
-    return result;
-}
-
 /* Returns -1, 0 or 1: a before, equal to, after b, which have the key values in key order. `order`
- * has, for each key column, + or - and the character '0' + its position in the key. Equal bytes
- * need no SQL. */
+ * has, for each key column, + or - and the character '0' + its position in the key.
+ *
+ * Equal bytes need no SQL. Only SQLite knows the collations, and the encoding in which BINARY
+ * compares. Values are those of stored rows, so they have the affinity of their column already. */
 static int order_keys(ctr_cluster *cluster, sqlite3_value **a, sqlite3_value **b, const char *order,
                       ctr_problem *problem)
 {
+    const ctr_shape *shape = &cluster->shape;
+    ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
     for (; *order == '+' || *order == '-'; order += 2) {
         int key = order[1] - '0';
         if (ctr_text_alike(a[key], b[key])) continue;
-        int result = order_values(cluster, key, a[key], b[key], problem);
+        sqlite3_stmt **keep = &cluster->compares[key];
+        run.slots.name = shape->columns[shape->keys[key]].collation;
+        if (!*keep) *keep = ctr_run_prepare(&run, CTR_SQL_ROWS_COMPARE);
+        if (!*keep) continue;
+        int rc = ctr_text_bind_value(*keep, 1, a[key]);
+        if (rc == SQLITE_OK) rc = ctr_text_bind_value(*keep, 2, b[key]);
+        if (rc == SQLITE_OK) rc = sqlite3_step(*keep);
+        int result = rc == SQLITE_ROW ? sqlite3_column_int(*keep, 0) : 0;
+        ctr_problem_sqlite(problem, cluster->db, rc);
+        sqlite3_reset(*keep);
+        sqlite3_clear_bindings(*keep);
         if (result != 0) return *order == '-' ? -result : result;
     }
     return 0;
