@@ -153,9 +153,11 @@ static void find_storage(ctr_storage *storage, sqlite3 *db, const char *schema, 
         return;
 
     close_instance(&storage->instance);
-    *storage = (ctr_storage){
-        .kind = CTR_STORAGE_UNASKED, .error = storage->error, .file = file, .vfs = vfs};
-    storage->path = path;
+    *storage = (ctr_storage){.kind = CTR_STORAGE_UNASKED,
+                             .error = storage->error,
+                             .file = file,
+                             .vfs = vfs,
+                             .path = path};
     if (kind == CTR_STORAGE_MEMORY) {
         open_instance(&storage->instance, file, path && *path == '/' ? path : NULL, problem);
         char *mark = sqlite3_mprintf("%lld", (long long)mark_of(&storage->instance));
