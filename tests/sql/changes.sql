@@ -916,3 +916,15 @@ UPDATE main.v_cells SET k = x'41';
 ATTACH 'phone.db' AS phone;
 SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
 --= 1
+
+-- # the-case-of-a-collation-makes-no-difference
+CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE binary, j TEXT COLLATE "nocase", n COUNTER, PRIMARY KEY(k, j));
+INSERT INTO v VALUES('a', 'b', 1);
+CREATE TEMP TABLE feed AS SELECT *, key_columns FROM counter_changes(0);
+SELECT key_columns FROM feed;
+--= k TEXT BINARY, j TEXT NOCASE
+DROP TABLE v;
+CREATE VIRTUAL TABLE v USING counter(k TEXT, j TEXT COLLATE NOCASE, n COUNTER, PRIMARY KEY(k, j));
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns) SELECT * FROM feed;
+SELECT * FROM v;
+--= a|b|1

@@ -638,3 +638,12 @@ SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB '[vw]*' ORDER 
 SELECT length(counter_fork());
 --= 36
 DROP TABLE w;
+
+-- # a-handle-that-is-longer-than-any-is-none
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+UPDATE counter_replica SET birth = NULL, instance = zeroblob(1000);
+--@ reopen
+INSERT INTO v VALUES('x', 1);
+SELECT n FROM v;
+--= 2

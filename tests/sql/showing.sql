@@ -285,6 +285,22 @@ SELECT count(*) FROM main.pics;
 SELECT row_key, state, shown, merged FROM counter_tracked;
 --= NULL|tracked|NULL|NULL
 
+-- # a-feed-leaves-a-row-that-others-refer-to
+PRAGMA foreign_keys = ON;
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE orders(k TEXT REFERENCES t DEFERRABLE INITIALLY DEFERRED);
+INSERT INTO t VALUES('a', 1), ('b', 2);
+INSERT INTO orders VALUES('a');
+SELECT counter_track('t', 'n');
+--= 2
+INSERT INTO counter_changes SELECT 't', counter_key(k), 'n', 1, counter_delete(n), 1, '00000000-0000-0000-0000-00000000000a'
+  FROM t_counters_cells;
+SELECT * FROM t;
+--= a|1
+SELECT row_key, state, shown, merged FROM counter_tracked;
+--= NULL|tracked|NULL|NULL
+--= ('a')|differs|1|NULL
+
 -- # rows-without-their-parent-wait-and-leave-no-trace
 PRAGMA foreign_keys = ON;
 CREATE TABLE parents(k TEXT PRIMARY KEY);
