@@ -251,6 +251,9 @@ static void fn_from(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         if (!fine) break;
         const uint8_t *bytes = sqlite3_value_blob(argv[i]);
         size_t size = (size_t)sqlite3_value_bytes(argv[i]), found = 0;
+        fine = bytes || size == 0; /* else a zeroblob that there was no memory for */
+        if (!fine) sqlite3_result_error_nomem(ctx);
+        if (!fine) break;
         ctr_context_status status = ctr_context_open(bytes, size, read, &found);
         fine = status == CTR_CONTEXT_OK;
         if (!fine) ctr_arg_error(ctx, "%s: context %d %s", FROM, i + 1, ctr_context_text(status));

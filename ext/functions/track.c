@@ -208,7 +208,7 @@ static int64_t count_table(tracking *call, ctr_problem *problem)
     run.slots.keys = keys;
     run.slots.constraint = match;
     run.slots.value =
-        ctr_apart_any(call->db, call->schema, call->counters, problem) ? " or apart" : "";
+        ctr_apart_count(call->db, call->schema, call->counters, problem) > 0 ? " or apart" : "";
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_GONE, NULL);
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
     sqlite3_free(columns);

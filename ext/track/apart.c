@@ -90,9 +90,3 @@ int64_t ctr_apart_count(sqlite3 *db, const char *schema, const char *counters, c
     ctr_run run = ctr_run_on(db, schema, counters, problem);
     return ctr_run_number(&run, CTR_SQL_TRACK_COUNT_APART);
 }
-
-bool ctr_apart_any(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
-{
-    return ctr_tracked_is(db, schema, counters, problem) &&
-           ctr_apart_count(db, schema, counters, problem) > 0;
-}

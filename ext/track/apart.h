@@ -37,10 +37,8 @@ void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const c
                    ctr_problem *problem);
 int ctr_apart_remove(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
 
-/* Return the number of entries, and whether there is any. The second also takes the name of any
- * other counter table, for which it returns false. */
+/* Returns the number of entries. */
 int64_t ctr_apart_count(sqlite3 *db, const char *schema, const char *counters,
                         ctr_problem *problem);
-bool ctr_apart_any(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
 
 #endif

@@ -90,3 +90,9 @@ SELECT counter_json(counter_from_cassandra(x'00010000000000000000000000000000000
 --= {"life":1,"value":7,"shards":[{"id":"00000000-0000-0000-0000-000000000001","clock":1,"value":7}]}
 SELECT counter_value(counter_from_cassandra(x'000100000000000000000000000000000000000100000000000000017FFFFFFFFFFFFFFF', x'000100000000000000000000000000000000000100000000000000017FFFFFFFFFFFFFFF', x'000100000000000000000000000000000000000100000000000000018000000000000000'));
 --= 9223372036854775806
+
+-- # a-context-of-zeros-is-read-or-there-is-no-memory
+SELECT counter_from_cassandra(zeroblob(34));
+--!~ counter_from_cassandra: context 1 *
+SELECT counter_from_cassandra(zeroblob(0));
+--! counter_from_cassandra: context 1 is shorter than its header says
