@@ -63,6 +63,7 @@ void ctr_merge_close(ctr_merge *merge)
     ctr_rows_close(&merge->rows);
     ctr_shape_close(&merge->shape);
     ctr_catalog_close_entry(&merge->entry);
+    *merge = (ctr_merge){0};
 }
 
 int ctr_merge_refuse_key(sqlite3 *db, ctr_problem *problem)
