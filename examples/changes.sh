@@ -21,6 +21,13 @@ fail() {
     exit 1
 }
 
+# What comes from another machine stands in SQL below.
+need_number() {
+    case $1 in
+    '' | *[!0-9]*) fail "MARK is a whole number, not '$1'" ;;
+    esac
+}
+
 need_tables() {
     has=$(shell -list "$1" "SELECT count(*) FROM sqlite_master WHERE name = 'counter_tables'")
     [ "$has" = 1 ] || fail "$1: no counter tables"
@@ -60,7 +67,15 @@ mark3 | export2 | export3 | import2) ;;
 esac
 [ -f "$2" ] || fail "$2: no such file"
 case $1 in
-mark) shell "$2" "SELECT counter_mark('$3')" ;;
-export) export_changes "$2" "${3:-0}" ;;
+mark)
+    case $3 in
+    *[!0-9A-Fa-f-]*) fail "SOURCE is a replica id, not '$3'" ;;
+    esac
+    shell "$2" "SELECT counter_mark('$3')"
+    ;;
+export)
+    need_number "${3-0}"
+    export_changes "$2" "${3-0}"
+    ;;
 import) import_changes "$2" ;;
 esac

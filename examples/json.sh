@@ -34,6 +34,13 @@ fail() {
     exit 1
 }
 
+# What comes from another machine stands in SQL below.
+need_number() {
+    case $1 in
+    '' | *[!0-9]*) fail "MARK is a whole number, not '$1'" ;;
+    esac
+}
+
 need_tables() {
     has=$(shell -list "$1" "SELECT count(*) FROM sqlite_master WHERE name = 'counter_tables'")
     [ "$has" = 1 ] || fail "$1: no counter tables"
@@ -104,6 +111,9 @@ esac
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 case $1 in
-export) export_changes "$2" "${3:-0}" ;;
+export)
+    need_number "${3-0}"
+    export_changes "$2" "${3-0}"
+    ;;
 import) import_changes "$2" "$3" ;;
 esac

@@ -1,26 +1,9 @@
-/* functions/cells.c - SQL functions of cells, whose results depend on their arguments alone.
+/* functions/cells.c - SQL functions of cells, whose results depend on their arguments alone, and the
+ * conversion of counter contexts of Cassandra and ScyllaDB. docs/reference.md lists them.
  *
- *     counter_value(cell)         INTEGER; NULL if the cell is NULL or deleted
- *     counter_merge(a, b, ...)    the merged cell; NULL is neutral
- *     counter_delete(cell)        the deleted cell, a tombstone
- *     counter_reset(cell)         the next live life, empty
- *     counter_is_deleted(cell)    1 or 0; NULL for NULL
- *     counter_compare(a, b)       'equal', 'greater', 'less' or 'disjoint'
- *     counter_diff(cell, known)   the smallest cell that merges `known` up to `cell`, or NULL
- *     counter_digest(cell)        a UUID (type 5) of the bytes; equal cells have equal digests
- *     counter_json(cell)          {"life":1,"value":5,"shards":[{"id":"...","clock":2,"value":5}]}
- *     counter_version()
- *
- *     counter_from_cassandra(context, ...)    the cell of one or more counter contexts of Cassandra
- *                                             or ScyllaDB, versions of one counter: of nodes or
- *                                             SSTables
- *     counter_to_cassandra(cell)              the context, with global shards
- *
- * NULL contexts are skipped; without any context the result is NULL, as it is for a NULL cell. A
- * context has no life: a deleted cell cannot be converted, and the life of a live one is lost.
- *
- *     counter_shards(cell)                    id, clock, value: one row for each shard, ascending
- *                                             by id, which is text; none for NULL or a deleted cell
+ * Several contexts are versions of one counter: of nodes or of SSTables. NULL contexts are skipped;
+ * without any context the result is NULL, as it is for a NULL cell. A context has no life: a deleted
+ * cell cannot be converted, and the life of a live one is lost.
  */
 #include <string.h>
 

@@ -170,6 +170,21 @@ def test_missing_files_are_told_and_not_made(script, paths, tmp_path):
 
 
 @pytest.mark.parametrize("script", WAYS)
+@pytest.mark.parametrize("mark", ["x", "", "-1", "0); DELETE FROM page_views; --"])
+def test_a_mark_that_is_no_number_is_refused_and_runs_nothing(script, mark, paths):
+    one = make(paths[0])
+    one.execute("INSERT INTO page_views VALUES('/', 1, 2, 3)")
+    before = state(one)
+    done = run(script, "export", paths[0], mark)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.decode() == f"MARK is a whole number, not '{mark}'\n"
+    source = "'); DELETE FROM page_views; --"
+    done = run("changes.sh", "mark", paths[0], source)
+    assert (done.returncode, done.stderr.decode()) == (1, f"SOURCE is a replica id, not '{source}'\n")
+    assert state(one) == before
+
+
+@pytest.mark.parametrize("script", WAYS)
 def test_a_file_without_counter_tables_is_told(script, tmp_path):
     sqlite3.connect(tmp_path / "plain.db").execute("CREATE TABLE t(a)")
     done = run(script, "export", tmp_path / "plain.db")

@@ -118,9 +118,13 @@ static bool read_entries(sqlite3_stmt *row, content *to)
         ctr_entries_segment_open(&walk, bytes, size, at);
     while (level == 0 && to->n_entries < MOST_ENTRIES && ctr_entries_next(&walk, &entry)) {
         bool adds = entry.kind == CTR_ENTRY_ADDED;
-        to->entries[to->n_entries++] =
-            (struct content_entry){at, at, entry.row, adds ? entry.n : 0,
-                                   adds ? (int)entry.ticks : 0, 0, (int8_t)entry.kind};
+        to->entries[to->n_entries++] = (struct content_entry){at,
+                                                              at,
+                                                              entry.row,
+                                                              adds ? entry.n : 0,
+                                                              adds ? (int)entry.ticks : 0,
+                                                              0,
+                                                              (int8_t)entry.kind};
     }
     while (level != 0 && to->n_entries < MOST_ENTRIES && ctr_entries_segment_next(&walk, &change))
         to->entries[to->n_entries++] =

@@ -267,7 +267,8 @@ static const char *check_source(const given *what)
 static const char *run_for_real(const given *what, struct done *to)
 {
     int file = (int)what->file;
-    sqlite3_exec(connections[file].db, "BEGIN; DELETE FROM t WHERE k = 0; ROLLBACK", NULL, NULL, NULL);
+    sqlite3_exec(connections[file].db, "BEGIN; DELETE FROM t WHERE k = 0; ROLLBACK", NULL, NULL,
+                 NULL);
     set_time((int)what->depth, file);
     disk_put(file, what->volume);
     disk_put_place(file, what->place);
