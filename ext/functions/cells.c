@@ -1,9 +1,9 @@
-/* functions/cells.c - SQL functions of cells, whose results depend on their arguments alone, and the
- * conversion of counter contexts of Cassandra and ScyllaDB. docs/reference.md lists them.
+/* functions/cells.c - SQL functions of cells, whose results depend on their arguments alone, and
+ * the conversion of counter contexts of Cassandra and ScyllaDB. docs/reference.md lists them.
  *
  * Several contexts are versions of one counter: of nodes or of SSTables. NULL contexts are skipped;
- * without any context the result is NULL, as it is for a NULL cell. A context has no life: a deleted
- * cell cannot be converted, and the life of a live one is lost.
+ * without any context the result is NULL, as it is for a NULL cell. A context has no life: a
+ * deleted cell cannot be converted, and the life of a live one is lost.
  */
 #include <string.h>
 
