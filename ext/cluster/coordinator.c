@@ -297,6 +297,24 @@ static void open_cluster(coordinator *front, const ctr_options *options, bool is
 /* Opens the cluster before its columns are declared. If SQLite reads the changed schema of a
  * replica, it reads that of temp again, too, and frees the table that is being connected. Then this
  * fails with SQLITE_SCHEMA, and SQLite calls again. */
+static void open_unless_gone(coordinator *front, const ctr_options *options, bool is_new,
+                             ctr_problem *problem)
+{
+    if (!is_new && front->entry->seen.birth) { /* nothing is read */
+        open_cluster(front, options, is_new, problem);
+        return;
+    }
+    ctr_run run = ctr_run_on(front->table.db, "temp", NULL, problem);
+    sqlite3_stmt *temp = ctr_run_prepare(&run, CTR_SQL_TRANSACTION_SCHEMA);
+    ctr_run_row(&run, temp);
+    sqlite3_reset(temp);
+    if (problem->rc == SQLITE_OK) open_cluster(front, options, is_new, problem);
+    ctr_run_row(&run, temp);
+    if (problem->rc == SQLITE_OK && sqlite3_stmt_status(temp, SQLITE_STMTSTATUS_REPREPARE, 0) > 0)
+        ctr_problem_set(problem, SQLITE_SCHEMA, "the schema of a replica has changed");
+    sqlite3_finalize(temp);
+}
+
 static void open_front(coordinator *front, ctr_shared *shared, const char *declaration,
                        const ctr_options *options, bool is_new, ctr_problem *problem)
 {
@@ -308,21 +326,7 @@ static void open_front(coordinator *front, ctr_shared *shared, const char *decla
     }
     ctr_clusters_declare(front->entry, declaration, is_new, &options->levels, problem);
     ctr_transaction_prepare(shared->transaction, problem);
-    bool reads = is_new || !front->entry->seen.birth;
-    if (problem->rc == SQLITE_OK && !reads) {
-        open_cluster(front, options, is_new, problem);
-    } else if (problem->rc == SQLITE_OK) {
-        ctr_run run = ctr_run_on(table->db, "temp", NULL, problem);
-        sqlite3_stmt *temp = ctr_run_prepare(&run, CTR_SQL_TRANSACTION_SCHEMA);
-        ctr_run_row(&run, temp);
-        sqlite3_reset(temp);
-        if (problem->rc == SQLITE_OK) open_cluster(front, options, is_new, problem);
-        ctr_run_row(&run, temp);
-        if (problem->rc == SQLITE_OK &&
-            sqlite3_stmt_status(temp, SQLITE_STMTSTATUS_REPREPARE, 0) > 0)
-            ctr_problem_set(problem, SQLITE_SCHEMA, "the schema of a replica has changed");
-        sqlite3_finalize(temp);
-    }
+    if (problem->rc == SQLITE_OK) open_unless_gone(front, options, is_new, problem);
     ctr_table_check_name(&table->shape, table->name, problem);
     ctr_table_declare(table, problem);
 }

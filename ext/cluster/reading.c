@@ -351,7 +351,6 @@ static bool find_row(ctr_reading *reading, ctr_problem *problem)
                                         reading->rows.order, problem) <= 0;
         if (reading->skips || is_below_floor(reading, problem)) continue;
         merge_cells(reading, problem);
-
         return problem->rc == SQLITE_OK;
     }
     return false;

@@ -22,8 +22,8 @@
 #include "sqlite/args.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
-#include "sync/shards.h"
 #include "sync/session.h"
+#include "sync/shards.h"
 
 /* ---- counter_init ---------------------------------------------------------------------------- */
 

@@ -191,21 +191,62 @@ static void fn_version(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 static const char FROM[] = "counter_from_cassandra", TO[] = "counter_to_cassandra";
 
-static void result_shards(sqlite3_context *ctx, const ctr_context_shard *all, size_t n)
+/* Shards that were merged so far, and room for the next step. */
+typedef struct merging {
+    ctr_context_shard *shards, *spare;
+    size_t n, room;
+} merging;
+
+/* Merges one argument into `all`. */
+static bool take_context(sqlite3_context *ctx, merging *all, sqlite3_value *value, int i)
 {
-    if (n == 0) return;
-    ctr_shard *shards = sqlite3_malloc64(n * sizeof *shards);
-    uint8_t *out = sqlite3_malloc64(CTR_CELL_HEADER_MAX + n * CTR_SHARD_MAX);
+    if (sqlite3_value_type(value) == SQLITE_NULL) return true;
+    if (sqlite3_value_type(value) != SQLITE_BLOB)
+        return ctr_arg_refuse(ctx, FROM, "a context", "a BLOB", value);
+    const uint8_t *bytes = sqlite3_value_blob(value);
+    size_t size = (size_t)sqlite3_value_bytes(value), found = 0;
+    size_t more = ctr_context_room(size) + 1, room = all->n + more;
+    if (room > all->room) {
+        ctr_context_shard *shards = sqlite3_realloc64(all->shards, 2 * room * sizeof *shards);
+        if (shards) all->shards = shards;
+        ctr_context_shard *spare = sqlite3_realloc64(all->spare, 2 * room * sizeof *spare);
+        if (spare) all->spare = spare;
+        if (shards && spare) all->room = 2 * room;
+    }
+    ctr_context_shard *read = room <= all->room ? sqlite3_malloc64(more * sizeof *read) : NULL;
+    if (!read || (!bytes && size > 0)) { /* no memory, perhaps for a zeroblob */
+        sqlite3_free(read);
+        sqlite3_result_error_nomem(ctx);
+        return false;
+    }
+    ctr_context_status status = ctr_context_open(bytes, size, read, &found);
+    all->n = ctr_context_merge(all->shards, all->n, read, found, all->spare);
+    sqlite3_free(read);
+    ctr_context_shard *merged = all->spare;
+    all->spare = all->shards;
+    all->shards = merged;
+    if (status != CTR_CONTEXT_OK)
+        ctr_arg_error(ctx, "%s: context %d %s", FROM, i + 1, ctr_context_text(status));
+    return status == CTR_CONTEXT_OK;
+}
+
+static void result_shards(sqlite3_context *ctx, const merging *all)
+{
+    if (all->n == 0) return;
+    ctr_shard *shards = sqlite3_malloc64(all->n * sizeof *shards);
+    uint8_t *out = sqlite3_malloc64(CTR_CELL_HEADER_MAX + all->n * CTR_SHARD_MAX);
     size_t fits = 0; /* the number of shards without an overflow */
-    while (shards && out && fits < n && ctr_context_shard_of(&all[fits], &shards[fits])) fits++;
+    while (shards && out && fits < all->n &&
+           ctr_context_shard_of(&all->shards[fits], &shards[fits]))
+        fits++;
     if (!shards || !out) {
         sqlite3_result_error_nomem(ctx);
-    } else if (fits < n) {
+    } else if (fits < all->n) {
         char id[CTR_ID_TEXT_SIZE];
         ctr_id_to_text(shards[fits].id, id);
         ctr_arg_error(ctx, "%s: the local shards of %s add up to an integer overflow", FROM, id);
     } else {
-        sqlite3_result_blob64(ctx, out, ctr_cell_write(1, shards, n, out), sqlite3_free);
+        sqlite3_result_blob64(ctx, out, ctr_cell_write(1, shards, all->n, out), sqlite3_free);
         out = NULL;
     }
     sqlite3_free(out);
@@ -214,41 +255,16 @@ static void result_shards(sqlite3_context *ctx, const ctr_context_shard *all, si
 
 static void fn_from(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
+    merging all = {NULL, NULL, 0, 0};
+    bool taken = true;
     if (argc == 0) {
         ctr_arg_error(ctx, "%s: at least one context is needed", FROM);
         return;
     }
-    size_t room = 1, n = 0;
-    for (int i = 0; i < argc; i++)
-        if (sqlite3_value_type(argv[i]) == SQLITE_BLOB)
-            room += ctr_context_room((size_t)sqlite3_value_bytes(argv[i]));
-    ctr_context_shard *all = sqlite3_malloc64(room * sizeof *all),
-                      *spare = sqlite3_malloc64(room * sizeof *spare),
-                      *read = sqlite3_malloc64(room * sizeof *read);
-    bool fine = all && spare && read;
-    if (!fine) sqlite3_result_error_nomem(ctx);
-    for (int i = 0; i < argc && fine; i++) {
-        if (sqlite3_value_type(argv[i]) == SQLITE_NULL) continue;
-        fine = sqlite3_value_type(argv[i]) == SQLITE_BLOB ||
-               ctr_arg_refuse(ctx, FROM, "a context", "a BLOB", argv[i]);
-        if (!fine) break;
-        const uint8_t *bytes = sqlite3_value_blob(argv[i]);
-        size_t size = (size_t)sqlite3_value_bytes(argv[i]), found = 0;
-        fine = bytes || size == 0; /* else a zeroblob that there was no memory for */
-        if (!fine) sqlite3_result_error_nomem(ctx);
-        if (!fine) break;
-        ctr_context_status status = ctr_context_open(bytes, size, read, &found);
-        fine = status == CTR_CONTEXT_OK;
-        if (!fine) ctr_arg_error(ctx, "%s: context %d %s", FROM, i + 1, ctr_context_text(status));
-        n = ctr_context_merge(all, n, read, found, spare);
-        ctr_context_shard *merged = spare;
-        spare = all;
-        all = merged;
-    }
-    if (fine) result_shards(ctx, all, n);
-    sqlite3_free(all);
-    sqlite3_free(spare);
-    sqlite3_free(read);
+    for (int i = 0; i < argc && taken; i++) taken = take_context(ctx, &all, argv[i], i);
+    if (taken) result_shards(ctx, &all);
+    sqlite3_free(all.shards);
+    sqlite3_free(all.spare);
 }
 
 static void fn_to(sqlite3_context *ctx, int argc, sqlite3_value **argv)

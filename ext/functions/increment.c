@@ -333,6 +333,12 @@ static void free_calls(void *all)
     sqlite3_free(of);
 }
 
+static bool is_same_call(const add_call *a, const add_call *b)
+{
+    return strcmp(a->counter, b->counter) == 0 && a->keys.size == b->keys.size &&
+           memcmp(a->keys.bytes, b->keys.bytes, a->keys.size) == 0;
+}
+
 /* Replaces the last call from its place. Returns whether the last call from another place is the
  * same. */
 static bool is_made_elsewhere(add_calls *all, add_call *made, ctr_problem *problem)
@@ -344,10 +350,7 @@ static bool is_made_elsewhere(add_calls *all, add_call *made, ctr_problem *probl
         if (call->place == made->place)
             own = i;
         else
-            elsewhere =
-                elsewhere ||
-                (strcmp(call->counter, made->counter) == 0 && call->keys.size == made->keys.size &&
-                 memcmp(call->keys.bytes, made->keys.bytes, made->keys.size) == 0);
+            elsewhere = elsewhere || is_same_call(call, made);
     }
     add_call *list = ctr_array_room(all->calls, &all->room, own + 1, sizeof *list, problem);
     if (!list) {

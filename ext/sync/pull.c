@@ -4,8 +4,8 @@
 #include "identity/names.h"
 #include "identity/replica.h"
 #include "identity/succession.h"
-#include "sync/shards.h"
 #include "sync/session.h"
+#include "sync/shards.h"
 
 void ctr_pull_report_close(ctr_report *report)
 {

@@ -33,8 +33,6 @@ static bool prepare_lock(sqlite3 *db, const char *schema, sqlite3_stmt **lock, c
     return *lock != NULL;
 }
 
-/* A sync reads and locks main anyway, so it writes there, with the statement that locks main if
- * there is one. Any other session writes to temp, which no other connection can lock. */
 static int prepare_all(ctr_session *session, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
@@ -42,6 +40,8 @@ static int prepare_all(ctr_session *session, ctr_problem *problem)
     prepare_anew(&session->roll_back, &run,
                  session->alone ? CTR_SQL_SYNC_ROLLBACK_ALL : CTR_SQL_SYNC_ROLLBACK);
 
+    /* A sync reads and locks main anyway, so it writes there, with the statement that locks main if
+     * there is one. Any other session writes to temp, which no other connection can lock. */
     sqlite3_stmt *lock = NULL;
     session->locks = session->sessions && prepare_lock(session->db, "main", &lock, problem);
     if (session->locks) {

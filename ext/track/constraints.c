@@ -277,7 +277,7 @@ typedef struct unique_in {
     ctr_unique *rows;
 } unique_in;
 
-/* Of an expression: (expression) = (SELECT expression FROM (SELECT NEW."a" AS "a", ...)) */
+/* Appends "u" = NEW."u", or (expression) = (SELECT expression FROM (SELECT NEW."a" AS "a"...)). */
 static void match_term(void *with, const index_term *term, ctr_problem *problem)
 {
     const unique_in *in = with;

@@ -49,7 +49,7 @@ void ctr_constraints_append_new(sqlite3_str *out, sqlite3 *db, const char *schem
  * a row is deleted.
  */
 
-/* {.tracked = ...} at first; the caller closes it. */
+/* Begin with {.tracked = ...}; the caller closes it. */
 typedef struct ctr_foreign {
     const ctr_tracked *tracked; /* borrowed */
     sqlite3_stmt *children;

@@ -255,7 +255,6 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backward
     if (make_show_room(showing, &keys, &job.now, problem)) {
         showing->writing.keys = keys;
         read_listed(&job, problem);
-
         for (size_t i = 0; i < job.n && problem->rc == SQLITE_OK; i++) {
             size_t at = backwards ? job.n - 1 - i : i;
             bool again = at > 0 && job.entries[at - 1].rowid == job.entries[at].rowid;

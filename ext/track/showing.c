@@ -82,7 +82,7 @@ static bool insert_row_shown(ctr_showing *showing, int64_t rowid, const ctr_summ
     return taken;
 }
 
-/* A row is deleted if one of its counters is deleted and none is live. */
+/* Deletes the row if one of its counters is deleted and none is live; else updates it. */
 static void show_in_row(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
                         const ctr_summary *now, bool complete, ctr_problem *problem)
 {
@@ -127,13 +127,13 @@ int ctr_showing_look_and_write(ctr_showing *showing, int64_t rowid, bool was_liv
             show_in_row(showing, rowid, shown, now, complete, problem);
     } else if (problem->rc == SQLITE_OK) {
         bool live = is_live(showing, now);
-        bool lost = was_live && !apart.waits && live;
-        if (lost)
+        if (was_live && !apart.waits && live) {
             refuse_uncounted(showing, "was deleted", problem);
-        else
+        } else {
             ctr_apart_remove(&showing->apart, rowid, problem);
-        if (!lost && live && !(complete && insert_row_shown(showing, rowid, now, problem)))
-            ctr_showing_set_apart(showing, rowid, NULL, now, problem);
+            if (live && !(complete && insert_row_shown(showing, rowid, now, problem)))
+                ctr_showing_set_apart(showing, rowid, NULL, now, problem);
+        }
     }
     ctr_apart_close_row(&apart);
     sqlite3_free(shown);

@@ -1,6 +1,9 @@
 """test_contexts.py - Cassandra's counter contexts against a second reading of their format."""
 
+import os
 import struct
+import subprocess
+import sys
 
 import pytest
 
@@ -108,3 +111,21 @@ def test_a_context_has_32767_shards_at_most(db):
     assert len(db.execute(sql, [cell_of(32767)]).fetchone()[0]) == 2 + 34 * 32767
     with pytest.raises(Exception, match="32768 shards, a context can have 32767"):
         db.execute(sql, [cell_of(32768)]).fetchone()
+
+
+MANY = """
+import sys
+from files import connect
+db = connect(":memory:")
+shards = ", ".join(f"(x'{i:032x}', 1, 1)" for i in range(5000))
+one, = db.execute("SELECT counter_to_cassandra(counter_collect(column1, column2, column3)) FROM (VALUES " + shards + ")").fetchone()
+db.execute("PRAGMA hard_heap_limit = 20000000")
+print(db.execute("SELECT counter_value(counter_from_cassandra(" + ", ".join(["?1"] * 100) + "))", [one]).fetchone()[0])
+"""
+
+
+def test_many_contexts_of_the_same_shards_need_room_for_one():
+    """The room grows with what was merged, and not with all arguments. In a process of its own,
+    whose heap stays limited."""
+    done = subprocess.run([sys.executable, "-c", MANY], cwd=os.path.dirname(__file__), capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("5000\n", "")
