@@ -21,7 +21,7 @@ fail() {
     exit 1
 }
 
-# What comes from another machine stands in SQL below.
+# MARK comes from another machine, and becomes a part of a statement.
 need_number() {
     case $1 in
     '' | *[!0-9]*) fail "MARK is a whole number, not '$1'" ;;

@@ -10,7 +10,8 @@
  *                    database has a random instance instead.
  *     witness        a pair (number, random), the same in the file and in an extended attribute of
  *                    it. A counting file renews it, first in the file, then, after the commit,
- *                    in the attribute.
+ *                    in the attribute. A new file, and a copy, get the attribute before, with the
+ *                    number 0, to see whether attributes work here.
  *
  * A copy has another fingerprint. Content restored in place has the fingerprint and an older pair,
  * or no attribute although the file had one. A file ahead of its attribute is legitimate: a crash

@@ -8,8 +8,8 @@
  * `table` is a table of temp, main or an attached database, searched in this order, or
  * 'schema.table'. The present values are counted under the id of this file. If triggers are missing
  * or have not run, another call of counter_track counts the differences between the rows and their
- * counters, and creates the triggers again. After a rename it notes the names, so that a table that
- * is rebuilt later is recognized.
+ * counters, and creates the triggers again, as does counter_untrack of a column. After a rename it
+ * notes the names, so that a table that is rebuilt later is recognized.
  *
  * Errors: SQLITE_ERROR names a column that cannot be tracked; SQLITE_MISMATCH shows a value that is
  * no integer, with its row. They change nothing.

@@ -271,8 +271,6 @@ static void write_names(ctr_replica *replica, ctr_run *run)
     ctr_run_once(run, row);
 }
 
-/* Stops the file from counting if another file has taken over its name, or is about to. A file that
- * waits to take it over will count under the next epoch. */
 int ctr_succession_meet(ctr_replica *replica, sqlite3 *db, const char *schema,
                         const ctr_identity *other, ctr_problem *problem)
 {
@@ -283,6 +281,8 @@ int ctr_succession_meet(ctr_replica *replica, sqlite3 *db, const char *schema,
     ctr_schema_refuse_generated(db, schema, "counter_sources", problem);
     ctr_names_take_names(&run, &from);
     write_names(replica, &run);
+    /* Another file has taken over its name, or is about to. A file that waits to take it over will
+     * count under the next epoch. */
     bool counts = *identity->name && identity->turn != CTR_TURN_WAITS && !*identity->refuses;
     if (counts && ctr_names_named_epoch(&run, identity->name) > identity->epoch)
         ctr_succession_refuse(replica, CTR_REFUSES_REPLACED, problem);

@@ -36,7 +36,8 @@ void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *sche
                                  const char *table, ctr_problem *problem);
 
 /* Appends NEW."name" for a BEFORE trigger; for a column with NOT NULL and DEFAULT, the value that
- * OR REPLACE stores in place of a NULL. A DEFAULT that calls a function is left out. */
+ * OR REPLACE stores in place of a NULL. A DEFAULT that calls a function, or has a
+ * name in quotes among others, is left out. */
 void ctr_constraints_append_new(sqlite3_str *out, sqlite3 *db, const char *schema,
                                 const char *table, const char *name, ctr_problem *problem);
 
