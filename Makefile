@@ -30,6 +30,7 @@
 #   make model            P  all states that DEPTH=5 operations on three files can reach
 #   make crash            P  power cuts at random moments of three replicas: ROUNDS=10000
 #   make kill             P  the same with kill -9: ROUNDS=500
+#   make soak             random tests with other seeds: MINUTES=30 of each file
 #   make concurrency      P  threads, then ten processes on one file: SECONDS=60 of each
 #   make coverage         P  lines and branches that the tests reach
 #   make mutation         P  COUNT=200 small errors: how many do the tests notice?

@@ -155,6 +155,20 @@ kill: build/crash/run_crashes
 
 .PHONY: crash kill
 
+# ---- soak: each file of random tests for MINUTES, with other seeds: tests/soak -------------------
+#
+# ONLY: files by parts of their names, such as ONLY='lineage deltas'. 30 minutes of each take seven
+# hours on two cores.
+
+MINUTES = 30
+
+soak:
+	@tools/setup test
+	@$(MAKE) --no-print-directory all tests
+	@tests/soak $(MINUTES) $(ONLY)
+
+.PHONY: soak
+
 # ---- faults: calls of memory and disk fail, in every statement of every script -------------------
 #
 # See tests/fault/run_faults.c. First by place, one fault behind each chain of calls that leads to
