@@ -66,11 +66,13 @@ import_changes() {
     [ -s "$2" ] || return 0
     LC_ALL=C sed '/^[[:space:]]*$/d' "$2" >"$folder/batch.json"
     shell -list "$1" <<SQL
-CREATE TEMP TABLE file AS SELECT CAST(readfile('$folder/batch.json') AS TEXT) AS text;
+CREATE TEMP TABLE file(list TEXT CONSTRAINT "batches are JSON, each on a line of its own" CHECK (json_valid(list)));
+INSERT INTO file
+SELECT CASE WHEN json_valid(text) THEN '[' || text || ']'
+            ELSE '[' || replace(rtrim(text, char(10)), char(10), ',') || ']' END
+  FROM (SELECT CAST(readfile('$folder/batch.json') AS TEXT) AS text);
 CREATE TEMP TABLE batch(json TEXT, format INTEGER CONSTRAINT "a batch must be of format 1" CHECK (format = 1));
-INSERT INTO batch SELECT value, coalesce(json_extract(value, '\$.format'), 1)
-  FROM file, json_each(CASE WHEN json_valid(text) THEN '[' || text || ']'
-                            ELSE '[' || replace(rtrim(text, char(10)), char(10), ',') || ']' END);
+INSERT INTO batch SELECT value, coalesce(json_extract(value, '\$.format'), 1) FROM file, json_each(list);
 CREATE TEMP TABLE change AS
 SELECT json_extract(value, '\$.packed') AS packed, json_extract(value, '\$.column') AS "column",
        json_extract(value, '\$.generation') AS generation, json_extract(value, '\$.cell.life') AS life,

@@ -150,7 +150,7 @@ def test_a_table_that_is_missing_is_told_with_what_makes_it(place):
     assert rows("a.db", "SELECT sku, stock FROM products") == [("tea", 5)]
 
 
-def test_json_sh_takes_blank_lines_between_batches_and_refuses_newer_ones(place):
+def test_json_sh_takes_blank_lines_between_batches_and_refuses_newer_ones_and_halves(place):
     script = ROOT / "examples" / "json.sh"
     one, two = ok("export", "a.db"), ok("export", "b.db")
     make("c.db", VIEWS)
@@ -163,6 +163,9 @@ def test_json_sh_takes_blank_lines_between_batches_and_refuses_newer_ones(place)
         (place / "lines.json").write_text(one + json.dumps({**batch_of("b.db"), "format": format}) + "\n")
         done = subprocess.run([script, "import", "c.db", "lines.json"], capture_output=True, text=True)
         assert done.returncode == 1 and "of format 1" in done.stderr, done
+    (place / "lines.json").write_text(one + two[:40])
+    done = subprocess.run([script, "import", "c.db", "lines.json"], capture_output=True, text=True)
+    assert done.returncode == 1 and "batches are JSON, each on a line of its own" in done.stderr, done
     older = {name: value for name, value in batch_of("a.db").items() if name != "format"}
     (place / "lines.json").write_text(json.dumps(older, indent=1))
     subprocess.run([script, "import", "c.db", "lines.json"], check=True, capture_output=True)
