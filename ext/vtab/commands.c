@@ -176,14 +176,14 @@ static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_val
             ctr_problem_set(problem, SQLITE_ERROR, "the command takes no value for column %s",
                             table->shape.columns[column].name);
     }
-    return ctr_write_numbers(table, columns, problem);
+    return ctr_write_collect_amounts(table, columns, problem);
 }
 
 static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
 {
     if (table->shape.n_counters == 0) ctr_write_refuse_no_counter(problem);
     if (check_named(table, columns, true, named, problem)) return;
-    if (ctr_write_keys(table, columns, problem)) return;
+    if (ctr_write_collect_key(table, columns, problem)) return;
     if (ctr_access_find(table, problem)) return;
     if (ctr_write_check_floors(table, problem)) return;
     for (int i = 0; i < table->shape.n_counters; i++) {
@@ -197,7 +197,7 @@ static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_prob
 static void delete_one(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
 {
     if (check_named(table, columns, false, named, problem)) return;
-    if (ctr_write_keys(table, columns, problem)) return;
+    if (ctr_write_collect_key(table, columns, problem)) return;
     if (ctr_access_find(table, problem) || !ctr_access_found(table)) return;
     if (ctr_write_tombstone(table, named, problem) == SQLITE_OK)
         ctr_trigger_rows_write(table, problem);

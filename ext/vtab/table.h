@@ -216,11 +216,11 @@ int ctr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
 int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
 
 /* Collects the key of an INSERT into table->keys. Fails with SQLITE_MISMATCH on a NULL. */
-int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+int ctr_write_collect_key(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
 
 /* Collects the counter values of an INSERT into table->given. Fails with SQLITE_MISMATCH on a value
  * that is no integer (sqlite/args.h). */
-int ctr_write_numbers(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+int ctr_write_collect_amounts(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
 
 /* Sets the problem of a table without counters: two files have each dropped the counter that the
  * other kept. */

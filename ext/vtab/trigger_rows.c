@@ -431,7 +431,7 @@ static void free_row_room(const handed_row *row, const row_room *few)
 static void take_handed(handed_row *row, const struct event *event, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    if (event->has_key) ctr_write_keys(table, row->columns, problem);
+    if (event->has_key) ctr_write_collect_key(table, row->columns, problem);
     if (problem->rc == SQLITE_OK && event->has_values)
         take_values(table, row->columns, row->now, false, event->is_delete, problem);
     if (problem->rc != SQLITE_MISMATCH || !event->has_values) return;

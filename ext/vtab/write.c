@@ -54,7 +54,7 @@ static int take_given(const ctr_table *table, int counter, sqlite3_value *value,
     return problem->rc;
 }
 
-int ctr_write_numbers(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+int ctr_write_collect_amounts(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
         sqlite3_value *value = columns[ctr_table_column(counter_column(table, i))];
@@ -65,7 +65,7 @@ int ctr_write_numbers(ctr_table *table, sqlite3_value **columns, ctr_problem *pr
     return problem->rc;
 }
 
-int ctr_write_keys(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+int ctr_write_collect_key(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     for (int i = 0; i < table->shape.n_keys; i++) {
         int column = table->shape.keys[i];
@@ -246,7 +246,8 @@ static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *p
         ctr_write_refuse_no_counter(problem);
         return;
     }
-    if (ctr_write_numbers(table, columns, problem) || ctr_write_keys(table, columns, problem))
+    if (ctr_write_collect_amounts(table, columns, problem) ||
+        ctr_write_collect_key(table, columns, problem))
         return;
     if (ctr_access_find(table, problem)) return;
     row_state state = state_of(table);
