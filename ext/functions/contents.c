@@ -344,27 +344,37 @@ static void take_census(census *all, ctr_answer *answer, sqlite3_value **args, c
     close_subject(&asked);
 }
 
+/* Returns the number of shards that 99 of 100 live cells do not exceed. */
+static int64_t shards_of_most_cells(const census *all)
+{
+    int64_t seen = 0, wanted = all->live_cells - all->live_cells / 100;
+    size_t n = 0;
+    while (n < all->n_by_shards && seen + all->by_shards[n] < wanted) seen += all->by_shards[n++];
+    return (int64_t)n;
+}
+
+static int64_t most_shards(const census *all)
+{
+    size_t n = all->n_by_shards;
+    while (n > 1 && all->by_shards[n - 1] == 0) n--;
+    return n > 0 ? (int64_t)n - 1 : 0;
+}
+
 static void fill_size(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     census all = {0};
     take_census(&all, answer, args, problem);
     if (problem->rc == SQLITE_OK) {
-        /* The number of shards that 99 of 100 live cells do not exceed, and the highest number. */
-        int64_t seen = 0, wanted = all.live_cells - all.live_cells / 100;
-        size_t percentile = 0, most = all.n_by_shards;
-        while (percentile < all.n_by_shards && seen + all.by_shards[percentile] < wanted)
-            seen += all.by_shards[percentile++];
-        while (most > 0 && all.by_shards[most - 1] == 0) most--;
-        if (most > 0) most--;
-
         double mean = all.live_cells ? (double)all.shards / (double)all.live_cells : 0;
-        const int64_t before[] = {all.rows, all.live, all.deleted, all.cells, all.bytes};
-        const int64_t behind[] = {(int64_t)percentile, (int64_t)most, (int64_t)all.n_ids};
-        for (size_t i = 0; i < sizeof before / sizeof *before; i++)
-            ctr_answer_integer(answer, before[i], problem);
+        ctr_answer_integer(answer, all.rows, problem);
+        ctr_answer_integer(answer, all.live, problem);
+        ctr_answer_integer(answer, all.deleted, problem);
+        ctr_answer_integer(answer, all.cells, problem);
+        ctr_answer_integer(answer, all.bytes, problem);
         ctr_answer_real(answer, mean, problem);
-        for (size_t i = 0; i < sizeof behind / sizeof *behind; i++)
-            ctr_answer_integer(answer, behind[i], problem);
+        ctr_answer_integer(answer, shards_of_most_cells(&all), problem);
+        ctr_answer_integer(answer, most_shards(&all), problem);
+        ctr_answer_integer(answer, (int64_t)all.n_ids, problem);
     }
     close_census(&all);
 }
