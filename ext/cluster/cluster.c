@@ -383,16 +383,16 @@ static const char *path_of(const ctr_member *member)
  * busy handler of the host, which has no timeout, stays in place. */
 static void lock_all(ctr_cluster *cluster, ctr_problem *problem)
 {
-    bool holds = false; /* the running statement always has that of temp */
+    bool holds_lock = false; /* the running statement always has that of temp */
     ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
-    while (!holds && ctr_run_row(&run, row)) {
+    while (!holds_lock && ctr_run_row(&run, row)) {
         const char *schema = ctr_text_column(row, 1, problem);
-        holds = schema && sqlite3_stricmp(schema, "temp") != 0 &&
-                ctr_run_transaction(cluster->db, schema) != 0;
+        holds_lock = schema && sqlite3_stricmp(schema, "temp") != 0 &&
+                     ctr_run_transaction(cluster->db, schema) != 0;
     }
     sqlite3_finalize(row);
-    int timeout = holds ? ctr_run_busy_timeout(cluster->db, problem) : 0;
+    int timeout = holds_lock ? ctr_run_busy_timeout(cluster->db, problem) : 0;
     if (timeout > 0) sqlite3_busy_timeout(cluster->db, 0);
 
     int order[CTR_LEVEL_SITES];

@@ -31,8 +31,21 @@ static bool commits_as_one(const ctr_cluster *cluster, ctr_problem *problem)
 
 /* ---- identities ------------------------------------------------------------------------------ */
 
-/* A copy takes its new id first. Then each replica takes the replaced names from the others;
- * usually there is none. */
+/* One replica takes the names from another that were replaced there. */
+static void meet_other(ctr_member *member, const ctr_member *other, ctr_problem *problem)
+{
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    const ctr_identity *theirs = ctr_replica_identity(other->merge.rows.replica, &trouble);
+    if (theirs) {
+        ctr_identity identity = *theirs;
+        ctr_succession_meet(member->merge.rows.replica, other->db, other->schema, &identity,
+                            &trouble);
+    }
+    ctr_member_blame(member, &trouble, problem);
+}
+
+/* Copies take their new ids. Then each replica meets each other one; usually there is no name that
+ * was replaced. */
 static void meet_all(ctr_cluster *cluster, ctr_problem *problem)
 {
     for (int i = 0; i < cluster->n; i++) {
@@ -43,21 +56,13 @@ static void meet_all(ctr_cluster *cluster, ctr_problem *problem)
         if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
         ctr_member_blame(member, &trouble, problem);
     }
-    for (int i = 0; i < cluster->n; i++) {
-        ctr_member *member = &cluster->members[i];
+    for (int i = 0; i < cluster->n; i++)
         for (int j = 0; j < cluster->n; j++) {
-            const ctr_member *other = &cluster->members[j];
-            if (i == j || !ctr_member_takes_part(other)) continue;
-            if (problem->rc != SQLITE_OK || !ctr_member_takes_part(member)) continue;
-            ctr_problem trouble = {SQLITE_OK, NULL};
-            const ctr_identity *theirs = ctr_replica_identity(other->merge.rows.replica, &trouble);
-            ctr_identity identity = theirs ? *theirs : (ctr_identity){0};
-            if (theirs)
-                ctr_succession_meet(member->merge.rows.replica, other->db, other->schema, &identity,
-                                    &trouble);
-            ctr_member_blame(member, &trouble, problem);
+            ctr_member *member = &cluster->members[i], *other = &cluster->members[j];
+            if (problem->rc == SQLITE_OK && i != j && ctr_member_takes_part(member) &&
+                ctr_member_takes_part(other))
+                meet_other(member, other, problem);
         }
-    }
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */

@@ -85,8 +85,8 @@ static void find_everywhere(ctr_cluster *cluster, ctr_problem *problem)
 int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *problem)
 {
     cluster->row.keys = keys;
-    ctr_cluster_lock(cluster, problem);
-    for (bool led = false; !led && problem->rc == SQLITE_OK;) {
+    if (ctr_cluster_lock(cluster, problem)) return problem->rc;
+    do { /* until the leader that was read still counts */
         find_everywhere(cluster, problem);
         if (problem->rc != SQLITE_OK) return problem->rc;
         ctr_member *leader = cluster->leader;
@@ -99,10 +99,9 @@ int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *pro
         for (int c = 0; c < cluster->shape.n_counters && !cluster->row.below; c++)
             ctr_merge_cell(&leader->merge, c, &cluster->row.cells[c].cell, problem);
         ctr_conflicts_change_identity(&leader->conflicts, replica, problem);
-        led = !ctr_leader_is_lost(cluster, problem);
-        for (int c = 0; led && c < cluster->shape.n_counters; c++)
-            leader->merge.rows.cells[c] = cluster->row.cells[c].cell;
-    }
+    } while (ctr_leader_is_lost(cluster, problem));
+    for (int c = 0; c < cluster->shape.n_counters; c++)
+        cluster->leader->merge.rows.cells[c] = cluster->row.cells[c].cell;
     return problem->rc;
 }
 
