@@ -324,6 +324,14 @@ static int refuse_level(const ctr_cluster *cluster, const char *which, ctr_level
     return problem->rc;
 }
 
+uint64_t ctr_cluster_parts(const ctr_cluster *cluster)
+{
+    uint64_t parts = 0;
+    for (int i = 0; i < cluster->n; i++)
+        if (ctr_member_takes_part(&cluster->members[i])) parts |= (uint64_t)1 << i;
+    return parts;
+}
+
 int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_site sites[CTR_LEVEL_SITES] = {{0, false}};
@@ -361,14 +369,26 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
     read_unread(cluster, problem);
     for (int i = 0; i < cluster->n; i++) {
         bool asked = !(failed & (uint64_t)1 << i);
-        sites[i].available = asked && !is_doubled(cluster, i, problem) &&
-                             look_briefly(cluster, i, &cluster->shape, &timeout, problem);
+        if (cluster->writes)
+            sites[i].available = asked && ctr_member_takes_part(&cluster->members[i]);
+        else
+            sites[i].available = asked && !is_doubled(cluster, i, problem) &&
+                                 look_briefly(cluster, i, &cluster->shape, &timeout, problem);
     }
     wait_again(cluster, timeout);
     if (problem->rc != SQLITE_OK || find_centers(cluster, "read", level, sites, problem)) return 0;
     int n = ctr_level_contacts(level, sites, cluster->n, contacts, &shortage);
     if (n < 0) refuse_level(cluster, "read", level, sites, &shortage, problem);
-    return n < 0 ? 0 : n;
+    if (n < 0 || !cluster->writes) return n < 0 ? 0 : n;
+    n = 0;
+    for (int i = 0; i < cluster->n; i++)
+        if (sites[i].available) contacts[n++] = i;
+    uint64_t parts = ctr_cluster_parts(cluster);
+    if (cluster->readings == 0) cluster->read_from = parts;
+    if (parts != cluster->read_from)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a replica became unavailable while another scan was open");
+    return n;
 }
 
 /* ---- locks ----------------------------------------------------------------------------------- */

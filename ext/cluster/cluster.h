@@ -48,6 +48,8 @@ typedef struct ctr_cluster {
     bool locked;        /* the available replicas are locked */
     bool within;        /* the caller had a transaction when the statement began */
     bool begun;         /* a statement that SQLite may roll back by itself; see ctr_cluster_lock */
+    int readings;       /* scans that are open and began under the locks */
+    uint64_t read_from; /* the replicas that all of them read, as ctr_cluster_parts */
 
     /* The current row; see cluster/quorum.h. */
     struct ctr_quorum {
@@ -74,7 +76,10 @@ void ctr_cluster_close(ctr_cluster *cluster);
 int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem);
 
 /* Chooses the replicas that a read contacts: their numbers go into `contacts`, which has room for
- * all. Leaves out those in `failed`. Returns their number. Fails if the level cannot be met. */
+ * all. Leaves out those in `failed`. Returns their number. Fails if the level cannot be met. In a
+ * transaction that writes, these are all that take part in the write: an UPDATE counts the
+ * difference between its new value and the row that it writes, which must be the row that it has
+ * read. */
 int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ctr_problem *problem);
 
 /* Takes the write locks, once in a transaction. Outside a transaction it takes them in the order of
@@ -82,6 +87,9 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
  * replica that cannot be locked is unavailable. If the current statement fails, its later writes
  * are undone. */
 int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem);
+
+/* Returns a bit for each replica that takes part in the write of the current row. */
+uint64_t ctr_cluster_parts(const ctr_cluster *cluster);
 
 /* Call it at the end of a transaction. */
 void ctr_cluster_end(ctr_cluster *cluster);

@@ -55,11 +55,13 @@ static int find_again(ctr_table *table, int64_t rowid, ctr_problem *problem)
     ctr_rows *rows = rows_by_rowid(table, rowid);
     ctr_access_end(table);
     table->holds_keys = rows != NULL; /* copies to free, also after a failure */
-    bool there = rows && ctr_values_take_key(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
-    if (!there && problem->rc == SQLITE_OK)
-        return ctr_problem_set(problem, SQLITE_ERROR,
-                               "a replica became unavailable while the statement was running");
-    return problem->rc == SQLITE_OK ? ctr_access_find(table, problem) : problem->rc;
+    bool same = rows && ctr_values_take_key(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
+    if (same && ctr_access_find(table, problem) == SQLITE_OK)
+        same = ctr_cluster_parts(cluster_of(table)) == cluster_of(table)->read_from;
+    if (!same)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a replica became unavailable while the statement was running");
+    return problem->rc;
 }
 
 static bool is_found(const ctr_table *table)
@@ -131,13 +133,25 @@ static void close_reading(ctr_reading *reading)
     sqlite3_free(reading);
 }
 
-/* A statement that writes takes the locks before it reads. */
+/* Locks the replicas, and leaves those out that cannot take part in a write, before a statement
+ * that writes reads. What else a write needs is no problem of a read. */
+static void prepare_to_write(ctr_cluster *cluster, ctr_problem *problem)
+{
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    if (ctr_cluster_lock(cluster, problem) || cluster->leader) return;
+    ctr_leader_choose(cluster, &trouble);
+    if (ctr_member_ends_statement(trouble.rc))
+        *problem = trouble;
+    else
+        ctr_problem_close(&trouble);
+}
+
 static void start_reading(ctr_reading *reading, ctr_table *table, bool unique, const char *plan,
                           int argc, sqlite3_value **argv, ctr_problem *problem)
 {
     ctr_cluster *cluster = cluster_of(table);
     if (cluster->writes)
-        ctr_cluster_lock(cluster, problem);
+        prepare_to_write(cluster, problem);
     else if (cluster->levels->repairs)
         ctr_reading_repair(cluster, table->name, plan, argc, argv, problem);
     ctr_reading_start(reading, plan, argc, argv, unique, problem);
@@ -187,7 +201,6 @@ static bool run_command(ctr_table *table, sqlite3_value **columns, const char *c
     if (ctr_clusters_set_option(&levels, command, problem)) {
         if (ctr_commands_refuse_values(table, columns, command, problem) == SQLITE_OK)
             *cluster->levels = levels;
-        if (!cluster->locked) cluster->writes = false; /* this writes nothing, and takes no lock */
         return true;
     }
     if (ctr_commands_name(command, "add column") || ctr_commands_name(command, "drop column")) {
