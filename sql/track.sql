@@ -67,11 +67,11 @@ INSERT INTO "{table}"("{table}", "{columns}") VALUES ('row deleted', "{changes}"
 -- gone.
 -- name: TRACK_ON_REPLACE_BY_INSERT
 CREATE TRIGGER "{schema}"."{table}_before_insert" BEFORE INSERT ON "{name}" BEGIN
-INSERT INTO "{table}"("{table}", "{columns}") SELECT 'row may go{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
+INSERT INTO "{table}"("{table}", "{columns}") SELECT '{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
 
 -- name: TRACK_ON_REPLACE_BY_UPDATE
 CREATE TRIGGER "{schema}"."{table}_before_update" BEFORE UPDATE "{order}" ON "{name}" BEGIN
-INSERT INTO "{table}"("{table}", "{columns}") SELECT 'row may go{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
+INSERT INTO "{table}"("{table}", "{columns}") SELECT '{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
 
 -- name: TRACK_ON_REPLACED
 CREATE TRIGGER "{schema}"."{table}_replaced" AFTER UPDATE "{order}" ON "{name}" BEGIN

@@ -169,8 +169,21 @@ static char *copy_term(const char *from, const char *to)
     return sqlite3_mprintf("%.*s", (int)(to - from), from);
 }
 
-/* Returns the text of term `n` in the first parentheses of a CREATE INDEX. */
-static char *term_of(const char *sql, int n)
+/* Returns the text behind WHERE in a CREATE INDEX, or NULL. `behind` is behind its terms. */
+static char *copy_condition(const char *behind)
+{
+    static const char WHERE[] = "WHERE";
+    while (*behind && sqlite3_strnicmp(behind, WHERE, sizeof WHERE - 1) != 0) {
+        const char *next = ctr_text_behind(behind);
+        behind = next ? next : behind + 1;
+    }
+    return *behind ? sqlite3_mprintf("%s", behind + sizeof WHERE - 1) : NULL;
+}
+
+enum { CONDITION = -1 };
+
+/* Returns the text of term `n` in the first parentheses of a CREATE INDEX, or of its condition. */
+static char *part_of(const char *sql, int n)
 {
     const char *from = NULL;
     int depth = 0, term = 0;
@@ -185,7 +198,7 @@ static char *term_of(const char *sql, int n)
         if (*at == ')') depth--;
         if (!ends) continue;
         if (term++ == n) return copy_term(from, at);
-        if (depth == 0) return NULL;
+        if (depth == 0) return n == CONDITION ? copy_condition(at + 1) : NULL;
         from = at + 1;
     }
     return NULL;
@@ -277,6 +290,31 @@ typedef struct unique_in {
     ctr_unique *rows;
 } unique_in;
 
+/* Returns the text of an expression of an index, or of its condition; NULL if there is none. */
+static char *read_part(const unique_in *in, const char *index, int n, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(in->db, in->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX);
+    ctr_run_bind_text(&run, row, ":name", index);
+    const char *sql = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
+    char *text = sql ? part_of(sql, n) : NULL;
+    if (sql && !text) ctr_problem_nomem(problem);
+    sqlite3_finalize(row);
+    return text;
+}
+
+/* Begins the condition of an index. With its own condition, SQLite can use a partial index to find
+ * the row. */
+static void begin_index(const unique_in *in, const index_term *term, ctr_problem *problem)
+{
+    sqlite3_str *match = in->rows->match;
+    if (sqlite3_str_length(match)) sqlite3_str_appendall(match, in->rows->between);
+    if (!term->is_partial) return;
+    char *condition = read_part(in, term->index, CONDITION, problem);
+    if (condition) sqlite3_str_appendf(match, "(%s\n) AND ", condition);
+    sqlite3_free(condition);
+}
+
 /* Appends "u" = NEW."u", or (expression) = (SELECT expression FROM (SELECT NEW."a" AS "a"...)). */
 static void match_term(void *with, const index_term *term, ctr_problem *problem)
 {
@@ -284,7 +322,10 @@ static void match_term(void *with, const index_term *term, ctr_problem *problem)
     sqlite3_str *match = in->rows->match, *names = in->rows->names;
     if (term->is_primary) return;
     if (!term->name || term->is_partial) in->rows->any_column = true;
-    sqlite3_str_appendall(match, term->number ? " AND " : ctr_text_separator(match, " OR "));
+    if (term->number == 0)
+        begin_index(in, term, problem);
+    else
+        sqlite3_str_appendall(match, " AND ");
     if (term->name) {
         sqlite3_str_appendf(match, "\"%w\" = ", term->name);
         ctr_constraints_append_new(match, in->db, in->schema, in->table, term->name, problem);
@@ -292,12 +333,7 @@ static void match_term(void *with, const index_term *term, ctr_problem *problem)
         sqlite3_str_appendf(names, "%s\"%w\"", ctr_text_separator(names, ", "), term->name);
         return;
     }
-    ctr_run run = ctr_run_on(in->db, in->schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX);
-    ctr_run_bind_text(&run, row, ":name", term->index);
-    const char *sql = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
-    char *text = sql ? term_of(sql, term->number) : NULL;
-    if (sql && !text) ctr_problem_nomem(problem);
+    char *text = read_part(in, term->index, term->number, problem);
     if (text) {
         sqlite3_str_appendf(match, "(%s\n) = (SELECT %s\n FROM (SELECT ", text, text);
         list_new_row(in->db, in->schema, in->table, text, match, problem);
@@ -306,7 +342,6 @@ static void match_term(void *with, const index_term *term, ctr_problem *problem)
         sqlite3_str_appendall(match, "1");
     }
     sqlite3_free(text);
-    sqlite3_finalize(row);
 }
 
 void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *schema,

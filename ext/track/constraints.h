@@ -26,9 +26,10 @@ int ctr_constraints_read_shape(ctr_shape *shape, sqlite3 *db, const char *schema
  * the PRIMARY KEY, as a condition within a trigger on the table. */
 
 typedef struct ctr_unique {
-    sqlite3_str *match; /* "code" = NEW."code" AND ... OR ... */
-    sqlite3_str *names; /* of the columns in these indexes */
-    bool any_column;    /* other columns count, too: in expressions or conditions */
+    sqlite3_str *match;  /* "code" = NEW."code" AND ..., for each index */
+    const char *between; /* what stands between the conditions of two indexes; borrowed */
+    sqlite3_str *names;  /* of the columns in these indexes */
+    bool any_column;     /* other columns count, too: in expressions or conditions */
 } ctr_unique;
 
 /* Appends to `match` and `names`, which the caller makes and finishes. */

@@ -61,6 +61,7 @@ enum { N_TRIGGERS = sizeof TRIGGERS / sizeof *TRIGGERS };
 
 typedef struct trigger_lists {
     char *columns, *values, *changes, *order, *constraint;
+    const char *what; /* of a row that may go; borrowed */
 } trigger_lists;
 
 /* "k" IS NEW."k" AND ..., or the same with OLD. */
@@ -77,13 +78,38 @@ static void match_key(const ctr_tracked *tracked, bool old, sqlite3_str *out, ct
     }
 }
 
-/* Lists the rows with another key that OR REPLACE removes. The other triggers report rows with the
- * same key. */
-static void list_replaced(const ctr_tracked *tracked, bool updates, sqlite3_str *order,
-                          sqlite3_str *constraint, ctr_problem *problem)
+/* AND NOT (the row has the key of the new or the old row). In a BEFORE INSERT, NEW has -1 for a
+ * rowid that SQLite has yet to choose. */
+static void exclude_keys(const ctr_tracked *tracked, bool updates, sqlite3_str *out,
+                         ctr_problem *problem)
 {
-    ctr_unique rows = {sqlite3_str_new(NULL), sqlite3_str_new(NULL), false};
-    ctr_constraints_list_unique(&rows, tracked->db, tracked->schema, tracked->table, problem);
+    const ctr_column *key = &tracked->shape->columns[tracked->shape->keys[0]];
+    sqlite3_str_appendall(out, ") AND NOT (");
+    match_key(tracked, false, out, problem);
+    if (!updates && tracked->shape->n_keys == 1 && sqlite3_stricmp(key->type, "INTEGER") == 0)
+        sqlite3_str_appendf(out, " AND NEW.\"%w\" IS NOT -1", ctr_tracked_key(tracked, 0)->name);
+    if (updates) sqlite3_str_appendall(out, ") AND NOT (");
+    if (updates) match_key(tracked, true, out, problem);
+    sqlite3_str_appendall(out, ")");
+}
+
+/* Lists the rows with another key that OR REPLACE removes: one SELECT for each UNIQUE index. SQLite
+ * 3.40 to 3.49 finds not all rows of "u" = 'x' COLLATE a OR "u" = 'x' COLLATE b. The other triggers
+ * report rows with the same key. `what` and `values` are those of the SELECT. */
+static void list_replaced(const ctr_tracked *tracked, bool updates, const char *what,
+                          const char *values, sqlite3_str *order, sqlite3_str *constraint,
+                          ctr_problem *problem)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    exclude_keys(tracked, updates, out, problem);
+    char *others = ctr_text_finish(out, problem);
+    char *between = others ? sqlite3_mprintf("%s UNION ALL SELECT '%s', %s FROM \"%w\" WHERE (",
+                                             others, what, values, tracked->table)
+                           : NULL;
+    if (!between) ctr_problem_nomem(problem);
+    ctr_unique rows = {sqlite3_str_new(NULL), between, sqlite3_str_new(NULL), false};
+    if (between)
+        ctr_constraints_list_unique(&rows, tracked->db, tracked->schema, tracked->table, problem);
     char *match = ctr_text_finish(rows.match, problem),
          *names = ctr_text_finish(rows.names, problem);
     if (names && !rows.any_column) sqlite3_str_appendf(order, "OF %s", names);
@@ -95,14 +121,12 @@ static void list_replaced(const ctr_tracked *tracked, bool updates, sqlite3_str 
                             "%s: a tracked table with a UNIQUE index must not be named NEW or OLD, "
                             "which mean rows in its triggers: rename the table",
                             table);
-        sqlite3_str_appendf(constraint, "(%s) AND NOT (", match);
-        match_key(tracked, false, constraint, problem);
-        if (updates) sqlite3_str_appendall(constraint, ") AND NOT (");
-        if (updates) match_key(tracked, true, constraint, problem);
-        sqlite3_str_appendall(constraint, ")");
+        sqlite3_str_appendf(constraint, "(%s%s", match, others);
     }
     sqlite3_free(match);
     sqlite3_free(names);
+    sqlite3_free(between);
+    sqlite3_free(others);
 }
 
 static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
@@ -111,7 +135,6 @@ static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger 
     bool updates = trigger->text == CTR_SQL_TRACK_ON_UPDATE;
     if (problem->rc != SQLITE_OK || (trigger->replaces && !*lists->constraint)) return NULL;
     if (updates && !*lists->order) return NULL; /* no counter has a column here */
-    bool anyway = ctr_tracked_resolves(tracked, "REPLACE", problem);
     ctr_slots slots = {.schema = tracked->schema,
                        .table = tracked->counters,
                        .name = tracked->table,
@@ -120,7 +143,7 @@ static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger 
                        .changes = lists->changes,
                        .order = lists->order,
                        .constraint = lists->constraint,
-                       .value = anyway ? " anyway" : ""};
+                       .value = lists->what};
     char *text = problem->rc == SQLITE_OK ? ctr_run_sql(trigger->text, &slots) : NULL;
     if (!text) ctr_problem_nomem(problem);
     return text;
@@ -134,11 +157,13 @@ static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigg
     sqlite3_str *columns = sqlite3_str_new(NULL), *values = sqlite3_str_new(NULL),
                 *changes = sqlite3_str_new(NULL), *order = sqlite3_str_new(NULL),
                 *constraint = sqlite3_str_new(NULL);
+    const char *what = "row may go";
     if (trigger->replaces) {
+        if (ctr_tracked_resolves(tracked, "REPLACE", problem)) what = "row may go anyway";
         ctr_tracked_list_own_names(tracked, columns, false);
         ctr_tracked_list_keys(tracked, values, "");
-        list_replaced(tracked, trigger->text == CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE, order,
-                      constraint, problem);
+        list_replaced(tracked, trigger->text == CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE, what,
+                      sqlite3_str_value(values), order, constraint, problem);
     } else {
         ctr_tracked_list_own_names(tracked, columns, true);
         list_values(tracked, values, "NEW.");
@@ -156,9 +181,9 @@ static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigg
         sqlite3_str_appendall(order, ", rowid, oid, _rowid_"); /* an INTEGER PRIMARY KEY */
         compare_columns(tracked, constraint, true, false);
     }
-    trigger_lists lists = {ctr_text_finish(columns, problem), ctr_text_finish(values, problem),
-                           ctr_text_finish(changes, problem), ctr_text_finish(order, problem),
-                           ctr_text_finish(constraint, problem)};
+    trigger_lists lists = {ctr_text_finish(columns, problem),    ctr_text_finish(values, problem),
+                           ctr_text_finish(changes, problem),    ctr_text_finish(order, problem),
+                           ctr_text_finish(constraint, problem), what};
     char *text = text_with(tracked, trigger, &lists, problem);
     sqlite3_free(lists.columns);
     sqlite3_free(lists.values);

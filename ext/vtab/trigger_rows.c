@@ -389,7 +389,8 @@ static const struct event {
 } EVENTS[] = {
     {"row updated", row_updated, .has_key = true, .has_values = true, .is_update = true},
     {"row inserted", row_inserted, .has_key = true, .has_values = true, .replaces = true},
-    {"row deleted", row_deleted, .has_key = true, .has_values = true, .is_delete = true},
+    {"row deleted", row_deleted, .has_key = true, .has_values = true, .is_delete = true,
+     .replaces = true},
     {"row may go", row_may_go, .has_key = true},
     {"row found", row_found, .has_key = true, .has_values = true},
     {"row missing", row_missing, .has_key = true},
