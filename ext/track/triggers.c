@@ -230,8 +230,31 @@ void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ct
     }
 }
 
+/* Fails if a trigger of the application on another table has the name of one of ours. After a
+ * rebuild of the tracked table, ours may still stand on the old one. */
+static void refuse_taken_name(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    char *writes = sqlite3_mprintf("\"%w\"(\"%w\"", tracked->counters, tracked->counters);
+    if (!writes) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
+        const char *suffix = TRIGGERS[i].suffix;
+        ctr_stored_trigger stored = ctr_tracked_read_trigger(&run, tracked->counters, suffix);
+        if (stored.table && stored.text && sqlite3_stricmp(stored.table, tracked->table) != 0 &&
+            !strstr(stored.text, writes))
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s: there is another trigger %s_%s, on %s; tracking makes one of this "
+                            "name",
+                            tracked->table, tracked->counters, suffix, stored.table);
+        ctr_tracked_free_trigger(&stored);
+    }
+    sqlite3_free(writes);
+}
+
 void ctr_triggers_create(const ctr_tracked *tracked, ctr_problem *problem)
 {
+    refuse_taken_name(tracked, problem);
+    if (problem->rc != SQLITE_OK) return;
     ctr_triggers_drop(tracked->db, tracked->schema, tracked->counters, problem);
     for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
         char *text = trigger_text(tracked, &TRIGGERS[i], problem);

@@ -940,6 +940,75 @@ SELECT k, n FROM t;
 SELECT * FROM t_counters;
 --= g|1
 
+-- # two-unique-indexes-of-one-column-tell-by-their-collations-what-is-replaced
+CREATE TABLE t(k INTEGER PRIMARY KEY, email TEXT UNIQUE, n INTEGER);
+CREATE UNIQUE INDEX e ON t(email COLLATE NOCASE);
+INSERT INTO t VALUES(1, 'A@x', 5), (2, 'b@x', 6);
+SELECT counter_track('t', 'n');
+--= 2
+REPLACE INTO t VALUES(3, 'a@x', 1);
+UPDATE OR REPLACE t SET email = 'B@X' WHERE k = 3;
+SELECT * FROM t;
+--= 3|B@X|1
+SELECT * FROM t_counters;
+--= 3|1
+
+-- # a-partial-index-tells-what-is-replaced-and-finds-it
+CREATE TABLE t(k INTEGER PRIMARY KEY, code TEXT, gone TEXT, n INTEGER);
+CREATE UNIQUE INDEX one ON t(code, length(code)) /* WHERE 0 */ where gone is NULL -- of those that are there
+;
+INSERT INTO t VALUES(1, 'a', NULL, 5), (2, 'a', 'WHERE', 6), (3, 'b', NULL, 7);
+SELECT counter_track('t', 'n');
+--= 3
+REPLACE INTO t VALUES(4, 'a', NULL, 1), (5, 'a', 'yes', 2);
+UPDATE OR REPLACE t SET code = 'b' WHERE k = 4;
+ALTER TABLE t RENAME COLUMN gone TO "left";
+UPDATE OR REPLACE t SET "left" = NULL WHERE k = 5;
+REPLACE INTO t VALUES(6, 'a', NULL, 4);
+SELECT k, n FROM t;
+--= 2|6
+--= 4|1
+--= 6|4
+SELECT * FROM t_counters;
+--= 2|6
+--= 4|1
+--= 6|4
+
+-- # a-row-of-the-key-minus-one-is-replaced
+CREATE TABLE t(k INTEGER PRIMARY KEY, code TEXT UNIQUE, n INTEGER);
+INSERT INTO t VALUES(-1, 'a', 5);
+SELECT counter_track('t', 'n');
+--= 1
+REPLACE INTO t(code, n) VALUES('a', 7);
+SELECT * FROM t_counters;
+--= 0|7
+REPLACE INTO t VALUES(-1, 'b', 3);
+REPLACE INTO t VALUES(-1, 'a', 2);
+SELECT * FROM t_counters;
+--= -1|2
+
+-- # a-row-whose-removal-cascades-to-the-row-that-replaces-it-is-counted-as-deleted
+PRAGMA foreign_keys = ON;
+CREATE TABLE t(k TEXT PRIMARY KEY, p TEXT REFERENCES t(k) ON DELETE CASCADE, c INTEGER UNIQUE, n INTEGER);
+INSERT INTO t VALUES('a', NULL, 1, 5), ('b', 'a', 2, 6);
+SELECT counter_track('t', 'n');
+--= 2
+UPDATE OR REPLACE t SET c = 1 WHERE k = 'b';
+SELECT * FROM t;
+SELECT * FROM t_counters;
+
+-- # a-trigger-of-another-table-keeps-its-name
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+CREATE TABLE log(x);
+CREATE TRIGGER t_counters_insert AFTER INSERT ON log BEGIN INSERT INTO t VALUES(NEW.x, 1); END;
+SELECT counter_track('t', 'n');
+--! counter_track: t: there is another trigger t_counters_insert, on log; tracking makes one of this name
+SELECT name FROM sqlite_master WHERE name GLOB 't_*';
+--= t_counters_insert
+DROP TRIGGER t_counters_insert;
+SELECT counter_track('t', 'n');
+--= 0
+
 -- # one-row-replaces-several
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER CHECK (n < 100), u TEXT UNIQUE, v INTEGER UNIQUE);
 INSERT INTO t VALUES('a', 1, 'A', 1), ('b', 2, 'B', 2), ('c', 3, 'C', 3), ('d', 90, 'D', 4);
