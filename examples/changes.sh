@@ -6,10 +6,11 @@
 #     examples/changes.sh export FROM.db [MARK]      the changes of FROM.db since, as SQL
 #     examples/changes.sh import TO.db < BATCH.sql   takes them in, whole or not at all
 #
-# SOURCE is the replica id of FROM.db: SELECT counter_id(). A batch may come twice, late, or after a
-# newer one. Both files have the same counter tables; one that has another key here is refused. A
-# batch is SQL and is run as it is: take only those of people whom you trust. Needs build/counter.so
-# and sqlite3.
+# SOURCE is what FROM.db calls itself: SELECT source FROM counter_changes(0) LIMIT 1. That is its
+# counter_id(), with a / and a number behind it once the file has taken over a name or has stopped
+# counting. A batch may come twice, late, or after a newer one. Both files have the same counter
+# tables; one that has another key here is refused. A batch is SQL and is run as it is: take only
+# those of people whom you trust. Needs build/counter.so and sqlite3.
 
 set -e
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -69,7 +70,7 @@ esac
 case $1 in
 mark)
     case $3 in
-    *[!0-9A-Fa-f-]*) fail "SOURCE is a replica id, not '$3'" ;;
+    *[!0-9A-Fa-f/-]*) fail "SOURCE is a replica id, not '$3'" ;;
     esac
     shell "$2" "SELECT counter_mark('$3')"
     ;;

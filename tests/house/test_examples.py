@@ -155,6 +155,34 @@ def test_a_table_that_differs_refuses_the_whole_batch(script, paths, table, said
 
 
 @pytest.mark.parametrize("script", WAYS)
+def test_what_a_file_had_taken_before_it_took_over_a_name_is_carried(script, paths, tmp_path):
+    def named(path, sql):
+        db = make(path, [])
+        db.execute(sql)
+        return make(path)
+
+    def follow(db, path):
+        source, = db.execute("SELECT source FROM counter_changes(0) LIMIT 1").fetchone()
+        since = run("changes.sh", "mark", paths[1], source).stdout.decode().strip()
+        assert take(script, paths[1], export(script, path, since)).returncode == 0
+
+    old, two, other = named(paths[0], "SELECT counter_init('dc1:r1')"), make(paths[1]), make(tmp_path / "other.db")
+    other.execute("INSERT INTO things VALUES ('seen before', 5)")
+    new = named(tmp_path / "new.db", "SELECT counter_init('dc1:r1', 'pending')")
+    for path in "one.db", "other.db":
+        new.execute("SELECT * FROM counter_pull(?)", [str(tmp_path / path)]).fetchall()
+    old.execute("INSERT INTO things VALUES ('late', 1)")
+    follow(old, paths[0])
+    old.execute("SELECT counter_retire()")
+    for db, path in (old, "new.db"), (other, "new.db"), (new, "one.db"), (new, "other.db"):
+        db.execute("SELECT * FROM counter_pull(?)", [str(tmp_path / path)]).fetchall()
+    new.execute("SELECT counter_promote()")
+    new.execute("INSERT INTO things VALUES ('after', 1)")
+    follow(new, tmp_path / "new.db")
+    assert two.execute("SELECT what, n FROM things ORDER BY what").fetchall() == [("after", 1), ("late", 1), ("seen before", 5)]
+
+
+@pytest.mark.parametrize("script", WAYS)
 def test_missing_files_are_told_and_not_made(script, paths, tmp_path):
     make(paths[0])
     typo = tmp_path / "typo.db"
