@@ -100,6 +100,7 @@ int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *pro
             ctr_merge_cell(&leader->merge, c, &cluster->row.cells[c].cell, problem);
         ctr_conflicts_change_identity(&leader->conflicts, replica, problem);
     } while (ctr_leader_is_lost(cluster, problem));
+    if (problem->rc != SQLITE_OK) return problem->rc; /* a rollback has forgotten the leader */
     for (int c = 0; c < cluster->shape.n_counters; c++)
         cluster->leader->merge.rows.cells[c] = cluster->row.cells[c].cell;
     return problem->rc;
