@@ -93,19 +93,22 @@ static void exclude_keys(const ctr_tracked *tracked, bool updates, sqlite3_str *
     sqlite3_str_appendall(out, ")");
 }
 
-/* Lists the rows with another key that OR REPLACE removes: one SELECT for each UNIQUE index. SQLite
+/* Lists the rows with another key that OR REPLACE removes: one INSERT for each UNIQUE index. SQLite
  * 3.40 to 3.49 finds not all rows of "u" = 'x' COLLATE a OR "u" = 'x' COLLATE b. The other triggers
- * report rows with the same key. `what` and `values` are those of the SELECT. */
-static void list_replaced(const ctr_tracked *tracked, bool updates, const char *what,
-                          const char *values, sqlite3_str *order, sqlite3_str *constraint,
-                          ctr_problem *problem)
+ * report rows with the same key. `columns`, `what` and `values` are those of each INSERT. */
+static void list_replaced(const ctr_tracked *tracked, bool updates, const char *columns,
+                          const char *what, const char *values, sqlite3_str *order,
+                          sqlite3_str *constraint, ctr_problem *problem)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     exclude_keys(tracked, updates, out, problem);
     char *others = ctr_text_finish(out, problem);
-    char *between = others ? sqlite3_mprintf("%s UNION ALL SELECT '%s', %s FROM \"%w\" WHERE (",
-                                             others, what, values, tracked->table)
-                           : NULL;
+    char *between =
+        others ? sqlite3_mprintf("%s; INSERT INTO \"%w\"(\"%w\", %s) SELECT '%s', %s FROM \"%w\" "
+                                 "WHERE (",
+                                 others, tracked->counters, tracked->counters, columns, what,
+                                 values, tracked->table)
+               : NULL;
     if (!between) ctr_problem_nomem(problem);
     ctr_unique rows = {sqlite3_str_new(NULL), between, sqlite3_str_new(NULL), false};
     if (between)
@@ -162,8 +165,9 @@ static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigg
         if (ctr_tracked_resolves(tracked, "REPLACE", problem)) what = "row may go anyway";
         ctr_tracked_list_own_names(tracked, columns, false);
         ctr_tracked_list_keys(tracked, values, "");
-        list_replaced(tracked, trigger->text == CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE, what,
-                      sqlite3_str_value(values), order, constraint, problem);
+        list_replaced(tracked, trigger->text == CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE,
+                      sqlite3_str_value(columns), what, sqlite3_str_value(values), order,
+                      constraint, problem);
     } else {
         ctr_tracked_list_own_names(tracked, columns, true);
         list_values(tracked, values, "NEW.");
