@@ -359,7 +359,31 @@ int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem)
     return problem->rc;
 }
 
-int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ctr_problem *problem)
+bool ctr_cluster_is_writing(const ctr_cluster *cluster)
+{
+    if (!cluster->writes) return false;
+    sqlite3_stmt *statement = sqlite3_next_stmt(cluster->db, NULL);
+    while (statement && (sqlite3_stmt_readonly(statement) || !sqlite3_stmt_busy(statement)))
+        statement = sqlite3_next_stmt(cluster->db, statement);
+    return statement != NULL;
+}
+
+/* Contacts all replicas that take part in the write. */
+static int contact_parts(ctr_cluster *cluster, int *contacts)
+{
+    int n = 0;
+    uint64_t parts = ctr_cluster_parts(cluster);
+    for (int i = 0; i < cluster->n; i++)
+        if (parts & (uint64_t)1 << i) contacts[n++] = i;
+    if (cluster->readings == 0)
+        cluster->read_from = parts;
+    else if (parts != cluster->read_from)
+        cluster->read_from = 0;
+    return n;
+}
+
+int ctr_cluster_contact(ctr_cluster *cluster, bool is_writing, uint64_t failed, int *contacts,
+                        ctr_problem *problem)
 {
     ctr_site sites[CTR_LEVEL_SITES] = {{0, false}};
     ctr_shortage shortage;
@@ -369,8 +393,8 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
     read_unread(cluster, problem);
     for (int i = 0; i < cluster->n; i++) {
         bool asked = !(failed & (uint64_t)1 << i);
-        if (cluster->writes)
-            sites[i].available = asked && ctr_member_takes_part(&cluster->members[i]);
+        if (is_writing)
+            sites[i].available = ctr_member_takes_part(&cluster->members[i]);
         else
             sites[i].available = asked && !is_doubled(cluster, i, problem) &&
                                  look_briefly(cluster, i, &cluster->shape, &timeout, problem);
@@ -378,17 +402,11 @@ int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ct
     wait_again(cluster, timeout);
     if (problem->rc != SQLITE_OK || find_centers(cluster, "read", level, sites, problem)) return 0;
     int n = ctr_level_contacts(level, sites, cluster->n, contacts, &shortage);
-    if (n < 0) refuse_level(cluster, "read", level, sites, &shortage, problem);
-    if (n < 0 || !cluster->writes) return n < 0 ? 0 : n;
-    n = 0;
-    for (int i = 0; i < cluster->n; i++)
-        if (sites[i].available) contacts[n++] = i;
-    uint64_t parts = ctr_cluster_parts(cluster);
-    if (cluster->readings == 0) cluster->read_from = parts;
-    if (parts != cluster->read_from)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "a replica became unavailable while another scan was open");
-    return n;
+    if (n < 0) {
+        refuse_level(cluster, "read", level, sites, &shortage, problem);
+        return 0;
+    }
+    return is_writing ? contact_parts(cluster, contacts) : n;
 }
 
 /* ---- locks ----------------------------------------------------------------------------------- */

@@ -48,8 +48,8 @@ typedef struct ctr_cluster {
     bool locked;        /* the available replicas are locked */
     bool within;        /* the caller had a transaction when the statement began */
     bool begun;         /* a statement that SQLite may roll back by itself; see ctr_cluster_lock */
-    int readings;       /* scans that are open and began under the locks */
-    uint64_t read_from; /* the replicas that all of them read, as ctr_cluster_parts */
+    int readings;       /* open scans of writing statements */
+    uint64_t read_from; /* the replicas that all of these read; 0: not all read the same */
 
     /* The current row; see cluster/quorum.h. */
     struct ctr_quorum {
@@ -75,12 +75,15 @@ void ctr_cluster_close(ctr_cluster *cluster);
 /* Looks at the files of all replicas; see ctr_member_look. */
 int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem);
 
+/* Returns whether a statement that writes is running in a transaction that writes to the cluster. */
+bool ctr_cluster_is_writing(const ctr_cluster *cluster);
+
 /* Chooses the replicas that a read contacts: their numbers go into `contacts`, which has room for
- * all. Leaves out those in `failed`. Returns their number. Fails if the level cannot be met. In a
- * transaction that writes, these are all that take part in the write: an UPDATE counts the
- * difference between its new value and the row that it writes, which must be the row that it has
- * read. */
-int ctr_cluster_contact(ctr_cluster *cluster, uint64_t failed, int *contacts, ctr_problem *problem);
+ * all. Leaves out those in `failed`. Returns their number. Fails if the level cannot be met. If the
+ * statement is writing, these are all that take part in the write: an UPDATE counts the difference
+ * between its new value and the row that it writes, which must be the row that it has read. */
+int ctr_cluster_contact(ctr_cluster *cluster, bool is_writing, uint64_t failed, int *contacts,
+                        ctr_problem *problem);
 
 /* Takes the write locks, once in a transaction. Outside a transaction it takes them in the order of
  * the files' paths, so that two coordinators wait for each other instead of blocking each other. A

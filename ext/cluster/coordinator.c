@@ -55,13 +55,20 @@ static int find_again(ctr_table *table, int64_t rowid, ctr_problem *problem)
     ctr_rows *rows = rows_by_rowid(table, rowid);
     ctr_access_end(table);
     table->holds_keys = rows != NULL; /* copies to free, also after a failure */
-    bool same = rows && ctr_values_take_key(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
-    if (same && ctr_access_find(table, problem) == SQLITE_OK)
-        same = ctr_cluster_parts(cluster_of(table)) == cluster_of(table)->read_from;
-    if (!same)
+    bool there = rows && ctr_values_take_key(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
+    if (!there && problem->rc == SQLITE_OK)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "a replica became unavailable while the statement was running");
+    return problem->rc == SQLITE_OK ? ctr_access_find(table, problem) : problem->rc;
+}
+
+/* An UPDATE writes to the replicas that it has read. */
+static void require_as_read(const ctr_table *table, ctr_problem *problem)
+{
+    const ctr_cluster *cluster = cluster_of(table);
+    if (ctr_cluster_parts(cluster) != cluster->read_from)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "a replica became unavailable while the statement was running");
-    return problem->rc;
+                        "the available replicas changed while the statement was running");
 }
 
 static bool is_found(const ctr_table *table)
@@ -133,8 +140,9 @@ static void close_reading(ctr_reading *reading)
     sqlite3_free(reading);
 }
 
-/* Locks the replicas, and leaves those out that cannot take part in a write, before a statement
- * that writes reads. What else a write needs is no problem of a read. */
+/* Locks the replicas, and chooses the leader, which leaves those out that cannot take part. A
+ * statement may turn out to write no row, so problems of the write alone are reported when it writes
+ * one. */
 static void prepare_to_write(ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
@@ -150,9 +158,9 @@ static void start_reading(ctr_reading *reading, ctr_table *table, bool unique, c
                           int argc, sqlite3_value **argv, ctr_problem *problem)
 {
     ctr_cluster *cluster = cluster_of(table);
-    if (cluster->writes)
+    if (ctr_cluster_is_writing(cluster))
         prepare_to_write(cluster, problem);
-    else if (cluster->levels->repairs)
+    else if (!cluster->locked && cluster->levels->repairs)
         ctr_reading_repair(cluster, table->name, plan, argc, argv, problem);
     ctr_reading_start(reading, plan, argc, argv, unique, problem);
 }
@@ -231,6 +239,7 @@ static const char *birth_of_tables(const ctr_table *table)
 static const ctr_front FRONT = {
     .find = find_in_replicas,
     .find_rowid = find_again,
+    .require_as_read = require_as_read,
     .found = is_found,
     .is_below = is_below_floors,
     .key_is = key_is_of,

@@ -170,7 +170,7 @@ int ctr_leader_choose(ctr_cluster *cluster, ctr_problem *problem)
     if (leader != cluster->leader)
         ctr_durable_check_leader(cluster->db, leader->schema, commits_as_one(cluster, problem),
                                  problem);
-    cluster->leader = leader;
+    if (problem->rc == SQLITE_OK) cluster->leader = leader;
     return refuse_pending(cluster, problem);
 }
 

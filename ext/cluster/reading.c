@@ -156,8 +156,8 @@ int ctr_reading_open(ctr_reading *reading, ctr_cluster *cluster, ctr_problem *pr
     return problem->rc;
 }
 
-/* Counts the reading as one that began under the locks, or no longer. */
-static void count(ctr_reading *reading, bool is_counted)
+/* The cluster counts the open readings of writing statements. */
+static void set_counted(ctr_reading *reading, bool is_counted)
 {
     reading->cluster->readings += is_counted - reading->is_counted;
     reading->is_counted = is_counted;
@@ -172,7 +172,7 @@ static void forget_scan(ctr_reading *reading)
     reading->args = reading->last = NULL;
     reading->plan = NULL;
     reading->n_args = 0;
-    count(reading, false);
+    set_counted(reading, false);
     reading->failed = 0;
     reading->rest = reading->skips = false;
 }
@@ -197,10 +197,11 @@ static void contact(ctr_reading *reading, ctr_problem *problem)
     const ctr_shape *shape = &cluster->shape;
     ctr_gather *gather = &reading->rows;
     close_gather(gather);
-    count(reading, false);
-    reading->n = ctr_cluster_contact(cluster, reading->failed, reading->contacts, problem);
+    if (!reading->last) set_counted(reading, false);
+    reading->n = ctr_cluster_contact(cluster, reading->is_writing, reading->failed,
+                                     reading->contacts, problem);
     if (problem->rc != SQLITE_OK) return;
-    count(reading, cluster->writes);
+    set_counted(reading, reading->is_writing);
     size_t n = (size_t)reading->n;
     gather->cluster = cluster;
     gather->shape = shape;
@@ -220,17 +221,17 @@ static void contact(ctr_reading *reading, ctr_problem *problem)
 
 /* Contacts another replica in place of one that failed. Returns false if the problem remains. A
  * `unique` reading that has returned a row may be in its second scan, whose order begins again, so
- * it cannot continue. In a transaction that writes, the replica is left out to its end; rows that
- * were read from it may be written next, so then the statement fails. */
+ * it cannot continue. A replica that failed takes no part in the rest of a transaction that writes.
+ */
 static bool replace(ctr_reading *reading, ctr_problem *problem)
 {
     const ctr_cluster *cluster = reading->cluster;
     while (problem->rc != SQLITE_OK && reading->rows.failed >= 0) {
         ctr_member *member = &cluster->members[reading->contacts[reading->rows.failed]];
-        if (reading->last && (reading->unique || cluster->writes)) break;
+        if (reading->last && reading->unique) break;
         reading->failed |= (uint64_t)1 << reading->contacts[reading->rows.failed];
         ctr_member_fail(member, problem);
-        if (problem->rc == SQLITE_OK && cluster->writes) ctr_member_bar(member, problem);
+        if (problem->rc == SQLITE_OK && reading->is_writing) ctr_member_bar(member, problem);
         if (problem->rc != SQLITE_OK) break;
         reading->skips = reading->last != NULL;
         contact(reading, problem);
@@ -255,6 +256,7 @@ void ctr_reading_start(ctr_reading *reading, const char *plan, int argc, sqlite3
     reading->args = copy_values(argv, argc, problem);
     reading->n_args = reading->args ? argc : 0;
     reading->unique = unique;
+    reading->is_writing = ctr_cluster_is_writing(reading->cluster);
     if (!reading->plan) ctr_problem_nomem(problem);
     if (problem->rc != SQLITE_OK) return;
     contact(reading, problem);

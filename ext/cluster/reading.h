@@ -6,8 +6,8 @@
  *     ctr_reading_close(reading);
  *
  * If a replica turns out to be damaged, another one is contacted instead, and the reading continues
- * after the key that it returned last. A statement that writes ends instead if it may have read
- * from the damaged replica already.
+ * after the key that it returned last. An UPDATE then fails: rows that it has read with the damaged
+ * replica would be written without it.
  */
 #ifndef CTR_CLUSTER_READING_H
 #define CTR_CLUSTER_READING_H
@@ -48,7 +48,7 @@ typedef struct ctr_reading {
     sqlite3_value **args, **last;
     int n_args;
     bool unique, rest, skips;
-    bool is_counted; /* in the `readings` of the cluster */
+    bool is_writing, is_counted; /* in the `readings` of the cluster */
 } ctr_reading;
 
 /* The caller closes the reading, also after a failure. */

@@ -124,6 +124,8 @@ typedef struct ctr_front {
     /* The current row, as in vtab/access.c for one file. After `find`, table->rows holds it. */
     int (*find)(ctr_table *table, ctr_problem *problem);
     int (*find_rowid)(ctr_table *table, int64_t rowid, ctr_problem *problem);
+    /* Fails if the cursor has read the row in other files than those that `find` found. */
+    void (*require_as_read)(const ctr_table *table, ctr_problem *problem);
     bool (*found)(const ctr_table *table);
     bool (*is_below)(const ctr_table *table); /* a floor */
     bool (*key_is)(ctr_table *table, int64_t rowid, ctr_problem *problem);

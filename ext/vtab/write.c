@@ -304,7 +304,9 @@ static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *prob
     if (!sqlite3_value_nochange(command) && ctr_table_given(command))
         ctr_problem_set(problem, SQLITE_ERROR, "commands are given by INSERT, not by UPDATE");
     if (problem->rc != SQLITE_OK || check_key(table, rowid, columns, problem)) return;
-    if (ctr_access_find_rowid(table, rowid, problem) || !ctr_access_found(table)) return;
+    if (ctr_access_find_rowid(table, rowid, problem)) return;
+    if (table->front) table->front->require_as_read(table, problem);
+    if (!ctr_access_found(table)) return;
 
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
         sqlite3_value *value = columns[ctr_table_column(counter_column(table, i))];

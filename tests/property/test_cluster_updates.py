@@ -101,6 +101,67 @@ def test_a_level_that_is_set_within_a_transaction_does_not_change_what_an_update
     assert merged_sums(files) == [39, 39, 39]
 
 
+def test_an_update_needs_a_leader_whose_commits_a_power_cut_cannot_undo(files):
+    with contextlib.closing(clusters.coordinator(files)) as db:
+        db.execute("PRAGMA main.synchronous = NORMAL")
+        refused = pytest.raises(sqlite3.OperationalError, match="main is the leader, and a power cut must not undo")
+        with refused:
+            db.execute(UPDATE, [1, "/"])
+        db.execute("BEGIN")
+        for _ in range(2):
+            with refused:
+                db.execute(clusters.ADD, [1])
+        db.execute("COMMIT")
+    assert merged_sums(files) == [10, 10, 10]
+
+
+def test_a_damaged_cell_stops_no_select_and_no_delete_but_the_update_that_has_read_rows(files):
+    with contextlib.closing(clusters.coordinator(files)) as db:
+        db.execute("INSERT INTO traffic(path, hour, hits) VALUES ('/a', 12, 2)")
+        db.execute("INSERT INTO west.page_views(page_views) VALUES ('optimize')")
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute("UPDATE west.page_views_cells SET hits = x'ffff01' WHERE path = '/a'")
+        assert rows(db, "SELECT total(hits) FROM traffic") == [(12,)]
+        with pytest.raises(sqlite3.OperationalError, match="the available replicas changed while"):
+            db.execute(UPDATE_ALL, [1])
+        db.execute(UPDATE, [1, "/a"])
+        db.execute("BEGIN")
+        db.execute(clusters.ADD, [1])
+        assert rows(db, "SELECT total(hits) FROM traffic") == [(14,)]
+        db.execute("COMMIT")
+        db.execute("DELETE FROM traffic WHERE hits > 1")
+        assert rows(db, "SELECT count(*) FROM traffic") == [(0,)]
+
+
+@pytest.mark.parametrize("before", [None, "read=ALL", "nonsense"])
+def test_a_select_in_a_transaction_reads_what_it_cannot_lock(files, before):
+    add_alone(files["west"], 5)
+    with contextlib.closing(clusters.coordinator(files, read="ALL", write="ONE", read_repair="blocking")) as db:
+        with locked(files["east"]):
+            db.execute("BEGIN")
+            if before:
+                with contextlib.suppress(sqlite3.OperationalError):
+                    set_option(db, before)
+            assert rows(db, "SELECT hits FROM traffic") == rows(db, "SELECT hits FROM traffic") == [(15,)]
+            db.execute("COMMIT")
+
+
+def test_a_cursor_of_an_earlier_transaction_keeps_no_update_from_counting(files):
+    with contextlib.closing(clusters.coordinator(files)) as db:
+        db.execute("INSERT INTO traffic(path, hour, hits) VALUES ('/a', 12, 2)")
+        db.execute("DETACH west")
+        db.execute("BEGIN")
+        db.execute(UPDATE, [1, "/"])
+        cursor = db.execute("SELECT hits FROM traffic")
+        cursor.fetchone()
+        db.execute("COMMIT")
+        db.execute("ATTACH ? AS west", [files["west"]])
+        db.execute("PRAGMA west.synchronous = EXTRA")
+        db.execute(UPDATE_ALL, [1])
+        assert len(cursor.fetchall()) == 1
+    assert merged_sums(files) == [15, 15, 15]
+
+
 class Updates:
     def __init__(self, files, chance, repairs):
         self.files, self.chance, self.total, self.log = files, chance, 10, []
