@@ -78,7 +78,7 @@ CREATE TRIGGER "{schema}"."{table}_replaced" AFTER UPDATE "{order}" ON "{name}" 
 INSERT INTO "{table}"("{table}") VALUES ('rows gone'); END;
 
 -- name: TRACK_TRIGGERS
-SELECT name, tbl_name, sql FROM "{schema}".sqlite_master WHERE type = 'trigger' AND name = :name;
+SELECT name, tbl_name, sql FROM "{schema}".sqlite_master WHERE type = 'trigger' AND name = :name COLLATE NOCASE;
 
 -- name: TRACK_DROP_TRIGGER
 DROP TRIGGER IF EXISTS "{schema}"."{name}";

@@ -75,7 +75,8 @@ void ctr_cluster_close(ctr_cluster *cluster);
 /* Looks at the files of all replicas; see ctr_member_look. */
 int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem);
 
-/* Returns whether a statement that writes is running in a transaction that writes to the cluster. */
+/* Returns whether a statement that writes is running in a transaction that writes to the
+ * cluster. */
 bool ctr_cluster_is_writing(const ctr_cluster *cluster);
 
 /* Chooses the replicas that a read contacts: their numbers go into `contacts`, which has room for

@@ -140,9 +140,8 @@ static void close_reading(ctr_reading *reading)
     sqlite3_free(reading);
 }
 
-/* Locks the replicas, and chooses the leader, which leaves those out that cannot take part. A
- * statement may turn out to write no row, so problems of the write alone are reported when it writes
- * one. */
+/* Locks the replicas, and chooses the leader, which leaves those out that cannot take part. The
+ * statement may write no row, so problems of the write alone are reported when it writes one. */
 static void prepare_to_write(ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};

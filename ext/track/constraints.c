@@ -169,21 +169,9 @@ static char *copy_term(const char *from, const char *to)
     return sqlite3_mprintf("%.*s", (int)(to - from), from);
 }
 
-/* Returns the text behind WHERE in a CREATE INDEX, or NULL. `behind` is behind its terms. */
-static char *copy_condition(const char *behind)
-{
-    static const char WHERE[] = "WHERE";
-    while (*behind && sqlite3_strnicmp(behind, WHERE, sizeof WHERE - 1) != 0) {
-        const char *next = ctr_text_behind(behind);
-        behind = next ? next : behind + 1;
-    }
-    return *behind ? sqlite3_mprintf("%s", behind + sizeof WHERE - 1) : NULL;
-}
-
-enum { CONDITION = -1 };
-
-/* Returns the text of term `n` in the first parentheses of a CREATE INDEX, or of its condition. */
-static char *part_of(const char *sql, int n)
+/* Returns the text of term `n` in the first parentheses of a CREATE INDEX, or NULL; sets `end` to
+ * the end of the parentheses if there is none. */
+static char *term_of(const char *sql, int n, const char **end)
 {
     const char *from = NULL;
     int depth = 0, term = 0;
@@ -198,10 +186,24 @@ static char *part_of(const char *sql, int n)
         if (*at == ')') depth--;
         if (!ends) continue;
         if (term++ == n) return copy_term(from, at);
-        if (depth == 0) return n == CONDITION ? copy_condition(at + 1) : NULL;
+        *end = at + 1;
+        if (depth == 0) return NULL;
         from = at + 1;
     }
     return NULL;
+}
+
+/* Returns the condition of a CREATE INDEX, or NULL. */
+static const char *condition_of(const char *sql)
+{
+    static const char WHERE[] = "WHERE";
+    const char *at = sql;
+    sqlite3_free(term_of(sql, -1, &at));
+    while (*at && sqlite3_strnicmp(at, WHERE, sizeof WHERE - 1) != 0) {
+        const char *behind = ctr_text_behind(at);
+        at = behind ? behind : at + 1;
+    }
+    return *at ? at + sizeof WHERE - 1 : NULL;
 }
 
 /* Returns whether a DEFAULT is one word or name in quotes, which means its text. */
@@ -290,58 +292,109 @@ typedef struct unique_in {
     ctr_unique *rows;
 } unique_in;
 
-/* Returns the text of an expression of an index, or of its condition; NULL if there is none. */
-static char *read_part(const unique_in *in, const char *index, int n, ctr_problem *problem)
+/* Returns the text of the index; NULL on a problem, or if it is one of a constraint. */
+static char *read_index_text(const unique_in *in, const char *index, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(in->db, in->schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX);
     ctr_run_bind_text(&run, row, ":name", index);
     const char *sql = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
-    char *text = sql ? part_of(sql, n) : NULL;
-    if (sql && !text) ctr_problem_nomem(problem);
+    char *copy = sql ? sqlite3_mprintf("%s", sql) : NULL;
+    if (sql && !copy) ctr_problem_nomem(problem);
     sqlite3_finalize(row);
-    return text;
+    return copy;
+}
+
+/* Returns whether a name in quotes, which ends before `end`, is that of a column. */
+static bool names_column(const unique_in *in, const char *quoted, const char *end,
+                         ctr_problem *problem)
+{
+    bool is = false;
+    const size_t size = (size_t)(end - quoted);
+    char *name = sqlite3_malloc64(size + 1);
+    if (!name) ctr_problem_nomem(problem);
+    if (name) ctr_declaration_unquote((ctr_span){quoted, size}, name);
+    ctr_run run = ctr_run_on(in->db, in->schema, NULL, problem);
+    run.slots.name = in->table;
+    sqlite3_stmt *row = name ? ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS) : NULL;
+    while (!is && ctr_run_row(&run, row)) {
+        const char *column = ctr_text_column(row, 1, problem);
+        is = column && sqlite3_stricmp(column, name) == 0;
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(name);
+    return is;
+}
+
+/* Returns whether a condition means in a trigger what it means in its index: each name in quotes is
+ * a column, not a text; no name has a schema or table before it; and each comment ends. */
+static bool means_the_same(const unique_in *in, const char *condition, ctr_problem *problem)
+{
+    for (const char *at = condition; *at;) {
+        const char *behind = ctr_text_behind(at);
+        if (*at == '.') return false;
+        if (strchr("\"`[", *at) && (!behind || !names_column(in, at, behind, problem)))
+            return false;
+        if (behind && *at == '/' && !*behind &&
+            (behind - at < 4 || behind[-1] != '/' || behind[-2] != '*'))
+            return false;
+        at = behind ? behind : at + 1;
+    }
+    return true;
 }
 
 /* Begins the condition of an index. With its own condition, SQLite can use a partial index to find
  * the row. */
-static void begin_index(const unique_in *in, const index_term *term, ctr_problem *problem)
+static void begin_index(const unique_in *in, const char *condition)
 {
     sqlite3_str *match = in->rows->match;
     if (sqlite3_str_length(match)) sqlite3_str_appendall(match, in->rows->between);
-    if (!term->is_partial) return;
-    char *condition = read_part(in, term->index, CONDITION, problem);
     if (condition) sqlite3_str_appendf(match, "(%s\n) AND ", condition);
-    sqlite3_free(condition);
 }
 
-/* Appends "u" = NEW."u", or (expression) = (SELECT expression FROM (SELECT NEW."a" AS "a"...)). */
+/* Appends (expression) = (SELECT expression FROM (SELECT NEW."a" AS "a", ...) WHERE condition). */
+static void match_expression(const unique_in *in, const char *text, const char *condition,
+                             ctr_problem *problem)
+{
+    sqlite3_str *match = in->rows->match;
+    char *named = condition ? sqlite3_mprintf("%s %s", text, condition) : NULL;
+    if (condition && !named) ctr_problem_nomem(problem);
+    sqlite3_str_appendf(match, "(%s\n) = (SELECT %s\n FROM (SELECT ", text, text);
+    list_new_row(in->db, in->schema, in->table, named ? named : text, match, problem);
+    sqlite3_str_appendall(match, ")");
+    if (condition) sqlite3_str_appendf(match, " WHERE %s\n", condition);
+    sqlite3_str_appendall(match, ")");
+    sqlite3_free(named);
+}
+
+/* Appends "u" = NEW."u", or the same of an expression. */
 static void match_term(void *with, const index_term *term, ctr_problem *problem)
 {
     const unique_in *in = with;
     sqlite3_str *match = in->rows->match, *names = in->rows->names;
     if (term->is_primary) return;
     if (!term->name || term->is_partial) in->rows->any_column = true;
+    char *sql = !term->name || term->is_partial ? read_index_text(in, term->index, problem) : NULL;
+    const char *condition = sql && term->is_partial ? condition_of(sql) : NULL, *end = NULL;
+    if (condition && !means_the_same(in, condition, problem)) condition = NULL;
     if (term->number == 0)
-        begin_index(in, term, problem);
+        begin_index(in, condition);
     else
         sqlite3_str_appendall(match, " AND ");
+    char *text = !term->name && sql ? term_of(sql, term->number, &end) : NULL;
     if (term->name) {
         sqlite3_str_appendf(match, "\"%w\" = ", term->name);
         ctr_constraints_append_new(match, in->db, in->schema, in->table, term->name, problem);
         sqlite3_str_appendf(match, " COLLATE \"%w\"", term->collation ? term->collation : "BINARY");
         sqlite3_str_appendf(names, "%s\"%w\"", ctr_text_separator(names, ", "), term->name);
-        return;
-    }
-    char *text = read_part(in, term->index, term->number, problem);
-    if (text) {
-        sqlite3_str_appendf(match, "(%s\n) = (SELECT %s\n FROM (SELECT ", text, text);
-        list_new_row(in->db, in->schema, in->table, text, match, problem);
-        sqlite3_str_appendall(match, "))");
+    } else if (text) {
+        match_expression(in, text, condition, problem);
     } else {
+        if (sql) ctr_problem_nomem(problem);
         sqlite3_str_appendall(match, "1");
     }
     sqlite3_free(text);
+    sqlite3_free(sql);
 }
 
 void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *schema,
@@ -352,9 +405,15 @@ void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *sche
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     run.slots.name = table;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
-    while (ctr_run_row(&run, row)) /* or is there a generated column? */
-        rows->any_column = rows->any_column || sqlite3_column_int(row, 6) != 0;
+    while (ctr_run_row(&run, row)) {
+        const char *name = ctr_text_column(row, 1, problem);
+        bool is_generated = sqlite3_column_int(row, 6) != 0;
+        rows->any_generated = rows->any_generated || is_generated;
+        if (name && !is_generated)
+            sqlite3_str_appendf(rows->stored, "NEW.\"%w\" IS NULL OR ", name);
+    }
     sqlite3_finalize(row);
+    rows->any_column = rows->any_column || rows->any_generated;
 }
 
 /* ---- foreign keys ---------------------------------------------------------------------------- */

@@ -22,17 +22,19 @@ int ctr_constraints_read_shape(ctr_shape *shape, sqlite3 *db, const char *schema
 
 /* ---- UNIQUE ---------------------------------------------------------------------------------- */
 
-/* Which rows OR REPLACE removes for a new row: the UNIQUE indexes of a table, except for
- * the PRIMARY KEY, as a condition within a trigger on the table. */
+/* Which rows OR REPLACE removes for a new row: a condition for each UNIQUE index of a table, except
+ * for the PRIMARY KEY, within a trigger on the table. */
 
 typedef struct ctr_unique {
     sqlite3_str *match;  /* "code" = NEW."code" AND ..., for each index */
     const char *between; /* what stands between the conditions of two indexes; borrowed */
     sqlite3_str *names;  /* of the columns in these indexes */
     bool any_column;     /* other columns count, too: in expressions or conditions */
+    bool any_generated;  /* the table has generated columns */
+    sqlite3_str *stored; /* NEW."a" IS NULL OR ..., for each column that is not generated */
 } ctr_unique;
 
-/* Appends to `match` and `names`, which the caller makes and finishes. */
+/* Appends to `match`, `names` and `stored`, which the caller makes and finishes. */
 void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *schema,
                                  const char *table, ctr_problem *problem);
 

@@ -78,8 +78,8 @@ static void match_key(const ctr_tracked *tracked, bool old, sqlite3_str *out, ct
     }
 }
 
-/* AND NOT (the row has the key of the new or the old row). In a BEFORE INSERT, NEW has -1 for a
- * rowid that SQLite has yet to choose. */
+/* Appends ") AND NOT (the row has the key of the new or the old row)". In a BEFORE INSERT, NEW has
+ * -1 for a rowid that SQLite has yet to choose. */
 static void exclude_keys(const ctr_tracked *tracked, bool updates, sqlite3_str *out,
                          ctr_problem *problem)
 {
@@ -102,19 +102,23 @@ static void list_replaced(const ctr_tracked *tracked, bool updates, const char *
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     exclude_keys(tracked, updates, out, problem);
-    char *others = ctr_text_finish(out, problem);
+    char *own_keys = ctr_text_finish(out, problem);
     char *between =
-        others ? sqlite3_mprintf("%s; INSERT INTO \"%w\"(\"%w\", %s) SELECT '%s', %s FROM \"%w\" "
-                                 "WHERE (",
-                                 others, tracked->counters, tracked->counters, columns, what,
-                                 values, tracked->table)
-               : NULL;
+        own_keys ? sqlite3_mprintf("%s; INSERT INTO \"%w\"(\"%w\", %s) SELECT '%s', %s FROM \"%w\" "
+                                   "WHERE (",
+                                   own_keys, tracked->counters, tracked->counters, columns, what,
+                                   values, tracked->table)
+                 : NULL;
     if (!between) ctr_problem_nomem(problem);
-    ctr_unique rows = {sqlite3_str_new(NULL), between, sqlite3_str_new(NULL), false};
+    ctr_unique rows = {.match = sqlite3_str_new(NULL),
+                       .between = between,
+                       .names = sqlite3_str_new(NULL),
+                       .stored = sqlite3_str_new(NULL)};
     if (between)
         ctr_constraints_list_unique(&rows, tracked->db, tracked->schema, tracked->table, problem);
     char *match = ctr_text_finish(rows.match, problem),
-         *names = ctr_text_finish(rows.names, problem);
+         *names = ctr_text_finish(rows.names, problem),
+         *stored = ctr_text_finish(rows.stored, problem);
     if (names && !rows.any_column) sqlite3_str_appendf(order, "OF %s", names);
     if (match && *match) {
         /* In a trigger that reads a table named NEW, NEW."sku" is a column of that table. */
@@ -124,12 +128,16 @@ static void list_replaced(const ctr_tracked *tracked, bool updates, const char *
                             "%s: a tracked table with a UNIQUE index must not be named NEW or OLD, "
                             "which mean rows in its triggers: rename the table",
                             table);
-        sqlite3_str_appendf(constraint, "(%s%s", match, others);
+        sqlite3_str_appendf(constraint, "(%s%s", match, own_keys);
+        /* SQLite computes a generated NEW column of an UPDATE from those that the trigger names. */
+        if (updates && rows.any_generated)
+            sqlite3_str_appendf(constraint, " AND (%s1)", stored ? stored : "");
     }
+    sqlite3_free(stored);
     sqlite3_free(match);
     sqlite3_free(names);
     sqlite3_free(between);
-    sqlite3_free(others);
+    sqlite3_free(own_keys);
 }
 
 static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger *trigger,

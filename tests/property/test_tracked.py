@@ -411,6 +411,27 @@ def counters(db):
     return rows(db, "SELECT sku, stock FROM products_counters ORDER BY sku")
 
 
+def test_a_condition_that_ends_in_an_open_comment_is_left_out(tmp_path):
+    db = connect(str(tmp_path / "a.db"))
+    db.execute("CREATE TABLE t(k INTEGER PRIMARY KEY, code TEXT, gone TEXT, n INTEGER)")
+    db.execute("CREATE UNIQUE INDEX one ON t(code) WHERE gone IS NULL /* open")
+    db.execute("SELECT counter_track('t', 'n')")
+    db.execute("INSERT INTO t VALUES (1, 'a', NULL, 5)")
+    db.execute("REPLACE INTO t VALUES (2, 'a', NULL, 6)")
+    assert db.execute("SELECT * FROM t_counters").fetchall() == [(2, 6)]
+
+
+def test_a_table_of_more_unique_indexes_than_a_compound_select_has_terms_is_tracked(tmp_path):
+    db = connect(str(tmp_path / "a.db"))
+    db.execute("CREATE TABLE t(k INTEGER PRIMARY KEY, a TEXT, n INTEGER)")
+    for i in range(600):
+        db.execute(f"CREATE UNIQUE INDEX i{i} ON t(a) WHERE k <> {i}")
+    db.execute("SELECT counter_track('t', 'n')")
+    db.execute("INSERT INTO t VALUES (1000, 'a', 5)")
+    db.execute("REPLACE INTO t VALUES (1001, 'a', 6)")
+    assert db.execute("SELECT * FROM t_counters").fetchall() == [(1001, 6)]
+
+
 def test_a_replace_is_counted_where_an_index_came_after_tracking(tmp_path):
     one, _ = pair(tmp_path, PRODUCTS + TEA)
     one.execute("CREATE UNIQUE INDEX names ON products(name)")

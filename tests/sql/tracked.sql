@@ -974,6 +974,46 @@ SELECT * FROM t_counters;
 --= 4|1
 --= 6|4
 
+-- # a-condition-that-would-mean-something-else-in-a-trigger-is-left-out
+CREATE TABLE t(k INTEGER PRIMARY KEY, code TEXT, gone TEXT, n INTEGER);
+CREATE UNIQUE INDEX text ON t(code) WHERE gone = "x";
+CREATE UNIQUE INDEX dotted ON t(code) WHERE t.gone = 'y';
+CREATE UNIQUE INDEX number ON t(code) WHERE k > 1.5 AND "gone" = 'z';
+CREATE UNIQUE INDEX named ON t(code) WHERE "gone" = 'w' AND [k] > 0 AND `n` > 0 -- "
+;
+INSERT INTO t VALUES(1, 'a', 'x', 1), (2, 'a', 'y', 2), (3, 'a', 'z', 3), (4, 'a', 'w', 4);
+SELECT counter_track('t', 'n');
+--= 4
+SELECT sql LIKE '%"gone" = ''w''%', sql LIKE '%''y''%' FROM sqlite_master WHERE name = 't_counters_before_insert';
+--= 1|0
+REPLACE INTO t VALUES(11, 'a', 'x', 1), (12, 'a', 'y', 2), (13, 'a', 'z', 3), (14, 'a', 'w', 4);
+SELECT group_concat(k) FROM t;
+--= 11,12,13,14
+SELECT group_concat(k) FROM t_counters;
+--= 11,12,13,14
+
+-- # an-expression-is-computed-only-where-the-condition-of-its-index-holds
+CREATE TABLE t(k INTEGER PRIMARY KEY, j TEXT, n INTEGER);
+CREATE UNIQUE INDEX one ON t(json_extract(j, '$.a')) WHERE json_valid(j);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES(1, '{"a":1}', 5), (2, 'bad', 6);
+REPLACE INTO t VALUES(3, '{"a":1}', 7), (4, 'bad', 8);
+SELECT * FROM t_counters;
+--= 2|6
+--= 3|7
+--= 4|8
+
+-- # an-update-or-replace-of-what-a-generated-column-is-made-of-tells-what-is-replaced
+CREATE TABLE t(k INTEGER PRIMARY KEY, a TEXT, b INTEGER, g AS (a || b), n INTEGER);
+CREATE UNIQUE INDEX one ON t(g);
+INSERT INTO t(k, a, b, n) VALUES(1, 'x', 1, 10), (2, 'x', 2, 20);
+SELECT counter_track('t', 'n');
+--= 2
+UPDATE OR REPLACE t SET b = 1 WHERE k = 2;
+SELECT * FROM t_counters;
+--= 2|20
+
 -- # a-row-of-the-key-minus-one-is-replaced
 CREATE TABLE t(k INTEGER PRIMARY KEY, code TEXT UNIQUE, n INTEGER);
 INSERT INTO t VALUES(-1, 'a', 5);
@@ -1000,11 +1040,11 @@ SELECT * FROM t_counters;
 -- # a-trigger-of-another-table-keeps-its-name
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
 CREATE TABLE log(x);
-CREATE TRIGGER t_counters_insert AFTER INSERT ON log BEGIN INSERT INTO t VALUES(NEW.x, 1); END;
+CREATE TRIGGER T_counters_insert AFTER INSERT ON log BEGIN INSERT INTO t VALUES(NEW.x, 1); END;
 SELECT counter_track('t', 'n');
 --! counter_track: t: there is another trigger t_counters_insert, on log; tracking makes one of this name
-SELECT name FROM sqlite_master WHERE name GLOB 't_*';
---= t_counters_insert
+SELECT name FROM sqlite_master WHERE name GLOB 'T_*';
+--= T_counters_insert
 DROP TRIGGER t_counters_insert;
 SELECT counter_track('t', 'n');
 --= 0
