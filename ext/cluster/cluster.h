@@ -113,6 +113,11 @@ int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem);
  * that did and commits later. */
 int ctr_leader_choose(ctr_cluster *cluster, ctr_problem *problem);
 
+/* Locks the replicas, and chooses the leader, which leaves those out that cannot take part, before
+ * a statement that writes reads. It may write no row, so problems of the write alone are reported
+ * by the next choice. */
+void ctr_leader_prepare(ctr_cluster *cluster, ctr_problem *problem);
+
 /* Returns whether conflicts in the row have made the leader stop counting. Then the caller chooses
  * another one. */
 bool ctr_leader_is_lost(ctr_cluster *cluster, ctr_problem *problem);

@@ -140,25 +140,14 @@ static void close_reading(ctr_reading *reading)
     sqlite3_free(reading);
 }
 
-/* Locks the replicas, and chooses the leader, which leaves those out that cannot take part. The
- * statement may write no row, so problems of the write alone are reported when it writes one. */
-static void prepare_to_write(ctr_cluster *cluster, ctr_problem *problem)
-{
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    if (ctr_cluster_lock(cluster, problem) || cluster->leader) return;
-    ctr_leader_choose(cluster, &trouble);
-    if (ctr_member_ends_statement(trouble.rc))
-        *problem = trouble;
-    else
-        ctr_problem_close(&trouble);
-}
-
+/* A statement that writes takes the locks before it reads. */
 static void start_reading(ctr_reading *reading, ctr_table *table, bool unique, const char *plan,
                           int argc, sqlite3_value **argv, ctr_problem *problem)
 {
     ctr_cluster *cluster = cluster_of(table);
-    if (ctr_cluster_is_writing(cluster))
-        prepare_to_write(cluster, problem);
+    reading->is_writing = ctr_cluster_is_writing(cluster);
+    if (reading->is_writing)
+        ctr_leader_prepare(cluster, problem);
     else if (!cluster->locked && cluster->levels->repairs)
         ctr_reading_repair(cluster, table->name, plan, argc, argv, problem);
     ctr_reading_start(reading, plan, argc, argv, unique, problem);

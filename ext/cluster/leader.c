@@ -174,6 +174,17 @@ int ctr_leader_choose(ctr_cluster *cluster, ctr_problem *problem)
     return refuse_pending(cluster, problem);
 }
 
+void ctr_leader_prepare(ctr_cluster *cluster, ctr_problem *problem)
+{
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    if (ctr_cluster_lock(cluster, problem) || cluster->leader) return;
+    ctr_leader_choose(cluster, &trouble);
+    if (ctr_member_ends_statement(trouble.rc))
+        *problem = trouble;
+    else
+        ctr_problem_close(&trouble);
+}
+
 bool ctr_leader_is_lost(ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_member *leader = cluster->leader;

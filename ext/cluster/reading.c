@@ -221,8 +221,7 @@ static void contact(ctr_reading *reading, ctr_problem *problem)
 
 /* Contacts another replica in place of one that failed. Returns false if the problem remains. A
  * `unique` reading that has returned a row may be in its second scan, whose order begins again, so
- * it cannot continue. A replica that failed takes no part in the rest of a transaction that writes.
- */
+ * it cannot continue. In a statement that writes, the replica takes no part until the COMMIT. */
 static bool replace(ctr_reading *reading, ctr_problem *problem)
 {
     const ctr_cluster *cluster = reading->cluster;
@@ -256,7 +255,6 @@ void ctr_reading_start(ctr_reading *reading, const char *plan, int argc, sqlite3
     reading->args = copy_values(argv, argc, problem);
     reading->n_args = reading->args ? argc : 0;
     reading->unique = unique;
-    reading->is_writing = ctr_cluster_is_writing(reading->cluster);
     if (!reading->plan) ctr_problem_nomem(problem);
     if (problem->rc != SQLITE_OK) return;
     contact(reading, problem);

@@ -38,8 +38,9 @@ typedef struct ctr_reading {
     struct ctr_merged_cell *cells; /* of the current row, by counter; owned */
     int contacts[CTR_LEVEL_SITES]; /* the replicas contacted, by number */
     int n;
-    bool compares; /* set by the reader: compute `lack` */
-    uint64_t lack; /* a bit for each contact whose row differs, by its index in `contacts` */
+    bool is_writing; /* set by the reader: the statement writes to the cluster */
+    bool compares;   /* set by the reader: compute `lack` */
+    uint64_t lack;   /* a bit for each contact whose row differs, by its index in `contacts` */
 
     /* Private. */
     ctr_gather rows;
@@ -48,7 +49,7 @@ typedef struct ctr_reading {
     sqlite3_value **args, **last;
     int n_args;
     bool unique, rest, skips;
-    bool is_writing, is_counted; /* in the `readings` of the cluster */
+    bool is_counted; /* in the `readings` of the cluster */
 } ctr_reading;
 
 /* The caller closes the reading, also after a failure. */
