@@ -9,7 +9,7 @@
 #include "table/refuse.h"
 #include "table/stage.h"
 #include "table/stored.h"
-#include "track/constraints.h"
+#include "track/foreign.h"
 
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
                     ctr_replica *replica, ctr_conflicts *conflicts, ctr_problem *problem)
@@ -155,7 +155,7 @@ static void refuse_broken_keys(const ctr_merge *merge, ctr_problem *problem)
 {
     const ctr_tracked *tracked = &merge->showing.tracked;
     if (merge->tracked && !merge->later)
-        ctr_constraints_refuse_broken(tracked->db, tracked->table, problem);
+        ctr_foreign_refuse_broken(tracked->db, tracked->table, problem);
 }
 
 bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)

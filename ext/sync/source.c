@@ -9,7 +9,7 @@
 #include "sqlite/text.h"
 #include "table/batch.h"
 #include "table/stored.h"
-#include "track/constraints.h"
+#include "track/foreign.h"
 
 /* The VFS through which the host has opened a schema; NULL for the default. */
 static const char *vfs_name(sqlite3 *host, const char *schema)
@@ -344,8 +344,7 @@ int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_
     open_connection(db, host, path, vfs_name(host, "main"), SQLITE_OPEN_READWRITE, problem);
     ctr_run run = ctr_run_on(*db, "main", NULL, problem);
     if (problem->rc == SQLITE_OK)
-        sqlite3_db_config(*db, SQLITE_DBCONFIG_ENABLE_FKEY,
-                          (int)ctr_constraints_foreign_enforced(host), NULL);
+        sqlite3_db_config(*db, SQLITE_DBCONFIG_ENABLE_FKEY, (int)ctr_foreign_enforced(host), NULL);
     if (problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_SYNC_TOUCH, NULL);
     return check_path(*db, path, problem);
 }

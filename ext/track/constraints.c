@@ -309,21 +309,18 @@ static char *read_index_text(const unique_in *in, const char *index, ctr_problem
 static bool names_column(const unique_in *in, const char *quoted, const char *end,
                          ctr_problem *problem)
 {
-    bool is = false;
     const size_t size = (size_t)(end - quoted);
     char *name = sqlite3_malloc64(size + 1);
-    if (!name) ctr_problem_nomem(problem);
-    if (name) ctr_declaration_unquote((ctr_span){quoted, size}, name);
-    ctr_run run = ctr_run_on(in->db, in->schema, NULL, problem);
-    run.slots.name = in->table;
-    sqlite3_stmt *row = name ? ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS) : NULL;
-    while (!is && ctr_run_row(&run, row)) {
-        const char *column = ctr_text_column(row, 1, problem);
-        is = column && sqlite3_stricmp(column, name) == 0;
+    if (!name) {
+        ctr_problem_nomem(problem);
+        return false;
     }
-    sqlite3_finalize(row);
+    ctr_declaration_unquote((ctr_span){quoted, size}, name);
+    int rc = sqlite3_table_column_metadata(in->db, in->schema, in->table, name, NULL, NULL, NULL,
+                                           NULL, NULL);
+    if (rc != SQLITE_ERROR) ctr_problem_sqlite(problem, in->db, rc);
     sqlite3_free(name);
-    return is;
+    return rc == SQLITE_OK;
 }
 
 /* Returns whether a condition means in a trigger what it means in its index: each name in quotes is
@@ -374,7 +371,8 @@ static void match_term(void *with, const index_term *term, ctr_problem *problem)
     sqlite3_str *match = in->rows->match, *names = in->rows->names;
     if (term->is_primary) return;
     if (!term->name || term->is_partial) in->rows->any_column = true;
-    char *sql = !term->name || term->is_partial ? read_index_text(in, term->index, problem) : NULL;
+    bool reads = !term->name || (term->is_partial && term->number == 0);
+    char *sql = reads ? read_index_text(in, term->index, problem) : NULL;
     const char *condition = sql && term->is_partial ? condition_of(sql) : NULL, *end = NULL;
     if (condition && !means_the_same(in, condition, problem)) condition = NULL;
     if (term->number == 0)
@@ -414,116 +412,4 @@ void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *sche
     }
     sqlite3_finalize(row);
     rows->any_column = rows->any_column || rows->any_generated;
-}
-
-/* ---- foreign keys ---------------------------------------------------------------------------- */
-
-void ctr_constraints_close_foreign(ctr_foreign *foreign)
-{
-    sqlite3_finalize(foreign->children);
-    *foreign = (ctr_foreign){0};
-}
-
-bool ctr_constraints_foreign_enforced(sqlite3 *db)
-{
-    int enforced = 0;
-    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_FKEY, -1, &enforced);
-    return enforced != 0;
-}
-
-bool ctr_constraints_foreign_broken(sqlite3 *db)
-{
-    int is = 0, high;
-    sqlite3_db_status(db, SQLITE_DBSTATUS_DEFERRED_FKS, &is, &high, 0);
-    return is != 0;
-}
-
-void ctr_constraints_refuse_broken(sqlite3 *db, const char *table, ctr_problem *problem)
-{
-    if (ctr_constraints_foreign_broken(db))
-        ctr_problem_set(
-            problem, SQLITE_ERROR,
-            "the transaction violates a deferred foreign key: repair it before values are "
-            "written into the tracked table %s",
-            table);
-}
-
-/* ---- children -------------------------------------------------------------------------------- */
-
-/* p."sku" = ?1 AND ... */
-static void match_key_of(const ctr_tracked *tracked, const char *alias, sqlite3_str *out)
-{
-    for (int i = 0; i < tracked->shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s%s.\"%w\" = ?%d", i ? " AND " : "", alias,
-                            ctr_tracked_key(tracked, i)->name, 1 + i);
-}
-
-/* Adds the foreign keys of one table that refer to ours and forbid the deletion of a row: EXISTS
- * (child rows whose parent is the row). */
-static void add_child(const ctr_tracked *tracked, const char *child, sqlite3_str *out,
-                      ctr_problem *problem)
-{
-    const char *schema = tracked->schema, *table = tracked->table;
-    ctr_run run = ctr_run_on(tracked->db, schema, NULL, problem);
-    run.slots.name = child;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_FOREIGN_KEYS);
-    while (ctr_run_row(&run, row)) {
-        int part = sqlite3_column_int(row, 1);
-        const char *parent = ctr_text_column(row, 2, problem),
-                   *from = ctr_text_column(row, 3, problem), *to = ctr_text_column(row, 4, problem),
-                   *on_delete = ctr_text_column(row, 6, problem);
-        bool forbids = on_delete &&
-                       (strcmp(on_delete, "NO ACTION") == 0 || strcmp(on_delete, "RESTRICT") == 0);
-        if (!forbids || !parent || sqlite3_stricmp(parent, table) != 0) continue;
-        if (!from || (!to && part >= tracked->shape->n_keys)) continue;
-        if (part == 0) {
-            sqlite3_str_appendf(
-                out, "%sEXISTS (SELECT 1 FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ",
-                ctr_text_separator(out, ") OR "), schema, table, schema, child);
-            match_key_of(tracked, "p", out);
-        }
-        if (part == 0 && sqlite3_stricmp(child, table) == 0) {
-            sqlite3_str_appendall(out, " AND NOT (");
-            match_key_of(tracked, "c", out);
-            sqlite3_str_appendall(out, ")");
-        }
-        sqlite3_str_appendf(out, " AND p.\"%w\" = c.\"%w\"",
-                            to ? to : ctr_tracked_key(tracked, part)->name, from);
-    }
-    sqlite3_finalize(row);
-}
-
-static sqlite3_stmt *prepare_children(ctr_foreign *foreign, ctr_problem *problem)
-{
-    if (foreign->children || foreign->childless || problem->rc != SQLITE_OK)
-        return foreign->children;
-    const ctr_tracked *tracked = foreign->tracked;
-    sqlite3_str *out = sqlite3_str_new(NULL); /* an EXISTS for each foreign key */
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLES);
-    while (ctr_run_row(&run, row)) {
-        const char *child = ctr_text_column(row, 0, problem);
-        if (child) add_child(tracked, child, out, problem);
-    }
-    sqlite3_finalize(row);
-    if (sqlite3_str_length(out)) sqlite3_str_appendall(out, ")");
-    if (sqlite3_str_errcode(out) != SQLITE_OK) ctr_problem_nomem(problem);
-    char *children = sqlite3_str_finish(out); /* NULL: there is none, or no memory */
-    run.slots.value = children;
-    if (children) foreign->children = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
-    foreign->childless = !children && problem->rc == SQLITE_OK;
-    sqlite3_free(children);
-    return foreign->children;
-}
-
-bool ctr_constraints_has_children(ctr_foreign *foreign, sqlite3_value **keys, ctr_problem *problem)
-{
-    const ctr_tracked *tracked = foreign->tracked;
-    if (!ctr_constraints_foreign_enforced(tracked->db)) return false;
-    sqlite3_stmt *row = prepare_children(foreign, problem);
-    if (!row || ctr_tracked_bind_key(tracked, row, keys, problem)) return false;
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
-    bool has = ctr_run_row(&run, row) && sqlite3_column_int(row, 0);
-    sqlite3_reset(row);
-    return has;
 }

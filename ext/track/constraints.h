@@ -1,5 +1,5 @@
 /* track/constraints.h - what the constraints of an ordinary table mean for its counters: which
- * columns can be tracked, which rows OR REPLACE removes, and which rows foreign keys protect.
+ * columns can be tracked, and which rows OR REPLACE removes. track/foreign.h: foreign keys.
  */
 #ifndef CTR_TRACK_CONSTRAINTS_H
 #define CTR_TRACK_CONSTRAINTS_H
@@ -43,33 +43,5 @@ void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *sche
  * name in quotes among others, is left out. */
 void ctr_constraints_append_new(sqlite3_str *out, sqlite3 *db, const char *schema,
                                 const char *table, const char *name, ctr_problem *problem);
-
-/* ---- foreign keys ---------------------------------------------------------------------------- */
-
-/* Foreign keys that refer to a tracked table.
- *
- * A merge may break one. SQLite then reports only that some foreign key of the connection is
- * broken, or, for a deferred one, nothing before the COMMIT. So this file looks for children before
- * a row is deleted.
- */
-
-/* Begin with {.tracked = ...}; the caller closes it. */
-typedef struct ctr_foreign {
-    const ctr_tracked *tracked; /* borrowed */
-    sqlite3_stmt *children;
-    bool childless; /* no foreign key refers to the table */
-} ctr_foreign;
-
-void ctr_constraints_close_foreign(ctr_foreign *foreign);
-
-/* Returns whether other rows refer to the row with this key and forbid its deletion. */
-bool ctr_constraints_has_children(ctr_foreign *foreign, sqlite3_value **keys, ctr_problem *problem);
-
-/* Return whether SQLite enforces foreign keys, and whether a deferred one is broken, which must be
- * repaired before the COMMIT. While one is broken, `refuse` sets the problem that `table` cannot be
- * written, because a second broken key could not be noticed. */
-bool ctr_constraints_foreign_enforced(sqlite3 *db);
-bool ctr_constraints_foreign_broken(sqlite3 *db);
-void ctr_constraints_refuse_broken(sqlite3 *db, const char *table, ctr_problem *problem);
 
 #endif

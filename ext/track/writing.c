@@ -158,7 +158,7 @@ static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement,
     }
     if (refused) writing->aside = writing->ended = false; /* rolled back with the statement */
     if (refused || changes == 0 || problem->rc != SQLITE_OK) return TABLE_REFUSES;
-    return ctr_constraints_foreign_broken(db) ? TABLE_DEFERS : TABLE_TAKES;
+    return ctr_foreign_broken(db) ? TABLE_DEFERS : TABLE_TAKES;
 }
 
 static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
@@ -187,7 +187,7 @@ static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
 static answer_of_table ask_table(ctr_writing *writing, sqlite3_stmt *statement,
                                  const ctr_shown *want, ctr_problem *problem)
 {
-    ctr_constraints_refuse_broken(writing->tracked->db, writing->tracked->table, problem);
+    ctr_foreign_refuse_broken(writing->tracked->db, writing->tracked->table, problem);
     return problem->rc == SQLITE_OK ? run_shown(writing, statement, want, problem) : TABLE_REFUSES;
 }
 
@@ -262,8 +262,7 @@ static bool write_in_savepoint(ctr_writing *writing, sqlite3_stmt *row, const ct
     ctr_run run = ctr_run_on(db, writing->tracked->schema, NULL, problem);
     ctr_problem none = {SQLITE_OK, NULL};
     ctr_run begin = ctr_run_on(db, writing->tracked->schema, NULL, &none);
-    bool in_savepoint =
-        ctr_constraints_foreign_enforced(writing->tracked->db) && problem->rc == SQLITE_OK;
+    bool in_savepoint = ctr_foreign_enforced(writing->tracked->db) && problem->rc == SQLITE_OK;
     if (in_savepoint) ctr_run_do(&begin, CTR_SQL_TRACK_SAVEPOINT, NULL);
     in_savepoint = in_savepoint && none.rc == SQLITE_OK;
     if (none.rc != SQLITE_OK && (none.rc & 0xff) != SQLITE_BUSY)
@@ -282,7 +281,7 @@ static bool write_in_savepoint(ctr_writing *writing, sqlite3_stmt *row, const ct
 
 bool ctr_writing_delete(ctr_writing *writing, ctr_problem *problem)
 {
-    if (ctr_constraints_has_children(&writing->foreign, writing->keys, problem)) return false;
+    if (ctr_foreign_has_children(&writing->foreign, writing->keys, problem)) return false;
     sqlite3_stmt *row =
         prepare_kept(writing, &writing->remove, CTR_SQL_TRACK_SHOW_DELETED, problem);
     if (!row || bind_row(writing, row, NULL, NULL, problem)) return false;
@@ -409,6 +408,6 @@ void ctr_writing_close(ctr_writing *writing)
     sqlite3_finalize(writing->remove);
     sqlite3_finalize(writing->look);
     sqlite3_finalize(writing->find);
-    ctr_constraints_close_foreign(&writing->foreign);
+    ctr_foreign_close(&writing->foreign);
     *writing = (ctr_writing){0};
 }

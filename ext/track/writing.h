@@ -8,7 +8,7 @@
 #define CTR_TRACK_WRITING_H
 
 #include "identity/replica.h"
-#include "track/constraints.h"
+#include "track/foreign.h"
 
 /* The caller closes it, and does not move it while a statement runs. */
 typedef struct ctr_writing {

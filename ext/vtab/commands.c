@@ -20,7 +20,7 @@
 #include "table/fold.h"
 #include "table/refuse.h"
 #include "table/stored.h"
-#include "track/constraints.h"
+#include "track/foreign.h"
 #include "track/later.h"
 #include "vtab/table.h"
 
@@ -257,7 +257,7 @@ static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *proble
     unsigned nth = table->joined.transaction->ended;
     if (ctr_showing_open(&showing, table->db, table->schema, table->name, &table->shape,
                          table->replica, problem) == SQLITE_OK)
-        ctr_constraints_refuse_broken(table->db, showing.tracked.table, problem);
+        ctr_foreign_refuse_broken(table->db, showing.tracked.table, problem);
     if (problem->rc == SQLITE_OK && ctr_access_raise(table, problem) == SQLITE_OK &&
         ctr_later_show_purged(&showing, &table->floors, problem))
         ctr_transaction_spoil(table->joined.transaction, nth);

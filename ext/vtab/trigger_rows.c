@@ -170,7 +170,7 @@ static void show_again(handed_row *row, ctr_problem *problem)
     int64_t rowid = table->rows->rowid;
     ctr_showing *looks = ctr_table_look(table, problem);
     bool later =
-        ctr_writing_is_at_work(table->replica) || ctr_constraints_foreign_broken(table->db);
+        ctr_writing_is_at_work(table->replica) || ctr_foreign_broken(table->db);
     if (looks && later) {
         ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);
     } else if (looks) {
@@ -475,7 +475,7 @@ int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem)
     if (!table->tracked) return ctr_access_write(table, problem);
     unsigned nth = table->joined.transaction->ended;
     const ctr_showing *looks = ctr_table_look(table, problem);
-    if (looks) ctr_constraints_refuse_broken(table->db, looks->tracked.table, problem);
+    if (looks) ctr_foreign_refuse_broken(table->db, looks->tracked.table, problem);
     if (make_row_room(&row, &few, problem)) write_counted(&row, problem);
     if (problem->rc == SQLITE_OK) {
         ctr_table_show(table, false, NULL, row.before, row.after, problem);
