@@ -23,7 +23,7 @@ void ctr_transaction_close_kept(ctr_kept *kept)
     *kept = (ctr_kept){0};
 }
 
-static void release(ctr_transaction *transaction)
+void ctr_transaction_release_kept(ctr_transaction *transaction)
 {
     while (transaction->kept) ctr_transaction_close_kept(transaction->kept);
 }
@@ -49,7 +49,7 @@ sqlite3_stmt *ctr_transaction_keep(ctr_transaction *transaction, ctr_kept *kept,
 
 void ctr_transaction_keep_no_more(ctr_transaction *transaction)
 {
-    if (!transaction->has_statements) release(transaction);
+    if (!transaction->has_statements) ctr_transaction_release_kept(transaction);
 }
 
 void ctr_transaction_prepare(ctr_transaction *transaction, ctr_problem *problem)
@@ -65,7 +65,7 @@ void ctr_transaction_prepare(ctr_transaction *transaction, ctr_problem *problem)
 void ctr_transaction_set_statements(ctr_transaction *transaction, bool there)
 {
     transaction->has_statements = there;
-    if (!there) release(transaction);
+    if (!there) ctr_transaction_release_kept(transaction);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -81,7 +81,7 @@ ctr_transaction *ctr_transaction_open(sqlite3 *db, int (*renew_witness)(void *ar
 
 void ctr_transaction_close(ctr_transaction *transaction)
 {
-    if (transaction) release(transaction);
+    if (transaction) ctr_transaction_release_kept(transaction);
     sqlite3_free(transaction);
 }
 

@@ -59,11 +59,7 @@ typedef struct ctr_transaction {
     bool spoiled;
     int spoiled_depth;
 
-    /* SQLite reports each savepoint to each table. All journals have marks for the levels below
-     * `marked_least`, and none has a mark for a level from `marked_most` on. `noted`: some batch
-     * may have pending entries. */
-    int marked_least, marked_most;
-    bool noted;
+    bool noted; /* some batch may have pending entries */
 
     unsigned ended;  /* the number of transactions that have ended */
     ctr_stats stats; /* of the connection */
@@ -116,6 +112,9 @@ void ctr_transaction_keep_no_more(ctr_transaction *transaction);
 
 /* Closes a kept statement, before its owner is freed; a second call does nothing. */
 void ctr_transaction_close_kept(ctr_kept *kept);
+
+/* Closes all kept statements; they are prepared again when needed. None of them may be running. */
+void ctr_transaction_release_kept(ctr_transaction *transaction);
 
 /* Creates counter_statements while no connection locks main, so that counting in another file does
  * not need main later. Fails only on errors for which SQLite rolls back. */

@@ -308,16 +308,18 @@ void ctr_batch_rolled_back(ctr_replica *replica)
 
 /* ---- savepoints ------------------------------------------------------------------------------ */
 
-/* A level that SQLite did not report needs no mark: nothing had been counted then. */
+/* A level that SQLite did not report, or that is older than the journal, needs no mark: nothing had
+ * been counted then. */
 int ctr_batch_begin_savepoint(ctr_replica *replica, int level, ctr_problem *problem)
 {
     const size_t n = (size_t)level;
     for (ctr_journal *journal = replica->journals; journal; journal = journal->next) {
-        if (n < journal->n_marks || problem->rc != SQLITE_OK) continue;
+        if (problem->rc != SQLITE_OK) continue;
         ctr_journal_mark *marks =
             ctr_array_room(journal->marks, &journal->room_for_marks, n + 1, sizeof *marks, problem);
         if (!marks) continue;
         journal->marks = marks;
+        if (journal->n_marks > n) journal->n_marks = n;
         while (journal->n_marks < n) marks[journal->n_marks++] = (ctr_journal_mark){0, 0};
         marks[journal->n_marks++] = (ctr_journal_mark){journal->n, journal->n_appended};
     }

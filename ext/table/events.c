@@ -6,18 +6,12 @@
 #include "table/catalog.h"
 #include "table/fold.h"
 
-static void keep_marks_below(ctr_transaction *transaction, int level)
-{
-    if (transaction->marked_least > level) transaction->marked_least = level;
-    if (transaction->marked_most > level) transaction->marked_most = level;
-}
-
 void ctr_events_tell(ctr_transaction *transaction, int change)
 {
     if (transaction->told == 0) { /* no table saw savepoints end meanwhile */
         for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
             ctr_batch_forget_savepoints(replica);
-        keep_marks_below(transaction, 0);
+        transaction->depth = 0;
     }
     transaction->told += change;
     if (transaction->told < 0)
@@ -88,7 +82,6 @@ static void end_transaction(ctr_transaction *transaction)
     transaction->spoiled = transaction->noted = false;
     transaction->told = 0;
     transaction->depth = 0;
-    keep_marks_below(transaction, 0);
     transaction->ended++;
 }
 
@@ -154,21 +147,24 @@ static bool is_writing(const ctr_transaction *transaction)
            is_any_writing(db, newest, LOOKS);
 }
 
-/* Batches are appended before a SAVEPOINT, within which tables may be created and dropped. For the
+/* SQLite reports each savepoint to each table that has joined, and to a table that joins later the
+ * newest one, which may be older than entries of other tables. So only the first report of a level
+ * marks the batches.
+ *
+ * Batches are appended before a SAVEPOINT, within which tables may be created and dropped. For the
  * savepoint of a statement this would cost too much; a rollback to it cuts the batch. If a batch
  * cannot be appended or marked, a rollback would drop its entries, so the transaction must not
  * commit. */
 int ctr_events_savepoint(ctr_transaction *transaction, int level, ctr_problem *problem)
 {
     unsigned nth = transaction->ended;
+    if (level < transaction->depth) return problem->rc;
     if (is_any_pending(transaction) && !is_writing(transaction))
         ctr_events_append(transaction, problem);
-    if (level >= transaction->marked_least)
-        for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
-            ctr_batch_begin_savepoint(replica, level, problem);
-    if (transaction->marked_most < level + 1) transaction->marked_most = level + 1;
+    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
+        ctr_batch_begin_savepoint(replica, level, problem);
     if (problem->rc == SQLITE_OK)
-        transaction->depth = transaction->marked_least = level + 1;
+        transaction->depth = level + 1;
     else
         ctr_transaction_spoil(transaction, nth);
     return problem->rc;
@@ -176,11 +172,10 @@ int ctr_events_savepoint(ctr_transaction *transaction, int level, ctr_problem *p
 
 void ctr_events_release(ctr_transaction *transaction, int level)
 {
+    if (level >= transaction->depth) return; /* another table reported it */
     transaction->depth = level;
-    if (level < transaction->marked_most)
-        for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
-            ctr_batch_end_savepoint(replica, level);
-    keep_marks_below(transaction, level);
+    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
+        ctr_batch_end_savepoint(replica, level);
     if (transaction->spoiled_depth > level) transaction->spoiled_depth = level;
 }
 
@@ -191,7 +186,6 @@ void ctr_events_rollback_to(ctr_transaction *transaction, int level)
         ctr_batch_roll_back_to(replica, level);
         if (replica->after == CTR_AFTER_WRITE) replica->after = CTR_AFTER_READ;
     }
-    keep_marks_below(transaction, level + 1);
     transaction->noted = true; /* appended entries may be pending again */
     if (level < transaction->spoiled_depth) transaction->spoiled = false;
     transaction->depth = level + 1;

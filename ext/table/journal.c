@@ -84,7 +84,6 @@ ctr_journal *ctr_journal_of(ctr_replica *replica, const char *table, int n_count
         if (!journal) return NULL;
         journal->next = replica->journals;
         replica->journals = journal;
-        replica->transaction->marked_least = 0;
     }
     if (journal->cache.n_counters != n_counters) {
         ctr_journal_drop(journal);

@@ -394,6 +394,9 @@ static void refuse_newer(ctr_table *table, ctr_problem *problem)
     if (problem->rc == SQLITE_ERROR) problem->rc = SQLITE_READONLY;
 }
 
+/* No statement that was prepared here stays: each DROP of a stored table raises the version of the
+ * schema by one, and afterwards SQLite sets it back to one more than before the whole. So after two
+ * more changes the statement would count as valid, although auto_vacuum may have moved its table. */
 static int table_destroy(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
@@ -420,6 +423,7 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_catalog_remove(table->db, table->schema, table->name, &problem);
     if (forgets && problem.rc == SQLITE_OK)
         ctr_succession_lineage_changed(table->replica, CTR_WHY_DROPPED, &problem);
+    ctr_transaction_release_kept(table->joined.transaction);
     if (problem.rc != SQLITE_OK) return ctr_table_fail(table, &problem);
     ctr_joined_leave(&table->joined);
     if (table->joined.transaction->told == 0) ctr_replica_forget(table->replica);
