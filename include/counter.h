@@ -14,7 +14,7 @@
 
 #include <sqlite3.h>
 
-#define COUNTER_VERSION "2.0.0"
+#define COUNTER_VERSION "3.0.0"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,11 +3,13 @@
 
 #include "core/bytes.h"
 
-enum { ENTRIES_FORMAT_1 = 0xE1, ENTRIES_KIND = 0xE0 };
+enum { ENTRIES_FORMAT = 0xE2, ENTRIES_KIND = 0xE0 };
 
 /* Codes: those without a counter, and from CODE_FIRST on those of each counter. */
-enum { CODE_CHANGED, CODE_FOLDED, CODE_FIRST };
-enum { ONE_TICK, SEVERAL_TICKS, CELL_WRITTEN, CODES };
+enum { CODE_CHANGED, CODE_FOLDED, CODE_PULLED, CODE_FED, CODE_KEPT, CODE_FIRST = 6 };
+enum { ONE_TICK, SEVERAL_TICKS, CELL_WRITTEN, CELL_PULLED, CELL_FED, CODES };
+
+enum { ORIGINS = 8 /* more than all origins together */ };
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -26,17 +28,21 @@ static int64_t moved_by(int64_t from, uint64_t more)
 
 uint8_t *ctr_entries_begin(uint8_t *out)
 {
-    *out = ENTRIES_FORMAT_1;
+    *out = ENTRIES_FORMAT;
     return out + CTR_ENTRIES_HEADER;
 }
 
 uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry)
 {
-    uint64_t code = CODE_CHANGED, first = CODE_FIRST + CODES * (uint64_t)entry->counter;
+    bool pulled = entry->origin == CTR_PULLED, fed = entry->origin == CTR_FED;
+    uint64_t code = pulled ? CODE_PULLED
+                    : fed  ? CODE_FED
+                           : CODE_CHANGED,
+             first = CODE_FIRST + CODES * (uint64_t)entry->counter;
     if (entry->kind == CTR_ENTRY_ADDED)
         code = first + (entry->ticks == 1 ? ONE_TICK : SEVERAL_TICKS);
     else if (entry->kind == CTR_ENTRY_WRITTEN)
-        code = first + CELL_WRITTEN;
+        code = first + (pulled ? CELL_PULLED : fed ? CELL_FED : CELL_WRITTEN);
     else if (entry->kind == CTR_ENTRY_FOLDED)
         code = CODE_FOLDED;
     out = ctr_varint_put(out, ctr_varint_zigzag(moved_by(0, less_between(entry->row, *last))));
@@ -49,18 +55,39 @@ uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry)
     return out;
 }
 
+/* Appends the changes of one number and these origins as a group, if there are any. */
+static uint8_t *put_group(uint8_t *out, const ctr_change_of_row *changes, size_t n, int origins,
+                          uint64_t less)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < n; i++) rows += changes[i].origins == origins;
+    if (rows == 0) return out;
+    out = ctr_varint_put(out, less);
+    out = ctr_varint_put(out, rows * ORIGINS + (uint64_t)origins);
+    const ctr_change_of_row *last = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (changes[i].origins != origins) continue;
+        out = ctr_varint_put(out, last ? less_between(changes[i].row, last->row)
+                                       : ctr_varint_zigzag(changes[i].row));
+        last = &changes[i];
+    }
+    return out;
+}
+
 size_t ctr_entries_segment_write(const ctr_change_of_row *changes, size_t n, uint8_t *out)
 {
     uint8_t *end = ctr_entries_begin(out);
     int64_t number = changes[0].number;
-    for (size_t i = 0, group; i < n; i = group) {
-        for (group = i + 1; group < n && changes[group].number == changes[i].number;) group++;
-        end = ctr_varint_put(end, less_between(number, changes[i].number));
-        end = ctr_varint_put(end, group - i);
-        number = changes[i].number;
-        end = ctr_varint_put(end, ctr_varint_zigzag(changes[i].row));
-        for (size_t j = i + 1; j < group; j++)
-            end = ctr_varint_put(end, less_between(changes[j].row, changes[j - 1].row));
+    for (size_t i = 0, next; i < n; i = next) {
+        int all = changes[i].origins;
+        for (next = i + 1; next < n && changes[next].number == changes[i].number; next++)
+            all |= changes[next].origins;
+        for (int origins = 1; origins <= all; origins++) {
+            uint8_t *group = end;
+            end = put_group(end, &changes[i], next - i, origins,
+                            less_between(number, changes[i].number));
+            if (end != group) number = changes[i].number;
+        }
     }
     return (size_t)(end - out);
 }
@@ -70,9 +97,9 @@ size_t ctr_entries_segment_write(const ctr_change_of_row *changes, size_t n, uin
 ctr_status ctr_entries_open(ctr_entries *entries, const uint8_t *bytes, size_t size)
 {
     *entries = (ctr_entries){.at = bytes, .end = bytes};
-    if (size == 0 || (bytes[0] & 0xf0) != ENTRIES_KIND || bytes[0] == ENTRIES_KIND)
+    if (size == 0 || (bytes[0] & 0xf0) != ENTRIES_KIND || bytes[0] < ENTRIES_FORMAT)
         entries->status = CTR_NOT_A_CELL;
-    else if (bytes[0] != ENTRIES_FORMAT_1)
+    else if (bytes[0] != ENTRIES_FORMAT)
         entries->status = CTR_NEWER_FORMAT;
     else
         *entries = (ctr_entries){.at = bytes + CTR_ENTRIES_HEADER, .end = bytes + size};
@@ -97,18 +124,24 @@ bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
     if (entries->status != CTR_OK || entries->at == entries->end) return false;
     if (!take_number(entries, &row) || !take_number(entries, &code)) return false;
     entries->row = moved_by(entries->row, (uint64_t)ctr_varint_unzigzag(row));
-    *entry = (ctr_entry){.row = entries->row};
-    if (code < CODE_FIRST) {
+    *entry = (ctr_entry){.row = entries->row, .origin = CTR_MADE_HERE};
+    if (code < CODE_KEPT) {
         entry->kind = code == CODE_FOLDED ? CTR_ENTRY_FOLDED : CTR_ENTRY_CHANGED;
+        if (code == CODE_PULLED) entry->origin = CTR_PULLED;
+        if (code == CODE_FED) entry->origin = CTR_FED;
         return true;
     }
+    if (code < CODE_FIRST) return refuse_entries(entries, CTR_NEWER_FORMAT);
     code -= CODE_FIRST;
     if (code / CODES >= CTR_ENTRY_COUNTERS) return refuse_entries(entries, CTR_OUT_OF_RANGE);
     entry->counter = (int)(code / CODES);
-    entry->kind = code % CODES == CELL_WRITTEN ? CTR_ENTRY_WRITTEN : CTR_ENTRY_ADDED;
+    code %= CODES;
+    entry->kind = code >= CELL_WRITTEN ? CTR_ENTRY_WRITTEN : CTR_ENTRY_ADDED;
+    if (code == CELL_PULLED) entry->origin = CTR_PULLED;
+    if (code == CELL_FED) entry->origin = CTR_FED;
     if (entry->kind == CTR_ENTRY_WRITTEN) return true;
     uint64_t n, ticks = 1;
-    bool several = code % CODES == SEVERAL_TICKS;
+    bool several = code == SEVERAL_TICKS;
     if (!take_number(entries, &n) || (several && !take_number(entries, &ticks))) return false;
     if (ticks > INT64_MAX || (several && ticks < 2))
         return refuse_entries(entries, CTR_OUT_OF_RANGE);
@@ -135,10 +168,13 @@ bool ctr_entries_segment_next(ctr_entries *entries, ctr_change_of_row *change)
         if (!take_number(entries, &less) || !take_number(entries, &entries->left) ||
             !take_number(entries, &row))
             return false;
-        bool falls = entries->begun == (less > 0);
-        if (entries->left == 0 || !falls || less > (uint64_t)entries->number)
+        int origins = (int)(entries->left % ORIGINS);
+        bool follows = !entries->begun ? less == 0 : less > 0 || origins > entries->origins;
+        entries->left /= ORIGINS;
+        if (entries->left == 0 || origins == 0 || !follows || less > (uint64_t)entries->number)
             return refuse_entries(entries, CTR_OUT_OF_RANGE);
         entries->begun = true;
+        entries->origins = origins;
         entries->number -= (int64_t)less;
         entries->row = ctr_varint_unzigzag(row);
     } else {
@@ -149,7 +185,7 @@ bool ctr_entries_segment_next(ctr_entries *entries, ctr_change_of_row *change)
         entries->row = moved_by(entries->row, more);
     }
     entries->left--;
-    *change = (ctr_change_of_row){entries->row, entries->number};
+    *change = (ctr_change_of_row){entries->row, entries->number, entries->origins};
     return true;
 }
 

@@ -2,26 +2,32 @@
  *
  * A transaction appends a row of level 0. Its entries are in the order of the changes:
  *
- *     byte 0    0xE1: entries of a journal (high half) of format 1 (low half)
+ *     byte 0    0xE2: entries of a journal (high half) of format 2 (low half)
  *     row       zigzag varint: the difference to the row of the previous entry, or to 0
  *     code      varint
- *                 0          the row is new, or has changed
+ *                 0          the row is new, or has changed; the change was made here
  *                 1          all amounts before this were folded into the cells, or rows were
  *                            removed. Later amounts in the same row of the journal were carried
  *                            over: no cell has them, and their change is older
- *                 2 + 3 c    counter c was incremented by n, at one tick of the clock
- *                 3 + 3 c    the same at several ticks
- *                 4 + 3 c    the cell of counter c was written: it has the amounts before this
+ *                 2, 3       as 0: the change was pulled from a file, or came with a feed
+ *                 4, 5       kept for the stamps of regular columns; refused
+ *                 6 + 5 c    counter c was incremented by n, at one tick of the clock
+ *                 7 + 5 c    the same at several ticks
+ *                 8 + 5 c    the cell of counter c was written: it has the amounts before this;
+ *                            the change was made here
+ *                 9 + 5 c    the same: it was pulled; 10 + 5 c: it came with a feed
  *     n         zigzag varint, for an increment
  *     ticks     varint, 2 ... 2^63-1, for an increment at several ticks
  *
  * Segments, the rows of higher levels, have no amounts. They list the changed rows with the numbers
- * of their changes, in groups of one number each, the highest first:
+ * of their last changes and the origins of all changes, in groups of one number and the same
+ * origins, the highest number first, in one number the lowest origins:
  *
- *     byte 0    0xE1
+ *     byte 0    0xE2
  *     number    varint: the number of the group before minus this one; 0 in the first group, which
  *               has the number of the segment
- *     n         varint, 1 or more: the count of rows in the group
+ *     n         varint: 8 times the count of rows in the group, 1 or more; plus their origins, a
+ *               sum of 1 (made here), 2 (pulled), 4 (came with a feed)
  *     rows      the first as zigzag varint, each other as varint: its difference to the one before
  *
  * Nothing in this file allocates. The bytes may come from anywhere: a walk finds every fault.
@@ -44,11 +50,15 @@ typedef enum ctr_entry_kind {
     CTR_ENTRY_WRITTEN
 } ctr_entry_kind;
 
+/* The origins of a change: whoever takes a change from this file asks for some of them. */
+typedef enum ctr_origin { CTR_MADE_HERE = 1, CTR_PULLED = 2, CTR_FED = 4 } ctr_origin;
+
 typedef struct ctr_entry {
     int64_t row;
     ctr_entry_kind kind;
-    int counter;      /* of CTR_ENTRY_ADDED and CTR_ENTRY_WRITTEN */
-    int64_t n, ticks; /* of CTR_ENTRY_ADDED */
+    ctr_origin origin; /* CTR_MADE_HERE for all but CTR_ENTRY_CHANGED and CTR_ENTRY_WRITTEN */
+    int counter;       /* of CTR_ENTRY_ADDED and CTR_ENTRY_WRITTEN */
+    int64_t n, ticks;  /* of CTR_ENTRY_ADDED */
 } ctr_entry;
 
 /* Begin entries, and append one; both return the end of the entries. `last` is the row of the entry
@@ -62,6 +72,7 @@ typedef struct ctr_entries {
     ctr_status status; /* CTR_OK, or the fault that ended the walk */
     int64_t row;
     int64_t number; /* in a segment: the number of the group */
+    int origins;    /* in a segment: those of the group */
     uint64_t left;  /* rows that remain in the group */
     bool begun;     /* a segment: its first group has been entered */
 } ctr_entries;
@@ -72,9 +83,10 @@ ctr_status ctr_entries_open(ctr_entries *entries, const uint8_t *bytes, size_t s
 /* Reads the next entry. Returns false at the end or at a fault. */
 bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry);
 
-/* A row and the number of its last change. */
+/* A row, the number of its last change, and the origins of its changes: a sum of ctr_origin. */
 typedef struct ctr_change_of_row {
     int64_t row, number;
+    int origins;
 } ctr_change_of_row;
 
 /* The same for a segment with this number: open it, and read its rows one by one. */

@@ -37,11 +37,11 @@ static int check(int64_t format, int id_size, ctr_problem *problem)
                                "the file was written by a newer version: format %lld, this library "
                                "knows %d; install a newer sqlite-counter",
                                (long long)format, CTR_FILE_FORMAT);
-    if (format == 1)
+    if (format == 1 || format == 2)
         return ctr_problem_set(problem, SQLITE_ERROR,
-                               "the file is of format 1, which was never released: this library "
+                               "the file is of format %lld, which was never released: this library "
                                "knows format %d",
-                               CTR_FILE_FORMAT);
+                               (long long)format, CTR_FILE_FORMAT);
     if (format < 1)
         return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                                "counter_replica is damaged: format %lld", (long long)format);

@@ -18,7 +18,7 @@
 #include "sqlite/schema.h"
 
 enum {
-    CTR_FILE_FORMAT = 2,
+    CTR_FILE_FORMAT = 3,
     CTR_NAME_MAX = 255,   /* bytes of a replica's name */
     CTR_REFUSAL_MAX = 31, /* bytes of the stored reason not to count */
     CTR_EPOCH_MAX = INT32_MAX,

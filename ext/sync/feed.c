@@ -232,6 +232,7 @@ static int open_target(ctr_apply *apply, const char *birth, ctr_replica *replica
             problem, SQLITE_ERROR,
             "no counter table was created with this name here: CREATE it first, as at the source");
     if (problem->rc == SQLITE_OK) {
+        apply->merge.rows.origin = CTR_FED;
         const ctr_shape *shape = &apply->merge.shape;
         char *values = ctr_shape_list(shape, CTR_KEYS, "#", ", ", 1);
         apply->keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *apply->keys);

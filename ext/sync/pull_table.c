@@ -250,6 +250,7 @@ static void open_table_here(merge_job *job, const ctr_catalog_entry *mine, ctr_p
     ctr_pull *pull = job->pull;
     ctr_merge_open_among(&job->to, pull->db, pull->target, mine, &pull->mine, job->plain,
                          pull->replica, &pull->conflicts, problem);
+    job->to.rows.origin = CTR_PULLED;
 }
 
 static void open_sides(merge_job *job, ctr_problem *problem)

@@ -78,6 +78,7 @@ static void note_amount(ctr_journal *journal, ctr_amount *amount, int64_t n)
     amount->batch = (uint32_t)journal->n;
     journal->batch[journal->n++] = (ctr_entry){.row = amount->row,
                                                .kind = CTR_ENTRY_ADDED,
+                                               .origin = CTR_MADE_HERE,
                                                .counter = (int)amount->counter,
                                                .n = n,
                                                .ticks = 1};
@@ -95,9 +96,11 @@ void ctr_batch_add(ctr_journal *journal, int64_t row, int counter, int64_t n)
         ctr_cache_forget(&journal->cache, row);
 }
 
-void ctr_batch_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int counter)
+void ctr_batch_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int counter,
+                    ctr_origin origin)
 {
-    journal->batch[journal->n++] = (ctr_entry){.row = row, .kind = kind, .counter = counter};
+    journal->batch[journal->n++] =
+        (ctr_entry){.row = row, .kind = kind, .origin = origin, .counter = counter};
     if (kind != CTR_ENTRY_WRITTEN) return;
     ctr_cache_drop_amount(&journal->amounts, row, counter);
     ctr_cache_forget(&journal->cache, row);
@@ -224,13 +227,14 @@ void ctr_batch_carry(ctr_journal *journal, ctr_problem *problem)
     if (batch) {
         journal->batch = batch;
         journal->replica->transaction->noted = true;
-        ctr_batch_note(journal, 0, CTR_ENTRY_FOLDED, 0);
+        ctr_batch_note(journal, 0, CTR_ENTRY_FOLDED, 0, CTR_MADE_HERE);
         for (size_t i = 0; i < list.n; i++)
             for (int c = 0; c < journal->cache.n_counters; c++) {
                 const ctr_amount *amount = ctr_journal_amount(journal, list.rows[i].row, c);
                 if (amount)
                     journal->batch[journal->n++] = (ctr_entry){.row = amount->row,
                                                                .kind = CTR_ENTRY_ADDED,
+                                                               .origin = CTR_MADE_HERE,
                                                                .counter = c,
                                                                .n = amount->n,
                                                                .ticks = amount->ticks};
@@ -252,7 +256,7 @@ int64_t ctr_batch_mark_change(ctr_journal *journal, ctr_problem *problem)
     ctr_batch_flush(journal, problem);
     if (ctr_batch_expect(journal, 1, problem)) return 0;
     ctr_journal_drop(journal); /* a new row, so that its number is that of the change */
-    ctr_batch_note(journal, 0, CTR_ENTRY_FOLDED, 0);
+    ctr_batch_note(journal, 0, CTR_ENTRY_FOLDED, 0, CTR_MADE_HERE);
     ctr_batch_flush(journal, problem);
     int64_t number = journal->last;
     ctr_batch_abandon(journal);

@@ -44,7 +44,8 @@ void ctr_batch_add(ctr_journal *journal, int64_t row, int counter, int64_t n);
 
 /* Notes that a row is new; that the cell of a counter was written, which drops the row from memory;
  * or that all memory is out of date. */
-void ctr_batch_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int counter);
+void ctr_batch_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int counter,
+                    ctr_origin origin);
 
 /* Appends the batch, in a row that may grow until the transaction ends. */
 int ctr_batch_flush(ctr_journal *journal, ctr_problem *problem);

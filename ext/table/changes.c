@@ -14,22 +14,23 @@ int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static int append_change(ctr_changes *changes, int64_t row, int64_t number, ctr_problem *problem)
+static int append_change(ctr_changes *changes, const ctr_change_of_row *change,
+                         ctr_problem *problem)
 {
     ctr_change_of_row *rows = ctr_array_room(changes->rows, &changes->room, changes->n + 1,
                                              sizeof *changes->rows, problem);
     if (!rows) return problem->rc;
     changes->rows = rows;
-    rows[changes->n++] = (ctr_change_of_row){row, number};
+    rows[changes->n++] = *change;
     return problem->rc;
 }
 
-int ctr_changes_add(ctr_changes *changes, int64_t row, int64_t number, ctr_problem *problem)
+int ctr_changes_add(ctr_changes *changes, const ctr_change_of_row *change, ctr_problem *problem)
 {
     enum { LONG = 1 << 16 };
     bool is_full = changes->n == changes->room && changes->n >= LONG;
     if (is_full && ctr_changes_latest(changes, problem)) return problem->rc;
-    return append_change(changes, row, number, problem);
+    return append_change(changes, change, problem);
 }
 
 /* Appends the changes in one row of a journal, given its number, level and entries. Fails with
@@ -49,10 +50,11 @@ static void take_changes(ctr_changes *changes, int64_t number, int64_t level, co
         if (entry.kind == CTR_ENTRY_FOLDED)
             carried = true;
         else if (!carried || entry.kind != CTR_ENTRY_ADDED)
-            ctr_changes_add(changes, entry.row, number, problem);
+            ctr_changes_add(changes, &(ctr_change_of_row){entry.row, number, (int)entry.origin},
+                            problem);
     }
     while (problem->rc == SQLITE_OK && level != 0 && ctr_entries_segment_next(&walk, &change))
-        ctr_changes_add(changes, change.row, change.number, problem);
+        ctr_changes_add(changes, &change, problem);
     if (walk.status != CTR_OK)
         ctr_changes_damaged(table, number, ctr_entries_status_text(walk.status), problem);
 }
@@ -124,7 +126,10 @@ int ctr_changes_latest(ctr_changes *changes, ctr_problem *problem)
         return problem->rc;
     rows = changes->rows;
     for (size_t i = 0; i < changes->n; i++)
-        if (n == 0 || rows[i].row != rows[n - 1].row) rows[n++] = rows[i];
+        if (n > 0 && rows[i].row == rows[n - 1].row)
+            rows[n - 1].origins |= rows[i].origins;
+        else
+            rows[n++] = rows[i];
     changes->n = n;
     return problem->rc;
 }
@@ -202,10 +207,41 @@ static sqlite3_stmt *on_levels(ctr_run *run, ctr_sql which, int64_t from, int64_
     return row;
 }
 
-/* Reads the last change of each row, in the order of a segment. */
+/* The rows that have changed, by origin of the change. Most journals have one origin. */
+typedef struct rows_by_origin {
+    row_set rows[3];
+} rows_by_origin;
+
+static bool has_row(const row_set *set, int64_t row)
+{
+    return set->n > 0 && (bits_for(set, row >> 6)->bits >> ((uint64_t)row & 63) & 1);
+}
+
+static int origins_of(const rows_by_origin *seen, int64_t row)
+{
+    int origins = 0;
+    for (int i = 0; i < 3; i++)
+        if (has_row(&seen->rows[i], row)) origins |= 1 << i;
+    return origins;
+}
+
+/* Notes a change. Returns whether the row is new; false without memory. */
+static bool see_row(rows_by_origin *seen, const ctr_change_of_row *change, ctr_problem *problem)
+{
+    bool is_new = true, added = true;
+    for (int i = 0; i < 3; i++) {
+        if (!(change->origins >> i & 1))
+            is_new = is_new && !has_row(&seen->rows[i], change->row);
+        else
+            added = add_row(&seen->rows[i], change->row, problem) && added;
+    }
+    return is_new && added;
+}
+
+/* Reads the last change of each row, in the order of a segment, with the origins of all. */
 static void read_levels(ctr_run *run, int64_t from, int64_t to, ctr_changes *changes)
 {
-    row_set seen = {0};
+    rows_by_origin seen = {0};
     ctr_changes of_row = {0};
     ctr_problem *problem = run->problem;
     sqlite3_stmt *row = on_levels(run, CTR_SQL_JOURNAL_LEVELS, from, to);
@@ -221,14 +257,15 @@ static void read_levels(ctr_run *run, int64_t from, int64_t to, ctr_changes *cha
             if (changes->n > 0 && change->number > changes->rows[changes->n - 1].number)
                 ctr_changes_damaged(run->slots.table, change->number,
                                     "has a number that does not rise", problem);
-            if (add_row(&seen, change->row, problem))
-                append_change(changes, change->row, change->number, problem);
+            if (see_row(&seen, change, problem)) append_change(changes, change, problem);
         }
         of_row.n = 0;
     }
     sqlite3_finalize(row);
+    for (size_t i = 0; i < changes->n && problem->rc == SQLITE_OK; i++)
+        changes->rows[i].origins = origins_of(&seen, changes->rows[i].row);
     sqlite3_free(of_row.rows);
-    sqlite3_free(seen.slots);
+    for (int i = 0; i < 3; i++) sqlite3_free(seen.rows[i].slots);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

@@ -22,13 +22,13 @@ typedef struct ctr_changes {
 } ctr_changes;
 
 /* Appends a change; a list that has become long is first reduced to the last change of each row. */
-int ctr_changes_add(ctr_changes *changes, int64_t row, int64_t number, ctr_problem *problem);
+int ctr_changes_add(ctr_changes *changes, const ctr_change_of_row *change, ctr_problem *problem);
 
 /* Reads all changes with `since` or a higher number, in no order. */
 int ctr_changes_read(ctr_changes *changes, sqlite3 *db, const char *schema, const char *table,
                      int64_t since, ctr_problem *problem);
 
-/* Sorts by row, ascending, and keeps each row once, with its highest number. */
+/* Sorts by row, ascending, and keeps each row once, with its highest number and all its origins. */
 int ctr_changes_latest(ctr_changes *changes, ctr_problem *problem);
 
 /* Sets the problem "t_journal is damaged: row 5 is truncated". */

@@ -297,7 +297,7 @@ int ctr_journal_list_amounts(const ctr_journal *journal, ctr_changes *list, ctr_
     const ctr_amounts *amounts = &journal->amounts;
     for (size_t i = 0; i < amounts->n_slots; i++)
         if (amounts->slots[i].counter != CTR_AMOUNT_UNUSED && amounts->slots[i].ticks > 0)
-            ctr_changes_add(list, amounts->slots[i].row, 0, problem);
+            ctr_changes_add(list, &(ctr_change_of_row){amounts->slots[i].row, 0, 0}, problem);
     return ctr_changes_latest(list, problem);
 }
 

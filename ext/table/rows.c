@@ -54,6 +54,7 @@ int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *t
                        .shape = shape,
                        .replica = replica,
                        .whole = !replica,
+                       .origin = CTR_MADE_HERE,
                        .states = sqlite3_malloc64(n * sizeof *rows->states),
                        .cells = sqlite3_malloc64(n * sizeof *rows->cells),
                        .staged = sqlite3_malloc64(n * sizeof *rows->staged),

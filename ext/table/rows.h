@@ -30,6 +30,7 @@ typedef struct ctr_rows {
     ctr_replica *replica;   /* of the schema; borrowed; NULL: read-only */
     ctr_journal *journal;   /* the replica's journal, or an own one */
     bool whole;             /* set by the owner: finds whole cells, else only states */
+    ctr_origin origin;      /* set by the owner: of what is written; at first CTR_MADE_HERE */
 
     /* The row found last. */
     bool found;

@@ -208,7 +208,7 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
         if (staged->kind == CTR_STAGED_AMOUNT)
             ctr_batch_add(rows->journal, rows->rowid, i, staged->n);
         else if (staged->kind == CTR_STAGED_CELL)
-            ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, i);
+            ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, i, rows->origin);
     }
     return problem->rc;
 }
@@ -222,7 +222,7 @@ static int note_staged_cells(ctr_rows *rows, ctr_problem *problem)
         return problem->rc;
     for (int i = 0; i < n; i++)
         if (rows->staged[i].kind == CTR_STAGED_CELL)
-            ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, i);
+            ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, i, rows->origin);
     return problem->rc;
 }
 
@@ -237,7 +237,7 @@ int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
             write_found(rows, problem);
         } else if (write_cells(rows, keys, problem) == SQLITE_OK) {
             rows->rowid = sqlite3_last_insert_rowid(rows->db);
-            ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0);
+            ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0, rows->origin);
             if (!rows->whole) know_new_row(rows);
         }
     }

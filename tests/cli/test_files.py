@@ -86,7 +86,7 @@ def test_a_file_of_a_newer_format_is_refused_and_not_changed(place, command):
     before = (place / "n.db").read_bytes()
     words = ["track", "n.db", "products", "stock"] if command == "track" else words_for(command, "n.db")
     batch = ok("export", "a.db")
-    sentence = "n.db: the file was written by a newer version: format 99, this library knows 2; install .*"
+    sentence = "n.db: the file was written by a newer version: format 99, this library knows 3; install .*"
     fails(sentence, *words, text=batch)
     if command == "sync":
         fails(sentence, "sync", "b.db", "n.db")

@@ -19,8 +19,11 @@ static int64_t random_row(void)
 
 static ctr_entry random_entry(void)
 {
-    ctr_entry entry = {.row = random_row(), .kind = (ctr_entry_kind)(rand() % 4)};
+    ctr_entry entry = {
+        .row = random_row(), .kind = (ctr_entry_kind)(rand() % 4), .origin = CTR_MADE_HERE};
     bool counts = entry.kind == CTR_ENTRY_ADDED || entry.kind == CTR_ENTRY_WRITTEN;
+    bool travels = entry.kind == CTR_ENTRY_CHANGED || entry.kind == CTR_ENTRY_WRITTEN;
+    if (travels) entry.origin = (ctr_origin)(1 << rand() % 3);
     if (counts) entry.counter = rand() % 3 ? 0 : rand() % CTR_ENTRY_COUNTERS;
     if (entry.kind != CTR_ENTRY_ADDED) return entry;
     entry.n = rand() % 5 ? rand() % 100 - 50 : random_row();
@@ -50,6 +53,7 @@ static void entries_come_back_as_they_were_put(void **state)
         for (; ctr_entries_next(&walk, &found); i++) {
             assert_int_equal(found.row, put[i].row);
             assert_int_equal(found.kind, put[i].kind);
+            assert_int_equal(found.origin, put[i].origin);
             assert_int_equal(found.counter, put[i].counter);
             assert_int_equal(found.n, put[i].n);
             assert_int_equal(found.ticks, put[i].ticks);
@@ -78,6 +82,7 @@ static int by_number_and_row(const void *a, const void *b)
 {
     const ctr_change_of_row *x = a, *y = b;
     if (x->number != y->number) return x->number < y->number ? 1 : -1;
+    if (x->origins != y->origins) return x->origins < y->origins ? -1 : 1;
     return (x->row > y->row) - (x->row < y->row);
 }
 
@@ -91,7 +96,8 @@ static void segments_come_back_as_they_were_written(void **state)
         size_t n = 0, i = 0;
         int wanted = rand() % MOST + 1;
         for (int k = 0; k < wanted; k++)
-            put[k] = (ctr_change_of_row){rand() % 7 ? rand() % 500 : random_row(), rand() % 20 + 1};
+            put[k] = (ctr_change_of_row){rand() % 7 ? rand() % 500 : random_row(), rand() % 20 + 1,
+                                         rand() % 3 ? CTR_MADE_HERE : rand() % 7 + 1};
         qsort(put, (size_t)wanted, sizeof *put, by_number_and_row);
         for (int k = 0; k < wanted; k++)
             if (n == 0 || by_number_and_row(&put[n - 1], &put[k]) != 0) put[n++] = put[k];
@@ -101,6 +107,7 @@ static void segments_come_back_as_they_were_written(void **state)
         for (; ctr_entries_segment_next(&walk, &found); i++) {
             assert_int_equal(found.row, put[i].row);
             assert_int_equal(found.number, put[i].number);
+            assert_int_equal(found.origins, put[i].origins);
         }
         assert_int_equal(i, n);
         assert_int_equal(walk.status, CTR_OK);
@@ -134,43 +141,50 @@ static void what_is_wrong_with_entries_is_said(void **state)
     assert_int_equal(ENTRIES(""), CTR_NOT_A_CELL);
     assert_int_equal(ENTRIES("\xc1"), CTR_NOT_A_CELL);
     assert_int_equal(ENTRIES("\xe0"), CTR_NOT_A_CELL);
-    assert_int_equal(ENTRIES("\xe2"), CTR_NEWER_FORMAT);
-    assert_int_equal(ENTRIES("\xe1"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe1\x02"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\xe1\x02\x02"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\xe1\x02\x02\x02"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe1\x02\x03\x02"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\xe1\x02\x03\x02\x01"), CTR_OUT_OF_RANGE);
-    assert_int_equal(ENTRIES("\xe1\x02\x03\x02\x02"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe1\x82\x00\x00"), CTR_NOT_MINIMAL);
-    assert_int_equal(ENTRIES("\xe1\x02\xff\xff\xff\xff\x0f\x02"), CTR_OUT_OF_RANGE);
-    assert_int_equal(ENTRIES("\xe1\x02\x03\x02\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"),
+    assert_int_equal(ENTRIES("\xe3"), CTR_NEWER_FORMAT);
+    assert_int_equal(ENTRIES("\xe1"), CTR_NOT_A_CELL);
+    assert_int_equal(ENTRIES("\xe2"), CTR_OK);
+    assert_int_equal(ENTRIES("\xe2\x02\x03"), CTR_OK);
+    assert_int_equal(ENTRIES("\xe2\x02\x04"), CTR_NEWER_FORMAT);
+    assert_int_equal(ENTRIES("\xe2\x02\x05"), CTR_NEWER_FORMAT);
+    assert_int_equal(ENTRIES("\xe2\x02"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\xe2\x02\x06"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\xe2\x02\x06\x02"), CTR_OK);
+    assert_int_equal(ENTRIES("\xe2\x02\x07\x02"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\xe2\x02\x07\x02\x01"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\xe2\x02\x07\x02\x02"), CTR_OK);
+    assert_int_equal(ENTRIES("\xe2\x82\x00\x00"), CTR_NOT_MINIMAL);
+    assert_int_equal(ENTRIES("\xe2\x02\xff\xff\xff\xff\x0f\x02"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\xe2\x02\x07\x02\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"),
                      CTR_OUT_OF_RANGE);
 }
 
 static void what_is_wrong_with_a_segment_is_said(void **state)
 {
     (void)state;
-    assert_int_equal(SEGMENT("\xe1\x00\x01\x02", 9), CTR_OK);
-    assert_int_equal(SEGMENT("\xe1\x01\x01\x02", 9), CTR_OUT_OF_RANGE);
-    assert_int_equal(SEGMENT("\xe1\x00\x00\x02", 9), CTR_OUT_OF_RANGE);
-    assert_int_equal(SEGMENT("\xe1\x00\x02\x02\x00", 9), CTR_DOUBLED);
-    assert_int_equal(SEGMENT("\xe1\x00\x02\x02\x01", 9), CTR_OK);
-    assert_int_equal(SEGMENT("\xe1\x00\x02\x02", 9), CTR_TRUNCATED);
-    assert_int_equal(SEGMENT("\xe1\x00\x01\x02\x00\x01\x02", 9), CTR_OUT_OF_RANGE);
-    assert_int_equal(SEGMENT("\xe1\x00\x01\x02\x09\x01\x02", 9), CTR_OK);
-    assert_int_equal(SEGMENT("\xe1\x00\x01\x02\x0a\x01\x02", 9), CTR_OUT_OF_RANGE);
-    assert_int_equal(SEGMENT("\xe2", 9), CTR_NEWER_FORMAT);
-    assert_int_equal(SEGMENT("\xe1\x00", 9), CTR_TRUNCATED);
-    assert_int_equal(SEGMENT("\xe1\x00\x01", 9), CTR_TRUNCATED);
+    assert_int_equal(SEGMENT("\xe2\x00\x09\x02", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe2\x01\x09\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe2\x00\x01\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe2\x00\x11\x02\x00", 9), CTR_DOUBLED);
+    assert_int_equal(SEGMENT("\xe2\x00\x11\x02\x01", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe2\x00\x11\x02", 9), CTR_TRUNCATED);
+    assert_int_equal(SEGMENT("\xe2\x00\x09\x02\x00\x09\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe2\x00\x09\x02\x09\x09\x02", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe2\x00\x09\x02\x0a\x09\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe2\x00\x08\x02", 9), CTR_OUT_OF_RANGE); /* without an origin */
+    assert_int_equal(SEGMENT("\xe2\x00\x09\x02\x00\x09\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe2\x00\x09\x02\x00\x0a\x02", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe3", 9), CTR_NEWER_FORMAT);
+    assert_int_equal(SEGMENT("\xe2\x00", 9), CTR_TRUNCATED);
+    assert_int_equal(SEGMENT("\xe2\x00\x09", 9), CTR_TRUNCATED);
 }
 
 /* The greatest row of all, and one behind it. */
 static void a_segment_has_no_row_behind_the_greatest(void **state)
 {
     (void)state;
-    assert_int_equal(SEGMENT("\xe1\x00\x01\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", 9), CTR_OK);
-    assert_int_equal(SEGMENT("\xe1\x00\x02\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01", 9),
+    assert_int_equal(SEGMENT("\xe2\x00\x09\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe2\x00\x11\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01", 9),
                      CTR_OUT_OF_RANGE);
 }
 
