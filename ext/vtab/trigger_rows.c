@@ -15,7 +15,7 @@
  *
  * The tracked table has changed already. The difference between its values and its counters is
  * counted; in a row that is apart (track/apart.h), the difference between the new values and those
- * that the row showed. Then that row shows its counters, if the table accepts them.
+ * that the row showed, where NULL is 0. Then that row shows its counters, if the table accepts them.
  *
  *                  untouched     live                                deleted
  *     a value      its value     the difference                      next life, its value
@@ -64,23 +64,25 @@ static int take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *sho
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* Counts one counter of the row that was found: its value was `was`, if that is known, and is
- * `now`. */
+/* Counts one counter of the row that was found: its column shows `now`, and showed `was`, or its
+ * counter if `was` is NULL. */
 static void count_value(ctr_table *table, int counter, const ctr_shown *was, const ctr_shown *now,
                         bool adds, ctr_problem *problem)
 {
     ctr_summary state = ctr_rows_state(table->rows, counter);
     bool counts = ctr_summary_counts(&state);
+    bool deleted = state.life % 2 == 0;
     if (problem->rc != SQLITE_OK || now->none) return;
+    if (was && !deleted && ctr_tracked_same_shown(was, now)) return;
     if (now->null) {
-        if (!adds && (counts || (state.life % 2 == 0 && !ctr_access_is_live(table))))
+        if (!adds && (counts || (deleted && !ctr_access_is_live(table))))
             ctr_write_next_life(table, counter, &(ctr_given){.is = false}, problem);
-    } else if (state.life % 2 == 0) {
+    } else if (deleted) {
         ctr_write_next_life(table, counter, &(ctr_given){.is = true, .n = now->n}, problem);
-    } else if (!counts || adds) {
-        ctr_write_add(table, counter, now->n, problem);
     } else if (was && !was->null) {
         ctr_write_change(table, counter, was->n, now->n, problem);
+    } else if (was || adds || !counts) {
+        ctr_write_add(table, counter, now->n, problem);
     } else {
         ctr_write_assign(table, counter, now->n, problem);
     }
@@ -169,8 +171,7 @@ static void show_again(handed_row *row, ctr_problem *problem)
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
     ctr_showing *looks = ctr_table_look(table, problem);
-    bool later =
-        ctr_writing_is_at_work(table->replica) || ctr_foreign_broken(table->db);
+    bool later = ctr_writing_is_at_work(table->replica) || ctr_foreign_broken(table->db);
     if (looks && later) {
         ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);
     } else if (looks) {
@@ -273,8 +274,8 @@ static void row_updated(handed_row *row, ctr_problem *problem)
     }
     if (is_below(row, problem)) return;
     bool counted = is_as_counted(row, problem);
-    if (!counted) look_apart(row, problem);
     bool is_gone = table->rows->found && !ctr_access_is_live(table);
+    if (!counted || is_gone) look_apart(row, problem);
     if ((!counted || is_gone) && !row->is_apart) note_disorder(table);
     counted = counted && !is_disorder(table);
     if (!counted && !is_there(row, row->now, true, problem)) return;
@@ -322,13 +323,14 @@ static void row_deleted(handed_row *row, ctr_problem *problem)
     ctr_table *table = row->table;
     memcpy(row->was, row->now, (size_t)table->shape.n_counters * sizeof *row->was);
     if (ctr_access_find(table, problem)) return;
-    if (!table->rows->found || !ctr_access_is_live(table)) note_disorder(table);
+    bool is_live = table->rows->found && ctr_access_is_live(table);
+    if (!is_live) note_disorder(table);
     if (!table->rows->found || is_being_shown(row, NULL)) return;
     bool at_work = ctr_writing_is_at_work(table->replica);
     if ((at_work || is_disorder(table)) && is_there(row, NULL, false, problem))
         return; /* inserted again */
     ctr_replaced_forget(table, table->rows->rowid);
-    if (at_work || !is_as_counted(row, problem)) look_apart(row, problem);
+    if (at_work || !is_live || !is_as_counted(row, problem)) look_apart(row, problem);
     ctr_writing_note_ended(table->replica, table->name, table->rows->rowid);
     ctr_trigger_rows_delete(table, problem);
     if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
@@ -342,7 +344,8 @@ static void row_found(handed_row *row, ctr_problem *problem)
     memcpy(row->was, row->now, (size_t)table->shape.n_counters * sizeof *row->was);
     bool adopts = false;
     for (int i = 0; i < table->shape.n_counters; i++) adopts = adopts || row->now[i].adopted;
-    bool counted = table->rows->found && is_as_counted(row, problem) && !adopts;
+    bool is_gone = table->rows->found && !ctr_access_is_live(table);
+    bool counted = table->rows->found && is_as_counted(row, problem) && !adopts && !is_gone;
     if (counted && !row->looks) return;
     if (!table->rows->found && ctr_access_is_below(table, problem)) return;
     look_apart(row, problem);

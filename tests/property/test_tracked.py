@@ -381,6 +381,96 @@ def test_tracked_tables_of_files_that_merge_show_what_all_have_counted(tmp_path,
     assert len({tuple(rows(shop.db, "SELECT sku, stock, sold FROM products ORDER BY sku")) for shop in shops}) == 1
 
 
+class Shelf:
+    """A file whose table t refuses some values: the counter of each key, and the rows, which an ordinary table has, too."""
+
+    def __init__(self, db, schema, check):
+        self.db, self.schema, self.counters, self.plain = db, schema, {}, sqlite3.connect(":memory:", isolation_level=None)
+        db.execute(f"CREATE TABLE {schema}.t(k INTEGER PRIMARY KEY, m INTEGER CHECK ({check}))")
+        self.plain.execute(f"CREATE TABLE t(k INTEGER PRIMARY KEY, m INTEGER CHECK ({check}))")
+        assert rows(db, f"SELECT counter_track('{schema}.t', 'm')") == [(0,)]
+
+    def shown(self):
+        return dict(rows(self.plain, "SELECT * FROM t"))
+
+    def is_live(self, k):
+        return self.counters[k].is_touched() and self.counters[k].life % 2 == 1
+
+    def write(self, statements):
+        """What a row shows counts from its base, which it showed before; NULL is no number, and a row that waits has none."""
+        before = self.shown()
+        for sql, values in statements:
+            self.db.execute(sql.format(self.schema + "."), values)
+            self.plain.execute(sql.format(""), values)
+        after = self.shown()
+        for k, n in after.items():
+            counter = self.counters.setdefault(k, Counter())
+            if counter.life % 2 == 0 or (k in before and n is None and before[k] is not None and counter.operations):
+                counter.set(n)
+            elif n is not None and n != before.get(k):
+                counter.add(n - (before.get(k) or 0))
+        for k in before.keys() - after.keys():
+            self.counters[k].delete()
+
+    def merge(self, other):
+        for k, counter in other.counters.items():
+            self.counters.setdefault(k, Counter()).merge(counter)
+
+    def show(self):
+        for k, counter in self.counters.items():
+            if self.is_live(k):
+                self.plain.execute("INSERT OR IGNORE INTO t VALUES (?, ?)", (k, counter.value()))
+                self.plain.execute("UPDATE OR IGNORE t SET m = ? WHERE k = ?", (counter.value(), k))
+            elif counter.is_touched():
+                self.plain.execute("DELETE FROM t WHERE k = ?", (k,))
+
+    def check(self, why):
+        shown = self.shown()
+        assert dict(rows(self.db, f"SELECT k, m FROM {self.schema}.t")) == shown, why
+        found = rows(self.db, "SELECT row_key, shown, merged FROM counter_tracked(?) WHERE row_key NOT NULL", self.schema)
+        assert sorted(found) == sorted(
+            (f"({k})", shown.get(k), counter.value()) for k, counter in self.counters.items()
+            if self.is_live(k) and (k not in shown or shown[k] != counter.value())), why
+
+
+def shelf_statement(draw):
+    values = {"k": draw.randint(1, 3), "n": draw.choice([None, draw.randint(0, 9)])}
+    return draw.choice([
+        "INSERT OR IGNORE INTO {}t VALUES (:k, :n)", "UPDATE OR IGNORE {}t SET m = :n WHERE k = :k",
+        "INSERT OR REPLACE INTO {}t SELECT :k, :n WHERE :n IN (3, 4)", "DELETE FROM {}t WHERE k = :k",
+        "UPDATE OR IGNORE {}t SET m = coalesce(m, 0) + 1 WHERE k = :k"]), values
+
+
+@pytest.mark.parametrize("number", ROUNDS)
+def test_what_is_written_over_a_value_that_is_not_the_counter_s_adds_the_difference(tmp_path, number):
+    draw = random.Random(f"{SEED} shelf {number}")
+    db = connect(tmp_path / "one.db")
+    db.execute("ATTACH ? AS two", (str(tmp_path / "two.db"),))
+    check = draw.choice(["m BETWEEN 2 AND 9", "m IS NULL OR m < 5", "m IS NOT NULL", "coalesce(m, 3) > 2"])
+    one, two = Shelf(db, "main", check), Shelf(db, "two", "1")
+    for _ in range(EXAMPLES // 3):
+        shelf, luck = draw.choice([one, one, two]), draw.random()
+        statements = [shelf_statement(draw)]
+        if luck < .3:
+            rows(db, "SELECT * FROM counter_sync('two')")
+            one.merge(two)
+            one.show()
+            two.merge(one)
+            two.show()
+        elif luck < .4:
+            statements += [shelf_statement(draw) for _ in range(draw.randint(0, 3))]
+            for (name,) in rows(db, f"SELECT name FROM {shelf.schema}.sqlite_master WHERE type = 'trigger'"):
+                db.execute(f"DROP TRIGGER {shelf.schema}.{name}")
+            shelf.write(statements)
+            rows(db, f"SELECT counter_track('{shelf.schema}.t')")
+            shelf.show()
+        else:
+            shelf.write(statements)
+            shelf.show()
+        one.check(statements)
+        two.check(statements)
+
+
 # ---- what the table does not take ----
 
 PRODUCTS = "CREATE TABLE products(sku TEXT PRIMARY KEY, name TEXT, stock INTEGER NOT NULL DEFAULT 0);"

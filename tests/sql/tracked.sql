@@ -116,6 +116,75 @@ SELECT * FROM phone.products;
 --= tea|2
 SELECT * FROM counter_tracked('phone') WHERE state <> 'tracked';
 
+-- # a-number-in-place-of-null-is-added-to-the-value-that-the-table-did-not-take
+ATTACH 'phone.db' AS phone;
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER CHECK (n < 40));
+CREATE TABLE phone.t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('main.t', 'n'), counter_track('phone.t', 'n');
+--= 0|0
+INSERT INTO phone.t VALUES ('a', 1);
+SELECT rows_changed FROM counter_pull('phone');
+--= 1
+UPDATE main.t SET n = NULL;
+SELECT rows_changed FROM counter_push('phone');
+--= 1
+UPDATE phone.t SET n = 50;
+SELECT rows_changed FROM counter_pull('phone');
+--= 1
+SELECT state, shown, merged FROM counter_tracked WHERE row_key NOT NULL;
+--= differs|NULL|50
+REPLACE INTO main.t VALUES ('a', NULL);
+SELECT state, shown, merged FROM counter_tracked WHERE row_key NOT NULL;
+--= differs|NULL|50
+UPDATE main.t SET n = coalesce(n, 0) + 1;
+SELECT state, shown, merged FROM counter_tracked WHERE row_key NOT NULL;
+--= differs|1|51
+UPDATE main.t SET n = 3;
+SELECT state, shown, merged FROM counter_tracked WHERE row_key NOT NULL;
+--= differs|3|53
+UPDATE phone.t SET n = n - 20;
+SELECT rows_changed FROM counter_sync('phone');
+--= 2
+SELECT main.t.n, phone.t.n FROM main.t JOIN phone.t;
+--= 33|33
+
+-- # a-change-of-a-row-whose-counter-lost-its-value-elsewhere-counts-from-what-the-row-shows
+ATTACH 'phone.db' AS phone;
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER CHECK (n IS NOT NULL));
+CREATE TABLE phone.t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('main.t', 'n'), counter_track('phone.t', 'n');
+--= 0|0
+INSERT INTO main.t VALUES ('a', 5);
+SELECT rows_changed FROM counter_push('phone');
+--= 1
+UPDATE phone.t SET n = NULL;
+SELECT rows_changed FROM counter_pull('phone');
+--= 1
+SELECT state, shown, merged FROM counter_tracked WHERE row_key NOT NULL;
+--= differs|5|NULL
+UPDATE main.t SET n = n + 2;
+SELECT n FROM main.t;
+--= 2
+
+-- # a-row-of-null-that-comes-back-without-the-triggers-comes-back-in-all-files
+ATTACH 'phone.db' AS phone;
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+CREATE TABLE phone.t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('main.t', 'n'), counter_track('phone.t', 'n');
+--= 0|0
+INSERT INTO main.t VALUES ('a', 5);
+DELETE FROM main.t;
+DROP TRIGGER t_counters_insert;
+INSERT INTO main.t VALUES ('a', NULL);
+SELECT counter_track('t');
+--= 1
+SELECT counter_track('t');
+--! counter_track: t is tracked already, and there is nothing to count
+SELECT rows_changed FROM counter_push('phone');
+--= 1
+SELECT * FROM phone.t;
+--= a|NULL
+
 -- # deletes-and-resets-travel
 ATTACH 'phone.db' AS phone;
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER DEFAULT 0);
