@@ -22,7 +22,8 @@
 typedef struct cli_arguments {
     char **word; /* behind the options */
     int n;
-    const char *since; /* of export; NULL: not given */
+    const char *since;  /* of export; NULL: not given */
+    bool create_tables; /* of sync */
 } cli_arguments;
 
 /* The work of a command, as a terminal shows it on standard error until it is done. */

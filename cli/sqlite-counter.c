@@ -13,36 +13,42 @@ enum { DONE, FAILED, WRONG_USAGE };
 
 typedef struct command {
     const char *name, *synopsis;
-    int least, most; /* arguments; most -1: any number */
-    bool takes_since;
+    int least, most;    /* arguments; most -1: any number */
+    const char *option; /* or NULL */
     void (*run)(cli *c, const cli_arguments *given);
     const char *summary, *help;
 } command;
 
+static const char SINCE[] = "--since", CREATE_TABLES[] = "--create-tables";
+
 static const command COMMANDS[] = {
-    {"sync", "A.db B.db", 2, 2, false, cli_sync, "merges two files, both ways",
+    {"sync", "[--create-tables] A.db B.db", 2, 2, CREATE_TABLES, cli_sync,
+     "merges two files, both ways",
      "Merges two files: A.db takes what B.db has counted, then B.db what A.db has. Prints a line\n"
      "for each counter table and direction: the table, the file that gave, the file that took,\n"
-     "rows read, rows changed, conflicts, and a note where the table was created. Warns if a\n"
-     "tracked table does not take a row or a value.\n"},
-    {"status", "FILE", 1, 1, false, cli_status, "shows the identity of a file and what it holds",
+     "rows read, rows changed, conflicts, and a note where the table was created, or where rows\n"
+     "wait or differ. Warns if a tracked table does not take a row or a value.\n"
+     "\n"
+     "Fails if one file tracks a table that the other one lacks. With --create-tables that file\n"
+     "gets a counter table instead, which can be read, and in whose place none can be tracked.\n"},
+    {"status", "FILE", 1, 1, NULL, cli_status, "shows the identity of a file and what it holds",
      "Shows the identity of a file and what it holds. Each line begins with its kind: id, name,\n"
      "fingerprint, witness, refuses, table, counter, tracked, broken, waits, differs, "
      "conflicts.\n"},
-    {"track", "FILE TABLE COLUMN...", 3, -1, false, cli_track, "makes columns of a table counters",
+    {"track", "FILE TABLE COLUMN...", 3, -1, NULL, cli_track, "makes columns of a table counters",
      "Makes INTEGER columns of an ordinary table counters that merge. Track first, then copy the\n"
      "file. Prints the table and the number of rows in which something was counted.\n"
      "\n"
      "Rows with one key are one row in all files. Warns if the key is an INTEGER PRIMARY KEY: two\n"
      "files give the same number to different rows, and a merge adds up their counters.\n"},
-    {"check", "FILE", 1, 1, false, cli_check, "looks for damage in every counter table",
+    {"check", "FILE", 1, 1, NULL, cli_check, "looks for damage in every counter table",
      "Looks for damage. Prints each counter table with 'ok', or 'damaged' and what was found, and\n"
      "each tracked table whose triggers are not whole. Exit status 1 if there is any of that.\n"
      "Changes nothing; checks a temporary copy of a file that is read-only.\n"},
-    {"export", "[--since N] FILE", 1, 1, true, cli_export, "prints changes as lines of JSON",
+    {"export", "[--since N] FILE", 1, 1, SINCE, cli_export, "prints changes as lines of JSON",
      "Prints the changes of a file as lines of JSON, for import. With --since only those from a\n"
      "mark on, which import has printed.\n"},
-    {"import", "FILE < BATCHES", 1, 1, false, cli_import, "takes in the lines of export",
+    {"import", "FILE < BATCHES", 1, 1, NULL, cli_import, "takes in the lines of export",
      "Takes in the lines of export from standard input, all or nothing; they may be repeated.\n"
      "Prints a line for each file that they come from: its id, the number of changes, and the "
      "mark\n"
@@ -56,7 +62,7 @@ static int print_help(void)
          "\n"
          "Merges SQLite files with counters, and looks into them.\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
-        printf("  %-6s %-21s %s\n", COMMANDS[i].name, COMMANDS[i].synopsis, COMMANDS[i].summary);
+        printf("  %-6s %-27s %s\n", COMMANDS[i].name, COMMANDS[i].synopsis, COMMANDS[i].summary);
     puts("\n"
          "  sqlite-counter COMMAND --help    says more about one\n"
          "  sqlite-counter --version         prints the version\n"
@@ -90,8 +96,12 @@ static void read_option(cli *c, const command *of, cli_arguments *given, char **
                         int *i)
 {
     const char *word = words[*i];
-    bool is_since = strcmp(word, "--since") == 0;
-    if (!of->takes_since || (!is_since && strncmp(word, "--since=", 8) != 0)) {
+    if (of->option == CREATE_TABLES && strcmp(word, CREATE_TABLES) == 0) {
+        given->create_tables = true;
+        return;
+    }
+    bool is_since = strcmp(word, SINCE) == 0;
+    if (of->option != SINCE || (!is_since && strncmp(word, "--since=", 8) != 0)) {
         cli_fail(c, "%s has no option %s: see sqlite-counter %s --help", of->name, word, of->name);
         return;
     }

@@ -40,7 +40,7 @@ SELECT 1 FROM sqlite_master WHERE name = ?1 COLLATE NOCASE AND type = 'table';
 -- The note calls the file that takes "main".
 -- name: PULL
 SELECT table_name, rows_read, rows_changed, conflicts, replace(note, ' in main', ' in ' || ?2)
-  FROM counter_pull(?1);
+  FROM counter_pull(?1, ?3);
 
 -- ---- status --------------------------------------------------------------------------------------
 

@@ -32,8 +32,9 @@ static void check_places(cli_file *from, cli_file *to)
             continue;
         if (columns)
             cli_fail(to->c,
-                     "%s: table %s is not tracked, as it is in %s: run: sqlite-counter track %s %s "
-                     "%s",
+                     "%s: table %s is not tracked, as it is in %s: sqlite-counter track %s %s %s "
+                     "counts the values that stand in it now, and a sync adds them to those of "
+                     "the other file, so values that both have copied would count twice",
                      to->path, table, from->path, to->path, table, columns);
         else
             cli_fail(to->c, "%s: table %s is an ordinary table, in %s it is a counter table",
@@ -51,7 +52,7 @@ static void fail_pull(cli_file *to, const char *from)
 }
 
 /* The lock of the file that takes is waited for, then that of the other one. */
-static void pull(cli_file *to, const char *from, cli_rows *rows)
+static void pull(cli_file *to, const char *from, const char *how, cli_rows *rows)
 {
     char *path = cli_path(from);
     size_t before = rows->n;
@@ -61,6 +62,7 @@ static void pull(cli_file *to, const char *from, cli_rows *rows)
     cli_begin(to);
     sqlite3_stmt *row = cli_prepare_text(to, CLI_SQL_PULL, path);
     if (row) sqlite3_bind_text(row, 2, to->path, -1, SQLITE_STATIC);
+    if (row) sqlite3_bind_text(row, 3, how, -1, SQLITE_STATIC);
     while (row && (rc = sqlite3_step(row)) == SQLITE_ROW) {
         cli_rows_columns(rows, row, 0, 1);
         cli_rows_text(rows, from);
@@ -79,6 +81,7 @@ static void pull(cli_file *to, const char *from, cli_rows *rows)
 void cli_sync(cli *c, const cli_arguments *given)
 {
     const char *const *path = (const char *const *)given->word;
+    const char *how = given->create_tables ? "create tables" : "";
     cli_file one, two;
     cli_rows rows = {0};
     cli_open(&one, c, path[0]);
@@ -95,8 +98,8 @@ void cli_sync(cli *c, const cli_arguments *given)
                  path[0], path[1], path[0]);
     if (two_has) check_places(&two, &one);
     if (one_has) check_places(&one, &two);
-    if (two_has) pull(&one, path[1], &rows);
-    pull(&two, path[0], &rows);
+    if (two_has) pull(&one, path[1], how, &rows);
+    pull(&two, path[0], how, &rows);
     cli_rows_print(&rows, c, "table\tfrom\tto\tread\tchanged\tconflicts\tnote");
     cli_warn_apart(&one);
     cli_warn_apart(&two);

@@ -13,6 +13,11 @@ SELECT DISTINCT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart' ORDER
 -- name: TRACK_COUNT_APART
 SELECT count(*) FROM "{schema}"."{table}_state" WHERE _kind = 'apart';
 
+-- Rows that wait, and rows that differ.
+-- name: TRACK_COUNT_APART_ROWS
+SELECT count(DISTINCT CASE _name WHEN '' THEN _row END), count(DISTINCT CASE WHEN _name <> '' THEN _row END)
+  FROM "{schema}"."{table}_state" WHERE _kind = 'apart';
+
 -- name: TRACK_SET_APART
 INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value)
 VALUES ('apart', :row, :counter, :shown);

@@ -4,13 +4,16 @@
  *     SELECT * FROM counter_push('phone');       main -> phone
  *     SELECT * FROM counter_sync('phone');       both ways
  *     SELECT * FROM counter_pull('phone', 'full');    everything, not only changes
+ *     SELECT * FROM counter_pull('phone', 'create tables');
+ *         a table that phone tracks becomes a counter table here; 'full, create tables' means both
  *
  * 'phone' is an attached database, or the path of a file, which is opened by its own connection,
  * outside the caller's transaction.
  *
- * One row for each counter table: table_name, rows_read, rows_changed, conflicts, and a note if the
- * table was created. All work is done before the first row is returned. On an error nothing has
- * changed, with one exception, which the error reports: a sync by path whose second COMMIT fails.
+ * One row for each counter table: table_name, rows_read, rows_changed, conflicts, and a note of
+ * where the table was created and how many of its rows wait or differ. All work is done before the
+ * first row is returned. On an error nothing has changed, with one exception, which the error
+ * reports: a sync by path whose second COMMIT fails.
  */
 #include <string.h>
 
@@ -44,7 +47,7 @@ typedef struct taker {
 typedef struct exchange {
     const exchange_direction *way;
     const char *peer;
-    bool whole;
+    int how; /* CTR_PULL_... */
     taker main, other;
     ctr_source theirs, ours;
     ctr_identity their_identity, our_identity;
@@ -147,7 +150,7 @@ static void merge_into(const exchange *x, const taker *to, const ctr_source *fro
     if (problem->rc != SQLITE_OK) return;
     ctr_transaction *transaction = to->shared->transaction;
     ctr_pull_all(from, giver, to->db, transaction, to->schema, to->own ? x->peer : to->schema, side,
-                 x->whole, report, problem);
+                 x->how, report, problem);
     ctr_events_write_ahead(transaction, problem);
 }
 
@@ -190,18 +193,45 @@ static void say_locked(const exchange *x, ctr_problem *problem)
     ctr_problem_close(&ignored);
 }
 
+/* "2 rows wait, 1 row differs: see counter_tracked()" */
+static void note_apart(const exchange *x, ctr_side side, const struct ctr_report_apart *apart,
+                       sqlite3_str *note)
+{
+    const long long wait = apart->wait, differ = apart->differ;
+    if (wait == 0 && differ == 0) return;
+    if (sqlite3_str_length(note)) sqlite3_str_appendall(note, "; ");
+    if (wait) sqlite3_str_appendf(note, "%lld row%s", wait, wait == 1 ? " waits" : "s wait");
+    if (wait && differ) sqlite3_str_appendall(note, ", ");
+    if (differ)
+        sqlite3_str_appendf(note, "%lld row%s", differ, differ == 1 ? " differs" : "s differ");
+    if (side == CTR_MAIN_TAKES)
+        sqlite3_str_appendall(note, ": see counter_tracked()");
+    else if (x->other.own)
+        sqlite3_str_appendf(note, " in %s: see counter_tracked() there", x->peer);
+    else
+        sqlite3_str_appendf(note, " in %s: see counter_tracked(%Q)", x->peer, x->peer);
+}
+
+/* Returns the note of a table, or NULL. The caller frees it. */
+static char *note_of(const exchange *x, const struct ctr_report_row *row, ctr_problem *problem)
+{
+    sqlite3_str *note = sqlite3_str_new(NULL);
+    if (row->created) /* "created in phone, which was empty": its name may be misspelled */
+        sqlite3_str_appendf(note, "created in %s%s",
+                            row->created_by == CTR_MAIN_TAKES ? "main" : x->peer,
+                            row->in_empty ? ", which was empty" : "");
+    note_apart(x, CTR_MAIN_TAKES, &row->apart[CTR_MAIN_TAKES], note);
+    note_apart(x, CTR_MAIN_GIVES, &row->apart[CTR_MAIN_GIVES], note);
+    if (sqlite3_str_errcode(note) != SQLITE_OK) ctr_problem_nomem(problem);
+    return sqlite3_str_finish(note);
+}
+
 static void fill_answer(ctr_answer *answer, const exchange *x, const ctr_report *report,
                         ctr_problem *problem)
 {
     for (int i = 0; i < report->n && problem->rc == SQLITE_OK; i++) {
         const struct ctr_report_row *row = &report->rows[i];
-        char *note = NULL;
-        if (row->created) { /* "created in phone, which was empty": its name may be misspelled */
-            note = sqlite3_mprintf("created in %s%s",
-                                   row->created_by == CTR_MAIN_TAKES ? "main" : x->peer,
-                                   row->in_empty ? ", which was empty" : "");
-            if (!note) ctr_problem_nomem(problem);
-        }
+        char *note = note_of(x, row, problem);
         ctr_answer_text(answer, row->name, problem);
         ctr_answer_integer(answer, row->read, problem);
         ctr_answer_integer(answer, row->changed, problem);
@@ -247,6 +277,34 @@ static void run_exchange(exchange *x, ctr_answer *answer, ctr_problem *problem)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
+/* Takes 'full, create tables'. */
+static int take_how(const char *text, ctr_problem *problem)
+{
+    static const struct {
+        const char *word;
+        int how;
+    } WORDS[] = {{"full", CTR_PULL_WHOLE}, {"create tables", CTR_PULL_CREATES}};
+    int how = 0;
+    bool more = *text != '\0';
+    while (more && problem->rc == SQLITE_OK) {
+        const char *from = text + strspn(text, " "), *end = from + strcspn(from, ",");
+        more = *end == ',';
+        text = end + 1;
+        while (end > from && end[-1] == ' ') end--;
+        int n = (int)(end - from), known = 0;
+        for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
+            if (sqlite3_strnicmp(from, WORDS[i].word, n) == 0 && WORDS[i].word[n] == '\0')
+                known = WORDS[i].how;
+        how |= known;
+        if (!known)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "the second argument takes 'full' and 'create tables', with a comma "
+                            "between them, not '%.*s'",
+                            n, from);
+    }
+    return how;
+}
+
 static void report_exchange(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     sqlite3 *db = ctr_answer_db(answer);
@@ -255,10 +313,7 @@ static void report_exchange(ctr_answer *answer, sqlite3_value **args, ctr_proble
     while (strcmp(x.way->function, ctr_answer_kind_of(answer)->name) != 0) x.way++;
     x.peer = ctr_answer_arg(args[0], "the argument", NULL, problem);
     const char *how = ctr_answer_arg(args[1], "the second argument", "", problem);
-    x.whole = how && sqlite3_stricmp(how, "full") == 0;
-    if (how && *how && !x.whole)
-        ctr_problem_set(problem, SQLITE_ERROR, "the second argument can only be 'full', not '%s'",
-                        how);
+    if (how) x.how = take_how(how, problem);
     x.alone = sqlite3_get_autocommit(db);
     x.main = (taker){.db = db, .shared = shared, .schema = "main"};
     x.other = (taker){.db = db, .shared = shared, .schema = x.peer};

@@ -226,8 +226,10 @@ static int open_target(ctr_apply *apply, const char *birth, ctr_replica *replica
     if (current || problem->rc != SQLITE_OK) return problem->rc;
     close_target(apply);
     apply->open = true;
-    if (problem->rc == SQLITE_OK && !ctr_merge_open(&apply->merge, apply->db, "main", birth,
-                                                    replica, &apply->conflicts, problem))
+    if (problem->rc == SQLITE_OK &&
+        !ctr_merge_open(&apply->merge, apply->db, "main", birth, replica, &apply->conflicts,
+                        problem) &&
+        ctr_merge_refuse_name(apply->db, "main", "main", birth, problem) == SQLITE_OK)
         ctr_problem_set(
             problem, SQLITE_ERROR,
             "no counter table was created with this name here: CREATE it first, as at the source");

@@ -66,6 +66,30 @@ void ctr_merge_close(ctr_merge *merge)
     *merge = (ctr_merge){0};
 }
 
+int ctr_merge_refuse_name(sqlite3 *db, const char *schema, const char *called, const char *birth,
+                          ctr_problem *problem)
+{
+    ctr_catalog_entry entry;
+    ctr_object object = ctr_schema_object(db, schema, birth, problem);
+    if (ctr_catalog_named(&entry, db, schema, birth, problem))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s has a counter table %s that was created as '%s', and tables match by "
+                        "the name they were created with: rename it there",
+                        called, birth, entry.birth);
+    else if (object == CTR_OBJECT_TABLE)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "in %s it is an ordinary table, which does not count: counter_track('%s', "
+                        "...) counts the values that stand in it now, and a merge adds them to "
+                        "those of the other file, so values that both have copied would count "
+                        "twice",
+                        called, birth);
+    else if (object != CTR_OBJECT_NONE)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s in %s has the name of the counter table",
+                        ctr_schema_object_text(object), called);
+    ctr_catalog_close_entry(&entry);
+    return problem->rc;
+}
+
 int ctr_merge_refuse_key(sqlite3 *db, ctr_problem *problem)
 {
     if (ctr_run_is_utf16(db, problem))

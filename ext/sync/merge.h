@@ -47,6 +47,11 @@ bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
                           ctr_problem *problem);
 void ctr_merge_close(ctr_merge *merge);
 
+/* Refuses a birth name that something else has in the schema, which messages call `called`: a
+ * counter table that was created under another name, an ordinary table, or anything else. */
+int ctr_merge_refuse_name(sqlite3 *db, const char *schema, const char *called, const char *birth,
+                          ctr_problem *problem);
+
 /* Refuses a key with a character that UTF-16 cannot keep, if the files of `db` are in UTF-16. */
 int ctr_merge_refuse_key(sqlite3 *db, ctr_problem *problem);
 

@@ -117,6 +117,18 @@ static int64_t show_each_apart_again(ctr_pull *pull, bool backwards, int64_t *be
     return apart;
 }
 
+static void report_apart(ctr_pull *pull, ctr_problem *problem)
+{
+    ctr_report *report = pull->report;
+    for (int i = 0; i < report->n && problem->rc == SQLITE_OK; i++) {
+        struct ctr_report_apart *apart = &report->rows[i].apart[pull->side];
+        const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, report->rows[i].birth);
+        if (here && ctr_tracked_is_among(&pull->mine, here->name))
+            ctr_apart_count_rows(pull->db, pull->target, here->name, &apart->wait, &apart->differ,
+                                 problem);
+    }
+}
+
 /* Runs after all tables are merged, because triggers of the user may read other rows. Then shows
  * the rows that are apart again, because a table may refuse a row until another row is shown. That
  * ends after two turns, one in each direction, that leave no fewer values listed than ever before:
@@ -127,14 +139,18 @@ static void show_merged(ctr_pull *pull, ctr_problem *problem)
         show_table(pull, pull->later[i].birth, &pull->later[i].rows, false, problem);
 
     int64_t least = 0;
+    bool any = false;
     for (int turn = 0, idle = 0; idle < 2 && problem->rc == SQLITE_OK; turn++, idle++) {
         int64_t before = 0, apart = show_each_apart_again(pull, turn % 2 == 1, &before, problem);
         if (turn == 0) least = before;
+        any = any || before > 0;
         if (apart < least) {
             idle = -1;
             least = apart;
         }
     }
+
+    if (any) report_apart(pull, problem);
 
     for (int i = 0; i < pull->n_later; i++) {
         sqlite3_free(pull->later[i].birth);
@@ -145,7 +161,7 @@ static void show_merged(ctr_pull *pull, ctr_problem *problem)
 
 int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db,
                  ctr_transaction *transaction, const char *target, const char *called,
-                 ctr_side side, bool whole, ctr_report *report, ctr_problem *problem)
+                 ctr_side side, int how, ctr_report *report, ctr_problem *problem)
 {
     const ctr_catalog *catalog = &source->catalog;
     ctr_pull pull = {.source = source,
@@ -154,7 +170,7 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
                      .target = target,
                      .called = called,
                      .replica = ctr_replica_of(transaction, target),
-                     .whole = whole,
+                     .how = how,
                      .side = side,
                      .report = report};
     if (!pull.replica) ctr_problem_nomem(problem);

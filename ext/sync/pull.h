@@ -16,6 +16,13 @@
 /* Which side is main, for the names in the report. */
 typedef enum ctr_side { CTR_MAIN_TAKES, CTR_MAIN_GIVES } ctr_side;
 
+/* How a pull works; 0: it reads only changes, and creates only tables that the source does not
+ * track. */
+enum {
+    CTR_PULL_WHOLE = 1,  /* reads everything, whatever the marks */
+    CTR_PULL_CREATES = 2 /* a table that the source tracks becomes a counter table */
+};
+
 /* The work done, by table; sums if several pulls share a report. */
 typedef struct ctr_report {
     struct ctr_report_row {
@@ -23,6 +30,9 @@ typedef struct ctr_report {
         int64_t read, changed, conflicts;
         bool created, in_empty; /* the pull created the table; the taking file was empty */
         ctr_side created_by;
+        struct ctr_report_apart {
+            int64_t wait, differ;
+        } apart[2]; /* rows of the tracked table, by the side that took */
     } * rows;
     int n;
     size_t room;
@@ -34,13 +44,13 @@ void ctr_pull_report_close(ctr_report *report);
  * before the transaction writes anything, because marks must describe committed content. */
 int ctr_pull_open(ctr_source *source, ctr_identity *giver, ctr_problem *problem);
 
-/* Merges the changes in `source`, or with `whole` everything, into the schema `target` of the
- * connection. Messages call the target `called`. Checks the identity of the target first, and makes
+/* Merges the changes in `source`, as `how` says, into the schema `target` of the connection.
+ * Messages call the target `called`. Checks the identity of the target first, and makes
  * the source durable if it takes anything. The caller makes the pull all or nothing, and has
  * appended the batches of the source. */
 int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db,
                  ctr_transaction *transaction, const char *target, const char *called,
-                 ctr_side side, bool whole, ctr_report *report, ctr_problem *problem);
+                 ctr_side side, int how, ctr_report *report, ctr_problem *problem);
 
 /* ---- one table, in sync/pull_table.c --------------------------------------------------------- */
 
@@ -64,7 +74,7 @@ typedef struct ctr_pull {
     ctr_identity taker; /* the target's, before the pull */
     bool checked;       /* the target's identity, in this transaction */
     bool durable;       /* the source has been synced */
-    bool whole;         /* reads everything, whatever the marks */
+    int how;
     bool asked, raised; /* for a larger cache of the target; it was raised */
     bool in_empty;      /* the target was empty before the pull */
     ctr_side side;
@@ -78,8 +88,8 @@ typedef struct ctr_pull {
  * tables or columns. */
 void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem);
 
-/* Merges the changes of a table of the source, or all of it, and adds to the report. Creates the
- * table if the target lacks it. */
+/* Merges the changes of a table of the source, or all of it, and adds to the report. If the target
+ * lacks the table, creates it, or refuses one that the source tracks. */
 void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem);
 
 /* Makes a table of the target join the transaction, which checks the identity of the target. Only

@@ -187,30 +187,48 @@ static void merge_floors(merge_job *job, ctr_problem *problem)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Declares the source's shape in SQL of our own: no SQL of the source runs. Refuses a name that the
- * target already uses: for a counter table that was created under another name, for a stored table,
- * or for anything else. */
+/* Only the application can create a table that the source tracks: only the key and the counters are
+ * known here. */
+static void refuse_tracked(const merge_job *job, ctr_problem *problem)
+{
+    const ctr_shape *shape = &job->from;
+    sqlite3_str *columns = sqlite3_str_new(NULL), *keys = sqlite3_str_new(NULL),
+                *counters = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_keys; i++) {
+        const ctr_column *column = &shape->columns[shape->keys[i]];
+        bool plain = sqlite3_stricmp(column->collation, "BINARY") == 0;
+        sqlite3_str_appendf(columns, "%s%s%s%s%s, ", column->name, *column->type ? " " : "",
+                            column->type, plain ? "" : " COLLATE ", plain ? "" : column->collation);
+        sqlite3_str_appendf(keys, "%s%s", i ? ", " : "", column->name);
+    }
+    for (int i = 0; i < shape->n_counters; i++) {
+        sqlite3_str_appendf(columns, "%s INTEGER, ", ctr_shape_counter_name(shape, i));
+        sqlite3_str_appendf(counters, ", '%s'", ctr_shape_counter_name(shape, i));
+    }
+    char *column_text = ctr_text_finish(columns, problem),
+         *key_text = ctr_text_finish(keys, problem),
+         *counter_text = ctr_text_finish(counters, problem);
+    const char *birth = job->theirs->birth;
+    ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "the giving file tracks it, and %s has no such table: CREATE TABLE %s(%sPRIMARY "
+        "KEY (%s)) with the other columns that it has there, then call "
+        "counter_track('%s'%s)",
+        job->pull->called, birth, column_text, key_text, birth, counter_text);
+    sqlite3_free(column_text);
+    sqlite3_free(key_text);
+    sqlite3_free(counter_text);
+}
+
+/* Declares the source's shape in SQL of our own: no SQL of the source runs. */
 static void create_table(merge_job *job, ctr_problem *problem)
 {
     const ctr_pull *pull = job->pull;
     const char *birth = job->theirs->birth;
-    ctr_catalog_entry entry;
-    ctr_object object = ctr_schema_object(pull->db, pull->target, birth, problem);
-    if (ctr_catalog_named(&entry, pull->db, pull->target, birth, problem))
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s has a counter table %s that was created as '%s', and tables match by "
-                        "the name they were created with: rename it there",
-                        pull->called, birth, entry.birth);
-    else if (object == CTR_OBJECT_TABLE)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "a table in %s has the name of the counter table that would be created: if "
-                        "it is to take these counters, call counter_track('%s', ...)",
-                        pull->called, birth);
-    else if (object != CTR_OBJECT_NONE)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s in %s has the name of the counter table that would be created",
-                        ctr_schema_object_text(object), pull->called);
-    ctr_catalog_close_entry(&entry);
+    if (ctr_merge_refuse_name(pull->db, pull->target, pull->called, birth, problem)) return;
+    bool creates = (pull->how & CTR_PULL_CREATES) != 0;
+    if (!creates && ctr_tracked_is_among(&pull->source->objects, job->theirs->name))
+        refuse_tracked(job, problem);
 
     ctr_refuse_triggers_among(&pull->mine, NULL, true, problem);
     char *definition = ctr_shape_declaration(&job->from);
@@ -427,7 +445,7 @@ void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_p
     const ctr_named *state =
         is_there ? ctr_schema_objects_stored(&pull->mine, mine->name, "state", problem) : NULL;
     bool is_plain = state && state->object == CTR_OBJECT_TABLE && !state->may_generate;
-    if (is_plain && !pull->whole) /* else ctr_stored_read refuses it later */
+    if (is_plain && !(pull->how & CTR_PULL_WHOLE)) /* else ctr_stored_read refuses it later */
         job.mark =
             ctr_marks_read(pull->db, pull->target, pull->giver, theirs, mine, &job.plain, problem);
     const char *taker = is_there ? mine->name : theirs->birth;

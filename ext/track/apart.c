@@ -90,3 +90,14 @@ int64_t ctr_apart_count(sqlite3 *db, const char *schema, const char *counters, c
     ctr_run run = ctr_run_on(db, schema, counters, problem);
     return ctr_run_number(&run, CTR_SQL_TRACK_COUNT_APART);
 }
+
+void ctr_apart_count_rows(sqlite3 *db, const char *schema, const char *counters, int64_t *wait,
+                          int64_t *differ, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_COUNT_APART_ROWS);
+    bool is = ctr_run_row(&run, row);
+    *wait = is ? sqlite3_column_int64(row, 0) : 0;
+    *differ = is ? sqlite3_column_int64(row, 1) : 0;
+    sqlite3_finalize(row);
+}

@@ -15,7 +15,8 @@
  *
  * The tracked table has changed already. The difference between its values and its counters is
  * counted; in a row that is apart (track/apart.h), the difference between the new values and those
- * that the row showed, where NULL is 0. Then that row shows its counters, if the table accepts them.
+ * that the row showed, where NULL is 0. Then that row shows its counters, if the table accepts
+ * them.
  *
  *                  untouched     live                                deleted
  *     a value      its value     the difference                      next life, its value

@@ -40,8 +40,8 @@ def test_the_version_is_that_of_the_library_and_of_sqlite():
     (["merge", "a.db"], "there is no command 'merge': see sqlite-counter --help"),
     (["--sideways"], "there is no command '--sideways': see sqlite-counter --help"),
     (["help", "merge"], "there is no command 'merge': see sqlite-counter --help"),
-    (["sync", "a.db"], "sync takes A.db B.db, not 1 argument: see sqlite-counter sync --help"),
-    (["sync", "a", "b", "c"], "sync takes A.db B.db, not 3 arguments: see sqlite-counter sync --help"),
+    (["sync", "a.db"], "sync takes [--create-tables] A.db B.db, not 1 argument: see sqlite-counter sync --help"),
+    (["sync", "a", "b", "c"], "sync takes [--create-tables] A.db B.db, not 3 arguments: see sqlite-counter sync --help"),
     (["status"], "status takes FILE, not 0 arguments: see sqlite-counter status --help"),
     (["track", "a.db", "t"], "track takes FILE TABLE COLUMN..., not 2 arguments: see sqlite-counter track --help"),
     (["check", "--all", "a.db"], "check has no option --all: see sqlite-counter check --help"),
@@ -97,7 +97,9 @@ def test_a_table_that_is_not_tracked_in_the_other_file_is_told_with_what_tracks_
     make("till.db", PRODUCTS, "SELECT counter_track('products', 'stock')", "INSERT INTO products VALUES ('tea', 'Tea', 3)")
     make("plain.db", PRODUCTS)
     before = digest("till.db", "products_counters")
-    sentence = "plain.db: table products is not tracked, as it is in till.db: run: sqlite-counter track plain.db products stock"
+    sentence = ("plain.db: table products is not tracked, as it is in till.db: sqlite-counter track plain.db products stock "
+                "counts the values that stand in it now, and a sync adds them to those of the other file, so values that both "
+                "have copied would count twice")
     fails(sentence, "sync", "till.db", "plain.db")
     fails(sentence, "sync", "plain.db", "till.db")
     assert digest("till.db", "products_counters") == before
@@ -106,6 +108,21 @@ def test_a_table_that_is_not_tracked_in_the_other_file_is_told_with_what_tracks_
     ok("track", "plain.db", "products", "stock")
     ok("sync", "till.db", "plain.db")
     assert rows("plain.db", "SELECT sku, stock FROM products") == [("tea", 3)]
+
+
+
+def test_a_table_that_the_other_file_tracks_is_only_made_where_that_is_said(place):
+    make("till.db", PRODUCTS, "SELECT counter_track('products', 'stock')", "INSERT INTO products VALUES ('tea', 'Tea', 3)")
+    (place / "report.db").touch()
+    sentence = ("report.db: taking from till.db: table products: the giving file tracks it, and main has no such table: "
+                r"CREATE TABLE products\(sku TEXT, stock INTEGER, PRIMARY KEY \(sku\)\) with the other columns that it has "
+                r"there, then call counter_track\('products', 'stock'\)")
+    fails(sentence, "sync", "till.db", "report.db")
+    fails(sentence, "sync", "report.db", "till.db")
+    assert table(ok("sync", "--create-tables", "till.db", "report.db"))[0][6] == "created in report.db, which was empty"
+    assert rows("report.db", "SELECT sku, stock FROM products") == [("tea", 3)]
+    fails("export has no option --create-tables: see sqlite-counter export --help", "export", "--create-tables", "till.db", status=2)
+
 
 def test_rows_that_a_table_does_not_take_are_told(place):
     strict = PRODUCTS.replace("name TEXT", "name TEXT NOT NULL")

@@ -141,8 +141,9 @@ def test_a_sync_that_cannot_write_the_path_changes_neither_file(tmp_path):
     new_file(tmp_path / "two.db", TABLE, "INSERT INTO t VALUES ('x', 20)", "CREATE TABLE u(k)", journal="DELETE").close()
     one.execute(SECOND)
     error = fails(one, "SELECT * FROM counter_sync(?)", str(tmp_path / "two.db"))
-    assert error == (f"counter_sync: table u: a table in {tmp_path}/two.db has the name of the counter table that would be "
-                     "created: if it is to take these counters, call counter_track('u', ...)")
+    assert error == (f"counter_sync: table u: in {tmp_path}/two.db it is an ordinary table, which does not count: "
+                     "counter_track('u', ...) counts the values that stand in it now, and a merge adds them to those of the "
+                     "other file, so values that both have copied would count twice")
     assert rows(one, "SELECT * FROM t") == [("x", 1)]
     with contextlib.closing(connect(tmp_path / "two.db")) as two:
         assert rows(two, "SELECT * FROM t") == [("x", 20)]

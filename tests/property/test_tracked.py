@@ -582,7 +582,7 @@ def test_no_default_of_another_file_is_run(tmp_path):
     one.create_function("ran", 0, lambda: ran.append(1) or 4)
     one.execute("ATTACH ? AS two", (str(tmp_path / "two.db"),))
     rows(one, "SELECT * FROM counter_tracked('two')")
-    pull(one, tmp_path)
+    rows(one, "SELECT * FROM counter_pull('two', 'create tables')")
     assert not ran and rows(one, "SELECT * FROM other") == [("x", 1)]
 
 
@@ -967,14 +967,18 @@ def test_a_tracked_table_merges_with_a_counter_table_directly_and_through_a_thir
     assert contents(one) == [("cof", 7), ("tea", 115)]
 
 
-def test_a_file_that_has_the_table_untracked_says_so_and_one_without_it_gets_a_counter_table(tmp_path):
+def test_a_file_that_has_the_table_untracked_says_so_and_one_without_it_gets_a_counter_table_if_it_asks(tmp_path):
     one, _ = pair(tmp_path, PRODUCTS + TEA)
     other = connect(tmp_path / "other.db")
-    pull(other, tmp_path, "one.db")
+    with pytest.raises(sqlite3.Error, match=r"main has no such table: CREATE TABLE products\(sku TEXT, stock INTEGER, "
+                                            r"PRIMARY KEY \(sku\)\) .* counter_track\('products', 'stock'\)"):
+        pull(other, tmp_path, "one.db")
+    assert rows(other, "SELECT * FROM sqlite_master") == []
+    rows(other, "SELECT * FROM counter_pull(?, 'create tables')", str(tmp_path / "one.db"))
     assert rows(other, "SELECT * FROM products") == [("tea", 10)]
     plain = connect(tmp_path / "plain.db")
     plain.executescript(PRODUCTS)
-    with pytest.raises(sqlite3.Error, match=r"a table in main has the name .* call counter_track\('products', \.\.\.\)"):
+    with pytest.raises(sqlite3.Error, match=r"in main it is an ordinary table, .* counter_track\('products', \.\.\.\) counts"):
         pull(plain, tmp_path, "one.db")
     rows(plain, "SELECT counter_track('products', 'stock')")
     pull(plain, tmp_path, "one.db")

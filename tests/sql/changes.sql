@@ -159,7 +159,7 @@ INSERT INTO counter_changes VALUES('V', counter_key('x'), 'n', 1, counter_inc(NU
 SELECT n FROM w;
 --= 8
 INSERT INTO counter_changes VALUES('w', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
---! counter_changes: table w: no counter table was created with this name here: CREATE it first, as at the source
+--! counter_changes: table w: main has a counter table w that was created as 'v', and tables match by the name they were created with: rename it there
 SELECT n FROM w;
 --= 8
 SELECT counter_table_digest('v');
@@ -810,11 +810,19 @@ SELECT * FROM counter_push('phone');
 SELECT * FROM counter_pull('phone');
 --= v|2|0|0|NULL
 
--- # the-second-argument-of-a-pull-is-full-or-nothing
+-- # the-second-argument-of-a-pull-takes-two-words
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 SELECT * FROM counter_pull('phone', 'all');
---! counter_pull: the second argument can only be 'full', not 'all'
+--! counter_pull: the second argument takes 'full' and 'create tables', with a comma between them, not 'all'
+SELECT * FROM counter_sync('phone', 'full, create table');
+--! counter_sync: the second argument takes 'full' and 'create tables', with a comma between them, not 'create table'
+SELECT * FROM counter_push('phone', 'full,');
+--! counter_push: the second argument takes 'full' and 'create tables', with a comma between them, not ''
+SELECT rows_read FROM counter_pull('phone', ' create tables ,FULL ');
+--= 0
+SELECT rows_read FROM counter_pull('phone', 'full,create tables,full');
+--= 0
 SELECT * FROM counter_push('phone', NULL);
 --! counter_push: the second argument must be TEXT, not NULL
 SELECT * FROM counter_sync('phone', 1);

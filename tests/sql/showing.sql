@@ -814,15 +814,16 @@ INSERT INTO main.t VALUES('e', 'E', NULL, 5);
 UPDATE main.t SET m = 7 WHERE k = 'd';
 SELECT row_key, state, column_name, shown, merged FROM counter_tracked WHERE row_key = '(''d'')';
 --= ('d')|differs|n|8|12
+--= ('d')|differs|m|7|8
 UPDATE main.t SET n = NULL WHERE k = 'd';
 UPDATE main.t SET n = 1 WHERE k = 'd';
 SELECT k, n, m FROM main.t;
 --= a|9|12
---= d|1|7
+--= d|1|8
 --= e|1|6
 SELECT * FROM main.t_counters;
 --= a|9|12
---= d|1|7
+--= d|1|8
 --= e|1|6
 --= f|2|2
 SELECT row_key, state, column_name, shown, merged FROM counter_tracked WHERE state <> 'tracked';

@@ -314,11 +314,92 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE TABLE v(x);
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: a table in main has the name of the counter table that would be created: if it is to take these counters, call counter_track('v', ...)
+--! counter_pull: table v: in main it is an ordinary table, which does not count: counter_track('v', ...) counts the values that stand in it now, and a merge adds them to those of the other file, so values that both have copied would count twice
 DROP TABLE v;
 CREATE VIEW v AS SELECT 1;
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: a view in main has the name of the counter table that would be created
+--! counter_pull: table v: a view in main has the name of the counter table
+
+-- # a-table-that-the-giving-file-tracks-is-missing-and-not-made
+ATTACH 'phone.db' AS phone;
+CREATE TABLE phone.lines("no" INTEGER, shop VARCHAR(9) COLLATE NOCASE, n INTEGER DEFAULT 0, m INTEGER, PRIMARY KEY (shop, "no"));
+INSERT INTO phone.lines VALUES (1, 'a', 5, 6);
+SELECT counter_track('phone.lines', 'n', 'm');
+--= 1
+SELECT * FROM counter_pull('phone');
+--! counter_pull: table lines: the giving file tracks it, and main has no such table: CREATE TABLE lines(shop VARCHAR(9) COLLATE NOCASE, no INTEGER, n INTEGER, m INTEGER, PRIMARY KEY (shop, no)) with the other columns that it has there, then call counter_track('lines', 'n', 'm')
+SELECT * FROM counter_sync('phone');
+--! counter_sync: table lines: the giving file tracks it, and main has no such table: CREATE TABLE lines(shop VARCHAR(9) COLLATE NOCASE, no INTEGER, n INTEGER, m INTEGER, PRIMARY KEY (shop, no)) with the other columns that it has there, then call counter_track('lines', 'n', 'm')
+SELECT count(*) FROM main.sqlite_master;
+--= 0
+CREATE TABLE lines("no" INTEGER, shop VARCHAR(9) COLLATE NOCASE, n INTEGER, m INTEGER, PRIMARY KEY (shop, "no"));
+SELECT counter_track('lines', 'n', 'm');
+--= 0
+SELECT * FROM counter_pull('phone');
+--= lines|1|1|0|NULL
+SELECT * FROM lines;
+--= 1|a|5|6
+
+-- # a-push-and-a-sync-do-not-make-a-table-that-main-tracks
+ATTACH 'phone.db' AS phone;
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES ('x', 5);
+SELECT counter_track('t', 'n');
+--= 1
+SELECT * FROM counter_push('phone');
+--! counter_push: table t: the giving file tracks it, and phone has no such table: CREATE TABLE t(k TEXT, n INTEGER, PRIMARY KEY (k)) with the other columns that it has there, then call counter_track('t', 'n')
+SELECT * FROM counter_sync('phone');
+--! counter_sync: table t: the giving file tracks it, and phone has no such table: CREATE TABLE t(k TEXT, n INTEGER, PRIMARY KEY (k)) with the other columns that it has there, then call counter_track('t', 'n')
+SELECT count(*) FROM phone.sqlite_master;
+--= 0
+SELECT * FROM counter_sync('phone', 'create tables');
+--= t|1|1|0|created in phone, which was empty
+SELECT * FROM phone.t;
+--= x|5
+UPDATE phone.t SET n = n + 1;
+SELECT * FROM counter_pull('phone');
+--= t|1|1|0|NULL
+SELECT * FROM main.t;
+--= x|6
+
+-- # a-feed-row-names-what-has-the-name-of-its-table
+CREATE TABLE v(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: table v: in main it is an ordinary table, which does not count: counter_track('v', ...) counts the values that stand in it now, and a merge adds them to those of the other file, so values that both have copied would count twice
+DROP TABLE v;
+CREATE VIEW v AS SELECT 1;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+--! counter_changes: table v: a view in main has the name of the counter table
+
+-- # a-pull-notes-how-many-rows-wait-and-differ-also-if-it-changes-nothing
+ATTACH 'phone.db' AS phone;
+CREATE TABLE t(k TEXT PRIMARY KEY, name TEXT NOT NULL, n INTEGER NOT NULL CHECK (n >= 0), m INTEGER CHECK (m < 9));
+CREATE TABLE u(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n', 'm'), counter_track('u', 'n');
+--= 0|0
+VACUUM INTO 'copy.db';
+ATTACH 'copy.db' AS copy;
+INSERT INTO main.t VALUES ('a', 'A', 5, 5);
+SELECT table_name, note FROM counter_push('copy');
+--= t|1 row waits in copy: see counter_tracked('copy')
+--= u|NULL
+INSERT INTO copy.t VALUES ('a', '', 0, NULL), ('b', 'B', 1, 1), ('c', 'C', 1, 1);
+UPDATE main.t SET n = 0, m = 8;
+UPDATE copy.t SET n = n - 3, m = m + 3 WHERE k = 'a';
+SELECT table_name, note FROM counter_pull('copy');
+--= t|2 rows wait, 1 row differs: see counter_tracked()
+--= u|NULL
+SELECT table_name, rows_changed, note FROM counter_sync('copy');
+--= t|1|2 rows wait, 1 row differs: see counter_tracked(); 1 row differs in copy: see counter_tracked('copy')
+--= u|0|NULL
+SELECT table_name, rows_changed, note FROM counter_pull('copy');
+--= t|0|2 rows wait, 1 row differs: see counter_tracked()
+--= u|0|NULL
+INSERT INTO main.t VALUES ('b', 'B', 0, 0), ('c', 'C', 0, 0);
+UPDATE main.t SET n = n + 9, m = NULL WHERE k = 'a';
+SELECT table_name, rows_changed, note FROM counter_pull('copy');
+--= t|0|NULL
+--= u|0|NULL
 
 -- # one-bad-cell-and-nothing-has-changed
 ATTACH 'phone.db' AS phone;
