@@ -110,19 +110,6 @@ static sqlite3_stmt *prepare_track(cli_file *file, char *const *words, int n)
     return call;
 }
 
-/* Files that each give out the next number use one key for different rows. */
-static void warn_of_numbers(cli_file *file, const char *table)
-{
-    sqlite3_stmt *row = cli_prepare_text(file, CLI_SQL_ROWID_KEY, table);
-    if (cli_step(file, row))
-        cli_warn(file->c,
-                 "%s: the key of %s, %s, is an INTEGER PRIMARY KEY: two files give the same number "
-                 "to different rows, and a merge adds up their counters: use a key that no two "
-                 "files give out, such as a UUID",
-                 file->path, sqlite3_column_text(row, 0), sqlite3_column_text(row, 1));
-    sqlite3_finalize(row);
-}
-
 void cli_track(cli *c, const cli_arguments *given)
 {
     cli_file file;
@@ -137,7 +124,6 @@ void cli_track(cli *c, const cli_arguments *given)
     }
     sqlite3_finalize(call);
     end_one(&file, &rows, "table\trows counted");
-    warn_of_numbers(&file, given->word[1]);
     cli_close(&file);
 }
 

@@ -39,8 +39,9 @@ static const command COMMANDS[] = {
      "Makes INTEGER columns of an ordinary table counters that merge. Track first, then copy the\n"
      "file. Prints the table and the number of rows in which something was counted.\n"
      "\n"
-     "Rows with one key are one row in all files. Warns if the key is an INTEGER PRIMARY KEY: two\n"
-     "files give the same number to different rows, and a merge adds up their counters.\n"},
+     "Rows with one key are one row in all files. An INTEGER PRIMARY KEY is refused, because two\n"
+     "files give the same number to different rows, unless a further word is keys=assigned: only\n"
+     "one file makes rows, or the application assigns keys that no two files share.\n"},
     {"check", "FILE", 1, 1, NULL, cli_check, "looks for damage in every counter table",
      "Looks for damage. Prints each counter table with 'ok', or 'damaged' and what was found, and\n"
      "each tracked table whose triggers are not whole. Exit status 1 if there is any of that.\n"

@@ -67,15 +67,6 @@ SELECT state, table_name, column_name, row_key, shown, merged FROM counter_track
 -- name: COUNT_CONFLICTS
 SELECT count(*) FROM counter_conflicts;
 
--- ---- track ---------------------------------------------------------------------------------------
-
--- The key of a table that is its rowid: it has a column of its own, and no index.
--- name: ROWID_KEY
-SELECT m.name, k.name FROM sqlite_master AS m, pragma_table_info(m.name) AS k
- WHERE m.type = 'table' AND ?1 COLLATE NOCASE IN (m.name, 'main.' || m.name) AND k.pk > 0
-   AND (SELECT count(*) FROM pragma_table_info(m.name) WHERE pk > 0) = 1
-   AND NOT EXISTS (SELECT 1 FROM pragma_index_list(m.name) WHERE origin = 'pk');
-
 -- ---- check ---------------------------------------------------------------------------------------
 
 -- name: NEXT_TABLE

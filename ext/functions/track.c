@@ -2,6 +2,7 @@
  *
  *     SELECT counter_track('products', 'stock');             tracks stock: rows counted
  *     SELECT counter_track('products', 'sold');              tracks sold, too
+ *     SELECT counter_track('orders', 'n', 'keys=assigned');  tracks a table with an option
  *     SELECT counter_untrack('products', 'sold');            stops, in all files: columns
  *     SELECT counter_untrack('products');                    untracks the table: columns
  *
@@ -10,6 +11,11 @@
  * or have not run, another call of counter_track counts the differences between the rows and their
  * counters, and creates the triggers again, as does counter_untrack of a column. After a rename it
  * notes the names, so that a table that is rebuilt later is recognized.
+ *
+ * An argument of counter_track with an '=' is an option, not a column:
+ *
+ *     keys=assigned   SQLite may give out the key: rows are made in one file, or the application
+ *                     assigns keys. A table that is tracked already need not repeat it.
  *
  * Errors: SQLITE_ERROR names a column that cannot be tracked; SQLITE_MISMATCH shows a value that is
  * no integer, with its row. They change nothing.
@@ -43,6 +49,7 @@ typedef struct tracking {
     ctr_tracked tracked;
     int n; /* the named columns */
     const char **names;
+    bool keys_assigned; /* an option */
 } tracking;
 
 /* ---- finding the table ----------------------------------------------------------------------- */
@@ -277,6 +284,9 @@ static int64_t track(tracking *call, ctr_problem *problem)
                             call->table);
         ctr_constraints_read_shape(&call->shape, call->db, call->schema, call->table, call->names,
                                    call->n, &call->tracked, problem);
+        if (!call->keys_assigned)
+            ctr_constraints_refuse_own_keys(&call->shape, call->db, call->schema, call->table,
+                                            problem);
         call->counters = sqlite3_mprintf("%s_counters", call->table);
         create_counter_table(call, call->table, problem);
     }
@@ -374,6 +384,29 @@ static int64_t in_session(tracking *call, const char *table,
     return result;
 }
 
+/* Takes an argument of counter_track with an '='. Returns false, and sets the error, if there is no
+ * such option. */
+static bool take_option(sqlite3_context *ctx, tracking *call, const char *option)
+{
+    static const char KEYS_ASSIGNED[] = "keys=assigned";
+    if (sqlite3_stricmp(option, KEYS_ASSIGNED) == 0) {
+        call->keys_assigned = true;
+        return true;
+    }
+    ctr_arg_error(ctx, "%s: unknown option '%s'; the options are: '%s'", COUNTER_TRACK, option,
+                  KEYS_ASSIGNED);
+    return false;
+}
+
+static bool take_argument(sqlite3_context *ctx, tracking *call, const char *function,
+                          sqlite3_value *value)
+{
+    const char *text = ctr_arg_text(ctx, function, "the name of a column", value);
+    if (text && function == COUNTER_TRACK && strchr(text, '=')) return take_option(ctx, call, text);
+    if (text) call->names[call->n++] = text;
+    return text != NULL;
+}
+
 static void run_tracking(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
                          int64_t (*work)(tracking *, ctr_problem *))
 {
@@ -387,10 +420,7 @@ static void run_tracking(sqlite3_context *ctx, const char *function, int argc, s
     call.names = table ? sqlite3_malloc64(((size_t)argc + 1) * sizeof *call.names) : NULL;
     if (table && !call.names) sqlite3_result_error_nomem(ctx);
     bool named = call.names != NULL;
-    for (int i = 1; i < argc && named; i++) {
-        call.names[call.n] = ctr_arg_text(ctx, function, "the name of a column", argv[i]);
-        named = call.names[call.n++] != NULL;
-    }
+    for (int i = 1; i < argc && named; i++) named = take_argument(ctx, &call, function, argv[i]);
     if (named) {
         int64_t n = in_session(&call, table, work, &problem);
         if (ctr_arg_problem(ctx, function, &problem)) sqlite3_result_int64(ctx, n);

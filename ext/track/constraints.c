@@ -153,6 +153,27 @@ int ctr_constraints_read_shape(ctr_shape *shape, sqlite3 *db, const char *schema
     return problem->rc;
 }
 
+static void note_primary(void *with, const index_term *term, ctr_problem *problem)
+{
+    (void)problem;
+    bool *has_index = with;
+    *has_index = *has_index || term->is_primary;
+}
+
+void ctr_constraints_refuse_own_keys(const ctr_shape *shape, sqlite3 *db, const char *schema,
+                                     const char *table, ctr_problem *problem)
+{
+    bool has_index = false;
+    if (problem->rc == SQLITE_OK) each_term(db, schema, table, note_primary, &has_index, problem);
+    if (problem->rc == SQLITE_OK && !has_index)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: SQLite gives out the key %s by itself, so two files would give the "
+                        "same key to different rows, whose counts would then be one: use UUIDs as "
+                        "keys, or, if only one file makes rows or the application assigns keys "
+                        "that no two files share, add 'keys=assigned'",
+                        table, shape->columns[shape->keys[0]].name);
+}
+
 /* ---- UNIQUE ---------------------------------------------------------------------------------- */
 
 /* Copies a term without ASC or DESC. */

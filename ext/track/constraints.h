@@ -20,6 +20,11 @@ int ctr_constraints_read_shape(ctr_shape *shape, sqlite3 *db, const char *schema
                                const char *const *names, int n, const ctr_tracked *tracked,
                                ctr_problem *problem);
 
+/* Fails if SQLite itself gives out the key of a row that is inserted without one: the key is the
+ * row id. Such a PRIMARY KEY alone has no index. The shape is that of the table. */
+void ctr_constraints_refuse_own_keys(const ctr_shape *shape, sqlite3 *db, const char *schema,
+                                     const char *table, ctr_problem *problem);
+
 /* ---- UNIQUE ---------------------------------------------------------------------------------- */
 
 /* Which rows OR REPLACE removes for a new row: a condition for each UNIQUE index of a table, except

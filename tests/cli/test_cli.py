@@ -224,17 +224,11 @@ def test_track_takes_several_columns(place):
     assert [row for row in table(ok("status", "t.db")) if row[0] == "tracked"] == [["tracked", "t", "a"], ["tracked", "t", "b"]]
 
 
-@pytest.mark.parametrize("columns, warns", [
-    ("id INTEGER PRIMARY KEY, n INT", True), ("id INTEGER PRIMARY KEY AUTOINCREMENT, n INT", True),
-    ("id INTEGER, n INT, PRIMARY KEY(id)", True), ("id TEXT PRIMARY KEY, n INT", False), ("id INT PRIMARY KEY, n INT", False),
-    ("a INT, id INT, n INT, PRIMARY KEY(a, id)", False)])
-def test_track_warns_where_two_files_would_give_out_one_number(place, columns, warns):
-    make("t.db", f"CREATE TABLE 't u'({columns})")
-    status, out, error = run("track", "t.db", "t u", "n")
-    assert (status, out) == (0, "t u\t0\n")
-    sentence = ("sqlite-counter: t.db: the key of t u, id, is an INTEGER PRIMARY KEY: two files give the same number to different "
-                "rows, and a merge adds up their counters: use a key that no two files give out, such as a UUID\n")
-    assert error == (sentence if warns else "")
+def test_track_takes_an_option_among_the_columns(place):
+    make("t.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, a INT, b INT)", "INSERT INTO t VALUES (1, 2, 3)")
+    fails(r"t\.db: t: SQLite gives out the key id by itself, .*'keys=assigned'", "track", "t.db", "t", "a")
+    fails(r"t\.db: unknown option 'keys=given'; the options are: 'keys=assigned'", "track", "t.db", "t", "a", "keys=given")
+    assert run("track", "t.db", "t", "a", "keys=assigned", "b") == (0, "t\t1\n", "")
 
 
 # ---- check ----

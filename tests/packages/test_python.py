@@ -592,6 +592,13 @@ def test_an_operation_takes_one_name(project, given, what):
         f"TypeError: sqlite_counter: TrackCounter takes the name of one {what}; write an operation for each field")
 
 
+@pytest.mark.parametrize("keys", ["given", True, ""])
+def test_an_operation_takes_one_word_about_keys(project, keys):
+    project.migration("0002_track", "0001_initial", f"TrackCounter('Product', 'stock', keys={keys!r})")
+    assert project.manage("migrate", "-v0", ok=False).splitlines()[-1] == (
+        f'TypeError: sqlite_counter: TrackCounter takes keys="assigned" or no keys, not {keys!r}')
+
+
 def test_a_tracked_model_whose_keys_are_given_out_by_each_file_is_warned_of(project):
     project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')")
     assert "W001" not in project.manage("check", show="stderr")
@@ -599,11 +606,66 @@ def test_a_tracked_model_whose_keys_are_given_out_by_each_file_is_warned_of(proj
     said = project.manage("check", show="stderr")
     assert said.count("W001") == 1 and "\nshop.Product: (sqlite_counter.W001) Product has tracked columns, and its key is AutoField: two " \
         "files give the same number to different rows, and a merge makes one counter of theirs.\n\tHINT: Give the model a natural key or a " \
-        "UUIDField with primary_key=True.\n" in said
+        'UUIDField with primary_key=True. If only one file makes rows, or you assign keys that no two files share, write ' \
+        'TrackCounter(..., keys="assigned").\n' in said
+    project.migration("0002_track", "0001_initial", 'TrackCounter("Product", "stock", keys="assigned")')
+    assert "W001" not in project.manage("check", show="stderr")
+    project.migration("0002_track", "0001_initial", 'TrackCounter("Product", "stock")')
+    project.model("sku = models.CharField(max_length=40)", "sku = models.IntegerField(primary_key=True)")
+    assert "its key is IntegerField" in project.manage("check", show="stderr")
+    project.model("sku = models.IntegerField(", "sku = models.UUIDField(")
+    assert "W001" not in project.manage("check", show="stderr")
+    project.model("sku = models.UUIDField(primary_key=True)", "sku = models.CharField(max_length=40)")
     project.migration("0003_untrack", "0002_track", "UntrackCounter('Product', 'stock')")
     assert "W001" not in project.manage("check", show="stderr")
     project.migration("0003_untrack", "0002_nowhere")
     assert "W001" not in project.manage("check", show="stderr")
+
+
+INTEGER_KEY = 'sku = models.CharField(max_length=40, primary_key=True)', 'sku = models.CharField(max_length=40)'
+
+
+@pytest.fixture
+def numbered(project):
+    """The project with an AutoField as its key."""
+    project.model(*INTEGER_KEY)
+    (project.migrations / "0001_initial.py").unlink()
+    project.manage("makemigrations", "-v0", "-n", "initial", "shop")
+    return project
+
+
+def test_keys_that_sqlite_gives_out_need_the_word_that_they_are_assigned(numbered):
+    numbered.migration("0002_track", "0001_initial", 'TrackCounter("Product", "stock")')
+    assert "counter_track: shop_product: SQLite gives out the key id by itself" in numbered.manage("migrate", "-v0", ok=False)
+    assert numbered.tracked() == []
+    numbered.migration("0002_track", "0001_initial", 'TrackCounter("Product", "stock", keys="assigned")', 'TrackCounter("Product", "sold")')
+    numbered.manage("migrate", "-v0")
+    assert numbered.tracked() == [("n sold", "tracked"), ("stock", "tracked")]
+    numbered("-c", SHOW + "Product(name='Tea', sku='tea', stock=5).save()")
+    assert numbered.rows("SELECT id, stock FROM shop_product_counters") == [(1, 5)]
+    assert "No changes detected" in numbered.manage("makemigrations", "--check", "--dry-run", "shop")
+    numbered.model("stock = models.IntegerField(default=0)", "stock = models.PositiveIntegerField(default=1)")
+    numbered.manage("makemigrations", "-v0", "-n", "rebuilt", "shop")
+    numbered.manage("migrate", "-v0")
+    assert numbered.tracked() == [("n sold", "tracked"), ("stock", "tracked")]
+    for name in "0001", "0003", "0001":
+        numbered.manage("migrate", "-v0", "shop", name)
+    assert numbered.tracked() == []
+
+
+def test_what_untracks_a_table_with_assigned_keys_tracks_it_again_with_them(numbered):
+    numbered.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock', 'assigned')", "TrackCounter('Product', 'sold')")
+    numbered.migration("0003_untrack", "0002_track", "UntrackCounter('Product', 'stock')", "UntrackCounter('Product', 'sold')")
+    numbered.migration("0004_again", "0003_untrack", "TrackCounter('Product', 'sold')")
+    assert "SQLite gives out the key id by itself" in numbered.manage("migrate", "-v0", ok=False)
+    numbered.manage("migrate", "-v0", "shop", "0003")
+    assert numbered.tracked() == []
+    numbered.manage("migrate", "-v0", "shop", "0002")
+    assert numbered.tracked() == [("n sold", "tracked"), ("stock", "tracked")]
+    assert "SELECT counter_track('main.shop_product', 'stock', 'keys=assigned');" in numbered.manage("sqlmigrate", "shop", "0002")
+    assert "SELECT counter_track('main.shop_product', 'n sold', 'keys=assigned');" in numbered.manage(
+        "sqlmigrate", "--backwards", "shop", "0003")
+    assert numbered.by_hand("--backwards", "shop", "0002").count("counter_untrack") == 2
 
 
 def test_a_column_that_is_tracked_already_stays_so_and_one_that_is_not_has_nothing_to_untrack(project):
@@ -625,13 +687,12 @@ def test_django_writes_prints_and_names_the_operation(project):
     assert project("-c", SHOW + program("""
         from django.db.migrations.writer import OperationWriter
         from sqlite_counter.django import TrackCounter, UntrackCounter
-        for kind in TrackCounter, UntrackCounter:
-            operation = kind("Product", "stock")
+        for operation in TrackCounter("Product", "stock"), TrackCounter("Product", "stock", keys="assigned"), UntrackCounter("Product", "stock"):
             text, imports = OperationWriter(operation, indentation=0).serialize()
             for line in imports: exec(line)
             again, = eval(text)
             print(again.deconstruct() == operation.deconstruct(), operation.describe(), operation.migration_name_fragment)
-        """)) == ("True Track stock of Product as a counter track_product_stock\n"
+        """)) == (2 * "True Track stock of Product as a counter track_product_stock\n" +
                   "True Track stock of Product no longer untrack_product_stock\n")
     project.manage("squashmigrations", "--noinput", "shop", "0003")
     for name in "0001_initial", "0002_track", "0003_untrack":

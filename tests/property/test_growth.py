@@ -50,18 +50,18 @@ WORK = {
                                  WIDE.format(cell=CELL, n="{n}"), ""),
     "a tracked table": ("UPDATE p SET n = n + 1; SELECT count(*) FROM counter_tracked; DELETE FROM p",
                         f"CREATE TABLE p(k INTEGER PRIMARY KEY, n INT); INSERT INTO p SELECT i, 1 FROM ({NUMBERS} SELECT i FROM c);"
-                        " SELECT counter_track('p', 'n');", ""),
+                        " SELECT counter_track('p', 'n', 'keys=assigned');", ""),
     "a tracked table with a partial UNIQUE index": (
         "UPDATE p SET n = n + 1; UPDATE p SET note = 'x'; INSERT INTO p SELECT -k, 'n' || k, NULL, NULL, 1 FROM p",
         "CREATE TABLE p(k INTEGER PRIMARY KEY, code TEXT, gone TEXT, note TEXT, n INT);"
         f" INSERT INTO p SELECT i, i, NULL, NULL, 1 FROM ({NUMBERS} SELECT i FROM c);"
-        " CREATE UNIQUE INDEX one ON p(code) WHERE gone IS NULL; SELECT counter_track('p', 'n');", ""),
+        " CREATE UNIQUE INDEX one ON p(code) WHERE gone IS NULL; SELECT counter_track('p', 'n', 'keys=assigned');", ""),
     "a pull of nothing new while rows wait": (
         "SELECT count(*) FROM counter_pull('source.db')",
-        "CREATE TABLE p(k INTEGER PRIMARY KEY, name TEXT NOT NULL, n INT); SELECT counter_track('p', 'n');"
+        "CREATE TABLE p(k INTEGER PRIMARY KEY, name TEXT NOT NULL, n INT); SELECT counter_track('p', 'n', 'keys=assigned');"
         " SELECT count(*) FROM counter_pull('source.db');",
         "CREATE TABLE p(k INTEGER PRIMARY KEY, name TEXT NOT NULL, n INT);"
-        f" INSERT INTO p SELECT i, 'x', i FROM ({NUMBERS} SELECT i FROM c); SELECT counter_track('p', 'n');"),
+        f" INSERT INTO p SELECT i, 'x', i FROM ({NUMBERS} SELECT i FROM c); SELECT counter_track('p', 'n', 'keys=assigned');"),
     "a pull of values that make room for each other in a UNIQUE index": (
         "SELECT rows_changed FROM counter_pull('source.db')",
         "CREATE TABLE p(k TEXT PRIMARY KEY, n INT UNIQUE); SELECT counter_track('p', 'n');"

@@ -205,7 +205,7 @@ def make_tracked(path, name):
         db.execute(f"CREATE TABLE {name}(k INTEGER PRIMARY KEY, n INTEGER NOT NULL)")
         db.execute(f"WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 2000)"
                    f" INSERT INTO {name} SELECT i, 5 FROM c")
-        db.execute(f"SELECT counter_track('{name}', 'n')")
+        db.execute(f"SELECT counter_track('{name}', 'n', 'keys=assigned')")
         db.execute(f"VACUUM INTO '{path}/app.db'")
         db.execute(f"UPDATE {name} SET n = n + 100")
     return connect(path / "app.db")
@@ -381,7 +381,7 @@ def make_counted(path):
         db.execute("INSERT INTO t VALUES ('a', 40, 5)")
         db.execute("CREATE TABLE p(id INTEGER PRIMARY KEY, s INTEGER)")
         db.execute("INSERT INTO p VALUES (1, 60), (2, 5)")
-        db.execute("SELECT counter_track('p', 's')")
+        db.execute("SELECT counter_track('p', 's', 'keys=assigned')")
 
 
 def count_in_all_ways(path, source, ignored, warm):

@@ -169,7 +169,7 @@ def test_a_tracked_table_behaves_as_an_ordinary_one_and_its_counters_follow(tmp_
         db.execute(f"PRAGMA recursive_triggers = {statements.recursive:d}")
         for sql in statements.schema:
             db.execute(sql)
-    rows(tracked, "SELECT counter_track('t', 'stock', 'sold')")
+    rows(tracked, "SELECT counter_track('t', 'stock', 'sold', 'keys=assigned')")
     for db in plain, tracked:
         for sql in statements.newer:
             db.execute(sql)
@@ -505,7 +505,7 @@ def test_a_condition_that_ends_in_an_open_comment_is_left_out(tmp_path):
     db = connect(str(tmp_path / "a.db"))
     db.execute("CREATE TABLE t(k INTEGER PRIMARY KEY, code TEXT, gone TEXT, n INTEGER)")
     db.execute("CREATE UNIQUE INDEX one ON t(code) WHERE gone IS NULL /* open")
-    db.execute("SELECT counter_track('t', 'n')")
+    db.execute("SELECT counter_track('t', 'n', 'keys=assigned')")
     db.execute("INSERT INTO t VALUES (1, 'a', NULL, 5)")
     db.execute("REPLACE INTO t VALUES (2, 'a', NULL, 6)")
     assert db.execute("SELECT * FROM t_counters").fetchall() == [(2, 6)]
@@ -516,7 +516,7 @@ def test_a_table_of_more_unique_indexes_than_a_compound_select_has_terms_is_trac
     db.execute("CREATE TABLE t(k INTEGER PRIMARY KEY, a TEXT, n INTEGER)")
     for i in range(600):
         db.execute(f"CREATE UNIQUE INDEX i{i} ON t(a) WHERE k <> {i}")
-    db.execute("SELECT counter_track('t', 'n')")
+    db.execute("SELECT counter_track('t', 'n', 'keys=assigned')")
     db.execute("INSERT INTO t VALUES (1000, 'a', 5)")
     db.execute("REPLACE INTO t VALUES (1001, 'a', 6)")
     assert db.execute("SELECT * FROM t_counters").fetchall() == [(1001, 6)]
@@ -759,7 +759,7 @@ def test_temp_and_attached_tables_are_tracked(tmp_path):
     for schema in "main", "temp", "aux":
         db.execute(f"CREATE TABLE {schema}.{schema}_t(k INTEGER PRIMARY KEY, n INTEGER)")
         db.execute(f"INSERT INTO {schema}_t VALUES (1, 2)")
-        assert rows(db, "SELECT counter_track(?, 'n')", f"{schema}_t") == [(1,)]
+        assert rows(db, "SELECT counter_track(?, 'n', 'keys=assigned')", f"{schema}_t") == [(1,)]
         db.execute(f"UPDATE {schema}_t SET n = n + 5")
         assert rows(db, f"SELECT * FROM {schema}_t_counters") == [(1, 7)]
         assert rows(db, "SELECT table_name, state FROM counter_tracked(?)", schema) == [(f"{schema}_t", "tracked")]
@@ -868,7 +868,7 @@ def test_a_trigger_that_empties_a_row_which_is_to_be_deleted_does_no_harm(tmp_pa
 def test_a_pull_ends_though_triggers_change_rows_in_turn(tmp_path):
     """Forwards, showing row 2 lists row 1; backwards, showing row 1 lists the rows 2 and 3."""
     one, two = pair(tmp_path, "CREATE TABLE products(sku INTEGER PRIMARY KEY, stock INTEGER NOT NULL);"
-                              "INSERT INTO products VALUES (1, 0), (2, 0), (3, 0)")
+                              "INSERT INTO products VALUES (1, 0), (2, 0), (3, 0)", ("products", "stock", "keys=assigned"))
     one.executescript("CREATE TRIGGER a AFTER UPDATE OF stock ON products WHEN NEW.sku = 1 AND NEW.stock % 10 = 0"
                       " BEGIN UPDATE products SET stock = stock + 1 WHERE sku IN (2, 3); END;"
                       "CREATE TRIGGER b AFTER UPDATE OF stock ON products WHEN NEW.sku = 2 AND NEW.stock % 10 = 0"
@@ -1120,7 +1120,7 @@ def test_a_row_that_a_statement_might_have_replaced_is_not_taken_for_one_that_it
 
 def test_or_ignore_does_not_swallow_that_a_row_is_below_a_floor(tmp_path):
     db = two_files(tmp_path, "CREATE TABLE t(k INTEGER PRIMARY KEY, n INT)", "INSERT INTO t VALUES (1, 1), (3, 3)",
-                   "SELECT counter_track('t', 'n')")
+                   "SELECT counter_track('t', 'n', 'keys=assigned')")
     db.execute("INSERT INTO t_counters(t_counters, k) VALUES ('purge below', 3)")
     before = rows(db, "SELECT * FROM t")
     for sql in ("INSERT OR IGNORE INTO t VALUES (0, 8)", "UPDATE OR IGNORE t SET n = 9 WHERE k = 1"):
@@ -1269,7 +1269,7 @@ def test_a_rebuild_that_makes_something_else_of_a_column_is_refused(tmp_path, co
 def test_a_thread_of_comments_that_was_deleted_elsewhere_goes_from_its_end(tmp_path):
     db = two_files(tmp_path, "CREATE TABLE t(k INTEGER PRIMARY KEY, n INT, parent INT REFERENCES t(k))",
                    "INSERT INTO t(k, n, parent) WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1500)"
-                   " SELECT i, 1, nullif(i - 1, 0) FROM c", "SELECT counter_track('t', 'n')")
+                   " SELECT i, 1, nullif(i - 1, 0) FROM c", "SELECT counter_track('t', 'n', 'keys=assigned')")
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("DELETE FROM two.t")
     rows(db, "SELECT * FROM counter_pull('two')")
@@ -1400,7 +1400,7 @@ def test_values_that_make_room_for_each_other_in_a_unique_index_are_all_shown(tm
     one = connect(tmp_path / "one.db")
     one.execute("CREATE TABLE t(k INTEGER PRIMARY KEY, n INTEGER, m INTEGER)")
     one.executemany("INSERT INTO t VALUES (?, ?, ?)", zip(draw.sample(range(99), 40), range(40), range(40)))
-    one.execute("SELECT counter_track('t', 'n', 'm')")
+    one.execute("SELECT counter_track('t', 'n', 'm', 'keys=assigned')")
     one.execute("VACUUM INTO ?", (str(tmp_path / "two.db"),))
     two = connect(tmp_path / "two.db")
     two.executescript("CREATE UNIQUE INDEX by_n ON t(n); CREATE UNIQUE INDEX by_m ON t(m); SELECT counter_track('t')")
@@ -1424,7 +1424,7 @@ def test_values_that_make_room_for_each_other_in_a_unique_index_are_all_shown(tm
 @pytest.mark.parametrize("key", ["TEXT", "INTEGER"])
 def test_a_trigger_that_replaces_the_row_that_is_shown_does_not_come_back_for_ever(tmp_path, key, recursive):
     one, two = pair(tmp_path, f"CREATE TABLE t(k {key} PRIMARY KEY, n INTEGER, m INTEGER); INSERT INTO t VALUES (1, 1, 1)",
-                    ("t", "n", "m"))
+                    ("t", "n", "m", "keys=assigned"))
     one.executescript(f"PRAGMA recursive_triggers = {recursive:d};"
                       "CREATE TRIGGER a BEFORE UPDATE OF n ON t BEGIN UPDATE t SET m = coalesce(m, 0) + 1 WHERE k = NEW.k; END;"
                       "CREATE TRIGGER b AFTER UPDATE OF n ON t BEGIN REPLACE INTO t VALUES (NEW.k, NEW.n, NEW.m); END")

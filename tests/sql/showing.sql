@@ -519,7 +519,7 @@ SELECT row_key, state, shown, merged FROM counter_tracked;
 -- # or-ignore-does-not-swallow-that-a-row-is-below-a-floor
 CREATE TABLE t(k INTEGER PRIMARY KEY, n INTEGER);
 INSERT INTO t VALUES(1, 1), (3, 3), (5, 5);
-SELECT counter_track('t', 'n');
+SELECT counter_track('t', 'n', 'keys=assigned');
 --= 3
 VACUUM INTO 'phone.db';
 ATTACH 'phone.db' AS phone;
@@ -1071,7 +1071,7 @@ SELECT row_key, state, shown, merged FROM counter_tracked;
 -- # floors-of-another-file-take-the-counters-and-leave-the-rows
 CREATE TABLE t(hour INTEGER PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, m INTEGER);
 INSERT INTO t VALUES(1, 1, 1), (2, 2, 2), (3, 3, 3);
-SELECT counter_track('t', 'n', 'm');
+SELECT counter_track('t', 'n', 'm', 'keys=assigned');
 --= 3
 VACUUM INTO 'phone.db';
 ATTACH 'phone.db' AS phone;

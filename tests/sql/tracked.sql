@@ -31,7 +31,7 @@ SELECT name, birth FROM counter_tables;
 
 -- # null-is-a-counter-without-a-value
 CREATE TABLE t(k INTEGER PRIMARY KEY, n INTEGER, m INTEGER);
-SELECT counter_track('t', 'n', 'm');
+SELECT counter_track('t', 'n', 'm', 'keys=assigned');
 --= 0
 INSERT INTO t VALUES(1, NULL, 2), (2, 3, NULL), (3, NULL, NULL);
 SELECT * FROM t_counters;
@@ -45,7 +45,7 @@ SELECT * FROM t_counters ORDER BY k;
 --= 3|7|8
 ATTACH 'phone.db' AS phone;
 CREATE TABLE phone.t(k INTEGER PRIMARY KEY, n INTEGER, m INTEGER);
-SELECT counter_track('phone.t', 'n', 'm');
+SELECT counter_track('phone.t', 'n', 'm', 'keys=assigned');
 --= 0
 SELECT table_name, rows_changed FROM counter_push('phone');
 --= t|3
@@ -454,7 +454,7 @@ SELECT * FROM main.products;
 -- # floors-take-the-counters-and-leave-the-rows
 CREATE TABLE t(hour INTEGER PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, m INTEGER);
 INSERT INTO t VALUES(1, 1, 1), (2, 2, 2), (3, 3, 3);
-SELECT counter_track('t', 'n', 'm');
+SELECT counter_track('t', 'n', 'm', 'keys=assigned');
 --= 3
 INSERT INTO t_counters(t_counters, hour) VALUES('purge below', 3);
 SELECT * FROM t;
@@ -765,9 +765,9 @@ SELECT * FROM t_counters;
 ATTACH 'other.db' AS "o""t'h]er";
 CREATE TABLE "o""t'h]er"."my ""table"(k INTEGER PRIMARY KEY, "the ""number" INTEGER);
 CREATE TEMP TABLE t(k INTEGER PRIMARY KEY, n INTEGER);
-SELECT counter_track('my "table', 'the "number');
+SELECT counter_track('my "table', 'the "number', 'keys=assigned');
 --= 0
-SELECT counter_track('T', 'N');
+SELECT counter_track('T', 'N', 'keys=assigned');
 --= 0
 SELECT counter_track('temp.t', 'n');
 --! counter_track: t: column n is tracked already
@@ -1013,7 +1013,7 @@ SELECT * FROM t_counters;
 CREATE TABLE t(k INTEGER PRIMARY KEY, email TEXT UNIQUE, n INTEGER);
 CREATE UNIQUE INDEX e ON t(email COLLATE NOCASE);
 INSERT INTO t VALUES(1, 'A@x', 5), (2, 'b@x', 6);
-SELECT counter_track('t', 'n');
+SELECT counter_track('t', 'n', 'keys=assigned');
 --= 2
 REPLACE INTO t VALUES(3, 'a@x', 1);
 UPDATE OR REPLACE t SET email = 'B@X' WHERE k = 3;
@@ -1027,7 +1027,7 @@ CREATE TABLE t(k INTEGER PRIMARY KEY, code TEXT, gone TEXT, n INTEGER);
 CREATE UNIQUE INDEX one ON t(code, length(code)) /* WHERE 0 */ where gone is NULL -- of those that are there
 ;
 INSERT INTO t VALUES(1, 'a', NULL, 5), (2, 'a', 'WHERE', 6), (3, 'b', NULL, 7);
-SELECT counter_track('t', 'n');
+SELECT counter_track('t', 'n', 'keys=assigned');
 --= 3
 REPLACE INTO t VALUES(4, 'a', NULL, 1), (5, 'a', 'yes', 2);
 UPDATE OR REPLACE t SET code = 'b' WHERE k = 4;
@@ -1051,7 +1051,7 @@ CREATE UNIQUE INDEX number ON t(code) WHERE k > 1.5 AND "gone" = 'z';
 CREATE UNIQUE INDEX named ON t(code) WHERE "gone" = 'w' AND [k] > 0 AND `n` > 0 -- "
 ;
 INSERT INTO t VALUES(1, 'a', 'x', 1), (2, 'a', 'y', 2), (3, 'a', 'z', 3), (4, 'a', 'w', 4);
-SELECT counter_track('t', 'n');
+SELECT counter_track('t', 'n', 'keys=assigned');
 --= 4
 SELECT sql LIKE '%"gone" = ''w''%', sql LIKE '%''y''%' FROM sqlite_master WHERE name = 't_counters_before_insert';
 --= 1|0
@@ -1064,7 +1064,7 @@ SELECT group_concat(k) FROM t_counters;
 -- # an-expression-is-computed-only-where-the-condition-of-its-index-holds
 CREATE TABLE t(k INTEGER PRIMARY KEY, j TEXT, n INTEGER);
 CREATE UNIQUE INDEX one ON t(json_extract(j, '$.a')) WHERE json_valid(j);
-SELECT counter_track('t', 'n');
+SELECT counter_track('t', 'n', 'keys=assigned');
 --= 0
 INSERT INTO t VALUES(1, '{"a":1}', 5), (2, 'bad', 6);
 REPLACE INTO t VALUES(3, '{"a":1}', 7), (4, 'bad', 8);
@@ -1077,7 +1077,7 @@ SELECT * FROM t_counters;
 CREATE TABLE t(k INTEGER PRIMARY KEY, a TEXT, b INTEGER, g AS (a || b), n INTEGER);
 CREATE UNIQUE INDEX one ON t(g);
 INSERT INTO t(k, a, b, n) VALUES(1, 'x', 1, 10), (2, 'x', 2, 20);
-SELECT counter_track('t', 'n');
+SELECT counter_track('t', 'n', 'keys=assigned');
 --= 2
 UPDATE OR REPLACE t SET b = 1 WHERE k = 2;
 SELECT * FROM t_counters;
@@ -1086,7 +1086,7 @@ SELECT * FROM t_counters;
 -- # a-row-of-the-key-minus-one-is-replaced
 CREATE TABLE t(k INTEGER PRIMARY KEY, code TEXT UNIQUE, n INTEGER);
 INSERT INTO t VALUES(-1, 'a', 5);
-SELECT counter_track('t', 'n');
+SELECT counter_track('t', 'n', 'keys=assigned');
 --= 1
 REPLACE INTO t(code, n) VALUES('a', 7);
 SELECT * FROM t_counters;
@@ -1456,3 +1456,99 @@ VACUUM INTO 'phone.db';
 ALTER TABLE items RENAME TO Old;
 SELECT * FROM counter_pull('phone.db');
 --! counter_pull: table new: the taking file: Old: a tracked table with a UNIQUE index must not be named NEW or OLD, which mean rows in its triggers: rename the table
+
+-- # a-key-that-sqlite-gives-out-is-refused-unless-the-option-says-who-assigns-keys
+CREATE TABLE a(id INTEGER PRIMARY KEY, n INTEGER);
+CREATE TABLE b(id integer PRIMARY KEY AUTOINCREMENT, n INTEGER);
+CREATE TABLE c(n INTEGER, "the key" INTEGER, PRIMARY KEY("the key" DESC));
+INSERT INTO a(n) VALUES(5);
+SELECT counter_track('a', 'n');
+--! counter_track: a: SQLite gives out the key id by itself, so two files would give the same key to different rows, whose counts would then be one: use UUIDs as keys, or, if only one file makes rows or the application assigns keys that no two files share, add 'keys=assigned'
+SELECT counter_track('main.b', 'n');
+--!~ counter_track: b: SQLite gives out the key id by itself*
+SELECT counter_track('c', 'n');
+--!~ counter_track: c: SQLite gives out the key the key by itself*
+-- nothing is changed
+SELECT count(*) FROM sqlite_master WHERE name GLOB '*counter*';
+--= 0
+SELECT counter_track('a', 'n', 'keys=assigned');
+--= 1
+SELECT counter_track('b', 'keys=assigned', 'n');
+--= 0
+SELECT counter_track('c', 'n', 'KEYS=ASSIGNED');
+--= 0
+INSERT INTO a(n) VALUES(7);
+SELECT * FROM a_counters;
+--= 1|5
+--= 2|7
+
+-- # a-key-that-an-insert-must-give-needs-no-option-and-may-have-it
+CREATE TABLE a(id INTEGER PRIMARY KEY DESC, n INTEGER);
+CREATE TABLE b(id INT PRIMARY KEY, n INTEGER);
+CREATE TABLE c(id INTEGER PRIMARY KEY, n INTEGER) WITHOUT ROWID;
+CREATE TABLE d(id INTEGER, shop TEXT, n INTEGER, PRIMARY KEY(id, shop));
+CREATE TABLE e(id TEXT PRIMARY KEY DEFAULT (hex(randomblob(16))), n INTEGER);
+CREATE TABLE f(id BIGINT PRIMARY KEY, n INTEGER);
+CREATE TABLE g(id TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('a', 'n'), counter_track('b', 'n'), counter_track('c', 'n'), counter_track('d', 'n'), counter_track('e', 'n'), counter_track('f', 'n');
+--= 0|0|0|0|0|0
+SELECT counter_track('g', 'n', 'keys=assigned');
+--= 0
+INSERT INTO a(n) VALUES(1);
+--! a: row (NULL): key column id must not be NULL
+INSERT INTO e(n) VALUES(1);
+SELECT length(id), n FROM e_counters;
+--= 32|1
+
+-- # a-tracked-table-need-not-repeat-the-option
+CREATE TABLE t(id INTEGER PRIMARY KEY, n INTEGER, m INTEGER, o INTEGER);
+SELECT counter_track('t', 'n', 'keys=assigned');
+--= 0
+SELECT counter_track('t', 'm');
+--= 0
+SELECT counter_track('t', 'o', 'keys=assigned');
+--= 0
+DROP TRIGGER t_counters_update;
+INSERT INTO t VALUES(1, 2, 3, 4);
+UPDATE t SET n = 3;
+SELECT counter_track('t');
+--= 1
+DROP TRIGGER t_counters_update;
+SELECT counter_track('t', 'keys=assigned');
+--= 0
+SELECT counter_track('t', 'keys=assigned');
+--! counter_track: t is tracked already, and there is nothing to count
+-- a migration builds it anew
+BEGIN;
+CREATE TABLE new(id INTEGER PRIMARY KEY, n INTEGER, m INTEGER, o INTEGER, name TEXT);
+INSERT INTO new(id, n, m, o) SELECT id, n, m, o FROM t;
+DROP TABLE t;
+ALTER TABLE new RENAME TO t;
+SELECT counter_track('t');
+--= 0
+COMMIT;
+SELECT * FROM t_counters;
+--= 1|3|3|4
+SELECT counter_untrack('t');
+--= 3
+SELECT counter_track('t', 'n');
+--!~ counter_track: t: SQLite gives out the key id by itself*
+
+-- # an-unknown-option-is-refused-with-those-that-are-known
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, "a=b" INTEGER);
+SELECT counter_track('t', 'n', 'keys=given');
+--! counter_track: unknown option 'keys=given'; the options are: 'keys=assigned'
+SELECT counter_track('t', 'n', 'a=b');
+--! counter_track: unknown option 'a=b'; the options are: 'keys=assigned'
+SELECT counter_track('t', 'n', 'keys=assigned ');
+--! counter_track: unknown option 'keys=assigned '; the options are: 'keys=assigned'
+SELECT counter_track('t', 'n', '=');
+--! counter_track: unknown option '='; the options are: 'keys=assigned'
+SELECT counter_track('t', 'keys=assigned');
+--! counter_track: t: name the columns to be tracked
+SELECT counter_track('keys=assigned', 'n');
+--! counter_track: there is no table 'keys=assigned'
+SELECT counter_track('t', 'n');
+--= 0
+SELECT counter_untrack('t', 'keys=assigned');
+--! counter_untrack: t: column 'keys=assigned' is not tracked

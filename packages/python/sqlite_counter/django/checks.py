@@ -4,14 +4,14 @@ from django.core.checks import Warning
 from django.db import connections
 from django.db.migrations.exceptions import BadMigrationError, CircularDependencyError, NodeNotFoundError
 from django.db.migrations.loader import MigrationLoader
-from django.db.models import AutoField
 
-from .schema import OPTION
+from .schema import KEYS, OPTION
 
 
 def check_keys(app_configs=None, **_):
     """Two files give the same number to different rows. Migrations that cannot be loaded are told by others."""
-    if not any(connection.vendor == "sqlite" for connection in connections.all()):
+    connection = next((connection for connection in connections.all() if connection.vendor == "sqlite"), None)
+    if not connection:
         return []
     try:
         state = MigrationLoader(None, ignore_no_migrations=True).project_state()
@@ -20,15 +20,17 @@ def check_keys(app_configs=None, **_):
     labels = {config.label for config in app_configs or apps.get_app_configs()}
     found = []
     for (label, name), of_model in sorted(state.models.items()):
-        if label not in labels or not of_model.options.get(OPTION) or name not in apps.all_models[label]:
+        options = of_model.options
+        if label not in labels or not options.get(OPTION) or options.get(KEYS) or name not in apps.all_models[label]:
             continue
         model = apps.get_model(label, name)
         key = model._meta.pk
         while key.remote_field:
             key = key.target_field
-        if isinstance(key, AutoField):
+        if key.db_type(connection) == "integer":
             found.append(Warning(
                 f"{model._meta.object_name} has tracked columns, and its key is {type(key).__name__}: two files give the same number "
                 "to different rows, and a merge makes one counter of theirs.",
-                hint="Give the model a natural key or a UUIDField with primary_key=True.", obj=model, id="sqlite_counter.W001"))
+                hint='Give the model a natural key or a UUIDField with primary_key=True. If only one file makes rows, or you assign keys '
+                'that no two files share, write TrackCounter(..., keys="assigned").', obj=model, id="sqlite_counter.W001"))
     return found

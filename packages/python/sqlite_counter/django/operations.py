@@ -3,28 +3,39 @@ from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 from django.db.migrations.operations.base import Operation
 
-from .schema import OPTION, rows, same, tracked
+from .schema import KEYS, OPTION, rows, same, tracked
 
 
 class TrackCounter(Operation):
     """Makes an INTEGER column of a model a counter that merges; reversed, an ordinary column with the same values.
-    Nothing is done on other databases than SQLite, or where the column is tracked already."""
+    Nothing is done on other databases than SQLite, or where the column is tracked already.
 
-    def __init__(self, model_name, name):
+    A key that SQLite gives out by itself, such as an AutoField, needs keys="assigned": only one file makes rows, or
+    the application assigns keys that no two files share."""
+
+    def __init__(self, model_name, name, keys=None):
         for given, what in (model_name, "model"), (name, "field"):
             if not isinstance(given, str):
                 raise TypeError(f"sqlite_counter: {type(self).__name__} takes the name of one {what}, not {given!r}; "
                                 "write an operation for each field")
-        self.model_name, self.name = model_name, name
+        if keys not in (None, "assigned"):
+            raise TypeError(f'sqlite_counter: {type(self).__name__} takes keys="assigned" or no keys, not {keys!r}')
+        self.model_name, self.name, self.keys = model_name, name, keys
 
     def deconstruct(self):
-        return self.__class__.__qualname__, [], {"model_name": self.model_name, "name": self.name}
+        keys = {"keys": self.keys} if self.keys else {}
+        return self.__class__.__qualname__, [], {"model_name": self.model_name, "name": self.name, **keys}
 
     def note(self, app_label, state, change):
-        """Changes the list of tracked fields that the state of the model carries."""
+        """Changes the list of tracked fields that the state of the model carries. With it stands who gives out the
+        keys, for UntrackCounter, reversed, tracks the table anew."""
         key = app_label, self.model_name.lower()
         model = state.models[key]
         model.options[OPTION] = change(list(model.options.get(OPTION, ())), model.fields)
+        if not model.options[OPTION]:
+            model.options.pop(KEYS, None)
+        elif self.keys:
+            model.options[KEYS] = self.keys
         state.reload_model(*key, delay=True)
 
     def note_tracked(self, app_label, state):
@@ -51,14 +62,15 @@ class TrackCounter(Operation):
                 'sqlite_counter: put "sqlite_counter.django" into INSTALLED_APPS, for it loads the extension into each connection')
         return model, model._meta.get_field(self.name).column
 
-    def track(self, app_label, editor, state):
+    def track(self, app_label, editor, state, keys):
         """`state` is one in which the column is not tracked."""
         named = self.column(app_label, editor, state)
         if not named:
             return
         model, column = named
         if same(column) not in tracked(editor, model):
-            rows(editor, "SELECT counter_track(%s, %s)", f"main.{model._meta.db_table}", column)
+            words = [f"main.{model._meta.db_table}", column, *([f"keys={keys}"] if keys else [])]
+            rows(editor, f"SELECT counter_track({', '.join(['%s'] * len(words))})", *words)
         if editor.collect_sql and editor.deferred_sql:
             editor.unsure.add(model._meta.db_table)
 
@@ -75,7 +87,7 @@ class TrackCounter(Operation):
             rows(editor, "SELECT counter_untrack(%s, %s)", f"main.{model._meta.db_table}", column)
 
     def database_forwards(self, app_label, schema_editor, from_state, to_state):
-        self.track(app_label, schema_editor, from_state)
+        self.track(app_label, schema_editor, from_state, self.keys)
 
     def database_backwards(self, app_label, schema_editor, from_state, to_state):
         self.untrack(app_label, schema_editor, from_state)
@@ -91,6 +103,9 @@ class TrackCounter(Operation):
 class UntrackCounter(TrackCounter):
     """The reverse: what comes before RemoveField."""
 
+    def __init__(self, model_name, name):
+        super().__init__(model_name, name)
+
     def state_forwards(self, app_label, state):
         self.note_untracked(app_label, state)
 
@@ -98,7 +113,8 @@ class UntrackCounter(TrackCounter):
         self.untrack(app_label, schema_editor, from_state)
 
     def database_backwards(self, app_label, schema_editor, from_state, to_state):
-        self.track(app_label, schema_editor, from_state)
+        model = to_state.models[app_label, self.model_name.lower()]
+        self.track(app_label, schema_editor, from_state, model.options.get(KEYS))
 
     def describe(self):
         return f"Track {self.name} of {self.model_name} no longer"

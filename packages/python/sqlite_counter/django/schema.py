@@ -13,9 +13,8 @@ import sys
 from django.db.models import options
 from django.db.utils import NotSupportedError
 
-OPTION = "sqlite_counters"
-if OPTION not in options.DEFAULT_NAMES:
-    options.DEFAULT_NAMES = (*options.DEFAULT_NAMES, OPTION)
+OPTION, KEYS = "sqlite_counters", "sqlite_counters_keys"
+options.DEFAULT_NAMES = (*options.DEFAULT_NAMES, *(name for name in (OPTION, KEYS) if name not in options.DEFAULT_NAMES))
 
 
 def same(name):
