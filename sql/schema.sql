@@ -10,7 +10,7 @@ CREATE TABLE "{schema}"."{table}_cells"(
 CREATE TABLE "{schema}"."{table}_journal"(_seq INTEGER PRIMARY KEY, level INTEGER NOT NULL, entries BLOB NOT NULL);
 
 -- Everything else that a table stores. A row is, by its _kind:
---   'request'   a request that was taken: its id and its text                          requests.sql
+--   'request'   a request that was taken: its id, its text, and when                   requests.sql
 --   'counter'   a counter that was ever added or dropped by itself: name, generation   columns.sql
 --   'floors'    one row: the floors of the key columns; the number when they rose;
 --               the rows and bytes that were removed below                             floors.sql

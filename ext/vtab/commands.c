@@ -8,11 +8,13 @@
  *     INSERT INTO t(t, k) VALUES ('purge below', 'b')          rows below are removed for good
  *     INSERT INTO t(t) VALUES ('add column errors')            another counter; see below
  *     INSERT INTO t(t) VALUES ('forget requests 1000')         keeps the newest 1000 request ids
+ *     INSERT INTO t(t) VALUES ('forget requests older than 30 days')
  *
  * Reset starts at the values given, or at 0; it works on deleted and missing rows too.
  */
 #include <string.h>
 
+#include "identity/os.h"
 #include "identity/replica.h"
 #include "identity/succession.h"
 #include "sqlite/text.h"
@@ -266,28 +268,41 @@ static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *proble
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Returns the number in "forget requests 1000"; -1: the command is another one. */
-static int64_t requests_to_keep(const char *command)
+/* Returns the number of a command between two texts; -1: the command is another one. */
+static int64_t number_between(const char *command, const char *before, const char *behind)
 {
-    static const char WORDS[] = "forget requests ";
-    const size_t size = sizeof WORDS - 1;
-    if (sqlite3_strnicmp(command, WORDS, (int)size) != 0 || !command[size]) return -1;
+    const size_t size = strlen(before);
+    if (sqlite3_strnicmp(command, before, (int)size) != 0) return -1;
+    const char *c = command + size;
     int64_t n = 0;
-    for (const char *c = command + size; *c; c++) {
-        if (*c < '0' || *c > '9' || n > INT64_MAX / 10 - 1) return -1;
+    if (*c < '0' || *c > '9') return -1;
+    for (; *c >= '0' && *c <= '9'; c++) {
+        if (n > INT64_MAX / 10 - 1) return -1;
         n = 10 * n + (*c - '0');
     }
-    return n;
+    return sqlite3_stricmp(c, behind) == 0 ? n : -1;
 }
 
-static void forget_requests(ctr_table *table, sqlite3_value **columns, const char *command,
+/* A request of the future, which another clock has noted, is kept until it is old. Returns false if
+ * it is another command. */
+static bool forget_requests(ctr_table *table, sqlite3_value **columns, const char *command,
                             ctr_problem *problem)
 {
-    if (ctr_commands_refuse_values(table, columns, command, problem)) return;
+    enum { DAY = 86400000 /* milliseconds */ };
+    const int64_t kept = number_between(command, "forget requests ", ""),
+                  days = number_between(command, "forget requests older than ", " days"),
+                  now = ctr_os_now();
+    if (kept < 0 && days < 0) return false;
+    if (ctr_commands_refuse_values(table, columns, command, problem)) return true;
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REQUESTS_FORGET);
-    ctr_run_bind_int(&run, row, ":kept", requests_to_keep(command));
+    sqlite3_stmt *row = ctr_run_prepare(&run, days < 0 ? CTR_SQL_REQUESTS_KEEP
+                                                       : CTR_SQL_REQUESTS_FORGET_OLD);
+    if (days < 0)
+        ctr_run_bind_int(&run, row, ":kept", kept);
+    else
+        ctr_run_bind_int(&run, row, ":until", days > now / DAY ? INT64_MIN : now - days * DAY);
     ctr_run_once(&run, row);
+    return true;
 }
 
 /* ---- reading the command --------------------------------------------------------------------- */
@@ -309,7 +324,8 @@ static void refuse_command(sqlite3_value *value, const ctr_front *front, ctr_pro
         "'purge below', %s'reset', 'reset <counter>', 'delete <counter>'",
         shown ? shown : "",
         front ? front->commands
-              : "'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'",
+              : "'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', "
+                "'forget requests older than <n> days'",
         front ? "" : "'drop column <counter>', ");
     sqlite3_free(shown);
 }
@@ -333,8 +349,8 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
         integrity_check(table, columns, problem);
     else if (sqlite3_stricmp(command, "optimize") == 0)
         optimize(table, columns, problem);
-    else if (requests_to_keep(command) >= 0)
-        forget_requests(table, columns, command, problem);
+    else if (forget_requests(table, columns, command, problem))
+        return problem->rc;
     else if (sqlite3_stricmp(command, "purge below") == 0)
         purge(table, columns, problem);
     else if (sqlite3_stricmp(command, "reset") == 0 || to_reset)

@@ -12,12 +12,15 @@
  * request id. <table>_state records the requests that were taken. Ids belong to one file: no merge
  * copies them.
  *
+ * A repeated request writes no row, so last_insert_rowid() is 0 after it; rows have ids from 1 on.
+ *
  * A statement first looks up the request, then stores it, then writes the row. If the second write
  * fails, the transaction is spoiled (sqlite/transaction.h). A request whose row OR IGNORE skips is
  * stored, too.
  */
 #include <string.h>
 
+#include "identity/os.h"
 #include "sqlite/args.h"
 #include "sqlite/text.h"
 #include "vtab/table.h"
@@ -134,7 +137,8 @@ void ctr_request_refuse(const ctr_table *table, ctr_problem *problem)
 
 /* ---- one statement --------------------------------------------------------------------------- */
 
-/* Fails if the text of a request that was taken before was another one. */
+/* Fails if the text of a request that was taken before was another one: as a UNIQUE constraint does,
+ * except under OR IGNORE, with which SQLite would skip the row without a word. */
 bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     sqlite3_value *id = columns[ctr_table_column(table->shape.n_columns)];
@@ -156,13 +160,16 @@ bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *p
     if (before && strcmp(before, table->asks) != 0) {
         char *shown = ctr_problem_describe_value(id);
         if (!shown) ctr_problem_nomem(problem);
-        ctr_problem_set(problem, SQLITE_ERROR, "the request %s was taken before for %s, not for %s",
-                        shown, before, table->asks);
+        bool hides = sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
+        ctr_problem_set(problem, hides ? SQLITE_ERROR : SQLITE_CONSTRAINT_UNIQUE,
+                        "the request %s was taken before for %s, not for %s", shown, before,
+                        table->asks);
         sqlite3_free(shown);
     }
     sqlite3_reset(row);
     sqlite3_clear_bindings(row);
-    return done && problem->rc == SQLITE_OK;
+    table->repeated = done && problem->rc == SQLITE_OK;
+    return table->repeated;
 }
 
 int ctr_request_remember(ctr_table *table, ctr_problem *problem)
@@ -174,7 +181,10 @@ int ctr_request_remember(ctr_table *table, ctr_problem *problem)
     if (!row) return problem->rc;
     ctr_run_bind_value(&run, row, ":request", table->request);
     ctr_run_bind_text(&run, row, ":text", table->asks);
+    ctr_run_bind_int(&run, row, ":now", ctr_os_now());
+    sqlite3_int64 inserted = sqlite3_last_insert_rowid(table->db);
     ctr_run_row(&run, row);
+    sqlite3_set_last_insert_rowid(table->db, inserted); /* SQLite sets it, unless OR IGNORE skips */
     sqlite3_reset(row);
     sqlite3_clear_bindings(row);
     return problem->rc;

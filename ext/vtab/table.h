@@ -115,7 +115,8 @@ typedef struct ctr_table {
 
     /* For the current statement, if it has a request id. */
     sqlite3_value *request;
-    char *asks; /* the text of the request; owned */
+    char *asks;    /* the text of the request; owned */
+    bool repeated; /* it was taken before */
 } ctr_table;
 
 /* The methods of a table that stands in front of others. Its statements, plans and refusals are

@@ -20,7 +20,8 @@
  * insert_row.
  *
  * They return SQLITE_CONSTRAINT only for a row that OR IGNORE may skip: an existing row, a row
- * below a floor, a request that was taken. OR IGNORE hides every error with this code.
+ * below a floor, a request that was taken. OR IGNORE hides every error with this code, extended or
+ * not.
  */
 #include <string.h>
 
@@ -428,6 +429,7 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     bool inserts = argc > 1 && !ctr_table_given(argv[0]);
     unsigned nth = table->joined.transaction->ended;
     table->joined.transaction->stats.writes++;
+    table->repeated = false;
     if (!table->read) ctr_table_read(table, &problem);
     if (problem.rc == SQLITE_OK && table->joined.transaction->told == 0)
         ctr_joined_witness(&table->joined, &problem);
@@ -436,7 +438,7 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
         table->updated++;
     else if (argc > 1 && !inserts && table->updated > 0)
         ctr_transaction_spoil(table->joined.transaction, nth);
-    if (inserts) *rowid = ctr_access_rowid(table);
+    if (inserts) *rowid = table->repeated ? 0 : ctr_access_rowid(table);
     ctr_access_end(table);
 
     if (problem.rc == SQLITE_OK) {

@@ -157,6 +157,20 @@ def test_a_row_that_fails_after_its_request_was_written_spoils_the_transaction(t
     db.close()
 
 
+def test_another_request_with_the_same_id_is_an_integrity_error_and_is_never_skipped():
+    with connect(":memory:") as db:
+        db.execute(TABLE)
+        insert = "INSERT {} INTO t(k, a, request_id) VALUES ('x', ?, 'r')"
+        assert db.execute(insert.format(""), [1]).lastrowid == 1
+        assert db.execute(insert.format(""), [1]).lastrowid == 0
+        for clause, kind, code in ("", sqlite3.IntegrityError, 2067), ("OR FAIL", sqlite3.IntegrityError, 2067), \
+                ("OR IGNORE", sqlite3.OperationalError, 1):
+            with pytest.raises(kind, match="was taken before for 'x': a 1, not for 'x': a 2") as refused:
+                db.execute(insert.format(clause), [2])
+            assert getattr(refused.value, "sqlite_errorcode", code) == code
+        assert db.execute("SELECT a FROM t").fetchall() == [(1,)]
+
+
 def test_pulls_carry_no_requests(tmp_path):
     one, two = (connect(str(tmp_path / name)) for name in ("one.db", "two.db"))
     one.execute(TABLE)

@@ -300,13 +300,13 @@ SELECT hex(k), a, b FROM v;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main');
 INSERT INTO v(v) VALUES('forget requests 1a');
---! v: unknown command TEXT 'forget requests 1a'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'forget requests 1a'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('forget requests /');
---! v: unknown command TEXT 'forget requests /'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'forget requests /'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('forget requests 99999999999999999999');
---! v: unknown command TEXT 'forget requests 99999999999999999999'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'forget requests 99999999999999999999'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO v(v) VALUES('forget requests ');
---! v: unknown command TEXT 'forget requests '; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! v: unknown command TEXT 'forget requests '; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO c(c) VALUES('forget requests 1');
 --! c: a cluster records no requests
 INSERT INTO v(k, n, request_id) VALUES('a' || char(0) || 'b', 1, 'r');
@@ -389,3 +389,167 @@ INSERT INTO v(k, n, request_id) VALUES('x', 3, 'second');
 --! v: the request TEXT 'second' was taken before for 'x', not for 'x': n 3
 SELECT * FROM v;
 --= x|5
+
+-- # a-repeated-request-has-no-row-id
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('w', 1);
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'a');
+SELECT last_insert_rowid(), changes();
+--= 2|1
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'a');
+SELECT last_insert_rowid(), changes();
+--= 0|1
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'b');
+SELECT last_insert_rowid();
+--= 2
+INSERT OR IGNORE INTO v(k, n, request_id) VALUES('x', 1, 'b');
+SELECT last_insert_rowid(), changes();
+--= 2|0
+REPLACE INTO v(k, n, request_id) VALUES('x', 7, 'c');
+SELECT last_insert_rowid();
+--= 2
+REPLACE INTO v(k, n, request_id) VALUES('x', 7, 'c');
+SELECT last_insert_rowid();
+--= 0
+INSERT INTO v(v, k, n, request_id) VALUES('reset', 'x', 5, 'd');
+SELECT last_insert_rowid();
+--= 2
+INSERT INTO v(v, k, n, request_id) VALUES('reset', 'x', 5, 'd');
+SELECT last_insert_rowid();
+--= 0
+INSERT OR FAIL INTO v(k, n, request_id) VALUES('y', 1, 'e');
+INSERT OR FAIL INTO v(k, n, request_id) VALUES('y', 1, 'e');
+SELECT last_insert_rowid();
+--= 0
+-- of several rows the last one tells
+INSERT INTO v(k, n, request_id) VALUES('y', 1, 'e'), ('x', 1, 'f');
+SELECT last_insert_rowid();
+--= 2
+INSERT INTO v(k, n, request_id) VALUES('y', 1, 'g'), ('x', 1, 'f');
+SELECT last_insert_rowid(), (SELECT min(_id) FROM v_cells);
+--= 0|1
+SELECT * FROM v;
+--= w|1
+--= x|6
+--= y|2
+
+-- # a-row-that-or-ignore-skips-leaves-the-last-row-id-though-its-request-is-stored
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1), ('y', 1);
+INSERT OR IGNORE INTO v(k, n, request_id) VALUES('x', 1, 'a');
+SELECT last_insert_rowid(), changes(), (SELECT count(*) FROM v_state);
+--= 2|0|1
+
+-- # a-trigger-sees-that-a-request-was-repeated
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE asked(k, id);
+CREATE TABLE log(row, changed);
+CREATE TRIGGER t AFTER INSERT ON asked BEGIN
+  INSERT INTO v(k, n, request_id) VALUES(NEW.k, 1, NEW.id);
+  INSERT INTO log SELECT last_insert_rowid(), changes(); END;
+INSERT INTO asked VALUES('x', 'a'), ('y', 'b'), ('x', 'a');
+-- outside of the trigger it is the row id of the table itself
+SELECT last_insert_rowid();
+--= 3
+INSERT OR IGNORE INTO asked VALUES('y', 'b'), ('y', 'c');
+SELECT * FROM log;
+--= 1|1
+--= 2|1
+--= 0|1
+--= 4|0
+--= 5|0
+SELECT * FROM v;
+--= x|1
+--= y|1
+INSERT INTO asked VALUES('y', 'a');
+--! v: the request TEXT 'a' was taken before for 'x': n 1, not for 'y': n 1
+INSERT OR IGNORE INTO asked VALUES('y', 'a');
+--! v: the request TEXT 'a' was taken before for 'x': n 1, not for 'y': n 1
+SELECT count(*), (SELECT count(*) FROM log) FROM asked;
+--= 5|5
+
+-- # a-clash-of-requests-is-refused-under-every-conflict-clause
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'a');
+INSERT OR IGNORE INTO v(k, n, request_id) VALUES('x', 2, 'a');
+--! v: the request TEXT 'a' was taken before for 'x': n 1, not for 'x': n 2
+INSERT OR IGNORE INTO v(k, n, request_id) VALUES('y', 1, 'b'), ('x', 2, 'a');
+--! v: the request TEXT 'a' was taken before for 'x': n 1, not for 'x': n 2
+INSERT OR ABORT INTO v(k, n, request_id) VALUES('y', 1, 'b'), ('x', 2, 'a');
+--! v: the request TEXT 'a' was taken before for 'x': n 1, not for 'x': n 2
+REPLACE INTO v(k, n, request_id) VALUES('y', 1, 'b'), ('x', 2, 'a');
+--! v: the request TEXT 'a' was taken before for 'x': n 1, not for replace of 'x': n 2
+INSERT INTO v(v, k, n, request_id) VALUES('reset', 'x', 2, 'a');
+--! v: the request TEXT 'a' was taken before for 'x': n 1, not for reset of 'x': n 2
+SELECT * FROM v;
+--= x|1
+-- as with a UNIQUE column, the rows before the one that fails stay
+INSERT OR FAIL INTO v(k, n, request_id) VALUES('y', 1, 'b'), ('x', 2, 'a'), ('z', 1, 'c');
+--! v: the request TEXT 'a' was taken before for 'x': n 1, not for 'x': n 2
+SELECT * FROM v;
+--= x|1
+--= y|1
+INSERT INTO v(k, n, request_id) VALUES('y', 1, 'b'), ('z', 1, 'c');
+SELECT * FROM v;
+--= x|1
+--= y|1
+--= z|1
+-- and OR ROLLBACK ends the transaction
+BEGIN;
+INSERT INTO v VALUES('x', 1);
+INSERT OR ROLLBACK INTO v(k, n, request_id) VALUES('x', 2, 'a');
+--! v: the request TEXT 'a' was taken before for 'x': n 1, not for 'x': n 2
+COMMIT;
+--! cannot commit - no transaction is active
+SELECT n FROM v WHERE k = 'x';
+--= 1
+
+-- # requests-are-forgotten-by-their-age
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'old'), ('x', 1, 'week'), ('x', 1, 'now'), ('x', 1, 'future');
+SELECT count(*), min(_seq) >= 1000 * (strftime('%s', 'now') - 600), max(_seq) <= 1000 * (strftime('%s', 'now') + 1) FROM v_state WHERE typeof(_seq) = 'integer';
+--= 4|1|1
+UPDATE v_state SET _seq = _seq - 86400000 * 30 WHERE _name = 'old';
+UPDATE v_state SET _seq = _seq - 86400000 * 7 WHERE _name = 'week';
+UPDATE v_state SET _seq = _seq + 86400000 * 2 WHERE _name = 'future';
+INSERT INTO v(v) VALUES('forget requests older than 31 days');
+INSERT INTO v(v) VALUES('forget requests older than 922337203685477579 days');
+SELECT count(*) FROM v_state;
+--= 4
+INSERT INTO v(v) VALUES('FORGET REQUESTS OLDER THAN 30 DAYS');
+SELECT group_concat(_name) FROM (SELECT _name FROM v_state ORDER BY _id);
+--= week,now,future
+INSERT INTO v(k, n, request_id) VALUES('x', 1, 'old'), ('x', 1, 'week');
+SELECT n FROM v;
+--= 5
+INSERT INTO v(v) VALUES('forget requests older than 7 days');
+SELECT group_concat(_name) FROM (SELECT _name FROM v_state ORDER BY _id);
+--= now,future,old
+-- one of the future is kept until it is old
+INSERT INTO v(v) VALUES('forget requests older than 0 days');
+SELECT group_concat(_name) FROM (SELECT _name FROM v_state ORDER BY _id);
+--= future
+BEGIN;
+INSERT INTO v(v) VALUES('forget requests 0');
+ROLLBACK;
+SELECT count(*) FROM v_state;
+--= 1
+-- one without a time has no age
+UPDATE v_state SET _seq = NULL;
+INSERT INTO v(v) VALUES('forget requests older than 0 days');
+SELECT count(*) FROM v_state;
+--= 1
+INSERT INTO v(v) VALUES('forget requests older than 1.5 days');
+--!~ v: unknown command TEXT 'forget requests older than 1.5 days'; *'forget requests older than <n> days'*
+INSERT INTO v(v) VALUES('forget requests older than -1 days');
+--!~ v: unknown command TEXT 'forget requests older than -1 days'; *
+INSERT INTO v(v) VALUES('forget requests older than days');
+--!~ v: unknown command *
+INSERT INTO v(v) VALUES('forget requests older than 1');
+--!~ v: unknown command *
+INSERT INTO v(v) VALUES('forget requests older than 9223372036854775808 days');
+--!~ v: unknown command *
+INSERT INTO v(v, k) VALUES('forget requests older than 1 days', 'x');
+--! v: forget requests older than 1 days takes no value for column k
+INSERT INTO v(v, request_id) VALUES('forget requests older than 1 days', 'r');
+--! v: a request_id goes with an INSERT of a row, or with 'reset'; 'forget requests older than 1 days' counts nothing

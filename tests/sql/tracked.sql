@@ -952,9 +952,9 @@ INSERT INTO t_counters(t_counters, k, n) VALUES('row updated', NULL, 1);
 INSERT INTO t_counters(t_counters, k, n) VALUES('row found', 'a', 2.5);
 --! t: row ('a'): column n: a tracked column takes an INTEGER, not REAL 2.5
 INSERT INTO t_counters(t_counters, k) VALUES('row moved', 'a');
---! t_counters: unknown command TEXT 'row moved'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! t_counters: unknown command TEXT 'row moved'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO t_counters(t_counters, k, n) VALUES(x'00', 'a', 1);
---! t_counters: unknown command BLOB x'00'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+--! t_counters: unknown command BLOB x'00'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO t_counters(t_counters, k) VALUES('row missing', 'b');
 SELECT * FROM t_counters;
 --= a|1
