@@ -40,6 +40,9 @@ DROP TABLE IF EXISTS "{schema}"."{table}_state";
 -- name: SCHEMA_DROP_JOURNAL
 DROP TABLE IF EXISTS "{schema}"."{table}_journal";
 
+-- name: SCHEMA_DROP
+DROP TABLE "{schema}"."{name}";
+
 -- name: SCHEMA_RENAME_JOURNAL
 ALTER TABLE "{schema}"."{table}_journal" RENAME TO "{name}_journal";
 

@@ -1,4 +1,4 @@
-/* functions/admin.c - SQL functions that create, change or show the identity of a file.
+/* functions/admin.c - SQL functions that create, change, show or remove the identity of a file.
  *
  *     counter_init([name [, 'pending']])    creates the identity of main; pending: to take over a
  *                                           name
@@ -7,6 +7,8 @@
  *     counter_promote([schema])             a pending file takes over the name
  *     counter_retire([schema])              the file stops counting
  *     counter_lost(id [, schema])           a replica is lost for good: no file waits for it
+ *     counter_remove([schema])              drops the stored tables of a file without counter tables:
+ *                                           their number
  *     counter_identity([schema])            its present and former ids, as rows
  *
  * The others return the id of the file, as text. For 'pending' see identity/succession.h.
@@ -24,6 +26,8 @@
 #include "sqlite/text.h"
 #include "sync/session.h"
 #include "sync/shards.h"
+#include "table/catalog.h"
+#include "table/stored.h"
 
 /* ---- counter_init ---------------------------------------------------------------------------- */
 
@@ -160,6 +164,87 @@ static void fn_lost(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         change(ctx, "counter_lost", argc > 1 ? argv[1] : NULL, NULL, id);
 }
 
+/* ---- counter_remove -------------------------------------------------------------------------- */
+
+/* Returns whether an object is a counter table with all of its stored tables. */
+static bool is_counter_table(const ctr_objects *objects, const ctr_named *named,
+                             ctr_problem *problem)
+{
+    if (named->object != CTR_OBJECT_VIRTUAL_TABLE) return false;
+    for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++)
+        if (!ctr_schema_objects_stored(objects, named->name, *suffix, problem)) return false;
+    return true;
+}
+
+/* Fails if the file has counter tables, and names them. A clone of the shell has only their stored
+ * tables, which the catalog lists; a damaged catalog may list none. */
+static void refuse_counter_tables(sqlite3 *db, const char *schema, const ctr_objects *objects,
+                                  ctr_problem *problem)
+{
+    ctr_catalog catalog = {0};
+    sqlite3_str *names = sqlite3_str_new(NULL);
+    ctr_catalog_list(&catalog, db, schema, objects, problem);
+    for (int i = 0; i < catalog.n; i++)
+        sqlite3_str_appendf(names, "%s%s", ctr_text_separator(names, ", "),
+                            catalog.entries[i].name);
+    for (size_t i = 0; i < objects->n && catalog.n == 0; i++)
+        if (is_counter_table(objects, &objects->named[i], problem))
+            sqlite3_str_appendf(names, "%s%s", ctr_text_separator(names, ", "),
+                                objects->named[i].name);
+    ctr_catalog_close(&catalog);
+    char *list = sqlite3_str_length(names) ? sqlite3_str_value(names) : NULL;
+    if (sqlite3_str_errcode(names)) ctr_problem_nomem(problem);
+    if (list)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s still has counter tables: %s", schema, list);
+    sqlite3_free(sqlite3_str_finish(names));
+}
+
+/* Drops the stored tables of a file that has an identity; returns their number. */
+static int64_t remove_stored(ctr_replica *replica, ctr_problem *problem)
+{
+    int64_t n = 0;
+    ctr_objects objects = {0};
+    sqlite3 *db = replica->transaction->db;
+    ctr_schema_objects_read(&objects, db, replica->schema, false, problem);
+    refuse_counter_tables(db, replica->schema, &objects, problem);
+    ctr_run run = ctr_run_on(db, replica->schema, NULL, problem);
+    for (const char *const *of = ctr_stored_of_file(); *of && problem->rc == SQLITE_OK; of++) {
+        const ctr_named *named = ctr_schema_objects_find(&objects, *of);
+        if (!named || named->object != CTR_OBJECT_TABLE) continue;
+        run.slots.name = *of;
+        ctr_run_do(&run, CTR_SQL_SCHEMA_DROP, NULL);
+        n++;
+    }
+    ctr_schema_objects_close(&objects);
+    return n;
+}
+
+/* The attribute of the file stays: it tells the next identity that the file has counted under one
+ * that it lost. */
+static void fn_remove(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    static const char COUNTER_REMOVE[] = "counter_remove";
+    ctr_shared *shared = sqlite3_user_data(ctx);
+    sqlite3 *db = sqlite3_context_db_handle(ctx);
+    const char *schema = ctr_arg_schema(ctx, COUNTER_REMOVE, argc > 0 ? argv[0] : NULL);
+    if (!schema) return;
+    int64_t n = 0;
+    ctr_identity identity = {0};
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_session session;
+    ctr_replica *replica = ctr_replica_of(shared->transaction, schema);
+    if (!replica) ctr_problem_nomem(&problem);
+    if (replica && ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
+        ctr_session_lock(&session, schema, &problem);
+        if (problem.rc == SQLITE_OK && ctr_identity_read(&identity, db, schema, &problem))
+            ctr_identity_offer_fork(db, schema, &problem);
+        if (identity.present && problem.rc == SQLITE_OK) n = remove_stored(replica, &problem);
+        if (n > 0) ctr_replica_removed(replica);
+    }
+    if (replica) ctr_session_end(&session, &problem);
+    if (ctr_arg_problem(ctx, COUNTER_REMOVE, &problem)) sqlite3_result_int64(ctx, n);
+}
+
 /* ---- counter_identity ------------------------------------------------------------------------ */
 
 /* Shows the present and former ids of a file, the newest first:
@@ -280,6 +365,7 @@ int ctr_admin_register(sqlite3 *db, ctr_shared *shared)
         {"counter_promote", 0, 1, CTR_ADMIN, fn_promote},
         {"counter_retire", 0, 1, CTR_ADMIN, fn_retire},
         {"counter_lost", 1, 2, CTR_ADMIN, fn_lost},
+        {"counter_remove", 0, 1, CTR_ADMIN, fn_remove},
     };
     int rc = ctr_answer_register(db, shared, &KIND, 1);
     if (rc != SQLITE_OK) return rc;

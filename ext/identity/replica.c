@@ -82,6 +82,13 @@ void ctr_replica_forget(ctr_replica *replica)
     replica->after = CTR_AFTER_NOTHING;
 }
 
+void ctr_replica_removed(ctr_replica *replica)
+{
+    ctr_replica_forget(replica);
+    replica->known = replica->numbered = false;
+    replica->identity = (ctr_identity){0};
+}
+
 enum { DAY_LIMIT = 2 }; /* the limit of new ids in a day because of the fingerprint alone */
 
 /* ---- reading --------------------------------------------------------------------------------- */

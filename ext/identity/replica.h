@@ -84,6 +84,9 @@ unsigned ctr_replica_version(ctr_replica *replica);
 /* Forgets the state of a file, if SQLite will call no table at the end of the transaction. */
 void ctr_replica_forget(ctr_replica *replica);
 
+/* Forgets the identity, whose table may be dropped. */
+void ctr_replica_removed(ctr_replica *replica);
+
 /* ---- the check of the identity: in each transaction once, before it counts ---- */
 
 /* Reads the row into replica->identity. An absent row is not an error. */

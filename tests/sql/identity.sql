@@ -636,3 +636,219 @@ SELECT counter_fork() IS NOT NULL;
 --= 1
 SELECT renewal FROM counter_replica WHERE one = 1;
 --= 20
+
+-- # counter-remove-takes-the-stored-tables-of-a-file-without-counter-tables
+CREATE TABLE mine(x);
+SELECT counter_remove();
+--= 0
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE "w w" USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER);
+SELECT counter_track('products', 'stock');
+--= 0
+INSERT INTO v VALUES('a', 1);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+SELECT counter_remove();
+--! counter_remove: main still has counter tables: products_counters, v, w w
+DROP TABLE v;
+DROP TABLE "w w";
+SELECT counter_remove('main');
+--! counter_remove: main still has counter tables: products_counters
+SELECT counter_untrack('products');
+--= 1
+SELECT counter_remove();
+--= 5
+SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name;
+--= mine
+--= products
+SELECT counter_remove(), counter_id();
+--= 0|NULL
+SELECT * FROM counter_identity;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 2);
+SELECT n, counter_id() <> id, (SELECT count(*) FROM counter_identity) FROM v, was;
+--= 2|1|1
+SELECT * FROM v;
+--= a|2
+
+-- # counter-remove-is-taken-back-with-its-transaction
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+BEGIN;
+INSERT INTO v VALUES('a', 10);
+SAVEPOINT s;
+INSERT INTO v VALUES('a', 100);
+DROP TABLE v;
+SELECT counter_remove();
+--= 5
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 5);
+SELECT counter_id() = id FROM was;
+--= 0
+ROLLBACK TO s;
+INSERT INTO v VALUES('a', 1000);
+SELECT n, counter_id() = id FROM v, was;
+--= 1011|1
+COMMIT;
+--@ reopen
+SELECT n FROM v;
+--= 1011
+INSERT INTO v(v) VALUES('integrity-check');
+BEGIN;
+INSERT INTO v VALUES('a', 1);
+DROP TABLE v;
+SELECT counter_remove();
+--= 5
+ROLLBACK;
+INSERT INTO v VALUES('a', 1);
+SELECT n FROM v;
+--= 1012
+-- counts of this transaction, in a table that it drops
+BEGIN;
+INSERT INTO v VALUES('a', 1);
+DROP TABLE v;
+SELECT counter_remove();
+--= 5
+COMMIT;
+SELECT count(*) FROM sqlite_master;
+--= 0
+SELECT length(counter_init());
+--= 36
+
+-- # counter-remove-in-an-attached-file-leaves-the-others
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.w USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE temp.c USING counter_cluster(v, replicas='main phone', read=ONE, write=ONE);
+INSERT INTO phone.v VALUES('a', 1);
+DROP TABLE phone.v;
+DROP TABLE w;
+SELECT counter_remove('phone'), counter_remove('temp');
+--= 5|5
+SELECT (SELECT count(*) FROM phone.sqlite_master), (SELECT count(*) FROM sqlite_master WHERE name GLOB 'counter_*');
+--= 0|5
+INSERT INTO v VALUES('a', 1);
+SELECT * FROM c;
+--= a|1
+SELECT counter_remove('nowhere');
+--! counter_remove: no attached database has the name 'nowhere'
+SELECT counter_remove(NULL);
+--! counter_remove: the name of a database must be TEXT, not NULL
+DROP TABLE v;
+SELECT counter_remove('MAIN');
+--= 5
+SELECT * FROM c;
+--!~ c: *
+DROP TABLE c;
+
+-- # counter-remove-drops-nothing-that-is-not-ours
+CREATE TABLE counter_sources(mine);
+INSERT INTO counter_sources VALUES(1);
+SELECT counter_remove();
+--= 0
+SELECT * FROM counter_sources;
+--= 1
+
+-- # counter-remove-refuses-a-file-of-a-newer-format-and-a-damaged-one
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+DROP TABLE v;
+UPDATE counter_replica SET format = 99;
+SELECT counter_remove();
+--!~ counter_remove: *format 99*
+UPDATE counter_replica SET format = 2, id = x'00';
+SELECT counter_remove();
+--!~ counter_remove: counter_replica is damaged: an id of 1 bytes instead of 16*counter_fork('main')*
+SELECT count(*) FROM sqlite_master WHERE name GLOB 'counter_*' AND type = 'table';
+--= 5
+SELECT length(counter_fork()), counter_remove();
+--= 36|5
+
+-- # counter-remove-names-tables-that-the-catalog-lacks-and-stored-ones-without-their-table
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TEMP TABLE kept AS SELECT * FROM counter_tables;
+DELETE FROM counter_tables;
+SELECT counter_remove();
+--! counter_remove: main still has counter tables: v
+INSERT INTO counter_tables SELECT * FROM kept;
+DROP TABLE v;
+INSERT INTO counter_tables SELECT * FROM kept;
+SELECT counter_remove();
+--! counter_remove: main still has counter tables: v
+
+-- # counter-remove-leaves-cells-of-ordinary-tables-as-they-are
+SELECT length(counter_init());
+--= 36
+CREATE TABLE p(k, n);
+INSERT INTO p VALUES('a', counter_inc(NULL, 3));
+SELECT counter_remove();
+--= 4
+SELECT counter_value(n) FROM p;
+--= 3
+UPDATE p SET n = counter_inc(n, 1);
+--! counter_inc: main has no replica id: run SELECT counter_init() once
+SELECT length(counter_init());
+--= 36
+UPDATE p SET n = counter_inc(n, 1);
+SELECT counter_value(n), (SELECT count(*) FROM counter_shards(n)) FROM p;
+--= 4|2
+
+-- # another-connection-sees-that-the-stored-tables-are-gone
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1);
+--@ connection other
+INSERT INTO v VALUES('a', 1);
+SELECT n FROM v;
+--= 2
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+--@ connection main
+DROP TABLE v;
+SELECT counter_remove();
+--= 5
+--@ connection other
+SELECT * FROM v;
+--! no such table: v
+SELECT counter_id(), counter_remove();
+--= NULL|0
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1);
+SELECT n, counter_id() = id FROM v, was;
+--= 1|0
+--@ connection main
+INSERT INTO v VALUES('a', 1);
+SELECT n FROM v;
+--= 2
+
+-- # counter-remove-is-for-the-statement-of-a-user-alone
+CREATE TABLE t(x);
+INSERT INTO t VALUES(1), (2);
+SELECT length(counter_init());
+--= 36
+CREATE VIEW w AS SELECT counter_remove();
+SELECT * FROM w;
+--! unsafe use of counter_remove()
+CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT counter_remove(); END;
+INSERT INTO t VALUES(1);
+--! unsafe use of counter_remove()
+SELECT counter_remove() FROM t;
+--! counter_remove: database table is locked
+DROP TRIGGER r;
+INSERT INTO t SELECT counter_remove();
+--! counter_remove: it cannot run inside a statement that writes
+SELECT count(*) FROM sqlite_master WHERE name GLOB 'counter_*' AND type = 'table';
+--= 4
+
+-- # a-name-is-not-taken-again-where-its-file-was-counted-in
+--@ attributes
+SELECT counter_init('dc1:rack1');
+--= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('a', 1);
+DROP TABLE v;
+SELECT counter_remove();
+--= 5
+SELECT counter_init('dc1:rack1');
+--!~ counter_init: this file has counted under an identity that it has lost, perhaps 'dc1:rack1': *
+SELECT length(counter_init());
+--= 36
