@@ -295,8 +295,8 @@ static bool forget_requests(ctr_table *table, sqlite3_value **columns, const cha
     if (kept < 0 && days < 0) return false;
     if (ctr_commands_refuse_values(table, columns, command, problem)) return true;
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, days < 0 ? CTR_SQL_REQUESTS_KEEP
-                                                       : CTR_SQL_REQUESTS_FORGET_OLD);
+    sqlite3_stmt *row =
+        ctr_run_prepare(&run, days < 0 ? CTR_SQL_REQUESTS_KEEP : CTR_SQL_REQUESTS_FORGET_OLD);
     if (days < 0)
         ctr_run_bind_int(&run, row, ":kept", kept);
     else
