@@ -163,11 +163,34 @@ def test_tables_stand_where_the_table_says(tmp_path):
 
 # ---- errors ----
 
-def test_all_errors_are_there():
+OF_SQLITE = {"no such module: counter", "no such function: counter_…", "no such table: counter_…"}  # where the library is not loaded
+
+
+def errors():
+    """The messages of docs/errors.md, each with what to do."""
     page = (ROOT / "docs" / "errors.md").read_text()
-    named = re.findall(r"^\| `(.*?)` \|", page.partition("\n## ")[2], re.M)
+    return re.findall(r"^\| `(.*?)` \|(.*)\|$", page.partition("\n## ")[2], re.M)
+
+
+def test_beside_each_error_stands_what_to_do():
+    assert len(errors()) > 250
+    assert [message for message, action in errors() if not action.strip()] == []
+
+
+@pytest.mark.parametrize("statement, message", [
+    ("CREATE VIRTUAL TABLE t USING counter(k PRIMARY KEY, n COUNTER)", "no such module: counter"),
+    ("SELECT counter_id()", "no such function: counter_id"), ("SELECT * FROM counter_sync('x')", "no such table: counter_sync")])
+def test_where_the_library_is_not_loaded_sqlite_says_what_the_page_says(statement, message):
+    with pytest.raises(sqlite3.Error) as refused:
+        sqlite3.connect(":memory:").execute(statement)
+    assert str(refused.value) == message
+    assert any(re.fullmatch(re.escape(named).replace("…", ".*"), message) for named in OF_SQLITE)
+
+
+def test_all_errors_are_there():
+    named = [message for message, _ in errors()]
     assert len(named) == len(set(named))
-    there = set(messages.in_sources()) - {"is well formed", "is well-formed"}
+    there = OF_SQLITE | set(messages.in_sources()) - {"is well formed", "is well-formed"}
     assert len(there) > 250
     assert not there ^ set(named), "\n".join(f"{'missing' if each in there else 'not in ext/'}: {each}" for each in sorted(there ^ set(named)))
 
