@@ -7,8 +7,8 @@
  *     counter_promote([schema])             a pending file takes over the name
  *     counter_retire([schema])              the file stops counting
  *     counter_lost(id [, schema])           a replica is lost for good: no file waits for it
- *     counter_remove([schema])              drops the stored tables of a file without counter tables:
- *                                           their number
+ *     counter_remove([schema])              drops the stored tables of a file without counter
+ *                                           tables: their number
  *     counter_identity([schema])            its present and former ids, as rows
  *
  * The others return the id of the file, as text. For 'pending' see identity/succession.h.

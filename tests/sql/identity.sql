@@ -757,7 +757,7 @@ DROP TABLE v;
 UPDATE counter_replica SET format = 99;
 SELECT counter_remove();
 --!~ counter_remove: *format 99*
-UPDATE counter_replica SET format = 2, id = x'00';
+UPDATE counter_replica SET format = 3, id = x'00';
 SELECT counter_remove();
 --!~ counter_remove: counter_replica is damaged: an id of 1 bytes instead of 16*counter_fork('main')*
 SELECT count(*) FROM sqlite_master WHERE name GLOB 'counter_*' AND type = 'table';
