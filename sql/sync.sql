@@ -22,12 +22,14 @@ PRAGMA "{schema}".locking_mode;
 -- name: SYNC_USER_VERSION
 PRAGMA "{schema}".user_version;
 
--- The contents of a table besides its cells: the last numbers of its rows and of its floors, NULL
--- if it has none, and whether it has generations of counters, which have no number.
+-- The contents of a table besides its cells: the last numbers of its rows, of its floors, and of
+-- answers about openings, NULL if it has none; and whether it has generations of counters, which
+-- have no number.
 -- name: SYNC_NEWEST
 SELECT (SELECT max(_seq) FROM "{schema}"."{table}_journal"),
        (SELECT max(_seq) FROM "{schema}"."{table}_state"
          WHERE _kind = 'floors' AND _row = 0 AND _name = ''),
+       (SELECT max(_seq) FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'answer' AND 'answer'),
        EXISTS (SELECT 1 FROM "{schema}"."{table}_state"
                 WHERE _kind BETWEEN 'counter' AND 'counter');
 

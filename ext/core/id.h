@@ -21,6 +21,18 @@ bool ctr_id_from_text(const char *text, size_t size, uint8_t id[CTR_ID_SIZE]);
  * ScyllaDB. Negating it again gives the id itself. */
 void ctr_id_negate(const uint8_t id[CTR_ID_SIZE], uint8_t negated[CTR_ID_SIZE]);
 
+/* Returns whether the id is an opening (table/openings.h): a UUID of version 8. The second makes one
+ * of an id of another version. */
+static inline bool ctr_id_is_opening(const uint8_t id[CTR_ID_SIZE])
+{
+    return id[6] >> 4 == 8;
+}
+
+static inline void ctr_id_make_opening(uint8_t id[CTR_ID_SIZE])
+{
+    id[6] = (uint8_t)((id[6] & 0x0f) | 0x80);
+}
+
 /* Returns whether this is "dc:rack", with exactly one colon and both sides non-empty. */
 bool ctr_id_is_name(const char *name, size_t size);
 

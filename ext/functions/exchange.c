@@ -107,6 +107,8 @@ static void open_files(exchange *x, ctr_problem *problem)
     if (attached && x->way->takes) ctr_source_open(&x->theirs, db, x->peer, problem);
     note_lock(x, x->peer, problem);
     if (x->way->gives) ctr_source_open(&x->ours, db, "main", problem);
+    x->theirs.called = x->peer;
+    x->ours.called = "main";
     note_lock(x, "main", problem);
     if (problem->rc == SQLITE_OK && x->theirs.own &&
         ctr_source_is_file_of(x->theirs.db, db, "main"))

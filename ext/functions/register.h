@@ -12,7 +12,8 @@ int ctr_admin_register(sqlite3 *db, ctr_shared *shared);     /* counter_init, ..
 int ctr_exchange_register(sqlite3 *db, ctr_shared *shared);  /* counter_pull, _push, _sync */
 int ctr_contents_register(sqlite3 *db, ctr_shared *shared);  /* digests, floors, cells, sizes */
 int ctr_status_register(sqlite3 *db, ctr_shared *shared); /* counter_cluster_status, _stats, ... */
-int ctr_track_register(sqlite3 *db, ctr_shared *shared);  /* counter_track, _untrack */
+int ctr_track_register(sqlite3 *db, ctr_shared *shared);   /* counter_track, _untrack */
+int ctr_opening_register(sqlite3 *db, ctr_shared *shared); /* counter_opening */
 
 /* Returns a checked packed key as JSON; NULL: no memory. The caller frees it with sqlite3_free. */
 char *ctr_keys_json(const uint8_t *key, size_t size);

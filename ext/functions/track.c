@@ -7,8 +7,8 @@
  *     SELECT counter_untrack('products');                    untracks the table: columns
  *
  * `table` is a table of temp, main or an attached database, searched in this order, or
- * 'schema.table'. The present values are counted under the id of this file. If triggers are missing
- * or have not run, another call of counter_track counts the differences between the rows and their
+ * 'schema.table'. The present values are counted under an opening (table/openings.h). If triggers are
+ * missing or have not run, another call of counter_track counts the differences between the rows and their
  * counters, and creates the triggers again, as does counter_untrack of a column. After a rename it
  * notes the names, so that a table that is rebuilt later is recognized.
  *
@@ -16,6 +16,9 @@
  *
  *     keys=assigned   SQLite may give out the key: rows are made in one file, or the application
  *                     assigns keys. A table that is tracked already need not repeat it.
+ *     opening=same    the present values are those of a copy: as counter_opening(table, 'same'), and
+ *                     with openings of other files that its counters have already
+ *     opening=add     they add up with such openings
  *
  * Errors: SQLITE_ERROR names a column that cannot be tracked; SQLITE_MISMATCH shows a value that is
  * no integer, with its row. They change nothing.
@@ -27,6 +30,7 @@
 #include "identity/succession.h"
 #include "sqlite/args.h"
 #include "sqlite/text.h"
+#include "sync/merge.h"
 #include "sync/session.h"
 #include "table/catalog.h"
 #include "table/columns.h"
@@ -49,7 +53,8 @@ typedef struct tracking {
     ctr_tracked tracked;
     int n; /* the named columns */
     const char **names;
-    bool keys_assigned; /* an option */
+    bool keys_assigned; /* an option, as is the answer in `opening` */
+    ctr_opening opening;
 } tracking;
 
 /* ---- finding the table ----------------------------------------------------------------------- */
@@ -225,6 +230,79 @@ static int64_t count_table(tracking *call, ctr_problem *problem)
     return stats->tracked - before;
 }
 
+/* Records the answers about the opening: that of the name, and those of other files that stand in
+ * the cells. */
+static void answer_opening(tracking *call, ctr_problem *problem)
+{
+    ctr_opening *opening = &call->opening;
+    ctr_catalog_entry entry = {0};
+    uint8_t birth[CTR_ID_SIZE], *answers = sqlite3_malloc64((opening->n_met + 1) * CTR_ANSWER_SIZE);
+    if (!answers) ctr_problem_nomem(problem);
+    ctr_replica *replica = ctr_replica_of(call->shared->transaction, call->schema);
+    if (!replica) ctr_problem_nomem(problem);
+    ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem);
+    if (problem->rc == SQLITE_OK) ctr_openings_of_birth(entry.birth, birth, problem);
+    if (problem->rc == SQLITE_OK) {
+        size_t n = 0;
+        ctr_conflicts conflicts = {.db = call->db, .schema = call->schema};
+        ctr_merge merge;
+        for (size_t i = 0; i < opening->n_met; i++)
+            ctr_openings_write(answers + n++ * CTR_ANSWER_SIZE, opening->id,
+                               opening->met + i * CTR_ID_SIZE, opening->answer);
+        if (opening->answer == CTR_SAME)
+            ctr_openings_write(answers + n++ * CTR_ANSWER_SIZE, opening->id, birth, CTR_SAME);
+        ctr_merge_open(&merge, call->db, call->schema, entry.birth, replica, &conflicts, problem);
+        if (problem->rc == SQLITE_OK) ctr_merge_answers(&merge, answers, n, problem);
+        ctr_merge_close(&merge);
+    }
+    ctr_catalog_close_entry(&entry);
+    sqlite3_free(answers);
+}
+
+/* Counts the table; the values of columns that `opens` names, by counter, under an opening. */
+static int64_t count_with_opening(tracking *call, bool (*opens)(const tracking *, int counter),
+                                  ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return 0;
+    ctr_opening *opening = &call->opening;
+    ctr_transaction *transaction = call->shared->transaction;
+    bool *list = sqlite3_malloc64((size_t)call->shape.n_counters + 1);
+    if (!list) {
+        ctr_problem_nomem(problem);
+        return 0;
+    }
+    for (int i = 0; i < call->shape.n_counters; i++) list[i] = opens(call, i);
+    opening->schema = call->schema;
+    opening->counters = call->counters;
+    opening->opens = list;
+    ctr_openings_new(opening->id);
+    transaction->opening = opening;
+    int64_t counted = count_table(call, problem);
+    transaction->opening = NULL;
+    sqlite3_free(list);
+    ctr_replica *replica = ctr_replica_of(transaction, call->schema);
+    const ctr_identity *identity = NULL;
+    if (replica && problem->rc == SQLITE_OK && opening->n > 0)
+        identity = ctr_replica_identity(replica, problem);
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    if (identity) ctr_openings_record(&run, opening->id, identity->id);
+    if (identity && opening->answer != CTR_UNANSWERED) answer_opening(call, problem);
+    return counted;
+}
+
+static bool opens_each(const tracking *call, int counter)
+{
+    (void)call;
+    (void)counter;
+    return true;
+}
+
+/* Returns whether this call has given the counter its column. */
+static bool opens_given(const tracking *call, int counter)
+{
+    return call->tracked.columns[call->shape.counters[counter]].given;
+}
+
 /* Returns whether the triggers are those that counter_track makes. */
 static bool are_triggers_whole(const tracking *call, ctr_problem *problem)
 {
@@ -261,7 +339,7 @@ static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
     /* Adopted columns: those that this call has given to counters that existed before. */
     for (int i = 0; i < n_before && problem->rc == SQLITE_OK; i++)
         call->tracked.columns[i].adopted = call->tracked.columns[i].given;
-    int64_t counted = count_table(call, problem);
+    int64_t counted = count_with_opening(call, opens_given, problem);
     if (!whole || added || renamed || call->taken_up || counted > 0) return counted;
     if (call->n > 0)
         ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is tracked already", call->table,
@@ -294,7 +372,7 @@ static int64_t track(tracking *call, ctr_problem *problem)
     if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
     if (problem->rc == SQLITE_OK)
         ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
-    return count_table(call, problem);
+    return count_with_opening(call, opens_each, problem);
 }
 
 /* ---- untracking ------------------------------------------------------------------------------ */
@@ -388,14 +466,17 @@ static int64_t in_session(tracking *call, const char *table,
  * such option. */
 static bool take_option(sqlite3_context *ctx, tracking *call, const char *option)
 {
-    static const char KEYS_ASSIGNED[] = "keys=assigned";
-    if (sqlite3_stricmp(option, KEYS_ASSIGNED) == 0) {
-        call->keys_assigned = true;
-        return true;
-    }
-    ctr_arg_error(ctx, "%s: unknown option '%s'; the options are: '%s'", COUNTER_TRACK, option,
-                  KEYS_ASSIGNED);
-    return false;
+    bool assigned = sqlite3_stricmp(option, "keys=assigned") == 0,
+         same = sqlite3_stricmp(option, "opening=same") == 0,
+         add = sqlite3_stricmp(option, "opening=add") == 0;
+    if (assigned) call->keys_assigned = true;
+    if (same || add) call->opening.answer = same ? CTR_SAME : CTR_ADD;
+    if (!assigned && !same && !add)
+        ctr_arg_error(ctx,
+                      "%s: unknown option '%s'; the options are: 'keys=assigned', 'opening=same', "
+                      "'opening=add'",
+                      COUNTER_TRACK, option);
+    return assigned || same || add;
 }
 
 static bool take_argument(sqlite3_context *ctx, tracking *call, const char *function,
@@ -431,6 +512,7 @@ static void run_tracking(sqlite3_context *ctx, const char *function, int argc, s
     sqlite3_free(call.table);
     sqlite3_free(call.counters);
     sqlite3_free(call.names);
+    sqlite3_free(call.opening.met);
 }
 
 static void fn_track(sqlite3_context *ctx, int argc, sqlite3_value **argv)

@@ -53,6 +53,8 @@ typedef struct ctr_transaction {
     int told;  /* the number of tables that SQLite calls in this transaction */
     bool busy; /* with an identity; a trigger on its table must not use it again */
 
+    struct ctr_opening *opening; /* of the running counter_track: table/openings.h; or NULL */
+
     /* Open savepoints, as far as SQLite reported them; and their number when a statement failed
      * half-way. */
     int depth;

@@ -21,6 +21,8 @@
 static void leave_table(ctr_feed *feed)
 {
     ctr_stream_walk_close(&feed->walk);
+    sqlite3_finalize(feed->answers);
+    feed->answers = NULL;
     ctr_rows_close(&feed->rows);
     ctr_shape_close(&feed->shape);
     sqlite3_free(feed->keys);
@@ -54,6 +56,24 @@ static bool take_floors(ctr_feed *feed, ctr_problem *problem)
     return found && problem->rc == SQLITE_OK;
 }
 
+/* Steps to the next answer about openings. Returns false after the last. */
+static bool step_answer(ctr_feed *feed, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(feed->source.db, feed->source.schema, present_name(feed), problem);
+    if (!feed->answers || !ctr_run_row(&run, feed->answers)) return false;
+    const void *answer = sqlite3_column_blob(feed->answers, 0);
+    size_t size = (size_t)sqlite3_column_bytes(feed->answers, 0);
+    if (ctr_openings_check(answer, size, problem)) return false;
+    memcpy(feed->answer, answer, sizeof feed->answer);
+    feed->cell = (ctr_cell){.bytes = feed->answer, .size = sizeof feed->answer};
+    feed->number = sqlite3_column_int64(feed->answers, 1);
+    feed->column = NULL;
+    feed->generation = 0;
+    feed->key.size = 0;
+    feed->has_cell = true;
+    return true;
+}
+
 /* Opens the table number `entry`. Returns whether the current row has its floors. */
 static bool enter_table(ctr_feed *feed, ctr_problem *problem)
 {
@@ -72,6 +92,9 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     ctr_stream_walk_open(&feed->walk, source->db, source->schema, name, &feed->shape,
                          feed->since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED, feed->since,
                          problem);
+    ctr_run run = ctr_run_on(source->db, source->schema, name, problem);
+    feed->answers = ctr_run_prepare(&run, CTR_SQL_OPENINGS_ANSWERS);
+    ctr_run_bind_int(&run, feed->answers, ":number", feed->since);
     feed->named = 0;
     feed->counter = feed->shape.n_counters; /* before the first row */
     return problem->rc == SQLITE_OK && take_floors(feed, problem);
@@ -101,8 +124,8 @@ static bool step_row(ctr_feed *feed, ctr_problem *problem)
     return false;
 }
 
-/* Steps to the next row of the feed: to each counter that was added or dropped, then to each
- * touched counter of each row. */
+/* Steps to the next row of the feed: to each counter that was added or dropped, to each answer, then
+ * to each touched counter of each row. */
 static bool step_in_table(ctr_feed *feed, ctr_problem *problem)
 {
     const ctr_shape *shape = &feed->shape;
@@ -118,6 +141,7 @@ static bool step_in_table(ctr_feed *feed, ctr_problem *problem)
         feed->has_cell = false;
         return true;
     }
+    if (step_answer(feed, problem)) return true;
     while (problem->rc == SQLITE_OK) {
         while (feed->counter < shape->n_counters) {
             const ctr_column *column = &shape->columns[shape->counters[feed->counter]];
@@ -354,7 +378,8 @@ static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_replic
     apply->conflicts = (ctr_conflicts){.db = apply->db, .schema = "main"};
     ctr_conflicts_set_mine(&apply->conflicts, identity);
     memcpy(apply->conflicts.theirs, change->source, CTR_ID_SIZE);
-    if (change->kind == CTR_CHANGE_COUNTER) return check_key_text(apply, change, problem);
+    if (change->kind == CTR_CHANGE_COUNTER || change->kind == CTR_CHANGE_ANSWER)
+        return check_key_text(apply, change, problem);
     return take_key(apply, change, problem);
 }
 
@@ -387,12 +412,27 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_rep
     if (problem->rc == SQLITE_OK)
         counter = ctr_shape_counter_of(&apply->merge.shape, change->column, change->generation);
     if (counter >= 0 && ctr_merge_find(&apply->merge, apply->keys, problem)) {
-        ctr_merge_cell(&apply->merge, counter, &cell, problem);
+        ctr_merge *merge = &apply->merge;
+        ctr_merge_cell(merge, counter, &cell, problem);
+        ctr_merge_refuse_unanswered(merge, merge->tracked ? merge->showing.tracked.table : "",
+                                    "here", "in the change", false, problem);
         ctr_conflicts_change_identity(&apply->conflicts, replica,
                                       problem); /* before the row is written */
         ctr_merge_write(&apply->merge, problem);
     }
     if (rises && problem->rc != SQLITE_OK) ctr_transaction_spoil(apply->transaction, nth);
+}
+
+/* If the rows cannot be settled after the answer was recorded, the transaction must not commit. */
+static void take_answer(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+{
+    unsigned nth = apply->transaction->ended;
+    if (ctr_openings_check(change->cell, change->cell_size, problem)) {
+        problem->rc = SQLITE_ERROR;
+        return;
+    }
+    ctr_merge_answers(&apply->merge, change->cell, 1, problem);
+    if (problem->rc != SQLITE_OK) ctr_transaction_spoil(apply->transaction, nth);
 }
 
 /* If a statement runs out of memory, SQLite may roll the transaction back during the change and
@@ -405,6 +445,8 @@ int ctr_feed_take(ctr_apply *apply, const ctr_change *change, ctr_problem *probl
     if (prepare_change(apply, change, replica, problem) == SQLITE_OK) {
         if (change->kind == CTR_CHANGE_FLOORS)
             ctr_merge_floors(&apply->merge, apply->keys, problem);
+        else if (change->kind == CTR_CHANGE_ANSWER)
+            take_answer(apply, change, problem);
         else
             apply_to_counter(apply, change, replica, problem);
     }

@@ -10,7 +10,9 @@
  *     key_text   the key columns in words, so that the taker can compare them with its own
  *
  * Counters that were added or dropped precede the rows, whatever the number and the bucket: with an
- * empty key, without a cell, and with the number 0.
+ * empty key, without a cell, and with the number 0. Then come answers about openings
+ * (table/openings.h), whatever the bucket: with an empty key, without a column, and with the answer
+ * as the cell.
  *
  * The feed has committed content only: it reads main like the source of a push, and syncs it to
  * disk before the first row. If main is no file, it is read through the connection of the host.
@@ -49,6 +51,8 @@ typedef struct ctr_feed {
     ctr_bucket bucket;
     ctr_source source;
     int entry, named, counter;
+    sqlite3_stmt *answers;
+    uint8_t answer[CTR_ANSWER_SIZE];
     ctr_shape shape;
     ctr_rows rows;
     sqlite3_value **keys;
@@ -72,21 +76,23 @@ void ctr_feed_close(ctr_feed *feed);
  * schema has changed.
  */
 
-/* A cell; or no cell: floors in the key, or the generation of a counter. */
+/* A cell; no cell: floors in the key, or the generation of a counter; an answer about openings, in
+ * place of a cell. */
 typedef enum ctr_change_kind {
     CTR_CHANGE_CELL,
     CTR_CHANGE_FLOORS,
-    CTR_CHANGE_COUNTER
+    CTR_CHANGE_COUNTER,
+    CTR_CHANGE_ANSWER
 } ctr_change_kind;
 
 typedef struct ctr_change {
     ctr_change_kind kind;
     const char *table;  /* the name the table was created with */
-    const char *column; /* NULL for floors */
+    const char *column; /* NULL for floors and answers */
     int64_t generation; /* of the counter, in range; odd for a cell */
-    const uint8_t *key; /* packed, unchecked; empty for a counter */
+    const uint8_t *key; /* packed, unchecked; empty for a counter and an answer */
     size_t key_size;
-    const uint8_t *cell; /* unchecked; NULL unless it is a cell */
+    const uint8_t *cell; /* unchecked; NULL unless it is a cell or an answer */
     size_t cell_size;
     const char *key_text; /* the key columns at the source; NULL: not given */
     uint8_t source[CTR_ID_SIZE];

@@ -12,8 +12,18 @@
 #include "sync/conflicts.h"
 #include "table/catalog.h"
 #include "table/floors.h"
+#include "table/openings.h"
 #include "table/stage.h"
 #include "track/later.h"
+
+/* Rows of a tracked table that would show the sum of two openings about which there is no answer. */
+typedef struct ctr_unanswered {
+    int64_t rows;
+    char *key; /* owned; of the first row, as a message shows it */
+    uint8_t ids[2][CTR_ID_SIZE];
+    int64_t values[2];
+    bool is_here[2]; /* it was in the cell before the merge */
+} ctr_unanswered;
 
 typedef struct ctr_merge {
     ctr_catalog_entry entry; /* owned; the table by its names */
@@ -25,6 +35,13 @@ typedef struct ctr_merge {
     bool within, deferred;    /* in an UPDATE, which cannot record conflicts; one was found */
     ctr_stats stats;          /* before the UPDATE */
     int64_t n_conflicts;
+
+    ctr_openings openings; /* read when first needed */
+    bool openings_read;
+    int64_t number;            /* that of the answers which came last */
+    ctr_packed settled;        /* room for a cell */
+    ctr_unanswered unanswered; /* refused by the caller at the end */
+    bool row_unanswered;       /* the row at hand is one of them */
 
     /* Of a tracked table. */
     bool tracked;
@@ -70,6 +87,20 @@ bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys, ctr_problem *pr
  * with the three functions above. */
 void ctr_merge_begin(ctr_merge *merge);
 bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem);
+
+/* Returns the answers about openings of the table, lent; NULL on a problem. */
+ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem);
+
+/* Takes n answers about openings, of CTR_ANSWER_SIZE bytes each, which were checked: records those
+ * that are new, and settles all rows by them. Returns the number of rows that changed. Call it before
+ * rows are merged. */
+int64_t ctr_merge_answers(ctr_merge *merge, const uint8_t *answers, size_t n, ctr_problem *problem);
+
+/* Fails if rows would show the sum of unanswered openings. `here` and `there` name the two files;
+ * `table` is the name of the table in main, and openings that are here are those of main, or, if
+ * `gives`, of the other file. */
+int ctr_merge_refuse_unanswered(ctr_merge *merge, const char *table, const char *here,
+                                const char *there, bool gives, ctr_problem *problem);
 
 /* Raises each counter of `table` to its generation in `from`, the shape at the source. A pull takes
  * all generations before the rows, whatever the marks say, because rows are merged by generation.

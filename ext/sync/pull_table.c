@@ -185,6 +185,30 @@ static void merge_floors(merge_job *job, ctr_problem *problem)
     sqlite3_finalize(row);
 }
 
+/* Takes answers about openings before rows, which they may settle. */
+static void merge_answers(merge_job *job, ctr_problem *problem)
+{
+    const ctr_source *source = job->pull->source;
+    ctr_openings theirs;
+    if (problem->rc != SQLITE_OK || job->newest.answers == 0 || job->newest.answers < job->mark)
+        return;
+    ctr_openings_list(&theirs, source->db, source->schema, job->theirs->name, job->mark, problem);
+    job->report->changed += ctr_merge_answers(&job->to, theirs.answers, theirs.n, problem);
+    ctr_openings_close(&theirs);
+}
+
+static void refuse_unanswered(merge_job *job, ctr_problem *problem)
+{
+    const ctr_pull *pull = job->pull;
+    bool gives = pull->side == CTR_MAIN_GIVES;
+    char *in_taker = sqlite3_mprintf(gives ? "in %s" : "here", pull->called),
+         *in_giver = sqlite3_mprintf(gives ? "here" : "in %s", pull->source->called);
+    if (!in_taker || !in_giver) ctr_problem_nomem(problem);
+    ctr_merge_refuse_unanswered(&job->to, job->report->name, in_taker, in_giver, gives, problem);
+    sqlite3_free(in_taker);
+    sqlite3_free(in_giver);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* Only the application can create a table that the source tracks: only the key and the counters are
@@ -347,8 +371,10 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     }
     open_sides(job, problem);
     note_rows_for_later(job, problem);
+    merge_answers(job, problem);
     merge_floors(job, problem);
     merge_rows(job, problem);
+    refuse_unanswered(job, problem);
     job->report->conflicts += job->to.n_conflicts;
     ctr_marks_write(pull->db, pull->target, pull->giver, job->theirs, &job->to.entry,
                     job->mark == 0, problem);
@@ -365,7 +391,9 @@ static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
     else
         ctr_source_look(source, job->theirs->name, &job->newest, problem);
     if (problem->rc != SQLITE_OK) return false;
-    if (job->newest.last >= job->mark || job->newest.floors >= job->mark) return true;
+    if (job->newest.last >= job->mark || job->newest.floors >= job->mark ||
+        job->newest.answers >= job->mark)
+        return true;
     if (!job->newest.has_columns) return false;
     ctr_shape theirs = {0}, mine = {0}; /* the shapes that both files store */
     const ctr_pull *pull = job->pull;

@@ -218,7 +218,7 @@ int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *new
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_NEWEST);
     if (ctr_run_row(&run, row))
         *newest = (ctr_newest){take_last_number(row, 0), take_last_number(row, 1),
-                               sqlite3_column_int(row, 2)};
+                               take_last_number(row, 2), sqlite3_column_int(row, 3)};
     sqlite3_finalize(row);
     return problem->rc;
 }

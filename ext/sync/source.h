@@ -22,8 +22,9 @@
 
 /* The newest numbers of a table. */
 typedef struct ctr_newest {
-    int64_t last, floors; /* the last number of its rows, and of its floors; 0: it has none */
-    bool has_columns;     /* it has generations of counters */
+    int64_t last, floors, answers; /* the last numbers of its rows, of its floors, and of answers
+                                    * about openings; 0: it has none */
+    bool has_columns;              /* it has generations of counters */
 } ctr_newest;
 
 typedef struct ctr_source {
@@ -31,6 +32,7 @@ typedef struct ctr_source {
     char *schema; /* owned */
     bool own;
     const char *path;    /* the path that opened it, borrowed; or NULL */
+    const char *called;  /* its name in messages, borrowed; set by the owner */
     ctr_objects objects; /* of the snapshot */
     ctr_catalog catalog; /* after ctr_source_check */
     ctr_newest *newest;  /* owned; of the tables in the catalog, after ctr_source_look_at_all */

@@ -109,7 +109,7 @@ int ctr_rows_refuse_other_shape(const ctr_rows *rows, ctr_problem *problem)
 
 static void forget(ctr_rows *rows)
 {
-    rows->found = rows->packed = rows->exact = false;
+    rows->found = rows->packed = rows->exact = rows->also_here = false;
     rows->old.size = rows->fresh.size = 0;
     for (int i = 0; i < rows->shape->n_counters; i++) {
         rows->states[i] = (ctr_summary){.life = 1};

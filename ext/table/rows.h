@@ -37,6 +37,7 @@ typedef struct ctr_rows {
     int64_t rowid;       /* of that row, or of a row just inserted */
     ctr_summary *states; /* by counter; untouched if nothing was found */
     ctr_cell *cells;     /* by counter, if `whole` */
+    bool also_here;      /* a part of the staged change is made here, whatever `origin` says */
     bool packed;         /* `key` is its key, as in the cache */
     bool exact;          /* a row found by `key` has stored exactly this key */
     uint64_t hash;       /* of `key` */

@@ -106,6 +106,15 @@ ctr_status ctr_stage_assign(ctr_rows *rows, int counter, int64_t n, const uint8_
     return stage_difference(rows, counter, &difference, id, least, problem);
 }
 
+ctr_status ctr_stage_open(ctr_rows *rows, int counter, int64_t n,
+                          const uint8_t opening[CTR_ID_SIZE], ctr_problem *problem)
+{
+    ctr_sum difference = {0, 0};
+    ctr_sum_add(&difference, n);
+    if (rows->found && !rows->whole && ctr_rows_load_cells(rows, problem)) return CTR_OK;
+    return stage_cell(rows, counter, &rows->cells[counter], &difference, opening, 1, problem);
+}
+
 ctr_status ctr_stage_next_life(ctr_rows *rows, int counter, int64_t n, const uint8_t *id,
                                int64_t least, ctr_problem *problem)
 {
@@ -175,6 +184,13 @@ static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
     return problem->rc;
 }
 
+/* Notes that a part of a change that came from elsewhere was made here. */
+static void note_own_part(ctr_rows *rows)
+{
+    if (rows->also_here && rows->origin != CTR_MADE_HERE)
+        ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0, CTR_MADE_HERE);
+}
+
 /* Adds a new row to the cache. */
 static void know_new_row(ctr_rows *rows)
 {
@@ -210,6 +226,7 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
         else if (staged->kind == CTR_STAGED_CELL)
             ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, i, rows->origin);
     }
+    note_own_part(rows);
     return problem->rc;
 }
 
@@ -223,6 +240,7 @@ static int note_staged_cells(ctr_rows *rows, ctr_problem *problem)
     for (int i = 0; i < n; i++)
         if (rows->staged[i].kind == CTR_STAGED_CELL)
             ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, i, rows->origin);
+    note_own_part(rows);
     return problem->rc;
 }
 
@@ -238,6 +256,7 @@ int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
         } else if (write_cells(rows, keys, problem) == SQLITE_OK) {
             rows->rowid = sqlite3_last_insert_rowid(rows->db);
             ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0, rows->origin);
+            note_own_part(rows);
             if (!rows->whole) know_new_row(rows);
         }
     }

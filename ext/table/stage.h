@@ -21,6 +21,10 @@ ctr_status ctr_stage_add(ctr_rows *rows, int counter, int64_t n, const uint8_t i
 ctr_status ctr_stage_assign(ctr_rows *rows, int counter, int64_t n, const uint8_t id[CTR_ID_SIZE],
                             int64_t least, ctr_problem *problem);
 
+/* Adds n, in the shard of an opening (table/openings.h), to the cell itself. */
+ctr_status ctr_stage_open(ctr_rows *rows, int counter, int64_t n,
+                          const uint8_t opening[CTR_ID_SIZE], ctr_problem *problem);
+
 /* Begins the next life of a counter, with n unless `id` is NULL; deletes it. Both may return
  * CTR_LAST_LIFE. */
 ctr_status ctr_stage_next_life(ctr_rows *rows, int counter, int64_t n, const uint8_t *id,

@@ -11,8 +11,8 @@
  *     key_columns hidden: the key columns in words; an INSERT with them compares them with the
  *                table here, as a pull does
  *
- * There is one row for each cell, one for floors, one for each counter that was added or dropped
- * (sync/feed.h). Rows may arrive twice, in any order, in part, from many files; each is merged as
+ * There is one row for each cell, one for floors, one for each counter that was added or dropped,
+ * one for each answer about openings (sync/feed.h). Rows may arrive twice, in any order, in part, from many files; each is merged as
  * in a pull, in the caller's transaction (sync/feed.h).
  */
 #include <string.h>
@@ -252,7 +252,7 @@ static int64_t take_generation(sqlite3 *db, sqlite3_value *value, ctr_change_kin
                                ctr_problem *problem)
 {
     static const char GENERATION[] = "generation";
-    if (kind == CTR_CHANGE_FLOORS)
+    if (kind == CTR_CHANGE_FLOORS || kind == CTR_CHANGE_ANSWER)
         return take_integer(db, GENERATION, "0 if there is no column", value, 0, 0, problem);
     int64_t generation =
         take_integer(db, GENERATION, "1 ... 4294967295", value, 1, CTR_GENERATION_MAX, problem);
@@ -267,7 +267,8 @@ static void check_types(sqlite3 *db, sqlite3_value **columns, ctr_change_kind ki
     check_type(columns, COLUMN_TABLE, SQLITE_TEXT, "TEXT", problem);
     check_type(columns, COLUMN_KEY, SQLITE_BLOB, "a BLOB", problem);
     if (kind == CTR_CHANGE_CELL) check_type(columns, COLUMN_COLUMN, SQLITE_TEXT, "TEXT", problem);
-    if (kind == CTR_CHANGE_CELL) check_type(columns, COLUMN_CELL, SQLITE_BLOB, "a BLOB", problem);
+    if (kind == CTR_CHANGE_CELL || kind == CTR_CHANGE_ANSWER)
+        check_type(columns, COLUMN_CELL, SQLITE_BLOB, "a BLOB", problem);
     take_integer(db, "seq", "an INTEGER, 0 or more", columns[COLUMN_SEQ], 0, INT64_MAX, problem);
     check_type(columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT", problem);
     if (sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL)
@@ -278,14 +279,15 @@ static void check_types(sqlite3 *db, sqlite3_value **columns, ctr_change_kind ki
 }
 
 /* A row without a cell has floors, or, with the name of a counter and no key, that counter's
- * generation. */
+ * generation. Without the name of a counter and a key, the cell is an answer. */
 static ctr_change_kind kind_of_change(sqlite3_value **columns)
 {
-    if (sqlite3_value_type(columns[COLUMN_CELL]) != SQLITE_NULL) return CTR_CHANGE_CELL;
     int column = sqlite3_value_type(columns[COLUMN_COLUMN]);
-    if (column == SQLITE_NULL) return CTR_CHANGE_FLOORS;
     bool no_key = sqlite3_value_type(columns[COLUMN_KEY]) == SQLITE_BLOB &&
                   sqlite3_value_bytes(columns[COLUMN_KEY]) == 0;
+    if (sqlite3_value_type(columns[COLUMN_CELL]) != SQLITE_NULL)
+        return no_key && column == SQLITE_NULL ? CTR_CHANGE_ANSWER : CTR_CHANGE_CELL;
+    if (column == SQLITE_NULL) return CTR_CHANGE_FLOORS;
     return column == SQLITE_TEXT && no_key ? CTR_CHANGE_COUNTER : CTR_CHANGE_CELL;
 }
 
@@ -293,12 +295,12 @@ static bool take_change(sqlite3 *db, ctr_change *change, sqlite3_value **columns
                         ctr_problem *problem)
 {
     change->kind = kind_of_change(columns);
-    bool floors = change->kind == CTR_CHANGE_FLOORS;
+    bool named = change->kind == CTR_CHANGE_CELL || change->kind == CTR_CHANGE_COUNTER;
     check_types(db, columns, change->kind, problem);
     change->generation = take_generation(db, columns[COLUMN_GENERATION], change->kind, problem);
     if (problem->rc != SQLITE_OK) return false;
     change->table = ctr_text_value(columns[COLUMN_TABLE], problem);
-    if (!floors) change->column = ctr_text_value(columns[COLUMN_COLUMN], problem);
+    if (named) change->column = ctr_text_value(columns[COLUMN_COLUMN], problem);
     change->key = sqlite3_value_blob(columns[COLUMN_KEY]);
     change->key_size = (size_t)sqlite3_value_bytes(columns[COLUMN_KEY]);
     change->cell = sqlite3_value_blob(columns[COLUMN_CELL]);

@@ -31,6 +31,7 @@
 #include "sync/session.h"
 #include "table/columns.h"
 #include "table/floors.h"
+#include "table/openings.h"
 #include "table/rows.h"
 #include "table/stream.h"
 #include "track/tracked.h"
@@ -238,6 +239,11 @@ int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given,
 int ctr_write_add(ctr_table *table, int counter, int64_t n, ctr_problem *problem);
 int ctr_write_assign(ctr_table *table, int counter, int64_t n, ctr_problem *problem);
 int ctr_write_change(ctr_table *table, int counter, int64_t from, int64_t to, ctr_problem *problem);
+
+/* Counts n, 0 excepted, under the opening of the running counter_track. Fails if openings of other
+ * files stand in the cell and the call does not say what they are. */
+int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t n,
+                   ctr_problem *problem);
 
 /* Deletes a counter of the row that was found. */
 int ctr_write_tombstone(ctr_table *table, int counter, ctr_problem *problem);

@@ -337,6 +337,17 @@ static void row_deleted(handed_row *row, ctr_problem *problem)
     if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
 }
 
+/* Returns the opening of the running counter_track, if it counts this value under it: tracking of
+ * the column begins, and the value is not 0. */
+static ctr_opening *opening_of(const ctr_table *table, int counter, const ctr_shown *value)
+{
+    ctr_opening *opening = table->joined.transaction->opening;
+    bool is = opening && opening->opens[counter] && !value->none && !value->null && value->n != 0 &&
+              sqlite3_stricmp(opening->schema, table->schema) == 0 &&
+              sqlite3_stricmp(opening->counters, table->name) == 0;
+    return is ? opening : NULL;
+}
+
 /* For counter_track: the counters take the values of the row. */
 static void row_found(handed_row *row, ctr_problem *problem)
 {
@@ -354,7 +365,10 @@ static void row_found(handed_row *row, ctr_problem *problem)
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
         const ctr_shown *was = shown_apart(row, i);
         bool adds = (row->is_apart && row->apart.waits) || row->now[i].adopted;
-        if (!was || was->null != row->now[i].null || was->n != row->now[i].n)
+        ctr_opening *opening = opening_of(table, i, &row->now[i]);
+        if (opening)
+            ctr_write_open(table, opening, i, row->now[i].n, problem);
+        else if (!was || was->null != row->now[i].null || was->n != row->now[i].n)
             count_value(table, i, was, &row->now[i], adds, problem);
     }
     bool counts = ctr_stage_any(table->rows);

@@ -126,6 +126,49 @@ int ctr_write_add(ctr_table *table, int counter, int64_t n, ctr_problem *problem
     return problem->rc;
 }
 
+static int refuse_life(ctr_table *table, int counter, ctr_status status, ctr_problem *problem)
+{
+    if (status == CTR_OK) return problem->rc;
+    ctr_problem_set(problem, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
+    ctr_access_problem_at(table, counter, problem);
+    return problem->rc;
+}
+
+/* Notes an opening of another file that stands in the cell; refuses it unless the call says what it
+ * is. */
+static void meet_opening(ctr_table *table, ctr_opening *opening, int counter, int64_t n,
+                         const ctr_shard *theirs, ctr_problem *problem)
+{
+    ctr_openings_meet(opening, theirs->id, problem);
+    if (opening->answer != CTR_UNANSWERED) return;
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "two files counted the values that they had when they began to track it: %lld "
+                    "here, %lld in another file: if they were copies of one file, add "
+                    "'opening=same', and the values are one; if each had its own, 'opening=add'",
+                    (long long)n, (long long)theirs->value);
+    ctr_access_problem_at(table, counter, problem);
+}
+
+int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t n,
+                   ctr_problem *problem)
+{
+    ctr_summary state = ctr_rows_state(table->rows, counter);
+    if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n, problem);
+    ctr_status status = state.life % 2 == 0
+                            ? ctr_stage_next_life(table->rows, counter, n, opening->id, 1, problem)
+                            : ctr_stage_open(table->rows, counter, n, opening->id, problem);
+    if (problem->rc != SQLITE_OK || refuse_life(table, counter, status, problem))
+        return problem->rc;
+    const ctr_cell *cell = &table->rows->cells[counter];
+    ctr_shard shard;
+    for (size_t at = 0; state.life % 2 == 1 && ctr_cell_next(cell, &at, &shard);)
+        if (ctr_id_is_opening(shard.id) && shard.clock == 1)
+            meet_opening(table, opening, counter, n, &shard, problem);
+    opening->n++;
+    note_increment(table, !state.touched);
+    return problem->rc;
+}
+
 /* A counter that equals n already stays unchanged. */
 int ctr_write_assign(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
 {
@@ -165,14 +208,6 @@ void ctr_write_refuse_no_counter(ctr_problem *problem)
 {
     ctr_problem_set(problem, SQLITE_ERROR,
                     "the table has no counter left: the command 'add column <counter>' adds one");
-}
-
-static int refuse_life(ctr_table *table, int counter, ctr_status status, ctr_problem *problem)
-{
-    if (status == CTR_OK) return problem->rc;
-    ctr_problem_set(problem, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
-    ctr_access_problem_at(table, counter, problem);
-    return problem->rc;
 }
 
 int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given, ctr_problem *problem)

@@ -1,0 +1,350 @@
+/* table/openings.c - keeps answers about openings, and settles cells by them. */
+#include "table/openings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "identity/uuid.h"
+#include "sqlite/array.h"
+
+enum { ANSWER_FORMAT = 0xB1, ANSWER_AT = 1, A_AT = 2, B_AT = A_AT + CTR_ID_SIZE };
+
+/* An opening and its group: the number of the lowest opening in it. */
+typedef struct opening_node {
+    uint8_t id[CTR_ID_SIZE];
+    size_t group;
+} opening_node;
+
+/* ---- ids ------------------------------------------------------------------------------------- */
+
+void ctr_openings_new(uint8_t id[CTR_ID_SIZE])
+{
+    ctr_uuid_random(id);
+    ctr_id_make_opening(id);
+}
+
+void ctr_openings_of_birth(const char *birth, uint8_t id[CTR_ID_SIZE], ctr_problem *problem)
+{
+    char *name = problem->rc == SQLITE_OK ? sqlite3_mprintf("opening of %s", birth) : NULL;
+    if (!name) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    for (char *c = name; *c; c++)
+        if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
+    ctr_uuid_of_bytes((const uint8_t *)name, strlen(name), id);
+    ctr_id_make_opening(id);
+    sqlite3_free(name);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+void ctr_openings_write(uint8_t out[CTR_ANSWER_SIZE], const uint8_t *a, const uint8_t *b,
+                        ctr_answer_to answer)
+{
+    bool in_order = memcmp(a, b, CTR_ID_SIZE) < 0;
+    out[0] = ANSWER_FORMAT;
+    out[ANSWER_AT] = (uint8_t)answer;
+    memcpy(out + A_AT, in_order ? a : b, CTR_ID_SIZE);
+    memcpy(out + B_AT, in_order ? b : a, CTR_ID_SIZE);
+}
+
+int ctr_openings_check(const void *bytes, size_t size, ctr_problem *problem)
+{
+    const uint8_t *answer = bytes;
+    bool is = answer && size == CTR_ANSWER_SIZE && answer[0] == ANSWER_FORMAT &&
+              (answer[ANSWER_AT] == CTR_SAME || answer[ANSWER_AT] == CTR_ADD) &&
+              memcmp(answer + A_AT, answer + B_AT, CTR_ID_SIZE) < 0 &&
+              ctr_id_is_opening(answer + A_AT) && ctr_id_is_opening(answer + B_AT);
+    if (!is)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "an answer about two openings is damaged");
+    return problem->rc;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static int by_opening(const void *a, const void *b)
+{
+    return memcmp(((const opening_node *)a)->id, ((const opening_node *)b)->id, CTR_ID_SIZE);
+}
+
+static opening_node *find_node(const ctr_openings *openings, const uint8_t *id)
+{
+    opening_node wanted;
+    if (openings->n_nodes == 0) return NULL;
+    memcpy(wanted.id, id, CTR_ID_SIZE);
+    return bsearch(&wanted, openings->nodes, openings->n_nodes, sizeof wanted, by_opening);
+}
+
+static size_t root_of(const ctr_openings *openings, size_t node)
+{
+    while (openings->nodes[node].group != node) node = openings->nodes[node].group;
+    return node;
+}
+
+static const uint8_t *answer_at(const ctr_openings *openings, size_t i)
+{
+    return openings->answers + i * CTR_ANSWER_SIZE;
+}
+
+/* Joins the groups of two openings; the lowest number stays. */
+static void join_groups(ctr_openings *openings, const uint8_t *answer)
+{
+    size_t a = root_of(openings, (size_t)(find_node(openings, answer + A_AT) - openings->nodes)),
+           b = root_of(openings, (size_t)(find_node(openings, answer + B_AT) - openings->nodes));
+    openings->nodes[a > b ? a : b].group = a < b ? a : b;
+}
+
+/* Makes the nodes of all answers. */
+static void group_openings(ctr_openings *openings, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    opening_node *nodes = sqlite3_malloc64((2 * openings->n + 1) * sizeof *nodes);
+    if (!nodes) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    size_t n = 0, kept = 0;
+    for (size_t i = 0; i < openings->n; i++) {
+        memcpy(nodes[n++].id, answer_at(openings, i) + A_AT, CTR_ID_SIZE);
+        memcpy(nodes[n++].id, answer_at(openings, i) + B_AT, CTR_ID_SIZE);
+    }
+    if (n > 0) qsort(nodes, n, sizeof *nodes, by_opening);
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || by_opening(&nodes[kept - 1], &nodes[i]) != 0) nodes[kept++] = nodes[i];
+    for (size_t i = 0; i < kept; i++) nodes[i].group = i;
+    sqlite3_free(openings->nodes);
+    openings->nodes = nodes;
+    openings->n_nodes = kept;
+    openings->decided.size = 0;
+    for (size_t i = 0; i < openings->n; i++)
+        if (answer_at(openings, i)[ANSWER_AT] == CTR_SAME)
+            join_groups(openings, answer_at(openings, i));
+    for (size_t i = 0; i < kept; i++) nodes[i].group = root_of(openings, i);
+}
+
+static bool are_one_group(const ctr_openings *openings, const uint8_t *a, const uint8_t *b)
+{
+    const opening_node *x = find_node(openings, a), *y = find_node(openings, b);
+    return x && y && x->group == y->group;
+}
+
+/* Returns whether an answer says that these openings, or two of their groups, add up. */
+static bool add_up(const ctr_openings *openings, const uint8_t *a, const uint8_t *b)
+{
+    const opening_node *x = find_node(openings, a), *y = find_node(openings, b);
+    if (!x || !y) return false;
+    for (size_t i = 0; i < openings->n; i++) {
+        const uint8_t *answer = answer_at(openings, i);
+        if (answer[ANSWER_AT] != CTR_ADD) continue;
+        size_t one = find_node(openings, answer + A_AT)->group,
+               two = find_node(openings, answer + B_AT)->group;
+        if ((one == x->group && two == y->group) || (one == y->group && two == x->group))
+            return true;
+    }
+    return false;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static bool append_bytes_to(uint8_t **list, size_t *n, size_t *room, const uint8_t *bytes,
+                            size_t size, ctr_problem *problem)
+{
+    uint8_t *longer = ctr_array_room(*list, room, *n + 1, size, problem);
+    if (!longer) return false;
+    *list = longer;
+    memcpy(longer + (*n)++ * size, bytes, size);
+    return true;
+}
+
+int ctr_openings_list(ctr_openings *openings, sqlite3 *db, const char *schema, const char *table,
+                      int64_t since, ctr_problem *problem)
+{
+    *openings = (ctr_openings){0};
+    ctr_run run = ctr_run_on(db, schema, table, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_OPENINGS_ANSWERS);
+    ctr_run_bind_int(&run, row, ":number", since);
+    while (ctr_run_row(&run, row)) {
+        const void *answer = sqlite3_column_blob(row, 0);
+        if (ctr_openings_check(answer, (size_t)sqlite3_column_bytes(row, 0), problem) == SQLITE_OK)
+            append_bytes_to(&openings->answers, &openings->n, &openings->room, answer,
+                            CTR_ANSWER_SIZE, problem);
+    }
+    sqlite3_finalize(row);
+    return problem->rc;
+}
+
+int ctr_openings_read(ctr_openings *openings, sqlite3 *db, const char *schema, const char *table,
+                      ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, table, problem);
+    ctr_openings_list(openings, db, schema, table, INT64_MIN, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_OPENINGS_OWN);
+    while (ctr_run_row(&run, row)) {
+        const void *id = sqlite3_column_blob(row, 0);
+        if (id && sqlite3_column_bytes(row, 0) == CTR_ID_SIZE)
+            append_bytes_to(&openings->own, &openings->n_own, &openings->room_own, id, CTR_ID_SIZE,
+                            problem);
+    }
+    sqlite3_finalize(row);
+    group_openings(openings, problem);
+    return problem->rc;
+}
+
+void ctr_openings_close(ctr_openings *openings)
+{
+    sqlite3_free(openings->answers);
+    sqlite3_free(openings->own);
+    sqlite3_free(openings->nodes);
+    sqlite3_free(openings->live);
+    sqlite3_free(openings->decided.bytes);
+    *openings = (ctr_openings){0};
+}
+
+bool ctr_openings_add(ctr_openings *openings, const uint8_t answer[CTR_ANSWER_SIZE],
+                      ctr_problem *problem)
+{
+    for (size_t i = 0; i < openings->n; i++)
+        if (memcmp(answer_at(openings, i), answer, CTR_ANSWER_SIZE) == 0) return false;
+    if (!append_bytes_to(&openings->answers, &openings->n, &openings->room, answer, CTR_ANSWER_SIZE,
+                         problem))
+        return false;
+    group_openings(openings, problem);
+    return problem->rc == SQLITE_OK;
+}
+
+bool ctr_openings_is_own(const ctr_openings *openings, const uint8_t id[CTR_ID_SIZE])
+{
+    for (size_t i = 0; i < openings->n_own; i++)
+        if (memcmp(openings->own + i * CTR_ID_SIZE, id, CTR_ID_SIZE) == 0) return true;
+    return false;
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+/* An opening has the clock 1; in clock 2 it has given way to a greater one. */
+static bool is_live_opening(const ctr_shard *shard)
+{
+    return shard->clock == 1 && ctr_id_is_opening(shard->id);
+}
+
+size_t ctr_openings_count(const ctr_cell *cell)
+{
+    ctr_shard shard;
+    size_t at = 0, n = 0;
+    while (ctr_cell_next(cell, &at, &shard)) n += is_live_opening(&shard);
+    return n;
+}
+
+static int take_live(ctr_openings *openings, const ctr_cell *cell, ctr_problem *problem)
+{
+    ctr_shard shard, *live;
+    size_t at = 0;
+    openings->n_live = 0;
+    while (ctr_cell_next(cell, &at, &shard)) {
+        if (!is_live_opening(&shard)) continue;
+        live = ctr_array_room(openings->live, &openings->room_live, openings->n_live + 1,
+                              sizeof *live, problem);
+        if (!live) return problem->rc;
+        openings->live = live;
+        live[openings->n_live++] = shard;
+    }
+    return problem->rc;
+}
+
+/* Returns whether another opening of its group in the cell is greater. */
+static bool gives_way(const ctr_openings *openings, const ctr_shard *shard)
+{
+    for (size_t i = 0; i < openings->n_live; i++) {
+        const ctr_shard *other = &openings->live[i];
+        int order = memcmp(other->id, shard->id, CTR_ID_SIZE);
+        bool greater = other->value > shard->value || (other->value == shard->value && order > 0);
+        if (order != 0 && greater && are_one_group(openings, other->id, shard->id)) return true;
+    }
+    return false;
+}
+
+bool ctr_openings_settle(ctr_openings *openings, const ctr_cell *cell, uint8_t *out, size_t *size,
+                         ctr_problem *problem)
+{
+    if (openings->n == 0 || take_live(openings, cell, problem) || openings->n_live < 2)
+        return false;
+    bool changes = false;
+    for (size_t i = 0; i < openings->n_live && !changes; i++)
+        changes = gives_way(openings, &openings->live[i]);
+    if (!changes) return false;
+    size_t at = 0, n = 0;
+    ctr_shard shard, *shards = sqlite3_malloc64((cell->size / CTR_ID_SIZE + 1) * sizeof *shards);
+    if (!shards) {
+        ctr_problem_nomem(problem);
+        return false;
+    }
+    while (ctr_cell_next(cell, &at, &shard)) {
+        if (is_live_opening(&shard) && gives_way(openings, &shard))
+            shard = (ctr_shard){.id = shard.id, .clock = 2, .value = 0};
+        shards[n++] = shard;
+    }
+    *size = ctr_cell_write(cell->life, shards, n, out);
+    sqlite3_free(shards);
+    return true;
+}
+
+/* Cells of one table mostly have the same openings, so those that were found answered last are
+ * kept. */
+static bool is_decided(const ctr_openings *openings)
+{
+    const ctr_packed *decided = &openings->decided;
+    if (decided->size != openings->n_live * CTR_ID_SIZE) return false;
+    for (size_t i = 0; i < openings->n_live; i++)
+        if (memcmp(decided->bytes + i * CTR_ID_SIZE, openings->live[i].id, CTR_ID_SIZE) != 0)
+            return false;
+    return true;
+}
+
+bool ctr_openings_unanswered(ctr_openings *openings, const ctr_cell *cell, ctr_shard pair[2],
+                             ctr_problem *problem)
+{
+    if (take_live(openings, cell, problem) || openings->n_live < 2 || is_decided(openings))
+        return false;
+    for (size_t i = 0; i < openings->n_live; i++)
+        for (size_t j = i + 1; j < openings->n_live; j++) {
+            const ctr_shard *a = &openings->live[i], *b = &openings->live[j];
+            if (are_one_group(openings, a->id, b->id) || add_up(openings, a->id, b->id)) continue;
+            pair[0] = *a;
+            pair[1] = *b;
+            return true;
+        }
+    openings->decided.size = 0;
+    uint8_t *ids = ctr_pack_room(&openings->decided, openings->n_live * CTR_ID_SIZE, problem);
+    if (!ids) return false;
+    for (size_t i = 0; i < openings->n_live; i++)
+        memcpy(ids + i * CTR_ID_SIZE, openings->live[i].id, CTR_ID_SIZE);
+    openings->decided.size = openings->n_live * CTR_ID_SIZE;
+    return false;
+}
+
+/* ---- recording ------------------------------------------------------------------------------- */
+
+void ctr_openings_record(ctr_run *run, const uint8_t id[CTR_ID_SIZE],
+                         const uint8_t file[CTR_ID_SIZE])
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_OPENINGS_MADE);
+    ctr_run_bind_id(run, row, ":opening", id);
+    ctr_run_bind_id(run, row, ":file", file);
+    ctr_run_once(run, row);
+}
+
+void ctr_openings_record_answer(ctr_run *run, const uint8_t answer[CTR_ANSWER_SIZE], int64_t number)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_OPENINGS_ANSWER);
+    ctr_run_bind_blob(run, row, ":answer", answer, CTR_ANSWER_SIZE);
+    ctr_run_bind_int(run, row, ":number", number);
+    ctr_run_once(run, row);
+}
+
+void ctr_openings_meet(ctr_opening *opening, const uint8_t id[CTR_ID_SIZE], ctr_problem *problem)
+{
+    for (size_t i = 0; i < opening->n_met; i++)
+        if (memcmp(opening->met + i * CTR_ID_SIZE, id, CTR_ID_SIZE) == 0) return;
+    append_bytes_to(&opening->met, &opening->n_met, &opening->room_met, id, CTR_ID_SIZE, problem);
+}
