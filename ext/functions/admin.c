@@ -7,11 +7,12 @@
  *     counter_promote([schema])             a pending file takes over the name
  *     counter_retire([schema])              the file stops counting
  *     counter_lost(id [, schema])           a replica is lost for good: no file waits for it
- *     counter_remove([schema])              drops the stored tables of a file without counter
- *                                           tables: their number
+ *     counter_remove([schema])              drops the stored tables of a file that has no counter
+ *                                           tables left
  *     counter_identity([schema])            its present and former ids, as rows
  *
- * The others return the id of the file, as text. For 'pending' see identity/succession.h.
+ * counter_remove returns the number of tables, the others the id of the file, as text. For
+ * 'pending' see identity/succession.h.
  */
 #include <string.h>
 
@@ -213,6 +214,9 @@ static int64_t remove_stored(ctr_replica *replica, ctr_problem *problem)
         if (!named || named->object != CTR_OBJECT_TABLE) continue;
         run.slots.name = *of;
         ctr_run_do(&run, CTR_SQL_SCHEMA_DROP, NULL);
+        if (ctr_schema_object(db, replica->schema, *of, problem) != CTR_OBJECT_NONE)
+            ctr_problem_set(problem, SQLITE_AUTH,
+                            "an authorizer of this connection ignores DROP TABLE");
         n++;
     }
     ctr_schema_objects_close(&objects);

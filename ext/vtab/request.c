@@ -137,8 +137,8 @@ void ctr_request_refuse(const ctr_table *table, ctr_problem *problem)
 
 /* ---- one statement --------------------------------------------------------------------------- */
 
-/* Fails if the text of a request that was taken before was another one: as a UNIQUE constraint does,
- * except under OR IGNORE, with which SQLite would skip the row without a word. */
+/* Fails if the text of a request that was taken before was another one: with the code of a UNIQUE
+ * constraint, except under OR IGNORE, which would skip the row without a word. */
 bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     sqlite3_value *id = columns[ctr_table_column(table->shape.n_columns)];

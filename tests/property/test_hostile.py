@@ -150,6 +150,29 @@ ANSWERS = pytest.mark.parametrize("answer", [sqlite3.SQLITE_DENY, sqlite3.SQLITE
 
 
 @ANSWERS
+@pytest.mark.parametrize("begins", [False, True])
+def test_a_stored_table_that_an_authorizer_keeps_stays_with_all_others(answer, begins):
+    with contextlib.closing(connect(":memory:")) as db:
+        db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
+        db.execute("INSERT INTO t VALUES ('a', 1)")
+        db.execute("DROP TABLE t")
+        stored = rows(db, "SELECT name FROM sqlite_master WHERE type = 'table'")
+        before = rows(db, "SELECT * FROM counter_replica")
+        assert len(stored) == 5
+        if begins:
+            db.execute("BEGIN")
+        for name, in stored:
+            db.set_authorizer(lambda action, first, *_: answer if (action, first) == (sqlite3.SQLITE_DROP_TABLE, name) else sqlite3.SQLITE_OK)
+            with pytest.raises(sqlite3.Error, match="^counter_remove: (not authorized|an authorizer of this connection ignores DROP TABLE)$"):
+                rows(db, "SELECT counter_remove()")
+            db.set_authorizer(None)
+            assert rows(db, "SELECT name FROM sqlite_master WHERE type = 'table'") == stored
+            assert rows(db, "SELECT * FROM counter_replica") == before
+        assert rows(db, "SELECT counter_remove()") == [(5,)]
+        assert rows(db, "SELECT count(*) FROM sqlite_master") == [(0,)]
+
+
+@ANSWERS
 @pytest.mark.parametrize("function", ["counter_pull", "counter_push", "counter_sync"])
 def test_a_path_that_may_not_be_attached_is_not_opened(tmp_path, function, answer):
     make_source(tmp_path / "source.db")
