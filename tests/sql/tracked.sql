@@ -1490,8 +1490,18 @@ CREATE TABLE d(id INTEGER, shop TEXT, n INTEGER, PRIMARY KEY(id, shop));
 CREATE TABLE e(id TEXT PRIMARY KEY DEFAULT (hex(randomblob(16))), n INTEGER);
 CREATE TABLE f(id BIGINT PRIMARY KEY, n INTEGER);
 CREATE TABLE g(id TEXT PRIMARY KEY, n INTEGER);
-SELECT counter_track('a', 'n'), counter_track('b', 'n'), counter_track('c', 'n'), counter_track('d', 'n'), counter_track('e', 'n'), counter_track('f', 'n');
---= 0|0|0|0|0|0
+SELECT counter_track('a', 'n');
+--= 0
+SELECT counter_track('b', 'n');
+--= 0
+SELECT counter_track('c', 'n');
+--= 0
+SELECT counter_track('d', 'n');
+--= 0
+SELECT counter_track('e', 'n');
+--= 0
+SELECT counter_track('f', 'n');
+--= 0
 SELECT counter_track('g', 'n', 'keys=assigned');
 --= 0
 INSERT INTO a(n) VALUES(1);
