@@ -63,6 +63,9 @@ typedef enum ctr_status {
     CTR_NEEDLESS      /* life 1 without shards, which must have no bytes at all */
 } ctr_status;
 
+/* A cell may hold any clock. Files write lower ones than 2^62, and take no others from anybody. */
+#define CTR_CLOCK_MAX (((int64_t)1 << 62) - 1)
+
 /* One shard. `id` points to CTR_ID_SIZE bytes that the cell or the caller owns. */
 typedef struct ctr_shard {
     const uint8_t *id;

@@ -143,8 +143,9 @@ static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: turn %d",
                         (int)identity->turn);
     if (identity->epoch < 0 || identity->epoch > CTR_EPOCH_MAX)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: epoch %lld",
-                        (long long)identity->epoch);
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "counter_replica is damaged: epoch %lld, and the highest is %d",
+                        (long long)identity->epoch, CTR_EPOCH_MAX);
     int64_t number = identity->lineage.pair.number;
     if (number < 1 || number > CTR_PAIR_MAX)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,

@@ -19,10 +19,10 @@
 
 enum {
     CTR_FILE_FORMAT = 3,
-    CTR_NAME_MAX = 255,   /* bytes of a replica's name */
-    CTR_REFUSAL_MAX = 31, /* bytes of the stored reason not to count */
-    CTR_EPOCH_MAX = INT32_MAX,
-    CTR_RENEWAL = 10 /* milliseconds between two renewals of the witness */
+    CTR_NAME_MAX = 255,            /* bytes of a replica's name */
+    CTR_REFUSAL_MAX = 31,          /* bytes of the stored reason not to count */
+    CTR_EPOCH_MAX = (1 << 30) - 1, /* so that no clock exceeds CTR_CLOCK_MAX */
+    CTR_RENEWAL = 10               /* milliseconds between two renewals of the witness */
 };
 
 /* Reasons not to count that other modules test. */
@@ -75,8 +75,7 @@ static inline int64_t ctr_identity_least_clock(const ctr_identity *identity)
 /* Returns the first clock of a successor under the name. */
 static inline int64_t ctr_identity_beyond(const ctr_identity *identity)
 {
-    bool last = !*identity->name || identity->epoch == CTR_EPOCH_MAX;
-    return last ? INT64_MAX : (identity->epoch + 1) << 32;
+    return *identity->name ? (identity->epoch + 1) << 32 : INT64_MAX;
 }
 
 /* Fails if the identity has another name than `name`. NULL accepts any name. */

@@ -72,6 +72,15 @@ void ctr_names_report_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const 
     write_report(run, &(reported_file){.holder = id, .id = id, .name = name});
 }
 
+static bool is_epoch(ctr_run *run, int64_t epoch)
+{
+    if (epoch > CTR_EPOCH_MAX)
+        ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+                        "counter_sources is damaged: epoch %lld, and the highest is %d",
+                        (long long)epoch, CTR_EPOCH_MAX);
+    return epoch >= 0 && epoch <= CTR_EPOCH_MAX;
+}
+
 static void say_damaged(ctr_run *run)
 {
     ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB, "counter_sources is damaged");
@@ -87,7 +96,7 @@ void ctr_names_take_over(ctr_run *run, ctr_run *from)
                               .lost = sqlite3_column_int64(row, 5) != 0};
         what.holder = sqlite3_column_blob(row, 0);
         what.id = sqlite3_column_blob(row, 1);
-        if (is_id(row, 0) && is_id(row, 1) && what.epoch >= 0 && what.epoch <= CTR_EPOCH_MAX)
+        if (is_id(row, 0) && is_id(row, 1) && is_epoch(run, what.epoch))
             write_report(run, &what);
         else
             say_damaged(run);
@@ -172,7 +181,7 @@ void ctr_names_take_names(ctr_run *run, ctr_run *from)
     while (ctr_run_row(from, row)) {
         const char *name = ctr_text_column(row, 0, from->problem);
         int64_t epoch = sqlite3_column_int64(row, 1);
-        if (name && epoch >= 0 && epoch <= CTR_EPOCH_MAX &&
+        if (name && is_epoch(run, epoch) &&
             ctr_id_is_name(name, (size_t)sqlite3_column_bytes(row, 0)))
             ctr_names_raise(run, name, epoch);
         else

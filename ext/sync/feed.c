@@ -394,6 +394,8 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_rep
     if (status != CTR_OK)
         ctr_problem_set(problem, SQLITE_ERROR, "column %s: the cell %s", change->column,
                         ctr_status_text(status));
+    if (ctr_merge_check_clocks(&cell, problem))
+        ctr_problem_where(problem, "column %s", change->column);
     const char *spelling;
     int64_t present = ctr_shape_generation(&apply->merge.shape, change->column, &spelling);
     if (present > 0 && strcmp(spelling, change->column) != 0)

@@ -292,6 +292,31 @@ int64_t ctr_merge_answers(ctr_merge *merge, const uint8_t *answers, size_t n, ct
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
+int ctr_merge_check_clocks(const ctr_cell *theirs, ctr_problem *problem)
+{
+    ctr_shard shard;
+    size_t at = 0;
+    while (problem->rc == SQLITE_OK && ctr_cell_next(theirs, &at, &shard)) {
+        if (shard.clock <= CTR_CLOCK_MAX) continue;
+        char id[CTR_ID_TEXT_SIZE];
+        ctr_id_to_text(shard.id, id);
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the shard of %s has the clock %lld, and the highest is %lld", id,
+                        (long long)shard.clock, (long long)CTR_CLOCK_MAX);
+    }
+    return problem->rc;
+}
+
+static int refuse_clock(const ctr_merge *merge, int counter, ctr_problem *problem)
+{
+    char *key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
+    if (!key) return ctr_problem_nomem(problem);
+    ctr_problem_where(problem, "row %s: column %s", key,
+                      ctr_shape_counter_name(&merge->shape, counter));
+    sqlite3_free(key);
+    return problem->rc;
+}
+
 int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem)
 {
     ctr_rows *rows = &merge->rows;
@@ -299,6 +324,7 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
     ctr_stats *stats = &rows->replica->transaction->stats;
     stats->merges++;
     if (problem->rc != SQLITE_OK || ctr_cell_same(mine, theirs)) return problem->rc;
+    if (ctr_merge_check_clocks(theirs, problem)) return refuse_clock(merge, counter, problem);
     if (!ctr_conflicts_none(merge->conflicts, mine, theirs)) {
         merge->deferred = merge->within;
         if (merge->within) return problem->rc;

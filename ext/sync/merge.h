@@ -75,6 +75,10 @@ int ctr_merge_refuse_key(sqlite3 *db, ctr_problem *problem);
 /* Refuses a key that this file cannot keep. ctr_merge_find does this. */
 int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
 
+/* Refuses a cell with a clock beyond CTR_CLOCK_MAX: the file that has that id could not count on.
+ * ctr_merge_cell does this. */
+int ctr_merge_check_clocks(const ctr_cell *theirs, ctr_problem *problem);
+
 bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
 int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem);
 bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem);

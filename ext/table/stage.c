@@ -75,7 +75,7 @@ static ctr_status stage_difference(ctr_rows *rows, int counter, const ctr_sum *d
     ctr_sum sum = *difference;
     ctr_sum_add(&sum, state->value);
     if (state->life % 2 == 0) return CTR_DELETED;
-    if (state->clock == INT64_MAX || ctr_sum_value(&sum, &value) != CTR_OK) return CTR_OVERFLOW;
+    if (state->clock >= CTR_CLOCK_MAX || ctr_sum_value(&sum, &value) != CTR_OK) return CTR_OVERFLOW;
     /* Can the journal hold it? Its amount for a counter has 64 bits. */
     const ctr_amount *amount = ctr_journal_amount(rows->journal, rows->rowid, counter);
     ctr_sum amounts = *difference;

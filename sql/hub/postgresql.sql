@@ -148,7 +148,7 @@ CREATE TABLE IF NOT EXISTS counter_hub.incoming(
   generation bigint NOT NULL CHECK (generation BETWEEN 0 AND 4294967295),
   life bigint CHECK (life BETWEEN 1 AND 4294967295),
   id uuid,
-  clock bigint CHECK (clock >= 1),
+  clock bigint CHECK (clock BETWEEN 1 AND 4611686018427387903),
   value bigint,
   source text,
   since bigint,

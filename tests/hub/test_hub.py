@@ -271,7 +271,8 @@ def test_a_mark_rises_by_batches_that_begin_where_it_stands(hub):
     ('["/"]', "n", 2, ID.format(1), 1, 1), ('["/"]', "n", 1, ID.format(1), 0, 1),
     ('["/"]', "n", 1, ID.format(1), 1, None), ('{"a":1}', "n", 2, None, None, None), ('["/"]', None, 2, None, None, None),
     ('["/"]', "n", 1, ID.format(1), 1, 1, 0), ('["/"]', "n", 1, ID.format(1), 1, 1, 2), ('["/"]', "n", 2, None, None, None, 2),
-    ('["/"]', "n", 1, ID.format(1), 1, 1, 2**32 + 1), ('["/"]', None, None, None, None, None, 1),
+    ('["/"]', "n", 1, ID.format(1), 2**62, 1), ('["/"]', "n", 1, ID.format(1), 1, 1, 2**32 + 1),
+    ('["/"]', None, None, None, None, None, 1),
     ('["/"]', "n", None, None, None, None, 1), (None, "n", None, None, None, None, 0), (None, "n", None, None, 1, 1, 1),
     (None, "n", None, None, None, None, 2**32), (None, "N", None, None, None, None, 1)])
 def test_what_no_cell_can_be_is_refused_with_all_that_came_along(hub, row):

@@ -207,12 +207,12 @@ SELECT counter_lost(counter_id());
 --= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
 SELECT count(*), sum(pending) FROM counter_sources WHERE lost > 0;
 --= 3|2
-UPDATE phone.counter_sources SET epoch = 2147483647 WHERE pending;
+UPDATE phone.counter_sources SET epoch = 1073741823 WHERE pending;
 SELECT * FROM counter_pull('phone');
 --= v|0|0|0|NULL
-UPDATE phone.counter_sources SET epoch = 2147483648 WHERE pending;
+UPDATE phone.counter_sources SET epoch = 1073741824 WHERE pending;
 SELECT * FROM counter_pull('phone');
---!~ counter_pull: *counter_sources is damaged
+--! counter_pull: counter_sources is damaged: epoch 1073741824, and the highest is 1073741823
 UPDATE phone.counter_sources SET epoch = -1;
 SELECT * FROM counter_pull('phone');
 --!~ counter_pull: *counter_sources is damaged
@@ -263,10 +263,10 @@ SELECT counter_init('dc1:rack1', 'pending');
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-INSERT INTO phone.counter_sources(holder, id, epoch) VALUES('dc1:rack1', x'', 2147483647);
+INSERT INTO phone.counter_sources(holder, id, epoch) VALUES('dc1:rack1', x'', 1073741823);
 UPDATE phone.counter_replica SET names = 1;
 SELECT * FROM counter_pull('phone');
---! counter_pull: 'dc1:rack1' has no epoch left: it was replaced 2147483647 times
+--! counter_pull: 'dc1:rack1' has no epoch left: it was replaced 1073741823 times
 
 -- # a-name-is-replaced-a-last-time
 SELECT counter_init('dc1:rack1', 'pending');
@@ -274,12 +274,12 @@ SELECT counter_init('dc1:rack1', 'pending');
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-INSERT INTO phone.counter_sources(holder, id, epoch) VALUES('dc1:rack1', x'', 2147483646);
+INSERT INTO phone.counter_sources(holder, id, epoch) VALUES('dc1:rack1', x'', 1073741822);
 UPDATE phone.counter_replica SET names = 1;
 SELECT * FROM counter_pull('phone');
 --= v|0|0|0|NULL
 SELECT epoch FROM counter_replica;
---= 2147483647
+--= 1073741823
 
 -- # a-rival-of-a-damaged-holder-is-lost-by-its-id
 SELECT counter_init('dc1:rack1', 'pending');

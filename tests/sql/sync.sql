@@ -401,6 +401,46 @@ SELECT table_name, rows_changed, note FROM counter_pull('copy');
 --= t|0|NULL
 --= u|0|NULL
 
+-- # a-clock-of-2-62-is-refused-by-feed-and-pull-and-stops-nothing
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 5);
+CREATE TEMP TABLE it(id, at);
+INSERT INTO it VALUES (x'0000000000000000000000000000000a', '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(counter_id(), 9223372036854775807, 1), 1, at FROM it;
+--!~ counter_changes: table v: column n: the shard of ????????-* has the clock 9223372036854775807, and the highest is 4611686018427387903
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 'v', counter_key('x'), 'n', 3, counter_collect(id, 4611686018427387904, 1), 1, at FROM it;
+--! counter_changes: table v: column n: the shard of 00000000-0000-0000-0000-00000000000a has the clock 4611686018427387904, and the highest is 4611686018427387903
+SELECT v.n, (SELECT count(*) FROM v_state WHERE _kind = 'counter') FROM v;
+--= 5|0
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 4611686018427387903, 1), 1, at FROM it;
+UPDATE v SET n = n + 1;
+SELECT n, (SELECT refuses FROM counter_identity LIMIT 1) FROM v;
+--= 7|NULL
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES ('w', 1), ('x', 1), ('y', 1);
+INSERT INTO phone.v(v) VALUES ('optimize');
+UPDATE phone.v_cells SET n = (SELECT counter_collect(counter_id(), 4611686018427387904, 1)) WHERE k = 'x';
+SELECT * FROM counter_pull('phone');
+--!~ counter_pull: table v: row ('x'): column n: the shard of * has the clock 4611686018427387904, and the highest is 4611686018427387903
+SELECT * FROM v;
+--= x|7
+DELETE FROM main.v;
+DROP TABLE main.v;
+SELECT * FROM counter_pull('phone');
+--!~ counter_pull: table v: row ('x'): column n: the shard of * has the clock 4611686018427387904, and the highest is 4611686018427387903
+
+-- # a-clock-beyond-the-last-epoch-of-a-name-is-refused-and-the-holder-counts-on
+SELECT counter_init('dc1:rack1');
+--= 4c5128aa-402c-31c8-9fc0-6c27b0f53f93
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('x', 5);
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(counter_id(), 9223372036854775807, 1), 1, '00000000-0000-0000-0000-00000000000a';
+--! counter_changes: table v: column n: the shard of 4c5128aa-402c-31c8-9fc0-6c27b0f53f93 has the clock 9223372036854775807, and the highest is 4611686018427387903
+INSERT INTO v VALUES ('x', 1);
+SELECT n FROM v;
+--= 6
+
 -- # one-bad-cell-and-nothing-has-changed
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.a USING counter(k TEXT PRIMARY KEY, n COUNTER);
