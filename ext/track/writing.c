@@ -253,8 +253,8 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
 }
 
 /* Writes within a savepoint, so that the changes of triggers and cascades can be rolled back, too.
- * While a statement is writing, SQLite opens no savepoint; a row that breaks a foreign key is then
- * a problem. */
+ * While a statement is writing, SQLite opens no savepoint. Then our trigger fails a statement that
+ * has broken a foreign key; one that breaks it after our trigger is a problem. */
 static bool write_in_savepoint(ctr_writing *writing, sqlite3_stmt *row, const ctr_shown *want,
                                ctr_problem *problem)
 {
@@ -268,7 +268,9 @@ static bool write_in_savepoint(ctr_writing *writing, sqlite3_stmt *row, const ct
     if (none.rc != SQLITE_OK && (none.rc & 0xff) != SQLITE_BUSY)
         ctr_problem_set(problem, none.rc, "%s", ctr_problem_text(&none));
     ctr_problem_close(&none);
+    writing->unsaved = !in_savepoint;
     answer_of_table answer = ask_table(writing, row, want, problem);
+    writing->unsaved = false;
     if (in_savepoint && answer == TABLE_DEFERS) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
     if (in_savepoint && problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
     if (!in_savepoint && answer == TABLE_DEFERS)
@@ -362,6 +364,12 @@ bool ctr_writing_is_rowid(const ctr_replica *replica, const char *counters, int6
                           const ctr_shown *shown)
 {
     return is_writing_rowid(replica, counters, rowid) && is_wanted(replica->writing, shown);
+}
+
+bool ctr_writing_refuses(const ctr_replica *replica)
+{
+    const ctr_writing *writing = replica->writing;
+    return writing && writing->unsaved && ctr_foreign_broken(writing->tracked->db);
 }
 
 void ctr_writing_note_aside(const ctr_replica *replica, const char *counters, int64_t rowid)

@@ -36,6 +36,7 @@ typedef struct ctr_writing {
     bool aside;    /* a trigger changed the row, which listed it as apart */
     bool ended;    /* a trigger deleted the row, and with it the life of its counters */
     bool strict;   /* overrides constraints that say REPLACE or ROLLBACK */
+    bool unsaved;  /* no savepoint can undo the statement: see ctr_writing_refuses */
 } ctr_writing;
 
 ctr_writing ctr_writing_on(const ctr_tracked *tracked, ctr_replica *replica, ctr_problem *problem);
@@ -61,6 +62,11 @@ bool ctr_writing_is_rowid(const ctr_replica *replica, const char *counters, int6
                           const ctr_shown *shown);
 bool ctr_writing_is_row(const ctr_replica *replica, const char *counters, sqlite3_value **keys,
                         const ctr_shown *shown);
+
+/* Returns whether our trigger must fail the statement that writes a row: only so can it be undone
+ * while another statement writes, if it has broken a deferred foreign key. A trigger that would run
+ * after ours and repair that comes too late. */
+bool ctr_writing_refuses(const ctr_replica *replica);
 
 /* Note that a trigger changed or deleted a row, if it is the one that the library is writing. */
 void ctr_writing_note_aside(const ctr_replica *replica, const char *counters, int64_t rowid);

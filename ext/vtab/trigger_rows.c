@@ -192,10 +192,13 @@ static void write_and_show(handed_row *row, ctr_problem *problem)
 }
 
 /* Returns whether the library is writing this row; then there is nothing to count. */
-static bool is_being_shown(const handed_row *row, const ctr_shown *shown)
+static bool is_being_shown(const handed_row *row, const ctr_shown *shown, ctr_problem *problem)
 {
     const ctr_table *table = row->table;
-    return ctr_writing_is_rowid(table->replica, table->name, table->rows->rowid, shown);
+    bool is = ctr_writing_is_rowid(table->replica, table->name, table->rows->rowid, shown);
+    if (is && ctr_writing_refuses(table->replica))
+        ctr_problem_set(problem, SQLITE_CONSTRAINT, "the row breaks a deferred foreign key");
+    return is;
 }
 
 /* ---- triggers that run before ours ----------------------------------------------------------- */
@@ -270,7 +273,7 @@ static void row_updated(handed_row *row, ctr_problem *problem)
     if (take_values(table, row->columns, row->was, true, true, problem)) return;
     if (ctr_access_find(table, problem)) return;
     if (ctr_writing_is_at_work(table->replica) && table->rows->found) {
-        if (!is_being_shown(row, row->now)) set_aside(row, problem);
+        if (!is_being_shown(row, row->now, problem)) set_aside(row, problem);
         return;
     }
     if (is_below(row, problem)) return;
@@ -297,7 +300,7 @@ static void row_inserted(handed_row *row, ctr_problem *problem)
     ctr_table *table = row->table;
     if (ctr_access_find(table, problem)) return;
     if (ctr_writing_is_at_work(table->replica) && table->rows->found) {
-        bool is_live = ctr_access_is_live(table), is_shown = is_being_shown(row, row->now);
+        bool is_live = ctr_access_is_live(table), is_shown = is_being_shown(row, row->now, problem);
         if (is_live && !is_shown) set_aside(row, problem);
         if (is_live) return; /* else a trigger deleted it and inserts it again */
     }
@@ -326,7 +329,7 @@ static void row_deleted(handed_row *row, ctr_problem *problem)
     if (ctr_access_find(table, problem)) return;
     bool is_live = table->rows->found && ctr_access_is_live(table);
     if (!is_live) note_disorder(table);
-    if (!table->rows->found || is_being_shown(row, NULL)) return;
+    if (!table->rows->found || is_being_shown(row, NULL, problem)) return;
     bool at_work = ctr_writing_is_at_work(table->replica);
     if ((at_work || is_disorder(table)) && is_there(row, NULL, false, problem))
         return; /* inserted again */

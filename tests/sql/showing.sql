@@ -628,21 +628,73 @@ SELECT * FROM main.t;
 --= a|11
 --= b|12
 
--- # a-command-writes-no-row-that-would-break-a-foreign-key
+-- # a-row-of-a-command-that-would-break-a-foreign-key-waits
 PRAGMA foreign_keys = ON;
 CREATE TABLE parents(k TEXT PRIMARY KEY);
 CREATE TABLE t(k TEXT PRIMARY KEY, p TEXT NOT NULL DEFAULT 'none'
 REFERENCES parents DEFERRABLE INITIALLY DEFERRED, n INTEGER);
 SELECT counter_track('t', 'n');
 --= 0
+BEGIN;
 INSERT INTO t_counters(t_counters, k, n) VALUES('reset', 'a', 5);
---! t_counters: a merged row of the tracked table t would break a foreign key: counter_pull, which can undo it, leaves it waiting
-SELECT count(*) FROM t_counters;
+COMMIT;
+SELECT count(*) FROM t;
 --= 0
+SELECT row_key, state, merged FROM counter_tracked WHERE row_key NOT NULL;
+--= ('a')|waits|5
 INSERT INTO parents VALUES('none');
-INSERT INTO t_counters(t_counters, k, n) VALUES('reset', 'a', 5);
+INSERT INTO t_counters(t_counters, k, n) VALUES('reset', 'a', 6);
 SELECT * FROM t;
---= a|none|5
+--= a|none|6
+
+-- # a-row-of-a-feed-that-would-break-a-foreign-key-waits-and-the-next-ones-go-on
+PRAGMA foreign_keys = ON;
+CREATE TABLE parents(k TEXT PRIMARY KEY);
+CREATE TABLE t(k TEXT PRIMARY KEY REFERENCES parents DEFERRABLE INITIALLY DEFERRED, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE log(k TEXT REFERENCES t DEFERRABLE INITIALLY DEFERRED);
+CREATE TRIGGER app AFTER INSERT ON t BEGIN INSERT INTO log VALUES (NEW.k); END;
+SELECT counter_track('t', 'n');
+--= 0
+CREATE TEMP TABLE fed(k, n);
+INSERT INTO fed VALUES ('a', 1), ('b', 2), ('c', 3);
+INSERT INTO parents VALUES ('b');
+BEGIN;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 't', counter_key(k), 'n', 1, counter_inc(NULL, n, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a' FROM fed WHERE k = 'a';
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 't', counter_key(k), 'n', 1, counter_inc(NULL, n, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a' FROM fed;
+COMMIT;
+SELECT * FROM t;
+--= b|2
+SELECT * FROM log;
+--= b
+SELECT row_key, state, merged FROM counter_tracked WHERE row_key NOT NULL;
+--= ('a')|waits|1
+--= ('c')|waits|3
+INSERT INTO parents VALUES ('a'), ('c');
+INSERT INTO t VALUES ('a', 10);
+SELECT * FROM t ORDER BY k;
+--= a|11
+--= b|2
+INSERT INTO t_counters(t_counters) VALUES ('integrity-check');
+
+-- # a-row-that-a-feed-deletes-stays-where-its-cascade-would-break-a-foreign-key
+PRAGMA foreign_keys = ON;
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE child(k TEXT PRIMARY KEY REFERENCES t ON DELETE CASCADE);
+CREATE TABLE grandchild(k TEXT REFERENCES child DEFERRABLE INITIALLY DEFERRED);
+INSERT INTO t VALUES ('a', 1), ('b', 2);
+SELECT counter_track('t', 'n');
+--= 2
+INSERT INTO child VALUES ('a'), ('b');
+INSERT INTO grandchild VALUES ('a');
+CREATE TEMP TABLE fed(k);
+INSERT INTO fed VALUES ('a'), ('b');
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 't', counter_key(k), 'n', 1, counter_delete(counter_inc(NULL, 1, x'0000000000000000000000000000000a')), 1, '00000000-0000-0000-0000-00000000000a' FROM fed;
+SELECT * FROM t;
+--= a|1
+SELECT * FROM child;
+--= a
+SELECT row_key, state, shown, merged FROM counter_tracked WHERE row_key NOT NULL;
+--= ('a')|differs|1|NULL
 
 -- # counters-without-a-column-are-merged-and-not-shown
 CREATE TABLE t(k TEXT PRIMARY KEY, m INTEGER CHECK (m < 100), n INTEGER);
