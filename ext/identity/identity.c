@@ -144,7 +144,7 @@ static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem
                         (int)identity->turn);
     if (identity->epoch < 0 || identity->epoch > CTR_EPOCH_MAX)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                        "counter_replica is damaged: epoch %lld, and the highest is %d",
+                        "counter_replica is damaged: epoch %lld, not 0 ... %d",
                         (long long)identity->epoch, CTR_EPOCH_MAX);
     int64_t number = identity->lineage.pair.number;
     if (number < 1 || number > CTR_PAIR_MAX)

@@ -74,11 +74,11 @@ void ctr_names_report_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const 
 
 static bool is_epoch(ctr_run *run, int64_t epoch)
 {
-    if (epoch > CTR_EPOCH_MAX)
-        ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
-                        "counter_sources is damaged: epoch %lld, and the highest is %d",
-                        (long long)epoch, CTR_EPOCH_MAX);
-    return epoch >= 0 && epoch <= CTR_EPOCH_MAX;
+    if (epoch >= 0 && epoch <= CTR_EPOCH_MAX) return true;
+    ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+                    "counter_sources is damaged: epoch %lld, not 0 ... %d", (long long)epoch,
+                    CTR_EPOCH_MAX);
+    return false;
 }
 
 static void say_damaged(ctr_run *run)

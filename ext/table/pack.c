@@ -76,6 +76,26 @@ int ctr_pack_values(ctr_packed *packed, sqlite3_value **values, int n, ctr_probl
     return problem->rc;
 }
 
+bool ctr_pack_has(const uint8_t *bytes, size_t size, sqlite3_value **keys, int n,
+                  ctr_problem *problem)
+{
+    size_t at = 0;
+    ctr_key_value stored;
+    for (int i = 0; i < n && ctr_key_next(bytes, size, &at, &stored); i++) {
+        if (!keys[i]) continue;
+        ctr_key_value value = to_key_value(keys[i], problem);
+        bool number = value.type == CTR_KEY_INTEGER || value.type == CTR_KEY_REAL;
+        if (value.type != stored.type) return false;
+        if (value.type == CTR_KEY_INTEGER && value.integer != stored.integer) return false;
+        if (value.type == CTR_KEY_REAL && memcmp(&value.real, &stored.real, sizeof value.real) != 0)
+            return false; /* 0.0 and -0.0 */
+        if (!number && (value.size != stored.size ||
+                        (value.size > 0 && memcmp(value.bytes, stored.bytes, value.size) != 0)))
+            return false;
+    }
+    return problem->rc == SQLITE_OK;
+}
+
 /* ---- folding --------------------------------------------------------------------------------- */
 
 /* Folds as NOCASE compares: of the bytes after a NUL, only the length counts. */

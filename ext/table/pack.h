@@ -29,6 +29,10 @@ int ctr_pack_values(ctr_packed *packed, sqlite3_value **values, int n, ctr_probl
 int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **keys,
                     ctr_problem *problem);
 
+/* Returns whether a packed key has exactly these values; NULL: any. */
+bool ctr_pack_has(const uint8_t *bytes, size_t size, sqlite3_value **keys, int n,
+                  ctr_problem *problem);
+
 /* Binds a value as a column would store it; the second borrows the bytes of a text until the
  * bindings are cleared. SQLite converts an integer to REAL when it stores it, not when it compares
  * it. */

@@ -110,6 +110,7 @@ int ctr_rows_refuse_other_shape(const ctr_rows *rows, ctr_problem *problem)
 static void forget(ctr_rows *rows)
 {
     rows->found = rows->packed = rows->exact = rows->also_here = false;
+    rows->spelling = NULL;
     rows->old.size = rows->fresh.size = 0;
     for (int i = 0; i < rows->shape->n_counters; i++) {
         rows->states[i] = (ctr_summary){.life = 1};
@@ -278,14 +279,15 @@ static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 
 /* Returns whether the column would store the value unchanged, so that the cache can be searched for
  * it. SQLite searches for the others: a text that stands for a number, a number in a column of
- * texts. */
+ * texts, -0.0, which a REAL column stores as 0.0. */
 static bool is_as_stored(const ctr_column *column, sqlite3_value *value)
 {
     int type = sqlite3_value_type(value);
     switch (column->affinity) {
     case CTR_AFFINITY_BLOB: return true;
     case CTR_AFFINITY_TEXT: return type == SQLITE_TEXT || type == SQLITE_BLOB;
-    case CTR_AFFINITY_REAL: return type == SQLITE_FLOAT || type == SQLITE_BLOB;
+    case CTR_AFFINITY_REAL:
+        return (type == SQLITE_FLOAT && sqlite3_value_double(value) != 0.0) || type == SQLITE_BLOB;
     default: return type == SQLITE_INTEGER || type == SQLITE_BLOB;
     }
 }

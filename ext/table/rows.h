@@ -42,6 +42,7 @@ typedef struct ctr_rows {
     bool exact;          /* a row found by `key` has stored exactly this key */
     uint64_t hash;       /* of `key` */
     ctr_packed key;
+    sqlite3_value **spelling; /* staged: new key values, equal to the old ones; NULL: none */
 
     /* Private: statements, copies of the cells found, new cells by counter. */
     unsigned shapes; /* shape number of the journal when these were opened */

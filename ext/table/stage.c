@@ -30,9 +30,33 @@ void ctr_stage_cell(const ctr_rows *rows, int counter, ctr_cell *cell)
 
 bool ctr_stage_any(const ctr_rows *rows)
 {
+    if (rows->spelling) return true;
     for (int i = 0; i < rows->shape->n_counters; i++)
         if (rows->staged[i].kind != CTR_STAGED_NOTHING) return true;
     return false;
+}
+
+/* Returns whether the column may have stored an equal value that reads differently. */
+static bool may_read_otherwise(const ctr_column *column, sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+    if (number && column->affinity == CTR_AFFINITY_BLOB) return true;
+    bool text = type == SQLITE_TEXT || (number && column->affinity == CTR_AFFINITY_TEXT);
+    return text && sqlite3_stricmp(column->collation, "BINARY") != 0;
+}
+
+void ctr_stage_spell(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+{
+    const ctr_shape *shape = rows->shape;
+    bool may = false;
+    for (int i = 0; i < shape->n_keys; i++)
+        may = may || (keys[i] && may_read_otherwise(&shape->columns[shape->keys[i]], keys[i]));
+    if (!rows->found || !may || shape->n_counters == 0) return;
+    const ctr_row *known = rows->packed ? NULL : ctr_cache_row(&rows->journal->cache, rows->rowid);
+    const uint8_t *key = known ? known->key : rows->packed ? rows->key.bytes : NULL;
+    size_t size = known ? known->key_size : rows->key.size;
+    if (!key || !ctr_pack_has(key, size, keys, shape->n_keys, problem)) rows->spelling = keys;
 }
 
 ctr_summary ctr_stage_state(const ctr_rows *rows, int counter)
@@ -147,13 +171,39 @@ ctr_status ctr_stage_delete(ctr_rows *rows, int counter, ctr_problem *problem)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+static char *list_cells_and_keys(const ctr_shape *shape)
+{
+    char *cells = ctr_shape_update_changes(shape);
+    char *keys = ctr_shape_list(shape, CTR_KEYS, "@ = coalesce(#, @)", ", ",
+                                CTR_UPDATE_COUNTERS + shape->n_counters);
+    char *both = cells && keys ? sqlite3_mprintf("%s, %s", cells, keys) : NULL;
+    sqlite3_free(cells);
+    sqlite3_free(keys);
+    return both;
+}
+
+static int bind_spelling(const ctr_rows *rows, sqlite3_stmt *statement)
+{
+    const ctr_shape *shape = rows->shape;
+    int rc = SQLITE_OK, first = CTR_UPDATE_COUNTERS + shape->n_counters;
+    for (int i = 0; i < shape->n_keys && rc == SQLITE_OK; i++)
+        if (rows->spelling[i])
+            rc = ctr_pack_bind_stored(statement, first + i, &shape->columns[shape->keys[i]],
+                                      rows->spelling[i]);
+    return rc;
+}
+
 /* Writes new cells, and clears the statement's bindings in any case. */
 static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
     const ctr_shape *shape = rows->shape;
-    sqlite3_stmt **keep = rows->found ? &rows->update : &rows->insert;
-    if (!*keep && rows->found)
+    sqlite3_stmt *spells = NULL; /* rare: prepared each time */
+    sqlite3_stmt **keep = rows->spelling ? &spells : rows->found ? &rows->update : &rows->insert;
+    if (rows->spelling)
+        ctr_rows_prepare(rows, keep, CTR_SQL_ROWS_UPDATE, list_cells_and_keys(shape),
+                         sqlite3_mprintf(""), problem);
+    else if (!*keep && rows->found)
         ctr_rows_prepare(rows, keep, CTR_SQL_ROWS_UPDATE, ctr_shape_update_changes(shape),
                          sqlite3_mprintf(""), problem);
     else if (!*keep)
@@ -177,10 +227,12 @@ static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
             rc = sqlite3_bind_blob64(statement, first + i, rows->fresh.bytes + cell->offset,
                                      cell->size, SQLITE_STATIC);
     }
+    if (rows->spelling && rc == SQLITE_OK) rc = bind_spelling(rows, statement);
     ctr_problem_sqlite(problem, rows->db, rc);
     ctr_run_write(&run, statement);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
+    sqlite3_finalize(spells);
     return problem->rc;
 }
 
@@ -213,12 +265,17 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
     int n = rows->shape->n_counters, n_cells = 0;
     unsigned nth = rows->replica->transaction->ended + 1;
     for (int i = 0; i < n; i++) n_cells += rows->staged[i].kind == CTR_STAGED_CELL;
-    if (n_cells > 0 && rows->seen_in != nth) {
+    bool writes = n_cells > 0 || rows->spelling;
+    if (writes && rows->seen_in != nth) {
         ctr_refuse_ignored_columns(rows->shape, rows->db, rows->schema, rows->table, problem);
         if (problem->rc == SQLITE_OK) rows->seen_in = nth;
     }
-    if (problem->rc != SQLITE_OK || (n_cells > 0 && write_cells(rows, NULL, problem)))
+    if (problem->rc != SQLITE_OK || (writes && write_cells(rows, NULL, problem)))
         return problem->rc;
+    if (rows->spelling) { /* so that caches forget the row, those of other connections, too */
+        ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0);
+        ctr_cache_forget(&rows->journal->cache, rows->rowid);
+    }
     for (int i = 0; i < n; i++) {
         const ctr_staged *staged = &rows->staged[i];
         if (staged->kind == CTR_STAGED_AMOUNT)

@@ -36,6 +36,11 @@ ctr_status ctr_stage_delete(ctr_rows *rows, int counter, ctr_problem *problem);
 uint8_t *ctr_stage_room(ctr_rows *rows, size_t size, ctr_problem *problem);
 void ctr_stage_set(ctr_rows *rows, int counter, size_t size);
 
+/* Stages the spelling of the key of the row that was found: `keys` are equal to its values, and
+ * perhaps other letters, blanks at the end, or 1.0 for 1. NULL: the value stays. Borrows them until
+ * the row is written. */
+void ctr_stage_spell(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+
 /* Returns the state of a counter of the row with the staged change. */
 ctr_summary ctr_stage_state(const ctr_rows *rows, int counter);
 

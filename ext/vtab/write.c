@@ -305,6 +305,8 @@ static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *p
         else if (given->is || (key_alone && state == ROW_MISSING))
             ctr_write_add(table, i, given->n, problem);
     }
+    bool spells = state != ROW_LIVE || replaces;
+    if (spells && !table->front) ctr_stage_spell(table->rows, table->keys, problem);
     write_once(table, problem);
 }
 
@@ -355,6 +357,7 @@ static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *prob
         else
             ctr_write_assign(table, i, given.n, problem);
     }
+    if (!table->front) ctr_stage_spell(table->rows, table->keys, problem);
     write_once(table, problem);
 }
 

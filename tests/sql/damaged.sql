@@ -417,14 +417,14 @@ CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 UPDATE phone.counter_replica SET names = 7;
 INSERT INTO phone.counter_sources(holder, id, epoch) VALUES('dc1:rack1', x'', 1073741824);
 SELECT * FROM counter_pull('phone');
---! counter_pull: counter_sources is damaged: epoch 1073741824, and the highest is 1073741823
+--! counter_pull: counter_sources is damaged: epoch 1073741824, not 0 ... 1073741823
 UPDATE phone.counter_sources SET epoch = 1, holder = 'dc1';
 SELECT * FROM counter_pull('phone');
 --!~ counter_pull: *counter_sources is damaged
 DELETE FROM phone.counter_sources;
 UPDATE phone.counter_replica SET epoch = 1073741824;
 SELECT * FROM counter_pull('phone');
---! counter_pull: the giving file: counter_replica is damaged: epoch 1073741824, and the highest is 1073741823
+--! counter_pull: the giving file: counter_replica is damaged: epoch 1073741824, not 0 ... 1073741823
 UPDATE phone.counter_replica SET epoch = 0, turn = 4;
 SELECT * FROM counter_pull('phone');
 --! counter_pull: the giving file: counter_replica is damaged: turn 4

@@ -451,10 +451,10 @@ SELECT counter_id();
 --! counter_id: counter_replica is damaged: turn -1
 UPDATE counter_replica SET turn = 0, epoch = -1;
 SELECT counter_id();
---! counter_id: counter_replica is damaged: epoch -1
+--! counter_id: counter_replica is damaged: epoch -1, not 0 ... 1073741823
 UPDATE counter_replica SET epoch = 4611686018427387904;
 SELECT counter_id();
---! counter_id: counter_replica is damaged: epoch 4611686018427387904
+--! counter_id: counter_replica is damaged: epoch 4611686018427387904, not 0 ... 1073741823
 UPDATE counter_replica SET epoch = 0, number = 0;
 SELECT counter_id();
 --! counter_id: counter_replica is damaged: the witness has the number 0

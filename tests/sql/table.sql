@@ -1,5 +1,54 @@
 -- The counter table, statement by statement.
 
+-- # a-replace-and-an-insert-after-a-delete-take-the-new-spelling-of-a-key
+CREATE VIRTUAL TABLE v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE w USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES ('a', 1), ('b', 2);
+INSERT INTO v VALUES ('A', 4);
+SELECT * FROM v;
+--= a|5
+--= b|2
+REPLACE INTO v VALUES ('A', 5), ('B', 3);
+SELECT * FROM v;
+--= A|5
+--= B|3
+SELECT * FROM v WHERE k = 'b';
+--= B|3
+DELETE FROM v WHERE k = 'A';
+INSERT INTO v VALUES ('a', 7);
+INSERT INTO v VALUES ('A', 1);
+SELECT * FROM v;
+--= a|8
+--= B|3
+INSERT INTO w VALUES (1, 1);
+REPLACE INTO w VALUES (1.0, 1);
+SELECT * FROM w;
+--= 1.0|1
+BEGIN;
+REPLACE INTO v VALUES ('b', 9);
+SAVEPOINT s;
+REPLACE INTO v VALUES ('B', 10);
+ROLLBACK TO s;
+SELECT * FROM v WHERE k = 'B';
+--= b|9
+ROLLBACK;
+SELECT * FROM v WHERE k = 'B';
+--= B|3
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT COLLATE NOCASE PRIMARY KEY, n COUNTER);
+INSERT INTO phone.v VALUES ('b', 20);
+SELECT rows_changed FROM counter_sync('phone') WHERE table_name = 'v';
+--= 3
+SELECT * FROM main.v;
+--= a|8
+--= B|23
+SELECT * FROM phone.v ORDER BY k;
+--= a|8
+--= b|23
+SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
+--= 1
+INSERT INTO v(v) VALUES ('integrity-check');
+
 -- # insert-adds
 CREATE VIRTUAL TABLE v USING counter(path TEXT, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY (path, hour));
 INSERT INTO v(path, hour, hits, bytes) VALUES ('/', 12, 1, 5120);
