@@ -273,7 +273,7 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
     if (problem->rc != SQLITE_OK || (writes && write_cells(rows, NULL, problem)))
         return problem->rc;
     if (rows->spelling) { /* so that caches forget the row, those of other connections, too */
-        ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0);
+        ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0, CTR_MADE_HERE);
         ctr_cache_forget(&rows->journal->cache, rows->rowid);
     }
     for (int i = 0; i < n; i++) {
