@@ -7,6 +7,7 @@
 #include "sqlite/text.h"
 #include "table/batch.h"
 #include "table/columns.h"
+#include "table/fold.h"
 #include "table/refuse.h"
 #include "table/stage.h"
 #include "table/stored.h"
@@ -283,8 +284,10 @@ int64_t ctr_merge_answers(ctr_merge *merge, const uint8_t *answers, size_t n, ct
     for (size_t i = 0; openings && i < n && problem->rc == SQLITE_OK; i++) {
         const uint8_t *answer = answers + i * CTR_ANSWER_SIZE;
         if (!ctr_openings_add(openings, answer, problem)) continue;
-        if (added++ == 0 && ctr_replica_before_write(merge->rows.replica, problem) == SQLITE_OK)
+        if (added++ == 0 && ctr_replica_before_write(merge->rows.replica, problem) == SQLITE_OK) {
+            ctr_fold_table(merge->rows.journal, problem); /* the change says that all is folded */
             merge->number = ctr_batch_mark_change(merge->rows.journal, problem);
+        }
         ctr_openings_record_answer(&run, answer, merge->number);
     }
     return added > 0 && problem->rc == SQLITE_OK ? settle_rows(merge, problem) : 0;

@@ -57,8 +57,9 @@ void ctr_batch_carry(ctr_journal *journal, ctr_problem *problem);
 /* Drops the batch, down to the last savepoint, and all memory. */
 void ctr_batch_abandon(ctr_journal *journal);
 
-/* Makes this and all other connections drop their memory of the table. Returns the number of the
- * change, or 0 on a problem. */
+/* Makes this and all other connections drop their memory of the table. The caller has folded the
+ * journal: amounts that stand in it would be lost. Returns the number of the change, or 0 on a
+ * problem. */
 int64_t ctr_batch_mark_change(ctr_journal *journal, ctr_problem *problem);
 
 /* ---- all tables of a file ---- */
