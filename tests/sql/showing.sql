@@ -500,7 +500,7 @@ SELECT * FROM main.t ORDER BY k;
 --= b|3|NULL
 --= c|4|NULL
 UPDATE main.t SET m = 100 WHERE k = 'b';
-SELECT counter_track('main.t', 'm');
+SELECT counter_track('main.t', 'm', 'opening=add');
 --= 2
 SELECT * FROM main.t ORDER BY k;
 --= a|1|14
@@ -1045,9 +1045,10 @@ SELECT row_key, state, shown, merged FROM counter_tracked;
 -- # a-counter-that-differs-in-a-row-whose-others-do-not
 CREATE TABLE t(
   k TEXT PRIMARY KEY, n INTEGER CONSTRAINT one_digit CHECK (n < 10), m INTEGER, u TEXT UNIQUE);
-INSERT INTO t VALUES('a', 5, 1, 'A'), ('b', 5, 1, 'B'), ('c', NULL, 1, 'C');
+INSERT INTO t VALUES('a', 5, 1, 'A'), ('b', 0, 1, 'B'), ('c', NULL, 1, 'C');
 SELECT counter_track('t', 'n', 'm');
 --= 3
+UPDATE t SET n = 5 WHERE k = 'b';
 VACUUM INTO 'phone.db';
 ATTACH 'phone.db' AS phone;
 UPDATE main.t SET n = coalesce(n, 0) + 3;

@@ -422,7 +422,7 @@ SELECT table_name, rows_changed FROM counter_push('phone');
 SELECT * FROM phone.products;
 --= tea|5|NULL
 UPDATE phone.products SET stock = stock + 1, sold = 10;
-SELECT counter_track('phone.products', 'sold');
+SELECT counter_track('phone.products', 'sold', 'opening=add');
 --= 1
 SELECT * FROM counter_tracked('phone') WHERE state <> 'tracked';
 SELECT table_name, rows_changed FROM counter_sync('phone');
@@ -1547,13 +1547,13 @@ SELECT counter_track('t', 'n');
 -- # an-unknown-option-is-refused-with-those-that-are-known
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, "a=b" INTEGER);
 SELECT counter_track('t', 'n', 'keys=given');
---! counter_track: unknown option 'keys=given'; the options are: 'keys=assigned'
+--! counter_track: unknown option 'keys=given'; the options are: 'keys=assigned', 'opening=same', 'opening=add'
 SELECT counter_track('t', 'n', 'a=b');
---! counter_track: unknown option 'a=b'; the options are: 'keys=assigned'
+--! counter_track: unknown option 'a=b'; the options are: 'keys=assigned', 'opening=same', 'opening=add'
 SELECT counter_track('t', 'n', 'keys=assigned ');
---! counter_track: unknown option 'keys=assigned '; the options are: 'keys=assigned'
+--! counter_track: unknown option 'keys=assigned '; the options are: 'keys=assigned', 'opening=same', 'opening=add'
 SELECT counter_track('t', 'n', '=');
---! counter_track: unknown option '='; the options are: 'keys=assigned'
+--! counter_track: unknown option '='; the options are: 'keys=assigned', 'opening=same', 'opening=add'
 SELECT counter_track('t', 'keys=assigned');
 --! counter_track: t: name the columns to be tracked
 SELECT counter_track('keys=assigned', 'n');
