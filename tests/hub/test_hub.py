@@ -237,8 +237,8 @@ VERSIONS = {
                                                [(3, None, None, None)]),
     "a delete beats its life": ([(1, ID.format(1), 9, 5), (2, None, None, None)], [(2, None, None, None)]),
     "a later life beats a delete": ([(2, None, None, None), (3, ID.format(1), 1, 5)], [(3, ID.format(1), 1, 5)]),
-    "numbers of any size": ([(4294967295, ID.format(1), 2**63 - 1, -2**63)],
-                            [(4294967295, ID.format(1), 2**63 - 1, -2**63)]),
+    "numbers of any size": ([(4294967295, ID.format(1), 2**62 - 1, -2**63)],
+                            [(4294967295, ID.format(1), 2**62 - 1, -2**63)]),
 }
 
 

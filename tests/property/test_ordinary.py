@@ -318,7 +318,7 @@ class Chance(random.Random):
             (f"SELECT count(DISTINCT {a}), min({a}) FILTER (WHERE {b} > 0) {all_of}", False),
             (f"SELECT {a} % 2, count(*), sum({b} % 1000) {all_of} GROUP BY 1 ORDER BY 1", False),
             (f"SELECT k, sum({a} % 1000) {all_of} GROUP BY k HAVING count(*) > 0", True),
-            (f"SELECT DISTINCT {a} > 1 {all_of}", True), (f"SELECT max({name}) {all_of}", False),
+            (f"SELECT DISTINCT {a} > 1 {all_of}", True), (f"SELECT lower(rtrim(max({name}))) {all_of}", False),
             (f"SELECT {{t}}.{a}, {{o}}.{b} FROM {{t}} JOIN {{o}} ON {on} WHERE {where}", True),
             (f"SELECT {{t}}.{a}, {{o}}.{b} FROM {{t}} LEFT JOIN {{o}} ON {on} WHERE {where}", True),
             (f"SELECT {{t}}.{a}, src.x FROM src JOIN {{t}} ON {in_src} WHERE {where}", True),

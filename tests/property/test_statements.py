@@ -177,7 +177,7 @@ class World:
             assert db.execute("SELECT * FROM tracked_counters WHERE (k, n) NOT IN "
                               "(SELECT k, n FROM tracked)").fetchall() == []
             db.execute("INSERT INTO t(t) VALUES ('integrity-check')")
-            taker.execute("SELECT * FROM counter_pull(?)", [self.path]).fetchall()
+            taker.execute("SELECT * FROM counter_pull(?, 'create tables')", [self.path]).fetchall()
             assert numbers(taker, "t") == numbers(db, "plain")
 
     def step(self):
