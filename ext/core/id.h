@@ -21,8 +21,8 @@ bool ctr_id_from_text(const char *text, size_t size, uint8_t id[CTR_ID_SIZE]);
  * ScyllaDB. Negating it again gives the id itself. */
 void ctr_id_negate(const uint8_t id[CTR_ID_SIZE], uint8_t negated[CTR_ID_SIZE]);
 
-/* Returns whether the id is an opening (table/openings.h): a UUID of version 8. The second makes one
- * of an id of another version. */
+/* Returns whether the id is an opening (table/openings.h): a UUID of version 8. The second makes
+ * one of an id of another version. */
 static inline bool ctr_id_is_opening(const uint8_t id[CTR_ID_SIZE])
 {
     return id[6] >> 4 == 8;

@@ -7,17 +7,17 @@
  *     SELECT counter_untrack('products');                    untracks the table: columns
  *
  * `table` is a table of temp, main or an attached database, searched in this order, or
- * 'schema.table'. The present values are counted under an opening (table/openings.h). If triggers are
- * missing or have not run, another call of counter_track counts the differences between the rows and their
- * counters, and creates the triggers again, as does counter_untrack of a column. After a rename it
- * notes the names, so that a table that is rebuilt later is recognized.
+ * 'schema.table'. The present values are counted under an opening (table/openings.h). If triggers
+ * are missing or have not run, another call of counter_track counts the differences between the
+ * rows and their counters, and creates the triggers again, as does counter_untrack of a column.
+ * After a rename it notes the names, so that a table that is rebuilt later is recognized.
  *
  * An argument of counter_track with an '=' is an option, not a column:
  *
  *     keys=assigned   SQLite may give out the key: rows are made in one file, or the application
  *                     assigns keys. A table that is tracked already need not repeat it.
- *     opening=same    the present values are those of a copy: as counter_opening(table, 'same'), and
- *                     with openings of other files that its counters have already
+ *     opening=same    the present values are those of a copy: as counter_opening(table, 'same'),
+ *                     also with openings of other files that stand in its counters already
  *     opening=add     they add up with such openings
  *
  * Errors: SQLITE_ERROR names a column that cannot be tracked; SQLITE_MISMATCH shows a value that is

@@ -124,8 +124,8 @@ static bool step_row(ctr_feed *feed, ctr_problem *problem)
     return false;
 }
 
-/* Steps to the next row of the feed: to each counter that was added or dropped, to each answer, then
- * to each touched counter of each row. */
+/* Steps to the next row of the feed: to each counter that was added or dropped, to each answer,
+ * then to each touched counter of each row. */
 static bool step_in_table(ctr_feed *feed, ctr_problem *problem)
 {
     const ctr_shape *shape = &feed->shape;

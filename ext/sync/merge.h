@@ -16,7 +16,7 @@
 #include "table/stage.h"
 #include "track/later.h"
 
-/* Rows of a tracked table that would show the sum of two openings about which there is no answer. */
+/* Rows of a tracked table that would show the sum of two openings without an answer. */
 typedef struct ctr_unanswered {
     int64_t rows;
     char *key; /* owned; of the first row, as a message shows it */
@@ -96,8 +96,8 @@ bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem);
 ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem);
 
 /* Takes n answers about openings, of CTR_ANSWER_SIZE bytes each, which were checked: records those
- * that are new, and settles all rows by them. Returns the number of rows that changed. Call it before
- * rows are merged. */
+ * that are new, and settles all rows by them. Returns the number of rows that changed. Call it
+ * before rows are merged. */
 int64_t ctr_merge_answers(ctr_merge *merge, const uint8_t *answers, size_t n, ctr_problem *problem);
 
 /* Fails if rows would show the sum of unanswered openings. `here` and `there` name the two files;

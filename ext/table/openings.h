@@ -13,9 +13,9 @@
  * Answers are a set that only grows: edges between openings. They belong to pairs, not to tables,
  * for {a, b} and {c, d} may be two stocks. Openings that are joined by edges 'same' are a group;
  * within a group 'add' has no effect, and 'add' between two openings holds for their groups. After
- * each merge, in each group all openings of a cell but the greatest, by value and then by id, become
- * (clock 2, value 0). So the result does not depend on when an answer comes, and an answer repairs
- * values that were added up by mistake.
+ * each merge, in each group all openings of a cell but the greatest, by value and then by id,
+ * become (clock 2, value 0). So the result does not depend on when an answer comes, and an answer
+ * repairs values that were added up by mistake.
  *
  * An answer is stored, and travels, as 34 bytes:
  *
@@ -83,13 +83,13 @@ bool ctr_openings_is_own(const ctr_openings *openings, const uint8_t id[CTR_ID_S
 /* Returns the number of openings in the cell that count. */
 size_t ctr_openings_count(const ctr_cell *cell);
 
-/* Writes the cell with each group at its greatest opening. Returns false if that changes nothing, or
- * on a problem. Needs cell->size bytes. */
+/* Writes the cell with each group at its greatest opening. Returns false if that changes nothing,
+ * or on a problem. Needs cell->size bytes. */
 bool ctr_openings_settle(ctr_openings *openings, const ctr_cell *cell, uint8_t *out, size_t *size,
                          ctr_problem *problem);
 
-/* Returns whether two openings of the cell that count are unanswered, and sets them. They point into
- * the cell. */
+/* Returns whether two openings of the cell that count are unanswered, and sets them. They point
+ * into the cell. */
 bool ctr_openings_unanswered(ctr_openings *openings, const ctr_cell *cell, ctr_shard pair[2],
                              ctr_problem *problem);
 

@@ -12,8 +12,8 @@
  *                table here, as a pull does
  *
  * There is one row for each cell, one for floors, one for each counter that was added or dropped,
- * one for each answer about openings (sync/feed.h). Rows may arrive twice, in any order, in part, from many files; each is merged as
- * in a pull, in the caller's transaction (sync/feed.h).
+ * one for each answer about openings (sync/feed.h). Rows may arrive twice, in any order, in part,
+ * from many files; each is merged as in a pull, in the caller's transaction (sync/feed.h).
  */
 #include <string.h>
 

@@ -396,7 +396,7 @@ static void refuse_newer(ctr_table *table, ctr_problem *problem)
 
 /* No statement that was prepared here stays: each DROP of a stored table raises the version of the
  * schema by one, and afterwards SQLite sets it back to one more than before the whole. So after two
- * more changes the statement would count as valid, although auto_vacuum may have moved its table. */
+ * more changes the statement would count as valid, while auto_vacuum may have moved its table. */
 static int table_destroy(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
