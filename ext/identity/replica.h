@@ -57,6 +57,7 @@ typedef struct ctr_replica {
     ctr_storage storage;
     ctr_kept read, renew, probe;
     struct ctr_journal *journals; /* of its tables; see table/journal.h */
+    struct ctr_journal *touched;  /* those with a batch or with rows of this transaction */
     struct ctr_writing *writing;  /* the row of a tracked table being written, or NULL */
     bool raised;                  /* a pull could not lower the cache again; see sync/session.h */
 } ctr_replica;

@@ -126,6 +126,7 @@ const char *ctr_transaction_witness_name(int number, char name[CTR_WITNESS_NAME_
 bool ctr_transaction_enter(ctr_transaction *transaction, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return false;
+    ctr_transaction_end_round(transaction);
     if (transaction->busy)
         ctr_problem_set(problem, SQLITE_ERROR, "a trigger on counter_replica tries to count");
     else

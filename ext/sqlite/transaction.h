@@ -33,6 +33,15 @@ typedef struct ctr_stats {
     int64_t reads;          /* scans */
 } ctr_stats;
 
+/* Calls that SQLite makes to each table that has joined the transaction. */
+typedef enum ctr_call {
+    CTR_CALL_NONE,
+    CTR_CALL_SYNC,
+    CTR_CALL_SAVEPOINT,
+    CTR_CALL_RELEASE,
+    CTR_CALL_ROLLBACK_TO
+} ctr_call;
+
 /* A kept statement; {0}: none. */
 typedef struct ctr_kept {
     sqlite3_stmt *statement;
@@ -63,6 +72,13 @@ typedef struct ctr_transaction {
 
     bool noted; /* some batch may have pending entries */
 
+    /* The round of calls that is going on: vtab/joined.c. Work in between ends it. */
+    struct {
+        ctr_call call;
+        int level;
+        unsigned number;
+    } round;
+
     unsigned ended;  /* the number of transactions that have ended */
     ctr_stats stats; /* of the connection */
 } ctr_transaction;
@@ -90,6 +106,12 @@ void ctr_transaction_close(ctr_transaction *transaction);
  * of main. Returns false, without a problem, if there is none: SQLite would call no table at its
  * end. */
 bool ctr_transaction_join(ctr_transaction *transaction, ctr_problem *problem);
+
+/* Ends the round of calls, for what follows needs the next call even if it is the same again. */
+static inline void ctr_transaction_end_round(ctr_transaction *transaction)
+{
+    transaction->round.call = CTR_CALL_NONE;
+}
 
 /* Enter and leave work on identities. Enter fails if a trigger on an identity tries to enter
  * again. */

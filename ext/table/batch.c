@@ -33,9 +33,21 @@ int ctr_batch_refuse_triggers(ctr_journal *journal, ctr_problem *problem)
     return problem->rc;
 }
 
+/* Adds the journal to those of this transaction. */
+static void touch(ctr_journal *journal)
+{
+    ctr_replica *replica = journal->replica;
+    replica->transaction->noted = true;
+    ctr_transaction_end_round(replica->transaction);
+    if (journal->is_touched) return;
+    journal->is_touched = true;
+    journal->next_touched = replica->touched;
+    replica->touched = journal;
+}
+
 int ctr_batch_expect(ctr_journal *journal, int n, ctr_problem *problem)
 {
-    if (journal->replica) journal->replica->transaction->noted = true;
+    if (journal->replica) touch(journal);
     size_t most = (size_t)sqlite3_limit(journal->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
     ctr_batch_refuse_triggers(journal, problem);
     size_t pending = ctr_batch_pending(journal);
@@ -226,7 +238,7 @@ void ctr_batch_carry(ctr_journal *journal, ctr_problem *problem)
                                       journal->n + 1 + journal->amounts.n, sizeof *batch, problem);
     if (batch) {
         journal->batch = batch;
-        journal->replica->transaction->noted = true;
+        touch(journal);
         ctr_batch_note(journal, 0, CTR_ENTRY_FOLDED, 0, CTR_MADE_HERE);
         for (size_t i = 0; i < list.n; i++)
             for (int c = 0; c < journal->cache.n_counters; c++) {
@@ -267,8 +279,8 @@ int64_t ctr_batch_mark_change(ctr_journal *journal, ctr_problem *problem)
 
 int ctr_batch_flush_all(ctr_replica *replica, ctr_problem *problem)
 {
-    for (ctr_journal *journal = replica->journals; journal && problem->rc == SQLITE_OK;
-         journal = journal->next) {
+    for (ctr_journal *journal = replica->touched; journal && problem->rc == SQLITE_OK;
+         journal = journal->next_touched) {
         ctr_batch_flush(journal, problem);
         ctr_problem_where(problem, "%s", journal->table);
     }
@@ -277,48 +289,53 @@ int ctr_batch_flush_all(ctr_replica *replica, ctr_problem *problem)
 
 bool ctr_batch_any_pending(const ctr_replica *replica)
 {
-    const ctr_journal *journal = replica->journals;
-    while (journal && ctr_batch_pending(journal) == 0) journal = journal->next;
+    const ctr_journal *journal = replica->touched;
+    while (journal && ctr_batch_pending(journal) == 0) journal = journal->next_touched;
     return journal != NULL;
 }
 
-static void empty_batch(ctr_journal *journal)
+/* Empties all batches. */
+static void untouch(ctr_replica *replica)
 {
-    journal->n = journal->n_appended = journal->n_marks = 0;
+    while (replica->touched) {
+        ctr_journal *journal = replica->touched;
+        replica->touched = journal->next_touched;
+        journal->is_touched = false;
+        journal->n = journal->n_appended = journal->n_marks = 0;
+    }
 }
 
 /* The connection's own commit changes the data version, too. */
 void ctr_batch_committed(ctr_replica *replica)
 {
-    for (ctr_journal *journal = replica->journals; journal; journal = journal->next) {
+    for (ctr_journal *journal = replica->touched; journal; journal = journal->next_touched) {
         if (ctr_batch_is_ahead(journal)) {
             journal->version = ctr_replica_version(replica);
             replica->numbers_version = journal->version;
         }
         journal->appended = false;
         journal->open_number = 0;
-        empty_batch(journal);
     }
+    untouch(replica);
 }
 
 void ctr_batch_rolled_back(ctr_replica *replica)
 {
-    for (ctr_journal *journal = replica->journals; journal; journal = journal->next) {
-        empty_batch(journal);
+    untouch(replica);
+    for (ctr_journal *journal = replica->journals; journal; journal = journal->next)
         ctr_journal_drop(journal);
-    }
     replica->numbered = false;
 }
 
 /* ---- savepoints ------------------------------------------------------------------------------ */
 
-/* A level that SQLite did not report, or that is older than the journal, needs no mark: nothing had
- * been counted then. */
+/* A level that SQLite did not report needs no mark, nor does any for a journal that was touched
+ * later: nothing had been counted then. */
 int ctr_batch_begin_savepoint(ctr_replica *replica, int level, ctr_problem *problem)
 {
     const size_t n = (size_t)level;
-    for (ctr_journal *journal = replica->journals; journal; journal = journal->next) {
-        if (problem->rc != SQLITE_OK) continue;
+    for (ctr_journal *journal = replica->touched; journal; journal = journal->next_touched) {
+        if (journal->n_marks > n) journal->n_marks = n; /* their savepoints were never begun */
         ctr_journal_mark *marks =
             ctr_array_room(journal->marks, &journal->room_for_marks, n + 1, sizeof *marks, problem);
         if (!marks) continue;
@@ -332,7 +349,7 @@ int ctr_batch_begin_savepoint(ctr_replica *replica, int level, ctr_problem *prob
 
 void ctr_batch_end_savepoint(ctr_replica *replica, int level)
 {
-    for (ctr_journal *journal = replica->journals; journal; journal = journal->next)
+    for (ctr_journal *journal = replica->touched; journal; journal = journal->next_touched)
         if (journal->n_marks > (size_t)level) journal->n_marks = (size_t)level;
 }
 
@@ -348,10 +365,4 @@ void ctr_batch_roll_back_to(ctr_replica *replica, int level)
         if (marked) journal->n_appended = journal->marks[level].appended;
     }
     replica->numbered = false;
-}
-
-void ctr_batch_forget_savepoints(ctr_replica *replica)
-{
-    for (ctr_journal *journal = replica->journals; journal; journal = journal->next)
-        journal->n_marks = 0;
 }

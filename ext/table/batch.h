@@ -62,7 +62,7 @@ void ctr_batch_abandon(ctr_journal *journal);
  * problem. */
 int64_t ctr_batch_mark_change(ctr_journal *journal, ctr_problem *problem);
 
-/* ---- all tables of a file ---- */
+/* ---- all tables of a file that this transaction has written to, or is about to ---- */
 
 int ctr_batch_flush_all(ctr_replica *replica, ctr_problem *problem);
 
@@ -71,10 +71,9 @@ bool ctr_batch_any_pending(const ctr_replica *replica);
 void ctr_batch_committed(ctr_replica *replica);
 void ctr_batch_rolled_back(ctr_replica *replica);
 
-/* The same for savepoints. SQLite may report the level of a savepoint more than once. */
+/* The same for savepoints. */
 int ctr_batch_begin_savepoint(ctr_replica *replica, int level, ctr_problem *problem);
 void ctr_batch_end_savepoint(ctr_replica *replica, int level);
 void ctr_batch_roll_back_to(ctr_replica *replica, int level);
-void ctr_batch_forget_savepoints(ctr_replica *replica);
 
 #endif

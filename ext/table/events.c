@@ -10,7 +10,7 @@ void ctr_events_tell(ctr_transaction *transaction, int change)
 {
     if (transaction->told == 0) { /* no table saw savepoints end meanwhile */
         for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
-            ctr_batch_forget_savepoints(replica);
+            ctr_batch_end_savepoint(replica, 0);
         transaction->depth = 0;
     }
     transaction->told += change;
@@ -49,6 +49,7 @@ int ctr_events_write_ahead(ctr_transaction *transaction, ctr_problem *problem)
         ctr_fold_grown(replica, problem);
         if (transaction->told == 0) replica->checked = replica->renewed = false;
     }
+    if (problem->rc == SQLITE_OK) transaction->noted = false;
     return problem->rc;
 }
 
@@ -82,6 +83,7 @@ static void end_transaction(ctr_transaction *transaction)
     transaction->spoiled = transaction->noted = false;
     transaction->told = 0;
     transaction->depth = 0;
+    ctr_transaction_end_round(transaction);
     transaction->ended++;
 }
 
@@ -147,18 +149,13 @@ static bool is_writing(const ctr_transaction *transaction)
            is_any_writing(db, newest, LOOKS);
 }
 
-/* SQLite reports each savepoint to each table that has joined, and to a table that joins later the
- * newest one, which may be older than entries of other tables. So only the first report of a level
- * marks the batches.
- *
- * Batches are appended before a SAVEPOINT, within which tables may be created and dropped. For the
+/* Batches are appended before a SAVEPOINT, within which tables may be created and dropped. For the
  * savepoint of a statement this would cost too much; a rollback to it cuts the batch. If a batch
  * cannot be appended or marked, a rollback would drop its entries, so the transaction must not
  * commit. */
 int ctr_events_savepoint(ctr_transaction *transaction, int level, ctr_problem *problem)
 {
     unsigned nth = transaction->ended;
-    if (level < transaction->depth) return problem->rc;
     if (is_any_pending(transaction) && !is_writing(transaction))
         ctr_events_append(transaction, problem);
     for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
@@ -172,7 +169,6 @@ int ctr_events_savepoint(ctr_transaction *transaction, int level, ctr_problem *p
 
 void ctr_events_release(ctr_transaction *transaction, int level)
 {
-    if (level >= transaction->depth) return; /* another table reported it */
     transaction->depth = level;
     for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
         ctr_batch_end_savepoint(replica, level);

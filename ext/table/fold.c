@@ -287,8 +287,8 @@ int ctr_fold_optimize(ctr_journal *journal, ctr_problem *problem)
 
 int ctr_fold_grown(ctr_replica *replica, ctr_problem *problem)
 {
-    for (ctr_journal *journal = replica->journals; journal && problem->rc == SQLITE_OK;
-         journal = journal->next) {
+    for (ctr_journal *journal = replica->touched; journal && problem->rc == SQLITE_OK;
+         journal = journal->next_touched) {
         bool has_grown =
             journal->n_entries > CTR_JOURNAL_AMOUNTS || journal->n_rows > CTR_JOURNAL_ROWS;
         if (journal->appended && has_grown) fold_table(journal, FOLD_SOME, problem);

@@ -102,6 +102,7 @@ void ctr_journal_forget(ctr_replica *replica, const char *table)
 
 void ctr_journal_close(ctr_replica *replica)
 {
+    replica->touched = NULL;
     while (replica->journals) {
         ctr_journal *journal = replica->journals;
         replica->journals = journal->next;

@@ -66,6 +66,8 @@ typedef struct ctr_journal {
     int64_t least;             /* the lowest clock under that id */
 
     /* Of the current transaction: table/batch.h. */
+    bool is_touched; /* it is in the list of such journals */
+    struct ctr_journal *next_touched;
     ctr_entry *batch;
     size_t n, room;
     size_t n_appended;       /* the first entries of the batch that are in the file */

@@ -12,61 +12,100 @@ static ctr_transaction *transaction_of(sqlite3_vtab *base)
     return ((ctr_joined *)base)->transaction;
 }
 
-/* `told` holds for this transaction alone. SQLite does not fetch the message of a SAVEPOINT that
- * failed, and would show it for a later error; so it is freed here. */
-static void set_told(ctr_joined *joined, bool told)
+/* SQLite does not fetch the message of a SAVEPOINT that failed, and would show it for a later error;
+ * so it is freed here. */
+static void free_message(ctr_joined *joined)
 {
     sqlite3_free(joined->base.zErrMsg);
     joined->base.zErrMsg = NULL;
+}
+
+/* `told` holds for this transaction alone. */
+static void set_told(ctr_joined *joined, bool told)
+{
+    free_message(joined);
     if (told != joined->told) ctr_events_tell(joined->transaction, told ? 1 : -1);
     joined->told = told;
 }
 
+/* SQLite makes each call to all tables that have joined, one after the other and always in the same
+ * order: one round. Returns whether the call begins a round. Only this first one has work to do. */
+static bool begins_round(ctr_joined *joined, ctr_call call, int level)
+{
+    ctr_transaction *transaction = joined->transaction;
+    bool goes_on = transaction->round.call == call && transaction->round.level == level &&
+                   joined->round != transaction->round.number;
+    if (!goes_on) transaction->round.number++;
+    transaction->round.call = call;
+    transaction->round.level = level;
+    joined->round = transaction->round.number;
+    return !goes_on;
+}
+
 int ctr_joined_begin(sqlite3_vtab *base)
 {
-    set_told((ctr_joined *)base, true);
+    ctr_joined *joined = (ctr_joined *)base;
+    set_told(joined, true);
+    joined->round = 0;
+    ctr_transaction_end_round(joined->transaction);
     return SQLITE_OK;
 }
 
+/* A table of another module may have counted since the first call. */
 int ctr_joined_sync(sqlite3_vtab *base)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_events_sync(transaction_of(base), &problem);
+    ctr_transaction *transaction = transaction_of(base);
+    if (begins_round((ctr_joined *)base, CTR_CALL_SYNC, 0) || transaction->noted)
+        ctr_events_sync(transaction, &problem);
     return ctr_arg_table_problem(base, "COMMIT", &problem);
+}
+
+/* Returns whether no other table that was told has noted the end. */
+static bool is_first_at_end(ctr_joined *joined)
+{
+    bool is = !joined->told || joined->transaction->told > 0;
+    free_message(joined);
+    joined->told = false;
+    return is;
 }
 
 int ctr_joined_commit(sqlite3_vtab *base)
 {
-    set_told((ctr_joined *)base, false);
-    ctr_events_commit(transaction_of(base));
+    if (is_first_at_end((ctr_joined *)base)) ctr_events_commit(transaction_of(base));
     return SQLITE_OK;
 }
 
 int ctr_joined_rollback(sqlite3_vtab *base)
 {
-    set_told((ctr_joined *)base, false);
-    ctr_events_rollback(transaction_of(base));
+    if (is_first_at_end((ctr_joined *)base)) ctr_events_rollback(transaction_of(base));
     return SQLITE_OK;
 }
 
-/* After its first savepoint, a table is also called for older ones. */
+/* A table that joins is told of the last savepoint, even if other tables were told before. After
+ * its first savepoint, a table is also called for older ones. */
 int ctr_joined_savepoint(sqlite3_vtab *base, int level)
 {
-    set_told((ctr_joined *)base, true);
+    ctr_joined *joined = (ctr_joined *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_events_savepoint(transaction_of(base), level, &problem);
+    set_told(joined, true);
+    bool is_known = joined->round == 0 && level < joined->transaction->depth;
+    if (!is_known && begins_round(joined, CTR_CALL_SAVEPOINT, level))
+        ctr_events_savepoint(joined->transaction, level, &problem);
     return ctr_arg_table_problem(base, "SAVEPOINT", &problem);
 }
 
 int ctr_joined_release(sqlite3_vtab *base, int level)
 {
-    ctr_events_release(transaction_of(base), level);
+    if (begins_round((ctr_joined *)base, CTR_CALL_RELEASE, level))
+        ctr_events_release(transaction_of(base), level);
     return SQLITE_OK;
 }
 
 int ctr_joined_rollback_to(sqlite3_vtab *base, int level)
 {
-    ctr_events_rollback_to(transaction_of(base), level);
+    if (begins_round((ctr_joined *)base, CTR_CALL_ROLLBACK_TO, level))
+        ctr_events_rollback_to(transaction_of(base), level);
     return SQLITE_OK;
 }
 
@@ -94,9 +133,11 @@ int ctr_joined_pass_on(ctr_joined *joined, ctr_problem *problem)
     return tell_main(joined, problem);
 }
 
+/* The next round may begin with another table. */
 void ctr_joined_leave(ctr_joined *joined)
 {
     set_told(joined, false);
+    joined->transaction->round.call = CTR_CALL_NONE;
 }
 
 /* ---- two empty tables of the connection ------------------------------------------------------ */

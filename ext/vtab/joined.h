@@ -13,6 +13,7 @@ typedef struct ctr_joined {
     sqlite3_vtab base;
     ctr_transaction *transaction; /* of the connection; borrowed from the module */
     bool told;                    /* SQLite has begun this transaction with the table */
+    unsigned round;               /* the last one with the table; 0: none in this transaction */
 } ctr_joined;
 
 int ctr_joined_begin(sqlite3_vtab *base);
