@@ -59,12 +59,16 @@ SELECT type, rootpage, name FROM "{schema}".sqlite_master
 
 -- All names, of triggers too.
 -- name: SCHEMA_OBJECTS
-SELECT name, type, rootpage, sql, tbl_name FROM "{schema}".sqlite_master;
+SELECT name, type, rootpage, sql, tbl_name, rowid FROM "{schema}".sqlite_master;
 
 -- name: SCHEMA_OBJECTS_AND_TEMP
-SELECT name, type, rootpage, sql, tbl_name FROM "{schema}".sqlite_master
+SELECT name, type, rootpage, sql, tbl_name, rowid FROM "{schema}".sqlite_master
 UNION ALL
-SELECT name, type, rootpage, sql, tbl_name FROM temp.sqlite_master WHERE type = 'trigger';
+SELECT name, type, rootpage, sql, tbl_name, 0 FROM temp.sqlite_master WHERE type = 'trigger';
+
+-- Those that were created after the row with this number.
+-- name: SCHEMA_OBJECTS_SINCE
+SELECT name, type, rootpage, sql, tbl_name, rowid FROM "{schema}".sqlite_master WHERE rowid > :last;
 
 -- Only prepared, for the names of the columns.
 -- name: SCHEMA_DESCRIBE

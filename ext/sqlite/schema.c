@@ -98,7 +98,7 @@ bool ctr_schema_find(sqlite3 *db, const char *name, ctr_schema_look *look_there,
 
 /* ---- all objects of a schema ----------------------------------------------------------------- */
 
-enum { OBJECT_NAME, OBJECT_TYPE, OBJECT_ROOT, OBJECT_SQL, OBJECT_ON };
+enum { OBJECT_NAME, OBJECT_TYPE, OBJECT_ROOT, OBJECT_SQL, OBJECT_ON, OBJECT_ROWID };
 
 static int by_name(const void *a, const void *b)
 {
@@ -143,6 +143,8 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row, ctr_problem *pro
                *type = ctr_text_column(row, OBJECT_TYPE, problem),
                *sql = ctr_text_column(row, OBJECT_SQL, problem),
                *on = ctr_text_column(row, OBJECT_ON, problem);
+    int64_t rowid = sqlite3_column_int64(row, OBJECT_ROWID);
+    if (rowid > objects->last) objects->last = rowid;
     bool trigger = type && strcmp(type, "trigger") == 0;
     ctr_named **list = trigger ? &objects->triggers : &objects->named;
     size_t *n = trigger ? &objects->n_triggers : &objects->n;
@@ -180,6 +182,42 @@ int ctr_schema_objects_read(ctr_objects *objects, sqlite3 *db, const char *schem
     return problem->rc;
 }
 
+/* Returns how many objects stand before this one; of those with its name, none does. */
+static size_t count_before(const ctr_objects *objects, const char *name)
+{
+    size_t from = 0, to = objects->n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (sqlite3_stricmp(objects->named[middle].name, name) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* SQLite gives each new row of sqlite_master the number after the last one. */
+int ctr_schema_objects_read_on(ctr_objects *objects, sqlite3 *db, const char *schema,
+                               ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_OBJECTS_SINCE);
+    ctr_run_bind_int(&run, row, ":last", objects->last);
+    while (ctr_run_row(&run, row)) {
+        size_t n = objects->n;
+        add_object(objects, row, problem);
+        if (objects->n == n) continue;
+        const ctr_named added = objects->named[n];
+        objects->n = n; /* the others are in order */
+        size_t at = count_before(objects, added.name);
+        memmove(&objects->named[at + 1], &objects->named[at], (n - at) * sizeof added);
+        objects->named[at] = added;
+        objects->n = n + 1;
+    }
+    sqlite3_finalize(row);
+    return problem->rc;
+}
+
 static void close_list(ctr_named *named, size_t n)
 {
     for (size_t i = 0; i < n; i++) sqlite3_free(named[i].name);
@@ -195,16 +233,9 @@ void ctr_schema_objects_close(ctr_objects *objects)
 
 const ctr_named *ctr_schema_objects_find(const ctr_objects *objects, const char *name)
 {
-    size_t from = 0, to = objects->n;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (sqlite3_stricmp(objects->named[middle].name, name) < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    bool is = from < objects->n && sqlite3_stricmp(objects->named[from].name, name) == 0;
-    return is ? &objects->named[from] : NULL;
+    size_t at = count_before(objects, name);
+    bool is = at < objects->n && sqlite3_stricmp(objects->named[at].name, name) == 0;
+    return is ? &objects->named[at] : NULL;
 }
 
 const ctr_named *ctr_schema_objects_stored(const ctr_objects *objects, const char *table,

@@ -57,6 +57,7 @@ typedef struct ctr_objects {
     size_t n, room;
     ctr_named *triggers; /* owned; in no order */
     size_t n_triggers, room_triggers;
+    int64_t last; /* the highest rowid in sqlite_master */
 } ctr_objects;
 
 /* Reads the objects; with `temp` also the triggers in temp, which may be on tables of any
@@ -64,6 +65,11 @@ typedef struct ctr_objects {
 int ctr_schema_objects_read(ctr_objects *objects, sqlite3 *db, const char *schema, bool temp,
                             ctr_problem *problem);
 void ctr_schema_objects_close(ctr_objects *objects);
+
+/* Adds the objects that were created since. If others may have been changed or dropped, the caller
+ * closes and reads all. */
+int ctr_schema_objects_read_on(ctr_objects *objects, sqlite3 *db, const char *schema,
+                               ctr_problem *problem);
 
 /* Return the object with this name, or with <table>_<suffix>, triggers aside; NULL if there is
  * none, or without memory. If a damaged schema has the name twice, return the object that is no

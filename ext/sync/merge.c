@@ -67,6 +67,7 @@ void ctr_merge_close(ctr_merge *merge)
     sqlite3_free(merge->settled.bytes);
     sqlite3_free(merge->unanswered.key);
     ctr_floors_release(&merge->floors);
+    if (merge->rows.journal) merge->rows.journal->objects = NULL;
     ctr_rows_close(&merge->rows);
     ctr_shape_close(&merge->shape);
     ctr_catalog_close_entry(&merge->entry);

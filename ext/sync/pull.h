@@ -74,6 +74,7 @@ typedef struct ctr_pull {
     ctr_identity taker; /* the target's, before the pull */
     bool checked;       /* the target's identity, in this transaction */
     bool durable;       /* the source has been synced */
+    bool marked;        /* the first mark for a table was written */
     int how;
     bool asked, raised; /* for a larger cache of the target; it was raised */
     bool in_empty;      /* the target was empty before the pull */
@@ -84,8 +85,8 @@ typedef struct ctr_pull {
     size_t room_later;
 } ctr_pull;
 
-/* Reads the objects of the target. The pull calls this when it begins, and after it has added
- * tables or columns. */
+/* Reads the objects of the target. The pull calls this when it begins, and after it has added or
+ * dropped columns. */
 void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem);
 
 /* Merges the changes of a table of the source, or all of it, and adds to the report. If the target

@@ -247,9 +247,11 @@ static void refuse_tracked(const merge_job *job, ctr_problem *problem)
 /* Declares the source's shape in SQL of our own: no SQL of the source runs. */
 static void create_table(merge_job *job, ctr_problem *problem)
 {
-    const ctr_pull *pull = job->pull;
+    ctr_pull *pull = job->pull;
     const char *birth = job->theirs->birth;
-    if (ctr_merge_refuse_name(pull->db, pull->target, pull->called, birth, problem)) return;
+    bool taken = ctr_schema_objects_find(&pull->mine, birth) != NULL;
+    if (taken && ctr_merge_refuse_name(pull->db, pull->target, pull->called, birth, problem))
+        return;
     bool creates = (pull->how & CTR_PULL_CREATES) != 0;
     if (!creates && ctr_tracked_is_among(&pull->source->objects, job->theirs->name))
         refuse_tracked(job, problem);
@@ -262,6 +264,8 @@ static void create_table(merge_job *job, ctr_problem *problem)
     ctr_run_do(&run, CTR_SQL_SYNC_CREATE_TABLE, NULL);
     sqlite3_free(definition);
     ctr_columns_list(pull->db, pull->target, birth, &job->from, problem);
+    ctr_schema_objects_read_on(&pull->mine, pull->db, pull->target, problem);
+    ctr_catalog_list_born(&pull->here, pull->db, pull->target, birth, problem);
     job->report->created = true;
     job->report->in_empty = pull->in_empty;
     job->report->created_by = pull->side;
@@ -278,6 +282,7 @@ void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem)
 void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
+    if (pull->checked && pull->replica->transaction->told > 0) return;
     ctr_refuse_triggers_among(&pull->mine, table, true, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const ctr_identity *identity = ctr_replica_identity(pull->replica, problem);
@@ -290,9 +295,11 @@ void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem
 static void open_table_here(merge_job *job, const ctr_catalog_entry *mine, ctr_problem *problem)
 {
     ctr_pull *pull = job->pull;
-    ctr_merge_open_among(&job->to, pull->db, pull->target, mine, &pull->mine, job->plain,
-                         pull->replica, &pull->conflicts, problem);
+    if (!ctr_merge_open_among(&job->to, pull->db, pull->target, mine, &pull->mine, job->plain,
+                              pull->replica, &pull->conflicts, problem))
+        return;
     job->to.rows.origin = CTR_PULLED;
+    job->to.rows.journal->objects = &pull->mine;
 }
 
 static void open_sides(merge_job *job, ctr_problem *problem)
@@ -355,7 +362,6 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
         ctr_refuse_triggers_among(&source->objects, theirs, false, problem))
         return;
     if (!is_there) create_table(job, problem);
-    if (!is_there) ctr_pull_table_look(pull, problem);
     const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, job->theirs->birth);
     if (problem->rc != SQLITE_OK || !mine) return;
     ctr_pull_table_join(pull, mine->name, problem);
@@ -377,7 +383,8 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     refuse_unanswered(job, problem);
     job->report->conflicts += job->to.n_conflicts;
     ctr_marks_write(pull->db, pull->target, pull->giver, job->theirs, &job->to.entry,
-                    job->mark == 0, problem);
+                    job->mark == 0 && !pull->marked, problem);
+    pull->marked = pull->marked || job->mark == 0;
 }
 
 /* `name` is the name of our table. Reads the numbers again if the source is read through the host's

@@ -28,7 +28,10 @@ void ctr_batch_abandon(ctr_journal *journal)
 int ctr_batch_refuse_triggers(ctr_journal *journal, ctr_problem *problem)
 {
     if (journal->untriggered) return problem->rc;
-    ctr_refuse_triggers(journal->db, journal->schema, journal->table, false, problem);
+    if (journal->objects)
+        ctr_refuse_triggers_among(journal->objects, journal->table, false, problem);
+    else
+        ctr_refuse_triggers(journal->db, journal->schema, journal->table, false, problem);
     journal->untriggered = problem->rc == SQLITE_OK;
     return problem->rc;
 }

@@ -1,6 +1,7 @@
 /* table/catalog.c - keeps the list of counter tables. */
 #include "table/catalog.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "identity/identity.h"
@@ -39,11 +40,9 @@ void ctr_catalog_close_entry(ctr_catalog_entry *entry)
     *entry = (ctr_catalog_entry){0};
 }
 
-static bool look_up(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, ctr_sql which,
-                    const char *name, ctr_problem *problem)
+static bool ask_entry(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, ctr_sql which,
+                      const char *name, ctr_problem *problem)
 {
-    *entry = (ctr_catalog_entry){0};
-    if (!ctr_schema_is_table(db, schema, "counter_tables", problem)) return false;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, which);
     ctr_run_bind_text(&run, row, ":name", name);
@@ -51,6 +50,14 @@ static bool look_up(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, c
     if (!found) ctr_run_refuse_hidden(&run, row, 3, "counter_tables");
     sqlite3_finalize(row);
     return found;
+}
+
+static bool look_up(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, ctr_sql which,
+                    const char *name, ctr_problem *problem)
+{
+    *entry = (ctr_catalog_entry){0};
+    return ctr_schema_is_table(db, schema, "counter_tables", problem) &&
+           ask_entry(entry, db, schema, which, name, problem);
 }
 
 bool ctr_catalog_born(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *birth,
@@ -118,19 +125,47 @@ void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, cons
     ctr_run_once(&run, row);
 }
 
+static int by_birth(const void *a, const void *b)
+{
+    return sqlite3_stricmp(((const ctr_catalog_entry *)a)->birth,
+                           ((const ctr_catalog_entry *)b)->birth);
+}
+
+/* Returns how many tables stand before this birth name. */
+static int count_born_before(const ctr_catalog *catalog, const char *birth)
+{
+    int from = 0, to = catalog->n;
+    while (from < to) {
+        int middle = from + (to - from) / 2;
+        if (sqlite3_stricmp(catalog->entries[middle].birth, birth) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static ctr_catalog_entry *add_entry(ctr_catalog *catalog, ctr_problem *problem)
+{
+    ctr_catalog_entry *entries = ctr_array_room(catalog->entries, &catalog->room,
+                                                (size_t)catalog->n + 1, sizeof *entries, problem);
+    if (!entries) return NULL;
+    catalog->entries = entries;
+    entries[catalog->n] = (ctr_catalog_entry){0};
+    return &entries[catalog->n++];
+}
+
 static int list_all(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_LIST);
     while (ctr_run_row(&run, row)) {
-        ctr_catalog_entry *entries = ctr_array_room(
-            catalog->entries, &catalog->room, (size_t)catalog->n + 1, sizeof *entries, problem);
-        if (!entries) break;
-        catalog->entries = entries;
-        entries[catalog->n] = (ctr_catalog_entry){0};
-        take_entry(&entries[catalog->n++], row, problem);
+        ctr_catalog_entry *entry = add_entry(catalog, problem);
+        if (entry) take_entry(entry, row, problem);
     }
     sqlite3_finalize(row);
+    if (problem->rc == SQLITE_OK && catalog->n > 0)
+        qsort(catalog->entries, (size_t)catalog->n, sizeof *catalog->entries, by_birth);
     return problem->rc;
 }
 
@@ -149,11 +184,27 @@ int ctr_catalog_list(ctr_catalog *catalog, sqlite3 *db, const char *schema,
     return list_all(catalog, db, schema, problem);
 }
 
+int ctr_catalog_list_born(ctr_catalog *catalog, sqlite3 *db, const char *schema, const char *birth,
+                          ctr_problem *problem)
+{
+    int at = count_born_before(catalog, birth);
+    ctr_catalog_entry born = {0};
+    bool found = ask_entry(&born, db, schema, CTR_SQL_CATALOG_BORN, birth, problem);
+    if (!found || !add_entry(catalog, problem)) {
+        ctr_catalog_close_entry(&born);
+        return problem->rc;
+    }
+    ctr_catalog_entry *entries = catalog->entries;
+    memmove(&entries[at + 1], &entries[at], (size_t)(catalog->n - 1 - at) * sizeof *entries);
+    entries[at] = born;
+    return problem->rc;
+}
+
 const ctr_catalog_entry *ctr_catalog_find(const ctr_catalog *catalog, const char *birth)
 {
-    for (int i = 0; i < catalog->n; i++)
-        if (sqlite3_stricmp(catalog->entries[i].birth, birth) == 0) return &catalog->entries[i];
-    return NULL;
+    int at = count_born_before(catalog, birth);
+    bool is = at < catalog->n && sqlite3_stricmp(catalog->entries[at].birth, birth) == 0;
+    return is ? &catalog->entries[at] : NULL;
 }
 
 void ctr_catalog_close(ctr_catalog *catalog)

@@ -60,6 +60,10 @@ void ctr_catalog_close(ctr_catalog *catalog);
 int ctr_catalog_list(ctr_catalog *catalog, sqlite3 *db, const char *schema,
                      const ctr_objects *objects, ctr_problem *problem);
 
+/* Adds the table with this birth name, which was created since. */
+int ctr_catalog_list_born(ctr_catalog *catalog, sqlite3 *db, const char *schema, const char *birth,
+                          ctr_problem *problem);
+
 /* Returns the table with this birth name, or NULL. */
 const ctr_catalog_entry *ctr_catalog_find(const ctr_catalog *catalog, const char *birth);
 

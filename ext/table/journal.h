@@ -21,6 +21,7 @@
 #define CTR_TABLE_JOURNAL_H
 
 #include "identity/replica.h"
+#include "sqlite/schema.h"
 #include "table/cache.h"
 #include "table/changes.h"
 #include "table/pack.h"
@@ -43,8 +44,9 @@ typedef struct ctr_journal_mark {
 } ctr_journal_mark;
 
 typedef struct ctr_journal {
-    const ctr_identity *giver; /* borrowed; the known identity of a snapshot, or NULL */
-    ctr_replica *replica;      /* borrowed; NULL: the table is only read */
+    const ctr_identity *giver;  /* borrowed; the known identity of a snapshot, or NULL */
+    const ctr_objects *objects; /* borrowed; the known objects of the schema, or NULL */
+    ctr_replica *replica;       /* borrowed; NULL: the table is only read */
     sqlite3 *db;
     char *schema, *table; /* owned */
     struct ctr_journal *next;
