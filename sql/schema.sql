@@ -64,7 +64,7 @@ SELECT name, type, rootpage, sql, tbl_name, rowid FROM "{schema}".sqlite_master;
 -- name: SCHEMA_OBJECTS_AND_TEMP
 SELECT name, type, rootpage, sql, tbl_name, rowid FROM "{schema}".sqlite_master
 UNION ALL
-SELECT name, type, rootpage, sql, tbl_name, 0 FROM temp.sqlite_master WHERE type = 'trigger';
+SELECT name, type, rootpage, sql, tbl_name, NULL FROM temp.sqlite_master WHERE type = 'trigger';
 
 -- Those that were created after the row with this number.
 -- name: SCHEMA_OBJECTS_SINCE

@@ -82,8 +82,8 @@ INSERT INTO "{table}"("{table}", "{columns}") SELECT '{value}', "{values}" FROM 
 CREATE TRIGGER "{schema}"."{table}_replaced" AFTER UPDATE "{order}" ON "{name}" BEGIN
 INSERT INTO "{table}"("{table}") VALUES ('rows gone'); END;
 
--- name: TRACK_TRIGGERS
-SELECT name, tbl_name, sql FROM "{schema}".sqlite_master WHERE type = 'trigger' AND name = :name COLLATE NOCASE;
+-- name: TRACK_TRIGGER
+SELECT tbl_name, sql FROM "{schema}".sqlite_master WHERE type = 'trigger' AND name = :name COLLATE NOCASE;
 
 -- name: TRACK_DROP_TRIGGER
 DROP TRIGGER IF EXISTS "{schema}"."{name}";

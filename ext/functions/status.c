@@ -318,16 +318,16 @@ static void show_whole(ctr_answer *answer, ctr_showing *showing, ctr_problem *pr
     ctr_rows_close(&rows);
 }
 
-static void show_tracked(ctr_answer *answer, const char *schema, const ctr_catalog_entry *entry,
-                         ctr_problem *problem)
+static void show_tracked(ctr_answer *answer, const ctr_objects *objects,
+                         const ctr_catalog_entry *entry, ctr_problem *problem)
 {
-    sqlite3 *db = ctr_answer_db(answer);
     ctr_shape shape = {0};
     ctr_showing showing = {0};
     ctr_problem broken = {SQLITE_OK, NULL};
-    if (!ctr_tracked_is(db, schema, entry->name, problem)) return;
-    if (ctr_stored_read(&shape, db, schema, entry->name, problem) == SQLITE_OK)
-        ctr_showing_open(&showing, db, schema, entry->name, &shape, NULL, &broken);
+    if (!ctr_tracked_is_among(objects, entry->name)) return;
+    if (ctr_stored_read_among(&shape, objects->db, objects->schema, entry->name, objects, false,
+                              problem) == SQLITE_OK)
+        ctr_showing_open_among(&showing, objects, entry->name, &shape, NULL, &broken);
     if (problem->rc == SQLITE_OK && broken.rc == SQLITE_OK)
         show_whole(answer, &showing, problem);
     else if (problem->rc == SQLITE_OK && broken.rc == SQLITE_ERROR)
@@ -345,13 +345,17 @@ static void show_all_tracked(ctr_answer *answer, sqlite3_value **args, ctr_probl
 {
     sqlite3 *db = ctr_answer_db(answer);
     ctr_catalog catalog = {0};
+    ctr_objects objects = {0};
     const char *schema = ctr_answer_schema(answer, args[0], problem);
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *snapshot = schema ? ctr_run_hold(&run) : NULL;
-    if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, db, schema, problem);
+    if (problem->rc == SQLITE_OK &&
+        ctr_schema_objects_read(&objects, db, schema, false, problem) == SQLITE_OK)
+        ctr_catalog_list(&catalog, db, schema, &objects, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
-        show_tracked(answer, schema, &catalog.entries[i], problem);
+        show_tracked(answer, &objects, &catalog.entries[i], problem);
     ctr_catalog_close(&catalog);
+    ctr_schema_objects_close(&objects);
     sqlite3_finalize(snapshot);
 }
 

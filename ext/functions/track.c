@@ -49,6 +49,7 @@ typedef struct tracking {
     char *schema, *table; /* owned; the table as it is spelled in the schema */
     char *counters;       /* owned: its counter table, if there is one */
     bool taken_up;        /* its stored tables existed without it */
+    ctr_objects objects;  /* of the schema, when the call began */
     ctr_shape shape;      /* of the counter table, present or future */
     ctr_tracked tracked;
     int n; /* the named columns */
@@ -98,17 +99,18 @@ static void take_up_counters(tracking *call, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
     const ctr_catalog_entry *born = NULL;
-    ctr_catalog_read(&catalog, call->db, call->schema, problem);
+    ctr_catalog_list(&catalog, call->db, call->schema, &call->objects, problem);
     for (int i = 0; i < catalog.n && !call->counters && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &catalog.entries[i];
         if (sqlite3_stricmp(entry->birth, call->table) == 0) born = entry;
-        if (!ctr_triggers_stand_on(call->db, call->schema, entry->name, call->table, problem) ||
-            ctr_schema_object(call->db, call->schema, entry->name, problem) != CTR_OBJECT_NONE)
+        if (!ctr_triggers_stand_on(&call->objects, entry->name, call->table, problem) ||
+            ctr_schema_objects_find(&call->objects, entry->name))
             continue;
         call->counters = sqlite3_mprintf("%s", entry->name);
         call->taken_up = true;
         ctr_stored_read(&call->shape, call->db, call->schema, entry->name, problem);
         create_counter_table(call, entry->birth, problem);
+        ctr_schema_objects_read_on(&call->objects, problem);
     }
     if (!call->counters && born)
         ctr_problem_set(problem, SQLITE_ERROR,
@@ -308,7 +310,7 @@ static bool are_triggers_whole(const tracking *call, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return false;
     ctr_problem broken = {SQLITE_OK, NULL};
-    ctr_triggers_check(call->db, call->schema, call->counters, &call->shape, &broken);
+    ctr_triggers_check(&call->objects, call->counters, &call->shape, &broken);
     if (broken.rc == SQLITE_OK) return true;
     if (broken.rc == SQLITE_ERROR)
         ctr_problem_close(&broken);
@@ -354,8 +356,7 @@ static int64_t track(tracking *call, ctr_problem *problem)
 {
     if (!call->counters) take_up_counters(call, problem);
     if (call->counters) return go_on_tracking(call, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_triggers_refuse_orphans(call->db, call->schema, call->table, problem);
+    if (problem->rc == SQLITE_OK) ctr_triggers_refuse_orphans(&call->objects, call->table, problem);
     if (problem->rc == SQLITE_OK) {
         if (call->n == 0)
             ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked",
@@ -452,8 +453,10 @@ static int64_t in_session(tracking *call, const char *table,
                             "%s is %s: only an ordinary table has columns that can be tracked",
                             call->table, ctr_schema_object_text(object));
         if (problem->rc == SQLITE_OK) ctr_events_append(call->shared->transaction, problem);
-        if (problem->rc == SQLITE_OK)
-            call->counters = ctr_triggers_counters(call->db, call->schema, call->table, problem);
+        if (problem->rc == SQLITE_OK &&
+            ctr_schema_objects_read(&call->objects, call->db, call->schema, false, problem) ==
+                SQLITE_OK)
+            call->counters = ctr_triggers_counters(&call->objects, call->table, problem);
         if (problem->rc == SQLITE_OK) result = work(call, problem);
         ctr_events_write_ahead(call->shared->transaction, problem);
     }
@@ -508,6 +511,7 @@ static void run_tracking(sqlite3_context *ctx, const char *function, int argc, s
     }
     if (call.tracked.db) ctr_tracked_close(&call.tracked);
     ctr_shape_close(&call.shape);
+    ctr_schema_objects_close(&call.objects);
     sqlite3_free(call.schema);
     sqlite3_free(call.table);
     sqlite3_free(call.counters);

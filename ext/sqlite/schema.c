@@ -105,6 +105,7 @@ static int by_name(const void *a, const void *b)
     const ctr_named *x = a, *y = b;
     int order = sqlite3_stricmp(x->name, y->name);
     if (order) return order;
+    if (x->temp != y->temp) return x->temp - y->temp;
     return (x->object == CTR_OBJECT_TABLE) - (y->object == CTR_OBJECT_TABLE);
 }
 
@@ -159,7 +160,8 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row, ctr_problem *pro
     size_t sizes[] = {size_of(name), size_of(on), size_of(sql)};
     named[*n] = (ctr_named){.name = sqlite3_malloc64(sizes[0] + sizes[1] + sizes[2]),
                             .object = kind_of_object(type, sqlite3_column_int64(row, OBJECT_ROOT)),
-                            .may_generate = sql && may_generate(sql)};
+                            .may_generate = sql && may_generate(sql),
+                            .temp = sqlite3_column_type(row, OBJECT_ROWID) == SQLITE_NULL};
     if (!named[*n].name) {
         ctr_problem_nomem(problem);
         return;
@@ -176,43 +178,57 @@ int ctr_schema_objects_read(ctr_objects *objects, sqlite3 *db, const char *schem
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     ctr_sql which = temp ? CTR_SQL_SCHEMA_OBJECTS_AND_TEMP : CTR_SQL_SCHEMA_OBJECTS;
     sqlite3_stmt *row = ctr_run_prepare(&run, which);
+    objects->db = db;
+    objects->schema = schema;
     while (ctr_run_row(&run, row)) add_object(objects, row, problem);
     sqlite3_finalize(row);
+    ctr_named *triggers = objects->triggers;
     if (objects->n > 0) qsort(objects->named, objects->n, sizeof *objects->named, by_name);
+    if (triggers) qsort(triggers, objects->n_triggers, sizeof *triggers, by_name);
     return problem->rc;
 }
 
-/* Returns how many objects stand before this one; of those with its name, none does. */
-static size_t count_before(const ctr_objects *objects, const char *name)
+/* Returns the first object of a list with this name, or NULL. */
+static const ctr_named *find_first(const ctr_named *list, size_t n, const char *name)
 {
-    size_t from = 0, to = objects->n;
+    size_t from = 0, to = n;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        if (sqlite3_stricmp(objects->named[middle].name, name) < 0)
+        if (sqlite3_stricmp(list[middle].name, name) < 0)
             from = middle + 1;
         else
             to = middle;
     }
-    return from;
+    return from < n && sqlite3_stricmp(list[from].name, name) == 0 ? &list[from] : NULL;
+}
+
+/* Moves the last object of a list, whose others are in order, to its place. */
+static void place_last(ctr_named *list, size_t n)
+{
+    const ctr_named last = list[n - 1];
+    size_t at = n - 1;
+    for (size_t from = 0; from < at;) {
+        size_t middle = from + (at - from) / 2;
+        if (by_name(&list[middle], &last) < 0)
+            from = middle + 1;
+        else
+            at = middle;
+    }
+    memmove(&list[at + 1], &list[at], (n - 1 - at) * sizeof last);
+    list[at] = last;
 }
 
 /* SQLite gives each new row of sqlite_master the number after the last one. */
-int ctr_schema_objects_read_on(ctr_objects *objects, sqlite3 *db, const char *schema,
-                               ctr_problem *problem)
+int ctr_schema_objects_read_on(ctr_objects *objects, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run run = ctr_run_on(objects->db, objects->schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_OBJECTS_SINCE);
     ctr_run_bind_int(&run, row, ":last", objects->last);
     while (ctr_run_row(&run, row)) {
-        size_t n = objects->n;
+        size_t n = objects->n, n_triggers = objects->n_triggers;
         add_object(objects, row, problem);
-        if (objects->n == n) continue;
-        const ctr_named added = objects->named[n];
-        objects->n = n; /* the others are in order */
-        size_t at = count_before(objects, added.name);
-        memmove(&objects->named[at + 1], &objects->named[at], (n - at) * sizeof added);
-        objects->named[at] = added;
-        objects->n = n + 1;
+        if (objects->n > n) place_last(objects->named, n + 1);
+        if (objects->n_triggers > n_triggers) place_last(objects->triggers, n_triggers + 1);
     }
     sqlite3_finalize(row);
     return problem->rc;
@@ -233,9 +249,7 @@ void ctr_schema_objects_close(ctr_objects *objects)
 
 const ctr_named *ctr_schema_objects_find(const ctr_objects *objects, const char *name)
 {
-    size_t at = count_before(objects, name);
-    bool is = at < objects->n && sqlite3_stricmp(objects->named[at].name, name) == 0;
-    return is ? &objects->named[at] : NULL;
+    return find_first(objects->named, objects->n, name);
 }
 
 const ctr_named *ctr_schema_objects_stored(const ctr_objects *objects, const char *table,
@@ -246,6 +260,16 @@ const ctr_named *ctr_schema_objects_stored(const ctr_objects *objects, const cha
     const ctr_named *found = name ? ctr_schema_objects_find(objects, name) : NULL;
     sqlite3_free(name);
     return found;
+}
+
+const ctr_named *ctr_schema_objects_trigger(const ctr_objects *objects, const char *table,
+                                            const char *suffix, ctr_problem *problem)
+{
+    char *name = sqlite3_mprintf("%s_%s", table, suffix);
+    if (!name) ctr_problem_nomem(problem);
+    const ctr_named *found = name ? find_first(objects->triggers, objects->n_triggers, name) : NULL;
+    sqlite3_free(name);
+    return found && !found->temp ? found : NULL;
 }
 
 bool ctr_schema_objects_is_table(const ctr_objects *objects, const char *name, ctr_problem *problem)

@@ -49,27 +49,29 @@ typedef struct ctr_named {
     const char *on, *sql; /* the table of a trigger; sql NULL: it has none */
     ctr_object object;
     bool may_generate; /* its declaration may have generated columns */
+    bool temp;         /* a trigger in temp */
 } ctr_named;
 
 /* Sorted by name, in letters of either case. The caller zeroes it first and closes it. */
 typedef struct ctr_objects {
-    ctr_named *named; /* owned */
+    sqlite3 *db;
+    const char *schema; /* borrowed */
+    ctr_named *named;   /* owned */
     size_t n, room;
-    ctr_named *triggers; /* owned; in no order */
+    ctr_named *triggers; /* owned */
     size_t n_triggers, room_triggers;
     int64_t last; /* the highest rowid in sqlite_master */
 } ctr_objects;
 
-/* Reads the objects; with `temp` also the triggers in temp, which may be on tables of any
- * schema. */
+/* Reads the objects; with `temp` also the triggers in temp, which may be on tables of any schema.
+ * The name of the schema must live as long. */
 int ctr_schema_objects_read(ctr_objects *objects, sqlite3 *db, const char *schema, bool temp,
                             ctr_problem *problem);
 void ctr_schema_objects_close(ctr_objects *objects);
 
 /* Adds the objects that were created since. If others may have been changed or dropped, the caller
  * closes and reads all. */
-int ctr_schema_objects_read_on(ctr_objects *objects, sqlite3 *db, const char *schema,
-                               ctr_problem *problem);
+int ctr_schema_objects_read_on(ctr_objects *objects, ctr_problem *problem);
 
 /* Return the object with this name, or with <table>_<suffix>, triggers aside; NULL if there is
  * none, or without memory. If a damaged schema has the name twice, return the object that is no
@@ -77,6 +79,10 @@ int ctr_schema_objects_read_on(ctr_objects *objects, sqlite3 *db, const char *sc
 const ctr_named *ctr_schema_objects_find(const ctr_objects *objects, const char *name);
 const ctr_named *ctr_schema_objects_stored(const ctr_objects *objects, const char *table,
                                            const char *suffix, ctr_problem *problem);
+
+/* Returns the trigger of the schema with the name <table>_<suffix>, or NULL. */
+const ctr_named *ctr_schema_objects_trigger(const ctr_objects *objects, const char *table,
+                                            const char *suffix, ctr_problem *problem);
 
 /* Like ctr_schema_is_table. */
 bool ctr_schema_objects_is_table(const ctr_objects *objects, const char *name,

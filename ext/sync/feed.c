@@ -82,7 +82,7 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     feed->table = feed->source.catalog.entries[feed->entry].birth;
     if (ctr_stored_read(&feed->shape, source->db, source->schema, name, problem)) return false;
     if (ctr_refuse_triggers(source->db, source->schema, name, false, problem)) return false;
-    if (ctr_triggers_check(source->db, source->schema, name, &feed->shape, problem)) return false;
+    if (ctr_triggers_check(&source->objects, name, &feed->shape, problem)) return false;
     feed->keys = sqlite3_malloc64((size_t)feed->shape.n_keys * sizeof *feed->keys);
     feed->key_text = ctr_shape_key_text(&feed->shape);
     if (!feed->keys || !feed->key_text) ctr_problem_nomem(problem);

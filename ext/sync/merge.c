@@ -53,8 +53,7 @@ bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
     merge->now = sqlite3_malloc64(size);
     if (!merge->before || !merge->now) ctr_problem_nomem(problem);
     if (problem->rc == SQLITE_OK)
-        ctr_showing_open(&merge->showing, db, merge->rows.schema, name, &merge->shape, replica,
-                         problem);
+        ctr_showing_open_among(&merge->showing, objects, name, &merge->shape, replica, problem);
     return problem->rc == SQLITE_OK;
 }
 

@@ -142,6 +142,7 @@ static void show_merged(ctr_pull *pull, ctr_problem *problem)
     bool any = false;
     for (int turn = 0, idle = 0; idle < 2 && problem->rc == SQLITE_OK; turn++, idle++) {
         int64_t before = 0, apart = show_each_apart_again(pull, turn % 2 == 1, &before, problem);
+        if (before == 0) break;
         if (turn == 0) least = before;
         any = any || before > 0;
         if (apart < least) {

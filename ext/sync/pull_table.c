@@ -264,7 +264,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
     ctr_run_do(&run, CTR_SQL_SYNC_CREATE_TABLE, NULL);
     sqlite3_free(definition);
     ctr_columns_list(pull->db, pull->target, birth, &job->from, problem);
-    ctr_schema_objects_read_on(&pull->mine, pull->db, pull->target, problem);
+    ctr_schema_objects_read_on(&pull->mine, problem);
     ctr_catalog_list_born(&pull->here, pull->db, pull->target, birth, problem);
     job->report->created = true;
     job->report->in_empty = pull->in_empty;
@@ -433,13 +433,14 @@ static int check_stored(const merge_job *job, ctr_problem *problem)
 
 /* Checks the triggers also if the journal has no changes, because changes without triggers are not
  * in the journal. */
-static void check_tracked(sqlite3 *db, const char *schema, const char *name, const char *file,
+static void check_tracked(const ctr_objects *objects, const char *name, const char *file,
                           ctr_problem *problem)
 {
     ctr_shape shape = {0};
-    if (problem->rc != SQLITE_OK) return;
-    if (ctr_stored_read(&shape, db, schema, name, problem) == SQLITE_OK)
-        ctr_triggers_check(db, schema, name, &shape, problem);
+    if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, name)) return;
+    if (ctr_stored_read_among(&shape, objects->db, objects->schema, name, objects, false,
+                              problem) == SQLITE_OK)
+        ctr_triggers_check(objects, name, &shape, problem);
     ctr_problem_where(problem, "%s", file);
     ctr_shape_close(&shape);
 }
@@ -450,12 +451,9 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
 {
     const ctr_pull *pull = job->pull;
     bool takes = pull->side == CTR_MAIN_TAKES;
-    const char *name = takes ? taker : job->theirs->name,
-               *schema = takes ? pull->target : pull->source->schema;
+    const char *name = takes ? taker : job->theirs->name, *tracked = NULL;
     const ctr_objects *objects = takes ? &pull->mine : &pull->source->objects;
-    char *tracked = NULL;
-    if (ctr_tracked_is_among(objects, name))
-        tracked = ctr_triggers_table(takes ? pull->db : pull->source->db, schema, name, problem);
+    if (ctr_tracked_is_among(objects, name)) tracked = ctr_triggers_table(objects, name, problem);
     ctr_report *report = pull->report;
     const char *birth = job->theirs->birth;
     int i = 0;
@@ -469,7 +467,6 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
     if (rows && (!rows[i].birth || !rows[i].name)) ctr_problem_nomem(problem);
     if (rows) report->rows = rows;
     if (rows && problem->rc == SQLITE_OK) job->report = &rows[i];
-    sqlite3_free(tracked);
 }
 
 void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
@@ -486,11 +483,8 @@ void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_p
     const char *taker = is_there ? mine->name : theirs->birth;
     name_in_report(&job, taker, problem);
     check_stored(&job, problem);
-    const ctr_source *source = pull->source;
-    if (ctr_tracked_is_among(&source->objects, theirs->name))
-        check_tracked(source->db, source->schema, theirs->name, "the giving file", problem);
-    if (is_there && ctr_tracked_is_among(&pull->mine, taker))
-        check_tracked(pull->db, pull->target, taker, "the taking file", problem);
+    check_tracked(&pull->source->objects, theirs->name, "the giving file", problem);
+    if (is_there) check_tracked(&pull->mine, taker, "the taking file", problem);
     if (has_changes(&job, taker, problem)) merge_changes(&job, is_there, problem);
     ctr_problem_where(problem, "table %s", theirs->birth);
     ctr_rows_close(&job.from_rows);

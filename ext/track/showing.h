@@ -30,6 +30,8 @@ typedef enum ctr_shown_before { CTR_SHOWN_NEW, CTR_SHOWN_LIVE, CTR_SHOWN_DELETED
  * while it is open. */
 int ctr_showing_open(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
                      const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem);
+int ctr_showing_open_among(ctr_showing *showing, const ctr_objects *objects, const char *counters,
+                           const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem);
 void ctr_showing_close(ctr_showing *showing);
 
 /* The same for a table that may lack some of its triggers, as while these run. Returns false,

@@ -126,33 +126,6 @@ bool ctr_tracked_same_row(const ctr_tracked *tracked, const ctr_shown *a, const 
     return true;
 }
 
-/* ---- the triggers in the file ---------------------------------------------------------------- */
-
-ctr_stored_trigger ctr_tracked_read_trigger(ctr_run *run, const char *counters, const char *suffix)
-{
-    ctr_stored_trigger stored = {NULL, NULL};
-    char *name = sqlite3_mprintf("%s_%s", counters, suffix);
-    if (!name) ctr_problem_nomem(run->problem);
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_TRACK_TRIGGERS);
-    ctr_run_bind_text(run, row, ":name", name);
-    if (ctr_run_row(run, row)) {
-        const char *table = ctr_text_column(row, 1, run->problem);
-        const char *text = ctr_text_column(row, 2, run->problem);
-        stored = (ctr_stored_trigger){sqlite3_mprintf("%s", table ? table : ""),
-                                      sqlite3_mprintf("%s", text ? text : "")};
-        if (!stored.table || !stored.text) ctr_problem_nomem(run->problem);
-    }
-    sqlite3_finalize(row);
-    sqlite3_free(name);
-    return stored;
-}
-
-void ctr_tracked_free_trigger(ctr_stored_trigger *stored)
-{
-    sqlite3_free(stored->table);
-    sqlite3_free(stored->text);
-}
-
 /* ---- names in the trigger -------------------------------------------------------------------- */
 
 /* Reads a name in double quotes and moves after it. The caller frees the name. NULL: there is none,
@@ -360,6 +333,10 @@ static void look_up_columns(ctr_tracked *tracked, ctr_problem *problem)
 
 bool ctr_tracked_resolves(const ctr_tracked *tracked, const char *how, ctr_problem *problem)
 {
+    if (tracked->objects) {
+        const ctr_named *table = ctr_schema_objects_find(tracked->objects, tracked->table);
+        return table && table->sql && ctr_text_has_words(table->sql, "CONFLICT", how);
+    }
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
     ctr_run_bind_text(&run, row, ":name", tracked->table);
@@ -394,9 +371,23 @@ bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters)
     return table && table->object == CTR_OBJECT_VIRTUAL_TABLE && declares_tracked(table->sql);
 }
 
-/* If `table` is NULL, it is the table with the triggers. */
+/* Reads the names from the text of the trigger on INSERT of a table; NULL: there is none. */
+static int take_names(ctr_tracked *tracked, const char *text, const char *table, bool is,
+                      ctr_problem *problem)
+{
+    if (text)
+        read_names(tracked, text, problem);
+    else if (is)
+        read_noted(tracked, problem);
+    if (table) {
+        tracked->table = sqlite3_mprintf("%s", table);
+        if (!tracked->table) ctr_problem_nomem(problem);
+    }
+    return problem->rc;
+}
+
 static int open_tracked(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
-                        const char *table, const ctr_shape *shape, ctr_problem *problem)
+                        const ctr_shape *shape, ctr_problem *problem)
 {
     size_t size = ((size_t)shape->n_columns + 1) * sizeof *tracked->columns;
     *tracked = (ctr_tracked){.db = db,
@@ -405,26 +396,47 @@ static int open_tracked(ctr_tracked *tracked, sqlite3 *db, const char *schema, c
                              .shape = shape,
                              .columns = sqlite3_malloc64(size)};
     if (tracked->columns) memset(tracked->columns, 0, size);
-    if (!tracked->schema || !tracked->counters || !tracked->columns)
-        return ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    ctr_stored_trigger stored = ctr_tracked_read_trigger(&run, counters, "insert");
-    if (stored.text)
-        read_names(tracked, stored.text, problem);
-    else if (ctr_tracked_is(db, schema, counters, problem))
-        read_noted(tracked, problem);
-    if (table || stored.table) {
-        tracked->table = sqlite3_mprintf("%s", table ? table : stored.table);
-        if (!tracked->table) ctr_problem_nomem(problem);
-    }
-    ctr_tracked_free_trigger(&stored);
+    if (!tracked->schema || !tracked->counters || !tracked->columns) ctr_problem_nomem(problem);
+    return problem->rc;
+}
+
+/* If `table` is NULL, it is the table with the triggers. */
+static int ask_names(ctr_tracked *tracked, const char *table, ctr_problem *problem)
+{
+    char *name = sqlite3_mprintf("%s_insert", tracked->counters);
+    if (!name) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TRIGGER);
+    ctr_run_bind_text(&run, row, ":name", name);
+    bool there = ctr_run_row(&run, row);
+    const char *on = there ? ctr_text_column(row, 0, problem) : NULL,
+               *text = there ? ctr_text_column(row, 1, problem) : NULL;
+    bool is = !text && ctr_tracked_is(tracked->db, tracked->schema, tracked->counters, problem);
+    if (problem->rc == SQLITE_OK) take_names(tracked, text, table ? table : on, is, problem);
+    sqlite3_finalize(row);
+    sqlite3_free(name);
     return problem->rc;
 }
 
 int ctr_tracked_look(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
                      const ctr_shape *shape, ctr_problem *problem)
 {
-    if (open_tracked(tracked, db, schema, counters, NULL, shape, problem)) return problem->rc;
+    if (open_tracked(tracked, db, schema, counters, shape, problem) ||
+        ask_names(tracked, NULL, problem))
+        return problem->rc;
+    if (tracked->table) look_up_columns(tracked, problem);
+    return problem->rc;
+}
+
+int ctr_tracked_look_among(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
+                           const ctr_shape *shape, ctr_problem *problem)
+{
+    if (open_tracked(tracked, objects->db, objects->schema, counters, shape, problem))
+        return problem->rc;
+    tracked->objects = objects;
+    const ctr_named *trigger = ctr_schema_objects_trigger(objects, counters, "insert", problem);
+    bool is = ctr_tracked_is_among(objects, counters);
+    take_names(tracked, trigger ? trigger->sql : NULL, trigger ? trigger->on : NULL, is, problem);
     if (tracked->table) look_up_columns(tracked, problem);
     return problem->rc;
 }
@@ -433,7 +445,9 @@ int ctr_tracked_begin(ctr_tracked *tracked, sqlite3 *db, const char *schema, con
                       const char *table, const ctr_shape *shape, ctr_problem *problem)
 {
     bool any = false;
-    if (open_tracked(tracked, db, schema, counters, table, shape, problem)) return problem->rc;
+    if (open_tracked(tracked, db, schema, counters, shape, problem) ||
+        ask_names(tracked, table, problem))
+        return problem->rc;
     for (int i = 0; i < shape->n_columns; i++) any = any || tracked->columns[i].name;
     for (int i = 0; i < shape->n_columns && !any; i++) {
         tracked->columns[i].name = sqlite3_mprintf("%s", shape->columns[i].name);
@@ -447,7 +461,8 @@ bool ctr_tracked_note(sqlite3 *db, const char *schema, const char *counters, con
                       ctr_problem *problem)
 {
     ctr_tracked tracked;
-    open_tracked(&tracked, db, schema, counters, NULL, shape, problem);
+    if (open_tracked(&tracked, db, schema, counters, shape, problem) == SQLITE_OK)
+        ask_names(&tracked, NULL, problem);
     bool known = problem->rc == SQLITE_OK && tracked.table;
     bool writes = known && !are_names_noted(&tracked, problem) && problem->rc == SQLITE_OK;
     if (writes) write_notes(&tracked, problem);

@@ -34,15 +34,11 @@ typedef struct ctr_tracked_column {
 
 typedef struct ctr_tracked {
     sqlite3 *db;
+    const ctr_objects *objects;      /* of the schema, borrowed; NULL: SQLite is asked */
     char *schema, *counters, *table; /* owned; the counter table and the tracked table */
     const ctr_shape *shape;          /* of the counter table; borrowed */
     ctr_tracked_column *columns;     /* owned; by column of the shape */
 } ctr_tracked;
-
-/* A trigger of the file: its table and its text; both NULL if there is none. */
-typedef struct ctr_stored_trigger {
-    char *table, *text; /* owned */
-} ctr_stored_trigger;
 
 /* Return whether `counters` is the counter table of a tracked table. */
 bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
@@ -52,6 +48,8 @@ bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters);
  * are NULL. The caller closes it, even if this fails. */
 int ctr_tracked_look(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
                      const ctr_shape *shape, ctr_problem *problem);
+int ctr_tracked_look_among(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
+                           const ctr_shape *shape, ctr_problem *problem);
 
 /* The same for a `table` whose triggers are about to be made. Without triggers, each counter has
  * the column of its own name, or none if the table has no such column. */
@@ -90,10 +88,6 @@ bool ctr_tracked_same_shown(const ctr_shown *a, const ctr_shown *b);
 /* Returns whether the values are equal for each counter that has a column. Both arrays are by
  * counter. */
 bool ctr_tracked_same_row(const ctr_tracked *tracked, const ctr_shown *a, const ctr_shown *b);
-
-/* Reads the trigger <counters>_<suffix>. The caller frees it. */
-ctr_stored_trigger ctr_tracked_read_trigger(ctr_run *run, const char *counters, const char *suffix);
-void ctr_tracked_free_trigger(ctr_stored_trigger *stored);
 
 /* For statements on both tables: the key and the counters by their names in the counter table; the
  * same columns by their names in the tracked table, NULL for a missing one, with marks for adopted

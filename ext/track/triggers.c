@@ -207,17 +207,13 @@ static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigg
 
 /* ---- the triggers in the file ---------------------------------------------------------------- */
 
-char *ctr_triggers_table(sqlite3 *db, const char *schema, const char *counters,
-                         ctr_problem *problem)
+const char *ctr_triggers_table(const ctr_objects *objects, const char *counters,
+                               ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    char *table = NULL;
-    for (int i = 0; i < N_TRIGGERS && !table; i++) {
-        ctr_stored_trigger stored = ctr_tracked_read_trigger(&run, counters, TRIGGERS[i].suffix);
-        table = stored.table;
-        sqlite3_free(stored.text);
-    }
-    return table;
+    const ctr_named *trigger = NULL;
+    for (int i = 0; i < N_TRIGGERS && !trigger; i++)
+        trigger = ctr_schema_objects_trigger(objects, counters, TRIGGERS[i].suffix, problem);
+    return trigger ? trigger->on : NULL;
 }
 
 static int refuse_broken(const ctr_tracked *tracked, const char *trigger, ctr_problem *problem)
@@ -246,20 +242,22 @@ void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ct
  * rebuild of the tracked table, ours may still stand on the old one. */
 static void refuse_taken_name(const ctr_tracked *tracked, ctr_problem *problem)
 {
+    ctr_objects objects = {0};
     char *writes = sqlite3_mprintf("\"%w\"(\"%w\"", tracked->counters, tracked->counters);
     if (!writes) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    ctr_schema_objects_read(&objects, tracked->db, tracked->schema, false, problem);
     for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
         const char *suffix = TRIGGERS[i].suffix;
-        ctr_stored_trigger stored = ctr_tracked_read_trigger(&run, tracked->counters, suffix);
-        if (stored.table && stored.text && sqlite3_stricmp(stored.table, tracked->table) != 0 &&
-            !strstr(stored.text, writes))
+        const ctr_named *stored =
+            ctr_schema_objects_trigger(&objects, tracked->counters, suffix, problem);
+        if (stored && stored->on && stored->sql &&
+            sqlite3_stricmp(stored->on, tracked->table) != 0 && !strstr(stored->sql, writes))
             ctr_problem_set(problem, SQLITE_ERROR,
                             "%s: there is another trigger %s_%s, on %s; tracking makes one of this "
                             "name",
-                            tracked->table, tracked->counters, suffix, stored.table);
-        ctr_tracked_free_trigger(&stored);
+                            tracked->table, tracked->counters, suffix, stored->on);
     }
+    ctr_schema_objects_close(&objects);
     sqlite3_free(writes);
 }
 
@@ -278,15 +276,16 @@ void ctr_triggers_create(const ctr_tracked *tracked, ctr_problem *problem)
 }
 
 /* Looks for the table by its last noted name, or by its name when tracking began. */
-static int refuse_lost(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
+static int refuse_lost(const ctr_objects *objects, const char *counters, ctr_problem *problem)
 {
+    sqlite3 *db = objects->db;
+    const char *schema = objects->schema;
     ctr_catalog_entry entry = {0};
     char *noted = ctr_tracked_noted(db, schema, counters, problem);
     bool known = ctr_catalog_named(&entry, db, schema, counters, problem);
     const char *last = noted ? noted : known ? entry.birth : counters, *table = last;
-    if (known && ctr_schema_object(db, schema, last, problem) == CTR_OBJECT_NONE)
-        table = entry.birth;
-    if (ctr_schema_object(db, schema, table, problem) == CTR_OBJECT_NONE)
+    if (known && !ctr_schema_objects_find(objects, last)) table = entry.birth;
+    if (!ctr_schema_objects_find(objects, table))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "the tracked table %s is missing, and its counters are in %s: if it has "
                         "another name now, rename it to %s, call counter_track('%s', ...), and "
@@ -301,32 +300,36 @@ static int refuse_lost(sqlite3 *db, const char *schema, const char *counters, ct
     return problem->rc;
 }
 
-int ctr_triggers_open(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
-                      const ctr_shape *shape, ctr_problem *problem)
+/* Compares a trigger with the one in the file. SQLite stores a text without the schema. */
+static void compare(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
+                    const char *quoted, ctr_problem *problem)
 {
     static const char CREATE[] = "CREATE TRIGGER ";
     const size_t n = sizeof CREATE - 1;
-    if (ctr_tracked_look(tracked, db, schema, counters, shape, problem)) return problem->rc;
-    if (!tracked->table) return refuse_lost(db, schema, counters, problem);
+    char *wanted = trigger_text(tracked, trigger, problem);
+    const ctr_named *stored =
+        ctr_schema_objects_trigger(tracked->objects, tracked->counters, trigger->suffix, problem);
+    const char *text = stored ? stored->sql : NULL;
+    bool is = !wanted && !text;
+    if (wanted && text)
+        is = strncmp(text, CREATE, n) == 0 && strcmp(text + n, wanted + n + strlen(quoted)) == 0;
+    if (!is && problem->rc == SQLITE_OK) refuse_broken(tracked, trigger->suffix, problem);
+    sqlite3_free(wanted);
+}
+
+int ctr_triggers_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
+                      const ctr_shape *shape, ctr_problem *problem)
+{
+    if (ctr_tracked_look_among(tracked, objects, counters, shape, problem)) return problem->rc;
+    if (!tracked->table) return refuse_lost(objects, counters, problem);
     for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++)
         if (!ctr_tracked_key(tracked, i)->name) refuse_broken(tracked, "insert", problem);
-    if (problem->rc != SQLITE_OK) return problem->rc;
-
     char *quoted = sqlite3_mprintf("\"%w\".", tracked->schema);
     if (!quoted) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(db, tracked->schema, NULL, problem);
-    for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
-        char *wanted = trigger_text(tracked, &TRIGGERS[i], problem);
-        ctr_stored_trigger stored = ctr_tracked_read_trigger(&run, counters, TRIGGERS[i].suffix);
-        bool is = !wanted && !stored.text;
-        if (wanted && stored.text) /* SQLite stores a text without the schema */
-            is = strncmp(stored.text, CREATE, n) == 0 &&
-                 strcmp(stored.text + n, wanted + n + strlen(quoted)) == 0;
-        if (!is && problem->rc == SQLITE_OK) refuse_broken(tracked, TRIGGERS[i].suffix, problem);
-        sqlite3_free(wanted);
-        ctr_tracked_free_trigger(&stored);
-    }
+    for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++)
+        compare(tracked, &TRIGGERS[i], quoted, problem);
     sqlite3_free(quoted);
+    tracked->objects = NULL; /* the schema may change from now on */
     return problem->rc;
 }
 
@@ -351,53 +354,49 @@ int ctr_triggers_follow(sqlite3 *db, const char *schema, const char *counters,
     return problem->rc;
 }
 
-int ctr_triggers_check(sqlite3 *db, const char *schema, const char *counters,
-                       const ctr_shape *shape, ctr_problem *problem)
+int ctr_triggers_check(const ctr_objects *objects, const char *counters, const ctr_shape *shape,
+                       ctr_problem *problem)
 {
     ctr_tracked tracked;
-    if (!ctr_tracked_is(db, schema, counters, problem)) return problem->rc;
-    ctr_triggers_open(&tracked, db, schema, counters, shape, problem);
+    if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, counters)) return problem->rc;
+    ctr_triggers_open(&tracked, objects, counters, shape, problem);
     ctr_tracked_close(&tracked);
     return problem->rc;
 }
 
 /* ---- from a table to its counters ------------------------------------------------------------ */
 
-bool ctr_triggers_stand_on(sqlite3 *db, const char *schema, const char *counters, const char *table,
+bool ctr_triggers_stand_on(const ctr_objects *objects, const char *counters, const char *table,
                            ctr_problem *problem)
 {
-    char *on = ctr_triggers_table(db, schema, counters, problem);
-    bool is = on && sqlite3_stricmp(on, table) == 0;
-    sqlite3_free(on);
-    return is;
+    const char *on = ctr_triggers_table(objects, counters, problem);
+    return on && sqlite3_stricmp(on, table) == 0;
 }
 
 /* Compares with the table's name when its triggers were last seen or, if no such table exists, when
  * tracking began. */
-static bool is_noted_for(sqlite3 *db, const char *schema, const ctr_catalog_entry *entry,
+static bool is_noted_for(const ctr_objects *objects, const ctr_catalog_entry *entry,
                          const char *table, ctr_problem *problem)
 {
-    char *other = ctr_triggers_table(db, schema, entry->name, problem),
-         *noted = ctr_tracked_noted(db, schema, entry->name, problem);
-    bool is_there = noted && ctr_schema_object(db, schema, noted, problem) != CTR_OBJECT_NONE;
-    bool is = !other && ((noted && sqlite3_stricmp(noted, table) == 0) ||
-                         (!is_there && sqlite3_stricmp(entry->birth, table) == 0));
-    sqlite3_free(other);
+    if (ctr_triggers_table(objects, entry->name, problem)) return false;
+    char *noted = ctr_tracked_noted(objects->db, objects->schema, entry->name, problem);
+    bool is_there = noted && ctr_schema_objects_find(objects, noted);
+    bool is = (noted && sqlite3_stricmp(noted, table) == 0) ||
+              (!is_there && sqlite3_stricmp(entry->birth, table) == 0);
     sqlite3_free(noted);
     return is;
 }
 
-char *ctr_triggers_counters(sqlite3 *db, const char *schema, const char *table,
-                            ctr_problem *problem)
+char *ctr_triggers_counters(const ctr_objects *objects, const char *table, ctr_problem *problem)
 {
     char *counters = NULL;
     ctr_catalog catalog = {0};
-    ctr_catalog_read(&catalog, db, schema, problem);
+    ctr_catalog_list(&catalog, objects->db, objects->schema, objects, problem);
     for (int i = 0; i < 2 * catalog.n && !counters && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &catalog.entries[i % catalog.n];
-        if (!ctr_tracked_is(db, schema, entry->name, problem)) continue;
-        if (i < catalog.n ? !ctr_triggers_stand_on(db, schema, entry->name, table, problem)
-                          : !is_noted_for(db, schema, entry, table, problem))
+        if (!ctr_tracked_is_among(objects, entry->name)) continue;
+        if (i < catalog.n ? !ctr_triggers_stand_on(objects, entry->name, table, problem)
+                          : !is_noted_for(objects, entry, table, problem))
             continue;
         counters = sqlite3_mprintf("%s", entry->name);
         if (!counters) ctr_problem_nomem(problem);
@@ -406,25 +405,25 @@ char *ctr_triggers_counters(sqlite3 *db, const char *schema, const char *table,
     return counters;
 }
 
-void ctr_triggers_refuse_orphans(sqlite3 *db, const char *schema, const char *table,
+void ctr_triggers_refuse_orphans(const ctr_objects *objects, const char *table,
                                  ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
-    ctr_catalog_read(&catalog, db, schema, problem);
+    ctr_catalog_list(&catalog, objects->db, objects->schema, objects, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &catalog.entries[i];
-        if (!ctr_tracked_is(db, schema, entry->name, problem)) continue;
-        char *there = ctr_triggers_table(db, schema, entry->name, problem),
-             *noted = ctr_tracked_noted(db, schema, entry->name, problem);
+        if (!ctr_tracked_is_among(objects, entry->name) ||
+            ctr_triggers_table(objects, entry->name, problem))
+            continue;
+        char *noted = ctr_tracked_noted(objects->db, objects->schema, entry->name, problem);
         const char *last = noted ? noted : entry->birth;
-        if (!there && ctr_schema_object(db, schema, last, problem) == CTR_OBJECT_NONE)
+        if (!ctr_schema_objects_find(objects, last))
             ctr_problem_set(
                 problem, SQLITE_ERROR,
                 "%s: %s holds the counters of a tracked table %s, which is missing: if %s is "
                 "that table, rename it to %s, call counter_track('%s', ...), and rename it "
                 "back",
                 table, entry->name, last, table, last, last);
-        sqlite3_free(there);
         sqlite3_free(noted);
     }
     ctr_catalog_close(&catalog);

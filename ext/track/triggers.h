@@ -9,15 +9,15 @@
 
 #include "track/tracked.h"
 
-/* As ctr_tracked_look. Fails with SQLITE_ERROR if a trigger is missing or has another text; the
- * message names the function to call. */
-int ctr_triggers_open(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
+/* As ctr_tracked_look_among. Fails with SQLITE_ERROR if a trigger is missing or has another text;
+ * the message names the function to call. */
+int ctr_triggers_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
                       const ctr_shape *shape, ctr_problem *problem);
 
 /* Checks the triggers of any counter table; does nothing unless it holds the counters of a tracked
  * table. */
-int ctr_triggers_check(sqlite3 *db, const char *schema, const char *counters,
-                       const ctr_shape *shape, ctr_problem *problem);
+int ctr_triggers_check(const ctr_objects *objects, const char *counters, const ctr_shape *shape,
+                       ctr_problem *problem);
 
 /* Create the triggers in place of existing ones, and drop them. */
 void ctr_triggers_create(const ctr_tracked *tracked, ctr_problem *problem);
@@ -30,23 +30,21 @@ int ctr_triggers_follow(sqlite3 *db, const char *schema, const char *counters,
                         const ctr_shape *shape, const char *const *raised, int n_raised,
                         ctr_problem *problem);
 
-/* Returns the table that has triggers of `counters`; the caller frees it with sqlite3_free. NULL:
- * none. */
-char *ctr_triggers_table(sqlite3 *db, const char *schema, const char *counters,
-                         ctr_problem *problem);
+/* Returns the table that has triggers of `counters`, lent by the objects. NULL: none. */
+const char *ctr_triggers_table(const ctr_objects *objects, const char *counters,
+                               ctr_problem *problem);
 
 /* Returns whether this table has some trigger of `counters`. */
-bool ctr_triggers_stand_on(sqlite3 *db, const char *schema, const char *counters, const char *table,
+bool ctr_triggers_stand_on(const ctr_objects *objects, const char *counters, const char *table,
                            ctr_problem *problem);
 
 /* Returns the counter table of a table, found by its triggers or, if there are none, by the noted
  * name; the caller frees it with sqlite3_free. NULL: it has none. */
-char *ctr_triggers_counters(sqlite3 *db, const char *schema, const char *table,
-                            ctr_problem *problem);
+char *ctr_triggers_counters(const ctr_objects *objects, const char *table, ctr_problem *problem);
 
 /* Refuses to track `table` while some tracked table is missing. `table` may be that table, renamed
  * and then rebuilt; new counters for it would belong to those of no other file. */
-void ctr_triggers_refuse_orphans(sqlite3 *db, const char *schema, const char *table,
+void ctr_triggers_refuse_orphans(const ctr_objects *objects, const char *table,
                                  ctr_problem *problem);
 
 #endif

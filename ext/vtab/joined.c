@@ -12,8 +12,8 @@ static ctr_transaction *transaction_of(sqlite3_vtab *base)
     return ((ctr_joined *)base)->transaction;
 }
 
-/* SQLite does not fetch the message of a SAVEPOINT that failed, and would show it for a later error;
- * so it is freed here. */
+/* SQLite does not fetch the message of a SAVEPOINT that failed, and would show it for a later
+ * error; so it is freed here. */
 static void free_message(ctr_joined *joined)
 {
     sqlite3_free(joined->base.zErrMsg);
