@@ -205,10 +205,13 @@ static bool add_columns(tracking *call, bool whole, ctr_problem *problem)
     return added;
 }
 
-/* Compares every row with its counters, and every counter with the rows. */
+/* Compares every row with its counters, and every counter with the rows. Each new row of the
+ * counters goes to some page of their index, so SQLite needs a larger cache. */
 static int64_t count_table(tracking *call, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return 0;
+    ctr_replica *replica = ctr_replica_of(call->shared->transaction, call->schema);
+    if (replica && ctr_session_raise_cache(call->db, call->schema)) replica->raised = true;
     ctr_stats *stats = &call->shared->transaction->stats;
     int64_t before = stats->tracked;
     char *columns = ctr_tracked_counter_list(&call->tracked),
@@ -225,6 +228,8 @@ static int64_t count_table(tracking *call, ctr_problem *problem)
         ctr_apart_count(call->db, call->schema, call->counters, problem) > 0 ? " or apart" : "";
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_GONE, NULL);
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
+    if (replica && replica->raised)
+        replica->raised = !ctr_session_lower_cache(call->db, call->schema);
     sqlite3_free(columns);
     sqlite3_free(values);
     sqlite3_free(match);
