@@ -250,6 +250,8 @@ static void create_table(merge_job *job, ctr_problem *problem)
     ctr_pull *pull = job->pull;
     const char *birth = job->theirs->birth;
     bool taken = ctr_schema_objects_find(&pull->mine, birth) != NULL;
+    for (int i = 0; i < pull->here.n && !taken; i++) /* a virtual table may be missing */
+        taken = sqlite3_stricmp(pull->here.entries[i].name, birth) == 0;
     if (taken && ctr_merge_refuse_name(pull->db, pull->target, pull->called, birth, problem))
         return;
     bool creates = (pull->how & CTR_PULL_CREATES) != 0;
