@@ -58,6 +58,8 @@ typedef struct ctr_replica {
     ctr_kept read, renew, probe;
     struct ctr_journal *journals; /* of its tables; see table/journal.h */
     struct ctr_journal *touched;  /* those with a batch or with rows of this transaction */
+    bool spills_safely;           /* in this transaction; see identity/spill.h */
+    int spill;                    /* cache_spill of the file, to restore when it ends; 0: nothing */
     struct ctr_writing *writing;  /* the row of a tracked table being written, or NULL */
     bool raised;                  /* a pull could not lower the cache again; see sync/session.h */
 } ctr_replica;

@@ -288,3 +288,13 @@ void ctr_run_do(ctr_run *run, ctr_sql which, const char *text)
     while (ctr_run_row(run, statement)) continue;
     sqlite3_finalize(statement);
 }
+
+void ctr_run_set(ctr_run *run, ctr_sql which, int number)
+{
+    char *value = sqlite3_mprintf("%d", number);
+    if (!value) ctr_problem_nomem(run->problem);
+    run->slots.value = value;
+    ctr_run_do(run, which, NULL);
+    run->slots.value = NULL;
+    sqlite3_free(value);
+}

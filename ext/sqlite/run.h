@@ -94,6 +94,9 @@ bool ctr_run_once(ctr_run *run, sqlite3_stmt *statement);
 /* Returns the integer in the first column of the first row; 0 if there is none. */
 int64_t ctr_run_number(ctr_run *run, ctr_sql which);
 
+/* Runs a PRAGMA that sets a number, "{value}". */
+void ctr_run_set(ctr_run *run, ctr_sql which, int number);
+
 /* Returns whether an authorizer makes a NULL of a result column that is declared with a type. False
  * where SQLite was built without sqlite3_column_decltype (SQLITE_OMIT_DECLTYPE). */
 bool ctr_run_is_hidden(sqlite3_stmt *row, int column);

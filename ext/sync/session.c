@@ -59,16 +59,6 @@ static int prepare_all(ctr_session *session, ctr_problem *problem)
     return problem->rc;
 }
 
-static void set_number(ctr_run *run, ctr_sql which, int number)
-{
-    char *value = sqlite3_mprintf("%d", number);
-    if (!value) ctr_problem_nomem(run->problem);
-    run->slots.value = value;
-    ctr_run_do(run, which, NULL);
-    run->slots.value = NULL;
-    sqlite3_free(value);
-}
-
 int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
                       ctr_problem *problem)
 {
@@ -76,7 +66,7 @@ int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
     if (sessions && sessions->spill != 0) { /* an interrupt leaves it to the next session */
         ctr_problem none = {SQLITE_OK, NULL};
         ctr_run restore = ctr_run_on(db, "main", NULL, &none);
-        set_number(&restore, CTR_SQL_SYNC_SET_SPILL, sessions->spill);
+        ctr_run_set(&restore, CTR_SQL_SYNC_SET_SPILL, sessions->spill);
         if (none.rc == SQLITE_OK) sessions->spill = 0;
         ctr_problem_close(&none);
     }
@@ -151,7 +141,7 @@ int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem)
     if (session->sessions && session->sessions->spill > 0)
         session->spill = session->sessions->spill;
     if (session->sessions) session->sessions->spill = 0;
-    if (session->spill > 0) set_number(&run, CTR_SQL_SYNC_SET_SPILL, INT_MAX);
+    if (session->spill > 0) ctr_run_set(&run, CTR_SQL_SYNC_SET_SPILL, INT_MAX);
     return problem->rc;
 }
 
@@ -160,7 +150,8 @@ bool ctr_session_raise_cache(sqlite3 *db, const char *schema)
     ctr_problem none = {SQLITE_OK, NULL}; /* ignored: it costs only speed */
     ctr_run run = ctr_run_on(db, schema, NULL, &none);
     bool raises = ctr_run_number(&run, CTR_SQL_SYNC_CACHE) == -DEFAULT_CACHE;
-    if (raises) set_number(&run, CTR_SQL_SYNC_SET_CACHE, -PULL_CACHE); /* an interrupt may follow */
+    if (raises)
+        ctr_run_set(&run, CTR_SQL_SYNC_SET_CACHE, -PULL_CACHE); /* an interrupt may follow */
     ctr_problem_close(&none);
     return raises;
 }
@@ -169,7 +160,7 @@ bool ctr_session_lower_cache(sqlite3 *db, const char *schema)
 {
     ctr_problem none = {SQLITE_OK, NULL};
     ctr_run run = ctr_run_on(db, schema, NULL, &none);
-    set_number(&run, CTR_SQL_SYNC_SET_CACHE, -DEFAULT_CACHE);
+    ctr_run_set(&run, CTR_SQL_SYNC_SET_CACHE, -DEFAULT_CACHE);
     bool lowered = none.rc == SQLITE_OK;
     ctr_problem_close(&none);
     return lowered;
@@ -192,7 +183,7 @@ static int roll_back(const ctr_session *session)
 static void set_spill_back(ctr_session *session, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
-    if (session->spill > 0) set_number(&run, CTR_SQL_SYNC_SET_SPILL, session->spill);
+    if (session->spill > 0) ctr_run_set(&run, CTR_SQL_SYNC_SET_SPILL, session->spill);
     if (problem->rc == SQLITE_OK) session->spill = 0;
 }
 

@@ -1,7 +1,7 @@
 /* table/events.c - commits, rollbacks and savepoints of all files of a connection. */
 #include "table/events.h"
 
-#include "identity/replica.h"
+#include "identity/spill.h"
 #include "table/batch.h"
 #include "table/catalog.h"
 #include "table/fold.h"
@@ -16,6 +16,30 @@ void ctr_events_tell(ctr_transaction *transaction, int change)
     transaction->told += change;
     if (transaction->told < 0)
         transaction->told = 0; /* the first table called at the end cleared it */
+}
+
+/* ---- what runs ------------------------------------------------------------------------------- */
+
+static bool is_any_writing(sqlite3 *db, sqlite3_stmt *statement, int looks)
+{
+    for (; looks > 0 && statement; looks--, statement = sqlite3_next_stmt(db, statement))
+        if (sqlite3_stmt_busy(statement) && !sqlite3_stmt_readonly(statement)) return true;
+    return false;
+}
+
+/* Returns whether a writing statement is running. Then a savepoint belongs to that statement,
+ * because SQLite refuses a SAVEPOINT meanwhile. The statement is the newest one, or older than all
+ * that are kept for this connection; among other statements, the search stops after LOOKS. */
+static bool is_writing(const ctr_transaction *transaction)
+{
+    enum { SOME = 4, LOOKS = 32 };
+    sqlite3 *db = transaction->db;
+    sqlite3_stmt *newest = sqlite3_next_stmt(db, NULL);
+    const ctr_kept *first = transaction->kept;
+    while (first && first->next) first = first->next;
+    return is_any_writing(db, newest, 1) ||
+           (first && is_any_writing(db, sqlite3_next_stmt(db, first->statement), SOME)) ||
+           is_any_writing(db, newest, LOOKS);
 }
 
 /* ---- the end of a transaction ---------------------------------------------------------------- */
@@ -58,6 +82,10 @@ int ctr_events_write_ahead(ctr_transaction *transaction, ctr_problem *problem)
  * time would stand for its changes, too. */
 int ctr_events_sync(ctr_transaction *transaction, ctr_problem *problem)
 {
+    bool waited = is_writing(transaction); /* else a COMMIT runs, which may wait once */
+    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
+        if (ctr_spill_before_commit(replica, waited) != SQLITE_OK)
+            ctr_problem_set(problem, SQLITE_BUSY, "%s", sqlite3_errstr(SQLITE_BUSY));
     if (!transaction->spoiled)
         ctr_events_write_ahead(transaction, problem); /* else a fold may find half a statement */
     if (transaction->spoiled)
@@ -69,6 +97,7 @@ int ctr_events_sync(ctr_transaction *transaction, ctr_problem *problem)
         sqlite3 *db = transaction->db;
         replica->version = ctr_run_data_version(db, replica->schema) +
                            (ctr_run_transaction(db, replica->schema) == CTR_TXN_WRITE);
+        ctr_spill_restore(replica);
     }
     return problem->rc;
 }
@@ -77,6 +106,7 @@ static void end_transaction(ctr_transaction *transaction)
 {
     for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
         ctr_replica_forget(replica);
+        ctr_spill_restore(replica);
         replica->counted = false;
         replica->taken_from = NULL;
     }
@@ -125,28 +155,6 @@ static bool is_any_pending(ctr_transaction *transaction)
     while (replica && !ctr_batch_any_pending(replica)) replica = replica->next;
     transaction->noted = replica != NULL;
     return transaction->noted;
-}
-
-static bool is_any_writing(sqlite3 *db, sqlite3_stmt *statement, int looks)
-{
-    for (; looks > 0 && statement; looks--, statement = sqlite3_next_stmt(db, statement))
-        if (sqlite3_stmt_busy(statement) && !sqlite3_stmt_readonly(statement)) return true;
-    return false;
-}
-
-/* Returns whether a writing statement is running. Then a savepoint belongs to that statement,
- * because SQLite refuses a SAVEPOINT meanwhile. The statement is the newest one, or older than all
- * that are kept for this connection; among other statements, the search stops after LOOKS. */
-static bool is_writing(const ctr_transaction *transaction)
-{
-    enum { SOME = 4, LOOKS = 32 };
-    sqlite3 *db = transaction->db;
-    sqlite3_stmt *newest = sqlite3_next_stmt(db, NULL);
-    const ctr_kept *first = transaction->kept;
-    while (first && first->next) first = first->next;
-    return is_any_writing(db, newest, 1) ||
-           (first && is_any_writing(db, sqlite3_next_stmt(db, first->statement), SOME)) ||
-           is_any_writing(db, newest, LOOKS);
 }
 
 /* Batches are appended before a SAVEPOINT, within which tables may be created and dropped. For the

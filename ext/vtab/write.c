@@ -25,7 +25,7 @@
  */
 #include <string.h>
 
-#include "identity/replica.h"
+#include "identity/spill.h"
 #include "sqlite/args.h"
 #include "table/stage.h"
 #include "vtab/table.h"
@@ -471,6 +471,7 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     if (!table->read) ctr_table_read(table, &problem);
     if (problem.rc == SQLITE_OK && table->joined.transaction->told == 0)
         ctr_joined_witness(&table->joined, &problem);
+    if (table->replica) ctr_spill_watch(table->replica);
     if (problem.rc == SQLITE_OK) change_row(table, argc, argv, inserts, &problem);
     if (argc > 1 && !inserts && problem.rc == SQLITE_OK)
         table->updated++;

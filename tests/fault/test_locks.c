@@ -1,6 +1,7 @@
 /* tests/fault/test_locks.c - preparing a statement takes no lock, so the first write of a
  * transaction waits for another writer, as on an ordinary table: SQLite calls the busy handler only
- * while the transaction has not read. */
+ * while the transaction has not read. A statement whose changes do not fit into the cache waits once
+ * for a reader. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -226,12 +227,108 @@ static void counting_in_one_file_leaves_the_others_alone(void **state)
     }
 }
 
+/* ---- a cache that is full, and a reader ------------------------------------------------------ */
+
+/* SQLite passes the number of earlier calls, 0 when it begins to wait. */
+static int count_waits(void *waits, int calls)
+{
+    *(int *)waits += calls == 0;
+    return 0;
+}
+
+static int number(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *row = NULL;
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    int n = sqlite3_column_int(row, 0);
+    assert_int_equal(sqlite3_finalize(row), SQLITE_OK);
+    return n;
+}
+
+static const char *const LARGE[] = {
+    "UPDATE plain SET stock = stock + 1",
+    "UPDATE tracked SET stock = stock + 1",
+    "INSERT INTO tracked SELECT 'new' || sku, stock FROM plain",
+    "INSERT INTO counted SELECT 'new' || sku, stock FROM plain",
+    "DELETE FROM tracked",
+    "DELETE FROM counted",
+    "INSERT OR REPLACE INTO tracked SELECT sku, 7 FROM plain",
+};
+
+static void make_large(void)
+{
+    remove_files();
+    sqlite3 *db = open_main();
+    run(db, "PRAGMA journal_mode = DELETE;"
+            "CREATE TABLE plain(sku TEXT PRIMARY KEY, stock INTEGER);"
+            "CREATE TABLE tracked(sku TEXT PRIMARY KEY, stock INTEGER);"
+            "CREATE VIRTUAL TABLE counted USING counter(sku TEXT PRIMARY KEY, n COUNTER);"
+            "WITH RECURSIVE i(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM i WHERE i < 3000) "
+            "INSERT INTO plain SELECT hex(i) || '-a-key-of-some-length', i FROM i;"
+            "INSERT INTO tracked SELECT * FROM plain;"
+            "INSERT INTO counted SELECT * FROM plain;"
+            "SELECT counter_track('tracked', 'stock')");
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* Returns how often the statement began to wait, and sets its code. */
+static int waits_of(sqlite3 *db, const char *sql, int *code)
+{
+    int waits = 0;
+    sqlite3_busy_handler(db, count_waits, &waits);
+    *code = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    if (waits != 1) print_error("%s: began to wait %d times\n", sql, waits);
+    return waits;
+}
+
+static void fill_cache(const char *sql)
+{
+    int code;
+    sqlite3 *reader = open_main(), *db = open_main();
+    run(db, "PRAGMA cache_size = 20");
+    int spill = number(db, "PRAGMA cache_spill");
+    run(reader, "BEGIN; SELECT * FROM plain");
+
+    run(db, "BEGIN");
+    assert_int_equal(waits_of(db, sql, &code), 1);
+    assert_int_equal(code, SQLITE_OK);
+    assert_int_equal(waits_of(db, "COMMIT", &code), 1);
+    assert_int_equal(code, SQLITE_BUSY);
+    run(db, "ROLLBACK");
+    assert_int_equal(number(db, "PRAGMA cache_spill"), spill);
+
+    assert_int_equal(waits_of(db, sql, &code), 1);
+    assert_int_equal(code, SQLITE_BUSY);
+    assert_int_equal(number(db, "PRAGMA cache_spill"), spill);
+
+    run(db, "BEGIN");
+    assert_int_equal(waits_of(db, sql, &code), 1);
+    run(reader, "COMMIT");
+    run(db, "COMMIT");
+    assert_int_equal(number(db, "PRAGMA cache_spill"), spill);
+    run(db, "PRAGMA integrity_check; INSERT INTO counted(counted) VALUES ('integrity-check')");
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    assert_int_equal(sqlite3_close(reader), SQLITE_OK);
+}
+
+static void a_statement_waits_once_for_a_reader(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof LARGE / sizeof *LARGE; i++) {
+        make_large();
+        fill_cache(LARGE[i]);
+    }
+    remove_files();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(preparing_takes_no_lock),
         cmocka_unit_test(the_first_write_waits_for_another_writer),
         cmocka_unit_test(counting_in_one_file_leaves_the_others_alone),
+        cmocka_unit_test(a_statement_waits_once_for_a_reader),
     };
     return cmocka_run_group_tests(tests, fixture_enter_folder, fixture_leave_folder);
 }

@@ -1,0 +1,65 @@
+/* identity/spill.c - keeps the changed pages of a file in memory. */
+#include "identity/spill.h"
+
+#include <limits.h>
+
+#include "sqlite/run.h"
+
+/* SQLite takes the lock PENDING on its way to EXCLUSIVE, and keeps it if readers are there. Under
+ * WAL the lock stays SHARED. */
+static int lock_of(ctr_replica *replica)
+{
+    int lock = SQLITE_LOCK_NONE;
+    ctr_run_ask_file(replica->transaction->db, replica->schema, SQLITE_FCNTL_LOCKSTATE, &lock);
+    return lock;
+}
+
+/* If it fails, as after an interrupt, the next call tries again. */
+static void keep_pages(ctr_replica *replica)
+{
+    ctr_problem none = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, &none);
+    if (replica->spill > 0) return;
+    int spill = (int)ctr_run_number(&run, CTR_SQL_SYNC_SPILL);
+    if (spill > 0 && spill < INT_MAX) ctr_run_set(&run, CTR_SQL_SYNC_SET_SPILL, INT_MAX);
+    if (spill > 0 && spill < INT_MAX && none.rc == SQLITE_OK) replica->spill = spill;
+    replica->spills_safely = none.rc == SQLITE_OK;
+    ctr_problem_close(&none);
+}
+
+void ctr_spill_watch_file(ctr_replica *replica)
+{
+    int lock = lock_of(replica);
+    if (lock == SQLITE_LOCK_PENDING)
+        keep_pages(replica);
+    else if (lock != SQLITE_LOCK_RESERVED)
+        replica->spills_safely =
+            lock == SQLITE_LOCK_EXCLUSIVE ||
+            ctr_run_transaction(replica->transaction->db, replica->schema) == CTR_TXN_WRITE;
+}
+
+/* A lock that is free now is taken, as SQLite itself is about to do. */
+int ctr_spill_before_commit(ctr_replica *replica, bool waited)
+{
+    sqlite3_file *file = NULL;
+    if (replica->spills_safely && replica->spill == 0) return SQLITE_OK;
+    int lock = lock_of(replica);
+    if (lock == SQLITE_LOCK_RESERVED && replica->transaction->noted) keep_pages(replica);
+    if (lock != SQLITE_LOCK_PENDING) return SQLITE_OK;
+    keep_pages(replica);
+    if (!waited) return SQLITE_OK;
+    ctr_run_ask_file(replica->transaction->db, replica->schema, SQLITE_FCNTL_FILE_POINTER, &file);
+    bool is = file && file->pMethods;
+    return is && file->pMethods->xLock(file, SQLITE_LOCK_EXCLUSIVE) == SQLITE_BUSY ? SQLITE_BUSY
+                                                                                   : SQLITE_OK;
+}
+
+void ctr_spill_restore(ctr_replica *replica)
+{
+    ctr_problem none = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, &none);
+    replica->spills_safely = false;
+    if (replica->spill > 0) ctr_run_set(&run, CTR_SQL_SYNC_SET_SPILL, replica->spill);
+    if (none.rc == SQLITE_OK) replica->spill = 0;
+    ctr_problem_close(&none);
+}

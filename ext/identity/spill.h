@@ -1,0 +1,29 @@
+/* identity/spill.h - one wait for a lock in one statement.
+ *
+ * With a rollback journal, SQLite writes changed pages early when its cache is full. First it waits
+ * for the readers of the file, as long as the busy timeout. If they stay, it does not wait again in
+ * the same statement. But each statement of ours within it begins to wait anew. So after a wait in
+ * vain, changed pages stay in memory until the transaction ends.
+ */
+#ifndef CTR_IDENTITY_SPILL_H
+#define CTR_IDENTITY_SPILL_H
+
+#include "identity/replica.h"
+
+/* Keeps changed pages in memory if SQLite has waited in vain. The caller calls this before a
+ * statement of ours runs within one of the host; the write lock is held. Ignores problems. */
+void ctr_spill_watch_file(ctr_replica *replica);
+
+static inline void ctr_spill_watch(ctr_replica *replica)
+{
+    if (!replica->spills_safely) ctr_spill_watch_file(replica);
+}
+
+/* Keeps them while the transaction ends; the commit waits by itself. Returns SQLITE_BUSY if
+ * `waited`, the running statement has waited, and a reader is still there. */
+int ctr_spill_before_commit(ctr_replica *replica, bool waited);
+
+/* Restores the setting of the file. Called when the transaction is about to end, and at its end. */
+void ctr_spill_restore(ctr_replica *replica);
+
+#endif
