@@ -688,9 +688,17 @@ class Model:
             return next((k for k in rows if k.lower() == key.lower()), key)
         return key
 
+    def respell(self, table, key):
+        """A row that is new, or new again, has the spelling of who wrote it."""
+        rows, stored = self.tables[table], self.key(table, key)
+        if stored in rows:
+            rows[key] = rows.pop(stored)
+
     def add(self, table, key, n, m, skips=False):
-        key = self.key(table, key)
         rows = self.tables[table]
+        if rows.get(self.key(table, key)) is None:
+            self.respell(table, key)
+        key = self.key(table, key)
         if skips and rows.get(key):
             return
         row = rows[key] = rows.get(key) or [0, 0]
@@ -728,7 +736,8 @@ class Run:
 
     def replace(self):
         table, key, n = self.table(), self.rng.choice(KEYS), self.rng.randint(-3, 9)
-        self.model.tables[table][self.model.key(table, key)] = [n, 0]
+        self.model.respell(table, key)
+        self.model.tables[table][key] = [n, 0]
         self.db.execute(f"REPLACE INTO {table}(k, n) VALUES(?, ?)", (key, n))
 
     def assign(self):
