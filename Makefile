@@ -267,6 +267,7 @@ test-clients: all
 # The measurements: build/bench/<name> is tests/bench/<name>.c and what it needs.
 # ONLY='by key' measures only lines whose name contains that, and draws nothing.
 build/bench/bench build/bench/limits: tests/bench/requests.c
+build/bench/bench: $(patsubst %,tests/bench/%.c,pairs tracked tables fsyncs)
 build/bench/peers: tests/bench/redis.c tests/bench/rocks.c
 build/bench/bench build/bench/more build/bench/limits build/bench/peers: build/bench/%: tests/bench/%.c \
 		tests/bench/common.c build/libcounter.a

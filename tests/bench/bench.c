@@ -10,85 +10,29 @@
  * is not measured; checkpoints that SQLite makes on its own are.
  *
  * The environment variable COUNTER_DATA names a file of web requests to be counted, lines of time,
- * hour, path, status and bytes, parted by tabs, under one header line.
+ * hour, path, status and bytes, parted by tabs, under one header line. COUNTER_LARGE, set to
+ * anything, adds tables of 10,000,000 rows, in an hour and 3 GB of storage.
  *
  * Writes rates.tsv, costs.tsv and growth.tsv, for plots.gp, into the folder.
  */
-#include "common.h"
+#include "lines.h"
+#include "pairs.h"
 #include "requests.h"
 
 #include <stdlib.h>
 
-enum { TINY = 10000, SMALL = 100000, THIRD = 300000, BIG = 1000000, HOT = 100 };
-enum { MANY = 300000, SOME = 150000, SINGLE = 30000 }; /* statements of a turn */
-enum { AN_ORDER = 777767, ANOTHER = 555557 };          /* steps of order_once: two orders */
+enum { HOT = 100 };
 
-#define COUNTED "CREATE VIRTUAL TABLE counted USING counter(k TEXT PRIMARY KEY, n COUNTER)"
-#define UNCOUNTED "CREATE TABLE plain(k TEXT PRIMARY KEY, n INTEGER)"
 #define CELLS "SELECT counter_init(); CREATE TABLE cells(k TEXT PRIMARY KEY, n)"
-
-#define ADD "INSERT INTO counted(k, n) VALUES (?1, ?2)"
-#define UPSERT \
-    "INSERT INTO plain(k, n) VALUES (?1, ?2) ON CONFLICT(k) DO UPDATE SET n = n + excluded.n"
 #define CELL_UPSERT                                              \
     "INSERT INTO cells(k, n) VALUES (?1, counter_inc(NULL, ?2))" \
     " ON CONFLICT(k) DO UPDATE SET n = counter_inc(n, ?2)"
-#define UPDATE(table) "UPDATE " table " SET n = n + ?2 WHERE k = ?1"
-#define LOOK_UP(table) "SELECT n FROM " table " WHERE k = ?1"
 
-#define PULL "SELECT * FROM counter_pull('source', 'full')"
 #define JOIN "SELECT k, a.n, b.n FROM main.plain AS a JOIN source.plain AS b USING (k) ORDER BY k"
-#define MERGE                                                    \
-    "INSERT INTO plain SELECT k, n FROM source.plain WHERE true" \
-    " ON CONFLICT(k) DO UPDATE SET n = max(n, excluded.n)"
-
-static const char *const declarations[] = {COUNTED, UNCOUNTED};
-static const char *const adds[] = {ADD, UPSERT};
-static const char *const look_ups[] = {LOOK_UP("counted"), LOOK_UP("plain")};
-
-static texts keys; /* BIG of them */
-
-/* Counts each key once, in one transaction. */
-static void load(sqlite3 *db, const char *sql, uint32_t n, uint32_t step)
-{
-    uint32_t *order = order_once(n, step);
-    task_run(db, &(task){sql, &keys, order, n, n, NULL});
-    free(order);
-}
-
-static sqlite3 *create(const char *name, side which, uint32_t rows, uint32_t step)
-{
-    sqlite3 *db = open_new(name, which, NULL);
-    run(db, declarations[which]);
-    if (rows) load(db, adds[which], rows, step);
-    return db;
-}
-
-/* Two files, with a counter table and with a plain one, of the same keys. */
-typedef struct pair {
-    const char *name;
-    uint32_t rows;
-    bool made;
-} pair;
 
 static pair empty = {"requests", 0, false}, tiny = {"tiny", TINY, false},
-            small = {"small", SMALL, false}, big = {"big", BIG, false};
-
-static void need(pair *files)
-{
-    for (side s = COUNTER; s <= PLAIN && !files->made; s++)
-        close_db(create(files->name, s, files->rows, AN_ORDER));
-    files->made = true;
-}
-
-/* The time of one statement, in a new connection. */
-static double run_task(const pair *files, side which, const task *of)
-{
-    sqlite3 *db = open_again(files->name, which);
-    double time = task_run(db, of);
-    close_db(db);
-    return time;
-}
+            small = {"small", SMALL, false}, big = {"big", BIG, false},
+            vast = {"vast", VAST, false};
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
@@ -121,6 +65,10 @@ static const workload workloads[] = {
     {"INSERT, Zipf, 10,000 per transaction, 1,000,000 keys", &big, ZIPF, 10000, SOME, ADDS},
     {"INSERT, uniform, 10,000 per transaction, 1,000,000 keys", &big, UNIFORM, 10000, MANY, ADDS},
     {"UPDATE, uniform, 1,000 per transaction, 1,000,000 keys", &big, UNIFORM, 1000, SOME, UPDATES},
+    {"INSERT, Zipf, 1,000 per transaction, 10,000,000 keys", &vast, ZIPF, 1000, SOME, ADDS},
+    {"INSERT, uniform, 10,000 per transaction, 10,000,000 keys", &vast, UNIFORM, 10000, SOME, ADDS},
+    {"UPDATE, uniform, 1,000 per transaction, 10,000,000 keys", &vast, UNIFORM, 1000, SOME,
+     UPDATES},
 };
 
 /* The keys of a turn: which of them are hot differs from turn to turn. */
@@ -325,29 +273,6 @@ static void measure_worst(uint32_t batch, const char *name)
 
 /* ---- pulls ----------------------------------------------------------------------------------- */
 
-static void attach_source(sqlite3 *db, const char *name, side which)
-{
-    char path[600];
-    path_of(name, which, path);
-    run_with_path(db, "ATTACH %Q AS source", path);
-}
-
-/* Copies of `before` take what `third` has, again and again. */
-static void measure_pull(result *found, double rows)
-{
-    static const char *const takes[] = {PULL, MERGE};
-    for (int turn = 0; turn < TURNS; turn++) {
-        for (side s = COUNTER; s <= PLAIN; s++) {
-            copy_file("before", "target", s);
-            sqlite3 *db = open_again("target", s);
-            attach_source(db, "third", s);
-            found->value[s][turn] = time_sql(db, takes[s]) * 1e9 / rows;
-            close_db(db);
-        }
-    }
-    table_line(found);
-}
-
 /* Both files have each key, in another order than the source has, as if each had counted alone. */
 static void measure_new_shards(void)
 {
@@ -381,61 +306,6 @@ static void measure_nothing_new(void)
         }
     }
     table_line(&found);
-}
-
-/* ---- tracked columns ------------------------------------------------------------------------- */
-
-static pair tracked = {"tracked", SMALL, false};
-
-/* The same table on both sides; that of the counter side is tracked. */
-static void create_tracked(const char *name, uint32_t step)
-{
-    for (side s = COUNTER; s <= PLAIN; s++) {
-        sqlite3 *db = open_new(name, s, NULL);
-        run(db, UNCOUNTED);
-        load(db, UPSERT, SMALL, step);
-        if (s == COUNTER) run(db, "SELECT counter_track('plain', 'n')");
-        close_db(db);
-    }
-}
-
-static const struct {
-    const char *name, *sql;
-    uint32_t batch, n;
-} tracked_work[] = {
-    {"UPDATE of a tracked column, 1,000 per transaction", UPDATE("plain"), 1000, SOME},
-    {"UPDATE of a tracked column, one per transaction", UPDATE("plain"), 1, SINGLE},
-    {"UPSERT of a tracked column, 1,000 per transaction", UPSERT, 1000, SOME},
-    {"SELECT of a tracked column by key", LOOK_UP("plain"), SOME, SOME},
-    {"SELECT sum() of a tracked column, 100,000 rows", "SELECT sum(n) FROM plain", 30, 30},
-};
-
-static void measure_tracked(void)
-{
-    for (size_t i = 0; i < sizeof tracked_work / sizeof *tracked_work; i++) {
-        result found = {tracked_work[i].name, RATE, {{0}}, 0};
-        if (!table_wants(found.name)) continue;
-        if (!tracked.made) create_tracked(tracked.name, AN_ORDER);
-        tracked.made = true;
-        for (int turn = 0; turn < TURNS; turn++) {
-            uint32_t n = tracked_work[i].n, *order = order_uniform(n, SMALL, new_seed());
-            task work = {tracked_work[i].sql, &keys, order, n, tracked_work[i].batch, NULL};
-            for (side s = COUNTER; s <= PLAIN; s++)
-                found.value[s][turn] = run_task(&tracked, s, &work);
-            free(order);
-        }
-        table_line(&found);
-    }
-}
-
-/* Each row has a new shard at the source, and its column is written. */
-static void measure_tracked_pull(void)
-{
-    result found = {"pull that changes 100,000 tracked rows", COST, {{0}}, 0};
-    if (!table_wants(found.name)) return;
-    create_tracked("third", AN_ORDER);
-    create_tracked("before", ANOTHER);
-    measure_pull(&found, SMALL);
 }
 
 /* ---- growth ---------------------------------------------------------------------------------- */
@@ -531,7 +401,8 @@ int main(int argc, char **argv)
     const char *parent = argc > 1 ? argv[1] : "build/bench";
     folder_make(parent);
     fprintf(stderr, "SQLite %s, median of %d pairs\n", sqlite3_libversion(), TURNS);
-    keys = keys_new(BIG);
+    const bool large = getenv("COUNTER_LARGE") != NULL;
+    keys = keys_new(large ? VAST : BIG);
     table_begin("plain", parent, argc > 2 ? argv[2] : NULL);
     FILE *plot = create_text(parent, "growth.tsv");
     measure_all(&small);
@@ -551,10 +422,16 @@ int main(int argc, char **argv)
     measure_shards("INSERT, 100 shards in the cell / 1, 100 hot keys", HOT, plot);
     measure_shards("INSERT, 100 shards in the cell / 1, 10,000 keys", TINY, plot);
     fclose(plot);
+    if (large) {
+        measure_all(&vast);
+        measure_cold(&vast, "SELECT by key, cold, 10,000,000 keys");
+    }
     measure_new_shards();
     measure_nothing_new();
+    measure_keys();
     measure_tracked();
-    measure_tracked_pull();
+    measure_tables();
+    measure_fsyncs();
     table_end();
     texts_free(&keys);
     folder_remove();

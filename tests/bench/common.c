@@ -204,16 +204,31 @@ uint64_t new_seed(void)
     return next_random(&state);
 }
 
+static texts texts_new(uint32_t n)
+{
+    return (texts){room((size_t)n * KEY_SIZE + 1), room(n * sizeof(char *)), room(n * sizeof(int)),
+                   n};
+}
+
 texts keys_new(uint32_t n)
 {
-    texts made = {room((size_t)n * KEY_SIZE + 1), room(n * sizeof *made.at),
-                  room(n * sizeof *made.size), n};
+    texts made = texts_new(n);
     uint64_t state = new_seed();
     for (uint32_t i = 0; i < n; i++) {
         char *text = made.bytes + (size_t)i * KEY_SIZE;
-        snprintf(text, KEY_SIZE + 1, "/page/%018" PRIx64, next_random(&state));
+        made.size[i] = snprintf(text, KEY_SIZE + 1, "/page/%018" PRIx64, next_random(&state));
         made.at[i] = text;
-        made.size[i] = KEY_SIZE;
+    }
+    return made;
+}
+
+texts numbers_new(uint32_t n)
+{
+    texts made = texts_new(n);
+    for (uint32_t i = 0; i < n; i++) {
+        char *text = made.bytes + (size_t)i * KEY_SIZE;
+        made.size[i] = snprintf(text, KEY_SIZE, "%u", (unsigned)i + 1);
+        made.at[i] = text;
     }
     return made;
 }

@@ -54,6 +54,7 @@ typedef struct texts {
 } texts;
 
 texts keys_new(uint32_t n); /* of KEY_SIZE bytes; neighbours by number are far apart in an index */
+texts numbers_new(uint32_t n); /* 1 to n, as texts, which an INTEGER column takes as numbers */
 void texts_free(texts *t);
 
 uint64_t next_random(uint64_t *state);

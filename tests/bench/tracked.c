@@ -1,0 +1,154 @@
+/* tracked.c - the cost of tracked columns, by keys of text and by numbers. */
+#include "lines.h"
+#include "pairs.h"
+
+#include <stdlib.h>
+
+#define NUMBERED "CREATE TABLE plain(k INTEGER PRIMARY KEY, n INTEGER)"
+#define COUNTED_BY_NUMBER \
+    "CREATE VIRTUAL TABLE counted USING counter(k INTEGER PRIMARY KEY, n COUNTER)"
+#define TRACK "SELECT counter_track('plain', 'n', 'keys=assigned')"
+
+static texts numbers; /* BIG of them */
+
+/* The same table on both sides; that of the counter side is tracked. SMALL rows. */
+typedef struct table {
+    const char *name, *declaration;
+    const texts *keys;
+    bool made;
+} table;
+
+static table by_text = {"tracked", UNCOUNTED, &keys, false},
+             by_number = {"numbered", NUMBERED, &numbers, false};
+
+static void create_tracked(const char *name, const table *of, uint32_t step)
+{
+    uint32_t *order = order_once(SMALL, step);
+    for (side s = COUNTER; s <= PLAIN; s++) {
+        sqlite3 *db = open_new(name, s, NULL);
+        run(db, of->declaration);
+        task_run(db, &(task){UPSERT, of->keys, order, SMALL, SMALL, NULL});
+        if (s == COUNTER) run(db, TRACK);
+        close_db(db);
+    }
+    free(order);
+}
+
+static void need_table(table *of)
+{
+    if (!of->made) create_tracked(of->name, of, AN_ORDER);
+    of->made = true;
+}
+
+static double run_in(const table *of, side which, const task *work)
+{
+    return run_task(&(pair){of->name, SMALL, true}, which, work);
+}
+
+/* ---- rows that stay -------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    table *of;
+    const char *sql;
+    uint32_t batch, n;
+} works[] = {
+    {"UPDATE of a tracked column, 1,000 per transaction", &by_text, UPDATE("plain"), 1000, SOME},
+    {"UPDATE of a tracked column, one per transaction", &by_text, UPDATE("plain"), 1, SINGLE},
+    {"UPSERT of a tracked column, 1,000 per transaction", &by_text, UPSERT, 1000, SOME},
+    {"SELECT of a tracked column by key", &by_text, LOOK_UP("plain"), SOME, SOME},
+    {"SELECT sum() of a tracked column, 100,000 rows", &by_text, "SELECT sum(n) FROM plain", 30,
+     30},
+    {"UPDATE, tracked, INTEGER PRIMARY KEY, 1,000 at once", &by_number, UPDATE("plain"), 1000,
+     SOME},
+};
+
+static void measure_work(size_t i)
+{
+    result found = {works[i].name, RATE, {{0}}, 0};
+    if (!table_wants(found.name)) return;
+    need_table(works[i].of);
+    for (int turn = 0; turn < TURNS; turn++) {
+        uint32_t n = works[i].n, *order = order_uniform(n, SMALL, new_seed());
+        task work = {works[i].sql, works[i].of->keys, order, n, works[i].batch, NULL};
+        for (side s = COUNTER; s <= PLAIN; s++)
+            found.value[s][turn] = run_in(works[i].of, s, &work);
+        free(order);
+    }
+    table_line(&found);
+}
+
+/* ---- rows that come and go ------------------------------------------------------------------- */
+
+/* Each turn inserts rows that the table has never had, and deletes them in another order. */
+static void measure_new_rows(table *of, const char *inserts, const char *deletes)
+{
+    enum { NEW = 100000 };
+    result inserted = {inserts, RATE, {{0}}, 0}, deleted = {deletes, RATE, {{0}}, 0};
+    if (!table_wants(inserts) && !table_wants(deletes)) return;
+    need_table(of);
+    for (int turn = 0; turn < TURNS; turn++) {
+        uint32_t first = SMALL + (uint32_t)turn * NEW;
+        uint32_t *order = order_once(NEW, 1), *other = order_shuffled(NEW, new_seed());
+        order_shift(order, NEW, first, BIG);
+        order_shift(other, NEW, first, BIG);
+        task insert = {"INSERT INTO plain(k, n) VALUES (?1, ?2)", of->keys, order, NEW, 1000, NULL};
+        task delete = {"DELETE FROM plain WHERE k = ?1", of->keys, other, NEW, 1000, NULL};
+        for (side s = COUNTER; s <= PLAIN; s++) inserted.value[s][turn] = run_in(of, s, &insert);
+        for (side s = COUNTER; s <= PLAIN; s++) deleted.value[s][turn] = run_in(of, s, &delete);
+        free(order);
+        free(other);
+    }
+    table_line(&inserted);
+    table_line(&deleted);
+}
+
+/* Each row has a new shard at the source, and its column is written. */
+static void measure_tracked_pull(void)
+{
+    result found = {"pull that changes 100,000 tracked rows", COST, {{0}}, 0};
+    if (!table_wants(found.name)) return;
+    create_tracked("third", &by_text, AN_ORDER);
+    create_tracked("before", &by_text, ANOTHER);
+    measure_pull(&found, SMALL);
+}
+
+void measure_tracked(void)
+{
+    numbers = numbers_new(BIG);
+    for (size_t i = 0; i < sizeof works / sizeof *works; i++) measure_work(i);
+    measure_new_rows(&by_text, "INSERT of new rows, tracked, 1,000 per transaction",
+                     "DELETE, tracked, 1,000 per transaction");
+    measure_new_rows(&by_number, "INSERT of new rows, tracked, INTEGER PRIMARY KEY",
+                     "DELETE, tracked, INTEGER PRIMARY KEY");
+    measure_tracked_pull();
+    texts_free(&numbers);
+}
+
+/* ---- counter tables by numbers --------------------------------------------------------------- */
+
+void measure_keys(void)
+{
+    result found = {"INSERT, INTEGER PRIMARY KEY, 1,000 per transaction", RATE, {{0}}, 0};
+    static const char *const declarations[] = {COUNTED_BY_NUMBER, NUMBERED};
+    const pair files = {"numbers", SMALL, true};
+    if (!table_wants(found.name)) return;
+    texts counted = numbers_new(SMALL);
+    for (side s = COUNTER; s <= PLAIN; s++) {
+        sqlite3 *db = open_new(files.name, s, NULL);
+        run(db, declarations[s]);
+        task_run(db, &(task){adds[s], &counted, NULL, SMALL, SMALL, NULL});
+        close_db(db);
+    }
+    for (int turn = 0; turn < TURNS; turn++) {
+        uint32_t *order = order_uniform(MANY, SMALL, new_seed());
+        task work = {NULL, &counted, order, MANY, 1000, NULL};
+        for (side s = COUNTER; s <= PLAIN; s++) {
+            work.sql = adds[s];
+            found.value[s][turn] = run_task(&files, s, &work);
+        }
+        free(order);
+    }
+    table_line(&found);
+    texts_free(&counted);
+}
