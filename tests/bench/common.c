@@ -204,31 +204,16 @@ uint64_t new_seed(void)
     return next_random(&state);
 }
 
-static texts texts_new(uint32_t n)
-{
-    return (texts){room((size_t)n * KEY_SIZE + 1), room(n * sizeof(char *)), room(n * sizeof(int)),
-                   n};
-}
-
 texts keys_new(uint32_t n)
 {
-    texts made = texts_new(n);
+    texts made = {room((size_t)n * KEY_SIZE + 1), room(n * sizeof *made.at),
+                  room(n * sizeof *made.size), n};
     uint64_t state = new_seed();
     for (uint32_t i = 0; i < n; i++) {
         char *text = made.bytes + (size_t)i * KEY_SIZE;
-        made.size[i] = snprintf(text, KEY_SIZE + 1, "/page/%018" PRIx64, next_random(&state));
+        snprintf(text, KEY_SIZE + 1, "/page/%018" PRIx64, next_random(&state));
         made.at[i] = text;
-    }
-    return made;
-}
-
-texts numbers_new(uint32_t n)
-{
-    texts made = texts_new(n);
-    for (uint32_t i = 0; i < n; i++) {
-        char *text = made.bytes + (size_t)i * KEY_SIZE;
-        made.size[i] = snprintf(text, KEY_SIZE, "%u", (unsigned)i + 1);
-        made.at[i] = text;
+        made.size[i] = KEY_SIZE;
     }
     return made;
 }
@@ -312,7 +297,10 @@ double task_run(sqlite3 *db, const task *of)
             run(db, "BEGIN");
         }
         uint32_t key = of->order ? of->order[i] : i % of->keys->n;
-        sqlite3_bind_text(statement, 1, of->keys->at[key], of->keys->size[key], SQLITE_STATIC);
+        if (of->keys->at)
+            sqlite3_bind_text(statement, 1, of->keys->at[key], of->keys->size[key], SQLITE_STATIC);
+        else
+            sqlite3_bind_int64(statement, 1, (int64_t)key + 1);
         if (counts) sqlite3_bind_int64(statement, 2, i % 100 + 1);
         while (must(db, sqlite3_step(statement)) == SQLITE_ROW) sqlite3_column_int64(statement, 0);
         must(db, sqlite3_reset(statement));

@@ -45,7 +45,8 @@ void checkpoint(sqlite3 *db);
 
 /* ---- keys and tasks ---- */
 
-/* Texts in memory, so that making them is not measured. */
+/* Keys in memory, so that making them is not measured: texts, or, if `at` is NULL, the numbers from
+ * 1 to n. */
 typedef struct texts {
     char *bytes;
     const char **at;
@@ -54,7 +55,6 @@ typedef struct texts {
 } texts;
 
 texts keys_new(uint32_t n); /* of KEY_SIZE bytes; neighbours by number are far apart in an index */
-texts numbers_new(uint32_t n); /* 1 to n, as texts, which an INTEGER column takes as numbers */
 void texts_free(texts *t);
 
 uint64_t next_random(uint64_t *state);

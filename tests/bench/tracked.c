@@ -9,7 +9,7 @@
     "CREATE VIRTUAL TABLE counted USING counter(k INTEGER PRIMARY KEY, n COUNTER)"
 #define TRACK "SELECT counter_track('plain', 'n', 'keys=assigned')"
 
-static texts numbers; /* BIG of them */
+static const texts numbers = {NULL, NULL, NULL, BIG};
 
 /* The same table on both sides; that of the counter side is tracked. SMALL rows. */
 typedef struct table {
@@ -115,14 +115,12 @@ static void measure_tracked_pull(void)
 
 void measure_tracked(void)
 {
-    numbers = numbers_new(BIG);
     for (size_t i = 0; i < sizeof works / sizeof *works; i++) measure_work(i);
     measure_new_rows(&by_text, "INSERT of new rows, tracked, 1,000 per transaction",
                      "DELETE, tracked, 1,000 per transaction");
     measure_new_rows(&by_number, "INSERT of new rows, tracked, INTEGER PRIMARY KEY",
                      "DELETE, tracked, INTEGER PRIMARY KEY");
     measure_tracked_pull();
-    texts_free(&numbers);
 }
 
 /* ---- counter tables by numbers --------------------------------------------------------------- */
@@ -133,16 +131,15 @@ void measure_keys(void)
     static const char *const declarations[] = {COUNTED_BY_NUMBER, NUMBERED};
     const pair files = {"numbers", SMALL, true};
     if (!table_wants(found.name)) return;
-    texts counted = numbers_new(SMALL);
     for (side s = COUNTER; s <= PLAIN; s++) {
         sqlite3 *db = open_new(files.name, s, NULL);
         run(db, declarations[s]);
-        task_run(db, &(task){adds[s], &counted, NULL, SMALL, SMALL, NULL});
+        task_run(db, &(task){adds[s], &numbers, NULL, SMALL, SMALL, NULL});
         close_db(db);
     }
     for (int turn = 0; turn < TURNS; turn++) {
         uint32_t *order = order_uniform(MANY, SMALL, new_seed());
-        task work = {NULL, &counted, order, MANY, 1000, NULL};
+        task work = {NULL, &numbers, order, MANY, 1000, NULL};
         for (side s = COUNTER; s <= PLAIN; s++) {
             work.sql = adds[s];
             found.value[s][turn] = run_task(&files, s, &work);
@@ -150,5 +147,4 @@ void measure_keys(void)
         free(order);
     }
     table_line(&found);
-    texts_free(&counted);
 }
