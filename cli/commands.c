@@ -1,4 +1,4 @@
-/* commands.c - the commands status, track and check. */
+/* commands.c - the commands status, track, opening and check. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "cli/cli.h"
@@ -93,13 +93,13 @@ void cli_status(cli *c, const cli_arguments *given)
     cli_close(&file);
 }
 
-/* ---- track ----------------------------------------------------------------------------------- */
+/* ---- track and opening ----------------------------------------------------------------------- */
 
-/* SELECT counter_track(?1, ?2, ...) with as many parameters as there are words. */
-static sqlite3_stmt *prepare_track(cli_file *file, char *const *words, int n)
+/* SELECT <function>(?1, ?2, ...) with as many parameters as there are words. */
+static sqlite3_stmt *prepare_call(cli_file *file, const char *function, char *const *words, int n)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);
-    sqlite3_str_appendall(sql, "SELECT counter_track(?");
+    sqlite3_str_appendf(sql, "SELECT %s(?", function);
     for (int i = 1; i < n; i++) sqlite3_str_appendall(sql, ", ?");
     sqlite3_str_appendall(sql, ")");
     char *text = sqlite3_str_finish(sql);
@@ -110,21 +110,33 @@ static sqlite3_stmt *prepare_track(cli_file *file, char *const *words, int n)
     return call;
 }
 
-void cli_track(cli *c, const cli_arguments *given)
+/* Calls a function of a table and more words, and prints the table and the number of rows. */
+static void call_for_table(cli *c, const char *function, const cli_arguments *given,
+                           const char *titles)
 {
     cli_file file;
     cli_rows rows = {0};
     open_one(&file, c, given->word[0]);
     cli_begin(&file);
-    sqlite3_stmt *call = prepare_track(&file, given->word + 1, given->n - 1);
+    sqlite3_stmt *call = prepare_call(&file, function, given->word + 1, given->n - 1);
     if (cli_step(&file, call)) {
         cli_rows_text(&rows, given->word[1]);
         cli_rows_columns(&rows, call, 0, 1);
         cli_rows_end(&rows);
     }
     sqlite3_finalize(call);
-    end_one(&file, &rows, "table\trows counted");
+    end_one(&file, &rows, titles);
     cli_close(&file);
+}
+
+void cli_track(cli *c, const cli_arguments *given)
+{
+    call_for_table(c, "counter_track", given, "table\trows counted");
+}
+
+void cli_opening(cli *c, const cli_arguments *given)
+{
+    call_for_table(c, "counter_opening", given, "table\trows changed");
 }
 
 /* ---- check ----------------------------------------------------------------------------------- */

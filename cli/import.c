@@ -119,8 +119,8 @@ static void print_received(taking *in)
 /* ---- changes --------------------------------------------------------------------------------- */
 
 /* Columns of BATCH_CHANGES, and parameters of INSERT_CHANGE. */
-enum { CHANGE_TABLE, CHANGE_PACKED, CHANGE_COLUMN };
-enum { INSERT_KEY = 2, INSERT_SHARED = 7, INSERT_SOURCE = 8 };
+enum { CHANGE_TABLE, CHANGE_PACKED, CHANGE_COLUMN, CHANGE_ANSWER = 7 };
+enum { INSERT_KEY = 2, INSERT_CELL = 5, INSERT_SHARED = 7, INSERT_SOURCE = 8 };
 
 static void fail_line(taking *in, const char *what)
 {
@@ -189,10 +189,13 @@ static void insert_change(taking *in, int64_t n)
     sqlite3_stmt *from = in->changes, *to = in->insert;
     for (int i = 0; i < INSERT_SHARED; i++)
         sqlite3_bind_value(to, i + 1, sqlite3_column_value(from, i));
-    const char *packed = (const char *)sqlite3_column_text(from, CHANGE_PACKED);
-    if (!bind_hexadecimal(to, INSERT_KEY, packed)) {
-        fail_line_made(in, sqlite3_mprintf("change %lld: packed must be hexadecimal, not %Q",
-                                           (long long)n, packed));
+    const char *packed = (const char *)sqlite3_column_text(from, CHANGE_PACKED),
+               *answer = (const char *)sqlite3_column_text(from, CHANGE_ANSWER);
+    bool is_key = bind_hexadecimal(to, INSERT_KEY, packed);
+    if (!is_key || (answer && !bind_hexadecimal(to, INSERT_CELL, answer))) {
+        fail_line_made(in, sqlite3_mprintf("change %lld: %s must be hexadecimal, not %Q",
+                                           (long long)n, is_key ? "cell" : "packed",
+                                           is_key ? answer : packed));
         return;
     }
     if (sqlite3_step(to) != SQLITE_DONE) fail_insert(in, n);

@@ -41,7 +41,19 @@ static const command COMMANDS[] = {
      "\n"
      "Rows with one key are one row in all files. An INTEGER PRIMARY KEY is refused, because two\n"
      "files give the same number to different rows, unless a further word is keys=assigned: only\n"
-     "one file makes rows, or the application assigns keys that no two files share.\n"},
+     "one file makes rows, or the application assigns keys that no two files share.\n"
+     "\n"
+     "Where each of several files tracks the table, a further word opening=same says that their\n"
+     "values are copies of one, opening=add that they add up: see sqlite-counter opening --help.\n"},
+    {"opening", "FILE TABLE same|add [ID...]", 3, 5, NULL, cli_opening,
+     "says whether two files had one stock or two",
+     "Says of the values that two files had when they began to track a table whether they are one,\n"
+     "same, as those of copies are, or whether they add up. Merges carry the answer to all files,\n"
+     "and same also repairs values that were added up. Prints the table and the number of rows that\n"
+     "have another value now.\n"
+     "\n"
+     "ID is the opening of the other file, as the error of sync and import shows it; two are those\n"
+     "of two other files. Without one, same says it of all files that do.\n"},
     {"check", "FILE", 1, 1, NULL, cli_check, "looks for damage in every counter table",
      "Looks for damage. Prints each counter table with 'ok', or 'damaged' and what was found, and\n"
      "each tracked table whose triggers are not whole. Exit status 1 if there is any of that.\n"
@@ -63,7 +75,7 @@ static int print_help(void)
          "\n"
          "Merges SQLite files with counters, and looks into them.\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
-        printf("  %-6s %-27s %s\n", COMMANDS[i].name, COMMANDS[i].synopsis, COMMANDS[i].summary);
+        printf("  %-7s %-27s %s\n", COMMANDS[i].name, COMMANDS[i].synopsis, COMMANDS[i].summary);
     puts("\n"
          "  sqlite-counter COMMAND --help    says more about one\n"
          "  sqlite-counter --version         prints the version\n"

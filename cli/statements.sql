@@ -78,13 +78,17 @@ SELECT DISTINCT table_name, 'damaged', 'the triggers of the tracked table are no
 
 -- ---- export --------------------------------------------------------------------------------------
 
+-- Answers about openings come first, whatever their number: the rows may need them.
 -- name: CHANGES
-SELECT seq, upto, source, json_object(
+SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END, upto, source,
+       json_object(
          'table', table_name, 'key_columns', key_columns,
          'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
-         'column', column_name, 'generation', generation, 'cell', json(counter_json(cell)),
+         'column', column_name, 'generation', generation,
+         'cell', json(CASE WHEN column_name IS NULL THEN json_quote(nullif(hex(cell), ''))
+                           ELSE counter_json(cell) END),
          'seq', seq)
-  FROM counter_changes(?1) ORDER BY seq;
+  FROM counter_changes(?1) ORDER BY 1;
 
 -- name: END_OF_CHANGES
 SELECT upto FROM counter_changes(0) LIMIT 1;
@@ -97,7 +101,7 @@ SELECT json_type(?1), json_type(?1, '$.changes'), json_type(?1, '$.format'),
        json_extract(?1, '$.upto');
 
 -- A cell is collected from its shards; the row without an id brings its life, which is all that a
--- deleted one has.
+-- deleted one has. An answer is a text of hexadecimal digits in place of a cell.
 -- name: BATCH_CHANGES
 SELECT json_extract(value, '$.table'), json_extract(value, '$.packed'),
        json_extract(value, '$.column'), json_extract(value, '$.generation'),
@@ -108,7 +112,8 @@ SELECT json_extract(value, '$.table'), json_extract(value, '$.packed'),
                 UNION ALL SELECT NULL, NULL, NULL),
                (SELECT json_extract(change.value, '$.cell.life') AS life)
          WHERE life IS NOT NULL),
-       json_extract(value, '$.seq'), json_extract(value, '$.key_columns')
+       json_extract(value, '$.seq'), json_extract(value, '$.key_columns'),
+       CASE json_type(value, '$.cell') WHEN 'text' THEN json_extract(value, '$.cell') END
   FROM json_each(?1, '$.changes') AS change;
 
 -- name: INSERT_CHANGE

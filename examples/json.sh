@@ -8,8 +8,8 @@
 # each on a line of its own, as sqlite-counter export prints them; blank lines mean nothing. A batch
 # without "format" is of format 1, and one of another format is refused.
 #
-# A change of the counter hits of a row, the floors of a table, and a counter that was
-# added or dropped:
+# A change of the counter hits of a row, the floors of a table, a counter that was added or dropped,
+# and an answer about opening values, in the bytes of counter_changes:
 #
 #     {"table":"page_views","key_columns":"path TEXT BINARY, hour INTEGER BINARY","key":["/",12],
 #      "packed":"D103012F0118","column":"hits","generation":1,
@@ -18,6 +18,8 @@
 #      "packed":"D1000118","column":null,"generation":0,"cell":null,"seq":8}
 #     {"table":"page_views","key_columns":…,"key":null,
 #      "packed":"","column":"errors","generation":2,"cell":null,"seq":0}
+#     {"table":"products","key_columns":…,"key":null,
+#      "packed":"","column":null,"generation":0,"cell":"B101…","seq":9}
 #
 # "key" is there to be read. What is taken in is "packed", the same in the bytes of counter_key():
 # JSON cannot tell all keys apart. "key_columns" is compared with the table in TO.db. An export
@@ -52,15 +54,17 @@ export_changes() {
 SELECT json_object('format', 1, 'source', source, 'since', since, 'upto', upto, 'changes', json_group_array(json_object(
          'table', table_name, 'key_columns', key_columns,
          'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
-         'column', column_name, 'generation', generation, 'cell', json(counter_json(cell)), 'seq', seq)))
+         'column', column_name, 'generation', generation,
+         'cell', json(CASE WHEN column_name IS NULL THEN json_quote(nullif(hex(cell), '')) ELSE counter_json(cell) END),
+         'seq', seq)))
   FROM counter_changes($2)
  GROUP BY source;
 SQL
 }
 
 # The batch becomes one INSERT for each change, since only a literal makes a BLOB of hexadecimal
-# digits. A cell is collected from its shards; the row without an id brings its life, which is all
-# that a deleted one has.
+# digits: of a key, or of an answer. A cell is collected from its shards; the row without an id brings
+# its life, which is all that a deleted one has.
 import_changes() {
     [ -f "$2" ] || fail "$2: no such file"
     [ -s "$2" ] || return 0
@@ -77,6 +81,7 @@ CREATE TEMP TABLE change AS
 SELECT json_extract(value, '\$.packed') AS packed, json_extract(value, '\$.column') AS "column",
        json_extract(value, '\$.generation') AS generation, json_extract(value, '\$.cell.life') AS life,
        json_extract(value, '\$.cell.shards') AS shards,
+       CASE json_type(value, '\$.cell') WHEN 'text' THEN json_extract(value, '\$.cell') END AS answer,
        json_extract(value, '\$.table') AS "table", json_extract(value, '\$.seq') AS seq,
        json_extract(value, '\$.key_columns') AS key_columns, json_extract(batch.json, '\$.source') AS source
   FROM batch, json_each(batch.json, '\$.changes');
@@ -85,12 +90,13 @@ SELECT 'INSERT INTO counter_changes(table_name, key, column_name, generation, ce
        || quote("table") || ', '
        || CASE WHEN packed NOT GLOB '*[^0-9A-Fa-f]*' THEN 'X''' || packed || '''' ELSE 'NULL' END || ', '
        || quote("column") || ', ' || quote(generation) || ', '
-       || quote((SELECT counter_collect(id, clock, value, life)
+       || CASE WHEN answer NOT GLOB '*[^0-9A-Fa-f]*' THEN 'X''' || answer || '''' WHEN answer IS NOT NULL THEN quote(answer)
+          ELSE quote((SELECT counter_collect(id, clock, value, life)
                    FROM (SELECT json_extract(value, '\$.id') AS id, json_extract(value, '\$.clock') AS clock,
                                 json_extract(value, '\$.value') AS value
                            FROM json_each(shards)
                          UNION ALL SELECT NULL, NULL, NULL)
-                  WHERE life IS NOT NULL)) || ', '
+                  WHERE life IS NOT NULL)) END || ', '
        || quote(seq) || ', ' || quote(source) || ', ' || quote(key_columns) || ');'
   FROM change;
 .output

@@ -60,7 +60,12 @@ static bool take_floors(ctr_feed *feed, ctr_problem *problem)
 static bool step_answer(ctr_feed *feed, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(feed->source.db, feed->source.schema, present_name(feed), problem);
-    if (!feed->answers || !ctr_run_row(&run, feed->answers)) return false;
+    if (!feed->answers) return false;
+    if (!ctr_run_row(&run, feed->answers)) {
+        sqlite3_finalize(feed->answers); /* a further step would begin anew */
+        feed->answers = NULL;
+        return false;
+    }
     const void *answer = sqlite3_column_blob(feed->answers, 0);
     size_t size = (size_t)sqlite3_column_bytes(feed->answers, 0);
     if (ctr_openings_check(answer, size, problem)) return false;

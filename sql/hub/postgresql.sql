@@ -15,8 +15,9 @@
 --     shards    (life, clock, value)      the highest wins, compared from left to right
 --     floors    floor                     the highest wins, as SQLite sorts the column
 --     columns   generation                the highest wins; even: dropped
+--     answers                             a set: what has come stays
 --
--- What the counter is follows from all four when it is read: the shards whose life is that of their
+-- What the counter is follows from the first four when it is read: the shards whose life is that of their
 -- cell, unless it is deleted, below a floor or of a generation that is over. So no order between
 -- rows can make a difference, and old rows are removed only to save room.
 -- No triggers, no rules, no extensions, nothing that needs to see two keys at once: engines that
@@ -36,6 +37,8 @@
 --     a floor of the hub; the files that download it see to that themselves. A floor with such a
 --     text, and a text that is not valid UTF-8, are refused.
 --   * Sums are exact and of any size. Files say `integer overflow` beyond 64 bits.
+--   * Answers about opening values are kept for the files, which obey them: an opening that gives way
+--     comes as a shard of clock 2 and value 0. Until a file has sent it, totals have the sum of both.
 --   * Who may upload is trusted, as whoever may write a file is.
 --
 -- Tables of one name have one key, in all files: names, order, affinities and collations of its
@@ -129,6 +132,14 @@ CREATE TABLE IF NOT EXISTS counter_hub.floors(
   changed bigint NOT NULL,
   PRIMARY KEY (table_name, key_column, floor));
 
+-- Answers to the question whether the opening values of two files are one stock or two: 34 bytes, as
+-- counter_changes has them.
+CREATE TABLE IF NOT EXISTS counter_hub.answers(
+  table_name text NOT NULL,
+  answer bytea NOT NULL,
+  changed bigint NOT NULL,
+  PRIMARY KEY (table_name, answer));
+
 -- How far each file has uploaded: the number to ask its change feed from. A file that has become
 -- another, by a copy or a restore, is another source and begins at 0.
 CREATE TABLE IF NOT EXISTS counter_hub.sources(
@@ -138,7 +149,8 @@ CREATE TABLE IF NOT EXISTS counter_hub.sources(
 -- Rows on their way in: COPY them here and call merge() in one transaction. merge() takes them out
 -- again, so nobody else ever sees them, and uploads at the same time do not meet here. Floors have
 -- no column_name; their key has holes. A counter by itself has an empty key and no life. A cell
--- that has no shards, deleted or reset, is one row without an id.
+-- that has no shards, deleted or reset, is one row without an id. An answer has an empty key, no
+-- column_name and no life.
 CREATE TABLE IF NOT EXISTS counter_hub.incoming(
   table_name text NOT NULL,
   key_columns text NOT NULL,
@@ -153,7 +165,10 @@ CREATE TABLE IF NOT EXISTS counter_hub.incoming(
   source text,
   since bigint,
   upto bigint,
-  CHECK (CASE WHEN column_name IS NULL
+  answer bytea,
+  CHECK (CASE WHEN answer IS NOT NULL
+                THEN generation = 0 AND key = '' AND num_nonnulls(key_json, column_name, life, id, clock, value) = 0
+              WHEN column_name IS NULL
                 THEN generation = 0 AND key_json IS NOT NULL AND num_nonnulls(life, id, clock, value) = 0
               WHEN life IS NULL THEN generation > 0 AND key = '' AND num_nonnulls(key_json, id, clock, value) = 0
               WHEN id IS NULL THEN generation % 2 = 1 AND life > 1 AND num_nonnulls(clock, value) = 0
@@ -250,6 +265,30 @@ BEGIN
 END
 $$;
 
+-- Refuses a damaged answer; takes those that have come out of counter_hub.incoming.
+CREATE OR REPLACE FUNCTION counter_hub.take_answers(this_upload bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  wrong record;
+BEGIN
+  SELECT i.table_name, encode(i.answer, 'hex') AS bytes INTO wrong
+    FROM counter_hub.incoming i
+   WHERE NOT CASE WHEN length(i.answer) <> 34 THEN false
+                  ELSE get_byte(i.answer, 0) = 177 AND get_byte(i.answer, 1) IN (1, 2)
+                       AND get_byte(i.answer, 8) >> 4 = 8 AND get_byte(i.answer, 24) >> 4 = 8
+                       AND substr(i.answer, 3, 16) < substr(i.answer, 19, 16) END
+   LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'counter_hub: table %: an answer about two openings is damaged: %: nothing was taken',
+                    wrong.table_name, wrong.bytes;
+  END IF;
+
+  INSERT INTO counter_hub.answers(table_name, answer, changed)
+  SELECT DISTINCT table_name, answer, this_upload FROM counter_hub.incoming WHERE answer IS NOT NULL
+  ON CONFLICT DO NOTHING;
+  DELETE FROM counter_hub.incoming WHERE answer IS NOT NULL;
+END
+$$;
+
 -- Merges what is in counter_hub.incoming, and empties it. All or nothing, for it is one
 -- transaction; an upload that was refused, or whose fate is not known, is simply repeated.
 CREATE OR REPLACE FUNCTION counter_hub.merge(OUT rows_read bigint, OUT rows_changed bigint) LANGUAGE plpgsql AS $$
@@ -269,6 +308,7 @@ BEGIN
   ON CONFLICT (source) DO UPDATE SET mark = excluded.mark WHERE m.mark < excluded.mark;
 
   PERFORM counter_hub.raise_columns(this_upload);
+  PERFORM counter_hub.take_answers(this_upload);
 
   -- Floors that are not below others, here or in what has come; then those go that are below them.
   WITH came AS (
@@ -319,6 +359,7 @@ BEGIN
    WHERE (s.life, s.clock, s.value) < (excluded.life, excluded.clock, excluded.value);
 
   SELECT (SELECT count(*) FROM counter_hub.columns WHERE changed = this_upload)
+       + (SELECT count(*) FROM counter_hub.answers WHERE changed = this_upload)
        + (SELECT count(*) FROM counter_hub.floors WHERE changed = this_upload)
        + (SELECT count(*) FROM counter_hub.cells WHERE changed = this_upload)
        + (SELECT count(*) FROM counter_hub.shards WHERE changed = this_upload) INTO rows_changed;
@@ -352,6 +393,7 @@ CREATE OR REPLACE FUNCTION counter_hub.forget(of_table text) RETURNS void LANGUA
   DELETE FROM counter_hub.shards WHERE table_name = of_table;
   DELETE FROM counter_hub.cells WHERE table_name = of_table;
   DELETE FROM counter_hub.floors WHERE table_name = of_table;
+  DELETE FROM counter_hub.answers WHERE table_name = of_table;
   DELETE FROM counter_hub.columns WHERE table_name = of_table;
   DELETE FROM counter_hub.tables WHERE table_name = of_table;
   DELETE FROM counter_hub.sources;
@@ -376,25 +418,31 @@ SELECT c.table_name, c.key, c.column_name, c.generation, c.key_json, c.life, c.c
 -- What has changed in the uploads from `since` on. A file asks from counter_mark(hub.id), merges
 -- the rows, and then says counter_seen(hub.id, since, hub.number + 1); the number is to be read in
 -- the snapshot of the rows, or before. A cell without shards is one row without an id; a counter by
--- itself has no life either, and an empty key; floors have no column_name, and a key with holes.
+-- itself has no life either, and an empty key; floors have no column_name, and a key with holes; an
+-- answer has neither. Merge answers before cells, which may need them.
 CREATE OR REPLACE FUNCTION counter_hub.changes(since bigint)
 RETURNS TABLE(table_name text, key_columns text, key bytea, column_name text, generation bigint, life bigint, id uuid,
-              clock bigint, value bigint, changed bigint)
+              clock bigint, value bigint, changed bigint, answer bytea)
 LANGUAGE sql STABLE AS $$
-  SELECT table_name, t.key_columns, f.packed, NULL, 0::bigint, NULL::bigint, NULL::uuid, NULL::bigint, NULL::bigint, f.changed
+  SELECT table_name, t.key_columns, ''::bytea, NULL::text, 0::bigint, NULL::bigint, NULL::uuid, NULL::bigint, NULL::bigint,
+         a.changed, a.answer
+    FROM counter_hub.answers a JOIN counter_hub.tables t USING (table_name)
+   WHERE a.changed >= since
+  UNION ALL
+  SELECT table_name, t.key_columns, f.packed, NULL, 0, NULL, NULL, NULL, NULL, f.changed, NULL
     FROM counter_hub.floors f JOIN counter_hub.tables t USING (table_name)
    WHERE f.changed >= since
   UNION ALL
-  SELECT table_name, t.key_columns, '', n.column_name, n.generation, NULL, NULL, NULL, NULL, n.changed
+  SELECT table_name, t.key_columns, '', n.column_name, n.generation, NULL, NULL, NULL, NULL, n.changed, NULL
     FROM counter_hub.columns n JOIN counter_hub.tables t USING (table_name)
    WHERE n.changed >= since
   UNION ALL
-  SELECT table_name, t.key_columns, key, column_name, generation, life, s.id, s.clock, s.value, s.changed
+  SELECT table_name, t.key_columns, key, column_name, generation, life, s.id, s.clock, s.value, s.changed, NULL
     FROM counter_hub.held c JOIN counter_hub.shards s USING (table_name, key, column_name, generation, life)
     JOIN counter_hub.tables t USING (table_name)
    WHERE s.changed >= since
   UNION ALL
-  SELECT table_name, t.key_columns, c.key, c.column_name, c.generation, c.life, NULL, NULL, NULL, c.changed
+  SELECT table_name, t.key_columns, c.key, c.column_name, c.generation, c.life, NULL, NULL, NULL, c.changed, NULL
     FROM counter_hub.held c JOIN counter_hub.tables t USING (table_name)
    WHERE c.changed >= since AND c.life > 1
      AND NOT EXISTS (

@@ -8,6 +8,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
+import uuid
 
 import pytest
 
@@ -44,6 +45,7 @@ def test_the_version_is_that_of_the_library_and_of_sqlite():
     (["sync", "a", "b", "c"], "sync takes [--create-tables] A.db B.db, not 3 arguments: see sqlite-counter sync --help"),
     (["status"], "status takes FILE, not 0 arguments: see sqlite-counter status --help"),
     (["track", "a.db", "t"], "track takes FILE TABLE COLUMN..., not 2 arguments: see sqlite-counter track --help"),
+    (["opening", "a.db", "t"], "opening takes FILE TABLE same|add [ID...], not 2 arguments: see sqlite-counter opening --help"),
     (["check", "--all", "a.db"], "check has no option --all: see sqlite-counter check --help"),
     (["import", "--since", "1", "a.db"], "import has no option --since: see sqlite-counter import --help"),
     (["export", "--since", "5", "--since=6", "a.db"], "--since is given twice"),
@@ -227,8 +229,44 @@ def test_track_takes_several_columns(place):
 def test_track_takes_an_option_among_the_columns(place):
     make("t.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, a INT, b INT)", "INSERT INTO t VALUES (1, 2, 3)")
     fails(r"t\.db: t: SQLite gives out the key id by itself, .*'keys=assigned'", "track", "t.db", "t", "a")
-    fails(r"t\.db: unknown option 'keys=given'; the options are: 'keys=assigned'", "track", "t.db", "t", "a", "keys=given")
+    fails(r"t\.db: unknown option 'keys=given'; the options are: 'keys=assigned', 'opening=same', 'opening=add'",
+          "track", "t.db", "t", "a", "keys=given")
     assert run("track", "t.db", "t", "a", "keys=assigned", "b") == (0, "t\t1\n", "")
+
+
+def test_values_of_copies_are_one_if_each_file_says_so_when_it_begins_to_track(place):
+    for name in "t.db", "u.db":
+        make(name, PRODUCTS, "INSERT INTO products VALUES ('tea', 'Tea', 3)")
+        assert ok("track", name, "products", "stock", "opening=same") == "products\t1\n"
+    ok("sync", "t.db", "u.db")
+    assert [rows(name, "SELECT stock FROM products") for name in ("t.db", "u.db")] == [[(3,)], [(3,)]]
+
+
+# ---- opening ----
+
+def test_opening_answers_what_sync_asks_and_repairs_what_was_added_up(place):
+    for name in "t.db", "u.db":
+        make(name, PRODUCTS, "INSERT INTO products VALUES ('tea', 'Tea', 3)")
+        ok("track", name, "products", "stock")
+    status, _, asked = run("sync", "t.db", "u.db")
+    id = re.search(rf"SELECT counter_opening\('products', 'add', '({UUID})'\)", asked)[1]
+    assert status == 1 and "two files counted the values that they had" in asked
+    assert ok("opening", "t.db", "products", "add", id) == "products\t0\n"
+    ok("sync", "t.db", "u.db")
+    assert [rows(name, "SELECT stock FROM products") for name in ("t.db", "u.db")] == [[(6,)], [(6,)]]
+    assert ok("opening", "t.db", "products", "same", id) == "products\t1\n"
+    assert ok("opening", "t.db", "products", "same", id) == "products\t0\n"
+    ok("sync", "t.db", "u.db")
+    assert [rows(name, "SELECT stock FROM products") for name in ("t.db", "u.db")] == [[(3,)], [(3,)]]
+    own, = rows("t.db", "SELECT _name FROM products_counters_state WHERE _kind = 'opening'")[0]
+    assert ok("opening", "u.db", "products", "add", id, str(uuid.UUID(bytes=own))) == "products\t0\n"
+
+
+def test_an_answer_that_is_none_is_refused(place):
+    make("t.db", PRODUCTS, "SELECT counter_track('products', 'stock')")
+    fails(r"t\.db: the answer must be 'same' or 'add', not TEXT 'both'", "opening", "t.db", "products", "both")
+    fails(r"t\.db: 'add' needs the opening of the other file", "opening", "t.db", "products", "add")
+    fails(r"t\.db: there is no tracked table 'other'", "opening", "t.db", "other", "same")
 
 
 # ---- check ----

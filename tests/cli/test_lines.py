@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import time
+import uuid
 
 import pytest
 
@@ -83,6 +84,36 @@ def test_json_sh_and_the_program_read_what_the_other_one_prints(place):
     assert rows("b.db", "SELECT * FROM views") == rows("c.db", "SELECT * FROM views")
     assert ("ü\"'\\", 0, 0, 7) in rows("b.db", "SELECT * FROM views")
     assert digest("b.db") == digest("c.db")
+
+
+@pytest.mark.parametrize("program", [True, False])
+def test_answers_about_opening_values_go_through_json_before_all_rows(place, program):
+    script = ROOT / "examples" / "json.sh"
+
+    def carry(one, two):
+        text = ok("export", one) if program else subprocess.run([script, "export", one], check=True, capture_output=True,
+                                                                 text=True).stdout
+        (place / "batch.json").write_text(text)
+        if program:
+            return run("import", two, text=text)[0]
+        return subprocess.run([script, "import", two, "batch.json"], capture_output=True).returncode
+
+    for name in "t.db", "u.db":
+        make(name, PRODUCTS, "INSERT INTO products VALUES ('tea', 'Tea', 3)", "SELECT counter_track('products', 'stock')")
+    assert carry("t.db", "u.db") == 1
+    opening, = rows("u.db", "SELECT _name FROM products_counters_state WHERE _kind = 'opening'")[0]
+    ok("opening", "t.db", "products", "add", str(uuid.UUID(bytes=opening)))
+    make("t.db", "INSERT INTO products VALUES ('jam', 'Jam', 1)")
+    assert [carry("t.db", "u.db"), carry("u.db", "t.db")] == [0, 0]
+    for name in "t.db", "u.db":
+        assert rows(name, "SELECT sku, stock FROM products ORDER BY sku") == [("jam", 1), ("tea", 6)]
+    ok("opening", "u.db", "products", "same", *(str(uuid.UUID(bytes=row[0])) for row in rows(
+        "t.db", "SELECT _name FROM products_counters_state WHERE _kind = 'opening'")))
+    assert carry("u.db", "t.db") == 0
+    assert rows("t.db", "SELECT stock FROM products WHERE sku = 'tea'") == [(3,)]
+    answers = [change for change in json.loads((place / "batch.json").read_text())["changes"]
+               if change["column"] is None]
+    assert [(len(answer["cell"]), answer["packed"], answer["key"]) for answer in answers] == [(68, "", None)] * 2
 
 
 def batch_of(path):
@@ -206,7 +237,8 @@ def test_a_line_that_is_not_a_batch_is_told_by_its_number_and_nothing_is_importe
     ("packed", "D1", ".*"), ("packed", None, "packed .*NULL"), ("table", "other", "there is no counter table other here: .*"),
     ("column", "path", ".*"), ("generation", 0, ".*"), ("seq", "x", ".*"),
     ("key_columns", "k TEXT BINARY", ".*"), ("cell", None, ".*"), ("cell", {"life": 0}, ".*"),
-    ("cell", {"life": 1, "shards": [{"id": "x", "clock": 1, "value": 1}]}, ".*")])
+    ("cell", {"life": 1, "shards": [{"id": "x", "clock": 1, "value": 1}]}, ".*"),
+    ("cell", "B1x", "cell must be hexadecimal, not 'B1x'"), ("cell", "B101", ".*")])
 def test_a_change_that_was_forged_is_told_by_its_number_and_nothing_is_imported(place, field, value, sentence):
     batch, before = json.loads(ok("export", "a.db")), digest("b.db")
     batch["changes"][1][field] = value

@@ -4,6 +4,7 @@ it would be had it pulled from them all."""
 import itertools
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import threading
@@ -791,3 +792,97 @@ def test_tracked_tables_agree_through_the_hub(hub, tmp_path):
         assert db.execute("SELECT sku, stock FROM products ORDER BY sku").fetchall() == \
             [("own 0", 5), ("own 1", 5), ("tea", 111)]
         assert db.execute("SELECT count(*) FROM counter_tracked WHERE state <> 'tracked'").fetchall() == [(0,)]
+
+
+# ---- opening values ----
+
+def shop(path, stock=10):
+    """A file that counted its stock when it began to track it."""
+    db = connect(str(path))
+    db.execute("CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0)")
+    db.execute("INSERT INTO products VALUES ('tea', ?)", [stock])
+    db.execute("SELECT counter_track('products', 'stock')").fetchall()
+    return db
+
+
+def stock(db):
+    return db.execute("SELECT stock FROM products").fetchone()[0]
+
+
+def opening(db):
+    return db.execute("SELECT _name FROM products_counters_state WHERE _kind = 'opening'").fetchone()[0]
+
+
+@pytest.fixture
+def shops(tmp_path):
+    return shop(tmp_path / "0.db"), shop(tmp_path / "1.db")
+
+
+def there_and_back(hub, tmp_path, n=2):
+    for way in "up", "down":
+        for i in range(n):
+            hub.go(way, tmp_path / f"{i}.db")
+
+
+@pytest.mark.parametrize("answer, both", [("same", 9), ("add", 19)])
+def test_a_download_is_refused_until_the_openings_are_answered_and_the_answer_goes_through_the_hub(
+        hub, tmp_path, shops, answer, both):
+    shops[0].execute("UPDATE products SET stock = stock - 1")
+    hub.go("up", tmp_path / "0.db")
+    refused = hub.carry("down", tmp_path / "1.db")
+    assert refused.returncode == 1 and refused.stderr.count("two files counted the values that they had") == 1
+    assert (stock(shops[0]), stock(shops[1])) == (9, 10)
+    found = re.findall(f"SELECT counter_opening\\('products', '{answer}', '[0-9a-f-]*'\\)", refused.stderr)
+    shops[1].execute(found[0]).fetchall()
+    there_and_back(hub, tmp_path)
+    assert [stock(db) for db in shops] == [both, both]
+    hub.go("up", tmp_path / "0.db")  # the opening that gave way
+    third = shop(tmp_path / "2.db", 0)
+    hub.go("down", tmp_path / "2.db")
+    assert stock(third) == both
+    assert hub.ask("SELECT count(*) FROM counter_hub.answers") == [(1,)]
+    assert hub.ask("SELECT value FROM counter_hub.totals") == [(both,)]
+    assert hub.go("up", tmp_path / "1.db")[1] == 0
+
+
+def test_an_answer_that_says_same_repairs_through_the_hub_what_was_added_up(hub, tmp_path, shops):
+    shops[0].execute("SELECT counter_opening('products', 'add', ?)", [opening(shops[1])]).fetchall()
+    there_and_back(hub, tmp_path)
+    there_and_back(hub, tmp_path)
+    assert [stock(db) for db in shops] == [20, 20]
+    assert hub.ask("SELECT value FROM counter_hub.totals") == [(20,)]
+    shops[1].execute("SELECT counter_opening('products', 'same', ?)", [opening(shops[0])]).fetchall()
+    assert stock(shops[1]) == 10
+    hub.go("up", tmp_path / "1.db")
+    assert hub.ask("SELECT value FROM counter_hub.totals") == [(10,)]
+    hub.go("down", tmp_path / "0.db")
+    assert stock(shops[0]) == 10
+
+
+def upload_answer(hub, answer, table="t"):
+    return hub.psql("--single-transaction", "-c", "INSERT INTO counter_hub.incoming(table_name, key_columns, key, generation, "
+                    f"answer) VALUES ('{table}', 'k TEXT BINARY', '', 0, '\\x{answer}')", "-c",
+                    "SELECT rows_changed FROM counter_hub.merge()")
+
+
+LOWER, HIGHER = "10" * 6 + "80" + "10" * 9, "20" * 6 + "8f" + "20" * 9
+
+
+def test_answers_are_a_set_that_grows_and_a_table_that_is_forgotten_forgets_its_own(hub):
+    same, add = f"b101{LOWER}{HIGHER}", f"b102{LOWER}{HIGHER}"
+    assert [upload_answer(hub, answer).stdout for answer in (same, same, add, same)] == ["1\n", "0\n", "1\n", "0\n"]
+    upload_answer(hub, same, "other")
+    assert hub.ask("SELECT table_name, answer FROM counter_hub.changes(0) ORDER BY 1, 2") == \
+        [("other", f"\\x{same}"), ("t", f"\\x{same}"), ("t", f"\\x{add}")]
+    assert hub.psql("-c", "SELECT counter_hub.forget('t')").returncode == 0
+    assert hub.ask("SELECT table_name FROM counter_hub.answers") == [("other",)]
+
+
+@pytest.mark.parametrize("answer", [
+    "", "b1", f"b101{LOWER}{HIGHER}00", f"b101{LOWER}{HIGHER}"[:-2], f"b100{LOWER}{HIGHER}", f"b103{LOWER}{HIGHER}",
+    f"b201{LOWER}{HIGHER}", f"b101{HIGHER}{LOWER}", f"b101{LOWER}{LOWER}", f"b101{'10' * 16}{HIGHER}",
+    f"b101{LOWER}{'20' * 16}"])
+def test_a_damaged_answer_is_refused_by_a_sentence_with_all_that_came_along(hub, answer):
+    refused = upload_answer(hub, answer)
+    assert f"counter_hub: table t: an answer about two openings is damaged: {answer}: nothing was taken" in refused.stderr
+    assert hub.ask("SELECT number, (SELECT count(*) FROM counter_hub.tables) FROM counter_hub.hub") == [(0, 0)]
