@@ -345,7 +345,9 @@ const CHANGES = `
 SELECT json_object('format', 1, 'source', source, 'since', since, 'upto', upto, 'changes', json_group_array(json_object(
          'table', table_name, 'key_columns', key_columns,
          'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
-         'column', column_name, 'generation', generation, 'cell', json(counter_json(cell)), 'seq', seq))) AS batch
+         'column', column_name, 'generation', generation,
+         'cell', json(CASE WHEN column_name IS NULL THEN json_quote(nullif(hex(cell), '')) ELSE counter_json(cell) END),
+         'seq', seq))) AS batch
   FROM counter_changes(?)
  GROUP BY source`;
 
@@ -357,18 +359,23 @@ SELECT CASE WHEN NOT json_valid(?1) THEN 'the batch is not JSON'
             THEN 'the batch is of format ' || json_extract(?1, '$.format') || ', this module knows 1; install a newer sqlite-counter-wasm'
             WHEN EXISTS (SELECT 1 FROM json_each(?1, '$.changes') AS c
                           WHERE c.type <> 'object' OR unhex(json_extract(c.value, '$.packed')) IS NULL)
-            THEN 'a change has no packed key, which is hexadecimal' END AS problem`;
+            THEN 'a change has no packed key, which is hexadecimal'
+            WHEN EXISTS (SELECT 1 FROM json_each(?1, '$.changes') AS c
+                          WHERE json_type(c.value, '$.cell') = 'text' AND unhex(json_extract(c.value, '$.cell')) IS NULL)
+            THEN 'a change has a cell that is neither an object nor hexadecimal' END AS problem`;
 
+// An answer about opening values is a text of hexadecimal digits in place of a cell.
 const APPLY = `
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns)
 SELECT json_extract(value, '$.table'), unhex(json_extract(value, '$.packed')), json_extract(value, '$.column'),
        json_extract(value, '$.generation'),
-       (SELECT counter_collect(id, clock, value, life)
-          FROM (SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.clock') AS clock,
-                       json_extract(value, '$.value') AS value, json_extract(change.value, '$.cell.life') AS life
-                  FROM json_each(change.value, '$.cell.shards')
-                UNION ALL SELECT NULL, NULL, NULL, json_extract(change.value, '$.cell.life'))
-         WHERE life IS NOT NULL),
+       CASE json_type(value, '$.cell') WHEN 'text' THEN unhex(json_extract(value, '$.cell'))
+       ELSE (SELECT counter_collect(id, clock, value, life)
+               FROM (SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.clock') AS clock,
+                            json_extract(value, '$.value') AS value, json_extract(change.value, '$.cell.life') AS life
+                       FROM json_each(change.value, '$.cell.shards')
+                     UNION ALL SELECT NULL, NULL, NULL, json_extract(change.value, '$.cell.life'))
+              WHERE life IS NOT NULL) END,
        json_extract(value, '$.seq'), json_extract(:batch, '$.source'), json_extract(value, '$.key_columns')
   FROM json_each(:batch, '$.changes') AS change`;
 

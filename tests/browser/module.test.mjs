@@ -212,6 +212,32 @@ for (const storage of STORAGES) {
       assert.deepEqual(got.sums, [13, 13]);
     });
 
+    test('answers about opening values go along with the changes, and what is none is refused', async () => {
+      const [a, b] = [fresh(), fresh()];
+      const got = await run(page, async (one, two, s) => {
+        const tracking = async (name) => {
+          const db = await counter.open(name, { storage: s });
+          await db.exec('CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0)');
+          await db.exec("INSERT INTO products VALUES ('tea', 10)");
+          await db.exec("SELECT counter_track('products', 'stock')");
+          return db;
+        };
+        const db = await tracking(one), other = await tracking(two);
+        const said = [await fails(async () => other.apply(await db.changes()))];
+        const [{ opening }] = await other.exec("SELECT _name AS opening FROM products_counters_state WHERE _kind = 'opening'");
+        await db.exec("SELECT counter_opening('products', 'same', ?)", [opening]);
+        const answered = await db.changes();
+        said.push(await fails(() => other.apply(answered.replace('"cell":"B1', '"cell":"xB1'))), await fails(() => other.apply(answered.replace('"cell":"B1', '"cell":"B2'))));
+        await other.apply(answered);
+        await sell(other, 1);
+        await db.apply(await other.changes());
+        return { said, sums: [await stock(db), await stock(other)] };
+      }, a, b, storage);
+      assert.deepEqual(got.sums, [11, 11]);
+      [/two files counted the values that they had/, /a change has a cell that is neither an object nor hexadecimal/, /an answer about two openings is damaged/]
+        .forEach((sentence, i) => assert.match(got.said[i], sentence));
+    });
+
     test('an older export that is imported into its own file is a restore: no id is used twice', async () => {
       const [a, b] = [fresh(), fresh()];
       const got = await run(page, async (one, two, s) => {

@@ -264,6 +264,23 @@ def test_the_json_of_a_counter_that_was_dropped_has_neither_key_nor_cell(paths):
 
 # ---- counters that come and go ----
 
+@pytest.mark.parametrize("script", WAYS)
+def test_a_batch_brings_answers_about_opening_values(script, paths):
+    shops = [make(path, []) for path in paths]
+    for db in shops:
+        db.execute("CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER)")
+        db.execute("INSERT INTO products VALUES ('tea', 10)")
+        db.execute("SELECT counter_track('products', 'stock')").fetchall()
+    refused = take(script, paths[1], export(script, paths[0]))
+    assert refused.returncode == 1 and b"two files counted the values that they had" in refused.stderr
+    own, = shops[1].execute("SELECT _name FROM products_counters_state WHERE _kind = 'opening'").fetchone()
+    shops[0].execute("SELECT counter_opening('products', 'same', ?)", [own]).fetchall()
+    carry(script, *paths)
+    shops[1].execute("UPDATE products SET stock = stock - 1")
+    carry(script, *paths[::-1])
+    assert [db.execute("SELECT stock FROM products").fetchall() for db in shops] == [[(9,)], [(9,)]]
+
+
 def alter(db, *commands):
     for command in commands:
         db.execute("INSERT INTO page_views(page_views) VALUES (?)", [command])
